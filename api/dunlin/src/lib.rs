@@ -1,0 +1,1 @@
+//! DDS for Rust: publish and subscribe in real time.

@@ -1,0 +1,2 @@
+//! Live video over DDS.
+fn main() {}

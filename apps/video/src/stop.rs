@@ -1,0 +1,103 @@
+//! The wish to end, from a signal, a closed standard input, or the program itself.
+
+use std::io::Read;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+
+/// A flag that can be waited for; clones share it.
+#[derive(Clone, Default)]
+pub struct Stop(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    set: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Stop {
+    /// A flag that is not set.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the flag on Ctrl-C and on a request to terminate; the second one ends the process at once.
+    ///
+    /// # Errors
+    /// When the process has such a handler already.
+    pub fn on_signals(&self) -> anyhow::Result<()> {
+        let stop = self.clone();
+        ctrlc::set_handler(move || {
+            if stop.is_set() {
+                std::process::exit(130);
+            }
+            stop.set();
+        })
+        .context("cannot install the handler for Ctrl-C")
+    }
+
+    /// Sets the flag when standard input ends: a child so ends with its parent, however that one ended.
+    pub fn on_end_of_stdin(&self) {
+        let stop = self.clone();
+        std::thread::spawn(move || {
+            let mut buffer = [0_u8; 256];
+            let mut input = std::io::stdin().lock();
+            while matches!(input.read(&mut buffer), Ok(n) if n > 0) {}
+            stop.set();
+        });
+    }
+
+    /// Sets the flag and wakes everybody who waits for it.
+    pub fn set(&self) {
+        *self.lock() = true;
+        self.0.changed.notify_all();
+    }
+
+    /// Whether the flag is set.
+    #[must_use]
+    pub fn is_set(&self) -> bool {
+        *self.lock()
+    }
+
+    /// Sleeps until `deadline`, or less when the flag is set; returns whether it is set.
+    #[must_use]
+    pub fn wait_until(&self, deadline: Instant) -> bool {
+        let mut set = self.lock();
+        while !*set {
+            let now = Instant::now();
+            if now >= deadline {
+                break;
+            }
+            (set, _) = self.0.changed.wait_timeout(set, deadline - now).unwrap_or_else(PoisonError::into_inner);
+        }
+        *set
+    }
+
+    /// Sleeps for `duration`, or less when the flag is set; returns whether it is set.
+    #[must_use]
+    pub fn wait(&self, duration: Duration) -> bool {
+        self.wait_until(Instant::now() + duration)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, bool> {
+        self.0.set.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_waiter_is_woken() {
+        let stop = Stop::new();
+        assert!(!stop.wait(Duration::ZERO));
+        let other = stop.clone();
+        let waiter = std::thread::spawn(move || other.wait(Duration::from_secs(3600)));
+        stop.set();
+        assert!(waiter.join().unwrap());
+        assert!(stop.is_set());
+    }
+}

@@ -1,0 +1,1 @@
+//! derive(DdsType): serialization and type support for Rust types.

@@ -1,0 +1,1 @@
+//! Writer and reader histories: instances, states, limits, ownership, timing.

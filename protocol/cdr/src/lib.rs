@@ -1,0 +1,1 @@
+//! XCDR1 and XCDR2 serialization, keys and key hashes.

@@ -1,0 +1,40 @@
+//! Plain values that every layer of Dunlin shares: identifiers, sequence numbers and sets, time,
+//! locators and return codes (DDSI-RTPS 2.5 §8.2, §9.3; DDS 1.4 §2.2.1).
+#![no_std]
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        clippy::panic
+    )
+)]
+
+extern crate alloc;
+
+mod domain;
+mod entity_id;
+mod guid;
+mod instance;
+mod locator;
+mod ranges;
+mod return_code;
+mod rng;
+mod sequence;
+mod set;
+mod time;
+
+pub use domain::{DomainId, PortParameters, domain_ports};
+pub use entity_id::{EntityId, EntityKind};
+pub use guid::{Guid, GuidPrefix, ProtocolVersion, VendorId};
+pub use instance::{InstanceHandle, StatusInfo};
+pub use locator::{Locator, LocatorKind};
+pub use ranges::{SnRange, SnRanges};
+pub use return_code::ReturnCode;
+pub use rng::Rng;
+pub use sequence::SequenceNumber;
+pub use set::{FragmentNumberSet, MAX_SET_BITS, SequenceNumberSet};
+pub use time::{Duration, MonoTime, Now, RtpsTime, WallTime};

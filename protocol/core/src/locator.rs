@@ -1,0 +1,159 @@
+//! Locators (RTPS 2.5 §9.3.2.3): where a message can be sent.
+
+use core::fmt;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// Locator kind numbers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LocatorKind(pub i32);
+
+impl LocatorKind {
+    /// LOCATOR_KIND_INVALID.
+    pub const INVALID: Self = Self(-1);
+    /// UDP over IPv4.
+    pub const UDP_V4: Self = Self(1);
+    /// UDP over IPv6.
+    pub const UDP_V6: Self = Self(2);
+    /// Inside the participant itself; never on the wire.
+    pub const LOCAL: Self = Self(i32::MIN);
+}
+
+impl fmt::Debug for LocatorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::INVALID => f.write_str("invalid"),
+            Self::UDP_V4 => f.write_str("udpv4"),
+            Self::UDP_V6 => f.write_str("udpv6"),
+            Self::LOCAL => f.write_str("local"),
+            Self(other) => write!(f, "kind {other:#x}"),
+        }
+    }
+}
+
+/// Transport kind, port and sixteen octets of address.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Locator {
+    /// Which transport.
+    pub kind: LocatorKind,
+    /// Port of that transport.
+    pub port: u32,
+    /// Address; an IPv4 address stands in the last four octets.
+    pub address: [u8; 16],
+}
+
+impl Locator {
+    /// LOCATOR_INVALID.
+    pub const INVALID: Self = Self { kind: LocatorKind::INVALID, port: 0, address: [0; 16] };
+    /// The participant itself: how endpoints of one participant reach each other.
+    pub const LOCAL: Self = Self { kind: LocatorKind::LOCAL, port: 1, address: [0; 16] };
+
+    /// UDP over IPv4.
+    #[must_use]
+    pub const fn udp_v4(address: Ipv4Addr, port: u16) -> Self {
+        let [a, b, c, d] = address.octets();
+        Self {
+            kind: LocatorKind::UDP_V4,
+            port: port as u32,
+            address: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, a, b, c, d],
+        }
+    }
+
+    /// UDP over IPv6.
+    #[must_use]
+    pub const fn udp_v6(address: Ipv6Addr, port: u16) -> Self {
+        Self { kind: LocatorKind::UDP_V6, port: port as u32, address: address.octets() }
+    }
+
+    /// UDP over whichever IP version.
+    #[must_use]
+    pub const fn udp(address: SocketAddr) -> Self {
+        match address {
+            SocketAddr::V4(v4) => Self::udp_v4(*v4.ip(), v4.port()),
+            SocketAddr::V6(v6) => Self::udp_v6(*v6.ip(), v6.port()),
+        }
+    }
+
+    /// The UDP address; `None` for other kinds, port 0 or above 65535, or an IPv4 address with
+    /// non-zero leading octets.
+    #[must_use]
+    pub fn to_socket_addr(&self) -> Option<SocketAddr> {
+        let port = u16::try_from(self.port).ok().filter(|port| *port != 0)?;
+        Some(SocketAddr::new(self.ip()?, port))
+    }
+
+    /// The IP address of a UDP locator.
+    #[must_use]
+    pub fn ip(&self) -> Option<IpAddr> {
+        match (self.kind, self.address) {
+            (LocatorKind::UDP_V4, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, a, b, c, d]) => {
+                Some(IpAddr::V4(Ipv4Addr::new(a, b, c, d)))
+            }
+            (LocatorKind::UDP_V6, octets) => Some(IpAddr::V6(Ipv6Addr::from(octets))),
+            _ => None,
+        }
+    }
+
+    /// True for a multicast address.
+    #[must_use]
+    pub fn is_multicast(&self) -> bool {
+        self.ip().is_some_and(|ip| ip.is_multicast())
+    }
+
+    /// True for an address of the local host only.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        self.ip().is_some_and(|ip| ip.is_loopback())
+    }
+}
+
+impl Default for Locator {
+    fn default() -> Self {
+        Self::INVALID
+    }
+}
+
+impl fmt::Display for Locator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.ip(), self.kind) {
+            (Some(IpAddr::V4(ip)), _) => write!(f, "udp/{ip}:{}", self.port),
+            (Some(IpAddr::V6(ip)), _) => write!(f, "udp/[{ip}]:{}", self.port),
+            (None, kind) => write!(f, "{kind:?}:{}", self.port),
+        }
+    }
+}
+
+impl fmt::Debug for Locator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn addresses_round_trip() {
+        for text in ["127.0.0.1:7411", "239.255.0.1:7400", "[::1]:7411", "[ff02::1]:1"] {
+            let address: SocketAddr = text.parse().unwrap();
+            let locator = Locator::udp(address);
+            assert_eq!(locator.to_socket_addr(), Some(address));
+            assert_eq!(locator.to_string(), alloc::format!("udp/{text}"));
+            assert_eq!(locator.is_multicast(), address.ip().is_multicast());
+        }
+    }
+
+    #[test]
+    fn strange_locators_have_no_address() {
+        assert_eq!(Locator::INVALID.to_socket_addr(), None);
+        assert_eq!(Locator::LOCAL.to_socket_addr(), None);
+        let mut odd = Locator::udp_v4(Ipv4Addr::LOCALHOST, 7400);
+        odd.address[0] = 1;
+        assert_eq!(odd.to_socket_addr(), None);
+        let port_zero = Locator::udp_v4(Ipv4Addr::LOCALHOST, 0);
+        assert_eq!(port_zero.to_socket_addr(), None);
+        let port_large = Locator { port: 70_000, ..Locator::udp_v4(Ipv4Addr::LOCALHOST, 1) };
+        assert_eq!(port_large.to_socket_addr(), None);
+    }
+}

@@ -1,0 +1,1 @@
+//! SPDP, SEDP and liveliness as state machines.

@@ -1,0 +1,1 @@
+//! The passive DDS participant: routing and locking.

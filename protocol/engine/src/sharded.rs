@@ -1,0 +1,114 @@
+//! An ordered map in immutable shards, for tables that are read per datagram and replaced per match.
+//!
+//! A changed copy shares all shards but one with the original, so a participant that meets thousands of
+//! remote writers does not copy thousands of entries for each.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use dunlin_core::{Guid, GuidPrefix};
+
+const SHARDS: usize = 64;
+
+/// A key that spreads over shards.
+pub(crate) trait ShardKey: Ord + Copy {
+    /// The octets to spread by.
+    fn octets(&self) -> [u8; 16];
+}
+
+impl ShardKey for Guid {
+    fn octets(&self) -> [u8; 16] {
+        self.to_bytes()
+    }
+}
+
+impl ShardKey for GuidPrefix {
+    fn octets(&self) -> [u8; 16] {
+        Guid { prefix: *self, ..Guid::UNKNOWN }.to_bytes()
+    }
+}
+
+/// The map. Cloning it copies one pointer per shard.
+#[derive(Clone)]
+pub(crate) struct Sharded<K, V> {
+    shards: Vec<Arc<Vec<(K, V)>>>,
+}
+
+impl<K: ShardKey, V: Clone> Default for Sharded<K, V> {
+    fn default() -> Self {
+        let empty = Arc::new(Vec::new());
+        Self { shards: (0..SHARDS).map(|_| Arc::clone(&empty)).collect() }
+    }
+}
+
+impl<K: ShardKey, V: Clone> Sharded<K, V> {
+    fn index(key: &K) -> usize {
+        // FNV-1a: any spread will do, a bad one only makes a shard longer.
+        let hash = key.octets().iter().fold(0x811c_9dc5_u32, |hash, octet| {
+            (hash ^ u32::from(*octet)).wrapping_mul(0x0100_0193)
+        });
+        (hash ^ (hash >> 16)) as usize % SHARDS
+    }
+
+    pub(crate) fn get(&self, key: &K) -> Option<&V> {
+        let shard = self.shards.get(Self::index(key))?;
+        let at = shard.binary_search_by(|(other, _)| other.cmp(key)).ok()?;
+        shard.get(at).map(|(_, value)| value)
+    }
+
+    pub(crate) fn insert(&mut self, key: K, value: V) {
+        let Some(shard) = self.shards.get_mut(Self::index(&key)) else { return };
+        let shard = Arc::make_mut(shard);
+        match shard.binary_search_by(|(other, _)| other.cmp(&key)) {
+            Ok(at) => {
+                if let Some(entry) = shard.get_mut(at) {
+                    entry.1 = value;
+                }
+            }
+            Err(at) => shard.insert(at, (key, value)),
+        }
+    }
+
+    pub(crate) fn remove(&mut self, key: &K) {
+        let Some(shard) = self.shards.get_mut(Self::index(key)) else { return };
+        if let Ok(at) = shard.binary_search_by(|(other, _)| other.cmp(key)) {
+            Arc::make_mut(shard).remove(at);
+        }
+    }
+
+    /// All entries, shard by shard.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &(K, V)> {
+        self.shards.iter().flat_map(|shard| shard.iter())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::BTreeMap;
+    use dunlin_core::{EntityId, Rng};
+
+    #[test]
+    fn agrees_with_a_btree_and_leaves_clones_alone() {
+        let mut rng = Rng::new(3);
+        let mut map = Sharded::default();
+        let mut model = BTreeMap::new();
+        for step in 0..5_000_u64 {
+            let key = rng.below(300) as u32;
+            let guid = Guid::new(GuidPrefix([7; 12]), EntityId::user_writer(key, true));
+            let before = map.clone();
+            let old = model.get(&guid).copied();
+            if rng.chance(1, 3) {
+                map.remove(&guid);
+                model.remove(&guid);
+            } else {
+                map.insert(guid, step);
+                model.insert(guid, step);
+            }
+            assert_eq!(map.get(&guid), model.get(&guid));
+            assert_eq!(before.get(&guid), old.as_ref());
+        }
+        assert_eq!(map.iter().count(), model.len());
+        assert!(model.iter().all(|(key, value)| map.get(key) == Some(value)));
+    }
+}

@@ -1,0 +1,268 @@
+//! The deadlines of all endpoints in one ordered set, so that the next one is known without asking them.
+//!
+//! Each endpoint owns one [`TimerId`] and has at most one entry. Entries may be early: an endpoint moves its
+//! entry only when its deadline comes closer, and puts the true one in when the early one fires. That keeps
+//! the set out of the path of a sample. Nothing is allocated except when an endpoint is created.
+
+use alloc::vec::Vec;
+
+use dunlin_core::{EntityId, MonoTime};
+use dunlin_sync::RankedMutex;
+
+use crate::ranks;
+
+/// Whose deadline an entry is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum TimerOwner {
+    /// Discovery and what else the participant itself does.
+    Participant,
+    /// A writer: protocol, history, liveliness.
+    Writer(EntityId),
+    /// The protocol side of a reader, with the leases of its writers.
+    Reader(EntityId),
+    /// The cache of a reader.
+    ReaderCache(EntityId),
+}
+
+/// The right to one entry in the set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct TimerId(usize);
+
+#[derive(Clone, Copy)]
+struct Slot {
+    owner: TimerOwner,
+    /// Index in the heap while armed.
+    position: Option<usize>,
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    at: MonoTime,
+    slot: usize,
+}
+
+/// A binary heap that knows where each owner's entry is.
+#[derive(Default)]
+struct Heap {
+    entries: Vec<Entry>,
+    slots: Vec<Option<Slot>>,
+}
+
+/// The lock around the set: a leaf, taken under any other lock.
+#[derive(Default)]
+pub(crate) struct Timers {
+    heap: RankedMutex<{ ranks::LEAF }, Heap>,
+}
+
+impl Timers {
+    /// A new, unarmed entry for `owner`.
+    pub(crate) fn register(&self, owner: TimerOwner) -> TimerId {
+        let mut heap = self.heap.lock();
+        let slot = Some(Slot { owner, position: None });
+        let id = match heap.slots.iter().position(Option::is_none) {
+            Some(free) => {
+                if let Some(place) = heap.slots.get_mut(free) {
+                    *place = slot;
+                }
+                free
+            }
+            None => {
+                heap.slots.push(slot);
+                heap.slots.len().saturating_sub(1)
+            }
+        };
+        // Room for every entry there can be, so that arming never allocates.
+        let missing = heap.slots.len().saturating_sub(heap.entries.len());
+        heap.entries.reserve(missing);
+        TimerId(id)
+    }
+
+    /// Gives the entry back.
+    pub(crate) fn unregister(&self, id: TimerId) {
+        let mut heap = self.heap.lock();
+        heap.disarm(id.0);
+        if let Some(slot) = heap.slots.get_mut(id.0) {
+            *slot = None;
+        }
+    }
+
+    /// Arms, moves or (with `None`) disarms the entry. True if the earliest deadline of the set moved closer.
+    pub(crate) fn set(&self, id: TimerId, at: Option<MonoTime>) -> bool {
+        let mut heap = self.heap.lock();
+        let before = heap.first();
+        match at {
+            Some(at) => heap.arm(id.0, at),
+            None => heap.disarm(id.0),
+        }
+        heap.first().is_some_and(|first| before.is_none_or(|before| first < before))
+    }
+
+    /// The earliest deadline.
+    pub(crate) fn next(&self) -> Option<MonoTime> {
+        self.heap.lock().first()
+    }
+
+    /// How many entries are armed.
+    pub(crate) fn armed(&self) -> usize {
+        self.heap.lock().entries.len()
+    }
+
+    /// Removes and returns the owner of the earliest entry that is due.
+    pub(crate) fn pop_due(&self, now: MonoTime) -> Option<TimerOwner> {
+        let mut heap = self.heap.lock();
+        let entry = *heap.entries.first().filter(|entry| entry.at <= now)?;
+        heap.disarm(entry.slot);
+        heap.slots.get(entry.slot).copied().flatten().map(|slot| slot.owner)
+    }
+}
+
+impl Heap {
+    fn first(&self) -> Option<MonoTime> {
+        self.entries.first().map(|entry| entry.at)
+    }
+
+    fn position(&self, slot: usize) -> Option<usize> {
+        self.slots.get(slot).copied().flatten()?.position
+    }
+
+    fn set_position(&mut self, slot: usize, position: Option<usize>) {
+        if let Some(Some(slot)) = self.slots.get_mut(slot) {
+            slot.position = position;
+        }
+    }
+
+    fn arm(&mut self, slot: usize, at: MonoTime) {
+        if self.slots.get(slot).copied().flatten().is_none() {
+            return;
+        }
+        let index = match self.position(slot) {
+            Some(index) => {
+                if let Some(entry) = self.entries.get_mut(index) {
+                    entry.at = at;
+                }
+                index
+            }
+            None => {
+                self.entries.push(Entry { at, slot });
+                let index = self.entries.len().saturating_sub(1);
+                self.set_position(slot, Some(index));
+                index
+            }
+        };
+        let index = self.sift_up(index);
+        self.sift_down(index);
+    }
+
+    fn disarm(&mut self, slot: usize) {
+        let Some(index) = self.position(slot) else { return };
+        self.set_position(slot, None);
+        self.entries.swap_remove(index);
+        if let Some(moved) = self.entries.get(index).copied() {
+            self.set_position(moved.slot, Some(index));
+            let index = self.sift_up(index);
+            self.sift_down(index);
+        }
+    }
+
+    fn at(&self, index: usize) -> Option<MonoTime> {
+        self.entries.get(index).map(|entry| entry.at)
+    }
+
+    fn swap(&mut self, one: usize, other: usize) {
+        self.entries.swap(one, other);
+        for index in [one, other] {
+            if let Some(entry) = self.entries.get(index).copied() {
+                self.set_position(entry.slot, Some(index));
+            }
+        }
+    }
+
+    fn sift_up(&mut self, mut index: usize) -> usize {
+        while index > 0 {
+            let parent = index.saturating_sub(1) >> 1;
+            if self.at(parent) <= self.at(index) {
+                break;
+            }
+            self.swap(parent, index);
+            index = parent;
+        }
+        index
+    }
+
+    fn sift_down(&mut self, mut index: usize) {
+        loop {
+            let left = index.saturating_mul(2).saturating_add(1);
+            let right = left.saturating_add(1);
+            let Some(mut least) = self.at(left).map(|_| left) else { return };
+            if self.at(right).is_some_and(|at| Some(at) < self.at(left)) {
+                least = right;
+            }
+            if self.at(index) <= self.at(least) {
+                return;
+            }
+            self.swap(index, least);
+            index = least;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dunlin_core::Rng;
+
+    fn owner(n: u32) -> TimerOwner {
+        TimerOwner::Writer(EntityId::user_writer(n, true))
+    }
+
+    #[test]
+    fn agrees_with_a_plain_list() {
+        let timers = Timers::default();
+        let mut rng = Rng::new(7);
+        let ids: Vec<_> = (0..20).map(|n| timers.register(owner(n))).collect();
+        let mut model: Vec<Option<MonoTime>> = alloc::vec![None; 20];
+        for _ in 0..20_000 {
+            let n = rng.below(20) as usize;
+            match rng.below(4) {
+                0 => {
+                    timers.set(ids[n], None);
+                    model[n] = None;
+                }
+                1 => {
+                    let now = MonoTime(rng.below(1000));
+                    let due = timers.pop_due(now);
+                    let least = model.iter().flatten().min().copied().filter(|at| *at <= now);
+                    assert_eq!(due.is_some(), least.is_some());
+                    if let Some(due) = due {
+                        let popped = (0..20).find(|n| owner(*n) == due).expect("a registered owner") as usize;
+                        assert_eq!(model[popped], least);
+                        model[popped] = None;
+                    }
+                }
+                _ => {
+                    let at = MonoTime(rng.below(1000));
+                    let before = model.iter().flatten().min().copied();
+                    model[n] = Some(at);
+                    let after = model.iter().flatten().min().copied();
+                    let closer = before.is_none() || after < before;
+                    assert_eq!(timers.set(ids[n], Some(at)), closer);
+                }
+            }
+            assert_eq!(timers.next(), model.iter().flatten().min().copied());
+            assert_eq!(timers.armed(), model.iter().flatten().count());
+        }
+    }
+
+    #[test]
+    fn a_returned_entry_is_gone_and_reused() {
+        let timers = Timers::default();
+        let first = timers.register(owner(1));
+        timers.set(first, Some(MonoTime(1)));
+        timers.unregister(first);
+        assert_eq!(timers.next(), None);
+        assert!(!timers.set(first, Some(MonoTime(1))), "an entry without owner cannot be armed");
+        assert_eq!(timers.register(owner(2)), first);
+        timers.set(first, Some(MonoTime(3)));
+        assert_eq!(timers.pop_due(MonoTime(3)), Some(owner(2)));
+    }
+}

@@ -1,0 +1,180 @@
+//! Policies of DDS 1.4 §2.2.3 whose effect does not exist in this version: setting one is refused, never ignored.
+
+use dunlin_core::Duration;
+
+use crate::{
+    entity::{DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, SubscriberQos, TopicQos},
+    error::{QosError, UnsupportedPolicy},
+    id::PolicyId,
+    kinds::{DurabilityKind, PresentationAccessScope},
+    policy::{Durability, DurabilityService, LatencyBudget, Presentation, Property, TransportPriority},
+    type_policy::{DataRepresentation, DataRepresentationId, TypeConsistencyEnforcement},
+};
+
+type Check = Result<(), UnsupportedPolicy>;
+
+fn ensure(supported: bool, policy: PolicyId, reason: &'static str) -> Check {
+    if supported { Ok(()) } else { Err(UnsupportedPolicy { policy, reason }) }
+}
+
+fn durability(durability: Durability) -> Check {
+    ensure(
+        durability.kind <= DurabilityKind::TransientLocal,
+        PolicyId::Durability,
+        "TRANSIENT and PERSISTENT need a durability service; use VOLATILE or TRANSIENT_LOCAL",
+    )
+}
+
+fn durability_service(service: &DurabilityService) -> Check {
+    ensure(
+        *service == DurabilityService::default(),
+        PolicyId::DurabilityService,
+        "there is no durability service; leave the default",
+    )
+}
+
+fn presentation(presentation: Presentation) -> Check {
+    ensure(
+        presentation.access_scope == PresentationAccessScope::Instance,
+        PolicyId::Presentation,
+        "only the access scope INSTANCE is available",
+    )?;
+    ensure(
+        !presentation.coherent_access && !presentation.ordered_access,
+        PolicyId::Presentation,
+        "coherent and ordered access are not available",
+    )
+}
+
+/// A writer with a budget would promise to batch within it, which none does; a reader's budget is only compared with
+/// what writers offer, so every value of it is effective.
+fn writer_latency_budget(budget: LatencyBudget) -> Check {
+    ensure(
+        budget.duration == Duration::ZERO,
+        PolicyId::LatencyBudget,
+        "writers send at once and offer 0; a reader may request any budget",
+    )
+}
+
+fn transport_priority(priority: TransportPriority) -> Check {
+    ensure(priority.value == 0, PolicyId::TransportPriority, "no transport has priorities; leave 0")
+}
+
+fn representation(representation: &DataRepresentation) -> Check {
+    let known =
+        |id: &DataRepresentationId| matches!(id, DataRepresentationId::Xcdr1 | DataRepresentationId::Xcdr2);
+    ensure(
+        representation.ids.iter().all(known),
+        PolicyId::DataRepresentation,
+        "samples can be encoded as XCDR1 or XCDR2 only",
+    )
+}
+
+fn type_consistency(enforcement: TypeConsistencyEnforcement) -> Check {
+    ensure(
+        enforcement == TypeConsistencyEnforcement::default(),
+        PolicyId::TypeConsistencyEnforcement,
+        "types are compared by name; leave the default",
+    )
+}
+
+fn property(property: &Property) -> Check {
+    ensure(
+        !property.values.iter().any(|(name, _)| name.starts_with("dds.sec.")),
+        PolicyId::Property,
+        "there are no security plugins to configure",
+    )
+}
+
+impl DomainParticipantQos {
+    /// Whether every policy is effective in this version.
+    ///
+    /// # Errors
+    /// The first policy whose value would be without effect.
+    pub fn check_supported(&self) -> Result<(), UnsupportedPolicy> {
+        property(&self.property)
+    }
+}
+
+impl TopicQos {
+    /// Whether every policy is effective in this version.
+    ///
+    /// # Errors
+    /// The first policy whose value would be without effect. LATENCY_BUDGET is judged when a writer copies it.
+    pub fn check_supported(&self) -> Result<(), UnsupportedPolicy> {
+        durability(self.durability)?;
+        durability_service(&self.durability_service)?;
+        transport_priority(self.transport_priority)?;
+        representation(&self.representation)
+    }
+}
+
+impl PublisherQos {
+    /// Whether every policy is effective in this version.
+    ///
+    /// # Errors
+    /// The first policy whose value would be without effect.
+    pub fn check_supported(&self) -> Result<(), UnsupportedPolicy> {
+        presentation(self.presentation)
+    }
+}
+
+impl SubscriberQos {
+    /// Whether every policy is effective in this version.
+    ///
+    /// # Errors
+    /// The first policy whose value would be without effect.
+    pub fn check_supported(&self) -> Result<(), UnsupportedPolicy> {
+        presentation(self.presentation)
+    }
+}
+
+impl DataWriterQos {
+    /// Whether every policy is effective in this version.
+    ///
+    /// # Errors
+    /// The first policy whose value would be without effect.
+    pub fn check_supported(&self) -> Result<(), UnsupportedPolicy> {
+        durability(self.durability)?;
+        durability_service(&self.durability_service)?;
+        writer_latency_budget(self.latency_budget)?;
+        transport_priority(self.transport_priority)?;
+        representation(&self.representation)?;
+        property(&self.property)
+    }
+}
+
+impl DataReaderQos {
+    /// Whether every policy is effective in this version.
+    ///
+    /// # Errors
+    /// The first policy whose value would be without effect.
+    pub fn check_supported(&self) -> Result<(), UnsupportedPolicy> {
+        durability(self.durability)?;
+        representation(&self.representation)?;
+        type_consistency(self.type_consistency)?;
+        property(&self.property)
+    }
+}
+
+/// `validate` of every QoS: consistency first, then support.
+macro_rules! validate {
+    ($($qos:ty),+) => {$(
+        impl $qos {
+            /// Checks what creating an entity with this QoS requires: consistency, then support.
+            ///
+            /// # Errors
+            /// The first policy that breaks a rule or would be without effect.
+            pub fn validate(&self) -> Result<(), QosError> {
+                self.check_consistency()?;
+                Ok(self.check_supported()?)
+            }
+        }
+    )+};
+}
+
+validate!(DomainParticipantQos, TopicQos, PublisherQos, SubscriberQos, DataWriterQos, DataReaderQos);
+
+#[cfg(test)]
+#[path = "support_tests.rs"]
+mod tests;

@@ -1,0 +1,1 @@
+//! RTPS writers and readers as state machines without input or output.

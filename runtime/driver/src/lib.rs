@@ -1,0 +1,1 @@
+//! Threads, clock, timers and event dispatch for an engine over transports.

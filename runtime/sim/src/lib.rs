@@ -1,0 +1,1 @@
+//! Deterministic simulator: engines on a virtual clock and network.

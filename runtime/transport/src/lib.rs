@@ -1,0 +1,1 @@
+//! The transport interface and its fault and capture wrappers.

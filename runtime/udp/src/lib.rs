@@ -1,0 +1,1 @@
+//! UDP transport: v4 and v6, multicast, segmentation and receive offload.

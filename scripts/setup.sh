@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Installs what a make target needs and says what it installs. Usage: scripts/setup.sh GROUP...
+# Groups: build test demo browser interop cross. Debian 12; root or sudo for apt.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+apt_need=()
+need() { # need PACKAGE COMMAND-OR-FILE
+    command -v "$2" >/dev/null 2>&1 || [ -e "$2" ] || apt_need+=("$1")
+}
+
+for group in "$@"; do
+    case "$group" in
+    build)
+        need gcc gcc
+        need g++ g++
+        need libc6-dev /usr/include/stdio.h
+        need pkg-config pkg-config
+        ;;
+    demo)
+        need python3 python3
+        need python3-venv /usr/share/doc/python3-venv
+        need unzip unzip
+        ;;
+    test)
+        need iproute2 ip
+        need tshark tshark
+        need procps ps
+        ;;
+    browser)
+        need chromium /usr/bin/chromium
+        need nodejs node
+        need npm npm
+        ;;
+    interop)
+        need python3 python3
+        need python3-venv /usr/share/doc/python3-venv
+        need libfastrtps-dev /usr/include/fastdds/dds/domain/DomainParticipant.hpp
+        need libfastcdr-dev /usr/include/fastcdr/Cdr.h
+        need cmake cmake
+        ;;
+    cross)
+        need gcc-arm-linux-gnueabihf arm-linux-gnueabihf-gcc
+        need g++-arm-linux-gnueabihf arm-linux-gnueabihf-g++
+        need qemu-user-static qemu-arm-static
+        ;;
+    *)
+        echo "setup: unknown group '$group'" >&2
+        exit 2
+        ;;
+    esac
+done
+
+command -v cargo >/dev/null 2>&1 || {
+    echo "setup: Rust is missing. Install rustup (https://rustup.rs), then run this again." >&2
+    exit 1
+}
+
+if [ "${#apt_need[@]}" -gt 0 ]; then
+    echo "setup: installing ${apt_need[*]}"
+    sudo=""
+    [ "$(id -u)" = 0 ] || sudo="sudo"
+    export DEBIAN_FRONTEND=noninteractive
+    lock=(-o DPkg::Lock::Timeout=600)
+    $sudo apt-get "${lock[@]}" update -qq
+    # tshark asks whether users may capture; capturing here needs root anyway.
+    $sudo apt-get "${lock[@]}" install -y -qq --no-install-recommends "${apt_need[@]}" >/dev/null
+fi
+
+rust_targets=()
+for group in "$@"; do
+    case "$group" in
+    cross) rust_targets+=(thumbv7em-none-eabihf armv7-unknown-linux-gnueabihf) ;;
+    test) command -v cargo-clippy >/dev/null && command -v rustfmt >/dev/null || rustup component add clippy rustfmt ;;
+    esac
+done
+for target in "${rust_targets[@]}"; do
+    rustup target list --installed | grep -qx "$target" || rustup target add "$target"
+done

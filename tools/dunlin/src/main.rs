@@ -1,0 +1,2 @@
+//! The dunlin command line.
+fn main() {}

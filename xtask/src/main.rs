@@ -1,0 +1,32 @@
+//! Development tasks: `cargo xtask deps` checks the arrows between layers, `cargo xtask tidy`
+//! checks file and function lengths, purity and the clause lines of protocol files.
+#![forbid(unsafe_code)]
+
+mod deps;
+mod functions;
+mod tidy;
+
+use anyhow::{Result, bail};
+use std::path::Path;
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo xtask deps | tidy";
+
+fn run(task: Option<&str>) -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
+    match task {
+        Some("deps") => deps::check(root),
+        Some("tidy") => tidy::check(root),
+        _ => bail!(USAGE),
+    }
+}
+
+fn main() -> ExitCode {
+    match run(std::env::args().nth(1).as_deref()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
