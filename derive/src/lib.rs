@@ -1,1 +1,98 @@
-//! derive(DdsType): serialization and type support for Rust types.
+//! `#[derive(DdsType)]`: serialization, keys and type support for Rust types.
+//!
+//! The macros are re-exported by `dunlin-cdr` and `dunlin`; the derived code names whichever of the two the using
+//! crate depends on.
+#![forbid(unsafe_code)]
+
+mod attrs;
+mod container;
+mod enumeration;
+mod ids;
+mod newtype;
+mod structure;
+mod union;
+
+use container::{Container, Output};
+use proc_macro::TokenStream;
+use syn::{DeriveInput, parse_macro_input};
+
+/// Makes a topic type of a structure or union, and gives enumerations and bitmasks their serialization.
+///
+/// Derives `CdrRead`, `CdrWrite` and, unless `nested`, `DdsType`. IDL constructs map like this:
+///
+/// | IDL | Rust |
+/// |---|---|
+/// | `struct` | `struct` with named fields |
+/// | `union` | `enum` with `#[dds(union, discriminator = "i32")]` |
+/// | `enum` | `enum` without fields |
+/// | `bitmask`, `bitset` | `struct Name(u32)` with `#[dds(bitmask)]` or `#[dds(bitset)]` |
+/// | `typedef` | the type itself, or `struct Name(T)` with `#[dds(transparent)]` |
+/// | `string`, `wstring` | `String`, `WString` |
+/// | `char`, `wchar`, `long double` | `Char8`, `Char16`, `Float128` |
+/// | `sequence<T>`, `T[N]`, `map<K, V>` | `Vec<T>`, `[T; N]`, `BTreeMap<K, V>` |
+/// | bounds inside of other types | `BoundedString<N>`, `BoundedVec<T, N>`, `Bound<T, N>` |
+/// | `@optional` | `Option<T>` |
+/// | `@external` | `Box<T>` |
+///
+/// # Attributes of types, in `#[dds(...)]`
+/// - `name = "Module::Type"`: the type name; the Rust name otherwise.
+/// - `final`, `appendable` (default), `mutable`: the extensibility.
+/// - `nested`: no topic type.
+/// - `autoid = "hash"` or `"sequential"` (default): where member ids come from.
+/// - `crate = "path"`: where to find `dunlin-cdr`, if not under its own name or as `dunlin::cdr`.
+/// - `bit_bound = 8`: size of an enumeration (1 to 32, default 32) or bitmask (1 to 64).
+/// - `union`, `discriminator = "i32"`, and `key` if the discriminator is the key.
+/// - `bitmask`, `bitset`, `transparent`.
+///
+/// # Attributes of fields
+/// - `key`: member of the key.
+/// - `id = 5`, `hashid`, `hashid = "name"`: the member id.
+/// - `name = "name"`: the member name, where it differs from the field name.
+/// - `optional`: says in words what `Option<T>` says; refused on other types.
+/// - `must_understand`: readers that lack the member discard the sample.
+/// - `default = value`: value of a missing member.
+/// - `bound = 16`: greatest length of a string, sequence or map.
+/// - `try_construct = "discard"` (default), `"default"`, `"trim"`: what becomes of a value that the type cannot hold.
+/// - `external`: refused on types other than `Box<T>`.
+/// - `non_serialized`: not part of the data; gets its `Default` value.
+/// - `base`: the first field holds the members of the base type.
+///
+/// # Attributes of variants
+/// - enumerations: `default` (or Rust's own `#[default]`) marks the default literal, otherwise it is the first.
+/// - unions: `case = 1`, `case(1, 2)`, `default`, `id = 3`, `name = "member"`.
+///   A variant has no field (no member) or one; a further field `#[dds(discriminator)]` keeps the discriminator,
+///   otherwise the first label, or for the default the least unused value, is written.
+///
+/// ```ignore
+/// #[derive(DdsType)]
+/// #[dds(name = "ShapeType", appendable)]
+/// struct ShapeType {
+///     #[dds(key, bound = 128)]
+///     color: String,
+///     x: i32,
+///     y: i32,
+///     shapesize: i32,
+/// }
+/// ```
+#[proc_macro_derive(DdsType, attributes(dds, default))]
+pub fn derive_dds_type(input: TokenStream) -> TokenStream {
+    expand(&parse_macro_input!(input as DeriveInput), Output::All)
+}
+
+/// Derives deserialization alone, also for structures that borrow from the payload:
+/// `struct View<'a> { stamp: u64, data: &'a [u8] }`. Takes the attributes of [`macro@DdsType`].
+#[proc_macro_derive(CdrRead, attributes(dds, default))]
+pub fn derive_cdr_read(input: TokenStream) -> TokenStream {
+    expand(&parse_macro_input!(input as DeriveInput), Output::Read)
+}
+
+/// Derives serialization alone. Takes the attributes of [`macro@DdsType`].
+#[proc_macro_derive(CdrWrite, attributes(dds, default))]
+pub fn derive_cdr_write(input: TokenStream) -> TokenStream {
+    expand(&parse_macro_input!(input as DeriveInput), Output::Write)
+}
+
+fn expand(input: &DeriveInput, output: Output) -> TokenStream {
+    let tokens = Container::new(input, output).and_then(|container| container.expand());
+    tokens.unwrap_or_else(|error| error.to_compile_error()).into()
+}

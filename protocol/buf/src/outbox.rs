@@ -103,6 +103,19 @@ impl Outbox {
         self.open_len
     }
 
+    /// The pieces of the datagram under construction, in order.
+    pub fn open_parts(&self) -> impl Iterator<Item = &[u8]> {
+        let first = self.open.map_or(self.parts.len(), |(_, first_part)| first_part);
+        self.parts.get(first..).unwrap_or(&[]).iter().map(|part| self.part_bytes(part))
+    }
+
+    fn part_bytes<'a>(&'a self, part: &'a Part) -> &'a [u8] {
+        match part {
+            Part::Scratch(range) => self.scratch.get(range.clone()).unwrap_or(&[]),
+            Part::Shared(bytes) => bytes,
+        }
+    }
+
     /// Appends a copy of `bytes` to the datagram under construction.
     pub fn put(&mut self, bytes: &[u8]) {
         let Some((_, first_part)) = self.open else { return };
@@ -186,10 +199,7 @@ impl<'a> Datagram<'a> {
     pub fn parts(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let outbox = self.outbox;
         let parts = outbox.parts.get(self.entry.parts.clone()).unwrap_or(&[]);
-        parts.iter().map(move |part| match part {
-            Part::Scratch(range) => outbox.scratch.get(range.clone()).unwrap_or(&[]),
-            Part::Shared(bytes) => bytes,
-        })
+        parts.iter().map(|part| outbox.part_bytes(part))
     }
 
     /// Appends the whole datagram to `out`.

@@ -1,1 +1,80 @@
-//! XCDR1 and XCDR2 serialization, keys and key hashes.
+//! XCDR1 and XCDR2 serialization, keys and key hashes (DDS-XTypes 1.3 §7.4, RTPS 2.5 §10 and §9.6.4.8).
+//!
+//! Types get their serialization from `#[derive(DdsType)]`. [`to_payload`] and [`from_payload`] convert between
+//! values and serialized payloads, [`key_payload`] and [`from_key_payload`] between values and serialized keys,
+//! [`key_hash`] names the instance that a value belongs to.
+//!
+//! ```
+//! use dunlin_cdr::{DdsType, Limits, Representation, from_payload, to_payload};
+//!
+//! #[derive(DdsType, Debug, PartialEq)]
+//! struct ShapeType {
+//!     #[dds(key)]
+//!     color: String,
+//!     x: i32,
+//!     y: i32,
+//!     shapesize: i32,
+//! }
+//!
+//! let shape = ShapeType { color: "BLUE".into(), x: 1, y: 2, shapesize: 30 };
+//! let mut payload = Vec::new();
+//! to_payload(&shape, Representation::Xcdr1, &mut payload)?;
+//! assert_eq!(from_payload::<ShapeType>(&payload, &Limits::default())?, shape);
+//! # Ok::<(), dunlin_cdr::CdrError>(())
+//! ```
+//!
+//! The attributes are described at the derive macro [`macro@DdsType`].
+#![no_std]
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        clippy::panic
+    )
+)]
+
+extern crate alloc;
+// Lets derived code name this crate the same way inside and outside of it.
+extern crate self as dunlin_cdr;
+
+mod bounded;
+mod decoder;
+mod encapsulation;
+mod encoder;
+mod error;
+mod key;
+mod key_size;
+mod layout;
+mod map;
+mod payload;
+mod pointer;
+mod primitive;
+mod sequence;
+mod text;
+mod traits;
+mod type_support;
+
+pub use bounded::{Bound, Bounded, BoundedString, BoundedVec};
+pub use decoder::{Decoder, Member, Region};
+pub use dunlin_derive::{CdrRead, CdrWrite, DdsType};
+pub use encapsulation::{EncapsulationHeader, representation_id};
+pub use encoder::Encoder;
+pub use error::{CdrError, LimitKind};
+pub use key::{KeyHash, from_key_hash, key_hash, key_hash_from_sample, key_hash_of_payload, key_hash_with};
+pub use key_size::KeySize;
+pub use layout::{
+    DecodeOptions, ElementKind, Endianness, Extensibility, LengthCode, Limits, Representation, Scope,
+};
+pub use payload::{from_key_payload, from_payload, from_payload_with, key_payload, to_payload, to_payload_as};
+pub use primitive::{Char8, Char16, Float128};
+pub use text::WString;
+pub use traits::{CdrRead, CdrWrite, DdsType};
+pub use type_support::{TypeSupport, TypeSupportOf};
+
+/// What derived code uses besides the public interface.
+#[doc(hidden)]
+pub mod codegen;

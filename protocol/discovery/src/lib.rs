@@ -1,1 +1,29 @@
-//! SPDP, SEDP and liveliness as state machines.
+//! Discovery and liveliness as state machines without input, output or clock: RTPS 2.5 §8.5 (SPDP, SEDP), §8.4.13
+//! (writer liveliness protocol) and the matching rules of DDS 1.4 §2.2.3.
+#![no_std]
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        clippy::panic
+    )
+)]
+extern crate alloc;
+
+mod codec;
+mod config;
+mod data;
+mod effect;
+mod endpoints;
+mod liveliness;
+
+pub use config::{DiscoveryConfig, DiscoveryStats, Locators, Quotas};
+pub use data::{
+    DiscoveredReader, DiscoveredWriter, EndpointLocators, LocalReader, LocalWriter, ParticipantData, builtin,
+};
+pub use effect::{DiscoveryEffect, LostReason};
+pub use liveliness::{LivelinessTracker, LivelinessTransition};

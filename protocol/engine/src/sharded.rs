@@ -82,7 +82,7 @@ impl<K: ShardKey, V: Clone> Sharded<K, V> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use alloc::collections::BTreeMap;

@@ -206,7 +206,7 @@ impl Heap {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use dunlin_core::Rng;

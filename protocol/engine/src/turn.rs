@@ -38,34 +38,34 @@ impl<C: OnWire> Turnstile<C> {
         self.core.lock()
     }
 
-    /// Waits for the turn, runs `add` on the core, and returns the turn for the sample it added.
-    pub(crate) fn begin<E>(
+    /// Waits for the turn and runs `add` on the core. `add` returns what will be on the wire when the turn ends,
+    /// and a result of its own.
+    pub(crate) fn begin<R, E>(
         &self,
-        add: impl FnOnce(&mut C) -> Result<SequenceNumber, E>,
-    ) -> Result<Turn<'_, C>, E> {
+        add: impl FnOnce(&mut C) -> Result<(SequenceNumber, R), E>,
+    ) -> Result<(Turn<'_, C>, R), E> {
         let guard = self.turn.lock();
-        let sn = add(&mut self.core.lock())?;
-        Ok(Turn { turnstile: self, sn, _guard: guard })
+        let (mark, result) = add(&mut self.core.lock())?;
+        Ok((Turn { turnstile: self, mark, _guard: guard }, result))
+    }
+
+    /// The turn by itself, if no thread has it.
+    pub(crate) fn try_turn(&self) -> Option<RankedGuard<'_, { ranks::TURN }, ()>> {
+        self.turn.try_lock()
     }
 }
 
 /// The turn of one sample. Dropping it ends it: a send that failed is a lost packet, which the protocol repairs.
 pub(crate) struct Turn<'a, C: OnWire> {
     turnstile: &'a Turnstile<C>,
-    sn: SequenceNumber,
+    mark: SequenceNumber,
     // Released after `drop` below has marked the sample, so that marks are made in order too.
     _guard: RankedGuard<'a, { ranks::TURN }, ()>,
 }
 
-impl<C: OnWire> Turn<'_, C> {
-    pub(crate) fn sequence_number(&self) -> SequenceNumber {
-        self.sn
-    }
-}
-
 impl<C: OnWire> Drop for Turn<'_, C> {
     fn drop(&mut self) {
-        self.turnstile.core.lock().mark_on_wire(self.sn);
+        self.turnstile.core.lock().mark_on_wire(self.mark);
     }
 }
 
@@ -104,14 +104,15 @@ mod model {
     type Wire = Arc<Mutex<Vec<Sent>>>;
 
     fn write(writer: &Turnstile<Model>, wire: &Wire) {
-        let turn = writer
+        let (turn, sn) = writer
             .begin(|core| {
                 core.last += 1;
-                Ok::<_, ()>(SequenceNumber(core.last))
+                Ok::<_, ()>((SequenceNumber(core.last), core.last))
             })
             .expect("the model never refuses");
         // The "system call": no core lock is held here.
-        wire.lock().expect("no poison").push(Sent::Data(turn.sequence_number().0));
+        wire.lock().expect("no poison").push(Sent::Data(sn));
+        drop(turn);
     }
 
     /// An acknowledgement for `base - 1` that asks for `base`, as a receive thread handles it.
@@ -169,7 +170,7 @@ mod model {
                 let (writer, wire) = (Arc::clone(&writer), Arc::clone(&wire));
                 thread::spawn(move || write(&writer, &wire))
             };
-            assert!(writer.begin(|_| Err::<SequenceNumber, _>("full")).is_err());
+            assert!(writer.begin(|_| Err::<(SequenceNumber, ()), _>("full")).is_err());
             write(&writer, &wire);
             other.join().expect("no writer fails");
             check(&wire.lock().expect("no poison"), 2);

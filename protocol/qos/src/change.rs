@@ -93,5 +93,4 @@ impl DataReaderQos {
 }
 
 #[cfg(test)]
-#[path = "change_tests.rs"]
 mod tests;

@@ -190,5 +190,4 @@ fn liveliness_text(l: Liveliness) -> String {
 }
 
 #[cfg(test)]
-#[path = "compat_tests.rs"]
 mod tests;

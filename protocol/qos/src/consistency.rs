@@ -219,5 +219,4 @@ impl DataReaderQos {
 }
 
 #[cfg(test)]
-#[path = "consistency_tests.rs"]
 mod tests;

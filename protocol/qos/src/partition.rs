@@ -106,5 +106,4 @@ fn bracket(body: &str, c: char) -> Option<(bool, &str)> {
 }
 
 #[cfg(test)]
-#[path = "partition_tests.rs"]
 mod tests;

@@ -176,5 +176,4 @@ macro_rules! validate {
 validate!(DomainParticipantQos, TopicQos, PublisherQos, SubscriberQos, DataWriterQos, DataReaderQos);
 
 #[cfg(test)]
-#[path = "support_tests.rs"]
 mod tests;

@@ -1,1 +1,45 @@
-//! RTPS writers and readers as state machines without input or output.
+//! RTPS 2.5 §8.4 "Behavior Module": writers and readers as state machines without input or output.
+//!
+//! [`Writer`] and [`Reader`] are plain `&mut self` values. Time, the history and the datagrams to send are arguments:
+//! a call appends what it wants sent to an [`Outbox`](dunlin_buf::Outbox), and [`Writer::next_deadline`] and
+//! [`Reader::next_deadline`] say when `on_timer` has work. [`StatelessWriter`] and [`StatelessReader`] carry
+//! participant discovery, which has no matched peers.
+//!
+//! Every range of sequence numbers a peer announces stays an interval, and everything that is kept for a peer is
+//! bounded by configuration.
+#![no_std]
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        clippy::panic
+    )
+)]
+
+extern crate alloc;
+
+mod change;
+mod count;
+mod delivery;
+mod emit;
+mod pacer;
+mod reader;
+mod stateless;
+mod stats;
+mod timing;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use change::{Change, ChangeKind, WriterHistory};
+pub use delivery::{Delivery, DeliverySink, Received};
+pub use pacer::{Pacer, Pacing};
+pub use reader::{Reader, ReaderConfig, WriterProxyConfig};
+pub use stateless::{StatelessReader, StatelessWriter};
+pub use stats::{ReaderStats, WriterStats};
+pub use writer::{AckOutcome, ReaderProxyConfig, Writer, WriterConfig};

@@ -22,7 +22,7 @@
 #![allow(unexpected_cfgs)]
 
 extern crate alloc;
-#[cfg(all(feature = "std", not(loom)))]
+#[cfg(any(loom, feature = "std"))]
 extern crate std;
 
 mod mutex;

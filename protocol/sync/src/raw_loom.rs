@@ -1,6 +1,7 @@
 //! The mutex of the model checker.
 
-use loom::sync::{Mutex as LoomMutex, PoisonError};
+use loom::sync::Mutex as LoomMutex;
+use std::sync::PoisonError;
 
 /// The guard of [`Mutex`].
 pub(crate) type Guard<'a, T> = loom::sync::MutexGuard<'a, T>;

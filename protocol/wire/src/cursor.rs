@@ -1,8 +1,8 @@
 //! RTPS 2.5 §9.3.2 "Mapping of the Types that Appear Within Submessages": reading them from octets that may end early.
 
 use dunlin_core::{
-    EntityId, FragmentNumberSet, Guid, GuidPrefix, Locator, LocatorKind, ProtocolVersion, RtpsTime, SequenceNumber,
-    SequenceNumberSet, VendorId,
+    EntityId, FragmentNumberSet, Guid, GuidPrefix, Locator, LocatorKind, ProtocolVersion, RtpsTime,
+    SequenceNumber, SequenceNumberSet, VendorId,
 };
 
 use crate::{Endianness, Malformation};

@@ -2,9 +2,7 @@
 
 use dunlin_core::{GuidPrefix, ProtocolVersion, VendorId};
 
-use crate::WireError;
-use crate::cursor::Cursor;
-use crate::{Endianness, builder::size};
+use crate::{WireError, size};
 
 const MAGIC: [u8; 4] = *b"RTPS";
 const SUPPORTED_MAJOR: u8 = 2;
@@ -32,24 +30,19 @@ impl Header {
     /// [`WireError::TooShort`] below twenty octets, [`WireError::NotRtps`], [`WireError::UnsupportedVersion`] for a
     /// major version above 2.
     pub fn parse(message: &[u8]) -> Result<Self, WireError> {
-        let mut cursor = Cursor::new(message, Endianness::Big);
-        let header = message.get(..size::HEADER).ok_or(WireError::TooShort)?;
-        if !header.starts_with(&MAGIC) {
+        let octets: &[u8; size::HEADER] = message.first_chunk().ok_or(WireError::TooShort)?;
+        let [r, t, p, s, major, minor, v0, v1, prefix @ ..] = *octets;
+        if [r, t, p, s] != MAGIC {
             return Err(WireError::NotRtps);
         }
-        let mut read = || {
-            cursor.take(MAGIC.len())?;
-            Ok(Self {
-                version: cursor.protocol_version()?,
-                vendor_id: cursor.vendor_id()?,
-                guid_prefix: cursor.guid_prefix()?,
-            })
-        };
-        let header: Self = read().map_err(|_: crate::Malformation| WireError::TooShort)?;
-        if header.version.major > SUPPORTED_MAJOR {
-            return Err(WireError::UnsupportedVersion { major: header.version.major });
+        if major > SUPPORTED_MAJOR {
+            return Err(WireError::UnsupportedVersion { major });
         }
-        Ok(header)
+        Ok(Self {
+            version: ProtocolVersion { major, minor },
+            vendor_id: VendorId([v0, v1]),
+            guid_prefix: GuidPrefix(prefix),
+        })
     }
 
     /// The header as it stands on the wire.

@@ -43,12 +43,12 @@ pub use header::Header;
 pub use message::{Message, Parsed, Submessages};
 pub use params::pid;
 pub use params::{
-    InlineQosBuffer, OriginalWriterInfo, ParamReader, ParamWriter, Parameter, ParameterList, ParameterListBuilder,
-    Parameters, inline_qos_for_status, key_hash, status_info,
+    InlineQosBuffer, OriginalWriterInfo, ParamReader, ParamWriter, Parameter, ParameterList,
+    ParameterListBuilder, Parameters, inline_qos_for_status, key_hash, status_info,
 };
 pub use receiver::{ReceiverState, ReplyLocators};
 pub use submessage::{
-    AckNack, CryptoFooter, CryptoHeader, Data, DataFrag, Gap, GapGroup, GroupDigests, HeaderExtension, Heartbeat,
-    HeartbeatFrag, HeartbeatGroup, InfoReply, InfoReplyIp4, InfoSrc, LocatorList, NackFrag, NotUnderstood, Payload,
-    ReceiverMac, SecurityKind, SecuritySubmessage, Submessage, kind,
+    AckNack, CryptoFooter, CryptoHeader, Data, DataFrag, Gap, GapGroup, GroupDigests, HeaderExtension,
+    Heartbeat, HeartbeatFrag, HeartbeatGroup, InfoReply, InfoReplyIp4, InfoSrc, LocatorList, NackFrag,
+    NotUnderstood, Payload, ReceiverMac, SecurityKind, SecuritySubmessage, Submessage, kind,
 };

@@ -1,1 +1,118 @@
-//! The transport interface and its fault and capture wrappers.
+//! The transport interface, and what works around any transport: fault injection, capture to a file,
+//! an in-memory network for tests, and the conformance suite.
+//!
+//! A transport carries whole datagrams and promises nothing about delivery: reliability is above all
+//! transports. The thread that has something to send calls [`Transport::send`]; threads of the driver
+//! block in [`Transport::recv`], one per [`Channel`].
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "conformance")]
+pub mod conformance;
+pub mod fault;
+pub mod memory;
+pub mod pcap;
+mod report;
+
+use std::io;
+
+use dunlin_buf::{BufPool, Outbox, SharedBytes};
+use dunlin_core::Locator;
+
+pub use fault::{Fault, FaultConfig};
+pub use pcap::Pcap;
+pub use report::{SendReport, TransportStats};
+
+/// One stream of incoming datagrams, received by a thread of its own.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Channel {
+    /// User data sent to this participant alone.
+    Data,
+    /// Discovery and liveliness, however addressed.
+    Meta,
+    /// User data sent to a group.
+    DataMulticast,
+}
+
+/// What to do when the transport cannot take a datagram at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SendMode {
+    /// Wait: back-pressure for reliable writers on application threads.
+    Blocking,
+    /// Drop the datagram and count it: for best-effort data and for receive threads.
+    NonBlocking,
+}
+
+/// Where a participant can be reached (RTPS 2.5 §8.5.3.2): what it announces.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Locators {
+    /// Discovery, this participant alone.
+    pub metatraffic_unicast: Vec<Locator>,
+    /// Discovery, the group.
+    pub metatraffic_multicast: Vec<Locator>,
+    /// User data, this participant alone.
+    pub default_unicast: Vec<Locator>,
+    /// User data, the group.
+    pub default_multicast: Vec<Locator>,
+}
+
+/// Carries datagrams between participants.
+pub trait Transport: Send + Sync {
+    /// A short name for logs.
+    fn name(&self) -> &'static str;
+
+    /// True if datagrams to this locator are this transport's affair; all others it skips.
+    fn carries(&self, locator: &Locator) -> bool;
+
+    /// The channels that need a receiving thread; the same for the life of the transport.
+    fn channels(&self) -> &[Channel];
+
+    /// Sends every datagram of the outbox to each of its destinations that this transport
+    /// [carries](Transport::carries), in order. Failures are counted, never returned early: one bad
+    /// destination does not keep the others from their data.
+    fn send(&self, datagrams: &Outbox, mode: SendMode) -> SendReport;
+
+    /// Blocks until something arrives on `channel` and appends it, each datagram with the address it
+    /// came from. May return without a datagram; call it again then.
+    ///
+    /// # Errors
+    /// Of kind `NotConnected` after [`Transport::shutdown`]; anything else means that this call
+    /// failed and a later one may work.
+    fn recv(
+        &self,
+        channel: Channel,
+        pool: &mut BufPool,
+        out: &mut Vec<(SharedBytes, Locator)>,
+    ) -> io::Result<()>;
+
+    /// Wakes all receivers and makes them fail from now on. Sending still works, so that a last
+    /// message can go out.
+    fn shutdown(&self);
+
+    /// Where this end can be reached now.
+    fn locators(&self) -> Locators;
+
+    /// Largest datagram that needs no fragmentation below this transport, in octets.
+    fn max_message_size(&self) -> usize;
+
+    /// Looks whether the network interfaces of the host have changed and adapts; true if
+    /// [`Transport::locators`] now gives something else.
+    fn refresh(&self) -> bool {
+        false
+    }
+
+    /// What the user should know about how this transport was set up, in sentences.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Counters since the start.
+    fn stats(&self) -> TransportStats {
+        TransportStats::default()
+    }
+}
+
+/// The error of [`Transport::recv`] after shutdown.
+#[must_use]
+pub fn closed() -> io::Error {
+    io::Error::new(io::ErrorKind::NotConnected, "the transport was shut down")
+}

@@ -30,7 +30,7 @@ impl H264Encoder {
             .usage_type(UsageType::CameraVideoRealTime)
             .complexity(Complexity::Low)
             .profile(Profile::Baseline)
-            .skip_frames(false)
+            .skip_frames(true)
             .scene_change_detect(false)
             .intra_frame_period(IntraFramePeriod::from_num_frames(key_interval))
             .num_threads(1);

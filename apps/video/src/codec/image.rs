@@ -31,8 +31,7 @@ impl Image {
     /// # Errors
     /// When a side is 0, odd or above [`MAX_SIDE`].
     pub fn resize(&mut self, width: u32, height: u32) -> Result<()> {
-        check_size(width, height)?;
-        ensure!(width.is_multiple_of(2) && height.is_multiple_of(2), "{width}x{height}: the sides must be even");
+        check_even_size(width, height)?;
         let (w, h) = (width as usize, height as usize);
         if (w, h) != (self.width, self.height) {
             (self.width, self.height) = (w, h);
@@ -195,6 +194,16 @@ pub fn check_size(width: u32, height: u32) -> Result<()> {
         allowed.contains(&width) && allowed.contains(&height),
         "{width}x{height}: sides of 1 to {MAX_SIDE} pixels are possible"
     );
+    Ok(())
+}
+
+/// Whether an [`Image`] of this size is possible.
+///
+/// # Errors
+/// When a side is 0, odd or above [`MAX_SIDE`].
+pub fn check_even_size(width: u32, height: u32) -> Result<()> {
+    check_size(width, height)?;
+    ensure!(width.is_multiple_of(2) && height.is_multiple_of(2), "{width}x{height}: the sides must be even");
     Ok(())
 }
 

@@ -133,7 +133,7 @@ mod tests {
         let mut image = Image::new(64, 48).unwrap();
         let (y, u, v) = image.planes_mut();
         for (i, y) in y.iter_mut().enumerate() {
-            *y = if i % 64 < 32 { 50 } else { 200 };
+            *y = if i % 64 < 32 { 90 } else { 170 };
         }
         u.fill(100);
         v.fill(160);

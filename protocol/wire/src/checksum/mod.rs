@@ -62,6 +62,15 @@ impl Checksum {
         Some(Self::compute(kind, [before, blank, after]))
     }
 
+    /// The checksum in the first octets of `bytes`; missing ones count as zero.
+    pub(crate) fn from_bytes(kind: ChecksumKind, bytes: &[u8]) -> Self {
+        let mut octets = [0; 16];
+        for (slot, octet) in octets.iter_mut().zip(bytes.iter().take(kind.size())) {
+            *slot = *octet;
+        }
+        Self { kind, octets }
+    }
+
     /// The octets as stored in a message.
     pub fn as_bytes(&self) -> &[u8] {
         self.octets.get(..self.kind.size()).unwrap_or(&self.octets)
@@ -100,23 +109,13 @@ impl Hasher {
     /// The checksum of everything added.
     pub fn finish(self) -> Checksum {
         match self {
-            Self::Crc32c(state) => {
-                Checksum { kind: ChecksumKind::Crc32c, octets: left_aligned(state.finish().to_be_bytes()) }
-            }
+            Self::Crc32c(state) => Checksum::from_bytes(ChecksumKind::Crc32c, &state.finish().to_be_bytes()),
             Self::Crc64Xz(state) => {
-                Checksum { kind: ChecksumKind::Crc64Xz, octets: left_aligned(state.finish().to_be_bytes()) }
+                Checksum::from_bytes(ChecksumKind::Crc64Xz, &state.finish().to_be_bytes())
             }
             Self::Md5(state) => Checksum { kind: ChecksumKind::Md5, octets: state.finalize().into() },
         }
     }
-}
-
-fn left_aligned<const N: usize>(value: [u8; N]) -> [u8; 16] {
-    let mut octets = [0; 16];
-    for (slot, octet) in octets.iter_mut().zip(value) {
-        *slot = octet;
-    }
-    octets
 }
 
 #[cfg(test)]

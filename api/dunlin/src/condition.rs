@@ -1,0 +1,274 @@
+//! Conditions and wait-sets (DDS 1.4 §2.2.2.1.6–2.2.2.1.9, §2.2.2.5.8).
+
+use crate::signal::{Signal, WaitCore};
+use crate::status::StatusMask;
+use dunlin_core::{Duration, ReturnCode};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// Something a [`WaitSet`] can wait for.
+#[derive(Clone)]
+pub struct Condition(pub(crate) Arc<ConditionCore>);
+
+pub(crate) struct ConditionCore {
+    trigger: Box<dyn Fn() -> bool + Send + Sync>,
+    /// What is raised when the trigger may have changed.
+    signal: Arc<Signal>,
+}
+
+impl Condition {
+    pub(crate) fn new(signal: Arc<Signal>, trigger: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(ConditionCore { trigger: Box::new(trigger), signal }))
+    }
+
+    /// get_trigger_value.
+    #[must_use]
+    pub fn trigger_value(&self) -> bool {
+        (self.0.trigger)()
+    }
+}
+
+impl PartialEq for Condition {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Condition {}
+
+impl fmt::Debug for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Condition({})", self.trigger_value())
+    }
+}
+
+/// A condition that the application sets and clears.
+#[derive(Clone, Debug)]
+pub struct GuardCondition {
+    value: Arc<AtomicBool>,
+    signal: Arc<Signal>,
+    condition: Condition,
+}
+
+impl Default for GuardCondition {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl GuardCondition {
+    /// A guard condition whose trigger value is false.
+    #[must_use]
+    pub fn new() -> Self {
+        let value = Arc::new(AtomicBool::new(false));
+        let signal = Arc::new(Signal::default());
+        let seen = Arc::clone(&value);
+        let condition = Condition::new(Arc::clone(&signal), move || seen.load(Ordering::Acquire));
+        Self { value, signal, condition }
+    }
+
+    /// set_trigger_value.
+    pub fn set_trigger_value(&self, value: bool) {
+        self.value.store(value, Ordering::Release);
+        if value {
+            self.signal.raise();
+        }
+    }
+
+    /// For [`WaitSet::attach_condition`].
+    #[must_use]
+    pub fn condition(&self) -> &Condition {
+        &self.condition
+    }
+}
+
+/// True while a status of its entity has changed and is enabled in the condition.
+#[derive(Clone, Debug)]
+pub struct StatusCondition {
+    enabled: Arc<Mutex<StatusMask>>,
+    signal: Arc<Signal>,
+    condition: Condition,
+}
+
+impl StatusCondition {
+    pub(crate) fn new(signal: Arc<Signal>, changes: impl Fn() -> StatusMask + Send + Sync + 'static) -> Self {
+        let enabled = Arc::new(Mutex::new(StatusMask::ALL));
+        let mask = Arc::clone(&enabled);
+        let condition = Condition::new(Arc::clone(&signal), move || {
+            changes().intersects(*mask.lock().unwrap_or_else(PoisonError::into_inner))
+        });
+        Self { enabled, signal, condition }
+    }
+
+    /// set_enabled_statuses; all are enabled at first.
+    pub fn set_enabled_statuses(&self, mask: StatusMask) {
+        *self.enabled.lock().unwrap_or_else(PoisonError::into_inner) = mask;
+        self.signal.raise();
+    }
+
+    /// get_enabled_statuses.
+    #[must_use]
+    pub fn enabled_statuses(&self) -> StatusMask {
+        *self.enabled.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// For [`WaitSet::attach_condition`].
+    #[must_use]
+    pub fn condition(&self) -> &Condition {
+        &self.condition
+    }
+}
+
+/// Why a wait-set operation failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum WaitError {
+    /// Nothing happened within the time given.
+    #[error("no condition became true in time")]
+    Timeout,
+    /// Another thread waits on this wait-set already.
+    #[error("another thread is waiting on this wait-set")]
+    AlreadyWaiting,
+    /// The condition to detach is not attached.
+    #[error("the condition is not attached to this wait-set")]
+    NotAttached,
+}
+
+impl WaitError {
+    /// The DDS return code.
+    #[must_use]
+    pub const fn return_code(self) -> ReturnCode {
+        match self {
+            Self::Timeout => ReturnCode::Timeout,
+            Self::AlreadyWaiting | Self::NotAttached => ReturnCode::PreconditionNotMet,
+        }
+    }
+}
+
+/// Blocks a thread until one of several conditions is true.
+#[derive(Debug, Default)]
+pub struct WaitSet {
+    core: Arc<WaitCore>,
+    conditions: Mutex<Vec<Condition>>,
+    waiting: AtomicBool,
+}
+
+impl WaitSet {
+    /// A wait-set without conditions.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn list(&self) -> std::sync::MutexGuard<'_, Vec<Condition>> {
+        self.conditions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// attach_condition; attaching one twice has no effect. A thread that waits already notices it.
+    pub fn attach_condition(&self, condition: &Condition) {
+        let mut conditions = self.list();
+        if !conditions.contains(condition) {
+            condition.0.signal.attach(&self.core);
+            conditions.push(condition.clone());
+            drop(conditions);
+            self.core.wake();
+        }
+    }
+
+    /// detach_condition.
+    ///
+    /// # Errors
+    /// [`WaitError::NotAttached`].
+    pub fn detach_condition(&self, condition: &Condition) -> Result<(), WaitError> {
+        let mut conditions = self.list();
+        let position = conditions.iter().position(|c| c == condition).ok_or(WaitError::NotAttached)?;
+        let gone = conditions.remove(position);
+        // Two conditions of one entity share its signal: detach only with the last.
+        if !conditions.iter().any(|c| Arc::ptr_eq(&c.0.signal, &gone.0.signal)) {
+            gone.0.signal.detach(&self.core);
+        }
+        Ok(())
+    }
+
+    /// get_conditions.
+    #[must_use]
+    pub fn conditions(&self) -> Vec<Condition> {
+        self.list().clone()
+    }
+
+    /// Blocks until a condition is true and returns all that are, at once if one is true already.
+    /// Other threads may have made one false again meanwhile.
+    ///
+    /// # Errors
+    /// [`WaitError::Timeout`] after `timeout`; [`WaitError::AlreadyWaiting`].
+    pub fn wait(&self, timeout: Duration) -> Result<Vec<Condition>, WaitError> {
+        if self.waiting.swap(true, Ordering::Acquire) {
+            return Err(WaitError::AlreadyWaiting);
+        }
+        let result = self.wait_alone(timeout);
+        self.waiting.store(false, Ordering::Release);
+        result
+    }
+
+    fn wait_alone(&self, timeout: Duration) -> Result<Vec<Condition>, WaitError> {
+        let deadline = timeout.to_std().and_then(|timeout| Instant::now().checked_add(timeout));
+        loop {
+            let seen = self.core.generation();
+            let active: Vec<_> = self.list().iter().filter(|c| c.trigger_value()).cloned().collect();
+            if !active.is_empty() {
+                return Ok(active);
+            }
+            if !self.core.wait_past(seen, deadline) {
+                return Err(WaitError::Timeout);
+            }
+        }
+    }
+}
+
+impl Drop for WaitSet {
+    fn drop(&mut self) {
+        for condition in self.list().iter() {
+            condition.0.signal.detach(&self.core);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guard_conditions_wake_a_waiting_thread() {
+        let (set, guard, other) = (WaitSet::new(), GuardCondition::new(), GuardCondition::new());
+        set.attach_condition(guard.condition());
+        set.attach_condition(guard.condition());
+        set.attach_condition(other.condition());
+        assert_eq!(set.conditions().len(), 2);
+        assert_eq!(set.wait(Duration::ZERO), Err(WaitError::Timeout));
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| set.wait(Duration::from_secs(20)));
+            guard.set_trigger_value(true);
+            assert_eq!(waiter.join().unwrap(), Ok(vec![guard.condition().clone()]));
+        });
+        guard.set_trigger_value(false);
+        assert_eq!(set.wait(Duration::ZERO), Err(WaitError::Timeout));
+        assert_eq!(set.detach_condition(guard.condition()), Ok(()));
+        assert_eq!(set.detach_condition(guard.condition()), Err(WaitError::NotAttached));
+    }
+
+    #[test]
+    fn a_second_waiter_is_refused() {
+        let (set, guard) = (WaitSet::new(), GuardCondition::new());
+        set.attach_condition(guard.condition());
+        std::thread::scope(|scope| {
+            let first = scope.spawn(|| set.wait(Duration::from_secs(20)));
+            while !set.waiting.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+            assert_eq!(set.wait(Duration::ZERO), Err(WaitError::AlreadyWaiting));
+            guard.set_trigger_value(true);
+            assert!(first.join().unwrap().is_ok());
+        });
+    }
+}

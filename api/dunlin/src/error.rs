@@ -1,0 +1,200 @@
+//! One error type per operation, each with the return code of DDS 1.4 §2.2.1.1.
+//!
+//! Operations that write borrow the sample, so a failed write leaves it with the caller.
+
+use dunlin_cdr::CdrError;
+use dunlin_core::{Duration, ReturnCode};
+use dunlin_qos::{ImmutablePolicy, InconsistentPolicy, UnsupportedPolicy};
+use thiserror::Error;
+
+macro_rules! return_codes {
+    ($type:ty { $($pattern:pat => $code:ident),+ $(,)? }) => {
+        impl $type {
+            /// The DDS return code.
+            #[must_use]
+            pub fn return_code(&self) -> ReturnCode {
+                match self { $($pattern => ReturnCode::$code),+ }
+            }
+        }
+    };
+}
+
+/// Why no participant was made.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CreateParticipantError {
+    /// The configuration cannot be used.
+    #[error("configuration: {0}")]
+    Config(#[from] dunlin_config::ConfigError),
+    /// The QoS contradicts itself.
+    #[error(transparent)]
+    InconsistentPolicy(#[from] InconsistentPolicy),
+    /// A policy has no effect yet.
+    #[error(transparent)]
+    UnsupportedPolicy(#[from] UnsupportedPolicy),
+    /// Sockets, interfaces or threads could not be had.
+    #[error("cannot join domain {domain}: {source}")]
+    Network {
+        /// The domain asked for.
+        domain: u32,
+        /// What went wrong, with what to do about it.
+        source: dunlin_driver::JoinError,
+    },
+}
+
+return_codes!(CreateParticipantError {
+    Self::Config(_) => BadParameter,
+    Self::InconsistentPolicy(_) => InconsistentPolicy,
+    Self::UnsupportedPolicy(_) => Unsupported,
+    Self::Network { .. } => Error,
+});
+
+/// Why a topic, publisher, subscriber, writer or reader was not made.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CreateEntityError {
+    /// The QoS contradicts itself.
+    #[error(transparent)]
+    InconsistentPolicy(#[from] InconsistentPolicy),
+    /// A policy has no effect yet.
+    #[error(transparent)]
+    UnsupportedPolicy(#[from] UnsupportedPolicy),
+    /// The participant has a topic of this name with another type.
+    #[error("topic '{topic}' exists with type '{existing}', not '{requested}'")]
+    TypeConflict {
+        /// Name of the topic.
+        topic: String,
+        /// Type it was created with.
+        existing: String,
+        /// Type asked for now.
+        requested: String,
+    },
+    /// A topic name must have between 1 and 255 octets without NUL.
+    #[error("'{0}' is no topic name: 1 to 255 octets, none of them NUL")]
+    BadTopicName(String),
+    /// The topic belongs to another participant.
+    #[error("the topic belongs to another participant")]
+    ForeignTopic,
+    /// No more endpoints can be made in this participant.
+    #[error("the participant has no entity ids left")]
+    OutOfResources,
+    /// The participant was closed.
+    #[error("the participant was closed")]
+    AlreadyDeleted,
+}
+
+return_codes!(CreateEntityError {
+    Self::InconsistentPolicy(_) => InconsistentPolicy,
+    Self::UnsupportedPolicy(_) => Unsupported,
+    Self::TypeConflict { .. } | Self::ForeignTopic => PreconditionNotMet,
+    Self::BadTopicName(_) => BadParameter,
+    Self::OutOfResources => OutOfResources,
+    Self::AlreadyDeleted => AlreadyDeleted,
+});
+
+/// Why a QoS was not changed. Nothing of it was applied.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum SetQosError {
+    /// The QoS contradicts itself.
+    #[error(transparent)]
+    InconsistentPolicy(#[from] InconsistentPolicy),
+    /// A policy has no effect yet.
+    #[error(transparent)]
+    UnsupportedPolicy(#[from] UnsupportedPolicy),
+    /// The policy cannot change once the entity is enabled.
+    #[error(transparent)]
+    ImmutablePolicy(#[from] ImmutablePolicy),
+}
+
+return_codes!(SetQosError {
+    Self::InconsistentPolicy(_) => InconsistentPolicy,
+    Self::UnsupportedPolicy(_) => Unsupported,
+    Self::ImmutablePolicy(_) => ImmutablePolicy,
+});
+
+/// Why a sample, dispose or unregister was not written. The sample stays with the caller.
+#[derive(Clone, PartialEq, Debug, Error)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// The writer is not enabled.
+    #[error("the writer is not enabled")]
+    NotEnabled,
+    /// The history stayed full for the writer's max_blocking_time: readers did not acknowledge.
+    #[error("the history stayed full for {0}: the readers did not acknowledge in time")]
+    Timeout(Duration),
+    /// The history is full and waiting cannot help.
+    #[error("the writer's resource limits are reached")]
+    OutOfResources,
+    /// The handle is not one of this writer's instances.
+    #[error("the handle names no instance of this writer")]
+    UnknownInstance,
+    /// The handle names another instance than the sample.
+    #[error("the handle names another instance than the sample's key")]
+    InstanceMismatch,
+    /// The type has no key, so there are no instances to dispose or unregister.
+    #[error("the topic has no key: there are no instances")]
+    NoKey,
+    /// The sample cannot be serialized.
+    #[error("the sample cannot be serialized: {0}")]
+    Serialize(#[from] CdrError),
+    /// The source timestamp is before that of the previous write, or not representable.
+    #[error("the source timestamp is before that of the previous write")]
+    BadTimestamp,
+    /// The writer was deleted.
+    #[error("the writer was deleted")]
+    AlreadyDeleted,
+}
+
+return_codes!(WriteError {
+    Self::NotEnabled => NotEnabled,
+    Self::Timeout(_) => Timeout,
+    Self::OutOfResources => OutOfResources,
+    Self::UnknownInstance | Self::BadTimestamp | Self::Serialize(_) => BadParameter,
+    Self::InstanceMismatch => PreconditionNotMet,
+    Self::NoKey => IllegalOperation,
+    Self::AlreadyDeleted => AlreadyDeleted,
+});
+
+/// Why samples could not be read. Having no data is not an error: the result is empty.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The reader is not enabled.
+    #[error("the reader is not enabled")]
+    NotEnabled,
+    /// The handle is not one of this reader's instances.
+    #[error("the handle names no instance of this reader")]
+    UnknownInstance,
+    /// The condition belongs to another reader.
+    #[error("the condition belongs to another reader")]
+    ForeignCondition,
+}
+
+return_codes!(ReadError {
+    Self::NotEnabled => NotEnabled,
+    Self::UnknownInstance => BadParameter,
+    Self::ForeignCondition => PreconditionNotMet,
+});
+
+/// Why waiting for acknowledgments or history ended early.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum WaitForError {
+    /// The entity is not enabled.
+    #[error("the entity is not enabled")]
+    NotEnabled,
+    /// It did not happen in time.
+    #[error("it did not happen within {0}")]
+    Timeout(Duration),
+}
+
+return_codes!(WaitForError {
+    Self::NotEnabled => NotEnabled,
+    Self::Timeout(_) => Timeout,
+});
+
+/// The handle names no matched endpoint.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[error("the handle names no matched endpoint")]
+pub struct NotMatched;

@@ -1,0 +1,50 @@
+//! Listeners (DDS 1.4 §2.2.4.4). They run on the thread that delivered the change, after every lock
+//! of the library is released: a listener may call any operation. One that blocks holds up the
+//! reception of its domain; hand long work to a thread of your own.
+
+use crate::reader::DataReader;
+use crate::status::{
+    DeadlineMissedStatus, IncompatibleQosStatus, LivelinessChangedStatus, LivelinessLostStatus, MatchedStatus,
+    SampleLostStatus, SampleRejectedStatus,
+};
+use crate::writer::DataWriter;
+use dunlin_cdr::DdsType;
+
+/// What a data reader tells the application. Every method does nothing by default.
+#[expect(unused_variables, reason = "the defaults ignore their arguments")]
+pub trait DataReaderListener<T: DdsType>: Send + Sync + 'static {
+    /// New samples or instance states can be read.
+    fn on_data_available(&self, reader: &DataReader<T>) {}
+    /// A writer was matched or unmatched.
+    fn on_subscription_matched(&self, reader: &DataReader<T>, status: MatchedStatus) {}
+    /// A writer offers less than this reader asks for.
+    fn on_requested_incompatible_qos(&self, reader: &DataReader<T>, status: IncompatibleQosStatus) {}
+    /// An instance was not updated in time.
+    fn on_requested_deadline_missed(&self, reader: &DataReader<T>, status: DeadlineMissedStatus) {}
+    /// A matched writer became alive or not alive.
+    fn on_liveliness_changed(&self, reader: &DataReader<T>, status: LivelinessChangedStatus) {}
+    /// Samples did not arrive.
+    fn on_sample_lost(&self, reader: &DataReader<T>, status: SampleLostStatus) {}
+    /// A sample met a resource limit.
+    fn on_sample_rejected(&self, reader: &DataReader<T>, status: SampleRejectedStatus) {}
+}
+
+/// What a data writer tells the application. Every method does nothing by default.
+#[expect(unused_variables, reason = "the defaults ignore their arguments")]
+pub trait DataWriterListener<T: DdsType>: Send + Sync + 'static {
+    /// A reader was matched or unmatched.
+    fn on_publication_matched(&self, writer: &DataWriter<T>, status: MatchedStatus) {}
+    /// A reader asks for more than this writer offers.
+    fn on_offered_incompatible_qos(&self, writer: &DataWriter<T>, status: IncompatibleQosStatus) {}
+    /// An instance was not written in time.
+    fn on_offered_deadline_missed(&self, writer: &DataWriter<T>, status: DeadlineMissedStatus) {}
+    /// The writer did not assert its liveliness in time.
+    fn on_liveliness_lost(&self, writer: &DataWriter<T>, status: LivelinessLostStatus) {}
+}
+
+/// A closure is a listener for DATA_AVAILABLE.
+impl<T: DdsType, F: Fn(&DataReader<T>) + Send + Sync + 'static> DataReaderListener<T> for F {
+    fn on_data_available(&self, reader: &DataReader<T>) {
+        self(reader);
+    }
+}

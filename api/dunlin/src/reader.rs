@@ -1,0 +1,468 @@
+//! DataReader (DDS 1.4 §2.2.2.5.3).
+
+use crate::builtin::PublicationBuiltinTopicData;
+use crate::condition::{Condition, StatusCondition};
+use crate::error::{CreateEntityError, NotMatched, ReadError, SetQosError, WaitForError};
+use crate::listener::DataReaderListener;
+use crate::reader_core::{ErasedReaderListener, ReaderCore};
+use crate::sample::{RawSample, Sample};
+use crate::status::{
+    DeadlineMissedStatus, IncompatibleQosStatus, LivelinessChangedStatus, MatchedStatus, SampleLostStatus,
+    SampleRejectedStatus, StatusMask,
+};
+use crate::stream::SampleStream;
+use dunlin_cache::{
+    CachedSample, InstanceSelect, InstanceStateMask, SampleStateMask, Selection, ViewStateMask,
+};
+use dunlin_cdr::DdsType;
+use dunlin_core::{Duration, Guid, InstanceHandle};
+use dunlin_engine::ReaderStats;
+use dunlin_qos::DataReaderQos;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Reads samples of one topic. Cheap to clone; the reader goes away with its last handle.
+///
+/// Reading never blocks. `take` removes what it returns, `read` leaves it marked as read.
+pub struct DataReader<T: DdsType> {
+    core: Arc<ReaderCore>,
+    sample: PhantomData<fn() -> T>,
+}
+
+impl<T: DdsType> Clone for DataReader<T> {
+    fn clone(&self) -> Self {
+        Self::from_core(Arc::clone(&self.core))
+    }
+}
+
+impl<T: DdsType> std::fmt::Debug for DataReader<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "DataReader('{}', {:?})", self.core.topic.name, self.core.id())
+    }
+}
+
+/// Selects samples by sample, view and instance state; true while the reader has such a sample.
+#[derive(Clone, Debug)]
+pub struct ReadCondition {
+    reader: std::sync::Weak<ReaderCore>,
+    states: StateMasks,
+    condition: Condition,
+}
+
+/// Sample, view and instance states to select by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StateMasks {
+    /// READ or NOT_READ.
+    pub sample: SampleStateMask,
+    /// NEW or NOT_NEW.
+    pub view: ViewStateMask,
+    /// ALIVE, NOT_ALIVE_DISPOSED, NOT_ALIVE_NO_WRITERS.
+    pub instance: InstanceStateMask,
+}
+
+impl StateMasks {
+    /// Every sample.
+    pub const ANY: Self =
+        Self { sample: SampleStateMask::ANY, view: ViewStateMask::ANY, instance: InstanceStateMask::ANY };
+    /// Samples that were not read before.
+    pub const NOT_READ: Self = Self { sample: SampleStateMask::NOT_READ, ..Self::ANY };
+}
+
+impl ReadCondition {
+    /// For [`crate::WaitSet::attach_condition`].
+    #[must_use]
+    pub fn condition(&self) -> &Condition {
+        &self.condition
+    }
+
+    /// The states it selects.
+    #[must_use]
+    pub fn states(&self) -> StateMasks {
+        self.states
+    }
+}
+
+fn selection(max_samples: usize, states: StateMasks, instance: InstanceSelect) -> Selection {
+    Selection {
+        max_samples,
+        sample_states: states.sample,
+        view_states: states.view,
+        instance_states: states.instance,
+        instance,
+    }
+}
+
+impl<T: DdsType> DataReader<T> {
+    pub(crate) fn from_core(core: Arc<ReaderCore>) -> Self {
+        Self { core, sample: PhantomData }
+    }
+
+    pub(crate) fn core(&self) -> &Arc<ReaderCore> {
+        &self.core
+    }
+
+    /// Enables a reader that its subscriber created disabled.
+    ///
+    /// # Errors
+    /// When the participant has no room for another endpoint.
+    pub fn enable(&self) -> Result<(), CreateEntityError> {
+        self.core.enable()
+    }
+
+    /// Name of the topic.
+    #[must_use]
+    pub fn topic_name(&self) -> &str {
+        &self.core.topic.name
+    }
+
+    /// The GUID on the wire; `None` while the reader is disabled.
+    #[must_use]
+    pub fn guid(&self) -> Option<Guid> {
+        self.core.slot().map(|slot| slot.guid())
+    }
+
+    fn decoded(&self, selection: &Selection, take: bool) -> Result<Vec<Sample<T>>, ReadError> {
+        self.core.collect(selection, take, |found| {
+            let mut out = Vec::with_capacity(found.len());
+            for sample in found.drain(..) {
+                match Sample::decode(sample) {
+                    Ok(sample) => out.push(sample),
+                    Err(_) => self.core.count_undecodable(),
+                }
+            }
+            out
+        })
+    }
+
+    /// take: up to `max_samples` samples in any state.
+    ///
+    /// # Errors
+    /// [`ReadError::NotEnabled`].
+    pub fn take(&self, max_samples: usize) -> Result<Vec<Sample<T>>, ReadError> {
+        self.take_states(max_samples, StateMasks::ANY)
+    }
+
+    /// read: up to `max_samples` samples in any state.
+    ///
+    /// # Errors
+    /// [`ReadError::NotEnabled`].
+    pub fn read(&self, max_samples: usize) -> Result<Vec<Sample<T>>, ReadError> {
+        self.read_states(max_samples, StateMasks::ANY)
+    }
+
+    /// take with state masks.
+    ///
+    /// # Errors
+    /// [`ReadError::NotEnabled`].
+    pub fn take_states(&self, max_samples: usize, states: StateMasks) -> Result<Vec<Sample<T>>, ReadError> {
+        self.decoded(&selection(max_samples, states, InstanceSelect::Any), true)
+    }
+
+    /// read with state masks.
+    ///
+    /// # Errors
+    /// [`ReadError::NotEnabled`].
+    pub fn read_states(&self, max_samples: usize, states: StateMasks) -> Result<Vec<Sample<T>>, ReadError> {
+        self.decoded(&selection(max_samples, states, InstanceSelect::Any), false)
+    }
+
+    /// take_next_sample: the next sample not read before, if there is one.
+    ///
+    /// # Errors
+    /// [`ReadError::NotEnabled`].
+    pub fn take_next_sample(&self) -> Result<Option<Sample<T>>, ReadError> {
+        Ok(self.take_states(1, StateMasks::NOT_READ)?.pop())
+    }
+
+    /// read_next_sample: the next sample not read before, if there is one.
+    ///
+    /// # Errors
+    /// [`ReadError::NotEnabled`].
+    pub fn read_next_sample(&self) -> Result<Option<Sample<T>>, ReadError> {
+        Ok(self.read_states(1, StateMasks::NOT_READ)?.pop())
+    }
+
+    /// take_instance.
+    ///
+    /// # Errors
+    /// [`ReadError::UnknownInstance`].
+    pub fn take_instance(
+        &self,
+        max_samples: usize,
+        handle: InstanceHandle,
+        states: StateMasks,
+    ) -> Result<Vec<Sample<T>>, ReadError> {
+        self.decoded(&selection(max_samples, states, InstanceSelect::Exact(handle)), true)
+    }
+
+    /// read_instance.
+    ///
+    /// # Errors
+    /// [`ReadError::UnknownInstance`].
+    pub fn read_instance(
+        &self,
+        max_samples: usize,
+        handle: InstanceHandle,
+        states: StateMasks,
+    ) -> Result<Vec<Sample<T>>, ReadError> {
+        self.decoded(&selection(max_samples, states, InstanceSelect::Exact(handle)), false)
+    }
+
+    /// take_next_instance: samples of the first instance after `previous` that has any; start with
+    /// [`InstanceHandle::NIL`].
+    ///
+    /// # Errors
+    /// [`ReadError::NotEnabled`].
+    pub fn take_next_instance(
+        &self,
+        max_samples: usize,
+        previous: InstanceHandle,
+        states: StateMasks,
+    ) -> Result<Vec<Sample<T>>, ReadError> {
+        self.decoded(&selection(max_samples, states, InstanceSelect::Next(previous)), true)
+    }
+
+    /// read_next_instance: see [`DataReader::take_next_instance`].
+    ///
+    /// # Errors
+    /// [`ReadError::NotEnabled`].
+    pub fn read_next_instance(
+        &self,
+        max_samples: usize,
+        previous: InstanceHandle,
+        states: StateMasks,
+    ) -> Result<Vec<Sample<T>>, ReadError> {
+        self.decoded(&selection(max_samples, states, InstanceSelect::Next(previous)), false)
+    }
+
+    /// take_w_condition.
+    ///
+    /// # Errors
+    /// [`ReadError::ForeignCondition`] when the condition is another reader's.
+    pub fn take_w_condition(
+        &self,
+        max_samples: usize,
+        condition: &ReadCondition,
+    ) -> Result<Vec<Sample<T>>, ReadError> {
+        self.check_condition(condition)?;
+        self.take_states(max_samples, condition.states)
+    }
+
+    /// read_w_condition.
+    ///
+    /// # Errors
+    /// [`ReadError::ForeignCondition`] when the condition is another reader's.
+    pub fn read_w_condition(
+        &self,
+        max_samples: usize,
+        condition: &ReadCondition,
+    ) -> Result<Vec<Sample<T>>, ReadError> {
+        self.check_condition(condition)?;
+        self.read_states(max_samples, condition.states)
+    }
+
+    fn check_condition(&self, condition: &ReadCondition) -> Result<(), ReadError> {
+        if condition.reader.as_ptr() == Arc::as_ptr(&self.core) {
+            Ok(())
+        } else {
+            Err(ReadError::ForeignCondition)
+        }
+    }
+
+    /// Takes samples without decoding them, so that a large payload need not be copied.
+    ///
+    /// # Errors
+    /// [`ReadError::NotEnabled`].
+    pub fn take_payloads(&self, max_samples: usize) -> Result<Vec<RawSample>, ReadError> {
+        let all = selection(max_samples, StateMasks::ANY, InstanceSelect::Any);
+        let raw = |s: CachedSample| RawSample { info: s.info, payload: s.payload };
+        self.core.collect(&all, true, |found| found.drain(..).map(raw).collect())
+    }
+
+    /// An endless stream of taken samples for async code, on any executor.
+    #[must_use]
+    pub fn stream(&self) -> SampleStream<T> {
+        SampleStream::new(self.clone())
+    }
+
+    /// create_readcondition.
+    #[must_use]
+    pub fn create_readcondition(&self, states: StateMasks) -> ReadCondition {
+        let reader = Arc::downgrade(&self.core);
+        let wanted = selection(1, states, InstanceSelect::Any);
+        let trigger = {
+            let reader = reader.clone();
+            move || reader.upgrade().is_some_and(|core| core.slot().is_some_and(|slot| slot.has_matching(&wanted)))
+        };
+        ReadCondition { reader, states, condition: Condition::new(Arc::clone(&self.core.signal), trigger) }
+    }
+
+    /// lookup_instance: the handle of the instance that the key of `sample` names;
+    /// [`InstanceHandle::NIL`] when the reader does not know it.
+    #[must_use]
+    pub fn lookup_instance(&self, sample: &T) -> InstanceHandle {
+        let known = || {
+            let handle = dunlin_cache::instance_handle(InstanceHandle(dunlin_cdr::key_hash(sample).ok()?));
+            self.core.slot()?.knows_instance(handle).then_some(handle)
+        };
+        if T::HAS_KEY { known().unwrap_or_default() } else { InstanceHandle::NIL }
+    }
+
+    /// get_key_value: a sample of which only the key fields are set.
+    ///
+    /// # Errors
+    /// [`ReadError::UnknownInstance`].
+    pub fn key_value(&self, handle: InstanceHandle) -> Result<T, ReadError> {
+        let key = self.core.enabled()?.instance_key(handle).ok_or(ReadError::UnknownInstance)?;
+        dunlin_cdr::from_key_payload(&key, &dunlin_cdr::Limits::default()).map_err(|_| ReadError::UnknownInstance)
+    }
+
+    /// wait_for_historical_data: until everything that existed when this reader met its durable
+    /// writers has arrived; at once for a volatile reader.
+    ///
+    /// # Errors
+    /// [`WaitForError::Timeout`].
+    pub fn wait_for_historical_data(&self, max_wait: Duration) -> Result<(), WaitForError> {
+        self.core.wait_for_historical_data(max_wait)
+    }
+
+    /// get_qos.
+    #[must_use]
+    pub fn qos(&self) -> DataReaderQos {
+        self.core.qos()
+    }
+
+    /// set_qos: all or nothing; the changeable policies are announced to matched writers.
+    ///
+    /// # Errors
+    /// When the QoS is inconsistent, unsupported, or changes an immutable policy of an enabled reader.
+    pub fn set_qos(&self, qos: &DataReaderQos) -> Result<(), SetQosError> {
+        self.core.set_qos(qos)
+    }
+
+    /// set_listener: replaces the previous listener. A closure `|reader| …` is a listener for
+    /// DATA_AVAILABLE.
+    pub fn set_listener(&self, listener: impl DataReaderListener<T>, mask: StatusMask) {
+        let erased = Erased { listener, sample: PhantomData::<fn(T)> };
+        self.core.set_listener(Some(Arc::new(erased)), mask);
+    }
+
+    /// Removes the listener; one that runs at this moment finishes.
+    pub fn clear_listener(&self) {
+        self.core.set_listener(None, StatusMask::NONE);
+    }
+
+    /// get_statuscondition.
+    #[must_use]
+    pub fn status_condition(&self) -> StatusCondition {
+        let core = Arc::downgrade(&self.core);
+        StatusCondition::new(Arc::clone(&self.core.signal), move || {
+            core.upgrade().map_or(StatusMask::NONE, |core| core.changes())
+        })
+    }
+
+    /// get_status_changes.
+    #[must_use]
+    pub fn status_changes(&self) -> StatusMask {
+        self.core.changes()
+    }
+
+    /// get_subscription_matched_status.
+    #[must_use]
+    pub fn subscription_matched_status(&self) -> MatchedStatus {
+        self.core.read_status(StatusMask::SUBSCRIPTION_MATCHED, |s| &mut s.matched)
+    }
+
+    /// get_requested_incompatible_qos_status.
+    #[must_use]
+    pub fn requested_incompatible_qos_status(&self) -> IncompatibleQosStatus {
+        self.core.read_status(StatusMask::REQUESTED_INCOMPATIBLE_QOS, |s| &mut s.incompatible)
+    }
+
+    /// get_requested_deadline_missed_status.
+    #[must_use]
+    pub fn requested_deadline_missed_status(&self) -> DeadlineMissedStatus {
+        self.core.read_status(StatusMask::REQUESTED_DEADLINE_MISSED, |s| &mut s.deadline)
+    }
+
+    /// get_liveliness_changed_status.
+    #[must_use]
+    pub fn liveliness_changed_status(&self) -> LivelinessChangedStatus {
+        self.core.read_status(StatusMask::LIVELINESS_CHANGED, |s| &mut s.liveliness)
+    }
+
+    /// get_sample_lost_status.
+    #[must_use]
+    pub fn sample_lost_status(&self) -> SampleLostStatus {
+        self.core.read_status(StatusMask::SAMPLE_LOST, |s| &mut s.lost)
+    }
+
+    /// get_sample_rejected_status.
+    #[must_use]
+    pub fn sample_rejected_status(&self) -> SampleRejectedStatus {
+        self.core.read_status(StatusMask::SAMPLE_REJECTED, |s| &mut s.rejected)
+    }
+
+    /// get_matched_publications.
+    #[must_use]
+    pub fn matched_publications(&self) -> Vec<InstanceHandle> {
+        self.core.matched()
+    }
+
+    /// get_matched_publication_data.
+    ///
+    /// # Errors
+    /// [`NotMatched`].
+    pub fn matched_publication_data(
+        &self,
+        handle: InstanceHandle,
+    ) -> Result<Arc<PublicationBuiltinTopicData>, NotMatched> {
+        if !self.core.matched().contains(&handle) {
+            return Err(NotMatched);
+        }
+        self.core.participant.writer_data(handle.to_guid()).ok_or(NotMatched)
+    }
+
+    /// Counters: samples, duplicates, acknowledgements.
+    #[must_use]
+    pub fn stats(&self) -> ReaderStats {
+        self.core.slot().map(|slot| slot.stats()).unwrap_or_default()
+    }
+
+    /// Samples dropped because their payload does not decode into `T`.
+    #[must_use]
+    pub fn undecodable_count(&self) -> u32 {
+        self.core.undecodable.load(Ordering::Relaxed)
+    }
+}
+
+struct Erased<T: DdsType, L> {
+    listener: L,
+    sample: PhantomData<fn(T)>,
+}
+
+impl<T: DdsType, L: DataReaderListener<T>> ErasedReaderListener for Erased<T, L> {
+    fn call(&self, core: &Arc<ReaderCore>, status: StatusMask) {
+        let reader = DataReader::<T>::from_core(Arc::clone(core));
+        let listener = &self.listener;
+        match status {
+            StatusMask::DATA_AVAILABLE => listener.on_data_available(&reader),
+            StatusMask::SUBSCRIPTION_MATCHED => {
+                listener.on_subscription_matched(&reader, reader.subscription_matched_status());
+            }
+            StatusMask::REQUESTED_INCOMPATIBLE_QOS => {
+                listener.on_requested_incompatible_qos(&reader, reader.requested_incompatible_qos_status());
+            }
+            StatusMask::REQUESTED_DEADLINE_MISSED => {
+                listener.on_requested_deadline_missed(&reader, reader.requested_deadline_missed_status());
+            }
+            StatusMask::LIVELINESS_CHANGED => {
+                listener.on_liveliness_changed(&reader, reader.liveliness_changed_status());
+            }
+            StatusMask::SAMPLE_LOST => listener.on_sample_lost(&reader, reader.sample_lost_status()),
+            StatusMask::SAMPLE_REJECTED => listener.on_sample_rejected(&reader, reader.sample_rejected_status()),
+            _ => {}
+        }
+    }
+}

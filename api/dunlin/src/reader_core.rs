@@ -1,0 +1,249 @@
+//! What all handles of one data reader share, without the type of its samples.
+
+use crate::error::{CreateEntityError, ReadError, SetQosError, WaitForError};
+use crate::participant::ParticipantInner;
+use crate::signal::Signal;
+use crate::status::{
+    DeadlineMissedStatus, IncompatibleQosStatus, LivelinessChangedStatus, MatchedStatus, ReadAndReset,
+    SampleLostStatus, SampleRejectedStatus, StatusMask,
+};
+use crate::topic::TopicInner;
+use crate::writer_core::{lock, record_incompatible, wait_for};
+use dunlin_cache::{CachedSample, Selection};
+use dunlin_cdr::TypeSupport;
+use dunlin_core::{Duration, EntityId, Guid, InstanceHandle};
+use dunlin_engine::{Event, ReaderSlot, ReaderSpec};
+use dunlin_qos::{DataReaderQos, IncompatiblePolicy, SubscriberQos};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+
+#[derive(Default)]
+pub(crate) struct ReaderStatuses {
+    pub matched: MatchedStatus,
+    pub incompatible: IncompatibleQosStatus,
+    pub deadline: DeadlineMissedStatus,
+    pub liveliness: LivelinessChangedStatus,
+    pub lost: SampleLostStatus,
+    pub rejected: SampleRejectedStatus,
+    pub changed: StatusMask,
+}
+
+/// A listener without the type of its samples.
+pub(crate) trait ErasedReaderListener: Send + Sync {
+    fn call(&self, core: &Arc<ReaderCore>, status: StatusMask);
+}
+
+pub(crate) struct ReaderCore {
+    pub participant: Arc<ParticipantInner>,
+    pub topic: Arc<TopicInner>,
+    pub subscriber_qos: Arc<Mutex<SubscriberQos>>,
+    type_support: Arc<dyn TypeSupport>,
+    qos: Mutex<DataReaderQos>,
+    slot: OnceLock<Arc<ReaderSlot>>,
+    /// Reused between calls of take and read.
+    scratch: Mutex<Vec<CachedSample>>,
+    /// Samples whose payload did not decode into the reader's type.
+    pub undecodable: AtomicU32,
+    statuses: Mutex<ReaderStatuses>,
+    listener: RwLock<Option<(Arc<dyn ErasedReaderListener>, StatusMask)>>,
+    pub signal: Arc<Signal>,
+}
+
+impl ReaderCore {
+    pub fn new(
+        participant: Arc<ParticipantInner>,
+        topic: Arc<TopicInner>,
+        subscriber_qos: Arc<Mutex<SubscriberQos>>,
+        type_support: Arc<dyn TypeSupport>,
+        qos: DataReaderQos,
+    ) -> Self {
+        Self {
+            participant,
+            topic,
+            subscriber_qos,
+            type_support,
+            qos: Mutex::new(qos),
+            slot: OnceLock::new(),
+            scratch: Mutex::default(),
+            undecodable: AtomicU32::new(0),
+            statuses: Mutex::default(),
+            listener: RwLock::new(None),
+            signal: Arc::default(),
+        }
+    }
+
+    pub fn enable(self: &Arc<Self>) -> Result<(), CreateEntityError> {
+        if self.slot.get().is_some() {
+            return Ok(());
+        }
+        let spec = ReaderSpec {
+            topic_name: self.topic.name.clone(),
+            type_name: self.topic.type_name.clone(),
+            keyed: self.topic.keyed,
+            qos: self.qos(),
+            subscriber_qos: lock(&self.subscriber_qos).clone(),
+            topic_data: self.topic.qos().topic_data,
+            type_information: None,
+            type_support: Arc::clone(&self.type_support),
+        };
+        self.participant.create_reader(self, spec, |slot| self.slot.set(slot).is_ok())
+    }
+
+    pub fn slot(&self) -> Option<&Arc<ReaderSlot>> {
+        self.slot.get()
+    }
+
+    pub fn enabled(&self) -> Result<&Arc<ReaderSlot>, ReadError> {
+        self.slot.get().ok_or(ReadError::NotEnabled)
+    }
+
+    pub fn id(&self) -> Option<EntityId> {
+        self.slot.get().map(|slot| slot.guid().entity_id)
+    }
+
+    pub fn qos(&self) -> DataReaderQos {
+        lock(&self.qos).clone()
+    }
+
+    pub fn set_qos(&self, new: &DataReaderQos) -> Result<(), SetQosError> {
+        new.check_consistency()?;
+        new.check_supported()?;
+        let mut qos = lock(&self.qos);
+        if let Some(slot) = self.slot.get() {
+            qos.check_changeable(new)?;
+            self.participant.set_reader_qos(slot, new);
+        }
+        *qos = new.clone();
+        Ok(())
+    }
+
+    pub fn set_listener(&self, listener: Option<Arc<dyn ErasedReaderListener>>, mask: StatusMask) {
+        let new = listener.map(|listener| (listener, mask));
+        *self.listener.write().unwrap_or_else(PoisonError::into_inner) = new;
+    }
+
+    /// Reads or takes into the scratch list and hands it to `each`.
+    pub fn collect<R>(
+        &self,
+        selection: &Selection,
+        take: bool,
+        each: impl FnOnce(&mut Vec<CachedSample>) -> R,
+    ) -> Result<R, ReadError> {
+        let slot = self.enabled()?;
+        self.clear_data_available();
+        let mut scratch = lock(&self.scratch);
+        scratch.clear();
+        self.participant
+            .collect(slot, selection, take, &mut scratch)
+            .map_err(|_| ReadError::UnknownInstance)?;
+        Ok(each(&mut scratch))
+    }
+
+    fn clear_data_available(&self) {
+        let mut statuses = lock(&self.statuses);
+        statuses.changed = statuses.changed & !StatusMask::DATA_AVAILABLE;
+    }
+
+    pub fn changes(&self) -> StatusMask {
+        lock(&self.statuses).changed
+    }
+
+    /// Reads a status, zeroes its changes and clears its flag.
+    pub fn read_status<S: ReadAndReset>(
+        &self,
+        bit: StatusMask,
+        pick: impl FnOnce(&mut ReaderStatuses) -> &mut S,
+    ) -> S {
+        let mut statuses = lock(&self.statuses);
+        statuses.changed = statuses.changed & !bit;
+        pick(&mut statuses).read_and_reset()
+    }
+
+    fn change(self: &Arc<Self>, bit: StatusMask, update: impl FnOnce(&mut ReaderStatuses)) {
+        let mut statuses = lock(&self.statuses);
+        update(&mut statuses);
+        statuses.changed |= bit;
+        drop(statuses);
+        let listener = self.listener.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((listener, mask)) = listener
+            && mask.intersects(bit)
+        {
+            if bit == StatusMask::DATA_AVAILABLE {
+                self.clear_data_available();
+            }
+            listener.call(self, bit);
+        }
+        self.signal.raise();
+    }
+
+    pub fn on_event(self: &Arc<Self>, event: &Event) {
+        match event {
+            Event::DataAvailable { .. } => self.change(StatusMask::DATA_AVAILABLE, |_| {}),
+            Event::SubscriptionMatched { remote, added, .. } => {
+                self.change(StatusMask::SUBSCRIPTION_MATCHED, |s| s.matched.record(*added, (*remote).into()));
+            }
+            Event::RequestedIncompatibleQos { remote, policies, .. } => self.on_incompatible(*remote, policies),
+            Event::SampleLost { count, .. } => {
+                let count = i32::try_from(*count).unwrap_or(i32::MAX);
+                self.change(StatusMask::SAMPLE_LOST, |s| s.lost.add(count));
+            }
+            Event::SampleRejected { reason, instance, .. } => {
+                self.change(StatusMask::SAMPLE_REJECTED, |s| {
+                    s.rejected.count.add(1);
+                    s.rejected.last_reason = Some(*reason);
+                    s.rejected.last_instance = *instance;
+                });
+            }
+            Event::RequestedDeadlineMissed { instance, .. } => {
+                self.change(StatusMask::REQUESTED_DEADLINE_MISSED, |s| {
+                    s.deadline.count.add(1);
+                    s.deadline.last_instance = *instance;
+                });
+            }
+            Event::LivelinessChanged { writer, alive_delta, not_alive_delta, .. } => {
+                self.change(StatusMask::LIVELINESS_CHANGED, |s| {
+                    s.liveliness.record(*alive_delta, *not_alive_delta, (*writer).into());
+                });
+            }
+            Event::HistoricalComplete { .. } => self.signal.raise(),
+            _ => {}
+        }
+    }
+
+    fn on_incompatible(self: &Arc<Self>, remote: Guid, policies: &[IncompatiblePolicy]) {
+        for p in policies {
+            tracing::warn!(
+                "reader of '{}' does not match writer {remote}: {} offered {}, requested {}",
+                self.topic.name,
+                p.policy,
+                p.offered,
+                p.requested
+            );
+        }
+        self.change(StatusMask::REQUESTED_INCOMPATIBLE_QOS, |s| {
+            record_incompatible(&mut s.incompatible, policies);
+        });
+    }
+
+    pub fn wait_for_historical_data(&self, timeout: Duration) -> Result<(), WaitForError> {
+        let slot = self.slot.get().ok_or(WaitForError::NotEnabled)?;
+        wait_for(&self.signal, timeout, || slot.historical_complete())
+    }
+
+    pub fn matched(&self) -> Vec<InstanceHandle> {
+        let writers = self.slot.get().map(|slot| slot.matched_writers()).unwrap_or_default();
+        writers.into_iter().map(Into::into).collect()
+    }
+
+    pub fn count_undecodable(&self) {
+        self.undecodable.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for ReaderCore {
+    fn drop(&mut self) {
+        if let Some(slot) = self.slot.get() {
+            self.participant.delete_reader(slot);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Samples as an async stream, without any particular executor.
+
+use crate::reader::DataReader;
+use crate::sample::Sample;
+use dunlin_cdr::DdsType;
+use futures_core::Stream;
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// How many samples one look into the cache takes.
+const BATCH: usize = 64;
+
+/// Takes every sample of a reader in turn; never ends. Made by [`DataReader::stream`].
+#[derive(Debug)]
+pub struct SampleStream<T: DdsType> {
+    reader: DataReader<T>,
+    taken: VecDeque<Sample<T>>,
+}
+
+impl<T: DdsType> SampleStream<T> {
+    pub(crate) fn new(reader: DataReader<T>) -> Self {
+        Self { reader, taken: VecDeque::new() }
+    }
+
+    fn next_taken(&mut self) -> Option<Sample<T>> {
+        if self.taken.is_empty() {
+            self.taken.extend(self.reader.take(BATCH).unwrap_or_default());
+        }
+        self.taken.pop_front()
+    }
+}
+
+impl<T: DdsType> Unpin for SampleStream<T> {}
+
+impl<T: DdsType> Stream for SampleStream<T> {
+    type Item = Sample<T>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        if let Some(sample) = this.next_taken() {
+            return Poll::Ready(Some(sample));
+        }
+        this.reader.core().signal.register(context.waker());
+        // Data that came between the look and the registration raised the signal too early.
+        match this.next_taken() {
+            Some(sample) => Poll::Ready(Some(sample)),
+            None => Poll::Pending,
+        }
+    }
+}

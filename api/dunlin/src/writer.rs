@@ -1,0 +1,350 @@
+//! DataWriter (DDS 1.4 §2.2.2.4.2).
+
+use crate::builtin::SubscriptionBuiltinTopicData;
+use crate::condition::StatusCondition;
+use crate::error::{CreateEntityError, NotMatched, SetQosError, WaitForError, WriteError};
+use crate::listener::DataWriterListener;
+use crate::status::{
+    DeadlineMissedStatus, IncompatibleQosStatus, LivelinessLostStatus, MatchedStatus, StatusMask,
+};
+use crate::writer_core::{ErasedWriterListener, WriterCore, lock};
+use dunlin_buf::SharedBytes;
+use dunlin_cdr::DdsType;
+use dunlin_core::{Duration, Guid, InstanceHandle, WallTime};
+use dunlin_engine::{WriteRequest, WriterStats};
+use dunlin_qos::DataWriterQos;
+use dunlin_rtps::ChangeKind;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// Writes samples of one topic. Cheap to clone; the writer goes away with its last handle, after
+/// waiting a moment for readers that have not acknowledged everything.
+///
+/// Deleting a writer tells readers that it is gone, so that its instances become
+/// NOT_ALIVE_NO_WRITERS; dispose or unregister them first if that should say more.
+pub struct DataWriter<T: DdsType> {
+    core: Arc<WriterCore>,
+    sample: PhantomData<fn(T)>,
+}
+
+impl<T: DdsType> Clone for DataWriter<T> {
+    fn clone(&self) -> Self {
+        Self::from_core(Arc::clone(&self.core))
+    }
+}
+
+impl<T: DdsType> std::fmt::Debug for DataWriter<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "DataWriter('{}', {:?})", self.core.topic.name, self.core.id())
+    }
+}
+
+impl<T: DdsType> DataWriter<T> {
+    pub(crate) fn from_core(core: Arc<WriterCore>) -> Self {
+        Self { core, sample: PhantomData }
+    }
+
+    /// Enables a writer that its publisher created disabled.
+    ///
+    /// # Errors
+    /// When the participant has no room for another endpoint.
+    pub fn enable(&self) -> Result<(), CreateEntityError> {
+        self.core.enable()
+    }
+
+    /// Name of the topic.
+    #[must_use]
+    pub fn topic_name(&self) -> &str {
+        &self.core.topic.name
+    }
+
+    /// The GUID on the wire; `None` while the writer is disabled.
+    #[must_use]
+    pub fn guid(&self) -> Option<Guid> {
+        self.core.slot().map(|slot| slot.guid())
+    }
+
+    /// write: the sample goes out before this returns, or is kept for readers that want it.
+    ///
+    /// # Errors
+    /// [`WriteError::Timeout`] when a reliable writer's history stayed full for max_blocking_time.
+    pub fn write(&self, sample: &T) -> Result<(), WriteError> {
+        self.write_change(ChangeKind::Alive, sample, None, None).map(drop)
+    }
+
+    /// write_w_timestamp.
+    ///
+    /// # Errors
+    /// As [`DataWriter::write`]; [`WriteError::BadTimestamp`] when time goes backwards.
+    pub fn write_w_timestamp(&self, sample: &T, source_timestamp: WallTime) -> Result<(), WriteError> {
+        self.write_change(ChangeKind::Alive, sample, None, Some(source_timestamp)).map(drop)
+    }
+
+    /// write of a known instance: `handle` must be that of the sample's key.
+    ///
+    /// # Errors
+    /// As [`DataWriter::write`]; [`WriteError::InstanceMismatch`].
+    pub fn write_instance(&self, sample: &T, handle: InstanceHandle) -> Result<(), WriteError> {
+        self.write_change(ChangeKind::Alive, sample, Some(handle), None).map(drop)
+    }
+
+    /// dispose: the instance named by the key of `sample` no longer exists.
+    ///
+    /// # Errors
+    /// [`WriteError::NoKey`] on a topic without key; else as [`DataWriter::write`].
+    pub fn dispose(&self, sample: &T) -> Result<(), WriteError> {
+        self.end_instance(ChangeKind::Disposed, sample, None)
+    }
+
+    /// dispose_w_timestamp.
+    ///
+    /// # Errors
+    /// As [`DataWriter::dispose`].
+    pub fn dispose_w_timestamp(&self, sample: &T, source_timestamp: WallTime) -> Result<(), WriteError> {
+        self.end_instance(ChangeKind::Disposed, sample, Some(source_timestamp))
+    }
+
+    /// unregister_instance: this writer will not write the instance any more. It is disposed too when
+    /// WRITER_DATA_LIFECYCLE says so.
+    ///
+    /// # Errors
+    /// [`WriteError::UnknownInstance`] when it is not registered; else as [`DataWriter::dispose`].
+    pub fn unregister_instance(&self, sample: &T) -> Result<(), WriteError> {
+        self.unregister(sample, None)
+    }
+
+    /// unregister_instance_w_timestamp.
+    ///
+    /// # Errors
+    /// As [`DataWriter::unregister_instance`].
+    pub fn unregister_instance_w_timestamp(&self, sample: &T, at: WallTime) -> Result<(), WriteError> {
+        self.unregister(sample, Some(at))
+    }
+
+    fn unregister(&self, sample: &T, at: Option<WallTime>) -> Result<(), WriteError> {
+        let autodispose = self.core.autodisposes();
+        let kind = if autodispose { ChangeKind::DisposedUnregistered } else { ChangeKind::Unregistered };
+        if T::HAS_KEY && self.lookup_instance(sample).is_nil() {
+            return Err(WriteError::UnknownInstance);
+        }
+        self.end_instance(kind, sample, at)
+    }
+
+    fn end_instance(&self, kind: ChangeKind, sample: &T, at: Option<WallTime>) -> Result<(), WriteError> {
+        if !T::HAS_KEY {
+            return Err(WriteError::NoKey);
+        }
+        self.write_change(kind, sample, None, at).map(drop)
+    }
+
+    /// register_instance: reserves room for an instance and returns its handle;
+    /// [`InstanceHandle::NIL`] on a topic without key. Writing registers by itself.
+    ///
+    /// # Errors
+    /// [`WriteError::OutOfResources`] when max_instances is reached.
+    pub fn register_instance(&self, sample: &T) -> Result<InstanceHandle, WriteError> {
+        let slot = self.core.enabled()?;
+        if !T::HAS_KEY {
+            return Ok(InstanceHandle::NIL);
+        }
+        let handle = instance_of(sample)?;
+        let key = self.encode(|out| dunlin_cdr::key_payload(sample, self.core.representation, out))?;
+        self.core.participant.register_instance(slot, handle, key)?;
+        Ok(dunlin_cache::instance_handle(handle))
+    }
+
+    /// lookup_instance: the handle of the sample's instance, [`InstanceHandle::NIL`] when this writer
+    /// does not know it.
+    #[must_use]
+    pub fn lookup_instance(&self, sample: &T) -> InstanceHandle {
+        let known = || {
+            let handle = dunlin_cache::instance_handle(instance_of(sample).ok()?);
+            self.core.slot()?.knows_instance(handle).then_some(handle)
+        };
+        if T::HAS_KEY { known().unwrap_or_default() } else { InstanceHandle::NIL }
+    }
+
+    /// get_key_value: a sample of which only the key fields are set.
+    ///
+    /// # Errors
+    /// [`WriteError::UnknownInstance`].
+    pub fn key_value(&self, handle: InstanceHandle) -> Result<T, WriteError> {
+        let key = self.core.enabled()?.instance_key(handle).ok_or(WriteError::UnknownInstance)?;
+        Ok(dunlin_cdr::from_key_payload(&key, &dunlin_cdr::Limits::default())?)
+    }
+
+    /// assert_liveliness, for the manual kinds of LIVELINESS.
+    ///
+    /// # Errors
+    /// [`WriteError::NotEnabled`].
+    pub fn assert_liveliness(&self) -> Result<(), WriteError> {
+        self.core.participant.assert_writer_liveliness(self.core.enabled()?);
+        Ok(())
+    }
+
+    /// wait_for_acknowledgments: until every matched reliable reader has everything written so far.
+    ///
+    /// # Errors
+    /// [`WaitForError::Timeout`].
+    pub fn wait_for_acknowledgments(&self, max_wait: Duration) -> Result<(), WaitForError> {
+        self.core.wait_for_acknowledgments(max_wait)
+    }
+
+    /// get_qos.
+    #[must_use]
+    pub fn qos(&self) -> DataWriterQos {
+        self.core.qos()
+    }
+
+    /// set_qos: all or nothing; the changeable policies are announced to matched readers.
+    ///
+    /// # Errors
+    /// When the QoS is inconsistent, unsupported, or changes an immutable policy of an enabled writer.
+    pub fn set_qos(&self, qos: &DataWriterQos) -> Result<(), SetQosError> {
+        self.core.set_qos(qos)
+    }
+
+    /// set_listener: replaces the previous listener.
+    pub fn set_listener(&self, listener: impl DataWriterListener<T>, mask: StatusMask) {
+        let erased = Erased { listener, sample: PhantomData::<fn(T)> };
+        self.core.set_listener(Some(Arc::new(erased)), mask);
+    }
+
+    /// Removes the listener; one that runs at this moment finishes.
+    pub fn clear_listener(&self) {
+        self.core.set_listener(None, StatusMask::NONE);
+    }
+
+    /// get_statuscondition.
+    #[must_use]
+    pub fn status_condition(&self) -> StatusCondition {
+        let core = Arc::downgrade(&self.core);
+        StatusCondition::new(Arc::clone(&self.core.signal), move || {
+            core.upgrade().map_or(StatusMask::NONE, |core| core.changes())
+        })
+    }
+
+    /// get_status_changes.
+    #[must_use]
+    pub fn status_changes(&self) -> StatusMask {
+        self.core.changes()
+    }
+
+    /// get_publication_matched_status.
+    #[must_use]
+    pub fn publication_matched_status(&self) -> MatchedStatus {
+        self.core.read_status(StatusMask::PUBLICATION_MATCHED, |s| &mut s.matched)
+    }
+
+    /// get_offered_incompatible_qos_status.
+    #[must_use]
+    pub fn offered_incompatible_qos_status(&self) -> IncompatibleQosStatus {
+        self.core.read_status(StatusMask::OFFERED_INCOMPATIBLE_QOS, |s| &mut s.incompatible)
+    }
+
+    /// get_offered_deadline_missed_status.
+    #[must_use]
+    pub fn offered_deadline_missed_status(&self) -> DeadlineMissedStatus {
+        self.core.read_status(StatusMask::OFFERED_DEADLINE_MISSED, |s| &mut s.deadline)
+    }
+
+    /// get_liveliness_lost_status.
+    #[must_use]
+    pub fn liveliness_lost_status(&self) -> LivelinessLostStatus {
+        self.core.read_status(StatusMask::LIVELINESS_LOST, |s| &mut s.liveliness)
+    }
+
+    /// get_matched_subscriptions.
+    #[must_use]
+    pub fn matched_subscriptions(&self) -> Vec<InstanceHandle> {
+        self.core.matched()
+    }
+
+    /// get_matched_subscription_data.
+    ///
+    /// # Errors
+    /// [`NotMatched`].
+    pub fn matched_subscription_data(
+        &self,
+        handle: InstanceHandle,
+    ) -> Result<Arc<SubscriptionBuiltinTopicData>, NotMatched> {
+        if !self.core.matched().contains(&handle) {
+            return Err(NotMatched);
+        }
+        self.core.participant.reader_data(handle.to_guid()).ok_or(NotMatched)
+    }
+
+    /// Counters: samples, repairs, heartbeats.
+    #[must_use]
+    pub fn stats(&self) -> WriterStats {
+        self.core.slot().map(|slot| slot.stats()).unwrap_or_default()
+    }
+
+    fn encode(
+        &self,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), dunlin_cdr::CdrError>,
+    ) -> Result<SharedBytes, WriteError> {
+        let mut encode = lock(&self.core.encode);
+        let mut buffer = { let len = encode.last_len; encode.pool.take(len) };
+        let out = buffer.vec_mut();
+        out.clear();
+        write(out)?;
+        let len = out.len();
+        encode.last_len = len;
+        Ok(encode.pool.freeze(buffer, len))
+    }
+
+    fn write_change(
+        &self,
+        kind: ChangeKind,
+        sample: &T,
+        handle: Option<InstanceHandle>,
+        source_timestamp: Option<WallTime>,
+    ) -> Result<(), WriteError> {
+        let slot = self.core.enabled()?;
+        let instance = if T::HAS_KEY { instance_of(sample)? } else { InstanceHandle::NIL };
+        if let Some(handle) = handle
+            && T::HAS_KEY
+            && handle != dunlin_cache::instance_handle(instance)
+        {
+            return Err(WriteError::InstanceMismatch);
+        }
+        let representation = self.core.representation;
+        let payload = match kind {
+            ChangeKind::Alive => self.encode(|out| dunlin_cdr::to_payload(sample, representation, out))?,
+            _ => self.encode(|out| dunlin_cdr::key_payload(sample, representation, out))?,
+        };
+        self.core.participant.write(slot, WriteRequest { kind, instance, source_timestamp, payload })
+    }
+}
+
+/// The instance that the key of `sample` names.
+fn instance_of<T: DdsType>(sample: &T) -> Result<InstanceHandle, WriteError> {
+    Ok(InstanceHandle(dunlin_cdr::key_hash(sample)?))
+}
+
+struct Erased<T: DdsType, L> {
+    listener: L,
+    sample: PhantomData<fn(T)>,
+}
+
+impl<T: DdsType, L: DataWriterListener<T>> ErasedWriterListener for Erased<T, L> {
+    fn call(&self, core: &Arc<WriterCore>, status: StatusMask) {
+        let writer = DataWriter::<T>::from_core(Arc::clone(core));
+        match status {
+            StatusMask::PUBLICATION_MATCHED => {
+                self.listener.on_publication_matched(&writer, writer.publication_matched_status());
+            }
+            StatusMask::OFFERED_INCOMPATIBLE_QOS => {
+                self.listener.on_offered_incompatible_qos(&writer, writer.offered_incompatible_qos_status());
+            }
+            StatusMask::OFFERED_DEADLINE_MISSED => {
+                self.listener.on_offered_deadline_missed(&writer, writer.offered_deadline_missed_status());
+            }
+            StatusMask::LIVELINESS_LOST => {
+                self.listener.on_liveliness_lost(&writer, writer.liveliness_lost_status());
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! What all handles of one data writer share, without the type of its samples.
+
+use crate::error::{CreateEntityError, SetQosError, WaitForError, WriteError};
+use crate::participant::ParticipantInner;
+use crate::signal::{Signal, WaitCore};
+use crate::status::{
+    DeadlineMissedStatus, IncompatibleQosStatus, LivelinessLostStatus, MatchedStatus, ReadAndReset, StatusMask,
+};
+use crate::topic::TopicInner;
+use dunlin_buf::BufPool;
+use dunlin_cdr::Representation;
+use dunlin_core::{Duration, EntityId, Guid, InstanceHandle};
+use dunlin_engine::{Event, WriterSlot, WriterSpec};
+use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy, PublisherQos};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::time::Instant;
+
+/// Octets of send buffers a writer keeps for reuse.
+const RETAINED_BUFFERS: usize = 8 << 20;
+
+#[derive(Default)]
+pub(crate) struct WriterStatuses {
+    pub matched: MatchedStatus,
+    pub incompatible: IncompatibleQosStatus,
+    pub deadline: DeadlineMissedStatus,
+    pub liveliness: LivelinessLostStatus,
+    pub changed: StatusMask,
+}
+
+/// A listener without the type of its samples.
+pub(crate) trait ErasedWriterListener: Send + Sync {
+    fn call(&self, core: &Arc<WriterCore>, status: StatusMask);
+}
+
+pub(crate) struct EncodeBuffers {
+    pub pool: BufPool,
+    /// Size of the last sample: the best guess for the next.
+    pub last_len: usize,
+}
+
+pub(crate) struct WriterCore {
+    pub participant: Arc<ParticipantInner>,
+    pub topic: Arc<TopicInner>,
+    pub publisher_qos: Arc<Mutex<PublisherQos>>,
+    qos: Mutex<DataWriterQos>,
+    /// Fixed by the QoS, which cannot change it later.
+    pub representation: Representation,
+    slot: OnceLock<Arc<WriterSlot>>,
+    pub encode: Mutex<EncodeBuffers>,
+    statuses: Mutex<WriterStatuses>,
+    listener: RwLock<Option<(Arc<dyn ErasedWriterListener>, StatusMask)>>,
+    pub signal: Arc<Signal>,
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl WriterCore {
+    pub fn new(
+        participant: Arc<ParticipantInner>,
+        topic: Arc<TopicInner>,
+        publisher_qos: Arc<Mutex<PublisherQos>>,
+        qos: DataWriterQos,
+    ) -> Self {
+        let representation = match qos.representation.ids.first() {
+            Some(DataRepresentationId::Xcdr2) => Representation::Xcdr2,
+            _ => Representation::Xcdr1,
+        };
+        Self {
+            participant,
+            topic,
+            publisher_qos,
+            qos: Mutex::new(qos),
+            representation,
+            slot: OnceLock::new(),
+            encode: Mutex::new(EncodeBuffers { pool: BufPool::new(RETAINED_BUFFERS), last_len: 256 }),
+            statuses: Mutex::default(),
+            listener: RwLock::new(None),
+            signal: Arc::default(),
+        }
+    }
+
+    pub fn enable(self: &Arc<Self>) -> Result<(), CreateEntityError> {
+        if self.slot.get().is_some() {
+            return Ok(());
+        }
+        let spec = WriterSpec {
+            topic_name: self.topic.name.clone(),
+            type_name: self.topic.type_name.clone(),
+            keyed: self.topic.keyed,
+            qos: self.qos(),
+            publisher_qos: lock(&self.publisher_qos).clone(),
+            topic_data: self.topic.qos().topic_data,
+            type_information: None,
+        };
+        self.participant.create_writer(self, spec, |slot| {
+            // Lost only against another thread that enabled the writer at the same moment.
+            self.slot.set(slot).is_ok()
+        })
+    }
+
+    pub fn slot(&self) -> Option<&Arc<WriterSlot>> {
+        self.slot.get()
+    }
+
+    pub fn enabled(&self) -> Result<&Arc<WriterSlot>, WriteError> {
+        self.slot.get().ok_or(WriteError::NotEnabled)
+    }
+
+    pub fn id(&self) -> Option<EntityId> {
+        self.slot.get().map(|slot| slot.guid().entity_id)
+    }
+
+    pub fn qos(&self) -> DataWriterQos {
+        lock(&self.qos).clone()
+    }
+
+    pub fn autodisposes(&self) -> bool {
+        lock(&self.qos).writer_data_lifecycle.autodispose_unregistered_instances
+    }
+
+    pub fn set_qos(&self, new: &DataWriterQos) -> Result<(), SetQosError> {
+        new.check_consistency()?;
+        new.check_supported()?;
+        let mut qos = lock(&self.qos);
+        if let Some(slot) = self.slot.get() {
+            qos.check_changeable(new)?;
+            self.participant.set_writer_qos(slot, new);
+        }
+        *qos = new.clone();
+        Ok(())
+    }
+
+    pub fn set_listener(&self, listener: Option<Arc<dyn ErasedWriterListener>>, mask: StatusMask) {
+        let new = listener.map(|listener| (listener, mask));
+        *self.listener.write().unwrap_or_else(PoisonError::into_inner) = new;
+    }
+
+    pub fn changes(&self) -> StatusMask {
+        lock(&self.statuses).changed
+    }
+
+    /// Reads a status, zeroes its changes and clears its flag.
+    pub fn read_status<S: ReadAndReset>(
+        &self,
+        bit: StatusMask,
+        pick: impl FnOnce(&mut WriterStatuses) -> &mut S,
+    ) -> S {
+        let mut statuses = lock(&self.statuses);
+        statuses.changed = statuses.changed & !bit;
+        pick(&mut statuses).read_and_reset()
+    }
+
+    fn change(self: &Arc<Self>, bit: StatusMask, update: impl FnOnce(&mut WriterStatuses)) {
+        let mut statuses = lock(&self.statuses);
+        update(&mut statuses);
+        statuses.changed |= bit;
+        drop(statuses);
+        let listener = self.listener.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((listener, mask)) = listener
+            && mask.intersects(bit)
+        {
+            listener.call(self, bit);
+        }
+        self.signal.raise();
+    }
+
+    pub fn on_event(self: &Arc<Self>, event: &Event) {
+        match event {
+            Event::PublicationMatched { remote, added, .. } => {
+                self.change(StatusMask::PUBLICATION_MATCHED, |s| s.matched.record(*added, (*remote).into()));
+            }
+            Event::OfferedIncompatibleQos { remote, policies, .. } => self.on_incompatible(*remote, policies),
+            Event::OfferedDeadlineMissed { instance, .. } => {
+                self.change(StatusMask::OFFERED_DEADLINE_MISSED, |s| {
+                    s.deadline.count.add(1);
+                    s.deadline.last_instance = *instance;
+                });
+            }
+            Event::LivelinessLost { .. } => {
+                self.change(StatusMask::LIVELINESS_LOST, |s| s.liveliness.add(1));
+            }
+            Event::AckAdvanced { .. } | Event::SpaceFreed { .. } => self.signal.raise(),
+            _ => {}
+        }
+    }
+
+    fn on_incompatible(self: &Arc<Self>, remote: Guid, policies: &[IncompatiblePolicy]) {
+        for p in policies {
+            tracing::warn!(
+                "writer of '{}' does not match reader {remote}: {} offered {}, requested {}",
+                self.topic.name,
+                p.policy,
+                p.offered,
+                p.requested
+            );
+        }
+        self.change(StatusMask::OFFERED_INCOMPATIBLE_QOS, |s| record_incompatible(&mut s.incompatible, policies));
+    }
+
+    pub fn wait_for_acknowledgments(&self, timeout: Duration) -> Result<(), WaitForError> {
+        let slot = self.slot.get().ok_or(WaitForError::NotEnabled)?;
+        let last = slot.last_sn();
+        wait_for(&self.signal, timeout, || slot.acked_by_all() >= last)
+    }
+
+    pub fn matched(&self) -> Vec<InstanceHandle> {
+        let readers = self.slot.get().map(|slot| slot.matched_readers()).unwrap_or_default();
+        readers.into_iter().map(Into::into).collect()
+    }
+}
+
+impl Drop for WriterCore {
+    fn drop(&mut self) {
+        if let Some(slot) = self.slot.get() {
+            let linger = self.participant.linger();
+            if !linger.is_infinite() && !dunlin_driver::on_receive_thread() {
+                let _ = self.wait_for_acknowledgments(linger);
+            }
+            self.participant.delete_writer(slot);
+        }
+    }
+}
+
+/// Counts one incompatible endpoint.
+pub(crate) fn record_incompatible(status: &mut IncompatibleQosStatus, policies: &[IncompatiblePolicy]) {
+    status.count.add(1);
+    for incompatible in policies {
+        status.last_policy_id = Some(incompatible.policy);
+        let count = status.policies.entry(incompatible.policy).or_default();
+        *count = count.saturating_add(1);
+    }
+}
+
+/// Blocks until `done`, which becomes true with a raise of `signal`.
+pub(crate) fn wait_for(
+    signal: &Signal,
+    timeout: Duration,
+    mut done: impl FnMut() -> bool,
+) -> Result<(), WaitForError> {
+    if done() {
+        return Ok(());
+    }
+    let core = Arc::new(WaitCore::default());
+    signal.attach(&core);
+    let deadline = timeout.to_std().and_then(|timeout| Instant::now().checked_add(timeout));
+    let result = loop {
+        let seen = core.generation();
+        if done() {
+            break Ok(());
+        }
+        if !core.wait_past(seen, deadline) {
+            break Err(WaitForError::Timeout(timeout));
+        }
+    };
+    signal.detach(&core);
+    result
+}

@@ -1,0 +1,12 @@
+//! Live video over DDS: a publisher with several sources, and a viewer for the browser and for the terminal.
+
+#![deny(unsafe_code)]
+
+pub mod cli;
+pub mod codec;
+pub mod frame;
+pub mod process;
+pub mod publish;
+pub mod source;
+pub mod stats;
+pub mod stop;

@@ -1,0 +1,278 @@
+//! Parsing of `#[dds(...)]`.
+
+use syn::ext::IdentExt;
+use syn::meta::ParseNestedMeta;
+use syn::spanned::Spanned;
+use syn::{Attribute, Error, Expr, Ident, Lit, LitInt, LitStr, Path, Result, Token, Type};
+
+/// Extensibility of a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extensibility {
+    Final,
+    Appendable,
+    Mutable,
+}
+
+/// What a Rust type stands for, as far as attributes say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Union,
+    Bitmask,
+    Transparent,
+}
+
+/// Attributes of a type.
+#[derive(Default)]
+pub struct TypeAttrs {
+    pub name: Option<LitStr>,
+    pub extensibility: Option<Extensibility>,
+    pub nested: bool,
+    pub autoid_hash: bool,
+    pub krate: Option<Path>,
+    pub bit_bound: Option<LitInt>,
+    pub kind: Option<(Kind, Ident)>,
+    pub discriminator: Option<Type>,
+    pub key: Option<Ident>,
+}
+
+/// How the id of a member is given.
+pub enum IdAttr {
+    Number(LitInt),
+    Hash(Option<LitStr>),
+}
+
+/// What becomes of a value that the type cannot hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TryConstruct {
+    #[default]
+    Discard,
+    Default,
+    Trim,
+}
+
+/// Attributes of a field or variant.
+#[derive(Default)]
+pub struct MemberAttrs {
+    pub key: Option<Ident>,
+    pub id: Option<IdAttr>,
+    pub name: Option<LitStr>,
+    pub optional: Option<Ident>,
+    pub must_understand: bool,
+    pub default: Option<(Ident, Option<Expr>)>,
+    pub bound: Option<Expr>,
+    pub try_construct: TryConstruct,
+    pub external: Option<Ident>,
+    pub non_serialized: bool,
+    pub base: Option<Ident>,
+    pub cases: Vec<Expr>,
+    pub discriminator: Option<Ident>,
+    /// The attributes present, to refuse those without meaning in a place.
+    pub present: Vec<Ident>,
+}
+
+fn ident(meta: &ParseNestedMeta<'_>) -> Result<Ident> {
+    meta.path.get_ident().cloned().ok_or_else(|| Error::new(meta.path.span(), "expected a single word"))
+}
+
+/// Sets an option that may be given once.
+fn set<T>(slot: &mut Option<T>, at: &Ident, value: T) -> Result<()> {
+    if slot.is_some() {
+        return Err(Error::new(at.span(), format!("`{at}` is given twice")));
+    }
+    *slot = Some(value);
+    Ok(())
+}
+
+/// A type given as such or in a string.
+fn parse_type(meta: &ParseNestedMeta<'_>) -> Result<Type> {
+    let value = meta.value()?;
+    if value.peek(LitStr) { value.parse::<LitStr>()?.parse() } else { value.parse() }
+}
+
+fn parse_path(meta: &ParseNestedMeta<'_>) -> Result<Path> {
+    let value = meta.value()?;
+    if value.peek(LitStr) { value.parse::<LitStr>()?.parse() } else { value.call(Path::parse_mod_style) }
+}
+
+fn dds_attributes(attrs: &[Attribute]) -> impl Iterator<Item = &Attribute> {
+    attrs.iter().filter(|attr| attr.path().is_ident("dds"))
+}
+
+impl TypeAttrs {
+    pub fn parse(attrs: &[Attribute]) -> Result<Self> {
+        let mut result = Self::default();
+        for attr in dds_attributes(attrs) {
+            attr.parse_nested_meta(|meta| result.parse_one(&meta))?;
+        }
+        Ok(result)
+    }
+
+    fn parse_one(&mut self, meta: &ParseNestedMeta<'_>) -> Result<()> {
+        let word = ident(meta)?;
+        match word.unraw().to_string().as_str() {
+            "name" => set(&mut self.name, &word, meta.value()?.parse()?),
+            "final" => set(&mut self.extensibility, &word, Extensibility::Final),
+            "appendable" => set(&mut self.extensibility, &word, Extensibility::Appendable),
+            "mutable" => set(&mut self.extensibility, &word, Extensibility::Mutable),
+            "nested" => {
+                self.nested = true;
+                Ok(())
+            }
+            "autoid" => {
+                self.autoid_hash = parse_choice(meta, &["sequential", "hash"])? == 1;
+                Ok(())
+            }
+            "crate" => set(&mut self.krate, &word, parse_path(meta)?),
+            "bit_bound" => set(&mut self.bit_bound, &word, meta.value()?.parse()?),
+            "union" => set(&mut self.kind, &word, (Kind::Union, word.clone())),
+            "bitmask" | "bitset" => set(&mut self.kind, &word, (Kind::Bitmask, word.clone())),
+            "transparent" => set(&mut self.kind, &word, (Kind::Transparent, word.clone())),
+            "discriminator" => set(&mut self.discriminator, &word, parse_type(meta)?),
+            "key" => set(&mut self.key, &word, word.clone()),
+            _ => Err(Error::new(
+                word.span(),
+                format!(
+                    "unknown attribute `{word}`; on types there are: name, final, appendable, mutable, nested, autoid, crate, \
+                     bit_bound, union, discriminator, key, bitmask, bitset, transparent"
+                ),
+            )),
+        }
+    }
+}
+
+/// Parses `= "word"` and returns the index of the word among the choices.
+fn parse_choice(meta: &ParseNestedMeta<'_>, choices: &[&str]) -> Result<usize> {
+    let text: LitStr = meta.value()?.parse()?;
+    let found = choices.iter().position(|choice| text.value().eq_ignore_ascii_case(choice));
+    found.ok_or_else(|| Error::new(text.span(), format!("expected one of: {}", choices.join(", "))))
+}
+
+/// Parses `= expr` or `(expr, expr)`.
+fn parse_cases(meta: &ParseNestedMeta<'_>) -> Result<Vec<Expr>> {
+    if meta.input.peek(Token![=]) {
+        return Ok(vec![meta.value()?.parse()?]);
+    }
+    let content;
+    syn::parenthesized!(content in meta.input);
+    let cases = content.parse_terminated(Expr::parse, Token![,])?;
+    if cases.is_empty() {
+        return Err(Error::new(meta.path.span(), "a case needs at least one label"));
+    }
+    Ok(cases.into_iter().collect())
+}
+
+use syn::parse::Parse;
+
+impl MemberAttrs {
+    pub fn parse(attrs: &[Attribute]) -> Result<Self> {
+        let mut result = Self::default();
+        for attr in attrs.iter().filter(|attr| attr.path().is_ident("default")) {
+            let word = Ident::new("default", attr.span());
+            result.present.push(word.clone());
+            set(&mut result.default, &word, (word.clone(), None))?;
+        }
+        for attr in dds_attributes(attrs) {
+            attr.parse_nested_meta(|meta| result.parse_one(&meta))?;
+        }
+        Ok(result)
+    }
+
+    fn parse_one(&mut self, meta: &ParseNestedMeta<'_>) -> Result<()> {
+        let word = ident(meta)?;
+        self.present.push(word.clone());
+        match word.unraw().to_string().as_str() {
+            "key" => set(&mut self.key, &word, word.clone()),
+            "id" => set(&mut self.id, &word, IdAttr::Number(meta.value()?.parse()?)),
+            "hashid" => {
+                let name = meta.input.peek(Token![=]).then(|| meta.value()?.parse()).transpose()?;
+                set(&mut self.id, &word, IdAttr::Hash(name))
+            }
+            "name" => set(&mut self.name, &word, meta.value()?.parse()?),
+            "optional" => set(&mut self.optional, &word, word.clone()),
+            "must_understand" => {
+                self.must_understand = true;
+                Ok(())
+            }
+            "default" => {
+                let value = meta.input.peek(Token![=]).then(|| meta.value()?.parse()).transpose()?;
+                set(&mut self.default, &word, (word.clone(), value))
+            }
+            "bound" => set(&mut self.bound, &word, meta.value()?.parse()?),
+            "try_construct" => {
+                self.try_construct = match parse_choice(meta, &["discard", "default", "trim"])? {
+                    0 => TryConstruct::Discard,
+                    1 => TryConstruct::Default,
+                    _ => TryConstruct::Trim,
+                };
+                Ok(())
+            }
+            "external" => set(&mut self.external, &word, word.clone()),
+            "non_serialized" => {
+                self.non_serialized = true;
+                Ok(())
+            }
+            "base" => set(&mut self.base, &word, word.clone()),
+            "discriminator" => set(&mut self.discriminator, &word, word.clone()),
+            "case" => {
+                self.cases.extend(parse_cases(meta)?);
+                Ok(())
+            }
+            _ => Err(Error::new(word.span(), format!("unknown attribute `{word}` of a field or variant"))),
+        }
+    }
+
+    /// Refuses attributes that have no meaning here.
+    pub fn allow(&self, place: &str, allowed: &[&str]) -> Result<()> {
+        match self.present.iter().find(|word| !allowed.iter().any(|name| *word == name)) {
+            Some(word) => Err(Error::new(word.span(), format!("`{word}` has no meaning on {place}"))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The `T` of a type written as `wrapper<T>`.
+pub fn inner_of<'a>(ty: &'a Type, wrapper: &str) -> Option<&'a Type> {
+    let Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last()?;
+    if path.qself.is_some() || last.ident != wrapper {
+        return None;
+    }
+    let syn::PathArguments::AngleBracketed(args) = &last.arguments else { return None };
+    match (args.args.len(), args.args.first()) {
+        (1, Some(syn::GenericArgument::Type(inner))) => Some(inner),
+        _ => None,
+    }
+}
+
+/// Whether a type mentions this name anywhere.
+pub fn mentions(ty: &Type, name: &Ident) -> bool {
+    struct Finder<'a>(&'a Ident, bool);
+    impl Finder<'_> {
+        fn tokens(&mut self, tokens: proc_macro2::TokenStream) {
+            for token in tokens {
+                match token {
+                    proc_macro2::TokenTree::Ident(ident) if ident == *self.0 || ident == "Self" => self.1 = true,
+                    proc_macro2::TokenTree::Group(group) => self.tokens(group.stream()),
+                    _ => {}
+                }
+            }
+        }
+    }
+    let mut finder = Finder(name, false);
+    finder.tokens(quote::ToTokens::to_token_stream(ty));
+    finder.1
+}
+
+/// The value of an integer literal, with sign.
+pub fn integer(expr: &Expr) -> Option<i128> {
+    match expr {
+        Expr::Lit(lit) => match &lit.lit {
+            Lit::Int(int) => int.base10_parse().ok(),
+            Lit::Byte(byte) => Some(i128::from(byte.value())),
+            Lit::Char(c) => Some(i128::from(u32::from(c.value()))),
+            _ => None,
+        },
+        Expr::Unary(unary) if matches!(unary.op, syn::UnOp::Neg(_)) => integer(&unary.expr).map(|n| -n),
+        _ => None,
+    }
+}

@@ -1,0 +1,54 @@
+//! Member ids (DDS-XTypes 1.3 §7.3.1.2.1.1): explicit, sequential or hashed.
+
+use md5::{Digest, Md5};
+use proc_macro2::TokenStream;
+use quote::quote;
+
+/// The greatest member id.
+pub const MAX_ID: u32 = 0x0fff_ffff;
+
+/// A member id as far as it is known when the macro runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Id {
+    /// The `n`th id after those of the base type, which only the compiler knows.
+    AfterBase(u32),
+    /// This id.
+    Known(u32),
+}
+
+impl Id {
+    /// The id after this one.
+    pub fn next(self) -> Self {
+        match self {
+            Self::AfterBase(n) => Self::AfterBase(n.saturating_add(1)),
+            Self::Known(id) => Self::Known(id.saturating_add(1)),
+        }
+    }
+
+    /// An expression for the id; `next_of_base` is one for the first id after the base.
+    pub fn tokens(self, krate: &TokenStream, next_of_base: &TokenStream) -> TokenStream {
+        match self {
+            Self::AfterBase(n) => quote!(#krate::codegen::id_after(#next_of_base, #n)),
+            Self::Known(id) => quote!(#id),
+        }
+    }
+}
+
+/// The id that `@hashid` makes of a name.
+pub fn hash_id(name: &str) -> u32 {
+    let digest = Md5::digest(name.as_bytes());
+    let mut first = [0; 4];
+    first.iter_mut().zip(digest).for_each(|(to, from)| *to = from);
+    u32::from_le_bytes(first) & MAX_ID
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hash_id;
+
+    #[test]
+    fn hashes_of_the_standard() {
+        assert_eq!(hash_id("color"), 0x0fa5_dd70);
+        assert_eq!(hash_id("shapesize"), 0x0477_90da);
+    }
+}

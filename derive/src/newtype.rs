@@ -1,0 +1,111 @@
+//! Structures with one unnamed field: bitmasks, bitsets and aliases (DDS-XTypes 1.3 §7.2.2.4.1.3, §7.2.2.4.5).
+
+use crate::attrs::Kind;
+use crate::container::Container;
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{DataStruct, Error, Fields, Result, Type};
+
+pub fn expand(container: &Container<'_>, data: &DataStruct) -> Result<TokenStream> {
+    let inner = match &data.fields {
+        Fields::Unnamed(fields) if fields.unnamed.len() == 1 => &fields.unnamed[0].ty,
+        fields => return Err(Error::new_spanned(fields, "this kind of type has exactly one unnamed field")),
+    };
+    let is_bitmask = container.kind() == Some(Kind::Bitmask);
+    if is_bitmask {
+        check_holder(container, inner)?;
+    }
+    let mut tokens = TokenStream::new();
+    if container.wants_write() {
+        tokens.extend(write(container, inner, is_bitmask));
+    }
+    if container.wants_read() {
+        tokens.extend(read(container, inner, is_bitmask));
+    }
+    Ok(tokens)
+}
+
+/// Checks that the integer is the one that the bit bound asks for.
+fn check_holder(container: &Container<'_>, inner: &Type) -> Result<()> {
+    let width = match inner {
+        Type::Path(path) if path.path.is_ident("u8") => 8,
+        Type::Path(path) if path.path.is_ident("u16") => 16,
+        Type::Path(path) if path.path.is_ident("u32") => 32,
+        Type::Path(path) if path.path.is_ident("u64") => 64,
+        _ => return Err(Error::new_spanned(inner, "a bitmask or bitset is held by u8, u16, u32 or u64")),
+    };
+    let Some(bound) = &container.attrs.bit_bound else { return Ok(()) };
+    let needed = match bound.base10_parse::<u8>() {
+        Ok(1..=8) => 8,
+        Ok(9..=16) => 16,
+        Ok(17..=32) => 32,
+        Ok(33..=64) => 64,
+        _ => return Err(Error::new(bound.span(), "the bit_bound of a bitmask is 1 to 64")),
+    };
+    if needed == width {
+        return Ok(());
+    }
+    Err(Error::new_spanned(inner, format!("a bit_bound of {bound} is held by u{needed}")))
+}
+
+fn kind(container: &Container<'_>, is_bitmask: bool, inner: &TokenStream) -> TokenStream {
+    let krate = &container.krate;
+    if is_bitmask { quote!(#krate::ElementKind::EnumLike) } else { quote!(<#inner>::KIND) }
+}
+
+fn write(container: &Container<'_>, inner: &Type, is_bitmask: bool) -> TokenStream {
+    let krate = &container.krate;
+    let target = quote!(#inner as #krate::CdrWrite);
+    let kind = kind(container, is_bitmask, &target);
+    let header = container.write_header(&quote!(CdrWrite));
+    quote! {
+        #header {
+            const KIND: #krate::ElementKind = #kind;
+            const LENGTH_CODE: #krate::LengthCode = <#target>::LENGTH_CODE;
+            const FORM: #krate::Extensibility = <#target>::FORM;
+            const KEY_SIZE: #krate::KeySize = <#target>::KEY_SIZE;
+
+            #[inline]
+            fn write(&self, e: &mut #krate::Encoder<'_>) -> ::core::result::Result<(), #krate::CdrError> {
+                <#target>::write(&self.0, e)
+            }
+        }
+    }
+}
+
+fn read(container: &Container<'_>, inner: &Type, is_bitmask: bool) -> TokenStream {
+    let krate = &container.krate;
+    let target = quote!(#inner as #krate::CdrRead<'de>);
+    let kind = kind(container, is_bitmask, &target);
+    let header = container.read_header(&quote!(CdrRead));
+    quote! {
+        #header {
+            const KIND: #krate::ElementKind = #kind;
+            const MIN_SIZE: usize = <#target>::MIN_SIZE;
+            const FORM: #krate::Extensibility = <#target>::FORM;
+
+            #[inline]
+            fn read(d: &mut #krate::Decoder<'de>) -> ::core::result::Result<Self, #krate::CdrError> {
+                ::core::result::Result::Ok(Self(<#target>::read(d)?))
+            }
+
+            #[inline]
+            fn default_value() -> Self {
+                Self(<#target>::default_value())
+            }
+
+            #[inline]
+            fn skip(d: &mut #krate::Decoder<'de>) -> ::core::result::Result<(), #krate::CdrError> {
+                <#target>::skip(d)
+            }
+
+            #[inline]
+            fn skip_slice(
+                d: &mut #krate::Decoder<'de>,
+                n: usize,
+            ) -> ::core::result::Result<(), #krate::CdrError> {
+                <#target>::skip_slice(d, n)
+            }
+        }
+    }
+}

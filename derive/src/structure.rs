@@ -1,0 +1,309 @@
+//! Structures (DDS-XTypes 1.3 §7.2.2.4.4): the model that the code generators work on.
+
+mod key;
+mod read;
+mod write;
+
+use crate::attrs::{IdAttr, MemberAttrs, TryConstruct, inner_of, mentions};
+use crate::container::Container;
+use crate::ids::{self, Id};
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+use syn::ext::IdentExt;
+use syn::{DataStruct, Error, Expr, Fields, Ident, Result, Type};
+
+/// A serialized member.
+pub struct Member<'a> {
+    pub ident: &'a Ident,
+    /// The type without `Option`.
+    pub ty: &'a Type,
+    pub optional: bool,
+    pub key: bool,
+    pub must_understand: bool,
+    pub id: Id,
+    pub bound: Option<Expr>,
+    pub default: Option<Expr>,
+    pub try_construct: TryConstruct,
+    /// The type contains the structure itself.
+    pub recursive: bool,
+    /// Position among the serialized members.
+    pub index: usize,
+}
+
+/// A field that is not serialized.
+pub struct Hidden<'a> {
+    pub ident: &'a Ident,
+    pub default: Option<Expr>,
+}
+
+/// The field with the members of the base type.
+pub struct Base<'a> {
+    pub ident: &'a Ident,
+    pub ty: &'a Type,
+}
+
+/// A structure to derive for.
+pub struct Structure<'a> {
+    pub container: &'a Container<'a>,
+    pub base: Option<Base<'a>>,
+    pub members: Vec<Member<'a>>,
+    pub hidden: Vec<Hidden<'a>>,
+}
+
+pub fn expand(container: &Container<'_>, data: &DataStruct) -> Result<TokenStream> {
+    let structure = Structure::new(container, data)?;
+    let mut tokens = structure.id_check();
+    if container.wants_write() {
+        tokens.extend(structure.write());
+    }
+    if container.wants_read() {
+        tokens.extend(structure.read());
+    }
+    if container.wants_topic_type() {
+        let has_key = structure.has_key();
+        let prefers_xcdr2 = container.is_mutable() || structure.members.iter().any(|m| m.optional);
+        tokens.extend(container.topic_type(&has_key, prefers_xcdr2)?);
+    }
+    Ok(tokens)
+}
+
+impl<'a> Structure<'a> {
+    fn new(container: &'a Container<'a>, data: &'a DataStruct) -> Result<Self> {
+        let fields = match &data.fields {
+            Fields::Named(fields) => &fields.named,
+            Fields::Unit => return Ok(Self { container, base: None, members: Vec::new(), hidden: Vec::new() }),
+            Fields::Unnamed(fields) => {
+                return Err(Error::new_spanned(
+                    fields,
+                    "members need names; a structure with one unnamed field may be #[dds(bitmask)], #[dds(bitset)] or \
+                     #[dds(transparent)]",
+                ));
+            }
+        };
+        let mut structure = Self { container, base: None, members: Vec::new(), hidden: Vec::new() };
+        for (position, field) in fields.iter().enumerate() {
+            let Some(ident) = &field.ident else { continue };
+            structure.add(position, ident, &field.ty, MemberAttrs::parse(&field.attrs)?)?;
+        }
+        structure.check_unique_ids()?;
+        Ok(structure)
+    }
+
+    fn add(&mut self, position: usize, ident: &'a Ident, ty: &'a Type, attrs: MemberAttrs) -> Result<()> {
+        if let Some(word) = attrs.present.iter().find(|word| *word == "case" || *word == "discriminator") {
+            return Err(Error::new(word.span(), format!("`{word}` belongs to the variants of a union")));
+        }
+        if let Some(word) = &attrs.base {
+            attrs.allow("a base", &["base"])?;
+            if position != 0 {
+                return Err(Error::new(word.span(), "the base is the first field"));
+            }
+            self.base = Some(Base { ident, ty });
+            return Ok(());
+        }
+        let default = default_expr(&attrs, ident)?;
+        if attrs.non_serialized {
+            attrs.allow("a non_serialized field", &["non_serialized", "default"])?;
+            self.hidden.push(Hidden { ident, default });
+            return Ok(());
+        }
+        let member = self.member(ident, ty, attrs, default)?;
+        self.members.push(member);
+        Ok(())
+    }
+
+    fn member(
+        &self,
+        ident: &'a Ident,
+        ty: &'a Type,
+        attrs: MemberAttrs,
+        default: Option<Expr>,
+    ) -> Result<Member<'a>> {
+        let inner = inner_of(ty, "Option");
+        check_member(&attrs, ty, inner.is_some())?;
+        if let Some(word) = attrs.key.as_ref().filter(|_| self.base.is_some()) {
+            return Err(Error::new(word.span(), "a structure with a base cannot add key members"));
+        }
+        Ok(Member {
+            ident,
+            ty: inner.unwrap_or(ty),
+            optional: inner.is_some(),
+            key: attrs.key.is_some(),
+            must_understand: attrs.must_understand,
+            id: self.next_id(ident, &attrs)?,
+            bound: attrs.bound,
+            default,
+            try_construct: attrs.try_construct,
+            recursive: mentions(ty, self.container.ident()),
+            index: self.members.len(),
+        })
+    }
+
+    fn next_id(&self, ident: &Ident, attrs: &MemberAttrs) -> Result<Id> {
+        let name = attrs.name.as_ref().map_or_else(|| ident.unraw().to_string(), syn::LitStr::value);
+        match &attrs.id {
+            Some(IdAttr::Number(number)) => match number.base10_parse::<u32>() {
+                Ok(id) if id <= ids::MAX_ID => Ok(Id::Known(id)),
+                _ => Err(Error::new(number.span(), "a member id has at most 28 bits (0x0fffffff)")),
+            },
+            Some(IdAttr::Hash(other)) => {
+                let name = other.as_ref().map(syn::LitStr::value).filter(|text| !text.is_empty()).unwrap_or(name);
+                Ok(Id::Known(ids::hash_id(&name)))
+            }
+            None if self.container.attrs.autoid_hash => Ok(Id::Known(ids::hash_id(&name))),
+            None => Ok(match (self.members.last(), &self.base) {
+                (Some(previous), _) => previous.id.next(),
+                (None, Some(_)) => Id::AfterBase(0),
+                (None, None) => Id::Known(0),
+            }),
+        }
+    }
+
+    fn check_unique_ids(&self) -> Result<()> {
+        for (i, member) in self.members.iter().enumerate() {
+            if self.members.iter().take(i).any(|other| other.id == member.id) {
+                let message = "another member has the same id (given, sequential or hashed); set one with `id`";
+                return Err(Error::new(member.ident.span(), message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails to compile if ids clash that only the compiler knows, or if the base has another extensibility.
+    fn id_check(&self) -> TokenStream {
+        let Some(base) = &self.base else { return TokenStream::new() };
+        if !self.container.input.generics.params.is_empty() {
+            return TokenStream::new();
+        }
+        let (krate, base_ty) = (&self.container.krate, base.ty);
+        let side = if self.container.wants_write() { quote!(CdrWrite) } else { quote!(CdrRead<'static>) };
+        let ids = self.members.iter().map(|member| self.id(member));
+        let form = self.container.extensibility_tokens();
+        let name = self.container.ident().to_string();
+        let clash = format!("member ids of {name} clash or are longer than 28 bits");
+        let mismatch = format!("{name} has another extensibility than its base");
+        let base_check = self.container.wants_write().then(|| {
+            let known = self.members.iter().filter(|m| matches!(m.id, Id::Known(_))).map(|m| self.id(m));
+            let inherited = format!("an id of {name} belongs to a member of its base");
+            quote! {
+                #(::core::assert!(!<#base_ty as #krate::codegen::StructWrite>::has_id(#known), #inherited);)*
+            }
+        });
+        quote! {
+            const _: () = {
+                ::core::assert!(#krate::codegen::valid_ids(&[#(#ids),*]), #clash);
+                ::core::assert!(
+                    #krate::codegen::same_form(<#base_ty as #krate::#side>::FORM, #form),
+                    #mismatch
+                );
+                #base_check
+            };
+        }
+    }
+
+    /// An expression for the id of a member.
+    pub fn id(&self, member: &Member<'_>) -> TokenStream {
+        let krate = &self.container.krate;
+        member.id.tokens(krate, &self.next_of_base())
+    }
+
+    fn next_of_base(&self) -> TokenStream {
+        let krate = &self.container.krate;
+        match &self.base {
+            Some(Base { ty, .. }) if self.container.wants_write() => {
+                quote!(<#ty as #krate::codegen::StructWrite>::NEXT_ID)
+            }
+            Some(Base { ty, .. }) => quote!(<#ty as #krate::codegen::StructRead<'de>>::NEXT_ID),
+            None => quote!(0u32),
+        }
+    }
+
+    /// The id that the first member of a derived structure gets.
+    pub fn next_free_id(&self) -> TokenStream {
+        let krate = &self.container.krate;
+        match self.members.last() {
+            Some(last) => last.id.next().tokens(krate, &self.next_of_base()),
+            None => self.next_of_base(),
+        }
+    }
+
+    pub fn declares_key(&self) -> bool {
+        self.members.iter().any(|member| member.key)
+    }
+
+    /// An expression for whether any member, also of the base, is a key.
+    pub fn has_key(&self) -> TokenStream {
+        let krate = &self.container.krate;
+        match &self.base {
+            Some(Base { ty, .. }) => quote!(<#ty as #krate::codegen::StructWrite>::HAS_KEY),
+            None => {
+                let declares = self.declares_key();
+                quote!(#declares)
+            }
+        }
+    }
+
+    /// All members in declaration order.
+    pub fn all(&self) -> Vec<&Member<'a>> {
+        self.members.iter().collect()
+    }
+
+    /// The members that make the key, in declaration order: all, if none is marked.
+    pub fn keys(&self) -> Vec<&Member<'a>> {
+        let declares = self.declares_key();
+        self.members.iter().filter(|member| member.key || !declares).collect()
+    }
+
+    /// The members that make the key, in the order of their ids.
+    pub fn keys_by_id(&self) -> Vec<&Member<'a>> {
+        let mut keys = self.keys();
+        keys.sort_by_key(|member| member.id);
+        keys
+    }
+
+    /// Whether key members are declared in the order of their ids.
+    pub fn keys_are_ordered(&self) -> bool {
+        self.keys().iter().map(|m| m.index).eq(self.keys_by_id().iter().map(|m| m.index))
+    }
+
+    /// The local variable of a member.
+    pub fn local(member: &Member<'_>) -> Ident {
+        format_ident!("f{}", member.index)
+    }
+}
+
+fn check_member(attrs: &MemberAttrs, ty: &Type, is_option: bool) -> Result<()> {
+    if let Some(word) = attrs.optional.as_ref().filter(|_| !is_option) {
+        return Err(Error::new(word.span(), "an optional member has the type `Option<...>`"));
+    }
+    let stored = inner_of(ty, "Option").unwrap_or(ty);
+    if let Some(word) = attrs.external.as_ref().filter(|_| inner_of(stored, "Box").is_none()) {
+        return Err(Error::new(word.span(), "an external member has the type `Box<...>`"));
+    }
+    if let Some(word) = attrs.key.as_ref().filter(|_| is_option) {
+        return Err(Error::new(word.span(), "a key member cannot be optional"));
+    }
+    if let Some((word, _)) = attrs.default.as_ref().filter(|_| is_option) {
+        return Err(Error::new(word.span(), "an optional member is absent by default"));
+    }
+    if attrs.try_construct == TryConstruct::Trim && attrs.bound.is_none() {
+        let word = attrs.present.iter().find(|word| *word == "try_construct");
+        let span = word.map_or_else(proc_macro2::Span::call_site, Ident::span);
+        return Err(Error::new(span, "there is nothing to trim without `bound`"));
+    }
+    Ok(())
+}
+
+/// The value of `default = value`; string literals become whatever string type the field has.
+fn default_expr(attrs: &MemberAttrs, ident: &Ident) -> Result<Option<Expr>> {
+    match &attrs.default {
+        None => Ok(None),
+        Some((word, None)) => {
+            Err(Error::new(word.span(), format!("say which value `{ident}` has by default: `default = ...`")))
+        }
+        Some((_, Some(Expr::Lit(lit)))) if matches!(lit.lit, syn::Lit::Str(_)) => {
+            Ok(Some(syn::parse_quote!(::core::convert::From::from(#lit))))
+        }
+        Some((_, Some(value))) => Ok(Some(value.clone())),
+    }
+}

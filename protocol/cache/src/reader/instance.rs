@@ -1,0 +1,258 @@
+//! The instances a reader knows and the samples they hold (DDS 1.4 §2.2.2.5.1).
+
+use dunlin_buf::SharedBytes;
+use dunlin_core::{InstanceHandle, MonoTime};
+
+use super::ReaderCache;
+use super::registration;
+use super::sample::{OF_INSTANCE, OrderKey, Sample};
+use super::states::{InstanceState, SampleStateMask, ViewState, selected};
+use crate::handle::{KEYLESS_INSTANCE, instance_handle};
+use crate::list::List;
+use crate::slab::{Id, NIL};
+
+#[derive(Debug)]
+pub(super) struct Instance {
+    pub(super) handle: InstanceHandle,
+    pub(super) key: Option<SharedBytes>,
+    pub(super) state: InstanceState,
+    pub(super) view: ViewState,
+    pub(super) disposed_generations: u32,
+    pub(super) no_writers_generations: u32,
+    /// In the order in which they are shown; the sample without data, if there is one, is the last.
+    pub(super) samples: List<OF_INSTANCE>,
+    /// How many of them were not read.
+    pub(super) unread: usize,
+    /// The sample without data that carries a change of state, or [`NIL`].
+    pub(super) marker: Id,
+    /// The sample that the time-based filter holds back, or [`NIL`].
+    pub(super) pending: Id,
+    pub(super) registrations: List<{ registration::OF_INSTANCE }>,
+    /// How many writers that are alive have registered the instance.
+    pub(super) alive_writers: usize,
+    /// When the next sample is due; the end of time while none is.
+    pub(super) deadline: MonoTime,
+    /// When a sample was last shown to the application.
+    pub(super) delivered: Option<MonoTime>,
+    /// The newest change by source timestamp.
+    pub(super) latest: Option<OrderKey>,
+    /// What is older than this by source timestamp comes too late.
+    pub(super) floor: Option<OrderKey>,
+    /// The walk through the cache that visited this instance last.
+    pub(super) visited: u64,
+    /// While ranks are computed: samples of this instance so far, and the generations of the newest.
+    pub(super) rank: u32,
+    pub(super) rank_generations: u32,
+}
+
+impl Instance {
+    const fn new(handle: InstanceHandle) -> Self {
+        Self {
+            handle,
+            key: None,
+            state: InstanceState::Alive,
+            view: ViewState::New,
+            disposed_generations: 0,
+            no_writers_generations: 0,
+            samples: List::new(),
+            unread: 0,
+            marker: NIL,
+            pending: NIL,
+            registrations: List::new(),
+            alive_writers: 0,
+            deadline: MonoTime::MAX,
+            delivered: None,
+            latest: None,
+            floor: None,
+            visited: 0,
+            rank: 0,
+            rank_generations: 0,
+        }
+    }
+
+    pub(super) const fn generations(&self) -> u32 {
+        self.disposed_generations.saturating_add(self.no_writers_generations)
+    }
+
+    /// How many samples with data are shown.
+    pub(super) const fn valid_samples(&self) -> usize {
+        let markers = if self.marker == NIL { 0 } else { 1 };
+        self.samples.len().saturating_sub(markers)
+    }
+
+    /// How many samples a mask selects.
+    pub(super) fn matching(&self, mask: SampleStateMask) -> usize {
+        selected(mask, self.samples.len().saturating_sub(self.unread), self.unread)
+    }
+}
+
+impl ReaderCache {
+    /// The handle under which an instance is shown, from that or from its key hash.
+    pub(super) fn shown(&self, instance: InstanceHandle) -> InstanceHandle {
+        if self.config.keyed { instance_handle(instance.0) } else { KEYLESS_INSTANCE }
+    }
+
+    /// The instance of a handle as shown.
+    pub(super) fn find(&self, handle: InstanceHandle) -> Option<Id> {
+        if self.instances.get(self.recent).is_some_and(|instance| instance.handle == handle) {
+            return Some(self.recent);
+        }
+        self.by_handle.get(&handle).copied()
+    }
+
+    pub(super) fn find_or_create(&mut self, handle: InstanceHandle) -> Id {
+        let id = self.find(handle).unwrap_or_else(|| {
+            let id = self.instances.insert(Instance::new(handle));
+            self.by_handle.insert(handle, id);
+            id
+        });
+        self.recent = id;
+        id
+    }
+
+    /// Forgets an instance without samples and writers.
+    pub(super) fn forget_if_unused(&mut self, id: Id) {
+        let Some(instance) = self.instances.get(id) else { return };
+        if instance.samples.is_empty() && instance.pending == NIL && instance.alive_writers == 0 {
+            self.forget(id);
+        }
+    }
+
+    pub(super) fn forget(&mut self, id: Id) {
+        while let Some(instance) = self.instances.get(id)
+            && !instance.registrations.is_empty()
+        {
+            let registration = instance.registrations.head();
+            self.remove_registration(registration);
+        }
+        self.deadlines.remove(id);
+        self.separations.remove(id);
+        self.purges.remove(id);
+        if let Some(instance) = self.instances.remove(id) {
+            self.by_handle.remove(&instance.handle);
+        }
+        if self.recent == id {
+            self.recent = NIL;
+        }
+    }
+
+    /// Changes the states of an instance; its samples count under the new ones.
+    pub(super) fn set_states(&mut self, id: Id, state: InstanceState, view: ViewState) {
+        let Some(instance) = self.instances.get_mut(id) else { return };
+        let (unread, read) = (instance.unread, instance.samples.len().saturating_sub(instance.unread));
+        self.counts.subtract(instance.view, instance.state, read, unread);
+        self.counts.add(view, state, read, unread);
+        (instance.state, instance.view) = (state, view);
+    }
+
+    /// Shows an unread sample, after the sample `after` of its instance (first when [`NIL`]).
+    pub(super) fn attach(&mut self, sample: Id, after: Id) {
+        let Some(id) = self.samples.get(sample).map(|sample| sample.instance) else { return };
+        let Some(instance) = self.instances.get_mut(id) else { return };
+        instance.samples.insert_after(&mut self.samples, after, sample);
+        instance.unread = instance.unread.saturating_add(1);
+        self.arrival.push_back(&mut self.samples, sample);
+        self.unread.push_back(&mut self.samples, sample);
+        self.counts.add(instance.view, instance.state, 0, 1);
+    }
+
+    /// Removes a sample, shown or held back. The instance stays.
+    pub(super) fn remove_sample(&mut self, id: Id) {
+        let Some(sample) = self.samples.get(id) else { return };
+        let (owner, read, pending, valid) = (sample.instance, sample.read, sample.pending, sample.valid());
+        self.expiries.remove(id);
+        if valid {
+            self.valid_samples = self.valid_samples.saturating_sub(1);
+        }
+        if pending {
+            self.separations.remove(owner);
+        } else {
+            self.detach(owner, id, read);
+        }
+        if let Some(instance) = self.instances.get_mut(owner) {
+            if instance.pending == id {
+                instance.pending = NIL;
+            }
+            if instance.marker == id {
+                instance.marker = NIL;
+            }
+        }
+        self.samples.remove(id);
+    }
+
+    fn detach(&mut self, owner: Id, id: Id, read: bool) {
+        self.arrival.remove(&mut self.samples, id);
+        if !read {
+            self.unread.remove(&mut self.samples, id);
+        }
+        let Some(instance) = self.instances.get_mut(owner) else { return };
+        instance.samples.remove(&mut self.samples, id);
+        if read {
+            self.counts.subtract(instance.view, instance.state, 1, 0);
+        } else {
+            instance.unread = instance.unread.saturating_sub(1);
+            self.counts.subtract(instance.view, instance.state, 0, 1);
+        }
+    }
+
+    /// Notes that a shown sample was read.
+    pub(super) fn mark_read(&mut self, id: Id) {
+        let Some(sample) = self.samples.get_mut(id) else { return };
+        if core::mem::replace(&mut sample.read, true) {
+            return;
+        }
+        let owner = sample.instance;
+        self.unread.remove(&mut self.samples, id);
+        let Some(instance) = self.instances.get_mut(owner) else { return };
+        instance.unread = instance.unread.saturating_sub(1);
+        self.counts.subtract(instance.view, instance.state, 0, 1);
+        self.counts.add(instance.view, instance.state, 1, 0);
+    }
+
+    /// Stores a sample in the slab, not yet shown.
+    pub(super) fn keep(&mut self, sample: Sample, expiry: MonoTime) -> Id {
+        if sample.valid() {
+            self.valid_samples = self.valid_samples.saturating_add(1);
+        }
+        let id = self.samples.insert(sample);
+        if expiry != MonoTime::MAX {
+            self.expiries.set(id, expiry);
+        }
+        id
+    }
+
+    /// Keeps the serialized key of an instance (with encapsulation header), unless it is known already.
+    pub fn set_instance_key(&mut self, instance: InstanceHandle, key: &[u8]) {
+        let Some(id) = self.find(self.shown(instance)) else { return };
+        if let Some(instance) = self.instances.get_mut(id)
+            && instance.key.is_none()
+        {
+            instance.key = Some(SharedBytes::copy_from(key));
+        }
+    }
+
+    /// The serialized key of an instance (`get_key_value`, DDS 1.4 §2.2.2.5.3.29), if the instance and its key are
+    /// known.
+    #[must_use]
+    pub fn instance_key(&self, instance: InstanceHandle) -> Option<&SharedBytes> {
+        self.instances.get(self.find(self.shown(instance))?)?.key.as_ref()
+    }
+
+    /// Whether the handle names an instance that this reader knows.
+    #[must_use]
+    pub fn contains_instance(&self, instance: InstanceHandle) -> bool {
+        self.instance_state(instance).is_some()
+    }
+
+    /// The state of an instance, if it is known.
+    #[must_use]
+    pub fn instance_state(&self, instance: InstanceHandle) -> Option<InstanceState> {
+        Some(self.instances.get(self.find(self.shown(instance))?)?.state)
+    }
+
+    /// How many instances are known.
+    #[must_use]
+    pub fn instance_count(&self) -> usize {
+        self.instances.len()
+    }
+}

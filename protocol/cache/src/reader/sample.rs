@@ -1,0 +1,113 @@
+//! Samples in a reader's cache and what is handed out of them (DDS 1.4 §2.2.2.5.5 SampleInfo).
+
+use dunlin_buf::SharedBytes;
+use dunlin_core::{Guid, InstanceHandle, SequenceNumber, WallTime};
+
+use super::states::{InstanceState, SampleState, ViewState};
+use crate::list::{Links, linked};
+use crate::slab::Id;
+
+/// Information on a sample, in the state of the moment of the call (DDS 1.4 §2.2.2.5.5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SampleInfo {
+    /// Whether the sample was read before.
+    pub sample_state: SampleState,
+    /// Whether the instance was seen since it last became alive.
+    pub view_state: ViewState,
+    /// Whether the instance is alive.
+    pub instance_state: InstanceState,
+    /// How often the instance had come back from disposal when the sample was received.
+    pub disposed_generation_count: u32,
+    /// How often the instance had come back from having no writers when the sample was received.
+    pub no_writers_generation_count: u32,
+    /// How many samples of the instance follow in the same collection.
+    pub sample_rank: u32,
+    /// Generations between this sample and the last one of the instance in the collection.
+    pub generation_rank: u32,
+    /// Generations between this sample and the instance as it is now.
+    pub absolute_generation_rank: u32,
+    /// Time of writing; time of reception when the message carried none.
+    pub source_timestamp: WallTime,
+    /// Time of reception.
+    pub reception_timestamp: WallTime,
+    /// The instance.
+    pub instance_handle: InstanceHandle,
+    /// The writer.
+    pub publication_handle: InstanceHandle,
+    /// Position in the writer's stream; 0 when the change of state did not come from a message.
+    pub sequence_number: SequenceNumber,
+    /// Whether there is data: if not, only the key and the state of the instance have a meaning.
+    pub valid_data: bool,
+}
+
+/// A sample as read or taken. Its bytes stay valid whatever happens to the cache.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CachedSample {
+    /// Its information.
+    pub info: SampleInfo,
+    /// The serialized value with encapsulation header; present if `info.valid_data`.
+    pub payload: Option<SharedBytes>,
+    /// For a sample without data, the serialized key with encapsulation header, if it is known.
+    pub key: Option<SharedBytes>,
+}
+
+/// What a query sees of a sample.
+#[derive(Clone, Copy, Debug)]
+pub struct SampleData<'a> {
+    /// The instance.
+    pub instance: InstanceHandle,
+    /// The serialized value; `None` for a sample without data.
+    pub payload: Option<&'a SharedBytes>,
+    /// The serialized key of the instance, if it is known.
+    pub key: Option<&'a SharedBytes>,
+}
+
+/// Orders samples by source timestamp so that all readers agree (DDS 1.4 §2.2.3.17).
+pub(super) type OrderKey = (WallTime, Guid, SequenceNumber);
+
+/// List of the samples of an instance, in the order in which they are shown.
+pub(super) const OF_INSTANCE: usize = 0;
+/// List of all samples by arrival.
+pub(super) const ARRIVAL: usize = 1;
+/// List of all samples that were not read, by arrival.
+pub(super) const UNREAD: usize = 2;
+
+#[derive(Debug)]
+pub(super) struct Sample {
+    pub(super) instance: Id,
+    pub(super) writer: Guid,
+    pub(super) sn: SequenceNumber,
+    pub(super) source: WallTime,
+    pub(super) reception: WallTime,
+    /// `None` for a sample without data.
+    pub(super) payload: Option<SharedBytes>,
+    pub(super) read: bool,
+    /// Held back by the time-based filter: in no list.
+    pub(super) pending: bool,
+    pub(super) disposed_generations: u32,
+    pub(super) no_writers_generations: u32,
+    pub(super) of_instance: Links,
+    pub(super) arrival: Links,
+    pub(super) unread: Links,
+}
+linked!(Sample, OF_INSTANCE, of_instance);
+linked!(Sample, ARRIVAL, arrival);
+linked!(Sample, UNREAD, unread);
+
+impl Sample {
+    pub(super) const fn key(&self) -> OrderKey {
+        (self.source, self.writer, self.sn)
+    }
+
+    pub(super) const fn valid(&self) -> bool {
+        self.payload.is_some()
+    }
+
+    pub(super) const fn generations(&self) -> u32 {
+        self.disposed_generations.saturating_add(self.no_writers_generations)
+    }
+
+    pub(super) const fn state(&self) -> SampleState {
+        if self.read { SampleState::Read } else { SampleState::NotRead }
+    }
+}

@@ -1,0 +1,118 @@
+//! How instances change their state (DDS 1.4 §2.2.2.5.1.3 and figure 2.11).
+
+use dunlin_core::{Guid, MonoTime, Now, SequenceNumber, WallTime};
+
+use super::ReaderCache;
+use super::sample::Sample;
+use super::states::{InstanceState, ViewState};
+use crate::list::Links;
+use crate::slab::{Id, NIL};
+
+/// What brought about a change of state.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cause {
+    pub(super) writer: Guid,
+    pub(super) sn: SequenceNumber,
+    pub(super) source: WallTime,
+}
+
+impl ReaderCache {
+    /// A sample arrived, or a writer is alive again: the instance is alive, and new if it was not.
+    pub(super) fn revive(&mut self, id: Id) {
+        let Some(instance) = self.instances.get_mut(id) else { return };
+        let generations = match instance.state {
+            InstanceState::Alive => return,
+            InstanceState::NotAliveDisposed => &mut instance.disposed_generations,
+            InstanceState::NotAliveNoWriters => &mut instance.no_writers_generations,
+        };
+        *generations = generations.saturating_add(1);
+        self.purges.remove(id);
+        self.set_states(id, InstanceState::Alive, ViewState::New);
+    }
+
+    /// A writer disposed the instance. True unless it was disposed before.
+    pub(super) fn become_disposed(&mut self, now: Now, id: Id, cause: &Cause) -> bool {
+        let Some(instance) = self.instances.get(id) else { return false };
+        if instance.state == InstanceState::NotAliveDisposed {
+            return false;
+        }
+        // The value that the time-based filter held back is overtaken by the disposal.
+        self.remove_sample(instance.pending);
+        self.leave_alive(now, id, InstanceState::NotAliveDisposed, cause);
+        true
+    }
+
+    /// The last writer is gone. True if the instance was alive: a disposed one stays disposed.
+    pub(super) fn become_writerless(&mut self, now: Now, id: Id, cause: &Cause) -> bool {
+        let Some(instance) = self.instances.get(id) else { return false };
+        if instance.state != InstanceState::Alive {
+            return false;
+        }
+        self.leave_alive(now, id, InstanceState::NotAliveNoWriters, cause);
+        true
+    }
+
+    fn leave_alive(&mut self, now: Now, id: Id, state: InstanceState, cause: &Cause) {
+        let Some(instance) = self.instances.get_mut(id) else { return };
+        instance.deadline = MonoTime::MAX;
+        let view = instance.view;
+        self.set_states(id, state, view);
+        self.announce(now, id, cause);
+        let delays = self.config.lifecycle;
+        let delay = match state {
+            InstanceState::NotAliveDisposed => delays.autopurge_disposed_samples_delay,
+            _ => delays.autopurge_nowriter_samples_delay,
+        };
+        if delay.as_nanos() <= 0 {
+            self.purge(id);
+        } else if !delay.is_infinite() {
+            self.purges.set(id, now.mono.plus(delay));
+        }
+    }
+
+    /// Adds a sample without data unless an unread sample shows the new state of the instance anyway.
+    pub(super) fn announce(&mut self, now: Now, id: Id, cause: &Cause) {
+        let Some(instance) = self.instances.get(id) else { return };
+        if instance.unread > 0 {
+            return;
+        }
+        let (disposed_generations, no_writers_generations) =
+            (instance.disposed_generations, instance.no_writers_generations);
+        self.remove_sample(instance.marker);
+        let marker = Sample {
+            instance: id,
+            writer: cause.writer,
+            sn: cause.sn,
+            source: cause.source,
+            reception: now.wall,
+            payload: None,
+            read: false,
+            pending: false,
+            disposed_generations,
+            no_writers_generations,
+            of_instance: Links::NONE,
+            arrival: Links::NONE,
+            unread: Links::NONE,
+        };
+        let marker = self.keep(marker, MonoTime::MAX);
+        let after = self.instances.get(id).map_or(NIL, |instance| instance.samples.tail());
+        self.attach(marker, after);
+        if let Some(instance) = self.instances.get_mut(id) {
+            instance.marker = marker;
+        }
+    }
+
+    /// Removes the samples of an instance that is not alive (READER_DATA_LIFECYCLE, DDS 1.4 §2.2.3.22); without
+    /// writers the instance goes too.
+    pub(super) fn purge(&mut self, id: Id) {
+        while let Some(instance) = self.instances.get(id)
+            && !instance.samples.is_empty()
+        {
+            let first = instance.samples.head();
+            self.remove_sample(first);
+        }
+        let Some(instance) = self.instances.get(id) else { return };
+        self.remove_sample(instance.pending);
+        self.forget_if_unused(id);
+    }
+}

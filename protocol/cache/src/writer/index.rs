@@ -1,0 +1,156 @@
+//! The sequence numbers present in a writer's history (RTPS 2.5 §8.2.3): added in ascending order, removed anywhere.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use dunlin_core::SequenceNumber;
+
+use crate::slab::Id;
+
+type Entry = (SequenceNumber, Id);
+
+/// Entries per chunk.
+const CHUNK: usize = 64;
+/// A chunk this small joins its follower when both together leave room to spare.
+const SPARSE: usize = 16;
+const JOINED: usize = 48;
+
+/// Ascending sequence numbers with the slab positions of their changes, in chunks.
+///
+/// Holes cost nothing: chunks contain only numbers that are present, and sparse neighbours are joined. Finding takes
+/// two binary searches; emptied chunks are kept for reuse.
+#[derive(Debug, Default)]
+pub(super) struct SnIndex {
+    chunks: VecDeque<VecDeque<Entry>>,
+    spare: Vec<VecDeque<Entry>>,
+}
+
+impl SnIndex {
+    /// Appends a number that is above all others.
+    pub(super) fn push(&mut self, sn: SequenceNumber, id: Id) {
+        if let Some(last) = self.chunks.back_mut()
+            && last.len() < CHUNK
+        {
+            last.push_back((sn, id));
+            return;
+        }
+        let mut chunk = self.spare.pop().unwrap_or_else(|| VecDeque::with_capacity(CHUNK));
+        chunk.push_back((sn, id));
+        self.chunks.push_back(chunk);
+    }
+
+    pub(super) fn first(&self) -> Option<Entry> {
+        self.chunks.front()?.front().copied()
+    }
+
+    /// The lowest entry at or above `sn`.
+    pub(super) fn at_or_after(&self, sn: SequenceNumber) -> Option<Entry> {
+        let chunk = self.chunks.get(self.chunk_of(sn))?;
+        chunk.get(chunk.partition_point(|entry| entry.0 < sn)).copied()
+    }
+
+    pub(super) fn get(&self, sn: SequenceNumber) -> Option<Id> {
+        self.at_or_after(sn).filter(|entry| entry.0 == sn).map(|entry| entry.1)
+    }
+
+    pub(super) fn remove(&mut self, sn: SequenceNumber) {
+        let at = self.chunk_of(sn);
+        let Some(chunk) = self.chunks.get_mut(at) else { return };
+        let place = chunk.partition_point(|entry| entry.0 < sn);
+        if chunk.get(place).is_none_or(|entry| entry.0 != sn) {
+            return;
+        }
+        chunk.remove(place);
+        if chunk.is_empty() {
+            self.drop_chunk(at);
+        } else if chunk.len() <= SPARSE {
+            self.join(at);
+        }
+    }
+
+    /// The first chunk that ends at or above `sn`.
+    fn chunk_of(&self, sn: SequenceNumber) -> usize {
+        self.chunks.partition_point(|chunk| chunk.back().is_some_and(|entry| entry.0 < sn))
+    }
+
+    fn drop_chunk(&mut self, at: usize) {
+        if let Some(mut chunk) = self.chunks.remove(at) {
+            chunk.clear();
+            self.spare.push(chunk);
+        }
+    }
+
+    /// Moves the entries of a sparse chunk to the front of the following one.
+    fn join(&mut self, at: usize) {
+        let following = at.saturating_add(1);
+        let sum = |a: &VecDeque<Entry>, b: &VecDeque<Entry>| a.len().saturating_add(b.len());
+        match (self.chunks.get(at), self.chunks.get(following)) {
+            (Some(chunk), Some(next)) if sum(chunk, next) <= JOINED => {}
+            _ => return,
+        }
+        while let Some(entry) = self.chunks.get_mut(at).and_then(VecDeque::pop_back) {
+            if let Some(next) = self.chunks.get_mut(following) {
+                next.push_front(entry);
+            }
+        }
+        self.drop_chunk(at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::BTreeMap;
+    use dunlin_core::Rng;
+
+    fn check(index: &SnIndex, model: &BTreeMap<i64, Id>, probe: i64) {
+        let expected = model.range(probe..).next().map(|(sn, id)| (SequenceNumber(*sn), *id));
+        assert_eq!(index.at_or_after(SequenceNumber(probe)), expected);
+        assert_eq!(index.get(SequenceNumber(probe)), model.get(&probe).copied());
+        assert_eq!(index.first().map(|entry| entry.0.0), model.keys().next().copied());
+    }
+
+    #[test]
+    fn holes_are_skipped_as_in_a_map() {
+        let mut rng = Rng::new(3);
+        let mut index = SnIndex::default();
+        let mut model = BTreeMap::new();
+        let mut last = 0;
+        for _ in 0..20_000 {
+            if rng.chance(10, 19) {
+                last += 1;
+                index.push(SequenceNumber(last), last as Id);
+                model.insert(last, last as Id);
+            } else {
+                let sn = 1 + rng.below(last.max(1) as u64) as i64;
+                index.remove(SequenceNumber(sn));
+                model.remove(&sn);
+            }
+            check(&index, &model, rng.below(last as u64 + 3) as i64);
+        }
+        for sn in 1..=last {
+            index.remove(SequenceNumber(sn));
+        }
+        assert!(index.first().is_none() && index.chunks.is_empty());
+    }
+
+    #[test]
+    fn memory_follows_what_is_present() {
+        let mut index = SnIndex::default();
+        for sn in 1..=100_000 {
+            index.push(SequenceNumber(sn), 0);
+            if sn > 1 && sn % 1000 != 0 {
+                index.remove(SequenceNumber(sn));
+            }
+        }
+        assert!(index.chunks.len() <= 6, "{} chunks", index.chunks.len());
+        assert!(index.spare.len() <= 2);
+        // A window that moves on, as in a volatile writer.
+        let mut window = SnIndex::default();
+        for sn in 1..=100_000 {
+            window.push(SequenceNumber(sn), 0);
+            window.remove(SequenceNumber(sn - 100));
+        }
+        assert!(window.chunks.len() + window.spare.len() <= 5);
+    }
+}

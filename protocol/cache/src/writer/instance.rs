@@ -1,0 +1,207 @@
+//! The instances a writer knows (DDS 1.4 §2.2.2.4.2.5 register_instance to §2.2.2.4.2.13 dispose).
+
+use dunlin_buf::SharedBytes;
+use dunlin_core::{InstanceHandle, MonoTime, SequenceNumber};
+use dunlin_rtps::{Change, ChangeKind};
+
+use super::WriterCache;
+use crate::list::{Links, List, linked};
+use crate::slab::{Id, NIL};
+
+pub(super) const OF_INSTANCE: usize = 0;
+pub(super) const SHELF: usize = 0;
+pub(super) const CROWDED: usize = 1;
+
+/// A change with its place among those of its instance.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) change: Change,
+    pub(super) instance: Id,
+    pub(super) links: Links,
+}
+linked!(Entry, OF_INSTANCE, links);
+
+/// Where an instance waits for its removal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Shelf {
+    /// In use.
+    None,
+    /// Registered but disposed: its samples go when room is needed.
+    Disposed,
+    /// Unregistered, not disposed: goes when room is needed.
+    Idle,
+    /// Disposed and unregistered: goes when everybody knows.
+    Gone,
+}
+
+#[derive(Debug)]
+pub(super) struct Instance {
+    pub(super) handle: InstanceHandle,
+    pub(super) key: Option<SharedBytes>,
+    pub(super) registered: bool,
+    pub(super) disposed: bool,
+    pub(super) samples: List<OF_INSTANCE>,
+    /// Sequence number of its newest change.
+    pub(super) newest: SequenceNumber,
+    /// When the next write is due; the end of time while none is.
+    pub(super) deadline: MonoTime,
+    pub(super) shelf: Shelf,
+    shelf_links: Links,
+    crowded_links: Links,
+}
+linked!(Instance, SHELF, shelf_links);
+linked!(Instance, CROWDED, crowded_links);
+
+impl Instance {
+    fn new(handle: InstanceHandle) -> Self {
+        Self {
+            handle,
+            key: None,
+            registered: false,
+            disposed: false,
+            samples: List::new(),
+            newest: SequenceNumber::ZERO,
+            deadline: MonoTime::MAX,
+            shelf: Shelf::None,
+            shelf_links: Links::NONE,
+            crowded_links: Links::NONE,
+        }
+    }
+
+    fn apply(&mut self, kind: ChangeKind) {
+        match kind {
+            ChangeKind::Alive => (self.registered, self.disposed) = (true, false),
+            ChangeKind::Disposed => (self.registered, self.disposed) = (true, true),
+            ChangeKind::Unregistered => self.registered = false,
+            ChangeKind::DisposedUnregistered => (self.registered, self.disposed) = (false, true),
+        }
+    }
+
+    const fn right_shelf(&self) -> Shelf {
+        match (self.registered, self.disposed) {
+            (true, false) => Shelf::None,
+            (true, true) => Shelf::Disposed,
+            (false, false) => Shelf::Idle,
+            (false, true) => Shelf::Gone,
+        }
+    }
+}
+
+impl WriterCache {
+    /// The instance of a raw handle (one whose octets are the key hash).
+    pub(super) fn find(&self, raw: InstanceHandle) -> Option<Id> {
+        if self.instances.get(self.recent).is_some_and(|instance| instance.handle == raw) {
+            return Some(self.recent);
+        }
+        self.by_handle.get(&raw).copied()
+    }
+
+    pub(super) fn find_or_create(&mut self, raw: InstanceHandle) -> Id {
+        let id = self.find(raw).unwrap_or_else(|| {
+            let id = self.instances.insert(Instance::new(raw));
+            self.by_handle.insert(raw, id);
+            id
+        });
+        self.recent = id;
+        id
+    }
+
+    /// Takes over what a change says of its instance.
+    pub(super) fn apply_kind(&mut self, id: Id, kind: ChangeKind) {
+        let Some(instance) = self.instances.get_mut(id) else { return };
+        instance.apply(kind);
+        self.put_on_right_shelf(id);
+    }
+
+    /// Moves an instance to the end of the shelf that fits its state.
+    pub(super) fn put_on_right_shelf(&mut self, id: Id) {
+        let Some(instance) = self.instances.get(id) else { return };
+        let shelf = instance.right_shelf();
+        if instance.shelf == Shelf::None && shelf == Shelf::None {
+            return;
+        }
+        self.take_off_shelf(id);
+        if let Some(list) = self.shelves.get(shelf) {
+            list.push_back(&mut self.instances, id);
+        }
+        if let Some(instance) = self.instances.get_mut(id) {
+            instance.shelf = shelf;
+        }
+    }
+
+    fn take_off_shelf(&mut self, id: Id) {
+        let Some(instance) = self.instances.get_mut(id) else { return };
+        let shelf = core::mem::replace(&mut instance.shelf, Shelf::None);
+        if let Some(list) = self.shelves.get(shelf) {
+            list.remove(&mut self.instances, id);
+        }
+    }
+
+    /// Removes all changes of an instance, and the instance itself unless it is registered.
+    pub(super) fn purge(&mut self, id: Id) {
+        self.take_off_shelf(id);
+        while let Some(instance) = self.instances.get(id) {
+            if instance.samples.is_empty() {
+                break;
+            }
+            let oldest = instance.samples.head();
+            self.remove_change(oldest);
+        }
+        self.forget_if_unused(id);
+    }
+
+    /// Removes one change; its instance too when that was the last trace of it.
+    pub(super) fn remove_change(&mut self, id: Id) {
+        let Some(entry) = self.changes.get(id) else { return };
+        let (sn, owner) = (entry.change.sn, entry.instance);
+        self.index.remove(sn);
+        self.expiries.remove(id);
+        if let Some(instance) = self.instances.get_mut(owner) {
+            let was = instance.samples.len();
+            instance.samples.remove(&mut self.changes, id);
+            if was == 2 {
+                self.crowded.remove(&mut self.instances, owner);
+            }
+        }
+        self.changes.remove(id);
+        self.forget_if_unused(owner);
+    }
+
+    fn forget_if_unused(&mut self, id: Id) {
+        let Some(instance) = self.instances.get(id) else { return };
+        if instance.registered || !instance.samples.is_empty() {
+            return;
+        }
+        let handle = instance.handle;
+        self.take_off_shelf(id);
+        self.deadlines.remove(id);
+        self.by_handle.remove(&handle);
+        self.instances.remove(id);
+        if self.recent == id {
+            self.recent = NIL;
+        }
+    }
+}
+
+/// The instances that wait for removal, the longest waiting first.
+#[derive(Debug)]
+pub(super) struct Shelves {
+    pub(super) disposed: List<SHELF>,
+    pub(super) idle: List<SHELF>,
+    pub(super) gone: List<SHELF>,
+}
+
+impl Shelves {
+    pub(super) const fn new() -> Self {
+        Self { disposed: List::new(), idle: List::new(), gone: List::new() }
+    }
+
+    fn get(&mut self, shelf: Shelf) -> Option<&mut List<SHELF>> {
+        match shelf {
+            Shelf::None => None,
+            Shelf::Disposed => Some(&mut self.disposed),
+            Shelf::Idle => Some(&mut self.idle),
+            Shelf::Gone => Some(&mut self.gone),
+        }
+    }
+}

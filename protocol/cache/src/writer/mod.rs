@@ -1,0 +1,290 @@
+//! A writer's history (RTPS 2.5 §8.2.3 HistoryCache; DDS 1.4 §2.2.2.4.2 and §2.2.3.18).
+
+mod config;
+mod index;
+mod instance;
+mod room;
+mod timing;
+
+#[cfg(test)]
+mod tests;
+
+use alloc::collections::BTreeMap;
+
+use dunlin_buf::SharedBytes;
+use dunlin_core::{InstanceHandle, MonoTime, Now, SequenceNumber, WallTime};
+use dunlin_rtps::{Change, ChangeKind, WriterHistory};
+
+use crate::handle::{instance_handle, key_hash};
+use crate::limits::Limits;
+use crate::list::{Links, List};
+use crate::slab::{Id, NIL, Slab};
+use crate::timers::{TimerHeap, expiry};
+use index::SnIndex;
+use instance::{CROWDED, Entry, Instance, Shelves};
+
+pub use config::{AddError, NewChange, WriterCacheConfig};
+
+/// The changes a writer may have to send again, by sequence number and by instance.
+///
+/// Handles are those of [`instance_handle`]; the key hash itself will do as well. In
+/// [`Change::instance`](dunlin_rtps::Change::instance) stands the key hash.
+#[derive(Debug)]
+pub struct WriterCache {
+    config: WriterCacheConfig,
+    limits: Limits,
+    changes: Slab<Entry>,
+    index: SnIndex,
+    last_sn: SequenceNumber,
+    last_source_timestamp: Option<WallTime>,
+    instances: Slab<Instance>,
+    by_handle: BTreeMap<InstanceHandle, Id>,
+    /// The instance used last: most writes go to the same one again.
+    recent: Id,
+    shelves: Shelves,
+    /// Instances with several samples.
+    crowded: List<CROWDED>,
+    expiries: TimerHeap,
+    deadlines: TimerHeap,
+}
+
+impl WriterCacheConfig {
+    /// The handle whose octets are the key hash; the same for all changes of a topic without key.
+    fn raw(&self, handle: InstanceHandle) -> InstanceHandle {
+        if self.keyed { InstanceHandle(key_hash(handle)) } else { InstanceHandle::NIL }
+    }
+
+    /// The handle to show for a raw one.
+    fn show(&self, raw: InstanceHandle) -> InstanceHandle {
+        if self.keyed { instance_handle(raw.0) } else { InstanceHandle::NIL }
+    }
+}
+
+impl WriterCache {
+    /// An empty history.
+    #[must_use]
+    pub fn new(config: WriterCacheConfig) -> Self {
+        Self {
+            limits: Limits::new(config.history, config.resource_limits),
+            config,
+            changes: Slab::new(),
+            index: SnIndex::default(),
+            last_sn: SequenceNumber::ZERO,
+            last_source_timestamp: None,
+            instances: Slab::new(),
+            by_handle: BTreeMap::new(),
+            recent: NIL,
+            shelves: Shelves::new(),
+            crowded: List::new(),
+            expiries: TimerHeap::new(),
+            deadlines: TimerHeap::new(),
+        }
+    }
+
+    /// Adds a change under the next sequence number, making room as the policies allow. `acked_by_all` is the highest
+    /// number that every reliable reader has acknowledged with everything below it.
+    ///
+    /// # Errors
+    /// When there is no room, or an instance that is not registered is to be unregistered. The history then keeps
+    /// everything that is not acknowledged.
+    pub fn add(
+        &mut self,
+        now: Now,
+        change: NewChange,
+        acked_by_all: SequenceNumber,
+    ) -> Result<SequenceNumber, AddError> {
+        let raw = self.config.raw(change.instance);
+        let unregisters = matches!(change.kind, ChangeKind::Unregistered | ChangeKind::DisposedUnregistered);
+        if unregisters && !self.is_registered(raw) {
+            return Err(AddError::NotRegistered);
+        }
+        self.remove_acked(acked_by_all);
+        self.make_room(self.find(raw), change.kind, acked_by_all)?;
+        let id = self.find_or_create(raw);
+        let sn = self.store(now, id, change);
+        Ok(sn)
+    }
+
+    fn store(&mut self, now: Now, id: Id, change: NewChange) -> SequenceNumber {
+        let NewChange { kind, source_timestamp, payload, inline_qos, .. } = change;
+        let sn = self.last_sn.next();
+        self.last_sn = sn;
+        self.last_source_timestamp = self.last_source_timestamp.max(Some(source_timestamp));
+        if kind != ChangeKind::Alive {
+            self.note_key(id, payload.as_ref());
+        }
+        let instance = self.instances.get(id).map_or(InstanceHandle::NIL, |instance| instance.handle);
+        let change = Change { sn, kind, instance, source_timestamp, payload, inline_qos };
+        let entry = self.changes.insert(Entry { change, instance: id, links: Links::NONE });
+        self.index.push(sn, entry);
+        self.link(id, entry, sn);
+        self.apply_kind(id, kind);
+        if kind == ChangeKind::Alive {
+            self.start_deadline(now, id);
+            // A sample that is stale when it is written still goes out once, and leaves with the next timer.
+            let end = expiry(now, source_timestamp, self.config.lifespan).unwrap_or(now.mono);
+            if end != MonoTime::MAX {
+                self.expiries.set(entry, end);
+            }
+        } else {
+            self.stop_deadline(id);
+        }
+        self.trim(id, kind);
+        sn
+    }
+
+    fn link(&mut self, id: Id, entry: Id, sn: SequenceNumber) {
+        let Some(instance) = self.instances.get_mut(id) else { return };
+        instance.samples.push_back(&mut self.changes, entry);
+        instance.newest = sn;
+        if instance.samples.len() == 2 {
+            self.crowded.push_back(&mut self.instances, id);
+        }
+    }
+
+    /// Drops what exceeds the depth. An unregistration that does not dispose leaves the last values to late joiners.
+    fn trim(&mut self, id: Id, kind: ChangeKind) {
+        let Some(mut kept) = self.kept_per_instance() else { return };
+        if kind == ChangeKind::Unregistered {
+            kept = kept.saturating_add(1);
+        }
+        while let Some(instance) = self.instances.get(id)
+            && instance.samples.len() > kept
+        {
+            let oldest = instance.samples.head();
+            self.remove_change(oldest);
+        }
+    }
+
+    /// Removes what no reader will ask for again: with VOLATILE durability every acknowledged change, else the
+    /// acknowledged changes of instances that were disposed and unregistered. Returns how many were removed.
+    pub fn remove_acked(&mut self, acked_by_all: SequenceNumber) -> usize {
+        let before = self.changes.len();
+        if self.retains() {
+            while let Some(instance) = self.instances.get(self.shelves.gone.head())
+                && instance.newest <= acked_by_all
+            {
+                self.purge(self.shelves.gone.head());
+            }
+        } else {
+            while let Some((sn, id)) = self.index.first()
+                && sn <= acked_by_all
+            {
+                self.remove_change(id);
+            }
+        }
+        before.saturating_sub(self.changes.len())
+    }
+
+    /// Registers an instance; registering it again does nothing. `key` is its serialized key, for
+    /// [`WriterCache::instance_key`].
+    ///
+    /// # Errors
+    /// When there are as many instances as RESOURCE_LIMITS allow.
+    pub fn register(
+        &mut self,
+        now: Now,
+        instance: InstanceHandle,
+        key: Option<SharedBytes>,
+        acked_by_all: SequenceNumber,
+    ) -> Result<(), AddError> {
+        let raw = self.config.raw(instance);
+        if self.find(raw).is_none() {
+            self.remove_acked(acked_by_all);
+            self.make_room_for_instance(acked_by_all)?;
+        }
+        let id = self.find_or_create(raw);
+        self.note_key(id, key.as_ref());
+        let Some(instance) = self.instances.get_mut(id) else { return Ok(()) };
+        if !core::mem::replace(&mut instance.registered, true) {
+            let disposed = instance.disposed;
+            self.put_on_right_shelf(id);
+            if !disposed {
+                self.start_deadline(now, id);
+            }
+        }
+        Ok(())
+    }
+
+    fn note_key(&mut self, id: Id, key: Option<&SharedBytes>) {
+        if let Some(instance) = self.instances.get_mut(id)
+            && instance.key.is_none()
+        {
+            instance.key = key.cloned();
+        }
+    }
+
+    /// Keeps the serialized key of an instance, unless it is known already.
+    pub fn set_instance_key(&mut self, instance: InstanceHandle, key: &SharedBytes) {
+        if let Some(id) = self.find(self.config.raw(instance)) {
+            self.note_key(id, Some(key));
+        }
+    }
+
+    /// The serialized key of an instance.
+    #[must_use]
+    pub fn instance_key(&self, instance: InstanceHandle) -> Option<&SharedBytes> {
+        self.instances.get(self.find(self.config.raw(instance))?)?.key.as_ref()
+    }
+
+    /// Whether the handle is one of an instance of this writer, registered or with samples in the history.
+    #[must_use]
+    pub fn contains_instance(&self, instance: InstanceHandle) -> bool {
+        self.find(self.config.raw(instance)).is_some()
+    }
+
+    /// Whether the instance is registered, explicitly or by a write.
+    #[must_use]
+    pub fn is_registered(&self, instance: InstanceHandle) -> bool {
+        let found = self.find(self.config.raw(instance)).and_then(|id| self.instances.get(id));
+        found.is_some_and(|instance| instance.registered)
+    }
+
+    /// The registered instances with their serialized keys: what a writer unregisters when it is deleted.
+    pub fn registered_instances(&self) -> impl Iterator<Item = (InstanceHandle, Option<&SharedBytes>)> {
+        let registered = self.instances.iter().map(|(_, instance)| instance).filter(|i| i.registered);
+        registered.map(|instance| (self.config.show(instance.handle), instance.key.as_ref()))
+    }
+
+    /// How many changes the history holds.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.changes.len()
+    }
+
+    /// Whether the history holds no change.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.changes.len() == 0
+    }
+
+    /// How many instances the history knows.
+    #[must_use]
+    pub fn instance_count(&self) -> usize {
+        self.instances.len()
+    }
+
+    /// The latest source timestamp so far: later ones must not be earlier (DDS 1.4 §2.2.3.17).
+    #[must_use]
+    pub fn last_source_timestamp(&self) -> Option<WallTime> {
+        self.last_source_timestamp
+    }
+}
+
+impl WriterHistory for WriterCache {
+    fn get(&self, sn: SequenceNumber) -> Option<&Change> {
+        self.changes.get(self.index.get(sn)?).map(|entry| &entry.change)
+    }
+
+    fn first_sn(&self) -> Option<SequenceNumber> {
+        self.index.first().map(|(sn, _)| sn)
+    }
+
+    fn last_sn(&self) -> SequenceNumber {
+        self.last_sn
+    }
+
+    fn next_at_or_after(&self, sn: SequenceNumber) -> Option<SequenceNumber> {
+        self.index.at_or_after(sn).map(|(sn, _)| sn)
+    }
+}

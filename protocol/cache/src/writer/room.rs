@@ -1,0 +1,174 @@
+//! Making room in a writer's history (DDS 1.4 §2.2.3.14, §2.2.3.18, §2.2.3.19; §2.2.2.4.2.11 write).
+//!
+//! * BEST_EFFORT never blocks: the oldest sample goes.
+//! * RELIABLE, KEEP_LAST: the oldest of the instance goes, acknowledged or not; when the samples of all instances
+//!   together reach `max_samples`, older samples of instances with several go first.
+//! * RELIABLE, KEEP_ALL: only what is acknowledged goes, and with TRANSIENT_LOCAL durability only what belongs to
+//!   instances that were disposed or unregistered.
+
+use dunlin_core::SequenceNumber;
+use dunlin_qos::DurabilityKind;
+use dunlin_rtps::ChangeKind;
+
+use super::config::AddError;
+use super::WriterCache;
+use crate::slab::{Id, NIL};
+
+/// How many instances with several samples are looked at for one whose oldest is acknowledged.
+const PROBES: usize = 16;
+
+impl WriterCache {
+    pub(super) fn retains(&self) -> bool {
+        self.config.durability > DurabilityKind::Volatile
+    }
+
+    fn count(&self, known: Option<Id>) -> usize {
+        known.and_then(|id| self.instances.get(id)).map_or(0, |instance| instance.samples.len())
+    }
+
+    /// How many samples an instance keeps when another is added, by dropping its oldest; `None` when it has to wait
+    /// instead.
+    pub(super) fn kept_per_instance(&self) -> Option<usize> {
+        match self.limits.depth {
+            Some(depth) => Some(depth.min(self.limits.samples_per_instance)),
+            None if !self.config.reliable => Some(self.limits.samples_per_instance),
+            None => None,
+        }
+    }
+
+    /// Sees to it that a change of this kind may be added.
+    pub(super) fn make_room(
+        &mut self,
+        known: Option<Id>,
+        kind: ChangeKind,
+        acked: SequenceNumber,
+    ) -> Result<(), AddError> {
+        let result = self.make_room_for_sample(known, acked);
+        // What ends an instance is what frees its room later: refusing it would leave the history full for good.
+        // An instance can exceed the limits by one dispose and one unregistration.
+        if result == Err(AddError::OutOfResources) && self.ends_instance(known, kind) {
+            return Ok(());
+        }
+        result
+    }
+
+    fn ends_instance(&self, known: Option<Id>, kind: ChangeKind) -> bool {
+        let Some(instance) = known.and_then(|id| self.instances.get(id)) else { return false };
+        match kind {
+            ChangeKind::Alive => false,
+            ChangeKind::Disposed => !instance.disposed,
+            ChangeKind::Unregistered | ChangeKind::DisposedUnregistered => instance.registered,
+        }
+    }
+
+    fn make_room_for_sample(&mut self, known: Option<Id>, acked: SequenceNumber) -> Result<(), AddError> {
+        if known.is_none() {
+            self.make_room_for_instance(acked)?;
+        }
+        let count = self.count(known);
+        match self.kept_per_instance() {
+            Some(kept) if count >= kept => return Ok(()),
+            None if count >= self.limits.samples_per_instance => self.make_room_within(known, acked)?,
+            _ => {}
+        }
+        if self.changes.len() < self.limits.samples {
+            return Ok(());
+        }
+        self.make_room_anywhere(acked)
+    }
+
+    /// Room for one more instance.
+    pub(super) fn make_room_for_instance(&mut self, acked: SequenceNumber) -> Result<(), AddError> {
+        if self.instances.len() < self.limits.instances {
+            return Ok(());
+        }
+        let candidates = [self.shelves.gone.head(), self.shelves.idle.head()];
+        for id in candidates {
+            if id != NIL && (!self.config.reliable || self.is_acked(id, acked)) {
+                self.purge(id);
+                return Ok(());
+            }
+        }
+        if candidates == [NIL, NIL] { Err(AddError::OutOfResources) } else { Err(AddError::WaitForAck) }
+    }
+
+    fn is_acked(&self, id: Id, acked: SequenceNumber) -> bool {
+        self.instances.get(id).is_some_and(|instance| instance.newest <= acked)
+    }
+
+    /// Room below `max_samples_per_instance` under RELIABLE and KEEP_ALL.
+    fn make_room_within(&mut self, known: Option<Id>, acked: SequenceNumber) -> Result<(), AddError> {
+        if !self.retains() {
+            return Err(AddError::WaitForAck);
+        }
+        let Some((id, instance)) = known.and_then(|id| Some((id, self.instances.get(id)?))) else {
+            return Err(AddError::OutOfResources);
+        };
+        if !instance.disposed && instance.registered {
+            return Err(self.full_of_retained());
+        }
+        if instance.newest > acked {
+            return Err(AddError::WaitForAck);
+        }
+        self.purge(id);
+        Ok(())
+    }
+
+    /// Room below `max_samples`.
+    fn make_room_anywhere(&mut self, acked: SequenceNumber) -> Result<(), AddError> {
+        if !self.config.reliable {
+            if let Some((_, oldest)) = self.index.first() {
+                self.remove_change(oldest);
+            }
+            return Ok(());
+        }
+        if !self.retains() && self.limits.depth.is_none() {
+            return Err(AddError::WaitForAck);
+        }
+        if self.purge_ended_instance(acked) || self.drop_from_crowded(acked) {
+            return Ok(());
+        }
+        if !self.retains() {
+            return Err(AddError::WaitForAck);
+        }
+        let ended = [&self.shelves.gone, &self.shelves.idle, &self.shelves.disposed];
+        if ended.iter().any(|shelf| !shelf.is_empty()) {
+            return Err(AddError::WaitForAck);
+        }
+        Err(self.full_of_retained())
+    }
+
+    /// What to answer when every sample is kept for late joiners.
+    fn full_of_retained(&self) -> AddError {
+        if self.config.lifespan.is_infinite() { AddError::OutOfResources } else { AddError::WaitForAck }
+    }
+
+    /// Removes the samples of the first instance that was disposed or unregistered and that everybody knows of.
+    fn purge_ended_instance(&mut self, acked: SequenceNumber) -> bool {
+        let before = self.changes.len();
+        loop {
+            let fronts = [self.shelves.gone.head(), self.shelves.idle.head(), self.shelves.disposed.head()];
+            let Some(id) = fronts.into_iter().find(|id| self.is_acked(*id, acked)) else { return false };
+            self.purge(id);
+            if self.changes.len() < before {
+                return true;
+            }
+        }
+    }
+
+    /// Under KEEP_LAST, drops the oldest sample of an instance that has several; an acknowledged one if it is found
+    /// soon.
+    fn drop_from_crowded(&mut self, acked: SequenceNumber) -> bool {
+        if self.limits.depth.is_none() {
+            return false;
+        }
+        let oldest_of = |(_, instance): (Id, &super::instance::Instance)| instance.samples.head();
+        let is_acked = |id: &Id| self.changes.get(*id).is_some_and(|entry| entry.change.sn <= acked);
+        let probed = self.crowded.iter(&self.instances).map(oldest_of).take(PROBES).find(is_acked);
+        let Some(id) = probed.or_else(|| self.crowded.iter(&self.instances).map(oldest_of).next()) else {
+            return false;
+        };
+        self.remove_change(id);
+        true
+    }
+}

@@ -1,0 +1,96 @@
+//! LIFESPAN and DEADLINE at the writer (DDS 1.4 §2.2.3.16, §2.2.3.7).
+
+use alloc::vec::Vec;
+
+use dunlin_core::{Duration, MonoTime, Now};
+
+use super::WriterCache;
+use crate::slab::Id;
+use crate::timers::{DeadlineMissed, TimerHeap, periods_missed};
+
+impl WriterCache {
+    /// When [`WriterCache::on_timer`] has work, at the earliest.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<MonoTime> {
+        let first = |heap: &TimerHeap| heap.peek().map(|(time, _)| time);
+        [first(&self.expiries), first(&self.deadlines)].into_iter().flatten().min()
+    }
+
+    /// Removes expired samples and reports instances that were not written within the deadline period. Returns how
+    /// many samples were removed: blocked writes may go on.
+    pub fn on_timer(&mut self, now: Now, missed: &mut Vec<DeadlineMissed>) -> usize {
+        let before = self.changes.len();
+        while let Some((time, id)) = self.expiries.peek()
+            && time <= now.mono
+        {
+            self.remove_change(id);
+        }
+        while let Some((time, id)) = self.deadlines.peek()
+            && time <= now.mono
+        {
+            self.deadline_due(now, id, missed);
+        }
+        before.saturating_sub(self.changes.len())
+    }
+
+    /// The timer of an instance may be early, because writing only notes when the next write is due.
+    fn deadline_due(&mut self, now: Now, id: Id, missed: &mut Vec<DeadlineMissed>) {
+        let due = self.instances.get(id).map_or(MonoTime::MAX, |instance| instance.deadline);
+        if due == MonoTime::MAX {
+            self.deadlines.remove(id);
+            return;
+        }
+        if due > now.mono {
+            self.deadlines.set(id, due);
+            return;
+        }
+        let (count, next) = periods_missed(due, now.mono, self.config.deadline);
+        self.deadlines.set(id, next);
+        if let Some(instance) = self.instances.get_mut(id) {
+            instance.deadline = next;
+            let instance = self.config.show(instance.handle);
+            missed.push(DeadlineMissed { instance, count });
+        }
+    }
+
+    /// The instance was written or registered: the next write is due one period later.
+    pub(super) fn start_deadline(&mut self, now: Now, id: Id) {
+        if self.config.deadline.is_infinite() {
+            return;
+        }
+        let due = now.mono.plus(self.config.deadline);
+        if let Some(instance) = self.instances.get_mut(id) {
+            instance.deadline = due;
+            if !self.deadlines.is_set(id) {
+                self.deadlines.set(id, due);
+            }
+        }
+    }
+
+    /// The instance was disposed or unregistered: no write is due.
+    pub(super) fn stop_deadline(&mut self, id: Id) {
+        if let Some(instance) = self.instances.get_mut(id) {
+            instance.deadline = MonoTime::MAX;
+        }
+    }
+
+    /// Changes the DEADLINE period; it starts anew for every instance.
+    pub fn set_deadline(&mut self, now: Now, period: Duration) {
+        self.config.deadline = period;
+        self.deadlines.clear();
+        let in_use: Vec<Id> = self
+            .instances
+            .iter()
+            .filter(|(_, instance)| instance.registered && !instance.disposed)
+            .map(|(id, _)| id)
+            .collect();
+        for id in in_use {
+            self.start_deadline(now, id);
+        }
+    }
+
+    /// Changes the LIFESPAN of samples written from now on.
+    pub fn set_lifespan(&mut self, lifespan: Duration) {
+        self.config.lifespan = lifespan;
+    }
+}

@@ -1,0 +1,395 @@
+//! Reading octets: primitives, alignment, regions and limits (DDS-XTypes 1.3 §7.4.1, §7.4.2; RTPS 2.5 §10.2).
+
+mod compound;
+
+pub use compound::Member;
+
+use crate::{
+    CdrError, DecodeOptions, EncapsulationHeader, Endianness, Extensibility, LimitKind, Limits, Representation,
+    Scope,
+};
+
+/// Reads values from a byte slice. Never panics; work and memory are bounded by the octets present and by
+/// [`Limits`].
+#[derive(Clone, Debug)]
+pub struct Decoder<'de> {
+    /// The octets up to the end of the innermost delimited region.
+    data: &'de [u8],
+    pos: usize,
+    origin: usize,
+    align_mask: usize,
+    big_endian: bool,
+    representation: Representation,
+    scope: Scope,
+    /// The outermost appendable type comes without its DHEADER.
+    undelimited_top: bool,
+    depth: u16,
+    max_sequence_len: usize,
+    /// Heap octets that may still be claimed.
+    heap: usize,
+    /// Elements without any octets that may still be made.
+    empties: usize,
+    options: DecodeOptions,
+}
+
+/// A position to come back to.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark<'de> {
+    data: &'de [u8],
+    pos: usize,
+    origin: usize,
+    depth: u16,
+}
+
+/// A delimited part of the input that has been entered; give it back to [`Decoder::leave`].
+#[derive(Debug)]
+#[must_use]
+pub struct Region<'de> {
+    outer: &'de [u8],
+}
+
+impl<'de> Decoder<'de> {
+    /// A decoder of data without encapsulation header.
+    #[must_use]
+    pub fn new(
+        data: &'de [u8],
+        representation: Representation,
+        endianness: Endianness,
+        limits: &Limits,
+    ) -> Self {
+        Self {
+            data,
+            pos: 0,
+            origin: 0,
+            align_mask: representation.max_alignment().wrapping_sub(1),
+            big_endian: matches!(endianness, Endianness::Big),
+            representation,
+            scope: Scope::Sample,
+            undelimited_top: false,
+            depth: limits.max_depth,
+            max_sequence_len: limits.max_sequence_len,
+            heap: limits.max_bytes,
+            empties: data.len().saturating_add(256),
+            options: DecodeOptions::default(),
+        }
+    }
+
+    /// A decoder of a payload with encapsulation header that holds a value of the given extensibility.
+    ///
+    /// Final and appendable are told apart by the header, not by the local type: types without annotation are
+    /// appendable to some tools and final to others.
+    ///
+    /// # Errors
+    /// [`CdrError::UnexpectedEnd`], [`CdrError::UnsupportedEncapsulation`], or
+    /// [`CdrError::ExtensibilityMismatch`] if one side is mutable and the other is not.
+    pub fn from_payload(
+        payload: &'de [u8],
+        extensibility: Extensibility,
+        limits: &Limits,
+    ) -> Result<Self, CdrError> {
+        let (header, body) = EncapsulationHeader::parse(payload)?;
+        let (representation, form) = header.form()?;
+        let kept = body.len().checked_sub(header.padding());
+        let data = kept
+            .and_then(|len| body.get(..len))
+            .ok_or(CdrError::UnexpectedEnd { offset: body.len(), needed: header.padding() })?;
+        let mut decoder = Self::new(data, representation, header.endianness(), limits);
+        match (extensibility, form) {
+            (Extensibility::Mutable, Extensibility::Mutable)
+            | (Extensibility::Final, Extensibility::Final)
+            | (Extensibility::Appendable, Extensibility::Appendable) => {}
+            (Extensibility::Appendable, Extensibility::Final) => {
+                decoder.undelimited_top = matches!(representation, Representation::Xcdr2);
+            }
+            (Extensibility::Final, Extensibility::Appendable) => {
+                let _outermost = decoder.enter_delimited()?;
+            }
+            _ => {
+                return Err(CdrError::ExtensibilityMismatch {
+                    encapsulation: header.id,
+                    expected: extensibility,
+                });
+            }
+        }
+        Ok(decoder)
+    }
+
+    /// Sets the deviations of the writer's vendor.
+    #[must_use]
+    pub fn with_options(mut self, options: DecodeOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Sets which part of the value is present.
+    #[must_use]
+    pub fn with_scope(mut self, scope: Scope) -> Self {
+        self.scope = scope;
+        self
+    }
+
+    /// Which part of the value is present.
+    #[inline]
+    #[must_use]
+    pub fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    /// The encoding version.
+    #[inline]
+    #[must_use]
+    pub fn representation(&self) -> Representation {
+        self.representation
+    }
+
+    /// Byte order.
+    #[inline]
+    #[must_use]
+    pub fn endianness(&self) -> Endianness {
+        if self.big_endian { Endianness::Big } else { Endianness::Little }
+    }
+
+    /// The deviations in force.
+    #[inline]
+    #[must_use]
+    pub fn options(&self) -> &DecodeOptions {
+        &self.options
+    }
+
+    #[inline]
+    pub(crate) fn is_xcdr2(&self) -> bool {
+        matches!(self.representation, Representation::Xcdr2)
+    }
+
+    /// Position from the octet after the encapsulation header.
+    #[inline]
+    #[must_use]
+    pub fn position(&self) -> usize {
+        self.pos
+    }
+
+    /// Octets left in the innermost delimited region.
+    #[inline]
+    #[must_use]
+    pub fn remaining(&self) -> usize {
+        self.data.len().saturating_sub(self.pos)
+    }
+
+    /// Whether the innermost delimited region is used up.
+    #[inline]
+    #[must_use]
+    pub fn at_end(&self) -> bool {
+        self.remaining() == 0
+    }
+
+    #[inline]
+    pub(crate) fn mark(&self) -> Mark<'de> {
+        Mark { data: self.data, pos: self.pos, origin: self.origin, depth: self.depth }
+    }
+
+    #[inline]
+    pub(crate) fn reset(&mut self, mark: Mark<'de>) {
+        (self.data, self.pos, self.origin, self.depth) = (mark.data, mark.pos, mark.origin, mark.depth);
+    }
+
+    #[cold]
+    fn unexpected_end(&self, needed: usize) -> CdrError {
+        CdrError::UnexpectedEnd { offset: self.pos, needed }
+    }
+
+    /// Skips padding up to a multiple of `alignment` (a power of two, at most what the encoding version aligns to).
+    /// Padding may reach beyond the end; the next read notices.
+    #[inline]
+    pub fn align(&mut self, alignment: usize) {
+        let mask = alignment.wrapping_sub(1) & self.align_mask;
+        let padding = self.origin.wrapping_sub(self.pos) & mask;
+        self.pos = self.pos.saturating_add(padding);
+    }
+
+    #[inline]
+    fn take<const N: usize>(&mut self, alignment: usize) -> Result<[u8; N], CdrError> {
+        self.align(alignment);
+        match self.data.get(self.pos..).and_then(|rest| rest.first_chunk::<N>()) {
+            Some(bytes) => {
+                self.pos = self.pos.saturating_add(N);
+                Ok(*bytes)
+            }
+            None => Err(self.unexpected_end(N)),
+        }
+    }
+
+    /// Reads `n` octets as they are.
+    ///
+    /// # Errors
+    /// [`CdrError::UnexpectedEnd`].
+    #[inline]
+    pub fn read_bytes(&mut self, n: usize) -> Result<&'de [u8], CdrError> {
+        match self.data.get(self.pos..).and_then(|rest| rest.get(..n)) {
+            Some(bytes) => {
+                self.pos = self.pos.saturating_add(n);
+                Ok(bytes)
+            }
+            None => Err(self.unexpected_end(n)),
+        }
+    }
+
+    /// Reads an octet.
+    ///
+    /// # Errors
+    /// [`CdrError::UnexpectedEnd`].
+    #[inline]
+    pub fn read_u8(&mut self) -> Result<u8, CdrError> {
+        self.take::<1>(1).map(|[b]| b)
+    }
+
+    /// Reads a 16-bit integer.
+    ///
+    /// # Errors
+    /// [`CdrError::UnexpectedEnd`].
+    #[inline]
+    pub fn read_u16(&mut self) -> Result<u16, CdrError> {
+        let bytes = self.take(2)?;
+        Ok(if self.big_endian { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) })
+    }
+
+    /// Reads a 32-bit integer.
+    ///
+    /// # Errors
+    /// [`CdrError::UnexpectedEnd`].
+    #[inline]
+    pub fn read_u32(&mut self) -> Result<u32, CdrError> {
+        let bytes = self.take(4)?;
+        Ok(if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
+    }
+
+    /// Reads a 64-bit integer.
+    ///
+    /// # Errors
+    /// [`CdrError::UnexpectedEnd`].
+    #[inline]
+    pub fn read_u64(&mut self) -> Result<u64, CdrError> {
+        let bytes = self.take(8)?;
+        Ok(if self.big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) })
+    }
+
+    /// Reads a 128-bit pattern (long double), aligned like a 64-bit value.
+    ///
+    /// # Errors
+    /// [`CdrError::UnexpectedEnd`].
+    #[inline]
+    pub fn read_u128(&mut self) -> Result<u128, CdrError> {
+        let bytes = self.take(8)?;
+        Ok(if self.big_endian { u128::from_be_bytes(bytes) } else { u128::from_le_bytes(bytes) })
+    }
+
+    /// Reads a boolean, which must be 0 or 1.
+    ///
+    /// # Errors
+    /// [`CdrError::UnexpectedEnd`], [`CdrError::InvalidBool`].
+    #[inline]
+    pub fn read_bool(&mut self) -> Result<bool, CdrError> {
+        match self.read_u8()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            value => Err(CdrError::InvalidBool { value }),
+        }
+    }
+
+    /// Reads a string in place. Length 0 (instead of 1 for an empty string) is seen in the wild and accepted.
+    ///
+    /// # Errors
+    /// [`CdrError::UnexpectedEnd`]; [`CdrError::InvalidString`] without final NUL or if not UTF-8.
+    #[inline]
+    pub fn read_str(&mut self) -> Result<&'de str, CdrError> {
+        let len = self.read_len()?;
+        if len == 0 {
+            return Ok("");
+        }
+        let bytes = self.read_bytes(len)?;
+        let text = bytes.split_last().filter(|(nul, _)| **nul == 0);
+        text.and_then(|(_, text)| core::str::from_utf8(text).ok())
+            .ok_or(CdrError::InvalidString { offset: self.pos })
+    }
+
+    /// Reads a length in octets and checks that as many are present.
+    ///
+    /// # Errors
+    /// [`CdrError::UnexpectedEnd`].
+    #[inline]
+    pub fn read_len(&mut self) -> Result<usize, CdrError> {
+        let len = usize::try_from(self.read_u32()?).unwrap_or(usize::MAX);
+        if len > self.remaining() { Err(self.unexpected_end(len)) } else { Ok(len) }
+    }
+
+    /// Reads the octets of `n` primitives of `N` octets each.
+    #[inline]
+    pub(crate) fn read_items<const N: usize>(
+        &mut self,
+        n: usize,
+        alignment: usize,
+    ) -> Result<&'de [[u8; N]], CdrError> {
+        if n == 0 {
+            return Ok(&[]);
+        }
+        self.align(alignment);
+        Ok(self.read_bytes(n.saturating_mul(N))?.as_chunks::<N>().0)
+    }
+
+    /// Reads the number of elements of a collection whose elements take at least `min_size` octets each.
+    pub(crate) fn read_count(&mut self, min_size: usize) -> Result<usize, CdrError> {
+        let count = usize::try_from(self.read_u32()?).unwrap_or(usize::MAX);
+        // Key members alone may be smaller than the whole element.
+        let min_size = if self.scope == Scope::Sample { min_size } else { min_size.min(1) };
+        if min_size == 0 {
+            let limit = CdrError::LimitExceeded { limit: LimitKind::SequenceLength };
+            self.empties = self.empties.checked_sub(count).ok_or(limit)?;
+        } else if count.saturating_mul(min_size) > self.remaining() {
+            return Err(self.unexpected_end(count.saturating_mul(min_size)));
+        }
+        if count > self.max_sequence_len {
+            return Err(CdrError::LimitExceeded { limit: LimitKind::SequenceLength });
+        }
+        Ok(count)
+    }
+
+    /// Claims heap memory for the value being decoded. To be called before allocating.
+    ///
+    /// # Errors
+    /// [`CdrError::LimitExceeded`].
+    #[inline]
+    pub fn claim(&mut self, octets: usize) -> Result<(), CdrError> {
+        self.heap =
+            self.heap.checked_sub(octets).ok_or(CdrError::LimitExceeded { limit: LimitKind::Bytes })?;
+        Ok(())
+    }
+
+    /// Restricts reading to the next `len` octets.
+    ///
+    /// # Errors
+    /// [`CdrError::UnexpectedEnd`] if there are fewer.
+    #[inline]
+    pub fn enter(&mut self, len: usize) -> Result<Region<'de>, CdrError> {
+        let inner = self.pos.checked_add(len).and_then(|end| self.data.get(..end));
+        match inner {
+            Some(inner) => Ok(Region { outer: core::mem::replace(&mut self.data, inner) }),
+            None => Err(self.unexpected_end(len)),
+        }
+    }
+
+    /// Reads a DHEADER and restricts reading to what it delimits.
+    ///
+    /// # Errors
+    /// [`CdrError::UnexpectedEnd`].
+    #[inline]
+    pub fn enter_delimited(&mut self) -> Result<Region<'de>, CdrError> {
+        let len = self.read_len()?;
+        self.enter(len)
+    }
+
+    /// Goes on after a region, whatever of it has been read.
+    #[inline]
+    pub fn leave(&mut self, region: Region<'de>) {
+        self.pos = self.data.len();
+        self.data = region.outer;
+    }
+}

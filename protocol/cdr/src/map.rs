@@ -1,0 +1,72 @@
+//! Maps (DDS-XTypes 1.3 §7.4.3.5 rules 14-16, with the count that implementations write after the DHEADER).
+
+use crate::{CdrError, CdrRead, CdrWrite, Decoder, ElementKind, Encoder, LengthCode};
+use alloc::collections::BTreeMap;
+
+/// Kind that decides about the DHEADER of a map: primitive only if key and value are.
+const fn pair_kind(key: ElementKind, value: ElementKind) -> ElementKind {
+    match (key, value) {
+        (ElementKind::Primitive, value) => value,
+        (key, ElementKind::Primitive) => key,
+        (ElementKind::EnumLike, ElementKind::EnumLike) => ElementKind::EnumLike,
+        _ => ElementKind::Compound,
+    }
+}
+
+impl<K: CdrWrite, V: CdrWrite> CdrWrite for BTreeMap<K, V> {
+    const LENGTH_CODE: LengthCode = match pair_kind(K::KIND, V::KIND) {
+        ElementKind::Primitive => LengthCode::NextInt,
+        _ => LengthCode::Octets,
+    };
+
+    fn write(&self, e: &mut Encoder<'_>) -> Result<(), CdrError> {
+        e.write_delimited_if(pair_kind(K::KIND, V::KIND) != ElementKind::Primitive, |e| {
+            e.write_len(self.len())?;
+            self.iter().try_for_each(|(key, value)| {
+                key.write(e)?;
+                value.write(e)
+            })
+        })
+    }
+}
+
+fn header_kind<'de, K: CdrRead<'de>, V: CdrRead<'de>>(d: &Decoder<'de>) -> ElementKind {
+    if d.options().map_dheader_by_value { V::KIND } else { pair_kind(K::KIND, V::KIND) }
+}
+
+fn read_pair_count<'de, K: CdrRead<'de>, V: CdrRead<'de>>(d: &mut Decoder<'de>) -> Result<usize, CdrError> {
+    d.read_count(K::MIN_SIZE.saturating_add(V::MIN_SIZE))
+}
+
+impl<'de, K: CdrRead<'de> + Ord, V: CdrRead<'de>> CdrRead<'de> for BTreeMap<K, V> {
+    const MIN_SIZE: usize = 4;
+
+    fn read(d: &mut Decoder<'de>) -> Result<Self, CdrError> {
+        d.read_elements(header_kind::<K, V>(d), |d| {
+            let count = read_pair_count::<K, V>(d)?;
+            // Tree nodes are at most half empty.
+            let pair = size_of::<K>().saturating_add(size_of::<V>()).max(1);
+            d.claim(count.saturating_mul(pair).saturating_mul(2))?;
+            let mut map = Self::new();
+            for _ in 0..count {
+                let key = K::read(d)?;
+                map.insert(key, V::read(d)?);
+            }
+            Ok(map)
+        })
+    }
+
+    fn default_value() -> Self {
+        Self::new()
+    }
+
+    fn skip(d: &mut Decoder<'de>) -> Result<(), CdrError> {
+        d.read_elements(header_kind::<K, V>(d), |d| {
+            let count = read_pair_count::<K, V>(d)?;
+            (0..count).try_for_each(|_| {
+                K::skip(d)?;
+                V::skip(d)
+            })
+        })
+    }
+}

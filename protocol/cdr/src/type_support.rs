@@ -1,0 +1,101 @@
+//! Type support without the Rust type: what finds the instance of a received sample (DDS 1.4 §2.2.2.3.6).
+
+use crate::{CdrError, DdsType, DecodeOptions, Extensibility, KeyHash, key};
+use alloc::vec::Vec;
+use core::fmt;
+use core::marker::PhantomData;
+
+/// What the middleware has to know of a topic type.
+pub trait TypeSupport: Send + Sync {
+    /// The registered name.
+    fn type_name(&self) -> &str;
+
+    /// Whether the topic has instances.
+    fn has_key(&self) -> bool;
+
+    /// How the type may evolve.
+    fn extensibility(&self) -> Extensibility;
+
+    /// The greatest size of the key members, or `None` without upper limit.
+    fn max_key_size(&self) -> Option<usize>;
+
+    /// The key hash of a payload with encapsulation header: a whole sample, or key members alone (`key_only`), of a
+    /// writer with the given deviations. `scratch` is memory to reuse.
+    ///
+    /// # Errors
+    /// A payload that is no serialization of the type.
+    fn key_hash_with(
+        &self,
+        payload: &[u8],
+        key_only: bool,
+        options: DecodeOptions,
+        scratch: &mut Vec<u8>,
+    ) -> Result<KeyHash, CdrError>;
+
+    /// The key hash of a payload, like [`TypeSupport::key_hash_with`], of a writer without deviations.
+    ///
+    /// # Errors
+    /// As [`TypeSupport::key_hash_with`].
+    fn key_hash_of_payload(&self, payload: &[u8], key_only: bool) -> Result<KeyHash, CdrError> {
+        self.key_hash_with(payload, key_only, DecodeOptions::default(), &mut Vec::new())
+    }
+}
+
+/// The type support of a Rust type.
+pub struct TypeSupportOf<T>(PhantomData<fn() -> T>);
+
+impl<T> TypeSupportOf<T> {
+    /// The type support of `T`.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<T> Default for TypeSupportOf<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Clone for TypeSupportOf<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for TypeSupportOf<T> {}
+
+impl<T: DdsType> fmt::Debug for TypeSupportOf<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TypeSupportOf").field(&T::TYPE_NAME).finish()
+    }
+}
+
+impl<T: DdsType> TypeSupport for TypeSupportOf<T> {
+    fn type_name(&self) -> &str {
+        T::TYPE_NAME
+    }
+
+    fn has_key(&self) -> bool {
+        T::HAS_KEY
+    }
+
+    fn extensibility(&self) -> Extensibility {
+        T::EXTENSIBILITY
+    }
+
+    fn max_key_size(&self) -> Option<usize> {
+        T::MAX_KEY_SIZE
+    }
+
+    fn key_hash_with(
+        &self,
+        payload: &[u8],
+        key_only: bool,
+        options: DecodeOptions,
+        scratch: &mut Vec<u8>,
+    ) -> Result<KeyHash, CdrError> {
+        key::key_hash_of_payload::<T>(payload, key_only, options, scratch)
+    }
+}

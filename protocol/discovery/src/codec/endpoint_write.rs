@@ -1,0 +1,65 @@
+//! DiscoveredWriterData and DiscoveredReaderData: RTPS 2.5 §8.5.4.4 and §9.6.3, writing.
+
+use alloc::vec::Vec;
+
+use dunlin_core::{EntityId, Guid, Locator, ProtocolVersion, VendorId};
+use dunlin_qos::TopicData;
+use dunlin_wire::{Endianness, ParameterListBuilder, pid};
+
+use super::{
+    participant::put_locators,
+    policies::{put_reader_policies, put_writer_policies},
+};
+use crate::data::{DiscoveredReader, DiscoveredWriter};
+
+/// The payload of the announcement of a local writer.
+pub(crate) fn encode_writer(writer: &DiscoveredWriter) -> Vec<u8> {
+    let mut list = begin(writer.guid, &writer.topic_name, &writer.type_name, writer.vendor);
+    put_own_locators(&mut list, &writer.own_unicast, &writer.own_multicast);
+    put_writer_policies(&mut list, &writer.qos, &writer.publisher_qos);
+    finish(list, &writer.topic_data, writer.type_information.as_deref())
+}
+
+/// The payload of the announcement of a local reader.
+pub(crate) fn encode_reader(reader: &DiscoveredReader) -> Vec<u8> {
+    let mut list = begin(reader.guid, &reader.topic_name, &reader.type_name, reader.vendor);
+    put_own_locators(&mut list, &reader.own_unicast, &reader.own_multicast);
+    if reader.expects_inline_qos {
+        list.put_bool(pid::EXPECTS_INLINE_QOS, true);
+    }
+    put_reader_policies(&mut list, &reader.qos, &reader.subscriber_qos);
+    finish(list, &reader.topic_data, reader.type_information.as_deref())
+}
+
+/// The payload that names an endpoint without describing it.
+pub(crate) fn encode_endpoint_key(guid: Guid) -> Vec<u8> {
+    let mut list = ParameterListBuilder::payload(Endianness::Little);
+    list.put_guid(pid::ENDPOINT_GUID, guid);
+    list.finish()
+}
+
+fn begin(guid: Guid, topic_name: &str, type_name: &str, vendor: VendorId) -> ParameterListBuilder {
+    let mut list = ParameterListBuilder::payload(Endianness::Little);
+    list.put_guid(pid::ENDPOINT_GUID, guid);
+    list.put_guid(pid::PARTICIPANT_GUID, Guid::new(guid.prefix, EntityId::PARTICIPANT));
+    list.put_protocol_version(ProtocolVersion::V2_5);
+    list.put_vendor_id(vendor);
+    list.put_string(pid::TOPIC_NAME, topic_name);
+    list.put_string(pid::TYPE_NAME, type_name);
+    list
+}
+
+fn put_own_locators(list: &mut ParameterListBuilder, unicast: &[Locator], multicast: &[Locator]) {
+    put_locators(list, pid::UNICAST_LOCATOR, unicast);
+    put_locators(list, pid::MULTICAST_LOCATOR, multicast);
+}
+
+fn finish(mut list: ParameterListBuilder, topic_data: &TopicData, type_information: Option<&[u8]>) -> Vec<u8> {
+    if !topic_data.0.is_empty() {
+        list.put_octets(pid::TOPIC_DATA, &topic_data.0);
+    }
+    if let Some(octets) = type_information {
+        list.put_bytes(pid::TYPE_INFORMATION, octets);
+    }
+    list.finish()
+}

@@ -1,0 +1,137 @@
+//! Values of discovery parameters, RTPS 2.5 §9.6.3.2 table 9.18, read within the quotas for unauthenticated peers.
+
+use alloc::{string::String, vec::Vec};
+
+use dunlin_core::{Duration, Locator, LocatorKind};
+use dunlin_qos::{DataRepresentation, DataRepresentationId, Property};
+use dunlin_wire::{Endianness, ParamReader, WireError};
+
+use crate::config::Quotas;
+
+/// Why announced data was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DecodeError {
+    /// It does not follow its format, or lacks something it must have.
+    Malformed,
+    /// It holds an unknown parameter that must be understood.
+    NotUnderstood,
+    /// It exceeds a quota.
+    OverQuota,
+}
+
+impl From<WireError> for DecodeError {
+    fn from(_: WireError) -> Self {
+        Self::Malformed
+    }
+}
+
+/// How to read the values of one sender.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rules<'q> {
+    /// Limits of what is taken.
+    pub(crate) quotas: &'q Quotas,
+    /// Durations inside QoS carry nanoseconds in the place of the fraction.
+    pub(crate) durations_in_nanoseconds: bool,
+}
+
+/// One value under the rules of its sender.
+pub(super) struct Value<'a> {
+    pub(super) reader: ParamReader<'a>,
+    rules: Rules<'a>,
+}
+
+impl<'a> Value<'a> {
+    pub(super) const fn new(value: &'a [u8], endianness: Endianness, rules: Rules<'a>) -> Self {
+        Self { reader: ParamReader::new(value, endianness), rules }
+    }
+
+    pub(super) fn duration(&mut self) -> Result<Duration, DecodeError> {
+        Ok(if self.rules.durations_in_nanoseconds {
+            self.reader.duration_of_nanos()?
+        } else {
+            self.reader.duration()?
+        })
+    }
+
+    /// An enumeration with the numbers of the DDS API.
+    pub(super) fn kind<T>(&mut self, from_value: impl Fn(i32) -> Option<T>) -> Result<T, DecodeError> {
+        from_value(self.reader.i32()?).ok_or(DecodeError::Malformed)
+    }
+
+    pub(super) fn name(&mut self) -> Result<String, DecodeError> {
+        self.limited(self.rules.quotas.max_string_octets)
+    }
+
+    fn limited(&mut self, max: usize) -> Result<String, DecodeError> {
+        let text = self.reader.string()?;
+        if text.len() > max { Err(DecodeError::OverQuota) } else { Ok(text.into()) }
+    }
+
+    /// USER_DATA and its like.
+    pub(super) fn opaque(&mut self) -> Result<Vec<u8>, DecodeError> {
+        let octets = self.reader.octets()?;
+        if octets.len() > self.rules.quotas.max_opaque_octets {
+            return Err(DecodeError::OverQuota);
+        }
+        Ok(octets.to_vec())
+    }
+
+    pub(super) fn partition_names(&mut self) -> Result<Vec<String>, DecodeError> {
+        let names = self.reader.strings()?;
+        if names.len() > self.rules.quotas.max_partitions {
+            return Err(DecodeError::OverQuota);
+        }
+        let max = self.rules.quotas.max_string_octets;
+        names.map(|name| if name.len() > max { Err(DecodeError::OverQuota) } else { Ok(name.into()) }).collect()
+    }
+
+    /// Name and value pairs, of which those beyond the quota are left out.
+    pub(super) fn properties(&mut self) -> Result<Property, DecodeError> {
+        // The shortest pair is two lengths.
+        let count = self.reader.count(8)?.min(self.rules.quotas.max_properties);
+        let mut values = Vec::new();
+        for _ in 0..count {
+            values.push((self.reader.string()?.into(), self.reader.string()?.into()));
+        }
+        Ok(Property { values })
+    }
+
+    pub(super) fn representation(&mut self) -> Result<DataRepresentation, DecodeError> {
+        let count = self.reader.count(2)?;
+        if count > MAX_REPRESENTATIONS {
+            return Err(DecodeError::OverQuota);
+        }
+        let mut ids = Vec::new();
+        for _ in 0..count {
+            ids.push(DataRepresentationId::from_value(self.reader.i16()?));
+        }
+        Ok(DataRepresentation { ids })
+    }
+
+    /// Adds a locator to its list, unless it cannot be used or the list is full: locators of other transports and of
+    /// other vendors are no error.
+    pub(super) fn unicast_locator(&mut self, list: &mut Vec<Locator>) -> Result<(), DecodeError> {
+        let locator = self.reader.locator()?;
+        self.add_locator(locator, !locator.is_multicast(), list);
+        Ok(())
+    }
+
+    /// As [`Self::unicast_locator`] for a list of groups.
+    pub(super) fn multicast_locator(&mut self, list: &mut Vec<Locator>) -> Result<(), DecodeError> {
+        let locator = self.reader.locator()?;
+        self.add_locator(locator, locator.is_multicast(), list);
+        Ok(())
+    }
+
+    fn add_locator(&self, locator: Locator, right_kind: bool, list: &mut Vec<Locator>) {
+        let udp = matches!(locator.kind, LocatorKind::UDP_V4 | LocatorKind::UDP_V6);
+        let addressed = locator.to_socket_addr().is_some_and(|address| !address.ip().is_unspecified());
+        let fresh = list.len() < self.rules.quotas.max_locators && !list.contains(&locator);
+        if udp && addressed && right_kind && fresh {
+            list.push(locator);
+        }
+    }
+}
+
+/// More encodings than exist.
+const MAX_REPRESENTATIONS: usize = 32;

@@ -1,0 +1,157 @@
+//! What a participant's discovery is told at start: RTPS 2.5 §8.5.3 (SPDP), §9.6.2 (locators), and our own quotas.
+
+use alloc::{string::String, vec::Vec};
+
+use dunlin_core::{DomainId, Duration, GuidPrefix, Locator, VendorId};
+use dunlin_qos::{Property, UserData};
+
+/// Where a participant receives, in the four lists of RTPS 2.5 §8.5.3.2.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Locators {
+    /// Discovery traffic, addressed to this participant.
+    pub metatraffic_unicast: Vec<Locator>,
+    /// Discovery traffic, addressed to a group.
+    pub metatraffic_multicast: Vec<Locator>,
+    /// User data, addressed to this participant.
+    pub default_unicast: Vec<Locator>,
+    /// User data, addressed to a group.
+    pub default_multicast: Vec<Locator>,
+}
+
+impl Locators {
+    /// The lists, to treat all in the same way.
+    pub(crate) fn lists_mut(&mut self) -> [&mut Vec<Locator>; 4] {
+        [
+            &mut self.metatraffic_unicast,
+            &mut self.metatraffic_multicast,
+            &mut self.default_unicast,
+            &mut self.default_multicast,
+        ]
+    }
+
+    /// Every unicast locator.
+    pub(crate) fn unicast(&self) -> impl Iterator<Item = &Locator> {
+        self.metatraffic_unicast.iter().chain(&self.default_unicast)
+    }
+}
+
+/// Limits of what an unauthenticated peer may make a participant remember. What exceeds one is refused and counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quotas {
+    /// Remote participants.
+    pub max_participants: usize,
+    /// Writers and readers of one remote participant.
+    pub max_endpoints_per_participant: usize,
+    /// Octets of the announcements of one remote participant and its endpoints.
+    pub max_octets_per_participant: usize,
+    /// Octets of one USER_DATA, TOPIC_DATA or GROUP_DATA.
+    pub max_opaque_octets: usize,
+    /// Octets of one topic name, type name, entity name or partition name.
+    pub max_string_octets: usize,
+    /// Names of one PARTITION.
+    pub max_partitions: usize,
+    /// Locators in one list; further ones are left out.
+    pub max_locators: usize,
+    /// Properties of one participant or endpoint; further ones are left out.
+    pub max_properties: usize,
+}
+
+impl Default for Quotas {
+    fn default() -> Self {
+        Self {
+            max_participants: 10_000,
+            max_endpoints_per_participant: 2_000,
+            max_octets_per_participant: 4 * 1024 * 1024,
+            max_opaque_octets: 16 * 1024,
+            max_string_octets: 256,
+            max_partitions: 64,
+            max_locators: 8,
+            max_properties: 64,
+        }
+    }
+}
+
+/// Everything [`crate::Discovery`] needs to know about its own participant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DiscoveryConfig {
+    /// The participant's name on the wire.
+    pub guid_prefix: GuidPrefix,
+    /// Participants of other domains are ignored.
+    pub domain_id: DomainId,
+    /// Participants with another tag are ignored; empty by default, at most 256 octets.
+    pub domain_tag: String,
+    /// The vendor to announce.
+    pub vendor: VendorId,
+    /// How long others keep this participant without a sign of life (default 10 s).
+    pub lease_duration: Duration,
+    /// Time between announcements (default 3 s); shorter than the lease.
+    pub announcement_period: Duration,
+    /// Announcements sent in a row at start, including the first (default 5).
+    pub initial_announcements: u32,
+    /// Time between the announcements at start (default 100 ms).
+    pub initial_announcement_period: Duration,
+    /// Where this participant receives.
+    pub locators: Locators,
+    /// Unicast locators of peers to announce to, whether or not they exist.
+    pub initial_peers: Vec<Locator>,
+    /// Multicast locators to announce to.
+    pub spdp_destinations: Vec<Locator>,
+    /// A name for people; empty is not announced.
+    pub entity_name: String,
+    /// USER_DATA of the participant.
+    pub user_data: UserData,
+    /// PROPERTY of the participant.
+    pub property: Property,
+    /// Limits for remote participants.
+    pub quotas: Quotas,
+    /// Largest datagram of the built-in endpoints, in octets (default 1472).
+    pub max_message_size: usize,
+}
+
+impl DiscoveryConfig {
+    /// The defaults for a participant with this prefix, which still needs locators.
+    #[must_use]
+    pub fn new(guid_prefix: GuidPrefix, domain_id: DomainId) -> Self {
+        Self {
+            guid_prefix,
+            domain_id,
+            domain_tag: String::new(),
+            vendor: VendorId::DUNLIN,
+            lease_duration: Duration::from_secs(10),
+            announcement_period: Duration::from_secs(3),
+            initial_announcements: 5,
+            initial_announcement_period: Duration::from_millis(100),
+            locators: Locators::default(),
+            initial_peers: Vec::new(),
+            spdp_destinations: Vec::new(),
+            entity_name: String::new(),
+            user_data: UserData::default(),
+            property: Property::default(),
+            quotas: Quotas::default(),
+            max_message_size: 1472,
+        }
+    }
+}
+
+/// Counters of what discovery took part in or refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DiscoveryStats {
+    /// Announcements of this participant sent, one per call however many destinations.
+    pub announcements_sent: u32,
+    /// Announcements of other participants received.
+    pub announcements_received: u32,
+    /// Built-in samples that could not be read.
+    pub malformed: u32,
+    /// Built-in samples dropped because of an unknown parameter that must be understood.
+    pub not_understood: u32,
+    /// Participants of another domain or tag.
+    pub other_domain: u32,
+    /// Participants refused by [`Quotas`].
+    pub participants_refused: u32,
+    /// Endpoints refused by [`Quotas`].
+    pub endpoints_refused: u32,
+    /// Announcements that named an entity of another participant than their sender.
+    pub foreign_guid: u32,
+    /// Participants removed because their lease expired.
+    pub leases_expired: u32,
+}

@@ -1,0 +1,261 @@
+//! What is known of participants and endpoints: RTPS 2.5 §8.5.3.2 (SPDPdiscoveredParticipantData) and §8.5.4.4
+//! (DiscoveredWriterData, DiscoveredReaderData); DDS 1.4 §2.2.5 (built-in topics).
+
+use alloc::{string::String, vec::Vec};
+
+use dunlin_core::{DomainId, Duration, EntityId, Guid, GuidPrefix, Locator, ProtocolVersion, VendorId};
+use dunlin_qos::{
+    DataReaderQos, DataWriterQos, Property, PublisherQos, ReaderRequest, SubscriberQos, TopicData, UserData, WriterOffer,
+};
+
+use crate::config::Locators;
+
+/// Bits of BuiltinEndpointSet_t (RTPS 2.5 §9.3.2.12).
+pub mod builtin {
+    /// SPDP writer.
+    pub const PARTICIPANT_ANNOUNCER: u32 = 1 << 0;
+    /// SPDP reader.
+    pub const PARTICIPANT_DETECTOR: u32 = 1 << 1;
+    /// SEDP publications writer.
+    pub const PUBLICATIONS_ANNOUNCER: u32 = 1 << 2;
+    /// SEDP publications reader.
+    pub const PUBLICATIONS_DETECTOR: u32 = 1 << 3;
+    /// SEDP subscriptions writer.
+    pub const SUBSCRIPTIONS_ANNOUNCER: u32 = 1 << 4;
+    /// SEDP subscriptions reader.
+    pub const SUBSCRIPTIONS_DETECTOR: u32 = 1 << 5;
+    /// Liveliness writer.
+    pub const PARTICIPANT_MESSAGE_WRITER: u32 = 1 << 10;
+    /// Liveliness reader.
+    pub const PARTICIPANT_MESSAGE_READER: u32 = 1 << 11;
+    /// What this implementation announces.
+    pub const ALL: u32 = PARTICIPANT_ANNOUNCER
+        | PARTICIPANT_DETECTOR
+        | PUBLICATIONS_ANNOUNCER
+        | PUBLICATIONS_DETECTOR
+        | SUBSCRIPTIONS_ANNOUNCER
+        | SUBSCRIPTIONS_DETECTOR
+        | PARTICIPANT_MESSAGE_WRITER
+        | PARTICIPANT_MESSAGE_READER;
+    /// BuiltinEndpointQos_t: the liveliness reader is best-effort.
+    pub const BEST_EFFORT_PARTICIPANT_MESSAGE_READER: u32 = 1;
+}
+
+/// A participant as it announced itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParticipantData {
+    /// Its name on the wire.
+    pub guid_prefix: GuidPrefix,
+    /// The protocol version it speaks.
+    pub protocol_version: ProtocolVersion,
+    /// Who made it.
+    pub vendor: VendorId,
+    /// Its domain, if announced.
+    pub domain_id: Option<DomainId>,
+    /// Its domain tag; empty by default.
+    pub domain_tag: String,
+    /// How long it stays known without a sign of life.
+    pub lease_duration: Duration,
+    /// Its built-in endpoints, see [`builtin`].
+    pub builtin_endpoints: u32,
+    /// Qualities of its built-in endpoints, see [`builtin::BEST_EFFORT_PARTICIPANT_MESSAGE_READER`].
+    pub builtin_endpoint_qos: u32,
+    /// Where it receives: what it announced without the locators that cannot be used from here.
+    pub locators: Locators,
+    /// Whether its readers want QoS in every sample.
+    pub expects_inline_qos: bool,
+    /// USER_DATA.
+    pub user_data: UserData,
+    /// A name for people, possibly empty.
+    pub entity_name: String,
+    /// PROPERTY.
+    pub property: Property,
+    /// Whether durations inside its QoS carry nanoseconds instead of fractions of a second.
+    pub(crate) durations_in_nanoseconds: bool,
+}
+
+impl ParticipantData {
+    /// The GUID of the participant.
+    #[must_use]
+    pub const fn guid(&self) -> Guid {
+        Guid::new(self.guid_prefix, EntityId::PARTICIPANT)
+    }
+}
+
+/// A writer that a local reader may match: of another participant, or of this one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DiscoveredWriter {
+    /// Its GUID.
+    pub guid: Guid,
+    /// Topic name.
+    pub topic_name: String,
+    /// Registered type name.
+    pub type_name: String,
+    /// The writer's QoS; policies that are not announced have their defaults.
+    pub qos: DataWriterQos,
+    /// The publisher's QoS; ENTITY_FACTORY is not announced.
+    pub publisher_qos: PublisherQos,
+    /// TOPIC_DATA.
+    pub topic_data: TopicData,
+    /// The XTypes TypeInformation as it was announced, without encapsulation header.
+    pub type_information: Option<Vec<u8>>,
+    /// Who made it.
+    pub vendor: VendorId,
+    /// Where it receives: its own locators or else its participant's; [`Locator::LOCAL`] in this participant.
+    pub unicast: Vec<Locator>,
+    /// Groups it receives on.
+    pub multicast: Vec<Locator>,
+    /// The locators it announced for itself.
+    pub(crate) own_unicast: Vec<Locator>,
+    pub(crate) own_multicast: Vec<Locator>,
+}
+
+/// A reader that a local writer may match: of another participant, or of this one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DiscoveredReader {
+    /// Its GUID.
+    pub guid: Guid,
+    /// Topic name.
+    pub topic_name: String,
+    /// Registered type name.
+    pub type_name: String,
+    /// The reader's QoS; policies that are not announced have their defaults.
+    pub qos: DataReaderQos,
+    /// The subscriber's QoS; ENTITY_FACTORY is not announced.
+    pub subscriber_qos: SubscriberQos,
+    /// TOPIC_DATA.
+    pub topic_data: TopicData,
+    /// The XTypes TypeInformation as it was announced, without encapsulation header.
+    pub type_information: Option<Vec<u8>>,
+    /// Whether it wants QoS in every sample.
+    pub expects_inline_qos: bool,
+    /// Who made it.
+    pub vendor: VendorId,
+    /// Where it receives: its own locators or else its participant's; [`Locator::LOCAL`] in this participant.
+    pub unicast: Vec<Locator>,
+    /// Groups it receives on.
+    pub multicast: Vec<Locator>,
+    /// The locators it announced for itself.
+    pub(crate) own_unicast: Vec<Locator>,
+    pub(crate) own_multicast: Vec<Locator>,
+}
+
+impl DiscoveredWriter {
+    /// What it offers, for [`dunlin_qos::check_compatible`].
+    #[must_use]
+    pub fn offer(&self) -> WriterOffer {
+        WriterOffer::new(&self.qos, &self.publisher_qos)
+    }
+
+    /// The GUID of its participant.
+    #[must_use]
+    pub const fn participant(&self) -> Guid {
+        Guid::new(self.guid.prefix, EntityId::PARTICIPANT)
+    }
+}
+
+impl DiscoveredReader {
+    /// What it requests, for [`dunlin_qos::check_compatible`].
+    #[must_use]
+    pub fn request(&self) -> ReaderRequest {
+        ReaderRequest::new(&self.qos, &self.subscriber_qos)
+    }
+
+    /// The GUID of its participant.
+    #[must_use]
+    pub const fn participant(&self) -> Guid {
+        Guid::new(self.guid.prefix, EntityId::PARTICIPANT)
+    }
+}
+
+/// Locators of an endpoint that receives elsewhere than its participant.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct EndpointLocators {
+    /// Unicast locators; empty means those of the participant.
+    pub unicast: Vec<Locator>,
+    /// Multicast locators; empty means those of the participant.
+    pub multicast: Vec<Locator>,
+}
+
+/// A writer of this participant, to be announced and matched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalWriter {
+    /// Its entity id; the kind says whether the type has a key.
+    pub entity_id: EntityId,
+    /// Topic name, at most 256 octets.
+    pub topic_name: String,
+    /// Registered type name, at most 256 octets.
+    pub type_name: String,
+    /// The writer's QoS.
+    pub qos: DataWriterQos,
+    /// The publisher's QoS.
+    pub publisher_qos: PublisherQos,
+    /// TOPIC_DATA.
+    pub topic_data: TopicData,
+    /// The XTypes TypeInformation to announce, without encapsulation header.
+    pub type_information: Option<Vec<u8>>,
+    /// Locators that differ from the participant's.
+    pub locators: EndpointLocators,
+}
+
+/// A reader of this participant, to be announced and matched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalReader {
+    /// Its entity id; the kind says whether the type has a key.
+    pub entity_id: EntityId,
+    /// Topic name, at most 256 octets.
+    pub topic_name: String,
+    /// Registered type name, at most 256 octets.
+    pub type_name: String,
+    /// The reader's QoS.
+    pub qos: DataReaderQos,
+    /// The subscriber's QoS.
+    pub subscriber_qos: SubscriberQos,
+    /// TOPIC_DATA.
+    pub topic_data: TopicData,
+    /// The XTypes TypeInformation to announce, without encapsulation header.
+    pub type_information: Option<Vec<u8>>,
+    /// Locators that differ from the participant's.
+    pub locators: EndpointLocators,
+}
+
+impl LocalWriter {
+    /// The writer as the readers of its own participant see it.
+    pub(crate) fn describe(self, prefix: GuidPrefix, vendor: VendorId) -> DiscoveredWriter {
+        DiscoveredWriter {
+            guid: Guid::new(prefix, self.entity_id),
+            topic_name: self.topic_name,
+            type_name: self.type_name,
+            qos: self.qos,
+            publisher_qos: self.publisher_qos,
+            topic_data: self.topic_data,
+            type_information: self.type_information,
+            vendor,
+            unicast: alloc::vec![Locator::LOCAL],
+            multicast: Vec::new(),
+            own_unicast: self.locators.unicast,
+            own_multicast: self.locators.multicast,
+        }
+    }
+}
+
+impl LocalReader {
+    /// The reader as the writers of its own participant see it.
+    pub(crate) fn describe(self, prefix: GuidPrefix, vendor: VendorId) -> DiscoveredReader {
+        DiscoveredReader {
+            guid: Guid::new(prefix, self.entity_id),
+            topic_name: self.topic_name,
+            type_name: self.type_name,
+            qos: self.qos,
+            subscriber_qos: self.subscriber_qos,
+            topic_data: self.topic_data,
+            type_information: self.type_information,
+            expects_inline_qos: false,
+            vendor,
+            unicast: alloc::vec![Locator::LOCAL],
+            multicast: Vec::new(),
+            own_unicast: self.locators.unicast,
+            own_multicast: self.locators.multicast,
+        }
+    }
+}

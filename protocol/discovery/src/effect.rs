@@ -1,0 +1,116 @@
+//! What discovery tells its caller: matches (RTPS 2.5 §8.5.5), statuses (DDS 1.4 §2.2.4.1) and participants.
+
+use alloc::{string::String, sync::Arc, vec::Vec};
+
+use dunlin_core::{EntityId, Guid, GuidPrefix};
+use dunlin_qos::{IncompatiblePolicy, LivelinessKind};
+
+use crate::data::{DiscoveredReader, DiscoveredWriter, ParticipantData};
+
+/// Why a participant is no longer known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LostReason {
+    /// It said so.
+    Left,
+    /// Nothing was heard of it for its lease.
+    LeaseExpired,
+    /// This participant decided to ignore it.
+    Ignored,
+}
+
+/// One consequence of a call, to be carried out in the order of the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DiscoveryEffect {
+    /// A participant was seen for the first time.
+    ParticipantDiscovered(Arc<ParticipantData>),
+    /// A known participant announced something new.
+    ParticipantUpdated(Arc<ParticipantData>),
+    /// A participant is gone; its endpoints were unmatched before.
+    ParticipantLost {
+        /// Which.
+        prefix: GuidPrefix,
+        /// Why.
+        reason: LostReason,
+    },
+    /// A writer of another participant was seen for the first time.
+    WriterDiscovered(Arc<DiscoveredWriter>),
+    /// A writer of another participant announced something new.
+    WriterUpdated(Arc<DiscoveredWriter>),
+    /// A writer of another participant is gone.
+    WriterLost(Guid),
+    /// A reader of another participant was seen for the first time.
+    ReaderDiscovered(Arc<DiscoveredReader>),
+    /// A reader of another participant announced something new.
+    ReaderUpdated(Arc<DiscoveredReader>),
+    /// A reader of another participant is gone.
+    ReaderLost(Guid),
+    /// A local reader matched a writer.
+    WriterMatched {
+        /// The local reader.
+        local: EntityId,
+        /// The writer.
+        remote: Arc<DiscoveredWriter>,
+    },
+    /// A matched writer changed (QoS, locators) and still matches the local reader.
+    MatchedWriterUpdated {
+        /// The local reader.
+        local: EntityId,
+        /// The writer.
+        remote: Arc<DiscoveredWriter>,
+    },
+    /// A writer no longer matches a local reader.
+    WriterUnmatched {
+        /// The local reader.
+        local: EntityId,
+        /// The writer.
+        remote: Guid,
+    },
+    /// A local writer matched a reader.
+    ReaderMatched {
+        /// The local writer.
+        local: EntityId,
+        /// The reader.
+        remote: Arc<DiscoveredReader>,
+    },
+    /// A matched reader changed (QoS, locators) and still matches the local writer.
+    MatchedReaderUpdated {
+        /// The local writer.
+        local: EntityId,
+        /// The reader.
+        remote: Arc<DiscoveredReader>,
+    },
+    /// A reader no longer matches a local writer.
+    ReaderUnmatched {
+        /// The local writer.
+        local: EntityId,
+        /// The reader.
+        remote: Guid,
+    },
+    /// A local endpoint and one of the same topic are kept apart by their policies.
+    IncompatibleQos {
+        /// The local writer or reader.
+        local: EntityId,
+        /// The other endpoint.
+        remote: Guid,
+        /// Every policy that is not satisfied.
+        policies: Vec<IncompatiblePolicy>,
+    },
+    /// A local endpoint and one of the same topic are kept apart by their types.
+    InconsistentTopic {
+        /// The local writer or reader.
+        local: EntityId,
+        /// The other endpoint.
+        remote: Guid,
+        /// The topic both name.
+        topic_name: String,
+        /// The type of the other endpoint.
+        type_name: String,
+    },
+    /// A participant asserted the liveliness of its writers of one kind.
+    LivelinessAsserted {
+        /// Which participant.
+        prefix: GuidPrefix,
+        /// Which of its writers.
+        kind: LivelinessKind,
+    },
+}

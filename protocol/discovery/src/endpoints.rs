@@ -1,0 +1,316 @@
+//! The endpoints of this participant and of all others, and which of them match: RTPS 2.5 §8.5.5, DDS 1.4 §2.2.3.
+//!
+//! A pair is judged in the order topic, partition, type, request/offer. The judgement of every pair with a local side
+//! is remembered, so that only changes become effects.
+
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    string::String,
+    sync::Arc,
+    vec::Vec,
+};
+
+use dunlin_core::{EntityId, EntityKind, Guid, GuidPrefix};
+use dunlin_qos::{IncompatiblePolicy, check_compatible, partitions_match};
+
+use crate::{
+    data::{DiscoveredReader, DiscoveredWriter},
+    effect::DiscoveryEffect,
+};
+
+/// How a writer and a reader of one topic stand to each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Verdict {
+    Matched,
+    OtherPartition,
+    OtherType,
+    Incompatible(Vec<IncompatiblePolicy>),
+}
+
+#[derive(Debug, Default)]
+struct Topic {
+    writers: BTreeSet<Guid>,
+    readers: BTreeSet<Guid>,
+}
+
+/// All known endpoints and the verdict on each pair with a local side.
+#[derive(Debug)]
+pub(crate) struct Endpoints {
+    own: GuidPrefix,
+    writers: BTreeMap<Guid, Arc<DiscoveredWriter>>,
+    readers: BTreeMap<Guid, Arc<DiscoveredReader>>,
+    topics: BTreeMap<String, Topic>,
+    /// Keyed by writer and reader.
+    verdicts: BTreeMap<(Guid, Guid), Verdict>,
+}
+
+fn judge(writer: &DiscoveredWriter, reader: &DiscoveredReader) -> Verdict {
+    if !partitions_match(&writer.publisher_qos.partition.names, &reader.subscriber_qos.partition.names) {
+        return Verdict::OtherPartition;
+    }
+    // The kind octets tell whether the types have a key; a keyed and a keyless type cannot be the same.
+    let keyed_writer = writer.guid.entity_id.kind() == EntityKind::WriterWithKey;
+    let keyed_reader = reader.guid.entity_id.kind() == EntityKind::ReaderWithKey;
+    if writer.type_name != reader.type_name || keyed_writer != keyed_reader {
+        return Verdict::OtherType;
+    }
+    let policies = check_compatible(&writer.offer(), &reader.request());
+    if policies.is_empty() { Verdict::Matched } else { Verdict::Incompatible(policies) }
+}
+
+impl Endpoints {
+    pub(crate) const fn new(own: GuidPrefix) -> Self {
+        Self {
+            own,
+            writers: BTreeMap::new(),
+            readers: BTreeMap::new(),
+            topics: BTreeMap::new(),
+            verdicts: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn writer(&self, guid: Guid) -> Option<&Arc<DiscoveredWriter>> {
+        self.writers.get(&guid)
+    }
+
+    pub(crate) fn reader(&self, guid: Guid) -> Option<&Arc<DiscoveredReader>> {
+        self.readers.get(&guid)
+    }
+
+    pub(crate) fn writers(&self) -> impl Iterator<Item = &Arc<DiscoveredWriter>> {
+        self.writers.values()
+    }
+
+    pub(crate) fn readers(&self) -> impl Iterator<Item = &Arc<DiscoveredReader>> {
+        self.readers.values()
+    }
+
+    /// Writers of one participant.
+    pub(crate) fn writers_of(&self, prefix: GuidPrefix) -> impl Iterator<Item = &Arc<DiscoveredWriter>> {
+        self.writers.range(guids_of(prefix)).map(|(_, writer)| writer)
+    }
+
+    /// Readers of one participant.
+    pub(crate) fn readers_of(&self, prefix: GuidPrefix) -> impl Iterator<Item = &Arc<DiscoveredReader>> {
+        self.readers.range(guids_of(prefix)).map(|(_, reader)| reader)
+    }
+
+    /// Adds a writer, or replaces what is known of it; judges it anew against every reader of its topic.
+    pub(crate) fn put_writer(&mut self, writer: DiscoveredWriter, fx: &mut Vec<DiscoveryEffect>) {
+        let guid = writer.guid;
+        let remote = guid.prefix != self.own;
+        let known = self.writers.get(&guid);
+        if known.is_some_and(|old| old.topic_name != writer.topic_name) {
+            self.remove_writer(guid, fx);
+        } else if known.is_some_and(|old| **old == writer) {
+            return;
+        }
+        let writer = Arc::new(writer);
+        let news = self.writers.insert(guid, Arc::clone(&writer)).is_none();
+        self.topic(&writer.topic_name).writers.insert(guid);
+        if remote {
+            fx.push(if news {
+                DiscoveryEffect::WriterDiscovered(Arc::clone(&writer))
+            } else {
+                DiscoveryEffect::WriterUpdated(Arc::clone(&writer))
+            });
+        }
+        for reader in self.counterparts(&writer.topic_name, remote, |topic| &topic.readers) {
+            self.judge_pair(guid, reader, true, fx);
+        }
+    }
+
+    /// Adds a reader, or replaces what is known of it; judges it anew against every writer of its topic.
+    pub(crate) fn put_reader(&mut self, reader: DiscoveredReader, fx: &mut Vec<DiscoveryEffect>) {
+        let guid = reader.guid;
+        let remote = guid.prefix != self.own;
+        let known = self.readers.get(&guid);
+        if known.is_some_and(|old| old.topic_name != reader.topic_name) {
+            self.remove_reader(guid, fx);
+        } else if known.is_some_and(|old| **old == reader) {
+            return;
+        }
+        let reader = Arc::new(reader);
+        let news = self.readers.insert(guid, Arc::clone(&reader)).is_none();
+        self.topic(&reader.topic_name).readers.insert(guid);
+        if remote {
+            fx.push(if news {
+                DiscoveryEffect::ReaderDiscovered(Arc::clone(&reader))
+            } else {
+                DiscoveryEffect::ReaderUpdated(Arc::clone(&reader))
+            });
+        }
+        for writer in self.counterparts(&reader.topic_name, remote, |topic| &topic.writers) {
+            self.judge_pair(writer, guid, false, fx);
+        }
+    }
+
+    /// Removes a writer; whether it was known.
+    pub(crate) fn remove_writer(&mut self, guid: Guid, fx: &mut Vec<DiscoveryEffect>) -> bool {
+        let Some(writer) = self.writers.remove(&guid) else { return false };
+        let remote = guid.prefix != self.own;
+        for reader in self.counterparts(&writer.topic_name, remote, |topic| &topic.readers) {
+            if self.verdicts.remove(&(guid, reader)) == Some(Verdict::Matched) {
+                self.unmatched(guid, reader, fx);
+            }
+        }
+        if let Some(topic) = self.topics.get_mut(&writer.topic_name) {
+            topic.writers.remove(&guid);
+        }
+        self.forget_empty_topic(&writer.topic_name);
+        if remote {
+            fx.push(DiscoveryEffect::WriterLost(guid));
+        }
+        true
+    }
+
+    /// Removes a reader; whether it was known.
+    pub(crate) fn remove_reader(&mut self, guid: Guid, fx: &mut Vec<DiscoveryEffect>) -> bool {
+        let Some(reader) = self.readers.remove(&guid) else { return false };
+        let remote = guid.prefix != self.own;
+        for writer in self.counterparts(&reader.topic_name, remote, |topic| &topic.writers) {
+            if self.verdicts.remove(&(writer, guid)) == Some(Verdict::Matched) {
+                self.unmatched(writer, guid, fx);
+            }
+        }
+        if let Some(topic) = self.topics.get_mut(&reader.topic_name) {
+            topic.readers.remove(&guid);
+        }
+        self.forget_empty_topic(&reader.topic_name);
+        if remote {
+            fx.push(DiscoveryEffect::ReaderLost(guid));
+        }
+        true
+    }
+
+    /// Removes every endpoint of a participant.
+    pub(crate) fn remove_participant(&mut self, prefix: GuidPrefix, fx: &mut Vec<DiscoveryEffect>) {
+        let writers: Vec<Guid> = self.writers_of(prefix).map(|writer| writer.guid).collect();
+        for guid in writers {
+            self.remove_writer(guid, fx);
+        }
+        let readers: Vec<Guid> = self.readers_of(prefix).map(|reader| reader.guid).collect();
+        for guid in readers {
+            self.remove_reader(guid, fx);
+        }
+    }
+
+    fn topic(&mut self, name: &str) -> &mut Topic {
+        self.topics.entry(name.into()).or_default()
+    }
+
+    fn forget_empty_topic(&mut self, name: &str) {
+        if self.topics.get(name).is_some_and(|topic| topic.writers.is_empty() && topic.readers.is_empty()) {
+            self.topics.remove(name);
+        }
+    }
+
+    /// The other side of a topic: local endpoints only for a remote one, all for a local one.
+    fn counterparts(&self, topic: &str, remote: bool, side: impl Fn(&Topic) -> &BTreeSet<Guid>) -> Vec<Guid> {
+        let Some(topic) = self.topics.get(topic) else { return Vec::new() };
+        if remote {
+            side(topic).range(guids_of(self.own)).copied().collect()
+        } else {
+            side(topic).iter().copied().collect()
+        }
+    }
+
+    /// Judges a pair of which one side is new or changed (`writer_changed` says which) and reports what is different.
+    fn judge_pair(&mut self, w: Guid, r: Guid, writer_changed: bool, fx: &mut Vec<DiscoveryEffect>) {
+        let (Some(writer), Some(reader)) = (self.writers.get(&w), self.readers.get(&r)) else { return };
+        let (writer, reader) = (Arc::clone(writer), Arc::clone(reader));
+        let verdict = judge(&writer, &reader);
+        let before = self.verdicts.insert((w, r), verdict.clone());
+        let was_matched = before == Some(Verdict::Matched);
+        match &verdict {
+            Verdict::Matched if was_matched => self.still_matched(&writer, &reader, writer_changed, fx),
+            Verdict::Matched => self.matched(&writer, &reader, fx),
+            _ if was_matched => self.unmatched(w, r, fx),
+            _ => (),
+        }
+        if before.as_ref() != Some(&verdict) {
+            self.report_mismatch(&writer, &reader, &verdict, fx);
+        }
+    }
+
+    fn matched(
+        &self,
+        writer: &Arc<DiscoveredWriter>,
+        reader: &Arc<DiscoveredReader>,
+        fx: &mut Vec<DiscoveryEffect>,
+    ) {
+        // The reader first: within one participant it is then ready for the history the writer sends on its match.
+        if let Some(local) = self.local(reader.guid) {
+            fx.push(DiscoveryEffect::WriterMatched { local, remote: Arc::clone(writer) });
+        }
+        if let Some(local) = self.local(writer.guid) {
+            fx.push(DiscoveryEffect::ReaderMatched { local, remote: Arc::clone(reader) });
+        }
+    }
+
+    /// Tells the side that did not change itself.
+    fn still_matched(
+        &self,
+        writer: &Arc<DiscoveredWriter>,
+        reader: &Arc<DiscoveredReader>,
+        writer_changed: bool,
+        fx: &mut Vec<DiscoveryEffect>,
+    ) {
+        if writer_changed
+            && let Some(local) = self.local(reader.guid)
+        {
+            fx.push(DiscoveryEffect::MatchedWriterUpdated { local, remote: Arc::clone(writer) });
+        }
+        if !writer_changed
+            && let Some(local) = self.local(writer.guid)
+        {
+            fx.push(DiscoveryEffect::MatchedReaderUpdated { local, remote: Arc::clone(reader) });
+        }
+    }
+
+    fn unmatched(&self, writer: Guid, reader: Guid, fx: &mut Vec<DiscoveryEffect>) {
+        if let Some(local) = self.local(writer) {
+            fx.push(DiscoveryEffect::ReaderUnmatched { local, remote: reader });
+        }
+        if let Some(local) = self.local(reader) {
+            fx.push(DiscoveryEffect::WriterUnmatched { local, remote: writer });
+        }
+    }
+
+    fn report_mismatch(
+        &self,
+        writer: &DiscoveredWriter,
+        reader: &DiscoveredReader,
+        verdict: &Verdict,
+        fx: &mut Vec<DiscoveryEffect>,
+    ) {
+        let sides = [(reader.guid, writer.guid, &writer.type_name), (writer.guid, reader.guid, &reader.type_name)];
+        for (one, other, type_name) in sides {
+            let Some(local) = self.local(one) else { continue };
+            match verdict {
+                Verdict::Incompatible(policies) => {
+                    fx.push(DiscoveryEffect::IncompatibleQos { local, remote: other, policies: policies.clone() });
+                }
+                Verdict::OtherType => fx.push(DiscoveryEffect::InconsistentTopic {
+                    local,
+                    remote: other,
+                    topic_name: writer.topic_name.clone(),
+                    type_name: type_name.clone(),
+                }),
+                Verdict::Matched | Verdict::OtherPartition => (),
+            }
+        }
+    }
+
+    fn local(&self, guid: Guid) -> Option<EntityId> {
+        (guid.prefix == self.own).then_some(guid.entity_id)
+    }
+}
+
+/// Every GUID with this prefix.
+fn guids_of(prefix: GuidPrefix) -> core::ops::RangeInclusive<Guid> {
+    Guid::new(prefix, EntityId([0; 4]))..=Guid::new(prefix, EntityId([0xff; 4]))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,219 @@
+//! What a participant and its endpoints are made from.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use dunlin_cdr::TypeSupport;
+use dunlin_core::{DomainId, Duration, GuidPrefix, Locator};
+use dunlin_discovery::{EndpointLocators, Locators, Quotas};
+use dunlin_qos::{
+    DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, QosError, SubscriberQos, TopicData,
+};
+use dunlin_rtps::Pacing;
+
+/// What a participant is made from.
+#[derive(Debug, Clone)]
+pub struct ParticipantConfig {
+    /// The participant's name on the wire; unique, and starting with the vendor id by convention.
+    pub guid_prefix: GuidPrefix,
+    /// Participants of other domains are ignored.
+    pub domain_id: DomainId,
+    /// Participants with another tag are ignored; empty by default.
+    pub domain_tag: String,
+    /// Where the participant receives.
+    pub locators: Locators,
+    /// Unicast locators to announce to, whether or not a participant listens there.
+    pub initial_peers: Vec<Locator>,
+    /// Multicast locators to announce to.
+    pub spdp_destinations: Vec<Locator>,
+    /// The participant's QoS.
+    pub qos: DomainParticipantQos,
+    /// How long others keep this participant without a sign of life (default 10 s).
+    pub lease_duration: Duration,
+    /// Time between announcements (default 3 s).
+    pub announcement_period: Duration,
+    /// Octets of the largest datagram to send (default 1472, an Ethernet frame without fragmentation by IP).
+    pub max_message_size: usize,
+    /// Protocol parameters of user endpoints.
+    pub tuning: Tuning,
+    /// Limits of what remote participants may make this one remember.
+    pub quotas: Quotas,
+    /// Entropy for what needs to differ between participants.
+    pub seed: u64,
+    /// A name for people; empty is not announced.
+    pub entity_name: String,
+}
+
+impl ParticipantConfig {
+    /// The defaults; locators are still to be filled in.
+    #[must_use]
+    pub fn new(guid_prefix: GuidPrefix, domain_id: DomainId) -> Self {
+        Self {
+            guid_prefix,
+            domain_id,
+            domain_tag: String::new(),
+            locators: Locators::default(),
+            initial_peers: Vec::new(),
+            spdp_destinations: Vec::new(),
+            qos: DomainParticipantQos::default(),
+            lease_duration: Duration::from_secs(10),
+            announcement_period: Duration::from_secs(3),
+            max_message_size: 1472,
+            tuning: Tuning::default(),
+            quotas: Quotas::default(),
+            seed: 0,
+            entity_name: String::new(),
+        }
+    }
+}
+
+/// Parameters of the reliable protocol (RTPS 2.5 §8.4.7, §8.4.10) for the endpoints of a participant.
+#[derive(Debug, Clone)]
+pub struct Tuning {
+    /// Time from unacknowledged data to the first HEARTBEAT of its own.
+    pub heartbeat_period: Duration,
+    /// Longest time between HEARTBEATs while something is unacknowledged.
+    pub heartbeat_max_period: Duration,
+    /// Time from a HEARTBEAT that wants an answer to the ACKNACK.
+    pub heartbeat_response_delay: Duration,
+    /// Time from a request to its repair.
+    pub nack_response_delay: Duration,
+    /// A change repaired this recently is not repaired again for the same reader.
+    pub nack_suppression: Duration,
+    /// Octets of repairs in one event; the rest follows by timer.
+    pub repair_budget_per_event: usize,
+    /// Octets of payload in a DATA_FRAG; 0 derives it from the largest datagram.
+    pub fragment_size: u16,
+    /// Shapes what writers send; without it new data leaves at once.
+    pub pacing: Option<Pacing>,
+    /// Octets of partly received samples per remote writer; a larger sample is never received.
+    pub max_reassembly_bytes_per_writer: usize,
+    /// Octets of partly received samples per reader.
+    pub max_reassembly_bytes: usize,
+    /// Octets of samples kept per remote writer until the ones before them arrive.
+    pub max_out_of_order_bytes: usize,
+    /// Samples kept per remote writer until the ones before them arrive.
+    pub max_out_of_order_samples: usize,
+    /// Payloads up to this many octets are copied out of the datagram, so that they do not keep a receive buffer.
+    pub copy_threshold: usize,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        let writer = dunlin_rtps::WriterConfig::default();
+        let reader = dunlin_rtps::ReaderConfig::default();
+        Self {
+            heartbeat_period: writer.heartbeat_period,
+            heartbeat_max_period: writer.heartbeat_max_period,
+            heartbeat_response_delay: reader.heartbeat_response_delay,
+            nack_response_delay: writer.nack_response_delay,
+            nack_suppression: writer.nack_suppression,
+            repair_budget_per_event: writer.repair_budget_per_event,
+            fragment_size: writer.fragment_size,
+            pacing: writer.pacing,
+            max_reassembly_bytes_per_writer: reader.max_reassembly_bytes_per_writer,
+            max_reassembly_bytes: reader.max_reassembly_bytes,
+            max_out_of_order_bytes: reader.max_out_of_order_bytes,
+            max_out_of_order_samples: reader.max_out_of_order_samples,
+            copy_threshold: 1024,
+        }
+    }
+}
+
+/// What a writer is made from.
+#[derive(Debug, Clone)]
+pub struct WriterSpec {
+    /// Topic name.
+    pub topic_name: String,
+    /// Registered type name.
+    pub type_name: String,
+    /// Whether the type has a key.
+    pub keyed: bool,
+    /// The writer's QoS.
+    pub qos: DataWriterQos,
+    /// The publisher's QoS.
+    pub publisher_qos: PublisherQos,
+    /// TOPIC_DATA of the topic.
+    pub topic_data: TopicData,
+    /// The XTypes TypeInformation to announce, without encapsulation header.
+    pub type_information: Option<Vec<u8>>,
+    /// Where the writer receives, if not where the participant does.
+    pub locators: EndpointLocators,
+}
+
+/// What a reader is made from. Whether the topic has a key is known to `type_support`.
+#[derive(Clone)]
+pub struct ReaderSpec {
+    /// Topic name.
+    pub topic_name: String,
+    /// Registered type name.
+    pub type_name: String,
+    /// The reader's QoS.
+    pub qos: DataReaderQos,
+    /// The subscriber's QoS.
+    pub subscriber_qos: SubscriberQos,
+    /// TOPIC_DATA of the topic.
+    pub topic_data: TopicData,
+    /// The XTypes TypeInformation to announce, without encapsulation header.
+    pub type_information: Option<Vec<u8>>,
+    /// Where the reader receives, if not where the participant does.
+    pub locators: EndpointLocators,
+    /// Finds the instance of a received sample.
+    pub type_support: Arc<dyn TypeSupport>,
+}
+
+/// Why an endpoint could not be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CreateError {
+    /// Its QoS contradicts itself or asks for what does not exist.
+    Qos(QosError),
+    /// All 2^24 entity keys were used.
+    OutOfEntityIds,
+    /// The participant was shut down.
+    ShutDown,
+}
+
+impl core::fmt::Display for CreateError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Qos(error) => error.fmt(f),
+            Self::OutOfEntityIds => f.write_str("all entity ids of the participant were used"),
+            Self::ShutDown => f.write_str("the participant was shut down"),
+        }
+    }
+}
+
+impl core::error::Error for CreateError {}
+
+impl<E: Into<QosError>> From<E> for CreateError {
+    fn from(error: E) -> Self {
+        Self::Qos(error.into())
+    }
+}
+
+/// Why the QoS of an endpoint could not be changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetQosError {
+    /// The new QoS contradicts itself, asks for what does not exist, or changes what is fixed.
+    Qos(QosError),
+    /// The endpoint was deleted.
+    Deleted,
+}
+
+impl<E: Into<QosError>> From<E> for SetQosError {
+    fn from(error: E) -> Self {
+        Self::Qos(error.into())
+    }
+}
+
+impl core::fmt::Display for SetQosError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Qos(error) => error.fmt(f),
+            Self::Deleted => f.write_str("the endpoint was deleted"),
+        }
+    }
+}
+
+impl core::error::Error for SetQosError {}

@@ -1,0 +1,221 @@
+//! What a call gives back to its caller: datagrams to send and facts to act upon.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use dunlin_buf::Outbox;
+use dunlin_cache::RejectReason;
+use dunlin_core::{EntityId, Guid, GuidPrefix, InstanceHandle, SequenceNumber};
+use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, LostReason, ParticipantData};
+use dunlin_qos::IncompatiblePolicy;
+
+use crate::writer_slot::WriterSlot;
+
+/// The results of one or more calls. The caller owns it, acts on it with no lock held, clears it and uses it
+/// again; clearing keeps the memory.
+#[derive(Default)]
+pub struct Output {
+    /// Datagrams to send, in this order. One addressed to [`dunlin_core::Locator::LOCAL`] goes back into
+    /// [`crate::Participant::on_datagram`] of the same participant.
+    pub outbox: Outbox,
+    /// Facts for listeners, conditions and waiting threads, in the order in which they became true.
+    pub events: Vec<Event>,
+    /// True when [`crate::Participant::next_deadline`] came closer, so that whoever sleeps until the old one
+    /// must be woken.
+    pub deadline_closer: bool,
+    /// Writers whose new data is in the outbox although no thread has their turn, and up to which change.
+    sent_by_timer: Vec<(Arc<WriterSlot>, SequenceNumber)>,
+}
+
+impl Output {
+    /// An empty output.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { outbox: Outbox::new(), events: Vec::new(), deadline_closer: false, sent_by_timer: Vec::new() }
+    }
+
+    /// Forgets everything; keeps the memory. Clear only what was sent: the engine takes it that the datagrams have
+    /// left.
+    pub fn clear(&mut self) {
+        self.outbox.clear();
+        self.events.clear();
+        self.deadline_closer = false;
+        for (writer, sent) in self.sent_by_timer.drain(..) {
+            writer.timer_sent(sent);
+        }
+    }
+
+    /// Notes that the outbox has new data of `writer` up to `sent`.
+    pub(crate) fn sent_by_timer(&mut self, writer: &Arc<WriterSlot>, sent: SequenceNumber) {
+        self.sent_by_timer.push((Arc::clone(writer), sent));
+    }
+
+    /// True when there is nothing to send and nothing to tell.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.outbox.is_empty() && self.events.is_empty()
+    }
+
+    /// Adds an event that is the same however often it is told, unless it was just told.
+    pub(crate) fn tell_once(&mut self, event: Event) {
+        if self.events.last() != Some(&event) {
+            self.events.push(event);
+        }
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// A fact that somebody outside the engine may want to know. Endpoints are local ones, named by entity id.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// A reader's cache has something new: a sample, or a changed instance state.
+    DataAvailable {
+        /// The reader.
+        reader: EntityId,
+    },
+    /// A writer that refused a sample because its history was full has room again.
+    SpaceFreed {
+        /// The writer.
+        writer: EntityId,
+    },
+    /// All matched reliable readers have acknowledged more than before, or fewer readers must.
+    AckAdvanced {
+        /// The writer.
+        writer: EntityId,
+    },
+    /// A writer was matched with a reader, or no longer is.
+    PublicationMatched {
+        /// The writer.
+        writer: EntityId,
+        /// The reader it concerns.
+        remote: Guid,
+        /// How many readers are matched now.
+        current: usize,
+        /// Matched, or no longer.
+        added: bool,
+    },
+    /// A reader was matched with a writer, or no longer is.
+    SubscriptionMatched {
+        /// The reader.
+        reader: EntityId,
+        /// The writer it concerns.
+        remote: Guid,
+        /// How many writers are matched now.
+        current: usize,
+        /// Matched, or no longer.
+        added: bool,
+    },
+    /// A reader asks for more than this writer offers.
+    OfferedIncompatibleQos {
+        /// The writer.
+        writer: EntityId,
+        /// The reader that asks.
+        remote: Guid,
+        /// Every policy that stands against a match.
+        policies: Vec<IncompatiblePolicy>,
+    },
+    /// A writer offers less than this reader asks for.
+    RequestedIncompatibleQos {
+        /// The reader.
+        reader: EntityId,
+        /// The writer that offers.
+        remote: Guid,
+        /// Every policy that stands against a match.
+        policies: Vec<IncompatiblePolicy>,
+    },
+    /// A remote endpoint uses a local endpoint's topic name with another type.
+    InconsistentTopic {
+        /// The local endpoint.
+        local: EntityId,
+        /// The endpoint with the other type.
+        remote: Guid,
+        /// The topic both name.
+        topic_name: String,
+        /// The name of its type.
+        type_name: String,
+    },
+    /// Samples will never arrive.
+    SampleLost {
+        /// The reader.
+        reader: EntityId,
+        /// How many.
+        count: u64,
+    },
+    /// A sample was refused by the reader's RESOURCE_LIMITS.
+    SampleRejected {
+        /// The reader.
+        reader: EntityId,
+        /// Which limit.
+        reason: RejectReason,
+        /// The sample's instance.
+        instance: InstanceHandle,
+    },
+    /// An instance was not written within the offered DEADLINE period.
+    OfferedDeadlineMissed {
+        /// The writer.
+        writer: EntityId,
+        /// The instance.
+        instance: InstanceHandle,
+        /// How many periods passed since this was last told.
+        count: u32,
+    },
+    /// An instance was not received within the requested DEADLINE period.
+    RequestedDeadlineMissed {
+        /// The reader.
+        reader: EntityId,
+        /// The instance.
+        instance: InstanceHandle,
+        /// How many periods passed since this was last told.
+        count: u32,
+    },
+    /// A manual writer did not assert itself within its lease.
+    LivelinessLost {
+        /// The writer.
+        writer: EntityId,
+    },
+    /// A matched writer came to life, stopped being alive, or went away.
+    LivelinessChanged {
+        /// The reader.
+        reader: EntityId,
+        /// The writer.
+        writer: Guid,
+        /// Change of the number of matched writers that are alive.
+        alive_delta: i32,
+        /// Change of the number of matched writers that are not alive.
+        not_alive_delta: i32,
+    },
+    /// All samples that existed when the reader met its durable writers have been delivered.
+    HistoricalComplete {
+        /// The reader.
+        reader: EntityId,
+    },
+    /// A participant was seen for the first time.
+    ParticipantDiscovered(Arc<ParticipantData>),
+    /// A known participant announced something new about itself.
+    ParticipantUpdated(Arc<ParticipantData>),
+    /// A participant left or fell silent.
+    ParticipantLost {
+        /// Which.
+        prefix: GuidPrefix,
+        /// Why it counts as lost.
+        reason: LostReason,
+    },
+    /// A writer of another participant was seen for the first time.
+    WriterDiscovered(Arc<DiscoveredWriter>),
+    /// A writer of another participant announced something new.
+    WriterUpdated(Arc<DiscoveredWriter>),
+    /// A writer of another participant is gone.
+    WriterLost(Guid),
+    /// A reader of another participant was seen for the first time.
+    ReaderDiscovered(Arc<DiscoveredReader>),
+    /// A reader of another participant announced something new.
+    ReaderUpdated(Arc<DiscoveredReader>),
+    /// A reader of another participant is gone.
+    ReaderLost(Guid),
+}

@@ -1,0 +1,556 @@
+//! A writer behind its locks (DDS 1.4 §2.2.2.4.2 DataWriter): what application threads, receive threads and
+//! the timer do to it.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use dunlin_buf::SharedBytes;
+use dunlin_cache::{AddError, DeadlineMissed, NewChange, WriterCache};
+use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, SequenceNumber, WallTime};
+use dunlin_discovery::DiscoveredReader;
+use dunlin_qos::{DataWriterQos, LivelinessKind};
+use dunlin_rtps::{ChangeKind, Writer, WriterHistory, WriterStats};
+use dunlin_wire::{AckNack, NackFrag};
+
+use crate::common::{Common, earliest};
+use crate::output::{Event, Output};
+use crate::timers::{TimerId, TimerOwner};
+use crate::turn::{OnWire, Turn, Turnstile};
+
+/// How long the timer waits for a thread that is just sending new data of the same writer.
+const TURN_RETRY: Duration = Duration::from_micros(200);
+
+/// One change to write.
+#[derive(Clone, Debug)]
+pub struct WriteRequest {
+    /// What it does to the instance.
+    pub kind: ChangeKind,
+    /// The instance: the key hash, or the handle made from it. Ignored when the topic has no key.
+    pub instance: InstanceHandle,
+    /// Source timestamp; `None` takes the present time.
+    pub source_timestamp: Option<WallTime>,
+    /// Serialized value, or serialized key when `kind` is not [`ChangeKind::Alive`]; with encapsulation header.
+    pub payload: SharedBytes,
+}
+
+/// Why a change was not written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WriteError {
+    /// The history is full. There will be room once readers acknowledge or samples expire, which
+    /// [`Event::SpaceFreed`] tells; after `until` the write fails with TIMEOUT (DDS 1.4 §2.2.2.4.2.11).
+    Full {
+        /// The present time plus RELIABILITY max_blocking_time.
+        until: MonoTime,
+    },
+    /// Waiting would not help: OUT_OF_RESOURCES.
+    OutOfResources,
+    /// Only a registered instance can be unregistered: PRECONDITION_NOT_MET.
+    NotRegistered,
+    /// The writer was deleted: ALREADY_DELETED.
+    Deleted,
+}
+
+impl core::fmt::Display for WriteError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Full { .. } => "the history is full until readers acknowledge",
+            Self::OutOfResources => "RESOURCE_LIMITS are reached and waiting would not help",
+            Self::NotRegistered => "the instance is not registered",
+            Self::Deleted => "the writer was deleted",
+        })
+    }
+}
+
+impl core::error::Error for WriteError {}
+
+/// The right to send the datagrams of one `write()`: send them, then [`finish`](Self::finish).
+///
+/// While it exists no other thread writes with this writer, so new data leaves in the order of its sequence
+/// numbers. Dropping it finishes it.
+#[must_use = "send the output first; the turn ends when this is dropped"]
+pub struct TxTurn<'a> {
+    _turn: Turn<'a, WriterCore>,
+    sn: SequenceNumber,
+}
+
+impl TxTurn<'_> {
+    /// The number of the change that was written.
+    #[must_use]
+    pub fn sequence_number(&self) -> SequenceNumber {
+        self.sn
+    }
+
+    /// The datagrams were sent, or will not be: heartbeats may announce the change from now on.
+    pub fn finish(self) {}
+}
+
+/// A writer. Application threads hold it directly, so writing looks nothing up.
+pub struct WriterSlot {
+    guid: Guid,
+    common: Arc<Common>,
+    timer: TimerId,
+    turnstile: Turnstile<WriterCore>,
+}
+
+pub(crate) struct WriterCore {
+    writer: Writer,
+    cache: WriterCache,
+    qos: Arc<DataWriterQos>,
+    /// By GUID.
+    readers: Vec<Arc<DiscoveredReader>>,
+    /// What the timers have for this writer; never later than the true deadline.
+    armed: Option<MonoTime>,
+    /// A write was refused because the history was full.
+    refused: bool,
+    /// New data of a timer call is being sent; until it is on the wire, writes only queue theirs.
+    timer_sends: bool,
+    /// Something was queued for that reason.
+    queued: bool,
+    /// When the writer last showed itself alive, and when that was last looked at.
+    asserted: MonoTime,
+    liveliness_checked: MonoTime,
+    liveliness_lost: bool,
+    deleted: bool,
+    missed: Vec<DeadlineMissed>,
+}
+
+impl OnWire for WriterCore {
+    fn mark_on_wire(&mut self, sent: SequenceNumber) {
+        self.writer.mark_on_wire(sent);
+    }
+}
+
+impl WriterSlot {
+    pub(crate) fn new(
+        now: Now,
+        common: &Arc<Common>,
+        writer: Writer,
+        cache: WriterCache,
+        qos: Arc<DataWriterQos>,
+    ) -> Self {
+        let guid = writer.guid();
+        if qos.liveliness.kind == LivelinessKind::ManualByParticipant {
+            common.manual.add_writer(now.mono);
+        }
+        let core = WriterCore {
+            writer,
+            cache,
+            qos,
+            readers: Vec::new(),
+            armed: None,
+            refused: false,
+            timer_sends: false,
+            queued: false,
+            asserted: now.mono,
+            liveliness_checked: now.mono,
+            liveliness_lost: false,
+            deleted: false,
+            missed: Vec::new(),
+        };
+        let timer = common.timers.register(TimerOwner::Writer(guid.entity_id));
+        Self { guid, common: Arc::clone(common), timer, turnstile: Turnstile::new(core) }
+    }
+
+    /// The writer's GUID.
+    #[must_use]
+    pub fn guid(&self) -> Guid {
+        self.guid
+    }
+
+    fn id(&self) -> EntityId {
+        self.guid.entity_id
+    }
+
+    /// Adds a change to the history and describes the datagrams that carry it. Waits while another thread has
+    /// the turn of this writer. A write also asserts the liveliness of writer and participant.
+    ///
+    /// # Errors
+    /// See [`WriteError`]; nothing was written then, and `out` may ask readers for acknowledgements.
+    pub fn write(&self, now: Now, request: WriteRequest, out: &mut Output) -> Result<TxTurn<'_>, WriteError> {
+        self.common.manual.note(now.mono);
+        let (turn, sn) = self.turnstile.begin(|core| {
+            let result = core.write(now, request, out);
+            self.arm(core, out);
+            result
+        })?;
+        Ok(TxTurn { _turn: turn, sn })
+    }
+
+    /// Registers an instance (DDS 1.4 §2.2.2.4.2.5); registering it again does nothing. `key` is its serialized
+    /// key, for [`instance_key`](Self::instance_key).
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn register_instance(
+        &self,
+        now: Now,
+        instance: InstanceHandle,
+        key: Option<SharedBytes>,
+        out: &mut Output,
+    ) -> Result<(), WriteError> {
+        let mut core = self.turnstile.core();
+        if core.deleted {
+            return Err(WriteError::Deleted);
+        }
+        let acked = core.writer.acked_by_all();
+        let result = core.cache.register(now, instance, key, acked);
+        let result = result.map_err(|error| core.refuse(now, error, out));
+        self.arm(&mut core, out);
+        result
+    }
+
+    /// Whether the handle is one of an instance of this writer, registered or with samples in the history.
+    #[must_use]
+    pub fn contains_instance(&self, instance: InstanceHandle) -> bool {
+        self.turnstile.core().cache.contains_instance(instance)
+    }
+
+    /// Whether the instance is registered, explicitly or by a write.
+    #[must_use]
+    pub fn is_registered(&self, instance: InstanceHandle) -> bool {
+        self.turnstile.core().cache.is_registered(instance)
+    }
+
+    /// The serialized key of an instance, if it was given.
+    #[must_use]
+    pub fn instance_key(&self, instance: InstanceHandle) -> Option<SharedBytes> {
+        self.turnstile.core().cache.instance_key(instance).cloned()
+    }
+
+    /// Keeps the serialized key of an instance, unless it is known already.
+    pub fn set_instance_key(&self, instance: InstanceHandle, key: &SharedBytes) {
+        self.turnstile.core().cache.set_instance_key(instance, key);
+    }
+
+    /// The registered instances with their keys: what is to be unregistered before the writer is deleted.
+    #[must_use]
+    pub fn registered_instances(&self) -> Vec<(InstanceHandle, Option<SharedBytes>)> {
+        let core = self.turnstile.core();
+        core.cache.registered_instances().map(|(instance, key)| (instance, key.cloned())).collect()
+    }
+
+    /// Every change up to this one is acknowledged by every matched reliable reader. Compare it with
+    /// [`last_sn`](Self::last_sn) to wait for acknowledgements.
+    #[must_use]
+    pub fn acked_by_all(&self) -> SequenceNumber {
+        self.turnstile.core().writer.acked_by_all()
+    }
+
+    /// Whether one matched reader has acknowledged a change.
+    #[must_use]
+    pub fn is_acked_by(&self, reader: Guid, sn: SequenceNumber) -> bool {
+        self.turnstile.core().writer.is_acked_by(reader, sn)
+    }
+
+    /// The last change written; 0 before the first.
+    #[must_use]
+    pub fn last_sn(&self) -> SequenceNumber {
+        self.turnstile.core().cache.last_sn()
+    }
+
+    /// The latest source timestamp written: a later write must not have an earlier one.
+    #[must_use]
+    pub fn last_source_timestamp(&self) -> Option<WallTime> {
+        self.turnstile.core().cache.last_source_timestamp()
+    }
+
+    /// Asks every reader that has not acknowledged everything to do so now, for a caller that waits.
+    pub fn request_acknowledgments(&self, now: Now, out: &mut Output) {
+        let mut guard = self.turnstile.core();
+        let core = &mut *guard;
+        core.writer.request_acknowledgments(now, &core.cache, &mut out.outbox);
+        self.arm(core, out);
+    }
+
+    /// Asserts the liveliness of the writer, and through it of the participant (DDS 1.4 §2.2.2.4.2.22).
+    pub fn assert_liveliness(&self, now: Now, out: &mut Output) {
+        self.common.manual.note(now.mono);
+        let mut guard = self.turnstile.core();
+        let core = &mut *guard;
+        core.note_alive(now.mono);
+        if core.qos.liveliness.kind == LivelinessKind::ManualByTopic && !core.deleted {
+            core.writer.assert_liveliness(now, &core.cache, &mut out.outbox);
+        }
+        self.arm(core, out);
+    }
+
+    /// The matched readers, by GUID.
+    #[must_use]
+    pub fn matched_readers(&self) -> Vec<Arc<DiscoveredReader>> {
+        self.turnstile.core().readers.clone()
+    }
+
+    /// The QoS in force.
+    #[must_use]
+    pub fn qos(&self) -> Arc<DataWriterQos> {
+        Arc::clone(&self.turnstile.core().qos)
+    }
+
+    /// Counters since the writer was made.
+    #[must_use]
+    pub fn stats(&self) -> WriterStats {
+        self.turnstile.core().writer.stats()
+    }
+
+    /// How many changes the history holds.
+    #[must_use]
+    pub fn history_len(&self) -> usize {
+        self.turnstile.core().cache.len()
+    }
+
+    pub(crate) fn on_acknack(&self, now: Now, source: GuidPrefix, acknack: &AckNack, out: &mut Output) {
+        let mut guard = self.turnstile.core();
+        let core = &mut *guard;
+        let before = core.writer.acked_by_all();
+        core.writer.on_acknack(now, source, acknack, &core.cache, &mut out.outbox);
+        core.after_ack(before, self.id(), out);
+        self.arm(core, out);
+    }
+
+    pub(crate) fn on_nack_frag(&self, now: Now, source: GuidPrefix, nack: &NackFrag, out: &mut Output) {
+        let mut guard = self.turnstile.core();
+        let core = &mut *guard;
+        core.writer.on_nack_frag(now, source, nack, &core.cache, &mut out.outbox);
+        self.arm(core, out);
+    }
+
+    /// Runs what is due. Paced data is new data: it leaves only if no other thread has the turn, and `out`
+    /// keeps others from sending past it until it is cleared.
+    pub(crate) fn on_timer(self: &Arc<Self>, now: Now, out: &mut Output) {
+        let turn = self.turnstile.try_turn();
+        let mut guard = self.turnstile.core();
+        let core = &mut *guard;
+        core.armed = None;
+        if core.deleted {
+            return;
+        }
+        let before = core.writer.acked_by_all();
+        let freed = core.cache.on_timer(now, &mut core.missed);
+        core.tell_missed(self.id(), out);
+        core.check_liveliness(now.mono, &self.common, self.id(), out);
+        let new_data = core.queued || core.writer.has_paced_data();
+        if new_data && (turn.is_none() || core.timer_sends) {
+            // Whatever else is due can wait as long.
+            let retry = now.mono.plus(TURN_RETRY);
+            let others = core.next_deadline().filter(|at| *at > now.mono);
+            self.common.arm(self.timer, &mut core.armed, earliest(others, Some(retry)), out);
+            return;
+        }
+        core.send_due(now, out);
+        if new_data {
+            core.timer_sends = true;
+            out.sent_by_timer(self, core.writer.sent_sn());
+        }
+        core.after_ack(before, self.id(), out);
+        if freed > 0 {
+            core.tell_space(self.id(), out);
+        }
+        self.arm(core, out);
+    }
+
+    /// The datagrams of [`on_timer`](Self::on_timer) have been sent.
+    pub(crate) fn timer_sent(&self, sent: SequenceNumber) {
+        let mut core = self.turnstile.core();
+        core.writer.mark_on_wire(sent);
+        core.timer_sends = false;
+    }
+
+    /// A reader was matched, or changed.
+    pub(crate) fn match_reader(&self, now: Now, remote: &Arc<DiscoveredReader>, out: &mut Output) {
+        let mut guard = self.turnstile.core();
+        let core = &mut *guard;
+        let proxy = crate::matching::reader_proxy(remote, &self.common.own_unicast.load());
+        match core.readers.binary_search_by(|reader| reader.guid.cmp(&remote.guid)) {
+            Ok(at) => {
+                if let Some(known) = core.readers.get_mut(at) {
+                    *known = Arc::clone(remote);
+                }
+                core.writer.update_reader(remote.guid, proxy.unicast, proxy.multicast);
+            }
+            Err(at) => {
+                core.readers.insert(at, Arc::clone(remote));
+                core.writer.match_reader(now, proxy, &core.cache, &mut out.outbox);
+                let current = core.readers.len();
+                out.events.push(Event::PublicationMatched {
+                    writer: self.id(),
+                    remote: remote.guid,
+                    current,
+                    added: true,
+                });
+            }
+        }
+        self.arm(core, out);
+    }
+
+    /// A reader no longer matches.
+    pub(crate) fn unmatch_reader(&self, remote: Guid, out: &mut Output) {
+        let mut guard = self.turnstile.core();
+        let core = &mut *guard;
+        let Ok(at) = core.readers.binary_search_by(|reader| reader.guid.cmp(&remote)) else { return };
+        let before = core.writer.acked_by_all();
+        core.readers.remove(at);
+        core.writer.unmatch_reader(remote);
+        let current = core.readers.len();
+        out.events.push(Event::PublicationMatched { writer: self.id(), remote, current, added: false });
+        core.after_ack(before, self.id(), out);
+        // Somebody may be waiting for exactly this reader.
+        out.tell_once(Event::AckAdvanced { writer: self.id() });
+        core.tell_space(self.id(), out);
+        self.arm(core, out);
+    }
+
+    /// Applies a QoS of which only changeable policies differ.
+    pub(crate) fn apply_qos(&self, now: Now, qos: Arc<DataWriterQos>, out: &mut Output) {
+        let mut guard = self.turnstile.core();
+        let core = &mut *guard;
+        if core.qos.deadline != qos.deadline {
+            core.cache.set_deadline(now, qos.deadline.period);
+        }
+        core.cache.set_lifespan(qos.lifespan.duration);
+        core.qos = qos;
+        self.arm(core, out);
+    }
+
+    /// From now on nothing is written, answered or timed.
+    pub(crate) fn delete(&self) {
+        let mut core = self.turnstile.core();
+        if core::mem::replace(&mut core.deleted, true) {
+            return;
+        }
+        if core.qos.liveliness.kind == LivelinessKind::ManualByParticipant {
+            self.common.manual.remove_writer();
+        }
+        self.common.timers.unregister(self.timer);
+    }
+
+    pub(crate) fn is_deleted(&self) -> bool {
+        self.turnstile.core().deleted
+    }
+
+    fn arm(&self, core: &mut WriterCore, out: &mut Output) {
+        if !core.deleted {
+            self.common.arm(self.timer, &mut core.armed, core.next_deadline(), out);
+        }
+    }
+}
+
+impl WriterCore {
+    /// Returns what is on the wire once `out` was sent, and the number of the change.
+    fn write(
+        &mut self,
+        now: Now,
+        request: WriteRequest,
+        out: &mut Output,
+    ) -> Result<(SequenceNumber, SequenceNumber), WriteError> {
+        if self.deleted {
+            return Err(WriteError::Deleted);
+        }
+        let WriteRequest { kind, instance, source_timestamp, payload } = request;
+        // Threads read the clock before they queue for the turn, yet timestamps must follow the numbers.
+        let present = self.cache.last_source_timestamp().map_or(now.wall, |last| last.max(now.wall));
+        let change = NewChange {
+            kind,
+            instance,
+            source_timestamp: source_timestamp.unwrap_or(present),
+            payload: (!payload.is_empty()).then_some(payload),
+            inline_qos: None,
+        };
+        let acked = self.writer.acked_by_all();
+        let sn = self.cache.add(now, change, acked).map_err(|error| self.refuse(now, error, out))?;
+        self.note_alive(now.mono);
+        if self.timer_sends {
+            self.queued = true;
+            return Ok((SequenceNumber::ZERO, sn));
+        }
+        self.writer.on_new_change(now, sn, &self.cache, &mut out.outbox);
+        Ok((self.writer.sent_sn(), sn))
+    }
+
+    /// What the protocol has to send now, preceded by what was queued.
+    fn send_due(&mut self, now: Now, out: &mut Output) {
+        if core::mem::take(&mut self.queued) {
+            self.writer.on_new_change(now, self.cache.last_sn(), &self.cache, &mut out.outbox);
+        }
+        self.writer.on_timer(now, &self.cache, &mut out.outbox);
+    }
+
+    /// Turns a refusal of the history into one of the writer. Before a caller waits for acknowledgements, readers
+    /// are asked for them.
+    fn refuse(&mut self, now: Now, error: AddError, out: &mut Output) -> WriteError {
+        match error {
+            AddError::WaitForAck => {
+                self.refused = true;
+                self.writer.request_acknowledgments(now, &self.cache, &mut out.outbox);
+                WriteError::Full { until: now.mono.plus(self.qos.reliability.max_blocking_time) }
+            }
+            AddError::OutOfResources => WriteError::OutOfResources,
+            AddError::NotRegistered => WriteError::NotRegistered,
+        }
+    }
+
+    fn note_alive(&mut self, now: MonoTime) {
+        self.asserted = now;
+        self.liveliness_lost = false;
+    }
+
+    /// What follows when more than `before` may be acknowledged.
+    fn after_ack(&mut self, before: SequenceNumber, id: EntityId, out: &mut Output) {
+        let acked = self.writer.acked_by_all();
+        if acked > before {
+            self.cache.remove_acked(acked);
+            out.tell_once(Event::AckAdvanced { writer: id });
+            self.tell_space(id, out);
+        }
+    }
+
+    fn tell_space(&mut self, id: EntityId, out: &mut Output) {
+        if core::mem::take(&mut self.refused) {
+            out.events.push(Event::SpaceFreed { writer: id });
+        }
+    }
+
+    fn tell_missed(&mut self, id: EntityId, out: &mut Output) {
+        for DeadlineMissed { instance, count } in self.missed.drain(..) {
+            out.events.push(Event::OfferedDeadlineMissed { writer: id, instance, count });
+        }
+    }
+
+    /// When the liveliness of a manual writer is to be looked at again.
+    fn liveliness_deadline(&self) -> Option<MonoTime> {
+        let lease = self.qos.liveliness.lease_duration;
+        let by_participant = match self.qos.liveliness.kind {
+            LivelinessKind::Automatic => return None,
+            LivelinessKind::ManualByTopic => false,
+            LivelinessKind::ManualByParticipant => true,
+        };
+        match (lease.is_infinite(), self.liveliness_lost) {
+            (true, _) => None,
+            (false, false) => Some(self.asserted.plus(lease)),
+            // Another writer may bring this one back to life, and only a look will tell.
+            (false, true) => by_participant.then(|| self.liveliness_checked.plus(lease)),
+        }
+    }
+
+    fn check_liveliness(&mut self, now: MonoTime, common: &Common, id: EntityId, out: &mut Output) {
+        if self.liveliness_deadline().is_none_or(|at| at > now) {
+            return;
+        }
+        self.liveliness_checked = now;
+        if self.qos.liveliness.kind == LivelinessKind::ManualByParticipant {
+            let age = u64::try_from(common.manual.age(now).as_nanos()).unwrap_or(0);
+            self.asserted = self.asserted.max(MonoTime(now.0.saturating_sub(age)));
+        }
+        let lost = self.asserted.plus(self.qos.liveliness.lease_duration) <= now;
+        if lost && !self.liveliness_lost {
+            out.events.push(Event::LivelinessLost { writer: id });
+        }
+        self.liveliness_lost = lost;
+    }
+
+    fn next_deadline(&self) -> Option<MonoTime> {
+        // A queued change leaves as soon as the timer may send.
+        let queued = self.queued.then_some(MonoTime(0));
+        let data = earliest(self.writer.next_deadline(), self.cache.next_deadline());
+        earliest(earliest(data, queued), self.liveliness_deadline())
+    }
+}

@@ -1,0 +1,86 @@
+use alloc::string::ToString;
+
+use super::*;
+
+fn policy(result: Result<(), UnsupportedPolicy>) -> Option<PolicyId> {
+    result.err().map(|error| error.policy)
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+#[test]
+fn defaults_are_supported() {
+    assert_eq!(DomainParticipantQos::default().validate(), Ok(()));
+    assert_eq!(TopicQos::default().validate(), Ok(()));
+    assert_eq!(PublisherQos::default().validate(), Ok(()));
+    assert_eq!(SubscriberQos::default().validate(), Ok(()));
+    assert_eq!(DataWriterQos::default().validate(), Ok(()));
+    assert_eq!(DataReaderQos::default().validate(), Ok(()));
+}
+
+#[test]
+fn what_has_no_effect_is_refused() {
+    let writer = DataWriterQos::default;
+    let reader = DataReaderQos::default;
+    let service = DurabilityService { history_depth: 2, ..DurabilityService::default() };
+    let rows = [
+        (policy(writer().durability(DurabilityKind::Transient).check_supported()), PolicyId::Durability),
+        (policy(reader().durability(DurabilityKind::Persistent).check_supported()), PolicyId::Durability),
+        (
+            policy(TopicQos::default().durability(DurabilityKind::Transient).check_supported()),
+            PolicyId::Durability,
+        ),
+        (policy(writer().durability_service(service).check_supported()), PolicyId::DurabilityService),
+        (policy(writer().latency_budget(SECOND).check_supported()), PolicyId::LatencyBudget),
+        (policy(writer().transport_priority(1).check_supported()), PolicyId::TransportPriority),
+        (
+            policy(writer().representation(&[DataRepresentationId::Xml]).check_supported()),
+            PolicyId::DataRepresentation,
+        ),
+        (
+            policy(reader().representation(&[DataRepresentationId::Other(9)]).check_supported()),
+            PolicyId::DataRepresentation,
+        ),
+        (
+            policy(reader().type_consistency(TypeConsistencyEnforcement::DISALLOW).check_supported()),
+            PolicyId::TypeConsistencyEnforcement,
+        ),
+        (policy(writer().property("dds.sec.auth.plugin", "x").check_supported()), PolicyId::Property),
+    ];
+    for (found, expected) in rows {
+        assert_eq!(found, Some(expected));
+    }
+}
+
+#[test]
+fn presentation_is_by_instance_only() {
+    use PresentationAccessScope::{Group, Instance, Topic};
+    for (scope, coherent, ordered) in
+        [(Topic, false, false), (Group, false, false), (Instance, true, false), (Instance, false, true)]
+    {
+        let publisher = PublisherQos::default().presentation(scope, coherent, ordered);
+        let subscriber = SubscriberQos::default().presentation(scope, coherent, ordered);
+        assert_eq!(policy(publisher.check_supported()), Some(PolicyId::Presentation));
+        assert_eq!(policy(subscriber.check_supported()), Some(PolicyId::Presentation));
+    }
+}
+
+#[test]
+fn what_has_an_effect_is_accepted() {
+    assert_eq!(DataReaderQos::default().latency_budget(SECOND).check_supported(), Ok(()));
+    let writer = DataWriterQos::default().transient_local().keep_all().exclusive().by_source_timestamp();
+    assert_eq!(writer.lifespan(SECOND).deadline(SECOND).property("a", "b").validate(), Ok(()));
+    let reader = DataReaderQos::default().reliable().transient_local().time_based_filter(SECOND);
+    assert_eq!(reader.autopurge(SECOND, SECOND).validate(), Ok(()));
+}
+
+#[test]
+fn errors_name_policy_and_remedy() {
+    let error = PublisherQos::default().presentation(PresentationAccessScope::Group, true, true).validate();
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "unsupported PRESENTATION: only the access scope INSTANCE is available"
+    );
+    let error = DataWriterQos::default().keep_last(0).validate().unwrap_err();
+    assert_eq!(error.to_string(), "inconsistent HISTORY: the depth of KEEP_LAST must be at least 1");
+}

@@ -1,0 +1,197 @@
+//! RTPS 2.5 §8.3.8.2 Data and §8.3.8.3 DataFrag: how a change becomes submessages, and when it needs fragments.
+
+use crate::{Change, ChangeKind};
+use alloc::vec::Vec;
+use dunlin_buf::{Outbox, SharedBytes};
+use dunlin_core::{EntityId, Guid, MAX_SET_BITS, SequenceNumberSet, SnRange};
+use dunlin_wire::{DataFragSpec, DataSpec, Gap, MessageBuilder, PayloadSpec, pid, size};
+
+/// Smallest fragment that is derived from a message size, so that absurdly small message sizes still work.
+const MIN_FRAGMENT_SIZE: usize = 64;
+
+/// What is the same in everything one writer sends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Framing {
+    pub(crate) guid: Guid,
+    pub(crate) max_message_size: usize,
+    pub(crate) fragment_size: u16,
+    pub(crate) keyed: bool,
+}
+
+impl Framing {
+    /// `fragment_size` of 0 derives it so that one fragment fills one datagram.
+    pub(crate) fn new(guid: Guid, keyed: bool, max_message_size: usize, fragment_size: u16) -> Self {
+        let overhead = size::HEADER.saturating_add(size::INFO_TS).saturating_add(size::data_frag(0, 0));
+        let room = max_message_size.saturating_sub(overhead).max(MIN_FRAGMENT_SIZE);
+        // Whole words, so that padding does not push a full fragment over the limit.
+        let derived = u16::try_from(room & !3).unwrap_or(u16::MAX);
+        Self {
+            guid,
+            max_message_size,
+            fragment_size: if fragment_size == 0 { derived } else { fragment_size },
+            keyed,
+        }
+    }
+
+    /// Starts a message from this writer.
+    pub(crate) fn begin<'o>(&self, out: &'o mut Outbox) -> MessageBuilder<'o> {
+        MessageBuilder::new(out, self.guid.prefix)
+    }
+
+    /// Octets of INFO_TS and DATA for a change.
+    pub(crate) fn data_len(change: &Change, inline: &[u8]) -> usize {
+        let payload = change.payload.as_ref().map_or(0, |payload| payload.len());
+        size::INFO_TS.saturating_add(size::data(inline.len(), payload))
+    }
+
+    /// Whether a change has to be sent in fragments.
+    pub(crate) fn needs_fragments(&self, change: &Change, inline: &[u8]) -> bool {
+        size::HEADER.saturating_add(Self::data_len(change, inline)) > self.max_message_size
+    }
+
+    /// How many fragments a payload of `len` octets has.
+    pub(crate) fn fragment_count(&self, len: usize) -> u32 {
+        let size = usize::from(self.fragment_size).max(1);
+        u32::try_from(len.div_ceil(size)).unwrap_or(u32::MAX)
+    }
+
+    /// The octets of fragment `number`, the first being 1.
+    pub(crate) fn fragment(&self, payload: &SharedBytes, number: u32) -> Option<SharedBytes> {
+        let size = usize::from(self.fragment_size);
+        let start = usize::try_from(number.checked_sub(1)?).ok()?.checked_mul(size)?;
+        payload.slice(start..start.saturating_add(size).min(payload.len()))
+    }
+
+    /// Appends INFO_TS and DATA.
+    pub(crate) fn put_data(
+        &self,
+        message: &mut MessageBuilder<'_>,
+        change: &Change,
+        inline: &[u8],
+        reader_id: EntityId,
+    ) {
+        message.info_ts(Some(change.source_timestamp));
+        message.data(&DataSpec {
+            reader_id,
+            writer_id: self.guid.entity_id,
+            writer_sn: change.sn,
+            inline_qos: inline,
+            payload: payload_spec(change),
+        });
+    }
+
+    /// Appends INFO_TS and a DATA_FRAG with the single fragment `number`, which goes to every matched reader of the
+    /// destination: naming one would not leave room for INFO_DST in a datagram that a fragment fills. False when the
+    /// change has no such fragment.
+    pub(crate) fn put_fragment(
+        &self,
+        message: &mut MessageBuilder<'_>,
+        change: &Change,
+        inline: &[u8],
+        number: u32,
+    ) -> bool {
+        let Some(payload) = &change.payload else { return false };
+        let Some(fragment) = self.fragment(payload, number) else { return false };
+        let Ok(sample_size) = u32::try_from(payload.len()) else { return false };
+        message.info_ts(Some(change.source_timestamp));
+        message.data_frag(&DataFragSpec {
+            reader_id: EntityId::UNKNOWN,
+            writer_id: self.guid.entity_id,
+            writer_sn: change.sn,
+            fragment_starting_num: number,
+            fragments_in_submessage: 1,
+            fragment_size: self.fragment_size,
+            sample_size,
+            // Only the first fragment needs the parameters (§8.3.8.3.2).
+            inline_qos: if number == 1 { inline } else { &[] },
+            key_flag: change.kind != ChangeKind::Alive,
+            payload: fragment,
+        });
+        true
+    }
+
+    /// Writes the inline QoS of a change into `buffer`; empty when it has none.
+    pub(crate) fn inline_qos(&self, change: &Change, for_readers: Option<&SharedBytes>, buffer: &mut Vec<u8>) {
+        buffer.clear();
+        if change.kind != ChangeKind::Alive {
+            if self.keyed {
+                put_parameter(buffer, pid::KEY_HASH, &change.instance.0);
+            }
+            put_parameter(buffer, pid::STATUS_INFO, &change.kind.status().0.to_be_bytes());
+        }
+        for parameters in change.inline_qos.iter().chain(for_readers) {
+            buffer.extend_from_slice(parameters);
+        }
+        if !buffer.is_empty() {
+            put_parameter(buffer, pid::SENTINEL, &[]);
+        }
+    }
+}
+
+fn payload_spec(change: &Change) -> PayloadSpec {
+    match &change.payload {
+        None => PayloadSpec::None,
+        Some(payload) if change.kind == ChangeKind::Alive => PayloadSpec::Data(payload.clone()),
+        Some(payload) => PayloadSpec::Key(payload.clone()),
+    }
+}
+
+fn put_parameter(buffer: &mut Vec<u8>, pid: u16, value: &[u8]) {
+    buffer.extend_from_slice(&pid.to_le_bytes());
+    buffer.extend_from_slice(&(value.len() as u16).to_le_bytes());
+    buffer.extend_from_slice(value);
+}
+
+/// A GAP that starts with the first of the ascending, disjoint `ranges` and carries as many more as lie within its
+/// window of 256; also says how many it carries.
+pub(crate) fn gap(writer_id: EntityId, reader_id: EntityId, ranges: &[SnRange]) -> Option<(Gap, usize)> {
+    let (first, rest) = ranges.split_first()?;
+    let mut gap_list = SequenceNumberSet::empty(first.last.next());
+    let window_end = gap_list.base().plus(i64::from(MAX_SET_BITS));
+    let mut used = 1usize;
+    for range in rest.iter().take_while(|range| range.last < window_end) {
+        let mut sn = range.first;
+        while sn <= range.last && gap_list.insert(sn) {
+            sn = sn.next();
+        }
+        used = used.saturating_add(1);
+    }
+    Some((Gap { reader_id, writer_id, gap_start: first.first, gap_list, group: None, filtered_count: None }, used))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::support::{change, sample};
+    use dunlin_core::SequenceNumber;
+
+    fn range(first: i64, last: i64) -> SnRange {
+        SnRange::new(SequenceNumber(first), SequenceNumber(last))
+    }
+
+    #[test]
+    fn a_fragment_fills_a_datagram() {
+        let framing = Framing::new(Guid::UNKNOWN, true, 1472, 0);
+        assert_eq!(framing.fragment_size, 1404);
+        let fits = sample(1472 - 20 - 12 - 24);
+        assert!(!framing.needs_fragments(&change(1, fits.clone()), &[]));
+        assert!(framing.needs_fragments(&change(1, fits), &[0; 4]));
+        assert!(framing.needs_fragments(&change(1, sample(1417)), &[]));
+        assert_eq!((framing.fragment_count(1404), framing.fragment_count(1405)), (1, 2));
+        let payload = sample(1410);
+        assert_eq!(framing.fragment(&payload, 2).unwrap()[..], payload[1404..]);
+        assert!(framing.fragment(&payload, 3).is_none() && framing.fragment(&payload, 0).is_none());
+        assert_eq!(Framing::new(Guid::UNKNOWN, true, 65_507, 0).fragment_size, 65_436);
+        assert_eq!(Framing::new(Guid::UNKNOWN, true, 1 << 20, 0).fragment_size, u16::MAX);
+    }
+
+    #[test]
+    fn gaps_keep_intervals_and_use_the_bitmap_for_what_is_near() {
+        let ids = (EntityId::UNKNOWN, EntityId::UNKNOWN);
+        let ranges = [range(1, 1 << 62), range((1 << 62) + 2, (1 << 62) + 3), range((1 << 62) + 300, i64::MAX)];
+        let (gap, used) = super::gap(ids.0, ids.1, &ranges).unwrap();
+        assert_eq!((gap.gap_start.0, gap.gap_list.base().0, used), (1, (1 << 62) + 1, 2));
+        assert_eq!(gap.gap_list.iter().map(|sn| sn.0 - (1 << 62)).collect::<Vec<_>>(), [2, 3]);
+        assert!(super::gap(ids.0, ids.1, &[]).is_none());
+    }
+}

@@ -1,0 +1,83 @@
+//! RTPS 2.5 §8.4.7 "RTPS Writer Reference Implementations": configuration of writers and of reader proxies.
+
+use crate::Pacing;
+use alloc::vec::Vec;
+use dunlin_buf::SharedBytes;
+use dunlin_core::{Duration, Guid, Locator, VendorId};
+
+/// Configuration of a [`Writer`](crate::Writer).
+#[derive(Clone, Debug)]
+pub struct WriterConfig {
+    /// The writer.
+    pub guid: Guid,
+    /// Offers RELIABLE; otherwise no reader is ever acknowledged or repaired.
+    pub reliable: bool,
+    /// The topic has a key: disposed and unregistered changes carry a key hash.
+    pub keyed: bool,
+    /// Durable readers get the history.
+    pub transient_local: bool,
+    /// Octets of the largest datagram.
+    pub max_message_size: usize,
+    /// Octets of payload in a DATA_FRAG; 0 derives it from `max_message_size`. Writers whose changes carry inline QoS
+    /// should leave room for it, since the first fragment carries it too.
+    pub fragment_size: u16,
+    /// Time from unacknowledged data to the first HEARTBEAT of its own; it doubles while nothing changes.
+    pub heartbeat_period: Duration,
+    /// Longest time between HEARTBEATs while something is unacknowledged.
+    pub heartbeat_max_period: Duration,
+    /// A HEARTBEAT that travels with data asks for an acknowledgment at least every so many changes.
+    pub ack_request_samples: u32,
+    /// A HEARTBEAT that travels with data asks for an acknowledgment when none was asked for so long.
+    pub ack_request_period: Duration,
+    /// Time from a request to its repair.
+    pub nack_response_delay: Duration,
+    /// A change repaired this recently is not repaired again for the same reader.
+    pub nack_suppression: Duration,
+    /// Octets of repairs in one event; the rest follows by timer, a millisecond apart.
+    pub repair_budget_per_event: usize,
+    /// Shapes everything that carries data; without it, new data leaves at once.
+    pub pacing: Option<Pacing>,
+    /// Inline QoS for readers that expect it: ready-made little-endian parameters, without sentinel.
+    pub reader_inline_qos: Option<SharedBytes>,
+}
+
+impl Default for WriterConfig {
+    fn default() -> Self {
+        Self {
+            guid: Guid::UNKNOWN,
+            reliable: true,
+            keyed: true,
+            transient_local: false,
+            max_message_size: 1472,
+            fragment_size: 0,
+            heartbeat_period: Duration::from_millis(10),
+            heartbeat_max_period: Duration::from_secs(1),
+            ack_request_samples: 64,
+            ack_request_period: Duration::from_millis(10),
+            nack_response_delay: Duration::ZERO,
+            nack_suppression: Duration::from_millis(2),
+            repair_budget_per_event: 128 * 1024,
+            pacing: None,
+            reader_inline_qos: None,
+        }
+    }
+}
+
+/// A matched reader (RTPS 2.5 §8.4.9.2 ReaderProxy).
+#[derive(Clone, Debug, Default)]
+pub struct ReaderProxyConfig {
+    /// The reader.
+    pub guid: Guid,
+    /// Requests RELIABLE; without effect on a best-effort writer.
+    pub reliable: bool,
+    /// Wants the history; without effect unless the writer is transient-local.
+    pub durable: bool,
+    /// Wants [`WriterConfig::reader_inline_qos`] with every change.
+    pub expects_inline_qos: bool,
+    /// Where it receives; data goes to every one of them, so give only those that are to be used.
+    pub unicast: Vec<Locator>,
+    /// Multicast groups it has joined.
+    pub multicast: Vec<Locator>,
+    /// Maker of its implementation.
+    pub vendor: VendorId,
+}

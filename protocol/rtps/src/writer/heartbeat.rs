@@ -1,0 +1,289 @@
+//! RTPS 2.5 §8.3.8.6 Heartbeat, §8.3.8.7 HeartbeatFrag and the "announcing" state of §8.4.9.2: what a writer tells its
+//! readers, and when it asks for an acknowledgment.
+
+use super::Writer;
+use super::proxy::ReaderProxy;
+use crate::timing::{arm, is_due};
+use crate::{WriterConfig, WriterHistory};
+use dunlin_buf::Outbox;
+use dunlin_core::{Duration, EntityId, MonoTime, Now, SequenceNumber, SnRange};
+use dunlin_wire::{Heartbeat, HeartbeatFrag, size};
+
+/// Answers to ACKNACKs of one reader are at least this far apart, so that two peers that answer each other do not spin.
+const REPLY_INTERVAL: Duration = Duration::from_millis(1);
+
+#[derive(Clone, Debug)]
+pub(super) struct HeartbeatState {
+    count: i32,
+    fragment_count: i32,
+    /// When the next HEARTBEAT of its own leaves.
+    pub(super) due: Option<MonoTime>,
+    /// Time between HEARTBEATs of their own.
+    interval: Duration,
+    /// When an acknowledgment was last asked for.
+    asked_at: Option<MonoTime>,
+    samples_since: u32,
+    fragments_announced_at: Option<MonoTime>,
+}
+
+impl HeartbeatState {
+    pub(super) fn new(cfg: &WriterConfig) -> Self {
+        Self {
+            count: 0,
+            fragment_count: 0,
+            due: None,
+            interval: cfg.heartbeat_period,
+            asked_at: None,
+            samples_since: 0,
+            fragments_announced_at: None,
+        }
+    }
+
+    fn asked(&mut self, now: MonoTime) {
+        self.asked_at = Some(now);
+        self.samples_since = 0;
+    }
+}
+
+/// Whether `interval` has passed since an event that may never have happened.
+fn passed(since: Option<MonoTime>, now: MonoTime, interval: Duration) -> bool {
+    since.is_none_or(|at| now.since(at) >= interval)
+}
+
+impl Writer {
+    /// A HEARTBEAT about changes after `floor`, up to `last`.
+    fn announce(
+        &mut self,
+        reader_id: EntityId,
+        floor: SequenceNumber,
+        last: SequenceNumber,
+        history: &dyn WriterHistory,
+    ) -> Heartbeat {
+        self.heartbeat.count = self.heartbeat.count.wrapping_add(1);
+        self.stats.heartbeats_sent = self.stats.heartbeats_sent.saturating_add(1);
+        let first = history.first_sn().unwrap_or(last.next()).max(floor.next());
+        Heartbeat {
+            reader_id,
+            writer_id: self.cfg.guid.entity_id,
+            // Changes above `last` are not announced yet, so the first announced is at most the one after it.
+            first_sn: first.min(last.next()),
+            last_sn: last,
+            count: self.heartbeat.count,
+            final_flag: false,
+            liveliness_flag: false,
+            group: None,
+        }
+    }
+
+    /// The HEARTBEAT that travels with a new change, if any reader is reliable. It asks for an acknowledgment only now
+    /// and then: the others let readers notice losses at once.
+    pub(super) fn piggyback(
+        &mut self,
+        now: MonoTime,
+        sn: SequenceNumber,
+        history: &dyn WriterHistory,
+    ) -> Option<Heartbeat> {
+        if self.reliable_count == 0 {
+            return None;
+        }
+        let mut heartbeat = self.announce(EntityId::UNKNOWN, SequenceNumber::ZERO, sn, history);
+        let state = &mut self.heartbeat;
+        state.samples_since = state.samples_since.saturating_add(1);
+        let ask = state.samples_since >= self.cfg.ack_request_samples
+            || passed(state.asked_at, now, self.cfg.ack_request_period);
+        if ask {
+            state.asked(now);
+        }
+        heartbeat.final_flag = !ask;
+        state.interval = self.cfg.heartbeat_period;
+        arm(&mut state.due, now.plus(state.interval));
+        Some(heartbeat)
+    }
+
+    /// Brings the next HEARTBEAT close again, because a reader has moved.
+    pub(super) fn heartbeat_soon(&mut self, now: MonoTime) {
+        self.heartbeat.interval = self.cfg.heartbeat_period;
+        arm(&mut self.heartbeat.due, now.plus(self.heartbeat.interval));
+    }
+
+    /// Sends the HEARTBEATs that are due: only while a reader has something to acknowledge, ever less often while
+    /// nothing changes.
+    pub(super) fn heartbeats_due(&mut self, now: MonoTime, history: &dyn WriterHistory, out: &mut Outbox) {
+        if !is_due(self.heartbeat.due, now) {
+            return;
+        }
+        self.heartbeat.due = None;
+        let pushed = self.pushed;
+        if !self.proxies.iter().any(|proxy| proxy.needs_heartbeat(pushed)) {
+            return;
+        }
+        let state = &mut self.heartbeat;
+        if let Some(asked_at) = state.asked_at
+            && now.since(asked_at) < state.interval
+        {
+            state.due = Some(asked_at.plus(state.interval));
+            return;
+        }
+        state.interval = state.interval.times(2).min(self.cfg.heartbeat_max_period);
+        state.due = Some(now.plus(state.interval));
+        self.ask_all(now, history, out);
+    }
+
+    /// Asks every reader that has not acknowledged everything to do so now. For a caller that waits for
+    /// acknowledgments or for room in the history.
+    pub fn request_acknowledgments(&mut self, now: Now, history: &dyn WriterHistory, out: &mut Outbox) {
+        self.heartbeat_soon(now.mono);
+        self.ask_all(now.mono, history, out);
+    }
+
+    fn ask_all(&mut self, now: MonoTime, history: &dyn WriterHistory, out: &mut Outbox) {
+        let pushed = self.pushed;
+        let needs = |proxy: &ReaderProxy| proxy.needs_heartbeat(pushed);
+        let mut needing = self.proxies.iter().enumerate().filter(|(_, proxy)| needs(proxy));
+        let Some((index, _)) = needing.next() else { return };
+        if needing.next().is_none() {
+            self.heartbeat_to(index, history, out);
+        } else {
+            self.cover.compute(&self.proxies, needs);
+            let heartbeat = self.announce(EntityId::UNKNOWN, SequenceNumber::ZERO, self.on_wire, history);
+            let mut message = self.framing.begin(out);
+            message.heartbeat(&heartbeat);
+            message.finish(&self.cover.destinations);
+        }
+        self.heartbeat.asked(now);
+    }
+
+    /// Sends one reader a HEARTBEAT of its own, which it has to answer unless it has acknowledged everything.
+    fn heartbeat_to(&mut self, index: usize, history: &dyn WriterHistory, out: &mut Outbox) {
+        let Some(proxy) = self.proxies.get(index) else { return };
+        let (guid, start) = (proxy.guid(), proxy.start);
+        let complete = !proxy.needs_heartbeat(self.pushed);
+        let last = self.on_wire;
+        let mut heartbeat = self.announce(guid.entity_id, start, last, history);
+        heartbeat.final_flag = complete;
+        let Some(proxy) = self.proxies.get(index) else { return };
+        let mut message = self.framing.begin(out);
+        message.info_dst(guid.prefix);
+        message.heartbeat(&heartbeat);
+        message.finish(proxy.directed());
+    }
+
+    /// The first message to a reader: what is not for it, and what there is.
+    pub(super) fn greet(
+        &mut self,
+        now: MonoTime,
+        index: usize,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) {
+        let Some(proxy) = self.proxies.get(index) else { return };
+        if proxy.start >= SequenceNumber::FIRST {
+            self.gaps.clear();
+            self.gaps.push(SnRange::new(SequenceNumber::FIRST, proxy.start));
+            self.send_gaps(index, true, history, out);
+        } else {
+            self.heartbeat_to(index, history, out);
+        }
+        self.heartbeat_soon(now);
+    }
+
+    /// Sends what `self.gaps` holds to one reader, with a HEARTBEAT behind it if wanted.
+    pub(super) fn send_gaps(
+        &mut self,
+        index: usize,
+        with_heartbeat: bool,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) {
+        let Some(proxy) = self.proxies.get(index) else { return };
+        let (guid, start) = (proxy.guid(), proxy.start);
+        let complete = !proxy.needs_heartbeat(self.pushed);
+        let heartbeat = with_heartbeat.then(|| {
+            let last = self.on_wire;
+            Heartbeat { final_flag: complete, ..self.announce(guid.entity_id, start, last, history) }
+        });
+        let Some(proxy) = self.proxies.get(index) else { return };
+        let mut rest = self.gaps.as_slice();
+        let mut message = self.framing.begin(out);
+        message.info_dst(guid.prefix);
+        while let Some((gap, used)) = crate::emit::gap(self.cfg.guid.entity_id, guid.entity_id, rest) {
+            rest = rest.get(used..).unwrap_or(&[]);
+            if message.len().saturating_add(size::GAP_MAX) > self.cfg.max_message_size {
+                message.finish(proxy.directed());
+                message = self.framing.begin(out);
+                message.info_dst(guid.prefix);
+            }
+            message.gap(&gap);
+            self.stats.gaps_sent = self.stats.gaps_sent.saturating_add(1);
+        }
+        if let Some(heartbeat) = &heartbeat {
+            if message.len().saturating_add(size::HEARTBEAT) > self.cfg.max_message_size {
+                message.finish(proxy.directed());
+                message = self.framing.begin(out);
+                message.info_dst(guid.prefix);
+            }
+            message.heartbeat(heartbeat);
+        }
+        message.finish(proxy.directed());
+    }
+
+    /// Notes that a reader asked for a HEARTBEAT.
+    pub(super) fn owe_reply(&mut self, now: MonoTime, index: usize) {
+        let Some(proxy) = self.proxies.get_mut(index) else { return };
+        let at = proxy.replied_at.map_or(now, |at| at.plus(REPLY_INTERVAL).max(now));
+        arm(&mut proxy.reply_due, at);
+        let due = proxy.deadline();
+        self.arm_repairs(due);
+    }
+
+    /// Sends the HEARTBEAT a reader is owed, if it is time.
+    pub(super) fn reply_if_due(
+        &mut self,
+        now: MonoTime,
+        index: usize,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) {
+        let Some(proxy) = self.proxies.get_mut(index) else { return };
+        if !is_due(proxy.reply_due, now) {
+            return;
+        }
+        proxy.reply_due = None;
+        proxy.replied_at = Some(now);
+        self.heartbeat_to(index, history, out);
+        self.heartbeat_soon(now);
+    }
+
+    /// Tells readers how much of a change has left while the pacer holds the rest back, so that they need not wait for
+    /// its end to ask for what is missing.
+    pub(super) fn announce_fragments(&mut self, now: MonoTime, sn: SequenceNumber, out: &mut Outbox) {
+        let Some(last_fragment_num) = self.next_fragment.checked_sub(1).filter(|last| *last > 0) else { return };
+        if self.reliable_count == 0
+            || !passed(self.heartbeat.fragments_announced_at, now, self.cfg.heartbeat_period)
+        {
+            return;
+        }
+        self.heartbeat.fragments_announced_at = Some(now);
+        self.heartbeat.fragment_count = self.heartbeat.fragment_count.wrapping_add(1);
+        self.stats.heartbeat_frags_sent = self.stats.heartbeat_frags_sent.saturating_add(1);
+        let mut message = self.framing.begin(out);
+        message.heartbeat_frag(&HeartbeatFrag {
+            reader_id: EntityId::UNKNOWN,
+            writer_id: self.cfg.guid.entity_id,
+            writer_sn: sn,
+            last_fragment_num,
+            count: self.heartbeat.fragment_count,
+        });
+        message.finish(&self.routes);
+    }
+
+    /// Asserts the writer's liveliness towards all readers (RTPS 2.5 §8.4.13, LIVELINESS MANUAL_BY_TOPIC).
+    pub fn assert_liveliness(&mut self, now: Now, history: &dyn WriterHistory, out: &mut Outbox) {
+        let _ = now;
+        let last = self.on_wire;
+        let heartbeat = self.announce(EntityId::UNKNOWN, SequenceNumber::ZERO, last, history);
+        let mut message = self.framing.begin(out);
+        message.heartbeat(&Heartbeat { final_flag: true, liveliness_flag: true, ..heartbeat });
+        message.finish(&self.routes);
+    }
+}

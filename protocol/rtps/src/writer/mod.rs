@@ -1,0 +1,170 @@
+//! RTPS 2.5 §8.4.9 "RTPS StatefulWriter Reference Implementation".
+
+mod config;
+mod heartbeat;
+mod matching;
+mod proxy;
+mod push;
+mod repair;
+mod requests;
+mod routes;
+
+pub use config::{ReaderProxyConfig, WriterConfig};
+pub use requests::AckOutcome;
+
+use crate::emit::Framing;
+use crate::pacer::Pacer;
+use crate::timing::earliest;
+use crate::{WriterHistory, WriterStats};
+use alloc::vec::Vec;
+use dunlin_buf::Outbox;
+use dunlin_core::{Guid, Locator, MonoTime, Now, SequenceNumber, SnRange};
+use heartbeat::HeartbeatState;
+use proxy::ReaderProxy;
+use repair::RepairGate;
+use routes::Cover;
+
+/// A writer with its matched readers.
+///
+/// New data leaves in [`on_new_change`](Self::on_new_change), or later in [`on_timer`](Self::on_timer) when it is paced.
+/// After the datagrams of such a call were handed to the transport, tell [`mark_on_wire`](Self::mark_on_wire) what
+/// [`sent_sn`](Self::sent_sn) said right after the call: until then no HEARTBEAT announces those changes, except the one
+/// that travels with them, so a HEARTBEAT sent by another thread cannot overtake the data it announces.
+#[derive(Debug)]
+pub struct Writer {
+    cfg: WriterConfig,
+    framing: Framing,
+    /// Sorted by GUID.
+    proxies: Vec<ReaderProxy>,
+    /// Destinations of new data.
+    routes: Vec<Locator>,
+    cover: Cover,
+    /// Some reader on the routes expects inline QoS.
+    inline_qos_expected: bool,
+    /// Matched readers that acknowledge.
+    reliable_count: usize,
+    /// Highest change the writer was told of.
+    last_sn: SequenceNumber,
+    /// Changes up to here were handed out for sending, or skipped because they are gone.
+    pushed: SequenceNumber,
+    /// The fragment to go on with in the change after `pushed`.
+    next_fragment: u32,
+    push_due: Option<MonoTime>,
+    on_wire: SequenceNumber,
+    /// Lowest `acked` of the reliable readers.
+    acked_min: Option<SequenceNumber>,
+    pacer: Option<Pacer>,
+    heartbeat: HeartbeatState,
+    gate: RepairGate,
+    repair_due: Option<MonoTime>,
+    /// Which reader is served first at the next opportunity.
+    repair_turn: usize,
+    inline: Vec<u8>,
+    gaps: Vec<SnRange>,
+    stats: WriterStats,
+}
+
+impl Writer {
+    /// A writer without matched readers.
+    #[must_use]
+    pub fn new(cfg: WriterConfig) -> Self {
+        Self {
+            framing: Framing::new(cfg.guid, cfg.keyed, cfg.max_message_size, cfg.fragment_size),
+            proxies: Vec::new(),
+            routes: Vec::new(),
+            cover: Cover::default(),
+            inline_qos_expected: false,
+            reliable_count: 0,
+            last_sn: SequenceNumber::ZERO,
+            pushed: SequenceNumber::ZERO,
+            next_fragment: 1,
+            push_due: None,
+            on_wire: SequenceNumber::ZERO,
+            acked_min: None,
+            pacer: cfg.pacing.map(Pacer::new),
+            heartbeat: HeartbeatState::new(&cfg),
+            gate: RepairGate::default(),
+            repair_due: None,
+            repair_turn: 0,
+            inline: Vec::new(),
+            gaps: Vec::new(),
+            stats: WriterStats::default(),
+            cfg,
+        }
+    }
+
+    /// The writer's GUID.
+    #[must_use]
+    pub fn guid(&self) -> Guid {
+        self.cfg.guid
+    }
+
+    /// Does what has become due: paced data, repairs, HEARTBEATs.
+    pub fn on_timer(&mut self, now: Now, history: &dyn WriterHistory, out: &mut Outbox) {
+        let now = now.mono;
+        self.repairs_due(now, history, out);
+        if crate::timing::is_due(self.push_due, now) {
+            self.push(now, history, out);
+        }
+        self.heartbeats_due(now, history, out);
+    }
+
+    /// When [`on_timer`](Self::on_timer) next has something to do; it may turn out to be nothing.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<MonoTime> {
+        earliest(earliest(self.push_due, self.repair_due), self.heartbeat.due)
+    }
+
+    /// The change with this number, and all before it, have been handed to the transport.
+    pub fn mark_on_wire(&mut self, sn: SequenceNumber) {
+        self.on_wire = self.on_wire.max(sn).min(self.pushed);
+    }
+
+    /// The highest change that was completely put into an outbox.
+    #[must_use]
+    pub fn sent_sn(&self) -> SequenceNumber {
+        self.pushed
+    }
+
+    /// True while new data waits for the pacer: the next [`on_timer`](Self::on_timer) sends some of it, which counts as
+    /// new data for the order on the wire.
+    #[must_use]
+    pub fn has_paced_data(&self) -> bool {
+        self.pushed < self.last_sn
+    }
+
+    /// Every change up to this one is acknowledged by every matched reliable reader; without such a reader, every
+    /// change that was sent.
+    #[must_use]
+    pub fn acked_by_all(&self) -> SequenceNumber {
+        self.acked_min.unwrap_or(self.pushed)
+    }
+
+    /// Whether a matched reader has acknowledged a change. A best-effort reader acknowledges everything that was sent;
+    /// a reader that is not matched, nothing.
+    #[must_use]
+    pub fn is_acked_by(&self, reader: Guid, sn: SequenceNumber) -> bool {
+        let proxy = self.find(reader).and_then(|index| self.proxies.get(index));
+        proxy.is_some_and(|proxy| if proxy.reliable { proxy.acked >= sn } else { self.pushed >= sn })
+    }
+
+    /// The matched readers, by GUID.
+    pub fn matched_readers(&self) -> impl ExactSizeIterator<Item = &ReaderProxyConfig> {
+        self.proxies.iter().map(|proxy| &proxy.cfg)
+    }
+
+    /// Counters since the writer was made.
+    #[must_use]
+    pub fn stats(&self) -> WriterStats {
+        self.stats
+    }
+
+    fn find(&self, reader: Guid) -> Option<usize> {
+        self.proxies.binary_search_by_key(&reader, ReaderProxy::guid).ok()
+    }
+
+    fn refresh_acked(&mut self) {
+        let acked = self.proxies.iter().filter(|proxy| proxy.reliable).map(|proxy| proxy.acked);
+        self.acked_min = acked.min();
+    }
+}

@@ -1,0 +1,171 @@
+//! RTPS 2.5 §8.4.9 "pushing" state: new changes go to all matched readers as soon as the pacer lets them.
+
+use super::Writer;
+use super::proxy::MAX_REQUEST_INTERVALS;
+use crate::pacer;
+use crate::timing::arm;
+use crate::{Change, WriterHistory};
+use dunlin_buf::Outbox;
+use dunlin_core::{EntityId, MonoTime, Now, SequenceNumber, SnRange};
+use dunlin_wire::{Heartbeat, MessageBuilder, size};
+
+impl Writer {
+    /// Sends a change that was just added to the history, and those before it that have not been sent yet, as far as
+    /// the pacer allows; the rest leaves in [`on_timer`](Self::on_timer). A HEARTBEAT travels with every change.
+    pub fn on_new_change(
+        &mut self,
+        now: Now,
+        sn: SequenceNumber,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) {
+        let behind = SnRange::new(self.last_sn.next().max(history.first_sn().unwrap_or(sn)), sn);
+        self.last_sn = self.last_sn.max(sn);
+        for proxy in self.proxies.iter_mut().filter(|proxy| proxy.catching_up) {
+            proxy.requests.whole.insert(behind, MAX_REQUEST_INTERVALS);
+        }
+        if self.push_due.is_none() {
+            self.push(now.mono, history, out);
+        }
+    }
+
+    /// Sends what has not been sent yet.
+    pub(super) fn push(&mut self, now: MonoTime, history: &dyn WriterHistory, out: &mut Outbox) {
+        self.push_due = None;
+        while self.pushed < self.last_sn {
+            let next = history.next_at_or_after(self.pushed.next()).filter(|sn| *sn <= self.last_sn);
+            let Some(change) = next.and_then(|sn| history.get(sn)).filter(|_| !self.routes.is_empty()) else {
+                self.finish_push(self.last_sn);
+                if self.routes.is_empty() {
+                    // Nothing is under way that a HEARTBEAT could overtake.
+                    self.on_wire = self.pushed;
+                }
+                break;
+            };
+            if change.sn > self.pushed.next() {
+                self.finish_push(change.sn.previous());
+            }
+            if !self.push_change(now, change, history, out) {
+                self.stats.paced = self.stats.paced.saturating_add(1);
+                self.push_due = Some(pacer::ready_at(&mut self.pacer, now));
+                return;
+            }
+            self.finish_push(change.sn);
+        }
+    }
+
+    fn finish_push(&mut self, through: SequenceNumber) {
+        self.pushed = through;
+        self.next_fragment = 1;
+    }
+
+    /// Sends one change, or what the pacer allows of it. True when it is complete.
+    fn push_change(
+        &mut self,
+        now: MonoTime,
+        change: &Change,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) -> bool {
+        let for_readers = self.cfg.reader_inline_qos.as_ref().filter(|_| self.inline_qos_expected);
+        self.framing.inline_qos(change, for_readers, &mut self.inline);
+        if !self.framing.needs_fragments(change, &self.inline) {
+            return self.push_data(now, change, history, out);
+        }
+        let size = change.payload.as_ref().map_or(0, |payload| payload.len());
+        if u32::try_from(size).is_err() {
+            self.stats.oversized = self.stats.oversized.saturating_add(1);
+            return true;
+        }
+        self.push_fragments(now, change, self.framing.fragment_count(size), history, out)
+    }
+
+    fn push_data(
+        &mut self,
+        now: MonoTime,
+        change: &Change,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) -> bool {
+        if !pacer::is_ready(&mut self.pacer, now) {
+            return false;
+        }
+        let heartbeat = self.piggyback(now, change.sn, history);
+        let mut message = self.framing.begin(out);
+        self.framing.put_data(&mut message, change, &self.inline, EntityId::UNKNOWN);
+        let (len, left_over) = self.finish_data(message, heartbeat);
+        self.trail(left_over, out);
+        self.account(len);
+        self.stats.samples_sent = self.stats.samples_sent.saturating_add(1);
+        true
+    }
+
+    /// Completes a datagram with new data and with a HEARTBEAT if it fits. Its length, and the HEARTBEAT if not.
+    fn finish_data(
+        &self,
+        mut message: MessageBuilder<'_>,
+        heartbeat: Option<Heartbeat>,
+    ) -> (usize, Option<Heartbeat>) {
+        let fits = message.len().saturating_add(size::HEARTBEAT) <= self.cfg.max_message_size;
+        let (inside, left_over) = if fits { (heartbeat, None) } else { (None, heartbeat) };
+        if let Some(heartbeat) = &inside {
+            message.heartbeat(heartbeat);
+        }
+        let len = message.len();
+        message.finish(&self.routes);
+        (len, left_over)
+    }
+
+    /// Sends a HEARTBEAT that found no room behind its data.
+    fn trail(&self, heartbeat: Option<Heartbeat>, out: &mut Outbox) {
+        let Some(heartbeat) = heartbeat else { return };
+        let mut message = self.framing.begin(out);
+        message.heartbeat(&heartbeat);
+        message.finish(&self.routes);
+    }
+
+    fn push_fragments(
+        &mut self,
+        now: MonoTime,
+        change: &Change,
+        total: u32,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) -> bool {
+        while self.next_fragment <= total {
+            if !pacer::is_ready(&mut self.pacer, now) {
+                self.announce_fragments(now, change.sn, out);
+                return false;
+            }
+            let number = self.next_fragment;
+            let mut message = self.framing.begin(out);
+            if !self.framing.put_fragment(&mut message, change, &self.inline, number) {
+                break;
+            }
+            let heartbeat = if number == total { self.piggyback(now, change.sn, history) } else { None };
+            let (len, left_over) = self.finish_data(message, heartbeat);
+            self.trail(left_over, out);
+            self.account(len);
+            self.stats.fragments_sent = self.stats.fragments_sent.saturating_add(1);
+            self.next_fragment = number.saturating_add(1);
+        }
+        self.stats.samples_sent = self.stats.samples_sent.saturating_add(1);
+        true
+    }
+
+    /// Accounts for a datagram with new data.
+    fn account(&mut self, len: usize) {
+        if let Some(pacer) = &mut self.pacer {
+            pacer.spend(len);
+        }
+        self.stats.datagrams_sent = self.stats.datagrams_sent.saturating_add(1);
+        self.stats.octets_sent = self.stats.octets_sent.saturating_add(len as u64);
+    }
+
+    /// Wakes the writer to serve a reader's requests.
+    pub(super) fn arm_repairs(&mut self, at: Option<MonoTime>) {
+        if let Some(at) = at {
+            arm(&mut self.repair_due, at);
+        }
+    }
+}

@@ -1,0 +1,382 @@
+//! RTPS 2.5 §8.4.9.2 "repairing" and "must_repair" states: what readers asked for is sent again, within a budget.
+
+use super::Writer;
+use super::proxy::{FragmentRequest, MAX_REQUEST_INTERVALS, ReaderProxy};
+use crate::emit::Framing;
+use crate::pacer;
+use crate::timing::{earliest, is_due};
+use crate::{Change, WriterHistory};
+use dunlin_buf::Outbox;
+use dunlin_core::{Duration, EntityId, Locator, MonoTime, SequenceNumber, SnRange};
+use dunlin_wire::size;
+
+/// How long a budget of repairs lasts.
+const REPAIR_INTERVAL: Duration = Duration::from_millis(1);
+
+/// Counts the octets of repairs per interval.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RepairGate {
+    since: MonoTime,
+    used: usize,
+}
+
+impl RepairGate {
+    fn ready_at(&mut self, now: MonoTime, budget: usize) -> MonoTime {
+        let next = self.since.plus(REPAIR_INTERVAL);
+        if now >= next {
+            *self = Self { since: now, used: 0 };
+        }
+        if self.used < budget.max(1) { now } else { next }
+    }
+}
+
+/// What came of trying to send something.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Done,
+    /// Budget or pacer is used up.
+    Deferred,
+}
+
+impl Writer {
+    /// Serves all readers whose requests are due, another one first each time.
+    pub(super) fn repairs_due(&mut self, now: MonoTime, history: &dyn WriterHistory, out: &mut Outbox) {
+        if !is_due(self.repair_due, now) {
+            return;
+        }
+        self.repair_due = None;
+        let count = self.proxies.len();
+        let first = if self.repair_turn < count { self.repair_turn } else { 0 };
+        self.repair_turn = first.saturating_add(1);
+        for index in (first..count).chain(0..first) {
+            self.serve(now, index, history, out);
+        }
+        let next = self.proxies.iter().fold(None, |next, proxy| earliest(next, proxy.deadline()));
+        self.repair_due = next;
+    }
+
+    /// Serves one reader as far as its deadlines, the budget and the pacer allow.
+    pub(super) fn serve(
+        &mut self,
+        now: MonoTime,
+        index: usize,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) {
+        let Some(proxy) = self.proxies.get_mut(index) else { return };
+        if is_due(proxy.requests.due, now) {
+            proxy.requests.release_later(now);
+            let mut progress = self.serve_fragments(now, index, history, out);
+            if progress == Progress::Done {
+                progress = self.serve_whole(now, index, history, out);
+            }
+            self.after_serving(now, index, progress, history, out);
+        }
+        self.reply_if_due(now, index, history, out);
+        let due = self.proxies.get(index).and_then(ReaderProxy::deadline);
+        self.arm_repairs(due);
+    }
+
+    /// Sends the GAPs that were collected; behind the last repair also a HEARTBEAT, so that a reader that misses
+    /// something again says so at once.
+    fn after_serving(
+        &mut self,
+        now: MonoTime,
+        index: usize,
+        progress: Progress,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) {
+        let ready_at = self.repair_ready_at(now);
+        let Some(proxy) = self.proxies.get_mut(index) else { return };
+        proxy.requests.rearm(if progress == Progress::Done { now } else { ready_at });
+        let (reliable, caught_up) = (proxy.reliable, proxy.catching_up && proxy.requests.is_empty());
+        if progress == Progress::Deferred {
+            self.stats.repairs_deferred = self.stats.repairs_deferred.saturating_add(1);
+        }
+        if reliable && progress == Progress::Done {
+            proxy.reply_due = None;
+            proxy.replied_at = Some(now);
+            self.send_gaps(index, true, history, out);
+            self.heartbeat_soon(now);
+        } else if reliable {
+            self.send_gaps(index, false, history, out);
+        } else if caught_up {
+            proxy.catching_up = false;
+            self.proxies_changed();
+        }
+        self.gaps.clear();
+    }
+
+    /// When the next repair may leave.
+    fn repair_ready_at(&mut self, now: MonoTime) -> MonoTime {
+        let gate = self.gate.ready_at(now, self.cfg.repair_budget_per_event);
+        gate.max(pacer::ready_at(&mut self.pacer, now))
+    }
+
+    /// Accounts for a datagram with repairs.
+    fn spend(&mut self, octets: usize) {
+        self.gate.used = self.gate.used.saturating_add(octets);
+        if let Some(pacer) = &mut self.pacer {
+            pacer.spend(octets);
+        }
+        self.stats.repair_octets_sent = self.stats.repair_octets_sent.saturating_add(octets as u64);
+    }
+
+    fn prepare_inline(&mut self, change: &Change, index: usize) {
+        let expected = self.proxies.get(index).is_some_and(|proxy| proxy.cfg.expects_inline_qos);
+        let for_readers = self.cfg.reader_inline_qos.as_ref().filter(|_| expected);
+        self.framing.inline_qos(change, for_readers, &mut self.inline);
+    }
+
+    fn serve_fragments(
+        &mut self,
+        now: MonoTime,
+        index: usize,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) -> Progress {
+        self.gaps.clear();
+        let mut position = 0;
+        loop {
+            let Some(proxy) = self.proxies.get_mut(index) else { return Progress::Done };
+            let Some(request) = proxy.requests.fragments.get(position).copied() else {
+                return Progress::Done;
+            };
+            if request.not_before > now {
+                position = position.saturating_add(1);
+                continue;
+            }
+            let Some(change) = history.get(request.sn) else {
+                let range = SnRange::new(request.sn, request.sn);
+                proxy.requests.whole.insert(range, MAX_REQUEST_INTERVALS);
+                proxy.requests.start_over();
+                proxy.requests.fragments.remove(position);
+                continue;
+            };
+            let stopped_at = self.send_requested(now, index, &request, change, out);
+            let Some(proxy) = self.proxies.get_mut(index) else { return Progress::Done };
+            if let Some(next) = stopped_at {
+                if let Some(request) = proxy.requests.fragments.get_mut(position) {
+                    request.next = next;
+                }
+                return Progress::Deferred;
+            }
+            proxy.requests.fragments_repaired(now, &request);
+            proxy.requests.fragments.remove(position);
+        }
+    }
+
+    /// Sends the fragments of one request; the first not sent when the budget ends before they do.
+    fn send_requested(
+        &mut self,
+        now: MonoTime,
+        index: usize,
+        request: &FragmentRequest,
+        change: &Change,
+        out: &mut Outbox,
+    ) -> Option<u32> {
+        self.prepare_inline(change, index);
+        // What has not left for the first time need not be repaired.
+        let end = if request.sn > self.pushed { self.next_fragment } else { u32::MAX };
+        for number in request.fragments.iter().filter(|number| (request.next..end).contains(number)) {
+            if self.repair_ready_at(now) > now {
+                return Some(number);
+            }
+            self.repair_fragment(index, change, number, None, out);
+        }
+        None
+    }
+
+    /// Sends one fragment to one reader, or to a group. False when the change has no such fragment.
+    fn repair_fragment(
+        &mut self,
+        index: usize,
+        change: &Change,
+        number: u32,
+        group: Option<Locator>,
+        out: &mut Outbox,
+    ) -> bool {
+        let mut message = self.framing.begin(out);
+        if !self.framing.put_fragment(&mut message, change, &self.inline, number) {
+            return false;
+        }
+        let len = message.len();
+        match (group, self.proxies.get(index)) {
+            (Some(group), _) => message.finish(&[group]),
+            (None, Some(proxy)) => message.finish(proxy.directed()),
+            (None, None) => return false,
+        }
+        self.spend(len);
+        self.stats.repair_fragments_sent = self.stats.repair_fragments_sent.saturating_add(1);
+        true
+    }
+
+    /// Sends whole changes, lowest first, and collects what is not there in `self.gaps`.
+    fn serve_whole(
+        &mut self,
+        now: MonoTime,
+        index: usize,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) -> Progress {
+        loop {
+            let Some(proxy) = self.proxies.get_mut(index) else { return Progress::Done };
+            let Some(wanted) = proxy.requests.whole.as_slice().first().copied() else {
+                return Progress::Done;
+            };
+            let change = history.get(wanted.first).filter(|change| change.sn > proxy.start);
+            let Some(change) = change else {
+                let start = proxy.start;
+                let hole = self.hole(wanted, start, history);
+                self.gaps.push(hole);
+                if let Some(proxy) = self.proxies.get_mut(index) {
+                    proxy.requests.whole.remove_through(hole.last);
+                    proxy.requests.start_over();
+                }
+                continue;
+            };
+            if self.repair_ready_at(now) > now {
+                return Progress::Deferred;
+            }
+            self.prepare_inline(change, index);
+            if self.framing.needs_fragments(change, &self.inline) {
+                if self.repair_in_fragments(now, index, change, out) == Progress::Deferred {
+                    return Progress::Deferred;
+                }
+            } else {
+                self.repair_data(now, index, change, history, out);
+            }
+        }
+    }
+
+    /// The changes from the first wanted one on that are not there, or not for a reader that starts after `start`. It
+    /// may reach beyond what is wanted, but not to changes that are just leaving.
+    fn hole(&self, wanted: SnRange, start: SequenceNumber, history: &dyn WriterHistory) -> SnRange {
+        if wanted.first <= start {
+            return SnRange::new(wanted.first, start);
+        }
+        let next = history.next_at_or_after(wanted.first);
+        let known = self.on_wire.max(wanted.last);
+        let last = next.map_or(known, |next| next.previous().min(known));
+        SnRange::new(wanted.first, last.max(wanted.first))
+    }
+
+    /// Sends all fragments of a change, going on where the last call stopped.
+    fn repair_in_fragments(
+        &mut self,
+        now: MonoTime,
+        index: usize,
+        change: &Change,
+        out: &mut Outbox,
+    ) -> Progress {
+        let Some(requests) = self.proxies.get(index).map(|proxy| &proxy.requests) else {
+            return Progress::Done;
+        };
+        let (mut number, mut group) = (requests.next_fragment.max(1), requests.group);
+        if number == 1 {
+            group = self.shared_group(now, index, change.sn);
+        }
+        loop {
+            if self.repair_ready_at(now) > now {
+                if let Some(proxy) = self.proxies.get_mut(index) {
+                    proxy.requests.next_fragment = number;
+                    proxy.requests.group = group;
+                }
+                return Progress::Deferred;
+            }
+            if !self.repair_fragment(index, change, number, group, out) {
+                break;
+            }
+            number = number.saturating_add(1);
+        }
+        self.repaired(now, index, change.sn);
+        Progress::Done
+    }
+
+    /// Sends a change, and with it as many of the following wanted ones as fit into the datagram.
+    fn repair_data(
+        &mut self,
+        now: MonoTime,
+        index: usize,
+        first: &Change,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) {
+        let group = self.shared_group(now, index, first.sn);
+        let Some(proxy) = self.proxies.get(index) else { return };
+        let guid = proxy.guid();
+        let directed_len = size::HEADER
+            .saturating_add(size::INFO_DST)
+            .saturating_add(Framing::data_len(first, &self.inline));
+        let directed = group.is_none() && directed_len <= self.cfg.max_message_size;
+        let mut message = self.framing.begin(out);
+        if directed {
+            message.info_dst(guid.prefix);
+        }
+        let reader_id = if directed { guid.entity_id } else { EntityId::UNKNOWN };
+        let mut next = Some(first);
+        while let Some(change) = next {
+            self.framing.put_data(&mut message, change, &self.inline, reader_id);
+            self.repaired(now, index, change.sn);
+            next = self.next_small(index, history).filter(|_| directed);
+            if let Some(change) = next {
+                self.prepare_inline(change, index);
+                let len = message.len().saturating_add(Framing::data_len(change, &self.inline));
+                if len > self.cfg.max_message_size {
+                    break;
+                }
+            }
+        }
+        let len = message.len();
+        match (group, self.proxies.get(index)) {
+            (Some(group), _) => message.finish(&[group]),
+            (None, Some(proxy)) => message.finish(proxy.directed()),
+            (None, None) => {}
+        }
+        self.spend(len);
+    }
+
+    /// The next change wanted by a reader, if it is there.
+    fn next_small<'h>(&self, index: usize, history: &'h dyn WriterHistory) -> Option<&'h Change> {
+        let proxy = self.proxies.get(index)?;
+        let wanted = proxy.requests.whole.first().filter(|sn| *sn > proxy.start)?;
+        history.get(wanted)
+    }
+
+    fn repaired(&mut self, now: MonoTime, index: usize, sn: SequenceNumber) {
+        let Some(proxy) = self.proxies.get_mut(index) else { return };
+        proxy.requests.whole.remove_through(sn);
+        proxy.requests.start_over();
+        proxy.requests.repaired(now, sn, self.cfg.nack_suppression);
+        self.stats.repairs_sent = self.stats.repairs_sent.saturating_add(1);
+    }
+
+    /// A multicast group to repair a change in, when another of its members wants the same change now. Those members'
+    /// requests are thereby served.
+    fn shared_group(&mut self, now: MonoTime, index: usize, sn: SequenceNumber) -> Option<Locator> {
+        let (before, rest) = self.proxies.split_at_mut_checked(index)?;
+        let (proxy, after) = rest.split_first_mut()?;
+        let mut group = None;
+        for other in before.iter_mut().chain(after) {
+            if !is_due(other.requests.due, now) || sn <= other.start || !other.requests.whole.contains(sn) {
+                continue;
+            }
+            let shared = |locator: &&Locator| other.cfg.multicast.contains(locator);
+            let found = match group {
+                None => proxy.cfg.multicast.iter().find(shared).copied(),
+                Some(group) => Some(group).filter(|group| shared(&group)),
+            };
+            if found.is_some() {
+                group = found;
+                other.requests.start_over();
+                other.requests.whole.remove(sn);
+                other.requests.repaired(now, sn, self.cfg.nack_suppression);
+            }
+        }
+        if group.is_some() {
+            self.stats.shared_repairs = self.stats.shared_repairs.saturating_add(1);
+        }
+        group
+    }
+}

@@ -1,0 +1,185 @@
+//! RTPS 2.5 §8.3.8.1 AckNack and §8.3.8.10 NackFrag at the writer: what readers have and what they ask for.
+
+use super::Writer;
+use super::proxy::{FragmentRequest, MAX_FRAGMENT_REQUESTS, MAX_REQUEST_INTERVALS, Requests};
+use crate::WriterHistory;
+use crate::timing::earliest;
+use dunlin_buf::Outbox;
+use dunlin_core::{Guid, GuidPrefix, MonoTime, Now, SequenceNumber, SequenceNumberSet, SnRange};
+use dunlin_wire::{AckNack, NackFrag};
+
+/// What an ACKNACK changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct AckOutcome {
+    /// It came from a matched reliable reader and was not a repetition.
+    pub accepted: bool,
+    /// [`Writer::acked_by_all`] has risen.
+    pub acked_advanced: bool,
+    /// Every matched reliable reader has acknowledged everything that was sent.
+    pub all_acked: bool,
+}
+
+impl Writer {
+    /// Takes a reader's acknowledgments, and serves what it asks for: the change if it is there, a GAP if not, a
+    /// HEARTBEAT if it wants an answer.
+    pub fn on_acknack(
+        &mut self,
+        now: Now,
+        source_prefix: GuidPrefix,
+        acknack: &AckNack,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) -> AckOutcome {
+        let now = now.mono;
+        let reader = Guid::new(source_prefix, acknack.reader_id);
+        let Some(index) = self.accept(reader, |proxy| proxy.acks.accept(now, acknack.count)) else {
+            return AckOutcome::default();
+        };
+        self.stats.acknacks_received = self.stats.acknacks_received.saturating_add(1);
+        let before = self.acked_by_all();
+        let set = &acknack.reader_sn_state;
+        let moved = self.acknowledge(index, set.base().previous());
+        self.request(now, index, set);
+        if !acknack.final_flag {
+            self.owe_reply(now, index);
+        }
+        if moved && self.acked_by_all() < self.pushed {
+            self.heartbeat_soon(now);
+        }
+        self.serve(now, index, history, out);
+        let acked = self.acked_by_all();
+        AckOutcome { accepted: true, acked_advanced: acked > before, all_acked: acked >= self.pushed }
+    }
+
+    /// Takes a reader's request for fragments; false when it is a repetition or from a reader that is not matched.
+    pub fn on_nack_frag(
+        &mut self,
+        now: Now,
+        source_prefix: GuidPrefix,
+        nack: &NackFrag,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) -> bool {
+        let now = now.mono;
+        let reader = Guid::new(source_prefix, nack.reader_id);
+        let Some(index) = self.accept(reader, |proxy| proxy.fragment_nacks.accept(now, nack.count)) else {
+            return false;
+        };
+        self.stats.nack_frags_received = self.stats.nack_frags_received.saturating_add(1);
+        let sn = nack.writer_sn;
+        if sn < SequenceNumber::FIRST || sn > self.pushed.next() {
+            return true;
+        }
+        let fragmented = self.is_fragmented(sn, history);
+        let Some(proxy) = self.proxies.get_mut(index) else { return false };
+        let previous = proxy.requests.due;
+        if sn > proxy.start && fragmented {
+            let suppressed = add_fragments(&mut proxy.requests, now, nack, self.cfg.nack_suppression);
+            self.stats.requests_suppressed =
+                self.stats.requests_suppressed.saturating_add(u64::from(suppressed));
+        } else if sn <= self.pushed {
+            proxy.requests.whole.insert(SnRange::new(sn, sn), MAX_REQUEST_INTERVALS);
+        }
+        rearm(&mut proxy.requests, now.plus(self.cfg.nack_response_delay), previous);
+        self.heartbeat_soon(now);
+        self.serve(now, index, history, out);
+        true
+    }
+
+    /// The reliable reader a submessage came from, unless `is_new` says it was seen before.
+    fn accept(
+        &mut self,
+        reader: Guid,
+        is_new: impl FnOnce(&mut super::proxy::ReaderProxy) -> bool,
+    ) -> Option<usize> {
+        let index = self.find(reader);
+        let proxy = index.and_then(|index| self.proxies.get_mut(index)).filter(|proxy| proxy.reliable);
+        if proxy.is_some_and(is_new) {
+            return index;
+        }
+        self.stats.requests_ignored = self.stats.requests_ignored.saturating_add(1);
+        None
+    }
+
+    /// Everything up to `through` has arrived, as far as it was sent. True when that is news.
+    fn acknowledge(&mut self, index: usize, through: SequenceNumber) -> bool {
+        let through = through.min(self.pushed);
+        let Some(proxy) = self.proxies.get_mut(index).filter(|proxy| proxy.acked < through) else {
+            return false;
+        };
+        let was_lowest = self.acked_min == Some(proxy.acked);
+        proxy.acked = through;
+        if was_lowest {
+            self.refresh_acked();
+        }
+        true
+    }
+
+    /// Replaces what a reader wants by what it says it wants now.
+    fn request(&mut self, now: MonoTime, index: usize, set: &SequenceNumberSet) {
+        let window = self.cfg.nack_suppression;
+        let Some(proxy) = self.proxies.get_mut(index) else { return };
+        let requests = &mut proxy.requests;
+        let (in_progress, previous) = (requests.whole.first(), requests.due);
+        requests.whole.clear();
+        requests.later.clear();
+        // A reader that does not know yet where it starts is told by a GAP.
+        requests.whole.insert(SnRange::new(set.base(), proxy.start), MAX_REQUEST_INTERVALS);
+        for sn in set.iter().take_while(|sn| *sn <= self.pushed) {
+            let range = SnRange::new(sn, sn);
+            match requests.suppressed_until(now, sn, window) {
+                None => {
+                    requests.whole.insert(range, MAX_REQUEST_INTERVALS);
+                }
+                Some(until) => {
+                    requests.later.insert(range, MAX_REQUEST_INTERVALS);
+                    requests.later_at = until;
+                    self.stats.requests_suppressed = self.stats.requests_suppressed.saturating_add(1);
+                }
+            }
+        }
+        if requests.whole.first() != in_progress {
+            requests.start_over();
+        }
+        if !requests.is_empty() {
+            rearm(requests, now.plus(self.cfg.nack_response_delay), previous);
+            self.heartbeat_soon(now);
+        }
+    }
+
+    /// Whether a change is there and travels in fragments.
+    fn is_fragmented(&mut self, sn: SequenceNumber, history: &dyn WriterHistory) -> bool {
+        let Some(change) = history.get(sn) else { return false };
+        let for_readers = self.cfg.reader_inline_qos.as_ref().filter(|_| self.inline_qos_expected);
+        self.framing.inline_qos(change, for_readers, &mut self.inline);
+        self.framing.needs_fragments(change, &self.inline)
+    }
+}
+
+/// Sets the deadline for what is requested now; a deadline that was set before stays if it is earlier.
+fn rearm(requests: &mut Requests, at: MonoTime, previous: Option<MonoTime>) {
+    requests.rearm(at);
+    if requests.due.is_some() {
+        requests.due = earliest(requests.due, previous);
+    }
+}
+
+/// Adds a request for fragments, in place of an older one for the same fragments. True when it has to wait because
+/// they were just repaired.
+fn add_fragments(
+    requests: &mut Requests,
+    now: MonoTime,
+    nack: &NackFrag,
+    window: dunlin_core::Duration,
+) -> bool {
+    let fragments = nack.fragment_number_state;
+    let (sn, base) = (nack.writer_sn, fragments.base());
+    let suppressed = requests.fragments_suppressed_until(now, sn, base, window);
+    requests.fragments.retain(|other| (other.sn, other.fragments.base()) != (sn, base));
+    if requests.fragments.len() >= MAX_FRAGMENT_REQUESTS {
+        requests.fragments.remove(0);
+    }
+    let not_before = suppressed.unwrap_or(now);
+    requests.fragments.push(FragmentRequest { sn, fragments, next: base, not_before });
+    suppressed.is_some()
+}

@@ -1,0 +1,114 @@
+//! RTPS 2.5 §8.4.9.2: the locators a message for several readers goes to, so that each gets it once if possible.
+
+use super::proxy::ReaderProxy;
+use alloc::vec::Vec;
+use dunlin_core::Locator;
+
+/// Buffers for computing destinations, kept for reuse.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cover {
+    /// Where the message goes.
+    pub(crate) destinations: Vec<Locator>,
+    covered: Vec<bool>,
+    groups: Vec<Locator>,
+    hosts: Vec<Locator>,
+}
+
+impl Cover {
+    /// Computes the destinations for the readers that `wanted` selects: a multicast group in place of the unicast
+    /// locators of its members when that saves sending, the unicast locators of all others, nothing twice.
+    pub(crate) fn compute(&mut self, proxies: &[ReaderProxy], wanted: impl Fn(&ReaderProxy) -> bool) {
+        self.destinations.clear();
+        self.covered.clear();
+        self.covered.extend(proxies.iter().map(|proxy| !wanted(proxy)));
+        while let Some(group) = self.best_group(proxies) {
+            for (covered, proxy) in self.covered.iter_mut().zip(proxies) {
+                *covered |= proxy.cfg.multicast.contains(&group);
+            }
+            self.destinations.push(group);
+        }
+        for (_, proxy) in self.covered.iter().zip(proxies).filter(|(covered, _)| !**covered) {
+            for locator in proxy.directed() {
+                if !self.destinations.contains(locator) {
+                    self.destinations.push(*locator);
+                }
+            }
+        }
+    }
+
+    /// The group that reaches most of the readers not covered yet, if it replaces at least two unicast destinations.
+    fn best_group(&mut self, proxies: &[ReaderProxy]) -> Option<Locator> {
+        self.groups.clear();
+        let open = || self.covered.iter().zip(proxies).filter(|(covered, _)| !**covered).map(|(_, proxy)| proxy);
+        self.groups.extend(open().flat_map(|proxy| proxy.cfg.multicast.iter().copied()));
+        self.groups.sort_unstable();
+        let mut best: Option<(usize, Locator)> = None;
+        for run in self.groups.chunk_by(|a, b| a == b) {
+            if let Some(group) = run.first()
+                && run.len() > best.map_or(1, |(size, _)| size)
+            {
+                best = Some((run.len(), *group));
+            }
+        }
+        let (_, group) = best?;
+        self.hosts.clear();
+        let members = open().filter(|proxy| proxy.cfg.multicast.contains(&group));
+        self.hosts.extend(members.filter_map(|proxy| proxy.cfg.unicast.first().copied()));
+        self.hosts.sort_unstable();
+        self.hosts.dedup();
+        (self.hosts.len() != 1).then_some(group)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ReaderProxyConfig;
+    use alloc::vec;
+    use core::net::Ipv4Addr;
+    use dunlin_core::SequenceNumber;
+
+    fn host(n: u8) -> Locator {
+        Locator::udp_v4(Ipv4Addr::new(10, 0, 0, n), 7411)
+    }
+
+    fn group(n: u8) -> Locator {
+        Locator::udp_v4(Ipv4Addr::new(239, 255, 0, n), 7401)
+    }
+
+    fn proxy(unicast: Locator, multicast: &[Locator]) -> ReaderProxy {
+        let cfg =
+            ReaderProxyConfig { unicast: vec![unicast], multicast: multicast.to_vec(), ..Default::default() };
+        ReaderProxy::new(cfg, true, SequenceNumber::ZERO)
+    }
+
+    fn cover(proxies: &[ReaderProxy]) -> Vec<Locator> {
+        let mut cover = Cover::default();
+        cover.compute(proxies, |_| true);
+        cover.destinations
+    }
+
+    #[test]
+    fn one_participant_is_reached_by_unicast_once() {
+        assert_eq!(cover(&[]), []);
+        assert_eq!(cover(&[proxy(host(1), &[group(1)])]), [host(1)]);
+        assert_eq!(cover(&[proxy(host(1), &[group(1)]), proxy(host(1), &[group(1)])]), [host(1)]);
+    }
+
+    #[test]
+    fn a_shared_group_replaces_the_unicast_of_its_members() {
+        let members = [proxy(host(1), &[group(1)]), proxy(host(2), &[group(2), group(1)])];
+        assert_eq!(cover(&members), [group(1)]);
+        let mixed = [members[0].clone(), members[1].clone(), proxy(host(3), &[]), proxy(Locator::LOCAL, &[])];
+        assert_eq!(cover(&mixed), [group(1), host(3), Locator::LOCAL]);
+        assert_eq!(cover(&[proxy(host(1), &[group(1)]), proxy(host(2), &[group(2)])]), [host(1), host(2)]);
+    }
+
+    #[test]
+    fn readers_left_out_do_not_count() {
+        let mut cover = Cover::default();
+        let proxies = [proxy(host(1), &[group(1)]), proxy(host(2), &[group(1)])];
+        cover.compute(&proxies, |proxy| proxy.cfg.unicast == [host(2)]);
+        assert_eq!(cover.destinations, [host(2)]);
+    }
+}

@@ -1,0 +1,143 @@
+//! RTPS 2.5 §9.4.5.4 "Data" and §9.4.5.5 "DataFrag": writing them with shared payloads.
+
+use dunlin_buf::SharedBytes;
+use dunlin_core::{EntityId, SequenceNumber};
+
+use super::{MessageBuilder, size};
+use crate::encoder::{Block, Encoder};
+use crate::submessage::{data_flag, data_frag_flag, kind};
+
+/// Octets from the end of `octetsToInlineQos` to the inline QoS.
+const DATA_TO_INLINE_QOS: u16 = 16;
+const DATA_FRAG_TO_INLINE_QOS: u16 = 28;
+const EXTRA_FLAGS: u16 = 0;
+
+/// What a DATA says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataSpec<'a> {
+    /// The reader addressed, or [`EntityId::UNKNOWN`] for all.
+    pub reader_id: EntityId,
+    /// The writer of the change.
+    pub writer_id: EntityId,
+    /// The change.
+    pub writer_sn: SequenceNumber,
+    /// Ready-made parameter list in the byte order of the message, with sentinel; empty for no inline QoS.
+    pub inline_qos: &'a [u8],
+    /// Value or key, with encapsulation header.
+    pub payload: PayloadSpec,
+}
+
+/// Payload of a DATA.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum PayloadSpec {
+    /// No payload.
+    #[default]
+    None,
+    /// A value.
+    Data(SharedBytes),
+    /// The key of an instance.
+    Key(SharedBytes),
+}
+
+/// What a DATA_FRAG says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataFragSpec<'a> {
+    /// The reader addressed, or [`EntityId::UNKNOWN`] for all.
+    pub reader_id: EntityId,
+    /// The writer of the change.
+    pub writer_id: EntityId,
+    /// The change.
+    pub writer_sn: SequenceNumber,
+    /// Number of the first fragment here; the first of a change is 1.
+    pub fragment_starting_num: u32,
+    /// How many fragments are here.
+    pub fragments_in_submessage: u16,
+    /// Octets of each fragment but the last of the change.
+    pub fragment_size: u16,
+    /// Octets of the whole serialized payload, encapsulation header included.
+    pub sample_size: u32,
+    /// Ready-made parameter list in the byte order of the message, with sentinel; empty for no inline QoS.
+    pub inline_qos: &'a [u8],
+    /// The payload is a key.
+    pub key_flag: bool,
+    /// The octets of these fragments.
+    pub payload: SharedBytes,
+}
+
+impl MessageBuilder<'_> {
+    /// Adds DATA.
+    pub fn data(&mut self, data: &DataSpec<'_>) -> bool {
+        let (payload, payload_flag) = match &data.payload {
+            PayloadSpec::None => (None, 0),
+            PayloadSpec::Data(bytes) => (Some(bytes), data_flag::DATA),
+            PayloadSpec::Key(bytes) => (Some(bytes), data_flag::KEY),
+        };
+        let qos_flag = if data.inline_qos.is_empty() { 0 } else { data_flag::INLINE_QOS };
+        let mut fields = Block::new();
+        let mut out = Encoder::new(&mut fields, self.endianness);
+        out.u16(EXTRA_FLAGS);
+        out.u16(DATA_TO_INLINE_QOS);
+        out.entity_id(data.reader_id);
+        out.entity_id(data.writer_id);
+        out.sequence_number(data.writer_sn);
+        self.change(kind::DATA, payload_flag | qos_flag, &fields, data.inline_qos, payload)
+    }
+
+    /// Adds DATA_FRAG.
+    pub fn data_frag(&mut self, data: &DataFragSpec<'_>) -> bool {
+        let qos_flag = if data.inline_qos.is_empty() { 0 } else { data_frag_flag::INLINE_QOS };
+        let key_flag = if data.key_flag { data_frag_flag::KEY } else { 0 };
+        let mut fields = Block::new();
+        let mut out = Encoder::new(&mut fields, self.endianness);
+        out.u16(EXTRA_FLAGS);
+        out.u16(DATA_FRAG_TO_INLINE_QOS);
+        out.entity_id(data.reader_id);
+        out.entity_id(data.writer_id);
+        out.sequence_number(data.writer_sn);
+        out.u32(data.fragment_starting_num);
+        out.u16(data.fragments_in_submessage);
+        out.u16(data.fragment_size);
+        out.u32(data.sample_size);
+        self.change(kind::DATA_FRAG, qos_flag | key_flag, &fields, data.inline_qos, Some(&data.payload))
+    }
+
+    fn change(
+        &mut self,
+        kind: u8,
+        flags: u8,
+        fields: &Block,
+        inline_qos: &[u8],
+        payload: Option<&SharedBytes>,
+    ) -> bool {
+        let payload_len = payload.map_or(0, |bytes| bytes.len());
+        let body = fields.as_bytes().len().saturating_add(inline_qos.len()).saturating_add(payload_len);
+        if !self.begin(kind, flags, body) {
+            return false;
+        }
+        self.out.put(fields.as_bytes());
+        self.out.put(inline_qos);
+        if let Some(bytes) = payload {
+            self.out.put_shared(bytes.clone());
+        }
+        self.align(body);
+        true
+    }
+}
+
+impl DataSpec<'_> {
+    /// Octets of this submessage.
+    pub fn encoded_len(&self) -> usize {
+        let payload = match &self.payload {
+            PayloadSpec::None => 0,
+            PayloadSpec::Data(bytes) | PayloadSpec::Key(bytes) => bytes.len(),
+        };
+        size::data(self.inline_qos.len(), payload)
+    }
+}
+
+impl DataFragSpec<'_> {
+    /// Octets of this submessage.
+    pub fn encoded_len(&self) -> usize {
+        size::data_frag(self.inline_qos.len(), self.payload.len())
+    }
+}

@@ -1,0 +1,204 @@
+//! RTPS 2.5 §8.3.2 "The Overall Structure of an RTPS Message" and §9.4: writing messages into an outbox.
+
+mod data;
+mod header_extension;
+pub mod size;
+
+pub use data::{DataFragSpec, DataSpec, PayloadSpec};
+pub use header_extension::HeaderExtensionSpec;
+
+use dunlin_buf::Outbox;
+use dunlin_core::{GuidPrefix, Locator, WallTime};
+
+use crate::encoder::{Block, Encoder, Sink};
+use crate::submessage::{FLAG_MULTICAST, FixedSubmessage, InfoDst, InfoTs, Ipv4Fields, kind};
+use crate::{
+    AckNack, Endianness, Gap, Header, Heartbeat, HeartbeatFrag, InfoReplyIp4, InfoSrc, NackFrag,
+    SecuritySubmessage,
+};
+
+use header_extension::Pending;
+
+/// Writes one message into an outbox.
+///
+/// Headers are copied, payloads shared; in steady state nothing is allocated. Every method that adds a submessage
+/// returns whether it did: it refuses after a submessage of more than 65 535 octets, which has to be the last of its
+/// message (§9.4.5.1.3), and where its own documentation says so. A builder that is dropped leaves no datagram.
+#[derive(Debug)]
+pub struct MessageBuilder<'o> {
+    out: &'o mut Outbox,
+    endianness: Endianness,
+    /// The last submessage reaches to the end of the message.
+    sealed: bool,
+    /// What a header extension needs when the message is complete.
+    pending: Option<Pending>,
+}
+
+impl<'o> MessageBuilder<'o> {
+    /// Begins a message of this participant with the header of this implementation, little-endian.
+    pub fn new(out: &'o mut Outbox, source: GuidPrefix) -> Self {
+        Self::with_header(out, Header::of(source))
+    }
+
+    /// Begins a message with any header, little-endian.
+    pub fn with_header(out: &'o mut Outbox, header: Header) -> Self {
+        out.begin();
+        out.put(&header.to_bytes());
+        Self { out, endianness: Endianness::Little, sealed: false, pending: None }
+    }
+
+    /// The same message with its next submessages in this byte order.
+    #[must_use]
+    pub fn with_endianness(mut self, endianness: Endianness) -> Self {
+        self.endianness = endianness;
+        self
+    }
+
+    /// Octets so far.
+    pub fn len(&self) -> usize {
+        self.out.open_len()
+    }
+
+    /// Whether there is no submessage yet.
+    pub fn is_empty(&self) -> bool {
+        self.len() <= size::HEADER
+    }
+
+    /// Completes the datagram. Without any submessage, or without destination, it is discarded.
+    pub fn finish(mut self, destinations: &[Locator]) {
+        if self.is_empty() {
+            self.out.abandon();
+            return;
+        }
+        self.complete_header_extension();
+        self.out.finish(destinations);
+    }
+
+    /// Adds INFO_DST: what follows is for this participant, or for everybody with [`GuidPrefix::UNKNOWN`].
+    pub fn info_dst(&mut self, prefix: GuidPrefix) -> bool {
+        self.fixed(&InfoDst(prefix))
+    }
+
+    /// Adds INFO_TS: the source timestamp of what follows. A time outside 1970–2106 is sent as no timestamp.
+    pub fn info_ts(&mut self, timestamp: Option<WallTime>) -> bool {
+        self.fixed(&InfoTs(timestamp))
+    }
+
+    /// Adds INFO_SRC: what follows originates from another participant.
+    pub fn info_src(&mut self, source: &InfoSrc) -> bool {
+        self.fixed(source)
+    }
+
+    /// Adds HEARTBEAT.
+    pub fn heartbeat(&mut self, heartbeat: &Heartbeat) -> bool {
+        self.fixed(heartbeat)
+    }
+
+    /// Adds ACKNACK.
+    pub fn acknack(&mut self, acknack: &AckNack) -> bool {
+        self.fixed(acknack)
+    }
+
+    /// Adds GAP.
+    pub fn gap(&mut self, gap: &Gap) -> bool {
+        self.fixed(gap)
+    }
+
+    /// Adds NACK_FRAG.
+    pub fn nack_frag(&mut self, nack: &NackFrag) -> bool {
+        self.fixed(nack)
+    }
+
+    /// Adds HEARTBEAT_FRAG.
+    pub fn heartbeat_frag(&mut self, heartbeat: &HeartbeatFrag) -> bool {
+        self.fixed(heartbeat)
+    }
+
+    /// Adds INFO_REPLY_IP4; refused when a locator is neither invalid nor UDP over IPv4.
+    pub fn info_reply_ip4(&mut self, reply: &InfoReplyIp4) -> bool {
+        Ipv4Fields::new(reply).is_some_and(|fields| self.fixed(&fields))
+    }
+
+    /// Adds INFO_REPLY: where to reply to what follows.
+    pub fn info_reply(&mut self, unicast: &[Locator], multicast: Option<&[Locator]>) -> bool {
+        const COUNT_LEN: usize = 4;
+        const LOCATOR_LEN: usize = 24;
+        let lists = [Some(unicast), multicast];
+        let octets = |list: &[Locator]| list.len().saturating_mul(LOCATOR_LEN).saturating_add(COUNT_LEN);
+        let len = lists.into_iter().flatten().map(octets).fold(0, usize::saturating_add);
+        let flags = if multicast.is_some() { FLAG_MULTICAST } else { 0 };
+        if !self.begin(kind::INFO_REPLY, flags, len) {
+            return false;
+        }
+        for list in lists.into_iter().flatten() {
+            let mut out = Encoder::new(&mut *self.out, self.endianness);
+            out.u32(u32::try_from(list.len()).unwrap_or(u32::MAX));
+            list.iter().for_each(|locator| out.locator(locator));
+        }
+        true
+    }
+
+    /// Adds PAD with `octets` zeros, rounded up to a multiple of four and at most 65 532.
+    pub fn pad(&mut self, octets: usize) -> bool {
+        const ZEROS: [u8; 64] = [0; 64];
+        let mut left = size::padded(octets).min(0xfffc);
+        if !self.begin(kind::PAD, 0, left) {
+            return false;
+        }
+        while left > 0 {
+            let piece = ZEROS.get(..left).unwrap_or(&ZEROS);
+            self.out.put(piece);
+            left = left.saturating_sub(piece.len());
+        }
+        true
+    }
+
+    /// Adds a security submessage; refused when its body takes more than 65 535 octets, because its length has to be
+    /// stated.
+    pub fn security(&mut self, submessage: &SecuritySubmessage<'_>) -> bool {
+        let fits = size::padded(submessage.body.len()) <= usize::from(u16::MAX);
+        if !fits || !self.begin(submessage.kind.id(), submessage.flags(), submessage.body.len()) {
+            return false;
+        }
+        self.out.put(submessage.body);
+        self.align(submessage.body.len());
+        true
+    }
+
+    fn fixed<T: FixedSubmessage>(&mut self, submessage: &T) -> bool {
+        let mut block = Block::new();
+        submessage.encode(&mut Encoder::new(&mut block, self.endianness));
+        let begun = self.begin(T::KIND, submessage.flags(), block.as_bytes().len());
+        if begun {
+            self.out.put(block.as_bytes());
+        }
+        begun
+    }
+
+    /// Writes a submessage header for a body of `len` octets, which will be padded; false when no more may follow.
+    fn begin(&mut self, kind: u8, flags: u8, len: usize) -> bool {
+        if self.sealed {
+            return false;
+        }
+        let stated = u16::try_from(size::padded(len)).ok();
+        self.sealed = stated.is_none();
+        let mut header = Block::new();
+        header.append(&[kind, flags | self.endianness.flag()]);
+        Encoder::new(&mut header, self.endianness).u16(stated.unwrap_or(0));
+        self.out.put(header.as_bytes());
+        true
+    }
+
+    /// Adds what a body of `len` octets lacks to a multiple of four.
+    fn align(&mut self, len: usize) {
+        const ZEROS: [u8; 4] = [0; 4];
+        let missing = size::padded(len).saturating_sub(len);
+        self.out.put(ZEROS.get(..missing).unwrap_or(&ZEROS));
+    }
+}
+
+impl Sink for Outbox {
+    fn append(&mut self, bytes: &[u8]) {
+        self.put(bytes);
+    }
+}

@@ -1,0 +1,55 @@
+//! Counts of what was sent and received.
+
+/// What became of the datagrams of one call of [`send`](crate::Transport::send). A datagram with
+/// several destinations counts once for each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SendReport {
+    /// Handed to the network.
+    pub sent: usize,
+    /// Dropped because the transport was full and the caller did not want to wait.
+    pub full: usize,
+    /// Refused by the network.
+    pub failed: usize,
+    /// Not for this transport.
+    pub skipped: usize,
+    /// Error number of the operating system for the last one refused.
+    pub last_error: Option<i32>,
+}
+
+impl SendReport {
+    /// Adds the counts of another call.
+    pub fn add(&mut self, other: Self) {
+        self.sent += other.sent;
+        self.full += other.full;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+        self.last_error = other.last_error.or(self.last_error);
+    }
+}
+
+/// Counters of a transport since its start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TransportStats {
+    /// Datagrams handed to the network, once per destination.
+    pub sent_datagrams: u64,
+    /// Octets of those.
+    pub sent_octets: u64,
+    /// System calls for those: fewer than datagrams where segmentation offload works.
+    pub send_calls: u64,
+    /// Datagrams dropped because the socket was full.
+    pub send_full: u64,
+    /// Datagrams the network refused.
+    pub send_failed: u64,
+    /// Runs of datagrams that the kernel refused to segment and that went out one by one.
+    pub segmentation_refused: u64,
+    /// Datagrams received.
+    pub received_datagrams: u64,
+    /// Octets of those.
+    pub received_octets: u64,
+    /// System calls that brought those.
+    pub receive_calls: u64,
+    /// Datagrams dropped because they did not fit a receive buffer.
+    pub receive_truncated: u64,
+    /// Datagrams the kernel dropped because nobody received them in time.
+    pub receive_overflow: u64,
+}

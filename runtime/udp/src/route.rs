@@ -1,0 +1,193 @@
+//! What follows from the interfaces of the host: where we can be reached, and where multicast goes out.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use dunlin_core::Locator;
+use dunlin_transport::Locators;
+
+use crate::interface::{self, Interface};
+use crate::{Family, MulticastUse, UdpConfig};
+
+/// Most addresses announced for each purpose; announcements must fit one datagram.
+const MAX_ADDRESSES: usize = 16;
+/// UDP and IP headers of each IP version.
+const HEADERS_V4: u32 = 28;
+const HEADERS_V6: u32 = 48;
+/// Largest UDP payload over IPv4.
+const MAX_PAYLOAD: u32 = 65_507;
+/// Indices of participants looked for on this host when no group can reach them.
+const LOCAL_INDICES: u32 = 20;
+
+/// An interface that multicast is sent out of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Outlet {
+    pub(crate) interface: u32,
+    pub(crate) source: IpAddr,
+}
+
+/// An interface on which groups are joined.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Member {
+    pub(crate) family: Family,
+    pub(crate) interface: u32,
+}
+
+/// The plan for one state of the interfaces.
+#[derive(PartialEq, Eq, Debug, Default)]
+pub(crate) struct Routes {
+    pub(crate) locators: Locators,
+    /// Where a participant announces itself to those it does not know yet.
+    pub(crate) announce_to: Vec<Locator>,
+    pub(crate) outlets_v4: Vec<Outlet>,
+    pub(crate) outlets_v6: Vec<Outlet>,
+    pub(crate) members: Vec<Member>,
+    pub(crate) max_message_size: usize,
+    /// Patterns of the configuration that name no interface.
+    pub(crate) unmatched: Vec<String>,
+}
+
+/// The unicast ports that were bound.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BoundPorts {
+    pub(crate) meta: u16,
+    pub(crate) data: u16,
+}
+
+impl Routes {
+    pub(crate) fn plan(config: &UdpConfig, all: &[Interface], bound: BoundPorts) -> Self {
+        let (chosen, unmatched) = interface::choose(all, &config.interfaces);
+        let mut routes = Self {
+            locators: locators(config, &chosen, bound),
+            announce_to: Vec::new(),
+            outlets_v4: outlets(config, &chosen, all, Family::V4),
+            outlets_v6: outlets(config, &chosen, all, Family::V6),
+            members: members(config, &chosen, all),
+            max_message_size: max_message_size(config, &chosen),
+            unmatched: unmatched.into_iter().map(Into::into).collect(),
+        };
+        routes.announce_to = announce_to(config, &routes);
+        routes
+    }
+
+    pub(crate) fn outlets(&self, destination: IpAddr) -> &[Outlet] {
+        if destination.is_ipv4() { &self.outlets_v4 } else { &self.outlets_v6 }
+    }
+}
+
+/// The group of an IP version at a port.
+fn group(config: &UdpConfig, family: Family, port: Option<u16>) -> Option<Locator> {
+    let group: IpAddr = match family {
+        Family::V4 => config.group_v4.into(),
+        Family::V6 => config.group_v6.into(),
+    };
+    Some(Locator::udp(SocketAddr::new(group, port?)))
+}
+
+fn groups(config: &UdpConfig, port: Option<u16>) -> Vec<Locator> {
+    config.families().filter_map(|family| group(config, family, port)).collect()
+}
+
+fn locators(config: &UdpConfig, chosen: &[Interface], bound: BoundPorts) -> Locators {
+    let addresses = announced(config, chosen);
+    let at = |port| addresses.iter().map(|ip| Locator::udp(SocketAddr::new(*ip, port))).collect();
+    let discovery = config.multicast != MulticastUse::Off;
+    let data = config.multicast == MulticastUse::On;
+    let meta_port = config.ports.metatraffic_multicast(config.domain).filter(|_| discovery);
+    let data_port = config.ports.user_multicast(config.domain).filter(|_| data);
+    Locators {
+        metatraffic_unicast: at(bound.meta),
+        metatraffic_multicast: groups(config, meta_port),
+        default_unicast: at(bound.data),
+        default_multicast: groups(config, data_port),
+    }
+}
+
+/// The addresses others can use: not those of one link, which mean nothing without naming the link.
+fn announced(config: &UdpConfig, chosen: &[Interface]) -> Vec<IpAddr> {
+    let usable = |ip: &IpAddr| match ip {
+        IpAddr::V4(ip) => config.ipv4 && !ip.is_unspecified(),
+        IpAddr::V6(ip) => config.ipv6 && !ip.is_unspecified() && !ip.is_unicast_link_local(),
+    };
+    let all = chosen.iter().flat_map(|interface| interface.addresses.iter().copied());
+    let mut addresses: Vec<IpAddr> = all.filter(usable).collect();
+    // IPv4 first: more peers understand it.
+    addresses.sort_by_key(IpAddr::is_ipv6);
+    addresses.dedup();
+    addresses.truncate(MAX_ADDRESSES);
+    if addresses.is_empty() {
+        let loopback = |family| match family {
+            Family::V4 => IpAddr::from(Ipv4Addr::LOCALHOST),
+            Family::V6 => Ipv6Addr::LOCALHOST.into(),
+        };
+        addresses.extend(config.families().take(1).map(loopback));
+    }
+    addresses
+}
+
+fn address(interface: &Interface, family: Family) -> Option<IpAddr> {
+    match family {
+        Family::V4 => interface.v4().map(Into::into),
+        Family::V6 => interface.v6().map(Into::into),
+    }
+}
+
+/// Multicast goes out of every chosen interface that can. If none can, or if it must not leave the host,
+/// it goes over the loopback interface, so that participants on one host find each other anyway. IPv4
+/// multicast passes there even though the interface says it cannot; that of IPv6 has no route there.
+fn outlets(config: &UdpConfig, chosen: &[Interface], all: &[Interface], family: Family) -> Vec<Outlet> {
+    if !config.families().any(|f| f == family) {
+        return Vec::new();
+    }
+    let capable = |interface: &&Interface| interface.multicast || (interface.loopback && family == Family::V4);
+    let outlet = |interface: &Interface| {
+        let source = address(interface, family)?;
+        Some(Outlet { interface: interface.index, source })
+    };
+    let leaving = chosen.iter().filter(capable).filter_map(outlet);
+    let outlets: Vec<Outlet> =
+        if config.multicast == MulticastUse::Off { Vec::new() } else { leaving.collect() };
+    if !outlets.is_empty() {
+        return outlets;
+    }
+    let loopback = all.iter().filter(|interface| interface.loopback && interface.up);
+    loopback.filter(capable).filter_map(outlet).collect()
+}
+
+/// Groups are joined where multicast is sent, and always on the loopback interface: another participant
+/// of the host may have been told to use nothing else.
+fn members(config: &UdpConfig, chosen: &[Interface], all: &[Interface]) -> Vec<Member> {
+    let off = config.multicast == MulticastUse::Off;
+    let outside = chosen.iter().filter(|interface| !interface.loopback && interface.multicast && !off);
+    let loopback = all.iter().filter(|interface| interface.loopback && interface.up);
+    let interfaces: Vec<&Interface> = outside.chain(loopback).collect();
+    let on = |family: Family| {
+        let with_address = interfaces.iter().filter(move |interface| address(interface, family).is_some());
+        with_address.map(move |interface| Member { family, interface: interface.index })
+    };
+    config.families().flat_map(on).collect()
+}
+
+fn max_message_size(config: &UdpConfig, chosen: &[Interface]) -> usize {
+    let headers = if config.ipv6 { HEADERS_V6 } else { HEADERS_V4 };
+    let smallest = chosen.iter().map(|interface| interface.mtu).min().unwrap_or(u32::MAX);
+    smallest.saturating_sub(headers).clamp(1024, MAX_PAYLOAD) as usize
+}
+
+fn announce_to(config: &UdpConfig, routes: &Routes) -> Vec<Locator> {
+    let port = config.ports.metatraffic_multicast(config.domain);
+    let mut all = Vec::new();
+    for family in config.families() {
+        let outlets = if family == Family::V4 { &routes.outlets_v4 } else { &routes.outlets_v6 };
+        if !outlets.is_empty() {
+            all.extend(group(config, family, port));
+        }
+    }
+    if all.is_empty() && config.ipv6 {
+        let ports = (0..LOCAL_INDICES).filter_map(|i| config.ports.metatraffic_unicast(config.domain, i));
+        all.extend(ports.map(|port| Locator::udp_v6(Ipv6Addr::LOCALHOST, port)));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests;

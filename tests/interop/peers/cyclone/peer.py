@@ -1,0 +1,173 @@
+"""Cyclone DDS as a peer: `peer.py ROLE DOMAIN`, roles shape-pub, shape-sub, video-pub, video-sub.
+
+Speaks the line protocol of tests/interop/README.md on standard input and output.
+"""
+
+import sys
+import threading
+import time
+import zlib
+from dataclasses import dataclass
+
+from cyclonedds.core import InstanceState
+from cyclonedds.domain import DomainParticipant
+from cyclonedds.idl import IdlEnum, IdlStruct
+from cyclonedds.idl.annotations import final, key
+from cyclonedds.idl.types import int32, int64, sequence, uint8, uint32, uint64
+from cyclonedds.internal import InvalidSample
+from cyclonedds.pub import DataWriter
+from cyclonedds.qos import Policy, Qos
+from cyclonedds.sub import DataReader
+from cyclonedds.topic import Topic
+from cyclonedds.util import duration
+
+
+@dataclass
+@final
+class ShapeType(IdlStruct, typename="ShapeType"):
+    color: str
+    key("color")
+    x: int32
+    y: int32
+    shapesize: int32
+
+
+class VideoEncoding(IdlEnum, typename="VideoEncoding"):
+    MJPEG = 0
+    H264 = 1
+    RAW_I420 = 2
+    RAW_RGB24 = 3
+    RAW_GRAY8 = 4
+    RAW_YUYV = 5
+    OPAQUE = 6
+
+
+@dataclass
+@final
+class VideoFrame(IdlStruct, typename="VideoFrame"):
+    camera_id: str
+    key("camera_id")
+    frame_number: uint64
+    capture_timestamp: int64
+    encoding: VideoEncoding
+    width: uint32
+    height: uint32
+    key_frame: bool
+    payload: sequence[uint8]
+
+
+TOPICS = {"shape": ("Square", ShapeType), "video": ("Video", VideoFrame)}
+QOS = Qos(
+    Policy.Reliability.Reliable(duration(seconds=10)),
+    Policy.Durability.TransientLocal,
+    Policy.History.KeepAll,
+    Policy.DurabilityService(0, Policy.History.KeepAll, -1, -1, -1),
+    Policy.WriterDataLifecycle(autodispose=False),
+)
+
+
+def say(*words):
+    print(*words, flush=True)
+
+
+def payload_of(number, length):
+    """Octet i of frame n is (i * 31 + n) mod 251."""
+    period = bytes((i * 31 + number) % 251 for i in range(251))
+    return (period * (length // 251 + 1))[:length]
+
+
+class Publisher:
+    def __init__(self, domain, kind):
+        name, datatype = TOPICS[kind]
+        participant = DomainParticipant(domain)
+        self.writer = DataWriter(participant, Topic(participant, name, datatype), qos=QOS)
+
+    def matched(self):
+        return self.writer.get_publication_matched_status().current_count
+
+    def shape(self, color, x=0, y=0, size=0):
+        return ShapeType(color, int(x), int(y), int(size))
+
+    def command(self, words):
+        verb, *args = words
+        if verb == "write":
+            self.writer.write(self.shape(*args))
+        elif verb == "dispose":
+            self.writer.dispose(self.shape(*args))
+        elif verb == "unregister":
+            self.writer.unregister_instance(self.shape(*args))
+        elif verb == "frames":
+            camera, count, length = args[0], int(args[1]), int(args[2])
+            for number in range(count):
+                payload = payload_of(number, length)
+                self.writer.write(
+                    VideoFrame(camera, number, time.time_ns(), VideoEncoding.OPAQUE, 0, 0, True, payload)
+                )
+        elif verb == "wait-matched":
+            deadline = time.monotonic() + 30
+            while self.matched() < int(args[0]) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            if self.matched() < int(args[0]):
+                return "error not matched"
+        else:
+            return f"error unknown command {verb}"
+        return "ok"
+
+
+class Listener(threading.Thread):
+    def __init__(self, domain, kind):
+        super().__init__(daemon=True)
+        name, datatype = TOPICS[kind]
+        participant = DomainParticipant(domain)
+        self.reader = DataReader(participant, Topic(participant, name, datatype), qos=QOS)
+        self.colors = {}
+
+    def run(self):
+        while True:
+            for sample in self.reader.take(N=64):
+                self.report(sample)
+            time.sleep(0.005)
+
+    def report(self, sample):
+        info = sample.sample_info
+        if isinstance(sample, InvalidSample):
+            color = self.colors.get(info.instance_handle) or self.key_of(sample)
+        elif isinstance(sample, VideoFrame):
+            octets = bytes(sample.payload)
+            say("frame", sample.camera_id, sample.frame_number, len(octets), zlib.crc32(octets))
+            color = self.colors[info.instance_handle] = sample.camera_id
+        else:
+            color = self.colors[info.instance_handle] = sample.color
+            say("sample", color, sample.x, sample.y, sample.shapesize)
+        if info.instance_state == InstanceState.NotAliveDisposed:
+            say("disposed", color)
+        elif info.instance_state == InstanceState.NotAliveNoWriters:
+            say("no-writers", color)
+
+    @staticmethod
+    def key_of(sample):
+        return getattr(getattr(sample, "key_sample", None), "color", "?")
+
+
+def main():
+    role, domain = sys.argv[1], int(sys.argv[2])
+    kind, direction = role.split("-")
+    if direction == "sub":
+        Listener(domain, kind).start()
+        say("ready")
+        for line in sys.stdin:
+            if line.split()[:1] == ["quit"]:
+                break
+        return
+    publisher = Publisher(domain, kind)
+    say("ready")
+    for line in sys.stdin:
+        words = line.split()
+        if words[:1] == ["quit"]:
+            break
+        if words:
+            say(publisher.command(words))
+
+
+if __name__ == "__main__":
+    main()

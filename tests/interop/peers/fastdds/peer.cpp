@@ -1,0 +1,168 @@
+// Fast DDS as a peer: `fastdds_peer ROLE DOMAIN`, roles shape-pub, shape-sub, video-pub, video-sub.
+// Speaks the line protocol of tests/interop/README.md on standard input and output.
+#include "types.hpp"
+
+#include <fastdds/dds/domain/DomainParticipant.hpp>
+#include <fastdds/dds/domain/DomainParticipantFactory.hpp>
+#include <fastdds/dds/publisher/DataWriter.hpp>
+#include <fastdds/dds/publisher/Publisher.hpp>
+#include <fastdds/dds/subscriber/DataReader.hpp>
+#include <fastdds/dds/subscriber/SampleInfo.hpp>
+#include <fastdds/dds/subscriber/Subscriber.hpp>
+#include <fastdds/dds/topic/Topic.hpp>
+#include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
+#include <zlib.h>
+
+#include <atomic>
+#include <chrono>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <thread>
+
+using namespace eprosima::fastdds::dds;
+using ReturnCode = eprosima::fastrtps::types::ReturnCode_t;
+using Clock = std::chrono::steady_clock;
+
+static DomainParticipant* make_participant(int domain) {
+    DomainParticipantQos qos;
+    auto udp = std::make_shared<eprosima::fastdds::rtps::UDPv4TransportDescriptor>();
+    udp->interfaceWhiteList.push_back("127.0.0.1");
+    qos.transport().use_builtin_transports = false;
+    qos.transport().user_transports.push_back(udp);
+    return DomainParticipantFactory::get_instance()->create_participant(domain, qos);
+}
+
+template <class Qos>
+static void common(Qos& qos) {
+    qos.reliability().kind = RELIABLE_RELIABILITY_QOS;
+    qos.reliability().max_blocking_time = eprosima::fastrtps::Duration_t(10, 0);
+    qos.durability().kind = TRANSIENT_LOCAL_DURABILITY_QOS;
+    qos.history().kind = KEEP_ALL_HISTORY_QOS;
+    qos.endpoint().history_memory_policy = eprosima::fastrtps::rtps::PREALLOCATED_WITH_REALLOC_MEMORY_MODE;
+}
+
+// Octet i of frame n is (i * 31 + n) mod 251.
+static std::vector<uint8_t> payload_of(uint64_t number, size_t length) {
+    std::vector<uint8_t> octets(length);
+    for (size_t i = 0; i < length; ++i) octets[i] = static_cast<uint8_t>((i * 31 + number) % 251);
+    return octets;
+}
+
+template <class T>
+static std::string command(DataWriter* writer, std::istringstream& words) {
+    std::string verb;
+    words >> verb;
+    if (verb == "wait-matched") {
+        int wanted = 0;
+        words >> wanted;
+        const auto deadline = Clock::now() + std::chrono::seconds(30);
+        PublicationMatchedStatus status;
+        do {
+            writer->get_publication_matched_status(status);
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        } while (status.current_count < wanted && Clock::now() < deadline);
+        return status.current_count < wanted ? "error not matched" : "ok";
+    }
+    if constexpr (std::is_same_v<T, ShapeType>) {
+        ShapeType shape;
+        words >> shape.color >> shape.x >> shape.y >> shape.shapesize;
+        if (verb == "write") return writer->write(&shape) ? "ok" : "error write";
+        if (verb == "dispose")
+            return writer->dispose(&shape, HANDLE_NIL) == ReturnCode::RETCODE_OK ? "ok" : "error dispose";
+        if (verb == "unregister")
+            return writer->unregister_instance(&shape, HANDLE_NIL) == ReturnCode::RETCODE_OK ? "ok" : "error unregister";
+    } else if (verb == "frames") {
+        VideoFrame frame;
+        uint64_t count = 0, length = 0;
+        words >> frame.camera_id >> count >> length;
+        for (uint64_t number = 0; number < count; ++number) {
+            frame.frame_number = number;
+            frame.payload = payload_of(number, length);
+            if (!writer->write(&frame)) return "error write";
+        }
+        return "ok";
+    }
+    return "error unknown command " + verb;
+}
+
+class Printer : public DataReaderListener {
+public:
+    void on_data_available(DataReader* reader) override {
+        if (reader->get_topicdescription()->get_type_name() == ShapeType::name) {
+            drain<ShapeType>(reader);
+        } else {
+            drain<VideoFrame>(reader);
+        }
+    }
+
+private:
+    static void print(const ShapeType& s) {
+        std::cout << "sample " << s.color << ' ' << s.x << ' ' << s.y << ' ' << s.shapesize << std::endl;
+    }
+    static void print(const VideoFrame& f) {
+        const auto crc = crc32(0, f.payload.data(), static_cast<uInt>(f.payload.size()));
+        std::cout << "frame " << f.camera_id << ' ' << f.frame_number << ' ' << f.payload.size() << ' ' << crc << std::endl;
+    }
+
+    template <class T>
+    void drain(DataReader* reader) {
+        T sample;
+        SampleInfo info;
+        while (reader->take_next_sample(&sample, &info) == ReturnCode::RETCODE_OK) {
+            if (info.valid_data) {
+                names[info.instance_handle] = sample.key();
+                print(sample);
+            }
+            const auto name = names.count(info.instance_handle) ? names[info.instance_handle] : "?";
+            if (info.instance_state == NOT_ALIVE_DISPOSED_INSTANCE_STATE) std::cout << "disposed " << name << std::endl;
+            if (info.instance_state == NOT_ALIVE_NO_WRITERS_INSTANCE_STATE) std::cout << "no-writers " << name << std::endl;
+        }
+    }
+
+    std::map<InstanceHandle_t, std::string> names;
+};
+
+template <class T>
+static int run(const std::string& direction, const std::string& topic_name, int domain) {
+    DomainParticipant* participant = make_participant(domain);
+    TypeSupport type(new TypeSupportOf<T>());
+    type.register_type(participant);
+    Topic* topic = participant->create_topic(topic_name, T::name, TOPIC_QOS_DEFAULT);
+    Printer printer;
+    DataWriter* writer = nullptr;
+    if (direction == "pub") {
+        DataWriterQos qos = DATAWRITER_QOS_DEFAULT;
+        common(qos);
+        qos.resource_limits().max_samples = 5000;
+        qos.writer_data_lifecycle().autodispose_unregistered_instances = false;
+        qos.publish_mode().kind = SYNCHRONOUS_PUBLISH_MODE;
+        writer = participant->create_publisher(PUBLISHER_QOS_DEFAULT)->create_datawriter(topic, qos);
+    } else {
+        DataReaderQos qos = DATAREADER_QOS_DEFAULT;
+        common(qos);
+        participant->create_subscriber(SUBSCRIBER_QOS_DEFAULT)->create_datareader(topic, qos, &printer);
+    }
+    std::cout << "ready" << std::endl;
+    std::string line;
+    while (std::getline(std::cin, line) && line != "quit") {
+        std::istringstream words(line);
+        if (writer != nullptr) std::cout << command<T>(writer, words) << std::endl;
+    }
+    participant->delete_contained_entities();
+    DomainParticipantFactory::get_instance()->delete_participant(participant);
+    return 0;
+}
+
+int main(int argc, char** argv) {
+    if (argc != 3) {
+        std::cerr << "usage: fastdds_peer shape-pub|shape-sub|video-pub|video-sub DOMAIN" << std::endl;
+        return 2;
+    }
+    const std::string role = argv[1];
+    const std::string direction = role.substr(role.find('-') + 1);
+    const int domain = std::stoi(argv[2]);
+    return role.rfind("shape", 0) == 0 ? run<ShapeType>(direction, "Square", domain)
+                                       : run<VideoFrame>(direction, "Video", domain);
+}
