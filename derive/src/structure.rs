@@ -12,6 +12,13 @@ use quote::{format_ident, quote};
 use syn::ext::IdentExt;
 use syn::{DataStruct, Error, Expr, Fields, Ident, Result, Type};
 
+/// Which of the two directions code is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Write,
+    Read,
+}
+
 /// A serialized member.
 pub struct Member<'a> {
     pub ident: &'a Ident,
@@ -52,7 +59,7 @@ pub struct Structure<'a> {
 
 pub fn expand(container: &Container<'_>, data: &DataStruct) -> Result<TokenStream> {
     let structure = Structure::new(container, data)?;
-    let mut tokens = structure.id_check();
+    let mut tokens = TokenStream::new();
     if container.wants_write() {
         tokens.extend(structure.write());
     }
@@ -60,7 +67,7 @@ pub fn expand(container: &Container<'_>, data: &DataStruct) -> Result<TokenStrea
         tokens.extend(structure.read());
     }
     if container.wants_topic_type() {
-        let has_key = structure.has_key();
+        let has_key = structure.has_key(Side::Write);
         let prefers_xcdr2 = container.is_mutable() || structure.members.iter().any(|m| m.optional);
         tokens.extend(container.topic_type(&has_key, prefers_xcdr2)?);
     }
@@ -169,35 +176,21 @@ impl<'a> Structure<'a> {
         Ok(())
     }
 
-    /// Fails to compile if ids clash that only the compiler knows, or if the base has another extensibility.
-    fn id_check(&self) -> TokenStream {
-        let Some(base) = &self.base else { return TokenStream::new() };
-        if !self.container.input.generics.params.is_empty() {
-            return TokenStream::new();
-        }
-        let (krate, base_ty) = (&self.container.krate, base.ty);
-        let side = if self.container.wants_write() { quote!(CdrWrite) } else { quote!(CdrRead<'static>) };
-        let ids = self.members.iter().map(|member| self.id(member));
-        let form = self.container.extensibility_tokens();
-        let name = self.container.ident().to_string();
-        let clash = format!("member ids of {name} clash or are longer than 28 bits");
+    /// Fails to compile if ids clash that only the compiler knows, or if the base has another extensibility. Goes into
+    /// the body of a method, because constants outside cannot name generic parameters.
+    fn base_check(&self, side: Side) -> TokenStream {
+        let Some(Base { ty, .. }) = &self.base else { return TokenStream::new() };
+        let (krate, form, name) =
+            (&self.container.krate, self.container.extensibility_tokens(), self.container.ident());
+        let (own, cdr) = match side {
+            Side::Write => (quote!(codegen::StructWrite), quote!(CdrWrite)),
+            Side::Read => (quote!(codegen::StructRead<'_>), quote!(CdrRead<'_>)),
+        };
+        let clash = format!("member ids of {name} clash with each other or with those of its base");
         let mismatch = format!("{name} has another extensibility than its base");
-        let base_check = self.container.wants_write().then(|| {
-            let known = self.members.iter().filter(|m| matches!(m.id, Id::Known(_))).map(|m| self.id(m));
-            let inherited = format!("an id of {name} belongs to a member of its base");
-            quote! {
-                #(::core::assert!(!<#base_ty as #krate::codegen::StructWrite>::has_id(#known), #inherited);)*
-            }
-        });
         quote! {
-            const _: () = {
-                ::core::assert!(#krate::codegen::valid_ids(&[#(#ids),*]), #clash);
-                ::core::assert!(
-                    #krate::codegen::same_form(<#base_ty as #krate::#side>::FORM, #form),
-                    #mismatch
-                );
-                #base_check
-            };
+            ::core::assert!(<Self as #krate::#own>::IDS.are_valid(), #clash);
+            ::core::assert!(#krate::codegen::same_form(<#ty as #krate::#cdr>::FORM, #form), #mismatch);
         }
     }
 
@@ -208,23 +201,34 @@ impl<'a> Structure<'a> {
     }
 
     fn next_of_base(&self) -> TokenStream {
-        let krate = &self.container.krate;
+        let side = if self.container.wants_write() { Side::Write } else { Side::Read };
         match &self.base {
-            Some(Base { ty, .. }) if self.container.wants_write() => {
-                quote!(<#ty as #krate::codegen::StructWrite>::NEXT_ID)
+            Some(base) => {
+                let base = self.base_trait(base, side);
+                quote!(<#base>::IDS.next)
             }
-            Some(Base { ty, .. }) => quote!(<#ty as #krate::codegen::StructRead<'de>>::NEXT_ID),
             None => quote!(0u32),
         }
     }
 
-    /// The id that the first member of a derived structure gets.
-    pub fn next_free_id(&self) -> TokenStream {
+    /// The member ids, as a constant expression.
+    pub fn ids(&self, side: Side) -> TokenStream {
         let krate = &self.container.krate;
-        match self.members.last() {
+        let mut members = self.all();
+        members.sort_by_key(|member| member.id);
+        let own = members.into_iter().map(|member| self.id(member));
+        let next = match self.members.last() {
             Some(last) => last.id.next().tokens(krate, &self.next_of_base()),
             None => self.next_of_base(),
-        }
+        };
+        let base = match &self.base {
+            None => quote!(None),
+            Some(base) => {
+                let base = self.base_trait(base, side);
+                quote!(Some(&<#base>::IDS))
+            }
+        };
+        quote!(#krate::codegen::Ids { own: &[#(#own),*], next: #next, base: ::core::option::Option::#base })
     }
 
     pub fn declares_key(&self) -> bool {
@@ -232,14 +236,25 @@ impl<'a> Structure<'a> {
     }
 
     /// An expression for whether any member, also of the base, is a key.
-    pub fn has_key(&self) -> TokenStream {
-        let krate = &self.container.krate;
+    pub fn has_key(&self, side: Side) -> TokenStream {
         match &self.base {
-            Some(Base { ty, .. }) => quote!(<#ty as #krate::codegen::StructWrite>::HAS_KEY),
+            Some(base) => {
+                let base = self.base_trait(base, side);
+                quote!(<#base>::HAS_KEY)
+            }
             None => {
                 let declares = self.declares_key();
                 quote!(#declares)
             }
+        }
+    }
+
+    /// `Base as Trait`, for paths.
+    fn base_trait(&self, base: &Base<'_>, side: Side) -> TokenStream {
+        let (krate, ty) = (&self.container.krate, base.ty);
+        match side {
+            Side::Write => quote!(#ty as #krate::codegen::StructWrite),
+            Side::Read => quote!(#ty as #krate::codegen::StructRead<'de>),
         }
     }
 

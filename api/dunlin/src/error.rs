@@ -69,9 +69,9 @@ pub enum CreateEntityError {
         /// Type asked for now.
         requested: String,
     },
-    /// A topic name must have between 1 and 255 octets without NUL.
-    #[error("'{0}' is no topic name: 1 to 255 octets, none of them NUL")]
-    BadTopicName(String),
+    /// A topic or type name that cannot be announced.
+    #[error("a topic or type name has 1 to 255 octets, none of them NUL")]
+    BadName,
     /// The topic belongs to another participant.
     #[error("the topic belongs to another participant")]
     ForeignTopic,
@@ -87,7 +87,7 @@ return_codes!(CreateEntityError {
     Self::InconsistentPolicy(_) => InconsistentPolicy,
     Self::UnsupportedPolicy(_) => Unsupported,
     Self::TypeConflict { .. } | Self::ForeignTopic => PreconditionNotMet,
-    Self::BadTopicName(_) => BadParameter,
+    Self::BadName => BadParameter,
     Self::OutOfResources => OutOfResources,
     Self::AlreadyDeleted => AlreadyDeleted,
 });
@@ -105,12 +105,28 @@ pub enum SetQosError {
     /// The policy cannot change once the entity is enabled.
     #[error(transparent)]
     ImmutablePolicy(#[from] ImmutablePolicy),
+    /// The entity was deleted.
+    #[error("the entity was deleted")]
+    AlreadyDeleted,
+}
+
+impl From<dunlin_engine::SetQosError> for SetQosError {
+    fn from(error: dunlin_engine::SetQosError) -> Self {
+        use dunlin_qos::QosError;
+        match error {
+            dunlin_engine::SetQosError::Qos(QosError::Inconsistent(e)) => Self::InconsistentPolicy(e),
+            dunlin_engine::SetQosError::Qos(QosError::Unsupported(e)) => Self::UnsupportedPolicy(e),
+            dunlin_engine::SetQosError::Qos(QosError::Immutable(e)) => Self::ImmutablePolicy(e),
+            dunlin_engine::SetQosError::Deleted => Self::AlreadyDeleted,
+        }
+    }
 }
 
 return_codes!(SetQosError {
     Self::InconsistentPolicy(_) => InconsistentPolicy,
     Self::UnsupportedPolicy(_) => Unsupported,
     Self::ImmutablePolicy(_) => ImmutablePolicy,
+    Self::AlreadyDeleted => AlreadyDeleted,
 });
 
 /// Why a sample, dispose or unregister was not written. The sample stays with the caller.

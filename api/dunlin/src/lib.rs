@@ -1,1 +1,87 @@
-//! DDS for Rust: publish and subscribe in real time.
+//! DDS for Rust: publish and subscribe in real time, interoperable with every DDS that speaks
+//! DDSI-RTPS.
+//!
+//! ```no_run
+//! use dunlin::{DdsType, DomainParticipant, qos::*};
+//!
+//! #[derive(DdsType, Clone, Debug, Default)]
+//! struct Temperature {
+//!     #[dds(key)]
+//!     sensor: String,
+//!     celsius: f64,
+//! }
+//!
+//! let participant = DomainParticipant::new(0)?;
+//! let topic = participant.create_topic::<Temperature>("Temperature", &TopicQos::default())?;
+//! let publisher = participant.create_publisher(&PublisherQos::default())?;
+//! let writer = publisher.create_datawriter(&topic, &DataWriterQos::default().reliable())?;
+//! writer.write(&Temperature { sensor: "bow".into(), celsius: 11.5 })?;
+//!
+//! let subscriber = participant.create_subscriber(&SubscriberQos::default())?;
+//! let reader = subscriber.create_datareader(&topic, &DataReaderQos::default().reliable())?;
+//! for sample in reader.take(16)? {
+//!     println!("{:?}", sample.data);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+extern crate self as dunlin;
+
+mod builtin;
+mod condition;
+mod error;
+mod listener;
+mod participant;
+mod publisher;
+mod reader;
+mod reader_core;
+mod sample;
+mod settings;
+mod signal;
+mod sink;
+mod status;
+mod stream;
+mod subscriber;
+mod topic;
+mod writer;
+mod writer_core;
+
+pub use builtin::{ParticipantBuiltinTopicData, PublicationBuiltinTopicData, SubscriptionBuiltinTopicData};
+pub use condition::{Condition, GuardCondition, StatusCondition, WaitError, WaitSet};
+pub use dunlin_buf::SharedBytes;
+pub use dunlin_cache::{
+    InstanceState, InstanceStateMask, SampleInfo, SampleState, SampleStateMask, ViewState, ViewStateMask,
+};
+/// Serialization: XCDR1 and XCDR2.
+pub use dunlin_cdr as cdr;
+/// Implemented by `#[derive(DdsType)]`: a type that can be the type of a topic.
+pub use dunlin_cdr::DdsType;
+/// The configuration schema.
+pub use dunlin_config as config;
+pub use dunlin_config::Config;
+pub use dunlin_core::{
+    DomainId, Duration, EntityId, Guid, GuidPrefix, InstanceHandle, Locator, ReturnCode, SequenceNumber,
+    VendorId, WallTime,
+};
+pub use dunlin_derive::{CdrRead, CdrWrite};
+pub use dunlin_engine::{ParticipantStats, ReaderStats, WriterStats};
+/// QoS policies and the QoS of each entity.
+pub use dunlin_qos as qos;
+pub use error::{
+    CreateEntityError, CreateParticipantError, NotMatched, ReadError, SetQosError, WaitForError, WriteError,
+};
+pub use listener::{DataReaderListener, DataWriterListener};
+pub use participant::{DomainParticipant, DomainParticipantBuilder};
+pub use publisher::Publisher;
+pub use reader::{DataReader, ReadCondition, StateMasks};
+pub use sample::{RawSample, Sample};
+pub use status::{
+    Count, DeadlineMissedStatus, IncompatibleQosStatus, InconsistentTopicStatus, LivelinessChangedStatus,
+    LivelinessLostStatus, MatchedStatus, SampleLostStatus, SampleRejectedReason, SampleRejectedStatus,
+    StatusMask,
+};
+pub use stream::SampleStream;
+pub use subscriber::Subscriber;
+pub use topic::Topic;
+pub use writer::DataWriter;

@@ -303,8 +303,8 @@ impl<T: DdsType> DataReader<T> {
     #[must_use]
     pub fn lookup_instance(&self, sample: &T) -> InstanceHandle {
         let known = || {
-            let handle = dunlin_cache::instance_handle(InstanceHandle(dunlin_cdr::key_hash(sample).ok()?));
-            self.core.slot()?.knows_instance(handle).then_some(handle)
+            let handle = dunlin_cache::instance_handle(dunlin_cdr::key_hash(sample).ok()?);
+            self.core.slot()?.instance_state(handle).map(|_| handle)
         };
         if T::HAS_KEY { known().unwrap_or_default() } else { InstanceHandle::NIL }
     }
@@ -407,7 +407,7 @@ impl<T: DdsType> DataReader<T> {
     /// get_matched_publications.
     #[must_use]
     pub fn matched_publications(&self) -> Vec<InstanceHandle> {
-        self.core.matched()
+        self.core.matched().iter().map(|endpoint| endpoint.guid.into()).collect()
     }
 
     /// get_matched_publication_data.
@@ -418,10 +418,7 @@ impl<T: DdsType> DataReader<T> {
         &self,
         handle: InstanceHandle,
     ) -> Result<Arc<PublicationBuiltinTopicData>, NotMatched> {
-        if !self.core.matched().contains(&handle) {
-            return Err(NotMatched);
-        }
-        self.core.participant.writer_data(handle.to_guid()).ok_or(NotMatched)
+        self.core.matched().into_iter().find(|endpoint| endpoint.guid == handle.to_guid()).ok_or(NotMatched)
     }
 
     /// Counters: samples, duplicates, acknowledgements.

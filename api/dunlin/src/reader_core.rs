@@ -1,5 +1,6 @@
 //! What all handles of one data reader share, without the type of its samples.
 
+use crate::builtin::PublicationBuiltinTopicData;
 use crate::error::{CreateEntityError, ReadError, SetQosError, WaitForError};
 use crate::participant::ParticipantInner;
 use crate::signal::Signal;
@@ -11,7 +12,8 @@ use crate::topic::TopicInner;
 use crate::writer_core::{lock, record_incompatible, wait_for};
 use dunlin_cache::{CachedSample, Selection};
 use dunlin_cdr::TypeSupport;
-use dunlin_core::{Duration, EntityId, Guid, InstanceHandle};
+use dunlin_discovery::EndpointLocators;
+use dunlin_core::{Duration, EntityId, Guid};
 use dunlin_engine::{Event, ReaderSlot, ReaderSpec};
 use dunlin_qos::{DataReaderQos, IncompatiblePolicy, SubscriberQos};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -79,11 +81,11 @@ impl ReaderCore {
         let spec = ReaderSpec {
             topic_name: self.topic.name.clone(),
             type_name: self.topic.type_name.clone(),
-            keyed: self.topic.keyed,
             qos: self.qos(),
             subscriber_qos: lock(&self.subscriber_qos).clone(),
             topic_data: self.topic.qos().topic_data,
             type_information: None,
+            locators: EndpointLocators::default(),
             type_support: Arc::clone(&self.type_support),
         };
         self.participant.create_reader(self, spec, |slot| self.slot.set(slot).is_ok())
@@ -111,10 +113,18 @@ impl ReaderCore {
         let mut qos = lock(&self.qos);
         if let Some(slot) = self.slot.get() {
             qos.check_changeable(new)?;
-            self.participant.set_reader_qos(slot, new);
+            self.participant.set_reader_qos(slot, new.clone(), lock(&self.subscriber_qos).clone())?;
         }
         *qos = new.clone();
         Ok(())
+    }
+
+    /// Applies a changed QoS of the subscriber.
+    pub fn set_subscriber_qos(&self, new: &SubscriberQos) -> Result<(), SetQosError> {
+        match self.slot.get() {
+            Some(slot) => self.participant.set_reader_qos(slot, self.qos(), new.clone()),
+            None => Ok(()),
+        }
     }
 
     pub fn set_listener(&self, listener: Option<Arc<dyn ErasedReaderListener>>, mask: StatusMask) {
@@ -230,9 +240,8 @@ impl ReaderCore {
         wait_for(&self.signal, timeout, || slot.historical_complete())
     }
 
-    pub fn matched(&self) -> Vec<InstanceHandle> {
-        let writers = self.slot.get().map(|slot| slot.matched_writers()).unwrap_or_default();
-        writers.into_iter().map(Into::into).collect()
+    pub fn matched(&self) -> Vec<Arc<PublicationBuiltinTopicData>> {
+        self.slot.get().map(|slot| slot.matched_writers()).unwrap_or_default()
     }
 
     pub fn count_undecodable(&self) {

@@ -163,7 +163,7 @@ pub struct DeadlineMissedStatus {
 }
 
 /// Which limit a rejected sample met (SampleRejectedStatusKind).
-pub use dunlin_cache::RejectedReason as SampleRejectedReason;
+pub use dunlin_cache::RejectReason as SampleRejectedReason;
 
 /// SAMPLE_REJECTED.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

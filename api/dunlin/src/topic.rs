@@ -1,6 +1,7 @@
 //! Topic (DDS 1.4 §2.2.2.3).
 
 use crate::participant::ParticipantInner;
+use crate::status::{InconsistentTopicStatus, ReadAndReset};
 use crate::writer_core::lock;
 use dunlin_cdr::DdsType;
 use dunlin_qos::TopicQos;
@@ -13,6 +14,7 @@ pub(crate) struct TopicInner {
     pub type_name: String,
     pub keyed: bool,
     qos: Mutex<TopicQos>,
+    inconsistent: Mutex<InconsistentTopicStatus>,
 }
 
 impl TopicInner {
@@ -23,11 +25,16 @@ impl TopicInner {
             type_name: T::TYPE_NAME.to_owned(),
             keyed: T::HAS_KEY,
             qos: Mutex::new(qos.clone()),
+            inconsistent: Mutex::default(),
         }
     }
 
     pub fn qos(&self) -> TopicQos {
         lock(&self.qos).clone()
+    }
+
+    pub fn count_inconsistent(&self) {
+        lock(&self.inconsistent).add(1);
     }
 }
 
@@ -58,6 +65,12 @@ impl<T: DdsType> Topic<T> {
     #[must_use]
     pub fn qos(&self) -> TopicQos {
         self.inner.qos()
+    }
+
+    /// get_inconsistent_topic_status: endpoints that use the name with another type.
+    #[must_use]
+    pub fn inconsistent_topic_status(&self) -> InconsistentTopicStatus {
+        lock(&self.inner.inconsistent).read_and_reset()
     }
 }
 

@@ -147,10 +147,10 @@ impl<T: DdsType> DataWriter<T> {
         if !T::HAS_KEY {
             return Ok(InstanceHandle::NIL);
         }
-        let handle = instance_of(sample)?;
+        let handle = self.instance_of(sample)?;
         let key = self.encode(|out| dunlin_cdr::key_payload(sample, self.core.representation, out))?;
         self.core.participant.register_instance(slot, handle, key)?;
-        Ok(dunlin_cache::instance_handle(handle))
+        Ok(handle)
     }
 
     /// lookup_instance: the handle of the sample's instance, [`InstanceHandle::NIL`] when this writer
@@ -158,8 +158,8 @@ impl<T: DdsType> DataWriter<T> {
     #[must_use]
     pub fn lookup_instance(&self, sample: &T) -> InstanceHandle {
         let known = || {
-            let handle = dunlin_cache::instance_handle(instance_of(sample).ok()?);
-            self.core.slot()?.knows_instance(handle).then_some(handle)
+            let handle = self.instance_of(sample).ok()?;
+            self.core.slot()?.contains_instance(handle).then_some(handle)
         };
         if T::HAS_KEY { known().unwrap_or_default() } else { InstanceHandle::NIL }
     }
@@ -257,7 +257,7 @@ impl<T: DdsType> DataWriter<T> {
     /// get_matched_subscriptions.
     #[must_use]
     pub fn matched_subscriptions(&self) -> Vec<InstanceHandle> {
-        self.core.matched()
+        self.core.matched().iter().map(|endpoint| endpoint.guid.into()).collect()
     }
 
     /// get_matched_subscription_data.
@@ -268,16 +268,19 @@ impl<T: DdsType> DataWriter<T> {
         &self,
         handle: InstanceHandle,
     ) -> Result<Arc<SubscriptionBuiltinTopicData>, NotMatched> {
-        if !self.core.matched().contains(&handle) {
-            return Err(NotMatched);
-        }
-        self.core.participant.reader_data(handle.to_guid()).ok_or(NotMatched)
+        self.core.matched().into_iter().find(|endpoint| endpoint.guid == handle.to_guid()).ok_or(NotMatched)
     }
 
     /// Counters: samples, repairs, heartbeats.
     #[must_use]
     pub fn stats(&self) -> WriterStats {
         self.core.slot().map(|slot| slot.stats()).unwrap_or_default()
+    }
+
+    /// The instance that the key of `sample` names.
+    fn instance_of(&self, sample: &T) -> Result<InstanceHandle, WriteError> {
+        let mut encode = lock(&self.core.encode);
+        Ok(dunlin_cache::instance_handle(dunlin_cdr::key_hash_with(sample, &mut encode.key_scratch)?))
     }
 
     fn encode(
@@ -302,10 +305,10 @@ impl<T: DdsType> DataWriter<T> {
         source_timestamp: Option<WallTime>,
     ) -> Result<(), WriteError> {
         let slot = self.core.enabled()?;
-        let instance = if T::HAS_KEY { instance_of(sample)? } else { InstanceHandle::NIL };
+        let instance = if T::HAS_KEY { self.instance_of(sample)? } else { InstanceHandle::NIL };
         if let Some(handle) = handle
             && T::HAS_KEY
-            && handle != dunlin_cache::instance_handle(instance)
+            && handle != instance
         {
             return Err(WriteError::InstanceMismatch);
         }
@@ -314,14 +317,11 @@ impl<T: DdsType> DataWriter<T> {
             ChangeKind::Alive => self.encode(|out| dunlin_cdr::to_payload(sample, representation, out))?,
             _ => self.encode(|out| dunlin_cdr::key_payload(sample, representation, out))?,
         };
-        self.core.participant.write(slot, WriteRequest { kind, instance, source_timestamp, payload })
+        let request = WriteRequest { kind, instance, source_timestamp, payload };
+        self.core.participant.write(slot, request, self.core.max_blocking_time())
     }
 }
 
-/// The instance that the key of `sample` names.
-fn instance_of<T: DdsType>(sample: &T) -> Result<InstanceHandle, WriteError> {
-    Ok(InstanceHandle(dunlin_cdr::key_hash(sample)?))
-}
 
 struct Erased<T: DdsType, L> {
     listener: L,

@@ -1,5 +1,6 @@
 //! What all handles of one data writer share, without the type of its samples.
 
+use crate::builtin::SubscriptionBuiltinTopicData;
 use crate::error::{CreateEntityError, SetQosError, WaitForError, WriteError};
 use crate::participant::ParticipantInner;
 use crate::signal::{Signal, WaitCore};
@@ -9,7 +10,8 @@ use crate::status::{
 use crate::topic::TopicInner;
 use dunlin_buf::BufPool;
 use dunlin_cdr::Representation;
-use dunlin_core::{Duration, EntityId, Guid, InstanceHandle};
+use dunlin_discovery::EndpointLocators;
+use dunlin_core::{Duration, EntityId, Guid};
 use dunlin_engine::{Event, WriterSlot, WriterSpec};
 use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy, PublisherQos};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
@@ -36,6 +38,7 @@ pub(crate) struct EncodeBuffers {
     pub pool: BufPool,
     /// Size of the last sample: the best guess for the next.
     pub last_len: usize,
+    pub key_scratch: Vec<u8>,
 }
 
 pub(crate) struct WriterCore {
@@ -74,7 +77,11 @@ impl WriterCore {
             qos: Mutex::new(qos),
             representation,
             slot: OnceLock::new(),
-            encode: Mutex::new(EncodeBuffers { pool: BufPool::new(RETAINED_BUFFERS), last_len: 256 }),
+            encode: Mutex::new(EncodeBuffers {
+                pool: BufPool::new(RETAINED_BUFFERS),
+                last_len: 256,
+                key_scratch: Vec::new(),
+            }),
             statuses: Mutex::default(),
             listener: RwLock::new(None),
             signal: Arc::default(),
@@ -93,6 +100,7 @@ impl WriterCore {
             publisher_qos: lock(&self.publisher_qos).clone(),
             topic_data: self.topic.qos().topic_data,
             type_information: None,
+            locators: EndpointLocators::default(),
         };
         self.participant.create_writer(self, spec, |slot| {
             // Lost only against another thread that enabled the writer at the same moment.
@@ -116,6 +124,11 @@ impl WriterCore {
         lock(&self.qos).clone()
     }
 
+    /// How long a write may wait for room: RELIABILITY max_blocking_time.
+    pub fn max_blocking_time(&self) -> Duration {
+        lock(&self.qos).reliability.max_blocking_time
+    }
+
     pub fn autodisposes(&self) -> bool {
         lock(&self.qos).writer_data_lifecycle.autodispose_unregistered_instances
     }
@@ -126,10 +139,18 @@ impl WriterCore {
         let mut qos = lock(&self.qos);
         if let Some(slot) = self.slot.get() {
             qos.check_changeable(new)?;
-            self.participant.set_writer_qos(slot, new);
+            self.participant.set_writer_qos(slot, new.clone(), lock(&self.publisher_qos).clone())?;
         }
         *qos = new.clone();
         Ok(())
+    }
+
+    /// Applies a changed QoS of the publisher.
+    pub fn set_publisher_qos(&self, new: &PublisherQos) -> Result<(), SetQosError> {
+        match self.slot.get() {
+            Some(slot) => self.participant.set_writer_qos(slot, self.qos(), new.clone()),
+            None => Ok(()),
+        }
     }
 
     pub fn set_listener(&self, listener: Option<Arc<dyn ErasedWriterListener>>, mask: StatusMask) {
@@ -202,12 +223,14 @@ impl WriterCore {
     pub fn wait_for_acknowledgments(&self, timeout: Duration) -> Result<(), WaitForError> {
         let slot = self.slot.get().ok_or(WaitForError::NotEnabled)?;
         let last = slot.last_sn();
+        if slot.acked_by_all() < last {
+            self.participant.request_acknowledgments(slot);
+        }
         wait_for(&self.signal, timeout, || slot.acked_by_all() >= last)
     }
 
-    pub fn matched(&self) -> Vec<InstanceHandle> {
-        let readers = self.slot.get().map(|slot| slot.matched_readers()).unwrap_or_default();
-        readers.into_iter().map(Into::into).collect()
+    pub fn matched(&self) -> Vec<Arc<SubscriptionBuiltinTopicData>> {
+        self.slot.get().map(|slot| slot.matched_readers()).unwrap_or_default()
     }
 }
 

@@ -10,3 +10,4 @@ pub mod publish;
 pub mod source;
 pub mod stats;
 pub mod stop;
+pub mod view;

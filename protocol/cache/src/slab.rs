@@ -77,6 +77,13 @@ impl<T> Slab<T> {
         self.len
     }
 
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.slots.iter_mut().filter_map(|slot| match slot {
+            Slot::Occupied(value) => Some(value),
+            Slot::Vacant(_) => None,
+        })
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Id, &T)> {
         self.slots.iter().enumerate().filter_map(|(id, slot)| match slot {
             Slot::Occupied(value) => Some((id as Id, value)),

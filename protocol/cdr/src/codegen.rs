@@ -4,7 +4,7 @@ pub use crate::bounded::BoundedKey;
 pub use crate::decoder::Mark;
 pub use crate::traits::{StructRead, StructWrite};
 
-use crate::{CdrError, CdrRead, Decoder};
+use crate::{CdrError, CdrRead, Decoder, Extensibility};
 
 /// The current position.
 #[inline]
@@ -44,30 +44,76 @@ pub const fn id_after(base: u32, n: u32) -> u32 {
     base.saturating_add(n)
 }
 
-/// The greater of two ids.
-#[must_use]
-pub const fn max_id(a: u32, b: u32) -> u32 {
-    if a > b { a } else { b }
+/// The member ids of a structure and, through the chain, of its bases.
+#[derive(Clone, Copy, Debug)]
+pub struct Ids {
+    /// The ids of the structure's own members in the order in which a key hash takes them.
+    pub own: &'static [u32],
+    /// The first sequential id of a derived structure.
+    pub next: u32,
+    /// The ids of the base.
+    pub base: Option<&'static Ids>,
 }
 
-/// Whether all ids differ and are at most 28 bits long; for checks at compile time.
-#[must_use]
-pub const fn valid_ids(ids: &[u32]) -> bool {
-    let mut rest = ids;
-    while let [first, others @ ..] = rest {
-        let mut left = others;
-        while let [other, more @ ..] = left {
-            if *first == *other {
+impl Ids {
+    /// Whether any member has this id.
+    #[must_use]
+    pub const fn contains(&self, id: u32) -> bool {
+        let mut level = Some(self);
+        while let Some(ids) = level {
+            let mut rest = ids.own;
+            while let [first, others @ ..] = rest {
+                if *first == id {
+                    return true;
+                }
+                rest = others;
+            }
+            level = ids.base;
+        }
+        false
+    }
+
+    /// Whether all ids differ and have at most 28 bits.
+    #[must_use]
+    pub const fn are_valid(&self) -> bool {
+        let mut rest = self.own;
+        while let [first, others @ ..] = rest {
+            let later = Self { own: others, next: self.next, base: self.base };
+            if *first > 0x0fff_ffff || later.contains(*first) {
                 return false;
             }
-            left = more;
+            rest = others;
         }
-        if *first > 0x0fff_ffff {
-            return false;
-        }
-        rest = others;
+        true
     }
-    true
+
+    /// Whether the ids ascend from the first member of the first base on.
+    #[must_use]
+    pub const fn ascend(&self) -> bool {
+        let (mut level, mut limit) = (Some(self), u32::MAX);
+        while let Some(ids) = level {
+            let mut rest = ids.own;
+            while let [others @ .., last] = rest {
+                if *last >= limit {
+                    return false;
+                }
+                (limit, rest) = (*last, others);
+            }
+            level = ids.base;
+        }
+        true
+    }
+}
+
+/// Whether two types have the same extensibility.
+#[must_use]
+pub const fn same_form(a: Extensibility, b: Extensibility) -> bool {
+    matches!(
+        (a, b),
+        (Extensibility::Final, Extensibility::Final)
+            | (Extensibility::Appendable, Extensibility::Appendable)
+            | (Extensibility::Mutable, Extensibility::Mutable)
+    )
 }
 
 /// Sum of smallest sizes.
@@ -124,4 +170,28 @@ pub fn skip_list(d: &mut Decoder<'_>) -> Result<(), CdrError> {
         d.end_member(member);
     }
     Ok(())
+}
+
+/// Reads the member with this id of a mutable union, up to the end of its members.
+///
+/// # Errors
+/// Those of `read`; [`CdrError::DuplicateMember`]; if `strict`, [`CdrError::MustUnderstand`] for members other than this one and the
+/// discriminator (id 0).
+pub fn find_member<'de, R>(
+    d: &mut Decoder<'de>,
+    id: u32,
+    strict: bool,
+    mut read: impl FnMut(&mut Decoder<'de>) -> Result<R, CdrError>,
+) -> Result<Option<R>, CdrError> {
+    let mut found = None;
+    while let Some(member) = d.next_member()? {
+        if member.id == id {
+            once(&found, id)?;
+            found = Some(read(d)?);
+        } else {
+            d.unknown_member(&member, !strict || member.id == 0)?;
+        }
+        d.end_member(member);
+    }
+    Ok(found)
 }

@@ -182,6 +182,14 @@ impl<'de> Decoder<'de> {
         self.remaining() == 0
     }
 
+    /// Whether the sender's version of an appendable type ended before the next member. Keys do not evolve: key members
+    /// alone are never fewer.
+    #[inline]
+    #[must_use]
+    pub fn ends_early(&self) -> bool {
+        self.at_end() && self.scope == Scope::Sample
+    }
+
     #[inline]
     pub(crate) fn mark(&self) -> Mark<'de> {
         Mark { data: self.data, pos: self.pos, origin: self.origin, depth: self.depth }

@@ -1,5 +1,6 @@
 //! The traits that types implement to be serialized (DDS-XTypes 1.3 §7.4), usually by derivation.
 
+use crate::codegen::Ids;
 use crate::{CdrError, Decoder, ElementKind, Encoder, Extensibility, KeySize, LengthCode, Representation};
 use alloc::vec::Vec;
 
@@ -196,10 +197,8 @@ pub trait DdsType: CdrWrite + for<'de> CdrRead<'de> + Send + Sync + 'static {
 /// What derived structures write, for the structures that inherit from them.
 #[doc(hidden)]
 pub trait StructWrite: CdrWrite {
-    /// The id of the first member of a derived structure.
-    const NEXT_ID: u32;
-    /// The ids of all members, inherited ones included, as far as known without order.
-    const MAX_ID: u32;
+    /// The member ids.
+    const IDS: Ids;
     /// Whether any member is a key.
     const HAS_KEY: bool;
     /// Writes the members without delimiter.
@@ -209,12 +208,10 @@ pub trait StructWrite: CdrWrite {
 /// What derived structures read, for the structures that inherit from them.
 #[doc(hidden)]
 pub trait StructRead<'de>: CdrRead<'de> {
-    /// The id of the first member of a derived structure.
-    const NEXT_ID: u32;
+    /// The member ids.
+    const IDS: Ids;
     /// Whether any member is a key.
     const HAS_KEY: bool;
-    /// Whether a member has this id.
-    fn has_member(id: u32) -> bool;
     /// Reads the members. A base ignores the members of its derived structures.
     fn read_members(d: &mut Decoder<'de>, as_base: bool) -> Result<Self, CdrError>;
     /// Skips the members where nothing delimits them.
@@ -222,5 +219,8 @@ pub trait StructRead<'de>: CdrRead<'de> {
     /// See [`CdrRead::copy_key`].
     fn copy_key_members(d: &mut Decoder<'de>, e: &mut Encoder<'_>) -> Result<(), CdrError>
     where
-        Self: CdrWrite;
+        Self: StructWrite,
+    {
+        Self::read_members(d, true)?.write_members(e)
+    }
 }

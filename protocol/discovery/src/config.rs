@@ -2,7 +2,7 @@
 
 use alloc::{string::String, vec::Vec};
 
-use dunlin_core::{DomainId, Duration, GuidPrefix, Locator, VendorId};
+use dunlin_core::{DomainId, Duration, GuidPrefix, Locator};
 use dunlin_qos::{Property, UserData};
 
 /// Where a participant receives, in the four lists of RTPS 2.5 §8.5.3.2.
@@ -80,8 +80,6 @@ pub struct DiscoveryConfig {
     pub domain_id: DomainId,
     /// Participants with another tag are ignored; empty by default, at most 256 octets.
     pub domain_tag: String,
-    /// The vendor to announce.
-    pub vendor: VendorId,
     /// How long others keep this participant without a sign of life (default 10 s).
     pub lease_duration: Duration,
     /// Time between announcements (default 3 s); shorter than the lease.
@@ -116,7 +114,6 @@ impl DiscoveryConfig {
             guid_prefix,
             domain_id,
             domain_tag: String::new(),
-            vendor: VendorId::DUNLIN,
             lease_duration: Duration::from_secs(10),
             announcement_period: Duration::from_secs(3),
             initial_announcements: 5,
@@ -137,21 +134,21 @@ impl DiscoveryConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DiscoveryStats {
     /// Announcements of this participant sent, one per call however many destinations.
-    pub announcements_sent: u32,
+    pub announcements_sent: u64,
     /// Announcements of other participants received.
-    pub announcements_received: u32,
+    pub announcements_received: u64,
     /// Built-in samples that could not be read.
-    pub malformed: u32,
+    pub malformed: u64,
     /// Built-in samples dropped because of an unknown parameter that must be understood.
-    pub not_understood: u32,
+    pub not_understood: u64,
     /// Participants of another domain or tag.
-    pub other_domain: u32,
+    pub other_domain: u64,
     /// Participants refused by [`Quotas`].
-    pub participants_refused: u32,
+    pub participants_refused: u64,
     /// Endpoints refused by [`Quotas`].
-    pub endpoints_refused: u32,
+    pub endpoints_refused: u64,
     /// Announcements that named an entity of another participant than their sender.
-    pub foreign_guid: u32,
+    pub foreign_guid: u64,
     /// Participants removed because their lease expired.
-    pub leases_expired: u32,
+    pub leases_expired: u64,
 }

@@ -5,7 +5,8 @@ use alloc::{string::String, vec::Vec};
 
 use dunlin_core::{DomainId, Duration, EntityId, Guid, GuidPrefix, Locator, ProtocolVersion, VendorId};
 use dunlin_qos::{
-    DataReaderQos, DataWriterQos, Property, PublisherQos, ReaderRequest, SubscriberQos, TopicData, UserData, WriterOffer,
+    DataReaderQos, DataWriterQos, Property, PublisherQos, ReaderRequest, SubscriberQos, TopicData, UserData,
+    WriterOffer,
 };
 
 use crate::config::Locators;

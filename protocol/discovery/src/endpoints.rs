@@ -96,14 +96,15 @@ impl Endpoints {
     }
 
     /// Adds a writer, or replaces what is known of it; judges it anew against every reader of its topic.
-    pub(crate) fn put_writer(&mut self, writer: DiscoveredWriter, fx: &mut Vec<DiscoveryEffect>) {
+    /// Whether that was anything new.
+    pub(crate) fn put_writer(&mut self, writer: DiscoveredWriter, fx: &mut Vec<DiscoveryEffect>) -> bool {
         let guid = writer.guid;
         let remote = guid.prefix != self.own;
         let known = self.writers.get(&guid);
         if known.is_some_and(|old| old.topic_name != writer.topic_name) {
             self.remove_writer(guid, fx);
         } else if known.is_some_and(|old| **old == writer) {
-            return;
+            return false;
         }
         let writer = Arc::new(writer);
         let news = self.writers.insert(guid, Arc::clone(&writer)).is_none();
@@ -118,17 +119,19 @@ impl Endpoints {
         for reader in self.counterparts(&writer.topic_name, remote, |topic| &topic.readers) {
             self.judge_pair(guid, reader, true, fx);
         }
+        true
     }
 
     /// Adds a reader, or replaces what is known of it; judges it anew against every writer of its topic.
-    pub(crate) fn put_reader(&mut self, reader: DiscoveredReader, fx: &mut Vec<DiscoveryEffect>) {
+    /// Whether that was anything new.
+    pub(crate) fn put_reader(&mut self, reader: DiscoveredReader, fx: &mut Vec<DiscoveryEffect>) -> bool {
         let guid = reader.guid;
         let remote = guid.prefix != self.own;
         let known = self.readers.get(&guid);
         if known.is_some_and(|old| old.topic_name != reader.topic_name) {
             self.remove_reader(guid, fx);
         } else if known.is_some_and(|old| **old == reader) {
-            return;
+            return false;
         }
         let reader = Arc::new(reader);
         let news = self.readers.insert(guid, Arc::clone(&reader)).is_none();
@@ -143,6 +146,7 @@ impl Endpoints {
         for writer in self.counterparts(&reader.topic_name, remote, |topic| &topic.writers) {
             self.judge_pair(writer, guid, false, fx);
         }
+        true
     }
 
     /// Removes a writer; whether it was known.
@@ -256,14 +260,10 @@ impl Endpoints {
         writer_changed: bool,
         fx: &mut Vec<DiscoveryEffect>,
     ) {
-        if writer_changed
-            && let Some(local) = self.local(reader.guid)
-        {
+        if writer_changed && let Some(local) = self.local(reader.guid) {
             fx.push(DiscoveryEffect::MatchedWriterUpdated { local, remote: Arc::clone(writer) });
         }
-        if !writer_changed
-            && let Some(local) = self.local(writer.guid)
-        {
+        if !writer_changed && let Some(local) = self.local(writer.guid) {
             fx.push(DiscoveryEffect::MatchedReaderUpdated { local, remote: Arc::clone(reader) });
         }
     }
@@ -284,12 +284,17 @@ impl Endpoints {
         verdict: &Verdict,
         fx: &mut Vec<DiscoveryEffect>,
     ) {
-        let sides = [(reader.guid, writer.guid, &writer.type_name), (writer.guid, reader.guid, &reader.type_name)];
+        let sides =
+            [(reader.guid, writer.guid, &writer.type_name), (writer.guid, reader.guid, &reader.type_name)];
         for (one, other, type_name) in sides {
             let Some(local) = self.local(one) else { continue };
             match verdict {
                 Verdict::Incompatible(policies) => {
-                    fx.push(DiscoveryEffect::IncompatibleQos { local, remote: other, policies: policies.clone() });
+                    fx.push(DiscoveryEffect::IncompatibleQos {
+                        local,
+                        remote: other,
+                        policies: policies.clone(),
+                    });
                 }
                 Verdict::OtherType => fx.push(DiscoveryEffect::InconsistentTopic {
                     local,

@@ -14,16 +14,27 @@
 )]
 extern crate alloc;
 
+mod announcer;
+mod builtin;
 mod codec;
 mod config;
 mod data;
+mod discovery;
 mod effect;
 mod endpoints;
+mod history;
 mod liveliness;
+mod participant;
+mod reach;
+mod sedp;
+mod spdp;
+mod wlp;
 
 pub use config::{DiscoveryConfig, DiscoveryStats, Locators, Quotas};
 pub use data::{
-    DiscoveredReader, DiscoveredWriter, EndpointLocators, LocalReader, LocalWriter, ParticipantData, builtin,
+    DiscoveredReader, DiscoveredWriter, EndpointLocators, LocalReader, LocalWriter, ParticipantData,
+    builtin as builtin_endpoints,
 };
+pub use discovery::{Discovery, InvalidName};
 pub use effect::{DiscoveryEffect, LostReason};
 pub use liveliness::{LivelinessTracker, LivelinessTransition};

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed};
 
-use dunlin_core::{Duration, GuidPrefix, Locator, MonoTime};
+use dunlin_core::{Duration, GuidPrefix, MonoTime};
 
 use crate::timers::{TimerId, Timers};
 use crate::{Output, Tuning};
@@ -12,26 +12,34 @@ pub(crate) struct Common {
     pub(crate) prefix: GuidPrefix,
     pub(crate) tuning: Tuning,
     pub(crate) max_message_size: usize,
-    /// Where this participant receives user data; tells which peers are on the same host.
-    pub(crate) own_unicast: dunlin_sync::ArcSnapshot<alloc::vec::Vec<Locator>>,
+    /// The entry of discovery.
+    pub(crate) participant_timer: TimerId,
     pub(crate) timers: Timers,
     pub(crate) manual: ManualLiveliness,
     pub(crate) counters: Counters,
 }
 
 impl Common {
-    /// Moves the entry of an endpoint if its deadline came closer than `armed`, which is what the set has.
+    /// Moves the entry of an endpoint if its deadline came closer than `armed`, which is what the set has. Sets the
+    /// flag if that brought the participant's deadline closer, see [`Output::deadline_closer`].
     pub(crate) fn arm(
         &self,
         timer: TimerId,
         armed: &mut Option<MonoTime>,
         deadline: Option<MonoTime>,
-        out: &mut Output,
+        closer_for_all: &mut bool,
     ) {
         let closer = deadline.is_some_and(|at| armed.is_none_or(|armed| at < armed));
         if closer {
             *armed = deadline;
-            out.deadline_closer |= self.timers.set(timer, deadline);
+            *closer_for_all |= self.timers.set(timer, deadline);
+        }
+    }
+
+    /// A write or an assertion happened. Now and then discovery must hear of it, which its timer sees to.
+    pub(crate) fn note_manual(&self, now: MonoTime, out: &mut Output) {
+        if self.manual.note(now) {
+            out.deadline_closer |= self.timers.set_closer(self.participant_timer, now);
         }
     }
 }
@@ -45,14 +53,18 @@ pub(crate) fn earliest(one: Option<MonoTime>, other: Option<MonoTime>) -> Option
 }
 
 /// Signs of life that count for all MANUAL_BY_PARTICIPANT writers of the participant. Every write of every
-/// writer is one (DDS 1.4 §2.2.3.11), so noting it must not take a lock.
+/// writer is one (DDS 1.4 §2.2.3.11), so noting it must not take a lock. Times are in milliseconds modulo 2^32.
 #[derive(Default)]
 pub(crate) struct ManualLiveliness {
     /// How many writers care.
     writers: AtomicUsize,
-    /// When the last sign was given, in milliseconds of the monotonic clock, modulo 2^32.
+    /// How long discovery may go without hearing of a sign.
+    period: AtomicU32,
+    /// When the last sign was given.
     last: AtomicU32,
-    /// A sign was given that discovery has not been told of.
+    /// When discovery last heard of one.
+    told: AtomicU32,
+    /// Discovery is to be told.
     news: AtomicBool,
 }
 
@@ -61,38 +73,48 @@ fn millis(time: MonoTime) -> u32 {
 }
 
 impl ManualLiveliness {
-    pub(crate) fn add_writer(&self, now: MonoTime) {
-        self.writers.fetch_add(1, Relaxed);
-        self.note(now);
+    pub(crate) fn add_writer(&self, now: MonoTime, lease: Duration) {
+        // Some signs in each lease, as discovery sends three messages in one.
+        let period = u32::try_from(lease.as_nanos() / 8_000_000).unwrap_or(u32::MAX >> 1);
+        if self.writers.fetch_add(1, Relaxed) == 0 {
+            self.period.store(period, Relaxed);
+        } else {
+            self.period.fetch_min(period, Relaxed);
+        }
+        self.last.store(millis(now), Relaxed);
+        self.told.store(millis(now).wrapping_sub(period), Relaxed);
     }
 
     pub(crate) fn remove_writer(&self) {
         self.writers.fetch_sub(1, Relaxed);
     }
 
-    /// A write or an assertion happened.
-    pub(crate) fn note(&self, now: MonoTime) {
+    /// A write or an assertion happened. True if discovery should hear of it now.
+    pub(crate) fn note(&self, now: MonoTime) -> bool {
         if self.writers.load(Relaxed) == 0 {
-            return;
+            return false;
         }
         let now = millis(now);
         if self.last.load(Relaxed) != now {
             self.last.store(now, Relaxed);
         }
-        if !self.news.load(Relaxed) {
-            self.news.store(true, Relaxed);
-        }
+        let due = now.wrapping_sub(self.told.load(Relaxed)) >= self.period.load(Relaxed);
+        due && !self.news.swap(true, Relaxed)
     }
 
     /// Time since the last sign, to the millisecond; right up to three weeks.
     pub(crate) fn age(&self, now: MonoTime) -> Duration {
-        let age = millis(now).wrapping_sub(self.last.load(Relaxed)) as i32;
+        let age = millis(now).wrapping_sub(self.last.load(Relaxed)).cast_signed();
         Duration::from_millis(i64::from(age.max(0)))
     }
 
-    /// Whether a sign was given since the last call.
-    pub(crate) fn take_news(&self) -> bool {
-        self.news.swap(false, Relaxed)
+    /// Whether discovery is to be told; it counts as told then.
+    pub(crate) fn take_news(&self, now: MonoTime) -> bool {
+        let news = self.news.swap(false, Relaxed);
+        if news {
+            self.told.store(millis(now), Relaxed);
+        }
+        news
     }
 }
 
@@ -146,14 +168,16 @@ mod tests {
 
     #[test]
     fn manual_liveliness_is_noted_only_when_somebody_cares() {
+        let ms = |n: u64| MonoTime(n * 1_000_000);
         let manual = ManualLiveliness::default();
-        manual.note(MonoTime(5_000_000));
-        assert!(!manual.take_news());
-        manual.add_writer(MonoTime(7_000_000));
-        assert!(manual.take_news() && !manual.take_news());
-        assert_eq!(manual.age(MonoTime(9_500_000)), Duration::from_millis(2));
-        manual.note(MonoTime(9_500_000));
-        assert_eq!(manual.age(MonoTime(9_000_000)), Duration::ZERO);
-        assert!(manual.take_news());
+        assert!(!manual.note(ms(5)));
+        manual.add_writer(ms(7), Duration::from_millis(80));
+        assert!(manual.note(ms(7)), "the first sign is told at once");
+        assert!(!manual.note(ms(8)), "told already, though not yet taken");
+        assert!(manual.take_news(ms(8)) && !manual.take_news(ms(8)));
+        assert!(!manual.note(ms(17)));
+        assert!(manual.note(ms(18)), "a period later");
+        assert_eq!(manual.age(ms(20)), Duration::from_millis(2));
+        assert_eq!(manual.age(ms(9)), Duration::ZERO);
     }
 }

@@ -95,8 +95,6 @@ pub struct Tuning {
     pub max_out_of_order_bytes: usize,
     /// Samples kept per remote writer until the ones before them arrive.
     pub max_out_of_order_samples: usize,
-    /// Payloads up to this many octets are copied out of the datagram, so that they do not keep a receive buffer.
-    pub copy_threshold: usize,
 }
 
 impl Default for Tuning {
@@ -116,7 +114,6 @@ impl Default for Tuning {
             max_reassembly_bytes: reader.max_reassembly_bytes,
             max_out_of_order_bytes: reader.max_out_of_order_bytes,
             max_out_of_order_samples: reader.max_out_of_order_samples,
-            copy_threshold: 1024,
         }
     }
 }
@@ -168,6 +165,8 @@ pub struct ReaderSpec {
 pub enum CreateError {
     /// Its QoS contradicts itself or asks for what does not exist.
     Qos(QosError),
+    /// A topic or type name that cannot be announced: empty, longer than 256 octets, or with a zero in it.
+    InvalidName,
     /// All 2^24 entity keys were used.
     OutOfEntityIds,
     /// The participant was shut down.
@@ -178,6 +177,7 @@ impl core::fmt::Display for CreateError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::Qos(error) => error.fmt(f),
+            Self::InvalidName => f.write_str("a topic or type name has 1 to 256 octets, none of them zero"),
             Self::OutOfEntityIds => f.write_str("all entity ids of the participant were used"),
             Self::ShutDown => f.write_str("the participant was shut down"),
         }

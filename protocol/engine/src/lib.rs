@@ -1,1 +1,63 @@
-//! The passive DDS participant: routing and locking.
+//! The passive participant: routing and locking around the protocol cores.
+//!
+//! A [`Participant`] has no thread, no socket and no clock. Whoever drives it hands it datagrams and the time and
+//! gets back an [`Output`]: datagrams to send and [`Event`]s to act upon. All methods take `&self`, may be called by
+//! any thread and return with every lock released, so no user code ever runs under a lock.
+//!
+//! Locks have ranks, and a thread takes them in rising order only (`dunlin-sync` checks it in debug builds):
+//!
+//! | rank | lock | held |
+//! |---|---|---|
+//! | 1 | control: discovery, creation, matching | by the control plane only |
+//! | 2 | the turn of a writer | by the writing thread, through its system call |
+//! | 3 | a writer's core, or the protocol side of a reader | below a microsecond |
+//! | 4 | a reader's cache | below a microsecond, also by `take()` |
+//! | 5 | the timers | a leaf |
+//!
+//! Which endpoint a datagram is for is read from an immutable table that the control plane replaces. A match is
+//! applied to each endpoint under that endpoint's lock alone.
+#![no_std]
+#![forbid(unsafe_code)]
+// `--cfg loom` is given by hand for a model-checking run; no manifest declares it.
+#![allow(unexpected_cfgs)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        clippy::panic
+    )
+)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod common;
+mod config;
+mod effects;
+mod matching;
+mod output;
+mod participant;
+mod ranks;
+mod reader_slot;
+mod routes;
+mod routing;
+mod sharded;
+mod sink;
+mod timers;
+mod timing;
+mod turn;
+mod writer_slot;
+
+pub use common::ParticipantStats;
+pub use config::{CreateError, ParticipantConfig, ReaderSpec, SetQosError, Tuning, WriterSpec};
+pub use output::{Event, Output};
+pub use participant::Participant;
+pub use reader_slot::ReaderSlot;
+pub use writer_slot::{TxTurn, WriteError, WriteRequest, WriterSlot};
+
+pub use dunlin_discovery::{EndpointLocators, Locators, Quotas};
+pub use dunlin_rtps::{ReaderStats, WriterStats};

@@ -77,7 +77,8 @@ impl<K: ShardKey, V: Clone> Sharded<K, V> {
     }
 
     /// All entries, shard by shard.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &(K, V)> {
+    #[cfg(test)]
+    fn iter(&self) -> impl Iterator<Item = &(K, V)> {
         self.shards.iter().flat_map(|shard| shard.iter())
     }
 }

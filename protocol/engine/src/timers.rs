@@ -97,6 +97,17 @@ impl Timers {
         heap.first().is_some_and(|first| before.is_none_or(|before| first < before))
     }
 
+    /// Arms the entry or moves it closer, never away. True if the earliest deadline of the set moved closer.
+    pub(crate) fn set_closer(&self, id: TimerId, at: MonoTime) -> bool {
+        let mut heap = self.heap.lock();
+        let before = heap.first();
+        let armed = heap.position(id.0).and_then(|index| heap.at(index));
+        if armed.is_none_or(|armed| at < armed) {
+            heap.arm(id.0, at);
+        }
+        before.is_none_or(|before| at < before)
+    }
+
     /// The earliest deadline.
     pub(crate) fn next(&self) -> Option<MonoTime> {
         self.heap.lock().first()

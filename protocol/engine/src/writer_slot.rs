@@ -13,6 +13,7 @@ use dunlin_rtps::{ChangeKind, Writer, WriterHistory, WriterStats};
 use dunlin_wire::{AckNack, NackFrag};
 
 use crate::common::{Common, earliest};
+use crate::matching;
 use crate::output::{Event, Output};
 use crate::timers::{TimerId, TimerOwner};
 use crate::turn::{OnWire, Turn, Turnstile};
@@ -130,7 +131,7 @@ impl WriterSlot {
     ) -> Self {
         let guid = writer.guid();
         if qos.liveliness.kind == LivelinessKind::ManualByParticipant {
-            common.manual.add_writer(now.mono);
+            common.manual.add_writer(now.mono, qos.liveliness.lease_duration);
         }
         let core = WriterCore {
             writer,
@@ -167,7 +168,7 @@ impl WriterSlot {
     /// # Errors
     /// See [`WriteError`]; nothing was written then, and `out` may ask readers for acknowledgements.
     pub fn write(&self, now: Now, request: WriteRequest, out: &mut Output) -> Result<TxTurn<'_>, WriteError> {
-        self.common.manual.note(now.mono);
+        self.common.note_manual(now.mono, out);
         let (turn, sn) = self.turnstile.begin(|core| {
             let result = core.write(now, request, out);
             self.arm(core, out);
@@ -264,7 +265,7 @@ impl WriterSlot {
 
     /// Asserts the liveliness of the writer, and through it of the participant (DDS 1.4 §2.2.2.4.2.22).
     pub fn assert_liveliness(&self, now: Now, out: &mut Output) {
-        self.common.manual.note(now.mono);
+        self.common.note_manual(now.mono, out);
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
         core.note_alive(now.mono);
@@ -333,7 +334,8 @@ impl WriterSlot {
             // Whatever else is due can wait as long.
             let retry = now.mono.plus(TURN_RETRY);
             let others = core.next_deadline().filter(|at| *at > now.mono);
-            self.common.arm(self.timer, &mut core.armed, earliest(others, Some(retry)), out);
+            let deadline = earliest(others, Some(retry));
+            self.common.arm(self.timer, &mut core.armed, deadline, &mut out.deadline_closer);
             return;
         }
         core.send_due(now, out);
@@ -359,25 +361,14 @@ impl WriterSlot {
     pub(crate) fn match_reader(&self, now: Now, remote: &Arc<DiscoveredReader>, out: &mut Output) {
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
-        let proxy = crate::matching::reader_proxy(remote, &self.common.own_unicast.load());
-        match core.readers.binary_search_by(|reader| reader.guid.cmp(&remote.guid)) {
-            Ok(at) => {
-                if let Some(known) = core.readers.get_mut(at) {
-                    *known = Arc::clone(remote);
-                }
-                core.writer.update_reader(remote.guid, proxy.unicast, proxy.multicast);
-            }
-            Err(at) => {
-                core.readers.insert(at, Arc::clone(remote));
-                core.writer.match_reader(now, proxy, &core.cache, &mut out.outbox);
-                let current = core.readers.len();
-                out.events.push(Event::PublicationMatched {
-                    writer: self.id(),
-                    remote: remote.guid,
-                    current,
-                    added: true,
-                });
-            }
+        let proxy = matching::reader_proxy(remote);
+        if matching::upsert(&mut core.readers, Arc::clone(remote)) {
+            core.writer.match_reader(now, proxy, &core.cache, &mut out.outbox);
+            let current = core.readers.len();
+            let remote = remote.guid;
+            out.events.push(Event::PublicationMatched { writer: self.id(), remote, current, added: true });
+        } else {
+            core.writer.update_reader(remote.guid, proxy.unicast, proxy.multicast);
         }
         self.arm(core, out);
     }
@@ -386,9 +377,10 @@ impl WriterSlot {
     pub(crate) fn unmatch_reader(&self, remote: Guid, out: &mut Output) {
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
-        let Ok(at) = core.readers.binary_search_by(|reader| reader.guid.cmp(&remote)) else { return };
         let before = core.writer.acked_by_all();
-        core.readers.remove(at);
+        if matching::remove(&mut core.readers, remote).is_none() {
+            return;
+        }
         core.writer.unmatch_reader(remote);
         let current = core.readers.len();
         out.events.push(Event::PublicationMatched { writer: self.id(), remote, current, added: false });
@@ -429,7 +421,8 @@ impl WriterSlot {
 
     fn arm(&self, core: &mut WriterCore, out: &mut Output) {
         if !core.deleted {
-            self.common.arm(self.timer, &mut core.armed, core.next_deadline(), out);
+            let deadline = core.next_deadline();
+            self.common.arm(self.timer, &mut core.armed, deadline, &mut out.deadline_closer);
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Shaping of what a writer sends: a token bucket over octets.
 
-use crate::timing::earliest;
 use dunlin_core::{Duration, MonoTime};
 
 /// How fast a writer may send.

@@ -153,8 +153,7 @@ fn extent(rest: &[u8]) -> Result<(u8, u8, usize), WireError> {
         Endianness::Big => u16::from_be_bytes([*l0, *l1]),
         Endianness::Little => u16::from_le_bytes([*l0, *l1]),
     };
-    let may_be_empty = matches!(*kind, kind::PAD | kind::INFO_TS);
-    let length = if stated == 0 && !may_be_empty { body.len() } else { usize::from(stated) };
+    let length = if stated == 0 && !kind::may_be_empty(*kind) { body.len() } else { usize::from(stated) };
     if length > body.len() {
         return Err(WireError::LengthBeyondMessage);
     }

@@ -314,6 +314,10 @@ impl Transport for Fault {
         self.shared.inner.locators()
     }
 
+    fn announce_to(&self) -> Vec<Locator> {
+        self.shared.inner.announce_to()
+    }
+
     fn max_message_size(&self) -> usize {
         self.shared.inner.max_message_size()
     }

@@ -91,6 +91,11 @@ pub trait Transport: Send + Sync {
     /// Where this end can be reached now.
     fn locators(&self) -> Locators;
 
+    /// Where a participant announces itself so that others which know nothing of it find it.
+    fn announce_to(&self) -> Vec<Locator> {
+        self.locators().metatraffic_multicast
+    }
+
     /// Largest datagram that needs no fragmentation below this transport, in octets.
     fn max_message_size(&self) -> usize;
 

@@ -181,6 +181,10 @@ impl Transport for Pcap {
         self.inner.locators()
     }
 
+    fn announce_to(&self) -> Vec<Locator> {
+        self.inner.announce_to()
+    }
+
     fn max_message_size(&self) -> usize {
         self.inner.max_message_size()
     }

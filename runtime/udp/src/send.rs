@@ -16,6 +16,9 @@ use crate::segment::{MAX_PARTS, Offload, Run, scatter};
 use crate::sys::{self, Control};
 use crate::{Family, UdpConfig, bind, buffers};
 
+/// Pieces of a datagram that needs no long list.
+const FEW_PARTS: usize = 8;
+
 /// The sockets everything is sent from, one for each IP version.
 pub(crate) struct Sender {
     v4: Option<Port>,
@@ -103,16 +106,26 @@ impl Sender {
         routes: impl Fn() -> Arc<Routes>,
         counters: &Counters,
     ) -> SendReport {
-        let mut call = Call { sender: self, mode, routes: &routes, known: None, counters, report: SendReport::default(), full: false };
+        let mut call = Call {
+            sender: self,
+            mode,
+            routes: &routes,
+            known: None,
+            counters,
+            report: SendReport::default(),
+            full: false,
+        };
         let segments = self.segments();
         let mut datagrams = outbox.datagrams();
         while datagrams.len() > 0 {
-            let taken = if segments && datagrams.len() > 1 {
+            // The long list costs a little to set up, so it is used only where a run may begin.
+            let taken = if segments && begins_run(datagrams.clone()) {
                 call.run::<MAX_PARTS>(datagrams.clone(), true)
             } else {
-                call.run::<8>(datagrams.clone(), false)
+                call.run::<FEW_PARTS>(datagrams.clone(), false)
             };
-            datagrams.nth(taken - 1);
+            let taken = taken.or_else(|| call.run::<MAX_PARTS>(datagrams.clone(), false));
+            datagrams.nth(taken.unwrap_or_else(|| call.joined(datagrams.clone())) - 1);
         }
         let report = call.report;
         add(&counters.sent_datagrams, report.sent);
@@ -136,73 +149,76 @@ struct Call<'s, R> {
 }
 
 impl<R: Fn() -> Arc<Routes>> Call<'_, R> {
-    /// Sends the run at the start of `datagrams`, with up to `N` pieces; returns how many it took.
+    /// Sends the run at the start of `datagrams`, with up to `N` pieces; returns how many datagrams it
+    /// took, `None` if the first one has more pieces.
     fn run<'a, const N: usize>(
         &mut self,
-        mut datagrams: impl Iterator<Item = Datagram<'a>> + Clone,
+        datagrams: impl Iterator<Item = Datagram<'a>> + Clone,
         offload: bool,
-    ) -> usize {
+    ) -> Option<usize> {
         let mut parts = [IoSlice::new(&[]); N];
-        let Some(run) = Run::gather(datagrams.clone(), &mut parts, offload) else {
-            // More pieces than the list holds.
-            datagrams.next().inspect(|datagram| self.joined(datagram));
-            return 1;
-        };
-        let Some(first) = datagrams.clone().next() else { return 1 };
-        for destination in first.destinations() {
+        let run = Run::gather(datagrams.clone(), &mut parts, offload)?;
+        for destination in datagrams.clone().next()?.destinations() {
             let Some((port, address)) = self.sender.port(destination) else {
                 self.report.skipped += run.count;
                 continue;
             };
             let pieces = &parts[..run.parts];
-            if run.count > 1 && port.offload.allows(address.ip(), run.segment) {
-                let result = self.to_all_outlets(port, address, pieces, Some(run.segment));
-                match result {
-                    Err(error) if port.offload.learn(&error, address.ip(), run.segment) => {
-                        add(&self.counters.segmentation_refused, 1);
-                    }
-                    result => {
-                        self.count(result, run.count, run.octets);
-                        continue;
-                    }
-                }
-            }
             if run.count == 1 {
-                let result = self.to_all_outlets(port, address, pieces, None);
+                let result = self.transmit(port, address, pieces, None);
                 self.count(result, 1, run.octets);
-            } else {
+            } else if !self.segmented(port, address, pieces, run) {
                 datagrams.clone().take(run.count).for_each(|datagram| self.alone(&datagram, port, address));
             }
         }
-        run.count
+        Some(run.count)
+    }
+
+    /// Sends a run in one piece; false if the kernel does not do that.
+    fn segmented(&mut self, port: &Port, to: SocketAddr, pieces: &[IoSlice<'_>], run: Run) -> bool {
+        if !port.offload.allows(to.ip(), run.segment) {
+            return false;
+        }
+        match self.transmit(port, to, pieces, Some(run.segment)) {
+            Err(error) if port.offload.learn(&error, to.ip(), run.segment) => {
+                add(&self.counters.segmentation_refused, 1);
+                false
+            }
+            result => {
+                self.count(result, run.count, run.octets);
+                true
+            }
+        }
     }
 
     /// Sends one datagram of a run to one of its destinations.
     fn alone(&mut self, datagram: &Datagram<'_>, port: &Port, address: SocketAddr) {
         let mut parts = [IoSlice::new(&[]); MAX_PARTS];
         let used = scatter(datagram, &mut parts).unwrap_or_default();
-        let result = self.to_all_outlets(port, address, &parts[..used], None);
+        let result = self.transmit(port, address, &parts[..used], None);
         self.count(result, 1, datagram.len());
     }
 
-    /// Sends a datagram of very many pieces as one copy.
-    fn joined(&mut self, datagram: &Datagram<'_>) {
+    /// Sends the first datagram, which has very many pieces, as one copy; returns 1.
+    fn joined<'a>(&mut self, mut datagrams: impl Iterator<Item = Datagram<'a>>) -> usize {
+        let Some(datagram) = datagrams.next() else { return 1 };
         let mut bytes = Vec::with_capacity(datagram.len());
         datagram.copy_to(&mut bytes);
         for destination in datagram.destinations() {
             match self.sender.port(destination) {
                 Some((port, address)) => {
-                    let result = self.to_all_outlets(port, address, &[IoSlice::new(&bytes)], None);
+                    let result = self.transmit(port, address, &[IoSlice::new(&bytes)], None);
                     self.count(result, 1, bytes.len());
                 }
                 None => self.report.skipped += 1,
             }
         }
+        1
     }
 
     /// Unicast goes where the kernel routes it, multicast out of every outlet. Of several outlets one
     /// that works is enough.
-    fn to_all_outlets(
+    fn transmit(
         &mut self,
         port: &Port,
         address: SocketAddr,
@@ -220,8 +236,8 @@ impl<R: Fn() -> Arc<Routes>> Call<'_, R> {
         let mut result = Err(io::Error::from_raw_os_error(libc::ENETUNREACH));
         for outlet in routes.outlets(address.ip()) {
             match self.once(port, &to, parts, segment, Some(outlet)) {
-                // Sending one by one must not repeat what an outlet before this one has sent; it may be
-                // a duplicate there, which readers discard, but it must not be a loss here.
+                // The run goes out again one by one. Where an outlet before this one has sent it, readers
+                // discard the second copy.
                 Err(error) if segment.is_some() => return Err(error),
                 Err(error) => result = result.or(Err(error)),
                 Ok(()) => result = Ok(()),
@@ -268,6 +284,12 @@ impl<R: Fn() -> Arc<Routes>> Call<'_, R> {
             }
         }
     }
+}
+
+/// True if the first two datagrams may belong to one run.
+fn begins_run<'a>(mut datagrams: impl Iterator<Item = Datagram<'a>>) -> bool {
+    let (Some(first), Some(second)) = (datagrams.next(), datagrams.next()) else { return false };
+    second.len() <= first.len() && first.destinations() == second.destinations()
 }
 
 fn outcome(result: io::Result<()>) -> Outcome {

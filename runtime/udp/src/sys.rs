@@ -150,7 +150,10 @@ pub(crate) fn receive_message(socket: BorrowedFd<'_>, buffer: &mut [u8], wait: b
     Ok(Arrival { len: len.min(buffer.len()), from, segment, truncated, overflow })
 }
 
-/// Waits until one of the sockets has something to receive, or was shut down; the index of each.
+/// An entry of [`wait_readable`] for no socket.
+pub(crate) const NOBODY: libc::pollfd = libc::pollfd { fd: -1, events: 0, revents: 0 };
+
+/// Waits until one of the sockets has something to receive or was shut down, and marks it.
 pub(crate) fn wait_readable(sockets: &mut [libc::pollfd]) -> io::Result<()> {
     // SAFETY: the pointer and the count describe a live slice, exclusively borrowed.
     let result = unsafe { libc::poll(sockets.as_mut_ptr(), sockets.len() as libc::nfds_t, -1) };

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 
 use crate::cli::{Coding, Publish};
 use crate::codec::jpeg::JpegEncoder;

@@ -5,6 +5,8 @@
 //! comes before all others is, or becomes, the owner. So ownership passes on by itself when the owner is lost,
 //! unregisters, misses its deadline or loses strength. An owner that disposed the instance keeps it.
 
+use core::cmp::Reverse;
+
 use dunlin_core::{Guid, InstanceHandle, Now};
 use dunlin_qos::OwnershipKind;
 
@@ -18,7 +20,8 @@ impl ReaderCache {
         if self.config.ownership == OwnershipKind::Shared {
             return true;
         }
-        self.candidates(now, instance).all(|writer| !writer.precedes(guid, strength))
+        let claim = (strength, Reverse(guid));
+        self.candidates(now, instance).all(|writer| writer.guid() == guid || writer.claim() < claim)
     }
 
     /// The writers that may own an instance.
@@ -37,7 +40,6 @@ impl ReaderCache {
             return None;
         }
         let id = self.find(self.shown(instance))?;
-        let first = |a, b: &RemoteWriter| if b.precedes_writer(a) { b } else { a };
-        self.candidates(now, id).reduce(|a, b| first(a, b)).map(RemoteWriter::guid)
+        self.candidates(now, id).max_by_key(|writer| writer.claim()).map(RemoteWriter::guid)
     }
 }

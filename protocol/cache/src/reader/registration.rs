@@ -1,6 +1,8 @@
 //! Which writers have registered which instances (DDS 1.4 §2.2.2.5.1.3; §2.2.3.11 LIVELINESS): built from what
 //! arrives, since registration as such is not sent.
 
+use core::cmp::Reverse;
+
 use dunlin_core::{Guid, MonoTime, Now, SequenceNumber};
 
 use super::ReaderCache;
@@ -10,6 +12,10 @@ use super::transition::Cause;
 use crate::list::{Links, List, linked};
 use crate::slab::{Id, NIL};
 
+/// Strength and GUID of a writer: the greatest claim owns an instance. The stronger comes first, then the lower GUID,
+/// so that all readers agree (DDS 1.4 §2.2.3.9.2).
+pub(super) type Claim = (i32, Reverse<Guid>);
+
 /// List of the registrations of an instance.
 pub(super) const OF_INSTANCE: usize = 0;
 /// List of the registrations of a writer.
@@ -18,7 +24,7 @@ const OF_WRITER: usize = 1;
 #[derive(Debug)]
 pub(super) struct RemoteWriter {
     guid: Guid,
-    pub(super) strength: i32,
+    strength: i32,
     pub(super) alive: bool,
     registrations: List<OF_WRITER>,
     /// The registration used last.
@@ -38,10 +44,13 @@ linked!(Registration, OF_INSTANCE, of_instance);
 linked!(Registration, OF_WRITER, of_writer);
 
 impl RemoteWriter {
-    /// Whether this writer comes before another one as an owner: the stronger first, then the lower GUID, so that all
-    /// readers agree (DDS 1.4 §2.2.3.9.2).
-    pub(super) fn precedes(&self, guid: Guid, strength: i32) -> bool {
-        (self.strength, guid) > (strength, self.guid)
+    pub(super) const fn guid(&self) -> Guid {
+        self.guid
+    }
+
+    /// Grows with the claim to own instances.
+    pub(super) const fn claim(&self) -> Claim {
+        (self.strength, Reverse(self.guid))
     }
 }
 
@@ -79,13 +88,21 @@ impl ReaderCache {
         hit.take().map(|(id, _)| id)
     }
 
-    /// A writer updated an instance: it is alive and has registered the instance.
-    pub(super) fn touch(&mut self, now: Now, instance: Id, guid: Guid, info: &WriterInfo, deadline: MonoTime) {
+    /// A writer updated an instance: it is alive and has registered the instance. True when that alone made an
+    /// instance alive that had no writers.
+    pub(super) fn touch(
+        &mut self,
+        now: Now,
+        instance: Id,
+        guid: Guid,
+        info: &WriterInfo,
+        deadline: MonoTime,
+    ) -> bool {
         let writer = self.find_or_create_writer(guid, info.strength);
         if let Some(writer) = self.writers.get_mut(writer) {
             writer.strength = info.strength;
         }
-        self.resume(now, writer);
+        let resumed = self.resume(now, writer);
         let registration = match self.find_registration(instance, writer) {
             Some(registration) => registration,
             None => self.register(instance, writer),
@@ -96,6 +113,18 @@ impl ReaderCache {
         if let Some(registration) = self.registrations.get_mut(registration) {
             registration.deadline = deadline;
         }
+        self.regain_writer(now, instance) || resumed
+    }
+
+    /// An instance that had no writers has one again.
+    fn regain_writer(&mut self, now: Now, id: Id) -> bool {
+        let found = self.instances.get(id);
+        if found.is_none_or(|instance| instance.state != InstanceState::NotAliveNoWriters) {
+            return false;
+        }
+        self.revive(id);
+        self.start_deadline(now, id);
+        true
     }
 
     fn register(&mut self, instance: Id, writer: Id) -> Id {
@@ -196,12 +225,7 @@ impl ReaderCache {
         self.set_alive(writer, true, |cache, id| {
             let Some(instance) = cache.instances.get_mut(id) else { return false };
             instance.alive_writers = instance.alive_writers.saturating_add(1);
-            if instance.state != InstanceState::NotAliveNoWriters {
-                return false;
-            }
-            cache.revive(id);
-            cache.start_deadline(now, id);
-            true
+            cache.regain_writer(now, id)
         })
     }
 
@@ -229,6 +253,13 @@ impl ReaderCache {
             && let Some(writer) = self.writers.get_mut(id)
         {
             writer.strength = strength;
+        }
+    }
+
+    /// Gives every writer until `end` in every instance, after the DEADLINE period was changed.
+    pub(super) fn restart_registrations(&mut self, end: MonoTime) {
+        for registration in self.registrations.iter_mut() {
+            registration.deadline = end;
         }
     }
 }

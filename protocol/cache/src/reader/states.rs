@@ -93,14 +93,14 @@ const ALL_INSTANCES: [InstanceState; 3] =
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct StateCounts {
     /// Read and unread samples, by view state and instance state.
-    counts: [(usize, usize); 6],
+    counts: [(usize, usize); 8],
 }
 
 impl StateCounts {
     const fn place(view: ViewState, instance: InstanceState) -> usize {
         let row = match view {
             ViewState::New => 0,
-            ViewState::NotNew => 3,
+            ViewState::NotNew => 4,
         };
         row | match instance {
             InstanceState::Alive => 0,

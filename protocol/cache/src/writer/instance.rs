@@ -26,7 +26,7 @@ linked!(Entry, OF_INSTANCE, links);
 pub(super) enum Shelf {
     /// In use.
     None,
-    /// Registered but disposed: its samples go when room is needed.
+    /// Disposed: its samples go when room is needed.
     Disposed,
     /// Unregistered, not disposed: goes when room is needed.
     Idle,
@@ -106,7 +106,7 @@ impl WriterCache {
         id
     }
 
-    /// Takes over what a change says of its instance.
+    /// Takes over what the newest change says of its instance.
     pub(super) fn apply_kind(&mut self, id: Id, kind: ChangeKind) {
         let Some(instance) = self.instances.get_mut(id) else { return };
         instance.apply(kind);
@@ -114,7 +114,7 @@ impl WriterCache {
     }
 
     /// Moves an instance to the end of the shelf that fits its state.
-    pub(super) fn put_on_right_shelf(&mut self, id: Id) {
+    fn put_on_right_shelf(&mut self, id: Id) {
         let Some(instance) = self.instances.get(id) else { return };
         let shelf = instance.right_shelf();
         if instance.shelf == Shelf::None && shelf == Shelf::None {

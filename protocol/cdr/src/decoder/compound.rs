@@ -18,8 +18,6 @@ pub struct Member<'de> {
     pub id: u32,
     /// Whether a reader that does not know the member has to discard the sample.
     pub must_understand: bool,
-    /// The member belongs to the sender's implementation, not to the type.
-    pub private: bool,
     outer: &'de [u8],
     outer_origin: usize,
 }
@@ -28,6 +26,7 @@ pub struct Member<'de> {
 struct Header {
     id: u32,
     must_understand: bool,
+    /// The member belongs to the sender's implementation, not to the type.
     private: bool,
     len: usize,
 }
@@ -97,8 +96,20 @@ impl<'de> Decoder<'de> {
     /// # Errors
     /// [`CdrError::UnexpectedEnd`], [`CdrError::InvalidMemberHeader`].
     pub fn next_member(&mut self) -> Result<Option<Member<'de>>, CdrError> {
-        let header = if self.is_xcdr2() { self.read_emheader()? } else { self.read_xcdr1_header()? };
-        header.map(|header| self.enter_member(&header)).transpose()
+        if self.is_xcdr2() {
+            let header = self.read_emheader()?;
+            return header.map(|header| self.enter_member(&header)).transpose();
+        }
+        while let Some(header) = self.read_xcdr1_header()? {
+            let member = self.enter_member(&header)?;
+            if !header.private {
+                return Ok(Some(member));
+            }
+            // A member of the sender's implementation, whose id means nothing here.
+            self.unknown_member(&member, false)?;
+            self.end_member(member);
+        }
+        Ok(None)
     }
 
     fn enter_member(&mut self, header: &Header) -> Result<Member<'de>, CdrError> {
@@ -107,8 +118,8 @@ impl<'de> Decoder<'de> {
         if !self.is_xcdr2() {
             self.origin = self.pos;
         }
-        let Header { id, must_understand, private, .. } = *header;
-        Ok(Member { id, must_understand, private, outer: region.outer, outer_origin })
+        let Header { id, must_understand, .. } = *header;
+        Ok(Member { id, must_understand, outer: region.outer, outer_origin })
     }
 
     /// Goes on after a member, whatever of it has been read.
@@ -227,7 +238,8 @@ impl<'de> Decoder<'de> {
     ) -> Result<T, CdrError> {
         let start = self.mark();
         match read(self) {
-            Err(error) if error.is_construction_failure() => {
+            // What to skip is not known where members are in the order of their ids.
+            Err(error) if error.is_construction_failure() && self.scope() != Scope::KeyHash => {
                 self.reset(start);
                 T::skip(self)?;
                 Ok(default())

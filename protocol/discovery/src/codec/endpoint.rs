@@ -117,7 +117,10 @@ fn announced_reader_defaults() -> DataReaderQos {
 }
 
 /// The endpoint that a disposal names: in its payload, or else in the key hash, which for built-in topics is the GUID.
-pub(crate) fn decode_endpoint_key(payload: Option<&[u8]>, key_hash: Option<[u8; 16]>) -> Result<Guid, DecodeError> {
+pub(crate) fn decode_endpoint_key(
+    payload: Option<&[u8]>,
+    key_hash: Option<[u8; 16]>,
+) -> Result<Guid, DecodeError> {
     match payload {
         Some(payload) => endpoint_guid(&ParameterList::from_payload(payload)?, key_hash),
         None => key_hash.map(Guid::from_bytes).ok_or(DecodeError::Malformed),

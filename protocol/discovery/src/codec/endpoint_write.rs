@@ -54,7 +54,11 @@ fn put_own_locators(list: &mut ParameterListBuilder, unicast: &[Locator], multic
     put_locators(list, pid::MULTICAST_LOCATOR, multicast);
 }
 
-fn finish(mut list: ParameterListBuilder, topic_data: &TopicData, type_information: Option<&[u8]>) -> Vec<u8> {
+fn finish(
+    mut list: ParameterListBuilder,
+    topic_data: &TopicData,
+    type_information: Option<&[u8]>,
+) -> Vec<u8> {
     if !topic_data.0.is_empty() {
         list.put_octets(pid::TOPIC_DATA, &topic_data.0);
     }

@@ -59,7 +59,11 @@ impl LivelinessMessage {
         let mut key = [0; 16];
         let (head, tail) = key.split_at_mut(12);
         head.copy_from_slice(&prefix.0);
-        tail.copy_from_slice(if kind == LivelinessKind::Automatic { &AUTOMATIC } else { &MANUAL_BY_PARTICIPANT });
+        tail.copy_from_slice(if kind == LivelinessKind::Automatic {
+            &AUTOMATIC
+        } else {
+            &MANUAL_BY_PARTICIPANT
+        });
         key
     }
 

@@ -11,7 +11,9 @@ mod values;
 pub(crate) use endpoint::{decode_endpoint_key, decode_reader, decode_writer};
 pub(crate) use endpoint_write::{encode_endpoint_key, encode_reader, encode_writer};
 pub(crate) use liveliness_message::{AssertedKind, LivelinessMessage};
-pub(crate) use participant::{decode_participant, decode_participant_key, encode_participant, encode_participant_key};
+pub(crate) use participant::{
+    decode_participant, decode_participant_key, encode_participant, encode_participant_key,
+};
 pub(crate) use values::{DecodeError, Rules};
 
 #[cfg(test)]

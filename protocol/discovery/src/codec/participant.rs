@@ -45,7 +45,8 @@ pub(crate) fn decode_participant(
     };
     data.durations_in_nanoseconds = qos_durations_in_nanoseconds(&list, data.vendor);
     // The lease is not inside QoS, so the sender's habit there does not apply to it.
-    let lease_in_nanoseconds = data.vendor == VendorId::OPENDDS && data.protocol_version < VERSION_WITH_FRACTIONS;
+    let lease_in_nanoseconds =
+        data.vendor == VendorId::OPENDDS && data.protocol_version < VERSION_WITH_FRACTIONS;
     let rules = Rules { quotas, durations_in_nanoseconds: lease_in_nanoseconds };
     for parameter in list {
         let value = Value::new(parameter.value, list.endianness(), rules);
@@ -66,7 +67,8 @@ fn version(list: &ParameterList<'_>) -> Result<ProtocolVersion, DecodeError> {
 }
 
 fn builtin_endpoints(list: &ParameterList<'_>) -> Result<u32, DecodeError> {
-    let found = list.read(pid::BUILTIN_ENDPOINT_SET).or_else(|| list.read(pid::PARTICIPANT_BUILTIN_ENDPOINTS));
+    let found =
+        list.read(pid::BUILTIN_ENDPOINT_SET).or_else(|| list.read(pid::PARTICIPANT_BUILTIN_ENDPOINTS));
     Ok(found.ok_or(DecodeError::Malformed)?.u32()?)
 }
 
@@ -86,7 +88,9 @@ fn read_parameter(data: &mut ParticipantData, pid: u16, mut value: Value<'_>) ->
         pid::DOMAIN_TAG => data.domain_tag = value.name()?,
         pid::BUILTIN_ENDPOINT_QOS => data.builtin_endpoint_qos = value.reader.u32()?,
         pid::METATRAFFIC_UNICAST_LOCATOR => value.unicast_locator(&mut data.locators.metatraffic_unicast)?,
-        pid::METATRAFFIC_MULTICAST_LOCATOR => value.multicast_locator(&mut data.locators.metatraffic_multicast)?,
+        pid::METATRAFFIC_MULTICAST_LOCATOR => {
+            value.multicast_locator(&mut data.locators.metatraffic_multicast)?
+        }
         pid::DEFAULT_UNICAST_LOCATOR => value.unicast_locator(&mut data.locators.default_unicast)?,
         pid::DEFAULT_MULTICAST_LOCATOR => value.multicast_locator(&mut data.locators.default_multicast)?,
         pid::EXPECTS_INLINE_QOS => data.expects_inline_qos = value.reader.bool()?,
@@ -115,7 +119,7 @@ pub(crate) fn decode_participant_key(payload: &[u8]) -> Result<GuidPrefix, Decod
 pub(crate) fn encode_participant(config: &DiscoveryConfig) -> Vec<u8> {
     let mut list = ParameterListBuilder::payload(Endianness::Little);
     list.put_protocol_version(ProtocolVersion::V2_5);
-    list.put_vendor_id(config.vendor);
+    list.put_vendor_id(VendorId::DUNLIN);
     list.put_guid(pid::PARTICIPANT_GUID, Guid::new(config.guid_prefix, EntityId::PARTICIPANT));
     list.put_duration(pid::PARTICIPANT_LEASE_DURATION, config.lease_duration);
     list.put_u32(pid::BUILTIN_ENDPOINT_SET, builtin::ALL);

@@ -2,11 +2,11 @@
 
 use dunlin_core::Duration;
 use dunlin_qos::{
-    DataReaderQos, DataWriterQos, Deadline, DestinationOrder, DestinationOrderKind, Durability, DurabilityKind,
-    DurabilityService, GroupData, History, HistoryKind, LatencyBudget, Lifespan, Liveliness, LivelinessKind, Ownership,
-    OwnershipKind, OwnershipStrength, Partition, Presentation, PresentationAccessScope, PublisherQos, Reliability,
-    ReliabilityKind, ResourceLimits, SubscriberQos, TimeBasedFilter, TransportPriority, TypeConsistencyEnforcement,
-    TypeConsistencyKind, UserData,
+    DataReaderQos, DataWriterQos, Deadline, DestinationOrder, DestinationOrderKind, Durability,
+    DurabilityKind, DurabilityService, GroupData, History, HistoryKind, LatencyBudget, Lifespan, Liveliness,
+    LivelinessKind, Ownership, OwnershipKind, OwnershipStrength, Partition, Presentation,
+    PresentationAccessScope, PublisherQos, Reliability, ReliabilityKind, ResourceLimits, SubscriberQos,
+    TimeBasedFilter, TransportPriority, TypeConsistencyEnforcement, TypeConsistencyKind, UserData,
 };
 use dunlin_wire::{ParameterListBuilder, pid};
 
@@ -79,7 +79,8 @@ fn read_durability_service(value: &mut Value<'_>) -> Read<DurabilityService> {
 
 /// The short form carries the kind only; the flags then have the defaults of that kind.
 fn read_type_consistency(value: &mut Value<'_>) -> Read<TypeConsistencyEnforcement> {
-    let kind = TypeConsistencyKind::from_value(i32::from(value.reader.u16()?)).ok_or(DecodeError::Malformed)?;
+    let kind =
+        TypeConsistencyKind::from_value(i32::from(value.reader.u16()?)).ok_or(DecodeError::Malformed)?;
     let reader = &mut value.reader;
     if reader.remaining() < 5 {
         return Ok(match kind {
@@ -102,7 +103,9 @@ macro_rules! shared_reading {
     ($name:ident, $qos:ty, $group:ty) => {
         fn $name(qos: &mut $qos, group: &mut $group, pid: u16, value: &mut Value<'_>) -> Found {
             match pid {
-                pid::DURABILITY => qos.durability = Durability { kind: value.kind(DurabilityKind::from_value)? },
+                pid::DURABILITY => {
+                    qos.durability = Durability { kind: value.kind(DurabilityKind::from_value)? }
+                }
                 pid::DEADLINE => qos.deadline = Deadline { period: value.duration()? },
                 pid::LATENCY_BUDGET => qos.latency_budget = LatencyBudget { duration: value.duration()? },
                 pid::LIVELINESS => qos.liveliness = read_liveliness(value)?,
@@ -182,7 +185,12 @@ fn put_opaque(list: &mut ParameterListBuilder, pid: u16, octets: &[u8]) {
     }
 }
 
-fn put_group(list: &mut ParameterListBuilder, presentation: Presentation, partition: &Partition, data: &GroupData) {
+fn put_group(
+    list: &mut ParameterListBuilder,
+    presentation: Presentation,
+    partition: &Partition,
+    data: &GroupData,
+) {
     if presentation != Presentation::default() {
         list.put_with(pid::PRESENTATION, |out| {
             out.i32(presentation.access_scope.value());
@@ -256,7 +264,11 @@ macro_rules! put_shared {
 }
 
 /// Adds the policies of a writer.
-pub(super) fn put_writer_policies(list: &mut ParameterListBuilder, qos: &DataWriterQos, publisher: &PublisherQos) {
+pub(super) fn put_writer_policies(
+    list: &mut ParameterListBuilder,
+    qos: &DataWriterQos,
+    publisher: &PublisherQos,
+) {
     put_shared!(&mut *list, qos, publisher);
     put_kind(list, pid::OWNERSHIP_STRENGTH, qos.ownership_strength.value, 0);
     put_kind(list, pid::TRANSPORT_PRIORITY, qos.transport_priority.value, 0);
@@ -275,7 +287,11 @@ pub(super) fn put_writer_policies(list: &mut ParameterListBuilder, qos: &DataWri
 }
 
 /// Adds the policies of a reader.
-pub(super) fn put_reader_policies(list: &mut ParameterListBuilder, qos: &DataReaderQos, subscriber: &SubscriberQos) {
+pub(super) fn put_reader_policies(
+    list: &mut ParameterListBuilder,
+    qos: &DataReaderQos,
+    subscriber: &SubscriberQos,
+) {
     put_shared!(&mut *list, qos, subscriber);
     put_duration(list, pid::TIME_BASED_FILTER, qos.time_based_filter.minimum_separation, Duration::ZERO);
     // Always sent, because a receiver has to assume the strictest kind when it is absent.

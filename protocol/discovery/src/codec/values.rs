@@ -82,7 +82,9 @@ impl<'a> Value<'a> {
             return Err(DecodeError::OverQuota);
         }
         let max = self.rules.quotas.max_string_octets;
-        names.map(|name| if name.len() > max { Err(DecodeError::OverQuota) } else { Ok(name.into()) }).collect()
+        names
+            .map(|name| if name.len() > max { Err(DecodeError::OverQuota) } else { Ok(name.into()) })
+            .collect()
     }
 
     /// Name and value pairs, of which those beyond the quota are left out.

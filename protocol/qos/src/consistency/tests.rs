@@ -116,4 +116,6 @@ fn announced_data_fits_an_announcement() {
     }
     let property = DomainParticipantQos::default().property("name", "va\0lue");
     assert_eq!(policy(property.check_consistency()), Some(PolicyId::Property));
+    let long = (0..40).fold(DataWriterQos::default(), |qos, _| qos.property("n", "x".repeat(500)));
+    assert_eq!(policy(long.check_consistency()), Some(PolicyId::Property));
 }

@@ -278,8 +278,7 @@ impl Writer {
     }
 
     /// Asserts the writer's liveliness towards all readers (RTPS 2.5 §8.4.13, LIVELINESS MANUAL_BY_TOPIC).
-    pub fn assert_liveliness(&mut self, now: Now, history: &dyn WriterHistory, out: &mut Outbox) {
-        let _ = now;
+    pub fn assert_liveliness(&mut self, _now: Now, history: &dyn WriterHistory, out: &mut Outbox) {
         let last = self.on_wire;
         let heartbeat = self.announce(EntityId::UNKNOWN, SequenceNumber::ZERO, last, history);
         let mut message = self.framing.begin(out);

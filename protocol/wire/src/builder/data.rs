@@ -73,6 +73,8 @@ impl MessageBuilder<'_> {
             PayloadSpec::Key(bytes) => (Some(bytes), data_flag::KEY),
         };
         let qos_flag = if data.inline_qos.is_empty() { 0 } else { data_flag::INLINE_QOS };
+        let standard_flag = if self.non_standard_payload { data_flag::NON_STANDARD_PAYLOAD } else { 0 };
+        let flags = payload_flag | qos_flag | standard_flag;
         let mut fields = Block::new();
         let mut out = Encoder::new(&mut fields, self.endianness);
         out.u16(EXTRA_FLAGS);
@@ -80,13 +82,15 @@ impl MessageBuilder<'_> {
         out.entity_id(data.reader_id);
         out.entity_id(data.writer_id);
         out.sequence_number(data.writer_sn);
-        self.change(kind::DATA, payload_flag | qos_flag, &fields, data.inline_qos, payload)
+        self.change(kind::DATA, flags, &fields, data.inline_qos, payload)
     }
 
     /// Adds DATA_FRAG.
     pub fn data_frag(&mut self, data: &DataFragSpec<'_>) -> bool {
         let qos_flag = if data.inline_qos.is_empty() { 0 } else { data_frag_flag::INLINE_QOS };
         let key_flag = if data.key_flag { data_frag_flag::KEY } else { 0 };
+        let standard_flag = if self.non_standard_payload { data_frag_flag::NON_STANDARD_PAYLOAD } else { 0 };
+        let flags = qos_flag | key_flag | standard_flag;
         let mut fields = Block::new();
         let mut out = Encoder::new(&mut fields, self.endianness);
         out.u16(EXTRA_FLAGS);
@@ -98,7 +102,7 @@ impl MessageBuilder<'_> {
         out.u16(data.fragments_in_submessage);
         out.u16(data.fragment_size);
         out.u32(data.sample_size);
-        self.change(kind::DATA_FRAG, qos_flag | key_flag, &fields, data.inline_qos, Some(&data.payload))
+        self.change(kind::DATA_FRAG, flags, &fields, data.inline_qos, Some(&data.payload))
     }
 
     fn change(

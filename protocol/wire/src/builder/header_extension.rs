@@ -33,7 +33,7 @@ pub(super) struct Pending {
 }
 
 impl MessageBuilder<'_> {
-    /// Adds a header extension; refused unless it is the first submessage.
+    /// Adds a header extension; refused when it says nothing or is not the first submessage.
     pub fn header_extension(&mut self, spec: &HeaderExtensionSpec<'_>) -> bool {
         if !self.is_empty() {
             return false;

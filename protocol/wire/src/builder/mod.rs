@@ -28,6 +28,8 @@ use header_extension::Pending;
 pub struct MessageBuilder<'o> {
     out: &'o mut Outbox,
     endianness: Endianness,
+    /// Payloads are marked as something else than plain serializations.
+    non_standard_payload: bool,
     /// The last submessage reaches to the end of the message.
     sealed: bool,
     /// What a header extension needs when the message is complete.
@@ -44,7 +46,13 @@ impl<'o> MessageBuilder<'o> {
     pub fn with_header(out: &'o mut Outbox, header: Header) -> Self {
         out.begin();
         out.put(&header.to_bytes());
-        Self { out, endianness: Endianness::Little, sealed: false, pending: None }
+        Self {
+            out,
+            endianness: Endianness::Little,
+            non_standard_payload: false,
+            sealed: false,
+            pending: None,
+        }
     }
 
     /// The same message with its next submessages in this byte order.
@@ -52,6 +60,12 @@ impl<'o> MessageBuilder<'o> {
     pub fn with_endianness(mut self, endianness: Endianness) -> Self {
         self.endianness = endianness;
         self
+    }
+
+    /// Marks the payloads of the DATA and DATA_FRAG that follow as no plain serializations (flag N), as payload
+    /// protection of DDS Security asks for.
+    pub fn non_standard_payload(&mut self, marked: bool) {
+        self.non_standard_payload = marked;
     }
 
     /// Octets so far.
@@ -153,8 +167,8 @@ impl<'o> MessageBuilder<'o> {
         true
     }
 
-    /// Adds a security submessage; refused when its body takes more than 65 535 octets, because its length has to be
-    /// stated.
+    /// Adds a security submessage; refused when its body is empty or takes more than 65 535 octets, because its length
+    /// has to be stated.
     pub fn security(&mut self, submessage: &SecuritySubmessage<'_>) -> bool {
         let fits = size::padded(submessage.body.len()) <= usize::from(u16::MAX);
         if !fits || !self.begin(submessage.kind.id(), submessage.flags(), submessage.body.len()) {
@@ -175,9 +189,10 @@ impl<'o> MessageBuilder<'o> {
         begun
     }
 
-    /// Writes a submessage header for a body of `len` octets, which will be padded; false when no more may follow.
+    /// Writes a submessage header for a body of `len` octets, which will be padded; false when no more may follow, or
+    /// when an empty body would be read as one that reaches to the end of the message.
     fn begin(&mut self, kind: u8, flags: u8, len: usize) -> bool {
-        if self.sealed {
+        if self.sealed || (len == 0 && !kind::may_be_empty(kind)) {
             return false;
         }
         let stated = u16::try_from(size::padded(len)).ok();

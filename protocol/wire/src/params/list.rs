@@ -183,7 +183,7 @@ fn element<'a>(cursor: &mut Cursor<'a>) -> Result<Element<'a>, Malformation> {
 }
 
 /// XTypes 1.3 §7.4.1.2.5.2: the value of this parameter is a member id and a length in 32 bits, and the member's octets
-/// follow it. A member id that does not fit a parameter id is reported under the extended identifier itself.
+/// follow it. A member id that is no ordinary parameter id is reported under the extended identifier itself.
 fn extended<'a>(id: u16, header: &'a [u8], cursor: &mut Cursor<'a>) -> Result<Parameter<'a>, Malformation> {
     if header.len() < EXTENDED_HEADER_LEN {
         return Err(Malformation::ParameterValue);
@@ -197,7 +197,8 @@ fn extended<'a>(id: u16, header: &'a [u8], cursor: &mut Cursor<'a>) -> Result<Pa
     let value = cursor.take(length).map_err(|_| Malformation::ParameterListEnd)?;
     let must_understand = id & pid::MUST_UNDERSTAND != 0 || member & EXTENDED_MUST_UNDERSTAND != 0;
     let flag = if must_understand { pid::MUST_UNDERSTAND } else { 0 };
-    let short = u16::try_from(member & EXTENDED_ID_MASK).ok().filter(|short| *short < pid::EXTENDED);
+    let ordinary = |short: &u16| *short > pid::SENTINEL && *short < pid::EXTENDED;
+    let short = u16::try_from(member & EXTENDED_ID_MASK).ok().filter(ordinary);
     Ok(Parameter { pid: short.unwrap_or(pid::EXTENDED) | flag, value })
 }
 

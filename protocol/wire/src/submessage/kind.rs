@@ -39,6 +39,12 @@ pub const SRTPS_PREFIX: u8 = 0x33;
 /// Security: after a protected message.
 pub const SRTPS_POSTFIX: u8 = 0x34;
 
+/// Whether a length field of zero means an empty submessage (§9.4.5.1.3); for the others it means "to the end of the
+/// message".
+pub const fn may_be_empty(kind: u8) -> bool {
+    matches!(kind, PAD | INFO_TS)
+}
+
 /// The standard's name of a submessage id, or `None` when it is reserved, deprecated or a vendor's.
 pub const fn name(kind: u8) -> Option<&'static str> {
     Some(match kind {

@@ -5,7 +5,10 @@ use alloc::vec::Vec;
 use super::*;
 use crate::testing::hex;
 
-fn little(text: &str) -> Result<(Vec<(u16, Vec<u8>)>, usize), Malformation> {
+/// Identifiers with their values, and the octets that the list takes.
+type Contents = (Vec<(u16, Vec<u8>)>, usize);
+
+fn little(text: &str) -> Result<Contents, Malformation> {
     let bytes = hex(text);
     let (list, consumed) = ParameterList::scan(&bytes, Endianness::Little)?;
     Ok((list.iter().map(|parameter| (parameter.pid, parameter.value.to_vec())).collect(), consumed))
@@ -70,9 +73,12 @@ fn extended_parameters_and_list_end() {
     assert_eq!(parameters, [(0x4005, Vec::new())]);
     let (parameters, _) = little("013f 0800 05000040 00000000 0100 0000").unwrap();
     assert_eq!(parameters, [(0x4005, Vec::new())]);
-    // A member id of more than 14 bits has no short form.
-    let (parameters, _) = little("013f 0800 00000100 04000000 01020304 0100 0000").unwrap();
-    assert_eq!(parameters, [(pid::EXTENDED, hex("01020304"))]);
+    // A member id of more than 14 bits has no short form, and those that structure a list are not taken for it.
+    for member in ["00000100", "00000000", "01000000", "023f0000"] {
+        let (parameters, _) =
+            little(&alloc::format!("013f 0800 {member} 04000000 01020304 0100 0000")).unwrap();
+        assert_eq!(parameters, [(pid::EXTENDED, hex("01020304"))]);
+    }
     assert_eq!(little("013f 0400 05000000 0100 0000"), Err(Malformation::ParameterValue));
     assert_eq!(little("013f 0800 05000000 ffffffff 0100 0000"), Err(Malformation::ParameterLength));
     assert_eq!(little("013f 0800 05000000 fcffffff 0100 0000"), Err(Malformation::ParameterListEnd));

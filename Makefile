@@ -1,0 +1,64 @@
+# Two commands matter: `make demo` (live video over DDS) and `make test` (everything).
+SHELL := /bin/bash
+SECONDS ?=
+DEMO_SECONDS := $(filter-out 0,$(SECONDS))
+PROTOCOL := core sync buf qos cdr wire rtps cache discovery engine
+PROTOCOL_CRATES := $(foreach c,$(PROTOCOL),-p dunlin-$(c))
+
+.PHONY: help demo test lint unit loom cross interop network browser bench fuzz sim soak clean
+
+help:
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+demo: ## live video over DDS in a browser; SECONDS=30 ends by itself
+	@scripts/setup.sh build demo
+	@scripts/demo.sh "$(if $(filter command line,$(origin SECONDS)),$(DEMO_SECONDS))"
+
+test: ## everything: lint, unit, model checks, cross builds, other vendors, network, browser
+	@scripts/test.sh
+
+lint: ## format, clippy, layer arrows, tidy
+	@scripts/setup.sh build test
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	cargo xtask deps
+	cargo xtask tidy
+
+unit: ## unit, property, simulation and loopback tests
+	@scripts/setup.sh build test
+	cargo test --workspace --quiet
+
+loom: ## model-check the sending turn
+	RUSTFLAGS="--cfg loom" cargo test --quiet --release -p dunlin-engine --test loom_turn
+
+cross: ## no_std for thumbv7em, everything for armv7, protocol tests under emulation
+	@scripts/setup.sh build cross
+	cargo build --quiet --target thumbv7em-none-eabihf --no-default-features $(PROTOCOL_CRATES)
+	cargo build --quiet --target armv7-unknown-linux-gnueabihf --workspace
+	cargo test --quiet --target armv7-unknown-linux-gnueabihf $(PROTOCOL_CRATES)
+
+interop: ## exchange with Cyclone DDS, Fast DDS, RustDDS and dust_dds; ROUNDS=20 repeats
+	@scripts/setup.sh build test interop
+	tests/interop/run.sh
+
+network: ## 921,600-byte samples over a 100 Mbit/s link between two network namespaces
+	@scripts/setup.sh build test
+	tests/network/run.sh
+
+browser: ## the demo's page in headless Chromium
+	@scripts/setup.sh build demo browser
+	scripts/browser-test.sh
+
+sim: ## long simulation: SEEDS=1000
+	SEEDS=$(or $(SEEDS),1000) cargo test --release -p dunlin-sim -- --ignored --nocapture
+
+bench: ## latency and throughput over loopback
+	@scripts/setup.sh build
+	cargo run --release --quiet -p dunlin --example bench
+
+fuzz: ## each fuzz target for RUNS executions (default 20000)
+	@scripts/setup.sh build
+	scripts/fuzz.sh $(or $(RUNS),20000)
+
+soak: ## the interoperability tests 20 times in a row
+	ROUNDS=20 $(MAKE) interop

@@ -1,0 +1,379 @@
+//! DomainParticipant (DDS 1.4 §2.2.2.2.1).
+
+use crate::builtin::{ParticipantBuiltinTopicData, PublicationBuiltinTopicData, SubscriptionBuiltinTopicData};
+use crate::error::{CreateEntityError, CreateParticipantError, SetQosError, WriteError};
+use crate::publisher::Publisher;
+use crate::reader_core::ReaderCore;
+use crate::sink::Sink;
+use crate::subscriber::Subscriber;
+use crate::topic::{Topic, TopicInner};
+use crate::writer_core::{WriterCore, lock};
+use dunlin_buf::SharedBytes;
+use dunlin_cache::{CachedSample, Selection, UnknownInstance};
+use dunlin_cdr::DdsType;
+use dunlin_config::Config;
+use dunlin_core::{DomainId, Duration, Guid, InstanceHandle};
+use dunlin_driver::Session;
+use dunlin_engine::{
+    CreateError, ParticipantStats, ReaderSlot, ReaderSpec, WriteRequest, WriterSlot, WriterSpec,
+};
+use dunlin_qos::{
+    DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, SubscriberQos, TopicQos,
+};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, Weak};
+
+/// How long a writer that goes away waits for readers that have not acknowledged everything.
+const LINGER: Duration = Duration::from_secs(1);
+/// Octets of the longest topic or type name, so that its terminating NUL makes 256.
+const MAX_NAME: usize = 255;
+
+pub(crate) struct ParticipantInner {
+    domain: DomainId,
+    session: Arc<Session>,
+    sink: Arc<Sink>,
+    qos: Mutex<DomainParticipantQos>,
+    topics: Mutex<BTreeMap<String, Weak<TopicInner>>>,
+}
+
+/// Joins one domain and creates topics, publishers and subscribers in it. Cheap to clone; the
+/// participant leaves the domain when the last handle to it and to its entities is gone.
+#[derive(Clone)]
+pub struct DomainParticipant {
+    inner: Arc<ParticipantInner>,
+}
+
+/// Settings of a participant before it joins its domain.
+#[derive(Clone, Debug)]
+pub struct DomainParticipantBuilder {
+    domain: DomainId,
+    qos: DomainParticipantQos,
+    config: Option<Config>,
+    name: String,
+}
+
+impl DomainParticipantBuilder {
+    /// The participant's QoS.
+    #[must_use]
+    pub fn qos(mut self, qos: DomainParticipantQos) -> Self {
+        self.qos = qos;
+        self
+    }
+
+    /// The configuration, instead of what file and environment say.
+    #[must_use]
+    pub fn config(mut self, config: Config) -> Self {
+        self.config = Some(config);
+        self
+    }
+
+    /// A name for people, announced to others.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Joins the domain.
+    ///
+    /// # Errors
+    /// When the configuration or QoS cannot be used, or sockets cannot be had.
+    pub fn build(self) -> Result<DomainParticipant, CreateParticipantError> {
+        self.qos.check_consistency()?;
+        self.qos.check_supported()?;
+        let config = match self.config {
+            Some(config) => config,
+            None => Config::load()?,
+        };
+        let driver = crate::settings::driver_config(&config, self.domain, &self.qos, &self.name)?;
+        let sink = Arc::new(Sink::default());
+        let session = Session::join(driver, Arc::clone(&sink) as _)
+            .map_err(|source| CreateParticipantError::Network { domain: self.domain, source })?;
+        let inner = ParticipantInner {
+            domain: self.domain,
+            session,
+            sink,
+            qos: Mutex::new(self.qos),
+            topics: Mutex::default(),
+        };
+        Ok(DomainParticipant { inner: Arc::new(inner) })
+    }
+}
+
+impl DomainParticipant {
+    /// Joins `domain` with the default QoS and the configuration of file and environment.
+    ///
+    /// # Errors
+    /// As [`DomainParticipantBuilder::build`].
+    pub fn new(domain: DomainId) -> Result<Self, CreateParticipantError> {
+        Self::builder(domain).build()
+    }
+
+    /// Settings for a participant in `domain`.
+    #[must_use]
+    pub fn builder(domain: DomainId) -> DomainParticipantBuilder {
+        DomainParticipantBuilder {
+            domain,
+            qos: DomainParticipantQos::default(),
+            config: None,
+            name: String::new(),
+        }
+    }
+
+    /// get_domain_id.
+    #[must_use]
+    pub fn domain_id(&self) -> DomainId {
+        self.inner.domain
+    }
+
+    /// The GUID on the wire.
+    #[must_use]
+    pub fn guid(&self) -> Guid {
+        self.inner.session.participant().guid()
+    }
+
+    /// create_topic. A second topic of the same name is another handle to the same topic and must
+    /// have the same type.
+    ///
+    /// # Errors
+    /// [`CreateEntityError::TypeConflict`], or when the name or QoS cannot be used.
+    pub fn create_topic<T: DdsType>(&self, name: &str, qos: &TopicQos) -> Result<Topic<T>, CreateEntityError> {
+        let usable = |name: &str| (1..=MAX_NAME).contains(&name.len()) && !name.contains('\0');
+        if !usable(name) || !usable(T::TYPE_NAME) {
+            return Err(CreateEntityError::BadName);
+        }
+        qos.check_consistency()?;
+        qos.check_supported()?;
+        let mut topics = lock(&self.inner.topics);
+        topics.retain(|_, topic| topic.strong_count() > 0);
+        if let Some(existing) = topics.get(name).and_then(Weak::upgrade) {
+            if existing.type_name != T::TYPE_NAME {
+                return Err(CreateEntityError::TypeConflict {
+                    topic: name.to_owned(),
+                    existing: existing.type_name.clone(),
+                    requested: T::TYPE_NAME.to_owned(),
+                });
+            }
+            return Ok(Topic::new(existing));
+        }
+        let topic = Arc::new(TopicInner::new::<T>(Arc::downgrade(&self.inner), name, qos));
+        topics.insert(name.to_owned(), Arc::downgrade(&topic));
+        Ok(Topic::new(topic))
+    }
+
+    /// create_publisher.
+    ///
+    /// # Errors
+    /// When the QoS is inconsistent or unsupported.
+    pub fn create_publisher(&self, qos: &PublisherQos) -> Result<Publisher, CreateEntityError> {
+        Publisher::new(Arc::clone(&self.inner), qos)
+    }
+
+    /// create_subscriber.
+    ///
+    /// # Errors
+    /// When the QoS is inconsistent or unsupported.
+    pub fn create_subscriber(&self, qos: &SubscriberQos) -> Result<Subscriber, CreateEntityError> {
+        Subscriber::new(Arc::clone(&self.inner), qos)
+    }
+
+    /// get_qos.
+    #[must_use]
+    pub fn qos(&self) -> DomainParticipantQos {
+        lock(&self.inner.qos).clone()
+    }
+
+    /// set_qos: a changed USER_DATA is announced to the other participants.
+    ///
+    /// # Errors
+    /// When the QoS is inconsistent, unsupported, or changes an immutable policy.
+    pub fn set_qos(&self, new: &DomainParticipantQos) -> Result<(), SetQosError> {
+        new.check_consistency()?;
+        new.check_supported()?;
+        let mut qos = lock(&self.inner.qos);
+        qos.check_changeable(new)?;
+        let session = &self.inner.session;
+        session.run(|now, out| session.participant().set_user_data(now, new.user_data.clone(), out));
+        *qos = new.clone();
+        Ok(())
+    }
+
+    /// assert_liveliness of the writers whose kind is MANUAL_BY_PARTICIPANT.
+    pub fn assert_liveliness(&self) {
+        let session = &self.inner.session;
+        session.run(|now, out| session.participant().assert_liveliness(now, out));
+    }
+
+    /// get_discovered_participants, with their data.
+    #[must_use]
+    pub fn discovered_participants(&self) -> Vec<Arc<ParticipantBuiltinTopicData>> {
+        self.inner.session.participant().discovered_participants()
+    }
+
+    /// The writers of other participants.
+    #[must_use]
+    pub fn discovered_publications(&self) -> Vec<Arc<PublicationBuiltinTopicData>> {
+        self.inner.session.participant().discovered_writers()
+    }
+
+    /// The readers of other participants.
+    #[must_use]
+    pub fn discovered_subscriptions(&self) -> Vec<Arc<SubscriptionBuiltinTopicData>> {
+        self.inner.session.participant().discovered_readers()
+    }
+
+    /// Counters: datagrams, malformed messages, quotas.
+    #[must_use]
+    pub fn stats(&self) -> ParticipantStats {
+        self.inner.session.participant().stats()
+    }
+}
+
+impl std::fmt::Debug for DomainParticipant {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "DomainParticipant(domain {}, {})", self.inner.domain, self.guid())
+    }
+}
+
+impl From<CreateError> for CreateEntityError {
+    fn from(error: CreateError) -> Self {
+        use dunlin_qos::QosError;
+        match error {
+            CreateError::Qos(QosError::Inconsistent(e)) => e.into(),
+            CreateError::Qos(QosError::Unsupported(e)) => e.into(),
+            CreateError::Qos(QosError::Immutable(_)) | CreateError::OutOfEntityIds => Self::OutOfResources,
+            CreateError::InvalidName => Self::BadName,
+            CreateError::ShutDown => Self::AlreadyDeleted,
+        }
+    }
+}
+
+/// What writers and readers need of their participant.
+impl ParticipantInner {
+    pub fn linger(&self) -> Duration {
+        LINGER
+    }
+
+    pub fn create_writer(
+        &self,
+        core: &Arc<WriterCore>,
+        spec: WriterSpec,
+        keep: impl FnOnce(Arc<WriterSlot>) -> bool,
+    ) -> Result<(), CreateEntityError> {
+        let participant = self.session.participant();
+        self.session.run(|now, out| {
+            let slot = participant.create_writer(now, spec, out)?;
+            // Known to the sink before the events of its first matches are told.
+            if keep(Arc::clone(&slot)) {
+                self.sink.add_writer(slot.guid().entity_id, core);
+            } else {
+                participant.delete_writer(now, &slot, out);
+            }
+            Ok(())
+        })
+    }
+
+    pub fn create_reader(
+        &self,
+        core: &Arc<ReaderCore>,
+        spec: ReaderSpec,
+        keep: impl FnOnce(Arc<ReaderSlot>) -> bool,
+    ) -> Result<(), CreateEntityError> {
+        let participant = self.session.participant();
+        self.session.run(|now, out| {
+            let slot = participant.create_reader(now, spec, out)?;
+            if keep(Arc::clone(&slot)) {
+                self.sink.add_reader(slot.guid().entity_id, core);
+            } else {
+                participant.delete_reader(now, &slot, out);
+            }
+            Ok(())
+        })
+    }
+
+    pub fn delete_writer(&self, slot: &WriterSlot) {
+        self.sink.remove_writer(slot.guid().entity_id);
+        self.session.run(|now, out| self.session.participant().delete_writer(now, slot, out));
+    }
+
+    pub fn delete_reader(&self, slot: &ReaderSlot) {
+        self.sink.remove_reader(slot.guid().entity_id);
+        self.session.run(|now, out| self.session.participant().delete_reader(now, slot, out));
+    }
+
+    pub fn write(
+        &self,
+        slot: &Arc<WriterSlot>,
+        request: WriteRequest,
+        max_blocking_time: Duration,
+    ) -> Result<(), WriteError> {
+        use dunlin_engine::WriteError as Refused;
+        match self.session.write(slot, request) {
+            Ok(_) => Ok(()),
+            Err(Refused::Full { .. }) => Err(WriteError::Timeout(max_blocking_time)),
+            Err(Refused::OutOfResources) => Err(WriteError::OutOfResources),
+            Err(Refused::NotRegistered) => Err(WriteError::UnknownInstance),
+            Err(Refused::Deleted) => Err(WriteError::AlreadyDeleted),
+        }
+    }
+
+    pub fn register_instance(
+        &self,
+        slot: &WriterSlot,
+        instance: InstanceHandle,
+        key: SharedBytes,
+    ) -> Result<(), WriteError> {
+        use dunlin_engine::WriteError as Refused;
+        let registered = self.session.run(|now, out| slot.register_instance(now, instance, Some(key), out));
+        registered.map_err(|refused| match refused {
+            Refused::Deleted => WriteError::AlreadyDeleted,
+            _ => WriteError::OutOfResources,
+        })
+    }
+
+    pub fn assert_writer_liveliness(&self, slot: &WriterSlot) {
+        self.session.run(|now, out| slot.assert_liveliness(now, out));
+    }
+
+    pub fn request_acknowledgments(&self, slot: &WriterSlot) {
+        self.session.run(|now, out| slot.request_acknowledgments(now, out));
+    }
+
+    pub fn collect(
+        &self,
+        slot: &ReaderSlot,
+        selection: &Selection,
+        take: bool,
+        found: &mut Vec<CachedSample>,
+    ) -> Result<usize, UnknownInstance> {
+        self.session.run(|now, out| {
+            if take { slot.take(now, selection, found, out) } else { slot.read(now, selection, found, out) }
+        })
+    }
+
+    pub fn set_writer_qos(
+        &self,
+        slot: &WriterSlot,
+        qos: DataWriterQos,
+        publisher_qos: PublisherQos,
+    ) -> Result<(), SetQosError> {
+        let participant = self.session.participant();
+        Ok(self.session.run(|now, out| participant.set_writer_qos(now, slot, qos, publisher_qos, out))?)
+    }
+
+    pub fn set_reader_qos(
+        &self,
+        slot: &ReaderSlot,
+        qos: DataReaderQos,
+        subscriber_qos: SubscriberQos,
+    ) -> Result<(), SetQosError> {
+        let participant = self.session.participant();
+        Ok(self.session.run(|now, out| participant.set_reader_qos(now, slot, qos, subscriber_qos, out))?)
+    }
+}
+
+impl Drop for ParticipantInner {
+    fn drop(&mut self) {
+        self.session.leave();
+    }
+}

@@ -1,0 +1,92 @@
+//! Publisher (DDS 1.4 §2.2.2.4.1).
+
+use crate::error::{CreateEntityError, SetQosError};
+use crate::participant::ParticipantInner;
+use crate::topic::Topic;
+use crate::writer::DataWriter;
+use crate::writer_core::{WriterCore, lock};
+use dunlin_cdr::{DdsType, Representation};
+use dunlin_qos::{DataRepresentationId, DataWriterQos, PublisherQos};
+use std::sync::{Arc, Mutex, Weak};
+
+/// Creates data writers with a common PARTITION and PRESENTATION. Cheap to clone.
+#[derive(Clone)]
+pub struct Publisher {
+    participant: Arc<ParticipantInner>,
+    qos: Arc<Mutex<PublisherQos>>,
+    writers: Arc<Mutex<Vec<Weak<WriterCore>>>>,
+}
+
+impl std::fmt::Debug for Publisher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Publisher({:?})", lock(&self.qos).partition.names)
+    }
+}
+
+impl Publisher {
+    pub(crate) fn new(
+        participant: Arc<ParticipantInner>,
+        qos: &PublisherQos,
+    ) -> Result<Self, CreateEntityError> {
+        qos.check_consistency()?;
+        qos.check_supported()?;
+        Ok(Self { participant, qos: Arc::new(Mutex::new(qos.clone())), writers: Arc::default() })
+    }
+
+    /// create_datawriter. A QoS without DATA_REPRESENTATION uses the type's default.
+    ///
+    /// # Errors
+    /// When the QoS is inconsistent or unsupported, or the topic is another participant's.
+    pub fn create_datawriter<T: DdsType>(
+        &self,
+        topic: &Topic<T>,
+        qos: &DataWriterQos,
+    ) -> Result<DataWriter<T>, CreateEntityError> {
+        if topic.inner.participant.as_ptr() != Arc::as_ptr(&self.participant) {
+            return Err(CreateEntityError::ForeignTopic);
+        }
+        let mut qos = qos.clone();
+        if qos.representation.ids.is_empty() {
+            qos.representation.ids.push(match T::DEFAULT_REPRESENTATION {
+                Representation::Xcdr1 => DataRepresentationId::Xcdr1,
+                Representation::Xcdr2 => DataRepresentationId::Xcdr2,
+            });
+        }
+        qos.check_consistency()?;
+        qos.check_supported()?;
+        let core = Arc::new(WriterCore::new(
+            Arc::clone(&self.participant),
+            Arc::clone(&topic.inner),
+            Arc::clone(&self.qos),
+            qos,
+        ));
+        if lock(&self.qos).entity_factory.autoenable_created_entities {
+            core.enable()?;
+        }
+        let mut writers = lock(&self.writers);
+        writers.retain(|writer| writer.strong_count() > 0);
+        writers.push(Arc::downgrade(&core));
+        Ok(DataWriter::from_core(core))
+    }
+
+    /// get_qos.
+    #[must_use]
+    pub fn qos(&self) -> PublisherQos {
+        lock(&self.qos).clone()
+    }
+
+    /// set_qos: a changed PARTITION matches the publisher's writers anew.
+    ///
+    /// # Errors
+    /// When the QoS is inconsistent, unsupported, or changes an immutable policy.
+    pub fn set_qos(&self, new: &PublisherQos) -> Result<(), SetQosError> {
+        new.check_consistency()?;
+        new.check_supported()?;
+        let mut qos = lock(&self.qos);
+        qos.check_changeable(new)?;
+        *qos = new.clone();
+        drop(qos);
+        let writers: Vec<_> = lock(&self.writers).iter().filter_map(Weak::upgrade).collect();
+        writers.iter().try_for_each(|writer| writer.set_publisher_qos(new))
+    }
+}

@@ -1,0 +1,87 @@
+//! Subscriber (DDS 1.4 §2.2.2.5.2).
+
+use crate::error::{CreateEntityError, SetQosError};
+use crate::participant::ParticipantInner;
+use crate::topic::Topic;
+use crate::reader::DataReader;
+use crate::reader_core::ReaderCore;
+use crate::writer_core::lock;
+use dunlin_cdr::{DdsType, TypeSupportOf};
+use dunlin_qos::{DataReaderQos, SubscriberQos};
+use std::sync::{Arc, Mutex, Weak};
+
+/// Creates data readers with a common PARTITION and PRESENTATION. Cheap to clone.
+#[derive(Clone)]
+pub struct Subscriber {
+    participant: Arc<ParticipantInner>,
+    qos: Arc<Mutex<SubscriberQos>>,
+    readers: Arc<Mutex<Vec<Weak<ReaderCore>>>>,
+}
+
+impl std::fmt::Debug for Subscriber {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Subscriber({:?})", lock(&self.qos).partition.names)
+    }
+}
+
+impl Subscriber {
+    pub(crate) fn new(
+        participant: Arc<ParticipantInner>,
+        qos: &SubscriberQos,
+    ) -> Result<Self, CreateEntityError> {
+        qos.check_consistency()?;
+        qos.check_supported()?;
+        Ok(Self { participant, qos: Arc::new(Mutex::new(qos.clone())), readers: Arc::default() })
+    }
+
+    /// create_datareader.
+    ///
+    /// # Errors
+    /// When the QoS is inconsistent or unsupported, or the topic is another participant's.
+    pub fn create_datareader<T: DdsType>(
+        &self,
+        topic: &Topic<T>,
+        qos: &DataReaderQos,
+    ) -> Result<DataReader<T>, CreateEntityError> {
+        if topic.inner.participant.as_ptr() != Arc::as_ptr(&self.participant) {
+            return Err(CreateEntityError::ForeignTopic);
+        }
+        qos.check_consistency()?;
+        qos.check_supported()?;
+        let core = Arc::new(ReaderCore::new(
+            Arc::clone(&self.participant),
+            Arc::clone(&topic.inner),
+            Arc::clone(&self.qos),
+            Arc::new(TypeSupportOf::<T>::default()),
+            qos.clone(),
+        ));
+        if lock(&self.qos).entity_factory.autoenable_created_entities {
+            core.enable()?;
+        }
+        let mut readers = lock(&self.readers);
+        readers.retain(|reader| reader.strong_count() > 0);
+        readers.push(Arc::downgrade(&core));
+        Ok(DataReader::from_core(core))
+    }
+
+    /// get_qos.
+    #[must_use]
+    pub fn qos(&self) -> SubscriberQos {
+        lock(&self.qos).clone()
+    }
+
+    /// set_qos: a changed PARTITION matches the subscriber's readers anew.
+    ///
+    /// # Errors
+    /// When the QoS is inconsistent, unsupported, or changes an immutable policy.
+    pub fn set_qos(&self, new: &SubscriberQos) -> Result<(), SetQosError> {
+        new.check_consistency()?;
+        new.check_supported()?;
+        let mut qos = lock(&self.qos);
+        qos.check_changeable(new)?;
+        *qos = new.clone();
+        drop(qos);
+        let readers: Vec<_> = lock(&self.readers).iter().filter_map(Weak::upgrade).collect();
+        readers.iter().try_for_each(|reader| reader.set_subscriber_qos(new))
+    }
+}

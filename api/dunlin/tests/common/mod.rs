@@ -1,0 +1,111 @@
+//! Two participants on the loopback interface, each test in a domain of its own.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
+use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant};
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::{Duration, Instant};
+
+#[derive(DdsType, Clone, Debug, Default, PartialEq)]
+pub struct Track {
+    #[dds(key)]
+    pub id: i32,
+    pub speed: i32,
+    pub note: String,
+    pub octets: Vec<u8>,
+}
+
+pub fn track(id: i32, speed: i32) -> Track {
+    Track { id, speed, note: "none".into(), octets: vec![1, 2, 3] }
+}
+
+/// Waits for a condition with a deadline; the test fails with `what` when it does not come.
+pub fn eventually(what: &str, mut done: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !done() {
+        assert!(Instant::now() < deadline, "not within 30 s: {what}");
+        std::thread::park_timeout(Duration::from_millis(1));
+    }
+}
+
+static DOMAINS: AtomicU32 = AtomicU32::new(0);
+
+/// A domain that no other test of this run uses: the process id spreads the test programs.
+pub fn domain() -> u32 {
+    let process = std::process::id() % 20;
+    20 + process * 9 + DOMAINS.fetch_add(1, Ordering::Relaxed) % 9
+}
+
+pub fn participant(domain: u32) -> DomainParticipant {
+    let mut config = Config::default();
+    config.set("network.interfaces", "lo").unwrap();
+    DomainParticipant::builder(domain).config(config).build().unwrap()
+}
+
+pub struct Fixture {
+    pub topic: String,
+    pub publishing: DomainParticipant,
+    pub subscribing: DomainParticipant,
+    pub writer: DataWriter<Track>,
+    pub reader: DataReader<Track>,
+}
+
+fn reader_in(participant: &DomainParticipant, topic: &str, qos: &DataReaderQos) -> DataReader<Track> {
+    let topic = participant.create_topic::<Track>(topic, &TopicQos::default()).unwrap();
+    participant.create_subscriber(&SubscriberQos::default()).unwrap().create_datareader(&topic, qos).unwrap()
+}
+
+impl Fixture {
+    pub fn unmatched(writer_qos: &DataWriterQos, reader_qos: &DataReaderQos) -> Self {
+        let domain = domain();
+        let (publishing, subscribing) = (participant(domain), participant(domain));
+        let name = format!("Tracks{}", std::process::id());
+        let topic = publishing.create_topic::<Track>(&name, &TopicQos::default()).unwrap();
+        let publisher = publishing.create_publisher(&PublisherQos::default()).unwrap();
+        let writer = publisher.create_datawriter(&topic, writer_qos).unwrap();
+        let reader = reader_in(&subscribing, &name, reader_qos);
+        Self { topic: name, publishing, subscribing, writer, reader }
+    }
+
+    pub fn new(writer_qos: &DataWriterQos, reader_qos: &DataReaderQos) -> Self {
+        let fixture = Self::unmatched(writer_qos, reader_qos);
+        eventually("a match on both sides", || {
+            !fixture.writer.matched_subscriptions().is_empty() && !fixture.reader.matched_publications().is_empty()
+        });
+        fixture
+    }
+
+    pub fn another_reader(&self, qos: &DataReaderQos) -> DataReader<Track> {
+        let reader = reader_in(&self.subscribing, &self.topic, qos);
+        eventually("the match", || !reader.matched_publications().is_empty());
+        reader
+    }
+
+    pub fn reader_beside_writer(&self, qos: &DataReaderQos) -> DataReader<Track> {
+        reader_in(&self.publishing, &self.topic, qos)
+    }
+}
+
+struct Unpark(std::thread::Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// The smallest executor there is.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return value;
+        }
+        std::thread::park();
+    }
+}

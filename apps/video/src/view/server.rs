@@ -1,0 +1,214 @@
+//! The web server: one page, its WebSocket, and a stream of JPEG images.
+
+use std::collections::HashMap;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use axum::Router;
+use axum::extract::{Query, State, WebSocketUpgrade};
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, ORIGIN};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+
+use super::hub::Hub;
+use super::{mjpeg, session};
+
+/// Ports tried when the usual one is taken.
+const FURTHER_PORTS: u16 = 20;
+const POLICY: &str = "default-src 'self'; img-src 'self' blob:; frame-ancestors 'none'";
+
+/// A running server; it ends when this is dropped.
+pub struct Server {
+    /// Where it listens.
+    pub address: SocketAddr,
+    runtime: Option<tokio::runtime::Runtime>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_timeout(Duration::from_millis(300));
+        }
+    }
+}
+
+/// Takes the address asked for, or the usual one, or the next free port after that.
+///
+/// # Errors
+/// When the address asked for cannot be had, or no port is free.
+pub fn bind(wanted: Option<SocketAddr>) -> Result<TcpListener> {
+    if let Some(address) = wanted {
+        return TcpListener::bind(address)
+            .with_context(|| format!("cannot serve the page on {address}; choose another with --bind"));
+    }
+    let usual: SocketAddr = crate::cli::BIND.parse().context("the usual address")?;
+    for port in usual.port()..=usual.port() + FURTHER_PORTS {
+        match TcpListener::bind((usual.ip(), port)) {
+            Ok(listener) => {
+                if port != usual.port() {
+                    println!("port {} is taken, using {port}", usual.port());
+                }
+                return Ok(listener);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {}
+            Err(error) => return Err(error).with_context(|| format!("cannot serve the page on {usual}")),
+        }
+    }
+    let last = usual.port() + FURTHER_PORTS;
+    anyhow::bail!("the ports {} to {last} are all taken; choose another with --bind", usual.port())
+}
+
+impl Server {
+    /// Serves what `hub` has to whoever connects to `listener`.
+    ///
+    /// # Errors
+    /// When the system gives no threads or the listener cannot be used.
+    pub fn start(listener: TcpListener, hub: Arc<Hub>) -> Result<Self> {
+        let address = listener.local_addr().context("the address of the page")?;
+        listener.set_nonblocking(true).context("the socket of the page")?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .thread_name("web")
+            .enable_all()
+            .build()
+            .context("cannot start the web server")?;
+        let listener = {
+            let _inside = runtime.enter();
+            tokio::net::TcpListener::from_std(listener).context("the socket of the page")?
+        };
+        let app = router(hub, address);
+        runtime.spawn(async move { axum::serve(listener, app).await });
+        Ok(Self { address, runtime: Some(runtime) })
+    }
+
+    /// The address to open, for people on this host.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let mut address = self.address;
+        if address.ip().is_unspecified() {
+            address.set_ip(Ipv4Addr::LOCALHOST.into());
+        }
+        format!("http://{address}/")
+    }
+}
+
+#[derive(Clone)]
+struct App {
+    hub: Arc<Hub>,
+    address: SocketAddr,
+}
+
+fn router(hub: Arc<Hub>, address: SocketAddr) -> Router {
+    Router::new()
+        .route("/", get(|| asset("text/html", include_str!("page/index.html"))))
+        .route("/style.css", get(|| asset("text/css", include_str!("page/style.css"))))
+        .route("/app.js", get(|| asset("text/javascript", include_str!("page/app.js"))))
+        .route("/player.js", get(|| asset("text/javascript", include_str!("page/player.js"))))
+        .route("/chart.js", get(|| asset("text/javascript", include_str!("page/chart.js"))))
+        .route("/ws", get(open_session))
+        .route("/mjpeg", get(open_mjpeg))
+        .route("/status", get(status))
+        .with_state(App { hub, address })
+}
+
+async fn asset(kind: &'static str, text: &'static str) -> Response {
+    let headers = [
+        (CONTENT_TYPE, format!("{kind}; charset=utf-8")),
+        (CACHE_CONTROL, "no-cache".to_owned()),
+        (CONTENT_SECURITY_POLICY, POLICY.to_owned()),
+    ];
+    (headers, text).into_response()
+}
+
+async fn open_session(State(app): State<App>, headers: HeaderMap, upgrade: WebSocketUpgrade) -> Response {
+    if !allowed(&headers, app.address) {
+        return StatusCode::FORBIDDEN.into_response();
+    }
+    upgrade
+        .max_message_size(session::MAX_COMMAND)
+        .on_upgrade(move |socket| session::serve(socket, app.hub))
+}
+
+async fn open_mjpeg(
+    State(app): State<App>,
+    headers: HeaderMap,
+    Query(query): Query<HashMap<String, String>>,
+) -> Response {
+    if !allowed(&headers, app.address) {
+        return StatusCode::FORBIDDEN.into_response();
+    }
+    mjpeg::response(&app.hub, query.get("camera").map(String::as_str))
+}
+
+async fn status(State(app): State<App>, headers: HeaderMap) -> Response {
+    if !allowed(&headers, app.address) {
+        return StatusCode::FORBIDDEN.into_response();
+    }
+    let text = serde_json::to_string(&app.hub.status()).unwrap_or_default();
+    ([(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")], text).into_response()
+}
+
+/// Whether a request comes from our own page and not from another site that is open in the same browser: the
+/// origin is the host asked for, and a server for this machine alone is asked by a name of this machine.
+fn allowed(headers: &HeaderMap, address: SocketAddr) -> bool {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let host = text(HOST).unwrap_or_default();
+    let same_site = text(ORIGIN).is_none_or(|origin| {
+        origin.split_once("://").is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(host))
+    });
+    same_site && (!address.ip().is_loopback() || is_this_machine(host))
+}
+
+fn is_this_machine(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let name = name.trim_start_matches('[').trim_end_matches(']');
+    name.eq_ignore_ascii_case("localhost")
+        || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(host: &str, origin: Option<&str>) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, host.parse().unwrap());
+        if let Some(origin) = origin {
+            headers.insert(ORIGIN, origin.parse().unwrap());
+        }
+        headers
+    }
+
+    #[test]
+    fn other_sites_get_nothing() {
+        let local: SocketAddr = "127.0.0.1:8080".parse().unwrap();
+        let open: SocketAddr = "0.0.0.0:8080".parse().unwrap();
+        let cases = [
+            ("localhost:8080", Some("http://localhost:8080"), true, true),
+            ("127.0.0.1:8080", None, true, true),
+            ("[::1]:8080", Some("http://[::1]:8080"), true, true),
+            ("127.0.0.1:8080", Some("http://evil.example"), false, false),
+            ("evil.example:8080", Some("http://evil.example:8080"), false, true),
+            ("camera-host:8080", Some("http://camera-host:8080"), false, true),
+            ("localhost:8080", Some("null"), false, false),
+        ];
+        for (host, origin, on_loopback, elsewhere) in cases {
+            let headers = headers(host, origin);
+            assert_eq!(allowed(&headers, local), on_loopback, "{host} {origin:?}");
+            assert_eq!(allowed(&headers, open), elsewhere, "{host} {origin:?}");
+        }
+    }
+
+    #[test]
+    fn a_taken_address_is_refused() {
+        let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+        let error = bind(Some(taken.local_addr().unwrap())).err().unwrap();
+        assert!(error.to_string().contains("--bind"));
+    }
+}

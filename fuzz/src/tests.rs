@@ -1,0 +1,73 @@
+//! The seeds, and damaged copies of them, as ordinary tests.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use dunlin_core::Rng;
+use dunlin_wire::{Message, ParameterList};
+
+use crate::seeds::{self, Seed};
+use crate::{parameter_list, wire_message};
+
+fn run(target: &str, bytes: &[u8]) {
+    match target {
+        "wire_message" => wire_message(bytes),
+        "parameter_list" => parameter_list(bytes),
+        other => panic!("no fuzz target {other}"),
+    }
+}
+
+/// A seed that is refused at once would start nothing.
+fn is_accepted(seed: &Seed) -> bool {
+    match seed.target.as_str() {
+        "wire_message" => Message::parse(&seed.bytes).unwrap().submessages().all(|parsed| parsed.is_ok()),
+        _ => {
+            ParameterList::parse(&seed.bytes[1..], dunlin_wire::Endianness::from_flags(seed.bytes[0])).is_ok()
+        }
+    }
+}
+
+#[test]
+fn seeds_are_valid() {
+    let seeds = seeds::all();
+    assert!(seeds.len() > 50);
+    for seed in &seeds {
+        assert!(is_accepted(seed), "{}/{}", seed.target, seed.name);
+        run(&seed.target, &seed.bytes);
+    }
+}
+
+#[test]
+fn truncated_and_damaged_seeds_do_no_harm() {
+    let mut rng = Rng::new(1);
+    for seed in seeds::all() {
+        for len in 0..seed.bytes.len() {
+            run(&seed.target, &seed.bytes[..len]);
+        }
+        for _ in 0..2_000 {
+            let mut bytes = seed.bytes.clone();
+            for _ in 0..=rng.below(4) {
+                let place = rng.below(bytes.len() as u64) as usize;
+                bytes[place] = rng.next_u64() as u8;
+            }
+            run(&seed.target, &bytes);
+        }
+    }
+}
+
+#[test]
+fn the_stored_seeds_are_the_current_ones() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds");
+    let mut stored = BTreeMap::new();
+    for target in fs::read_dir(&root).unwrap() {
+        let target = target.unwrap();
+        for file in fs::read_dir(target.path()).unwrap() {
+            let file = file.unwrap();
+            stored.insert((target.file_name(), file.file_name()), fs::read(file.path()).unwrap());
+        }
+    }
+    let current: BTreeMap<_, _> =
+        seeds::all().into_iter().map(|seed| ((seed.target.into(), seed.name.into()), seed.bytes)).collect();
+    assert!(stored == current, "run `cargo run --bin seeds` in fuzz/");
+}

@@ -1,0 +1,279 @@
+//! What becomes of a change that arrives (DDS 1.4 §2.2.2.5.1; §2.2.3.12, §2.2.3.14, §2.2.3.18, §2.2.3.19).
+
+use dunlin_buf::SharedBytes;
+use dunlin_core::{Guid, InstanceHandle, MonoTime, Now, SequenceNumber, WallTime};
+use dunlin_rtps::{ChangeKind, Received};
+
+use super::ReaderCache;
+use super::config::{FilterReason, Insert, RejectReason, WriterInfo};
+use super::sample::{OrderKey, Sample};
+use super::states::InstanceState;
+use super::transition::Cause;
+use crate::list::Links;
+use crate::slab::{Id, NIL};
+use crate::timers::expiry;
+
+/// Payloads up to this many octets are copied when they keep a much larger buffer alive.
+const SMALL: usize = 1024;
+/// A buffer of this size is not worth a copy.
+const HARMLESS: usize = 512;
+
+/// A change on its way in.
+struct Arrival<'a> {
+    handle: InstanceHandle,
+    writer: Guid,
+    sn: SequenceNumber,
+    source: WallTime,
+    payload: Option<&'a SharedBytes>,
+    key_only: bool,
+    info: &'a WriterInfo,
+}
+
+impl Arrival<'_> {
+    const fn order_key(&self) -> OrderKey {
+        (self.source, self.writer, self.sn)
+    }
+
+    const fn cause(&self) -> Cause {
+        Cause { writer: self.writer, sn: self.sn, source: self.source }
+    }
+}
+
+impl ReaderCache {
+    /// Takes in a change. `instance` is the handle of its instance, or its key hash; it has no meaning when the topic
+    /// has no key.
+    ///
+    /// A change that was rejected left no trace and can be offered again.
+    pub fn insert(
+        &mut self,
+        now: Now,
+        change: &Received<'_>,
+        instance: InstanceHandle,
+        writer: &WriterInfo,
+    ) -> Insert {
+        let arrival = Arrival {
+            handle: self.shown(instance),
+            writer: change.writer,
+            sn: change.sn,
+            source: change.source_timestamp.unwrap_or(now.wall),
+            payload: change.payload.as_ref(),
+            key_only: change.key_only,
+            info: writer,
+        };
+        match change.kind {
+            ChangeKind::Alive => match arrival.payload {
+                Some(payload) if !change.key_only => self.insert_data(now, &arrival, payload),
+                _ => Insert::Filtered(FilterReason::NoChange),
+            },
+            ChangeKind::Disposed => self.insert_disposal(now, &arrival, false),
+            ChangeKind::DisposedUnregistered => self.insert_disposal(now, &arrival, true),
+            ChangeKind::Unregistered => match self.find(arrival.handle) {
+                Some(id) => self.insert_unregistration(now, id, &arrival, FilterReason::NoChange),
+                None => Insert::Filtered(FilterReason::UnknownInstance),
+            },
+        }
+    }
+
+    fn insert_data(&mut self, now: Now, arrival: &Arrival<'_>, payload: &SharedBytes) -> Insert {
+        let Some(end) = expiry(now, arrival.source, arrival.info.lifespan) else {
+            return Insert::Filtered(FilterReason::Expired);
+        };
+        let known = self.find(arrival.handle);
+        if let Some(id) = known
+            && let Some(reason) = self.unwanted(now, id, arrival)
+        {
+            return self.ignore(now, id, arrival, reason);
+        }
+        if let Err(reason) = self.room(known) {
+            return if self.config.reliable { Insert::Rejected(reason) } else { Insert::Dropped(reason) };
+        }
+        let id = self.find_or_create(arrival.handle);
+        let too_soon = self.too_soon(now, id);
+        let changed = self.touch_punctually(now, id, arrival);
+        self.revive(id);
+        self.note_order(id, arrival.order_key(), false);
+        self.start_deadline(now, id);
+        let sample = self.new_sample(now, id, arrival, payload);
+        if let Some(instance) = self.instances.get(id) {
+            // Whether it was due or not, what the time-based filter holds back is overtaken.
+            self.remove_sample(instance.pending);
+        }
+        let sample = self.keep(sample, end);
+        if let Some(due) = too_soon {
+            self.hold_back(id, sample, due);
+            return Self::unseen(changed, FilterReason::Separation);
+        }
+        let replaced = self.show(now, id, sample);
+        if replaced { Insert::Replaced } else { Insert::Stored { new_instance: known.is_none() } }
+    }
+
+    /// Why a sample of a known instance is not wanted.
+    fn unwanted(&self, now: Now, id: Id, arrival: &Arrival<'_>) -> Option<FilterReason> {
+        if !self.may_update(now, id, arrival.writer, arrival.info.strength) {
+            return Some(FilterReason::NotOwner);
+        }
+        self.is_stale_sample(id, arrival.order_key()).then_some(FilterReason::Stale)
+    }
+
+    /// The writer wrote to the instance, so it keeps to its deadline for another period.
+    fn touch_punctually(&mut self, now: Now, id: Id, arrival: &Arrival<'_>) -> bool {
+        let deadline = now.mono.plus(self.config.deadline);
+        self.touch(now, id, arrival.writer, arrival.info, deadline)
+    }
+
+    /// A change without effect of its own still shows that its writer is there.
+    fn ignore(&mut self, now: Now, id: Id, arrival: &Arrival<'_>, reason: FilterReason) -> Insert {
+        let changed = self.touch_punctually(now, id, arrival);
+        Self::unseen(changed, reason)
+    }
+
+    const fn unseen(changed: bool, reason: FilterReason) -> Insert {
+        if changed { Insert::StateChanged { new_instance: false } } else { Insert::Filtered(reason) }
+    }
+
+    /// Whether there is room for another sample (DDS 1.4 §2.2.3.19). Samples without data do not count.
+    fn room(&self, known: Option<Id>) -> Result<(), RejectReason> {
+        if let Some(instance) = known.and_then(|id| self.instances.get(id)) {
+            let kept = instance.valid_samples();
+            let replaces = self.limits.depth.is_some_and(|depth| kept >= depth);
+            if replaces || instance.pending != NIL {
+                return Ok(());
+            }
+            if kept >= self.limits.samples_per_instance {
+                return Err(RejectReason::SamplesPerInstanceLimit);
+            }
+        } else if self.instances.len() >= self.limits.instances {
+            return Err(RejectReason::InstancesLimit);
+        }
+        if self.valid_samples >= self.limits.samples {
+            return Err(RejectReason::SamplesLimit);
+        }
+        Ok(())
+    }
+
+    /// When a sample may be shown, if that is later than now (TIME_BASED_FILTER). What changes the state of the
+    /// instance is not held back.
+    fn too_soon(&self, now: Now, id: Id) -> Option<MonoTime> {
+        let instance = self.instances.get(id)?;
+        if instance.state != InstanceState::Alive {
+            return None;
+        }
+        let due = instance.delivered?.plus(self.config.minimum_separation);
+        (due > now.mono).then_some(due)
+    }
+
+    fn new_sample(&mut self, now: Now, id: Id, arrival: &Arrival<'_>, payload: &SharedBytes) -> Sample {
+        let payload = self.right_sized(payload);
+        let generations = |instance: &super::instance::Instance| {
+            (instance.disposed_generations, instance.no_writers_generations)
+        };
+        let (disposed_generations, no_writers_generations) =
+            self.instances.get(id).map(generations).unwrap_or_default();
+        Sample {
+            instance: id,
+            writer: arrival.writer,
+            sn: arrival.sn,
+            source: arrival.source,
+            reception: now.wall,
+            payload: Some(payload),
+            read: false,
+            pending: false,
+            disposed_generations,
+            no_writers_generations,
+            of_instance: Links::NONE,
+            arrival: Links::NONE,
+            unread: Links::NONE,
+        }
+    }
+
+    /// A small payload in a large receive buffer is copied, so that a reader that is slow to take it does not keep
+    /// the whole buffer.
+    fn right_sized(&mut self, payload: &SharedBytes) -> SharedBytes {
+        let tolerable = payload.len().saturating_mul(4).max(HARMLESS);
+        if payload.len() <= SMALL && payload.retained_len() > tolerable {
+            self.pool.copy(payload)
+        } else {
+            payload.clone()
+        }
+    }
+
+    fn hold_back(&mut self, id: Id, sample: Id, due: MonoTime) {
+        if let Some(sample) = self.samples.get_mut(sample) {
+            sample.pending = true;
+        }
+        if let Some(instance) = self.instances.get_mut(id) {
+            instance.pending = sample;
+        }
+        self.separations.set(id, due);
+    }
+
+    /// Makes a sample visible in its place. True when under KEEP_LAST another one had to go.
+    pub(super) fn show(&mut self, now: Now, id: Id, sample: Id) -> bool {
+        let Some(instance) = self.instances.get_mut(id) else { return false };
+        instance.delivered = Some(now.mono);
+        let marker = instance.marker;
+        // The sample shows the state of the instance as well.
+        self.remove_sample(marker);
+        let Some(instance) = self.instances.get(id) else { return false };
+        let full = self.limits.depth.is_some_and(|depth| instance.valid_samples() >= depth);
+        if full {
+            let oldest = instance.samples.head();
+            self.remove_sample(oldest);
+        }
+        if let Some(key) = self.samples.get(sample).map(Sample::key) {
+            let after = self.place(id, key);
+            self.attach(sample, after);
+        }
+        full
+    }
+
+    fn insert_disposal(&mut self, now: Now, arrival: &Arrival<'_>, unregisters: bool) -> Insert {
+        let known = self.find(arrival.handle);
+        if let Some(id) = known {
+            let owner = self.may_update(now, id, arrival.writer, arrival.info.strength);
+            if !owner || self.is_stale_disposal(id, arrival.order_key()) {
+                let reason = if owner { FilterReason::Stale } else { FilterReason::NotOwner };
+                // It may still come with an unregistration.
+                return if unregisters {
+                    self.insert_unregistration(now, id, arrival, reason)
+                } else {
+                    self.ignore(now, id, arrival, reason)
+                };
+            }
+        } else if self.instances.len() >= self.limits.instances
+            || (arrival.payload.is_none() && self.config.keyed)
+        {
+            return Insert::Filtered(FilterReason::UnknownInstance);
+        }
+        let id = self.find_or_create(arrival.handle);
+        if arrival.key_only
+            && let Some(key) = arrival.payload
+        {
+            self.set_instance_key(arrival.handle, key);
+        }
+        // Who disposes an instance owes it no sample.
+        let resumed = self.touch(now, id, arrival.writer, arrival.info, MonoTime::MAX);
+        self.note_order(id, arrival.order_key(), true);
+        let cause = arrival.cause();
+        let changed = self.become_disposed(now, id, &cause);
+        if unregisters {
+            self.unregister(now, id, &cause);
+        }
+        if changed {
+            Insert::StateChanged { new_instance: known.is_none() }
+        } else {
+            Self::unseen(resumed, FilterReason::NoChange)
+        }
+    }
+
+    fn insert_unregistration(
+        &mut self,
+        now: Now,
+        id: Id,
+        arrival: &Arrival<'_>,
+        otherwise: FilterReason,
+    ) -> Insert {
+        let changed = self.unregister(now, id, &arrival.cause());
+        Self::unseen(changed, otherwise)
+    }
+}

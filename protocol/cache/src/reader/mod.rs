@@ -1,0 +1,112 @@
+//! A reader's cache (RTPS 2.5 §8.2.3 HistoryCache; DDS 1.4 §2.2.2.5 and §2.2.3).
+
+mod access;
+mod config;
+mod insert;
+mod instance;
+mod order;
+mod ownership;
+mod registration;
+mod sample;
+mod selection;
+mod states;
+mod timing;
+mod transition;
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use dunlin_buf::BufPool;
+use dunlin_core::{Guid, InstanceHandle};
+
+use crate::limits::Limits;
+use crate::list::List;
+use crate::slab::{Id, NIL, Slab};
+use crate::timers::TimerHeap;
+use instance::Instance;
+use registration::{Registration, RemoteWriter};
+use sample::{ARRIVAL, Sample, UNREAD};
+use selection::Picked;
+use states::StateCounts;
+
+pub use config::{FilterReason, Insert, ReaderCacheConfig, ReaderTimerReport, RejectReason, WriterInfo};
+pub use sample::{CachedSample, SampleData, SampleInfo};
+pub use selection::{InstanceSelect, Selection, UnknownInstance};
+pub use states::{InstanceState, InstanceStateMask, SampleState, SampleStateMask, ViewState, ViewStateMask};
+
+/// Octets of small buffers that a cache keeps for reuse.
+const POOL: usize = 1 << 20;
+
+/// The samples of a reader, by instance, until they are taken or replaced.
+#[derive(Debug)]
+pub struct ReaderCache {
+    config: ReaderCacheConfig,
+    limits: Limits,
+    samples: Slab<Sample>,
+    /// Samples with data, those that the time-based filter holds back included.
+    valid_samples: usize,
+    arrival: List<ARRIVAL>,
+    unread: List<UNREAD>,
+    counts: StateCounts,
+    instances: Slab<Instance>,
+    by_handle: BTreeMap<InstanceHandle, Id>,
+    /// The instance used last: most samples are of the same one again.
+    recent: Id,
+    writers: Slab<RemoteWriter>,
+    by_guid: BTreeMap<Guid, Id>,
+    recent_writer: Id,
+    registrations: Slab<Registration>,
+    /// By sample.
+    expiries: TimerHeap,
+    /// By instance, as the others.
+    separations: TimerHeap,
+    deadlines: TimerHeap,
+    purges: TimerHeap,
+    pool: BufPool,
+    /// The samples that a call returns; kept for its memory.
+    picked: Vec<Picked>,
+    /// How many walks through the cache there were: marks the instances that a walk has visited.
+    walks: u64,
+}
+
+impl ReaderCache {
+    /// An empty cache.
+    #[must_use]
+    pub fn new(config: ReaderCacheConfig) -> Self {
+        Self {
+            limits: Limits::new(config.history, config.resource_limits),
+            config,
+            samples: Slab::new(),
+            valid_samples: 0,
+            arrival: List::new(),
+            unread: List::new(),
+            counts: StateCounts::default(),
+            instances: Slab::new(),
+            by_handle: BTreeMap::new(),
+            recent: NIL,
+            writers: Slab::new(),
+            by_guid: BTreeMap::new(),
+            recent_writer: NIL,
+            registrations: Slab::new(),
+            expiries: TimerHeap::new(),
+            separations: TimerHeap::new(),
+            deadlines: TimerHeap::new(),
+            purges: TimerHeap::new(),
+            pool: BufPool::new(POOL),
+            picked: Vec::new(),
+            walks: 0,
+        }
+    }
+
+    /// How many samples can be read, those without data included.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.arrival.len()
+    }
+
+    /// Whether no sample can be read.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.arrival.is_empty()
+    }
+}

@@ -1,0 +1,152 @@
+//! What happens in a reader's cache as time passes (DDS 1.4 §2.2.3.7 DEADLINE, §2.2.3.12 TIME_BASED_FILTER,
+//! §2.2.3.16 LIFESPAN, §2.2.3.22 READER_DATA_LIFECYCLE).
+
+use alloc::vec::Vec;
+
+use dunlin_core::{Duration, MonoTime, Now, SequenceNumber};
+use dunlin_qos::ReaderDataLifecycle;
+
+use super::ReaderCache;
+use super::config::ReaderTimerReport;
+use super::states::InstanceState;
+use super::transition::Cause;
+use crate::slab::{Id, NIL};
+use crate::timers::{DeadlineMissed, TimerHeap, periods_missed};
+
+#[derive(Clone, Copy)]
+enum Due {
+    Expiry,
+    Separation,
+    Deadline,
+    Purge,
+}
+
+impl ReaderCache {
+    /// When [`ReaderCache::on_timer`] has work, at the earliest.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<MonoTime> {
+        self.next_due().map(|(time, _, _)| time)
+    }
+
+    fn next_due(&self) -> Option<(MonoTime, Id, Due)> {
+        let first =
+            |heap: &TimerHeap, due: Due| heap.peek().map(|(time, id)| (time, id, due));
+        let all = [
+            first(&self.expiries, Due::Expiry),
+            first(&self.separations, Due::Separation),
+            first(&self.deadlines, Due::Deadline),
+            first(&self.purges, Due::Purge),
+        ];
+        all.into_iter().flatten().min_by_key(|(time, _, _)| *time)
+    }
+
+    /// Does what is due, in the order of time: removes expired and purged samples, shows what the time-based filter
+    /// held back, and reports instances without a sample within the deadline period.
+    pub fn on_timer(&mut self, now: Now, missed: &mut Vec<DeadlineMissed>) -> ReaderTimerReport {
+        let mut report = ReaderTimerReport::default();
+        while let Some((time, id, due)) = self.next_due()
+            && time <= now.mono
+        {
+            match due {
+                Due::Expiry => {
+                    report.data_available |= self.expire(now, id);
+                    report.room_freed = true;
+                }
+                Due::Separation => report.data_available |= self.show_pending(now, id),
+                Due::Deadline => self.deadline_due(now, id, missed),
+                Due::Purge => {
+                    self.purges.remove(id);
+                    self.purge(id);
+                    report.room_freed = true;
+                }
+            }
+        }
+        report
+    }
+
+    /// Removes an expired sample. True if it was to show that its instance is no longer alive, so that a sample
+    /// without data takes its place.
+    fn expire(&mut self, now: Now, id: Id) -> bool {
+        let Some(sample) = self.samples.get(id) else { return false };
+        let (owner, unread) = (sample.instance, !sample.read && !sample.pending);
+        let cause = Cause { writer: sample.writer, sn: SequenceNumber::ZERO, source: sample.source };
+        self.remove_sample(id);
+        let Some(instance) = self.instances.get(owner) else { return false };
+        let silent = unread && instance.unread == 0 && instance.state != InstanceState::Alive;
+        if silent {
+            self.announce(now, owner, &cause);
+        }
+        self.forget_if_unused(owner);
+        silent
+    }
+
+    /// The minimum separation is over: shows the sample that was held back.
+    fn show_pending(&mut self, now: Now, id: Id) -> bool {
+        self.separations.remove(id);
+        let Some(instance) = self.instances.get_mut(id) else { return false };
+        let sample = core::mem::replace(&mut instance.pending, NIL);
+        let Some(held) = self.samples.get_mut(sample) else { return false };
+        held.pending = false;
+        self.show(now, id, sample);
+        true
+    }
+
+    /// The timer of an instance may be early, because a sample only notes when the next one is due.
+    fn deadline_due(&mut self, now: Now, id: Id, missed: &mut Vec<DeadlineMissed>) {
+        let due = self.instances.get(id).map_or(MonoTime::MAX, |instance| instance.deadline);
+        if due == MonoTime::MAX {
+            self.deadlines.remove(id);
+            return;
+        }
+        if due > now.mono {
+            self.deadlines.set(id, due);
+            return;
+        }
+        let (count, next) = periods_missed(due, now.mono, self.config.deadline);
+        self.deadlines.set(id, next);
+        if let Some(instance) = self.instances.get_mut(id) {
+            instance.deadline = next;
+            missed.push(DeadlineMissed { instance: instance.handle, count });
+        }
+    }
+
+    /// The instance got a sample: the next one is due one period later.
+    pub(super) fn start_deadline(&mut self, now: Now, id: Id) {
+        if self.config.deadline.is_infinite() {
+            return;
+        }
+        let due = now.mono.plus(self.config.deadline);
+        if let Some(instance) = self.instances.get_mut(id) {
+            instance.deadline = due;
+            if !self.deadlines.is_set(id) {
+                self.deadlines.set(id, due);
+            }
+        }
+    }
+
+    fn alive_instances(&self) -> Vec<Id> {
+        let alive = self.instances.iter().filter(|(_, instance)| instance.state == InstanceState::Alive);
+        alive.map(|(id, _)| id).collect()
+    }
+
+    /// Changes the DEADLINE period; it starts anew for every instance.
+    pub fn set_deadline(&mut self, now: Now, period: Duration) {
+        self.config.deadline = period;
+        self.deadlines.clear();
+        for id in self.alive_instances() {
+            self.start_deadline(now, id);
+        }
+        let end = now.mono.plus(period);
+        self.restart_registrations(end);
+    }
+
+    /// Changes the minimum separation of the TIME_BASED_FILTER. What is held back is shown when it was to be shown.
+    pub fn set_minimum_separation(&mut self, separation: Duration) {
+        self.config.minimum_separation = separation;
+    }
+
+    /// Changes READER_DATA_LIFECYCLE: it applies to instances that are disposed or lose their writers from now on.
+    pub fn set_lifecycle(&mut self, lifecycle: ReaderDataLifecycle) {
+        self.config.lifecycle = lifecycle;
+    }
+}

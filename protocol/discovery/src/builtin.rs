@@ -1,0 +1,210 @@
+//! The reliable built-in endpoints: RTPS 2.5 §8.5.4.2 (SEDP) and §8.4.13.3 (liveliness), on the engine of all endpoints.
+
+use alloc::vec::Vec;
+
+use dunlin_buf::{Outbox, SharedBytes};
+use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, VendorId};
+use dunlin_rtps::{
+    ChangeKind, Delivery, DeliverySink, Reader, ReaderConfig, ReaderProxyConfig, Received, Writer,
+    WriterConfig, WriterProxyConfig,
+};
+use dunlin_wire::{ReceiverState, Submessage};
+
+use crate::{config::Locators, history::BuiltinHistory};
+
+/// A built-in writer with its history.
+#[derive(Debug)]
+pub(crate) struct BuiltinWriter {
+    writer: Writer,
+    history: BuiltinHistory,
+}
+
+impl BuiltinWriter {
+    pub(crate) fn new(guid: Guid, max_message_size: usize) -> Self {
+        let config = WriterConfig {
+            guid,
+            reliable: true,
+            keyed: true,
+            transient_local: true,
+            max_message_size,
+            heartbeat_period: Duration::from_millis(20),
+            heartbeat_max_period: Duration::from_secs(2),
+            ..WriterConfig::default()
+        };
+        Self { writer: Writer::new(config), history: BuiltinHistory::default() }
+    }
+
+    /// Adds a change and sends it to all matched readers.
+    pub(crate) fn write(
+        &mut self,
+        now: Now,
+        kind: ChangeKind,
+        instance: InstanceHandle,
+        payload: SharedBytes,
+        out: &mut Outbox,
+    ) {
+        let sn = self.history.put(kind, instance, now.wall, payload);
+        self.writer.on_new_change(now, sn, &self.history, out);
+        self.sent();
+    }
+
+    pub(crate) fn match_reader(
+        &mut self,
+        now: Now,
+        peer: &Peer<'_>,
+        entity: EntityId,
+        reliable: bool,
+        out: &mut Outbox,
+    ) {
+        let proxy = ReaderProxyConfig {
+            guid: Guid::new(peer.prefix, entity),
+            reliable,
+            durable: true,
+            expects_inline_qos: false,
+            unicast: peer.locators.metatraffic_unicast.clone(),
+            multicast: peer.locators.metatraffic_multicast.clone(),
+            vendor: peer.vendor,
+        };
+        self.writer.match_reader(now, proxy, &self.history, out);
+        self.sent();
+    }
+
+    pub(crate) fn update_reader(&mut self, reader: Guid, locators: &Locators) {
+        let Locators { metatraffic_unicast, metatraffic_multicast, .. } = locators.clone();
+        self.writer.update_reader(reader, metatraffic_unicast, metatraffic_multicast);
+    }
+
+    pub(crate) fn unmatch_reader(&mut self, reader: Guid) {
+        self.writer.unmatch_reader(reader);
+        self.history.forget_disposed(self.writer.acked_by_all());
+    }
+
+    pub(crate) fn on_submessage(
+        &mut self,
+        now: Now,
+        source: GuidPrefix,
+        submessage: &Submessage<'_>,
+        out: &mut Outbox,
+    ) {
+        match submessage {
+            Submessage::AckNack(acknack) => {
+                self.writer.on_acknack(now, source, acknack, &self.history, out);
+            }
+            Submessage::NackFrag(nack) => {
+                self.writer.on_nack_frag(now, source, nack, &self.history, out);
+            }
+            _ => return,
+        }
+        self.history.forget_disposed(self.writer.acked_by_all());
+        self.sent();
+    }
+
+    pub(crate) fn on_timer(&mut self, now: Now, out: &mut Outbox) {
+        if self.next_deadline().is_some_and(|deadline| deadline <= now.mono) {
+            self.writer.on_timer(now, &self.history, out);
+            self.sent();
+        }
+    }
+
+    pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
+        self.writer.next_deadline()
+    }
+
+    /// Discovery is one state machine, so what it put into the outbox precedes its later HEARTBEATs.
+    fn sent(&mut self) {
+        self.writer.mark_on_wire(self.writer.sent_sn());
+    }
+}
+
+/// What a built-in proxy needs to know of its participant.
+#[derive(Clone, Copy)]
+pub(crate) struct Peer<'a> {
+    pub(crate) prefix: GuidPrefix,
+    pub(crate) vendor: VendorId,
+    pub(crate) locators: &'a Locators,
+}
+
+/// A change that a built-in reader received.
+#[derive(Debug)]
+pub(crate) struct BuiltinSample {
+    pub(crate) writer: Guid,
+    pub(crate) kind: ChangeKind,
+    pub(crate) key_hash: Option<[u8; 16]>,
+    pub(crate) payload: Option<SharedBytes>,
+}
+
+/// Takes changes out of a built-in reader; they are processed once the reader is done.
+#[derive(Debug, Default)]
+pub(crate) struct Collector(pub(crate) Vec<BuiltinSample>);
+
+impl DeliverySink for Collector {
+    fn deliver(&mut self, _: Now, change: &Received<'_>) -> Delivery {
+        self.0.push(BuiltinSample {
+            writer: change.writer,
+            kind: change.kind,
+            key_hash: change.key_hash,
+            payload: change.payload.clone(),
+        });
+        Delivery::Accepted
+    }
+
+    fn lost(&mut self, _: Guid, _: u64) {
+        // A lost change of a built-in topic was replaced by a later one of its instance.
+    }
+}
+
+/// A built-in reader within limits that suit unauthenticated peers.
+pub(crate) fn builtin_reader(guid: Guid) -> Reader {
+    Reader::new(ReaderConfig {
+        guid,
+        reliable: true,
+        max_out_of_order_samples: 128,
+        max_out_of_order_bytes: 64 * 1024,
+        max_partial_samples: 2,
+        max_reassembly_bytes_per_writer: 512 * 1024,
+        max_reassembly_bytes: 8 * 1024 * 1024,
+        max_pooled_bytes: 0,
+        ..ReaderConfig::default()
+    })
+}
+
+pub(crate) fn match_writer(
+    reader: &mut Reader,
+    now: Now,
+    peer: &Peer<'_>,
+    entity: EntityId,
+    out: &mut Outbox,
+) {
+    let proxy = WriterProxyConfig {
+        guid: Guid::new(peer.prefix, entity),
+        reliable: true,
+        durable: true,
+        unicast: peer.locators.metatraffic_unicast.clone(),
+        multicast: peer.locators.metatraffic_multicast.clone(),
+        vendor: peer.vendor,
+    };
+    reader.match_writer(now, proxy, out);
+}
+
+/// Hands a submessage of a writer to a built-in reader.
+pub(crate) fn feed(
+    reader: &mut Reader,
+    now: Now,
+    state: &ReceiverState,
+    submessage: &Submessage<'_>,
+    packet: &SharedBytes,
+    sink: &mut Collector,
+    out: &mut Outbox,
+) {
+    let source = state.source_prefix;
+    match submessage {
+        Submessage::Data(data) => reader.on_data(now, state, data, packet, sink, out),
+        Submessage::DataFrag(data) => reader.on_data_frag(now, state, data, packet, sink, out),
+        Submessage::Heartbeat(heartbeat) => {
+            reader.on_heartbeat(now, source, heartbeat, sink, out);
+        }
+        Submessage::HeartbeatFrag(heartbeat) => reader.on_heartbeat_frag(now, source, heartbeat, out),
+        Submessage::Gap(gap) => reader.on_gap(now, source, gap, sink, out),
+        _ => (),
+    }
+}

@@ -1,0 +1,429 @@
+//! The discovery of one participant as a whole: RTPS 2.5 §8.5 and §8.4.13. Calls of the local side and routing.
+
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    vec::Vec,
+};
+
+use dunlin_buf::{Outbox, SharedBytes};
+use dunlin_core::{EntityId, Guid, GuidPrefix, InstanceHandle, Locator, MonoTime, Now, VendorId};
+use dunlin_qos::{LivelinessKind, UserData};
+use dunlin_rtps::{ChangeKind, Reader};
+use dunlin_wire::{ReceiverState, Submessage};
+
+use crate::{
+    announcer::Announcer,
+    builtin::{BuiltinWriter, Collector, builtin_reader, feed},
+    codec::{LivelinessMessage, encode_endpoint_key, encode_reader, encode_writer},
+    config::{DiscoveryConfig, DiscoveryStats, Locators},
+    data::{DiscoveredReader, DiscoveredWriter, LocalReader, LocalWriter, ParticipantData},
+    effect::DiscoveryEffect,
+    endpoints::Endpoints,
+    participant::RemoteParticipant,
+    wlp::Asserter,
+};
+
+/// The built-in endpoints of a participant with everything they learn.
+///
+/// A plain `&mut self` value: time, datagrams and effects are arguments. Datagrams to send are appended to an outbox,
+/// consequences for user endpoints to a list of [`DiscoveryEffect`]s that has to be carried out in order.
+#[derive(Debug)]
+pub struct Discovery {
+    pub(crate) config: DiscoveryConfig,
+    pub(crate) announcer: Announcer,
+    pub(crate) endpoints: Endpoints,
+    pub(crate) participants: BTreeMap<GuidPrefix, RemoteParticipant>,
+    pub(crate) ignored_participants: BTreeSet<GuidPrefix>,
+    pub(crate) ignored_endpoints: BTreeSet<Guid>,
+    /// No lease of a participant ends before this.
+    pub(crate) lease_wakeup: Option<MonoTime>,
+    pub(crate) publications: BuiltinWriter,
+    pub(crate) subscriptions: BuiltinWriter,
+    pub(crate) messages: BuiltinWriter,
+    pub(crate) publications_reader: Reader,
+    pub(crate) subscriptions_reader: Reader,
+    pub(crate) messages_reader: Reader,
+    pub(crate) asserter: Asserter,
+    pub(crate) collected: Collector,
+    pub(crate) stats: DiscoveryStats,
+}
+
+/// A topic or type name is empty or has more than 256 octets, or a zero octet among them (RTPS 2.5 §9.6.3.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InvalidName;
+
+impl core::fmt::Display for InvalidName {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("a topic or type name has 1 to 256 octets, none of them zero")
+    }
+}
+
+impl core::error::Error for InvalidName {}
+
+/// Longest topic or type name.
+const MAX_NAME_OCTETS: usize = 256;
+
+fn check_name(name: &str) -> Result<(), InvalidName> {
+    let valid = (1..=MAX_NAME_OCTETS).contains(&name.len()) && !name.contains('\0');
+    if valid { Ok(()) } else { Err(InvalidName) }
+}
+
+/// The built-in writers, by the data they carry.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Channel {
+    Publications,
+    Subscriptions,
+    Messages,
+}
+
+impl Channel {
+    pub(crate) const ALL: [Self; 3] = [Self::Publications, Self::Subscriptions, Self::Messages];
+
+    pub(crate) const fn writer_id(self) -> EntityId {
+        match self {
+            Self::Publications => EntityId::SEDP_PUBLICATIONS_WRITER,
+            Self::Subscriptions => EntityId::SEDP_SUBSCRIPTIONS_WRITER,
+            Self::Messages => EntityId::PARTICIPANT_MESSAGE_WRITER,
+        }
+    }
+
+    pub(crate) const fn reader_id(self) -> EntityId {
+        match self {
+            Self::Publications => EntityId::SEDP_PUBLICATIONS_READER,
+            Self::Subscriptions => EntityId::SEDP_SUBSCRIPTIONS_READER,
+            Self::Messages => EntityId::PARTICIPANT_MESSAGE_READER,
+        }
+    }
+}
+
+impl Discovery {
+    /// The discovery of a participant that does nothing before [`Self::start`]. `seed` varies the periods.
+    #[must_use]
+    pub fn new(config: DiscoveryConfig, seed: u64) -> Self {
+        let guid = |entity| Guid::new(config.guid_prefix, entity);
+        let writer =
+            |channel: Channel| BuiltinWriter::new(guid(channel.writer_id()), config.max_message_size);
+        let reader = |channel: Channel| builtin_reader(guid(channel.reader_id()));
+        Self {
+            announcer: Announcer::new(&config, seed),
+            endpoints: Endpoints::new(config.guid_prefix),
+            participants: BTreeMap::new(),
+            ignored_participants: BTreeSet::new(),
+            ignored_endpoints: BTreeSet::new(),
+            lease_wakeup: None,
+            publications: writer(Channel::Publications),
+            subscriptions: writer(Channel::Subscriptions),
+            messages: writer(Channel::Messages),
+            publications_reader: reader(Channel::Publications),
+            subscriptions_reader: reader(Channel::Subscriptions),
+            messages_reader: reader(Channel::Messages),
+            asserter: Asserter::default(),
+            collected: Collector::default(),
+            stats: DiscoveryStats::default(),
+            config,
+        }
+    }
+
+    /// Whether submessages from or to this entity belong here: pass those whose writer or reader it is.
+    #[must_use]
+    pub fn handles(entity: EntityId) -> bool {
+        matches!(entity, EntityId::SPDP_WRITER | EntityId::SPDP_READER)
+            || Channel::ALL
+                .iter()
+                .any(|channel| entity == channel.writer_id() || entity == channel.reader_id())
+    }
+
+    /// Begins to announce the participant.
+    pub fn start(&mut self, now: Now, out: &mut Outbox) {
+        self.announcer.start(now.mono, &self.config);
+        self.announce_if_due(now, out);
+    }
+
+    /// Tells everybody that the participant is gone, and ends announcing.
+    pub fn shutdown(&mut self, now: Now, out: &mut Outbox) {
+        if self.announcer.is_running() {
+            self.announcer.stop();
+            let destinations = self.all_destinations(now.mono);
+            self.announcer.send_disposal(now, self.config.guid_prefix, &destinations, out);
+        }
+    }
+
+    /// Takes up new locators of this participant and announces them.
+    pub fn set_locators(
+        &mut self,
+        now: Now,
+        locators: Locators,
+        out: &mut Outbox,
+        fx: &mut Vec<DiscoveryEffect>,
+    ) {
+        if self.config.locators == locators {
+            return;
+        }
+        self.config.locators = locators;
+        self.announce_change(now, out);
+        let prefixes: Vec<GuidPrefix> = self.participants.keys().copied().collect();
+        for prefix in prefixes {
+            self.refresh_locators(prefix, fx);
+        }
+    }
+
+    /// Takes up new destinations of announcements, such as groups of a network that appeared.
+    pub fn set_destinations(
+        &mut self,
+        now: Now,
+        groups: Vec<Locator>,
+        initial_peers: Vec<Locator>,
+        out: &mut Outbox,
+    ) {
+        self.config.spdp_destinations = groups;
+        self.config.initial_peers = initial_peers;
+        self.announce_change(now, out);
+    }
+
+    /// Takes up new USER_DATA of the participant and announces it.
+    pub fn set_user_data(&mut self, now: Now, user_data: UserData, out: &mut Outbox) {
+        if self.config.user_data != user_data {
+            self.config.user_data = user_data;
+            self.announce_change(now, out);
+        }
+    }
+
+    fn announce_change(&mut self, now: Now, out: &mut Outbox) {
+        self.announcer.update(&self.config);
+        if self.announcer.is_running() {
+            self.announcer.start(now.mono, &self.config);
+            self.announce_if_due(now, out);
+        }
+    }
+
+    /// Announces and matches a local writer, or takes up what changed of it.
+    ///
+    /// # Errors
+    /// [`InvalidName`] if the name of topic or type cannot be announced.
+    pub fn add_writer(
+        &mut self,
+        now: Now,
+        writer: LocalWriter,
+        out: &mut Outbox,
+        fx: &mut Vec<DiscoveryEffect>,
+    ) -> Result<(), InvalidName> {
+        check_name(&writer.topic_name)?;
+        check_name(&writer.type_name)?;
+        self.asserter.put(now.mono, writer.entity_id, writer.qos.liveliness);
+        let writer = writer.describe(self.config.guid_prefix, VendorId::DUNLIN);
+        let (guid, payload) = (writer.guid, encode_writer(&writer));
+        if self.endpoints.put_writer(writer, fx) {
+            self.publications.write(now, ChangeKind::Alive, guid.into(), payload.into(), out);
+        }
+        Ok(())
+    }
+
+    /// Announces and matches a local reader, or takes up what changed of it.
+    ///
+    /// # Errors
+    /// [`InvalidName`] if the name of topic or type cannot be announced.
+    pub fn add_reader(
+        &mut self,
+        now: Now,
+        reader: LocalReader,
+        out: &mut Outbox,
+        fx: &mut Vec<DiscoveryEffect>,
+    ) -> Result<(), InvalidName> {
+        check_name(&reader.topic_name)?;
+        check_name(&reader.type_name)?;
+        let reader = reader.describe(self.config.guid_prefix, VendorId::DUNLIN);
+        let (guid, payload) = (reader.guid, encode_reader(&reader));
+        if self.endpoints.put_reader(reader, fx) {
+            self.subscriptions.write(now, ChangeKind::Alive, guid.into(), payload.into(), out);
+        }
+        Ok(())
+    }
+
+    /// Unmatches a local writer and tells the others.
+    pub fn remove_writer(
+        &mut self,
+        now: Now,
+        entity: EntityId,
+        out: &mut Outbox,
+        fx: &mut Vec<DiscoveryEffect>,
+    ) {
+        let guid = Guid::new(self.config.guid_prefix, entity);
+        self.asserter.remove(entity);
+        if self.endpoints.remove_writer(guid, fx) {
+            let key = encode_endpoint_key(guid).into();
+            self.publications.write(now, ChangeKind::DisposedUnregistered, guid.into(), key, out);
+        }
+    }
+
+    /// Unmatches a local reader and tells the others.
+    pub fn remove_reader(
+        &mut self,
+        now: Now,
+        entity: EntityId,
+        out: &mut Outbox,
+        fx: &mut Vec<DiscoveryEffect>,
+    ) {
+        let guid = Guid::new(self.config.guid_prefix, entity);
+        if self.endpoints.remove_reader(guid, fx) {
+            let key = encode_endpoint_key(guid).into();
+            self.subscriptions.write(now, ChangeKind::DisposedUnregistered, guid.into(), key, out);
+        }
+    }
+
+    /// Something that asserts the MANUAL_BY_PARTICIPANT writers happened: `assert_liveliness` of the participant or
+    /// of such a writer, or a write, dispose or unregister by one.
+    pub fn assert_liveliness(&mut self, now: Now, out: &mut Outbox) {
+        if self.asserter.asserted(now.mono) {
+            self.write_liveliness(now, LivelinessKind::ManualByParticipant, out);
+        }
+    }
+
+    fn write_liveliness(&mut self, now: Now, kind: LivelinessKind, out: &mut Outbox) {
+        let prefix = self.config.guid_prefix;
+        let instance = InstanceHandle(LivelinessMessage::key(prefix, kind));
+        let payload = LivelinessMessage::encode(prefix, kind).into();
+        self.messages.write(now, ChangeKind::Alive, instance, payload, out);
+    }
+
+    /// Takes a submessage of a built-in endpoint, see [`Self::handles`]; `from` is where its datagram came from and
+    /// `packet` the whole datagram.
+    #[expect(clippy::too_many_arguments, reason = "a submessage means nothing without its surroundings")]
+    pub fn on_submessage(
+        &mut self,
+        now: Now,
+        from: Locator,
+        state: &ReceiverState,
+        submessage: &Submessage<'_>,
+        packet: &SharedBytes,
+        out: &mut Outbox,
+        fx: &mut Vec<DiscoveryEffect>,
+    ) {
+        if !state.is_destination() || state.source_prefix == self.config.guid_prefix {
+            return;
+        }
+        let writer_id = match submessage {
+            Submessage::Data(data) if data.writer_id == EntityId::SPDP_WRITER => {
+                self.on_announcement(now, from, state, data, out, fx);
+                return;
+            }
+            Submessage::Data(data) => data.writer_id,
+            Submessage::DataFrag(data) => data.writer_id,
+            Submessage::Heartbeat(heartbeat) => heartbeat.writer_id,
+            Submessage::HeartbeatFrag(heartbeat) => heartbeat.writer_id,
+            Submessage::Gap(gap) => gap.writer_id,
+            Submessage::AckNack(acknack) => acknack.writer_id,
+            Submessage::NackFrag(nack) => nack.writer_id,
+            _ => return,
+        };
+        let Some(channel) = Channel::ALL.into_iter().find(|channel| channel.writer_id() == writer_id) else {
+            return;
+        };
+        if matches!(submessage, Submessage::AckNack(_) | Submessage::NackFrag(_)) {
+            self.writer_mut(channel).on_submessage(now, state.source_prefix, submessage, out);
+            return;
+        }
+        let mut collected = core::mem::take(&mut self.collected);
+        feed(self.reader_mut(channel), now, state, submessage, packet, &mut collected, out);
+        self.process(channel, collected, fx);
+    }
+
+    pub(crate) fn writer_mut(&mut self, channel: Channel) -> &mut BuiltinWriter {
+        match channel {
+            Channel::Publications => &mut self.publications,
+            Channel::Subscriptions => &mut self.subscriptions,
+            Channel::Messages => &mut self.messages,
+        }
+    }
+
+    pub(crate) fn reader_mut(&mut self, channel: Channel) -> &mut Reader {
+        match channel {
+            Channel::Publications => &mut self.publications_reader,
+            Channel::Subscriptions => &mut self.subscriptions_reader,
+            Channel::Messages => &mut self.messages_reader,
+        }
+    }
+
+    /// Does what is due.
+    pub fn on_timer(&mut self, now: Now, out: &mut Outbox, fx: &mut Vec<DiscoveryEffect>) {
+        self.announce_if_due(now, out);
+        self.expire_leases(now.mono, fx);
+        while let Some(kind) = self.asserter.due(now.mono) {
+            self.write_liveliness(now, kind, out);
+        }
+        for channel in Channel::ALL {
+            self.writer_mut(channel).on_timer(now, out);
+            if self.reader_mut(channel).next_deadline().is_some_and(|deadline| deadline <= now.mono) {
+                let mut collected = core::mem::take(&mut self.collected);
+                self.reader_mut(channel).on_timer(now, &mut collected, out);
+                self.process(channel, collected, fx);
+            }
+        }
+    }
+
+    /// When [`Self::on_timer`] has something to do at the earliest.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<MonoTime> {
+        let writers =
+            [&self.publications, &self.subscriptions, &self.messages].map(BuiltinWriter::next_deadline);
+        let readers = [&self.publications_reader, &self.subscriptions_reader, &self.messages_reader];
+        let own = [self.announcer.next_deadline(), self.lease_wakeup, self.asserter.next_deadline()];
+        let readers = readers.map(|reader| reader.next_deadline());
+        writers.into_iter().chain(readers).chain(own).flatten().min()
+    }
+
+    /// Any datagram of a participant is a sign of life.
+    pub fn on_traffic(&mut self, now: MonoTime, prefix: GuidPrefix) {
+        if let Some(participant) = self.participants.get_mut(&prefix) {
+            participant.renew(now);
+        }
+    }
+
+    /// The configuration as it is now.
+    #[must_use]
+    pub const fn config(&self) -> &DiscoveryConfig {
+        &self.config
+    }
+
+    /// Counters.
+    #[must_use]
+    pub const fn stats(&self) -> DiscoveryStats {
+        self.stats
+    }
+
+    /// A participant that is known.
+    #[must_use]
+    pub fn participant(&self, prefix: GuidPrefix) -> Option<&Arc<ParticipantData>> {
+        self.participants.get(&prefix).map(|participant| &participant.data)
+    }
+
+    /// The other participants.
+    pub fn participants(&self) -> impl Iterator<Item = &Arc<ParticipantData>> {
+        self.participants.values().map(|participant| &participant.data)
+    }
+
+    /// The writers of other participants.
+    pub fn writers(&self) -> impl Iterator<Item = &Arc<DiscoveredWriter>> {
+        self.endpoints.writers().filter(|writer| writer.guid.prefix != self.config.guid_prefix)
+    }
+
+    /// The readers of other participants.
+    pub fn readers(&self) -> impl Iterator<Item = &Arc<DiscoveredReader>> {
+        self.endpoints.readers().filter(|reader| reader.guid.prefix != self.config.guid_prefix)
+    }
+
+    /// A writer by its GUID, of this or another participant.
+    #[must_use]
+    pub fn writer(&self, guid: Guid) -> Option<&Arc<DiscoveredWriter>> {
+        self.endpoints.writer(guid)
+    }
+
+    /// A reader by its GUID, of this or another participant.
+    #[must_use]
+    pub fn reader(&self, guid: Guid) -> Option<&Arc<DiscoveredReader>> {
+        self.endpoints.reader(guid)
+    }
+}
+
+#[cfg(test)]
+mod tests;

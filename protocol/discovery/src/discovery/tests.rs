@@ -1,0 +1,4 @@
+mod endpoints;
+mod hostile;
+mod net;
+mod participants;

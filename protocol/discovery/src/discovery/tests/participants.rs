@@ -1,0 +1,210 @@
+//! Participants that come, stay and go.
+
+use alloc::{string::ToString, vec, vec::Vec};
+
+use super::net::*;
+use crate::discovery::*;
+
+#[test]
+fn two_participants_find_each_other_at_once() {
+    let mut net = Net::new([config(0), config(1)]);
+    net.with(0, |d, now, out, _| d.start(now, out));
+    net.run_for(millis(1550));
+    // The second one starts between two announcements of the first and need not wait for the next.
+    net.with(1, |d, now, out, _| d.start(now, out));
+    net.run_for(3 * DELAY);
+    assert_eq!(
+        (net.events(0), net.events(1)),
+        (vec!["+participant 1".into()], vec!["+participant 0".into()])
+    );
+    net.run_for(secs(60));
+    assert_eq!((net.events(0).len(), net.events(1).len()), (0, 0));
+    let data = net.nodes[0].discovery.participant(prefix(1)).unwrap();
+    assert_eq!(data.locators.metatraffic_unicast, [unicast(1, 7410)]);
+    assert_eq!(net.nodes[0].discovery.participants().count(), 1);
+}
+
+#[test]
+fn the_start_is_a_row_of_quick_announcements() {
+    let mut net = Net::new([config(0)]);
+    net.start();
+    net.run_for(millis(450));
+    assert_eq!(net.nodes[0].discovery.stats().announcements_sent, 5);
+    net.run_for(secs(30));
+    let sent = net.nodes[0].discovery.stats().announcements_sent;
+    assert!((14..=17).contains(&sent), "{sent}");
+}
+
+#[test]
+fn announcements_survive_loss() {
+    let mut net = Net::new([config(0), config(1), config(2)]);
+    net.loss = 400;
+    net.start();
+    net.run_for(secs(20));
+    for node in 0..3 {
+        assert_eq!(net.nodes[node].discovery.participants().count(), 2);
+    }
+}
+
+#[test]
+fn a_peer_without_multicast_is_kept() {
+    // Only the first knows of the second.
+    let knowing = DiscoveryConfig { initial_peers: vec![unicast(1, 7410)], ..config(0) };
+    let mut net = Net::new([knowing, config(1)]);
+    net.nodes[0].joined = false;
+    net.nodes[1].joined = false;
+    net.start();
+    net.run_for(secs(120));
+    assert_eq!(net.events(0), ["+participant 1"]);
+    assert_eq!(net.events(1), ["+participant 0"]);
+}
+
+#[test]
+fn silence_ends_a_lease_and_a_sign_of_life_renews_it() {
+    let mut net = Net::new([config(0), config(1)]);
+    net.add_writer(0, Default::default());
+    net.add_reader(1, Default::default());
+    net.start();
+    net.run_for(secs(5));
+    net.nodes[1].cut_off = true;
+    (net.events(0), net.events(1));
+    net.run_for(secs(6));
+    net.with(1, |d, now, _, _| d.on_traffic(now.mono, prefix(0)));
+    net.run_for(secs(5));
+    assert_eq!(net.events(0), ["-reader 1", "-participant 1 LeaseExpired"]);
+    assert_eq!(net.events(1), [""; 0], "traffic is a sign of life");
+    net.run_for(secs(6));
+    assert_eq!(net.events(1), ["-writer 0", "-participant 0 LeaseExpired"]);
+    assert_eq!(net.nodes[1].discovery.stats().leases_expired, 1);
+    net.nodes[1].cut_off = false;
+    net.run_for(secs(5));
+    assert_eq!(net.events(0), ["+participant 1", "+reader 1"]);
+    assert_eq!(net.events(1), ["+participant 0", "+writer 0"]);
+}
+
+#[test]
+fn shutdown_is_announced() {
+    let mut net = Net::new([config(0), config(1)]);
+    net.add_writer(0, Default::default());
+    net.add_reader(1, Default::default());
+    net.start();
+    net.run_for(secs(5));
+    net.events(1);
+    net.with(0, |d, now, out, _| d.shutdown(now, out));
+    net.run_for(2 * DELAY);
+    assert_eq!(net.events(1), ["-writer 0", "-participant 0 Left"]);
+    net.run_for(secs(30));
+    assert_eq!(net.events(1), [""; 0]);
+    assert_eq!(net.nodes[1].discovery.writers().count(), 0);
+}
+
+#[test]
+fn other_domains_and_tags_are_ignored() {
+    let other = DiscoveryConfig { domain_id: 1, ..config(1) };
+    let tagged = DiscoveryConfig { domain_tag: "x".to_string(), ..config(2) };
+    let mut net = Net::new([config(0), other, tagged]);
+    net.start();
+    net.run_for(secs(5));
+    for node in 0..3 {
+        assert_eq!(net.nodes[node].discovery.participants().count(), 0);
+        assert!(net.nodes[node].discovery.stats().other_domain > 0);
+    }
+}
+
+#[test]
+fn participants_beyond_the_quota_are_refused() {
+    let mut small = config(0);
+    small.quotas.max_participants = 1;
+    let mut net = Net::new([small, config(1), config(2)]);
+    net.start();
+    net.run_for(secs(5));
+    assert_eq!(net.nodes[0].discovery.participants().count(), 1);
+    assert!(net.nodes[0].discovery.stats().participants_refused > 0);
+    assert_eq!(net.nodes[1].discovery.participants().count(), 2);
+}
+
+#[test]
+fn ignored_participants_do_not_come_back() {
+    let mut net = Net::new([config(0), config(1)]);
+    net.add_writer(0, Default::default());
+    net.add_reader(1, Default::default());
+    net.start();
+    net.run_for(secs(5));
+    net.events(0);
+    net.with(0, |d, _, _, fx| d.ignore_participant(prefix(1), fx));
+    net.run_for(secs(30));
+    assert_eq!(net.events(0), ["-reader 1", "-participant 1 Ignored"]);
+}
+
+#[test]
+fn changes_of_a_participant_are_announced() {
+    let mut net = Net::new([config(0), config(1)]);
+    net.start();
+    net.run_for(secs(5));
+    net.nodes[1].fx.clear();
+    net.with(0, |d, now, out, _| d.set_user_data(now, UserData(vec![1, 2]), out));
+    net.run_for(2 * DELAY);
+    let [DiscoveryEffect::ParticipantUpdated(data)] = &net.nodes[1].fx[..] else { panic!() };
+    assert_eq!(data.user_data.0, [1, 2]);
+}
+
+#[test]
+fn changed_locators_move_proxies_and_matches() {
+    let mut net = Net::new([config(0), config(1)]);
+    net.add_writer(0, Default::default());
+    net.add_reader(1, Default::default());
+    net.start();
+    net.run_for(secs(5));
+    net.nodes[0].fx.clear();
+    let moved = Locators {
+        metatraffic_unicast: vec![unicast(7, 7412)],
+        default_unicast: vec![unicast(7, 7413)],
+        ..config(1).locators
+    };
+    net.with(1, |d, now, out, fx| d.set_locators(now, moved, out, fx));
+    net.run_for(2 * DELAY);
+    let updated = net.nodes[0].fx.iter().find_map(|effect| match effect {
+        DiscoveryEffect::MatchedReaderUpdated { remote, .. } => Some(remote.unicast.clone()),
+        _ => None,
+    });
+    assert_eq!(updated, Some(vec![unicast(7, 7413)]));
+    // What is announced after the move arrives at the new place.
+    net.with(0, |d, now, out, fx| d.remove_writer(now, WRITER, out, fx));
+    net.events(1);
+    net.run_for(secs(1));
+    assert_eq!(net.events(1), ["-writer 0"]);
+}
+
+#[test]
+fn ten_participants_all_meet() {
+    let mut net = Net::new((0..10).map(config));
+    for node in 0..10 {
+        net.add_writer(node, Default::default());
+        net.add_reader(node, Default::default());
+    }
+    net.loss = 100;
+    net.start();
+    net.run_for(secs(20));
+    for node in 0..10 {
+        let events = net.events(node);
+        let count = |word: &str| events.iter().filter(|event| event.starts_with(word)).count();
+        // Each matches all ten, itself included.
+        assert_eq!((count("+participant"), count("+writer"), count("+reader")), (9, 10, 10));
+    }
+    // Once everything is known, only announcements remain.
+    net.loss = 0;
+    net.run_for(secs(30));
+    net.sent = 0;
+    let announced =
+        |net: &Net| net.nodes.iter().map(|node| node.discovery.stats().announcements_sent).sum::<u64>();
+    let before = announced(&net);
+    net.run_for(secs(60));
+    assert_eq!(net.sent, announced(&net) - before);
+}
+
+#[test]
+fn only_own_entities_are_handled() {
+    let entities = [EntityId::SPDP_WRITER, EntityId::SEDP_SUBSCRIPTIONS_READER, WRITER, EntityId::UNKNOWN];
+    let handled: Vec<bool> = entities.into_iter().map(Discovery::handles).collect();
+    assert_eq!(handled, [true, true, false, false]);
+}

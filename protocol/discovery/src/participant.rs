@@ -1,0 +1,89 @@
+//! What is remembered of one remote participant: RTPS 2.5 §8.5.3.3 (leases) and our quotas.
+
+use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
+
+use dunlin_core::{Guid, MonoTime};
+
+use crate::{
+    config::{Locators, Quotas},
+    data::ParticipantData,
+    reach::Reach,
+};
+
+/// A remote participant.
+#[derive(Debug)]
+pub(crate) struct RemoteParticipant {
+    pub(crate) data: Arc<ParticipantData>,
+    /// All locators it announced.
+    pub(crate) announced: Locators,
+    pub(crate) reach: Reach,
+    /// The announcement as it was received; the same octets again only renew the lease.
+    pub(crate) payload: Vec<u8>,
+    pub(crate) since: MonoTime,
+    pub(crate) expires: MonoTime,
+    /// It reaches this participant by multicast, so the opposite direction is taken to work too.
+    pub(crate) heard_by_multicast: bool,
+    /// Until when it is announced to by unicast because it does so itself.
+    pub(crate) directed_until: Option<MonoTime>,
+    /// Octets of the announcement of each of its endpoints.
+    sizes: BTreeMap<Guid, usize>,
+    octets: usize,
+}
+
+impl RemoteParticipant {
+    pub(crate) fn new(
+        data: ParticipantData,
+        announced: Locators,
+        reach: Reach,
+        payload: Vec<u8>,
+        now: MonoTime,
+    ) -> Self {
+        Self {
+            expires: now.plus(data.lease_duration),
+            data: Arc::new(data),
+            announced,
+            reach,
+            octets: payload.len(),
+            payload,
+            since: now,
+            heard_by_multicast: false,
+            directed_until: None,
+            sizes: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn renew(&mut self, now: MonoTime) {
+        self.expires = now.plus(self.data.lease_duration);
+    }
+
+    /// Replaces what the participant announced.
+    pub(crate) fn replace_payload(&mut self, payload: Vec<u8>) {
+        self.octets = self.octets.saturating_sub(self.payload.len()).saturating_add(payload.len());
+        self.payload = payload;
+    }
+
+    /// Whether it must be announced to by unicast.
+    pub(crate) fn needs_unicast(&self, now: MonoTime) -> bool {
+        !self.heard_by_multicast || self.directed_until.is_some_and(|until| until > now)
+    }
+
+    /// Accounts for the announcement of an endpoint; false if it exceeds a quota.
+    pub(crate) fn charge(&mut self, endpoint: Guid, size: usize, quotas: &Quotas) -> bool {
+        let before = self.sizes.get(&endpoint).copied();
+        let octets = self.octets.saturating_sub(before.unwrap_or(0)).saturating_add(size);
+        let one_too_many = before.is_none() && self.sizes.len() >= quotas.max_endpoints_per_participant;
+        if one_too_many || octets > quotas.max_octets_per_participant {
+            return false;
+        }
+        self.sizes.insert(endpoint, size);
+        self.octets = octets;
+        true
+    }
+
+    /// Ends the account of an endpoint.
+    pub(crate) fn discharge(&mut self, endpoint: Guid) {
+        if let Some(size) = self.sizes.remove(&endpoint) {
+            self.octets = self.octets.saturating_sub(size);
+        }
+    }
+}

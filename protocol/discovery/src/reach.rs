@@ -1,0 +1,116 @@
+//! Which locators of a peer can be used from here: RTPS 2.5 §9.6.2 leaves it open; this keeps to what is plausible.
+
+use alloc::{collections::BTreeSet, vec::Vec};
+use core::net::IpAddr;
+
+use dunlin_core::{Locator, LocatorKind};
+
+use crate::config::Locators;
+
+/// How a participant is reached, learnt from where its announcement came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Reach {
+    /// Its loopback addresses are those of this host.
+    same_host: bool,
+    /// The one of its addresses that is known to work.
+    via: Option<IpAddr>,
+}
+
+impl Reach {
+    /// Judges an announcement of `announced` that came from `from`. An address that worked is kept while it is
+    /// announced, so that a peer with several networks does not alternate between them.
+    pub(crate) fn learn(before: Option<Self>, announced: &Locators, from: Locator, own: &Locators) -> Self {
+        let announces = |ip: &IpAddr| announced.unicast().any(|locator| locator.ip() == Some(*ip));
+        let source = from.ip();
+        let own_address = |ip: IpAddr| own.unicast().any(|locator| locator.ip() == Some(ip));
+        let same_host = source.is_none_or(|ip| ip.is_loopback() || own_address(ip));
+        let via = before.and_then(|reach| reach.via).filter(announces).or(source.filter(announces));
+        Self { same_host: same_host || before.is_some_and(|reach| reach.same_host), via }
+    }
+
+    /// Leaves the locators that make sense for a unicast destination: no loopback address of another host, and only
+    /// the address known to work where the list has it.
+    pub(crate) fn retain_unicast(&self, list: &mut Vec<Locator>) {
+        list.retain(|locator| self.same_host || !locator.is_loopback());
+        if let Some(via) = self.via
+            && list.iter().any(|locator| locator.ip() == Some(via))
+        {
+            list.retain(|locator| locator.ip() == Some(via));
+        }
+    }
+}
+
+/// Transports of a participant.
+pub(crate) fn kinds(own: &Locators) -> BTreeSet<LocatorKind> {
+    own.unicast().map(|locator| locator.kind).collect()
+}
+
+/// Leaves the locators whose transport this participant has; all when it announces none itself.
+pub(crate) fn retain_kinds(list: &mut Vec<Locator>, kinds: &BTreeSet<LocatorKind>) {
+    list.retain(|locator| kinds.is_empty() || kinds.contains(&locator.kind));
+}
+
+/// Applies both rules to the lists of a participant.
+pub(crate) fn usable(mut announced: Locators, reach: &Reach, own: &Locators) -> Locators {
+    let kinds = kinds(own);
+    for list in announced.lists_mut() {
+        retain_kinds(list, &kinds);
+    }
+    reach.retain_unicast(&mut announced.metatraffic_unicast);
+    reach.retain_unicast(&mut announced.default_unicast);
+    announced
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+    use core::net::{Ipv4Addr, Ipv6Addr};
+
+    use super::*;
+
+    fn v4(a: u8, b: u8, c: u8, d: u8) -> Locator {
+        Locator::udp_v4(Ipv4Addr::new(a, b, c, d), 7410)
+    }
+
+    fn unicast(list: Vec<Locator>) -> Locators {
+        Locators { metatraffic_unicast: list.clone(), default_unicast: list, ..Locators::default() }
+    }
+
+    #[test]
+    fn loopback_of_another_host_is_left_out() {
+        let own = unicast(vec![v4(10, 0, 0, 1)]);
+        let announced = unicast(vec![v4(127, 0, 0, 1), v4(10, 0, 0, 2)]);
+        let remote = Reach::learn(None, &announced, v4(10, 0, 0, 9), &own);
+        assert_eq!(usable(announced.clone(), &remote, &own).default_unicast, [v4(10, 0, 0, 2)]);
+        let only_loopback = unicast(vec![v4(127, 0, 0, 1)]);
+        assert_eq!(usable(only_loopback, &remote, &own).default_unicast, []);
+        // From an address of this host, or from loopback: the same host.
+        for from in [v4(10, 0, 0, 1), v4(127, 0, 0, 1)] {
+            let reach = Reach::learn(None, &announced, from, &own);
+            assert!(usable(announced.clone(), &reach, &own).default_unicast.contains(&v4(127, 0, 0, 1)));
+        }
+    }
+
+    #[test]
+    fn the_address_that_works_is_preferred_and_kept() {
+        let own = unicast(vec![v4(10, 0, 0, 1)]);
+        let announced = unicast(vec![v4(172, 17, 0, 1), v4(10, 0, 0, 2)]);
+        let first = Reach::learn(None, &announced, v4(10, 0, 0, 2), &own);
+        assert_eq!(usable(announced.clone(), &first, &own).metatraffic_unicast, [v4(10, 0, 0, 2)]);
+        let second = Reach::learn(Some(first), &announced, v4(172, 17, 0, 1), &own);
+        assert_eq!(second, first);
+        let moved = unicast(vec![v4(172, 17, 0, 1)]);
+        let third = Reach::learn(Some(first), &moved, v4(172, 17, 0, 1), &own);
+        assert_eq!(usable(moved, &third, &own).metatraffic_unicast, [v4(172, 17, 0, 1)]);
+    }
+
+    #[test]
+    fn only_own_transports_are_used() {
+        let own = unicast(vec![v4(10, 0, 0, 1)]);
+        let six = Locator::udp_v6(Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2), 7410);
+        let announced = unicast(vec![six, v4(10, 0, 0, 2)]);
+        let reach = Reach::default();
+        assert_eq!(usable(announced.clone(), &reach, &own).default_unicast, [v4(10, 0, 0, 2)]);
+        assert_eq!(usable(announced.clone(), &reach, &Locators::default()).default_unicast.len(), 2);
+    }
+}

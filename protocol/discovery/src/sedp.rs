@@ -1,0 +1,198 @@
+//! Endpoints of other participants: RTPS 2.5 §8.5.4 (SEDP), and their signs of life, §8.4.13.
+
+use alloc::vec::Vec;
+
+use dunlin_core::{Guid, GuidPrefix, Locator};
+use dunlin_rtps::ChangeKind;
+
+use crate::{
+    builtin::{BuiltinSample, Collector},
+    codec::{
+        AssertedKind, DecodeError, LivelinessMessage, Rules, decode_endpoint_key, decode_reader,
+        decode_writer,
+    },
+    data::{DiscoveredReader, DiscoveredWriter, ParticipantData},
+    discovery::{Channel, Discovery},
+    effect::DiscoveryEffect,
+    reach::{Reach, kinds, retain_kinds},
+};
+
+impl Discovery {
+    /// Processes what a built-in reader delivered.
+    pub(crate) fn process(
+        &mut self,
+        channel: Channel,
+        mut collected: Collector,
+        fx: &mut Vec<DiscoveryEffect>,
+    ) {
+        for sample in collected.0.drain(..) {
+            let result = match (channel, sample.kind) {
+                (Channel::Messages, ChangeKind::Alive) => self.on_liveliness(&sample, fx),
+                (Channel::Messages, _) => Ok(()),
+                (Channel::Publications, ChangeKind::Alive) => self.on_publication(&sample, fx),
+                (Channel::Subscriptions, ChangeKind::Alive) => self.on_subscription(&sample, fx),
+                _ => self.on_endpoint_gone(channel, &sample, fx),
+            };
+            if let Err(error) = result {
+                self.count_error(error);
+            }
+        }
+        self.collected = collected;
+    }
+
+    fn on_liveliness(
+        &mut self,
+        sample: &BuiltinSample,
+        fx: &mut Vec<DiscoveryEffect>,
+    ) -> Result<(), DecodeError> {
+        let message = LivelinessMessage::decode(sample.payload.as_deref().ok_or(DecodeError::Malformed)?)?;
+        if self.is_foreign(message.prefix, sample.writer.prefix) {
+            return Ok(());
+        }
+        if let AssertedKind::Standard(kind) = message.kind {
+            fx.push(DiscoveryEffect::LivelinessAsserted { prefix: message.prefix, kind });
+        }
+        Ok(())
+    }
+
+    /// A peer speaks for itself only.
+    fn is_foreign(&mut self, named: GuidPrefix, source: GuidPrefix) -> bool {
+        let foreign = named != source;
+        if foreign {
+            self.stats.foreign_guid = self.stats.foreign_guid.saturating_add(1);
+        }
+        foreign
+    }
+
+    fn on_publication(
+        &mut self,
+        sample: &BuiltinSample,
+        fx: &mut Vec<DiscoveryEffect>,
+    ) -> Result<(), DecodeError> {
+        let Some(participant) = self.participants.get(&sample.writer.prefix) else { return Ok(()) };
+        let payload = sample.payload.as_deref().ok_or(DecodeError::Malformed)?;
+        let rules = Rules {
+            quotas: &self.config.quotas,
+            durations_in_nanoseconds: participant.data.durations_in_nanoseconds,
+        };
+        let mut writer = decode_writer(payload, sample.key_hash, participant.data.vendor, rules)?;
+        if !self.may_add(writer.guid, sample.writer.prefix, payload.len())? {
+            return Ok(());
+        }
+        let (unicast, multicast) =
+            self.resolve(writer.guid.prefix, &writer.own_unicast, &writer.own_multicast);
+        (writer.unicast, writer.multicast) = (unicast, multicast);
+        self.endpoints.put_writer(writer, fx);
+        Ok(())
+    }
+
+    fn on_subscription(
+        &mut self,
+        sample: &BuiltinSample,
+        fx: &mut Vec<DiscoveryEffect>,
+    ) -> Result<(), DecodeError> {
+        let Some(participant) = self.participants.get(&sample.writer.prefix) else { return Ok(()) };
+        let payload = sample.payload.as_deref().ok_or(DecodeError::Malformed)?;
+        let rules = Rules {
+            quotas: &self.config.quotas,
+            durations_in_nanoseconds: participant.data.durations_in_nanoseconds,
+        };
+        let mut reader = decode_reader(payload, sample.key_hash, participant.data.vendor, rules)?;
+        reader.expects_inline_qos |= participant.data.expects_inline_qos;
+        if !self.may_add(reader.guid, sample.writer.prefix, payload.len())? {
+            return Ok(());
+        }
+        let (unicast, multicast) =
+            self.resolve(reader.guid.prefix, &reader.own_unicast, &reader.own_multicast);
+        (reader.unicast, reader.multicast) = (unicast, multicast);
+        self.endpoints.put_reader(reader, fx);
+        Ok(())
+    }
+
+    /// Whether an endpoint may be remembered; charges it to its participant if so.
+    fn may_add(&mut self, guid: Guid, source: GuidPrefix, size: usize) -> Result<bool, DecodeError> {
+        if self.is_foreign(guid.prefix, source) || self.ignored_endpoints.contains(&guid) {
+            return Ok(false);
+        }
+        let Some(participant) = self.participants.get_mut(&source) else { return Ok(false) };
+        if participant.charge(guid, size, &self.config.quotas) {
+            Ok(true)
+        } else {
+            Err(DecodeError::OverQuota)
+        }
+    }
+
+    fn on_endpoint_gone(
+        &mut self,
+        channel: Channel,
+        sample: &BuiltinSample,
+        fx: &mut Vec<DiscoveryEffect>,
+    ) -> Result<(), DecodeError> {
+        let guid = decode_endpoint_key(sample.payload.as_deref(), sample.key_hash)?;
+        if self.is_foreign(guid.prefix, sample.writer.prefix) {
+            return Ok(());
+        }
+        self.forget_endpoint(guid, matches!(channel, Channel::Publications), fx);
+        Ok(())
+    }
+
+    fn forget_endpoint(&mut self, guid: Guid, is_writer: bool, fx: &mut Vec<DiscoveryEffect>) {
+        let known = if is_writer {
+            self.endpoints.remove_writer(guid, fx)
+        } else {
+            self.endpoints.remove_reader(guid, fx)
+        };
+        if known && let Some(participant) = self.participants.get_mut(&guid.prefix) {
+            participant.discharge(guid);
+        }
+    }
+
+    /// Ignores a writer or reader of another participant for good (`ignore_publication`, `ignore_subscription`, DDS
+    /// 1.4 §2.2.2.2.1.16).
+    pub fn ignore_endpoint(&mut self, guid: Guid, fx: &mut Vec<DiscoveryEffect>) {
+        if guid.prefix != self.config.guid_prefix {
+            self.ignored_endpoints.insert(guid);
+            self.forget_endpoint(guid, guid.entity_id.is_writer(), fx);
+        }
+    }
+
+    /// Where an endpoint of a remote participant receives: where it says, if that is of use here, or else where its
+    /// participant does.
+    fn resolve(
+        &self,
+        prefix: GuidPrefix,
+        unicast: &[Locator],
+        multicast: &[Locator],
+    ) -> (Vec<Locator>, Vec<Locator>) {
+        let Some(participant) = self.participants.get(&prefix) else { return (Vec::new(), Vec::new()) };
+        let kinds = kinds(&self.config.locators);
+        let reach: &Reach = &participant.reach;
+        let (mut unicast, mut multicast) = (unicast.to_vec(), multicast.to_vec());
+        retain_kinds(&mut unicast, &kinds);
+        retain_kinds(&mut multicast, &kinds);
+        reach.retain_unicast(&mut unicast);
+        if unicast.is_empty() && multicast.is_empty() {
+            let defaults = &participant.data.locators;
+            return (defaults.default_unicast.clone(), defaults.default_multicast.clone());
+        }
+        (unicast, multicast)
+    }
+
+    /// Applies changed locators of a participant to its endpoints.
+    pub(crate) fn move_endpoints(&mut self, data: &ParticipantData, fx: &mut Vec<DiscoveryEffect>) {
+        let writers: Vec<_> = self.endpoints.writers_of(data.guid_prefix).cloned().collect();
+        for writer in writers {
+            let (unicast, multicast) =
+                self.resolve(data.guid_prefix, &writer.own_unicast, &writer.own_multicast);
+            let moved = DiscoveredWriter { unicast, multicast, ..(*writer).clone() };
+            self.endpoints.put_writer(moved, fx);
+        }
+        let readers: Vec<_> = self.endpoints.readers_of(data.guid_prefix).cloned().collect();
+        for reader in readers {
+            let (unicast, multicast) =
+                self.resolve(data.guid_prefix, &reader.own_unicast, &reader.own_multicast);
+            let moved = DiscoveredReader { unicast, multicast, ..(*reader).clone() };
+            self.endpoints.put_reader(moved, fx);
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! Participants that come, stay and go: RTPS 2.5 §8.5.3 (SPDP) and §8.5.4.1 (matching of built-in endpoints).
+
+use alloc::{collections::BTreeSet, sync::Arc, vec::Vec};
+
+use dunlin_buf::Outbox;
+use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, MonoTime, Now};
+use dunlin_rtps::ChangeKind;
+use dunlin_wire::{Data, Payload, ReceiverState, key_hash, status_info};
+
+use crate::{
+    builtin::{Peer, match_writer},
+    codec::{DecodeError, decode_participant, decode_participant_key},
+    config::{DiscoveryConfig, Locators},
+    data::{ParticipantData, builtin},
+    discovery::{Channel, Discovery},
+    effect::{DiscoveryEffect, LostReason},
+    participant::RemoteParticipant,
+    reach::{Reach, usable},
+};
+
+impl Channel {
+    /// The bits that announce the channel's writer and reader.
+    const fn bits(self) -> (u32, u32) {
+        match self {
+            Self::Publications => (builtin::PUBLICATIONS_ANNOUNCER, builtin::PUBLICATIONS_DETECTOR),
+            Self::Subscriptions => (builtin::SUBSCRIPTIONS_ANNOUNCER, builtin::SUBSCRIPTIONS_DETECTOR),
+            Self::Messages => (builtin::PARTICIPANT_MESSAGE_WRITER, builtin::PARTICIPANT_MESSAGE_READER),
+        }
+    }
+}
+
+impl Discovery {
+    /// Sends the announcement if it is due.
+    pub(crate) fn announce_if_due(&mut self, now: Now, out: &mut Outbox) {
+        if !self.announcer.take_due(now.mono, &self.config) {
+            return;
+        }
+        self.stats.announcements_sent = self.stats.announcements_sent.saturating_add(1);
+        let (groups, peers) = self.destinations(now.mono);
+        self.announcer.send_to_groups(now, self.config.guid_prefix, &groups, out);
+        self.announcer.send_directed(now, self.config.guid_prefix, None, &peers, out);
+    }
+
+    /// Groups and single locators to announce to. Participants of one process may share locators.
+    fn destinations(&self, now: MonoTime) -> (Vec<Locator>, Vec<Locator>) {
+        let mut groups: BTreeSet<Locator> = self.config.spdp_destinations.iter().copied().collect();
+        let mut peers = BTreeSet::new();
+        for peer in &self.config.initial_peers {
+            if peer.is_multicast() {
+                groups.insert(*peer)
+            } else {
+                peers.insert(*peer)
+            };
+        }
+        for participant in self.participants.values().filter(|participant| participant.needs_unicast(now)) {
+            peers.extend(&participant.data.locators.metatraffic_unicast);
+        }
+        (groups.into_iter().collect(), peers.into_iter().collect())
+    }
+
+    pub(crate) fn all_destinations(&self, now: MonoTime) -> Vec<Locator> {
+        let (mut groups, peers) = self.destinations(now);
+        groups.extend_from_slice(&peers);
+        groups
+    }
+
+    /// Takes a sample of the SPDP writer of another participant.
+    pub(crate) fn on_announcement(
+        &mut self,
+        now: Now,
+        from: Locator,
+        state: &ReceiverState,
+        data: &Data<'_>,
+        out: &mut Outbox,
+        fx: &mut Vec<DiscoveryEffect>,
+    ) {
+        self.stats.announcements_received = self.stats.announcements_received.saturating_add(1);
+        let status = data.inline_qos.as_ref().map(status_info).unwrap_or_default();
+        if ChangeKind::from_status(status) != ChangeKind::Alive {
+            self.on_departure(state.source_prefix, data, fx);
+            return;
+        }
+        let Payload::Data(payload) = data.payload else {
+            self.stats.malformed = self.stats.malformed.saturating_add(1);
+            return;
+        };
+        let prefix = state.source_prefix;
+        let directed = data.reader_id != EntityId::UNKNOWN;
+        if self.participants.get(&prefix).is_none_or(|known| known.payload != payload) {
+            match decode_participant(payload, state.source_vendor, &self.config.quotas) {
+                Ok(announced) => self.admit(now, from, prefix, announced, payload, out, fx),
+                Err(DecodeError::OverQuota) => self.count_refused_participant(),
+                Err(error) => self.count_error(error),
+            }
+        }
+        if let Some(participant) = self.participants.get_mut(&prefix) {
+            note_arrival(participant, now.mono, directed, &self.config);
+        }
+    }
+
+    fn count_refused_participant(&mut self) {
+        self.stats.participants_refused = self.stats.participants_refused.saturating_add(1);
+    }
+
+    pub(crate) fn count_error(&mut self, error: DecodeError) {
+        let counter = match error {
+            DecodeError::Malformed => &mut self.stats.malformed,
+            DecodeError::NotUnderstood => &mut self.stats.not_understood,
+            DecodeError::OverQuota => &mut self.stats.endpoints_refused,
+        };
+        *counter = counter.saturating_add(1);
+    }
+
+    /// Removes the participant that says it leaves. The key stands in the payload or, from some peers, only in the key
+    /// hash, which for built-in topics is the GUID.
+    fn on_departure(&mut self, source: GuidPrefix, data: &Data<'_>, fx: &mut Vec<DiscoveryEffect>) {
+        let hash = data.inline_qos.as_ref().and_then(key_hash).map(|hash| Guid::from_bytes(hash).prefix);
+        let named = data.payload.bytes().and_then(|payload| decode_participant_key(payload).ok());
+        match named.or(hash) {
+            Some(prefix) if prefix == source => self.remove_participant(prefix, LostReason::Left, fx),
+            Some(_) => self.stats.foreign_guid = self.stats.foreign_guid.saturating_add(1),
+            None => self.count_error(DecodeError::Malformed),
+        }
+    }
+
+    /// Takes up a new or changed participant, if it may be.
+    #[expect(clippy::too_many_arguments, reason = "an announcement means nothing without its surroundings")]
+    fn admit(
+        &mut self,
+        now: Now,
+        from: Locator,
+        source: GuidPrefix,
+        mut announced: ParticipantData,
+        payload: &[u8],
+        out: &mut Outbox,
+        fx: &mut Vec<DiscoveryEffect>,
+    ) {
+        let prefix = announced.guid_prefix;
+        if prefix != source {
+            self.stats.foreign_guid = self.stats.foreign_guid.saturating_add(1);
+            return;
+        }
+        let other_domain = announced.domain_id.is_some_and(|id| id != self.config.domain_id);
+        if other_domain || announced.domain_tag != self.config.domain_tag {
+            self.stats.other_domain = self.stats.other_domain.saturating_add(1);
+            return;
+        }
+        if self.ignored_participants.contains(&prefix) {
+            return;
+        }
+        let known = self.participants.get(&prefix);
+        let too_many = known.is_none() && self.participants.len() >= self.config.quotas.max_participants;
+        if too_many || payload.len() > self.config.quotas.max_octets_per_participant {
+            self.count_refused_participant();
+            return;
+        }
+        let raw = core::mem::take(&mut announced.locators);
+        let reach = Reach::learn(known.map(|known| known.reach), &raw, from, &self.config.locators);
+        announced.locators = usable(raw.clone(), &reach, &self.config.locators);
+        if known.is_some() {
+            let changed = Changed { announced, raw, reach, payload };
+            self.update_participant(now, changed, out, fx);
+        } else {
+            let participant = RemoteParticipant::new(announced, raw, reach, payload.to_vec(), now.mono);
+            self.add_participant(now, participant, out, fx);
+        }
+    }
+
+    fn add_participant(
+        &mut self,
+        now: Now,
+        participant: RemoteParticipant,
+        out: &mut Outbox,
+        fx: &mut Vec<DiscoveryEffect>,
+    ) {
+        let data = Arc::clone(&participant.data);
+        self.wake_for_lease(participant.expires);
+        self.participants.insert(data.guid_prefix, participant);
+        fx.push(DiscoveryEffect::ParticipantDiscovered(Arc::clone(&data)));
+        // The newcomer need not wait for the next period.
+        if self.announcer.is_running() {
+            let (own, unicast) = (self.config.guid_prefix, &data.locators.metatraffic_unicast);
+            self.announcer.send_directed(now, own, Some(data.guid_prefix), unicast, out);
+        }
+        self.match_builtin(now, &data, out);
+    }
+
+    fn update_participant(
+        &mut self,
+        now: Now,
+        changed: Changed<'_>,
+        out: &mut Outbox,
+        fx: &mut Vec<DiscoveryEffect>,
+    ) {
+        let prefix = changed.announced.guid_prefix;
+        let Some(participant) = self.participants.get_mut(&prefix) else { return };
+        participant.replace_payload(changed.payload.to_vec());
+        participant.announced = changed.raw;
+        participant.reach = changed.reach;
+        let before = core::mem::replace(&mut participant.data, Arc::new(changed.announced));
+        let data = Arc::clone(&participant.data);
+        participant.renew(now.mono);
+        let expires = participant.expires;
+        self.wake_for_lease(expires);
+        if *before == *data {
+            return;
+        }
+        fx.push(DiscoveryEffect::ParticipantUpdated(Arc::clone(&data)));
+        if before.builtin_endpoints != data.builtin_endpoints {
+            self.unmatch_builtin(prefix);
+            self.match_builtin(now, &data, out);
+        }
+        if before.locators != data.locators {
+            self.move_builtin(&data);
+            self.move_endpoints(&data, fx);
+        }
+    }
+
+    /// Applies changed own locators to what is known of a participant.
+    pub(crate) fn refresh_locators(&mut self, prefix: GuidPrefix, fx: &mut Vec<DiscoveryEffect>) {
+        let Some(participant) = self.participants.get_mut(&prefix) else { return };
+        let locators = usable(participant.announced.clone(), &participant.reach, &self.config.locators);
+        if participant.data.locators == locators {
+            return;
+        }
+        participant.data = Arc::new(ParticipantData { locators, ..(*participant.data).clone() });
+        let data = Arc::clone(&participant.data);
+        fx.push(DiscoveryEffect::ParticipantUpdated(Arc::clone(&data)));
+        self.move_builtin(&data);
+        self.move_endpoints(&data, fx);
+    }
+
+    fn match_builtin(&mut self, now: Now, data: &ParticipantData, out: &mut Outbox) {
+        let peer = Peer { prefix: data.guid_prefix, vendor: data.vendor, locators: &data.locators };
+        for channel in Channel::ALL {
+            let (writer_bit, reader_bit) = channel.bits();
+            if data.builtin_endpoints & writer_bit != 0 {
+                match_writer(self.reader_mut(channel), now, &peer, channel.writer_id(), out);
+            }
+            if data.builtin_endpoints & reader_bit != 0 {
+                let best_effort = builtin::BEST_EFFORT_PARTICIPANT_MESSAGE_READER;
+                let reliable =
+                    !matches!(channel, Channel::Messages) || data.builtin_endpoint_qos & best_effort == 0;
+                self.writer_mut(channel).match_reader(now, &peer, channel.reader_id(), reliable, out);
+            }
+        }
+    }
+
+    fn unmatch_builtin(&mut self, prefix: GuidPrefix) {
+        for channel in Channel::ALL {
+            self.reader_mut(channel).unmatch_writer(Guid::new(prefix, channel.writer_id()));
+            self.writer_mut(channel).unmatch_reader(Guid::new(prefix, channel.reader_id()));
+        }
+    }
+
+    fn move_builtin(&mut self, data: &ParticipantData) {
+        for channel in Channel::ALL {
+            let reader = Guid::new(data.guid_prefix, channel.reader_id());
+            self.writer_mut(channel).update_reader(reader, &data.locators);
+            let writer = Guid::new(data.guid_prefix, channel.writer_id());
+            let locators = data.locators.clone();
+            let (unicast, multicast) = (locators.metatraffic_unicast, locators.metatraffic_multicast);
+            self.reader_mut(channel).update_writer(writer, unicast, multicast);
+        }
+    }
+
+    /// Forgets a participant with all its endpoints.
+    pub(crate) fn remove_participant(
+        &mut self,
+        prefix: GuidPrefix,
+        reason: LostReason,
+        fx: &mut Vec<DiscoveryEffect>,
+    ) {
+        if self.participants.remove(&prefix).is_none() {
+            return;
+        }
+        self.unmatch_builtin(prefix);
+        self.endpoints.remove_participant(prefix, fx);
+        fx.push(DiscoveryEffect::ParticipantLost { prefix, reason });
+    }
+
+    /// Ignores a participant for good (`ignore_participant`, DDS 1.4 §2.2.2.2.1.14).
+    pub fn ignore_participant(&mut self, prefix: GuidPrefix, fx: &mut Vec<DiscoveryEffect>) {
+        self.ignored_participants.insert(prefix);
+        self.remove_participant(prefix, LostReason::Ignored, fx);
+    }
+
+    /// Removes the participants whose lease has passed.
+    pub(crate) fn expire_leases(&mut self, now: MonoTime, fx: &mut Vec<DiscoveryEffect>) {
+        if self.lease_wakeup.is_none_or(|wakeup| wakeup > now) {
+            return;
+        }
+        let expired = self.participants.iter().filter(|(_, participant)| participant.expires <= now);
+        let expired: Vec<GuidPrefix> = expired.map(|(prefix, _)| *prefix).collect();
+        for prefix in expired {
+            self.stats.leases_expired = self.stats.leases_expired.saturating_add(1);
+            self.remove_participant(prefix, LostReason::LeaseExpired, fx);
+        }
+        let next = self.participants.values().map(|participant| participant.expires).min();
+        self.lease_wakeup = next.filter(|next| *next != MonoTime::MAX);
+    }
+
+    fn wake_for_lease(&mut self, expires: MonoTime) {
+        if expires != MonoTime::MAX {
+            self.lease_wakeup = Some(self.lease_wakeup.map_or(expires, |wakeup| wakeup.min(expires)));
+        }
+    }
+}
+
+/// A new announcement of a known participant.
+struct Changed<'a> {
+    announced: ParticipantData,
+    raw: Locators,
+    reach: Reach,
+    payload: &'a [u8],
+}
+
+/// A peer that still announces by unicast some periods after it was discovered does not hear our groups, or has us as
+/// an initial peer: it is answered in kind for a lease. A peer heard by multicast is taken to hear ours.
+fn note_arrival(
+    participant: &mut RemoteParticipant,
+    now: MonoTime,
+    directed: bool,
+    config: &DiscoveryConfig,
+) {
+    participant.renew(now);
+    if !directed {
+        participant.heard_by_multicast = true;
+    } else if now > participant.since.plus(config.announcement_period.times(2)) {
+        participant.directed_until = Some(now.plus(config.lease_duration));
+    }
+}

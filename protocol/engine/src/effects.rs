@@ -1,0 +1,100 @@
+//! Carrying out what discovery decides: matches are applied to each endpoint under its own lock, one at a time.
+
+use dunlin_core::Now;
+use dunlin_discovery::DiscoveryEffect;
+
+use crate::output::{Event, Output};
+use crate::participant::{ControlGuard, Participant};
+use crate::routes::Routes;
+
+impl Participant {
+    /// Applies the effects of a call of discovery, in their order, and sets its timer. The control lock is held
+    /// meanwhile, so that no other thread applies a later decision first.
+    pub(crate) fn conclude(&self, now: Now, mut control: ControlGuard<'_>, out: &mut Output) {
+        if !control.effects.is_empty() {
+            let mut effects = core::mem::take(&mut control.effects);
+            let mut routes = Routes::clone(&self.routes.load());
+            let mut changed = false;
+            for effect in effects.drain(..) {
+                changed |= self.apply(now, effect, &mut routes, out);
+            }
+            if changed {
+                self.routes.store(routes);
+            }
+            control.effects = effects;
+        }
+        let deadline = control.discovery.next_deadline();
+        self.common.arm(self.common.participant_timer, &mut control.armed, deadline, &mut out.deadline_closer);
+    }
+
+    /// Applies one effect; true if it changed the routes.
+    fn apply(&self, now: Now, effect: DiscoveryEffect, routes: &mut Routes, out: &mut Output) -> bool {
+        match effect {
+            DiscoveryEffect::WriterMatched { local, remote }
+            | DiscoveryEffect::MatchedWriterUpdated { local, remote } => {
+                let Some(reader) = routes.reader(local).cloned() else { return false };
+                reader.match_writer(now, &remote, out);
+                routes.add_match(remote.guid, &reader);
+                return true;
+            }
+            DiscoveryEffect::WriterUnmatched { local, remote } => {
+                routes.remove_match(remote, local);
+                if let Some(reader) = routes.reader(local) {
+                    reader.unmatch_writer(now, remote, out);
+                }
+                return true;
+            }
+            DiscoveryEffect::ReaderMatched { local, remote }
+            | DiscoveryEffect::MatchedReaderUpdated { local, remote } => {
+                if let Some(writer) = routes.writer(local) {
+                    writer.match_reader(now, &remote, out);
+                }
+            }
+            DiscoveryEffect::ReaderUnmatched { local, remote } => {
+                if let Some(writer) = routes.writer(local) {
+                    writer.unmatch_reader(remote, out);
+                }
+            }
+            DiscoveryEffect::LivelinessAsserted { prefix, kind } => {
+                for reader in routes.readers() {
+                    reader.on_liveliness(now, prefix, kind, out);
+                }
+            }
+            DiscoveryEffect::ParticipantDiscovered(participant) => {
+                routes.add_peer(participant.guid_prefix);
+                out.events.push(Event::ParticipantDiscovered(participant));
+                return true;
+            }
+            DiscoveryEffect::ParticipantLost { prefix, reason } => {
+                routes.remove_peer(prefix);
+                out.events.push(Event::ParticipantLost { prefix, reason });
+                return true;
+            }
+            other => tell(other, out),
+        }
+        false
+    }
+}
+
+/// Effects that are only to be told.
+fn tell(effect: DiscoveryEffect, out: &mut Output) {
+    out.events.push(match effect {
+        DiscoveryEffect::ParticipantUpdated(participant) => Event::ParticipantUpdated(participant),
+        DiscoveryEffect::WriterDiscovered(writer) => Event::WriterDiscovered(writer),
+        DiscoveryEffect::WriterUpdated(writer) => Event::WriterUpdated(writer),
+        DiscoveryEffect::WriterLost(writer) => Event::WriterLost(writer),
+        DiscoveryEffect::ReaderDiscovered(reader) => Event::ReaderDiscovered(reader),
+        DiscoveryEffect::ReaderUpdated(reader) => Event::ReaderUpdated(reader),
+        DiscoveryEffect::ReaderLost(reader) => Event::ReaderLost(reader),
+        DiscoveryEffect::InconsistentTopic { local, remote, topic_name, type_name } => {
+            Event::InconsistentTopic { local, remote, topic_name, type_name }
+        }
+        DiscoveryEffect::IncompatibleQos { local, remote, policies } if local.is_writer() => {
+            Event::OfferedIncompatibleQos { writer: local, remote, policies }
+        }
+        DiscoveryEffect::IncompatibleQos { local, remote, policies } => {
+            Event::RequestedIncompatibleQos { reader: local, remote, policies }
+        }
+        _ => return,
+    });
+}

@@ -1,0 +1,452 @@
+//! The participant: everything that concerns more than one endpoint (DDS 1.4 §2.2.2.2.1 DomainParticipant).
+
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use dunlin_cache::{ReaderCache, ReaderCacheConfig, WriterCache, WriterCacheConfig};
+use dunlin_core::{EntityId, Guid, GuidPrefix, MonoTime, Now};
+use dunlin_discovery::{
+    DiscoveredReader, DiscoveredWriter, Discovery, DiscoveryConfig, DiscoveryEffect, InvalidName, LocalReader,
+    LocalWriter, Locators, ParticipantData,
+};
+use dunlin_qos::{DataReaderQos, DataWriterQos, DurabilityKind, LivelinessKind, PublisherQos, ReliabilityKind, ResourceLimits,
+    SubscriberQos, UserData};
+use dunlin_rtps::{Reader, ReaderConfig, Writer, WriterConfig};
+use dunlin_sync::{ArcSnapshot, RankedGuard, RankedMutex};
+
+use crate::common::{Common, Counters, ManualLiveliness, ParticipantStats};
+use crate::config::{CreateError, ParticipantConfig, ReaderSpec, SetQosError, Tuning, WriterSpec};
+use crate::output::Output;
+use crate::ranks;
+use crate::reader_slot::ReaderSlot;
+use crate::routes::Routes;
+use crate::timers::{TimerOwner, Timers};
+use crate::writer_slot::WriterSlot;
+
+/// Entity keys have 24 bits.
+const MAX_ENTITY_KEY: u32 = 0x00ff_ffff;
+
+/// A participant without threads, sockets or clock. All methods take `&self` and may be called by any thread;
+/// each returns what is to be sent and told in an [`Output`], and holds no lock when it returns.
+pub struct Participant {
+    pub(crate) common: Arc<Common>,
+    pub(crate) routes: ArcSnapshot<Routes>,
+    pub(crate) control: RankedMutex<{ ranks::CONTROL }, Control>,
+}
+
+/// What the control plane owns.
+pub(crate) struct Control {
+    pub(crate) discovery: Discovery,
+    pub(crate) effects: Vec<DiscoveryEffect>,
+    /// What the timers have for discovery; never later than the true deadline.
+    pub(crate) armed: Option<MonoTime>,
+    /// What was announced of each endpoint.
+    writers: BTreeMap<EntityId, LocalWriter>,
+    readers: BTreeMap<EntityId, LocalReader>,
+    last_key: u32,
+    shut_down: bool,
+}
+
+pub(crate) type ControlGuard<'a> = RankedGuard<'a, { ranks::CONTROL }, Control>;
+
+impl Participant {
+    /// A participant that has not announced itself yet, see [`start`](Self::start).
+    #[must_use]
+    pub fn new(config: ParticipantConfig) -> Self {
+        let timers = Timers::default();
+        let common = Common {
+            prefix: config.guid_prefix,
+            participant_timer: timers.register(TimerOwner::Participant),
+            tuning: config.tuning.clone(),
+            max_message_size: config.max_message_size,
+            timers,
+            manual: ManualLiveliness::default(),
+            counters: Counters::default(),
+        };
+        let seed = config.seed;
+        let control = Control {
+            discovery: Discovery::new(discovery_config(config), seed),
+            writers: BTreeMap::new(),
+            readers: BTreeMap::new(),
+            effects: Vec::new(),
+            armed: None,
+            last_key: 0,
+            shut_down: false,
+        };
+        Self {
+            common: Arc::new(common),
+            routes: ArcSnapshot::default(),
+            control: RankedMutex::new(control),
+        }
+    }
+
+    /// The participant's name on the wire.
+    #[must_use]
+    pub fn guid_prefix(&self) -> GuidPrefix {
+        self.common.prefix
+    }
+
+    /// The participant's GUID.
+    #[must_use]
+    pub fn guid(&self) -> Guid {
+        Guid::new(self.common.prefix, EntityId::PARTICIPANT)
+    }
+
+    /// Announces the participant and lets discovery begin.
+    pub fn start(&self, now: Now, out: &mut Output) {
+        self.discover(now, out, |discovery, out, _| discovery.start(now, &mut out.outbox));
+    }
+
+    /// Tells the others goodbye. Nothing can be created afterwards; endpoints stay until they are deleted.
+    pub fn shutdown(&self, now: Now, out: &mut Output) {
+        let mut control = self.control.lock();
+        if !core::mem::replace(&mut control.shut_down, true) {
+            control.discovery.shutdown(now, &mut out.outbox);
+        }
+        self.conclude(now, control, out);
+    }
+
+    /// Replaces the locators on which the participant receives, and announces them.
+    pub fn set_locators(&self, now: Now, locators: Locators, out: &mut Output) {
+        self.discover(now, out, |discovery, out, effects| {
+            discovery.set_locators(now, locators, &mut out.outbox, effects);
+        });
+    }
+
+    /// Replaces USER_DATA, and announces it.
+    pub fn set_user_data(&self, now: Now, user_data: UserData, out: &mut Output) {
+        self.discover(now, out, |discovery, out, _| discovery.set_user_data(now, user_data, &mut out.outbox));
+    }
+
+    /// Creates, announces and matches a writer.
+    ///
+    /// # Errors
+    /// See [`CreateError`]; nothing was created then.
+    pub fn create_writer(
+        &self,
+        now: Now,
+        spec: WriterSpec,
+        out: &mut Output,
+    ) -> Result<Arc<WriterSlot>, CreateError> {
+        spec.publisher_qos.validate()?;
+        spec.qos.validate()?;
+        let mut control = self.control.lock();
+        let entity_id = EntityId::user_writer(control.next_key()?, spec.keyed);
+        let writer = Writer::new(self.writer_config(entity_id, &spec));
+        let cache = WriterCache::new(WriterCacheConfig::from_qos(&spec.qos, spec.keyed));
+        let qos = Arc::new(spec.qos.clone());
+        let local = LocalWriter {
+            entity_id,
+            topic_name: spec.topic_name,
+            type_name: spec.type_name,
+            qos: spec.qos,
+            publisher_qos: spec.publisher_qos,
+            topic_data: spec.topic_data,
+            type_information: spec.type_information,
+            locators: spec.locators,
+        };
+        control.put_writer(now, local, out)?;
+        let slot = Arc::new(WriterSlot::new(now, &self.common, writer, cache, qos));
+        self.change_routes(|routes| routes.add_writer(&slot));
+        self.conclude(now, control, out);
+        Ok(slot)
+    }
+
+    /// Creates, announces and matches a reader.
+    ///
+    /// # Errors
+    /// See [`CreateError`]; nothing was created then.
+    pub fn create_reader(
+        &self,
+        now: Now,
+        spec: ReaderSpec,
+        out: &mut Output,
+    ) -> Result<Arc<ReaderSlot>, CreateError> {
+        spec.subscriber_qos.validate()?;
+        spec.qos.validate()?;
+        let keyed = spec.type_support.has_key();
+        let mut control = self.control.lock();
+        let entity_id = EntityId::user_reader(control.next_key()?, keyed);
+        let guid = Guid::new(self.common.prefix, entity_id);
+        let reader = Reader::new(self.reader_config(guid, &spec.qos));
+        let cache = ReaderCache::new(ReaderCacheConfig::from_qos(&spec.qos, spec.subscriber_qos.presentation, keyed));
+        let qos = Arc::new(spec.qos.clone());
+        let local = LocalReader {
+            entity_id,
+            topic_name: spec.topic_name,
+            type_name: spec.type_name,
+            qos: spec.qos,
+            subscriber_qos: spec.subscriber_qos,
+            topic_data: spec.topic_data,
+            type_information: spec.type_information,
+            locators: spec.locators,
+        };
+        control.put_reader(now, local, out)?;
+        let slot = Arc::new(ReaderSlot::new(&self.common, reader, guid, cache, qos, spec.type_support));
+        self.change_routes(|routes| routes.add_reader(&slot));
+        self.conclude(now, control, out);
+        Ok(slot)
+    }
+
+    /// Deletes a writer: readers are told that it is gone, and what it has not been acknowledged is lost. Waiting for
+    /// acknowledgements and unregistering its instances come before.
+    pub fn delete_writer(&self, now: Now, writer: &WriterSlot, out: &mut Output) {
+        let mut control = self.control.lock();
+        if writer.is_deleted() {
+            return;
+        }
+        let id = writer.guid().entity_id;
+        writer.delete();
+        self.change_routes(|routes| routes.remove_writer(id));
+        let Control { discovery, effects, writers, .. } = &mut *control;
+        writers.remove(&id);
+        discovery.remove_writer(now, id, &mut out.outbox, effects);
+        self.conclude(now, control, out);
+    }
+
+    /// Deletes a reader. What is in its cache can still be taken by whoever holds it.
+    pub fn delete_reader(&self, now: Now, reader: &ReaderSlot, out: &mut Output) {
+        let mut control = self.control.lock();
+        if reader.is_deleted() {
+            return;
+        }
+        let id = reader.guid().entity_id;
+        reader.delete();
+        self.change_routes(|routes| routes.remove_reader(id));
+        let Control { discovery, effects, readers, .. } = &mut *control;
+        readers.remove(&id);
+        discovery.remove_reader(now, id, &mut out.outbox, effects);
+        self.conclude(now, control, out);
+    }
+
+    /// Changes the QoS of a writer and of its publisher as the writer sees it, announces it and matches anew.
+    ///
+    /// # Errors
+    /// See [`SetQosError`]; nothing changed then.
+    pub fn set_writer_qos(
+        &self,
+        now: Now,
+        writer: &WriterSlot,
+        qos: DataWriterQos,
+        publisher_qos: PublisherQos,
+        out: &mut Output,
+    ) -> Result<(), SetQosError> {
+        publisher_qos.validate()?;
+        qos.validate()?;
+        let mut control = self.control.lock();
+        if writer.is_deleted() {
+            return Err(SetQosError::Deleted);
+        }
+        writer.qos().check_changeable(&qos)?;
+        let id = writer.guid().entity_id;
+        let Some(known) = control.writers.get(&id) else { return Err(SetQosError::Deleted) };
+        known.publisher_qos.check_changeable(&publisher_qos)?;
+        let local = LocalWriter { qos: qos.clone(), publisher_qos, ..known.clone() };
+        writer.apply_qos(now, Arc::new(qos), out);
+        // The names were good when the writer was created.
+        let _ = control.put_writer(now, local, out);
+        self.conclude(now, control, out);
+        Ok(())
+    }
+
+    /// Changes the QoS of a reader and of its subscriber as the reader sees it, announces it and matches anew.
+    ///
+    /// # Errors
+    /// See [`SetQosError`]; nothing changed then.
+    pub fn set_reader_qos(
+        &self,
+        now: Now,
+        reader: &ReaderSlot,
+        qos: DataReaderQos,
+        subscriber_qos: SubscriberQos,
+        out: &mut Output,
+    ) -> Result<(), SetQosError> {
+        subscriber_qos.validate()?;
+        qos.validate()?;
+        let mut control = self.control.lock();
+        if reader.is_deleted() {
+            return Err(SetQosError::Deleted);
+        }
+        reader.qos().check_changeable(&qos)?;
+        let id = reader.guid().entity_id;
+        let Some(known) = control.readers.get(&id) else { return Err(SetQosError::Deleted) };
+        known.subscriber_qos.check_changeable(&subscriber_qos)?;
+        let local = LocalReader { qos: qos.clone(), subscriber_qos, ..known.clone() };
+        reader.apply_qos(now, Arc::new(qos), out);
+        // The names were good when the reader was created.
+        let _ = control.put_reader(now, local, out);
+        self.conclude(now, control, out);
+        Ok(())
+    }
+
+    /// Asserts the liveliness of the participant's MANUAL_BY_PARTICIPANT writers (DDS 1.4 §2.2.2.2.1.21).
+    pub fn assert_liveliness(&self, now: Now, out: &mut Output) {
+        self.common.note_manual(now.mono, out);
+        let kind = LivelinessKind::ManualByParticipant;
+        for reader in self.routes.load().readers() {
+            reader.on_liveliness(now, self.common.prefix, kind, out);
+        }
+    }
+
+    /// The other participants.
+    #[must_use]
+    pub fn discovered_participants(&self) -> Vec<Arc<ParticipantData>> {
+        self.control.lock().discovery.participants().cloned().collect()
+    }
+
+    /// The writers of other participants.
+    #[must_use]
+    pub fn discovered_writers(&self) -> Vec<Arc<DiscoveredWriter>> {
+        self.control.lock().discovery.writers().cloned().collect()
+    }
+
+    /// The readers of other participants.
+    #[must_use]
+    pub fn discovered_readers(&self) -> Vec<Arc<DiscoveredReader>> {
+        self.control.lock().discovery.readers().cloned().collect()
+    }
+
+    /// Counters since the participant was made.
+    #[must_use]
+    pub fn stats(&self) -> ParticipantStats {
+        let discovery = self.control.lock().discovery.stats();
+        self.common.counters.read(discovery)
+    }
+
+    /// Runs a call of discovery and what follows from it.
+    pub(crate) fn discover(
+        &self,
+        now: Now,
+        out: &mut Output,
+        call: impl FnOnce(&mut Discovery, &mut Output, &mut Vec<DiscoveryEffect>),
+    ) {
+        let mut control = self.control.lock();
+        let Control { discovery, effects, .. } = &mut *control;
+        call(discovery, out, effects);
+        self.conclude(now, control, out);
+    }
+
+    /// Replaces the routing tables; the control lock is held, which serialises this.
+    pub(crate) fn change_routes(&self, change: impl FnOnce(&mut Routes)) {
+        let mut routes = Routes::clone(&self.routes.load());
+        change(&mut routes);
+        self.routes.store(routes);
+    }
+
+    fn writer_config(&self, entity_id: EntityId, spec: &WriterSpec) -> WriterConfig {
+        let Tuning {
+            heartbeat_period,
+            heartbeat_max_period,
+            nack_response_delay,
+            nack_suppression,
+            repair_budget_per_event,
+            fragment_size,
+            pacing,
+            ..
+        } = self.common.tuning;
+        let defaults = WriterConfig::default();
+        WriterConfig {
+            guid: Guid::new(self.common.prefix, entity_id),
+            reliable: spec.qos.reliability.kind == ReliabilityKind::Reliable,
+            keyed: spec.keyed,
+            transient_local: spec.qos.durability.kind > DurabilityKind::Volatile,
+            max_message_size: self.common.max_message_size,
+            fragment_size,
+            heartbeat_period,
+            heartbeat_max_period,
+            nack_response_delay,
+            nack_suppression,
+            repair_budget_per_event,
+            pacing,
+            ack_request_samples: defaults.ack_request_samples.min(samples_between_requests(&spec.qos)),
+            ..defaults
+        }
+    }
+
+    fn reader_config(&self, guid: Guid, qos: &DataReaderQos) -> ReaderConfig {
+        let tuning = &self.common.tuning;
+        ReaderConfig {
+            guid,
+            reliable: qos.reliability.kind == ReliabilityKind::Reliable,
+            heartbeat_response_delay: tuning.heartbeat_response_delay,
+            max_out_of_order_samples: tuning.max_out_of_order_samples,
+            max_out_of_order_bytes: tuning.max_out_of_order_bytes,
+            max_reassembly_bytes_per_writer: tuning.max_reassembly_bytes_per_writer,
+            max_reassembly_bytes: tuning.max_reassembly_bytes,
+            ..ReaderConfig::default()
+        }
+    }
+}
+
+impl Control {
+    fn put_writer(&mut self, now: Now, writer: LocalWriter, out: &mut Output) -> Result<(), CreateError> {
+        let Self { discovery, effects, writers, .. } = self;
+        let known = writer.clone();
+        discovery.add_writer(now, writer, &mut out.outbox, effects).map_err(|InvalidName| CreateError::InvalidName)?;
+        writers.insert(known.entity_id, known);
+        Ok(())
+    }
+
+    fn put_reader(&mut self, now: Now, reader: LocalReader, out: &mut Output) -> Result<(), CreateError> {
+        let Self { discovery, effects, readers, .. } = self;
+        let known = reader.clone();
+        discovery.add_reader(now, reader, &mut out.outbox, effects).map_err(|InvalidName| CreateError::InvalidName)?;
+        readers.insert(known.entity_id, known);
+        Ok(())
+    }
+
+    fn next_key(&mut self) -> Result<u32, CreateError> {
+        if self.shut_down {
+            return Err(CreateError::ShutDown);
+        }
+        // Keys are never used again, so that a peer cannot take a new endpoint for an old one.
+        let key = self.last_key.saturating_add(1);
+        if key > MAX_ENTITY_KEY {
+            return Err(CreateError::OutOfEntityIds);
+        }
+        self.last_key = key;
+        Ok(key)
+    }
+}
+
+/// A writer whose history is limited asks for acknowledgements before it is full.
+fn samples_between_requests(qos: &DataWriterQos) -> u32 {
+    let ResourceLimits { max_samples, max_samples_per_instance, .. } = qos.resource_limits;
+    let limits = [max_samples, max_samples_per_instance].into_iter();
+    let smallest = limits.filter_map(|limit| u32::try_from(limit).ok()).min();
+    smallest.map_or(u32::MAX, |limit| (limit / 2).max(1))
+}
+
+fn discovery_config(config: ParticipantConfig) -> DiscoveryConfig {
+    let ParticipantConfig {
+        guid_prefix,
+        domain_id,
+        domain_tag,
+        locators,
+        initial_peers,
+        spdp_destinations,
+        qos,
+        lease_duration,
+        announcement_period,
+        max_message_size,
+        tuning: _,
+        quotas,
+        seed: _,
+        entity_name,
+    } = config;
+    DiscoveryConfig {
+        domain_tag,
+        lease_duration,
+        announcement_period,
+        locators,
+        initial_peers,
+        spdp_destinations,
+        entity_name,
+        user_data: qos.user_data,
+        property: qos.property,
+        quotas,
+        max_message_size,
+        ..DiscoveryConfig::new(guid_prefix, domain_id)
+    }
+}

@@ -1,0 +1,509 @@
+//! A reader behind its locks (DDS 1.4 §2.2.2.5.3 DataReader): the protocol side, used by receive threads and the
+//! timer, and the cache, which the application takes from.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use dunlin_buf::{Outbox, SharedBytes};
+use dunlin_cache::{CachedSample, DeadlineMissed, InstanceState, ReaderCache, SampleData, Selection, UnknownInstance};
+use dunlin_cdr::TypeSupport;
+use dunlin_core::{EntityId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, SequenceNumber};
+use dunlin_discovery::{DiscoveredWriter, LivelinessTracker, LivelinessTransition};
+use dunlin_qos::{DataReaderQos, DurabilityKind, LivelinessKind};
+use dunlin_rtps::{Reader, ReaderStats};
+use dunlin_sync::{RankedGuard, RankedMutex};
+use dunlin_wire::{ReceiverState, Submessage};
+
+use crate::common::{Common, earliest};
+use crate::matching;
+use crate::output::{Event, Output};
+use crate::ranks;
+use crate::sink::CacheSink;
+use crate::timers::{TimerId, TimerOwner};
+
+/// A reader. Application threads hold it directly.
+pub struct ReaderSlot {
+    guid: Guid,
+    common: Arc<Common>,
+    type_support: Arc<dyn TypeSupport>,
+    protocol_timer: TimerId,
+    cache_timer: TimerId,
+    protocol: RankedMutex<{ ranks::CORE }, Protocol>,
+    store: RankedMutex<{ ranks::CACHE }, Store>,
+}
+
+/// The side that talks to writers.
+struct Protocol {
+    reader: Reader,
+    qos: Arc<DataReaderQos>,
+    /// By GUID.
+    writers: Vec<Arc<DiscoveredWriter>>,
+    /// Of the writers whose lease is finite.
+    leases: LivelinessTracker,
+    transitions: Vec<LivelinessTransition>,
+    /// What the timers have; never later than the true deadline.
+    armed: Option<MonoTime>,
+    /// Durable writers were matched whose history has not arrived yet.
+    historical_due: bool,
+    deleted: bool,
+}
+
+/// The side that the application takes from.
+pub(crate) struct Store {
+    pub(crate) cache: ReaderCache,
+    /// A reliable sample found no room and waits at the protocol side.
+    pub(crate) rejected: bool,
+    /// The last sample that SAMPLE_REJECTED was told for: one that is offered again is not rejected anew.
+    pub(crate) last_rejected: (Guid, SequenceNumber),
+    /// Memory for computing key hashes.
+    pub(crate) scratch: Vec<u8>,
+    armed: Option<MonoTime>,
+    missed: Vec<DeadlineMissed>,
+    deleted: bool,
+}
+
+pub(crate) type StoreGuard<'a> = RankedGuard<'a, { ranks::CACHE }, Store>;
+
+impl ReaderSlot {
+    pub(crate) fn new(
+        common: &Arc<Common>,
+        reader: Reader,
+        guid: Guid,
+        cache: ReaderCache,
+        qos: Arc<DataReaderQos>,
+        type_support: Arc<dyn TypeSupport>,
+    ) -> Self {
+        let protocol = Protocol {
+            reader,
+            qos,
+            writers: Vec::new(),
+            leases: LivelinessTracker::new(),
+            transitions: Vec::new(),
+            armed: None,
+            historical_due: false,
+            deleted: false,
+        };
+        let store = Store {
+            cache,
+            rejected: false,
+            last_rejected: (Guid::UNKNOWN, SequenceNumber::ZERO),
+            scratch: Vec::new(),
+            armed: None,
+            missed: Vec::new(),
+            deleted: false,
+        };
+        Self {
+            guid,
+            common: Arc::clone(common),
+            type_support,
+            protocol_timer: common.timers.register(TimerOwner::Reader(guid.entity_id)),
+            cache_timer: common.timers.register(TimerOwner::ReaderCache(guid.entity_id)),
+            protocol: RankedMutex::new(protocol),
+            store: RankedMutex::new(store),
+        }
+    }
+
+    /// The reader's GUID.
+    #[must_use]
+    pub fn guid(&self) -> Guid {
+        self.guid
+    }
+
+    pub(crate) fn id(&self) -> EntityId {
+        self.guid.entity_id
+    }
+
+    pub(crate) fn type_support(&self) -> &dyn TypeSupport {
+        &*self.type_support
+    }
+
+    pub(crate) fn common(&self) -> &Common {
+        &self.common
+    }
+
+    pub(crate) fn store(&self) -> StoreGuard<'_> {
+        self.store.lock()
+    }
+
+    /// Appends the selected samples to `samples` and leaves them in the cache as read. Returns how many; none is
+    /// NO_DATA.
+    ///
+    /// # Errors
+    /// [`UnknownInstance`] when the selection names an instance that this reader does not know.
+    pub fn read(
+        &self,
+        now: Now,
+        selection: &Selection,
+        samples: &mut Vec<CachedSample>,
+        out: &mut Output,
+    ) -> Result<usize, UnknownInstance> {
+        self.access(now, out, |cache| cache.read(selection, samples))
+    }
+
+    /// Moves the selected samples to `samples`. Returns how many; none is NO_DATA. Samples that found no room before
+    /// may enter the cache then, and `out` acknowledges them.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn take(
+        &self,
+        now: Now,
+        selection: &Selection,
+        samples: &mut Vec<CachedSample>,
+        out: &mut Output,
+    ) -> Result<usize, UnknownInstance> {
+        self.access(now, out, |cache| cache.take(selection, samples))
+    }
+
+    /// Like [`read`](Self::read), of the samples for which `query` is true. `query` runs under the cache's lock: it
+    /// must not call back into the participant.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_where(
+        &self,
+        now: Now,
+        selection: &Selection,
+        query: &mut dyn FnMut(&SampleData<'_>) -> bool,
+        samples: &mut Vec<CachedSample>,
+        out: &mut Output,
+    ) -> Result<usize, UnknownInstance> {
+        self.access(now, out, |cache| cache.read_where(selection, query, samples))
+    }
+
+    /// Like [`take`](Self::take), of the samples for which `query` is true; see [`read_where`](Self::read_where).
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn take_where(
+        &self,
+        now: Now,
+        selection: &Selection,
+        query: &mut dyn FnMut(&SampleData<'_>) -> bool,
+        samples: &mut Vec<CachedSample>,
+        out: &mut Output,
+    ) -> Result<usize, UnknownInstance> {
+        self.access(now, out, |cache| cache.take_where(selection, query, samples))
+    }
+
+    fn access<R>(&self, now: Now, out: &mut Output, access: impl FnOnce(&mut ReaderCache) -> R) -> R {
+        let (result, retry) = {
+            let mut store = self.store.lock();
+            let before = store.cache.len();
+            let result = access(&mut store.cache);
+            let freed = store.cache.len() < before;
+            self.arm_cache(&mut store, &mut out.deadline_closer);
+            (result, freed && core::mem::take(&mut store.rejected))
+        };
+        if retry {
+            self.retry_rejected(now, out);
+        }
+        result
+    }
+
+    /// Whether any sample matches the masks of a selection: the trigger of a ReadCondition.
+    #[must_use]
+    pub fn has_matching(&self, selection: &Selection) -> bool {
+        self.store.lock().cache.has_matching(selection)
+    }
+
+    /// Whether any selected sample satisfies a query; see [`read_where`](Self::read_where).
+    #[must_use]
+    pub fn has_matching_where(
+        &self,
+        selection: &Selection,
+        query: &mut dyn FnMut(&SampleData<'_>) -> bool,
+    ) -> bool {
+        self.store.lock().cache.has_matching_where(selection, query)
+    }
+
+    /// The state of an instance, if this reader knows it.
+    #[must_use]
+    pub fn instance_state(&self, instance: InstanceHandle) -> Option<InstanceState> {
+        self.store.lock().cache.instance_state(instance)
+    }
+
+    /// The serialized key of an instance, with encapsulation header, if it is known.
+    #[must_use]
+    pub fn instance_key(&self, instance: InstanceHandle) -> Option<SharedBytes> {
+        self.store.lock().cache.instance_key(instance).cloned()
+    }
+
+    /// How many samples can be read.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.store.lock().cache.len()
+    }
+
+    /// Whether no sample can be read.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.store.lock().cache.is_empty()
+    }
+
+    /// The matched writers, by GUID.
+    #[must_use]
+    pub fn matched_writers(&self) -> Vec<Arc<DiscoveredWriter>> {
+        self.protocol.lock().writers.clone()
+    }
+
+    /// Whether everything has been delivered that the durable writers had when this reader met them.
+    #[must_use]
+    pub fn historical_complete(&self) -> bool {
+        self.protocol.lock().reader.historical_complete()
+    }
+
+    /// The QoS in force.
+    #[must_use]
+    pub fn qos(&self) -> Arc<DataReaderQos> {
+        Arc::clone(&self.protocol.lock().qos)
+    }
+
+    /// Counters since the reader was made.
+    #[must_use]
+    pub fn stats(&self) -> ReaderStats {
+        self.protocol.lock().reader.stats()
+    }
+
+    /// Runs the protocol with a sink into the cache, and tells what follows.
+    fn protocol<R>(
+        &self,
+        now: Now,
+        out: &mut Output,
+        run: impl FnOnce(&mut Protocol, &mut CacheSink<'_>, &mut Outbox) -> R,
+    ) -> R {
+        let mut guard = self.protocol.lock();
+        let protocol = &mut *guard;
+        // The sink looks writers up while the protocol is borrowed.
+        let writers = core::mem::take(&mut protocol.writers);
+        let Output { outbox, events, deadline_closer, .. } = out;
+        let mut sink = CacheSink::new(self, &writers, events);
+        let result = run(protocol, &mut sink, outbox);
+        self.tell_transitions(now, protocol, &mut sink);
+        let (data_available, mut store) = sink.finish();
+        self.arm_cache(&mut store, deadline_closer);
+        drop(store);
+        protocol.writers = writers;
+        if data_available {
+            out.tell_once(Event::DataAvailable { reader: self.id() });
+        }
+        if protocol.historical_due && protocol.reader.historical_complete() {
+            protocol.historical_due = false;
+            out.events.push(Event::HistoricalComplete { reader: self.id() });
+        }
+        self.arm_protocol(protocol, out);
+        result
+    }
+
+    /// A submessage of a writer to this reader.
+    pub(crate) fn on_submessage(
+        &self,
+        now: Now,
+        state: &ReceiverState,
+        submessage: &Submessage<'_>,
+        packet: &SharedBytes,
+        out: &mut Output,
+    ) {
+        self.protocol(now, out, |protocol, sink, outbox| {
+            let source = state.source_prefix;
+            let reader = &mut protocol.reader;
+            match submessage {
+                Submessage::Data(data) => {
+                    protocol.assert(now, Guid::new(source, data.writer_id));
+                    protocol.reader.on_data(now, state, data, packet, sink, outbox);
+                }
+                Submessage::DataFrag(frag) => {
+                    protocol.assert(now, Guid::new(source, frag.writer_id));
+                    protocol.reader.on_data_frag(now, state, frag, packet, sink, outbox);
+                }
+                Submessage::Heartbeat(heartbeat) => {
+                    let news = reader.on_heartbeat(now, source, heartbeat, sink, outbox);
+                    if news && heartbeat.liveliness_flag {
+                        protocol.assert(now, Guid::new(source, heartbeat.writer_id));
+                    }
+                }
+                Submessage::HeartbeatFrag(heartbeat) => {
+                    reader.on_heartbeat_frag(now, source, heartbeat, outbox);
+                }
+                Submessage::Gap(gap) => reader.on_gap(now, source, gap, sink, outbox),
+                _ => {}
+            }
+        });
+    }
+
+    pub(crate) fn retry_rejected(&self, now: Now, out: &mut Output) {
+        self.protocol(now, out, |protocol, sink, outbox| protocol.reader.retry_rejected(now, sink, outbox));
+    }
+
+    pub(crate) fn on_protocol_timer(&self, now: Now, out: &mut Output) {
+        self.protocol(now, out, |protocol, sink, outbox| {
+            protocol.armed = None;
+            if protocol.deleted {
+                return;
+            }
+            protocol.leases.on_timer(now.mono, &mut protocol.transitions);
+            self.spare_local(now, protocol, sink.writers());
+            protocol.reader.on_timer(now, sink, outbox);
+        });
+    }
+
+    /// A MANUAL_BY_PARTICIPANT writer of this participant lives on any write of the participant.
+    fn spare_local(&self, now: Now, protocol: &mut Protocol, writers: &[Arc<DiscoveredWriter>]) {
+        let Protocol { leases, transitions, .. } = protocol;
+        let age = self.common.manual.age(now.mono);
+        transitions.retain(|transition| {
+            let offered = matching::find(writers, transition.writer).map(|writer| writer.qos.liveliness);
+            let spared = !transition.alive
+                && transition.writer.prefix == self.guid.prefix
+                && offered.is_some_and(|offered| {
+                    offered.kind == LivelinessKind::ManualByParticipant && age < offered.lease_duration
+                });
+            if spared {
+                leases.assert_writer(now.mono, transition.writer);
+            }
+            !spared
+        });
+    }
+
+    pub(crate) fn on_cache_timer(&self, now: Now, out: &mut Output) {
+        let retry = {
+            let mut guard = self.store.lock();
+            let store = &mut *guard;
+            store.armed = None;
+            if store.deleted {
+                return;
+            }
+            let report = store.cache.on_timer(now, &mut store.missed);
+            for DeadlineMissed { instance, count } in store.missed.drain(..) {
+                out.events.push(Event::RequestedDeadlineMissed { reader: self.id(), instance, count });
+            }
+            if report.data_available {
+                out.tell_once(Event::DataAvailable { reader: self.id() });
+            }
+            self.arm_cache(store, &mut out.deadline_closer);
+            report.room_freed && core::mem::take(&mut store.rejected)
+        };
+        if retry {
+            self.retry_rejected(now, out);
+        }
+    }
+
+    /// All writers of one kind of a participant are alive.
+    pub(crate) fn on_liveliness(&self, now: Now, prefix: GuidPrefix, kind: LivelinessKind, out: &mut Output) {
+        self.protocol(now, out, |protocol, _, _| {
+            protocol.leases.assert_participant(now.mono, prefix, kind, &mut protocol.transitions);
+        });
+    }
+
+    /// A writer was matched, or changed.
+    pub(crate) fn match_writer(&self, now: Now, remote: &Arc<DiscoveredWriter>, out: &mut Output) {
+        let mut guard = self.protocol.lock();
+        let protocol = &mut *guard;
+        let durable = protocol.qos.durability.kind > DurabilityKind::Volatile;
+        let proxy = matching::writer_proxy(remote, durable);
+        if matching::upsert(&mut protocol.writers, Arc::clone(remote)) {
+            protocol.reader.match_writer(now, proxy, &mut out.outbox);
+            self.tell_match(remote.guid, protocol.writers.len(), true, (1, 0), out);
+            protocol.historical_due |= !protocol.reader.historical_complete();
+            let offered = remote.qos.liveliness;
+            let immortal = remote.guid.prefix == self.guid.prefix && offered.kind == LivelinessKind::Automatic;
+            if !offered.lease_duration.is_infinite() && !immortal {
+                protocol.leases.add(now.mono, remote.guid, offered);
+            }
+        } else {
+            protocol.reader.update_writer(remote.guid, proxy.unicast, proxy.multicast);
+            let strength = remote.qos.ownership_strength.value;
+            self.store.lock().cache.set_writer_strength(remote.guid, strength);
+        }
+        self.arm_protocol(protocol, out);
+    }
+
+    /// A writer no longer matches.
+    pub(crate) fn unmatch_writer(&self, now: Now, remote: Guid, out: &mut Output) {
+        let mut guard = self.protocol.lock();
+        let protocol = &mut *guard;
+        if matching::remove(&mut protocol.writers, remote).is_none() {
+            return;
+        }
+        protocol.reader.unmatch_writer(remote);
+        let alive = protocol.leases.remove(remote).unwrap_or(true);
+        {
+            let mut store = self.store.lock();
+            if store.cache.writer_lost(now, remote) {
+                out.tell_once(Event::DataAvailable { reader: self.id() });
+            }
+            self.arm_cache(&mut store, &mut out.deadline_closer);
+        }
+        let delta = if alive { (-1, 0) } else { (0, -1) };
+        self.tell_match(remote, protocol.writers.len(), false, delta, out);
+        if protocol.historical_due && protocol.reader.historical_complete() {
+            protocol.historical_due = false;
+            out.events.push(Event::HistoricalComplete { reader: self.id() });
+        }
+        self.arm_protocol(protocol, out);
+    }
+
+    fn tell_match(&self, remote: Guid, current: usize, added: bool, alive: (i32, i32), out: &mut Output) {
+        let reader = self.id();
+        out.events.push(Event::SubscriptionMatched { reader, remote, current, added });
+        let (alive_delta, not_alive_delta) = alive;
+        out.events.push(Event::LivelinessChanged { reader, writer: remote, alive_delta, not_alive_delta });
+    }
+
+    /// Applies a QoS of which only changeable policies differ.
+    pub(crate) fn apply_qos(&self, now: Now, qos: Arc<DataReaderQos>, out: &mut Output) {
+        let mut protocol = self.protocol.lock();
+        let mut store = self.store.lock();
+        if protocol.qos.deadline != qos.deadline {
+            store.cache.set_deadline(now, qos.deadline.period);
+        }
+        store.cache.set_minimum_separation(qos.time_based_filter.minimum_separation);
+        store.cache.set_lifecycle(qos.reader_data_lifecycle);
+        protocol.qos = qos;
+        self.arm_cache(&mut store, &mut out.deadline_closer);
+    }
+
+    /// From now on nothing is delivered, answered or timed; what is in the cache can still be taken.
+    pub(crate) fn delete(&self) {
+        let mut protocol = self.protocol.lock();
+        if !core::mem::replace(&mut protocol.deleted, true) {
+            self.store.lock().deleted = true;
+            self.common.timers.unregister(self.protocol_timer);
+            self.common.timers.unregister(self.cache_timer);
+        }
+    }
+
+    pub(crate) fn is_deleted(&self) -> bool {
+        self.protocol.lock().deleted
+    }
+
+    /// Applies and tells the changes of liveliness that were collected.
+    fn tell_transitions(&self, now: Now, protocol: &mut Protocol, sink: &mut CacheSink<'_>) {
+        for LivelinessTransition { writer, alive } in protocol.transitions.drain(..) {
+            sink.liveliness_changed(now, writer, alive);
+        }
+    }
+
+    fn arm_protocol(&self, protocol: &mut Protocol, out: &mut Output) {
+        if !protocol.deleted {
+            let deadline = earliest(protocol.reader.next_deadline(), protocol.leases.next_deadline());
+            self.common.arm(self.protocol_timer, &mut protocol.armed, deadline, &mut out.deadline_closer);
+        }
+    }
+
+    fn arm_cache(&self, store: &mut Store, closer: &mut bool) {
+        if !store.deleted {
+            let deadline = store.cache.next_deadline();
+            self.common.arm(self.cache_timer, &mut store.armed, deadline, closer);
+        }
+    }
+}
+
+impl Protocol {
+    /// A sign of life from a writer.
+    fn assert(&mut self, now: Now, writer: Guid) {
+        if self.leases.assert_writer(now.mono, writer) {
+            self.transitions.push(LivelinessTransition { writer, alive: true });
+        }
+    }
+}

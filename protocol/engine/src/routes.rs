@@ -1,0 +1,129 @@
+//! Which endpoint a submessage is for: immutable tables, read per datagram, replaced by the control plane.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use dunlin_core::{EntityId, Guid, GuidPrefix, MonoTime};
+
+use crate::reader_slot::ReaderSlot;
+use crate::sharded::Sharded;
+use crate::writer_slot::WriterSlot;
+
+/// A known participant, as far as its traffic matters.
+pub(crate) struct Peer {
+    /// When discovery last heard of its traffic, in 16ths of a second, modulo 2^32.
+    heard: AtomicU32,
+}
+
+/// Discovery hears of the traffic of one peer at most once in so many nanoseconds (a sixteenth of a second).
+const TRAFFIC_GRAIN: u64 = 62_500_000;
+
+impl Peer {
+    pub(crate) fn new() -> Self {
+        Self { heard: AtomicU32::new(u32::MAX) }
+    }
+
+    /// A datagram came from it. True if discovery has not heard of it lately.
+    pub(crate) fn note_traffic(&self, now: MonoTime) -> bool {
+        let now = (now.0 / TRAFFIC_GRAIN) as u32;
+        self.heard.load(Relaxed) != now && self.heard.swap(now, Relaxed) != now
+    }
+}
+
+/// Local endpoints in the order of their ids.
+type Table<T> = Arc<Vec<(EntityId, Arc<T>)>>;
+
+/// The tables. A clone shares everything with the original until it is changed.
+#[derive(Clone, Default)]
+pub(crate) struct Routes {
+    writers: Table<WriterSlot>,
+    readers: Table<ReaderSlot>,
+    /// Local readers by the writer they are matched with.
+    matched: Sharded<Guid, Arc<[Arc<ReaderSlot>]>>,
+    peers: Sharded<GuidPrefix, Arc<Peer>>,
+}
+
+fn find<T>(table: &Table<T>, id: EntityId) -> Option<&Arc<T>> {
+    let at = table.binary_search_by_key(&id, |(id, _)| *id).ok()?;
+    table.get(at).map(|(_, slot)| slot)
+}
+
+fn insert<T>(table: &mut Table<T>, id: EntityId, slot: Arc<T>) {
+    let table = Arc::make_mut(table);
+    if let Err(at) = table.binary_search_by_key(&id, |(id, _)| *id) {
+        table.insert(at, (id, slot));
+    }
+}
+
+fn remove<T>(table: &mut Table<T>, id: EntityId) {
+    let table = Arc::make_mut(table);
+    if let Ok(at) = table.binary_search_by_key(&id, |(id, _)| *id) {
+        table.remove(at);
+    }
+}
+
+impl Routes {
+    pub(crate) fn writer(&self, id: EntityId) -> Option<&Arc<WriterSlot>> {
+        find(&self.writers, id)
+    }
+
+    pub(crate) fn reader(&self, id: EntityId) -> Option<&Arc<ReaderSlot>> {
+        find(&self.readers, id)
+    }
+
+    pub(crate) fn readers(&self) -> impl Iterator<Item = &Arc<ReaderSlot>> {
+        self.readers.iter().map(|(_, slot)| slot)
+    }
+
+    /// The local readers matched with a writer.
+    pub(crate) fn readers_of(&self, writer: Guid) -> &[Arc<ReaderSlot>] {
+        self.matched.get(&writer).map_or(&[], |readers| readers)
+    }
+
+    pub(crate) fn peer(&self, prefix: GuidPrefix) -> Option<&Arc<Peer>> {
+        self.peers.get(&prefix)
+    }
+
+    pub(crate) fn add_writer(&mut self, slot: &Arc<WriterSlot>) {
+        insert(&mut self.writers, slot.guid().entity_id, Arc::clone(slot));
+    }
+
+    pub(crate) fn add_reader(&mut self, slot: &Arc<ReaderSlot>) {
+        insert(&mut self.readers, slot.guid().entity_id, Arc::clone(slot));
+    }
+
+    pub(crate) fn remove_writer(&mut self, id: EntityId) {
+        remove(&mut self.writers, id);
+    }
+
+    pub(crate) fn remove_reader(&mut self, id: EntityId) {
+        remove(&mut self.readers, id);
+    }
+
+    pub(crate) fn add_match(&mut self, writer: Guid, reader: &Arc<ReaderSlot>) {
+        let others = self.readers_of(writer).iter().filter(|other| other.guid() != reader.guid());
+        let readers = others.chain([reader]).cloned().collect();
+        self.matched.insert(writer, readers);
+    }
+
+    pub(crate) fn remove_match(&mut self, writer: Guid, reader: EntityId) {
+        let left: Arc<[_]> =
+            self.readers_of(writer).iter().filter(|other| other.guid().entity_id != reader).cloned().collect();
+        if left.is_empty() {
+            self.matched.remove(&writer);
+        } else {
+            self.matched.insert(writer, left);
+        }
+    }
+
+    pub(crate) fn add_peer(&mut self, prefix: GuidPrefix) {
+        if self.peers.get(&prefix).is_none() {
+            self.peers.insert(prefix, Arc::new(Peer::new()));
+        }
+    }
+
+    pub(crate) fn remove_peer(&mut self, prefix: GuidPrefix) {
+        self.peers.remove(&prefix);
+    }
+}

@@ -1,0 +1,167 @@
+//! From a datagram to the endpoints it is for (RTPS 2.5 §8.3.4 "The RTPS Message Receiver").
+
+use alloc::sync::Arc;
+
+use dunlin_buf::SharedBytes;
+use dunlin_core::{EntityId, Guid, Locator, LocatorKind, Now};
+use dunlin_wire::{Message, ReceiverState, Submessage};
+
+use crate::output::Output;
+use crate::participant::Participant;
+use crate::routes::Routes;
+
+/// One datagram on its way through the routing tables.
+struct Delivery<'a> {
+    now: Now,
+    from: Locator,
+    packet: &'a SharedBytes,
+    /// Whether it came from this participant itself.
+    local: bool,
+    state: ReceiverState,
+    /// Loaded when first needed, and again after discovery may have changed them.
+    routes: Option<Arc<Routes>>,
+}
+
+impl Participant {
+    /// Takes in one datagram that came from `from`. One that this participant sent to itself comes from
+    /// [`Locator::LOCAL`]; any other with its own prefix is an echo and is dropped.
+    ///
+    /// Nothing in a datagram makes this panic, and work and memory are bounded by the datagram's length and the
+    /// configured limits.
+    pub fn on_datagram(&self, now: Now, from: Locator, packet: &SharedBytes, out: &mut Output) {
+        let counters = &self.common.counters;
+        counters.datagrams();
+        let Ok(message) = Message::parse(packet) else {
+            counters.malformed();
+            return;
+        };
+        let header = message.header();
+        let local = from.kind == LocatorKind::LOCAL;
+        if (header.guid_prefix == self.common.prefix) != local {
+            counters.own_datagrams();
+            return;
+        }
+        let state = ReceiverState::new(self.common.prefix, &header);
+        let mut delivery = Delivery { now, from, packet, local, state, routes: None };
+        if !local {
+            self.note_traffic(&mut delivery, out);
+        }
+        for parsed in message.submessages() {
+            let Ok(parsed) = parsed else {
+                counters.malformed();
+                return;
+            };
+            delivery.state.apply(&parsed.body);
+            self.dispatch(&mut delivery, &parsed.body, out);
+        }
+    }
+
+    /// Any traffic of a known participant renews its lease; discovery hears of it now and then only.
+    fn note_traffic(&self, delivery: &mut Delivery<'_>, out: &mut Output) {
+        let (now, source) = (delivery.now, delivery.state.source_prefix);
+        let routes = self.routes_of(delivery);
+        if routes.peer(source).is_some_and(|peer| peer.note_traffic(now.mono)) {
+            self.discover(now, out, |discovery, _, _| discovery.on_traffic(now.mono, source));
+        }
+    }
+
+    fn routes_of(&self, delivery: &mut Delivery<'_>) -> Arc<Routes> {
+        Arc::clone(delivery.routes.get_or_insert_with(|| self.routes.load()))
+    }
+
+    fn dispatch(&self, delivery: &mut Delivery<'_>, submessage: &Submessage<'_>, out: &mut Output) {
+        let Some(Parties { reader, writer, from_writer }) = parties(submessage) else { return };
+        let own = self.common.prefix;
+        if !delivery.state.is_destination() {
+            self.common.counters.other_destination();
+            return;
+        }
+        // INFO_SRC can claim any source: the claim to be this participant is believed of itself only.
+        if delivery.state.source_prefix == own && !delivery.local {
+            self.common.counters.own_datagrams();
+            return;
+        }
+        if writer.is_builtin() || reader.is_builtin() {
+            self.to_discovery(delivery, submessage, out);
+        } else if from_writer {
+            self.to_readers(delivery, reader, writer, submessage, out);
+        } else {
+            self.to_writer(delivery, writer, submessage, out);
+        }
+    }
+
+    fn to_discovery(&self, delivery: &mut Delivery<'_>, submessage: &Submessage<'_>, out: &mut Output) {
+        let Delivery { now, from, packet, ref state, .. } = *delivery;
+        self.discover(now, out, |discovery, out, effects| {
+            discovery.on_submessage(now, from, state, submessage, packet, &mut out.outbox, effects);
+        });
+        delivery.routes = None;
+    }
+
+    fn to_readers(
+        &self,
+        delivery: &mut Delivery<'_>,
+        reader: EntityId,
+        writer: EntityId,
+        submessage: &Submessage<'_>,
+        out: &mut Output,
+    ) {
+        let routes = self.routes_of(delivery);
+        let Delivery { now, packet, state, .. } = delivery;
+        if reader == EntityId::UNKNOWN {
+            let readers = routes.readers_of(Guid::new(state.source_prefix, writer));
+            if readers.is_empty() {
+                self.common.counters.unknown_endpoint();
+            }
+            for slot in readers {
+                slot.on_submessage(*now, state, submessage, packet, out);
+            }
+        } else if let Some(slot) = routes.reader(reader) {
+            slot.on_submessage(*now, state, submessage, packet, out);
+        } else {
+            self.common.counters.unknown_endpoint();
+        }
+    }
+
+    fn to_writer(
+        &self,
+        delivery: &mut Delivery<'_>,
+        writer: EntityId,
+        submessage: &Submessage<'_>,
+        out: &mut Output,
+    ) {
+        let routes = self.routes_of(delivery);
+        let (now, source) = (delivery.now, delivery.state.source_prefix);
+        let Some(slot) = routes.writer(writer) else {
+            self.common.counters.unknown_endpoint();
+            return;
+        };
+        match submessage {
+            Submessage::AckNack(acknack) => slot.on_acknack(now, source, acknack, out),
+            Submessage::NackFrag(nack) => slot.on_nack_frag(now, source, nack, out),
+            _ => {}
+        }
+    }
+}
+
+/// The two endpoints that a submessage names.
+struct Parties {
+    reader: EntityId,
+    writer: EntityId,
+    /// It goes from the writer to the reader.
+    from_writer: bool,
+}
+
+fn parties(submessage: &Submessage<'_>) -> Option<Parties> {
+    let (reader, writer, from_writer) = match submessage {
+        Submessage::Data(data) => (data.reader_id, data.writer_id, true),
+        Submessage::DataFrag(frag) => (frag.reader_id, frag.writer_id, true),
+        Submessage::Heartbeat(heartbeat) => (heartbeat.reader_id, heartbeat.writer_id, true),
+        Submessage::HeartbeatFrag(heartbeat) => (heartbeat.reader_id, heartbeat.writer_id, true),
+        Submessage::Gap(gap) => (gap.reader_id, gap.writer_id, true),
+        Submessage::AckNack(acknack) => (acknack.reader_id, acknack.writer_id, false),
+        Submessage::NackFrag(nack) => (nack.reader_id, nack.writer_id, false),
+        _ => return None,
+    };
+    Some(Parties { reader, writer, from_writer })
+}

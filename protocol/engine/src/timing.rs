@@ -1,0 +1,74 @@
+//! Time: what is due, and when something will be.
+
+use dunlin_core::{MonoTime, Now};
+use dunlin_qos::LivelinessKind;
+
+use crate::output::Output;
+use crate::participant::Participant;
+use crate::timers::TimerOwner;
+
+impl Participant {
+    /// When [`on_timer`](Self::on_timer) next has something to do; it may turn out to be nothing. Watch
+    /// [`Output::deadline_closer`] for changes.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<MonoTime> {
+        self.common.timers.next()
+    }
+
+    /// Does everything that is due.
+    pub fn on_timer(&self, now: Now, out: &mut Output) {
+        // What is due again at once has its turn in the next call.
+        let budget = self.common.timers.armed();
+        self.pump(now, budget, out);
+    }
+
+    /// Does at most `budget` of the things that are due, in the order of their deadlines. Returns how many it did: fewer
+    /// than `budget` means that nothing more is due. A participant without threads calls this in its time window,
+    /// between [`on_datagram`](Self::on_datagram) for what arrived and sending `out`.
+    pub fn pump(&self, now: Now, budget: usize, out: &mut Output) -> usize {
+        for done in 0..budget {
+            let Some(owner) = self.common.timers.pop_due(now.mono) else { return done };
+            self.common.counters.timers_run();
+            self.run(now, owner, out);
+        }
+        budget
+    }
+
+    fn run(&self, now: Now, owner: TimerOwner, out: &mut Output) {
+        match owner {
+            TimerOwner::Participant => self.run_discovery(now, out),
+            TimerOwner::Writer(id) => {
+                if let Some(writer) = self.routes.load().writer(id) {
+                    writer.on_timer(now, out);
+                }
+            }
+            TimerOwner::Reader(id) => {
+                if let Some(reader) = self.routes.load().reader(id) {
+                    reader.on_protocol_timer(now, out);
+                }
+            }
+            TimerOwner::ReaderCache(id) => {
+                if let Some(reader) = self.routes.load().reader(id) {
+                    reader.on_cache_timer(now, out);
+                }
+            }
+        }
+    }
+
+    fn run_discovery(&self, now: Now, out: &mut Output) {
+        let asserted = self.common.manual.take_news(now.mono);
+        let mut control = self.control.lock();
+        control.armed = None;
+        let crate::participant::Control { discovery, effects, .. } = &mut *control;
+        if asserted {
+            discovery.assert_liveliness(now, &mut out.outbox);
+        }
+        discovery.on_timer(now, &mut out.outbox, effects);
+        self.conclude(now, control, out);
+        if asserted {
+            for reader in self.routes.load().readers() {
+                reader.on_liveliness(now, self.common.prefix, LivelinessKind::ManualByParticipant, out);
+            }
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! Participants wired to each other in memory, with virtual time, delay and seeded loss.
+
+#![allow(dead_code, reason = "each test binary uses its own part")]
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use dunlin_buf::SharedBytes;
+use dunlin_cache::{CachedSample, Selection};
+use dunlin_cdr::{CdrError, DecodeOptions, Extensibility, TypeSupport};
+use dunlin_core::{Duration, GuidPrefix, InstanceHandle, Locator, LocatorKind, MonoTime, Now, Rng, WallTime};
+use dunlin_engine::{
+    EndpointLocators, Event, Locators, Output, Participant, ParticipantConfig, ReaderSlot, ReaderSpec, Tuning,
+    WriteError, WriteRequest, WriterSlot, WriterSpec,
+};
+use dunlin_qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicData};
+use dunlin_rtps::ChangeKind;
+
+const WALL_START: i64 = 1_700_000_000_000_000_000;
+/// CDR_LE, no options.
+const ENCAPSULATION: [u8; 4] = [0, 1, 0, 0];
+
+/// A type whose samples begin with a 32-bit key.
+pub struct Keyed;
+
+/// A type without key.
+pub struct Keyless;
+
+fn key_hash(key: u32) -> [u8; 16] {
+    let mut hash = [0; 16];
+    hash[..4].copy_from_slice(&key.to_be_bytes());
+    hash
+}
+
+impl TypeSupport for Keyed {
+    fn type_name(&self) -> &str {
+        "Keyed"
+    }
+    fn has_key(&self) -> bool {
+        true
+    }
+    fn extensibility(&self) -> Extensibility {
+        Extensibility::Final
+    }
+    fn max_key_size(&self) -> Option<usize> {
+        Some(4)
+    }
+    fn key_hash_with(
+        &self,
+        payload: &[u8],
+        _key_only: bool,
+        _options: DecodeOptions,
+        _scratch: &mut Vec<u8>,
+    ) -> Result<[u8; 16], CdrError> {
+        match payload {
+            [0, 1, _, _, a, b, c, d, ..] => Ok(key_hash(u32::from_le_bytes([*a, *b, *c, *d]))),
+            _ => Err(bad_payload()),
+        }
+    }
+}
+
+impl TypeSupport for Keyless {
+    fn type_name(&self) -> &str {
+        "Keyless"
+    }
+    fn has_key(&self) -> bool {
+        false
+    }
+    fn extensibility(&self) -> Extensibility {
+        Extensibility::Final
+    }
+    fn max_key_size(&self) -> Option<usize> {
+        Some(0)
+    }
+    fn key_hash_with(
+        &self,
+        _payload: &[u8],
+        _key_only: bool,
+        _options: DecodeOptions,
+        _scratch: &mut Vec<u8>,
+    ) -> Result<[u8; 16], CdrError> {
+        Ok([0; 16])
+    }
+}
+
+fn bad_payload() -> CdrError {
+    dunlin_cdr::from_payload::<u32>(&[], &dunlin_cdr::Limits::default()).expect_err("nothing is no number")
+}
+
+/// The instance of a key.
+pub fn instance(key: u32) -> InstanceHandle {
+    InstanceHandle(key_hash(key))
+}
+
+/// A sample with a key and a body.
+pub fn sample(key: u32, body: &[u8]) -> SharedBytes {
+    let mut bytes = ENCAPSULATION.to_vec();
+    bytes.extend_from_slice(&key.to_le_bytes());
+    bytes.extend_from_slice(body);
+    bytes.into()
+}
+
+/// A body of `len` octets that differ from place to place and from sample to sample.
+pub fn pattern(seed: u32, len: usize) -> Vec<u8> {
+    (0..len as u32).map(|at| (at.wrapping_mul(31) ^ (at >> 8) ^ seed.wrapping_mul(7)) as u8).collect()
+}
+
+/// The key and body of a received sample.
+pub fn unpack(sample: &CachedSample) -> (u32, Vec<u8>) {
+    let bytes = sample.payload.as_ref().expect("a sample with data");
+    assert_eq!(bytes[..4], ENCAPSULATION);
+    (u32::from_le_bytes(bytes[4..8].try_into().expect("four octets")), bytes[8..].to_vec())
+}
+
+/// One participant.
+pub struct Node {
+    pub participant: Participant,
+    pub events: Vec<Event>,
+    out: Output,
+    address: Ipv4Addr,
+    /// Cut off from the others.
+    pub isolated: bool,
+}
+
+/// A network and a clock.
+pub struct Net {
+    pub nodes: Vec<Node>,
+    pub now: MonoTime,
+    /// Time from sender to receiver.
+    pub delay: Duration,
+    /// Datagrams lost, of a thousand.
+    pub loss: u64,
+    pub datagrams: usize,
+    in_flight: BTreeMap<(MonoTime, u64), (usize, Locator, SharedBytes)>,
+    sequence: u64,
+    rng: Rng,
+}
+
+fn multicast() -> Locator {
+    Locator::udp_v4(Ipv4Addr::new(239, 255, 0, 1), 7400)
+}
+
+pub fn config(index: usize) -> ParticipantConfig {
+    let address = address(index);
+    let mut prefix = [0; 12];
+    prefix[..2].copy_from_slice(&[0x01, 0xd0]);
+    prefix[11] = index as u8 + 1;
+    let mut config = ParticipantConfig::new(GuidPrefix(prefix), 0);
+    config.locators = Locators {
+        metatraffic_unicast: vec![Locator::udp_v4(address, 7410)],
+        metatraffic_multicast: vec![multicast()],
+        default_unicast: vec![Locator::udp_v4(address, 7411)],
+        default_multicast: vec![],
+    };
+    config.spdp_destinations = vec![multicast()];
+    config.seed = index as u64;
+    config
+}
+
+fn address(index: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, 0, 0, index as u8 + 1)
+}
+
+impl Net {
+    /// So many participants, not yet started.
+    pub fn new(participants: usize) -> Self {
+        Self::with_configs((0..participants).map(config))
+    }
+
+    pub fn with_tuning(participants: usize, tuning: &Tuning) -> Self {
+        Self::with_configs((0..participants).map(|index| ParticipantConfig { tuning: tuning.clone(), ..config(index) }))
+    }
+
+    pub fn with_configs(configs: impl Iterator<Item = ParticipantConfig>) -> Self {
+        let node = |(index, config)| Node {
+            participant: Participant::new(config),
+            events: vec![],
+            out: Output::new(),
+            address: address(index),
+            isolated: false,
+        };
+        Self {
+            nodes: configs.enumerate().map(node).collect(),
+            now: MonoTime(1_000_000_000),
+            delay: Duration::from_micros(50),
+            loss: 0,
+            datagrams: 0,
+            in_flight: BTreeMap::new(),
+            sequence: 0,
+            rng: Rng::new(99),
+        }
+    }
+
+    /// The participants after they found each other.
+    pub fn started(participants: usize) -> Self {
+        let mut net = Self::new(participants);
+        net.start();
+        net
+    }
+
+    pub fn start(&mut self) {
+        for node in 0..self.nodes.len() {
+            self.with(node, |participant, now, out| participant.start(now, out));
+        }
+        self.run(Duration::from_millis(50));
+        for node in &self.nodes {
+            assert_eq!(node.participant.discovered_participants().len(), self.nodes.len() - 1);
+        }
+    }
+
+    pub fn clock(&self) -> Now {
+        Now { mono: self.now, wall: WallTime(WALL_START + self.now.0 as i64) }
+    }
+
+    /// Calls a participant and sends what it wants sent.
+    pub fn with<R>(&mut self, node: usize, call: impl FnOnce(&Participant, Now, &mut Output) -> R) -> R {
+        let now = self.clock();
+        let mut out = std::mem::take(&mut self.nodes[node].out);
+        let result = call(&self.nodes[node].participant, now, &mut out);
+        self.send(node, &mut out);
+        self.nodes[node].out = out;
+        result
+    }
+
+    fn send(&mut self, node: usize, out: &mut Output) {
+        for datagram in out.outbox.datagrams() {
+            let mut bytes = vec![];
+            datagram.copy_to(&mut bytes);
+            assert!(bytes.len() <= 1472, "{} octets in a datagram", bytes.len());
+            let bytes = SharedBytes::from(bytes);
+            for destination in datagram.destinations() {
+                self.datagrams += 1;
+                self.post(node, *destination, &bytes);
+            }
+        }
+        self.nodes[node].events.append(&mut out.events);
+        out.clear();
+    }
+
+    fn post(&mut self, source: usize, destination: Locator, bytes: &SharedBytes) {
+        if destination.kind == LocatorKind::LOCAL {
+            self.enqueue(self.now, source, Locator::LOCAL, bytes);
+            return;
+        }
+        let from = Locator::udp_v4(self.nodes[source].address, 7410);
+        for target in 0..self.nodes.len() {
+            let address = self.nodes[target].address;
+            let hit = match destination.ip() {
+                Some(std::net::IpAddr::V4(ip)) => ip == address || (ip.is_multicast() && target != source),
+                _ => false,
+            };
+            let cut = self.nodes[source].isolated || self.nodes[target].isolated;
+            if hit && !cut && !self.rng.chance(self.loss, 1000) {
+                self.enqueue(self.now.plus(self.delay), target, from, bytes);
+            }
+        }
+    }
+
+    fn enqueue(&mut self, at: MonoTime, target: usize, from: Locator, bytes: &SharedBytes) {
+        self.sequence += 1;
+        self.in_flight.insert((at, self.sequence), (target, from, bytes.clone()));
+    }
+
+    /// Lets the world go on for some time.
+    pub fn run(&mut self, duration: Duration) {
+        let end = self.now.plus(duration);
+        while self.step(end) {}
+        self.now = end;
+    }
+
+    /// Lets the world go on until something holds; fails after a minute.
+    #[track_caller]
+    pub fn run_until(&mut self, mut done: impl FnMut(&mut Self) -> bool) {
+        let end = self.now.plus(Duration::from_secs(60));
+        while !done(self) {
+            assert!(self.step(end), "it did not happen within a minute");
+        }
+    }
+
+    /// The next event before `end`; false if there is none.
+    fn step(&mut self, end: MonoTime) -> bool {
+        let arrival = self.in_flight.first_key_value().map(|((at, _), _)| *at);
+        let deadlines = self.nodes.iter().enumerate().filter_map(|(n, node)| {
+            let deadline = node.participant.next_deadline()?;
+            Some((deadline, n))
+        });
+        let timer = deadlines.min();
+        let next = arrival.into_iter().chain(timer.map(|(at, _)| at)).min();
+        let Some(next) = next.filter(|at| *at <= end) else { return false };
+        self.now = self.now.max(next);
+        if arrival == Some(next) {
+            let (_, (target, from, bytes)) = self.in_flight.pop_first().expect("an arrival");
+            self.with(target, |participant, now, out| participant.on_datagram(now, from, &bytes, out));
+        } else if let Some((_, node)) = timer {
+            self.with(node, |participant, now, out| participant.on_timer(now, out));
+        }
+        true
+    }
+
+    pub fn writer(&mut self, node: usize, topic: &str, qos: &DataWriterQos) -> Arc<WriterSlot> {
+        let spec = writer_spec(topic, qos);
+        self.with(node, |participant, now, out| participant.create_writer(now, spec, out)).expect("a good writer")
+    }
+
+    pub fn reader(&mut self, node: usize, topic: &str, qos: &DataReaderQos) -> Arc<ReaderSlot> {
+        let spec = reader_spec(topic, qos);
+        self.with(node, |participant, now, out| participant.create_reader(now, spec, out)).expect("a good reader")
+    }
+
+    pub fn write(&mut self, node: usize, writer: &WriterSlot, key: u32, body: &[u8]) -> Result<(), WriteError> {
+        self.change(node, writer, ChangeKind::Alive, key, body)
+    }
+
+    pub fn change(
+        &mut self,
+        node: usize,
+        writer: &WriterSlot,
+        kind: ChangeKind,
+        key: u32,
+        body: &[u8],
+    ) -> Result<(), WriteError> {
+        let request =
+            WriteRequest { kind, instance: instance(key), source_timestamp: None, payload: sample(key, body) };
+        let now = self.clock();
+        let mut out = std::mem::take(&mut self.nodes[node].out);
+        let turn = writer.write(now, request, &mut out);
+        self.send(node, &mut out);
+        self.nodes[node].out = out;
+        turn.map(|turn| turn.finish())
+    }
+
+    pub fn take(&mut self, node: usize, reader: &ReaderSlot) -> Vec<CachedSample> {
+        self.take_some(node, reader, usize::MAX)
+    }
+
+    pub fn take_some(&mut self, node: usize, reader: &ReaderSlot, max_samples: usize) -> Vec<CachedSample> {
+        let mut samples = vec![];
+        let selection = Selection { max_samples, ..Selection::default() };
+        self.with(node, |_, now, out| reader.take(now, &selection, &mut samples, out)).expect("no instance asked");
+        samples
+    }
+
+    /// Lets discovery finish.
+    pub fn settle(&mut self) {
+        self.run(Duration::from_millis(200));
+    }
+
+    pub fn take_events(&mut self, node: usize) -> Vec<Event> {
+        std::mem::take(&mut self.nodes[node].events)
+    }
+}
+
+pub fn writer_spec(topic: &str, qos: &DataWriterQos) -> WriterSpec {
+    WriterSpec {
+        topic_name: topic.into(),
+        type_name: "Keyed".into(),
+        keyed: true,
+        qos: qos.clone(),
+        publisher_qos: PublisherQos::default(),
+        topic_data: TopicData::default(),
+        type_information: None,
+        locators: EndpointLocators::default(),
+    }
+}
+
+pub fn reader_spec(topic: &str, qos: &DataReaderQos) -> ReaderSpec {
+    ReaderSpec {
+        topic_name: topic.into(),
+        type_name: "Keyed".into(),
+        qos: qos.clone(),
+        subscriber_qos: SubscriberQos::default(),
+        topic_data: TopicData::default(),
+        type_information: None,
+        locators: EndpointLocators::default(),
+        type_support: Arc::new(Keyed),
+    }
+}

@@ -1,0 +1,252 @@
+//! Policies that depend on time: DEADLINE, LIVELINESS, OWNERSHIP, LIFESPAN, TIME_BASED_FILTER, autopurge, pacing.
+
+#![cfg(not(loom))]
+#![allow(unexpected_cfgs)]
+
+mod common;
+
+use common::{Net, instance, pattern, unpack};
+use dunlin_cache::{InstanceState, instance_handle};
+use dunlin_core::{Duration, Guid};
+use dunlin_engine::{Event, Tuning};
+use dunlin_qos::{DataReaderQos, DataWriterQos, LivelinessKind};
+use dunlin_rtps::{ChangeKind, Pacing};
+
+fn writer_qos() -> DataWriterQos {
+    DataWriterQos::default().reliable().keep_all()
+}
+
+fn reader_qos() -> DataReaderQos {
+    DataReaderQos::default().reliable().keep_all()
+}
+
+fn ms(n: i64) -> Duration {
+    Duration::from_millis(n)
+}
+
+/// Changes of the alive count that a reader was told, in order.
+fn alive_deltas(events: &[Event]) -> Vec<(Guid, i32, i32)> {
+    let delta = |event: &Event| match event {
+        Event::LivelinessChanged { writer, alive_delta, not_alive_delta, .. } => {
+            Some((*writer, *alive_delta, *not_alive_delta))
+        }
+        _ => None,
+    };
+    events.iter().filter_map(delta).collect()
+}
+
+#[test]
+fn a_missed_deadline_is_told_on_both_sides_per_instance_and_period() {
+    let mut net = Net::started(2);
+    let writer = net.writer(0, "T", &writer_qos().deadline(ms(100)));
+    let _reader = net.reader(1, "T", &reader_qos().deadline(ms(100)));
+    net.settle();
+    for _ in 0..4 {
+        net.write(0, &writer, 1, b"x").expect("no limits");
+        net.write(0, &writer, 2, b"x").expect("no limits");
+        net.run(ms(50));
+    }
+    net.take_events(0);
+    net.take_events(1);
+    for _ in 0..5 {
+        net.write(0, &writer, 1, b"x").expect("no limits");
+        net.run(ms(40));
+    }
+    // Two whole periods without instance 2, none without instance 1.
+    let offered: u32 = net
+        .take_events(0)
+        .iter()
+        .map(|event| match event {
+            Event::OfferedDeadlineMissed { instance: i, count, .. } if *i == instance(2) => *count,
+            Event::OfferedDeadlineMissed { .. } => panic!("instance 1 was written in time"),
+            _ => 0,
+        })
+        .sum();
+    let requested: u32 = net
+        .take_events(1)
+        .iter()
+        .map(|event| match event {
+            Event::RequestedDeadlineMissed { instance: i, count, .. } if *i == instance(2) => *count,
+            Event::RequestedDeadlineMissed { .. } => panic!("instance 1 arrived in time"),
+            _ => 0,
+        })
+        .sum();
+    assert_eq!((offered, requested), (2, 2));
+}
+
+#[test]
+fn a_manual_writer_dies_and_comes_back() {
+    let mut net = Net::started(2);
+    let qos = writer_qos().liveliness(LivelinessKind::ManualByTopic, ms(100));
+    let writer = net.writer(0, "T", &qos);
+    let reader = net.reader(1, "T", &reader_qos());
+    net.settle();
+    net.with(0, |_, now, out| writer.assert_liveliness(now, out));
+    net.settle();
+    net.write(0, &writer, 1, b"x").expect("no limits");
+    net.run(ms(10));
+    net.take_events(0);
+    net.take_events(1);
+
+    net.run(ms(300));
+    let lost = Event::LivelinessLost { writer: writer.guid().entity_id };
+    assert_eq!(net.take_events(0).iter().filter(|event| **event == lost).count(), 1, "told once");
+    assert_eq!(alive_deltas(&net.take_events(1)), [(writer.guid(), -1, 1)]);
+    let state = reader.instance_state(instance_handle(instance(1).0));
+    assert_eq!(state, Some(InstanceState::NotAliveNoWriters));
+
+    net.with(0, |_, now, out| writer.assert_liveliness(now, out));
+    net.run(ms(10));
+    assert_eq!(alive_deltas(&net.take_events(1)), [(writer.guid(), 1, -1)], "by a HEARTBEAT with flag L");
+    for _ in 0..10 {
+        net.run(ms(50));
+        net.write(0, &writer, 1, b"x").expect("no limits");
+    }
+    assert!(alive_deltas(&net.take_events(1)).is_empty(), "data keeps it alive");
+    assert!(!net.take_events(0).contains(&lost));
+    net.with(0, |participant, now, out| participant.delete_writer(now, &writer, out));
+    net.run(ms(300));
+    assert_eq!(alive_deltas(&net.take_events(1)), [(writer.guid(), -1, 0)]);
+}
+
+#[test]
+fn any_write_of_the_participant_keeps_its_manual_writers_alive() {
+    let mut net = Net::started(2);
+    let by_participant = writer_qos().liveliness(LivelinessKind::ManualByParticipant, ms(150));
+    let quiet = net.writer(0, "Quiet", &by_participant);
+    let busy = net.writer(0, "Busy", &writer_qos());
+    let remote = net.reader(1, "Quiet", &reader_qos());
+    let local = net.reader(0, "Quiet", &reader_qos());
+    net.run(ms(20));
+    for _ in 0..20 {
+        net.write(0, &busy, 1, b"x").expect("no limits");
+        net.run(ms(50));
+    }
+    let of_remote = |events: &[Event]| alive_deltas(events).into_iter().filter(|d| d.0 == quiet.guid()).collect::<Vec<_>>();
+    assert_eq!(of_remote(&net.take_events(1)), [(quiet.guid(), 1, 0)]);
+    let events = net.take_events(0);
+    assert_eq!(alive_deltas(&events), [(quiet.guid(), 1, 0)]);
+    assert!(!events.contains(&Event::LivelinessLost { writer: quiet.guid().entity_id }));
+
+    net.run(ms(1000));
+    assert_eq!(of_remote(&net.take_events(1)), [(quiet.guid(), -1, 1)]);
+    let events = net.take_events(0);
+    assert_eq!(alive_deltas(&events), [(quiet.guid(), -1, 1)]);
+    assert!(events.contains(&Event::LivelinessLost { writer: quiet.guid().entity_id }));
+
+    net.with(0, |participant, now, out| participant.assert_liveliness(now, out));
+    net.run(ms(20));
+    assert_eq!(of_remote(&net.take_events(1)), [(quiet.guid(), 1, -1)]);
+    assert_eq!(alive_deltas(&net.take_events(0)), [(quiet.guid(), 1, -1)]);
+    drop((remote, local));
+}
+
+#[test]
+fn an_automatic_writer_lives_as_long_as_its_participant() {
+    let mut net = Net::started(2);
+    let writer = net.writer(0, "T", &writer_qos().liveliness(LivelinessKind::Automatic, ms(300)));
+    let _reader = net.reader(1, "T", &reader_qos());
+    net.settle();
+    net.take_events(1);
+    net.run(Duration::from_secs(5));
+    assert!(alive_deltas(&net.take_events(1)).is_empty());
+    net.nodes[0].isolated = true;
+    net.run(ms(400));
+    assert_eq!(alive_deltas(&net.take_events(1)), [(writer.guid(), -1, 1)]);
+    net.nodes[0].isolated = false;
+    net.run(ms(400));
+    assert_eq!(alive_deltas(&net.take_events(1)), [(writer.guid(), 1, -1)]);
+}
+
+#[test]
+fn ownership_goes_to_the_strongest_that_is_alive() {
+    let mut net = Net::started(3);
+    let exclusive = |strength| {
+        writer_qos().exclusive().ownership_strength(strength).liveliness(LivelinessKind::ManualByTopic, ms(200))
+    };
+    let weak = net.writer(0, "T", &exclusive(1));
+    let strong = net.writer(1, "T", &exclusive(5));
+    let reader = net.reader(2, "T", &reader_qos().exclusive());
+    net.settle();
+    let round = |net: &mut Net, weak_writes: bool, strong_writes: bool| {
+        for _ in 0..5 {
+            if strong_writes {
+                net.write(1, &strong, 1, b"strong").expect("no limits");
+            }
+            if weak_writes {
+                net.write(0, &weak, 1, b"weak").expect("no limits");
+            }
+            net.run(ms(60));
+        }
+        let taken = net.take(2, &reader);
+        for s in &taken { eprintln!("{:?} {:?}", s.info.publication_handle, s.payload.as_ref().map(|_| String::from_utf8_lossy(&unpack(s).1).into_owned())); }
+        eprintln!("--");
+        taken.iter().filter(|s| s.info.valid_data).map(|s| unpack(s).1).collect::<Vec<_>>()
+    };
+    let all = |bodies: &[Vec<u8>], expected: &[u8]| !bodies.is_empty() && bodies.iter().all(|b| b == expected);
+    round(&mut net, true, true);
+    assert!(all(&round(&mut net, true, true), b"strong"));
+    let handover = round(&mut net, true, false);
+    assert!(handover.len() < 5 && all(&handover, b"weak"), "weak takes over when the lease of strong ends");
+    assert!(all(&round(&mut net, true, false), b"weak"));
+    let back = round(&mut net, true, true);
+    assert_eq!(back.iter().filter(|body| *body == b"strong").count(), 5);
+
+    // A changed strength reaches the reader through discovery.
+    let qos = exclusive(9);
+    net.with(0, |p, now, out| p.set_writer_qos(now, &weak, qos, Default::default(), out)).expect("changeable");
+    net.settle();
+    round(&mut net, true, true);
+    assert!(all(&round(&mut net, true, true), b"weak"));
+}
+
+#[test]
+fn samples_expire_and_are_filtered_and_purged() {
+    let mut net = Net::started(2);
+    let mortal = net.writer(0, "Mortal", &writer_qos().lifespan(ms(100)));
+    let mortals = net.reader(1, "Mortal", &reader_qos());
+    let fast = net.writer(0, "Fast", &writer_qos());
+    let slow = net.reader(1, "Fast", &reader_qos().time_based_filter(ms(100)));
+    let purging = net.reader(1, "Fast", &reader_qos().autopurge(Duration::INFINITE, ms(50)));
+    net.settle();
+    net.write(0, &mortal, 1, b"x").expect("no limits");
+    net.run(ms(50));
+    assert_eq!(mortals.len(), 1);
+    net.run(ms(60));
+    assert_eq!(mortals.len(), 0);
+
+    for n in 0..10 {
+        net.write(0, &fast, 1, &pattern(n, 4)).expect("no limits");
+        net.run(ms(10));
+    }
+    assert_eq!((slow.len(), purging.len()), (1, 10));
+    net.take_events(1);
+    net.run(ms(100));
+    let available = Event::DataAvailable { reader: slow.guid().entity_id };
+    assert!(net.take_events(1).contains(&available), "the last one is shown when the separation is over");
+    assert_eq!(net.take(1, &slow).iter().map(|s| unpack(s).1).collect::<Vec<_>>(), [pattern(0, 4), pattern(9, 4)]);
+
+    net.change(0, &fast, ChangeKind::Disposed, 1, b"").expect("a known instance");
+    net.run(ms(20));
+    assert!(!purging.is_empty());
+    net.run(ms(60));
+    assert!(purging.is_empty());
+}
+
+#[test]
+fn paced_data_leaves_in_order_at_its_rate() {
+    let pacing = Pacing { rate: 1_000_000, burst: 20_000 };
+    let mut net = Net::with_tuning(2, &Tuning { pacing: Some(pacing), ..Tuning::default() });
+    net.start();
+    let writer = net.writer(0, "T", &DataWriterQos::default().best_effort().keep_all());
+    let reader = net.reader(1, "T", &DataReaderQos::default().keep_all());
+    net.settle();
+    for n in 0..20 {
+        net.write(0, &writer, 1, &pattern(n, 10_000)).expect("no limits");
+    }
+    net.run(ms(50));
+    assert!(reader.len() < 15, "{} of 200 kB came in 50 ms at 1 MB/s", reader.len());
+    net.run(ms(400));
+    let bodies: Vec<_> = net.take(1, &reader).iter().map(|sample| unpack(sample).1).collect();
+    assert_eq!(bodies, (0..20).map(|n| pattern(n, 10_000)).collect::<Vec<_>>());
+}

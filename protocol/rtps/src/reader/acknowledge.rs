@@ -1,0 +1,121 @@
+//! RTPS 2.5 §8.3.8.1 AckNack, §8.3.8.10 NackFrag and §8.4.12.2: what a reader tells its writers, and when.
+
+use super::{Reader, doubled};
+use crate::timing::{arm, is_due};
+use dunlin_buf::Outbox;
+use dunlin_core::{Duration, FragmentNumberSet, MonoTime, Now, SequenceNumber};
+use dunlin_wire::{AckNack, MessageBuilder, NackFrag};
+
+/// Most NACK_FRAG in one message, so that it stays within any path's MTU.
+const MAX_NACK_FRAGS: usize = 16;
+/// Longest time between ACKNACKs that say nothing new.
+const MAX_QUIET: Duration = Duration::from_millis(64);
+/// Longest time between requests to a writer that does not react.
+const MAX_RETRY: Duration = Duration::from_secs(3);
+/// Longest time between ACKNACKs to a writer that was never heard.
+const MAX_PREEMPTIVE: Duration = Duration::from_secs(1);
+
+impl Reader {
+    /// Answers a HEARTBEAT: if the writer wants it, or if something is missing and the writer does not only assert its
+    /// liveliness.
+    pub(super) fn answer(
+        &mut self,
+        now: MonoTime,
+        index: usize,
+        wanted: bool,
+        only_liveliness: bool,
+        out: &mut Outbox,
+    ) {
+        let Some(proxy) = self.writers.get_mut(index) else { return };
+        let missing = || !proxy.missing().is_empty() || proxy.partials.is_missing_fragments();
+        if !wanted && (only_liveliness || proxy.expected > proxy.announced || !missing()) {
+            return;
+        }
+        let news = proxy.expected > proxy.ack.sent_base;
+        if news {
+            proxy.ack.quiet = self.cfg.ack_suppression;
+            proxy.ack.retry_interval = self.cfg.nack_retry_period;
+        }
+        let earliest = now.plus(self.cfg.heartbeat_response_delay);
+        let at = match proxy.ack.sent_at {
+            Some(sent_at) if !news => earliest.max(sent_at.plus(proxy.ack.quiet)),
+            _ => earliest,
+        };
+        arm(&mut proxy.ack.due, at);
+        self.acknowledge_if_due(now, index, out);
+    }
+
+    /// Sends the ACKNACK that is due, if any.
+    pub(super) fn acknowledge_if_due(&mut self, now: MonoTime, index: usize, out: &mut Outbox) {
+        let Some(proxy) = self.writers.get_mut(index) else { return };
+        if is_due(proxy.ack.preemptive_due, now) {
+            proxy.ack.preemptive_due = Some(now.plus(proxy.ack.preemptive_interval));
+            proxy.ack.preemptive_interval = doubled(proxy.ack.preemptive_interval, MAX_PREEMPTIVE);
+            self.send_acknack(now, index, false, out);
+        } else if is_due(proxy.ack.due, now) {
+            self.send_acknack(now, index, true, out);
+        } else if is_due(proxy.ack.retry_due, now) {
+            proxy.ack.retry_due = None;
+            if !proxy.missing().is_empty() || proxy.partials.is_missing_fragments() {
+                // What was requested has not come: this time the writer has to answer.
+                self.send_acknack(now, index, false, out);
+            }
+        }
+        let deadline = self.writers.get(index).and_then(|proxy| proxy.ack.deadline());
+        self.wake_at(deadline);
+    }
+
+    /// While data arrives from a writer that was never heard otherwise, what came before the data is unknown: ask now.
+    pub(super) fn ask_if_unheard(&mut self, now: Now, index: usize, out: &mut Outbox) {
+        let Some(proxy) = self.writers.get_mut(index) else { return };
+        if !proxy.reliable || proxy.synced || proxy.store.is_empty() {
+            return;
+        }
+        let quiet = Duration::from_millis(10);
+        let at = proxy.ack.sent_at.map_or(now.mono, |at| at.plus(quiet));
+        arm(&mut proxy.ack.preemptive_due, at);
+        self.acknowledge_if_due(now.mono, index, out);
+    }
+
+    /// Tells a writer what has arrived and what is missing.
+    pub(super) fn send_acknack(&mut self, now: MonoTime, index: usize, final_flag: bool, out: &mut Outbox) {
+        let reader_id = self.cfg.guid.entity_id;
+        let Some(proxy) = self.writers.get_mut(index) else { return };
+        let writer = proxy.guid();
+        let missing = proxy.missing();
+        let ack = &mut proxy.ack;
+        ack.count = ack.count.wrapping_add(1);
+        let mut message = MessageBuilder::new(out, self.cfg.guid.prefix);
+        message.info_dst(writer.prefix);
+        message.acknack(&AckNack {
+            reader_id,
+            writer_id: writer.entity_id,
+            reader_sn_state: missing,
+            count: ack.count,
+            final_flag,
+        });
+        self.stats.acknacks_sent = self.stats.acknacks_sent.saturating_add(1);
+        let mut incomplete = !missing.is_empty();
+        proxy.partials.request_fragments(MAX_NACK_FRAGS, |writer_sn: SequenceNumber, set: FragmentNumberSet| {
+            incomplete = true;
+            ack.fragment_count = ack.fragment_count.wrapping_add(1);
+            message.nack_frag(&NackFrag {
+                reader_id,
+                writer_id: writer.entity_id,
+                writer_sn,
+                fragment_number_state: set,
+                count: ack.fragment_count,
+            });
+            self.stats.nack_frags_sent = self.stats.nack_frags_sent.saturating_add(1);
+        });
+        let news = proxy.expected > ack.sent_base;
+        let quiet = if news { self.cfg.ack_suppression } else { doubled(ack.quiet, MAX_QUIET) };
+        let retry = if news { self.cfg.nack_retry_period } else { doubled(ack.retry_interval, MAX_RETRY) };
+        (ack.quiet, ack.retry_interval) = (quiet, retry);
+        ack.retry_due = incomplete.then(|| now.plus(retry));
+        (ack.sent_at, ack.sent_base, ack.due) = (Some(now), proxy.expected, None);
+        message.finish(proxy.destinations());
+        let deadline = proxy.ack.deadline();
+        self.wake_at(deadline);
+    }
+}

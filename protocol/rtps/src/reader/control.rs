@@ -1,0 +1,87 @@
+//! RTPS 2.5 §8.3.8.5 Gap, §8.3.8.6 Heartbeat and §8.3.8.7 HeartbeatFrag at the reader.
+
+use super::Reader;
+use crate::DeliverySink;
+use dunlin_buf::Outbox;
+use dunlin_core::{GuidPrefix, Now, SequenceNumber, SnRange};
+use dunlin_wire::{Gap, Heartbeat, HeartbeatFrag};
+
+impl Reader {
+    /// Takes what a writer says it has, and answers if it wants an answer or something is missing. True when the
+    /// HEARTBEAT is news from a matched writer, so that its liveliness flag counts.
+    pub fn on_heartbeat(
+        &mut self,
+        now: Now,
+        source_prefix: GuidPrefix,
+        heartbeat: &Heartbeat,
+        sink: &mut dyn DeliverySink,
+        out: &mut Outbox,
+    ) -> bool {
+        let index = self.addressed(source_prefix, heartbeat.writer_id, heartbeat.reader_id);
+        let Some(index) = index else { return false };
+        let Some(proxy) = self.writers.get_mut(index) else { return false };
+        let valid = heartbeat.first_sn >= SequenceNumber::FIRST
+            && heartbeat.last_sn >= heartbeat.first_sn.previous();
+        if !valid || !proxy.heartbeats.accept(now.mono, heartbeat.count) {
+            self.stats.heartbeats_ignored = self.stats.heartbeats_ignored.saturating_add(1);
+            return false;
+        }
+        self.stats.heartbeats_received = self.stats.heartbeats_received.saturating_add(1);
+        if proxy.reliable {
+            proxy.announce(heartbeat.first_sn, heartbeat.last_sn);
+            self.advance(now, index, sink);
+            let quiet = heartbeat.final_flag && heartbeat.liveliness_flag;
+            self.answer(now.mono, index, !heartbeat.final_flag, quiet, out);
+        }
+        true
+    }
+
+    /// Takes how much of a change has been sent so far, and requests what is missing of it.
+    pub fn on_heartbeat_frag(
+        &mut self,
+        now: Now,
+        source_prefix: GuidPrefix,
+        heartbeat: &HeartbeatFrag,
+        out: &mut Outbox,
+    ) {
+        let index = self.addressed(source_prefix, heartbeat.writer_id, heartbeat.reader_id);
+        let Some(index) = index else { return };
+        let Some(proxy) = self.writers.get_mut(index).filter(|proxy| proxy.reliable) else { return };
+        if !proxy.fragment_heartbeats.accept(now.mono, heartbeat.count) {
+            self.stats.heartbeats_ignored = self.stats.heartbeats_ignored.saturating_add(1);
+            return;
+        }
+        if proxy.partials.announce_fragments(heartbeat.writer_sn, heartbeat.last_fragment_num) {
+            self.answer(now.mono, index, true, false, out);
+        }
+    }
+
+    /// Takes which changes will not come.
+    pub fn on_gap(
+        &mut self,
+        now: Now,
+        source_prefix: GuidPrefix,
+        gap: &Gap,
+        sink: &mut dyn DeliverySink,
+        _out: &mut Outbox,
+    ) {
+        let Some(index) = self.addressed(source_prefix, gap.writer_id, gap.reader_id) else { return };
+        let Some(proxy) = self.writers.get_mut(index) else { return };
+        if gap.gap_start < SequenceNumber::FIRST {
+            return;
+        }
+        self.stats.gaps_received = self.stats.gaps_received.saturating_add(1);
+        let base = gap.gap_list.base();
+        if gap.gap_start < base {
+            if proxy.reliable && gap.gap_start <= proxy.expected {
+                proxy.synced = true;
+                proxy.ack.preemptive_due = None;
+            }
+            proxy.add_irrelevant(SnRange::new(gap.gap_start, base.previous()));
+        }
+        for sn in gap.gap_list.iter() {
+            proxy.add_irrelevant(SnRange::new(sn, sn));
+        }
+        self.advance(now, index, sink);
+    }
+}

@@ -1,0 +1,87 @@
+//! RTPS 2.5 §8.7 and §9.6.4: a received change with the meaning of its inline QoS, detached from the packet's lifetime.
+
+use crate::{ChangeKind, Received};
+use dunlin_buf::SharedBytes;
+use dunlin_core::{Guid, ProtocolVersion, SequenceNumber, WallTime};
+use dunlin_wire::{Data, Endianness, ParameterList, Payload, ReceiverState, key_hash, params, status_info};
+
+/// Payloads up to this size are copied when they have to wait, so that they do not keep a whole packet alive.
+const SMALL: usize = 1024;
+/// From this version on PID_DIRECTED_WRITE is a single GUID.
+const DIRECTED_WRITE_SINCE: ProtocolVersion = ProtocolVersion { major: 2, minor: 4 };
+
+/// A change that owns its octets.
+#[derive(Clone, Debug)]
+pub(crate) struct Incoming {
+    pub(crate) sn: SequenceNumber,
+    pub(crate) source_timestamp: Option<WallTime>,
+    pub(crate) payload: Option<SharedBytes>,
+    pub(crate) key_only: bool,
+    pub(crate) inline_qos: Option<(SharedBytes, Endianness)>,
+    pub(crate) reassembled: bool,
+}
+
+/// The shared form of octets borrowed from a packet.
+fn share(packet: &SharedBytes, part: &[u8]) -> SharedBytes {
+    packet.slice_ref(part).unwrap_or_else(|| SharedBytes::copy_from(part))
+}
+
+/// The shared form of inline QoS borrowed from a packet.
+pub(crate) fn share_list(packet: &SharedBytes, list: &ParameterList<'_>) -> (SharedBytes, Endianness) {
+    (share(packet, list.as_bytes()), list.endianness())
+}
+
+/// Whether inline QoS says that the change is for one reader, and another one (RTPS 2.5 §9.6.4.6).
+pub(crate) fn is_for_another(list: Option<&ParameterList<'_>>, version: ProtocolVersion, reader: Guid) -> bool {
+    version >= DIRECTED_WRITE_SINCE
+        && list.and_then(params::directed_write).is_some_and(|directed| directed != reader)
+}
+
+impl Incoming {
+    pub(crate) fn from_data(state: &ReceiverState, data: &Data<'_>, packet: &SharedBytes) -> Self {
+        Self {
+            sn: data.writer_sn,
+            source_timestamp: state.timestamp,
+            payload: data.payload.bytes().map(|bytes| share(packet, bytes)),
+            key_only: matches!(data.payload, Payload::Key(_)),
+            inline_qos: data.inline_qos.as_ref().map(|list| share_list(packet, list)),
+            reassembled: false,
+        }
+    }
+
+    /// Octets of payload.
+    pub(crate) fn len(&self) -> usize {
+        self.payload.as_ref().map_or(0, |payload| payload.len())
+    }
+
+    /// Lets go of a packet that is much larger than what is needed of it.
+    pub(crate) fn detach(&mut self) {
+        let small = |bytes: &SharedBytes| bytes.len() <= SMALL && bytes.retained_len() > bytes.len().wrapping_mul(2);
+        if let Some(payload) = self.payload.as_mut().filter(|payload| small(payload)) {
+            *payload = SharedBytes::copy_from(payload);
+        }
+        if let Some((list, _)) = self.inline_qos.as_mut().filter(|(list, _)| small(list)) {
+            *list = SharedBytes::copy_from(list);
+        }
+    }
+
+    /// The form in which it is delivered.
+    pub(crate) fn received(&self, writer: Guid) -> Received<'_> {
+        let parsed = self.inline_qos.as_ref().and_then(|(list, endianness)| {
+            // It was well formed when it arrived.
+            ParameterList::parse(list, *endianness).ok()
+        });
+        let inline_qos = parsed.map(|(list, _)| list);
+        Received {
+            writer,
+            sn: self.sn,
+            kind: inline_qos.as_ref().map_or(ChangeKind::Alive, |list| ChangeKind::from_status(status_info(list))),
+            key_hash: inline_qos.as_ref().and_then(key_hash),
+            source_timestamp: self.source_timestamp,
+            payload: self.payload.clone(),
+            key_only: self.key_only,
+            inline_qos,
+            reassembled: self.reassembled,
+        }
+    }
+}

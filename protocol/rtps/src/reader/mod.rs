@@ -1,0 +1,167 @@
+//! RTPS 2.5 §8.4.12 "RTPS StatefulReader Reference Implementation".
+
+mod acknowledge;
+mod config;
+mod control;
+mod incoming;
+mod proxy;
+mod reassembly;
+mod receive;
+mod store;
+
+pub use config::{ReaderConfig, WriterProxyConfig};
+pub(crate) use incoming::Incoming;
+pub(crate) use reassembly::{Added, Limits, Reassembly};
+
+use crate::timing::{arm, earliest};
+use crate::{DeliverySink, ReaderStats};
+use alloc::vec::Vec;
+use dunlin_buf::{BufPool, Outbox};
+use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, MonoTime, Now};
+use proxy::WriterProxy;
+
+/// A reader with its matched writers.
+///
+/// Changes of a reliable writer reach the [`DeliverySink`] once and in order; what arrives early waits. Changes of a
+/// best-effort writer reach it in order, and what is overtaken is lost.
+#[derive(Debug)]
+pub struct Reader {
+    cfg: ReaderConfig,
+    /// Sorted by GUID.
+    writers: Vec<WriterProxy>,
+    pool: BufPool,
+    due: Option<MonoTime>,
+    stats: ReaderStats,
+}
+
+impl Reader {
+    /// A reader without matched writers.
+    #[must_use]
+    pub fn new(cfg: ReaderConfig) -> Self {
+        Self {
+            pool: BufPool::new(cfg.max_pooled_bytes),
+            writers: Vec::new(),
+            due: None,
+            stats: ReaderStats::default(),
+            cfg,
+        }
+    }
+
+    /// The reader's GUID.
+    #[must_use]
+    pub fn guid(&self) -> Guid {
+        self.cfg.guid
+    }
+
+    /// Adds a writer. A reliable writer is asked for a HEARTBEAT by an ACKNACK that acknowledges nothing, after
+    /// [`ReaderConfig::preemptive_ack_delay`] and again until it answers. A writer that is matched already only has its
+    /// locators updated.
+    pub fn match_writer(&mut self, now: Now, writer: WriterProxyConfig, out: &mut Outbox) {
+        let slot = match self.writers.binary_search_by_key(&writer.guid, WriterProxy::guid) {
+            Ok(_) => {
+                self.update_writer(writer.guid, writer.unicast, writer.multicast);
+                return;
+            }
+            Err(slot) => slot,
+        };
+        let reliable = writer.reliable && self.cfg.reliable;
+        let mut proxy = WriterProxy::new(writer, reliable, self.cfg.ack_suppression);
+        if reliable {
+            proxy.ack.preemptive_due = Some(now.mono.plus(self.cfg.preemptive_ack_delay));
+        }
+        self.writers.insert(slot, proxy);
+        self.acknowledge_if_due(now.mono, slot, out);
+    }
+
+    /// Replaces the locators of a matched writer; false when it is not matched.
+    pub fn update_writer(&mut self, writer: Guid, unicast: Vec<Locator>, multicast: Vec<Locator>) -> bool {
+        let Some(proxy) = self.find(writer).and_then(|index| self.writers.get_mut(index)) else {
+            return false;
+        };
+        proxy.cfg.unicast = unicast;
+        proxy.cfg.multicast = multicast;
+        true
+    }
+
+    /// Forgets a writer and what it has not completed; false when it was not matched.
+    pub fn unmatch_writer(&mut self, writer: Guid) -> bool {
+        let Some(index) = self.find(writer) else { return false };
+        let mut proxy = self.writers.remove(index);
+        proxy.partials.clear(&mut self.pool);
+        true
+    }
+
+    /// Offers again what the sink rejected, after room was made; tells the writers at once how far that got.
+    pub fn retry_rejected(&mut self, now: Now, sink: &mut dyn DeliverySink, out: &mut Outbox) {
+        for index in 0..self.writers.len() {
+            let Some(proxy) = self.writers.get_mut(index).filter(|proxy| proxy.blocked) else { continue };
+            let before = proxy.expected;
+            proxy.blocked = false;
+            self.advance(now, index, sink);
+            if self.writers.get(index).is_some_and(|proxy| proxy.expected > before) {
+                self.send_acknack(now.mono, index, true, out);
+            }
+        }
+    }
+
+    /// Does what has become due: ACKNACKs that were delayed, requests that were not served.
+    pub fn on_timer(&mut self, now: Now, _sink: &mut dyn DeliverySink, out: &mut Outbox) {
+        if !crate::timing::is_due(self.due, now.mono) {
+            return;
+        }
+        for index in 0..self.writers.len() {
+            self.acknowledge_if_due(now.mono, index, out);
+        }
+        self.due = self.writers.iter().fold(None, |due, proxy| earliest(due, proxy.ack.deadline()));
+    }
+
+    /// When [`on_timer`](Self::on_timer) next has something to do; it may turn out to be nothing.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<MonoTime> {
+        self.due
+    }
+
+    /// Whether every durable writer has delivered what its first HEARTBEAT announced.
+    #[must_use]
+    pub fn historical_complete(&self) -> bool {
+        self.writers.iter().all(WriterProxy::historical_complete)
+    }
+
+    /// The matched writers, by GUID.
+    pub fn matched_writers(&self) -> impl ExactSizeIterator<Item = &WriterProxyConfig> {
+        self.writers.iter().map(|proxy| &proxy.cfg)
+    }
+
+    /// Counters since the reader was made.
+    #[must_use]
+    pub fn stats(&self) -> ReaderStats {
+        self.stats
+    }
+
+    fn find(&self, writer: Guid) -> Option<usize> {
+        self.writers.binary_search_by_key(&writer, WriterProxy::guid).ok()
+    }
+
+    /// The matched writer a submessage came from, if it is meant for this reader.
+    fn addressed(&mut self, prefix: GuidPrefix, writer_id: EntityId, reader_id: EntityId) -> Option<usize> {
+        if reader_id != EntityId::UNKNOWN && reader_id != self.cfg.guid.entity_id {
+            return None;
+        }
+        let index = self.find(Guid::new(prefix, writer_id));
+        if index.is_none() {
+            self.stats.unmatched = self.stats.unmatched.saturating_add(1);
+        }
+        index
+    }
+
+    fn wake_at(&mut self, at: Option<MonoTime>) {
+        if let Some(at) = at {
+            arm(&mut self.due, at);
+        }
+    }
+}
+
+/// Twice an interval, up to a bound.
+fn doubled(interval: Duration, max: Duration) -> Duration {
+    interval.max(Duration::from_micros(100)).times(2).min(max)
+}

@@ -1,0 +1,232 @@
+//! RTPS 2.5 §8.4.10.4 "RTPS WriterProxy": what a reader remembers of one matched writer.
+
+use super::store::OutOfOrder;
+use super::{Incoming, Reassembly};
+use crate::count::CountFilter;
+use crate::timing::earliest;
+use crate::{Delivery, DeliverySink, ReaderStats, WriterProxyConfig};
+use dunlin_core::{Duration, Guid, Locator, MonoTime, Now, SequenceNumber, SequenceNumberSet, SnRange, SnRanges};
+
+/// Most intervals of irrelevant changes kept ahead of the expected one; more are requested and gapped again.
+pub(super) const MAX_HOLES: usize = 256;
+
+/// When the writer is next told something.
+#[derive(Debug)]
+pub(super) struct AckState {
+    /// An answer to a HEARTBEAT.
+    pub(super) due: Option<MonoTime>,
+    /// An ACKNACK that asks a silent writer for a HEARTBEAT.
+    pub(super) preemptive_due: Option<MonoTime>,
+    pub(super) preemptive_interval: Duration,
+    /// A request that has not been served.
+    pub(super) retry_due: Option<MonoTime>,
+    pub(super) retry_interval: Duration,
+    pub(super) sent_at: Option<MonoTime>,
+    /// Base of the last ACKNACK.
+    pub(super) sent_base: SequenceNumber,
+    /// Least time to an ACKNACK that says nothing new.
+    pub(super) quiet: Duration,
+    pub(super) count: i32,
+    pub(super) fragment_count: i32,
+}
+
+impl AckState {
+    pub(super) fn deadline(&self) -> Option<MonoTime> {
+        earliest(earliest(self.due, self.preemptive_due), self.retry_due)
+    }
+}
+
+/// The state of one matched writer.
+#[derive(Debug)]
+pub(super) struct WriterProxy {
+    pub(super) cfg: WriterProxyConfig,
+    /// Both sides are reliable.
+    pub(super) reliable: bool,
+    /// The next change to deliver. Everything before it was delivered, is irrelevant or is lost.
+    pub(super) expected: SequenceNumber,
+    /// What the writer has is known: it was heard.
+    pub(super) synced: bool,
+    pub(super) store: OutOfOrder,
+    /// Changes from `expected` on that will not come.
+    pub(super) irrelevant: SnRanges,
+    /// Changes before this one are not available any more.
+    pub(super) floor: SequenceNumber,
+    /// Changes before this one were gone before the writer was heard: they are not lost.
+    uncounted_before: SequenceNumber,
+    pub(super) partials: Reassembly,
+    /// Highest change the writer has announced.
+    pub(super) announced: SequenceNumber,
+    historical_last: Option<SequenceNumber>,
+    pub(super) heartbeats: CountFilter,
+    pub(super) fragment_heartbeats: CountFilter,
+    /// The sink has rejected the expected change, which is the first in the store.
+    pub(super) blocked: bool,
+    pub(super) ack: AckState,
+}
+
+impl WriterProxy {
+    pub(super) fn new(cfg: WriterProxyConfig, reliable: bool, quiet: Duration) -> Self {
+        Self {
+            cfg,
+            reliable,
+            expected: SequenceNumber::FIRST,
+            synced: false,
+            store: OutOfOrder::default(),
+            irrelevant: SnRanges::new(),
+            floor: SequenceNumber::ZERO,
+            uncounted_before: SequenceNumber::ZERO,
+            partials: Reassembly::default(),
+            announced: SequenceNumber::ZERO,
+            historical_last: None,
+            heartbeats: CountFilter::default(),
+            fragment_heartbeats: CountFilter::default(),
+            blocked: false,
+            ack: AckState {
+                due: None,
+                preemptive_due: None,
+                preemptive_interval: Duration::from_millis(10),
+                retry_due: None,
+                retry_interval: Duration::ZERO,
+                sent_at: None,
+                sent_base: SequenceNumber::ZERO,
+                quiet,
+                count: 0,
+                fragment_count: 0,
+            },
+        }
+    }
+
+    pub(super) fn guid(&self) -> Guid {
+        self.cfg.guid
+    }
+
+    /// Where ACKNACKs go.
+    pub(super) fn destinations(&self) -> &[Locator] {
+        if self.cfg.unicast.is_empty() { &self.cfg.multicast } else { &self.cfg.unicast }
+    }
+
+    pub(super) fn historical_complete(&self) -> bool {
+        !(self.reliable && self.cfg.durable) || self.historical_last.is_some_and(|last| self.expected > last)
+    }
+
+    /// Whether a change needs nothing more: it was received, is irrelevant or was given up.
+    pub(super) fn is_settled(&self, sn: SequenceNumber) -> bool {
+        sn < self.expected || self.irrelevant.contains(sn) || self.store.contains(sn)
+    }
+
+    /// Notes changes that will not come.
+    pub(super) fn add_irrelevant(&mut self, range: SnRange) {
+        let range = SnRange::new(range.first.max(self.expected), range.last);
+        self.irrelevant.insert(range, MAX_HOLES);
+    }
+
+    /// The writer has changes from `first` to `last`.
+    pub(super) fn announce(&mut self, first: SequenceNumber, last: SequenceNumber) {
+        if !self.synced {
+            self.synced = true;
+            self.uncounted_before = first;
+        }
+        self.floor = self.floor.max(first);
+        self.announced = last;
+        self.historical_last.get_or_insert(last);
+        self.ack.preemptive_due = None;
+        self.partials.announce_through(last);
+    }
+
+    /// Delivers what is in order: after the expected change was put into the store, or a hole was closed.
+    pub(super) fn advance(&mut self, now: Now, sink: &mut dyn DeliverySink, stats: &mut ReaderStats) {
+        while !self.blocked {
+            if let Some(change) = self.store.take(self.expected) {
+                self.offer(now, change, sink, stats);
+            } else if let Some(range) = self.irrelevant.range_of(self.expected) {
+                // A change that arrived although it was called irrelevant is delivered all the same.
+                self.skip_to(self.before_stored(range.last.next()));
+                if range.last == SequenceNumber::MAX {
+                    self.irrelevant.clear();
+                }
+            } else if self.expected < self.floor {
+                let next_hole = self.irrelevant.first().unwrap_or(self.floor);
+                let target = self.before_stored(self.floor.min(next_hole));
+                self.lose(target, sink, stats);
+                self.skip_to(target);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn before_stored(&self, sn: SequenceNumber) -> SequenceNumber {
+        self.store.first_sn().map_or(sn, |stored| stored.min(sn))
+    }
+
+    fn skip_to(&mut self, sn: SequenceNumber) {
+        self.expected = self.expected.max(sn);
+        self.irrelevant.remove_through(self.expected.previous());
+    }
+
+    /// Counts the changes from the expected one up to but not including `target` as lost.
+    fn lose(&mut self, target: SequenceNumber, sink: &mut dyn DeliverySink, stats: &mut ReaderStats) {
+        let first = self.expected.max(self.uncounted_before);
+        report_lost(self.cfg.guid, SnRange::new(first, target.previous()).count(), sink, stats);
+    }
+
+    /// Offers the expected change to the sink; a rejected one goes back to the front of the store.
+    pub(super) fn offer(
+        &mut self,
+        now: Now,
+        change: Incoming,
+        sink: &mut dyn DeliverySink,
+        stats: &mut ReaderStats,
+    ) {
+        match sink.deliver(now, &change.received(self.cfg.guid)) {
+            Delivery::Accepted => {
+                stats.delivered = stats.delivered.saturating_add(1);
+                self.skip_to(change.sn.next());
+            }
+            Delivery::Rejected => {
+                stats.rejected = stats.rejected.saturating_add(1);
+                self.blocked = true;
+                self.store.put_first(change);
+            }
+        }
+    }
+
+    /// Jumps to a change of a best-effort writer: what was skipped and not called irrelevant is lost.
+    pub(super) fn jump_to(&mut self, sn: SequenceNumber, sink: &mut dyn DeliverySink, stats: &mut ReaderStats) {
+        if self.synced {
+            let skipped = SnRange::new(self.expected, sn.previous());
+            let irrelevant = self.irrelevant.as_slice().iter().fold(0u64, |sum, range| {
+                let inside = SnRange::new(range.first.max(skipped.first), range.last.min(skipped.last));
+                sum.saturating_add(inside.count())
+            });
+            report_lost(self.cfg.guid, skipped.count().saturating_sub(irrelevant), sink, stats);
+        }
+        self.synced = true;
+        self.skip_to(sn);
+    }
+
+    /// What to request: a set based at the expected change, with the announced changes of which nothing has arrived.
+    pub(super) fn missing(&self) -> SequenceNumberSet {
+        let mut set = SequenceNumberSet::empty(self.expected);
+        let mut sn = self.expected;
+        let end = self.announced.min(self.expected.plus(i64::from(dunlin_core::MAX_SET_BITS).saturating_sub(1)));
+        while sn <= end && sn < SequenceNumber::MAX {
+            if let Some(range) = self.irrelevant.range_of(sn) {
+                sn = range.last.next();
+                continue;
+            }
+            if !self.store.contains(sn) && !self.partials.wants_fragments(sn) {
+                set.insert(sn);
+            }
+            sn = sn.next();
+        }
+        set
+    }
+}
+
+fn report_lost(writer: Guid, count: u64, sink: &mut dyn DeliverySink, stats: &mut ReaderStats) {
+    if count > 0 {
+        stats.lost = stats.lost.saturating_add(count);
+        sink.lost(writer, count);
+    }
+}

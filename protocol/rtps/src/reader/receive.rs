@@ -1,0 +1,208 @@
+//! RTPS 2.5 §8.4.11.2, §8.4.12 and §8.4.14.1: DATA and DATA_FRAG at the reader.
+
+use super::incoming::is_for_another;
+use super::{Added, Incoming, Limits, Reader};
+use crate::DeliverySink;
+use dunlin_buf::{Outbox, SharedBytes};
+use dunlin_core::{Duration, Now, SequenceNumber, SnRange};
+use dunlin_wire::{Data, DataFrag, ReceiverState};
+
+/// A best-effort change in parts survives only the start of the next one: fragments overtake each other a little.
+const BEST_EFFORT_PARTIALS: usize = 2;
+/// A change in parts that got nothing for so long gives way to those of other writers.
+const STALE_AFTER: Duration = Duration::from_secs(1);
+
+impl Reader {
+    /// Takes a change. `packet` holds the octets that `data` borrows; the payload stays in it.
+    pub fn on_data(
+        &mut self,
+        now: Now,
+        state: &ReceiverState,
+        data: &Data<'_>,
+        packet: &SharedBytes,
+        sink: &mut dyn DeliverySink,
+        out: &mut Outbox,
+    ) {
+        let Some(index) = self.addressed(state.source_prefix, data.writer_id, data.reader_id) else { return };
+        if !self.is_new(index, data.writer_sn) {
+            return;
+        }
+        if let Some(proxy) = self.writers.get_mut(index) {
+            proxy.partials.remove_sn(data.writer_sn, &mut self.pool);
+        }
+        if is_for_another(data.inline_qos.as_ref(), state.source_version, self.cfg.guid) {
+            self.directed_elsewhere(now, index, data.writer_sn, sink);
+        } else {
+            self.take(now, index, Incoming::from_data(state, data, packet), sink);
+        }
+        self.ask_if_unheard(now, index, out);
+    }
+
+    /// Takes fragments of a change, which are copied; the change is delivered when the last one has arrived.
+    pub fn on_data_frag(
+        &mut self,
+        now: Now,
+        state: &ReceiverState,
+        frag: &DataFrag<'_>,
+        packet: &SharedBytes,
+        sink: &mut dyn DeliverySink,
+        out: &mut Outbox,
+    ) {
+        let Some(index) = self.addressed(state.source_prefix, frag.writer_id, frag.reader_id) else { return };
+        let sn = frag.writer_sn;
+        if !self.is_new(index, sn) {
+            return;
+        }
+        if is_for_another(frag.inline_qos.as_ref(), state.source_version, self.cfg.guid) {
+            self.directed_elsewhere(now, index, sn, sink);
+            return;
+        }
+        match self.assemble(now, index, state, frag, packet) {
+            Added::Complete(change) => {
+                self.stats.reassembled = self.stats.reassembled.saturating_add(1);
+                self.take(now, index, change, sink);
+            }
+            Added::Oversized => {
+                self.stats.oversized = self.stats.oversized.saturating_add(1);
+                self.stats.lost = self.stats.lost.saturating_add(1);
+                sink.lost(state.source(frag.writer_id), 1);
+                self.pass_over(now, index, sn, sink);
+            }
+            Added::Duplicate => {
+                self.stats.duplicate_fragments = self.stats.duplicate_fragments.saturating_add(1);
+            }
+            Added::Refused => {
+                self.stats.fragments_refused = self.stats.fragments_refused.saturating_add(1);
+            }
+            Added::Incomplete | Added::NoRoom => {}
+        }
+        self.ask_if_unheard(now, index, out);
+    }
+
+    /// Whether anything of a change is still wanted.
+    fn is_new(&mut self, index: usize, sn: SequenceNumber) -> bool {
+        let new = sn >= SequenceNumber::FIRST
+            && self.writers.get(index).is_some_and(|proxy| !proxy.is_settled(sn));
+        if !new {
+            self.stats.duplicates = self.stats.duplicates.saturating_add(1);
+        }
+        new
+    }
+
+    /// Takes a complete change that is not settled yet.
+    fn take(&mut self, now: Now, index: usize, change: Incoming, sink: &mut dyn DeliverySink) {
+        let Some(proxy) = self.writers.get_mut(index) else { return };
+        if !proxy.reliable {
+            let sn = change.sn;
+            proxy.jump_to(sn, sink, &mut self.stats);
+            self.deliver_unreliably(now, index, change, sink);
+        } else if change.sn == proxy.expected {
+            proxy.offer(now, change, sink, &mut self.stats);
+            self.advance(now, index, sink);
+        } else {
+            let (changes, octets) = (self.cfg.max_out_of_order_samples, self.cfg.max_out_of_order_bytes);
+            let counter = if proxy.store.insert(change, changes, octets) {
+                &mut self.stats.out_of_order
+            } else {
+                &mut self.stats.out_of_order_dropped
+            };
+            *counter = counter.saturating_add(1);
+        }
+    }
+
+    /// Delivers a change that is not offered again if it is rejected.
+    fn deliver_unreliably(&mut self, now: Now, index: usize, change: Incoming, sink: &mut dyn DeliverySink) {
+        let Some(proxy) = self.writers.get_mut(index) else { return };
+        let sn = change.sn;
+        let counter = match sink.deliver(now, &change.received(proxy.guid())) {
+            crate::Delivery::Accepted => &mut self.stats.delivered,
+            crate::Delivery::Rejected => &mut self.stats.rejected,
+        };
+        *counter = counter.saturating_add(1);
+        proxy.expected = sn.next();
+        self.advance(now, index, sink);
+    }
+
+    /// Treats a change that is for another reader as one that will not come.
+    fn directed_elsewhere(&mut self, now: Now, index: usize, sn: SequenceNumber, sink: &mut dyn DeliverySink) {
+        self.stats.directed_elsewhere = self.stats.directed_elsewhere.saturating_add(1);
+        self.pass_over(now, index, sn, sink);
+    }
+
+    /// Treats a change as one that will not come.
+    fn pass_over(&mut self, now: Now, index: usize, sn: SequenceNumber, sink: &mut dyn DeliverySink) {
+        let Some(proxy) = self.writers.get_mut(index) else { return };
+        proxy.add_irrelevant(SnRange::new(sn, sn));
+        self.advance(now, index, sink);
+    }
+
+    /// Delivers what has come into order and forgets what that leaves behind.
+    pub(super) fn advance(&mut self, now: Now, index: usize, sink: &mut dyn DeliverySink) {
+        let Some(proxy) = self.writers.get_mut(index) else { return };
+        proxy.advance(now, sink, &mut self.stats);
+        let before = proxy.partials.evicted();
+        proxy.partials.remove_before(proxy.expected, &mut self.pool);
+        let evicted = proxy.partials.evicted().saturating_sub(before);
+        self.stats.partials_evicted = self.stats.partials_evicted.saturating_add(evicted);
+    }
+
+    /// Puts fragments in place, making room at the expense of stale partial changes if need be.
+    fn assemble(
+        &mut self,
+        now: Now,
+        index: usize,
+        state: &ReceiverState,
+        frag: &DataFrag<'_>,
+        packet: &SharedBytes,
+    ) -> Added {
+        let mut added = self.add_fragments(now, index, state, frag, packet);
+        if matches!(added, Added::NoRoom) && self.evict_stalest(now) {
+            added = self.add_fragments(now, index, state, frag, packet);
+        }
+        added
+    }
+
+    fn add_fragments(
+        &mut self,
+        now: Now,
+        index: usize,
+        state: &ReceiverState,
+        frag: &DataFrag<'_>,
+        packet: &SharedBytes,
+    ) -> Added {
+        let in_use = self.writers.iter().fold(0usize, |sum, proxy| sum.saturating_add(proxy.partials.octets()));
+        let Some(proxy) = self.writers.get_mut(index) else { return Added::Refused };
+        let others = in_use.saturating_sub(proxy.partials.octets());
+        let per_writer = self.cfg.max_reassembly_bytes_per_writer;
+        let limits = Limits {
+            partials: if proxy.reliable { self.cfg.max_partial_samples.max(1) } else { BEST_EFFORT_PARTIALS },
+            octets: per_writer.min(self.cfg.max_reassembly_bytes.saturating_sub(others)),
+            sample: per_writer.min(self.cfg.max_reassembly_bytes),
+            prefer_newest: !proxy.reliable,
+        };
+        let before = proxy.partials.evicted();
+        let (added, placed) = proxy.partials.add(now.mono, state, frag, packet, limits, &mut self.pool);
+        let evicted = proxy.partials.evicted().saturating_sub(before);
+        if frag.writer_sn <= proxy.announced {
+            proxy.partials.announce_through(proxy.announced);
+        }
+        self.stats.partials_evicted = self.stats.partials_evicted.saturating_add(evicted);
+        self.stats.fragments_received = self.stats.fragments_received.saturating_add(u64::from(placed));
+        added
+    }
+
+    /// Gives up the partial change that has waited longest, if that is long. True when there was one.
+    fn evict_stalest(&mut self, now: Now) -> bool {
+        let stalest = self.writers.iter().enumerate().filter_map(|(index, proxy)| {
+            let (touched, sn) = proxy.partials.stalest()?;
+            Some((touched, index, sn))
+        });
+        let Some((touched, index, sn)) = stalest.min() else { return false };
+        let Some(proxy) = self.writers.get_mut(index).filter(|_| now.mono.since(touched) >= STALE_AFTER) else {
+            return false;
+        };
+        proxy.partials.remove_sn(sn, &mut self.pool);
+        self.stats.partials_evicted = self.stats.partials_evicted.saturating_add(1);
+        true
+    }
+}

@@ -1,0 +1,8 @@
+//! Tests of the state machines.
+
+mod hostile;
+mod model;
+mod reader_side;
+mod stateless;
+pub(crate) mod support;
+mod writer_side;

@@ -1,0 +1,173 @@
+//! Receiving: one datagram or one run of datagrams in each system call.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+
+use dunlin_buf::{BufPool, SharedBytes};
+use dunlin_core::Locator;
+use dunlin_transport::closed;
+use socket2::Socket;
+
+use crate::counters::{Counters, add};
+use crate::sys::{self, IntOption};
+
+/// Room for the largest datagram and the longest run.
+const BUFFER: usize = 65_536;
+/// What is no longer than this is copied, so that it does not keep a whole buffer alive.
+const COPIED: usize = 4_096;
+/// Most sockets of one channel: unicast and group, in two IP versions.
+const MAX_SOCKETS: usize = 4;
+
+/// A receiving socket.
+pub(crate) struct Receiver {
+    socket: Arc<Socket>,
+    overflow: AtomicU32,
+}
+
+impl Receiver {
+    pub(crate) fn new(socket: Arc<Socket>, offload: bool) -> Self {
+        if offload {
+            // A kernel without it hands over datagrams one by one.
+            let _ = sys::set_option(socket.as_fd(), IntOption::UDP_GRO, 1);
+        }
+        // Without it, losses for want of buffer space stay uncounted.
+        let _ = sys::set_option(socket.as_fd(), IntOption::RXQ_OVFL, 1);
+        Self { socket, overflow: AtomicU32::new(0) }
+    }
+
+    pub(crate) fn socket(&self) -> Arc<Socket> {
+        Arc::clone(&self.socket)
+    }
+
+    fn receive(
+        &self,
+        wait: bool,
+        pool: &mut BufPool,
+        out: &mut Vec<(SharedBytes, Locator)>,
+        counters: &Counters,
+    ) -> io::Result<()> {
+        let mut buffer = pool.take(BUFFER);
+        let result = sys::receive_message(self.socket.as_fd(), buffer.slice_mut(BUFFER), wait);
+        let arrival = match result {
+            Ok(arrival) if arrival.len > 0 && !arrival.truncated => arrival,
+            other => {
+                pool.freeze(buffer, 0);
+                return other.map(|arrival| add(&counters.receive_truncated, arrival.truncated.into()));
+            }
+        };
+        let bytes = if arrival.len <= COPIED {
+            let copy = pool.copy(&buffer.slice_mut(BUFFER)[..arrival.len]);
+            pool.freeze(buffer, 0);
+            copy
+        } else {
+            pool.freeze(buffer, arrival.len)
+        };
+        if let Some(dropped) = arrival.overflow {
+            self.overflow.store(dropped, Relaxed);
+        }
+        let Some(from) = arrival.from.as_socket().map(Locator::udp) else { return Ok(()) };
+        let before = out.len();
+        split(&bytes, arrival.segment, |datagram| out.push((datagram, from)));
+        add(&counters.receive_calls, 1);
+        add(&counters.received_datagrams, out.len() - before);
+        add(&counters.received_octets, bytes.len());
+        Ok(())
+    }
+}
+
+/// Cuts a run into its datagrams.
+fn split(bytes: &SharedBytes, segment: Option<usize>, mut each: impl FnMut(SharedBytes)) {
+    let Some(size) = segment.filter(|size| *size < bytes.len()) else { return each(bytes.clone()) };
+    let mut start = 0;
+    while start < bytes.len() {
+        let end = (start + size).min(bytes.len());
+        bytes.slice(start..end).into_iter().for_each(&mut each);
+        start = end;
+    }
+}
+
+/// The sockets of one channel.
+pub(crate) struct Receivers(pub(crate) Vec<Receiver>);
+
+impl Receivers {
+    /// Blocks until something arrives on one of the sockets.
+    pub(crate) fn receive(
+        &self,
+        stopped: &AtomicBool,
+        pool: &mut BufPool,
+        out: &mut Vec<(SharedBytes, Locator)>,
+        counters: &Counters,
+    ) -> io::Result<()> {
+        if stopped.load(Relaxed) {
+            return Err(closed());
+        }
+        let result = match self.0.as_slice() {
+            [only] => only.receive(true, pool, out, counters),
+            several => Self::receive_any(several, pool, out, counters),
+        };
+        match result {
+            _ if stopped.load(Relaxed) => Err(closed()),
+            Err(error) if matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) => Ok(()),
+            result => result,
+        }
+    }
+
+    /// Waits for any of several sockets and takes from each that has something.
+    fn receive_any(
+        several: &[Receiver],
+        pool: &mut BufPool,
+        out: &mut Vec<(SharedBytes, Locator)>,
+        counters: &Counters,
+    ) -> io::Result<()> {
+        let mut entries = [sys::NOBODY; MAX_SOCKETS];
+        for (entry, receiver) in entries.iter_mut().zip(several) {
+            *entry = sys::poll_entry(receiver.socket.as_fd());
+        }
+        sys::wait_readable(&mut entries)?;
+        let ready = several.iter().zip(&entries).filter(|(_, entry)| entry.revents != 0);
+        let mut result = Ok(());
+        for (receiver, _) in ready {
+            match receiver.receive(false, pool, out, counters) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                other => result = result.and(other),
+            }
+        }
+        result
+    }
+
+    /// Makes every present and future [`Receivers::receive`] return.
+    pub(crate) fn wake(&self) {
+        for receiver in &self.0 {
+            // On a socket without a peer this reports an error, but it does wake the receiver.
+            let _ = receiver.socket.shutdown(std::net::Shutdown::Both);
+        }
+    }
+
+    /// Datagrams dropped by the kernel for want of buffer space.
+    pub(crate) fn overflow(&self) -> u64 {
+        self.0.iter().map(|receiver| u64::from(receiver.overflow.load(Relaxed))).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(len: usize, segment: Option<usize>) -> Vec<usize> {
+        let bytes = SharedBytes::from(vec![0; len]);
+        let mut pieces = vec![];
+        split(&bytes, segment, |piece| pieces.push(piece.len()));
+        pieces
+    }
+
+    #[test]
+    fn runs_are_cut_at_the_segment_size() {
+        assert_eq!(pieces(100, None), [100]);
+        assert_eq!(pieces(100, Some(100)), [100]);
+        assert_eq!(pieces(100, Some(200)), [100]);
+        assert_eq!(pieces(100, Some(30)), [30, 30, 30, 10]);
+        assert_eq!(pieces(90, Some(30)), [30, 30, 30]);
+    }
+}

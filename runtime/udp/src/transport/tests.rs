@@ -1,0 +1,160 @@
+use super::*;
+use dunlin_core::PortParameters;
+use dunlin_transport::conformance::{Listener, pattern, push, single};
+
+fn config(base: u16) -> UdpConfig {
+    UdpConfig { ports: PortParameters { base, ..PortParameters::default() }, ..UdpConfig::default() }
+}
+
+fn burst(count: usize, len: usize, to: Locator) -> Outbox {
+    let mut outbox = Outbox::new();
+    for number in 0..count {
+        push(&mut outbox, &pattern(number as u64, len), &[to]);
+    }
+    outbox
+}
+
+/// Sends a burst to `to` and gives what arrives.
+fn exchange(from: &UdpTransport, to: &Arc<dyn Transport>, count: usize, len: usize) {
+    let listener = Listener::start(to, Channel::Data);
+    let report = from.send(&burst(count, len, to.locators().default_unicast[0]), SendMode::Blocking);
+    assert_eq!(report, SendReport { sent: count, ..SendReport::default() });
+    for (number, bytes) in listener.take(count).iter().enumerate() {
+        assert_eq!(**bytes, *pattern(number as u64, len), "datagram {number}");
+    }
+}
+
+#[test]
+fn a_burst_of_64_kib_takes_one_call_out_and_few_in() {
+    let sender = UdpTransport::open(config(25_000)).unwrap();
+    let receiver: Arc<dyn Transport> = Arc::new(UdpTransport::open(config(25_000)).unwrap());
+    if !sender.segmentation_offload() {
+        eprintln!("this kernel has no segmentation offload: nothing to count");
+        return;
+    }
+    exchange(&sender, &receiver, 45, 1_444);
+    let (out, back) = (sender.stats(), receiver.stats());
+    assert_eq!((out.send_calls, out.sent_datagrams, out.sent_octets), (1, 45, 45 * 1_444));
+    assert_eq!((back.received_datagrams, back.received_octets), (45, 45 * 1_444));
+    assert_eq!(back.receive_calls, 1, "receive offload");
+    assert_eq!((out.segmentation_refused, back.receive_truncated, back.receive_overflow), (0, 0, 0));
+}
+
+#[test]
+fn a_kernel_that_refuses_to_segment_gets_them_one_by_one() {
+    let sender = UdpTransport::open(config(25_250)).unwrap();
+    let receiver: Arc<dyn Transport> = Arc::new(UdpTransport::open(config(25_250)).unwrap());
+    if !sender.segmentation_offload() {
+        eprintln!("this kernel has no segmentation offload: nothing to refuse");
+        return;
+    }
+    sender.sender.refuse_segmentation();
+    exchange(&sender, &receiver, 40, 1_000);
+    let stats = sender.stats();
+    assert_eq!((stats.segmentation_refused, stats.send_calls, stats.sent_datagrams), (1, 41, 40));
+    let receiver: Arc<dyn Transport> = Arc::new(UdpTransport::open(config(25_250)).unwrap());
+    exchange(&sender, &receiver, 40, 1_000);
+    assert_eq!(sender.stats().segmentation_refused, 1, "it is not asked again");
+    assert_eq!(sender.stats().send_calls, 81);
+}
+
+#[test]
+fn datagrams_of_very_many_pieces_arrive_whole() {
+    let sender = UdpTransport::open(config(25_500)).unwrap();
+    let receiver: Arc<dyn Transport> = Arc::new(UdpTransport::open(config(25_500)).unwrap());
+    let listener = Listener::start(&receiver, Channel::Data);
+    let whole = pattern(3, 9_000);
+    for piece in [9_000 / 9, 9_000 / 200, 9_000 / 1_500] {
+        let mut outbox = Outbox::new();
+        outbox.begin();
+        whole.chunks(piece).for_each(|piece| outbox.put_shared(SharedBytes::copy_from(piece)));
+        outbox.finish(&[receiver.locators().default_unicast[0]]);
+        assert_eq!(sender.send(&outbox, SendMode::Blocking).sent, 1);
+        assert_eq!(*listener.next().0, *whole);
+    }
+}
+
+#[test]
+#[cfg_attr(target_arch = "arm", ignore = "user-mode emulation drops the ancillary data that counts")]
+fn a_receiver_that_is_too_slow_loses_and_counts() {
+    let small = UdpConfig { receive_buffer: Some(8_192), ..config(25_750) };
+    let sender = UdpTransport::open(config(25_750)).unwrap();
+    let receiver: Arc<dyn Transport> = Arc::new(UdpTransport::open(small).unwrap());
+    let to = receiver.locators().default_unicast[0];
+    for _ in 0..100 {
+        sender.send(&single(&[0; 1_000], &[to]), SendMode::NonBlocking);
+    }
+    let listener = Listener::start(&receiver, Channel::Data);
+    let _ = listener.next();
+    // The count of drops travels with the datagrams behind the gap.
+    for _ in 0..200 {
+        if receiver.stats().receive_overflow > 0 {
+            break;
+        }
+        assert_eq!(sender.send(&single(&[1; 10], &[to]), SendMode::Blocking).sent, 1);
+        let _ = listener.next();
+    }
+    assert!((1..100).contains(&receiver.stats().receive_overflow));
+}
+
+#[test]
+fn small_datagrams_do_not_keep_large_buffers() {
+    let sender = UdpTransport::open(config(26_000)).unwrap();
+    let receiver: Arc<dyn Transport> = Arc::new(UdpTransport::open(config(26_000)).unwrap());
+    let listener = Listener::start(&receiver, Channel::Data);
+    let to = receiver.locators().default_unicast[0];
+    sender.send(&single(&[1; 1_400], &[to]), SendMode::Blocking);
+    assert!(listener.next().0.retained_len() <= 4_096);
+}
+
+#[test]
+fn shortages_and_unknown_interfaces_are_said_in_words() {
+    let greedy = UdpConfig { receive_buffer: Some(1 << 30), send_buffer: Some(1 << 30), ..config(26_250) };
+    let notes = UdpTransport::open(greedy).unwrap().notes();
+    assert!(notes.iter().any(|note| note.starts_with("port 26260: asked for a receive buffer")), "{notes:?}");
+    assert!(notes.iter().any(|note| note.contains("net.core.wmem_max")), "{notes:?}");
+
+    let lost = UdpConfig { interfaces: vec!["eth99".into()], ..config(26_250) };
+    let error = UdpTransport::open(lost).err().unwrap();
+    assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    assert!(error.to_string().starts_with("no interface matches \"eth99\"; this host has lo ("), "{error}");
+}
+
+#[test]
+fn senseless_configurations_are_refused() {
+    let refused = |config: UdpConfig, words: &str| {
+        let error = UdpTransport::open(config).err().unwrap();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        assert!(error.to_string().contains(words), "{error}");
+    };
+    refused(UdpConfig { ipv4: false, ..config(26_500) }, "neither IPv4 nor IPv6");
+    refused(UdpConfig { domain: 233, ..config(7_400) }, "domain 233");
+    refused(UdpConfig { group_v4: [10, 0, 0, 1].into(), ..config(26_500) }, "10.0.0.1 is not a multicast");
+}
+
+#[test]
+fn a_change_of_interfaces_is_followed_and_reported() {
+    let transport = UdpTransport::open(config(26_750)).unwrap();
+    assert!(!transport.refresh(), "nothing has changed");
+    let mut interfaces = interface::all().unwrap();
+    let before = transport.locators();
+    let appeared: IpAddr = [198, 51, 100, 7].into();
+    interfaces.push(Interface {
+        name: "test0".into(),
+        index: 9_999,
+        mtu: 1_300,
+        up: true,
+        loopback: false,
+        multicast: true,
+        addresses: vec![appeared],
+    });
+    assert!(transport.follow(interfaces.clone()));
+    let (meta, data) = transport.unicast_ports();
+    let expected = |port| Locator::udp(std::net::SocketAddr::new(appeared, port));
+    assert!(transport.locators().metatraffic_unicast.contains(&expected(meta)));
+    assert!(transport.locators().default_unicast.contains(&expected(data)));
+    assert!(transport.max_message_size() <= 1_300 - 28);
+    assert!(!transport.follow(interfaces), "the same again is no change");
+    assert!(transport.refresh(), "the true list again");
+    assert_eq!(transport.locators(), before);
+}

@@ -1,0 +1,81 @@
+//! The conformance suite of transports on real sockets, plain and through the wrappers.
+
+use std::io;
+use std::sync::Arc;
+
+use dunlin_core::PortParameters;
+use dunlin_transport::conformance::{Pair, run};
+use dunlin_transport::{Fault, FaultConfig, Pcap, Transport};
+use dunlin_udp::{MulticastUse, ParticipantIndex, UdpConfig, UdpTransport};
+
+/// A range of ports of its own for each test.
+fn config(base: u16) -> UdpConfig {
+    UdpConfig { ports: PortParameters { base, ..PortParameters::default() }, ..UdpConfig::default() }
+}
+
+fn open(config: &UdpConfig) -> Arc<dyn Transport> {
+    Arc::new(UdpTransport::open(config.clone()).unwrap())
+}
+
+fn pair(config: &UdpConfig) -> Pair {
+    (open(config), open(config))
+}
+
+#[test]
+fn with_offload() {
+    let config = config(23_000);
+    run(&|| pair(&config));
+}
+
+#[test]
+fn without_offload() {
+    let off = UdpConfig { segmentation_offload: false, receive_offload: false, ..config(23_250) };
+    run(&|| pair(&off));
+}
+
+#[test]
+fn offload_on_one_side_only() {
+    let plain = UdpConfig { segmentation_offload: false, receive_offload: false, ..config(23_500) };
+    run(&|| (open(&config(23_500)), open(&plain)));
+    run(&|| (open(&plain), open(&config(23_500))));
+}
+
+#[test]
+fn on_loopback_alone() {
+    let lo = UdpConfig { interfaces: vec!["lo".into()], ..config(23_750) };
+    run(&|| pair(&lo));
+}
+
+#[test]
+fn one_on_loopback_alone_finds_one_on_everything() {
+    let lo = UdpConfig { interfaces: vec!["lo".into()], ..config(24_000) };
+    run(&|| (open(&lo), open(&config(24_000))));
+}
+
+#[test]
+fn ipv6_unicast_on_loopback() {
+    let v6 = UdpConfig {
+        ipv4: false,
+        ipv6: true,
+        interfaces: vec!["::1".into()],
+        multicast: MulticastUse::Off,
+        ..config(24_250)
+    };
+    run(&|| pair(&v6));
+}
+
+#[test]
+fn both_ip_versions_on_any_ports() {
+    let both = UdpConfig { ipv6: true, participant_index: ParticipantIndex::Ephemeral, ..config(24_500) };
+    run(&|| pair(&both));
+}
+
+#[test]
+fn through_the_wrappers() {
+    let config = config(24_750);
+    let wrap = |inner| -> Arc<dyn Transport> {
+        let captured = Pcap::new(inner, Box::new(io::sink()), u64::MAX).unwrap();
+        Arc::new(Fault::new(Arc::new(captured), FaultConfig::default()).unwrap())
+    };
+    run(&|| (wrap(open(&config)), wrap(open(&config))));
+}

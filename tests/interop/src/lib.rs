@@ -1,0 +1,71 @@
+//! Starts other vendors' programs and talks to them in the line protocol of this folder's README.
+#![forbid(unsafe_code)]
+
+mod peer;
+mod types;
+
+pub use peer::{Peer, Vendor};
+pub use types::{ShapeType, VideoEncoding, VideoFrame, crc_of_frame, payload_of_frame};
+
+use anyhow::{Result, bail};
+use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
+use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration};
+use std::time::Instant;
+
+/// How long anything may take.
+pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
+
+/// Calls `look` until it has an answer.
+///
+/// # Errors
+/// When it has none within [`PATIENCE`]; `what` says what was waited for.
+pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Result<Option<T>>) -> Result<T> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = look()? {
+            return Ok(found);
+        }
+        if Instant::now() > deadline {
+            bail!("not within {PATIENCE:?}: {what}");
+        }
+        std::thread::yield_now();
+        std::thread::park_timeout(std::time::Duration::from_millis(2));
+    }
+}
+
+/// A participant on the loopback interface that writes what it sends and receives to `pcap`.
+///
+/// # Errors
+/// When the domain cannot be joined.
+pub fn participant(domain: u32, pcap: &std::path::Path) -> Result<DomainParticipant> {
+    let mut config = Config::default();
+    config.set("network.interfaces", "lo")?;
+    config.set("debug.pcap", &pcap.display().to_string())?;
+    Ok(DomainParticipant::builder(domain).config(config).build()?)
+}
+
+/// A reliable, transient-local, keep-all reader.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn reader<T: DdsType>(participant: &DomainParticipant, topic: &str) -> Result<DataReader<T>> {
+    let topic = participant.create_topic::<T>(topic, &TopicQos::default())?;
+    let qos = DataReaderQos::default().reliable().transient_local().keep_all();
+    Ok(participant.create_subscriber(&SubscriberQos::default())?.create_datareader(&topic, &qos)?)
+}
+
+/// A reliable, transient-local, keep-all writer in XCDR1, which every peer reads.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn writer<T: DdsType>(participant: &DomainParticipant, topic: &str) -> Result<DataWriter<T>> {
+    let topic = participant.create_topic::<T>(topic, &TopicQos::default())?;
+    let qos = DataWriterQos::default()
+        .reliable()
+        .transient_local()
+        .keep_all()
+        .max_blocking_time(Duration::from_secs(10))
+        .autodispose_unregistered_instances(false)
+        .representation(&[dunlin::qos::DataRepresentationId::Xcdr1]);
+    Ok(participant.create_publisher(&PublisherQos::default())?.create_datawriter(&topic, &qos)?)
+}
