@@ -12,6 +12,9 @@ mod newtype;
 mod structure;
 mod union;
 
+#[cfg(test)]
+mod tests;
+
 use container::{Container, Output};
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};

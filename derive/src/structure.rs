@@ -4,7 +4,7 @@ mod key;
 mod read;
 mod write;
 
-use crate::attrs::{IdAttr, MemberAttrs, TryConstruct, inner_of, mentions};
+use crate::attrs::{Extensibility, IdAttr, MemberAttrs, TryConstruct, inner_of, mentions};
 use crate::container::Container;
 use crate::ids::{self, Id};
 use proc_macro2::TokenStream;
@@ -258,6 +258,16 @@ impl<'a> Structure<'a> {
         }
     }
 
+    /// Whether the layout of a value can be the same everywhere, if the types of the members allow it.
+    pub fn may_be_packed(&self) -> bool {
+        let plain =
+            |m: &Member<'_>| !m.optional && !m.recursive && m.bound.is_none() && m.try_construct == TryConstruct::Discard;
+        self.container.extensibility() == Extensibility::Final
+            && self.base.is_none()
+            && !self.members.is_empty()
+            && self.members.iter().all(plain)
+    }
+
     /// All members in declaration order.
     pub fn all(&self) -> Vec<&Member<'a>> {
         self.members.iter().collect()
@@ -301,10 +311,13 @@ fn check_member(attrs: &MemberAttrs, ty: &Type, is_option: bool) -> Result<()> {
     if let Some((word, _)) = attrs.default.as_ref().filter(|_| is_option) {
         return Err(Error::new(word.span(), "an optional member is absent by default"));
     }
+    let word = attrs.present.iter().find(|word| *word == "try_construct");
+    let span = word.map_or_else(proc_macro2::Span::call_site, Ident::span);
     if attrs.try_construct == TryConstruct::Trim && attrs.bound.is_none() {
-        let word = attrs.present.iter().find(|word| *word == "try_construct");
-        let span = word.map_or_else(proc_macro2::Span::call_site, Ident::span);
         return Err(Error::new(span, "there is nothing to trim without `bound`"));
+    }
+    if attrs.try_construct != TryConstruct::Discard && attrs.key.is_some() {
+        return Err(Error::new(span, "a key that does not fit cannot become another: only \"discard\" is possible"));
     }
     Ok(())
 }

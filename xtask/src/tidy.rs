@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const FOLDERS: &[&str] =
-    &["derive", "protocol", "runtime", "idl", "api", "services", "tools", "apps", "bindings", "tests", "xtask"];
+const FOLDERS: &[&str] = &[
+    "derive", "protocol", "runtime", "idl", "api", "services", "tools", "apps", "bindings", "tests", "xtask",
+];
 const FILE_LINES: usize = 800;
 const FUNCTION_LINES: usize = 70;
 /// Bound on the 95th percentile of function lengths under `protocol/`.
@@ -15,11 +16,27 @@ const PROTOCOL_P95: usize = 45;
 /// Crates whose task needs `unsafe`; all others forbid it.
 const UNSAFE_CRATES: &[&str] = &["protocol/sync", "runtime/udp", "runtime/shm", "bindings"];
 /// Crates whose every file names the clauses that it implements.
-const CLAUSE_CRATES: &[&str] =
-    &["protocol/wire", "protocol/cdr", "protocol/rtps", "protocol/cache", "protocol/discovery", "protocol/qos"];
+const CLAUSE_CRATES: &[&str] = &[
+    "protocol/wire",
+    "protocol/cdr",
+    "protocol/rtps",
+    "protocol/cache",
+    "protocol/discovery",
+    "protocol/qos",
+];
 /// Words that break the purity rule of `protocol/` wherever they stand in code.
-const IMPURE: &[&str] =
-    &["HashMap", "HashSet", "Instant", "SystemTime", "UdpSocket", "println!", "eprintln!", "dbg!", "std::env", "std::fs"];
+const IMPURE: &[&str] = &[
+    "HashMap",
+    "HashSet",
+    "Instant",
+    "SystemTime",
+    "UdpSocket",
+    "println!",
+    "eprintln!",
+    "dbg!",
+    "std::env",
+    "std::fs",
+];
 
 struct Source {
     /// Path from the root, with forward slashes.
@@ -44,12 +61,17 @@ pub fn check(root: &Path) -> Result<()> {
     check_allow_list(&allowed, &sources, &mut findings);
     let p95 = percentile_95(&mut protocol_lengths);
     if p95 > PROTOCOL_P95 {
-        findings.push(format!("protocol/: 95th percentile of function lengths is {p95}, above {PROTOCOL_P95}"));
+        findings
+            .push(format!("protocol/: 95th percentile of function lengths is {p95}, above {PROTOCOL_P95}"));
     }
     if !findings.is_empty() {
         bail!("tidy: {} findings:\n  {}", findings.len(), findings.join("\n  "));
     }
-    println!("tidy: {} files; functions in protocol/: {}, p95 {p95} lines", sources.len(), protocol_lengths.len());
+    println!(
+        "tidy: {} files; functions in protocol/: {}, p95 {p95} lines",
+        sources.len(),
+        protocol_lengths.len()
+    );
     Ok(())
 }
 
@@ -147,7 +169,8 @@ fn check_header(source: &Source, findings: &mut Vec<String>) {
         }
     }
     let header: String = text.lines().take_while(|line| line.starts_with("//!")).collect();
-    if in_any(path, CLAUSE_CRATES) && !["§", "RTPS", "DDS", "XTypes"].iter().any(|word| header.contains(word)) {
+    if in_any(path, CLAUSE_CRATES) && !["§", "RTPS", "DDS", "XTypes"].iter().any(|word| header.contains(word))
+    {
         findings.push(format!("{path}: the first comment does not name the clause that it implements"));
     }
 }
@@ -200,7 +223,10 @@ mod tests {
         assert_eq!(findings("api/x/src/lib.rs", "").len(), 1);
         assert_eq!(findings("protocol/wire/src/a.rs", "//! Heartbeats.\n").len(), 1);
         assert_eq!(findings("protocol/sync/src/a.rs", "use std::time::Instant;\n").len(), 1);
-        assert!(findings("protocol/wire/src/a.rs", "//! RTPS 2.5 §8.3.8.7.\n// Instant\nstruct MyInstant;\n").is_empty());
+        assert!(
+            findings("protocol/wire/src/a.rs", "//! RTPS 2.5 §8.3.8.7.\n// Instant\nstruct MyInstant;\n")
+                .is_empty()
+        );
     }
 
     #[test]

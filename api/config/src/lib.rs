@@ -1,1 +1,41 @@
-//! The configuration schema: file, environment and code.
+//! The configuration: one schema, and the layers that fill it in.
+//!
+//! A value comes from the first of these that has it: code, the environment, a file, the defaults.
+//!
+//! - *Code* assigns to the fields of [`Config`] or calls [`Config::set`].
+//! - The *environment* has variables named after section and key: `DUNLIN_NETWORK_MULTICAST=off`.
+//! - The *file* is the one that `DUNLIN_CONFIG` names, or `dunlin.toml` in the working directory if there is one.
+//!
+//! ```toml
+//! [network]
+//! interfaces = ["eth0"]
+//! receive_buffer = "8MiB"
+//!
+//! [discovery]
+//! peers = ["192.0.2.7"]
+//! ```
+//!
+//! Sizes, times and rates are written with their unit. A key or value that is not understood is an error that says
+//! where it stands and what was probably meant. [`Config::effective`] shows every value with its origin, and
+//! [`reference`] describes every key.
+#![forbid(unsafe_code)]
+
+mod check;
+mod driver;
+mod effective;
+mod error;
+mod layers;
+mod nearest;
+mod origin;
+mod schema;
+mod units;
+mod value;
+
+pub use effective::{Effective, reference};
+pub use error::{ConfigError, Problem};
+pub use origin::Origin;
+pub use schema::{
+    Config, DebugSection, DiscoverySection, DomainSection, FaultSection, LoggingSection, NetworkSection,
+    PortsSection, QuotasSection, ReliabilitySection,
+};
+pub use value::{Auto, Multicast, ParticipantIndex, Rate, Share, Size, Switch};

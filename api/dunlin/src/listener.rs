@@ -4,8 +4,8 @@
 
 use crate::reader::DataReader;
 use crate::status::{
-    DeadlineMissedStatus, IncompatibleQosStatus, LivelinessChangedStatus, LivelinessLostStatus, MatchedStatus,
-    SampleLostStatus, SampleRejectedStatus,
+    DeadlineMissedStatus, IncompatibleQosStatus, LivelinessChangedStatus, LivelinessLostStatus,
+    MatchedStatus, SampleLostStatus, SampleRejectedStatus,
 };
 use crate::writer::DataWriter;
 use dunlin_cdr::DdsType;

@@ -1,6 +1,8 @@
 //! DomainParticipant (DDS 1.4 §2.2.2.2.1).
 
-use crate::builtin::{ParticipantBuiltinTopicData, PublicationBuiltinTopicData, SubscriptionBuiltinTopicData};
+use crate::builtin::{
+    ParticipantBuiltinTopicData, PublicationBuiltinTopicData, SubscriptionBuiltinTopicData,
+};
 use crate::error::{CreateEntityError, CreateParticipantError, SetQosError, WriteError};
 use crate::publisher::Publisher;
 use crate::reader_core::ReaderCore;
@@ -17,9 +19,7 @@ use dunlin_driver::Session;
 use dunlin_engine::{
     CreateError, ParticipantStats, ReaderSlot, ReaderSpec, WriteRequest, WriterSlot, WriterSpec,
 };
-use dunlin_qos::{
-    DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, SubscriberQos, TopicQos,
-};
+use dunlin_qos::{DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, SubscriberQos, TopicQos};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
 
@@ -137,7 +137,11 @@ impl DomainParticipant {
     ///
     /// # Errors
     /// [`CreateEntityError::TypeConflict`], or when the name or QoS cannot be used.
-    pub fn create_topic<T: DdsType>(&self, name: &str, qos: &TopicQos) -> Result<Topic<T>, CreateEntityError> {
+    pub fn create_topic<T: DdsType>(
+        &self,
+        name: &str,
+        qos: &TopicQos,
+    ) -> Result<Topic<T>, CreateEntityError> {
         let usable = |name: &str| (1..=MAX_NAME).contains(&name.len()) && !name.contains('\0');
         if !usable(name) || !usable(T::TYPE_NAME) {
             return Err(CreateEntityError::BadName);

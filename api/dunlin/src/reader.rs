@@ -293,7 +293,11 @@ impl<T: DdsType> DataReader<T> {
         let wanted = selection(1, states, InstanceSelect::Any);
         let trigger = {
             let reader = reader.clone();
-            move || reader.upgrade().is_some_and(|core| core.slot().is_some_and(|slot| slot.has_matching(&wanted)))
+            move || {
+                reader
+                    .upgrade()
+                    .is_some_and(|core| core.slot().is_some_and(|slot| slot.has_matching(&wanted)))
+            }
         };
         ReadCondition { reader, states, condition: Condition::new(Arc::clone(&self.core.signal), trigger) }
     }
@@ -315,7 +319,8 @@ impl<T: DdsType> DataReader<T> {
     /// [`ReadError::UnknownInstance`].
     pub fn key_value(&self, handle: InstanceHandle) -> Result<T, ReadError> {
         let key = self.core.enabled()?.instance_key(handle).ok_or(ReadError::UnknownInstance)?;
-        dunlin_cdr::from_key_payload(&key, &dunlin_cdr::Limits::default()).map_err(|_| ReadError::UnknownInstance)
+        dunlin_cdr::from_key_payload(&key, &dunlin_cdr::Limits::default())
+            .map_err(|_| ReadError::UnknownInstance)
     }
 
     /// wait_for_historical_data: until everything that existed when this reader met its durable
@@ -458,7 +463,9 @@ impl<T: DdsType, L: DataReaderListener<T>> ErasedReaderListener for Erased<T, L>
                 listener.on_liveliness_changed(&reader, reader.liveliness_changed_status());
             }
             StatusMask::SAMPLE_LOST => listener.on_sample_lost(&reader, reader.sample_lost_status()),
-            StatusMask::SAMPLE_REJECTED => listener.on_sample_rejected(&reader, reader.sample_rejected_status()),
+            StatusMask::SAMPLE_REJECTED => {
+                listener.on_sample_rejected(&reader, reader.sample_rejected_status())
+            }
             _ => {}
         }
     }

@@ -12,8 +12,8 @@ use crate::topic::TopicInner;
 use crate::writer_core::{lock, record_incompatible, wait_for};
 use dunlin_cache::{CachedSample, Selection};
 use dunlin_cdr::TypeSupport;
-use dunlin_discovery::EndpointLocators;
 use dunlin_core::{Duration, EntityId, Guid};
+use dunlin_discovery::EndpointLocators;
 use dunlin_engine::{Event, ReaderSlot, ReaderSpec};
 use dunlin_qos::{DataReaderQos, IncompatiblePolicy, SubscriberQos};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -192,7 +192,9 @@ impl ReaderCore {
             Event::SubscriptionMatched { remote, added, .. } => {
                 self.change(StatusMask::SUBSCRIPTION_MATCHED, |s| s.matched.record(*added, (*remote).into()));
             }
-            Event::RequestedIncompatibleQos { remote, policies, .. } => self.on_incompatible(*remote, policies),
+            Event::RequestedIncompatibleQos { remote, policies, .. } => {
+                self.on_incompatible(*remote, policies)
+            }
             Event::SampleLost { count, .. } => {
                 let count = i32::try_from(*count).unwrap_or(i32::MAX);
                 self.change(StatusMask::SAMPLE_LOST, |s| s.lost.add(count));

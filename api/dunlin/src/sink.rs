@@ -80,7 +80,9 @@ impl EventSink for Sink {
                 if let Some(topic) = self.topic_of(*local) {
                     topic.count_inconsistent();
                 }
-                tracing::warn!("topic '{topic_name}': {remote} has type '{type_name}', so it does not match {local}");
+                tracing::warn!(
+                    "topic '{topic_name}': {remote} has type '{type_name}', so it does not match {local}"
+                );
             }
             Event::ParticipantDiscovered(participant) => tracing::debug!(
                 "discovered participant {} ({})",

@@ -2,9 +2,9 @@
 
 use crate::error::{CreateEntityError, SetQosError};
 use crate::participant::ParticipantInner;
-use crate::topic::Topic;
 use crate::reader::DataReader;
 use crate::reader_core::ReaderCore;
+use crate::topic::Topic;
 use crate::writer_core::lock;
 use dunlin_cdr::{DdsType, TypeSupportOf};
 use dunlin_qos::{DataReaderQos, SubscriberQos};

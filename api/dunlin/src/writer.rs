@@ -288,7 +288,10 @@ impl<T: DdsType> DataWriter<T> {
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), dunlin_cdr::CdrError>,
     ) -> Result<SharedBytes, WriteError> {
         let mut encode = lock(&self.core.encode);
-        let mut buffer = { let len = encode.last_len; encode.pool.take(len) };
+        let mut buffer = {
+            let len = encode.last_len;
+            encode.pool.take(len)
+        };
         let out = buffer.vec_mut();
         out.clear();
         write(out)?;
@@ -321,7 +324,6 @@ impl<T: DdsType> DataWriter<T> {
         self.core.participant.write(slot, request, self.core.max_blocking_time())
     }
 }
-
 
 struct Erased<T: DdsType, L> {
     listener: L,

@@ -5,13 +5,14 @@ use crate::error::{CreateEntityError, SetQosError, WaitForError, WriteError};
 use crate::participant::ParticipantInner;
 use crate::signal::{Signal, WaitCore};
 use crate::status::{
-    DeadlineMissedStatus, IncompatibleQosStatus, LivelinessLostStatus, MatchedStatus, ReadAndReset, StatusMask,
+    DeadlineMissedStatus, IncompatibleQosStatus, LivelinessLostStatus, MatchedStatus, ReadAndReset,
+    StatusMask,
 };
 use crate::topic::TopicInner;
 use dunlin_buf::BufPool;
 use dunlin_cdr::Representation;
-use dunlin_discovery::EndpointLocators;
 use dunlin_core::{Duration, EntityId, Guid};
+use dunlin_discovery::EndpointLocators;
 use dunlin_engine::{Event, WriterSlot, WriterSpec};
 use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy, PublisherQos};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
@@ -217,7 +218,9 @@ impl WriterCore {
                 p.requested
             );
         }
-        self.change(StatusMask::OFFERED_INCOMPATIBLE_QOS, |s| record_incompatible(&mut s.incompatible, policies));
+        self.change(StatusMask::OFFERED_INCOMPATIBLE_QOS, |s| {
+            record_incompatible(&mut s.incompatible, policies)
+        });
     }
 
     pub fn wait_for_acknowledgments(&self, timeout: Duration) -> Result<(), WaitForError> {

@@ -118,10 +118,7 @@ fn listeners_wait_sets_and_conditions() {
 
 #[test]
 fn incompatible_qos_is_told_on_both_sides() {
-    let f = Fixture::unmatched(
-        &DataWriterQos::default().best_effort(),
-        &DataReaderQos::default().reliable(),
-    );
+    let f = Fixture::unmatched(&DataWriterQos::default().best_effort(), &DataReaderQos::default().reliable());
     eventually("both statuses", || {
         f.writer.status_changes().intersects(StatusMask::OFFERED_INCOMPATIBLE_QOS)
             && f.reader.status_changes().intersects(StatusMask::REQUESTED_INCOMPATIBLE_QOS)
@@ -137,7 +134,10 @@ fn matched_endpoints_are_described_and_leave() {
     let (writer_qos, reader_qos) = reliable();
     let f = Fixture::new(&writer_qos, &reader_qos);
     let publication = f.reader.matched_publication_data(f.reader.matched_publications()[0]).unwrap();
-    assert_eq!((publication.topic_name.as_str(), publication.type_name.as_str()), (f.topic.as_str(), "Track"));
+    assert_eq!(
+        (publication.topic_name.as_str(), publication.type_name.as_str()),
+        (f.topic.as_str(), "Track")
+    );
     let Fixture { writer, reader, .. } = f;
     drop(writer);
     eventually("the writer gone", || reader.matched_publications().is_empty());

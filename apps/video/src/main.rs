@@ -1,2 +1,2 @@
-//! Live video over DDS.
+//! `dunlin-video`.
 fn main() {}

@@ -14,11 +14,13 @@ impl Structure<'_> {
         let (copy_key, copy_key_members) = self.copy_key();
         let header = self.container.read_header(&quote!(CdrRead));
         let members = self.struct_read(&copy_key_members);
+        let packed = self.unpack();
         let result = quote!(::core::result::Result);
         quote! {
             #header {
                 const MIN_SIZE: usize = #min_size;
                 const FORM: #krate::Extensibility = #form;
+                #packed
 
                 #[inline]
                 fn read(d: &mut #krate::Decoder<'de>) -> #result<Self, #krate::CdrError> {
@@ -39,6 +41,33 @@ impl Structure<'_> {
         }
     }
 
+    /// The layout of a final structure, as far as the types of its members have one, and how to take it apart.
+    fn unpack(&self) -> TokenStream {
+        let krate = &self.container.krate;
+        if !self.may_be_packed() {
+            return TokenStream::new();
+        }
+        let types: Vec<_> = self.members.iter().map(|member| member.ty).collect();
+        let locals: Vec<Ident> = self.members.iter().map(Self::local).collect();
+        let construct = self.construct(&self.all());
+        quote! {
+            const PACKED: ::core::option::Option<#krate::codegen::Packed> =
+                #krate::codegen::Packed::structure(&[#(<#types as #krate::CdrRead<'de>>::PACKED),*]);
+
+            #[inline]
+            fn unpack(from: &[u8], big_endian: bool) -> ::core::option::Option<Self> {
+                #(
+                    let size = const { #krate::codegen::Packed::size(<#types as #krate::CdrRead<'de>>::PACKED) };
+                    let (first, from) = from.split_at_checked(size)?;
+                    let #locals = <#types as #krate::CdrRead<'de>>::unpack(first, big_endian)?;
+                )*
+                let _ = from;
+                let value: ::core::result::Result<Self, #krate::CdrError> = #construct;
+                value.ok()
+            }
+        }
+    }
+
     /// The implementation that derived structures build on.
     fn struct_read(&self, copy_key_members: &TokenStream) -> TokenStream {
         let krate = &self.container.krate;
@@ -52,6 +81,7 @@ impl Structure<'_> {
                 const IDS: #krate::codegen::Ids = #ids;
                 const HAS_KEY: bool = #has_key;
 
+                #[inline]
                 fn read_members(
                     d: &mut #krate::Decoder<'de>,
                     as_base: bool,

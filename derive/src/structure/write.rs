@@ -16,11 +16,13 @@ impl Structure<'_> {
         let key_size = self.key_size();
         let header = self.container.write_header(&quote!(CdrWrite));
         let members = self.struct_write();
+        let packed = self.pack();
         quote! {
             #header {
                 const LENGTH_CODE: #krate::LengthCode = #krate::LengthCode::#length_code;
                 const FORM: #krate::Extensibility = #form;
                 const KEY_SIZE: #krate::KeySize = #key_size;
+                #packed
 
                 #[inline]
                 fn write(&self, e: &mut #krate::Encoder<'_>) -> ::core::result::Result<(), #krate::CdrError> {
@@ -28,6 +30,30 @@ impl Structure<'_> {
                 }
             }
             #members
+        }
+    }
+
+    /// The layout of a final structure, as far as the types of its members have one, and how to fill it.
+    fn pack(&self) -> TokenStream {
+        let krate = &self.container.krate;
+        if !self.may_be_packed() {
+            return TokenStream::new();
+        }
+        let types: Vec<_> = self.members.iter().map(|member| member.ty).collect();
+        let idents = self.members.iter().map(|member| member.ident);
+        quote! {
+            const PACKED: ::core::option::Option<#krate::codegen::Packed> =
+                #krate::codegen::Packed::structure(&[#(<#types as #krate::CdrWrite>::PACKED),*]);
+
+            #[inline]
+            fn pack(&self, to: &mut [u8], big_endian: bool) {
+                #(
+                    let size = const { #krate::codegen::Packed::size(<#types as #krate::CdrWrite>::PACKED) };
+                    let (first, to) = #krate::codegen::split_mut(to, size);
+                    <#types as #krate::CdrWrite>::pack(&self.#idents, first, big_endian);
+                )*
+                let _ = to;
+            }
         }
     }
 
@@ -42,6 +68,7 @@ impl Structure<'_> {
                 const IDS: #krate::codegen::Ids = #ids;
                 const HAS_KEY: bool = #has_key;
 
+                #[inline]
                 fn write_members(
                     &self,
                     e: &mut #krate::Encoder<'_>,

@@ -143,9 +143,8 @@ mod tests {
     fn members_enter_and_leave_two_lists() {
         let mut slab = Slab::new();
         let (mut a, mut b) = (List::<0>::new(), List::<1>::new());
-        let ids: Vec<Id> = (0..4)
-            .map(|name| slab.insert(Node { name, first: Links::NONE, second: Links::NONE }))
-            .collect();
+        let ids: Vec<Id> =
+            (0..4).map(|name| slab.insert(Node { name, first: Links::NONE, second: Links::NONE })).collect();
         for id in &ids {
             a.push_back(&mut slab, *id);
             b.insert_after(&mut slab, NIL, *id);

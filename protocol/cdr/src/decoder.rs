@@ -157,6 +157,11 @@ impl<'de> Decoder<'de> {
     }
 
     #[inline]
+    pub(crate) fn is_big_endian(&self) -> bool {
+        self.big_endian
+    }
+
+    #[inline]
     pub(crate) fn is_xcdr2(&self) -> bool {
         matches!(self.representation, Representation::Xcdr2)
     }

@@ -78,6 +78,11 @@ impl<'b> Encoder<'b> {
         if self.big_endian { Endianness::Big } else { Endianness::Little }
     }
 
+    #[inline]
+    pub(crate) fn is_big_endian(&self) -> bool {
+        self.big_endian
+    }
+
     /// Whether this is XCDR2.
     #[inline]
     pub(crate) fn is_xcdr2(&self) -> bool {

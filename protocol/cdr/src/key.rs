@@ -1,7 +1,7 @@
 //! Key hashes (RTPS 2.5 §9.6.4.8).
 
 use crate::{CdrError, CdrRead, DdsType, DecodeOptions, Decoder, Encoder, Endianness, Limits};
-use crate::{Representation, Scope};
+use crate::{Representation, Scope, key_payload};
 use alloc::vec::Vec;
 use md5::{Digest, Md5};
 
@@ -73,6 +73,43 @@ pub fn key_hash_of_payload<T: DdsType>(
     let decoder = Decoder::from_payload(payload, T::EXTENSIBILITY, &Limits::default())?;
     let scope = if key_only { Scope::Key } else { Scope::Sample };
     key_hash_from_sample::<T>(&mut decoder.with_scope(scope).with_options(options), scratch)
+}
+
+/// Makes the serialized key of a whole sample, in the same encoding version, as [`crate::key_payload`] would of the value.
+///
+/// # Errors
+/// As [`crate::from_payload`]; `out` is empty then.
+pub fn key_payload_of_payload<T: DdsType>(
+    payload: &[u8],
+    options: DecodeOptions,
+    out: &mut Vec<u8>,
+) -> Result<(), CdrError> {
+    let made = try_key_payload::<T>(payload, options, out);
+    if made.is_err() {
+        out.clear();
+    }
+    made
+}
+
+fn try_key_payload<T: DdsType>(
+    payload: &[u8],
+    options: DecodeOptions,
+    out: &mut Vec<u8>,
+) -> Result<(), CdrError> {
+    let limits = Limits::default();
+    let mut sample = Decoder::from_payload(payload, T::EXTENSIBILITY, &limits)?.with_options(options);
+    let representation = sample.representation();
+    out.clear();
+    if T::HAS_KEY {
+        <T as CdrRead<'_>>::copy_key(&mut sample, &mut Encoder::for_key_hash(out))?;
+    }
+    let keys = Decoder::new(out, Representation::Xcdr2, Endianness::Big, &limits);
+    let value = if T::HAS_KEY {
+        T::read(&mut keys.with_scope(Scope::KeyHash))?
+    } else {
+        <T as CdrRead<'_>>::default_value()
+    };
+    key_payload(&value, representation, out)
 }
 
 /// Recovers the key members from a key hash, where they fit it; the other members have their default values. `None`

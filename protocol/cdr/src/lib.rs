@@ -50,6 +50,7 @@ mod key;
 mod key_size;
 mod layout;
 mod map;
+mod packed;
 mod payload;
 mod pointer;
 mod primitive;
@@ -64,7 +65,9 @@ pub use dunlin_derive::{CdrRead, CdrWrite, DdsType};
 pub use encapsulation::{EncapsulationHeader, representation_id};
 pub use encoder::Encoder;
 pub use error::{CdrError, LimitKind};
-pub use key::{KeyHash, from_key_hash, key_hash, key_hash_from_sample, key_hash_of_payload, key_hash_with};
+pub use key::{
+    KeyHash, from_key_hash, key_hash, key_hash_from_sample, key_hash_of_payload, key_hash_with, key_payload_of_payload,
+};
 pub use key_size::KeySize;
 pub use layout::{
     DecodeOptions, ElementKind, Endianness, Extensibility, LengthCode, Limits, Representation, Scope,
@@ -78,3 +81,63 @@ pub use type_support::{TypeSupport, TypeSupportOf};
 /// What derived code uses besides the public interface.
 #[doc(hidden)]
 pub mod codegen;
+
+/// Code that must not compile, because a constant the derive macro cannot evaluate itself is out of bounds.
+///
+/// ```compile_fail
+/// #[derive(dunlin_cdr::DdsType)]
+/// #[dds(bit_bound = 8)]
+/// enum Large {
+///     Value = 128,
+/// }
+/// ```
+///
+/// ```compile_fail
+/// #[derive(dunlin_cdr::DdsType)]
+/// #[dds(final)]
+/// struct Base {
+///     a: u8,
+/// }
+/// #[derive(dunlin_cdr::DdsType)]
+/// struct Derived {
+///     #[dds(base)]
+///     base: Base,
+/// }
+/// ```
+///
+/// ```compile_fail
+/// #[derive(dunlin_cdr::DdsType)]
+/// struct Base {
+///     #[dds(id = 7)]
+///     a: u8,
+/// }
+/// #[derive(dunlin_cdr::DdsType)]
+/// struct Derived {
+///     #[dds(base)]
+///     base: Base,
+///     #[dds(id = 7)]
+///     b: u8,
+/// }
+/// ```
+///
+/// ```compile_fail
+/// // An optional member is recognized by its literal type.
+/// type Maybe = Option<u8>;
+/// #[derive(dunlin_cdr::DdsType)]
+/// struct Hidden {
+///     a: Maybe,
+/// }
+/// ```
+///
+/// ```compile_fail
+/// #[derive(dunlin_cdr::DdsType)]
+/// #[dds(nested)]
+/// struct Inner {
+///     a: u8,
+/// }
+/// dunlin_cdr::TypeSupportOf::<Inner>::new();
+/// fn topic<T: dunlin_cdr::DdsType>() {}
+/// topic::<Inner>();
+/// ```
+#[cfg(doctest)]
+pub struct Refused;

@@ -30,6 +30,15 @@ impl<K: CdrWrite, V: CdrWrite> CdrWrite for BTreeMap<K, V> {
     }
 }
 
+/// About the greatest heap size of a tree: nodes have room for eleven pairs and are at least half full, but the root.
+const fn tree_size(count: usize, pair: usize) -> usize {
+    if count == 0 {
+        return 0;
+    }
+    let pairs = count.saturating_mul(2).saturating_add(11);
+    pairs.saturating_mul(pair.saturating_add(8)).saturating_add(16)
+}
+
 fn header_kind<'de, K: CdrRead<'de>, V: CdrRead<'de>>(d: &Decoder<'de>) -> ElementKind {
     if d.options().map_dheader_by_value { V::KIND } else { pair_kind(K::KIND, V::KIND) }
 }
@@ -44,9 +53,7 @@ impl<'de, K: CdrRead<'de> + Ord, V: CdrRead<'de>> CdrRead<'de> for BTreeMap<K, V
     fn read(d: &mut Decoder<'de>) -> Result<Self, CdrError> {
         d.read_elements(header_kind::<K, V>(d), |d| {
             let count = read_pair_count::<K, V>(d)?;
-            // Tree nodes are at most half empty.
-            let pair = size_of::<K>().saturating_add(size_of::<V>()).max(1);
-            d.claim(count.saturating_mul(pair).saturating_mul(2))?;
+            d.claim(tree_size(count, size_of::<K>().saturating_add(size_of::<V>())))?;
             let mut map = Self::new();
             for _ in 0..count {
                 let key = K::read(d)?;

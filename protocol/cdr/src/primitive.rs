@@ -1,5 +1,6 @@
 //! Primitive types (DDS-XTypes 1.3 §7.4.1.1.1, §7.4.2.1): numbers, booleans, characters.
 
+use crate::packed::Packed;
 use crate::traits::fill;
 use crate::{CdrError, CdrRead, CdrWrite, Decoder, ElementKind, Encoder, Endianness, KeySize, LengthCode};
 use alloc::vec::Vec;
@@ -28,6 +29,15 @@ macro_rules! primitive {
             const KIND: ElementKind = ElementKind::Primitive;
             const LENGTH_CODE: LengthCode = LengthCode::of_primitive(size_of::<$raw>());
             const KEY_SIZE: KeySize = KeySize::primitive(size_of::<$raw>());
+            const PACKED: Option<Packed> = Packed::primitive(size_of::<$raw>());
+
+            #[inline]
+            fn pack(&self, to: &mut [u8], big_endian: bool) {
+                let raw: $raw = $to(*self);
+                if let Some(to) = to.first_chunk_mut() {
+                    *to = if big_endian { raw.to_be_bytes() } else { raw.to_le_bytes() };
+                }
+            }
 
             #[inline]
             fn write(&self, e: &mut Encoder<'_>) -> Result<(), CdrError> {
@@ -50,6 +60,13 @@ macro_rules! primitive {
         impl<'de> CdrRead<'de> for $ty {
             const KIND: ElementKind = ElementKind::Primitive;
             const MIN_SIZE: usize = size_of::<$raw>();
+            const PACKED: Option<Packed> = Packed::primitive(size_of::<$raw>());
+
+            #[inline]
+            fn unpack(from: &[u8], big_endian: bool) -> Option<Self> {
+                let raw = *from.first_chunk()?;
+                Some($from(if big_endian { <$raw>::from_be_bytes(raw) } else { <$raw>::from_le_bytes(raw) }))
+            }
 
             #[inline]
             fn read(d: &mut Decoder<'de>) -> Result<Self, CdrError> {

@@ -1,5 +1,6 @@
 //! Sequences and arrays (DDS-XTypes 1.3 §7.4.3.5 rules 8-13).
 
+use crate::packed::Packed;
 use crate::traits::fill;
 use crate::{CdrError, CdrRead, CdrWrite, Decoder, ElementKind, Encoder, KeySize, LengthCode};
 use alloc::borrow::Cow;
@@ -127,6 +128,14 @@ impl<T: CdrWrite, const N: usize> CdrWrite for [T; N] {
         T::KEY_SIZE.repeat(N)
     };
     const ITEM_KIND: ElementKind = T::ITEM_KIND;
+    const PACKED: Option<Packed> = if is_compound(T::ITEM_KIND) { None } else { Packed::array(T::PACKED, N) };
+
+    #[inline]
+    fn pack(&self, to: &mut [u8], big_endian: bool) {
+        for (to, item) in to.chunks_exact_mut(const { Packed::chunk(T::PACKED) }).zip(self) {
+            item.pack(to, big_endian);
+        }
+    }
 
     #[inline]
     fn write(&self, e: &mut Encoder<'_>) -> Result<(), CdrError> {
@@ -142,6 +151,21 @@ impl<T: CdrWrite, const N: usize> CdrWrite for [T; N] {
 impl<'de, T: CdrRead<'de>, const N: usize> CdrRead<'de> for [T; N] {
     const MIN_SIZE: usize = T::MIN_SIZE.saturating_mul(N);
     const ITEM_KIND: ElementKind = T::ITEM_KIND;
+    const PACKED: Option<Packed> = if is_compound(T::ITEM_KIND) { None } else { Packed::array(T::PACKED, N) };
+
+    #[inline]
+    fn unpack(from: &[u8], big_endian: bool) -> Option<Self> {
+        let mut chunks = from.chunks_exact(const { Packed::chunk(T::PACKED) });
+        let mut complete = true;
+        let items = core::array::from_fn(|_| {
+            let item = chunks.next().and_then(|from| T::unpack(from, big_endian));
+            item.unwrap_or_else(|| {
+                complete = false;
+                T::default_value()
+            })
+        });
+        complete.then_some(items)
+    }
 
     #[inline]
     fn read(d: &mut Decoder<'de>) -> Result<Self, CdrError> {

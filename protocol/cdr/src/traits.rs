@@ -1,7 +1,8 @@
 //! The traits that types implement to be serialized (DDS-XTypes 1.3 §7.4), usually by derivation.
 
 use crate::codegen::Ids;
-use crate::{CdrError, Decoder, ElementKind, Encoder, Extensibility, KeySize, LengthCode, Representation};
+use crate::packed::Packed;
+use crate::{CdrError, Decoder, ElementKind, Encoder, Extensibility, KeySize, LengthCode, Representation, Scope};
 use alloc::vec::Vec;
 
 /// A value that can be serialized.
@@ -22,6 +23,9 @@ pub trait CdrWrite {
     /// Kind of the innermost element if this type is a dimension of an array.
     #[doc(hidden)]
     const ITEM_KIND: ElementKind = Self::KIND;
+    /// The layout, if it has no padding.
+    #[doc(hidden)]
+    const PACKED: Option<Packed> = None;
 
     /// Writes the value, or the part of it that [`Encoder::scope`] asks for.
     ///
@@ -38,6 +42,10 @@ pub trait CdrWrite {
     where
         Self: Sized,
     {
+        if let (Some(layout), Scope::Sample) = (Self::PACKED, e.scope()) {
+            e.write_packed(items, layout);
+            return Ok(());
+        }
         items.iter().try_for_each(|item| item.write(e))
     }
 
@@ -52,6 +60,13 @@ pub trait CdrWrite {
         Self: Sized,
     {
         Self::write_slice(items, e)
+    }
+
+    /// Puts the value, which is [packed](CdrWrite::PACKED), into as many octets as it takes.
+    #[doc(hidden)]
+    #[inline]
+    fn pack(&self, to: &mut [u8], big_endian: bool) {
+        let _ = (to, big_endian);
     }
 }
 
@@ -71,6 +86,9 @@ pub trait CdrRead<'de>: Sized {
     /// Kind of the innermost element if this type is a dimension of an array.
     #[doc(hidden)]
     const ITEM_KIND: ElementKind = Self::KIND;
+    /// The layout, if it has no padding.
+    #[doc(hidden)]
+    const PACKED: Option<Packed> = None;
 
     /// Reads a value. If [`Decoder::scope`] is not the whole sample, members that are not part of the key get their
     /// default values.
@@ -110,6 +128,9 @@ pub trait CdrRead<'de>: Sized {
     fn read_vec(d: &mut Decoder<'de>, n: usize) -> Result<Vec<Self>, CdrError> {
         // Values without size in memory still cost time, so each claims something.
         d.claim(n.saturating_mul(size_of::<Self>().max(1)))?;
+        if let (Some(layout), Scope::Sample) = (Self::PACKED, d.scope()) {
+            return d.read_packed(n, layout);
+        }
         let mut items = Vec::with_capacity(n);
         for _ in 0..n {
             items.push(Self::read(d)?);
@@ -122,6 +143,9 @@ pub trait CdrRead<'de>: Sized {
     /// # Errors
     /// As [`CdrRead::read`].
     fn skip_slice(d: &mut Decoder<'de>, n: usize) -> Result<(), CdrError> {
+        if let (Some(layout), Scope::Sample) = (Self::PACKED, d.scope()) {
+            return d.read_packed_octets(n, layout).map(drop);
+        }
         (0..n).try_for_each(|_| Self::skip(d))
     }
 
@@ -142,6 +166,14 @@ pub trait CdrRead<'de>: Sized {
     #[inline]
     fn read_dimension<const N: usize>(d: &mut Decoder<'de>) -> Result<[Self; N], CdrError> {
         Self::read_array(d)
+    }
+
+    /// Takes the value, which is [packed](CdrRead::PACKED), out of its octets; `None` if they are too few.
+    #[doc(hidden)]
+    #[inline]
+    fn unpack(from: &[u8], big_endian: bool) -> Option<Self> {
+        let _ = (from, big_endian);
+        None
     }
 
     /// Skips `n` values that are a dimension of an array.

@@ -32,6 +32,18 @@ pub trait TypeSupport: Send + Sync {
         scratch: &mut Vec<u8>,
     ) -> Result<KeyHash, CdrError>;
 
+    /// The serialized key, with encapsulation header, of the payload of a whole sample, in the encoding version of the
+    /// sample. `out` is cleared first.
+    ///
+    /// # Errors
+    /// A payload that is no serialization of the type; `out` is empty then.
+    fn key_payload_with(
+        &self,
+        payload: &[u8],
+        options: DecodeOptions,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CdrError>;
+
     /// The key hash of a payload, like [`TypeSupport::key_hash_with`], of a writer without deviations.
     ///
     /// # Errors
@@ -97,5 +109,14 @@ impl<T: DdsType> TypeSupport for TypeSupportOf<T> {
         scratch: &mut Vec<u8>,
     ) -> Result<KeyHash, CdrError> {
         key::key_hash_of_payload::<T>(payload, key_only, options, scratch)
+    }
+
+    fn key_payload_with(
+        &self,
+        payload: &[u8],
+        options: DecodeOptions,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CdrError> {
+        key::key_payload_of_payload::<T>(payload, options, out)
     }
 }

@@ -94,6 +94,12 @@ where
         let mut payload = Vec::new();
         to_payload_as(value, rep, endianness, Scope::Sample, &mut payload).unwrap();
         assert_eq!(support.key_hash_of_payload(&payload, false), Ok(expected), "{rep:?} {endianness:?}");
+        let (mut key, mut taken) = (Vec::new(), Vec::new());
+        key_payload(value, rep, &mut key).unwrap();
+        support.key_payload_with(&payload, DecodeOptions::default(), &mut taken).unwrap();
+        assert_eq!(taken, key);
+        assert!(support.key_payload_with(&payload[..5], DecodeOptions::default(), &mut taken).is_err());
+        assert!(taken.is_empty());
         to_payload_as(value, rep, endianness, Scope::Key, &mut payload).unwrap();
         assert_eq!(support.key_hash_of_payload(&payload, true), Ok(expected), "{rep:?} {endianness:?}");
         let key_only = from_key_payload::<T>(&payload, &limits).unwrap();

@@ -746,3 +746,22 @@ fn counts_are_bounded_by_the_octets_present() {
     );
     assert!(decode::<Vec<bool>>(&hex("02000000 0102"), Xcdr1, Little).is_err());
 }
+
+mod facade {
+    pub use dunlin_cdr as cdr;
+}
+
+#[derive(DdsType, Debug, PartialEq, Clone, Default)]
+#[dds(crate = "crate::facade::cdr", autoid = "hash", mutable)]
+struct Elsewhere {
+    color: u8,
+    #[dds(name = "shapesize")]
+    size: u8,
+}
+
+#[test]
+fn path_of_the_crate_and_hashed_ids() {
+    let value = Elsewhere { color: 1, size: 2 };
+    round_trip(&value);
+    vector(&value, Xcdr2, "0d000000 70dda50f 01 ··· da907704 02");
+}

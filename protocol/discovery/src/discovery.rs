@@ -1,23 +1,20 @@
-//! The discovery of one participant as a whole: RTPS 2.5 §8.5 and §8.4.13. Calls of the local side and routing.
+//! The discovery of one participant as a whole: RTPS 2.5 §8.5 and §8.4.13. State, start and end, routing.
 
 use alloc::{
     collections::{BTreeMap, BTreeSet},
-    sync::Arc,
     vec::Vec,
 };
 
 use dunlin_buf::{Outbox, SharedBytes};
-use dunlin_core::{EntityId, Guid, GuidPrefix, InstanceHandle, Locator, MonoTime, Now, VendorId};
-use dunlin_qos::{LivelinessKind, UserData};
-use dunlin_rtps::{ChangeKind, Reader};
+use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, MonoTime, Now};
+use dunlin_qos::UserData;
+use dunlin_rtps::Reader;
 use dunlin_wire::{ReceiverState, Submessage};
 
 use crate::{
     announcer::Announcer,
     builtin::{BuiltinWriter, Collector, builtin_reader, feed},
-    codec::{LivelinessMessage, encode_endpoint_key, encode_reader, encode_writer},
     config::{DiscoveryConfig, DiscoveryStats, Locators},
-    data::{DiscoveredReader, DiscoveredWriter, LocalReader, LocalWriter, ParticipantData},
     effect::DiscoveryEffect,
     endpoints::Endpoints,
     participant::RemoteParticipant,
@@ -47,26 +44,6 @@ pub struct Discovery {
     pub(crate) asserter: Asserter,
     pub(crate) collected: Collector,
     pub(crate) stats: DiscoveryStats,
-}
-
-/// A topic or type name is empty or has more than 256 octets, or a zero octet among them (RTPS 2.5 §9.6.3.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct InvalidName;
-
-impl core::fmt::Display for InvalidName {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("a topic or type name has 1 to 256 octets, none of them zero")
-    }
-}
-
-impl core::error::Error for InvalidName {}
-
-/// Longest topic or type name.
-const MAX_NAME_OCTETS: usize = 256;
-
-fn check_name(name: &str) -> Result<(), InvalidName> {
-    let valid = (1..=MAX_NAME_OCTETS).contains(&name.len()) && !name.contains('\0');
-    if valid { Ok(()) } else { Err(InvalidName) }
 }
 
 /// The built-in writers, by the data they carry.
@@ -197,97 +174,8 @@ impl Discovery {
         }
     }
 
-    /// Announces and matches a local writer, or takes up what changed of it.
-    ///
-    /// # Errors
-    /// [`InvalidName`] if the name of topic or type cannot be announced.
-    pub fn add_writer(
-        &mut self,
-        now: Now,
-        writer: LocalWriter,
-        out: &mut Outbox,
-        fx: &mut Vec<DiscoveryEffect>,
-    ) -> Result<(), InvalidName> {
-        check_name(&writer.topic_name)?;
-        check_name(&writer.type_name)?;
-        self.asserter.put(now.mono, writer.entity_id, writer.qos.liveliness);
-        let writer = writer.describe(self.config.guid_prefix, VendorId::DUNLIN);
-        let (guid, payload) = (writer.guid, encode_writer(&writer));
-        if self.endpoints.put_writer(writer, fx) {
-            self.publications.write(now, ChangeKind::Alive, guid.into(), payload.into(), out);
-        }
-        Ok(())
-    }
-
-    /// Announces and matches a local reader, or takes up what changed of it.
-    ///
-    /// # Errors
-    /// [`InvalidName`] if the name of topic or type cannot be announced.
-    pub fn add_reader(
-        &mut self,
-        now: Now,
-        reader: LocalReader,
-        out: &mut Outbox,
-        fx: &mut Vec<DiscoveryEffect>,
-    ) -> Result<(), InvalidName> {
-        check_name(&reader.topic_name)?;
-        check_name(&reader.type_name)?;
-        let reader = reader.describe(self.config.guid_prefix, VendorId::DUNLIN);
-        let (guid, payload) = (reader.guid, encode_reader(&reader));
-        if self.endpoints.put_reader(reader, fx) {
-            self.subscriptions.write(now, ChangeKind::Alive, guid.into(), payload.into(), out);
-        }
-        Ok(())
-    }
-
-    /// Unmatches a local writer and tells the others.
-    pub fn remove_writer(
-        &mut self,
-        now: Now,
-        entity: EntityId,
-        out: &mut Outbox,
-        fx: &mut Vec<DiscoveryEffect>,
-    ) {
-        let guid = Guid::new(self.config.guid_prefix, entity);
-        self.asserter.remove(entity);
-        if self.endpoints.remove_writer(guid, fx) {
-            let key = encode_endpoint_key(guid).into();
-            self.publications.write(now, ChangeKind::DisposedUnregistered, guid.into(), key, out);
-        }
-    }
-
-    /// Unmatches a local reader and tells the others.
-    pub fn remove_reader(
-        &mut self,
-        now: Now,
-        entity: EntityId,
-        out: &mut Outbox,
-        fx: &mut Vec<DiscoveryEffect>,
-    ) {
-        let guid = Guid::new(self.config.guid_prefix, entity);
-        if self.endpoints.remove_reader(guid, fx) {
-            let key = encode_endpoint_key(guid).into();
-            self.subscriptions.write(now, ChangeKind::DisposedUnregistered, guid.into(), key, out);
-        }
-    }
-
-    /// Something that asserts the MANUAL_BY_PARTICIPANT writers happened: `assert_liveliness` of the participant or
-    /// of such a writer, or a write, dispose or unregister by one.
-    pub fn assert_liveliness(&mut self, now: Now, out: &mut Outbox) {
-        if self.asserter.asserted(now.mono) {
-            self.write_liveliness(now, LivelinessKind::ManualByParticipant, out);
-        }
-    }
-
-    fn write_liveliness(&mut self, now: Now, kind: LivelinessKind, out: &mut Outbox) {
-        let prefix = self.config.guid_prefix;
-        let instance = InstanceHandle(LivelinessMessage::key(prefix, kind));
-        let payload = LivelinessMessage::encode(prefix, kind).into();
-        self.messages.write(now, ChangeKind::Alive, instance, payload, out);
-    }
-
-    /// Takes a submessage of a built-in endpoint, see [`Self::handles`]; `from` is where its datagram came from and
-    /// `packet` the whole datagram.
+    /// Takes a submessage of a built-in endpoint, see [`Self::handles`]; without effect before [`Self::start`] and
+    /// after [`Self::shutdown`]. `from` is where its datagram came from and `packet` the whole datagram.
     #[expect(clippy::too_many_arguments, reason = "a submessage means nothing without its surroundings")]
     pub fn on_submessage(
         &mut self,
@@ -299,7 +187,8 @@ impl Discovery {
         out: &mut Outbox,
         fx: &mut Vec<DiscoveryEffect>,
     ) {
-        if !state.is_destination() || state.source_prefix == self.config.guid_prefix {
+        let for_us = state.is_destination() && state.source_prefix != self.config.guid_prefix;
+        if !for_us || !self.announcer.is_running() {
             return;
         }
         let writer_id = match submessage {
@@ -377,51 +266,6 @@ impl Discovery {
         if let Some(participant) = self.participants.get_mut(&prefix) {
             participant.renew(now);
         }
-    }
-
-    /// The configuration as it is now.
-    #[must_use]
-    pub const fn config(&self) -> &DiscoveryConfig {
-        &self.config
-    }
-
-    /// Counters.
-    #[must_use]
-    pub const fn stats(&self) -> DiscoveryStats {
-        self.stats
-    }
-
-    /// A participant that is known.
-    #[must_use]
-    pub fn participant(&self, prefix: GuidPrefix) -> Option<&Arc<ParticipantData>> {
-        self.participants.get(&prefix).map(|participant| &participant.data)
-    }
-
-    /// The other participants.
-    pub fn participants(&self) -> impl Iterator<Item = &Arc<ParticipantData>> {
-        self.participants.values().map(|participant| &participant.data)
-    }
-
-    /// The writers of other participants.
-    pub fn writers(&self) -> impl Iterator<Item = &Arc<DiscoveredWriter>> {
-        self.endpoints.writers().filter(|writer| writer.guid.prefix != self.config.guid_prefix)
-    }
-
-    /// The readers of other participants.
-    pub fn readers(&self) -> impl Iterator<Item = &Arc<DiscoveredReader>> {
-        self.endpoints.readers().filter(|reader| reader.guid.prefix != self.config.guid_prefix)
-    }
-
-    /// A writer by its GUID, of this or another participant.
-    #[must_use]
-    pub fn writer(&self, guid: Guid) -> Option<&Arc<DiscoveredWriter>> {
-        self.endpoints.writer(guid)
-    }
-
-    /// A reader by its GUID, of this or another participant.
-    #[must_use]
-    pub fn reader(&self, guid: Guid) -> Option<&Arc<DiscoveredReader>> {
-        self.endpoints.reader(guid)
     }
 }
 

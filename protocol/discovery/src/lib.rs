@@ -24,7 +24,9 @@ mod effect;
 mod endpoints;
 mod history;
 mod liveliness;
+mod local;
 mod participant;
+mod queries;
 mod reach;
 mod sedp;
 mod spdp;
@@ -35,6 +37,7 @@ pub use data::{
     DiscoveredReader, DiscoveredWriter, EndpointLocators, LocalReader, LocalWriter, ParticipantData,
     builtin as builtin_endpoints,
 };
-pub use discovery::{Discovery, InvalidName};
+pub use discovery::Discovery;
 pub use effect::{DiscoveryEffect, LostReason};
 pub use liveliness::{LivelinessTracker, LivelinessTransition};
+pub use local::InvalidName;

@@ -67,6 +67,20 @@ impl<'a> CacheSink<'a> {
         let hash = type_support.key_hash_with(payload, change.key_only, options, &mut self.store.scratch);
         hash.ok().map(InstanceHandle)
     }
+
+    /// Keeps the key of an instance that became known by a sample, for `get_key_value`. A key that came alone is
+    /// kept by the cache itself.
+    fn note_key(&mut self, change: &Received<'_>, instance: InstanceHandle, vendor: VendorId) {
+        let type_support = self.slot.type_support();
+        let Some(payload) = change.payload.as_ref().filter(|_| type_support.has_key() && !change.key_only) else {
+            return;
+        };
+        let mut key = core::mem::take(&mut self.store.scratch);
+        if type_support.key_payload_with(payload, DecodeOptions::for_vendor(vendor.0), &mut key).is_ok() {
+            self.store.cache.set_instance_key(instance, &key);
+        }
+        self.store.scratch = key;
+    }
 }
 
 impl DeliverySink for CacheSink<'_> {
@@ -83,6 +97,9 @@ impl DeliverySink for CacheSink<'_> {
         };
         let insert = self.store.cache.insert(now, change, instance, &info);
         self.data_available |= insert.data_available();
+        if insert.new_instance() {
+            self.note_key(change, instance, writer.vendor);
+        }
         if let Some(reason) = insert.reject_reason() {
             let place = (change.writer, change.sn);
             if core::mem::replace(&mut self.store.last_rejected, place) != place {

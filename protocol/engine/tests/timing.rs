@@ -171,7 +171,7 @@ fn ownership_goes_to_the_strongest_that_is_alive() {
     let round = |net: &mut Net, weak_writes: bool, strong_writes: bool| {
         for _ in 0..5 {
             if strong_writes {
-                net.write(1, &strong, 1, b"strong").expect("no limits");
+                net.write(1, &strong, 1, b"strength").expect("no limits");
             }
             if weak_writes {
                 net.write(0, &weak, 1, b"weak").expect("no limits");
@@ -179,18 +179,16 @@ fn ownership_goes_to_the_strongest_that_is_alive() {
             net.run(ms(60));
         }
         let taken = net.take(2, &reader);
-        for s in &taken { eprintln!("{:?} {:?}", s.info.publication_handle, s.payload.as_ref().map(|_| String::from_utf8_lossy(&unpack(s).1).into_owned())); }
-        eprintln!("--");
         taken.iter().filter(|s| s.info.valid_data).map(|s| unpack(s).1).collect::<Vec<_>>()
     };
     let all = |bodies: &[Vec<u8>], expected: &[u8]| !bodies.is_empty() && bodies.iter().all(|b| b == expected);
     round(&mut net, true, true);
-    assert!(all(&round(&mut net, true, true), b"strong"));
+    assert!(all(&round(&mut net, true, true), b"strength"));
     let handover = round(&mut net, true, false);
     assert!(handover.len() < 5 && all(&handover, b"weak"), "weak takes over when the lease of strong ends");
     assert!(all(&round(&mut net, true, false), b"weak"));
     let back = round(&mut net, true, true);
-    assert_eq!(back.iter().filter(|body| *body == b"strong").count(), 5);
+    assert_eq!(back.iter().filter(|body| *body == b"strength").count(), 5);
 
     // A changed strength reaches the reader through discovery.
     let qos = exclusive(9);

@@ -111,7 +111,10 @@ fn property(property: &Property) -> Check {
         sendable,
         PolicyId::Property,
         "a name has at most 256 octets, a value 512, and neither a zero octet",
-    )
+    )?;
+    let octets = property.values.iter().map(|(name, value)| name.len().saturating_add(value.len()));
+    let total = octets.fold(0, usize::saturating_add);
+    ensure(total <= MAX_OPAQUE, PolicyId::Property, "at most 16384 octets can be announced")
 }
 
 fn representation(representation: &DataRepresentation) -> Check {

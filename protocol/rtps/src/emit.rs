@@ -1,6 +1,6 @@
 //! RTPS 2.5 §8.3.8.2 Data and §8.3.8.3 DataFrag: how a change becomes submessages, and when it needs fragments.
 
-use crate::{Change, ChangeKind};
+use crate::{Change, ChangeKind, compat};
 use alloc::vec::Vec;
 use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{EntityId, Guid, MAX_SET_BITS, SequenceNumberSet, SnRange};
@@ -16,6 +16,8 @@ pub(crate) struct Framing {
     pub(crate) max_message_size: usize,
     pub(crate) fragment_size: u16,
     pub(crate) keyed: bool,
+    /// A matched reader needs the work-around for short keys.
+    pub(crate) long_keys: bool,
 }
 
 impl Framing {
@@ -30,6 +32,7 @@ impl Framing {
             max_message_size,
             fragment_size: if fragment_size == 0 { derived } else { fragment_size },
             keyed,
+            long_keys: false,
         }
     }
 
@@ -59,6 +62,9 @@ impl Framing {
     pub(crate) fn fragment(&self, payload: &SharedBytes, number: u32) -> Option<SharedBytes> {
         let size = usize::from(self.fragment_size);
         let start = usize::try_from(number.checked_sub(1)?).ok()?.checked_mul(size)?;
+        if start >= payload.len() {
+            return None;
+        }
         payload.slice(start..start.saturating_add(size).min(payload.len()))
     }
 
@@ -76,7 +82,7 @@ impl Framing {
             writer_id: self.guid.entity_id,
             writer_sn: change.sn,
             inline_qos: inline,
-            payload: payload_spec(change),
+            payload: self.payload_spec(change),
         });
     }
 
@@ -110,6 +116,15 @@ impl Framing {
         true
     }
 
+    fn payload_spec(&self, change: &Change) -> PayloadSpec {
+        match &change.payload {
+            None => PayloadSpec::None,
+            Some(payload) if change.kind == ChangeKind::Alive => PayloadSpec::Data(payload.clone()),
+            Some(payload) if self.long_keys => PayloadSpec::Key(compat::long_key(payload)),
+            Some(payload) => PayloadSpec::Key(payload.clone()),
+        }
+    }
+
     /// Writes the inline QoS of a change into `buffer`; empty when it has none.
     pub(crate) fn inline_qos(&self, change: &Change, for_readers: Option<&SharedBytes>, buffer: &mut Vec<u8>) {
         buffer.clear();
@@ -125,14 +140,6 @@ impl Framing {
         if !buffer.is_empty() {
             put_parameter(buffer, pid::SENTINEL, &[]);
         }
-    }
-}
-
-fn payload_spec(change: &Change) -> PayloadSpec {
-    match &change.payload {
-        None => PayloadSpec::None,
-        Some(payload) if change.kind == ChangeKind::Alive => PayloadSpec::Data(payload.clone()),
-        Some(payload) => PayloadSpec::Key(payload.clone()),
     }
 }
 
@@ -180,7 +187,8 @@ mod tests {
         assert_eq!((framing.fragment_count(1404), framing.fragment_count(1405)), (1, 2));
         let payload = sample(1410);
         assert_eq!(framing.fragment(&payload, 2).unwrap()[..], payload[1404..]);
-        assert!(framing.fragment(&payload, 3).is_none() && framing.fragment(&payload, 0).is_none());
+        assert!(framing.fragment(&sample(1404), 2).is_none() && framing.fragment(&payload, 3).is_none());
+        assert!(framing.fragment(&payload, 0).is_none());
         assert_eq!(Framing::new(Guid::UNKNOWN, true, 65_507, 0).fragment_size, 65_436);
         assert_eq!(Framing::new(Guid::UNKNOWN, true, 1 << 20, 0).fragment_size, u16::MAX);
     }

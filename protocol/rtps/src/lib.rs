@@ -23,6 +23,7 @@
 extern crate alloc;
 
 mod change;
+mod compat;
 mod count;
 mod delivery;
 mod emit;

@@ -137,11 +137,9 @@ impl<'a> Cursor<'a> {
         FragmentNumberSet::from_parts(base, num_bits, &words).ok_or(Malformation::NumberSet)
     }
 
+    /// `numBits` as announced, and the words of at most 256 of them.
     fn bitmap(&mut self) -> Result<(u32, [u32; SET_WORDS]), Malformation> {
         let num_bits = self.u32()?;
-        if num_bits > dunlin_core::MAX_SET_BITS {
-            return Err(Malformation::NumberSet);
-        }
         let mut words = [0; SET_WORDS];
         let mut left = num_bits;
         for word in &mut words {

@@ -114,7 +114,7 @@ impl<'a> Submessages<'a> {
         }
     }
 
-    /// Applies what a header extension says about the whole message (§8.3.8.1.4).
+    /// Applies what a header extension says about the whole message (§8.3.7.4).
     fn extend_header(&mut self, extension: &HeaderExtension<'_>, body_len: usize) -> Result<(), Extension> {
         if self.offset != size::HEADER {
             return Err(Extension::Malformed(Malformation::Misplaced));
@@ -145,8 +145,8 @@ enum Extension {
     Refused(WireError),
 }
 
-/// Id, flags and total length of the submessage at the start of `rest` (§9.4.5.1.3): a length field of zero means "to
-/// the end of the message", except where a submessage may be empty.
+/// Id, flags and total length, which may be more than is there, of the submessage at the start of `rest` (§9.4.5.1.3): a
+/// length field of zero means "to the end of the message", except where a submessage may be empty.
 fn extent(rest: &[u8]) -> Result<(u8, u8, usize), WireError> {
     let ([kind, flags, l0, l1], body) = rest.split_first_chunk().ok_or(WireError::LengthBeyondMessage)?;
     let stated = match Endianness::from_flags(*flags) {
@@ -154,9 +154,6 @@ fn extent(rest: &[u8]) -> Result<(u8, u8, usize), WireError> {
         Endianness::Little => u16::from_le_bytes([*l0, *l1]),
     };
     let length = if stated == 0 && !kind::may_be_empty(*kind) { body.len() } else { usize::from(stated) };
-    if length > body.len() {
-        return Err(WireError::LengthBeyondMessage);
-    }
     Ok((*kind, *flags, size::SUBMESSAGE_HEADER.saturating_add(length)))
 }
 

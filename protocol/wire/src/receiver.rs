@@ -123,7 +123,7 @@ impl ReceiverState {
     }
 
     /// How much later than its send timestamp the message arrived, by two clocks that may differ; `None` without send
-    /// timestamp. A receiver that has detected clock skew adds it to source timestamps (§8.3.8.1.5).
+    /// timestamp. A receiver that has detected clock skew adds it to source timestamps (§8.3.7.4).
     pub fn clock_offset(&self, reception: WallTime) -> Option<Duration> {
         self.send_timestamp.map(|sent| reception.since(sent))
     }

@@ -1,4 +1,4 @@
-//! RTPS 2.5 §8.3.8.1 and §9.4.5.2: what a header extension says about its message.
+//! RTPS 2.5 §8.3.7 and §9.4.5: what a header extension says about its message.
 
 mod common;
 

@@ -1,17 +1,40 @@
-//! The only place that reads the clocks.
+//! The real clocks.
 
-use dunlin_core::{MonoTime, Now, WallTime};
-use rustix::time::{ClockId, clock_gettime};
+use std::sync::OnceLock;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-fn nanos(clock: ClockId) -> i64 {
-    let time = clock_gettime(clock);
-    i64::from(time.tv_sec).saturating_mul(1_000_000_000).saturating_add(i64::from(time.tv_nsec))
+use dunlin_core::{Duration, MonoTime, Now, WallTime};
+
+/// Monotonic time at the first reading: not zero, so that "one period ago" exists.
+const START: MonoTime = MonoTime(3_600_000_000_000);
+
+fn anchor() -> Instant {
+    static ANCHOR: OnceLock<Instant> = OnceLock::new();
+    *ANCHOR.get_or_init(Instant::now)
 }
 
-/// Both clocks. The monotonic one never goes back; the wall clock may be set.
-pub(crate) fn now() -> Now {
-    Now {
-        mono: MonoTime(u64::try_from(nanos(ClockId::Monotonic)).unwrap_or(0)),
-        wall: WallTime(nanos(ClockId::Realtime)),
+pub(crate) fn mono() -> MonoTime {
+    START.plus(anchor().elapsed().into())
+}
+
+/// Both clocks. The monotonic one counts from an hour before the process first read it.
+#[must_use]
+pub fn now() -> Now {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Now { mono: mono(), wall: WallTime::default().plus(Duration::from(since)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_clocks_advance() {
+        let first = now();
+        while mono() == first.mono {}
+        let second = now();
+        assert!(second.mono > first.mono);
+        // After 2020-09-13: the wall clock is in nanoseconds since 1970.
+        assert!(second.wall.0 > 1_600_000_000_000_000_000);
     }
 }

@@ -1,47 +1,49 @@
 //! What joining a domain needs, and why it can fail.
 
-use dunlin_core::{Duration, Locator, PortParameters};
-use dunlin_engine::Tuning;
-use dunlin_discovery::Quotas;
-use dunlin_qos::DomainParticipantQos;
-use dunlin_transport::FaultConfig;
-use dunlin_udp::UdpConfig;
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
+use std::time::Duration as StdDuration;
+
+use dunlin_core::{DomainId, Duration, Locator, PortParameters};
+use dunlin_engine::{Quotas, Tuning};
+use dunlin_qos::DomainParticipantQos;
+use dunlin_transport::FaultConfig;
+use dunlin_udp::UdpConfig;
 use thiserror::Error;
 
-/// Settings of a participant and of the transport it uses.
+/// How a participant and its transport are set up. Sessions of one process for which `udp`, `pcap`,
+/// `pcap_max_octets`, `fault` and `interface_poll` are equal share sockets and threads.
 #[derive(Clone, Debug)]
 pub struct DriverConfig {
-    /// Sockets; participants of one process with equal settings here share them.
+    /// Sockets, and the domain.
     pub udp: UdpConfig,
-    /// Write all datagrams to this file.
+    /// A file that gets a copy of all traffic.
     pub pcap: Option<PathBuf>,
-    /// Octets after which no more is written to the file.
+    /// Octets at which that copy ends.
     pub pcap_max_octets: u64,
-    /// Faults to inject, for tests of applications.
+    /// Spoil what is sent, for tests.
     pub fault: Option<FaultConfig>,
-    /// The participant's QoS.
-    pub qos: DomainParticipantQos,
-    /// Its name for people.
-    pub entity_name: String,
-    /// Its domain tag.
+    /// Time between looks at the interfaces of the host.
+    pub interface_poll: StdDuration,
+    /// Participants of another tag are ignored (RTPS 2.5 §9.4.2.20).
     pub domain_tag: String,
-    /// Where to announce it besides the multicast group.
+    /// Unicast locators to announce to; see [`peer_locators`].
     pub initial_peers: Vec<Locator>,
-    /// How long others keep it without a sign of life.
+    /// QoS of the participant.
+    pub qos: DomainParticipantQos,
+    /// How long others keep this participant without a sign of life.
     pub lease_duration: Duration,
     /// Time between announcements.
     pub announcement_period: Duration,
-    /// Octets of the largest datagram; `None`: what the transport carries without fragmentation.
+    /// Octets of the largest datagram to send. `None`: 1472, or less where an interface carries less.
     pub max_message_size: Option<usize>,
     /// Parameters of the reliable protocol.
     pub tuning: Tuning,
-    /// What remote participants may make this one remember.
+    /// Limits of what remote participants may make this one remember.
     pub quotas: Quotas,
-    /// Time between looks at the host's network interfaces.
-    pub interface_poll: std::time::Duration,
+    /// A name for people.
+    pub entity_name: String,
 }
 
 impl Default for DriverConfig {
@@ -51,16 +53,16 @@ impl Default for DriverConfig {
             pcap: None,
             pcap_max_octets: 1 << 30,
             fault: None,
-            qos: DomainParticipantQos::default(),
-            entity_name: String::new(),
+            interface_poll: StdDuration::from_secs(3),
             domain_tag: String::new(),
             initial_peers: Vec::new(),
+            qos: DomainParticipantQos::default(),
             lease_duration: Duration::from_secs(10),
             announcement_period: Duration::from_secs(3),
             max_message_size: None,
             tuning: Tuning::default(),
             quotas: Quotas::default(),
-            interface_poll: std::time::Duration::from_secs(3),
+            entity_name: String::new(),
         }
     }
 }
@@ -73,7 +75,7 @@ pub enum JoinError {
     #[error("network: {0}")]
     Network(#[source] io::Error),
     /// The capture file.
-    #[error("capture file {path}: {source}")]
+    #[error("capture file {}: {source}", path.display())]
     Capture {
         /// The file.
         path: PathBuf,
@@ -84,37 +86,40 @@ pub enum JoinError {
     #[error("thread {name}: {source}")]
     Thread {
         /// Its name.
-        name: String,
+        name: &'static str,
         /// What went wrong.
         source: io::Error,
     },
+    /// The operating system has no random numbers.
+    #[error("no random numbers: {0}")]
+    Entropy(#[from] getrandom::Error),
 }
 
-/// How many participants of a peer given without port are looked for.
+/// How many participants are looked for at a peer given without a port.
 const PEER_PARTICIPANTS: u32 = 10;
 
-/// The discovery addresses of a peer: `host:port`, or `host` for the well-known ports of the first ten
-/// participants there.
+/// The discovery locators of a peer: `host:port` and `[address]:port` are one place; a host or address alone means
+/// the well-known ports of the first ten participants there.
 ///
 /// # Errors
-/// When the host is not known.
-pub fn peer_locators(peer: &str, domain: u32, ports: &PortParameters) -> io::Result<Vec<Locator>> {
-    let bare = peer.trim_start_matches('[').trim_end_matches(']');
+/// When the name of the host is not known.
+pub fn peer_locators(peer: &str, domain: DomainId, ports: &PortParameters) -> io::Result<Vec<Locator>> {
+    let bare = peer.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(peer);
     if let Ok(ip) = bare.parse::<IpAddr>() {
         return Ok(well_known(ip, domain, ports));
     }
-    if let Ok(address) = peer.parse::<SocketAddr>() {
-        return Ok(vec![Locator::udp(address)]);
-    }
-    let unknown = |e: io::Error| io::Error::new(e.kind(), format!("peer '{peer}': {e}"));
-    if peer.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok()) {
-        return Ok(peer.to_socket_addrs().map_err(unknown)?.map(Locator::udp).collect());
-    }
-    let addresses = (peer, 0).to_socket_addrs().map_err(unknown)?;
-    Ok(addresses.flat_map(|address| well_known(address.ip(), domain, ports)).collect())
+    let port = peer.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
+    let host = if port.is_some() { peer.to_owned() } else { format!("{peer}:0") };
+    let addresses = host
+        .to_socket_addrs()
+        .map_err(|error| io::Error::new(error.kind(), format!("peer {peer:?}: {error}")))?;
+    Ok(match port {
+        Some(_) => addresses.map(Locator::udp).collect(),
+        None => addresses.flat_map(|address| well_known(address.ip(), domain, ports)).collect(),
+    })
 }
 
-fn well_known(ip: IpAddr, domain: u32, ports: &PortParameters) -> Vec<Locator> {
+fn well_known(ip: IpAddr, domain: DomainId, ports: &PortParameters) -> Vec<Locator> {
     let ports = (0..PEER_PARTICIPANTS).filter_map(|index| ports.metatraffic_unicast(domain, index));
     ports.map(|port| Locator::udp(SocketAddr::new(ip, port))).collect()
 }
@@ -123,18 +128,31 @@ fn well_known(ip: IpAddr, domain: u32, ports: &PortParameters) -> Vec<Locator> {
 mod tests {
     use super::*;
 
+    fn texts(peer: &str) -> Vec<String> {
+        let locators = peer_locators(peer, 1, &PortParameters::default()).unwrap();
+        locators.iter().map(ToString::to_string).collect()
+    }
+
     #[test]
-    fn peers_with_and_without_port() {
-        let ports = PortParameters::default();
-        let text = |peer| -> Vec<String> {
-            peer_locators(peer, 1, &ports).unwrap().iter().map(ToString::to_string).collect()
-        };
-        assert_eq!(text("10.0.0.1:99"), ["udp/10.0.0.1:99"]);
-        assert_eq!(text("[::1]:99"), ["udp/[::1]:99"]);
-        let ten = text("10.0.0.1");
-        assert_eq!((ten.len(), ten[0].as_str(), ten[9].as_str()), (10, "udp/10.0.0.1:7660", "udp/10.0.0.1:7678"));
-        assert_eq!(text("::1")[0], "udp/[::1]:7660");
-        assert!(text("localhost").contains(&"udp/127.0.0.1:7660".to_owned()));
-        assert!(peer_locators("no such host", 1, &ports).is_err());
+    fn a_peer_with_a_port_is_one_place() {
+        assert_eq!(texts("192.0.2.7:9000"), ["udp/192.0.2.7:9000"]);
+        assert_eq!(texts("[2001:db8::7]:9000"), ["udp/[2001:db8::7]:9000"]);
+        assert!(texts("localhost:9000").contains(&"udp/127.0.0.1:9000".to_owned()));
+    }
+
+    #[test]
+    fn a_peer_without_is_the_first_participants_there() {
+        let ten = texts("192.0.2.7");
+        assert_eq!(ten.len(), 10);
+        assert_eq!((&*ten[0], &*ten[9]), ("udp/192.0.2.7:7660", "udp/192.0.2.7:7678"));
+        assert_eq!(texts("2001:db8::7")[0], "udp/[2001:db8::7]:7660");
+        assert_eq!(texts("[2001:db8::7]")[1], "udp/[2001:db8::7]:7662");
+        assert!(texts("localhost").contains(&"udp/127.0.0.1:7660".to_owned()));
+    }
+
+    #[test]
+    fn what_is_no_host_is_refused_by_name() {
+        let error = peer_locators("no such host", 0, &PortParameters::default()).unwrap_err();
+        assert!(error.to_string().starts_with("peer \"no such host\": "), "{error}");
     }
 }

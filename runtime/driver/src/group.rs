@@ -1,220 +1,300 @@
-//! A receive group: one transport, its threads, and the participants that share them.
+//! Receive groups: the sockets and threads that the participants of a process share.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::thread::JoinHandle;
+use std::time::Duration as StdDuration;
+
+use dunlin_buf::BufPool;
+use dunlin_core::{Duration, MonoTime};
+use dunlin_engine::Locators;
+use dunlin_transport::{Channel, Fault, FaultConfig, Pcap, SendMode, Transport};
+use dunlin_udp::{UdpConfig, UdpTransport};
 
 use crate::clock;
 use crate::config::{DriverConfig, JoinError};
-use crate::context::{drain_local, mark_receive_thread, put_output, queue_local, take_output};
+use crate::dispatch;
+use crate::lock::lock;
 use crate::member::Member;
 use crate::timer::Timer;
-use dunlin_buf::{BufPool, SharedBytes};
-use dunlin_core::{Locator, LocatorKind, Now};
-use dunlin_engine::{Event, Output};
-use dunlin_transport::{Channel, Fault, Pcap, SendMode, Transport};
-use dunlin_udp::UdpTransport;
-use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
-use std::thread::JoinHandle;
 
-/// Octets of receive buffers that a thread keeps for reuse.
-const RECEIVE_BUFFERS: usize = 16 << 20;
-/// A socket that fails this often in a row is given up.
-const MAX_FAILURES: u32 = 1000;
+/// Octets of buffers a receiving thread keeps for reuse.
+const POOL: usize = 16 << 20;
+/// Pause after a receive that failed, so that an error that stays does not spin.
+const AFTER_ERROR: StdDuration = StdDuration::from_millis(10);
 
-static GROUPS: Mutex<Vec<Weak<Group>>> = Mutex::new(Vec::new());
+/// What sessions must have in common to share a group.
+#[derive(PartialEq, Eq, Debug)]
+struct Key {
+    udp: UdpConfig,
+    pcap: Option<(PathBuf, u64)>,
+    fault: Option<FaultConfig>,
+    interface_poll: StdDuration,
+}
+
+impl Key {
+    fn of(config: &DriverConfig) -> Self {
+        Self {
+            udp: config.udp.clone(),
+            pcap: config.pcap.clone().map(|path| (path, config.pcap_max_octets)),
+            fault: config.fault.filter(FaultConfig::is_active),
+            interface_poll: config.interface_poll,
+        }
+    }
+}
+
+type Members = Arc<Vec<Arc<Member>>>;
 
 pub(crate) struct Group {
-    key: GroupKey,
-    pub transport: Arc<dyn Transport>,
-    members: RwLock<Arc<[Arc<Member>]>>,
-    pub timer: Timer,
+    /// `None` for a group around a transport of the caller's.
+    key: Option<Key>,
+    pub(crate) transport: Arc<dyn Transport>,
+    pub(crate) timer: Arc<Timer>,
+    interface_poll: Duration,
+    members: RwLock<Members>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// Settings that must be equal for two participants to share sockets.
-#[derive(Clone, PartialEq)]
-struct GroupKey {
-    udp: dunlin_udp::UdpConfig,
-    pcap: Option<std::path::PathBuf>,
-    fault: Option<dunlin_transport::FaultConfig>,
-}
+/// The groups of this process that can be joined.
+static GROUPS: Mutex<Vec<Arc<Group>>> = Mutex::new(Vec::new());
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn open_transport(config: &DriverConfig) -> Result<Arc<dyn Transport>, JoinError> {
-    let udp = UdpTransport::open(config.udp.clone()).map_err(JoinError::Network)?;
-    for note in udp.notes() {
-        tracing::warn!("{note}");
+/// Puts a member, made for the group, into the group for `config`, which is made if there is none.
+pub(crate) fn join(
+    config: &DriverConfig,
+    make: impl FnOnce(&Group) -> Result<Arc<Member>, JoinError>,
+) -> Result<(Arc<Group>, Arc<Member>), JoinError> {
+    let key = Key::of(config);
+    let mut groups = lock(&GROUPS);
+    if let Some(group) = groups.iter().find(|group| group.key.as_ref() == Some(&key)) {
+        let member = make(group)?;
+        group.add(&member);
+        return Ok((Arc::clone(group), member));
     }
+    let transport = open(&key)?;
+    for note in transport.notes() {
+        tracing::warn!(transport = transport.name(), "{note}");
+    }
+    let (group, member) = start(Some(key), transport, config.interface_poll, make)?;
+    groups.push(Arc::clone(&group));
+    Ok((group, member))
+}
+
+/// Makes a group of one member around a transport.
+pub(crate) fn join_on(
+    transport: Arc<dyn Transport>,
+    interface_poll: StdDuration,
+    make: impl FnOnce(&Group) -> Result<Arc<Member>, JoinError>,
+) -> Result<(Arc<Group>, Arc<Member>), JoinError> {
+    start(None, transport, interface_poll, make)
+}
+
+/// Takes a member out of its group; the last one ends the threads.
+pub(crate) fn leave(group: &Arc<Group>, member: &Arc<Member>) {
+    let mut groups = lock(&GROUPS);
+    let empty = group.remove(member);
+    if empty {
+        // From here on somebody who joins gets a new group, with other ports while this one still has its own.
+        groups.retain(|other| !Arc::ptr_eq(other, group));
+    }
+    drop(groups);
+    if empty {
+        group.stop();
+    }
+}
+
+fn open(key: &Key) -> Result<Arc<dyn Transport>, JoinError> {
+    let udp = UdpTransport::open(key.udp.clone()).map_err(JoinError::Network)?;
     let mut transport: Arc<dyn Transport> = Arc::new(udp);
-    if let Some(fault) = config.fault.clone().filter(dunlin_transport::FaultConfig::is_active) {
-        transport = Arc::new(Fault::new(transport, fault).map_err(JoinError::Network)?);
+    if let Some((path, max_octets)) = &key.pcap {
+        let pcap = Pcap::create(transport, path, *max_octets);
+        let pcap = pcap.map_err(|source| JoinError::Capture { path: path.clone(), source })?;
+        transport = Arc::new(pcap);
     }
-    if let Some(path) = &config.pcap {
-        let capture = Pcap::create(transport, path, config.pcap_max_octets);
-        let failed = |source| JoinError::Capture { path: path.clone(), source };
-        transport = Arc::new(capture.map_err(failed)?);
+    if let Some(fault) = key.fault {
+        let fault = Fault::new(transport, fault);
+        transport = Arc::new(fault.map_err(|source| JoinError::Thread { name: "dunlin-fault", source })?);
     }
     Ok(transport)
 }
 
+fn start(
+    key: Option<Key>,
+    transport: Arc<dyn Transport>,
+    interface_poll: StdDuration,
+    make: impl FnOnce(&Group) -> Result<Arc<Member>, JoinError>,
+) -> Result<(Arc<Group>, Arc<Member>), JoinError> {
+    let group = Arc::new(Group {
+        key,
+        transport,
+        timer: Arc::new(Timer::new()),
+        interface_poll: interface_poll.into(),
+        members: RwLock::default(),
+        threads: Mutex::default(),
+    });
+    let member = make(&group)?;
+    group.add(&member);
+    if let Err(error) = group.start_threads() {
+        group.stop();
+        return Err(error);
+    }
+    Ok((group, member))
+}
+
+fn thread_name(channel: Channel) -> &'static str {
+    match channel {
+        Channel::Data => "dunlin-rx-data",
+        Channel::Meta => "dunlin-rx-meta",
+        Channel::DataMulticast => "dunlin-rx-mcast",
+    }
+}
+
 impl Group {
-    /// The group of these settings, with its threads running.
-    pub fn obtain(config: &DriverConfig) -> Result<Arc<Self>, JoinError> {
-        let key = GroupKey { udp: config.udp.clone(), pcap: config.pcap.clone(), fault: config.fault.clone() };
-        let mut groups = lock(&GROUPS);
-        groups.retain(|group| group.strong_count() > 0);
-        let open = |group: &Arc<Self>| group.key == key && !group.timer.is_stopped();
-        if let Some(group) = groups.iter().filter_map(Weak::upgrade).find(open) {
-            return Ok(group);
-        }
-        let transport = open_transport(config)?;
-        let group = Arc::new(Self {
-            key,
-            transport,
-            members: RwLock::new(Arc::from([])),
-            timer: Timer::default(),
-            threads: Mutex::default(),
-        });
-        if let Err(error) = group.start_threads(config.interface_poll) {
-            group.stop();
-            return Err(error);
-        }
-        groups.push(Arc::downgrade(&group));
-        Ok(group)
-    }
-
-    fn start_threads(self: &Arc<Self>, interface_poll: std::time::Duration) -> Result<(), JoinError> {
-        for channel in self.transport.channels() {
-            let (group, channel) = (Arc::clone(self), *channel);
-            let name = match channel {
-                Channel::Data => "dunlin-rx-data",
-                Channel::Meta => "dunlin-rx-meta",
-                Channel::DataMulticast => "dunlin-rx-mc",
-            };
-            self.spawn(name, move || group.receive(channel))?;
-        }
-        let group = Arc::clone(self);
-        self.spawn("dunlin-timer", move || crate::timer::run(&group, interface_poll))
-    }
-
-    fn spawn(&self, name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), JoinError> {
-        let marked = move || {
-            mark_receive_thread();
-            body();
-        };
-        let spawned = std::thread::Builder::new().name(name.to_owned()).spawn(marked);
-        let handle = spawned.map_err(|source| JoinError::Thread { name: name.to_owned(), source })?;
-        lock(&self.threads).push(handle);
-        Ok(())
-    }
-
-    pub fn members(&self) -> Arc<[Arc<Member>]> {
+    fn members(&self) -> Members {
         Arc::clone(&self.members.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// False when the group is just being stopped: obtain another.
-    pub fn add(&self, member: &Arc<Member>) -> bool {
+    fn add(&self, member: &Arc<Member>) {
         let mut members = self.members.write().unwrap_or_else(PoisonError::into_inner);
-        if self.timer.is_stopped() {
-            return false;
-        }
-        *members = members.iter().chain([member]).cloned().collect();
-        true
+        let with = members.iter().chain([member]).cloned().collect();
+        *members = Arc::new(with);
     }
 
-    /// Takes a participant out; stops the threads with the last.
-    pub fn remove(&self, member: &Arc<Member>) {
+    /// True if nobody is left.
+    fn remove(&self, member: &Arc<Member>) -> bool {
         let mut members = self.members.write().unwrap_or_else(PoisonError::into_inner);
-        *members = members.iter().filter(|other| !Arc::ptr_eq(other, member)).cloned().collect();
-        let last = members.is_empty();
-        if last {
-            self.timer.stop();
-        }
-        drop(members);
-        if last {
-            self.stop();
-        }
+        let without: Vec<_> = members.iter().filter(|other| !Arc::ptr_eq(other, member)).cloned().collect();
+        *members = Arc::new(without);
+        members.is_empty()
     }
 
+    fn start_threads(self: &Arc<Self>) -> Result<(), JoinError> {
+        for channel in self.transport.channels() {
+            let channel = *channel;
+            self.spawn(thread_name(channel), move |group| group.receive(channel))?;
+        }
+        self.spawn("dunlin-timer", Self::run_timer)
+    }
+
+    fn spawn(
+        self: &Arc<Self>,
+        name: &'static str,
+        run: impl FnOnce(&Self) + Send + 'static,
+    ) -> Result<(), JoinError> {
+        let group = Arc::clone(self);
+        let thread = std::thread::Builder::new().name(name.into()).spawn(move || {
+            dispatch::become_library_thread();
+            run(&group);
+        });
+        let thread = thread.map_err(|source| JoinError::Thread { name, source })?;
+        lock(&self.threads).push(thread);
+        Ok(())
+    }
+
+    /// Ends all threads and waits for them, except for the present one if it is among them.
     fn stop(&self) {
         self.timer.stop();
         self.transport.shutdown();
-        let current = std::thread::current().id();
-        for thread in std::mem::take(&mut *lock(&self.threads)) {
-            // A listener that drops the last handle runs on a thread that cannot wait for itself.
-            if thread.thread().id() != current {
-                let _ = thread.join();
-            }
+        let threads = std::mem::take(&mut *lock(&self.threads));
+        let present = std::thread::current().id();
+        for thread in threads.into_iter().filter(|thread| thread.thread().id() != present) {
+            // A panic of that thread has been reported by itself.
+            let _ = thread.join();
         }
     }
 
+    /// A receiving thread.
     fn receive(&self, channel: Channel) {
-        let (mut pool, mut batch, mut failures) = (BufPool::new(RECEIVE_BUFFERS), Vec::new(), 0);
-        while failures < MAX_FAILURES {
+        let (mut pool, mut batch) = (BufPool::new(POOL), Vec::new());
+        loop {
             match self.transport.recv(channel, &mut pool, &mut batch) {
-                Ok(()) => failures = 0,
+                Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotConnected => return,
                 Err(error) => {
-                    failures += 1;
-                    tracing::debug!("receiving {channel:?}: {error}");
+                    tracing::warn!(?channel, %error, "receiving failed");
+                    std::thread::sleep(AFTER_ERROR);
                 }
             }
-            for (packet, from) in batch.drain(..) {
-                for member in self.members().iter() {
-                    self.run(member, |now, out| member.participant.on_datagram(now, from, &packet, out));
-                }
-            }
-        }
-        tracing::error!("receiving {channel:?} failed {failures} times in a row; the thread ends");
-    }
-
-    /// Calls the engine, then sends and tells what the call brought.
-    pub fn run<R>(&self, member: &Arc<Member>, call: impl FnOnce(Now, &mut Output) -> R) -> R {
-        let mut out = take_output();
-        let result = call(clock::now(), &mut out);
-        self.send(member, &out, SendMode::NonBlocking);
-        self.tell(member, &mut out);
-        put_output(out);
-        result
-    }
-
-    /// Sends the datagrams; those to the participant itself are queued on this thread.
-    pub fn send(&self, member: &Arc<Member>, out: &Output, mode: SendMode) {
-        if out.outbox.is_empty() {
-            return;
-        }
-        self.transport.send(&out.outbox, mode);
-        for datagram in out.outbox.datagrams() {
-            if !datagram.destinations().iter().any(|to| to.kind == LocatorKind::LOCAL) {
+            if batch.is_empty() {
                 continue;
             }
-            let mut pool = lock(&member.local);
-            let mut buffer = pool.take(datagram.len());
-            let bytes = buffer.vec_mut();
-            bytes.clear();
-            datagram.copy_to(bytes);
-            let packet = pool.freeze(buffer, datagram.len());
-            drop(pool);
-            queue_local(member, packet);
-        }
-    }
-
-    /// Wakes the timer if it sleeps too long, tells the events, delivers what was queued.
-    pub fn tell(&self, member: &Arc<Member>, out: &mut Output) {
-        if out.deadline_closer {
-            self.timer.wake();
-        }
-        for event in &out.events {
-            if matches!(event, Event::SpaceFreed { .. }) {
-                member.raise_space();
+            let now = clock::now();
+            for member in self.members().iter() {
+                dispatch::with_output(|out| {
+                    for (packet, from) in &batch {
+                        member.participant.on_datagram(now, *from, packet, out);
+                    }
+                    member.finish(out, SendMode::NonBlocking);
+                });
             }
-            member.sink.on_event(event);
+            batch.clear();
         }
-        drain_local(|member, packet| self.deliver_local(member, packet));
     }
 
-    fn deliver_local(&self, member: &Arc<Member>, packet: &SharedBytes) {
-        self.run(member, |now, out| member.participant.on_datagram(now, Locator::LOCAL, packet, out));
+    /// The timer thread.
+    fn run_timer(&self) {
+        let mut next_look = clock::mono().plus(self.interface_poll);
+        let mut overflow = 0;
+        while self.timer.sleep(|| self.next_deadline().min(next_look)) {
+            let now = clock::now();
+            for member in self.members().iter() {
+                if member.participant.next_deadline().is_some_and(|deadline| deadline <= now.mono) {
+                    dispatch::with_output(|out| {
+                        member.participant.on_timer(now, out);
+                        member.finish(out, SendMode::NonBlocking);
+                    });
+                }
+            }
+            if now.mono >= next_look {
+                next_look = now.mono.plus(self.interface_poll);
+                self.follow_interfaces();
+                self.report_overflow(&mut overflow);
+            }
+        }
+    }
+
+    fn next_deadline(&self) -> MonoTime {
+        let members = self.members();
+        members.iter().filter_map(|member| member.participant.next_deadline()).min().unwrap_or(MonoTime::MAX)
+    }
+
+    /// Announces the new addresses when the interfaces of the host have changed.
+    fn follow_interfaces(&self) {
+        if !self.transport.refresh() {
+            return;
+        }
+        let locators = locators(&*self.transport);
+        tracing::info!(?locators, "the network interfaces have changed");
+        for member in self.members().iter() {
+            dispatch::with_output(|out| {
+                member.participant.set_locators(clock::now(), locators.clone(), out);
+                member.finish(out, SendMode::NonBlocking);
+            });
+        }
+    }
+
+    /// Says that datagrams were lost on their way into this process, once for each time it gets worse.
+    fn report_overflow(&self, reported: &mut u64) {
+        let overflow = self.transport.stats().receive_overflow;
+        if overflow > *reported {
+            tracing::warn!(
+                "{} datagrams were dropped because nobody took them from the socket in time: a listener takes \
+                 too long, or the receive buffer is too small for the bursts; it is set by \
+                 `network.receive_buffer` and limited by `sysctl net.core.rmem_max`",
+                overflow - *reported
+            );
+            *reported = overflow;
+        }
+    }
+}
+
+/// The locators of a transport as the engine wants them.
+pub(crate) fn locators(transport: &dyn Transport) -> Locators {
+    let locators = transport.locators();
+    Locators {
+        metatraffic_unicast: locators.metatraffic_unicast,
+        metatraffic_multicast: locators.metatraffic_multicast,
+        default_unicast: locators.default_unicast,
+        default_multicast: locators.default_multicast,
     }
 }

@@ -1,36 +1,51 @@
-//! Who a participant is: GUID prefix and entropy (RTPS 2.5 §9.3.1.5).
+//! Names for participants (RTPS 2.5 §9.3.1.5): unique on the network, and telling which participants share a
+//! host or a process.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use dunlin_core::{GuidPrefix, VendorId};
-use std::io;
-use std::sync::atomic::{AtomicU32, Ordering};
 
-static PARTICIPANTS: AtomicU32 = AtomicU32::new(0);
-
-/// Two octets that differ between most hosts and stay the same on one.
-fn host() -> [u8; 2] {
-    let machine_id = std::fs::read("/etc/machine-id").unwrap_or_default();
-    let name = rustix::system::uname().nodename().to_bytes().to_vec();
-    let octets = machine_id.iter().chain(&name);
-    let hash = octets.fold(0x811c_9dc5_u32, |hash, octet| (hash ^ u32::from(*octet)).wrapping_mul(0x0100_0193));
-    let [a, b, c, d] = hash.to_be_bytes();
-    [a ^ c, b ^ d]
-}
-
-/// Entropy from the operating system.
-pub(crate) fn seed() -> io::Result<u64> {
-    getrandom::u64().map_err(|error| io::Error::other(format!("no random numbers: {error}")))
-}
-
-/// Vendor, host, process (at random, so that a restarted program is somebody else) and a counter.
-pub(crate) fn guid_prefix() -> io::Result<GuidPrefix> {
+/// The next prefix: vendor id (2), host (2), process (4), participant (4). A process that was started again has
+/// another number, so nobody takes its new participants for the old ones.
+pub(crate) fn next_prefix() -> Result<GuidPrefix, getrandom::Error> {
+    static COUNTER: AtomicU32 = AtomicU32::new(0);
     let [v0, v1] = VendorId::DUNLIN.0;
-    let [h0, h1] = host();
-    let process = (seed()? as u32).to_be_bytes();
-    let count = PARTICIPANTS.fetch_add(1, Ordering::Relaxed).to_be_bytes();
-    let mut prefix = [v0, v1, h0, h1, 0, 0, 0, 0, 0, 0, 0, 0];
-    prefix[4..8].copy_from_slice(&process);
-    prefix[8..12].copy_from_slice(&count);
-    Ok(GuidPrefix(prefix))
+    let [h0, h1] = host().to_be_bytes();
+    let [p0, p1, p2, p3] = process()?.to_be_bytes();
+    let [c0, c1, c2, c3] = COUNTER.fetch_add(1, Relaxed).wrapping_add(1).to_be_bytes();
+    Ok(GuidPrefix([v0, v1, h0, h1, p0, p1, p2, p3, c0, c1, c2, c3]))
+}
+
+/// Entropy for a state machine.
+pub(crate) fn seed() -> Result<u64, getrandom::Error> {
+    getrandom::u64()
+}
+
+fn process() -> Result<u32, getrandom::Error> {
+    static NUMBER: OnceLock<u32> = OnceLock::new();
+    match NUMBER.get() {
+        Some(number) => Ok(*number),
+        None => {
+            let number = getrandom::u32()?;
+            Ok(*NUMBER.get_or_init(|| number))
+        }
+    }
+}
+
+/// The same number for all processes of a host, most likely another one for another host.
+fn host() -> u16 {
+    static NUMBER: OnceLock<u16> = OnceLock::new();
+    *NUMBER.get_or_init(|| {
+        let sources = ["/etc/machine-id", "/proc/sys/kernel/hostname"];
+        let texts = sources.iter().filter_map(|path| std::fs::read_to_string(path).ok());
+        let hash = texts.flat_map(String::into_bytes).fold(0xcbf2_9ce4_8422_2325, fnv_step);
+        (hash ^ hash >> 16 ^ hash >> 32 ^ hash >> 48) as u16
+    })
+}
+
+fn fnv_step(hash: u64, octet: u8) -> u64 {
+    (hash ^ u64::from(octet)).wrapping_mul(0x0000_0100_0000_01b3)
 }
 
 #[cfg(test)]
@@ -38,10 +53,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prefixes_differ_and_begin_with_the_vendor() {
-        let (a, b) = (guid_prefix().unwrap(), guid_prefix().unwrap());
-        assert_ne!(a, b);
-        assert_eq!(a.0[..4], b.0[..4]);
-        assert_eq!(a.0[..2], VendorId::DUNLIN.0);
+    fn prefixes_of_one_process_differ_in_the_last_part_only() {
+        let (one, two) = (next_prefix().unwrap(), next_prefix().unwrap());
+        assert_ne!(one, two);
+        assert_eq!(one.0[..8], two.0[..8]);
+        assert_eq!(one.0[..2], VendorId::DUNLIN.0);
+        assert_ne!(seed().unwrap(), seed().unwrap());
     }
 }

@@ -1,28 +1,29 @@
-//! Threads, clocks and sockets around the passive engine: who sends, who receives, who waits.
+//! What drives the passive engine: threads, clocks, sockets and the dispatch of events.
 //!
-//! The thread that causes output sends it. Receiving threads block on their sockets, deliver straight
-//! into reader caches, send what that causes without blocking, and call listeners after every lock is
-//! released. One timer thread serves every deadline. Participants of one process in one domain with
-//! the same settings share sockets and threads.
+//! [`Session::join`] makes a participant and attaches it to the receive group of its process, domain and
+//! transport. A group has one transport and at most four threads, however many participants share it:
+//! `dunlin-rx-data`, `dunlin-rx-mcast` and `dunlin-rx-meta` block in receive and hand what arrives to every
+//! participant of the group; `dunlin-timer` sleeps until the next deadline of any of them.
+//!
+//! There is no sending thread. Whoever causes output sends it: an application thread in
+//! [`Session::write`] and [`Session::run`], where a full socket makes it wait; a library thread without ever
+//! waiting. Events are told to the [`EventSink`] on the thread that caused them, when it holds no lock and
+//! has sent everything. What they cause in turn, and what goes from one endpoint of a participant to another,
+//! waits in a queue of the thread until the call that caused it is done, so nothing recurses.
 #![forbid(unsafe_code)]
 
 mod clock;
 mod config;
-mod context;
+mod dispatch;
 mod group;
 mod identity;
+mod lock;
 mod member;
 mod session;
 mod timer;
 
+pub use clock::now;
 pub use config::{DriverConfig, JoinError, peer_locators};
-pub use context::on_receive_thread;
+pub use dispatch::on_receive_thread;
+pub use member::EventSink;
 pub use session::Session;
-
-use dunlin_engine::Event;
-
-/// Takes what the engine has to tell. Called with no lock held, on the thread that caused the event.
-pub trait EventSink: Send + Sync {
-    /// One fact, in the order in which they became true.
-    fn on_event(&self, event: &Event);
-}

@@ -1,62 +1,94 @@
-//! One participant of a group.
+//! A participant as a member of its receive group.
 
-use crate::EventSink;
-use dunlin_buf::BufPool;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
 use dunlin_core::MonoTime;
-use dunlin_engine::Participant;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use dunlin_engine::{Event, Output, Participant};
+use dunlin_transport::{SendMode, Transport};
 
-/// Octets of buffers kept for datagrams inside the participant.
-const LOCAL_BUFFERS: usize = 1 << 20;
+use crate::clock;
+use crate::dispatch;
+use crate::lock::lock;
+use crate::timer::Timer;
 
-pub(crate) struct Member {
-    pub participant: Participant,
-    pub sink: Arc<dyn EventSink>,
-    /// Raised whenever some writer has room again.
-    space: Mutex<u64>,
-    space_freed: Condvar,
-    /// For datagrams to the participant itself.
-    pub local: Mutex<BufPool>,
+/// Receives the events of a participant.
+pub trait EventSink: Send + Sync {
+    /// Something happened. Called with no lock held, on the thread that caused it; events of one call come in the order
+    /// in which they became true.
+    fn on_event(&self, event: &Event);
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+pub(crate) struct Member {
+    pub(crate) participant: Participant,
+    pub(crate) sink: Arc<dyn EventSink>,
+    pub(crate) transport: Arc<dyn Transport>,
+    pub(crate) timer: Arc<Timer>,
+    pub(crate) space: Space,
 }
 
 impl Member {
-    pub fn new(participant: Participant, sink: Arc<dyn EventSink>) -> Self {
-        Self {
-            participant,
-            sink,
-            space: Mutex::new(0),
-            space_freed: Condvar::new(),
-            local: Mutex::new(BufPool::new(LOCAL_BUFFERS)),
+    /// Sends the output, then [concludes](Self::conclude) it.
+    pub(crate) fn finish(self: &Arc<Self>, out: &mut Output, mode: SendMode) {
+        self.send(out, mode);
+        self.conclude(out);
+    }
+
+    pub(crate) fn send(&self, out: &Output, mode: SendMode) {
+        if !out.outbox.is_empty() {
+            // What is lost here is repaired by the protocol or was best-effort; the transport counts it.
+            self.transport.send(&out.outbox, mode);
         }
     }
 
-    /// Counts how often room was made; look before trying, then wait for a change.
-    pub fn space_generation(&self) -> u64 {
-        *lock(&self.space)
+    /// Queues what the output holds for this process, wakes who waits for it, and empties it.
+    pub(crate) fn conclude(self: &Arc<Self>, out: &mut Output) {
+        if out.events.iter().any(|event| matches!(event, Event::SpaceFreed { .. })) {
+            self.space.notify();
+        }
+        if !out.is_empty() {
+            dispatch::queue(self, out);
+        }
+        let closer = out.deadline_closer;
+        out.clear();
+        if closer && let Some(deadline) = self.participant.next_deadline() {
+            self.timer.wake_by(deadline);
+        }
+    }
+}
+
+/// Where writers wait for room in their history.
+#[derive(Default)]
+pub(crate) struct Space {
+    /// Counts the times that room was made.
+    generation: Mutex<u64>,
+    freed: Condvar,
+}
+
+impl Space {
+    /// To be taken before the attempt that may fail.
+    pub(crate) fn ticket(&self) -> u64 {
+        *lock(&self.generation)
     }
 
-    pub fn raise_space(&self) {
-        let mut generation = lock(&self.space);
-        *generation = generation.wrapping_add(1);
-        drop(generation);
-        self.space_freed.notify_all();
+    pub(crate) fn notify(&self) {
+        *lock(&self.generation) += 1;
+        self.freed.notify_all();
     }
 
-    /// Waits until room was made since `seen`; false when `until` came first.
-    pub fn wait_for_space(&self, seen: u64, until: MonoTime) -> bool {
-        let mut generation = lock(&self.space);
-        while *generation == seen {
-            let left = until.since(crate::clock::now().mono);
-            let left = left.to_std().unwrap_or(Duration::from_secs(3600));
-            if left.is_zero() {
+    /// Waits until room was made after `ticket` was taken; false if `until` came first.
+    pub(crate) fn wait(&self, ticket: u64, until: MonoTime) -> bool {
+        let mut generation = lock(&self.generation);
+        while *generation == ticket {
+            let left = until.since(clock::mono());
+            if left <= dunlin_core::Duration::ZERO {
                 return false;
             }
-            generation = self.space_freed.wait_timeout(generation, left).unwrap_or_else(PoisonError::into_inner).0;
+            generation = match left.to_std().filter(|_| until != MonoTime::MAX) {
+                Some(left) => {
+                    self.freed.wait_timeout(generation, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => self.freed.wait(generation).unwrap_or_else(PoisonError::into_inner),
+            };
         }
         true
     }

@@ -1,76 +1,61 @@
-//! A participant in its domain, as the façade uses it.
+//! A participant with everything that makes it run.
 
-use crate::config::{DriverConfig, JoinError};
-use crate::context::{on_receive_thread, put_output, take_output};
-use crate::group::Group;
-use crate::member::Member;
-use crate::{EventSink, clock, identity};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
 use dunlin_core::{Now, SequenceNumber};
-use dunlin_engine::{
-    Locators, Output, Participant, ParticipantConfig, WriteError, WriteRequest, WriterSlot,
-};
+use dunlin_engine::{Output, Participant, ParticipantConfig, WriteError, WriteRequest, WriterSlot};
 use dunlin_qos::ReliabilityKind;
 use dunlin_transport::{SendMode, Transport, TransportStats};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A joined participant. Leaves its domain when told to or dropped.
+use crate::config::{DriverConfig, JoinError};
+use crate::group::{self, Group};
+use crate::member::{EventSink, Member, Space};
+use crate::{clock, dispatch, identity};
+
+/// Largest datagram unless the user says otherwise: an Ethernet frame without fragmentation by IP.
+const DEFAULT_MESSAGE_SIZE: usize = 1472;
+
+/// A participant on the network, from [`Session::join`] to [`Session::leave`] or drop. The sockets close when the
+/// last session that uses them is dropped.
 pub struct Session {
     group: Arc<Group>,
     member: Arc<Member>,
     left: AtomicBool,
 }
 
-/// Where a transport can be reached, in the words of discovery.
-pub(crate) fn locators_of(transport: &dyn Transport) -> Locators {
-    let own = transport.locators();
-    Locators {
-        metatraffic_unicast: own.metatraffic_unicast,
-        metatraffic_multicast: own.metatraffic_multicast,
-        default_unicast: own.default_unicast,
-        default_multicast: own.default_multicast,
-    }
-}
-
-fn participant_config(config: &DriverConfig, transport: &dyn Transport) -> Result<ParticipantConfig, JoinError> {
-    let prefix = identity::guid_prefix().map_err(JoinError::Network)?;
-    let mut settings = ParticipantConfig::new(prefix, config.udp.domain);
-    settings.domain_tag.clone_from(&config.domain_tag);
-    settings.locators = locators_of(transport);
-    settings.initial_peers.clone_from(&config.initial_peers);
-    settings.spdp_destinations = transport.announce_to();
-    settings.qos = config.qos.clone();
-    settings.lease_duration = config.lease_duration;
-    settings.announcement_period = config.announcement_period;
-    settings.max_message_size = config.max_message_size.unwrap_or_else(|| transport.max_message_size());
-    settings.tuning = config.tuning.clone();
-    settings.quotas = config.quotas.clone();
-    settings.seed = identity::seed().map_err(JoinError::Network)?;
-    settings.entity_name.clone_from(&config.entity_name);
-    Ok(settings)
-}
-
 impl Session {
-    /// Opens or shares sockets and threads, and announces a new participant. Its events go to `sink`.
+    /// Makes a participant, puts it on the network and announces it. `sink` hears its events.
     ///
     /// # Errors
-    /// When sockets, threads or the capture file cannot be had.
+    /// When sockets, files or threads that `config` asks for cannot be had.
     pub fn join(config: DriverConfig, sink: Arc<dyn EventSink>) -> Result<Arc<Self>, JoinError> {
-        let (group, member) = loop {
-            let group = Group::obtain(&config)?;
-            let settings = participant_config(&config, &*group.transport)?;
-            let participant = Participant::new(settings);
-            let member = Arc::new(Member::new(participant, Arc::clone(&sink)));
-            if group.add(&member) {
-                break (group, member);
-            }
-        };
-        group.run(&member, |now, out| member.participant.start(now, out));
-        group.timer.wake();
-        Ok(Arc::new(Self { group, member, left: AtomicBool::new(false) }))
+        let (group, member) = group::join(&config, |group| make_member(&config, sink, group))?;
+        Ok(Self::announce(group, member))
     }
 
-    /// The engine.
+    /// The same over a transport of the caller's; the `udp`, `pcap` and `fault` parts of `config` are not used,
+    /// except for the domain.
+    ///
+    /// # Errors
+    /// When threads cannot be started.
+    pub fn join_on(
+        transport: Arc<dyn Transport>,
+        config: DriverConfig,
+        sink: Arc<dyn EventSink>,
+    ) -> Result<Arc<Self>, JoinError> {
+        let make = |group: &Group| make_member(&config, sink, group);
+        let (group, member) = group::join_on(transport, config.interface_poll, make)?;
+        Ok(Self::announce(group, member))
+    }
+
+    fn announce(group: Arc<Group>, member: Arc<Member>) -> Arc<Self> {
+        let session = Self { group, member, left: AtomicBool::new(false) };
+        session.run(|now, out| session.participant().start(now, out));
+        Arc::new(session)
+    }
+
+    /// The participant.
     #[must_use]
     pub fn participant(&self) -> &Participant {
         &self.member.participant
@@ -82,39 +67,30 @@ impl Session {
         clock::now()
     }
 
-    /// Calls the engine, then sends what the call brought without blocking, and tells its events.
-    pub fn run<R>(&self, call: impl FnOnce(Now, &mut Output) -> R) -> R {
-        self.group.run(&self.member, call)
+    /// Runs `f` with an empty output, sends what `f` puts there and tells the events, unless this is called by a
+    /// listener: then those events are told when the listener has returned.
+    pub fn run<R>(&self, f: impl FnOnce(Now, &mut Output) -> R) -> R {
+        dispatch::with_output(|out| {
+            let result = f(clock::now(), out);
+            self.member.finish(out, dispatch::mode());
+            result
+        })
     }
 
-    /// Writes: the datagrams are with the operating system when this returns. Blocks while the history
-    /// of a reliable writer is full, and while its link is slower than it; a library thread never blocks.
+    /// Writes and sends one change. While the history is full it waits for room, up to max_blocking_time of the
+    /// writer's RELIABILITY; never on a thread of the library or in a listener, because the room may be made on the
+    /// same thread.
     ///
     /// # Errors
-    /// [`WriteError::Full`] when there was no room for max_blocking_time.
+    /// As [`WriterSlot::write`]; `Full` after max_blocking_time.
     pub fn write(&self, slot: &WriterSlot, request: WriteRequest) -> Result<SequenceNumber, WriteError> {
-        let may_block = !on_receive_thread();
-        let mut deadline = None;
+        let mut give_up = None;
         loop {
-            let seen = self.member.space_generation();
-            let mut out = take_output();
-            let result = slot.write(clock::now(), request.clone(), &mut out).map(|turn| {
-                let reliable = may_block && slot.qos().reliability.kind == ReliabilityKind::Reliable;
-                let mode = if reliable { SendMode::Blocking } else { SendMode::NonBlocking };
-                self.group.send(&self.member, &out, mode);
-                let sn = turn.sequence_number();
-                turn.finish();
-                sn
-            });
-            if result.is_err() {
-                self.group.send(&self.member, &out, SendMode::NonBlocking);
-            }
-            self.group.tell(&self.member, &mut out);
-            put_output(out);
-            match result {
-                Err(WriteError::Full { until }) if may_block => {
-                    let until = *deadline.get_or_insert(until);
-                    if !self.member.wait_for_space(seen, until) {
+            let ticket = self.member.space.ticket();
+            match self.try_write(slot, request.clone()) {
+                Err(WriteError::Full { until }) if !dispatch::must_not_wait() => {
+                    let until = *give_up.get_or_insert(until);
+                    if !self.member.space.wait(ticket, until) {
                         return Err(WriteError::Full { until });
                     }
                 }
@@ -123,19 +99,47 @@ impl Session {
         }
     }
 
-    /// Counters of the sockets, which participants of one group share.
+    fn try_write(&self, slot: &WriterSlot, request: WriteRequest) -> Result<SequenceNumber, WriteError> {
+        dispatch::with_output(|out| {
+            let result = match slot.write(clock::now(), request, out) {
+                Ok(turn) => {
+                    self.member.send(out, write_mode(slot));
+                    let written = turn.sequence_number();
+                    turn.finish();
+                    Ok(written)
+                }
+                Err(error) => {
+                    self.member.send(out, SendMode::NonBlocking);
+                    Err(error)
+                }
+            };
+            self.member.conclude(out);
+            result
+        })
+    }
+
+    /// Says goodbye to the others and ends the threads if no other session needs them. Further calls do nothing. May be
+    /// called by a listener; the thread it runs on then ends when the listener has returned.
+    pub fn leave(&self) {
+        if self.left.swap(true, Relaxed) {
+            return;
+        }
+        self.run(|now, out| self.participant().shutdown(now, out));
+        group::leave(&self.group, &self.member);
+        // Whoever still waits for room tries again and hears that the writer is gone.
+        self.member.space.notify();
+    }
+
+    /// Counters of the transport, which other sessions of the process may share.
     #[must_use]
     pub fn transport_stats(&self) -> TransportStats {
         self.group.transport.stats()
     }
 
-    /// Says goodbye to the other participants; ends the threads with the last participant of the group.
-    pub fn leave(&self) {
-        if self.left.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        self.run(|now, out| self.member.participant.shutdown(now, out));
-        self.group.remove(&self.member);
+    /// What the user should know about the transport, in sentences.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        self.group.transport.notes()
     }
 }
 
@@ -143,4 +147,44 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.leave();
     }
+}
+
+/// New data of a reliable writer waits for a full socket; that of a best-effort writer is dropped.
+fn write_mode(slot: &WriterSlot) -> SendMode {
+    match slot.qos().reliability.kind {
+        ReliabilityKind::Reliable => dispatch::mode(),
+        ReliabilityKind::BestEffort => SendMode::NonBlocking,
+    }
+}
+
+fn make_member(
+    config: &DriverConfig,
+    sink: Arc<dyn EventSink>,
+    group: &Group,
+) -> Result<Arc<Member>, JoinError> {
+    let transport = &group.transport;
+    let automatic = || DEFAULT_MESSAGE_SIZE.min(transport.max_message_size());
+    let participant = ParticipantConfig {
+        guid_prefix: identity::next_prefix()?,
+        domain_id: config.udp.domain,
+        domain_tag: config.domain_tag.clone(),
+        locators: group::locators(&**transport),
+        initial_peers: config.initial_peers.clone(),
+        spdp_destinations: transport.announce_to(),
+        qos: config.qos.clone(),
+        lease_duration: config.lease_duration,
+        announcement_period: config.announcement_period,
+        max_message_size: config.max_message_size.unwrap_or_else(automatic),
+        tuning: config.tuning.clone(),
+        quotas: config.quotas.clone(),
+        seed: identity::seed()?,
+        entity_name: config.entity_name.clone(),
+    };
+    Ok(Arc::new(Member {
+        participant: Participant::new(participant),
+        sink,
+        transport: Arc::clone(transport),
+        timer: Arc::clone(&group.timer),
+        space: Space::default(),
+    }))
 }

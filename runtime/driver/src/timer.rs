@@ -1,93 +1,122 @@
-//! The timer thread: everything that is due, for every participant of a group.
+//! The sleep of the timer thread.
+//!
+//! A sender that brings a deadline closer must wake the thread, but only if the thread would sleep past that
+//! deadline; a needless wake costs every write a system call. So the thread publishes until when it sleeps.
+//! While it is still finding that out it publishes "for ever": a deadline that it might just have missed then
+//! pokes it, and a poke is never lost, because it is looked at again under the lock before sleeping.
+
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration as StdDuration;
+
+use dunlin_core::MonoTime;
 
 use crate::clock;
-use crate::group::Group;
-use dunlin_core::MonoTime;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use crate::lock::lock;
+
+/// A deadline this close is not slept for less than: it bounds how often the thread can run.
+const SHORTEST: StdDuration = StdDuration::from_micros(50);
+/// Nor does it sleep longer than this at a time.
+const LONGEST: StdDuration = StdDuration::from_secs(3600);
 
 #[derive(Default)]
 struct State {
+    poked: bool,
     stopped: bool,
-    /// A deadline came closer since the thread last looked.
-    woken: bool,
 }
 
-/// How other threads reach the timer thread.
-#[derive(Default)]
 pub(crate) struct Timer {
+    sleeps_until: AtomicU64,
     state: Mutex<State>,
     changed: Condvar,
 }
 
 impl Timer {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn new() -> Self {
+        let sleeps_until = AtomicU64::new(u64::MAX);
+        Self { sleeps_until, state: Mutex::default(), changed: Condvar::new() }
     }
 
-    pub fn wake(&self) {
-        let mut state = self.lock();
-        if !state.woken {
-            state.woken = true;
+    /// Makes sure that the thread is awake at `deadline`.
+    pub(crate) fn wake_by(&self, deadline: MonoTime) {
+        if deadline.0 < self.sleeps_until.load(SeqCst) {
+            lock(&self.state).poked = true;
             self.changed.notify_one();
         }
     }
 
-    pub fn stop(&self) {
-        self.lock().stopped = true;
-        self.changed.notify_one();
+    /// Ends the thread.
+    pub(crate) fn stop(&self) {
+        lock(&self.state).stopped = true;
+        self.changed.notify_all();
     }
 
-    pub fn is_stopped(&self) -> bool {
-        self.lock().stopped
-    }
-
-    /// Sleeps until `deadline` unless woken before; false when stopped.
-    fn sleep(&self, deadline: MonoTime) -> bool {
-        let mut state = self.lock();
-        while !state.stopped && !state.woken {
-            let left = deadline.since(clock::now().mono).to_std().unwrap_or(Duration::from_secs(3600));
+    /// Sleeps until the time that `deadline` gives, or until a closer one turns up. False once stopped.
+    pub(crate) fn sleep(&self, deadline: impl FnOnce() -> MonoTime) -> bool {
+        self.sleeps_until.store(u64::MAX, SeqCst);
+        lock(&self.state).poked = false;
+        let deadline = deadline();
+        self.sleeps_until.store(deadline.0, SeqCst);
+        let mut state = lock(&self.state);
+        while !state.poked && !state.stopped {
+            let left = deadline.since(clock::mono()).to_std().unwrap_or(LONGEST);
             if left.is_zero() {
                 break;
             }
-            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            let wait = left.clamp(SHORTEST, LONGEST);
+            state = self.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0;
         }
-        state.woken = false;
         !state.stopped
     }
 }
 
-pub(crate) fn run(group: &Group, interface_poll: Duration) {
-    let poll = dunlin_core::Duration::from(interface_poll);
-    let mut next_poll = clock::now().mono.plus(poll);
-    loop {
-        let members = group.members();
-        let deadlines = members.iter().filter_map(|member| member.participant.next_deadline());
-        let deadline = deadlines.min().unwrap_or(MonoTime::MAX).min(next_poll);
-        if !group.timer.sleep(deadline) {
-            return;
-        }
-        let now = clock::now().mono;
-        for member in group.members().iter() {
-            if member.participant.next_deadline().is_some_and(|due| due <= now) {
-                group.run(member, |now, out| member.participant.on_timer(now, out));
-            }
-        }
-        if now >= next_poll {
-            next_poll = now.plus(poll);
-            look_at_interfaces(group);
-        }
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dunlin_core::Duration;
+    use std::sync::Arc;
+    use std::sync::mpsc;
 
-/// Announces the participants anew when the host's addresses have changed.
-fn look_at_interfaces(group: &Group) {
-    if !group.transport.refresh() {
-        return;
+    #[test]
+    fn a_closer_deadline_wakes_and_a_later_one_does_not() {
+        let timer = Arc::new(Timer::new());
+        let (asleep, is_asleep) = mpsc::channel();
+        let thread = {
+            let timer = Arc::clone(&timer);
+            std::thread::spawn(move || {
+                let far = clock::mono().plus(Duration::from_secs(600));
+                timer.sleep(|| {
+                    asleep.send(far).unwrap();
+                    far
+                })
+            })
+        };
+        let far = is_asleep.recv().unwrap();
+        while timer.sleeps_until.load(SeqCst) != far.0 {
+            std::thread::yield_now();
+        }
+        timer.wake_by(far.plus(Duration::from_secs(1)));
+        assert!(!lock(&timer.state).poked);
+        timer.wake_by(clock::mono());
+        assert!(thread.join().unwrap());
     }
-    let locators = crate::session::locators_of(&*group.transport);
-    tracing::info!("network interfaces changed: now at {:?}", locators.default_unicast);
-    for member in group.members().iter() {
-        group.run(member, |now, out| member.participant.set_locators(now, locators.clone(), out));
+
+    #[test]
+    fn a_deadline_that_turns_up_while_the_next_one_is_sought_is_not_missed() {
+        let timer = Timer::new();
+        let far = clock::mono().plus(Duration::from_secs(600));
+        assert!(timer.sleep(|| {
+            timer.wake_by(far.plus(Duration::from_secs(1)));
+            far
+        }));
+    }
+
+    #[test]
+    fn a_deadline_that_has_passed_does_not_sleep_and_a_stop_ends() {
+        let timer = Timer::new();
+        assert!(timer.sleep(clock::mono));
+        assert!(timer.sleep(MonoTime::default));
+        timer.stop();
+        assert!(!timer.sleep(|| MonoTime::MAX));
     }
 }

@@ -173,16 +173,11 @@ fn max_message_size(config: &UdpConfig, chosen: &[Interface]) -> usize {
     smallest.saturating_sub(headers).clamp(1024, MAX_PAYLOAD) as usize
 }
 
+/// The groups, also while no interface can reach them: one may come up. On a host that has nothing but
+/// IPv6 on loopback, where no group passes, the first well-known ports as well.
 fn announce_to(config: &UdpConfig, routes: &Routes) -> Vec<Locator> {
-    let port = config.ports.metatraffic_multicast(config.domain);
-    let mut all = Vec::new();
-    for family in config.families() {
-        let outlets = if family == Family::V4 { &routes.outlets_v4 } else { &routes.outlets_v6 };
-        if !outlets.is_empty() {
-            all.extend(group(config, family, port));
-        }
-    }
-    if all.is_empty() && config.ipv6 {
+    let mut all = groups(config, config.ports.metatraffic_multicast(config.domain));
+    if !config.ipv4 && routes.outlets_v6.is_empty() {
         let ports = (0..LOCAL_INDICES).filter_map(|i| config.ports.metatraffic_unicast(config.domain, i));
         all.extend(ports.map(|port| Locator::udp_v6(Ipv6Addr::LOCALHOST, port)));
     }

@@ -20,9 +20,13 @@ fn take_until(
     reader: &DataReader<ShapeType>,
     mut wanted: impl FnMut(&Sample<ShapeType>) -> bool,
 ) -> Result<()> {
-    eventually(what, || Ok(reader.take(64)?.iter().any(&mut wanted).then_some(()))).with_context(|| {
-        format!("reader: {:?}, undecodable: {}", reader.stats(), reader.undecodable_count())
-    })
+    let look = || {
+        // Every sample taken is shown, also those after the one that decides.
+        let found = reader.take(64)?.iter().fold(false, |found, sample| wanted(sample) || found);
+        Ok(found.then_some(()))
+    };
+    eventually(what, look)
+        .with_context(|| format!("reader: {:?}, undecodable: {}", reader.stats(), reader.undecodable_count()))
 }
 
 fn color_of(sample: &Sample<ShapeType>) -> Option<&str> {
@@ -60,7 +64,12 @@ fn peer_writes(vendor: Vendor, domain: u32, limits: &Limits) -> Result<()> {
     let late = dunlin_interop::reader::<ShapeType>(&participant, "Square")?;
     let mut seen = 0;
     while seen < 101 {
-        take_until("history for the late joiner", &late, |s| s.data.is_some() && { seen += 1; true })?;
+        take_until("history for the late joiner", &late, |s| {
+            s.data.is_some() && {
+                seen += 1;
+                true
+            }
+        })?;
     }
     peer.tell("dispose BLUE")?;
     take_until("BLUE disposed", &reader, |s| {

@@ -74,7 +74,8 @@ impl Fixture {
     pub fn new(writer_qos: &DataWriterQos, reader_qos: &DataReaderQos) -> Self {
         let fixture = Self::unmatched(writer_qos, reader_qos);
         eventually("a match on both sides", || {
-            !fixture.writer.matched_subscriptions().is_empty() && !fixture.reader.matched_publications().is_empty()
+            !fixture.writer.matched_subscriptions().is_empty()
+                && !fixture.reader.matched_publications().is_empty()
         });
         fixture
     }

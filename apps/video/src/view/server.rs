@@ -18,7 +18,7 @@ use super::{mjpeg, session};
 
 /// Ports tried when the usual one is taken.
 const FURTHER_PORTS: u16 = 20;
-const POLICY: &str = "default-src 'self'; img-src 'self' blob:; frame-ancestors 'none'";
+const POLICY: &str = "default-src 'self'; img-src 'self' blob: data:; frame-ancestors 'none'";
 
 /// A running server; it ends when this is dropped.
 pub struct Server {

@@ -256,10 +256,13 @@ impl ReaderCache {
         }
     }
 
-    /// Gives every writer until `end` in every instance, after the DEADLINE period was changed.
+    /// Gives every writer until `end`, after the DEADLINE period was changed; for disposed instances none owes a sample.
     pub(super) fn restart_registrations(&mut self, end: MonoTime) {
         for registration in self.registrations.iter_mut() {
-            registration.deadline = end;
+            let instance = self.instances.get(registration.instance);
+            if instance.is_some_and(|instance| instance.state != InstanceState::NotAliveDisposed) {
+                registration.deadline = end;
+            }
         }
     }
 }

@@ -229,7 +229,8 @@ impl ReaderCache {
         }
         if self.by_source() {
             let samples = &self.samples;
-            self.picked.sort_unstable_by_key(|picked| samples.get(picked.sample).map(super::sample::Sample::key));
+            self.picked
+                .sort_unstable_by_key(|picked| samples.get(picked.sample).map(super::sample::Sample::key));
             self.picked.truncate(wanted);
         }
     }

@@ -29,8 +29,7 @@ impl ReaderCache {
     }
 
     fn next_due(&self) -> Option<(MonoTime, Id, Due)> {
-        let first =
-            |heap: &TimerHeap, due: Due| heap.peek().map(|(time, id)| (time, id, due));
+        let first = |heap: &TimerHeap, due: Due| heap.peek().map(|(time, id)| (time, id, due));
         let all = [
             first(&self.expiries, Due::Expiry),
             first(&self.separations, Due::Separation),

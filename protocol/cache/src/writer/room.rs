@@ -10,8 +10,8 @@ use dunlin_core::SequenceNumber;
 use dunlin_qos::DurabilityKind;
 use dunlin_rtps::ChangeKind;
 
-use super::config::AddError;
 use super::WriterCache;
+use super::config::AddError;
 use super::instance::Shelf;
 use crate::slab::{Id, NIL};
 

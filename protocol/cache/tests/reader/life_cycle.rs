@@ -80,14 +80,20 @@ fn a_lost_writer_unregisters_once_for_each_live_instance_and_disposes_none() {
     f.dispose(1, 3);
     f.read_all();
     assert!(f.lose(1));
-    assert_eq!((f.state(1), f.state(2), f.state(3)), (Some(NotAliveNoWriters), Some(Alive), Some(NotAliveDisposed)));
+    assert_eq!(
+        (f.state(1), f.state(2), f.state(3)),
+        (Some(NotAliveNoWriters), Some(Alive), Some(NotAliveDisposed))
+    );
     let samples = f.take_all();
     assert_eq!(samples.iter().filter(|s| !s.info.valid_data).count(), 1);
     assert!(!f.lose(1));
     assert!(f.lose(2));
     let samples = f.take_all();
     assert_eq!(samples.len(), 1);
-    assert_eq!((samples[0].info.instance_handle, samples[0].info.publication_handle), (handle(2), guid(2).into()));
+    assert_eq!(
+        (samples[0].info.instance_handle, samples[0].info.publication_handle),
+        (handle(2), guid(2).into())
+    );
     assert_eq!(f.cache.instance_count(), 0);
 }
 
@@ -197,7 +203,10 @@ fn disposal_and_unregistration_may_come_together() {
     let samples = f.take_all();
     assert_eq!(states(&samples[0].info), (NotNew, NotAliveDisposed, 0, 0, false));
     assert_eq!(f.state(1), None);
-    assert_eq!(f.key_change(ChangeKind::DisposedUnregistered, 1, 2), Insert::StateChanged { new_instance: true });
+    assert_eq!(
+        f.key_change(ChangeKind::DisposedUnregistered, 1, 2),
+        Insert::StateChanged { new_instance: true }
+    );
     assert_eq!(f.take_all().len(), 1);
     assert_eq!(f.cache.instance_count(), 0);
 }

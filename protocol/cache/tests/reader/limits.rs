@@ -53,7 +53,10 @@ fn best_effort_drops_what_has_no_room() {
     f.write(1, 1, 1);
     let dropped = f.write(1, 1, 2);
     assert_eq!(dropped, Insert::Dropped(SamplesPerInstanceLimit));
-    assert_eq!((dropped.delivery(), dropped.reject_reason()), (Delivery::Accepted, Some(SamplesPerInstanceLimit)));
+    assert_eq!(
+        (dropped.delivery(), dropped.reject_reason()),
+        (Delivery::Accepted, Some(SamplesPerInstanceLimit))
+    );
 }
 
 #[test]

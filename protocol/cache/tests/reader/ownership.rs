@@ -76,7 +76,8 @@ fn ownership_passes_on_when_the_owner_unregisters() {
 
 #[test]
 fn ownership_passes_on_when_the_owner_misses_its_deadline() {
-    let mut f = fixture(&DataReaderQos { deadline: Deadline { period: Duration::from_millis(100) }, ..exclusive() });
+    let mut f =
+        fixture(&DataReaderQos { deadline: Deadline { period: Duration::from_millis(100) }, ..exclusive() });
     f.write(1, 1, 10);
     f.at(90).write(2, 1, 20);
     assert_eq!(f.at(99).write(2, 1, 21), NOT_OWNER);
@@ -92,7 +93,8 @@ fn ownership_passes_on_when_the_owner_misses_its_deadline() {
 
 #[test]
 fn the_deadline_of_an_instance_follows_its_owner() {
-    let mut f = fixture(&DataReaderQos { deadline: Deadline { period: Duration::from_millis(100) }, ..exclusive() });
+    let mut f =
+        fixture(&DataReaderQos { deadline: Deadline { period: Duration::from_millis(100) }, ..exclusive() });
     f.write(1, 1, 10);
     f.at(60).write(2, 1, 20);
     let (missed, _) = f.at(100).missed();
@@ -130,7 +132,8 @@ fn only_the_owner_disposes_and_it_stays_the_owner() {
     assert_eq!(f.state(1), Some(Alive));
     assert!(f.dispose(1, 1).data_available());
     assert_eq!(f.state(1), Some(NotAliveDisposed));
-    // No deadline runs for a disposed instance.
+    // No deadline runs for a disposed instance, nor does a new one.
+    f.cache.set_deadline(f.now, Duration::from_millis(50));
     assert_eq!(f.at(500).missed().0, []);
     assert_eq!(f.write(2, 1, 21), NOT_OWNER);
     assert_eq!((f.state(1), f.owner(1)), (Some(NotAliveDisposed), Some(guid(1))));

@@ -23,6 +23,13 @@ struct Sample {
     expires: Option<i64>,
 }
 
+#[derive(Clone, Copy, Debug)]
+struct Registration {
+    /// Until when the writer is punctual.
+    until: Option<i64>,
+    number: u64,
+}
+
 #[derive(Debug)]
 struct Instance {
     state: InstanceState,
@@ -30,8 +37,8 @@ struct Instance {
     generations: (u32, u32),
     samples: Vec<Sample>,
     pending: Option<(Sample, i64)>,
-    /// Writers that registered the instance, with the time until which they are punctual.
-    writers: BTreeMap<u8, Option<i64>>,
+    /// Writers that registered the instance.
+    writers: BTreeMap<u8, Registration>,
     delivered: Option<i64>,
     latest: Option<Key>,
     floor: Option<Key>,
@@ -118,7 +125,8 @@ impl Model {
             || instance
                 .writers
                 .iter()
-                .filter(|(w, until)| **w != writer && !self.dead.contains(*w) && until.is_none_or(|t| t > now))
+                .filter(|(w, _)| **w != writer && !self.dead.contains(*w))
+                .filter(|(_, registration)| registration.until.is_none_or(|until| until > now))
                 .all(|(w, _)| claim(*w) < claim(writer))
     }
 
@@ -157,7 +165,9 @@ impl Model {
         let resumed = self.resume(now, change.writer);
         let period = nanos(self.config.deadline);
         let Some(instance) = self.instances.get_mut(&change.instance) else { return resumed };
-        instance.writers.insert(change.writer, until);
+        self.arrivals += 1;
+        let new = Registration { until, number: self.arrivals };
+        instance.writers.entry(change.writer).or_insert(new).until = until;
         let back = instance.state == InstanceState::NotAliveNoWriters;
         if back {
             instance.come_alive();
@@ -219,7 +229,11 @@ impl Model {
             instance.pending = Some((sample, due));
             return unseen(changed, FilterReason::Separation);
         }
-        if self.show(now, change.instance, sample) { Insert::Replaced } else { Insert::Stored { new_instance } }
+        if self.show(now, change.instance, sample) {
+            Insert::Replaced
+        } else {
+            Insert::Stored { new_instance }
+        }
     }
 
     /// Makes a sample visible. True when it replaced another one.
@@ -298,7 +312,7 @@ impl Model {
         if changed {
             self.end(now, handle, InstanceState::NotAliveNoWriters, key);
         }
-        self.clean_up();
+        self.clean_up(handle);
         changed
     }
 
@@ -316,7 +330,7 @@ impl Model {
         if delay == Duration::ZERO {
             instance.samples.clear();
             (instance.pending, instance.purge) = (None, None);
-            self.clean_up();
+            self.clean_up(handle);
         }
     }
 
@@ -337,19 +351,25 @@ impl Model {
         });
     }
 
-    /// Forgets instances without samples and writers.
-    fn clean_up(&mut self) {
-        let dead = &self.dead;
-        self.instances.retain(|_, instance| {
-            !instance.samples.is_empty()
-                || instance.pending.is_some()
-                || instance.writers.keys().any(|writer| !dead.contains(writer))
-        });
+    /// Forgets an instance without samples and writers.
+    fn clean_up(&mut self, handle: InstanceHandle) {
+        let Some(instance) = self.instances.get(&handle) else { return };
+        let written = instance.writers.keys().any(|writer| !self.dead.contains(writer));
+        if instance.samples.is_empty() && instance.pending.is_none() && !written {
+            self.instances.remove(&handle);
+        }
+    }
+
+    /// The instances that a writer registered, in the order in which it did.
+    fn registered_by(&self, writer: u8) -> Vec<InstanceHandle> {
+        let of = |(handle, i): (&InstanceHandle, &Instance)| Some((i.writers.get(&writer)?.number, *handle));
+        let numbered: BTreeMap<u64, InstanceHandle> = self.instances.iter().filter_map(of).collect();
+        numbered.into_values().collect()
     }
 
     pub fn lose(&mut self, now: i64, writer: u8) -> bool {
         let mut changed = false;
-        for handle in self.handles() {
+        for handle in self.registered_by(writer) {
             changed |= self.leave(now, handle, writer, (now, writer, 0));
         }
         self.dead.remove(&writer);
@@ -362,10 +382,8 @@ impl Model {
             return false;
         }
         let mut changed = false;
-        for handle in self.handles() {
-            if self.instances.get(&handle).is_some_and(|i| i.writers.contains_key(&writer)) {
-                changed |= self.check_writers(now, handle, (now, writer, 0));
-            }
+        for handle in self.registered_by(writer) {
+            changed |= self.check_writers(now, handle, (now, writer, 0));
         }
         changed
     }
@@ -416,7 +434,7 @@ impl Model {
                         instance.samples.clear();
                         (instance.pending, instance.purge) = (None, None);
                     }
-                    self.clean_up();
+                    self.clean_up(handle);
                 }
             }
         }
@@ -427,7 +445,7 @@ impl Model {
         let Some(instance) = self.instances.get_mut(&handle) else { return false };
         if instance.pending.as_ref().is_some_and(|(sample, _)| sample.expires == Some(due)) {
             instance.pending = None;
-            self.clean_up();
+            self.clean_up(handle);
             return false;
         }
         let place = instance.samples.iter().position(|sample| sample.expires == Some(due));
@@ -436,7 +454,7 @@ impl Model {
         if news {
             self.announce(handle, (gone.key.0, gone.key.1, 0));
         }
-        self.clean_up();
+        self.clean_up(handle);
         news
     }
 
@@ -458,7 +476,8 @@ impl Model {
                 Ok(above.map(wanted).find(|samples| !samples.is_empty()).unwrap_or_default())
             }
             InstanceSelect::Any => {
-                let mut groups: Vec<_> = self.instances.keys().map(wanted).filter(|g| !g.is_empty()).collect();
+                let mut groups: Vec<_> =
+                    self.instances.keys().map(wanted).filter(|g| !g.is_empty()).collect();
                 groups.sort_by_key(|group| self.first_arrival(group, selection));
                 let mut all = groups.concat();
                 if self.config.ordered {
@@ -519,7 +538,7 @@ impl Model {
                 read.read = true;
             }
         }
-        self.clean_up();
+        samples.iter().for_each(|(handle, _)| self.clean_up(*handle));
         Ok(seen)
     }
 }

@@ -3,7 +3,9 @@
 use dunlin_buf::SharedBytes;
 use dunlin_cache::{AddError, NewChange, WriterCache, WriterCacheConfig};
 use dunlin_core::{InstanceHandle, MonoTime, Now, SequenceNumber, WallTime};
-use dunlin_qos::{DataWriterQos, Durability, DurabilityKind, History, HistoryKind, Reliability, ResourceLimits};
+use dunlin_qos::{
+    DataWriterQos, Durability, DurabilityKind, History, HistoryKind, Reliability, ResourceLimits,
+};
 use dunlin_rtps::{ChangeKind, WriterHistory};
 
 pub const MS: i64 = 1_000_000;

@@ -62,7 +62,9 @@ fn reliable_keep_all_waits_for_acknowledgements() {
 #[test]
 fn best_effort_never_waits() {
     let mut f = Fixture::new(&best_effort(limited(keep_all(), 3, -1, 2)));
-    for (instance, present) in [(1, vec![1]), (1, vec![1, 2]), (1, vec![2, 3]), (2, vec![2, 3, 4]), (3, vec![3, 4, 5])] {
+    for (instance, present) in
+        [(1, vec![1]), (1, vec![1, 2]), (1, vec![2, 3]), (2, vec![2, 3, 4]), (3, vec![3, 4, 5])]
+    {
         f.write(instance).unwrap();
         assert_eq!(f.present(), present);
     }

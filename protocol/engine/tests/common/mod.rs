@@ -58,6 +58,16 @@ impl TypeSupport for Keyed {
             _ => Err(bad_payload()),
         }
     }
+    fn key_payload_with(
+        &self,
+        payload: &[u8],
+        _options: DecodeOptions,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CdrError> {
+        out.clear();
+        out.extend_from_slice(payload.get(..8).ok_or_else(bad_payload)?);
+        Ok(())
+    }
 }
 
 impl TypeSupport for Keyless {
@@ -81,6 +91,14 @@ impl TypeSupport for Keyless {
         _scratch: &mut Vec<u8>,
     ) -> Result<[u8; 16], CdrError> {
         Ok([0; 16])
+    }
+    fn key_payload_with(
+        &self,
+        _payload: &[u8],
+        _options: DecodeOptions,
+        _out: &mut Vec<u8>,
+    ) -> Result<(), CdrError> {
+        Err(bad_payload())
     }
 }
 
@@ -132,6 +150,8 @@ pub struct Net {
     /// Datagrams lost, of a thousand.
     pub loss: u64,
     pub datagrams: usize,
+    /// Copies of what was sent, while somebody wants them.
+    pub record: Option<Vec<SharedBytes>>,
     in_flight: BTreeMap<(MonoTime, u64), (usize, Locator, SharedBytes)>,
     sequence: u64,
     rng: Rng,
@@ -186,6 +206,7 @@ impl Net {
             delay: Duration::from_micros(50),
             loss: 0,
             datagrams: 0,
+            record: None,
             in_flight: BTreeMap::new(),
             sequence: 0,
             rng: Rng::new(99),
@@ -229,6 +250,7 @@ impl Net {
             datagram.copy_to(&mut bytes);
             assert!(bytes.len() <= 1472, "{} octets in a datagram", bytes.len());
             let bytes = SharedBytes::from(bytes);
+            self.record.iter_mut().for_each(|record| record.push(bytes.clone()));
             for destination in datagram.destinations() {
                 self.datagrams += 1;
                 self.post(node, *destination, &bytes);

@@ -27,15 +27,14 @@ impl Reader {
         out: &mut Outbox,
     ) {
         let Some(proxy) = self.writers.get_mut(index) else { return };
-        let missing = || !proxy.missing().is_empty() || proxy.partials.is_missing_fragments();
-        if !wanted && (only_liveliness || proxy.expected > proxy.announced || !missing()) {
+        let missing = proxy.missing();
+        let incomplete = !missing.is_empty() || proxy.partials.is_missing_fragments();
+        if !wanted && (only_liveliness || !incomplete) {
             return;
         }
-        let news = proxy.expected > proxy.ack.sent_base;
-        if news {
-            proxy.ack.quiet = self.cfg.ack_suppression;
-            proxy.ack.retry_interval = self.cfg.nack_retry_period;
-        }
+        let progress = proxy.expected > proxy.ack.sent_base;
+        let newly_missing = missing.iter().last().is_some_and(|last| last > proxy.ack.sent_announced);
+        let news = progress || newly_missing || proxy.partials.is_request_news(wanted);
         let earliest = now.plus(self.cfg.heartbeat_response_delay);
         let at = match proxy.ack.sent_at {
             Some(sent_at) if !news => earliest.max(sent_at.plus(proxy.ack.quiet)),
@@ -113,7 +112,8 @@ impl Reader {
         let retry = if news { self.cfg.nack_retry_period } else { doubled(ack.retry_interval, MAX_RETRY) };
         (ack.quiet, ack.retry_interval) = (quiet, retry);
         ack.retry_due = incomplete.then(|| now.plus(retry));
-        (ack.sent_at, ack.sent_base, ack.due) = (Some(now), proxy.expected, None);
+        (ack.sent_at, ack.due) = (Some(now), None);
+        (ack.sent_base, ack.sent_announced) = (proxy.expected, proxy.announced);
         message.finish(proxy.destinations());
         let deadline = proxy.ack.deadline();
         self.wake_at(deadline);

@@ -73,11 +73,7 @@ impl Reader {
         self.stats.gaps_received = self.stats.gaps_received.saturating_add(1);
         let base = gap.gap_list.base();
         if gap.gap_start < base {
-            if proxy.reliable && gap.gap_start <= proxy.expected {
-                proxy.synced = true;
-                proxy.ack.preemptive_due = None;
-            }
-            proxy.add_irrelevant(SnRange::new(gap.gap_start, base.previous()));
+            proxy.gap(SnRange::new(gap.gap_start, base.previous()));
         }
         for sn in gap.gap_list.iter() {
             proxy.add_irrelevant(SnRange::new(sn, sn));

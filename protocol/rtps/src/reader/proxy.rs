@@ -24,6 +24,8 @@ pub(super) struct AckState {
     pub(super) sent_at: Option<MonoTime>,
     /// Base of the last ACKNACK.
     pub(super) sent_base: SequenceNumber,
+    /// Highest change that was announced when it was sent: what was missing up to there has been requested.
+    pub(super) sent_announced: SequenceNumber,
     /// Least time to an ACKNACK that says nothing new.
     pub(super) quiet: Duration,
     pub(super) count: i32,
@@ -46,12 +48,15 @@ pub(super) struct WriterProxy {
     pub(super) expected: SequenceNumber,
     /// What the writer has is known: it was heard.
     pub(super) synced: bool,
+    /// Where a volatile reader starts is certain: a GAP has said so, or a change was delivered.
+    started: bool,
     pub(super) store: OutOfOrder,
     /// Changes from `expected` on that will not come.
     pub(super) irrelevant: SnRanges,
     /// Changes before this one are not available any more.
     pub(super) floor: SequenceNumber,
-    /// Changes before this one were gone before the writer was heard: they are not lost.
+    /// Changes before this one were gone before the writer was heard, or were never meant for this reader: they are
+    /// not lost.
     uncounted_before: SequenceNumber,
     pub(super) partials: Reassembly,
     /// Highest change the writer has announced.
@@ -71,6 +76,7 @@ impl WriterProxy {
             reliable,
             expected: SequenceNumber::FIRST,
             synced: false,
+            started: false,
             store: OutOfOrder::default(),
             irrelevant: SnRanges::new(),
             floor: SequenceNumber::ZERO,
@@ -89,6 +95,7 @@ impl WriterProxy {
                 retry_interval: Duration::ZERO,
                 sent_at: None,
                 sent_base: SequenceNumber::ZERO,
+                sent_announced: SequenceNumber::ZERO,
                 quiet,
                 count: 0,
                 fragment_count: 0,
@@ -114,6 +121,27 @@ impl WriterProxy {
         sn < self.expected || self.irrelevant.contains(sn) || self.store.contains(sn)
     }
 
+    /// Whether a complete change is the next to deliver. Until a writer is heard, a volatile reader does not know
+    /// whether even the very first change is meant for it.
+    pub(super) fn is_next(&self, sn: SequenceNumber) -> bool {
+        sn == self.expected && (self.synced || self.cfg.durable)
+    }
+
+    /// Takes the interval of a GAP. The first one may say where a volatile reader starts: what came before that, by
+    /// way of others, is not for it.
+    pub(super) fn gap(&mut self, range: SnRange) {
+        if self.reliable && range.first <= self.expected {
+            self.synced = true;
+            self.ack.preemptive_due = None;
+            if !self.started && !self.cfg.durable {
+                self.started = true;
+                self.store.remove_through(range.last);
+                self.blocked &= range.last < self.expected;
+            }
+        }
+        self.add_irrelevant(range);
+    }
+
     /// Notes changes that will not come.
     pub(super) fn add_irrelevant(&mut self, range: SnRange) {
         let range = SnRange::new(range.first.max(self.expected), range.last);
@@ -122,10 +150,10 @@ impl WriterProxy {
 
     /// The writer has changes from `first` to `last`.
     pub(super) fn announce(&mut self, first: SequenceNumber, last: SequenceNumber) {
-        if !self.synced {
-            self.synced = true;
+        if !self.synced || !(self.started || self.cfg.durable) {
             self.uncounted_before = first;
         }
+        self.synced = true;
         self.floor = self.floor.max(first);
         self.announced = last;
         self.historical_last.get_or_insert(last);
@@ -136,7 +164,8 @@ impl WriterProxy {
     /// Delivers what is in order: after the expected change was put into the store, or a hole was closed.
     pub(super) fn advance(&mut self, now: Now, sink: &mut dyn DeliverySink, stats: &mut ReaderStats) {
         while !self.blocked {
-            if let Some(change) = self.store.take(self.expected) {
+            let next = if self.is_next(self.expected) { self.store.take(self.expected) } else { None };
+            if let Some(change) = next {
                 self.offer(now, change, sink, stats);
             } else if let Some(range) = self.irrelevant.range_of(self.expected) {
                 // A change that arrived although it was called irrelevant is delivered all the same.
@@ -181,6 +210,7 @@ impl WriterProxy {
         match sink.deliver(now, &change.received(self.cfg.guid)) {
             Delivery::Accepted => {
                 stats.delivered = stats.delivered.saturating_add(1);
+                self.started = true;
                 self.skip_to(change.sn.next());
             }
             Delivery::Rejected => {
@@ -205,10 +235,10 @@ impl WriterProxy {
         self.skip_to(sn);
     }
 
-    /// What to request: a set based at the expected change, with the announced changes of which nothing has arrived.
+    /// What to request: a set based at the expected change, with the available changes of which nothing has arrived.
     pub(super) fn missing(&self) -> SequenceNumberSet {
         let mut set = SequenceNumberSet::empty(self.expected);
-        let mut sn = self.expected;
+        let mut sn = self.expected.max(self.floor);
         let end = self.announced.min(self.expected.plus(i64::from(dunlin_core::MAX_SET_BITS).saturating_sub(1)));
         while sn <= end && sn < SequenceNumber::MAX {
             if let Some(range) = self.irrelevant.range_of(sn) {

@@ -28,6 +28,8 @@ pub(crate) struct Partial {
     /// Fragments up to here are known to have been sent.
     announced: u32,
     rounds: u8,
+    /// Fragments were requested at some time.
+    requested: bool,
     touched: MonoTime,
     source_timestamp: Option<WallTime>,
     inline_qos: Option<(SharedBytes, Endianness)>,
@@ -94,6 +96,7 @@ impl Partial {
             buffer,
             announced: 0,
             rounds: 0,
+            requested: false,
             touched: MonoTime::default(),
             source_timestamp: state.timestamp,
             inline_qos: None,
@@ -128,6 +131,11 @@ impl Partial {
             }
         }
         None
+    }
+
+    /// Whether a fragment that was sent has not arrived.
+    fn misses_announced(&self) -> bool {
+        self.missing_from(0).is_some_and(|index| index < self.announced)
     }
 
     /// Copies the fragments that are not there yet into place; how many.
@@ -328,13 +336,19 @@ impl Reassembly {
             return false;
         };
         partial.announced = partial.announced.max(number.min(partial.total));
-        partial.missing_from(0).is_some_and(|index| index < partial.announced)
+        partial.misses_announced()
     }
 
     /// Whether there is a fragment to request.
     pub(crate) fn is_missing_fragments(&self) -> bool {
-        let missing = |partial: &Partial| partial.missing_from(0).is_some_and(|index| index < partial.announced);
-        self.partials.iter().any(|partial| partial.rounds < MAX_ROUNDS && missing(partial))
+        self.partials.iter().any(|partial| partial.rounds < MAX_ROUNDS && partial.misses_announced())
+    }
+
+    /// Whether a request for fragments would say something new: it is the first one for a change, or the writer asks
+    /// after some of what was requested has come.
+    pub(crate) fn is_request_news(&self, writer_asks: bool) -> bool {
+        let news = |partial: &Partial| !partial.requested || (writer_asks && partial.rounds == 0);
+        self.partials.iter().any(|partial| news(partial) && partial.misses_announced())
     }
 
     /// Calls `request` with sets of missing fragments, at most `max` of them, lowest first, and counts the round.
@@ -357,6 +371,7 @@ impl Reassembly {
             }
             if asked {
                 partial.rounds = partial.rounds.saturating_add(1);
+                partial.requested = true;
             }
         }
     }

@@ -96,7 +96,7 @@ impl Reader {
             let sn = change.sn;
             proxy.jump_to(sn, sink, &mut self.stats);
             self.deliver_unreliably(now, index, change, sink);
-        } else if change.sn == proxy.expected {
+        } else if proxy.is_next(change.sn) {
             proxy.offer(now, change, sink, &mut self.stats);
             self.advance(now, index, sink);
         } else {

@@ -60,6 +60,13 @@ impl OutOfOrder {
         self.changes.push_front(change);
     }
 
+    /// Forgets the changes up to `sn`.
+    pub(crate) fn remove_through(&mut self, sn: SequenceNumber) {
+        while let Some(first) = self.first_sn().filter(|first| *first <= sn) {
+            self.take(first);
+        }
+    }
+
     /// Takes the first change if it has this number.
     pub(crate) fn take(&mut self, sn: SequenceNumber) -> Option<Incoming> {
         self.changes.front().filter(|change| change.sn == sn)?;
@@ -96,6 +103,10 @@ mod tests {
         assert!(store.insert(incoming(2, 8_900), 9, 9_100) && !store.contains(SequenceNumber(3)));
         assert!(store.take(SequenceNumber(3)).is_none());
         assert_eq!(store.take(SequenceNumber(2)).unwrap().sn.0, 2);
+        assert!([4, 7].into_iter().all(|sn| store.insert(incoming(sn, 10), 3, 10_000)));
+        store.remove_through(SequenceNumber(6));
+        assert_eq!(store.first_sn(), Some(SequenceNumber(7)));
+        store.remove_through(SequenceNumber::MAX);
         assert!(store.is_empty() && store.octets == 0);
     }
 }

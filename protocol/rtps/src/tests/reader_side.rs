@@ -256,13 +256,19 @@ fn what_was_gone_before_the_first_heartbeat_is_not_lost() {
 }
 
 #[test]
-fn data_before_any_heartbeat_waits_unless_it_is_the_very_first() {
+fn data_before_any_heartbeat_waits_unless_it_is_the_very_first_of_a_durable_stream() {
     let mut target = Target::new(1, ReaderConfig::default());
-    target.match_writer(at(0), false);
+    target.match_writer(at(0), true);
     target.receive(at(1), &data(1));
     target.receive(at(2), &data(2));
     assert_eq!(target.sink.got, [1, 2]);
     assert!(target.out.is_empty());
+    let mut volatile = Target::new(1, ReaderConfig::default());
+    volatile.match_writer(at(0), false);
+    volatile.receive(at(1), &data(1));
+    assert_eq!((volatile.sink.got.len(), volatile.sent()), (0, vec![ack(1, &[], true)]));
+    volatile.receive(at(2), &heartbeat(1, 1, 1, false));
+    assert_eq!(volatile.sink.got, [1]);
     let mut late = Target::new(1, ReaderConfig::default());
     late.match_writer(at(0), false);
     late.receive(at(100), &data(7));
@@ -271,8 +277,12 @@ fn data_before_any_heartbeat_waits_unless_it_is_the_very_first() {
     assert!(late.out.is_empty());
     late.receive(at(10_200), &data(9));
     assert_eq!(late.sent().len(), 1);
-    late.receive(at(10_300), &gap(1, 7, &[]));
-    assert_eq!((late.sink.got.clone(), late.sink.lost), (vec![7, 8, 9], 0));
+    late.receive(at(10_300), &gap(1, 8, &[]));
+    // What the GAP covers was meant for others.
+    assert_eq!((late.sink.got.clone(), late.sink.lost), (vec![8, 9], 0));
+    late.receive(at(10_400), &data(12));
+    late.receive(at(10_500), &gap(10, 13, &[]));
+    assert_eq!(late.sink.got, [8, 9, 12]);
 }
 
 #[test]
@@ -292,6 +302,7 @@ fn what_the_sink_rejects_is_not_acknowledged() {
     assert_eq!((target.sink.got.clone(), target.sent()), (vec![1, 2], vec![ack(3, &[], false)]));
     // Even if the writer removes it meanwhile: it has arrived.
     target.receive(at(6), &heartbeat(9, 9, 3, false));
+    assert_eq!(target.sent(), [ack(3, &[9], false)]);
     target.sink.room = None;
     target.reader.retry_rejected(at(7), &mut target.sink, &mut target.out);
     assert_eq!((target.sink.got.clone(), target.sink.lost), (vec![1, 2, 3], 5));
@@ -307,17 +318,17 @@ fn best_effort_readers_jump_over_holes_and_count_them() {
     assert_eq!((target.sink.got.clone(), target.sink.lost), (vec![5, 6, 8], 1));
     target.receive(at(2), &gap(10, 13, &[14]));
     target.receive(at(3), &data(16));
-    assert_eq!((target.sink.got.clone(), target.sink.lost), (vec![5, 6, 8, 16], 3));
+    assert_eq!((target.sink.got.clone(), target.sink.lost), (vec![5, 6, 8, 16], 4));
     target.receive(at(4), &gap(17, 20, &[]));
     target.receive(at(5), &data(20));
-    assert_eq!(target.sink.lost, 3);
+    assert_eq!(target.sink.lost, 4);
     target.receive(at(6), &heartbeat(1, 50, 1, true));
     target.sink.room = Some(0);
     target.receive(at(7), &data(21));
     target.sink.room = None;
     target.receive(at(8), &data(22));
     assert_eq!(target.sink.got[4..], [20, 22]);
-    assert_eq!((target.reader.stats().rejected, target.sink.lost), (1, 3));
+    assert_eq!((target.reader.stats().rejected, target.sink.lost), (1, 4));
     assert!(target.out.is_empty() && target.reader.next_deadline().is_none());
     assert!(target.reader.historical_complete());
 }
@@ -454,7 +465,7 @@ fn writers_share_the_reassembly_memory_and_stale_parts_give_way() {
     let other = Guid::new(GuidPrefix([9; 12]), WRITER.entity_id);
     target.reader.match_writer(
         at(0),
-        WriterProxyConfig { guid: other, reliable: true, ..Default::default() },
+        WriterProxyConfig { guid: other, reliable: true, durable: true, ..Default::default() },
         &mut target.out,
     );
     target.receive(at(2), &frag(1, 1, 3000));

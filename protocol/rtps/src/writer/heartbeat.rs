@@ -51,17 +51,16 @@ fn passed(since: Option<MonoTime>, now: MonoTime, interval: Duration) -> bool {
 }
 
 impl Writer {
-    /// A HEARTBEAT about changes after `floor`, up to `last`.
+    /// A HEARTBEAT about changes up to `last`, which asks for an acknowledgment.
     fn announce(
         &mut self,
         reader_id: EntityId,
-        floor: SequenceNumber,
         last: SequenceNumber,
         history: &dyn WriterHistory,
     ) -> Heartbeat {
         self.heartbeat.count = self.heartbeat.count.wrapping_add(1);
         self.stats.heartbeats_sent = self.stats.heartbeats_sent.saturating_add(1);
-        let first = history.first_sn().unwrap_or(last.next()).max(floor.next());
+        let first = history.first_sn().unwrap_or(last.next());
         Heartbeat {
             reader_id,
             writer_id: self.cfg.guid.entity_id,
@@ -86,7 +85,7 @@ impl Writer {
         if self.reliable_count == 0 {
             return None;
         }
-        let mut heartbeat = self.announce(EntityId::UNKNOWN, SequenceNumber::ZERO, sn, history);
+        let mut heartbeat = self.announce(EntityId::UNKNOWN, sn, history);
         let state = &mut self.heartbeat;
         state.samples_since = state.samples_since.saturating_add(1);
         let ask = state.samples_since >= self.cfg.ack_request_samples
@@ -145,7 +144,7 @@ impl Writer {
             self.heartbeat_to(index, history, out);
         } else {
             self.cover.compute(&self.proxies, needs);
-            let heartbeat = self.announce(EntityId::UNKNOWN, SequenceNumber::ZERO, self.on_wire, history);
+            let heartbeat = self.announce(EntityId::UNKNOWN, self.on_wire, history);
             let mut message = self.framing.begin(out);
             message.heartbeat(&heartbeat);
             message.finish(&self.cover.destinations);
@@ -154,41 +153,14 @@ impl Writer {
     }
 
     /// Sends one reader a HEARTBEAT of its own, which it has to answer unless it has acknowledged everything.
-    fn heartbeat_to(&mut self, index: usize, history: &dyn WriterHistory, out: &mut Outbox) {
-        let Some(proxy) = self.proxies.get(index) else { return };
-        let (guid, start) = (proxy.guid(), proxy.start);
-        let complete = !proxy.needs_heartbeat(self.pushed);
-        let last = self.on_wire;
-        let mut heartbeat = self.announce(guid.entity_id, start, last, history);
-        heartbeat.final_flag = complete;
-        let Some(proxy) = self.proxies.get(index) else { return };
-        let mut message = self.framing.begin(out);
-        message.info_dst(guid.prefix);
-        message.heartbeat(&heartbeat);
-        message.finish(proxy.directed());
+    pub(super) fn heartbeat_to(&mut self, index: usize, history: &dyn WriterHistory, out: &mut Outbox) {
+        self.gaps.clear();
+        self.tell(index, true, history, out);
     }
 
-    /// The first message to a reader: what is not for it, and what there is.
-    pub(super) fn greet(
-        &mut self,
-        now: MonoTime,
-        index: usize,
-        history: &dyn WriterHistory,
-        out: &mut Outbox,
-    ) {
-        let Some(proxy) = self.proxies.get(index) else { return };
-        if proxy.start >= SequenceNumber::FIRST {
-            self.gaps.clear();
-            self.gaps.push(SnRange::new(SequenceNumber::FIRST, proxy.start));
-            self.send_gaps(index, true, history, out);
-        } else {
-            self.heartbeat_to(index, history, out);
-        }
-        self.heartbeat_soon(now);
-    }
-
-    /// Sends what `self.gaps` holds to one reader, with a HEARTBEAT behind it if wanted.
-    pub(super) fn send_gaps(
+    /// Sends one reader the GAPs in `self.gaps`, and a HEARTBEAT behind them if wanted. A reader that may not know yet
+    /// which changes were written before it came is told that too.
+    pub(super) fn tell(
         &mut self,
         index: usize,
         with_heartbeat: bool,
@@ -196,19 +168,28 @@ impl Writer {
         out: &mut Outbox,
     ) {
         let Some(proxy) = self.proxies.get(index) else { return };
-        let (guid, start) = (proxy.guid(), proxy.start);
+        let guid = proxy.guid();
+        let told = self.gaps.first().is_some_and(|gap| gap.first <= proxy.start);
+        if with_heartbeat && !proxy.start_known && !told {
+            self.gaps.insert(0, SnRange::new(SequenceNumber::FIRST, proxy.start));
+        }
         let complete = !proxy.needs_heartbeat(self.pushed);
-        let heartbeat = with_heartbeat.then(|| {
-            let last = self.on_wire;
-            Heartbeat { final_flag: complete, ..self.announce(guid.entity_id, start, last, history) }
+        let heartbeat = with_heartbeat.then(|| Heartbeat {
+            final_flag: complete,
+            ..self.announce(guid.entity_id, self.on_wire, history)
         });
+        if self.gaps.is_empty() && heartbeat.is_none() {
+            return;
+        }
         let Some(proxy) = self.proxies.get(index) else { return };
         let mut rest = self.gaps.as_slice();
         let mut message = self.framing.begin(out);
         message.info_dst(guid.prefix);
         while let Some((gap, used)) = crate::emit::gap(self.cfg.guid.entity_id, guid.entity_id, rest) {
             rest = rest.get(used..).unwrap_or(&[]);
-            if message.len().saturating_add(size::GAP_MAX) > self.cfg.max_message_size {
+            // Leave room for the HEARTBEAT.
+            let len = message.len().saturating_add(size::GAP_MAX).saturating_add(size::HEARTBEAT);
+            if len > self.cfg.max_message_size {
                 message.finish(proxy.directed());
                 message = self.framing.begin(out);
                 message.info_dst(guid.prefix);
@@ -217,11 +198,6 @@ impl Writer {
             self.stats.gaps_sent = self.stats.gaps_sent.saturating_add(1);
         }
         if let Some(heartbeat) = &heartbeat {
-            if message.len().saturating_add(size::HEARTBEAT) > self.cfg.max_message_size {
-                message.finish(proxy.directed());
-                message = self.framing.begin(out);
-                message.info_dst(guid.prefix);
-            }
             message.heartbeat(heartbeat);
         }
         message.finish(proxy.directed());
@@ -280,7 +256,7 @@ impl Writer {
     /// Asserts the writer's liveliness towards all readers (RTPS 2.5 §8.4.13, LIVELINESS MANUAL_BY_TOPIC).
     pub fn assert_liveliness(&mut self, _now: Now, history: &dyn WriterHistory, out: &mut Outbox) {
         let last = self.on_wire;
-        let heartbeat = self.announce(EntityId::UNKNOWN, SequenceNumber::ZERO, last, history);
+        let heartbeat = self.announce(EntityId::UNKNOWN, last, history);
         let mut message = self.framing.begin(out);
         message.heartbeat(&Heartbeat { final_flag: true, liveliness_flag: true, ..heartbeat });
         message.finish(&self.routes);

@@ -2,7 +2,7 @@
 
 use super::proxy::{MAX_REQUEST_INTERVALS, ReaderProxy};
 use super::{ReaderProxyConfig, Writer};
-use crate::WriterHistory;
+use crate::{WriterHistory, compat};
 use crate::timing::arm;
 use alloc::vec::Vec;
 use dunlin_buf::Outbox;
@@ -50,7 +50,8 @@ impl Writer {
         self.proxies.insert(slot, proxy);
         self.proxies_changed();
         if reliable {
-            self.greet(now.mono, slot, history, out);
+            self.heartbeat_to(slot, history, out);
+            self.heartbeat_soon(now.mono);
         }
     }
 
@@ -80,6 +81,7 @@ impl Writer {
         self.routes.extend_from_slice(&self.cover.destinations);
         let live = || self.proxies.iter().filter(|proxy| !proxy.catching_up);
         self.inline_qos_expected = live().any(|proxy| proxy.cfg.expects_inline_qos);
+        self.framing.long_keys = self.proxies.iter().any(|proxy| compat::misreads_short_keys(proxy.cfg.vendor));
         self.reliable_count = live().filter(|proxy| proxy.reliable).count();
         self.refresh_acked();
     }

@@ -132,6 +132,8 @@ pub(crate) struct ReaderProxy {
     pub(crate) reliable: bool,
     /// Changes up to here are not for this reader: they were written before it came.
     pub(crate) start: SequenceNumber,
+    /// The reader knows that, if there are any.
+    pub(crate) start_known: bool,
     /// Changes up to here are acknowledged or not for this reader.
     pub(crate) acked: SequenceNumber,
     pub(crate) acks: CountFilter,
@@ -150,6 +152,7 @@ impl ReaderProxy {
             cfg,
             reliable,
             start,
+            start_known: start < SequenceNumber::FIRST,
             acked: start,
             acks: CountFilter::default(),
             fragment_nacks: CountFilter::default(),

@@ -124,6 +124,7 @@ impl Writer {
         requests.whole.clear();
         requests.later.clear();
         // A reader that does not know yet where it starts is told by a GAP.
+        proxy.start_known |= set.base() > proxy.start;
         requests.whole.insert(SnRange::new(set.base(), proxy.start), MAX_REQUEST_INTERVALS);
         for sn in set.iter().take_while(|sn| *sn <= self.pushed) {
             let range = SnRange::new(sn, sn);

@@ -1,4 +1,4 @@
-//! RTPS 2.5 §9.4.5.4 "Data" and §9.4.5.5 "DataFrag": writing them with shared payloads.
+//! RTPS 2.5 §9.4.5 "Data" and §9.4.5 "DataFrag": writing them with shared payloads.
 
 use dunlin_buf::SharedBytes;
 use dunlin_core::{EntityId, SequenceNumber};

@@ -1,4 +1,4 @@
-//! RTPS 2.5 §9.4.5.2 "HeaderExtension": writing it. Length and checksum are filled in when the message is complete.
+//! RTPS 2.5 §9.4.5 "HeaderExtension": writing it. Length and checksum are filled in when the message is complete.
 
 use dunlin_core::{RtpsTime, WallTime};
 

@@ -1,4 +1,4 @@
-//! RTPS 2.5 §9.4.2.15.1: CRC-32C (polynomial 1EDC6F41, reflected, initial value and final exclusive-or all ones).
+//! RTPS 2.5 §9.4.2.15: CRC-32C (polynomial 1EDC6F41, reflected, initial value and final exclusive-or all ones).
 
 const POLYNOMIAL_REFLECTED: u32 = 0x82f6_3b78;
 

@@ -1,4 +1,4 @@
-//! RTPS 2.5 §9.4.2.15.2: CRC-64/XZ (polynomial 42F0E1EBA9EA3693, reflected, initial value and final exclusive-or all
+//! RTPS 2.5 §9.4.2.15: CRC-64/XZ (polynomial 42F0E1EBA9EA3693, reflected, initial value and final exclusive-or all
 //! ones).
 
 const POLYNOMIAL_REFLECTED: u64 = 0xc96c_5795_d787_0f42;

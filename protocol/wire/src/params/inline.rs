@@ -10,8 +10,8 @@ use crate::{Endianness, ParamReader};
 const KEY_HASH_LEN: usize = 16;
 const SIGNATURE_LEN: usize = 16;
 
-/// The identity of a change before a relay or persistence service took it up (§9.6.4.5), or of a related change of
-/// DDS-RPC (§7.8.2 there).
+/// The identity of a change before a relay or persistence service took it up (§9.6.4), or of a related change of
+/// DDS-RPC (the related sample identity there).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OriginalWriterInfo {
     /// The writer that made the change.
@@ -31,38 +31,38 @@ pub fn key_hash(list: &ParameterList<'_>) -> Option<[u8; KEY_HASH_LEN]> {
     list.find(pid::KEY_HASH)?.first_chunk().copied()
 }
 
-/// First change of the coherent set (§9.6.4.2); [`SequenceNumber::UNKNOWN`] closes a set.
+/// First change of the coherent set (§9.6.4); [`SequenceNumber::UNKNOWN`] closes a set.
 pub fn coherent_set(list: &ParameterList<'_>) -> Option<SequenceNumber> {
     sequence_number(list, pid::COHERENT_SET)
 }
 
-/// First change of the group coherent set, in the publisher's numbering (§9.6.4.3).
+/// First change of the group coherent set, in the publisher's numbering (§9.6.4).
 pub fn group_coherent_set(list: &ParameterList<'_>) -> Option<SequenceNumber> {
     sequence_number(list, pid::GROUP_COHERENT_SET)
 }
 
-/// Number of the change in the publisher's numbering (§9.6.4.4).
+/// Number of the change in the publisher's numbering (§9.6.4).
 pub fn group_sequence_number(list: &ParameterList<'_>) -> Option<SequenceNumber> {
     sequence_number(list, pid::GROUP_SEQ_NUM)
 }
 
-/// The only reader meant (§9.6.4.6). Before RTPS 2.4 this was a sequence, which has another length and is not read.
+/// The only reader meant (§9.6.4). Before RTPS 2.4 this was a sequence, which has another length and is not read.
 pub fn directed_write(list: &ParameterList<'_>) -> Option<Guid> {
     let octets: &[u8; 16] = list.find(pid::DIRECTED_WRITE)?.try_into().ok()?;
     Some(Guid::from_bytes(*octets))
 }
 
-/// The identity of the change at its origin (§9.6.4.5).
+/// The identity of the change at its origin (§9.6.4).
 pub fn original_writer_info(list: &ParameterList<'_>) -> Option<OriginalWriterInfo> {
     identity(list, pid::ORIGINAL_WRITER_INFO)
 }
 
-/// The identity of the request that a reply answers, DDS-RPC 1.0 §7.8.2.
+/// The identity of the request that a reply answers, DDS-RPC 1.0.
 pub fn related_sample_identity(list: &ParameterList<'_>) -> Option<OriginalWriterInfo> {
     identity(list, pid::RELATED_SAMPLE_IDENTITY)
 }
 
-/// Whether the change passed the filter with this signature at the writer (§9.6.4.1); `None` when the writer did not
+/// Whether the change passed the filter with this signature at the writer (§9.6.4); `None` when the writer did not
 /// evaluate it.
 pub fn content_filter_passed(list: &ParameterList<'_>, signature: &[u8; SIGNATURE_LEN]) -> Option<bool> {
     let mut reader = list.read(pid::CONTENT_FILTER_INFO)?;

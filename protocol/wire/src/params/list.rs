@@ -77,7 +77,7 @@ impl<'a> ParameterList<'a> {
         Ok((Self { bytes, endianness }, consumed))
     }
 
-    /// As [`ParameterList::scan`] for the one place where the sentinel may be missing (§9.4.5.2).
+    /// As [`ParameterList::scan`] for the one place where the sentinel may be missing (§9.4.5).
     pub(crate) fn scan_open(bytes: &'a [u8], endianness: Endianness) -> Result<Self, Malformation> {
         let mut cursor = Cursor::new(bytes, endianness);
         while cursor.remaining() > 0 {
@@ -115,7 +115,7 @@ impl<'a> ParameterList<'a> {
     }
 
     /// The first parameter that has to be understood and is unknown to this crate, if any: then whatever carries the
-    /// list has to be dropped (§9.6.3.2).
+    /// list has to be dropped (§9.4.2.11.2).
     pub fn not_understood(&self) -> Option<u16> {
         self.iter().map(|parameter| parameter.pid).find(|pid| pid::is_incomprehensible(*pid))
     }
@@ -182,7 +182,7 @@ fn element<'a>(cursor: &mut Cursor<'a>) -> Result<Element<'a>, Malformation> {
     }
 }
 
-/// XTypes 1.3 §7.4.1.2.5.2: the value of this parameter is a member id and a length in 32 bits, and the member's octets
+/// XTypes 1.3 §7.4.1.2: the value of this parameter is a member id and a length in 32 bits, and the member's octets
 /// follow it. A member id that is no ordinary parameter id is reported under the extended identifier itself.
 fn extended<'a>(id: u16, header: &'a [u8], cursor: &mut Cursor<'a>) -> Result<Parameter<'a>, Malformation> {
     if header.len() < EXTENDED_HEADER_LEN {

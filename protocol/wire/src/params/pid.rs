@@ -1,9 +1,9 @@
-//! RTPS 2.5 §9.6.3.2 "Parameter Ids": the parameter identifiers of the standard, of DDS Security §7.4 and of DDS-RPC
-//! §7.8, and the few of other vendors that this implementation interprets.
+//! RTPS 2.5 §9.6.3 and §9.6.4: the parameter identifiers of the standard, of DDS Security and of DDS-RPC, and the few of
+//! other vendors that this implementation interprets.
 
-/// Bit that marks a parameter identifier as belonging to the vendor of the sender (§9.6.3.2).
+/// Bit that marks a parameter identifier as belonging to the vendor of the sender (§9.4.2.11.2).
 pub const VENDOR_SPECIFIC: u16 = 0x8000;
-/// Bit that tells a receiver to drop what carries this parameter unless it understands it (§9.6.3.2).
+/// Bit that tells a receiver to drop what carries this parameter unless it understands it (§9.4.2.11.2).
 pub const MUST_UNDERSTAND: u16 = 0x4000;
 
 macro_rules! pids {
@@ -184,9 +184,9 @@ pids! {
     SYMMETRIC_CIPHER_ALGORITHM_INFO = 0x1012;
     /// Security 1.2, endpoints: `u32`.
     ENDPOINT_SYMMETRIC_CIPHER_ALGORITHM_INFO = 0x1013;
-    /// XTypes §7.4.1.2.5: a parameter whose member id and length are two `u32` that follow.
+    /// XTypes §7.4.1.2: a parameter whose member id and length are two `u32` that follow.
     EXTENDED = 0x3f01;
-    /// XTypes §7.4.1.2.5: end of the list.
+    /// XTypes §7.4.1.2: end of the list.
     LIST_END = 0x3f02;
     /// SPDP: string of at most 256 octets, default empty; must be understood.
     DOMAIN_TAG = 0x4014;
@@ -216,7 +216,7 @@ pub fn is_known(pid: u16) -> bool {
 }
 
 /// Whether a receiver has to drop the submessage or sample that carries `pid`: the must-understand bit is set and the
-/// identifier is unknown (§9.6.3.2). The two list-structuring identifiers of XTypes count as known in either form.
+/// identifier is unknown (§9.4.2.11.2). The two list-structuring identifiers of XTypes count as known in either form.
 pub fn is_incomprehensible(pid: u16) -> bool {
     pid & MUST_UNDERSTAND != 0 && !is_known(pid) && !is_known_structure(pid)
 }

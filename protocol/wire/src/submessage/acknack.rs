@@ -1,4 +1,4 @@
-//! RTPS 2.5 §8.3.8.2 and §9.4.5.3 "AckNack".
+//! RTPS 2.5 §8.3.8.1 and §9.4.5 "AckNack".
 
 use dunlin_core::{EntityId, SequenceNumber, SequenceNumberSet};
 

@@ -1,4 +1,4 @@
-//! RTPS 2.5 §8.3.8.3 and §9.4.5.4 "Data".
+//! RTPS 2.5 §8.3.8.2 and §9.4.5 "Data".
 
 use dunlin_core::{EntityId, SequenceNumber};
 

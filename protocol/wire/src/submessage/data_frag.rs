@@ -1,4 +1,4 @@
-//! RTPS 2.5 §8.3.8.4 and §9.4.5.5 "DataFrag".
+//! RTPS 2.5 §8.3.8.3 and §9.4.5 "DataFrag".
 
 use dunlin_core::{EntityId, SequenceNumber};
 
@@ -107,7 +107,7 @@ impl Extent {
     }
 }
 
-/// `None` when the numbers contradict each other (§8.3.8.4.3).
+/// `None` when the numbers contradict each other (§8.3.8.3.3).
 fn extent(start: u32, count: u16, size: u16, sample_size: u32) -> Option<Extent> {
     let (start, count, size, sample) =
         (u64::from(start), u64::from(count), u64::from(size), u64::from(sample_size));

@@ -1,4 +1,4 @@
-//! RTPS 2.5 §8.3.8.5 and §9.4.5.6 "Gap".
+//! RTPS 2.5 §8.3.8.4 and §9.4.5 "Gap".
 
 use dunlin_core::{EntityId, SequenceNumber, SequenceNumberSet};
 
@@ -82,7 +82,7 @@ impl FixedSubmessage for Gap {
             out.sequence_number(group.end_gsn);
         }
         if let Some(count) = self.filtered_count {
-            // ChangeCount_t has the layout of a sequence number (§9.4.2.14).
+            // ChangeCount_t has the layout of a sequence number (§9.4.2).
             out.sequence_number(SequenceNumber(count));
         }
     }

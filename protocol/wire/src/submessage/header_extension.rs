@@ -1,4 +1,4 @@
-//! RTPS 2.5 §8.3.8.1 and §9.4.5.2 "HeaderExtension".
+//! RTPS 2.5 §8.3.7 and §9.4.5 "HeaderExtension".
 
 use dunlin_core::{RtpsTime, WallTime};
 
@@ -36,7 +36,7 @@ pub struct HeaderExtension<'a> {
     pub(crate) checksum_offset: usize,
 }
 
-/// The checksum that the two flags choose (§9.4.5.2.2).
+/// The checksum that the two flags choose (§9.4.5).
 const fn checksum_kind(flags: u8) -> Option<ChecksumKind> {
     match (flags & flag::CHECKSUM_1 != 0, flags & flag::CHECKSUM_2 != 0) {
         (false, false) => None,

@@ -1,4 +1,4 @@
-//! RTPS 2.5 §8.3.8.7 and §9.4.5.7 "Heartbeat".
+//! RTPS 2.5 §8.3.8.6 and §9.4.5 "Heartbeat".
 
 use dunlin_core::{EntityId, SequenceNumber};
 

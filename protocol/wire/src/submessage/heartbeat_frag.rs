@@ -1,4 +1,4 @@
-//! RTPS 2.5 §8.3.8.6 and §9.4.5.8 "HeartbeatFrag".
+//! RTPS 2.5 §8.3.8.7 and §9.4.5 "HeartbeatFrag".
 
 use dunlin_core::{EntityId, SequenceNumber};
 

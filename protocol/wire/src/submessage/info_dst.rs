@@ -1,4 +1,4 @@
-//! RTPS 2.5 §8.3.8.8 and §9.4.5.9 "InfoDestination".
+//! RTPS 2.5 §8.3.8.8 and §9.4.5 "InfoDestination".
 
 use dunlin_core::GuidPrefix;
 

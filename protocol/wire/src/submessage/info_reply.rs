@@ -1,4 +1,4 @@
-//! RTPS 2.5 §8.3.8.9 and §9.4.5.10 "InfoReply".
+//! RTPS 2.5 §8.3.8.9 and §9.4.5 "InfoReply".
 
 use dunlin_core::Locator;
 

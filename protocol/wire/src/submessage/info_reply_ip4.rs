@@ -1,4 +1,4 @@
-//! RTPS 2.5 §8.3.8.12 and §9.4.5.14 "InfoReplyIp4".
+//! RTPS 2.5 §9.4.5 "InfoReplyIp4", the short form of §8.3.8.9.
 
 use core::net::Ipv4Addr;
 
@@ -27,7 +27,7 @@ impl InfoReplyIp4 {
     }
 }
 
-/// `LocatorUDPv4_t` (§9.3.2.6): the address is one integer with its first octet on top.
+/// `LocatorUDPv4_t` (§9.3.2): the address is one integer with its first octet on top.
 fn read_locator(cursor: &mut Cursor<'_>) -> Result<Locator, Malformation> {
     let (address, port) = (cursor.u32()?, cursor.u32()?);
     if address == 0 && port == 0 {

@@ -1,4 +1,4 @@
-//! RTPS 2.5 §8.3.8.10 and §9.4.5.11 "InfoSource".
+//! RTPS 2.5 §8.3.8.10 and §9.4.5 "InfoSource".
 
 use dunlin_core::{GuidPrefix, ProtocolVersion, VendorId};
 

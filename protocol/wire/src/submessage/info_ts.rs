@@ -1,4 +1,4 @@
-//! RTPS 2.5 §8.3.8.11 and §9.4.5.12 "InfoTimestamp".
+//! RTPS 2.5 §8.3.8.11 and §9.4.5 "InfoTimestamp".
 
 use dunlin_core::{RtpsTime, WallTime};
 

@@ -1,4 +1,4 @@
-//! RTPS 2.5 §9.4.5.4 and §9.4.5.5: what DATA and DATA_FRAG have in common, the way to inline QoS and payload.
+//! RTPS 2.5 §9.4.5 and §9.4.5: what DATA and DATA_FRAG have in common, the way to inline QoS and payload.
 
 use super::{NotUnderstood, Reject};
 use crate::cursor::Cursor;

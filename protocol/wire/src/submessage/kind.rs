@@ -1,4 +1,4 @@
-//! RTPS 2.5 §9.4.5.1.1 "submessageId" and DDS Security 1.1 §7.4: the ids that are understood.
+//! RTPS 2.5 §9.4.5.1.1 "submessageId" and DDS Security 1.1 §7.3: the ids that are understood.
 
 /// Header extension.
 pub const HEADER_EXTENSION: u8 = 0x00;

@@ -47,15 +47,15 @@ use crate::{Endianness, Malformation};
 /// One submessage whose fields satisfy its validity rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Submessage<'a> {
-    /// Header extension, §8.3.8.1.
+    /// Header extension, §8.3.7.
     HeaderExtension(HeaderExtension<'a>),
-    /// Padding, §8.3.8.16.
+    /// Padding, §8.3.8.13.
     Pad,
-    /// A reader's acknowledgements and requests, §8.3.8.2.
+    /// A reader's acknowledgements and requests, §8.3.8.1.
     AckNack(AckNack),
-    /// What a writer has, §8.3.8.7.
+    /// What a writer has, §8.3.8.6.
     Heartbeat(Heartbeat),
-    /// What a writer will not send, §8.3.8.5.
+    /// What a writer will not send, §8.3.8.4.
     Gap(Gap),
     /// Source timestamp of what follows, §8.3.8.11; `None` when there is none.
     InfoTs(Option<WallTime>),
@@ -65,17 +65,17 @@ pub enum Submessage<'a> {
     InfoDst(GuidPrefix),
     /// Where to reply, §8.3.8.9.
     InfoReply(InfoReply<'a>),
-    /// Where to reply over IPv4, §8.3.8.12.
+    /// Where to reply over IPv4, §9.4.5.
     InfoReplyIp4(InfoReplyIp4),
-    /// A reader's request for fragments, §8.3.8.13.
+    /// A reader's request for fragments, §8.3.8.12.
     NackFrag(NackFrag),
-    /// Which fragments a writer has, §8.3.8.6.
+    /// Which fragments a writer has, §8.3.8.7.
     HeartbeatFrag(HeartbeatFrag),
-    /// A change, §8.3.8.3.
+    /// A change, §8.3.8.2.
     Data(Data<'a>),
-    /// Part of a change, §8.3.8.4.
+    /// Part of a change, §8.3.8.3.
     DataFrag(DataFrag<'a>),
-    /// An element of DDS Security §7.4.
+    /// An element of DDS Security.
     Security(SecuritySubmessage<'a>),
     /// An id that is reserved, deprecated or another vendor's.
     Unknown,

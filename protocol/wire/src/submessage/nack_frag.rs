@@ -1,4 +1,4 @@
-//! RTPS 2.5 §8.3.8.13 and §9.4.5.15 "NackFrag".
+//! RTPS 2.5 §8.3.8.12 and §9.4.5 "NackFrag".
 
 use dunlin_core::{EntityId, FragmentNumberSet, SequenceNumber};
 

@@ -1,4 +1,4 @@
-//! DDS Security 1.1 §7.4.6 and §9.5.2.3: the submessages that wrap protected submessages and messages. They are
+//! DDS Security 1.1 §7.3 and §9.5: the submessages that wrap protected submessages and messages. They are
 //! recognised and checked here; what is inside is for whoever holds the keys.
 
 use super::{Reject, kind};

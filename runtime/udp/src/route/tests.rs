@@ -60,7 +60,8 @@ fn a_host_alone_uses_loopback() {
 fn a_host_without_any_interface_still_announces_something() {
     let routes = Routes::plan(&UdpConfig::default(), &[], BOUND);
     assert_eq!(texts(&routes.locators.metatraffic_unicast), ["udp/127.0.0.1:7412"]);
-    assert!(routes.outlets_v4.is_empty() && routes.announce_to.is_empty());
+    assert!(routes.outlets_v4.is_empty());
+    assert_eq!(texts(&routes.announce_to), ["udp/239.255.0.1:7400"], "for the day one comes up");
 }
 
 #[test]
@@ -104,8 +105,8 @@ fn ipv6_on_loopback_alone_asks_the_well_known_ports() {
     let config = UdpConfig { ipv4: false, ipv6: true, ..UdpConfig::default() };
     let routes = Routes::plan(&config, &host()[..1], BOUND);
     assert_eq!(texts(&routes.locators.default_unicast), ["udp/[::1]:7413"]);
-    assert_eq!(routes.announce_to.len(), 20);
-    assert_eq!(texts(&routes.announce_to[..2]), ["udp/[::1]:7410", "udp/[::1]:7412"]);
+    assert_eq!(routes.announce_to.len(), 21);
+    assert_eq!(texts(&routes.announce_to[1..3]), ["udp/[::1]:7410", "udp/[::1]:7412"]);
 }
 
 #[test]

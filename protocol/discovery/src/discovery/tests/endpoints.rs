@@ -3,10 +3,8 @@
 use alloc::{string::ToString, vec};
 
 use dunlin_core::Duration;
-use dunlin_qos::{DataReaderQos, DataWriterQos, PublisherQos};
 
 use super::net::*;
-use crate::discovery::*;
 
 fn started(count: usize) -> Net {
     let mut net = Net::new((0..count).map(config));
@@ -77,7 +75,7 @@ fn removal_unmatches() {
     net.add_writer(0, DataWriterQos::default());
     net.add_reader(1, DataReaderQos::default());
     net.run_for(millis(100));
-    (net.events(0), net.events(1));
+    net.forget_events();
     net.with(1, |d, now, out, fx| d.remove_reader(now, READER, out, fx));
     assert_eq!(net.events(1), ["-writer 0"]);
     net.run_for(millis(100));
@@ -95,7 +93,7 @@ fn changed_qos_is_judged_anew_on_both_sides() {
     net.add_writer(0, DataWriterQos::default());
     net.add_reader(1, DataReaderQos::default());
     net.run_for(millis(100));
-    (net.events(0), net.events(1));
+    net.forget_events();
     let second = Duration::from_secs(1);
     net.add_reader(1, DataReaderQos::default().deadline(second));
     assert_eq!(net.events(1), ["-writer 0", "incompatible 0 DEADLINE"]);

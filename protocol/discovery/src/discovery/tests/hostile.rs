@@ -3,15 +3,12 @@
 use alloc::{vec, vec::Vec};
 
 use dunlin_core::{ProtocolVersion, SequenceNumber, StatusInfo};
-use dunlin_qos::{DataReaderQos, DataWriterQos};
 use dunlin_wire::{
-    DataSpec, Endianness, Message, MessageBuilder, ParameterListBuilder, PayloadSpec, inline_qos_for_status,
-    pid,
+    DataSpec, Endianness, MessageBuilder, ParameterListBuilder, PayloadSpec, inline_qos_for_status, pid,
 };
 use proptest::prelude::*;
 
 use super::net::*;
-use crate::discovery::*;
 
 /// Hands a message to a node as if it came from the address of the first one.
 fn inject(net: &mut Net, to: usize, build: impl FnOnce(&mut Outbox)) {
@@ -134,7 +131,8 @@ fn unreadable_announcements_are_counted_and_change_nothing() {
     let mut net = matched();
     let unknown_parameter = announcement(prefix(0), |list| assert!(list.put_u32(0x4abc, 1)));
     let too_large = announcement(prefix(0), |list| assert!(list.put_octets(pid::USER_DATA, &[0; 20_000])));
-    let broken: [(PayloadSpec, fn(&DiscoveryStats) -> u64); 3] = [
+    type Counter = fn(&DiscoveryStats) -> u64;
+    let broken: [(PayloadSpec, Counter); 3] = [
         (PayloadSpec::Data(SharedBytes::copy_from(&[0, 3, 0, 0, 1, 2])), |stats| stats.malformed),
         (unknown_parameter, |stats| stats.not_understood),
         (too_large, |stats| stats.participants_refused),

@@ -9,11 +9,18 @@ use alloc::{
 };
 use core::net::Ipv4Addr;
 
+pub(super) use dunlin_buf::{Outbox, SharedBytes};
+pub(super) use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, MonoTime, Now, VendorId};
 use dunlin_core::{Rng, WallTime};
-use dunlin_qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicData};
-use dunlin_wire::Message;
+pub(super) use dunlin_qos::{DataReaderQos, DataWriterQos, LivelinessKind, PublisherQos, UserData};
+use dunlin_qos::{SubscriberQos, TopicData};
+pub(super) use dunlin_wire::{Message, ReceiverState};
 
-use crate::{data::EndpointLocators, discovery::*};
+use crate::EndpointLocators;
+pub(super) use crate::{
+    Discovery, DiscoveryConfig, DiscoveryEffect, DiscoveryStats, InvalidName, LocalReader, LocalWriter,
+    Locators,
+};
 
 pub(super) const WRITER: EntityId = EntityId([0, 0, 1, 2]);
 pub(super) const READER: EntityId = EntityId([0, 0, 1, 7]);
@@ -225,6 +232,10 @@ impl Net {
     pub(super) fn add_reader(&mut self, node: usize, qos: DataReaderQos) {
         self.with(node, |d, now, out, fx| d.add_reader(now, local_reader(qos), out, fx))
             .expect("valid names");
+    }
+
+    pub(super) fn forget_events(&mut self) {
+        self.nodes.iter_mut().for_each(|node| node.fx.clear());
     }
 
     /// What happened at a node since the last call, as short texts.

@@ -104,4 +104,8 @@ fn main() {
             .expect("writer");
         serve(Some(&mut Writer(writer)));
     }
+    // Without this nobody is told that the participant is gone.
+    participant.delete_contained_entities().expect("delete entities");
+    factory.delete_participant(&participant).expect("delete participant");
+    std::thread::sleep(std::time::Duration::from_millis(200));
 }

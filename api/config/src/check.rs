@@ -1,0 +1,99 @@
+//! Values that do not make sense, alone or together.
+
+use std::net::IpAddr;
+
+use dunlin_core::Duration;
+
+use crate::error::Problems;
+use crate::value::{Size, Switch};
+use crate::{Config, ConfigError};
+
+/// Highest domain with all its ports below 65536, with the default constants.
+const MAX_DOMAIN: u32 = 232;
+/// Largest UDP payload.
+const MAX_DATAGRAM: Size = Size(65_507);
+/// Smallest datagram that carries every announcement in few fragments.
+const MIN_DATAGRAM: Size = Size(1_024);
+const MAX_FRAGMENT: Size = Size(65_000);
+const MIN_FRAGMENT: Size = Size(64);
+
+struct Checker<'c> {
+    config: &'c Config,
+    problems: Problems,
+}
+
+impl Checker<'_> {
+    /// Notes a problem with `key` unless `fine`.
+    fn that(&mut self, fine: bool, key: &str, text: &str) {
+        if !fine {
+            let value = self.config.get(key).unwrap_or_default();
+            self.problems.add(self.config.origin(key), format!("{key} = {value}: {text}"));
+        }
+    }
+
+    fn network(&mut self) {
+        let network = &self.config.network;
+        self.that(network.ipv4 || network.ipv6, "network.ipv6", "one of ipv4 and ipv6 must be true");
+        for (key, group) in [
+            ("network.multicast_group_v4", IpAddr::from(network.multicast_group_v4)),
+            ("network.multicast_group_v6", network.multicast_group_v6.into()),
+        ] {
+            self.that(group.is_multicast(), key, "not a multicast address");
+        }
+        if let Some(size) = network.max_message_size.value() {
+            let fits = (MIN_DATAGRAM..=MAX_DATAGRAM).contains(&size);
+            self.that(fits, "network.max_message_size", "must be from 1KiB to 65507B");
+        }
+        let poll = network.interface_poll;
+        self.that(poll >= Duration::from_millis(100), "network.interface_poll", "must be at least 100ms");
+    }
+
+    fn discovery(&mut self) {
+        let discovery = &self.config.discovery;
+        let period = discovery.announcement_period;
+        self.that(period > Duration::ZERO, "discovery.announcement_period", "must be longer than zero");
+        let text = "must be shorter than discovery.lease_duration";
+        self.that(period < discovery.lease_duration, "discovery.announcement_period", text);
+        self.that(self.config.domain.id <= MAX_DOMAIN, "domain.id", "must be from 0 to 232");
+        self.that(self.config.domain.tag.len() <= 256, "domain.tag", "has more than 256 octets");
+    }
+
+    fn reliability(&mut self) {
+        let reliability = &self.config.reliability;
+        let period = reliability.heartbeat_period;
+        self.that(period > Duration::ZERO, "reliability.heartbeat_period", "must be longer than zero");
+        let text = "must not be shorter than reliability.heartbeat_period";
+        self.that(reliability.heartbeat_max_period >= period, "reliability.heartbeat_max_period", text);
+        if let Some(size) = reliability.fragment_size.value() {
+            let fits = (MIN_FRAGMENT..=MAX_FRAGMENT).contains(&size);
+            self.that(fits, "reliability.fragment_size", "must be from 64B to 65000B");
+        }
+        if let Switch::Value(rate) = reliability.pacing_rate {
+            self.that(rate.0 >= 8_000, "reliability.pacing_rate", "must be at least 8kbit/s");
+        }
+        let burst = reliability.pacing_burst;
+        self.that(burst > Size(0), "reliability.pacing_burst", "must be larger than zero");
+    }
+
+    fn fault(&mut self) {
+        let fault = &self.config.fault;
+        for (key, span) in [("fault.delay", fault.delay), ("fault.jitter", fault.jitter)] {
+            self.that(span <= Duration::from_secs(60), key, "must be at most one minute");
+        }
+    }
+}
+
+impl Config {
+    /// Checks what the types alone do not say.
+    ///
+    /// # Errors
+    /// Every value that makes no sense, with its origin.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let mut checker = Checker { config: self, problems: Problems::default() };
+        checker.network();
+        checker.discovery();
+        checker.reliability();
+        checker.fault();
+        checker.problems.into_result()
+    }
+}

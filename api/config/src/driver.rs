@@ -1,0 +1,226 @@
+//! From the schema to the settings of the driver.
+
+use std::time::Duration as StdDuration;
+
+use dunlin_core::{DomainId, Duration, PortParameters};
+use dunlin_driver::{DriverConfig, peer_locators};
+use dunlin_engine::{Quotas, Tuning};
+use dunlin_qos::DomainParticipantQos;
+use dunlin_rtps::Pacing;
+use dunlin_transport::FaultConfig;
+use dunlin_udp::{MulticastUse, UdpConfig};
+
+use crate::error::Problems;
+use crate::value::{Multicast, ParticipantIndex, Size};
+use crate::{Config, ConfigError};
+
+/// An infinite duration becomes a very long one.
+fn std_duration(duration: Duration) -> StdDuration {
+    duration.to_std().unwrap_or(StdDuration::from_secs(u64::from(u32::MAX)))
+}
+
+fn count(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+impl Config {
+    /// The settings for a participant in `domain`. Names of peers are looked up now.
+    ///
+    /// # Errors
+    /// As [`Config::check`], and for peers that are not known.
+    pub fn driver_config(
+        &self,
+        domain: DomainId,
+        qos: DomainParticipantQos,
+        entity_name: &str,
+    ) -> Result<DriverConfig, ConfigError> {
+        self.check()?;
+        let mut problems = Problems::default();
+        let mut initial_peers = Vec::new();
+        for peer in &self.discovery.peers {
+            match peer_locators(peer, domain, &self.port_parameters()) {
+                Ok(locators) => initial_peers.extend(locators),
+                Err(error) => problems.add(self.origin("discovery.peers"), error.to_string()),
+            }
+        }
+        problems.into_result()?;
+        let fault = self.fault_config();
+        Ok(DriverConfig {
+            udp: self.udp_config(domain),
+            pcap: Some(&self.debug.pcap).filter(|path| !path.is_empty()).map(Into::into),
+            pcap_max_octets: self.debug.pcap_limit.0,
+            fault: fault.is_active().then_some(fault),
+            interface_poll: std_duration(self.network.interface_poll),
+            domain_tag: self.domain.tag.clone(),
+            initial_peers,
+            qos,
+            lease_duration: self.discovery.lease_duration,
+            announcement_period: self.discovery.announcement_period,
+            max_message_size: self.network.max_message_size.value().map(Size::to_usize),
+            tuning: self.tuning(),
+            quotas: self.quotas(),
+            entity_name: entity_name.into(),
+        })
+    }
+
+    fn port_parameters(&self) -> PortParameters {
+        let ports = &self.ports;
+        PortParameters {
+            base: ports.base,
+            domain_gain: ports.domain_gain,
+            participant_gain: ports.participant_gain,
+            d0: ports.d0,
+            d1: ports.d1,
+            d2: ports.d2,
+            d3: ports.d3,
+        }
+    }
+
+    fn udp_config(&self, domain: DomainId) -> UdpConfig {
+        let network = &self.network;
+        UdpConfig {
+            domain,
+            ports: self.port_parameters(),
+            participant_index: match network.participant_index {
+                ParticipantIndex::Auto => dunlin_udp::ParticipantIndex::Auto,
+                ParticipantIndex::Ephemeral => dunlin_udp::ParticipantIndex::Ephemeral,
+                ParticipantIndex::Fixed(index) => dunlin_udp::ParticipantIndex::Fixed(index),
+            },
+            interfaces: network.interfaces.clone(),
+            ipv4: network.ipv4,
+            ipv6: network.ipv6,
+            multicast: match network.multicast {
+                Multicast::On => MulticastUse::On,
+                Multicast::Spdp => MulticastUse::SpdpOnly,
+                Multicast::Off => MulticastUse::Off,
+            },
+            group_v4: network.multicast_group_v4,
+            group_v6: network.multicast_group_v6,
+            multicast_ttl: network.multicast_ttl,
+            receive_buffer: network.receive_buffer.value().map(Size::to_usize),
+            send_buffer: network.send_buffer.value().map(Size::to_usize),
+            segmentation_offload: network.segmentation_offload,
+            receive_offload: network.receive_offload,
+        }
+    }
+
+    fn tuning(&self) -> Tuning {
+        let reliability = &self.reliability;
+        let pacing = |rate: crate::Rate| Pacing { rate: rate.0 / 8, burst: reliability.pacing_burst.0 };
+        let fragment = reliability.fragment_size.value().unwrap_or_default();
+        Tuning {
+            heartbeat_period: reliability.heartbeat_period,
+            heartbeat_max_period: reliability.heartbeat_max_period,
+            heartbeat_response_delay: reliability.heartbeat_response_delay,
+            nack_response_delay: reliability.nack_response_delay,
+            nack_suppression: reliability.nack_suppression,
+            repair_budget_per_event: reliability.repair_budget.to_usize(),
+            fragment_size: u16::try_from(fragment.0).unwrap_or(u16::MAX),
+            pacing: reliability.pacing_rate.value().map(pacing),
+            max_reassembly_bytes_per_writer: reliability.max_reassembly_per_writer.to_usize(),
+            max_reassembly_bytes: reliability.max_reassembly.to_usize(),
+            max_out_of_order_bytes: reliability.max_out_of_order.to_usize(),
+            max_out_of_order_samples: count(reliability.max_out_of_order_samples),
+        }
+    }
+
+    fn quotas(&self) -> Quotas {
+        let quotas = &self.quotas;
+        Quotas {
+            max_participants: count(quotas.max_participants),
+            max_endpoints_per_participant: count(quotas.max_endpoints_per_participant),
+            max_octets_per_participant: quotas.max_octets_per_participant.to_usize(),
+            max_opaque_octets: quotas.max_opaque.to_usize(),
+            max_string_octets: quotas.max_string.to_usize(),
+            max_partitions: count(quotas.max_partitions),
+            max_locators: count(quotas.max_locators),
+            max_properties: count(quotas.max_properties),
+        }
+    }
+
+    fn fault_config(&self) -> FaultConfig {
+        let fault = &self.fault;
+        FaultConfig {
+            seed: fault.seed,
+            loss_ppm: fault.loss.0,
+            duplicate_ppm: fault.duplicate.0,
+            reorder_ppm: fault.reorder.0,
+            delay: std_duration(fault.delay),
+            jitter: std_duration(fault.jitter),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(config: &Config) -> DriverConfig {
+        config.driver_config(7, DomainParticipantQos::default(), "name").unwrap()
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_layers_below() {
+        let config = made(&Config::default());
+        let mut expected = DriverConfig { entity_name: "name".into(), ..DriverConfig::default() };
+        expected.udp.domain = 7;
+        assert_eq!(format!("{config:?}"), format!("{expected:?}"));
+    }
+
+    #[test]
+    fn every_key_has_an_effect() {
+        let values = [
+            ("domain.tag", "x"), ("discovery.peers", "192.0.2.1"), ("discovery.announcement_period", "1s"),
+            ("discovery.lease_duration", "77s"), ("network.interfaces", "eth0"), ("network.ipv4", "false"),
+            ("network.ipv6", "true"), ("network.multicast", "spdp"), ("network.multicast_group_v4", "239.1.1.1"),
+            ("network.multicast_group_v6", "ff02::77"), ("network.multicast_ttl", "7"),
+            ("network.participant_index", "7"), ("network.receive_buffer", "1MiB"), ("network.send_buffer", "1MiB"),
+            ("network.max_message_size", "8KiB"), ("network.segmentation_offload", "false"),
+            ("network.receive_offload", "false"), ("network.interface_poll", "7s"), ("ports.base", "7000"),
+            ("ports.domain_gain", "200"), ("ports.participant_gain", "4"), ("ports.d0", "5"), ("ports.d1", "5"),
+            ("ports.d2", "5"), ("ports.d3", "5"), ("reliability.heartbeat_period", "7ms"),
+            ("reliability.heartbeat_max_period", "70s"), ("reliability.heartbeat_response_delay", "7ms"),
+            ("reliability.nack_response_delay", "77ms"), ("reliability.nack_suppression", "77ms"),
+            ("reliability.repair_budget", "7KiB"), ("reliability.fragment_size", "700B"),
+            ("reliability.pacing_rate", "7Mbit/s"), ("reliability.max_reassembly", "7MiB"),
+            ("reliability.max_reassembly_per_writer", "7MiB"), ("reliability.max_out_of_order", "7KiB"),
+            ("reliability.max_out_of_order_samples", "7"), ("quotas.max_participants", "7"),
+            ("quotas.max_endpoints_per_participant", "7"), ("quotas.max_octets_per_participant", "7KiB"),
+            ("quotas.max_opaque", "7B"), ("quotas.max_string", "7B"), ("quotas.max_partitions", "7"),
+            ("quotas.max_locators", "7"), ("quotas.max_properties", "7"), ("debug.pcap", "x.pcapng"),
+            ("debug.pcap_limit", "7MiB"), ("fault.loss", "7%"), ("fault.duplicate", "7%"), ("fault.reorder", "7%"),
+            ("fault.delay", "7ms"), ("fault.jitter", "7ms"),
+        ];
+        // These act only together with another, or on programs instead of the driver.
+        let elsewhere = ["reliability.pacing_burst", "fault.seed", "domain.id", "logging.filter"];
+        for key in crate::schema::KEYS.iter().map(crate::schema::Key::path) {
+            let Some((_, value)) = values.iter().find(|(named, _)| *named == key) else {
+                assert!(elsewhere.contains(&&*key), "{key} is not tested");
+                continue;
+            };
+            let mut base = Config::default();
+            base.network.ipv6 = key == "network.ipv4";
+            let before = format!("{:?}", made(&base));
+            base.set(&key, value).unwrap();
+            assert_ne!(format!("{:?}", made(&base)), before, "{key} changes nothing");
+        }
+    }
+
+    #[test]
+    fn keys_that_act_together_do() {
+        let mut config = Config::default();
+        config.set("reliability.pacing_rate", "8Mbit/s").unwrap();
+        config.set("reliability.pacing_burst", "10kB").unwrap();
+        assert_eq!(made(&config).tuning.pacing, Some(Pacing { rate: 1_000_000, burst: 10_000 }));
+        config.set("fault.loss", "1%").unwrap();
+        config.set("fault.seed", "9").unwrap();
+        assert_eq!(made(&config).fault.map(|fault| (fault.seed, fault.loss_ppm)), Some((9, 10_000)));
+    }
+
+    #[test]
+    fn an_unknown_peer_is_named_with_its_origin() {
+        let config = Config::from_toml("a.toml", "[discovery]\n\npeers = [\"no such host\"]").unwrap();
+        let error = config.driver_config(0, DomainParticipantQos::default(), "").unwrap_err();
+        assert!(error.to_string().starts_with("a.toml:3: peer \"no such host\": "), "{error}");
+    }
+}

@@ -1,0 +1,242 @@
+//! Reading the layers: file, environment, code.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use toml::de::{DeTable, DeValue};
+
+use crate::error::Problems;
+use crate::nearest::nearest;
+use crate::schema::{KEYS, Key, SECTIONS};
+use crate::value::Raw;
+use crate::{Config, ConfigError, Origin};
+
+/// Longest file read.
+const MAX_FILE: u64 = 1 << 20;
+/// The file that is read if nobody names another.
+const DEFAULT_FILE: &str = "dunlin.toml";
+/// Names the file.
+const FILE_VARIABLE: &str = "DUNLIN_CONFIG";
+const PREFIX: &str = "DUNLIN_";
+/// Variables with this prefix are for Dunlin's own tests.
+const TEST_PREFIX: &str = "DUNLIN_TEST_";
+
+impl Config {
+    /// Defaults, file and environment of this process.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the file and the variables.
+    pub fn load() -> Result<Self, ConfigError> {
+        Self::load_from(std::env::vars_os(), Path::new("."))
+    }
+
+    /// The same for the environment and the working directory given.
+    ///
+    /// # Errors
+    /// As [`Config::load`].
+    pub fn load_from(
+        environment: impl IntoIterator<Item = (OsString, OsString)>,
+        directory: &Path,
+    ) -> Result<Self, ConfigError> {
+        let mut problems = Problems::default();
+        let variables = variables(environment, &mut problems);
+        let mut config = Self::default();
+        let named = variables.iter().find(|(name, _)| name == FILE_VARIABLE).map(|(_, value)| value.as_str());
+        if let Some((path, text)) = read_file(named, directory)? {
+            config.apply_toml(&path, &text, &mut problems);
+        }
+        for (name, value) in variables.iter().filter(|(name, _)| name != FILE_VARIABLE) {
+            config.apply_variable(name, value, &mut problems);
+        }
+        problems.into_result()?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Defaults and the text of a file, which errors call `name`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the text.
+    pub fn from_toml(name: &str, text: &str) -> Result<Self, ConfigError> {
+        let (mut config, mut problems) = (Self::default(), Problems::default());
+        config.apply_toml(name, text, &mut problems);
+        problems.into_result()?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Sets `section.key` from text as it would stand in the environment; a list is separated by commas.
+    ///
+    /// # Errors
+    /// For an unknown key or a value that does not fit it. Whether the values fit together is checked when the
+    /// configuration is used.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
+        let index = KEYS.iter().position(|known| known.path() == key);
+        let index = index.ok_or_else(|| ConfigError::one(Origin::Code, unknown_key(key)))?;
+        let mut problems = Problems::default();
+        self.assign(index, &Raw::Plain(value.into()), Origin::Code, &mut problems);
+        problems.into_result()
+    }
+
+    /// The value of `section.key` as it would stand in a file.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<String> {
+        KEYS.iter().find(|known| known.path() == key).map(|known| (known.print)(self))
+    }
+
+    fn assign(&mut self, index: usize, raw: &Raw, origin: Origin, problems: &mut Problems) {
+        let Some(key) = KEYS.get(index) else { return };
+        if (key.set)(self, raw) {
+            self.origins.note(index, (key.print)(self), origin);
+        } else {
+            problems.add(origin, format!("{} = {raw}: expected {}", key.path(), key.expects));
+        }
+    }
+
+    fn apply_variable(&mut self, name: &str, value: &str, problems: &mut Problems) {
+        let origin = Origin::Environment(name.into());
+        match KEYS.iter().position(|key| key.variable() == name) {
+            Some(index) => self.assign(index, &Raw::Plain(value.into()), origin, problems),
+            None => {
+                let known: Vec<String> = KEYS.iter().map(Key::variable).collect();
+                let meant = suggestion(nearest(name, known.iter().map(String::as_str)));
+                problems.add(origin, format!("no key has this variable{meant}"));
+            }
+        }
+    }
+
+    fn apply_toml(&mut self, name: &str, text: &str, problems: &mut Problems) {
+        let path: Arc<str> = name.into();
+        let at = |offset: usize| {
+            let before = text.as_bytes().get(..offset).unwrap_or(text.as_bytes());
+            let line = before.iter().filter(|octet| **octet == b'\n').count() + 1;
+            Origin::File { path: Arc::clone(&path), line }
+        };
+        let table = match DeTable::parse(text) {
+            Ok(table) => table.into_inner(),
+            Err(error) => {
+                let origin = at(error.span().map_or(0, |span| span.start));
+                return problems.add(origin, format!("not valid TOML: {}", error.message()));
+            }
+        };
+        for (section, value) in table {
+            let origin = at(section.span().start);
+            let section = section.into_inner();
+            match value.into_inner() {
+                _ if !SECTIONS.iter().any(|(known, _)| *known == section) => {
+                    problems.add(origin, unknown_section(&section));
+                }
+                DeValue::Table(keys) => {
+                    for (key, value) in keys {
+                        let origin = at(key.span().start);
+                        self.apply_entry(&section, &key.into_inner(), &raw(value.into_inner()), origin, problems);
+                    }
+                }
+                other => {
+                    let found = raw(other);
+                    problems.add(origin, format!("{section} = {found}: {section} is a section, write [{section}]"));
+                }
+            }
+        }
+    }
+
+    fn apply_entry(&mut self, section: &str, key: &str, raw: &Raw, origin: Origin, problems: &mut Problems) {
+        match KEYS.iter().position(|known| known.section == section && known.name == key) {
+            Some(index) => self.assign(index, raw, origin, problems),
+            None => problems.add(origin, unknown_key(&format!("{section}.{key}"))),
+        }
+    }
+}
+
+/// The variables that concern us.
+fn variables(
+    environment: impl IntoIterator<Item = (OsString, OsString)>,
+    problems: &mut Problems,
+) -> Vec<(String, String)> {
+    let mut ours = Vec::new();
+    for (name, value) in environment {
+        let Some(name) = name.to_str().filter(|n| n.starts_with(PREFIX) && !n.starts_with(TEST_PREFIX)) else {
+            continue;
+        };
+        match value.into_string() {
+            Ok(value) => ours.push((name.to_owned(), value)),
+            Err(_) => problems.add(Origin::Environment(name.into()), "the value is not UTF-8".into()),
+        }
+    }
+    ours.sort_unstable();
+    ours
+}
+
+/// The file's name and text; `None` if there is no file and none was asked for.
+fn read_file(named: Option<&str>, directory: &Path) -> Result<Option<(String, String)>, ConfigError> {
+    let (path, shown) = match named {
+        Some("") => return Ok(None),
+        Some(path) => (directory.join(path), path.to_owned()),
+        None => (directory.join(DEFAULT_FILE), DEFAULT_FILE.to_owned()),
+    };
+    let fail = |text: String| {
+        let origin = match named {
+            Some(_) => Origin::Environment(FILE_VARIABLE.into()),
+            None => Origin::File { path: shown.as_str().into(), line: 1 },
+        };
+        Err(ConfigError::one(origin, text))
+    };
+    match read_bounded(&path) {
+        Ok(text) if text.len() as u64 > MAX_FILE => fail(format!("{shown} is longer than 1 MiB")),
+        Ok(text) => match String::from_utf8(text) {
+            Ok(text) => Ok(Some((shown, text))),
+            Err(_) => fail(format!("{shown} is not UTF-8")),
+        },
+        Err(error) if error.kind() == ErrorKind::NotFound && named.is_none() => Ok(None),
+        Err(error) => fail(format!("cannot read {shown}: {error}")),
+    }
+}
+
+fn read_bounded(path: &PathBuf) -> std::io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    File::open(path)?.take(MAX_FILE + 1).read_to_end(&mut text)?;
+    Ok(text)
+}
+
+fn raw(value: DeValue<'_>) -> Raw {
+    match value {
+        DeValue::String(text) => Raw::Text(text.into_owned()),
+        DeValue::Boolean(value) => Raw::Bool(value),
+        DeValue::Integer(number) => {
+            let parsed = i64::from_str_radix(number.as_str(), number.radix());
+            parsed.map_or_else(|_| Raw::Other(number.as_str().into()), Raw::Integer)
+        }
+        DeValue::Float(number) => Raw::Other(number.as_str().into()),
+        DeValue::Datetime(time) => Raw::Other(time.to_string()),
+        DeValue::Array(items) => Raw::List(items.into_iter().map(|item| raw(item.into_inner())).collect()),
+        DeValue::Table(_) => Raw::Other("a table".into()),
+    }
+}
+
+fn suggestion(meant: Option<&str>) -> String {
+    meant.map(|name| format!("; did you mean {name}?")).unwrap_or_default()
+}
+
+/// The key may be a near miss of one in its section, or of one anywhere.
+fn unknown_key(path: &str) -> String {
+    let known: Vec<String> = KEYS.iter().map(Key::path).collect();
+    let section = path.split_once('.').map_or("", |(section, _)| section);
+    let in_section = known.iter().filter(|key| key.split_once('.').is_some_and(|(s, _)| s == section));
+    let named_alike = KEYS.iter().position(|key| path.split_once('.').is_some_and(|(_, name)| key.name == name));
+    let meant = named_alike
+        .and_then(|index| known.get(index).map(String::as_str))
+        .or_else(|| nearest(path, in_section.map(String::as_str)))
+        .or_else(|| nearest(path, known.iter().map(String::as_str)));
+    format!("unknown key {path:.100}{}", suggestion(meant))
+}
+
+fn unknown_section(name: &str) -> String {
+    let meant = nearest(name, SECTIONS.iter().map(|(known, _)| *known)).map(|known| format!("[{known}]"));
+    format!("unknown section [{name:.100}]{}", suggestion(meant.as_deref()))
+}
+
+#[cfg(test)]
+mod tests;

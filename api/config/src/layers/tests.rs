@@ -1,0 +1,197 @@
+use dunlin_core::Duration;
+
+use super::*;
+use crate::value::{Auto, Multicast, Size, Switch};
+use crate::{Rate, reference};
+
+fn environment(pairs: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
+    pairs.iter().map(|(name, value)| (name.into(), value.into())).collect()
+}
+
+/// Loads with these variables in a directory with this `dunlin.toml`.
+fn load(file: Option<&str>, pairs: &[(&str, &str)]) -> Result<Config, ConfigError> {
+    let directory = tempfile::tempdir().unwrap();
+    if let Some(text) = file {
+        std::fs::write(directory.path().join("dunlin.toml"), text).unwrap();
+    }
+    Config::load_from(environment(pairs), directory.path())
+}
+
+fn text_error(text: &str) -> String {
+    Config::from_toml("f.toml", text).unwrap_err().to_string()
+}
+
+#[test]
+fn each_layer_overrides_the_one_below() {
+    let file = "[network]\nipv6 = true\nmulticast = \"spdp\"\n[discovery]\nlease_duration = \"7s\"\n";
+    let variables = [("DUNLIN_NETWORK_MULTICAST", "off"), ("DUNLIN_NETWORK_RECEIVE_BUFFER", "8MiB"), ("PATH", "/bin")];
+    let mut config = load(Some(file), &variables).unwrap();
+    config.set("network.receive_buffer", "9MiB").unwrap();
+    config.network.send_buffer = Auto::Value(Size(1 << 20));
+
+    assert!(config.network.ipv6);
+    assert_eq!(config.discovery.lease_duration, Duration::from_secs(7));
+    assert_eq!(config.network.multicast, Multicast::Off);
+    assert_eq!(config.network.receive_buffer, Auto::Value(Size(9 << 20)));
+
+    let origin = |key: &str| config.origin(key).to_string();
+    assert_eq!(origin("network.ipv4"), "default");
+    assert_eq!(origin("network.ipv6"), "dunlin.toml:2");
+    assert_eq!(origin("discovery.lease_duration"), "dunlin.toml:5");
+    assert_eq!(origin("network.multicast"), "environment variable DUNLIN_NETWORK_MULTICAST");
+    assert_eq!(origin("network.receive_buffer"), "set in code");
+    assert_eq!(origin("network.send_buffer"), "set in code");
+}
+
+#[test]
+fn all_kinds_of_values_are_read_from_a_file() {
+    let config = Config::from_toml(
+        "f.toml",
+        "[network]\ninterfaces = [\"eth0\", \"wlan*\"]\nparticipant_index = 3\nmulticast_ttl = 0x10\n\
+         [ports]\nbase = 7_000\n[reliability]\npacing_rate = \"50Mbit/s\"\nrepair_budget = \"1.5MiB\"\n\
+         [fault]\nloss = \"2.5%\"\n[discovery]\npeers = []\n",
+    )
+    .unwrap();
+    assert_eq!(config.network.interfaces, ["eth0", "wlan*"]);
+    assert_eq!((config.network.multicast_ttl, config.ports.base), (16, 7_000));
+    assert_eq!(config.reliability.pacing_rate, Switch::Value(Rate(50_000_000)));
+    assert_eq!(config.reliability.repair_budget, Size(3 << 19));
+    assert_eq!(config.fault.loss.0, 25_000);
+}
+
+#[test]
+fn unknown_names_are_refused_with_the_nearest_known_one() {
+    assert_eq!(
+        text_error("[network]\n\ninterfacs = []"),
+        "f.toml:3: unknown key network.interfacs; did you mean network.interfaces?"
+    );
+    assert_eq!(
+        text_error("[netwrok]\nipv6 = true"),
+        "f.toml:1: unknown section [netwrok]; did you mean [network]?"
+    );
+    assert_eq!(
+        text_error("[network]\nlease_duration = \"3s\""),
+        "f.toml:2: unknown key network.lease_duration; did you mean discovery.lease_duration?"
+    );
+    assert_eq!(text_error("[network]\ncolour = 1"), "f.toml:2: unknown key network.colour");
+    let error = load(None, &[("DUNLIN_NETWORK_INTERFACE", "lo")]).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "environment variable DUNLIN_NETWORK_INTERFACE: no key has this variable; \
+         did you mean DUNLIN_NETWORK_INTERFACES?"
+    );
+    let error = Config::default().set("network.ipv5", "true").unwrap_err().to_string();
+    assert_eq!(error, "set in code: unknown key network.ipv5; did you mean network.ipv4?");
+}
+
+#[test]
+fn values_that_do_not_fit_are_refused_with_what_was_expected() {
+    assert_eq!(
+        text_error("[discovery]\nlease_duration = 10"),
+        "f.toml:2: discovery.lease_duration = 10: expected a duration with a unit, such as \"100ms\" or \"10s\", \
+         or \"infinite\""
+    );
+    assert_eq!(text_error("[network]\nipv6 = \"yes\""), "f.toml:2: network.ipv6 = \"yes\": expected true or false");
+    assert_eq!(
+        text_error("[ports]\nbase = 99999999999999999999"),
+        "f.toml:2: ports.base = 99999999999999999999: expected a whole number from 0 to 65535"
+    );
+    assert_eq!(text_error("network = 1"), "f.toml:1: network = 1: network is a section, write [network]");
+    assert!(text_error("[network.ipv6]\nx = 1").contains("network.ipv6 = a table: expected true or false"));
+    let error = load(None, &[("DUNLIN_FAULT_LOSS", "200%")]).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "environment variable DUNLIN_FAULT_LOSS: fault.loss = \"200%\": expected a share from \"0%\" to \"100%\""
+    );
+}
+
+#[test]
+fn all_problems_are_told_at_once_but_not_without_end() {
+    let error = Config::from_toml("f", "[network]\na1 = 1\nipv6 = 3\n[fault]\nseed = -1").unwrap_err();
+    assert_eq!(error.problems().len(), 3);
+    let many: String = (0..1_000).map(|n| format!("key{n} = 1\n")).collect();
+    let error = Config::from_toml("f", &format!("[network]\n{many}")).unwrap_err();
+    assert_eq!(error.problems().len(), 20);
+}
+
+#[test]
+fn values_that_make_no_sense_together_are_refused_with_their_origin() {
+    assert_eq!(
+        text_error("[discovery]\nlease_duration = \"2s\""),
+        "default: discovery.announcement_period = \"3s\": must be shorter than discovery.lease_duration"
+    );
+    assert_eq!(
+        text_error("[network]\nipv4 = false"),
+        "default: network.ipv6 = false: one of ipv4 and ipv6 must be true"
+    );
+    assert!(text_error("[network]\nmulticast_group_v4 = \"10.0.0.1\"").contains("not a multicast address"));
+    assert!(text_error("[domain]\nid = 233").starts_with("f.toml:2: domain.id = 233: must be from 0 to 232"));
+    assert!(text_error("[network]\nmax_message_size = \"1MiB\"").contains("from 1KiB to 65507B"));
+    assert!(text_error("[reliability]\nheartbeat_period = \"0\"").contains("longer than zero"));
+    assert!(text_error("[fault]\ndelay = \"2min\"").contains("at most one minute"));
+}
+
+#[test]
+fn broken_and_hostile_files_are_refused_in_words() {
+    assert!(text_error("[network\n").starts_with("f.toml:1: not valid TOML: "));
+    assert!(text_error("a = 1\n\n[x]\nb = = 2").starts_with("f.toml:4: not valid TOML: "));
+    assert!(text_error("[network]\nipv6 = true\nipv6 = true").contains("f.toml:3: not valid TOML"));
+    let deep = format!("[network]\nipv6 = {}1{}", "[".repeat(100_000), "]".repeat(100_000));
+    assert!(text_error(&deep).contains("not valid TOML"));
+    let tables = format!("[{}]", vec!["a"; 100_000].join("."));
+    assert!(!text_error(&tables).is_empty());
+    let long = format!("[network]\n{} = \"{}\"", "k".repeat(100_000), "v".repeat(100_000));
+    assert!(text_error(&long).len() < 300, "{}", text_error(&long).len());
+    let list = format!("[network]\ninterfaces = [{}]", "\"eth0\",".repeat(10_000));
+    assert!(text_error(&list).ends_with("expected a list of at most 256 texts"));
+    assert!(load(Some(&"# comment\n".repeat(200_000)), &[]).unwrap_err().to_string().contains("longer than 1 MiB"));
+}
+
+#[test]
+fn the_file_is_the_one_named_or_the_one_in_the_directory() {
+    assert_eq!(load(None, &[]).unwrap().get("domain.id").as_deref(), Some("0"));
+    let error = load(None, &[("DUNLIN_CONFIG", "missing.toml")]).unwrap_err().to_string();
+    assert!(error.starts_with("environment variable DUNLIN_CONFIG: cannot read missing.toml: "), "{error}");
+
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("dunlin.toml"), "[domain]\nid = 1").unwrap();
+    std::fs::write(directory.path().join("other.toml"), "[domain]\nid = 2").unwrap();
+    std::fs::write(directory.path().join("bad.toml"), [0xff, 0xfe]).unwrap();
+    let load = |pairs: &[(&str, &str)]| Config::load_from(environment(pairs), directory.path());
+    assert_eq!(load(&[]).unwrap().domain.id, 1);
+    assert_eq!(load(&[("DUNLIN_CONFIG", "other.toml")]).unwrap().domain.id, 2);
+    assert_eq!(load(&[("DUNLIN_CONFIG", "")]).unwrap().domain.id, 0);
+    assert!(load(&[("DUNLIN_CONFIG", "bad.toml")]).unwrap_err().to_string().contains("not UTF-8"));
+}
+
+#[test]
+fn what_is_printed_is_a_file_that_means_the_same() {
+    let mut config = Config::default();
+    for (key, value) in [("network.interfaces", "a\"b,c"), ("fault.loss", "0.5%"), ("network.send_buffer", "3MiB")] {
+        config.set(key, value).unwrap();
+    }
+    let printed = config.effective().to_string();
+    assert!(printed.contains("send_buffer = \"3MiB\"                            # set in code\n"), "{printed}");
+    let again = Config::from_toml("printed", &printed).unwrap();
+    let values = |config: &Config| -> Vec<String> {
+        config.effective().entries().map(|(section, key, value, _)| format!("{section}.{key}={value}")).collect()
+    };
+    assert_eq!(values(&again), values(&config));
+}
+
+#[test]
+fn the_reference_names_every_key_and_is_an_empty_configuration() {
+    let text = reference();
+    for key in KEYS {
+        assert!(text.contains(&format!("\n# {} = ", key.name)), "{}", key.path());
+        assert!(text.contains(&key.variable()), "{}", key.path());
+        assert!(!key.doc.is_empty(), "{}", key.path());
+    }
+    let config = Config::from_toml("reference", &text).unwrap();
+    assert!(config.effective().entries().all(|(_, _, _, origin)| *origin == Origin::Default));
+    let filled: String = text.lines().map(|l| {
+        let is_value = l.starts_with("# ") && l.contains(" = ");
+        if is_value { format!("{}\n", &l[2..]) } else { format!("{l}\n") }
+    }).collect();
+    Config::from_toml("filled", &filled).expect("the defaults are values");
+}

@@ -1,0 +1,264 @@
+//! The schema: every key with its type, default and meaning. Everything else is made from it: the structs, the
+//! reading of files and environment, the error texts, the printed configuration and the reference.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use dunlin_core::{Duration, PortParameters};
+use dunlin_driver::DriverConfig;
+use dunlin_engine::{Quotas, Tuning};
+use dunlin_udp::UdpConfig;
+
+use crate::origin::Origins;
+use crate::value::{Auto, Multicast, ParticipantIndex, Rate, Raw, Share, Size, Switch, Value};
+
+/// A key of the schema.
+pub(crate) struct Key {
+    pub(crate) section: &'static str,
+    pub(crate) name: &'static str,
+    /// Lines of text.
+    pub(crate) doc: &'static [&'static str],
+    /// Completes "expected …".
+    pub(crate) expects: &'static str,
+    /// False if the value does not fit.
+    pub(crate) set: fn(&mut Config, &Raw) -> bool,
+    /// As in a file.
+    pub(crate) print: fn(&Config) -> String,
+}
+
+impl Key {
+    pub(crate) fn path(&self) -> String {
+        format!("{}.{}", self.section, self.name)
+    }
+
+    pub(crate) fn variable(&self) -> String {
+        format!("DUNLIN_{}_{}", self.section, self.name).to_uppercase()
+    }
+}
+
+macro_rules! schema {
+    ($(
+        $(#[doc = $section_doc:expr])*
+        $section:ident: $Section:ident {
+            $( $(#[doc = $doc:expr])* $name:ident: $type:ty = $default:expr; )*
+        }
+    )*) => {
+        $(
+            $(#[doc = $section_doc])*
+            #[derive(Clone, PartialEq, Debug)]
+            pub struct $Section {
+                $( $(#[doc = $doc])* pub $name: $type, )*
+            }
+
+            impl Default for $Section {
+                fn default() -> Self {
+                    Self { $( $name: $default, )* }
+                }
+            }
+        )*
+
+        /// The configuration, one field for each section of the file.
+        #[derive(Clone, Debug, Default)]
+        pub struct Config {
+            $( $(#[doc = $section_doc])* pub $section: $Section, )*
+            pub(crate) origins: Origins,
+        }
+
+        /// Every key, in the order of the reference.
+        pub(crate) static KEYS: &[Key] = &[$($(
+            Key {
+                section: stringify!($section),
+                name: stringify!($name),
+                doc: &[$($doc),*],
+                expects: <$type as Value>::EXPECTS,
+                set: |config, raw| match <$type as Value>::read(raw) {
+                    Some(value) => {
+                        config.$section.$name = value;
+                        true
+                    }
+                    None => false,
+                },
+                print: |config| config.$section.$name.print(),
+            },
+        )*)*];
+
+        /// Every section with its text.
+        pub(crate) static SECTIONS: &[(&str, &[&str])] = &[$((stringify!($section), &[$($section_doc),*]),)*];
+    };
+}
+
+fn udp() -> UdpConfig {
+    UdpConfig::default()
+}
+
+fn ports() -> PortParameters {
+    PortParameters::default()
+}
+
+fn tuning() -> Tuning {
+    Tuning::default()
+}
+
+fn quotas() -> Quotas {
+    Quotas::default()
+}
+
+fn driver() -> DriverConfig {
+    DriverConfig::default()
+}
+
+fn size(octets: usize) -> Size {
+    Size(octets as u64)
+}
+
+/// Numbers of things; a limit above four thousand million is none.
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+schema! {
+    /// The domain.
+    domain: DomainSection {
+        /// The domain of programs that are not told another, 0 to 232.
+        id: u32 = 0;
+        /// Only participants with the same tag see each other.
+        tag: String = String::new();
+    }
+    /// How participants find each other.
+    discovery: DiscoverySection {
+        /// Hosts to announce to besides the multicast group: "host", "address", "host:port" or "[address]:port".
+        /// Without a port, the first ten participants of the host.
+        peers: Vec<String> = Vec::new();
+        /// Time between announcements; shorter than the lease.
+        announcement_period: Duration = driver().announcement_period;
+        /// How long others keep this participant without a sign of life.
+        lease_duration: Duration = driver().lease_duration;
+    }
+    /// Sockets and interfaces.
+    network: NetworkSection {
+        /// Interfaces to use: names, beginnings of names followed by "*", or addresses. Empty: all that are up and
+        /// not loopback, or loopback if there is no other.
+        interfaces: Vec<String> = Vec::new();
+        /// Use IPv4.
+        ipv4: bool = udp().ipv4;
+        /// Use IPv6.
+        ipv6: bool = udp().ipv6;
+        /// What multicast is used for: "on" for discovery and data, "spdp" for discovery alone, "off" for nothing that
+        /// leaves the host.
+        multicast: Multicast = Multicast::On;
+        /// The multicast group of IPv4.
+        multicast_group_v4: Ipv4Addr = udp().group_v4;
+        /// The multicast group of IPv6.
+        multicast_group_v6: Ipv6Addr = udp().group_v6;
+        /// Networks a multicast datagram may cross: 1 stays in this one.
+        multicast_ttl: u8 = udp().multicast_ttl;
+        /// Which pair of well-known ports to take: "auto" for the lowest that is free, a number from 0 to 119 for that
+        /// one, "ephemeral" for any free ports.
+        participant_index: ParticipantIndex = ParticipantIndex::Auto;
+        /// Kernel buffer of each receiving socket; "auto" takes what the kernel gives, up to 4MiB.
+        receive_buffer: Auto<Size> = Auto::Auto;
+        /// Kernel buffer of the sending socket; "auto" leaves the kernel's own size. A larger one weakens the
+        /// back-pressure of a slow link on reliable writers.
+        send_buffer: Auto<Size> = Auto::Auto;
+        /// Largest datagram, 1KiB to 65507B. "auto" is 1472B, or less where an interface carries less; a larger one is
+        /// fragmented by IP.
+        max_message_size: Auto<Size> = Auto::Auto;
+        /// Hand runs of datagrams to the kernel in one call, where it can do that.
+        segmentation_offload: bool = udp().segmentation_offload;
+        /// Take runs of datagrams from the kernel in one call, where it can do that.
+        receive_offload: bool = udp().receive_offload;
+        /// Time between looks at the interfaces of the host.
+        interface_poll: Duration = driver().interface_poll.into();
+    }
+    /// Constants of the well-known ports (RTPS 2.5 §9.6.2): all participants of a domain must agree.
+    ports: PortsSection {
+        /// PB, the first port of domain 0.
+        base: u16 = ports().base;
+        /// DG, ports for each domain.
+        domain_gain: u16 = ports().domain_gain;
+        /// PG, ports for each participant.
+        participant_gain: u16 = ports().participant_gain;
+        /// d0, discovery multicast.
+        d0: u16 = ports().d0;
+        /// d1, discovery unicast.
+        d1: u16 = ports().d1;
+        /// d2, user multicast.
+        d2: u16 = ports().d2;
+        /// d3, user unicast.
+        d3: u16 = ports().d3;
+    }
+    /// The reliable protocol (RTPS 2.5 §8.4).
+    reliability: ReliabilitySection {
+        /// Time from unacknowledged data to the first heartbeat of its own.
+        heartbeat_period: Duration = tuning().heartbeat_period;
+        /// Longest time between heartbeats while something is unacknowledged.
+        heartbeat_max_period: Duration = tuning().heartbeat_max_period;
+        /// Time from a heartbeat that wants an answer to the answer.
+        heartbeat_response_delay: Duration = tuning().heartbeat_response_delay;
+        /// Time from a request to its repair.
+        nack_response_delay: Duration = tuning().nack_response_delay;
+        /// A sample repaired this recently is not repaired again for the same reader.
+        nack_suppression: Duration = tuning().nack_suppression;
+        /// Repairs sent in one go; the rest follows.
+        repair_budget: Size = size(tuning().repair_budget_per_event);
+        /// Payload of a fragment of a large sample, up to 65000B; "auto" fills the largest datagram.
+        fragment_size: Auto<Size> = Auto::Auto;
+        /// Rate at which each writer sends at most.
+        pacing_rate: Switch<Rate> = Switch::Off;
+        /// What a paced writer may send at once after a pause.
+        pacing_burst: Size = Size(64 << 10);
+        /// Partly received samples of each reader.
+        max_reassembly: Size = size(tuning().max_reassembly_bytes);
+        /// Partly received samples of each remote writer; a larger sample is never received.
+        max_reassembly_per_writer: Size = size(tuning().max_reassembly_bytes_per_writer);
+        /// Samples of each remote writer that wait for the ones before them, in octets.
+        max_out_of_order: Size = size(tuning().max_out_of_order_bytes);
+        /// Samples of each remote writer that wait for the ones before them.
+        max_out_of_order_samples: u32 = number(tuning().max_out_of_order_samples);
+    }
+    /// What remote participants may make this one remember.
+    quotas: QuotasSection {
+        /// Remote participants.
+        max_participants: u32 = number(quotas().max_participants);
+        /// Writers and readers of one remote participant.
+        max_endpoints_per_participant: u32 = number(quotas().max_endpoints_per_participant);
+        /// Announcements of one remote participant and its endpoints.
+        max_octets_per_participant: Size = size(quotas().max_octets_per_participant);
+        /// One USER_DATA, TOPIC_DATA or GROUP_DATA.
+        max_opaque: Size = size(quotas().max_opaque_octets);
+        /// One name of a topic, type, entity or partition.
+        max_string: Size = size(quotas().max_string_octets);
+        /// Names of one PARTITION.
+        max_partitions: u32 = number(quotas().max_partitions);
+        /// Locators in one list.
+        max_locators: u32 = number(quotas().max_locators);
+        /// Properties of one participant or endpoint.
+        max_properties: u32 = number(quotas().max_properties);
+    }
+    /// For finding out what goes wrong.
+    debug: DebugSection {
+        /// File that gets a copy of all traffic for Wireshark or tshark; empty for none.
+        pcap: String = String::new();
+        /// Size at which that copy ends.
+        pcap_limit: Size = Size(driver().pcap_max_octets);
+    }
+    /// Faults to inject into what is sent. For tests only: leave it alone in production.
+    fault: FaultSection {
+        /// The same seed gives the same faults.
+        seed: u64 = 0;
+        /// Share of datagrams lost.
+        loss: Share = Share(0);
+        /// Share of datagrams sent twice.
+        duplicate: Share = Share(0);
+        /// Share of datagrams held back up to 2ms, so that others overtake them.
+        reorder: Share = Share(0);
+        /// Added to every datagram.
+        delay: Duration = Duration::ZERO;
+        /// Up to this much more.
+        jitter: Duration = Duration::ZERO;
+    }
+    /// What Dunlin's own programs log. Other programs set up their own subscriber of `tracing`.
+    logging: LoggingSection {
+        /// Level ("error", "warn", "info", "debug", "trace") or list of targets with levels.
+        filter: String = "warn".into();
+    }
+}

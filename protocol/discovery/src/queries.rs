@@ -1,0 +1,58 @@
+//! What is known: the contents of the built-in topics (DDS 1.4 §2.2.5) and the counters.
+
+use alloc::sync::Arc;
+
+use dunlin_core::{Guid, GuidPrefix};
+
+use crate::{
+    config::{DiscoveryConfig, DiscoveryStats},
+    data::{DiscoveredReader, DiscoveredWriter, ParticipantData},
+    discovery::Discovery,
+};
+
+impl Discovery {
+    /// The configuration as it is now.
+    #[must_use]
+    pub const fn config(&self) -> &DiscoveryConfig {
+        &self.config
+    }
+
+    /// Counters.
+    #[must_use]
+    pub const fn stats(&self) -> DiscoveryStats {
+        self.stats
+    }
+
+    /// A participant that is known.
+    #[must_use]
+    pub fn participant(&self, prefix: GuidPrefix) -> Option<&Arc<ParticipantData>> {
+        self.participants.get(&prefix).map(|participant| &participant.data)
+    }
+
+    /// The other participants.
+    pub fn participants(&self) -> impl Iterator<Item = &Arc<ParticipantData>> {
+        self.participants.values().map(|participant| &participant.data)
+    }
+
+    /// The writers of other participants.
+    pub fn writers(&self) -> impl Iterator<Item = &Arc<DiscoveredWriter>> {
+        self.endpoints.writers().filter(|writer| writer.guid.prefix != self.config.guid_prefix)
+    }
+
+    /// The readers of other participants.
+    pub fn readers(&self) -> impl Iterator<Item = &Arc<DiscoveredReader>> {
+        self.endpoints.readers().filter(|reader| reader.guid.prefix != self.config.guid_prefix)
+    }
+
+    /// A writer by its GUID, of this or another participant.
+    #[must_use]
+    pub fn writer(&self, guid: Guid) -> Option<&Arc<DiscoveredWriter>> {
+        self.endpoints.writer(guid)
+    }
+
+    /// A reader by its GUID, of this or another participant.
+    #[must_use]
+    pub fn reader(&self, guid: Guid) -> Option<&Arc<DiscoveredReader>> {
+        self.endpoints.reader(guid)
+    }
+}

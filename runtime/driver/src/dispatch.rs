@@ -1,0 +1,153 @@
+//! What a thread keeps for itself: outputs to reuse, and the queue of things to do once it has sent all and
+//! holds no lock.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use dunlin_buf::{BufPool, Datagram, SharedBytes};
+use dunlin_core::Locator;
+use dunlin_engine::{Event, Output};
+use dunlin_transport::SendMode;
+
+use crate::clock;
+use crate::member::Member;
+
+/// Octets of buffers a thread keeps for datagrams from one endpoint of a participant to another.
+const POOL: usize = 1 << 20;
+/// Outputs a thread keeps: calls nest only as deep as listeners that write.
+const KEPT_OUTPUTS: usize = 4;
+
+/// Something to do when the outermost call is done.
+enum Work {
+    /// A datagram of a participant to itself.
+    Local(Arc<Member>, SharedBytes),
+    Tell(Arc<Member>, Event),
+}
+
+struct ThreadState {
+    outputs: Vec<Output>,
+    queue: VecDeque<Work>,
+    pool: BufPool,
+    /// A call of this thread is working off the queue.
+    draining: bool,
+}
+
+thread_local! {
+    static STATE: RefCell<ThreadState> = RefCell::new(ThreadState {
+        outputs: Vec::new(),
+        queue: VecDeque::new(),
+        pool: BufPool::new(POOL),
+        draining: false,
+    });
+    static LIBRARY: Cell<bool> = const { Cell::new(false) };
+}
+
+/// True on a thread of the library: one that receives or runs timers. There a write that would have to wait fails
+/// at once, because what it waits for may arrive on this very thread.
+#[must_use]
+pub fn on_receive_thread() -> bool {
+    LIBRARY.try_with(Cell::get).unwrap_or_default()
+}
+
+/// Marks the present thread as one of the library.
+pub(crate) fn become_library_thread() {
+    LIBRARY.with(|library| library.set(true));
+}
+
+/// True if waiting on this thread could be waiting for itself.
+pub(crate) fn must_not_wait() -> bool {
+    on_receive_thread() || STATE.try_with(|state| state.borrow().draining).unwrap_or(true)
+}
+
+/// How the present thread sends.
+pub(crate) fn mode() -> SendMode {
+    if on_receive_thread() { SendMode::NonBlocking } else { SendMode::Blocking }
+}
+
+/// Runs `f` with an empty output, then whatever it has queued unless a caller further out does that. `f` leaves the
+/// output empty, see [`Member::finish`].
+pub(crate) fn with_output<R>(f: impl FnOnce(&mut Output) -> R) -> R {
+    // The state is gone only while the thread ends; then an output is made and not kept.
+    let kept = STATE.try_with(|state| state.borrow_mut().outputs.pop()).ok().flatten();
+    let mut out = kept.unwrap_or_default();
+    let result = f(&mut out);
+    let mut out = Some(out);
+    // Unless it is kept here, it is dropped outside: dropping it may take locks of the engine.
+    let _ = STATE.try_with(|state| {
+        let outputs = &mut state.borrow_mut().outputs;
+        if outputs.len() < KEPT_OUTPUTS {
+            outputs.extend(out.take());
+        }
+    });
+    drain();
+    result
+}
+
+/// Queues the datagrams of an output that go to the participant itself, and its events.
+pub(crate) fn queue(member: &Arc<Member>, out: &mut Output) {
+    let _ = STATE.try_with(|state| {
+        let state = &mut *state.borrow_mut();
+        for datagram in out.outbox.datagrams() {
+            if datagram.destinations().contains(&Locator::LOCAL) {
+                let bytes = flatten(&mut state.pool, &datagram);
+                state.queue.push_back(Work::Local(Arc::clone(member), bytes));
+            }
+        }
+        let told = out.events.drain(..).map(|event| Work::Tell(Arc::clone(member), event));
+        state.queue.extend(told);
+    });
+}
+
+fn flatten(pool: &mut BufPool, datagram: &Datagram<'_>) -> SharedBytes {
+    let mut buffer = pool.take(datagram.len());
+    let bytes = buffer.vec_mut();
+    bytes.clear();
+    datagram.copy_to(bytes);
+    pool.freeze(buffer, datagram.len())
+}
+
+/// Resets the mark even if a listener of an application thread panics.
+struct Draining;
+
+impl Draining {
+    fn begin() -> Option<Self> {
+        let begin = |state: &RefCell<ThreadState>| {
+            let mut state = state.borrow_mut();
+            let free = !state.draining && !state.queue.is_empty();
+            state.draining |= free;
+            free.then(|| Self)
+        };
+        STATE.try_with(begin).ok().flatten()
+    }
+}
+
+impl Drop for Draining {
+    fn drop(&mut self) {
+        let _ = STATE.try_with(|state| state.borrow_mut().draining = false);
+    }
+}
+
+fn drain() {
+    let Some(_draining) = Draining::begin() else { return };
+    while let Ok(Some(work)) = STATE.try_with(|state| state.borrow_mut().queue.pop_front()) {
+        match work {
+            Work::Local(member, packet) => with_output(|out| {
+                member.participant.on_datagram(clock::now(), Locator::LOCAL, &packet, out);
+                member.finish(out, mode());
+            }),
+            Work::Tell(member, event) => tell(&member, &event),
+        }
+    }
+}
+
+/// Tells one event. A listener that panics must not end a thread that others need.
+fn tell(member: &Member, event: &Event) {
+    if !on_receive_thread() {
+        return member.sink.on_event(event);
+    }
+    if catch_unwind(AssertUnwindSafe(|| member.sink.on_event(event))).is_err() {
+        tracing::error!(?event, "a listener panicked; the thread goes on");
+    }
+}

@@ -1,0 +1,163 @@
+//! The network: who listens where, which paths are cut, and what happens to a datagram.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dunlin_buf::{BufPool, SharedBytes};
+use dunlin_core::{Locator, MonoTime, Rng};
+
+use crate::node::NodeId;
+use crate::path::{PathConfig, PathState, chance};
+use crate::queue::{Happening, Queue};
+use crate::traffic::{Datagram, NetworkStats, Traffic};
+
+/// Octets of datagrams that are kept for reuse.
+const POOL: usize = 64 << 20;
+
+/// What a network is made from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct NetworkConfig {
+    /// Every path for which nothing else was said.
+    pub path: PathConfig,
+}
+
+impl NetworkConfig {
+    /// A network on which every path is the same.
+    #[must_use]
+    pub const fn of(path: PathConfig) -> Self {
+        Self { path }
+    }
+}
+
+#[derive(Default)]
+struct Path {
+    own: Option<PathConfig>,
+    state: PathState,
+}
+
+pub(crate) struct Network {
+    pub(crate) config: NetworkConfig,
+    paths: BTreeMap<(NodeId, NodeId), Path>,
+    cuts: BTreeSet<(NodeId, NodeId)>,
+    /// Nodes by what they listen to, groups and single locators alike.
+    listeners: BTreeMap<Locator, Vec<NodeId>>,
+    to: BTreeMap<Locator, Traffic>,
+    rng: Rng,
+    pool: BufPool,
+    pub(crate) stats: NetworkStats,
+    pub(crate) record: Option<Vec<Datagram>>,
+}
+
+impl Network {
+    pub(crate) fn new(config: NetworkConfig, rng: Rng) -> Self {
+        Self {
+            config,
+            paths: BTreeMap::new(),
+            cuts: BTreeSet::new(),
+            listeners: BTreeMap::new(),
+            to: BTreeMap::new(),
+            rng,
+            pool: BufPool::new(POOL),
+            stats: NetworkStats::default(),
+            record: None,
+        }
+    }
+
+    pub(crate) fn listen<'a>(&mut self, node: NodeId, locators: impl IntoIterator<Item = &'a Locator>) {
+        for locator in locators {
+            let nodes = self.listeners.entry(*locator).or_default();
+            if !nodes.contains(&node) {
+                nodes.push(node);
+            }
+        }
+    }
+
+    pub(crate) fn set_path(&mut self, from: NodeId, to: NodeId, config: PathConfig) {
+        self.paths.entry((from, to)).or_default().own = Some(config);
+    }
+
+    pub(crate) fn forget_own_paths(&mut self) {
+        self.paths.values_mut().for_each(|path| path.own = None);
+    }
+
+    pub(crate) fn cut(&mut self, from: NodeId, to: NodeId) {
+        self.cuts.insert((from, to));
+    }
+
+    pub(crate) fn mend(&mut self, from: NodeId, to: NodeId) {
+        self.cuts.remove(&(from, to));
+    }
+
+    pub(crate) fn mend_all(&mut self) {
+        self.cuts.clear();
+    }
+
+    pub(crate) fn traffic_to(&self, locator: Locator) -> Traffic {
+        self.to.get(&locator).copied().unwrap_or_default()
+    }
+
+    /// Octets in a buffer that is used again when nobody needs them any more.
+    pub(crate) fn gather<'a>(&mut self, len: usize, parts: impl Iterator<Item = &'a [u8]>) -> SharedBytes {
+        let mut buffer = self.pool.take(len);
+        let bytes = buffer.vec_mut();
+        bytes.clear();
+        parts.for_each(|part| bytes.extend_from_slice(part));
+        self.pool.freeze(buffer, len)
+    }
+
+    /// Puts a datagram on its way.
+    pub(crate) fn send(&mut self, datagram: &Datagram, queue: &mut Queue) {
+        let len = datagram.bytes.len();
+        self.stats.sent.add(len);
+        self.to.entry(datagram.to).or_default().add(len);
+        if let Some(record) = &mut self.record {
+            record.push(datagram.clone());
+        }
+        let listeners = self.listeners.get(&datagram.to).map_or(0, Vec::len);
+        if listeners == 0 {
+            self.stats.unreachable += 1;
+        }
+        for index in 0..listeners {
+            let receiver = self.listeners[&datagram.to][index];
+            if receiver != datagram.sender || !datagram.to.is_multicast() {
+                self.carry(datagram, receiver, queue);
+            }
+        }
+    }
+
+    fn carry(&mut self, datagram: &Datagram, receiver: NodeId, queue: &mut Queue) {
+        let ends = (datagram.sender, receiver);
+        if self.cuts.contains(&ends) {
+            self.stats.cut += 1;
+            return;
+        }
+        let path = self.paths.entry(ends).or_default();
+        let config = path.own.unwrap_or(self.config.path);
+        let len = datagram.bytes.len();
+        let arrivals = path.state.carry(&config, datagram.at, len, &mut self.rng, &mut self.stats);
+        for at in arrivals.into_iter().flatten() {
+            let mut copy = datagram.clone();
+            if chance(&mut self.rng, config.corrupt_ppm) {
+                copy.bytes = self.corrupt(&copy.bytes);
+            }
+            queue.push(at, Happening::Arrival(receiver, copy));
+        }
+    }
+
+    fn corrupt(&mut self, bytes: &SharedBytes) -> SharedBytes {
+        self.stats.corrupted += 1;
+        let mut bytes = bytes.to_vec();
+        for _ in 0..=self.rng.below(4) {
+            let bit = self.rng.below(bytes.len() as u64 * 8) as usize;
+            if let Some(octet) = bytes.get_mut(bit / 8) {
+                *octet ^= 1 << (bit % 8);
+            }
+        }
+        bytes.into()
+    }
+
+    /// What an engine sends itself: no network is involved.
+    pub(crate) fn loop_back(now: MonoTime, node: NodeId, bytes: SharedBytes, queue: &mut Queue) {
+        let (from, to) = (Locator::LOCAL, Locator::LOCAL);
+        queue.push(now, Happening::Arrival(node, Datagram { at: now, sender: node, from, to, bytes }));
+    }
+}

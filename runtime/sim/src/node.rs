@@ -1,0 +1,149 @@
+//! The machines of the world.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::net::Ipv4Addr;
+
+use dunlin_core::{Duration, EntityId, GuidPrefix, Locator, MonoTime, VendorId, domain_ports};
+use dunlin_engine::{Event, Locators, Participant, ParticipantConfig};
+
+use crate::traffic::{Datagram, Traffic};
+
+/// Names a node of one world.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub struct NodeId(pub(crate) u32);
+
+impl NodeId {
+    /// Its address on the virtual network.
+    #[must_use]
+    pub fn address(self) -> Ipv4Addr {
+        let [_, a, b, c] = (self.0 + 1).to_be_bytes();
+        Ipv4Addr::new(10, a, b, c)
+    }
+
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What a node is made from.
+#[derive(Clone, Debug)]
+pub struct NodeConfig {
+    /// The participant. What is left empty of prefix, locators and SPDP destinations is filled in by the world,
+    /// and so is the seed.
+    pub participant: ParticipantConfig,
+    /// Fills in multicast locators as well: without them the node hears no group, and sends its announcements only to
+    /// `initial_peers`.
+    pub multicast: bool,
+    /// How far the wall clock is ahead of true time; negative if behind.
+    pub wall_offset: Duration,
+}
+
+impl Default for NodeConfig {
+    /// A participant of domain 0 with the defaults of the engine, and an exact clock.
+    fn default() -> Self {
+        Self {
+            participant: ParticipantConfig::new(GuidPrefix::UNKNOWN, 0),
+            multicast: true,
+            wall_offset: Duration::ZERO,
+        }
+    }
+}
+
+impl NodeConfig {
+    /// Fills in what depends on the place.
+    pub(crate) fn settle(mut self, id: NodeId) -> Self {
+        let config = &mut self.participant;
+        let ports = domain_ports(config.domain_id, 0).unwrap_or([7400, 7410, 7401, 7411]);
+        let [meta_group, meta, user_group, user] = ports;
+        let group = |port| if self.multicast { vec![Locator::udp_v4(GROUP, port)] } else { Vec::new() };
+        if config.locators == Locators::default() {
+            config.locators = Locators {
+                metatraffic_unicast: vec![Locator::udp_v4(id.address(), meta)],
+                metatraffic_multicast: group(meta_group),
+                default_unicast: vec![Locator::udp_v4(id.address(), user)],
+                default_multicast: group(user_group),
+            };
+        }
+        if config.spdp_destinations.is_empty() {
+            config.spdp_destinations = group(meta_group);
+        }
+        self
+    }
+}
+
+/// The standard's group (RTPS 2.5 §9.6.2.3).
+const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 0, 1);
+
+/// Which name a participant has after a restart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Identity {
+    /// A new GUID prefix, as every process that starts makes one.
+    New,
+    /// The prefix it had before, as of a program that derives it from something fixed.
+    Same,
+}
+
+/// Datagrams that wait while a node stands still, at most; as the receive buffer of a socket would.
+pub(crate) const PAUSED_BUFFER: usize = 256;
+
+pub(crate) struct Node {
+    pub(crate) config: NodeConfig,
+    /// How often it was started.
+    pub(crate) incarnation: u32,
+    pub(crate) participant: Option<Participant>,
+    pub(crate) paused: bool,
+    /// What arrived while it stood still.
+    pub(crate) waiting: VecDeque<Datagram>,
+    /// What arrived although there is no participant.
+    pub(crate) inbox: Option<Vec<Datagram>>,
+    /// When the queue will call the participant; the earliest time if it will several times.
+    pub(crate) timer: Option<MonoTime>,
+    pub(crate) events: Vec<(MonoTime, Event)>,
+    /// Writers that have had room again since somebody began to wait.
+    pub(crate) freed: BTreeSet<EntityId>,
+    pub(crate) sent: Traffic,
+}
+
+impl Node {
+    pub(crate) fn new(config: NodeConfig) -> Self {
+        Self {
+            config,
+            incarnation: 0,
+            participant: None,
+            paused: false,
+            waiting: VecDeque::new(),
+            inbox: None,
+            timer: None,
+            events: Vec::new(),
+            freed: BTreeSet::new(),
+            sent: Traffic::default(),
+        }
+    }
+
+    /// Where its datagrams come from.
+    pub(crate) fn source(&self) -> Locator {
+        self.config.participant.locators.metatraffic_unicast.first().copied().unwrap_or(Locator::INVALID)
+    }
+
+    pub(crate) fn note(&mut self, at: MonoTime, event: Event) {
+        if let Event::SpaceFreed { writer } = &event {
+            self.freed.insert(*writer);
+        }
+        let signal = matches!(
+            event,
+            Event::DataAvailable { .. } | Event::AckAdvanced { .. } | Event::SpaceFreed { .. }
+        );
+        if !(signal && self.events.iter().any(|(_, known)| *known == event)) {
+            self.events.push((at, event));
+        }
+    }
+}
+
+/// The prefix of a node's participant: vendor, node and incarnation.
+pub(crate) fn prefix(id: NodeId, incarnation: u32) -> GuidPrefix {
+    let mut prefix = [0; 12];
+    prefix[..2].copy_from_slice(&VendorId::DUNLIN.0);
+    prefix[4..8].copy_from_slice(&id.0.to_be_bytes());
+    prefix[8..].copy_from_slice(&incarnation.to_be_bytes());
+    GuidPrefix(prefix)
+}

@@ -1,0 +1,67 @@
+//! The queue of events: ordered by time, and by the order of making where the time is the same.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use dunlin_core::MonoTime;
+
+use crate::node::NodeId;
+use crate::traffic::Datagram;
+
+/// What happens at some time.
+#[derive(Debug)]
+pub(crate) enum Happening {
+    /// A datagram reaches a node.
+    Arrival(NodeId, Datagram),
+    /// A participant wants to be called.
+    Timer(NodeId),
+}
+
+#[derive(Debug)]
+struct Entry {
+    at: MonoTime,
+    order: u64,
+    what: Happening,
+}
+
+impl Ord for Entry {
+    /// The heap gives the greatest first, which is to be the earliest.
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.at, other.order).cmp(&(self.at, self.order))
+    }
+}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Entry {}
+
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    heap: BinaryHeap<Entry>,
+    order: u64,
+}
+
+impl Queue {
+    pub(crate) fn push(&mut self, at: MonoTime, what: Happening) {
+        self.order += 1;
+        self.heap.push(Entry { at, order: self.order, what });
+    }
+
+    /// The next event, if it is not after `end`.
+    pub(crate) fn pop_until(&mut self, end: MonoTime) -> Option<(MonoTime, Happening)> {
+        if self.heap.peek()?.at > end {
+            return None;
+        }
+        self.heap.pop().map(|entry| (entry.at, entry.what))
+    }
+}
