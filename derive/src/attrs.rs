@@ -2,6 +2,7 @@
 
 use syn::ext::IdentExt;
 use syn::meta::ParseNestedMeta;
+use syn::parse::Parse;
 use syn::spanned::Spanned;
 use syn::{Attribute, Error, Expr, Ident, Lit, LitInt, LitStr, Path, Result, Token, Type};
 
@@ -132,8 +133,8 @@ impl TypeAttrs {
             _ => Err(Error::new(
                 word.span(),
                 format!(
-                    "unknown attribute `{word}`; on types there are: name, final, appendable, mutable, nested, autoid, crate, \
-                     bit_bound, union, discriminator, key, bitmask, bitset, transparent"
+                    "unknown attribute `{word}`; on types there are: name, final, appendable, mutable, nested, autoid, \
+                     crate, bit_bound, union, discriminator, key, bitmask, bitset, transparent"
                 ),
             )),
         }
@@ -160,8 +161,6 @@ fn parse_cases(meta: &ParseNestedMeta<'_>) -> Result<Vec<Expr>> {
     }
     Ok(cases.into_iter().collect())
 }
-
-use syn::parse::Parse;
 
 impl MemberAttrs {
     pub fn parse(attrs: &[Attribute]) -> Result<Self> {
@@ -251,7 +250,9 @@ pub fn mentions(ty: &Type, name: &Ident) -> bool {
         fn tokens(&mut self, tokens: proc_macro2::TokenStream) {
             for token in tokens {
                 match token {
-                    proc_macro2::TokenTree::Ident(ident) if ident == *self.0 || ident == "Self" => self.1 = true,
+                    proc_macro2::TokenTree::Ident(ident) if ident == *self.0 || ident == "Self" => {
+                        self.1 = true
+                    }
                     proc_macro2::TokenTree::Group(group) => self.tokens(group.stream()),
                     _ => {}
                 }

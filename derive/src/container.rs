@@ -50,7 +50,9 @@ impl<'a> Container<'a> {
                 }
             }
             (Data::Struct(_), Some(Kind::Union)) => Err(self.wrong_kind("a union is derived for an `enum`")),
-            (Data::Enum(_), _) => Err(self.wrong_kind("this attribute needs a `struct` with one unnamed field")),
+            (Data::Enum(_), _) => {
+                Err(self.wrong_kind("this attribute needs a `struct` with one unnamed field"))
+            }
             (Data::Union(_), _) => Err(Error::new_spanned(
                 self.ident(),
                 "Rust unions cannot be derived; an IDL union is an `enum` with #[dds(union)]",
@@ -75,7 +77,10 @@ impl<'a> Container<'a> {
             return Err(Error::new_spanned(ty, "only a union has a discriminator: add `union`"));
         }
         if let Some(word) = self.attrs.key.as_ref().filter(|_| !is_union) {
-            return Err(Error::new(word.span(), "`key` belongs on fields; on a type it marks a union's discriminator"));
+            return Err(Error::new(
+                word.span(),
+                "`key` belongs on fields; on a type it marks a union's discriminator",
+            ));
         }
         let sized = is_enum || self.kind() == Some(Kind::Bitmask);
         if let Some(bound) = self.attrs.bit_bound.as_ref().filter(|_| !sized) {
@@ -134,7 +139,7 @@ impl<'a> Container<'a> {
         let (_, type_generics, _) = self.input.generics.split_for_impl();
         quote! {
             #[automatically_derived]
-            #[allow(clippy::all, clippy::pedantic, clippy::restriction, unreachable_patterns)]
+            #[allow(unreachable_patterns)]
             impl #impl_generics #krate::#name for #ident #type_generics #where_clause
         }
     }
@@ -147,7 +152,7 @@ impl<'a> Container<'a> {
         let (_, type_generics, _) = self.input.generics.split_for_impl();
         quote! {
             #[automatically_derived]
-            #[allow(clippy::all, clippy::pedantic, clippy::restriction, unreachable_patterns)]
+            #[allow(unreachable_patterns)]
             impl #impl_generics #krate::#name<'de> for #ident #type_generics #where_clause
         }
     }

@@ -39,7 +39,10 @@ fn parse<'a>(container: &'a Container<'a>, data: &'a DataEnum) -> Result<Enumera
         attrs.allow("the literal of an enumeration", &["default"])?;
         if let Some((word, value)) = attrs.default {
             if value.is_some() || default.is_some() {
-                return Err(Error::new(word.span(), "one literal of an enumeration is the default, without value"));
+                return Err(Error::new(
+                    word.span(),
+                    "one literal of an enumeration is the default, without value",
+                ));
             }
             default = Some(&variant.ident);
         }

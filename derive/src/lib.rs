@@ -65,18 +65,6 @@ use syn::{DeriveInput, parse_macro_input};
 /// - unions: `case = 1`, `case(1, 2)`, `default`, `id = 3`, `name = "member"`.
 ///   A variant has no field (no member) or one; a further field `#[dds(discriminator)]` keeps the discriminator,
 ///   otherwise the first label, or for the default the least unused value, is written.
-///
-/// ```ignore
-/// #[derive(DdsType)]
-/// #[dds(name = "ShapeType", appendable)]
-/// struct ShapeType {
-///     #[dds(key, bound = 128)]
-///     color: String,
-///     x: i32,
-///     y: i32,
-///     shapesize: i32,
-/// }
-/// ```
 #[proc_macro_derive(DdsType, attributes(dds, default))]
 pub fn derive_dds_type(input: TokenStream) -> TokenStream {
     expand(&parse_macro_input!(input as DeriveInput), Output::All)

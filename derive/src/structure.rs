@@ -78,7 +78,9 @@ impl<'a> Structure<'a> {
     fn new(container: &'a Container<'a>, data: &'a DataStruct) -> Result<Self> {
         let fields = match &data.fields {
             Fields::Named(fields) => &fields.named,
-            Fields::Unit => return Ok(Self { container, base: None, members: Vec::new(), hidden: Vec::new() }),
+            Fields::Unit => {
+                return Ok(Self { container, base: None, members: Vec::new(), hidden: Vec::new() });
+            }
             Fields::Unnamed(fields) => {
                 return Err(Error::new_spanned(
                     fields,
@@ -154,7 +156,8 @@ impl<'a> Structure<'a> {
                 _ => Err(Error::new(number.span(), "a member id has at most 28 bits (0x0fffffff)")),
             },
             Some(IdAttr::Hash(other)) => {
-                let name = other.as_ref().map(syn::LitStr::value).filter(|text| !text.is_empty()).unwrap_or(name);
+                let name =
+                    other.as_ref().map(syn::LitStr::value).filter(|text| !text.is_empty()).unwrap_or(name);
                 Ok(Id::Known(ids::hash_id(&name)))
             }
             None if self.container.attrs.autoid_hash => Ok(Id::Known(ids::hash_id(&name))),
@@ -169,7 +172,8 @@ impl<'a> Structure<'a> {
     fn check_unique_ids(&self) -> Result<()> {
         for (i, member) in self.members.iter().enumerate() {
             if self.members.iter().take(i).any(|other| other.id == member.id) {
-                let message = "another member has the same id (given, sequential or hashed); set one with `id`";
+                let message =
+                    "another member has the same id (given, sequential or hashed); set one with `id`";
                 return Err(Error::new(member.ident.span(), message));
             }
         }
@@ -260,8 +264,9 @@ impl<'a> Structure<'a> {
 
     /// Whether the layout of a value can be the same everywhere, if the types of the members allow it.
     pub fn may_be_packed(&self) -> bool {
-        let plain =
-            |m: &Member<'_>| !m.optional && !m.recursive && m.bound.is_none() && m.try_construct == TryConstruct::Discard;
+        let plain = |m: &Member<'_>| {
+            !m.optional && !m.recursive && m.bound.is_none() && m.try_construct == TryConstruct::Discard
+        };
         self.container.extensibility() == Extensibility::Final
             && self.base.is_none()
             && !self.members.is_empty()
@@ -317,7 +322,10 @@ fn check_member(attrs: &MemberAttrs, ty: &Type, is_option: bool) -> Result<()> {
         return Err(Error::new(span, "there is nothing to trim without `bound`"));
     }
     if attrs.try_construct != TryConstruct::Discard && attrs.key.is_some() {
-        return Err(Error::new(span, "a key that does not fit cannot become another: only \"discard\" is possible"));
+        return Err(Error::new(
+            span,
+            "a key that does not fit cannot become another: only \"discard\" is possible",
+        ));
     }
     Ok(())
 }

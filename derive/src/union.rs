@@ -98,13 +98,17 @@ fn parse_case<'a>(container: &Container<'_>, variant: &'a Variant, earlier: &[Ca
     }
     let is_default = attrs.default.is_some();
     if attrs.cases.is_empty() && !is_default {
-        return Err(Error::new_spanned(variant, "say which labels select it: #[dds(case = 1)] or #[dds(default)]"));
+        return Err(Error::new_spanned(
+            variant,
+            "say which labels select it: #[dds(case = 1)] or #[dds(default)]",
+        ));
     }
     if let Some((word, _)) = attrs.default.as_ref().filter(|_| earlier.iter().any(|case| case.is_default)) {
         return Err(Error::new(word.span(), "another case is the default"));
     }
     let id = case_id(container, variant, &attrs, earlier)?;
-    let mut case = Case { ident: &variant.ident, labels: attrs.cases, is_default, id, value: None, kept: None };
+    let mut case =
+        Case { ident: &variant.ident, labels: attrs.cases, is_default, id, value: None, kept: None };
     for (position, field) in variant.fields.iter().enumerate() {
         add_field(container, &mut case, position, field)?;
     }

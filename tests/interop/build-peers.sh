@@ -3,7 +3,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-peers=${DUNLIN_PEERS:-$root/.cache/peers}
+peers=${INTEROP_PEERS:-$root/.cache/peers}
 mkdir -p "$peers"
 
 echo "interop: Cyclone DDS 11.0.1 (PyPI)"

@@ -3,8 +3,8 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-export DUNLIN_PEERS=${DUNLIN_PEERS:-$root/.cache/peers}
-export DUNLIN_CAPTURES=$root/.cache/captures
+export INTEROP_PEERS=${INTEROP_PEERS:-$root/.cache/peers}
+export INTEROP_CAPTURES=$root/.cache/captures
 rounds=${ROUNDS:-1}
 
 "$here/build-peers.sh"
@@ -12,9 +12,9 @@ cd "$root"
 cargo test --quiet -p dunlin-interop --no-run
 for round in $(seq "$rounds"); do
     [ "$rounds" = 1 ] || echo "interop: round $round of $rounds"
-    rm -rf "$DUNLIN_CAPTURES"
-    mkdir -p "$DUNLIN_CAPTURES"
+    rm -rf "$INTEROP_CAPTURES"
+    mkdir -p "$INTEROP_CAPTURES"
     # One exchange at a time: peers and domains share the loopback interface.
     cargo test --quiet -p dunlin-interop -- --ignored --test-threads=1
-    "$here/check-captures.sh" "$DUNLIN_CAPTURES"
+    "$here/check-captures.sh" "$INTEROP_CAPTURES"
 done

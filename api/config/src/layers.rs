@@ -220,17 +220,17 @@ fn suggestion(meant: Option<&str>) -> String {
     meant.map(|name| format!("; did you mean {name}?")).unwrap_or_default()
 }
 
-/// The key may be a near miss of one in its section, or of one anywhere.
+/// The key may stand in another section, be a near miss in its own section, or one anywhere.
 fn unknown_key(path: &str) -> String {
-    let known: Vec<String> = KEYS.iter().map(Key::path).collect();
-    let section = path.split_once('.').map_or("", |(section, _)| section);
-    let in_section = known.iter().filter(|key| key.split_once('.').is_some_and(|(s, _)| s == section));
-    let named_alike = KEYS.iter().position(|key| path.split_once('.').is_some_and(|(_, name)| key.name == name));
-    let meant = named_alike
-        .and_then(|index| known.get(index).map(String::as_str))
-        .or_else(|| nearest(path, in_section.map(String::as_str)))
-        .or_else(|| nearest(path, known.iter().map(String::as_str)));
-    format!("unknown key {path:.100}{}", suggestion(meant))
+    let (section, name) = path.split_once('.').unwrap_or(("", path));
+    let near = |within: Option<&str>| {
+        let keys = || KEYS.iter().filter(|key| within.is_none_or(|section| section == key.section));
+        let found = nearest(name, keys().map(|key| key.name))?;
+        keys().find(|key| key.name == found)
+    };
+    let same_name = || KEYS.iter().find(|key| key.name == name);
+    let meant = same_name().or_else(|| near(Some(section))).or_else(|| near(None));
+    format!("unknown key {path:.100}{}", suggestion(meant.map(Key::path).as_deref()))
 }
 
 fn unknown_section(name: &str) -> String {

@@ -32,12 +32,12 @@ mod builtin;
 mod condition;
 mod error;
 mod listener;
+mod logging;
 mod participant;
 mod publisher;
 mod reader;
 mod reader_core;
 mod sample;
-mod settings;
 mod signal;
 mod sink;
 mod status;
@@ -72,6 +72,7 @@ pub use error::{
     CreateEntityError, CreateParticipantError, NotMatched, ReadError, SetQosError, WaitForError, WriteError,
 };
 pub use listener::{DataReaderListener, DataWriterListener};
+pub use logging::{LoggingError, init_logging};
 pub use participant::{DomainParticipant, DomainParticipantBuilder};
 pub use publisher::Publisher;
 pub use reader::{DataReader, ReadCondition, StateMasks};

@@ -85,7 +85,7 @@ impl DomainParticipantBuilder {
             Some(config) => config,
             None => Config::load()?,
         };
-        let driver = crate::settings::driver_config(&config, self.domain, &self.qos, &self.name)?;
+        let driver = config.driver_config(self.domain, self.qos.clone(), &self.name)?;
         let sink = Arc::new(Sink::default());
         let session = Session::join(driver, Arc::clone(&sink) as _)
             .map_err(|source| CreateParticipantError::Network { domain: self.domain, source })?;
@@ -107,6 +107,15 @@ impl DomainParticipant {
     /// As [`DomainParticipantBuilder::build`].
     pub fn new(domain: DomainId) -> Result<Self, CreateParticipantError> {
         Self::builder(domain).build()
+    }
+
+    /// Joins the domain that the configuration of file and environment names (`domain.id`).
+    ///
+    /// # Errors
+    /// As [`DomainParticipantBuilder::build`].
+    pub fn from_config() -> Result<Self, CreateParticipantError> {
+        let config = Config::load()?;
+        Self::builder(config.domain.id).config(config).build()
     }
 
     /// Settings for a participant in `domain`.

@@ -123,16 +123,37 @@ impl<T: DdsType> DataReader<T> {
     }
 
     fn decoded(&self, selection: &Selection, take: bool) -> Result<Vec<Sample<T>>, ReadError> {
+        let mut out = Vec::new();
+        self.decode_into(selection, take, &mut out)?;
+        Ok(out)
+    }
+
+    fn decode_into(
+        &self,
+        selection: &Selection,
+        take: bool,
+        out: &mut Vec<Sample<T>>,
+    ) -> Result<usize, ReadError> {
         self.core.collect(selection, take, |found| {
-            let mut out = Vec::with_capacity(found.len());
+            let before = out.len();
+            out.reserve(found.len());
             for sample in found.drain(..) {
                 match Sample::decode(sample) {
                     Ok(sample) => out.push(sample),
                     Err(_) => self.core.count_undecodable(),
                 }
             }
-            out
+            out.len() - before
         })
+    }
+
+    /// take into a list of the caller's, which grows but is not emptied first; returns how many came. For types
+    /// without strings and sequences this allocates nothing once the list is long enough.
+    ///
+    /// # Errors
+    /// [`ReadError::NotEnabled`].
+    pub fn take_into(&self, max_samples: usize, out: &mut Vec<Sample<T>>) -> Result<usize, ReadError> {
+        self.decode_into(&selection(max_samples, StateMasks::ANY, InstanceSelect::Any), true, out)
     }
 
     /// take: up to `max_samples` samples in any state.

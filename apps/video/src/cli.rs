@@ -221,7 +221,11 @@ fn parse_rate(text: &str) -> Result<f64, String> {
 
 fn parse_seconds(text: &str) -> Result<f64, String> {
     let seconds: f64 = text.parse().map_err(|error| format!("{error}"))?;
-    if (0.001..=1e9).contains(&seconds) { Ok(seconds) } else { Err("0.001 to 1e9 seconds are possible".to_owned()) }
+    if (0.001..=1e9).contains(&seconds) {
+        Ok(seconds)
+    } else {
+        Err("0.001 to 1e9 seconds are possible".to_owned())
+    }
 }
 
 fn parse_bitrate(text: &str) -> Result<u32, String> {

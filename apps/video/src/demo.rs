@@ -27,9 +27,7 @@ const SUMMARY: &str = "received ";
 pub fn run(args: &cli::Demo, stop: &Stop) -> Result<()> {
     let mut viewer = Process::start("viewer", &viewer_args(args), |line| !line.starts_with(SUMMARY))?;
     let mut publisher = Process::start("publisher", &publisher_args(args), |_| true)?;
-    println!(
-        "latency is the publisher's capture time against the viewer's clock: here both run on one host"
-    );
+    println!("latency is the publisher's capture time against the viewer's clock: here both run on one host");
     match args.seconds {
         Some(seconds) => println!("ends after {seconds} s"),
         None => println!("Ctrl-C ends both"),

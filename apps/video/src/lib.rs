@@ -4,6 +4,7 @@
 
 pub mod cli;
 pub mod codec;
+pub mod dds;
 pub mod demo;
 pub mod frame;
 pub mod process;

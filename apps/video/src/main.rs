@@ -1,2 +1,40 @@
-//! `dunlin-video`.
-fn main() {}
+//! `dunlin-video`: live video over DDS.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser;
+use dunlin_video::cli::{Cli, Command};
+use dunlin_video::dds::{FrameReader, FrameWriter};
+use dunlin_video::stop::Stop;
+use dunlin_video::{demo, publish, view};
+
+fn main() -> ExitCode {
+    match run(&Cli::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("dunlin-video: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: &Command) -> Result<()> {
+    let stop = Stop::new();
+    stop.on_signals()?;
+    match command {
+        Command::Publish(args) => {
+            if args.end_with_stdin {
+                stop.on_end_of_stdin();
+            }
+            publish::run(args, &stop, FrameWriter::create)
+        }
+        Command::View(args) => {
+            if args.end_with_stdin {
+                stop.on_end_of_stdin();
+            }
+            view::run(args, &stop, FrameReader::create)
+        }
+        Command::Demo(args) => demo::run(args, &stop),
+    }
+}

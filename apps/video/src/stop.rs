@@ -70,7 +70,8 @@ impl Stop {
             if now >= deadline {
                 break;
             }
-            (set, _) = self.0.changed.wait_timeout(set, deadline - now).unwrap_or_else(PoisonError::into_inner);
+            (set, _) =
+                self.0.changed.wait_timeout(set, deadline - now).unwrap_or_else(PoisonError::into_inner);
         }
         *set
     }

@@ -22,7 +22,7 @@ impl Structure<'_> {
     fn member_key_size(&self, member: &Member<'_>) -> TokenStream {
         let (krate, ty) = (&self.container.krate, member.ty);
         match &member.bound {
-            // An optional member makes the size depend on more than its type, and a recursive type has no greatest size.
+            // Whether an optional member is there is no matter of its type; a recursive type has no greatest size.
             _ if member.optional || member.recursive => quote!(#krate::KeySize::UNBOUNDED),
             Some(bound) => quote!(<#ty as #krate::Bounded>::KEY.size(#bound)),
             None => quote!(<#ty as #krate::CdrWrite>::KEY_SIZE),
@@ -53,10 +53,7 @@ impl Structure<'_> {
             d: &mut #krate::Decoder<'de>,
             e: &mut #krate::Encoder<'_>,
         ) -> ::core::result::Result<(), #krate::CdrError>);
-        (
-            quote!(fn copy_key #signature { #outer }),
-            quote!(fn copy_key_members #signature { #inner }),
-        )
+        (quote!(fn copy_key #signature { #outer }), quote!(fn copy_key_members #signature { #inner }))
     }
 
     /// With a base only the compiler knows whether there are key members.

@@ -148,9 +148,10 @@ impl Structure<'_> {
 
     fn default_value(&self) -> TokenStream {
         let krate = &self.container.krate;
-        let base = self.base.iter().map(|Base { ident, ty }| {
-            quote!(#ident: <#ty as #krate::CdrRead<'de>>::default_value(),)
-        });
+        let base = self
+            .base
+            .iter()
+            .map(|Base { ident, ty }| quote!(#ident: <#ty as #krate::CdrRead<'de>>::default_value(),));
         let members = self.members.iter().map(|member| {
             let (ident, value) = (member.ident, self.default_of(member));
             quote!(#ident: #value,)

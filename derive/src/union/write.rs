@@ -59,11 +59,12 @@ impl Union<'_> {
         let name = self.container.type_name();
         let scrutinee = labels.scrutinee(&quote!(kept));
         let deref = if scrutinee.to_string() == "kept" { quote!(*kept) } else { scrutinee };
-        let invalid =
-            quote!(return ::core::result::Result::Err(#krate::CdrError::InvalidDiscriminator { type_name: #name }));
+        let error = quote!(#krate::CdrError::InvalidDiscriminator { type_name: #name });
+        let invalid = quote!(return ::core::result::Result::Err(#error));
         // The discriminator has to select this very case.
         let check = if case.is_default {
-            let others = self.cases.iter().filter(|other| !other.is_default).map(|other| labels.pattern(other));
+            let others =
+                self.cases.iter().filter(|other| !other.is_default).map(|other| labels.pattern(other));
             quote!(#(#others => #invalid,)* _ => ::core::clone::Clone::clone(kept),)
         } else {
             let own = labels.pattern(case);

@@ -176,8 +176,8 @@ pub fn skip_list(d: &mut Decoder<'_>) -> Result<(), CdrError> {
 /// Reads the member with this id of a mutable union, up to the end of its members.
 ///
 /// # Errors
-/// Those of `read`; [`CdrError::DuplicateMember`]; if `strict`, [`CdrError::MustUnderstand`] for members other than this one and the
-/// discriminator (id 0).
+/// Those of `read`; [`CdrError::DuplicateMember`]; if `strict`, [`CdrError::MustUnderstand`] for members other than
+/// this one and the discriminator (id 0).
 pub fn find_member<'de, R>(
     d: &mut Decoder<'de>,
     id: u32,

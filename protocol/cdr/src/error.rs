@@ -125,9 +125,13 @@ impl fmt::Display for CdrError {
                 write!(f, "the payload ends too early: {needed} octets wanted at offset {offset}")
             }
             Self::InvalidBool { value } => write!(f, "a boolean has the value {value}"),
-            Self::InvalidString { offset } => write!(f, "the string that ends at offset {offset} is malformed"),
+            Self::InvalidString { offset } => {
+                write!(f, "the string that ends at offset {offset} is malformed")
+            }
             Self::LimitExceeded { limit } => write!(f, "decoding limit reached: {limit}"),
-            Self::UnknownEnumValue { type_name, value } => write!(f, "enum {type_name} has no literal {value}"),
+            Self::UnknownEnumValue { type_name, value } => {
+                write!(f, "enum {type_name} has no literal {value}")
+            }
             Self::UnknownDiscriminator { type_name } => {
                 write!(f, "union {type_name} has no case for the discriminator received")
             }
@@ -135,7 +139,9 @@ impl fmt::Display for CdrError {
                 write!(f, "a variant of union {type_name} holds a discriminator of another case")
             }
             Self::BoundExceeded { bound, len } => write!(f, "length {len} exceeds the bound {bound}"),
-            Self::UnsupportedEncapsulation(id) => write!(f, "unsupported representation identifier {id:#06x}"),
+            Self::UnsupportedEncapsulation(id) => {
+                write!(f, "unsupported representation identifier {id:#06x}")
+            }
             Self::ExtensibilityMismatch { encapsulation, expected } => write!(
                 f,
                 "representation identifier {encapsulation:#06x} does not fit a type that is {expected} here"
@@ -143,7 +149,9 @@ impl fmt::Display for CdrError {
             Self::MustUnderstand { id } => write!(f, "unknown member {id:#x} must be understood"),
             Self::MissingMember { id } => write!(f, "member {id:#x} is missing"),
             Self::DuplicateMember { id } => write!(f, "member {id:#x} appears twice"),
-            Self::InvalidMemberHeader { offset } => write!(f, "malformed member header before offset {offset}"),
+            Self::InvalidMemberHeader { offset } => {
+                write!(f, "malformed member header before offset {offset}")
+            }
             Self::TooLong { len } => write!(f, "length {len} does not fit 32 bits"),
             Self::UnorderedKey { type_name } => {
                 write!(f, "{type_name} cannot be a key: its member ids interleave with those of its base")

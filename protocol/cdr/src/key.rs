@@ -75,7 +75,8 @@ pub fn key_hash_of_payload<T: DdsType>(
     key_hash_from_sample::<T>(&mut decoder.with_scope(scope).with_options(options), scratch)
 }
 
-/// Makes the serialized key of a whole sample, in the same encoding version, as [`crate::key_payload`] would of the value.
+/// Makes the serialized key of a whole sample, in the same encoding version, as [`crate::key_payload`] would of the
+/// value.
 ///
 /// # Errors
 /// As [`crate::from_payload`]; `out` is empty then.

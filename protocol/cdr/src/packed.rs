@@ -46,7 +46,11 @@ impl Packed {
             }
             rest = others;
         }
-        if whole.first == whole.align && whole.size & whole.align.wrapping_sub(1) == 0 { Some(whole) } else { None }
+        if whole.first == whole.align && whole.size & whole.align.wrapping_sub(1) == 0 {
+            Some(whole)
+        } else {
+            None
+        }
     }
 
     /// Octets of a value.

@@ -1,8 +1,8 @@
 //! Serialized payloads: encapsulation header, data, padding (RTPS 2.5 §10.2; DDS-XTypes 1.3 §7.6.3.1.2).
 
 use crate::{
-    CdrError, CdrRead, CdrWrite, DecodeOptions, Decoder, DdsType, EncapsulationHeader, Encoder, Endianness, Limits,
-    Representation, Scope,
+    CdrError, CdrRead, CdrWrite, DdsType, DecodeOptions, Decoder, EncapsulationHeader, Encoder, Endianness,
+    Limits, Representation, Scope,
 };
 use alloc::vec::Vec;
 

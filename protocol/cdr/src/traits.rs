@@ -2,7 +2,9 @@
 
 use crate::codegen::Ids;
 use crate::packed::Packed;
-use crate::{CdrError, Decoder, ElementKind, Encoder, Extensibility, KeySize, LengthCode, Representation, Scope};
+use crate::{
+    CdrError, Decoder, ElementKind, Encoder, Extensibility, KeySize, LengthCode, Representation, Scope,
+};
 use alloc::vec::Vec;
 
 /// A value that can be serialized.

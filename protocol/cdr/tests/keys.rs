@@ -4,9 +4,9 @@ mod common;
 
 use common::{ALL, hex};
 use dunlin_cdr::{
-    BoundedString, CdrError, DdsType, DecodeOptions, Decoder, Endianness, Extensibility, Limits, Representation,
-    Scope, TypeSupport, TypeSupportOf, from_key_hash, from_key_payload, from_payload, key_hash,
-    key_hash_from_sample, key_hash_with, key_payload, to_payload, to_payload_as,
+    BoundedString, CdrError, DdsType, DecodeOptions, Decoder, Endianness, Extensibility, Limits,
+    Representation, Scope, TypeSupport, TypeSupportOf, from_key_hash, from_key_payload, from_payload,
+    key_hash, key_hash_from_sample, key_hash_with, key_payload, to_payload, to_payload_as,
 };
 
 fn hash(text: &str) -> [u8; 16] {
@@ -172,11 +172,8 @@ fn key_of_string_and_long_long() {
 fn nested_mutable_key() {
     let inner = Inner { ignored: 7, m_long: 0x1234_5678 };
     let value = Outer { label: "BLUE".into(), data: vec![1; 5], m_nested: inner };
-    let key = Outer {
-        label: "BLUE".into(),
-        data: vec![],
-        m_nested: Inner { ignored: 0, m_long: 0x1234_5678 },
-    };
+    let key =
+        Outer { label: "BLUE".into(), data: vec![], m_nested: Inner { ignored: 0, m_long: 0x1234_5678 } };
     check_key(&value, hash("374b96e2e727237f016cc4cebb6eb71e"), &key);
     let mut out = Vec::new();
     key_payload(&value, Representation::Xcdr2, &mut out).unwrap();
@@ -213,8 +210,7 @@ struct Frame {
 fn key_first_needs_no_look_at_the_rest() {
     // The sequence claims more octets than there are: only the key may be read.
     let octets = hex("0700 ·· ffffffff");
-    let mut decoder =
-        Decoder::new(&octets, Representation::Xcdr1, Endianness::Little, &Limits::default());
+    let mut decoder = Decoder::new(&octets, Representation::Xcdr1, Endianness::Little, &Limits::default());
     let result = key_hash_from_sample::<Frame>(&mut decoder, &mut Vec::new());
     assert_eq!(result, Ok(hash("0007 0000000000000000000000000000")));
     assert!(from_payload::<Frame>(&[&[0, 1, 0, 0], &octets[..]].concat(), &Limits::default()).is_err());
@@ -233,7 +229,7 @@ fn types_without_key() {
     key_payload(&value, Representation::Xcdr2, &mut out).unwrap();
     assert_eq!(out, hex("00090000"));
     assert_eq!(from_key_payload(&out, &Limits::default()), Ok(Keyless { x: 0 }));
-    assert!(!Keyless::HAS_KEY);
+    const { assert!(!Keyless::HAS_KEY) };
     assert!(from_key_hash::<Keyless>(&[0; 16], &Limits::default()).is_none());
 }
 

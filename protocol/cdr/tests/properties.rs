@@ -5,8 +5,8 @@ mod common;
 use common::{ALL, body, decode, round_trip};
 use dunlin_cdr::{
     Bound, BoundedString, CdrRead, CdrWrite, Char8, Char16, DdsType, DecodeOptions, Decoder, Endianness,
-    Extensibility, Float128, Limits, Representation, Scope, WString, from_key_hash, from_key_payload, from_payload,
-    key_hash, key_hash_of_payload, key_payload, key_payload_of_payload, to_payload_as,
+    Extensibility, Float128, Limits, Representation, Scope, WString, from_key_hash, from_key_payload,
+    from_payload, key_hash, key_hash_of_payload, key_payload, key_payload_of_payload, to_payload_as,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;

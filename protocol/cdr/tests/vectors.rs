@@ -65,11 +65,7 @@ struct F {
 #[test]
 fn alignment() {
     let value = F { a: 1, b: 0x1122_3344_5566_7788, c: -2, s: "ab".into(), d: 1.0 };
-    vector(
-        &value,
-        Xcdr1,
-        "01 ······· 8877665544332211 feff ·· 03000000 616200 ····· 000000000000f03f",
-    );
+    vector(&value, Xcdr1, "01 ······· 8877665544332211 feff ·· 03000000 616200 ····· 000000000000f03f");
     vector(&value, Xcdr2, "01 ··· 8877665544332211 feff ·· 03000000 616200 · 000000000000f03f");
 }
 
@@ -83,11 +79,7 @@ struct Ap {
 #[test]
 fn sequences() {
     let value = Ap { x: 5, y: vec![1, 2, 3], z: vec!["a".into(), "bcd".into()] };
-    vector(
-        &value,
-        Xcdr1,
-        "05000000 03000000 010002000300 ·· 02000000 02000000 6100 ·· 04000000 62636400",
-    );
+    vector(&value, Xcdr1, "05000000 03000000 010002000300 ·· 02000000 02000000 6100 ·· 04000000 62636400");
     vector(
         &value,
         Xcdr2,
@@ -195,12 +187,11 @@ fn mutable_members_in_version_1() {
          017f0800 06000000 02000000 0400 ·· 027f0000",
     );
     // Lengths rounded up to four, the other end of list, and a parameter to be ignored.
-    let rounded = hex(
-        "017f0800 00000000 04000000 01 ··· 017f0800 01000000 04000000 02000000 033f0400 ffffffff \
+    let rounded =
+        hex("017f0800 00000000 04000000 01 ··· 017f0800 01000000 04000000 02000000 033f0400 ffffffff \
          017f0800 02000000 08000000 0000000000000840 017f0800 03000000 08000000 03000000 787900 · \
          017f0800 04000000 0c000000 02000000 0a000000 14000000 017f0800 05000000 08000000 03000000 010203 · \
-         017f0800 06000000 04000000 0400 ·· 023f0000",
-    );
+         017f0800 06000000 04000000 0400 ·· 023f0000");
     reads_only_whole(&m(Some(4)), Xcdr1, &rounded);
     // Short headers, in another order.
     let short = hex(
@@ -250,11 +241,7 @@ struct EE {
 fn enumerations() {
     let value = EE { e: E::G, es: vec![E::R, E::B], u: U::Y(6) };
     vector(&value, Xcdr1, "01000000 02000000 00000000 02000000 02000000 ···· 0600000000000000");
-    vector(
-        &value,
-        Xcdr2,
-        "01000000 0c000000 02000000 00000000 02000000 02000000 0600000000000000",
-    );
+    vector(&value, Xcdr2, "01000000 0c000000 02000000 00000000 02000000 02000000 0600000000000000");
 }
 
 #[derive(DdsType, Debug, PartialEq, Clone)]

@@ -208,6 +208,9 @@ impl Discovery {
         let Some(channel) = Channel::ALL.into_iter().find(|channel| channel.writer_id() == writer_id) else {
             return;
         };
+        if let Some(participant) = self.participants.get_mut(&state.source_prefix) {
+            participant.note_answer(now.mono);
+        }
         if matches!(submessage, Submessage::AckNack(_) | Submessage::NackFrag(_)) {
             self.writer_mut(channel).on_submessage(now, state.source_prefix, submessage, out);
             return;

@@ -2,13 +2,17 @@
 
 use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 
-use dunlin_core::{Guid, MonoTime};
+use dunlin_core::{Duration, Guid, MonoTime};
 
 use crate::{
     config::{Locators, Quotas},
     data::ParticipantData,
     reach::Reach,
 };
+
+/// The lease of a participant that never answered, if it asks for more: its announcement may be forged, and what it is
+/// sent would hit somebody else for as long as the forger likes.
+pub(crate) const UNANSWERED_LEASE: Duration = Duration::from_secs(10);
 
 /// A remote participant.
 #[derive(Debug)]
@@ -21,6 +25,8 @@ pub(crate) struct RemoteParticipant {
     pub(crate) payload: Vec<u8>,
     pub(crate) since: MonoTime,
     pub(crate) expires: MonoTime,
+    /// One of its reliable built-in endpoints was heard.
+    answered: bool,
     /// It reaches this participant by multicast, so the opposite direction is taken to work too.
     pub(crate) heard_by_multicast: bool,
     /// Until when it is announced to by unicast because it does so itself.
@@ -39,7 +45,8 @@ impl RemoteParticipant {
         now: MonoTime,
     ) -> Self {
         Self {
-            expires: now.plus(data.lease_duration),
+            expires: now.plus(data.lease_duration.min(UNANSWERED_LEASE)),
+            answered: false,
             data: Arc::new(data),
             announced,
             reach,
@@ -53,7 +60,17 @@ impl RemoteParticipant {
     }
 
     pub(crate) fn renew(&mut self, now: MonoTime) {
-        self.expires = now.plus(self.data.lease_duration);
+        let announced = self.data.lease_duration;
+        let lease = if self.answered { announced } else { announced.min(UNANSWERED_LEASE) };
+        self.expires = now.plus(lease);
+    }
+
+    /// One of its reliable built-in endpoints sent something: from now on it has the lease that it announced.
+    pub(crate) fn note_answer(&mut self, now: MonoTime) {
+        if !self.answered {
+            self.answered = true;
+            self.renew(now);
+        }
     }
 
     /// Replaces what the participant announced.

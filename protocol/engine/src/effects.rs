@@ -24,7 +24,12 @@ impl Participant {
             control.effects = effects;
         }
         let deadline = control.discovery.next_deadline();
-        self.common.arm(self.common.participant_timer, &mut control.armed, deadline, &mut out.deadline_closer);
+        self.common.arm(
+            self.common.participant_timer,
+            &mut control.armed,
+            deadline,
+            &mut out.deadline_closer,
+        );
     }
 
     /// Applies one effect; true if it changed the routes.

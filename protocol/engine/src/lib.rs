@@ -61,3 +61,16 @@ pub use writer_slot::{TxTurn, WriteError, WriteRequest, WriterSlot};
 
 pub use dunlin_discovery::{EndpointLocators, Locators, Quotas};
 pub use dunlin_rtps::{ReaderStats, WriterStats};
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    fn assert_shareable<T: Send + Sync>() {}
+
+    #[test]
+    fn participants_and_endpoints_are_shared_between_threads() {
+        assert_shareable::<crate::Participant>();
+        assert_shareable::<crate::WriterSlot>();
+        assert_shareable::<crate::ReaderSlot>();
+        assert_shareable::<crate::Output>();
+    }
+}

@@ -65,6 +65,15 @@ impl Output {
     }
 }
 
+impl core::fmt::Debug for Output {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let Self { outbox, events, deadline_closer, .. } = self;
+        let mut output = f.debug_struct("Output");
+        output.field("outbox", outbox).field("events", events).field("deadline_closer", deadline_closer);
+        output.finish_non_exhaustive()
+    }
+}
+
 impl Drop for Output {
     fn drop(&mut self) {
         self.clear();

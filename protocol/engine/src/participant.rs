@@ -7,11 +7,13 @@ use alloc::vec::Vec;
 use dunlin_cache::{ReaderCache, ReaderCacheConfig, WriterCache, WriterCacheConfig};
 use dunlin_core::{EntityId, Guid, GuidPrefix, MonoTime, Now};
 use dunlin_discovery::{
-    DiscoveredReader, DiscoveredWriter, Discovery, DiscoveryConfig, DiscoveryEffect, InvalidName, LocalReader,
-    LocalWriter, Locators, ParticipantData,
+    DiscoveredReader, DiscoveredWriter, Discovery, DiscoveryConfig, DiscoveryEffect, InvalidName,
+    LocalReader, LocalWriter, Locators, ParticipantData,
 };
-use dunlin_qos::{DataReaderQos, DataWriterQos, DurabilityKind, LivelinessKind, PublisherQos, ReliabilityKind, ResourceLimits,
-    SubscriberQos, UserData};
+use dunlin_qos::{
+    DataReaderQos, DataWriterQos, DurabilityKind, LivelinessKind, PublisherQos, ReliabilityKind,
+    ResourceLimits, SubscriberQos, UserData,
+};
 use dunlin_rtps::{Reader, ReaderConfig, Writer, WriterConfig};
 use dunlin_sync::{ArcSnapshot, RankedGuard, RankedMutex};
 
@@ -74,11 +76,7 @@ impl Participant {
             last_key: 0,
             shut_down: false,
         };
-        Self {
-            common: Arc::new(common),
-            routes: ArcSnapshot::default(),
-            control: RankedMutex::new(control),
-        }
+        Self { common: Arc::new(common), routes: ArcSnapshot::default(), control: RankedMutex::new(control) }
     }
 
     /// The participant's name on the wire.
@@ -117,6 +115,17 @@ impl Participant {
     /// Replaces USER_DATA, and announces it.
     pub fn set_user_data(&self, now: Now, user_data: UserData, out: &mut Output) {
         self.discover(now, out, |discovery, out, _| discovery.set_user_data(now, user_data, &mut out.outbox));
+    }
+
+    /// From now on acts as if another participant did not exist (DDS 1.4 §2.2.2.2.1.14).
+    pub fn ignore_participant(&self, now: Now, prefix: GuidPrefix, out: &mut Output) {
+        self.discover(now, out, |discovery, _, effects| discovery.ignore_participant(prefix, effects));
+    }
+
+    /// From now on acts as if a writer or reader of another participant did not exist (DDS 1.4 §2.2.2.2.1.16,
+    /// §2.2.2.2.1.17).
+    pub fn ignore_endpoint(&self, now: Now, guid: Guid, out: &mut Output) {
+        self.discover(now, out, |discovery, _, effects| discovery.ignore_endpoint(guid, effects));
     }
 
     /// Creates, announces and matches a writer.
@@ -170,7 +179,8 @@ impl Participant {
         let entity_id = EntityId::user_reader(control.next_key()?, keyed);
         let guid = Guid::new(self.common.prefix, entity_id);
         let reader = Reader::new(self.reader_config(guid, &spec.qos));
-        let cache = ReaderCache::new(ReaderCacheConfig::from_qos(&spec.qos, spec.subscriber_qos.presentation, keyed));
+        let cache =
+            ReaderCache::new(ReaderCacheConfig::from_qos(&spec.qos, spec.subscriber_qos.presentation, keyed));
         let qos = Arc::new(spec.qos.clone());
         let local = LocalReader {
             entity_id,
@@ -379,11 +389,19 @@ impl Participant {
     }
 }
 
+impl core::fmt::Debug for Participant {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Participant").field("guid_prefix", &self.common.prefix).finish_non_exhaustive()
+    }
+}
+
 impl Control {
     fn put_writer(&mut self, now: Now, writer: LocalWriter, out: &mut Output) -> Result<(), CreateError> {
         let Self { discovery, effects, writers, .. } = self;
         let known = writer.clone();
-        discovery.add_writer(now, writer, &mut out.outbox, effects).map_err(|InvalidName| CreateError::InvalidName)?;
+        discovery
+            .add_writer(now, writer, &mut out.outbox, effects)
+            .map_err(|InvalidName| CreateError::InvalidName)?;
         writers.insert(known.entity_id, known);
         Ok(())
     }
@@ -391,7 +409,9 @@ impl Control {
     fn put_reader(&mut self, now: Now, reader: LocalReader, out: &mut Output) -> Result<(), CreateError> {
         let Self { discovery, effects, readers, .. } = self;
         let known = reader.clone();
-        discovery.add_reader(now, reader, &mut out.outbox, effects).map_err(|InvalidName| CreateError::InvalidName)?;
+        discovery
+            .add_reader(now, reader, &mut out.outbox, effects)
+            .map_err(|InvalidName| CreateError::InvalidName)?;
         readers.insert(known.entity_id, known);
         Ok(())
     }

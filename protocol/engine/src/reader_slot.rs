@@ -5,7 +5,9 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use dunlin_buf::{Outbox, SharedBytes};
-use dunlin_cache::{CachedSample, DeadlineMissed, InstanceState, ReaderCache, SampleData, Selection, UnknownInstance};
+use dunlin_cache::{
+    CachedSample, DeadlineMissed, InstanceState, ReaderCache, SampleData, Selection, UnknownInstance,
+};
 use dunlin_cdr::TypeSupport;
 use dunlin_core::{EntityId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, SequenceNumber};
 use dunlin_discovery::{DiscoveredWriter, LivelinessTracker, LivelinessTransition};
@@ -305,6 +307,10 @@ impl ReaderSlot {
         out: &mut Output,
     ) {
         self.protocol(now, out, |protocol, sink, outbox| {
+            // A thread may have found this reader just before it was deleted.
+            if protocol.deleted {
+                return;
+            }
             let source = state.source_prefix;
             let reader = &mut protocol.reader;
             match submessage {
@@ -406,7 +412,8 @@ impl ReaderSlot {
             self.tell_match(remote.guid, protocol.writers.len(), true, (1, 0), out);
             protocol.historical_due |= !protocol.reader.historical_complete();
             let offered = remote.qos.liveliness;
-            let immortal = remote.guid.prefix == self.guid.prefix && offered.kind == LivelinessKind::Automatic;
+            let immortal =
+                remote.guid.prefix == self.guid.prefix && offered.kind == LivelinessKind::Automatic;
             if !offered.lease_duration.is_infinite() && !immortal {
                 protocol.leases.add(now.mono, remote.guid, offered);
             }
@@ -496,6 +503,12 @@ impl ReaderSlot {
             let deadline = store.cache.next_deadline();
             self.common.arm(self.cache_timer, &mut store.armed, deadline, closer);
         }
+    }
+}
+
+impl core::fmt::Debug for ReaderSlot {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("ReaderSlot").field("guid", &self.guid).finish_non_exhaustive()
     }
 }
 

@@ -108,8 +108,12 @@ impl Routes {
     }
 
     pub(crate) fn remove_match(&mut self, writer: Guid, reader: EntityId) {
-        let left: Arc<[_]> =
-            self.readers_of(writer).iter().filter(|other| other.guid().entity_id != reader).cloned().collect();
+        let left: Arc<[_]> = self
+            .readers_of(writer)
+            .iter()
+            .filter(|other| other.guid().entity_id != reader)
+            .cloned()
+            .collect();
         if left.is_empty() {
             self.matched.remove(&writer);
         } else {

@@ -44,9 +44,10 @@ impl<K: ShardKey, V: Clone> Default for Sharded<K, V> {
 impl<K: ShardKey, V: Clone> Sharded<K, V> {
     fn index(key: &K) -> usize {
         // FNV-1a: any spread will do, a bad one only makes a shard longer.
-        let hash = key.octets().iter().fold(0x811c_9dc5_u32, |hash, octet| {
-            (hash ^ u32::from(*octet)).wrapping_mul(0x0100_0193)
-        });
+        let hash = key
+            .octets()
+            .iter()
+            .fold(0x811c_9dc5_u32, |hash, octet| (hash ^ u32::from(*octet)).wrapping_mul(0x0100_0193));
         (hash ^ (hash >> 16)) as usize % SHARDS
     }
 

@@ -72,7 +72,8 @@ impl<'a> CacheSink<'a> {
     /// kept by the cache itself.
     fn note_key(&mut self, change: &Received<'_>, instance: InstanceHandle, vendor: VendorId) {
         let type_support = self.slot.type_support();
-        let Some(payload) = change.payload.as_ref().filter(|_| type_support.has_key() && !change.key_only) else {
+        let Some(payload) = change.payload.as_ref().filter(|_| type_support.has_key() && !change.key_only)
+        else {
             return;
         };
         let mut key = core::mem::take(&mut self.store.scratch);

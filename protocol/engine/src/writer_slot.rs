@@ -6,7 +6,9 @@ use alloc::vec::Vec;
 
 use dunlin_buf::SharedBytes;
 use dunlin_cache::{AddError, DeadlineMissed, NewChange, WriterCache};
-use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, SequenceNumber, WallTime};
+use dunlin_core::{
+    Duration, EntityId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, SequenceNumber, WallTime,
+};
 use dunlin_discovery::DiscoveredReader;
 use dunlin_qos::{DataWriterQos, LivelinessKind};
 use dunlin_rtps::{ChangeKind, Writer, WriterHistory, WriterStats};
@@ -67,7 +69,8 @@ impl core::error::Error for WriteError {}
 /// The right to send the datagrams of one `write()`: send them, then [`finish`](Self::finish).
 ///
 /// While it exists no other thread writes with this writer, so new data leaves in the order of its sequence
-/// numbers. Dropping it finishes it.
+/// numbers. The thread that has it must only send: writing again with the same writer would wait for ever, and
+/// listeners and deliveries to [`dunlin_core::Locator::LOCAL`] come afterwards. Dropping it finishes it.
 #[must_use = "send the output first; the turn ends when this is dropped"]
 pub struct TxTurn<'a> {
     _turn: Turn<'a, WriterCore>,
@@ -424,6 +427,12 @@ impl WriterSlot {
             let deadline = core.next_deadline();
             self.common.arm(self.timer, &mut core.armed, deadline, &mut out.deadline_closer);
         }
+    }
+}
+
+impl core::fmt::Debug for WriterSlot {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("WriterSlot").field("guid", &self.guid).finish_non_exhaustive()
     }
 }
 

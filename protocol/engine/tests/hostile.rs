@@ -68,7 +68,8 @@ impl Victim {
         net.run(Duration::from_millis(500));
         net.loss = 0;
         let own = net.nodes[0].participant.guid_prefix().0;
-        let captured = net.record.take().expect("a record").into_iter().filter(|bytes| bytes[8..20] != own).collect();
+        let captured =
+            net.record.take().expect("a record").into_iter().filter(|bytes| bytes[8..20] != own).collect();
         Self { net, _endpoints: endpoints, captured }
     }
 

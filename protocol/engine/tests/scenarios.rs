@@ -70,8 +70,7 @@ fn reliable_samples_arrive_in_order_under_loss() {
     assert_eq!(writer.history_len(), 0, "volatile samples go when they are acknowledged");
     let samples = net.take(1, &reader);
     for key in 0..5 {
-        let numbers: Vec<u32> =
-            (0..500).filter(|n| n % 5 == key).collect();
+        let numbers: Vec<u32> = (0..500).filter(|n| n % 5 == key).collect();
         let of_key = samples.iter().map(unpack).filter(|(k, _)| *k == key);
         for (n, (_, body)) in numbers.into_iter().zip(of_key) {
             assert_eq!(body, pattern(n, 100));
@@ -165,7 +164,10 @@ fn dispose_and_unregister_reach_the_reader() {
     assert_eq!(state(2), Some(InstanceState::NotAliveNoWriters));
     assert_eq!(state(3), Some(InstanceState::Alive));
     let states: Vec<_> = net.take(1, &reader).iter().map(|sample| sample.info.instance_state).collect();
-    assert!(states.contains(&InstanceState::NotAliveDisposed) && states.contains(&InstanceState::NotAliveNoWriters));
+    assert!(
+        states.contains(&InstanceState::NotAliveDisposed)
+            && states.contains(&InstanceState::NotAliveNoWriters)
+    );
     net.change(0, &writer, ChangeKind::Disposed, 3, b"").expect("a known instance");
     net.settle();
     let samples = net.take(1, &reader);
@@ -271,7 +273,10 @@ fn a_changed_partition_matches_anew() {
     net.settle();
     assert_eq!((writer.matched_readers().len(), reader.matched_writers().len()), (1, 1));
     let fixed = DataWriterQos::clone(&writer.qos()).transient_local();
-    assert!(net.with(0, |p, now, out| p.set_writer_qos(now, &writer, fixed, PublisherQos::default(), out)).is_err());
+    assert!(
+        net.with(0, |p, now, out| p.set_writer_qos(now, &writer, fixed, PublisherQos::default(), out))
+            .is_err()
+    );
 }
 
 #[test]
@@ -345,4 +350,22 @@ fn an_unreadable_payload_is_dropped_counted_and_acknowledged() {
     assert_eq!(net.take(1, &reader).len(), 1);
     assert_eq!(net.nodes[1].participant.stats().undecodable, 1);
     assert_eq!(writer.acked_by_all(), writer.last_sn());
+}
+
+#[test]
+fn what_is_ignored_is_parted_from_and_stays_away() {
+    let mut net = Net::started(2);
+    let writer = net.writer(0, "T", &reliable_writer());
+    let ignored = net.reader(1, "T", &reliable_reader());
+    let kept = net.reader(1, "T", &reliable_reader());
+    net.settle();
+    assert_eq!(writer.matched_readers().len(), 2);
+    net.with(0, |participant, now, out| participant.ignore_endpoint(now, ignored.guid(), out));
+    net.run(Duration::from_secs(5));
+    assert_eq!(writer.matched_readers().iter().map(|r| r.guid).collect::<Vec<_>>(), [kept.guid()]);
+    let prefix = net.nodes[1].participant.guid_prefix();
+    net.with(0, |participant, now, out| participant.ignore_participant(now, prefix, out));
+    net.run(Duration::from_secs(5));
+    assert!(writer.matched_readers().is_empty());
+    assert!(net.nodes[0].participant.discovered_participants().is_empty());
 }

@@ -10,7 +10,6 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
-use std::time::Instant;
 
 use common::{Net, config, instance, reader_spec, sample, unpack, writer_spec};
 use dunlin_buf::SharedBytes;
@@ -25,7 +24,8 @@ const SAMPLES: u32 = 500;
 
 /// Two participants joined by queues that neither lose nor reorder.
 struct World {
-    start: Instant,
+    /// Microseconds since the start, as the timer thread counts them.
+    ticks: AtomicUsize,
     offset: Now,
     participants: Vec<Participant>,
     queues: [(Mutex<VecDeque<SharedBytes>>, Condvar); 2],
@@ -35,7 +35,7 @@ struct World {
 
 impl World {
     fn now(&self) -> Now {
-        let passed = Duration::from(self.start.elapsed());
+        let passed = Duration::from_micros(self.ticks.load(Ordering::Relaxed) as i64);
         Now { mono: self.offset.mono.plus(passed), wall: self.offset.wall.plus(passed) }
     }
 
@@ -75,6 +75,7 @@ impl World {
     fn keep_time(&self) {
         let mut out = Output::new();
         while !self.over.load(Ordering::Relaxed) {
+            self.ticks.fetch_add(1, Ordering::Relaxed);
             for (side, participant) in self.participants.iter().enumerate() {
                 participant.on_timer(self.now(), &mut out);
                 self.send(side, &mut out);
@@ -94,8 +95,10 @@ impl World {
                 payload: sample(thread, &n.to_le_bytes()),
             };
             let turn = writer.write(self.now(), request, &mut out).expect("no limits");
-            turn.finish();
+            // A chance for others to overtake, which the turn must not let them do.
+            thread::yield_now();
             self.send(0, &mut out);
+            turn.finish();
             out.clear();
         }
     }
@@ -104,6 +107,8 @@ impl World {
         let mut out = Output::new();
         let mut samples = vec![];
         while samples.len() < expected as usize {
+            let ticks = self.ticks.load(Ordering::Relaxed);
+            assert!(ticks < 30_000_000, "{} of {expected} samples", samples.len());
             let taken = reader.take(self.now(), &Selection::default(), &mut samples, &mut out);
             if taken == Ok(0) {
                 thread::yield_now();
@@ -133,6 +138,15 @@ impl World {
     }
 }
 
+/// Says that it is over when dropped.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn threads_share_everything() {
     let mut net = Net::with_configs((0..2).map(config));
@@ -144,7 +158,7 @@ fn threads_share_everything() {
     assert_eq!(writer.matched_readers().len(), 2);
     let offset = net.clock();
     let world = World {
-        start: Instant::now(),
+        ticks: AtomicUsize::new(0),
         offset: Now { mono: MonoTime(offset.mono.0), ..offset },
         participants: net.nodes.into_iter().map(|node| node.participant).collect(),
         queues: Default::default(),
@@ -153,6 +167,8 @@ fn threads_share_everything() {
     };
     let world = Arc::new(world);
     thread::scope(|scope| {
+        // However this ends, the other threads end too.
+        let _over = Over(&world.over);
         for side in 0..2 {
             let world = &world;
             scope.spawn(move || world.receive(side));
@@ -184,7 +200,6 @@ fn threads_share_everything() {
         while writer.acked_by_all() < writer.last_sn() {
             thread::yield_now();
         }
-        world.over.store(true, Ordering::Relaxed);
     });
     assert_eq!(world.lost.load(Ordering::Relaxed), 0, "the wire had every number in its place");
 }

@@ -122,7 +122,9 @@ fn any_write_of_the_participant_keeps_its_manual_writers_alive() {
         net.write(0, &busy, 1, b"x").expect("no limits");
         net.run(ms(50));
     }
-    let of_remote = |events: &[Event]| alive_deltas(events).into_iter().filter(|d| d.0 == quiet.guid()).collect::<Vec<_>>();
+    let of_remote = |events: &[Event]| {
+        alive_deltas(events).into_iter().filter(|d| d.0 == quiet.guid()).collect::<Vec<_>>()
+    };
     assert_eq!(of_remote(&net.take_events(1)), [(quiet.guid(), 1, 0)]);
     let events = net.take_events(0);
     assert_eq!(alive_deltas(&events), [(quiet.guid(), 1, 0)]);
@@ -162,7 +164,10 @@ fn an_automatic_writer_lives_as_long_as_its_participant() {
 fn ownership_goes_to_the_strongest_that_is_alive() {
     let mut net = Net::started(3);
     let exclusive = |strength| {
-        writer_qos().exclusive().ownership_strength(strength).liveliness(LivelinessKind::ManualByTopic, ms(200))
+        writer_qos()
+            .exclusive()
+            .ownership_strength(strength)
+            .liveliness(LivelinessKind::ManualByTopic, ms(200))
     };
     let weak = net.writer(0, "T", &exclusive(1));
     let strong = net.writer(1, "T", &exclusive(5));
@@ -181,7 +186,8 @@ fn ownership_goes_to_the_strongest_that_is_alive() {
         let taken = net.take(2, &reader);
         taken.iter().filter(|s| s.info.valid_data).map(|s| unpack(s).1).collect::<Vec<_>>()
     };
-    let all = |bodies: &[Vec<u8>], expected: &[u8]| !bodies.is_empty() && bodies.iter().all(|b| b == expected);
+    let all =
+        |bodies: &[Vec<u8>], expected: &[u8]| !bodies.is_empty() && bodies.iter().all(|b| b == expected);
     round(&mut net, true, true);
     assert!(all(&round(&mut net, true, true), b"strength"));
     let handover = round(&mut net, true, false);
@@ -192,7 +198,8 @@ fn ownership_goes_to_the_strongest_that_is_alive() {
 
     // A changed strength reaches the reader through discovery.
     let qos = exclusive(9);
-    net.with(0, |p, now, out| p.set_writer_qos(now, &weak, qos, Default::default(), out)).expect("changeable");
+    net.with(0, |p, now, out| p.set_writer_qos(now, &weak, qos, Default::default(), out))
+        .expect("changeable");
     net.settle();
     round(&mut net, true, true);
     assert!(all(&round(&mut net, true, true), b"weak"));
@@ -222,7 +229,10 @@ fn samples_expire_and_are_filtered_and_purged() {
     net.run(ms(100));
     let available = Event::DataAvailable { reader: slow.guid().entity_id };
     assert!(net.take_events(1).contains(&available), "the last one is shown when the separation is over");
-    assert_eq!(net.take(1, &slow).iter().map(|s| unpack(s).1).collect::<Vec<_>>(), [pattern(0, 4), pattern(9, 4)]);
+    assert_eq!(
+        net.take(1, &slow).iter().map(|s| unpack(s).1).collect::<Vec<_>>(),
+        [pattern(0, 4), pattern(9, 4)]
+    );
 
     net.change(0, &fast, ChangeKind::Disposed, 1, b"").expect("a known instance");
     net.run(ms(20));

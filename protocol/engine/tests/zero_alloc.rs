@@ -127,7 +127,8 @@ impl Line {
         self.send(0);
         turn.finish();
         self.settle();
-        let taken = self.reader.take(self.now, &Selection::default(), &mut self.samples, &mut self.outputs[1]);
+        let taken =
+            self.reader.take(self.now, &Selection::default(), &mut self.samples, &mut self.outputs[1]);
         self.received += taken.expect("no instance asked");
         self.samples.clear();
         self.send(1);

@@ -5,7 +5,6 @@
 #![cfg(not(loom))]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 
 use dunlin_sync::{ArcSnapshot, RankedMutex};
 
@@ -49,16 +48,15 @@ fn two_locks_of_one_rank_panic() {
 
 #[test]
 fn a_failed_attempt_leaves_no_mark() {
-    let lock = Arc::new(High::new(1));
+    let lock = High::new(1);
     let guard = lock.lock();
-    let other = Arc::clone(&lock);
-    std::thread::spawn(move || {
-        assert!(other.try_lock().is_none());
-        assert!(Low::new(1).try_lock().is_some());
-        drop(High::new(3).lock());
-    })
-    .join()
-    .expect("the other thread holds nothing");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            assert!(lock.try_lock().is_none());
+            assert!(Low::new(1).try_lock().is_some());
+            drop(High::new(3).lock());
+        });
+    });
     drop(guard);
 }
 

@@ -18,10 +18,10 @@ pub enum Vendor {
 }
 
 impl Vendor {
-    /// The peers' folder: `DUNLIN_PEERS`, made by `tests/interop/build-peers.sh`.
+    /// The peers' folder: `INTEROP_PEERS`, made by `tests/interop/build-peers.sh`.
     fn command(self) -> Result<Command> {
         let peers =
-            std::env::var_os("DUNLIN_PEERS").context("DUNLIN_PEERS is not set: run `make interop`")?;
+            std::env::var_os("INTEROP_PEERS").context("INTEROP_PEERS is not set: run `make interop`")?;
         let peers = PathBuf::from(peers);
         let mut command = match self {
             Self::Cyclone => {

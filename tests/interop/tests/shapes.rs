@@ -6,7 +6,7 @@ use dunlin_interop::{Peer, ShapeType, Vendor, eventually, participant, reader, w
 use std::path::PathBuf;
 
 fn capture(name: &str) -> PathBuf {
-    let folder = std::env::var_os("DUNLIN_CAPTURES").map_or_else(std::env::temp_dir, PathBuf::from);
+    let folder = std::env::var_os("INTEROP_CAPTURES").map_or_else(std::env::temp_dir, PathBuf::from);
     folder.join(format!("{name}.pcap"))
 }
 

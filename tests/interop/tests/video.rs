@@ -11,7 +11,7 @@ const FRAMES: u64 = 20;
 const LENGTH: usize = 921_600;
 
 fn capture(name: &str) -> PathBuf {
-    let folder = std::env::var_os("DUNLIN_CAPTURES").map_or_else(std::env::temp_dir, PathBuf::from);
+    let folder = std::env::var_os("INTEROP_CAPTURES").map_or_else(std::env::temp_dir, PathBuf::from);
     folder.join(format!("{name}.pcap"))
 }
 

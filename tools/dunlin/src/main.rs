@@ -1,2 +1,79 @@
 //! The dunlin command line.
-fn main() {}
+#![forbid(unsafe_code)]
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+use dunlin::Config;
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "dunlin", version, about = "DDS from the command line")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Print the configuration in force, each value with its origin
+    Config {
+        /// Print every key with its meaning and default instead
+        #[arg(long)]
+        reference: bool,
+        /// Set a key as code would: network.interfaces=eth0
+        #[arg(long, value_name = "KEY=VALUE")]
+        set: Vec<String>,
+    },
+}
+
+fn config(set: &[String]) -> Result<Config> {
+    let mut config = Config::load()?;
+    for assignment in set {
+        let (key, value) =
+            assignment.split_once('=').with_context(|| format!("'{assignment}' is not KEY=VALUE"))?;
+        config.set(key, value)?;
+    }
+    config.check()?;
+    Ok(config)
+}
+
+fn run(command: Command) -> Result<()> {
+    match command {
+        Command::Config { reference: true, .. } => print!("{}", dunlin::config::reference()),
+        Command::Config { set, .. } => config(&set)?.effective().print(),
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("dunlin: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_has_the_last_word_and_mistakes_are_named() {
+        let config = config(&["network.interfaces=eth7".into()]).unwrap();
+        assert!(config.effective().to_string().contains("eth7"));
+        let error = super::config(&["network.interface=eth7".into()]).unwrap_err();
+        assert!(format!("{error:#}").contains("interfaces"), "{error:#}");
+        assert!(super::config(&["no assignment".into()]).is_err());
+    }
+
+    #[test]
+    fn the_documentation_lists_every_key() {
+        let written = include_str!("../../../docs/configuration.md");
+        assert!(
+            written.contains(dunlin::config::reference().trim()),
+            "docs/configuration.md is out of date: see its first lines"
+        );
+    }
+}

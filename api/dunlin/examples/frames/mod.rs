@@ -1,4 +1,5 @@
 //! The type of the frames and what Linux says about this process.
+#![allow(dead_code, reason = "each program uses a part")]
 
 use dunlin::DdsType;
 use std::fs;

@@ -118,7 +118,12 @@ impl Image {
                 anyhow::bail!("{} is no raw picture", encoding.name())
             }
         };
-        ensure!(raw.len() >= need, "{} octets are too few for {width}x{height} {}", raw.len(), encoding.name());
+        ensure!(
+            raw.len() >= need,
+            "{} octets are too few for {width}x{height} {}",
+            raw.len(),
+            encoding.name()
+        );
         match encoding {
             Encoding::RawRgb24 => self.copy_rgb(raw),
             Encoding::RawYuyv => self.copy_yuyv(raw),

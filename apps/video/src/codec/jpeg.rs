@@ -7,8 +7,8 @@ use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
-use super::image::{Image, MAX_SIDE};
 use super::Encoder;
+use super::image::{Image, MAX_SIDE};
 use crate::frame::Encoding;
 
 /// Codes each picture as one JPEG image.

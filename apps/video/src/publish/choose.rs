@@ -38,7 +38,11 @@ pub fn camera_id(args: &Publish) -> String {
 pub fn open(args: &Publish, keys: &KeyRequest) -> Result<Box<dyn Source>> {
     let source = &args.source;
     if let Some(bytes) = source.fixed_size {
-        refuse(args, "--fixed-size", &[Opt::Encoding, Opt::Size, Opt::Quality, Opt::Bitrate, Opt::KeyInterval])?;
+        refuse(
+            args,
+            "--fixed-size",
+            &[Opt::Encoding, Opt::Size, Opt::Quality, Opt::Bitrate, Opt::KeyInterval],
+        )?;
         return Ok(Box::new(Fixed::new(bytes, args.rate.unwrap_or(RATE))?));
     }
     if let Some(path) = &source.file {
@@ -71,7 +75,10 @@ fn open_file(args: &Publish, path: &Path, keys: &KeyRequest) -> Result<Box<dyn S
         return Ok(Box::new(AsIs::new(mp4, args.rate)));
     }
     if mp4.b_frames && coding == Coding::H264 && !anew {
-        eprintln!("{}: has B-frames, which live video does without; it is decoded and coded anew", mp4.name());
+        eprintln!(
+            "{}: has B-frames, which live video does without; it is decoded and coded anew",
+            mp4.name()
+        );
     }
     decode_file(args, coding, mp4, keys)
 }
@@ -85,7 +92,12 @@ fn decode_file(args: &Publish, coding: Coding, mp4: Mp4File, keys: &KeyRequest) 
 }
 
 #[cfg(not(feature = "h264"))]
-fn decode_file(_args: &Publish, _coding: Coding, mp4: Mp4File, _keys: &KeyRequest) -> Result<Box<dyn Source>> {
+fn decode_file(
+    _args: &Publish,
+    _coding: Coding,
+    mp4: Mp4File,
+    _keys: &KeyRequest,
+) -> Result<Box<dyn Source>> {
     bail!("{} would have to be decoded, and this program is built without the feature `h264`", mp4.name())
 }
 
@@ -282,7 +294,8 @@ mod tests {
         assert!(info("--size 80x60").description.contains("coded anew"));
         assert_eq!(info("--encoding mjpeg --quality 70").group, 1);
         assert!(open_line(&format!("--file {path} --quality 70")).is_err());
-        let reordered = fake_mp4::write(folder.path(), &Options { reordered: true, frames: 5, ..Options::default() });
+        let reordered =
+            fake_mp4::write(folder.path(), &Options { reordered: true, frames: 5, ..Options::default() });
         let info = open_line(&format!("--file {}", reordered.display())).unwrap().info();
         assert!(info.keys_on_request && info.description.contains("coded anew"));
     }

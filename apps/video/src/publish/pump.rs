@@ -53,7 +53,12 @@ impl Plan {
 ///
 /// # Errors
 /// When the source, the writer or the log fails.
-pub fn run(mut source: Box<dyn Source>, sink: &mut impl FrameSink, plan: &Plan, stop: &Stop) -> Result<Totals> {
+pub fn run(
+    mut source: Box<dyn Source>,
+    sink: &mut impl FrameSink,
+    plan: &Plan,
+    stop: &Stop,
+) -> Result<Totals> {
     let mut log = plan.log.as_deref().map(FrameLog::create).transpose()?;
     while sink.viewers() < plan.wait_viewers {
         if stop.wait(Duration::from_millis(20)) {

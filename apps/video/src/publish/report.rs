@@ -152,7 +152,8 @@ mod tests {
         }
         totals.dropped = 3;
         let text = totals.to_string();
-        let expected = "published 11 frames, 11000 octets in 1.00 s: 10.00 frames/s, 80 kbit/s; dropped 3, missed 0\n";
+        let expected =
+            "published 11 frames, 11000 octets in 1.00 s: 10.00 frames/s, 80 kbit/s; dropped 3, missed 0\n";
         assert!(text.starts_with(expected), "{text}");
     }
 }

@@ -87,7 +87,14 @@ fn matrix() -> Vec<u8> {
     [0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x4000_0000_u32].iter().flat_map(|n| n.to_be_bytes()).collect()
 }
 
-fn moov(options: &Options, samples: &[Vec<u8>], keys: &[u32], sps: &[u8], pps: &[u8], offset: u32) -> Vec<u8> {
+fn moov(
+    options: &Options,
+    samples: &[Vec<u8>],
+    keys: &[u32],
+    sps: &[u8],
+    pps: &[u8],
+    offset: u32,
+) -> Vec<u8> {
     let duration = 512 * samples.len() as u32;
     let mut mvhd = table(b"mvhd", &[0, 0, 12800, duration, 0x10000, 0x0100_0000, 0, 0]);
     mvhd.extend(matrix());
@@ -102,7 +109,8 @@ fn moov(options: &Options, samples: &[Vec<u8>], keys: &[u32], sps: &[u8], pps: &
     let mdhd = table(b"mdhd", &[0, 0, 12800, duration, 0x55C4_0000]);
     let hdlr = boxed(b"hdlr", &[&[0; 8], b"vide", &[0; 12], b"v\0"]);
     let vmhd = boxed(b"vmhd", &[&[0, 0, 0, 1], &[0; 8]]);
-    let dinf = boxed(b"dinf", &[&boxed(b"dref", &[&[0; 4], &[0, 0, 0, 1], &boxed(b"url ", &[&[0, 0, 0, 1]])])]);
+    let dinf =
+        boxed(b"dinf", &[&boxed(b"dref", &[&[0; 4], &[0, 0, 0, 1], &boxed(b"url ", &[&[0, 0, 0, 1]])])]);
     let stbl = stbl(options, samples, keys, &avc1(&options.codec, sps, pps), offset);
     let minf = boxed(b"minf", &[&vmhd, &dinf, &stbl]);
     let mdia = boxed(b"mdia", &[&mdhd, &hdlr, &minf]);
@@ -128,11 +136,7 @@ fn stbl(options: &Options, samples: &[Vec<u8>], keys: &[u32], entry: &[u8], offs
     let count = samples.len() as u32;
     let stsd = boxed(b"stsd", &[&[0; 4], &[0, 0, 0, 1], entry]);
     let stts = table(b"stts", &[1, count, 512]);
-    let ctts = if options.reordered {
-        table(b"ctts", &[2, 1, 512, count - 1, 1024])
-    } else {
-        Vec::new()
-    };
+    let ctts = if options.reordered { table(b"ctts", &[2, 1, 512, count - 1, 1024]) } else { Vec::new() };
     let stss = table(b"stss", &[&[keys.len() as u32], keys].concat());
     let stsc = table(b"stsc", &[1, 1, count, 1]);
     let sizes: Vec<u32> = samples.iter().map(|s| s.len() as u32).collect();

@@ -97,8 +97,8 @@ mod decoded {
 
     use super::Player;
     use crate::codec::Image;
-    use crate::codec::image::check_even_size;
     use crate::codec::h264::H264Decoder;
+    use crate::codec::image::check_even_size;
     use crate::frame::now_ns;
     use crate::source::ImageSource;
     use crate::source::mp4::Mp4File;

@@ -44,7 +44,10 @@ impl Fixed {
     /// # Errors
     /// When the size is 0 or above [`MAX_BYTES`].
     pub fn new(bytes: usize, rate: f64) -> Result<Self> {
-        ensure!((1..=MAX_BYTES).contains(&bytes), "frames of 1 to {MAX_BYTES} octets are possible, not {bytes}");
+        ensure!(
+            (1..=MAX_BYTES).contains(&bytes),
+            "frames of 1 to {MAX_BYTES} octets are possible, not {bytes}"
+        );
         Ok(Self { bytes, rate, pacer: Pacer::new(rate), shape: Shape::of(bytes), drawn: 0 })
     }
 

@@ -86,8 +86,7 @@ impl Mp4File {
         };
         ensure!(samples.iter().all(inside), "its index points beyond its end");
         let delay = track.samples[0].composition_timestamp - track.samples[0].decode_timestamp;
-        let b_frames =
-            track.samples.iter().any(|s| s.composition_timestamp - s.decode_timestamp != delay);
+        let b_frames = track.samples.iter().any(|s| s.composition_timestamp - s.decode_timestamp != delay);
         let group = longest_group(&track.samples);
         Ok(Self { path: path.to_owned(), file, size, config, samples, b_frames, group })
     }
@@ -140,15 +139,16 @@ fn longest_group(samples: &[re_mp4::Sample]) -> u32 {
 #[cfg(all(test, feature = "h264"))]
 mod tests {
     use super::*;
+    use crate::codec::Image;
     use crate::codec::annexb;
     use crate::codec::h264::H264Decoder;
-    use crate::codec::Image;
     use crate::source::fake_mp4::{self, Options};
 
     #[test]
     fn every_picture_of_a_file_is_found_and_decodes() {
         let folder = tempfile::tempdir().unwrap();
-        let path = fake_mp4::write(folder.path(), &Options { frames: 30, key_interval: 8, ..Options::default() });
+        let path =
+            fake_mp4::write(folder.path(), &Options { frames: 30, key_interval: 8, ..Options::default() });
         let mut mp4 = Mp4File::open(&path).unwrap();
         assert_eq!((mp4.samples.len(), mp4.size, mp4.b_frames, mp4.group), (30, (160, 120), false, 8));
         assert!((mp4.rate() - 25.0).abs() < 0.01);

@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 
-use super::pace::Pacer;
 use super::ImageSource;
+use super::pace::Pacer;
 use crate::codec::Image;
 use crate::codec::image::{check_even_size, chroma, luma};
 use crate::frame::now_ns;
@@ -187,8 +187,8 @@ fn glyph(letter: char) -> [u8; 7] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::jpeg::{self, JpegEncoder};
     use crate::codec::Encoder;
+    use crate::codec::jpeg::{self, JpegEncoder};
     use std::collections::BTreeSet;
 
     #[test]

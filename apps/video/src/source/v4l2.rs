@@ -312,7 +312,8 @@ impl Device {
             Err(Errno::AGAIN | Errno::INTR) => return Ok(false),
             Err(error) => return Err(error).context("the camera is gone"),
         }
-        let mapping = self.mappings.get(buffer.index as usize).context("the camera gave an unknown buffer")?;
+        let mapping =
+            self.mappings.get(buffer.index as usize).context("the camera gave an unknown buffer")?;
         let good = buffer.flags & BUFFER_ERROR == 0 && buffer.bytes_used > 0;
         let result = if good { take(mapping.bytes(buffer.bytes_used as usize)) } else { Ok(()) };
         self.queue(buffer.index)?;

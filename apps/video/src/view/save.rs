@@ -79,7 +79,9 @@ impl Saver {
     /// # Errors
     /// When a file cannot be written.
     pub fn finish(mut self) -> Result<()> {
-        self.streams.values_mut().try_for_each(|stream| stream.flush().context("cannot write the H.264 stream"))
+        self.streams
+            .values_mut()
+            .try_for_each(|stream| stream.flush().context("cannot write the H.264 stream"))
     }
 }
 

@@ -127,9 +127,7 @@ async fn open_session(State(app): State<App>, headers: HeaderMap, upgrade: WebSo
     if !allowed(&headers, app.address) {
         return StatusCode::FORBIDDEN.into_response();
     }
-    upgrade
-        .max_message_size(session::MAX_COMMAND)
-        .on_upgrade(move |socket| session::serve(socket, app.hub))
+    upgrade.max_message_size(session::MAX_COMMAND).on_upgrade(move |socket| session::serve(socket, app.hub))
 }
 
 async fn open_mjpeg(

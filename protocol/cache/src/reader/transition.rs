@@ -58,7 +58,6 @@ impl ReaderCache {
         let view = instance.view;
         self.set_states(id, state, view);
         self.announce(now, id, cause);
-        self.purges.remove(id);
         let delays = self.config.lifecycle;
         let delay = match state {
             InstanceState::NotAliveDisposed => delays.autopurge_disposed_samples_delay,

@@ -11,8 +11,8 @@ use dunlin_cache::{CachedSample, Selection};
 use dunlin_cdr::{CdrError, DecodeOptions, Extensibility, TypeSupport};
 use dunlin_core::{Duration, GuidPrefix, InstanceHandle, Locator, LocatorKind, MonoTime, Now, Rng, WallTime};
 use dunlin_engine::{
-    EndpointLocators, Event, Locators, Output, Participant, ParticipantConfig, ReaderSlot, ReaderSpec, Tuning,
-    WriteError, WriteRequest, WriterSlot, WriterSpec,
+    EndpointLocators, Event, Locators, Output, Participant, ParticipantConfig, ReaderSlot, ReaderSpec,
+    Tuning, WriteError, WriteRequest, WriterSlot, WriterSpec,
 };
 use dunlin_qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicData};
 use dunlin_rtps::ChangeKind;
@@ -189,7 +189,9 @@ impl Net {
     }
 
     pub fn with_tuning(participants: usize, tuning: &Tuning) -> Self {
-        Self::with_configs((0..participants).map(|index| ParticipantConfig { tuning: tuning.clone(), ..config(index) }))
+        Self::with_configs(
+            (0..participants).map(|index| ParticipantConfig { tuning: tuning.clone(), ..config(index) }),
+        )
     }
 
     pub fn with_configs(configs: impl Iterator<Item = ParticipantConfig>) -> Self {
@@ -322,15 +324,23 @@ impl Net {
 
     pub fn writer(&mut self, node: usize, topic: &str, qos: &DataWriterQos) -> Arc<WriterSlot> {
         let spec = writer_spec(topic, qos);
-        self.with(node, |participant, now, out| participant.create_writer(now, spec, out)).expect("a good writer")
+        self.with(node, |participant, now, out| participant.create_writer(now, spec, out))
+            .expect("a good writer")
     }
 
     pub fn reader(&mut self, node: usize, topic: &str, qos: &DataReaderQos) -> Arc<ReaderSlot> {
         let spec = reader_spec(topic, qos);
-        self.with(node, |participant, now, out| participant.create_reader(now, spec, out)).expect("a good reader")
+        self.with(node, |participant, now, out| participant.create_reader(now, spec, out))
+            .expect("a good reader")
     }
 
-    pub fn write(&mut self, node: usize, writer: &WriterSlot, key: u32, body: &[u8]) -> Result<(), WriteError> {
+    pub fn write(
+        &mut self,
+        node: usize,
+        writer: &WriterSlot,
+        key: u32,
+        body: &[u8],
+    ) -> Result<(), WriteError> {
         self.change(node, writer, ChangeKind::Alive, key, body)
     }
 
@@ -342,8 +352,12 @@ impl Net {
         key: u32,
         body: &[u8],
     ) -> Result<(), WriteError> {
-        let request =
-            WriteRequest { kind, instance: instance(key), source_timestamp: None, payload: sample(key, body) };
+        let request = WriteRequest {
+            kind,
+            instance: instance(key),
+            source_timestamp: None,
+            payload: sample(key, body),
+        };
         let now = self.clock();
         let mut out = std::mem::take(&mut self.nodes[node].out);
         let turn = writer.write(now, request, &mut out);
@@ -359,7 +373,8 @@ impl Net {
     pub fn take_some(&mut self, node: usize, reader: &ReaderSlot, max_samples: usize) -> Vec<CachedSample> {
         let mut samples = vec![];
         let selection = Selection { max_samples, ..Selection::default() };
-        self.with(node, |_, now, out| reader.take(now, &selection, &mut samples, out)).expect("no instance asked");
+        self.with(node, |_, now, out| reader.take(now, &selection, &mut samples, out))
+            .expect("no instance asked");
         samples
     }
 

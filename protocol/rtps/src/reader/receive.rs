@@ -81,7 +81,9 @@ impl Reader {
 
     /// Whether anything of a change is still wanted.
     fn is_new(&mut self, index: usize, sn: SequenceNumber) -> bool {
-        let new = sn >= SequenceNumber::FIRST
+        // Nothing can follow the highest number, so it is not one of a change.
+        let possible = sn >= SequenceNumber::FIRST && sn < SequenceNumber::MAX;
+        let new = possible
             && self.writers.get(index).is_some_and(|proxy| !proxy.is_settled(sn));
         if !new {
             self.stats.duplicates = self.stats.duplicates.saturating_add(1);

@@ -1,1 +1,362 @@
-//! Nonsense.
+//! Submessages that are well formed and mean harm: huge ranges, contradictory numbers, lies about sizes. They cost
+//! bounded time and memory, and what is honest still gets through.
+
+use super::support::*;
+use crate::{Pacing, ReaderConfig, ReaderProxyConfig, WriterConfig, WriterProxyConfig};
+use alloc::vec;
+use alloc::vec::Vec;
+use dunlin_buf::SharedBytes;
+use dunlin_core::{
+    EntityId, FragmentNumberSet, GuidPrefix, MonoTime, Now, ProtocolVersion, Rng, SequenceNumber,
+    SequenceNumberSet, VendorId, WallTime,
+};
+use dunlin_wire::{
+    AckNack, Data, DataFrag, Gap, Header, Heartbeat, HeartbeatFrag, NackFrag, Payload, ReceiverState,
+};
+
+const HUGE: i64 = 1 << 62;
+
+fn state() -> ReceiverState {
+    let header =
+        Header { version: ProtocolVersion::V2_5, vendor_id: VendorId::DUNLIN, guid_prefix: WRITER.prefix };
+    ReceiverState::new(reader_guid(1).prefix, &header)
+}
+
+fn heartbeat(first: i64, last: i64, count: i32) -> Heartbeat {
+    Heartbeat {
+        reader_id: EntityId::UNKNOWN,
+        writer_id: WRITER.entity_id,
+        first_sn: SequenceNumber(first),
+        last_sn: SequenceNumber(last),
+        count,
+        final_flag: false,
+        liveliness_flag: false,
+        group: None,
+    }
+}
+
+fn gap(from: i64, base: i64, bits: &[u32]) -> Gap {
+    Gap {
+        reader_id: EntityId::UNKNOWN,
+        writer_id: WRITER.entity_id,
+        gap_start: SequenceNumber(from),
+        gap_list: SequenceNumberSet::from_parts(SequenceNumber(base), bits.len() as u32 * 32, bits)
+            .unwrap_or_else(|| SequenceNumberSet::empty(SequenceNumber(base))),
+        group: None,
+        filtered_count: None,
+    }
+}
+
+fn frag<'a>(sn: i64, number: u32, fragment_size: u16, sample_size: u32, payload: &'a [u8]) -> DataFrag<'a> {
+    DataFrag {
+        reader_id: EntityId::UNKNOWN,
+        writer_id: WRITER.entity_id,
+        writer_sn: SequenceNumber(sn),
+        fragment_starting_num: number,
+        fragments_in_submessage: 1,
+        fragment_size,
+        sample_size,
+        inline_qos: None,
+        key_flag: false,
+        non_standard_payload: false,
+        payload,
+    }
+}
+
+fn data(sn: i64, payload: &[u8]) -> Data<'_> {
+    Data {
+        reader_id: EntityId::UNKNOWN,
+        writer_id: WRITER.entity_id,
+        writer_sn: SequenceNumber(sn),
+        inline_qos: None,
+        payload: Payload::Data(payload),
+        non_standard_payload: false,
+    }
+}
+
+impl Target {
+    fn on_heartbeat(&mut self, now: Now, heartbeat: &Heartbeat) {
+        self.reader.on_heartbeat(now, WRITER.prefix, heartbeat, &mut self.sink, &mut self.out);
+    }
+
+    fn on_gap(&mut self, now: Now, gap: &Gap) {
+        self.reader.on_gap(now, WRITER.prefix, gap, &mut self.sink, &mut self.out);
+    }
+
+    fn on_data(&mut self, now: Now, sn: i64) {
+        let packet = sample(64);
+        let data = data(sn, &packet);
+        self.reader.on_data(now, &state(), &data, &packet, &mut self.sink, &mut self.out);
+    }
+
+    fn on_frag(&mut self, now: Now, frag: &DataFrag<'_>, packet: &SharedBytes) {
+        self.reader.on_data_frag(now, &state(), frag, packet, &mut self.sink, &mut self.out);
+    }
+}
+
+#[test]
+fn huge_announcements_stay_intervals_at_the_reader() {
+    let mut target = Target::new(1, ReaderConfig::default());
+    target.match_writer(at(0), true);
+    target.on_heartbeat(at(1), &heartbeat(1, HUGE, 1));
+    let Seen::Ack { base: 1, bits, ask: false } = &target.sent()[0][1] else { panic!() };
+    assert_eq!(bits.len(), 256);
+    // Holes: every second number, then everything but a few.
+    for i in 0..2000 {
+        target.on_gap(at(2 + i), &gap(2 + 512 * i as i64, 2 + 512 * i as i64, &[0xaaaa_aaaa; 8]));
+    }
+    target.on_data(at(9_000), 1);
+    target.on_gap(at(10_000), &gap(2, HUGE, &[]));
+    target.on_data(at(10_001), HUGE);
+    assert_eq!((target.sink.got.clone(), target.sink.lost), (vec![1, HUGE], 0));
+    target.on_gap(at(10_002), &gap(HUGE + 1, i64::MAX, &[]));
+    target.on_heartbeat(at(10_003), &heartbeat(i64::MAX, i64::MAX, 2));
+    target.on_data(at(10_004), i64::MAX);
+    target.on_gap(at(10_005), &gap(i64::MAX, i64::MAX, &[]));
+    target.on_heartbeat(at(10_006), &heartbeat(i64::MAX, i64::MAX - 1, 3));
+    assert!(drain(&mut target.out).len() < 10);
+}
+
+#[test]
+fn lost_changes_are_counted_and_not_enumerated() {
+    let mut target = Target::new(1, ReaderConfig::default());
+    target.match_writer(at(0), true);
+    target.on_heartbeat(at(1), &heartbeat(1, 1, 1));
+    target.on_heartbeat(at(2), &heartbeat(HUGE, HUGE, 2));
+    assert_eq!(target.sink.lost, HUGE as u64 - 1);
+    let mut best_effort = Target::new(1, ReaderConfig { reliable: false, ..Default::default() });
+    best_effort.match_writer(at(0), false);
+    best_effort.on_data(at(1), 1);
+    best_effort.on_gap(at(1), &gap(10, HUGE - 10, &[]));
+    best_effort.on_data(at(2), HUGE);
+    assert_eq!((best_effort.sink.got, best_effort.sink.lost), (vec![1, HUGE], 18));
+}
+
+#[test]
+fn lies_about_sample_sizes_do_not_take_memory() {
+    let mut target = Target::new(1, ReaderConfig::default());
+    target.match_writer(at(0), true);
+    let packet = sample(1400);
+    // Far larger than allowed; as large as allowed, again and again; a million fragments of one octet.
+    for i in 0..1000 {
+        let sn = 2 + i64::from(i);
+        target.on_frag(at(1), &frag(sn, 1, 1400, u32::MAX, &packet), &packet);
+        target.on_frag(at(1), &frag(sn, 20_000, 1400, 60 << 20, &packet), &packet);
+        target.on_frag(at(1), &frag(sn, 1, 1, (1 << 20) - 1, &packet[..1]), &packet);
+    }
+    assert!(target.reader.stats().oversized >= 1000 - 256);
+    // An honest sample comes through.
+    target.on_data(at(2), 1);
+    assert_eq!(target.sink.got[0], 1);
+}
+
+#[test]
+fn fragments_that_contradict_the_first_are_refused() {
+    let mut target = Target::new(1, ReaderConfig::default());
+    target.match_writer(at(0), true);
+    let packet = sample(1000);
+    target.on_frag(at(1), &frag(1, 1, 1000, 2500, &packet), &packet);
+    target.on_frag(at(1), &frag(1, 2, 1000, 2400, &packet), &packet);
+    target.on_frag(at(1), &frag(1, 2, 900, 2500, &packet[..900]), &packet);
+    assert_eq!(target.reader.stats().fragments_refused, 2);
+    target.on_frag(at(1), &frag(1, 2, 1000, 2500, &packet), &packet);
+    target.on_frag(at(1), &frag(1, 3, 1000, 2500, &packet[..500]), &packet);
+    assert_eq!(target.sink.got, [1]);
+}
+
+#[test]
+fn huge_requests_stay_intervals_at_the_writer() {
+    let mut source = Source::new(WriterConfig::default());
+    source.match_reader(at(0), reader_proxy(1));
+    for i in 0..5 {
+        source.write(at(i), 5000);
+    }
+    source.out.clear();
+    let guid = reader_guid(1);
+    let mut count = 0;
+    let mut ack = |source: &mut Source, base: i64, bits: &[u32]| {
+        count += 1;
+        let set = SequenceNumberSet::from_parts(SequenceNumber(base), bits.len() as u32 * 32, bits);
+        let acknack = AckNack {
+            reader_id: guid.entity_id,
+            writer_id: WRITER.entity_id,
+            reader_sn_state: set.unwrap_or_else(|| SequenceNumberSet::empty(SequenceNumber(base))),
+            count,
+            final_flag: true,
+        };
+        source.writer.on_acknack(at(100), guid.prefix, &acknack, &source.history, &mut source.out)
+    };
+    // Acknowledging what was never written acknowledges what was.
+    assert!(ack(&mut source, HUGE, &[u32::MAX; 8]).all_acked);
+    assert_eq!(source.writer.acked_by_all(), SequenceNumber(5));
+    assert!(source.out.is_empty());
+    ack(&mut source, i64::MAX, &[]);
+    ack(&mut source, 0, &[]);
+    ack(&mut source, i64::MIN, &[u32::MAX]);
+    assert!(source.out.is_empty());
+    // An acknowledgment is not taken back, a request for it is served all the same.
+    ack(&mut source, 1, &[u32::MAX; 8]);
+    assert_eq!(source.writer.acked_by_all(), SequenceNumber(5));
+    let frags = source.sent().into_iter().flatten().filter(|seen| matches!(seen, Seen::Frag { .. })).count();
+    assert_eq!(frags, 20);
+}
+
+#[test]
+fn a_flood_of_requests_is_answered_within_the_budget() {
+    let mut source = Source::new(WriterConfig { repair_budget_per_event: 10_000, ..Default::default() });
+    source.match_reader(at(0), reader_proxy(1));
+    source.write(at(1), 1_000_000);
+    source.out.clear();
+    let guid = reader_guid(1);
+    let mut octets = 0;
+    for i in 0..1000 {
+        let nack = NackFrag {
+            reader_id: guid.entity_id,
+            writer_id: WRITER.entity_id,
+            writer_sn: SequenceNumber(1),
+            fragment_number_state: FragmentNumberSet::from_parts(1 + i % 500, 256, &[u32::MAX; 8]).unwrap(),
+            count: i as i32 + 1,
+        };
+        let now = at(u64::from(1000 + i));
+        source.writer.on_nack_frag(now, guid.prefix, &nack, &source.history, &mut source.out);
+        octets += source.out.octets();
+        source.out.clear();
+    }
+    // 1000 requests within a millisecond: at most two budgets and the datagrams that end them.
+    assert!(octets < 2 * (10_000 + 1472), "{octets}");
+}
+
+const EDGES: [i64; 12] = [0, 1, 2, 3, 5, 255, 256, 257, HUGE, i64::MAX - 256, i64::MAX - 1, i64::MAX];
+
+fn edge(rng: &mut Rng) -> i64 {
+    let around = EDGES[rng.below(12) as usize];
+    around.saturating_add(rng.below(3) as i64 - 1)
+}
+
+fn words(rng: &mut Rng) -> Vec<u32> {
+    (0..rng.below(9)).map(|_| rng.next_u64() as u32).collect()
+}
+
+#[test]
+fn any_sequence_of_submessages_is_survived_by_the_reader() {
+    let packet = sample(4000);
+    for seed in 0..400 {
+        let mut rng = Rng::new(seed);
+        let reliable = seed % 4 != 0;
+        let cfg = ReaderConfig { reliable, max_out_of_order_samples: 8, ..Default::default() };
+        let mut target = Target::new(1, cfg);
+        let writer = WriterProxyConfig { guid: WRITER, reliable, durable: seed % 2 == 0, ..Default::default() };
+        target.reader.match_writer(at(0), writer, &mut target.out);
+        for i in 0..300u64 {
+            let now = Now { mono: MonoTime(i * rng.below(20_000_000)), wall: WallTime(0) };
+            target.sink.room = (rng.chance(1, 5)).then_some(0);
+            match rng.below(8) {
+                0 | 1 => target.on_data(now, edge(&mut rng)),
+                2 => target.on_gap(now, &gap(edge(&mut rng), edge(&mut rng).max(1), &words(&mut rng))),
+                3 => target.on_heartbeat(now, &heartbeat(edge(&mut rng), edge(&mut rng), i as i32)),
+                4 | 5 => {
+                    let size = [1, 2, 100, 1000][rng.below(4) as usize];
+                    let sample_size = [1u32, 1000, 2500, 3999, u32::MAX][rng.below(5) as usize];
+                    let payload = &packet[..usize::from(size).min(sample_size as usize)];
+                    let number = [0, 1, 2, 3, 4, u32::MAX][rng.below(6) as usize];
+                    target.on_frag(now, &frag(edge(&mut rng), number, size, sample_size, payload), &packet);
+                }
+                6 => {
+                    let heartbeat = HeartbeatFrag {
+                        reader_id: EntityId::UNKNOWN,
+                        writer_id: WRITER.entity_id,
+                        writer_sn: SequenceNumber(edge(&mut rng)),
+                        last_fragment_num: rng.next_u64() as u32,
+                        count: i as i32,
+                    };
+                    target.reader.on_heartbeat_frag(now, WRITER.prefix, &heartbeat, &mut target.out);
+                }
+                _ => {
+                    target.timer(now);
+                    target.sink.room = None;
+                    let Target { reader, sink, out } = &mut target;
+                    reader.retry_rejected(now, sink, out);
+                }
+            }
+            target.out.clear();
+        }
+        assert!(target.sink.got.windows(2).all(|pair| pair[0] < pair[1]), "seed {seed}");
+    }
+}
+
+#[test]
+fn any_sequence_of_requests_is_survived_by_the_writer() {
+    for seed in 0..200 {
+        let mut rng = Rng::new(seed);
+        let pacing = rng.chance(1, 2).then_some(Pacing { rate: rng.below(10_000_000), burst: rng.below(20_000) });
+        let transient_local = rng.chance(1, 2);
+        let mut source = Source::new(WriterConfig { pacing, transient_local, ..Default::default() });
+        let mut now = at(0);
+        for i in 0..300u64 {
+            now.mono.0 += rng.below(3_000_000);
+            let n = 1 + rng.below(3) as u8;
+            let guid = reader_guid(n);
+            match rng.below(9) {
+                0 => {
+                    let len = [10, 1500, 20_000][rng.below(3) as usize];
+                    source.write(now, len);
+                }
+                1 => {
+                    let (durable, reliable) = (rng.chance(1, 2), rng.chance(3, 4));
+                    source.match_reader(now, ReaderProxyConfig { durable, reliable, ..reader_proxy(n) });
+                }
+                2 if rng.chance(1, 10) => {
+                    source.writer.unmatch_reader(guid);
+                }
+                3 => source.history.remove(rng.below(40) as i64),
+                4 | 5 => {
+                    let base = SequenceNumber(edge(&mut rng).max(1));
+                    let words = words(&mut rng);
+                    let set = SequenceNumberSet::from_parts(base, words.len() as u32 * 32, &words);
+                    let acknack = AckNack {
+                        reader_id: guid.entity_id,
+                        writer_id: WRITER.entity_id,
+                        reader_sn_state: set.unwrap_or_else(|| SequenceNumberSet::empty(base)),
+                        count: i as i32,
+                        final_flag: rng.chance(1, 2),
+                    };
+                    source.writer.on_acknack(now, guid.prefix, &acknack, &source.history, &mut source.out);
+                }
+                6 => {
+                    let words = words(&mut rng);
+                    let base = [1, 2, 14, u32::MAX - 300][rng.below(4) as usize];
+                    let nack = NackFrag {
+                        reader_id: guid.entity_id,
+                        writer_id: WRITER.entity_id,
+                        writer_sn: SequenceNumber(edge(&mut rng)),
+                        fragment_number_state: FragmentNumberSet::from_parts(
+                            base,
+                            words.len() as u32 * 32,
+                            &words,
+                        )
+                        .unwrap(),
+                        count: i as i32,
+                    };
+                    source.writer.on_nack_frag(now, guid.prefix, &nack, &source.history, &mut source.out);
+                }
+                _ => source.timer(now),
+            }
+            assert!(source.out.octets() < 2_000_000, "seed {seed}");
+            source.out.clear();
+            assert!(source.writer.acked_by_all() <= source.writer.sent_sn());
+        }
+        let stranger = GuidPrefix([0xee; 12]);
+        let set = SequenceNumberSet::empty(SequenceNumber::FIRST);
+        let acknack = AckNack {
+            reader_id: EntityId::UNKNOWN,
+            writer_id: WRITER.entity_id,
+            reader_sn_state: set,
+            count: 1,
+            final_flag: false,
+        };
+        assert!(
+            !source.writer.on_acknack(now, stranger, &acknack, &source.history, &mut source.out).accepted
+        );
+        assert!(source.out.is_empty());
+    }
+}

@@ -137,7 +137,7 @@ impl Writer {
     /// change that was sent.
     #[must_use]
     pub fn acked_by_all(&self) -> SequenceNumber {
-        self.acked_min.unwrap_or(self.pushed)
+        self.acked_min.map_or(self.pushed, |acked| acked.min(self.pushed))
     }
 
     /// Whether a matched reader has acknowledged a change. A best-effort reader acknowledges everything that was sent;

@@ -124,9 +124,10 @@ impl Writer {
         requests.whole.clear();
         requests.later.clear();
         // A reader that does not know yet where it starts is told by a GAP.
-        proxy.start_known |= set.base() > proxy.start;
-        requests.whole.insert(SnRange::new(set.base(), proxy.start), MAX_REQUEST_INTERVALS);
-        for sn in set.iter().take_while(|sn| *sn <= self.pushed) {
+        let base = set.base().max(SequenceNumber::FIRST);
+        proxy.start_known |= base > proxy.start;
+        requests.whole.insert(SnRange::new(base, proxy.start), MAX_REQUEST_INTERVALS);
+        for sn in set.iter().take_while(|sn| *sn <= self.pushed).filter(|sn| *sn >= base) {
             let range = SnRange::new(sn, sn);
             match requests.suppressed_until(now, sn, window) {
                 None => {

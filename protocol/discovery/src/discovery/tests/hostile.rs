@@ -165,6 +165,20 @@ fn an_answer_goes_once_to_few_places() {
     assert!(net.sent <= 7 * locators, "{}", net.sent);
 }
 
+#[test]
+fn a_participant_that_never_answers_is_soon_forgotten() {
+    let mut net = matched();
+    let stranger = prefix(7);
+    // Without a lease of its own the standard's is taken: 100 s.
+    inject(&mut net, 1, |out| {
+        data(stranger, EntityId::SPDP_WRITER, 1, &[], announcement(stranger, |_| ()), out)
+    });
+    net.run_for(secs(9));
+    assert_eq!(net.events(1), ["+participant 7"]);
+    net.run_for(secs(2));
+    assert_eq!(net.events(1), ["-participant 7 LeaseExpired"]);
+}
+
 /// Writer, encapsulation, sequence number, contents and whether it is a removal.
 fn change() -> impl Strategy<Value = (u8, u8, i64, Vec<u8>, bool)> {
     (0u8..4, 0u8..4, 1i64..10, prop::collection::vec(any::<u8>(), 4..200), any::<bool>())

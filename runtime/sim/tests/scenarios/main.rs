@@ -1,0 +1,17 @@
+//! The protocol on a bad network, each scenario with many seeds.
+//!
+//! `cargo test` runs a few seeds of each, `SEEDS=1000 cargo test --release -p dunlin-sim -- --ignored` that many. A failure
+//! ends with the line that repeats it.
+
+mod common;
+
+mod best_effort;
+mod durability;
+mod faults;
+mod hostile;
+mod instances;
+mod matching;
+mod quiet;
+mod reliable;
+mod simulator;
+mod timing;

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Everything that must pass. Each part is a make target and can be repeated alone; the first failure ends the run.
+# PARTS="lint unit" runs some of them only.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+parts=${PARTS:-lint unit loom cross interop network browser fuzz}
+export CARGO_TERM_PROGRESS_WHEN=never
+[ -t 1 ] || export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-never}
+begin=$SECONDS
+
+clock() { printf '%d:%02d min' $(($1 / 60)) $(($1 % 60)); }
+heading() { printf '\n===== %s =====\n' "$1"; }
+
+heading setup
+if ! scripts/setup.sh build test demo interop cross browser </dev/null; then
+    printf '\ntest: FAILED in setup. To repeat it alone: scripts/setup.sh build test demo interop cross browser\n' >&2
+    exit 1
+fi
+
+times=()
+for part in $parts; do
+    heading "$part"
+    since=$SECONDS
+    variables=()
+    # A short run of the fuzz targets; `make fuzz` alone runs longer.
+    [ "$part" != fuzz ] || variables=(RUNS="${RUNS:-2000}")
+    if ! make --no-print-directory "$part" "${variables[@]}" </dev/null; then
+        printf '\ntest: FAILED in %s after %s. To repeat it alone: make %s\n' \
+            "$part" "$(clock $((SECONDS - since)))" "$part" >&2
+        exit 1
+    fi
+    times+=("$part $(clock $((SECONDS - since)))")
+    printf -- '----- %s: passed in %s\n' "$part" "$(clock $((SECONDS - since)))"
+done
+
+heading times
+printf '%s\n' "${times[@]}"
+printf '\ntest: everything passed in %s\n' "$(clock $((SECONDS - begin)))"
