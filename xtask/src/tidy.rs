@@ -94,7 +94,7 @@ fn collect(folder: &Path, out: &mut Vec<PathBuf>) -> Result<()> {
     for entry in entries {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if path.is_dir() && name != "target" && name != "node_modules" {
+        if path.is_dir() && name != "target" && name != "node_modules" && name != "peers" {
             collect(&path, out)?;
         } else if name.ends_with(".rs") {
             out.push(path);

@@ -1,4 +1,4 @@
-//! Methods that set one policy and return the QoS, so that a QoS reads as one expression.
+//! Builder methods of the QoS of each entity (DDS 1.4 §2.2.3), by value.
 
 use alloc::{string::String, vec::Vec};
 

@@ -126,7 +126,12 @@ impl Framing {
     }
 
     /// Writes the inline QoS of a change into `buffer`; empty when it has none.
-    pub(crate) fn inline_qos(&self, change: &Change, for_readers: Option<&SharedBytes>, buffer: &mut Vec<u8>) {
+    pub(crate) fn inline_qos(
+        &self,
+        change: &Change,
+        for_readers: Option<&SharedBytes>,
+        buffer: &mut Vec<u8>,
+    ) {
         buffer.clear();
         if change.kind != ChangeKind::Alive {
             if self.keyed {
@@ -163,7 +168,10 @@ pub(crate) fn gap(writer_id: EntityId, reader_id: EntityId, ranges: &[SnRange]) 
         }
         used = used.saturating_add(1);
     }
-    Some((Gap { reader_id, writer_id, gap_start: first.first, gap_list, group: None, filtered_count: None }, used))
+    Some((
+        Gap { reader_id, writer_id, gap_start: first.first, gap_list, group: None, filtered_count: None },
+        used,
+    ))
 }
 
 #[cfg(test)]
@@ -196,7 +204,8 @@ mod tests {
     #[test]
     fn gaps_keep_intervals_and_use_the_bitmap_for_what_is_near() {
         let ids = (EntityId::UNKNOWN, EntityId::UNKNOWN);
-        let ranges = [range(1, 1 << 62), range((1 << 62) + 2, (1 << 62) + 3), range((1 << 62) + 300, i64::MAX)];
+        let ranges =
+            [range(1, 1 << 62), range((1 << 62) + 2, (1 << 62) + 3), range((1 << 62) + 300, i64::MAX)];
         let (gap, used) = super::gap(ids.0, ids.1, &ranges).unwrap();
         assert_eq!((gap.gap_start.0, gap.gap_list.base().0, used), (1, (1 << 62) + 1, 2));
         assert_eq!(gap.gap_list.iter().map(|sn| sn.0 - (1 << 62)).collect::<Vec<_>>(), [2, 3]);

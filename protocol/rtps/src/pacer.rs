@@ -1,4 +1,4 @@
-//! Shaping of what a writer sends: a token bucket over octets.
+//! Shaping of what a writer sends: a token bucket over octets. (RTPS 2.5 §8.4.1)
 
 use dunlin_core::{Duration, MonoTime};
 

@@ -1,4 +1,4 @@
-//! Counters of writers and readers; they only grow.
+//! Counters of writers and readers; they only grow. (RTPS 2.5 §8.4)
 
 /// What a writer has done since it was made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -212,7 +212,8 @@ impl Group {
                 Err(error) if error.kind() == io::ErrorKind::NotConnected => return,
                 Err(error) => {
                     tracing::warn!(?channel, %error, "receiving failed");
-                    std::thread::sleep(AFTER_ERROR);
+                    // Nothing unparks this thread: a pause, so that a broken socket does not take a core.
+                    std::thread::park_timeout(AFTER_ERROR);
                 }
             }
             if batch.is_empty() {

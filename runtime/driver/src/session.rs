@@ -176,7 +176,7 @@ fn make_member(
         announcement_period: config.announcement_period,
         max_message_size: config.max_message_size.unwrap_or_else(automatic),
         tuning: config.tuning.clone(),
-        quotas: config.quotas.clone(),
+        quotas: config.quotas,
         seed: identity::seed()?,
         entity_name: config.entity_name.clone(),
     };

@@ -11,7 +11,7 @@ type Entry = (SequenceNumber, Id);
 
 /// Entries per chunk.
 const CHUNK: usize = 64;
-/// A chunk this small joins its follower when both together leave room to spare.
+/// A chunk that has become this small joins a neighbour when both together leave room to spare.
 const SPARSE: usize = 16;
 const JOINED: usize = 48;
 
@@ -65,6 +65,9 @@ impl SnIndex {
             self.drop_chunk(at);
         } else if chunk.len() <= SPARSE {
             self.join(at);
+            if let Some(before) = at.checked_sub(1) {
+                self.join(before);
+            }
         }
     }
 
@@ -80,7 +83,7 @@ impl SnIndex {
         }
     }
 
-    /// Moves the entries of a sparse chunk to the front of the following one.
+    /// Moves the entries of a chunk to the front of the following one, if both together are few.
     fn join(&mut self, at: usize) {
         let following = at.saturating_add(1);
         let sum = |a: &VecDeque<Entry>, b: &VecDeque<Entry>| a.len().saturating_add(b.len());
@@ -145,6 +148,11 @@ mod tests {
         }
         assert!(index.chunks.len() <= 6, "{} chunks", index.chunks.len());
         assert!(index.spare.len() <= 2);
+        // Few that are left of many.
+        let mut sparse = SnIndex::default();
+        (1..=6400).for_each(|sn| sparse.push(SequenceNumber(sn), 0));
+        (1..=6400).filter(|sn| sn % 64 != 0).for_each(|sn| sparse.remove(SequenceNumber(sn)));
+        assert!(sparse.chunks.len() <= 10, "{} chunks for 100 entries", sparse.chunks.len());
         // A window that moves on, as in a volatile writer.
         let mut window = SnIndex::default();
         for sn in 1..=100_000 {

@@ -95,18 +95,21 @@ impl Reader {
         });
         self.stats.acknacks_sent = self.stats.acknacks_sent.saturating_add(1);
         let mut incomplete = !missing.is_empty();
-        proxy.partials.request_fragments(MAX_NACK_FRAGS, |writer_sn: SequenceNumber, set: FragmentNumberSet| {
-            incomplete = true;
-            ack.fragment_count = ack.fragment_count.wrapping_add(1);
-            message.nack_frag(&NackFrag {
-                reader_id,
-                writer_id: writer.entity_id,
-                writer_sn,
-                fragment_number_state: set,
-                count: ack.fragment_count,
-            });
-            self.stats.nack_frags_sent = self.stats.nack_frags_sent.saturating_add(1);
-        });
+        proxy.partials.request_fragments(
+            MAX_NACK_FRAGS,
+            |writer_sn: SequenceNumber, set: FragmentNumberSet| {
+                incomplete = true;
+                ack.fragment_count = ack.fragment_count.wrapping_add(1);
+                message.nack_frag(&NackFrag {
+                    reader_id,
+                    writer_id: writer.entity_id,
+                    writer_sn,
+                    fragment_number_state: set,
+                    count: ack.fragment_count,
+                });
+                self.stats.nack_frags_sent = self.stats.nack_frags_sent.saturating_add(1);
+            },
+        );
         let news = proxy.expected > ack.sent_base;
         let quiet = if news { self.cfg.ack_suppression } else { doubled(ack.quiet, MAX_QUIET) };
         let retry = if news { self.cfg.nack_retry_period } else { doubled(ack.retry_interval, MAX_RETRY) };

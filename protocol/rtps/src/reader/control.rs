@@ -20,8 +20,8 @@ impl Reader {
         let index = self.addressed(source_prefix, heartbeat.writer_id, heartbeat.reader_id);
         let Some(index) = index else { return false };
         let Some(proxy) = self.writers.get_mut(index) else { return false };
-        let valid = heartbeat.first_sn >= SequenceNumber::FIRST
-            && heartbeat.last_sn >= heartbeat.first_sn.previous();
+        let valid =
+            heartbeat.first_sn >= SequenceNumber::FIRST && heartbeat.last_sn >= heartbeat.first_sn.previous();
         if !valid || !proxy.heartbeats.accept(now.mono, heartbeat.count) {
             self.stats.heartbeats_ignored = self.stats.heartbeats_ignored.saturating_add(1);
             return false;

@@ -32,7 +32,11 @@ pub(crate) fn share_list(packet: &SharedBytes, list: &ParameterList<'_>) -> (Sha
 }
 
 /// Whether inline QoS says that the change is for one reader, and another one (RTPS 2.5 §9.6.4.6).
-pub(crate) fn is_for_another(list: Option<&ParameterList<'_>>, version: ProtocolVersion, reader: Guid) -> bool {
+pub(crate) fn is_for_another(
+    list: Option<&ParameterList<'_>>,
+    version: ProtocolVersion,
+    reader: Guid,
+) -> bool {
     version >= DIRECTED_WRITE_SINCE
         && list.and_then(params::directed_write).is_some_and(|directed| directed != reader)
 }
@@ -56,7 +60,8 @@ impl Incoming {
 
     /// Lets go of a packet that is much larger than what is needed of it.
     pub(crate) fn detach(&mut self) {
-        let small = |bytes: &SharedBytes| bytes.len() <= SMALL && bytes.retained_len() > bytes.len().wrapping_mul(2);
+        let small =
+            |bytes: &SharedBytes| bytes.len() <= SMALL && bytes.retained_len() > bytes.len().wrapping_mul(2);
         if let Some(payload) = self.payload.as_mut().filter(|payload| small(payload)) {
             *payload = SharedBytes::copy_from(payload);
         }
@@ -75,7 +80,9 @@ impl Incoming {
         Received {
             writer,
             sn: self.sn,
-            kind: inline_qos.as_ref().map_or(ChangeKind::Alive, |list| ChangeKind::from_status(status_info(list))),
+            kind: inline_qos
+                .as_ref()
+                .map_or(ChangeKind::Alive, |list| ChangeKind::from_status(status_info(list))),
             key_hash: inline_qos.as_ref().and_then(key_hash),
             source_timestamp: self.source_timestamp,
             payload: self.payload.clone(),

@@ -5,7 +5,9 @@ use super::{Incoming, Reassembly};
 use crate::count::CountFilter;
 use crate::timing::earliest;
 use crate::{Delivery, DeliverySink, ReaderStats, WriterProxyConfig};
-use dunlin_core::{Duration, Guid, Locator, MonoTime, Now, SequenceNumber, SequenceNumberSet, SnRange, SnRanges};
+use dunlin_core::{
+    Duration, Guid, Locator, MonoTime, Now, SequenceNumber, SequenceNumberSet, SnRange, SnRanges,
+};
 
 /// Most intervals of irrelevant changes kept ahead of the expected one; more are requested and gapped again.
 pub(super) const MAX_HOLES: usize = 256;
@@ -167,20 +169,22 @@ impl WriterProxy {
             let next = if self.is_next(self.expected) { self.store.take(self.expected) } else { None };
             if let Some(change) = next {
                 self.offer(now, change, sink, stats);
-            } else if let Some(range) = self.irrelevant.range_of(self.expected) {
-                // A change that arrived although it was called irrelevant is delivered all the same.
-                self.skip_to(self.before_stored(range.last.next()));
-                if range.last == SequenceNumber::MAX {
-                    self.irrelevant.clear();
-                }
-            } else if self.expected < self.floor {
-                let next_hole = self.irrelevant.first().unwrap_or(self.floor);
-                let target = self.before_stored(self.floor.min(next_hole));
-                self.lose(target, sink, stats);
-                self.skip_to(target);
-            } else {
+                continue;
+            }
+            let hole = self.irrelevant.range_of(self.expected);
+            let end = match hole {
+                Some(range) => range.last.next(),
+                None => self.floor.min(self.irrelevant.first().unwrap_or(self.floor)),
+            };
+            // A change that arrived although it was called irrelevant, or just before it was gone, is delivered.
+            let target = self.before_stored(end);
+            if target <= self.expected {
                 return;
             }
+            if hole.is_none() {
+                self.lose(target, sink, stats);
+            }
+            self.skip_to(target);
         }
     }
 
@@ -222,7 +226,12 @@ impl WriterProxy {
     }
 
     /// Jumps to a change of a best-effort writer: what was skipped and not called irrelevant is lost.
-    pub(super) fn jump_to(&mut self, sn: SequenceNumber, sink: &mut dyn DeliverySink, stats: &mut ReaderStats) {
+    pub(super) fn jump_to(
+        &mut self,
+        sn: SequenceNumber,
+        sink: &mut dyn DeliverySink,
+        stats: &mut ReaderStats,
+    ) {
         if self.synced {
             let skipped = SnRange::new(self.expected, sn.previous());
             let irrelevant = self.irrelevant.as_slice().iter().fold(0u64, |sum, range| {
@@ -239,7 +248,8 @@ impl WriterProxy {
     pub(super) fn missing(&self) -> SequenceNumberSet {
         let mut set = SequenceNumberSet::empty(self.expected);
         let mut sn = self.expected.max(self.floor);
-        let end = self.announced.min(self.expected.plus(i64::from(dunlin_core::MAX_SET_BITS).saturating_sub(1)));
+        let end =
+            self.announced.min(self.expected.plus(i64::from(dunlin_core::MAX_SET_BITS).saturating_sub(1)));
         while sn <= end && sn < SequenceNumber::MAX {
             if let Some(range) = self.irrelevant.range_of(sn) {
                 sn = range.last.next();

@@ -127,7 +127,8 @@ impl Partial {
             mask = u64::MAX;
             if missing != 0 {
                 let base = u32::try_from(position).ok()?.saturating_mul(u64::BITS);
-                return Some(base.saturating_add(missing.trailing_zeros())).filter(|index| *index < self.total);
+                return Some(base.saturating_add(missing.trailing_zeros()))
+                    .filter(|index| *index < self.total);
             }
         }
         None
@@ -147,7 +148,9 @@ impl Partial {
             if self.has(index) {
                 continue;
             }
-            let Some(start) = usize::try_from(index).ok().and_then(|index| index.checked_mul(size)) else { break };
+            let Some(start) = usize::try_from(index).ok().and_then(|index| index.checked_mul(size)) else {
+                break;
+            };
             put(&mut self.buffer, start, piece);
             self.mark(index);
             placed = placed.saturating_add(1);
@@ -332,7 +335,8 @@ impl Reassembly {
 
     /// The fragments of a change up to `number` have been sent. True when one of them is missing.
     pub(crate) fn announce_fragments(&mut self, sn: SequenceNumber, number: u32) -> bool {
-        let Some(partial) = self.position(sn).ok().and_then(|position| self.partials.get_mut(position)) else {
+        let Some(partial) = self.position(sn).ok().and_then(|position| self.partials.get_mut(position))
+        else {
             return false;
         };
         partial.announced = partial.announced.max(number.min(partial.total));

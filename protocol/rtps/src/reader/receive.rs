@@ -83,8 +83,7 @@ impl Reader {
     fn is_new(&mut self, index: usize, sn: SequenceNumber) -> bool {
         // Nothing can follow the highest number, so it is not one of a change.
         let possible = sn >= SequenceNumber::FIRST && sn < SequenceNumber::MAX;
-        let new = possible
-            && self.writers.get(index).is_some_and(|proxy| !proxy.is_settled(sn));
+        let new = possible && self.writers.get(index).is_some_and(|proxy| !proxy.is_settled(sn));
         if !new {
             self.stats.duplicates = self.stats.duplicates.saturating_add(1);
         }
@@ -126,7 +125,13 @@ impl Reader {
     }
 
     /// Treats a change that is for another reader as one that will not come.
-    fn directed_elsewhere(&mut self, now: Now, index: usize, sn: SequenceNumber, sink: &mut dyn DeliverySink) {
+    fn directed_elsewhere(
+        &mut self,
+        now: Now,
+        index: usize,
+        sn: SequenceNumber,
+        sink: &mut dyn DeliverySink,
+    ) {
         self.stats.directed_elsewhere = self.stats.directed_elsewhere.saturating_add(1);
         self.pass_over(now, index, sn, sink);
     }
@@ -172,7 +177,8 @@ impl Reader {
         frag: &DataFrag<'_>,
         packet: &SharedBytes,
     ) -> Added {
-        let in_use = self.writers.iter().fold(0usize, |sum, proxy| sum.saturating_add(proxy.partials.octets()));
+        let in_use =
+            self.writers.iter().fold(0usize, |sum, proxy| sum.saturating_add(proxy.partials.octets()));
         let Some(proxy) = self.writers.get_mut(index) else { return Added::Refused };
         let others = in_use.saturating_sub(proxy.partials.octets());
         let per_writer = self.cfg.max_reassembly_bytes_per_writer;
@@ -200,7 +206,8 @@ impl Reader {
             Some((touched, index, sn))
         });
         let Some((touched, index, sn)) = stalest.min() else { return false };
-        let Some(proxy) = self.writers.get_mut(index).filter(|_| now.mono.since(touched) >= STALE_AFTER) else {
+        let Some(proxy) = self.writers.get_mut(index).filter(|_| now.mono.since(touched) >= STALE_AFTER)
+        else {
             return false;
         };
         proxy.partials.remove_sn(sn, &mut self.pool);

@@ -118,6 +118,17 @@ fn huge_announcements_stay_intervals_at_the_reader() {
 }
 
 #[test]
+fn a_change_that_may_not_be_delivered_yet_is_no_reason_to_spin() {
+    let mut target = Target::new(1, ReaderConfig::default());
+    target.match_writer(at(0), false);
+    target.on_data(at(1), 1);
+    target.on_gap(at(2), &gap(1, 1, &[0x8000_0000]));
+    assert!(target.sink.got.is_empty());
+    target.on_heartbeat(at(3), &heartbeat(1, 1, 1));
+    assert_eq!(target.sink.got, [1]);
+}
+
+#[test]
 fn lost_changes_are_counted_and_not_enumerated() {
     let mut target = Target::new(1, ReaderConfig::default());
     target.match_writer(at(0), true);
@@ -245,7 +256,8 @@ fn any_sequence_of_submessages_is_survived_by_the_reader() {
         let reliable = seed % 4 != 0;
         let cfg = ReaderConfig { reliable, max_out_of_order_samples: 8, ..Default::default() };
         let mut target = Target::new(1, cfg);
-        let writer = WriterProxyConfig { guid: WRITER, reliable, durable: seed % 2 == 0, ..Default::default() };
+        let writer =
+            WriterProxyConfig { guid: WRITER, reliable, durable: seed % 2 == 0, ..Default::default() };
         target.reader.match_writer(at(0), writer, &mut target.out);
         for i in 0..300u64 {
             let now = Now { mono: MonoTime(i * rng.below(20_000_000)), wall: WallTime(0) };
@@ -288,7 +300,8 @@ fn any_sequence_of_submessages_is_survived_by_the_reader() {
 fn any_sequence_of_requests_is_survived_by_the_writer() {
     for seed in 0..200 {
         let mut rng = Rng::new(seed);
-        let pacing = rng.chance(1, 2).then_some(Pacing { rate: rng.below(10_000_000), burst: rng.below(20_000) });
+        let pacing =
+            rng.chance(1, 2).then_some(Pacing { rate: rng.below(10_000_000), burst: rng.below(20_000) });
         let transient_local = rng.chance(1, 2);
         let mut source = Source::new(WriterConfig { pacing, transient_local, ..Default::default() });
         let mut now = at(0);

@@ -21,7 +21,8 @@ struct Channel {
 }
 
 const LOSSY: Channel = Channel { loss_percent: 30, duplicate_percent: 5, min_delay: MS / 20, max_delay: MS };
-const CLEAN: Channel = Channel { loss_percent: 0, duplicate_percent: 0, min_delay: MS / 20, max_delay: MS / 20 };
+const CLEAN: Channel =
+    Channel { loss_percent: 0, duplicate_percent: 0, min_delay: MS / 20, max_delay: MS / 20 };
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Node {

@@ -5,7 +5,9 @@ use crate::{ChangeKind, ReaderConfig, WriterConfig, WriterProxyConfig};
 use alloc::vec;
 use alloc::vec::Vec;
 use dunlin_buf::{Outbox, SharedBytes};
-use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, MonoTime, Now, SequenceNumber, SequenceNumberSet, WallTime};
+use dunlin_core::{
+    Duration, EntityId, Guid, GuidPrefix, MonoTime, Now, SequenceNumber, SequenceNumberSet, WallTime,
+};
 use dunlin_wire::{DataFragSpec, DataSpec, Gap, Heartbeat, HeartbeatFrag, MessageBuilder, PayloadSpec, pid};
 
 fn packet(build: impl FnOnce(&mut MessageBuilder<'_>)) -> Packet {
@@ -136,7 +138,8 @@ fn a_silent_writer_is_asked_until_it_answers() {
 
 #[test]
 fn the_first_acknack_can_leave_at_the_match() {
-    let mut target = Target::new(1, ReaderConfig { preemptive_ack_delay: Duration::ZERO, ..Default::default() });
+    let mut target =
+        Target::new(1, ReaderConfig { preemptive_ack_delay: Duration::ZERO, ..Default::default() });
     target.match_writer(at(5), false);
     let packets = drain(&mut target.out);
     let mut expected = vec![];
@@ -422,7 +425,11 @@ fn a_writer_that_does_not_serve_fragments_is_asked_for_the_whole() {
 
 #[test]
 fn partial_samples_are_bounded() {
-    let cfg = ReaderConfig { max_partial_samples: 2, max_reassembly_bytes_per_writer: 20_000, ..Default::default() };
+    let cfg = ReaderConfig {
+        max_partial_samples: 2,
+        max_reassembly_bytes_per_writer: 20_000,
+        ..Default::default()
+    };
     let mut target = synced(cfg, 1);
     for sn in [5, 3, 9, 2] {
         target.receive(at(2), &frag(sn, 1, 3000));

@@ -36,7 +36,8 @@ fn announcements_repeat_and_answers_are_directed() {
     writer.send(&change(1, sample(300)), EntityId::SPDP_READER, Some(SPDP_READER.prefix), &[to], &mut out);
     let packets = drain(&mut out);
     assert_eq!(packets[0].seen(), [Seen::Ts, Seen::Data { sn: 1, reader: EntityId::UNKNOWN }]);
-    let answer = [Seen::Dst(SPDP_READER.prefix), Seen::Ts, Seen::Data { sn: 1, reader: EntityId::SPDP_READER }];
+    let answer =
+        [Seen::Dst(SPDP_READER.prefix), Seen::Ts, Seen::Data { sn: 1, reader: EntityId::SPDP_READER }];
     assert_eq!(packets[2].seen(), answer);
     packets.iter().for_each(|packet| receive(&mut reader, packet, &mut sink));
     assert_eq!(sink.got, [1, 1, 1]);

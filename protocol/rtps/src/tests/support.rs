@@ -91,13 +91,16 @@ impl WriterHistory for History {
     }
 }
 
+/// Key hash, source timestamp, whether the payload is a key and whether it was reassembled.
+pub(crate) type Meta = (Option<[u8; 16]>, Option<WallTime>, bool, bool);
+
 /// Remembers what was delivered.
 #[derive(Default)]
 pub(crate) struct Sink {
     pub(crate) got: Vec<i64>,
     pub(crate) payloads: Vec<Option<SharedBytes>>,
     pub(crate) kinds: Vec<ChangeKind>,
-    pub(crate) last: Option<(Option<[u8; 16]>, Option<WallTime>, bool, bool)>,
+    pub(crate) last: Option<Meta>,
     pub(crate) lost: u64,
     /// Changes it still has room for, if bounded.
     pub(crate) room: Option<usize>,
@@ -178,10 +181,9 @@ fn seen(body: &Submessage<'_>) -> Seen {
             bits: ack.reader_sn_state.iter().map(|sn| sn.0).collect(),
             ask: !ack.final_flag,
         },
-        Submessage::NackFrag(nack) => Seen::NackFrag {
-            sn: nack.writer_sn.0,
-            numbers: nack.fragment_number_state.iter().collect(),
-        },
+        Submessage::NackFrag(nack) => {
+            Seen::NackFrag { sn: nack.writer_sn.0, numbers: nack.fragment_number_state.iter().collect() }
+        }
         other => panic!("unexpected {other:?}"),
     }
 }

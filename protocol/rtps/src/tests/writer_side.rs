@@ -140,7 +140,8 @@ fn best_effort_readers_get_data_alone_and_nothing_is_awaited() {
 
 #[test]
 fn heartbeats_back_off_and_stop_when_everything_is_acknowledged() {
-    let mut source = matched(WriterConfig { heartbeat_max_period: Duration::from_millis(80), ..Default::default() });
+    let mut source =
+        matched(WriterConfig { heartbeat_max_period: Duration::from_millis(80), ..Default::default() });
     source.write(at(20_000), 10);
     source.out.clear();
     let mut times = vec![];
@@ -213,7 +214,8 @@ fn requests_are_served_directed_and_packed_with_a_heartbeat_behind() {
 
 #[test]
 fn a_request_just_served_waits() {
-    let mut source = matched(WriterConfig { nack_suppression: Duration::from_millis(5), ..Default::default() });
+    let mut source =
+        matched(WriterConfig { nack_suppression: Duration::from_millis(5), ..Default::default() });
     source.write(at(20_000), 100);
     source.write(at(20_001), 100);
     ack(&mut source, at(21_000), 1, 1, &[1], 2);
@@ -294,7 +296,10 @@ fn a_volatile_late_joiner_is_told_where_it_starts() {
     assert_eq!(source.writer.acked_by_all(), SequenceNumber(3));
     // It did not hear that and asks from the start: the same again.
     ack_asking(&mut source, at(20_000), 1, 1, &[], 1, true);
-    assert_eq!(source.sent(), [[dst(1), Seen::Gap { from: 1, base: 4, bits: vec![] }, hb(1, 3, false)].to_vec()]);
+    assert_eq!(
+        source.sent(),
+        [[dst(1), Seen::Gap { from: 1, base: 4, bits: vec![] }, hb(1, 3, false)].to_vec()]
+    );
     source.write(at(30_000), 10);
     source.out.clear();
     ack(&mut source, at(30_100), 1, 2, &[2, 3, 4], 2);
@@ -466,9 +471,26 @@ fn paced_samples_replaced_before_they_leave_are_skipped() {
         now.mono = source.writer.next_deadline().unwrap();
         source.timer(now);
     }
-    let all: Vec<Seen> = source.sent().into_iter().flatten().filter(|s| matches!(s, Seen::Data { .. })).collect();
+    let all: Vec<Seen> =
+        source.sent().into_iter().flatten().filter(|s| matches!(s, Seen::Data { .. })).collect();
     assert_eq!(all, [data(4)]);
     assert_eq!(source.writer.sent_sn(), SequenceNumber(4));
+}
+
+#[test]
+fn a_reader_that_comes_after_paced_data_lost_its_last_reader_gets_whole_samples() {
+    let pacing = Pacing { rate: 1000, burst: 1 };
+    let mut source = matched(WriterConfig { pacing: Some(pacing), ..Default::default() });
+    source.write(at(20_000), 1404 * 5);
+    source.out.clear();
+    assert!(source.writer.unmatch_reader(reader_guid(1)));
+    source.match_reader(at(20_001), reader_proxy(2));
+    assert!(!source.writer.has_paced_data());
+    source.out.clear();
+    source.writer.on_timer(at(90_000_000), &source.history, &mut source.out);
+    source.out.clear();
+    source.write(at(90_000_000), 1404 * 5);
+    assert_eq!(source.sent()[0], [Seen::Ts, Seen::Frag { sn: 2, number: 1 }]);
 }
 
 #[test]

@@ -233,7 +233,9 @@ impl Writer {
     /// Tells readers how much of a change has left while the pacer holds the rest back, so that they need not wait for
     /// its end to ask for what is missing.
     pub(super) fn announce_fragments(&mut self, now: MonoTime, sn: SequenceNumber, out: &mut Outbox) {
-        let Some(last_fragment_num) = self.next_fragment.checked_sub(1).filter(|last| *last > 0) else { return };
+        let Some(last_fragment_num) = self.next_fragment.checked_sub(1).filter(|last| *last > 0) else {
+            return;
+        };
         if self.reliable_count == 0
             || !passed(self.heartbeat.fragments_announced_at, now, self.cfg.heartbeat_period)
         {

@@ -2,8 +2,8 @@
 
 use super::proxy::{MAX_REQUEST_INTERVALS, ReaderProxy};
 use super::{ReaderProxyConfig, Writer};
-use crate::{WriterHistory, compat};
 use crate::timing::arm;
+use crate::{WriterHistory, compat};
 use alloc::vec::Vec;
 use dunlin_buf::Outbox;
 use dunlin_core::{Duration, Guid, Locator, Now, SequenceNumber, SnRange};
@@ -31,7 +31,7 @@ impl Writer {
         self.last_sn = self.last_sn.max(history.last_sn());
         if self.proxies.is_empty() {
             // Nobody was there to get what was written so far, so it counts as sent.
-            self.pushed = self.last_sn;
+            self.finish_push(self.last_sn);
             self.on_wire = self.last_sn;
         }
         let wants_history = reader.durable && self.cfg.transient_local;
@@ -81,7 +81,8 @@ impl Writer {
         self.routes.extend_from_slice(&self.cover.destinations);
         let live = || self.proxies.iter().filter(|proxy| !proxy.catching_up);
         self.inline_qos_expected = live().any(|proxy| proxy.cfg.expects_inline_qos);
-        self.framing.long_keys = self.proxies.iter().any(|proxy| compat::misreads_short_keys(proxy.cfg.vendor));
+        self.framing.long_keys =
+            self.proxies.iter().any(|proxy| compat::misreads_short_keys(proxy.cfg.vendor));
         self.reliable_count = live().filter(|proxy| proxy.reliable).count();
         self.refresh_acked();
     }

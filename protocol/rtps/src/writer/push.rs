@@ -54,7 +54,8 @@ impl Writer {
         }
     }
 
-    fn finish_push(&mut self, through: SequenceNumber) {
+    /// Nothing up to `through` is to be sent any more.
+    pub(super) fn finish_push(&mut self, through: SequenceNumber) {
         self.pushed = through;
         self.next_fragment = 1;
     }

@@ -39,7 +39,8 @@ impl Cover {
     /// The group that reaches most of the readers not covered yet, if it replaces at least two unicast destinations.
     fn best_group(&mut self, proxies: &[ReaderProxy]) -> Option<Locator> {
         self.groups.clear();
-        let open = || self.covered.iter().zip(proxies).filter(|(covered, _)| !**covered).map(|(_, proxy)| proxy);
+        let open =
+            || self.covered.iter().zip(proxies).filter(|(covered, _)| !**covered).map(|(_, proxy)| proxy);
         self.groups.extend(open().flat_map(|proxy| proxy.cfg.multicast.iter().copied()));
         self.groups.sort_unstable();
         let mut best: Option<(usize, Locator)> = None;

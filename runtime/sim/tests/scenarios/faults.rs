@@ -196,3 +196,67 @@ fn progress_after_chaos(seed: u64) {
     }
 }
 scenario!(chaos, 20, progress_after_chaos);
+
+/// Endpoints come and go on all nodes while datagrams are lost; in the end those that are there match.
+fn churn(seed: u64) {
+    let filling = Filling::new(200);
+    let (mut world, nodes) = leased_world(seed, 3, secs(20));
+    let mut writers = vec![];
+    let mut readers = vec![];
+    for _ in 0..60 {
+        let node = nodes[world.rng().below(3) as usize];
+        match world.rng().below(5) {
+            0 | 1 => writers.push((node, writer(&mut world, node, "Churn", keep_all_writer()))),
+            2 | 3 => readers.push((node, reader(&mut world, node, "Churn", keep_all_reader()))),
+            _ if !writers.is_empty() && !readers.is_empty() => {
+                let index = world.rng().below(writers.len() as u64) as usize;
+                let (node, gone) = writers.swap_remove(index);
+                world.with(node, |participant, now, out| participant.delete_writer(now, &gone, out));
+                let index = world.rng().below(readers.len() as u64) as usize;
+                let (node, gone) = readers.swap_remove(index);
+                world.with(node, |participant, now, out| participant.delete_reader(now, &gone, out));
+            }
+            _ => {}
+        }
+        for (number, (node, writer)) in writers.iter().enumerate() {
+            world.write(*node, writer, filling.request(1, number as u64, 200)).expect("no limits");
+        }
+        let pause = world.rng().below(50) as i64;
+        world.run_for(ms(pause));
+    }
+    let (all_writers, all_readers) = (writers.len(), readers.len());
+    let settled = |_: &mut World| {
+        writers.iter().all(|(_, w)| w.matched_readers().len() == all_readers && w.acked_by_all() == w.last_sn())
+            && readers.iter().all(|(_, r)| r.matched_writers().len() == all_writers)
+    };
+    world.run_until(settled, secs(20)).expect("those that are left match");
+}
+scenario!(come_and_go, 20, churn);
+
+/// A program that always has the same name starts again: its peers take it for what it is, a newcomer.
+fn same_name_again(seed: u64) {
+    let filling = Filling::new(300);
+    let (mut world, nodes) = leased_world(seed, 2, secs(2));
+    let reader = reader(&mut world, nodes[1], "Named", keep_all_reader());
+    let before = writer(&mut world, nodes[0], "Named", keep_all_writer());
+    until_matched(&mut world, &[&before], &[&reader]);
+    write_all(&mut world, nodes[0], &before, &filling, 0..20, 300);
+    until_acked(&mut world, &before, secs(10));
+    // It says goodbye in one life of two; the other ends in a crash that lasts longer than its lease.
+    if world.rng().chance(1, 2) {
+        world.leave(nodes[0]);
+        world.run_for(secs(4));
+    } else {
+        world.crash(nodes[0]);
+        world.run_for(secs(4));
+    }
+    assert!(reader.matched_writers().is_empty());
+    world.restart(nodes[0], Identity::Same);
+    let after = writer(&mut world, nodes[0], "Named", keep_all_writer());
+    assert_eq!(after.guid(), before.guid());
+    until_matched(&mut world, &[&after], &[&reader]);
+    write_all(&mut world, nodes[0], &after, &filling, 20..40, 300);
+    until_acked(&mut world, &after, secs(10));
+    assert_eq!(take_numbers(&mut world, nodes[1], &reader, &filling), (0..40).collect::<Vec<_>>());
+}
+scenario!(same_name, 20, same_name_again);

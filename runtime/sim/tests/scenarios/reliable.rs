@@ -1,6 +1,7 @@
 //! RELIABLE and KEEP_ALL: everything arrives, once, in order and whole.
 
 use dunlin_core::{Duration, Rng};
+use dunlin_engine::WriteError;
 use dunlin_sim::{Delay, PathConfig, World};
 
 use crate::common::*;
@@ -87,3 +88,65 @@ fn large_samples(seed: u64) {
     assert_eq!(world.network_stats().too_long, 0);
 }
 scenario!(large, 8, large_samples);
+
+/// A reader with little room: what it refuses comes again when there is room.
+fn slow_reader(seed: u64) {
+    const COUNT: u64 = 150;
+    let filling = Filling::new(2_000);
+    let (mut world, nodes) = faulty_world(seed, 3, 200_000);
+    let qos = keep_all_writer().resource_limits(30, 1, 30).max_blocking_time(secs(60));
+    let writer = writer(&mut world, nodes[0], "Slow", qos);
+    let quick = reader(&mut world, nodes[1], "Slow", keep_all_reader());
+    let slow = reader(&mut world, nodes[2], "Slow", keep_all_reader().resource_limits(4, 1, 4));
+    until_matched(&mut world, &[&writer], &[&quick, &slow]);
+    let (mut written, mut next) = (0, 0);
+    let mut look = |world: &mut World| {
+        assert!(slow.len() <= 4);
+        for number in take_numbers(world, nodes[2], &slow, &filling) {
+            assert_eq!(number, next, "once and in order");
+            next += 1;
+        }
+        next
+    };
+    while written < COUNT {
+        match world.write(nodes[0], &writer, filling.request(1, written, 2_000)) {
+            Ok(_) => written += 1,
+            Err(WriteError::Full { .. }) => {
+                look(&mut world);
+            }
+            Err(error) => panic!("{error}"),
+        }
+        world.run_for(ms(2));
+    }
+    world.run_until(|world| look(world) == COUNT, secs(60)).expect("all of it arrives in the end");
+    until_acked(&mut world, &writer, secs(10));
+    assert_eq!(take_numbers(&mut world, nodes[1], &quick, &filling), (0..COUNT).collect::<Vec<_>>());
+}
+scenario!(little_room, 20, slow_reader);
+
+/// Far away, and over a thin line whose queue overflows.
+fn thin_line(seed: u64) {
+    let filling = Filling::new(20_000);
+    let path = PathConfig {
+        delay: Delay::Tail(ms(80), ms(20)),
+        loss_ppm: 20_000,
+        reorder_ppm: 10_000,
+        rate: Some(500_000),
+        queue: 100_000,
+        ..PathConfig::default()
+    };
+    let (mut world, nodes) = world_on(seed, 2, path);
+    let qos = keep_all_writer().resource_limits(20, 1, 20).max_blocking_time(secs(60));
+    let writer = writer(&mut world, nodes[0], "Far", qos);
+    let reader = reader(&mut world, nodes[1], "Far", keep_all_reader());
+    until_matched(&mut world, &[&writer], &[&reader]);
+    let begin = world.age();
+    write_all(&mut world, nodes[0], &writer, &filling, 0..100, 20_000);
+    until_acked(&mut world, &writer, secs(60));
+    assert_eq!(take_numbers(&mut world, nodes[1], &reader, &filling), (0..100).collect::<Vec<_>>());
+    // The line carries the two million octets in four seconds.
+    let took = world.age().as_nanos() - begin.as_nanos();
+    println!("took {:?} {:?} {:?}", Duration::from_nanos(took), writer.stats(), world.network_stats());
+    assert!(took < secs(40).as_nanos(), "it took {:?}", Duration::from_nanos(took));
+}
+scenario!(far, 10, thin_line);

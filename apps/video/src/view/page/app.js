@@ -106,7 +106,7 @@ function onBroken(reason) {
 }
 
 function onFrame(frame) {
-  const now = performance.timeOrigin + performance.now();
+  const now = wallClock();
   stats.decodedFrames += 1;
   stats.lastFrame = frame.number;
   stats.decoder = player.name;
@@ -118,6 +118,14 @@ function onFrame(frame) {
     if (latencies.length > 60) latencies.shift();
     chart.add(latency);
   }
+}
+
+// The wall clock with the resolution of the other one, which does not follow when the wall clock is set.
+let clockOffset = performance.timeOrigin;
+function wallClock() {
+  const offset = Date.now() - performance.now();
+  if (Math.abs(offset - clockOffset) > 2) clockOffset = offset;
+  return clockOffset + performance.now();
 }
 
 /** Counts pictures that differ, by what is on the canvas. */

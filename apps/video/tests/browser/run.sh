@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Runs the browser test against a binary: run.sh BINARY [options of test.mjs]
+# Needs node with npm, and Chromium (Debian: apt-get install chromium), at /usr/bin/chromium or named by CHROMIUM.
+set -euo pipefail
+
+binary=$(realpath "${1:?usage: run.sh BINARY [--clip FILE] [--screenshot FILE] [--mode jpeg]}")
+shift
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+browser=${CHROMIUM:-/usr/bin/chromium}
+if [ ! -x "$browser" ]; then
+  echo "run.sh: $browser is missing: apt-get install chromium, or set CHROMIUM" >&2
+  exit 1
+fi
+arguments=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --clip | --screenshot) arguments+=("$1" "$(realpath -m "$2")") && shift 2 ;;
+    *) arguments+=("$1") && shift ;;
+  esac
+done
+cd "$here"
+PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm ci --silent --no-audit --no-fund
+exec node test.mjs "$binary" "${arguments[@]}"
