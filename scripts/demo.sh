@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Live video over DDS: a publisher and a viewer as two processes. Usage: scripts/demo.sh [SECONDS]
-# DUNLIN_DEMO_ARGS: more options of `dunlin-video demo`.
+# DEMO_ARGS: more options of `dunlin-video demo`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,4 +14,4 @@ else
     echo "demo: the clip could not be fetched" >&2
 fi
 # shellcheck disable=SC2086 # several words
-exec "${CARGO_TARGET_DIR:-target}/release/dunlin-video" demo "${options[@]}" ${DUNLIN_DEMO_ARGS:-}
+exec "${CARGO_TARGET_DIR:-target}/release/dunlin-video" demo "${options[@]}" ${DEMO_ARGS:-}
