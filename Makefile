@@ -29,7 +29,7 @@ unit: ## unit, property, simulation and loopback tests
 	cargo test --workspace --quiet
 
 loom: ## model-check the sending turn
-	RUSTFLAGS="--cfg loom" cargo test --quiet --release -p dunlin-engine --test loom_turn
+	CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/loom RUSTFLAGS="--cfg loom" cargo test --quiet -p dunlin-engine --lib turn
 
 cross: ## no_std for thumbv7em, everything for armv7, protocol tests under emulation
 	@scripts/setup.sh build cross

@@ -4,4 +4,5 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 cargo build --quiet --release -p dunlin-video
-exec apps/video/tests/browser/run.sh
+clip=$(apps/video/scripts/fetch-clip.sh)
+exec apps/video/tests/browser/run.sh "${CARGO_TARGET_DIR:-target}/release/dunlin-video" --clip "$clip" "$@"

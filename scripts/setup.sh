@@ -8,6 +8,10 @@ apt_need=()
 need() { # need PACKAGE COMMAND-OR-FILE
     command -v "$2" >/dev/null 2>&1 || [ -e "$2" ] || apt_need+=("$1")
 }
+need_python() { # need_python PACKAGE MODULE
+    need python3 python3
+    python3 -c "import $2" >/dev/null 2>&1 || apt_need+=("$1")
+}
 
 for group in "$@"; do
     case "$group" in
@@ -18,12 +22,11 @@ for group in "$@"; do
         need pkg-config pkg-config
         ;;
     demo)
-        need python3 python3
-        need python3-venv /usr/share/doc/python3-venv
-        need unzip unzip
+        need_python python3-pip pip
         ;;
     test)
-        need iproute2 ip
+        need iproute2 /usr/sbin/tc
+        need ethtool /usr/sbin/ethtool
         need tshark tshark
         need procps ps
         ;;
@@ -33,8 +36,7 @@ for group in "$@"; do
         need npm npm
         ;;
     interop)
-        need python3 python3
-        need python3-venv /usr/share/doc/python3-venv
+        need_python python3-venv ensurepip
         need libfastrtps-dev /usr/include/fastdds/dds/domain/DomainParticipant.hpp
         need libfastcdr-dev /usr/include/fastcdr/Cdr.h
         need cmake cmake

@@ -6,6 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
+PATH=$PATH:/usr/sbin:/sbin
 RATE=100mbit
 COUNT=${COUNT:-200}
 

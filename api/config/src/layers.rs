@@ -132,12 +132,21 @@ impl Config {
                 DeValue::Table(keys) => {
                     for (key, value) in keys {
                         let origin = at(key.span().start);
-                        self.apply_entry(&section, &key.into_inner(), &raw(value.into_inner()), origin, problems);
+                        self.apply_entry(
+                            &section,
+                            &key.into_inner(),
+                            &raw(value.into_inner()),
+                            origin,
+                            problems,
+                        );
                     }
                 }
                 other => {
                     let found = raw(other);
-                    problems.add(origin, format!("{section} = {found}: {section} is a section, write [{section}]"));
+                    problems.add(
+                        origin,
+                        format!("{section} = {found}: {section} is a section, write [{section}]"),
+                    );
                 }
             }
         }
@@ -158,7 +167,8 @@ fn variables(
 ) -> Vec<(String, String)> {
     let mut ours = Vec::new();
     for (name, value) in environment {
-        let Some(name) = name.to_str().filter(|n| n.starts_with(PREFIX) && !n.starts_with(TEST_PREFIX)) else {
+        let Some(name) = name.to_str().filter(|n| n.starts_with(PREFIX) && !n.starts_with(TEST_PREFIX))
+        else {
             continue;
         };
         match value.into_string() {

@@ -45,7 +45,7 @@ fn with_units(text: &str, units: &[(&str, u64)]) -> Option<u64> {
 
 /// The largest unit that divides `value` exactly; the list goes from large to small.
 fn print_with(value: u64, units: &[(&str, u64)]) -> String {
-    let fits = |(_, factor): &&(&str, u64)| value != 0 && value % factor == 0;
+    let fits = |(_, factor): &&(&str, u64)| value != 0 && value.is_multiple_of(*factor);
     let (name, factor) = units.iter().find(fits).or(units.last()).copied().unwrap_or(("", 1));
     format!("{}{name}", value / factor)
 }

@@ -72,7 +72,7 @@ fn far_side() -> Result<(), Failure> {
     pings.set_listener(
         move |reader: &DataReader<Ping>| {
             while let Ok(Some(sample)) = reader.take_next_sample() {
-                sample.data.iter().for_each(|ping| drop(pongs.write(ping)));
+                sample.data.iter().for_each(|ping| _ = pongs.write(ping));
             }
         },
         StatusMask::DATA_AVAILABLE,
@@ -84,7 +84,7 @@ fn far_side() -> Result<(), Failure> {
             let taken = reader.take_payloads(usize::MAX).unwrap_or_default().len() as u64;
             let before = counter.fetch_add(taken, SeqCst);
             if before < SAMPLES && before + taken >= SAMPLES {
-                drop(counts.write(&Ping { number: before + taken, ..Ping::default() }));
+                _ = counts.write(&Ping { number: before + taken, ..Ping::default() });
             }
         },
         StatusMask::DATA_AVAILABLE,
@@ -107,7 +107,7 @@ fn latency(participant: &DomainParticipant) -> Result<(), Failure> {
     pongs.set_listener(
         move |reader: &DataReader<Ping>| {
             while let Ok(Some(sample)) = reader.take_next_sample() {
-                sample.data.iter().for_each(|ping| drop(back.send((ping.number, Instant::now()))));
+                sample.data.iter().for_each(|ping| _ = back.send((ping.number, Instant::now())));
             }
         },
         StatusMask::DATA_AVAILABLE,
@@ -134,7 +134,7 @@ fn throughput(participant: &DomainParticipant) -> Result<(), Failure> {
     let (blocks, counts) = (writer::<Block>(participant, "Block")?, reader::<Ping>(participant, "Count")?);
     let (all, all_there) = channel();
     counts.set_listener(
-        move |reader: &DataReader<Ping>| drop(reader.take(8).map(|_| all.send(Instant::now()))),
+        move |reader: &DataReader<Ping>| _ = reader.take(8).map(|_| all.send(Instant::now())),
         StatusMask::DATA_AVAILABLE,
     );
     matched(&blocks)?;

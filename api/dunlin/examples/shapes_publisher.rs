@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let color = std::env::args().nth(1).unwrap_or_else(|| "BLUE".into());
     let domain = std::env::args().nth(2).map_or(Ok(0), |text| text.parse())?;
     let (stop, stopped) = channel();
-    ctrlc::set_handler(move || drop(stop.send(())))?;
+    ctrlc::set_handler(move || _ = stop.send(()))?;
 
     let participant = DomainParticipant::new(domain)?;
     let topic = participant.create_topic::<ShapeType>(TOPIC, &TopicQos::default())?;

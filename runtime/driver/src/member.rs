@@ -1,8 +1,9 @@
 //! A participant as a member of its receive group.
 
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use dunlin_core::MonoTime;
+use dunlin_core::{Duration, MonoTime};
 use dunlin_engine::{Event, Output, Participant};
 use dunlin_transport::{SendMode, Transport};
 
@@ -59,35 +60,52 @@ impl Member {
 /// Where writers wait for room in their history.
 #[derive(Default)]
 pub(crate) struct Space {
-    /// Counts the times that room was made.
-    generation: Mutex<u64>,
+    /// Counts the times that room was made; changed under `lock` only.
+    generation: AtomicUsize,
+    waiting: AtomicUsize,
+    lock: Mutex<()>,
     freed: Condvar,
 }
 
 impl Space {
     /// To be taken before the attempt that may fail.
-    pub(crate) fn ticket(&self) -> u64 {
-        *lock(&self.generation)
+    pub(crate) fn ticket(&self) -> usize {
+        self.generation.load(SeqCst)
     }
 
+    /// Somebody should try again: there is room, or something else has changed that he waits for.
     pub(crate) fn notify(&self) {
-        *lock(&self.generation) += 1;
-        self.freed.notify_all();
+        let guard = lock(&self.lock);
+        self.generation.fetch_add(1, SeqCst);
+        drop(guard);
+        if self.waiting.load(SeqCst) > 0 {
+            self.freed.notify_all();
+        }
+    }
+
+    /// True while a thread waits.
+    pub(crate) fn has_waiters(&self) -> bool {
+        self.waiting.load(SeqCst) > 0
     }
 
     /// Waits until room was made after `ticket` was taken; false if `until` came first.
-    pub(crate) fn wait(&self, ticket: u64, until: MonoTime) -> bool {
-        let mut generation = lock(&self.generation);
-        while *generation == ticket {
+    pub(crate) fn wait(&self, ticket: usize, until: MonoTime) -> bool {
+        self.waiting.fetch_add(1, SeqCst);
+        let changed = self.wait_for_change(ticket, until);
+        self.waiting.fetch_sub(1, SeqCst);
+        changed
+    }
+
+    fn wait_for_change(&self, ticket: usize, until: MonoTime) -> bool {
+        let mut guard = lock(&self.lock);
+        while self.generation.load(SeqCst) == ticket {
             let left = until.since(clock::mono());
-            if left <= dunlin_core::Duration::ZERO {
+            if left <= Duration::ZERO {
                 return false;
             }
-            generation = match left.to_std().filter(|_| until != MonoTime::MAX) {
-                Some(left) => {
-                    self.freed.wait_timeout(generation, left).unwrap_or_else(PoisonError::into_inner).0
-                }
-                None => self.freed.wait(generation).unwrap_or_else(PoisonError::into_inner),
+            guard = match left.to_std().filter(|_| until != MonoTime::MAX) {
+                Some(left) => self.freed.wait_timeout(guard, left).unwrap_or_else(PoisonError::into_inner).0,
+                None => self.freed.wait(guard).unwrap_or_else(PoisonError::into_inner),
             };
         }
         true

@@ -73,6 +73,10 @@ impl Session {
         dispatch::with_output(|out| {
             let result = f(clock::now(), out);
             self.member.finish(out, dispatch::mode());
+            if self.member.space.has_waiters() {
+                // The writer that somebody waits for may have been deleted.
+                self.member.space.notify();
+            }
             result
         })
     }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{eventually, matched, memory_pair, memory_node, reliable};
+use common::{eventually, matched, memory_node, memory_pair, reliable};
 use dunlin_core::Duration;
 use dunlin_driver::on_receive_thread;
 use dunlin_engine::{Event, WriteError};
@@ -134,12 +134,26 @@ fn a_full_history_times_out() {
 }
 
 #[test]
+fn a_deleted_writer_sets_its_waiting_threads_free() {
+    let (one, two) = memory_pair();
+    let (writer, _unread) = matched(&one, &two, "t", &limited(Duration::INFINITE), &narrow());
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| (0..).find_map(|number| one.write(&writer, number).err()));
+        eventually("the history is full", || writer.history_len() > 0 && writer.last_sn().0 > 1);
+        let session = &one.session;
+        session.run(|now, out| session.participant().delete_writer(now, &writer, out));
+        assert_eq!(thread.join().unwrap(), Some(WriteError::Deleted));
+    });
+}
+
+#[test]
 fn a_listener_never_waits_for_room() {
     let (one, two) = memory_pair();
     let (one, two) = (Arc::new(one), Arc::new(two));
     let (writer_qos, reader_qos) = reliable();
     let (trigger, heard) = matched(&one, &two, "trigger", &writer_qos, &reader_qos);
-    let (narrow_writer, _unread) = matched(&two, &one, "narrow", &limited(Duration::from_secs(600)), &narrow());
+    let (narrow_writer, _unread) =
+        matched(&two, &one, "narrow", &limited(Duration::from_secs(600)), &narrow());
     let results = Arc::new(Mutex::new(vec![]));
     let listener = {
         let (two, results) = (Arc::downgrade(&two), Arc::clone(&results));
@@ -208,7 +222,8 @@ fn a_session_can_be_left_and_dropped_by_a_listener() {
 #[test]
 fn writers_of_several_threads_keep_their_order() {
     let (one, two) = memory_pair();
-    let (writer_qos, reader_qos) = (DataWriterQos::default().best_effort().keep_all(), DataReaderQos::default().keep_all());
+    let (writer_qos, reader_qos) =
+        (DataWriterQos::default().best_effort().keep_all(), DataReaderQos::default().keep_all());
     let (writer, reader) = matched(&one, &two, "t", &writer_qos, &reader_qos);
     let expected: Vec<i64> = (1..=400).collect();
     let mut numbers: Vec<i64> = std::thread::scope(|scope| {

@@ -62,8 +62,13 @@ fn large_samples_arrive_whole_in_few_system_calls() {
 
 #[test]
 fn loss_reordering_and_duplicates_are_repaired() {
-    let fault =
-        FaultConfig { seed: 4, loss_ppm: 100_000, duplicate_ppm: 50_000, reorder_ppm: 50_000, ..Default::default() };
+    let fault = FaultConfig {
+        seed: 4,
+        loss_ppm: 100_000,
+        duplicate_ppm: 50_000,
+        reorder_ppm: 50_000,
+        ..Default::default()
+    };
     let config = DriverConfig { fault: Some(fault), ..loopback(2) };
     let (one, two) = (udp_node(&config), udp_node(&other(&config)));
     let (writer_qos, reader_qos) = reliable();

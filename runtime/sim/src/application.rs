@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use dunlin_cache::{CachedSample, Selection, UnknownInstance};
 use dunlin_core::{MonoTime, SequenceNumber};
-use dunlin_engine::{CreateError, Event, ReaderSlot, ReaderSpec, WriteError, WriteRequest, WriterSlot, WriterSpec};
+use dunlin_engine::{
+    CreateError, Event, ReaderSlot, ReaderSpec, WriteError, WriteRequest, WriterSlot, WriterSpec,
+};
 
 use crate::node::NodeId;
 use crate::world::World;

@@ -35,8 +35,8 @@ mod seeds;
 mod traffic;
 mod world;
 
-pub use node::{Identity, NodeConfig, NodeId};
 pub use network::NetworkConfig;
+pub use node::{Identity, NodeConfig, NodeId};
 pub use path::{Burst, Delay, PathConfig};
 pub use seeds::for_each_seed;
 pub use traffic::{Datagram, NetworkStats, Traffic};

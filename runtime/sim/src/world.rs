@@ -211,7 +211,11 @@ impl World {
             if !self.step(end) {
                 self.now = end;
                 // What depends on time alone may have come true.
-                return if done(self) { Ok(()) } else { Err(TimedOut { seed: self.seed, limit, age: self.age() }) };
+                return if done(self) {
+                    Ok(())
+                } else {
+                    Err(TimedOut { seed: self.seed, limit, age: self.age() })
+                };
             }
         }
         Ok(())

@@ -268,7 +268,8 @@ fn blocking_senders_of_two_threads_do_not_disturb_each_other((a, b): Pair) {
             let a = &a;
             scope.spawn(move || {
                 for number in 0..EACH {
-                    let report = a.send(&single(&pattern(sender * EACH + number, 700), &to), SendMode::Blocking);
+                    let report =
+                        a.send(&single(&pattern(sender * EACH + number, 700), &to), SendMode::Blocking);
                     sent(report, 1);
                 }
             });

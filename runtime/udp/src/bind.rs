@@ -11,6 +11,7 @@ use std::os::fd::AsFd;
 
 use socket2::{Domain, Protocol, Socket, Type};
 
+use crate::interface::{self, Interface};
 use crate::sys::{self, IntOption};
 use crate::{Family, ParticipantIndex, UdpConfig};
 
@@ -57,30 +58,49 @@ pub(crate) fn open(family: Family) -> io::Result<Socket> {
     Ok(socket)
 }
 
-fn bind_alone(family: Family, port: u16) -> io::Result<Socket> {
+fn bind_alone(family: Family, address: IpAddr, port: u16) -> io::Result<Socket> {
     let socket = open(family)?;
-    socket.bind(&SocketAddr::new(any(family), port).into())?;
+    socket.bind(&SocketAddr::new(address, port).into())?;
     Ok(socket)
 }
 
+/// The addresses to bind: all of the host, unless the user wants nothing but loopback. Then nobody outside must
+/// reach us; otherwise interfaces come and go, and a port that is bound to all of them need not follow.
+pub(crate) fn addresses(config: &UdpConfig, all: &[Interface]) -> Vec<(Family, IpAddr)> {
+    let (chosen, _) = interface::choose(all, &config.interfaces);
+    let alone = !config.interfaces.is_empty()
+        && !chosen.is_empty()
+        && chosen.iter().all(|interface| interface.loopback)
+        && !config.interfaces.iter().any(|pattern| pattern.ends_with('*'));
+    let only = |family: Family| {
+        let mut of_family = chosen
+            .iter()
+            .flat_map(|interface| interface.addresses.iter())
+            .filter(|ip| ip.is_ipv4() == (family == Family::V4));
+        let first = of_family.next().copied().filter(|_| alone && of_family.next().is_none());
+        (family, first.unwrap_or(any(family)))
+    };
+    config.families().map(only).collect()
+}
+
 /// Binds the same port in each IP version; port 0 is any that is free in all.
-fn bind_unicast(families: &[Family], port: u16) -> io::Result<Unicast> {
+fn bind_unicast(addresses: &[(Family, IpAddr)], port: u16) -> io::Result<Unicast> {
     let mut attempts = if port == 0 { EPHEMERAL_ATTEMPTS } else { 1 };
     loop {
         attempts -= 1;
-        match bind_each(families, port) {
+        match bind_each(addresses, port) {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse && attempts > 0 => {}
             result => return result,
         }
     }
 }
 
-fn bind_each(families: &[Family], port: u16) -> io::Result<Unicast> {
+fn bind_each(addresses: &[(Family, IpAddr)], port: u16) -> io::Result<Unicast> {
     let mut unicast = Unicast { port, sockets: Vec::new() };
-    for family in families {
-        let socket = bind_alone(*family, unicast.port)?;
-        if let Some(address) = socket.local_addr()?.as_socket() {
-            unicast.port = address.port();
+    for (family, address) in addresses {
+        let socket = bind_alone(*family, *address, unicast.port)?;
+        if let Some(bound) = socket.local_addr()?.as_socket() {
+            unicast.port = bound.port();
         }
         unicast.sockets.push((*family, socket));
     }
@@ -88,26 +108,26 @@ fn bind_each(families: &[Family], port: u16) -> io::Result<Unicast> {
 }
 
 /// Binds the unicast sockets.
-pub(crate) fn unicast(config: &UdpConfig) -> io::Result<Bound> {
-    let families: Vec<Family> = config.families().collect();
-    let ephemeral = || Ok(Bound { meta: bind_unicast(&families, 0)?, data: bind_unicast(&families, 0)? });
+pub(crate) fn unicast(config: &UdpConfig, addresses: &[(Family, IpAddr)]) -> io::Result<Bound> {
+    let bind =
+        |meta, data| Ok(Bound { meta: bind_unicast(addresses, meta)?, data: bind_unicast(addresses, data)? });
     match config.participant_index {
-        ParticipantIndex::Ephemeral => ephemeral(),
+        ParticipantIndex::Ephemeral => bind(0, 0),
         ParticipantIndex::Fixed(index) => {
             let (meta, data) = ports(config, index).ok_or_else(|| no_ports(config, index))?;
-            bind_index(&families, meta, data).map_err(|error| {
+            bind(meta, data).map_err(|error: io::Error| {
                 let what = format!("ports {meta} and {data} (participant index {index}): {error}");
                 io::Error::new(error.kind(), what)
             })
         }
         ParticipantIndex::Auto => {
             for (meta, data) in (0..=MAX_INDEX).map_while(|index| ports(config, index)) {
-                match bind_index(&families, meta, data) {
+                match bind(meta, data) {
                     Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
                     result => return result,
                 }
             }
-            ephemeral()
+            bind(0, 0)
         }
     }
 }
@@ -115,10 +135,6 @@ pub(crate) fn unicast(config: &UdpConfig) -> io::Result<Bound> {
 fn ports(config: &UdpConfig, index: u32) -> Option<(u16, u16)> {
     let meta = config.ports.metatraffic_unicast(config.domain, index)?;
     Some((meta, config.ports.user_unicast(config.domain, index)?))
-}
-
-fn bind_index(families: &[Family], meta: u16, data: u16) -> io::Result<Bound> {
-    Ok(Bound { meta: bind_unicast(families, meta)?, data: bind_unicast(families, data)? })
 }
 
 fn no_ports(config: &UdpConfig, index: u32) -> io::Error {
@@ -141,9 +157,9 @@ pub(crate) fn group(family: Family, group: IpAddr, port: u16) -> io::Result<Sock
     };
     // Without it, interfaces that others joined would bring datagrams too: a nuisance, no more.
     let _ = sys::set_option(socket.as_fd(), option, 0);
-    socket.bind(&SocketAddr::new(address, port).into()).map_err(|error| {
-        io::Error::new(error.kind(), format!("multicast port {port}: {error}"))
-    })?;
+    socket
+        .bind(&SocketAddr::new(address, port).into())
+        .map_err(|error| io::Error::new(error.kind(), format!("multicast port {port}: {error}")))?;
     Ok(socket)
 }
 
@@ -158,23 +174,27 @@ mod tests {
         UdpConfig { ports, domain: 0, ..UdpConfig::default() }
     }
 
+    fn bind(config: &UdpConfig) -> io::Result<Bound> {
+        unicast(config, &addresses(config, &[]))
+    }
+
     #[test]
     fn each_takes_the_lowest_free_index() {
         let config = config(21_000);
-        let first = unicast(&config).unwrap();
+        let first = bind(&config).unwrap();
         assert_eq!((first.meta.port, first.data.port), (21_010, 21_011));
-        let second = unicast(&config).unwrap();
+        let second = bind(&config).unwrap();
         assert_eq!((second.meta.port, second.data.port), (21_012, 21_013));
         drop(first);
-        assert_eq!(unicast(&config).unwrap().meta.port, 21_010);
+        assert_eq!(bind(&config).unwrap().meta.port, 21_010);
     }
 
     #[test]
     fn an_index_with_one_port_taken_is_passed_over_and_let_go() {
         let config = config(21_300);
-        let stranger = bind_alone(Family::V4, 21_311).unwrap();
-        assert_eq!(unicast(&config).unwrap().meta.port, 21_312);
-        bind_alone(Family::V4, 21_310).expect("the discovery port was let go");
+        let stranger = bind_alone(Family::V4, any(Family::V4), 21_311).unwrap();
+        assert_eq!(bind(&config).unwrap().meta.port, 21_312);
+        bind_alone(Family::V4, any(Family::V4), 21_310).expect("the discovery port was let go");
         drop(stranger);
     }
 
@@ -185,7 +205,7 @@ mod tests {
         let all: Vec<Bound> = std::thread::scope(|scope| {
             let bind = || {
                 start.wait();
-                unicast(&config).unwrap()
+                bind(&config).unwrap()
             };
             let threads: Vec<_> = (0..8).map(|_| scope.spawn(bind)).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
@@ -200,9 +220,9 @@ mod tests {
     #[test]
     fn beyond_the_last_index_any_port_does() {
         let config = config(22_000);
-        let all: Vec<Bound> = (0..=MAX_INDEX).map(|_| unicast(&config).unwrap()).collect();
+        let all: Vec<Bound> = (0..=MAX_INDEX).map(|_| bind(&config).unwrap()).collect();
         assert_eq!(all.last().unwrap().data.port, 22_000 + 11 + 2 * 119);
-        let extra = unicast(&config).unwrap();
+        let extra = bind(&config).unwrap();
         assert!(!(22_000..22_250).contains(&extra.meta.port));
         assert_ne!(extra.meta.port, extra.data.port);
     }
@@ -210,7 +230,7 @@ mod tests {
     #[test]
     fn both_ip_versions_share_the_number() {
         let config = UdpConfig { ipv6: true, participant_index: ParticipantIndex::Ephemeral, ..config(0) };
-        let bound = unicast(&config).unwrap();
+        let bound = bind(&config).unwrap();
         assert_eq!(bound.meta.sockets.len(), 2);
         for (_, socket) in &bound.meta.sockets {
             assert_eq!(socket.local_addr().unwrap().as_socket().unwrap().port(), bound.meta.port);
@@ -220,14 +240,41 @@ mod tests {
     #[test]
     fn a_fixed_index_is_taken_or_refused_in_words() {
         let config = UdpConfig { participant_index: ParticipantIndex::Fixed(4), ..config(22_300) };
-        let bound = unicast(&config).unwrap();
+        let bound = bind(&config).unwrap();
         assert_eq!(bound.data.port, 22_319);
-        let error = unicast(&config).err().unwrap();
+        let error = bind(&config).err().unwrap();
         assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
         assert!(error.to_string().contains("ports 22318 and 22319 (participant index 4)"), "{error}");
         let config = UdpConfig { domain: 300, ..config };
-        let error = unicast(&config).err().unwrap();
+        let error = bind(&config).err().unwrap();
         assert!(error.to_string().contains("domain 300"), "{error}");
+    }
+
+    #[test]
+    fn only_who_wants_nothing_but_loopback_is_deaf_to_the_outside() {
+        let interface = |name: &str, loopback, address: &str| Interface {
+            name: name.into(),
+            index: 1,
+            mtu: 1500,
+            up: true,
+            loopback,
+            multicast: true,
+            addresses: vec![address.parse().unwrap()],
+        };
+        let all = [interface("lo", true, "127.0.0.1"), interface("eth0", false, "192.0.2.2")];
+        let bound = |patterns: &[&str], all: &[Interface]| {
+            let interfaces = patterns.iter().map(ToString::to_string).collect();
+            addresses(&UdpConfig { interfaces, ..UdpConfig::default() }, all)[0].1.to_string()
+        };
+        assert_eq!(bound(&["lo"], &all), "127.0.0.1");
+        assert_eq!(bound(&["127.0.0.1"], &all), "127.0.0.1");
+        assert_eq!(bound(&[], &all), "0.0.0.0");
+        assert_eq!(bound(&[], &all[..1]), "0.0.0.0", "an interface may come up");
+        assert_eq!(bound(&["lo", "eth*"], &all[..1]), "0.0.0.0", "the same");
+        assert_eq!(bound(&["lo", "eth0"], &all), "0.0.0.0");
+        let mut two = all.clone();
+        two[0].addresses.push("127.0.0.2".parse().unwrap());
+        assert_eq!(bound(&["lo"], &two), "0.0.0.0", "both are announced");
     }
 
     #[test]

@@ -41,7 +41,9 @@ impl Groups {
 
     /// Interfaces on which joining failed, with the reason.
     pub(crate) fn failures(&self) -> impl Iterator<Item = (u32, &str)> {
-        self.joined.iter().filter_map(|(member, result)| Some((member.interface, result.as_ref().err()?.as_str())))
+        self.joined
+            .iter()
+            .filter_map(|(member, result)| Some((member.interface, result.as_ref().err()?.as_str())))
     }
 
     fn each(
@@ -55,8 +57,9 @@ impl Groups {
 
     fn join(&self, socket: &Socket, member: Member) -> std::io::Result<()> {
         let result = match member.family {
-            Family::V4 => socket
-                .join_multicast_v4_n(&self.v4, &InterfaceIndexOrAddress::Index(member.interface)),
+            Family::V4 => {
+                socket.join_multicast_v4_n(&self.v4, &InterfaceIndexOrAddress::Index(member.interface))
+            }
             Family::V6 => socket.join_multicast_v6(&self.v6, member.interface),
         };
         match result {
@@ -68,8 +71,9 @@ impl Groups {
 
     fn leave(&self, socket: &Socket, member: Member) -> std::io::Result<()> {
         match member.family {
-            Family::V4 => socket
-                .leave_multicast_v4_n(&self.v4, &InterfaceIndexOrAddress::Index(member.interface)),
+            Family::V4 => {
+                socket.leave_multicast_v4_n(&self.v4, &InterfaceIndexOrAddress::Index(member.interface))
+            }
             Family::V6 => socket.leave_multicast_v6(&self.v6, member.interface),
         }
     }

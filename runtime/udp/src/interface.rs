@@ -37,7 +37,8 @@ impl Interface {
     /// The first IPv6 address, preferably one of the link alone: that is what link-local groups want.
     #[must_use]
     pub fn v6(&self) -> Option<Ipv6Addr> {
-        let all = || self.addresses.iter().filter_map(|ip| if let IpAddr::V6(ip) = ip { Some(*ip) } else { None });
+        let all =
+            || self.addresses.iter().filter_map(|ip| if let IpAddr::V6(ip) = ip { Some(*ip) } else { None });
         all().find(Ipv6Addr::is_unicast_link_local).or_else(|| all().next())
     }
 }
@@ -97,7 +98,8 @@ pub fn choose<'p>(all: &[Interface], patterns: &'p [String]) -> (Vec<Interface>,
     }
     let named = |interface: &&Interface| patterns.iter().any(|pattern| matches(interface, pattern));
     let chosen = usable().filter(named).cloned().collect();
-    let unmatched = patterns.iter().filter(|pattern| !all.iter().any(|interface| matches(interface, pattern)));
+    let unmatched =
+        patterns.iter().filter(|pattern| !all.iter().any(|interface| matches(interface, pattern)));
     (chosen, unmatched.map(String::as_str).collect())
 }
 

@@ -3,8 +3,9 @@
 //!
 //! One [`UdpTransport`] holds the sockets of one process in one domain: a unicast socket for discovery and
 //! one for user data on the well-known ports, the multicast sockets, and one socket that everything is
-//! sent from. All are bound to all interfaces; which interfaces are announced, joined and used for
-//! multicast is chosen by [`UdpConfig::interfaces`].
+//! sent from. [`UdpConfig::interfaces`] chooses which interfaces are announced, joined and used for
+//! multicast. The unicast sockets are bound to all addresses of the host, because interfaces come and go;
+//! only if the choice is loopback and nothing else are they bound to loopback.
 //!
 //! `unsafe` is confined to the `sys` module, which wraps the system calls that no library offers.
 

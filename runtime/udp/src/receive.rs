@@ -109,7 +109,9 @@ impl Receivers {
         };
         match result {
             _ if stopped.load(Relaxed) => Err(closed()),
-            Err(error) if matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) => Ok(()),
+            Err(error) if matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) => {
+                Ok(())
+            }
             result => result,
         }
     }

@@ -8,8 +8,8 @@ use dunlin_transport::Locators;
 use crate::interface::{self, Interface};
 use crate::{Family, MulticastUse, UdpConfig};
 
-/// Most addresses announced for each purpose; announcements must fit one datagram.
-const MAX_ADDRESSES: usize = 16;
+/// Most addresses announced for each purpose: what others are willing to remember.
+const MAX_ADDRESSES: usize = 8;
 /// UDP and IP headers of each IP version.
 const HEADERS_V4: u32 = 28;
 const HEADERS_V6: u32 = 48;
@@ -138,7 +138,8 @@ fn outlets(config: &UdpConfig, chosen: &[Interface], all: &[Interface], family: 
     if !config.families().any(|f| f == family) {
         return Vec::new();
     }
-    let capable = |interface: &&Interface| interface.multicast || (interface.loopback && family == Family::V4);
+    let capable =
+        |interface: &&Interface| interface.multicast || (interface.loopback && family == Family::V4);
     let outlet = |interface: &Interface| {
         let source = address(interface, family)?;
         Some(Outlet { interface: interface.index, source })

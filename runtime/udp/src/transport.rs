@@ -105,7 +105,7 @@ impl UdpTransport {
         let (meta_group, data_group) = check(&config)?;
         let interfaces = interface::all()?;
         let mut opening = Opening::default();
-        let bound = bind::unicast(&config)?;
+        let bound = bind::unicast(&config, &bind::addresses(&config, &interfaces))?;
         let ports = BoundPorts { meta: bound.meta.port, data: bound.data.port };
         let routes = Routes::plan(&config, &interfaces, ports);
         if let Some(unknown) = routes.unmatched.first() {
@@ -197,7 +197,9 @@ fn complaints(routes: &Routes, groups: &Groups, interfaces: &[Interface]) -> Vec
     let mut all: Vec<String> = failed.collect();
     if routes.outlets_v4.is_empty() && routes.outlets_v6.is_empty() {
         let there = interface::list(interfaces);
-        all.push(format!("no interface can multicast, so only peers given by address are found; this host has {there}"));
+        all.push(format!(
+            "no interface can multicast, so only peers given by address are found; this host has {there}"
+        ));
     }
     all
 }

@@ -24,7 +24,8 @@ fn text_error(text: &str) -> String {
 #[test]
 fn each_layer_overrides_the_one_below() {
     let file = "[network]\nipv6 = true\nmulticast = \"spdp\"\n[discovery]\nlease_duration = \"7s\"\n";
-    let variables = [("DUNLIN_NETWORK_MULTICAST", "off"), ("DUNLIN_NETWORK_RECEIVE_BUFFER", "8MiB"), ("PATH", "/bin")];
+    let variables =
+        [("DUNLIN_NETWORK_MULTICAST", "off"), ("DUNLIN_NETWORK_RECEIVE_BUFFER", "8MiB"), ("PATH", "/bin")];
     let mut config = load(Some(file), &variables).unwrap();
     config.set("network.receive_buffer", "9MiB").unwrap();
     config.network.send_buffer = Auto::Value(Size(1 << 20));
@@ -91,7 +92,10 @@ fn values_that_do_not_fit_are_refused_with_what_was_expected() {
         "f.toml:2: discovery.lease_duration = 10: expected a duration with a unit, such as \"100ms\" or \"10s\", \
          or \"infinite\""
     );
-    assert_eq!(text_error("[network]\nipv6 = \"yes\""), "f.toml:2: network.ipv6 = \"yes\": expected true or false");
+    assert_eq!(
+        text_error("[network]\nipv6 = \"yes\""),
+        "f.toml:2: network.ipv6 = \"yes\": expected true or false"
+    );
     assert_eq!(
         text_error("[ports]\nbase = 99999999999999999999"),
         "f.toml:2: ports.base = 99999999999999999999: expected a whole number from 0 to 65535"
@@ -144,7 +148,12 @@ fn broken_and_hostile_files_are_refused_in_words() {
     assert!(text_error(&long).len() < 300, "{}", text_error(&long).len());
     let list = format!("[network]\ninterfaces = [{}]", "\"eth0\",".repeat(10_000));
     assert!(text_error(&list).ends_with("expected a list of at most 256 texts"));
-    assert!(load(Some(&"# comment\n".repeat(200_000)), &[]).unwrap_err().to_string().contains("longer than 1 MiB"));
+    assert!(
+        load(Some(&"# comment\n".repeat(200_000)), &[])
+            .unwrap_err()
+            .to_string()
+            .contains("longer than 1 MiB")
+    );
 }
 
 #[test]
@@ -167,14 +176,23 @@ fn the_file_is_the_one_named_or_the_one_in_the_directory() {
 #[test]
 fn what_is_printed_is_a_file_that_means_the_same() {
     let mut config = Config::default();
-    for (key, value) in [("network.interfaces", "a\"b,c"), ("fault.loss", "0.5%"), ("network.send_buffer", "3MiB")] {
+    for (key, value) in
+        [("network.interfaces", "a\"b,c"), ("fault.loss", "0.5%"), ("network.send_buffer", "3MiB")]
+    {
         config.set(key, value).unwrap();
     }
     let printed = config.effective().to_string();
-    assert!(printed.contains("send_buffer = \"3MiB\"                            # set in code\n"), "{printed}");
+    assert!(
+        printed.contains("send_buffer = \"3MiB\"                            # set in code\n"),
+        "{printed}"
+    );
     let again = Config::from_toml("printed", &printed).unwrap();
     let values = |config: &Config| -> Vec<String> {
-        config.effective().entries().map(|(section, key, value, _)| format!("{section}.{key}={value}")).collect()
+        config
+            .effective()
+            .entries()
+            .map(|(section, key, value, _)| format!("{section}.{key}={value}"))
+            .collect()
     };
     assert_eq!(values(&again), values(&config));
 }
@@ -189,9 +207,12 @@ fn the_reference_names_every_key_and_is_an_empty_configuration() {
     }
     let config = Config::from_toml("reference", &text).unwrap();
     assert!(config.effective().entries().all(|(_, _, _, origin)| *origin == Origin::Default));
-    let filled: String = text.lines().map(|l| {
-        let is_value = l.starts_with("# ") && l.contains(" = ");
-        if is_value { format!("{}\n", &l[2..]) } else { format!("{l}\n") }
-    }).collect();
+    let filled: String = text
+        .lines()
+        .map(|l| {
+            let is_value = l.starts_with("# ") && l.contains(" = ");
+            if is_value { format!("{}\n", &l[2..]) } else { format!("{l}\n") }
+        })
+        .collect();
     Config::from_toml("filled", &filled).expect("the defaults are values");
 }

@@ -207,7 +207,9 @@ pub fn reliable() -> (DataWriterQos, DataReaderQos) {
 /// Names of the library threads of this process.
 pub fn library_threads() -> Vec<String> {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
-    let name = |task: std::io::Result<std::fs::DirEntry>| std::fs::read_to_string(task.ok()?.path().join("comm")).ok();
+    let name = |task: std::io::Result<std::fs::DirEntry>| {
+        std::fs::read_to_string(task.ok()?.path().join("comm")).ok()
+    };
     let mut names: Vec<String> = tasks.filter_map(name).map(|name| name.trim().to_owned()).collect();
     names.retain(|name| name.starts_with("dunlin-"));
     names.sort();

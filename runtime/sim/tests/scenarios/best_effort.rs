@@ -30,7 +30,10 @@ fn order_and_gaps(seed: u64) {
     };
     let told: u64 = events(&mut world, nodes[1]).iter().map(lost).sum();
     let before_the_first = numbers[0];
-    assert!(told >= gaps && told <= gaps + before_the_first, "{told} told, {gaps} missing, {before_the_first} before");
+    assert!(
+        told >= gaps && told <= gaps + before_the_first,
+        "{told} told, {gaps} missing, {before_the_first} before"
+    );
     let (sent, heartbeats) = (writer.stats().samples_sent, writer.stats().heartbeats_sent);
     assert_eq!((sent, heartbeats), (COUNT, 0));
 }

@@ -107,7 +107,9 @@ fn writer_crash(seed: u64) {
     world.restart(nodes[0], Identity::New);
     let after = writer(&mut world, nodes[0], "Stream", keep_all_writer());
     assert_ne!(after.guid().prefix, before.guid().prefix);
-    let met = |_: &mut World| after.matched_readers().len() == 1 && reader.matched_writers().iter().any(|w| w.guid == after.guid());
+    let met = |_: &mut World| {
+        after.matched_readers().len() == 1 && reader.matched_writers().iter().any(|w| w.guid == after.guid())
+    };
     world.run_until(met, secs(10)).expect("the new writer is found while the old one is still remembered");
     write_all(&mut world, nodes[0], &after, &filling, 50..100, 300);
     until_acked(&mut world, &after, secs(10));
@@ -151,7 +153,11 @@ fn disturb(world: &mut World, nodes: &[NodeId]) {
         2 => world.cut(one, other),
         3 => world.partition(&nodes[..1], &nodes[1..]),
         4 => world.pause(one),
-        _ => world.set_path(one, other, PathConfig { rate: Some(50_000), queue: 20_000, ..PathConfig::default() }),
+        _ => world.set_path(
+            one,
+            other,
+            PathConfig { rate: Some(50_000), queue: 20_000, ..PathConfig::default() },
+        ),
     }
     world.run_for(ms(50 + rng.below(1_500) as i64));
     world.resume(one);
@@ -226,7 +232,9 @@ fn churn(seed: u64) {
     }
     let (all_writers, all_readers) = (writers.len(), readers.len());
     let settled = |_: &mut World| {
-        writers.iter().all(|(_, w)| w.matched_readers().len() == all_readers && w.acked_by_all() == w.last_sn())
+        writers
+            .iter()
+            .all(|(_, w)| w.matched_readers().len() == all_readers && w.acked_by_all() == w.last_sn())
             && readers.iter().all(|(_, r)| r.matched_writers().len() == all_writers)
     };
     world.run_until(settled, secs(20)).expect("those that are left match");

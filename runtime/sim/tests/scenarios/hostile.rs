@@ -12,9 +12,11 @@ fn flipped_bits(seed: u64) {
     let filling = Filling::new(4_000);
     let path = PathConfig { corrupt_ppm: 100_000, ..faulty(&mut Rng::new(seed), 100_000) };
     let (mut world, nodes) = world_on(seed, 2, path);
-    let writers = nodes.iter().map(|node| writer(&mut world, *node, "Noise", keep_all_writer().transient_local()));
+    let writers =
+        nodes.iter().map(|node| writer(&mut world, *node, "Noise", keep_all_writer().transient_local()));
     let writers: Vec<_> = writers.collect();
-    let readers = nodes.iter().map(|node| reader(&mut world, *node, "Noise", keep_all_reader().transient_local()));
+    let readers =
+        nodes.iter().map(|node| reader(&mut world, *node, "Noise", keep_all_reader().transient_local()));
     let readers: Vec<_> = readers.collect();
     for number in 0..100 {
         for (node, writer) in nodes.iter().zip(&writers) {
@@ -28,7 +30,8 @@ fn flipped_bits(seed: u64) {
     world.end_network_faults();
     let newcomer = world.add_node(NodeConfig::default());
     let reader = reader(&mut world, newcomer, "Noise", keep_all_reader().transient_local());
-    let complete = |_: &mut World| writers.iter().all(|w| reader.matched_writers().iter().any(|m| m.guid == w.guid()));
+    let complete =
+        |_: &mut World| writers.iter().all(|w| reader.matched_writers().iter().any(|m| m.guid == w.guid()));
     world.run_until(complete, secs(20)).expect("both are found");
     world.run_for(secs(5));
     let mut counts = [0; 100];

@@ -32,7 +32,8 @@ fn random_writer(rng: &mut Rng) -> WriterSpec {
         .deadline(one_of(rng, DEADLINES))
         .destination_order(one_of(rng, ORDERS))
         .liveliness(one_of(rng, LIVELINESS), one_of(rng, LEASES));
-    qos.reliability.kind = one_of(rng, &[ReliabilityKind::Reliable, ReliabilityKind::Reliable, ReliabilityKind::BestEffort]);
+    qos.reliability.kind =
+        one_of(rng, &[ReliabilityKind::Reliable, ReliabilityKind::Reliable, ReliabilityKind::BestEffort]);
     if rng.chance(1, 6) {
         qos = qos.exclusive();
     }
@@ -48,7 +49,8 @@ fn random_reader(rng: &mut Rng) -> ReaderSpec {
         .latency_budget(one_of(rng, &[Duration::ZERO, Duration::from_secs(1)]))
         .destination_order(one_of(rng, ORDERS))
         .liveliness(one_of(rng, LIVELINESS), one_of(rng, LEASES));
-    qos.reliability.kind = one_of(rng, &[ReliabilityKind::BestEffort, ReliabilityKind::BestEffort, ReliabilityKind::Reliable]);
+    qos.reliability.kind =
+        one_of(rng, &[ReliabilityKind::BestEffort, ReliabilityKind::BestEffort, ReliabilityKind::Reliable]);
     if rng.chance(1, 6) {
         qos = qos.exclusive();
     }

@@ -6,8 +6,8 @@ fn silence(seed: u64) {
     let filling = Filling::new(2_000);
     let (mut world, nodes) = patient_world(seed, 3, 250_000);
     let writer = writer(&mut world, nodes[0], "Quiet", keep_all_writer().transient_local());
-    let readers =
-        [nodes[1], nodes[2]].map(|node| reader(&mut world, node, "Quiet", keep_all_reader().transient_local()));
+    let readers = [nodes[1], nodes[2]]
+        .map(|node| reader(&mut world, node, "Quiet", keep_all_reader().transient_local()));
     until_matched(&mut world, &[&writer], &[&readers[0], &readers[1]]);
     write_all(&mut world, nodes[0], &writer, &filling, 0..100, 2_000);
     until_acked(&mut world, &writer, secs(20));

@@ -66,7 +66,8 @@ fn numbers(datagrams: &[Datagram]) -> Vec<u32> {
 #[test]
 fn delays_vary_but_keep_the_order_unless_told_otherwise() {
     let delay = Delay::Tail(Duration::from_micros(10), ms(1));
-    let arrived = Wire::new(PathConfig { delay, ..PathConfig::default() }).send(500, 100, Duration::from_micros(50));
+    let arrived =
+        Wire::new(PathConfig { delay, ..PathConfig::default() }).send(500, 100, Duration::from_micros(50));
     assert_eq!(numbers(&arrived), (0..500).collect::<Vec<_>>());
 
     let path = PathConfig { delay, reorder_ppm: 200_000, ..PathConfig::default() };
@@ -117,7 +118,7 @@ fn too_long_is_lost_and_flipped_bits_are_few() {
     assert!(wire.send(3, 1_001, ms(1)).is_empty());
     assert_eq!(wire.world.network_stats().too_long, 3);
     for datagram in wire.send(100, 1_000, ms(1)) {
-        let number = numbers(&[datagram.clone()])[0].to_be_bytes();
+        let number = numbers(std::slice::from_ref(&datagram))[0].to_be_bytes();
         let ones = datagram.bytes[4..].iter().map(|octet| octet.count_ones()).sum::<u32>();
         assert!(ones <= 4, "{ones} bits behind {number:?}");
     }

@@ -49,9 +49,8 @@ impl Control {
     fn push<T: Copy>(&mut self, level: libc::c_int, kind: libc::c_int, value: T) {
         let size = mem::size_of::<T>() as libc::c_uint;
         // SAFETY: these compute lengths from a length; they touch no memory.
-        let (space, len, offset) = unsafe {
-            (libc::CMSG_SPACE(size) as usize, libc::CMSG_LEN(size), libc::CMSG_LEN(0) as usize)
-        };
+        let (space, len, offset) =
+            unsafe { (libc::CMSG_SPACE(size) as usize, libc::CMSG_LEN(size), libc::CMSG_LEN(0) as usize) };
         assert!(self.len + space <= CAPACITY, "room for every kind once");
         // SAFETY: `cmsghdr` is a C struct of integers, for which all zero is a valid value.
         let mut header: libc::cmsghdr = unsafe { mem::zeroed() };
