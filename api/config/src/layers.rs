@@ -21,8 +21,6 @@ const DEFAULT_FILE: &str = "dunlin.toml";
 /// Names the file.
 const FILE_VARIABLE: &str = "DUNLIN_CONFIG";
 const PREFIX: &str = "DUNLIN_";
-/// Variables with this prefix are for Dunlin's own tests.
-const TEST_PREFIX: &str = "DUNLIN_TEST_";
 
 impl Config {
     /// Defaults, file and environment of this process.
@@ -98,13 +96,15 @@ impl Config {
 
     fn apply_variable(&mut self, name: &str, value: &str, problems: &mut Problems) {
         let origin = Origin::Environment(name.into());
-        match KEYS.iter().position(|key| key.variable() == name) {
-            Some(index) => self.assign(index, &Raw::Plain(value.into()), origin, problems),
-            None => {
-                let known: Vec<String> = KEYS.iter().map(Key::variable).collect();
-                let meant = suggestion(nearest(name, known.iter().map(String::as_str)));
-                problems.add(origin, format!("no key has this variable{meant}"));
-            }
+        if let Some(index) = KEYS.iter().position(|key| key.variable() == name) {
+            return self.assign(index, &Raw::Plain(value.into()), origin, problems);
+        }
+        let words = name.strip_prefix(PREFIX).unwrap_or(name).to_lowercase();
+        let (section, key) = words.split_once('_').unwrap_or((&words, ""));
+        // Other programs may have variables that begin like ours, but not with a section.
+        if let Some(section) = nearest(section, SECTIONS.iter().map(|(known, _)| *known)) {
+            let meant = meant(section, key).map(Key::variable);
+            problems.add(origin, format!("no key has this variable{}", suggestion(meant.as_deref())));
         }
     }
 
@@ -167,8 +167,7 @@ fn variables(
 ) -> Vec<(String, String)> {
     let mut ours = Vec::new();
     for (name, value) in environment {
-        let Some(name) = name.to_str().filter(|n| n.starts_with(PREFIX) && !n.starts_with(TEST_PREFIX))
-        else {
+        let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) else {
             continue;
         };
         match value.into_string() {
@@ -230,17 +229,22 @@ fn suggestion(meant: Option<&str>) -> String {
     meant.map(|name| format!("; did you mean {name}?")).unwrap_or_default()
 }
 
-/// The key may stand in another section, be a near miss in its own section, or one anywhere.
-fn unknown_key(path: &str) -> String {
-    let (section, name) = path.split_once('.').unwrap_or(("", path));
+/// The key that was meant: one of that name in another section, or a near miss in this one, or one anywhere.
+fn meant(section: &str, name: &str) -> Option<&'static Key> {
     let near = |within: Option<&str>| {
         let keys = || KEYS.iter().filter(|key| within.is_none_or(|section| section == key.section));
         let found = nearest(name, keys().map(|key| key.name))?;
         keys().find(|key| key.name == found)
     };
-    let same_name = || KEYS.iter().find(|key| key.name == name);
-    let meant = same_name().or_else(|| near(Some(section))).or_else(|| near(None));
-    format!("unknown key {path:.100}{}", suggestion(meant.map(Key::path).as_deref()))
+    let exact = |key: &&Key| key.name == name;
+    let here = KEYS.iter().filter(|key| key.section == section).find(exact);
+    here.or_else(|| KEYS.iter().find(exact)).or_else(|| near(Some(section))).or_else(|| near(None))
+}
+
+fn unknown_key(path: &str) -> String {
+    let (section, name) = path.split_once('.').unwrap_or(("", path));
+    let meant = meant(section, name).map(Key::path);
+    format!("unknown key {path:.100}{}", suggestion(meant.as_deref()))
 }
 
 fn unknown_section(name: &str) -> String {

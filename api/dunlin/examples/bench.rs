@@ -1,7 +1,7 @@
 //! Latency and throughput over the loopback interface, each side a process of its own.
 //!
-//! `cargo run --release -p dunlin --example bench`. The program starts itself a second time for the far side. Both
-//! figures depend on the machine and on what else it does; compare only what was measured side by side.
+//! `cargo run --release -p dunlin --example bench [DOMAIN]`. The program starts itself a second time for the far side.
+//! Both figures depend on the machine and on what else it does; compare only what was measured side by side.
 
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration, StatusMask};
@@ -33,10 +33,9 @@ struct Block {
 
 type Failure = Box<dyn Error>;
 
-fn participant() -> Result<DomainParticipant, Failure> {
+fn participant(domain: u32) -> Result<DomainParticipant, Failure> {
     let mut config = Config::load()?;
     config.set("network.interfaces", "lo")?;
-    let domain = std::env::var("DUNLIN_BENCH_DOMAIN").ok().and_then(|text| text.parse().ok()).unwrap_or(99);
     Ok(DomainParticipant::builder(domain).config(config).build()?)
 }
 
@@ -65,8 +64,8 @@ fn wait_until(what: &str, mut done: impl FnMut() -> bool) -> Result<(), Failure>
 }
 
 /// The far side: sends pings back, and counts blocks. Ends when the near side has gone.
-fn far_side() -> Result<(), Failure> {
-    let participant = participant()?;
+fn far_side(domain: u32) -> Result<(), Failure> {
+    let participant = participant(domain)?;
     let (pongs, counts) = (writer::<Ping>(&participant, "Pong")?, writer::<Ping>(&participant, "Count")?);
     let (pings, blocks) = (reader::<Ping>(&participant, "Ping")?, reader::<Block>(&participant, "Block")?);
     pings.set_listener(
@@ -118,15 +117,20 @@ fn latency(participant: &DomainParticipant) -> Result<(), Failure> {
     for number in 0..(WARM_UP + ROUND_TRIPS) as u64 {
         let begin = Instant::now();
         pings.write(&Ping { number, ..Ping::default() })?;
-        let (seen, end) = came_back.recv_timeout(PATIENCE).map_err(|error: mpsc::RecvTimeoutError| error.to_string())?;
+        let (seen, end) =
+            came_back.recv_timeout(PATIENCE).map_err(|error: mpsc::RecvTimeoutError| error.to_string())?;
         assert_eq!(seen, number);
         micros.push((end - begin).as_secs_f64() * 1e6);
     }
     micros.drain(..WARM_UP);
     micros.sort_by(f64::total_cmp);
     let mean = micros.iter().sum::<f64>() / micros.len() as f64;
-    println!("round trip of 64 B, µs     mean {mean:8.1}   p50 {:8.1}   p99 {:8.1}   max {:8.1}   ({ROUND_TRIPS} samples)",
-        percentile(&micros, 0.5), percentile(&micros, 0.99), percentile(&micros, 1.0));
+    println!(
+        "round trip of 64 B, µs     mean {mean:8.1}   p50 {:8.1}   p99 {:8.1}   max {:8.1}   ({ROUND_TRIPS} samples)",
+        percentile(&micros, 0.5),
+        percentile(&micros, 0.99),
+        percentile(&micros, 1.0)
+    );
     Ok(())
 }
 
@@ -147,7 +151,10 @@ fn throughput(participant: &DomainParticipant) -> Result<(), Failure> {
     }
     let seconds = (all_there.recv_timeout(PATIENCE)? - begin).as_secs_f64();
     let rate = SAMPLES as f64 / seconds;
-    println!("one way, 1 KiB reliable    {rate:.0} samples/s   {:.2} Gbit/s   ({SAMPLES} samples, none lost)", rate * 8192.0 / 1e9);
+    println!(
+        "one way, 1 KiB reliable    {rate:.0} samples/s   {:.2} Gbit/s   ({SAMPLES} samples, none lost)",
+        rate * 8192.0 / 1e9
+    );
     Ok(())
 }
 
@@ -170,11 +177,12 @@ impl Drop for FarSide {
 }
 
 fn main() -> Result<(), Failure> {
-    if std::env::args().nth(1).as_deref() == Some("far") {
-        return far_side();
+    let domain = std::env::args().nth(1).map_or(Ok(99), |text| text.parse::<u32>())?;
+    if std::env::args().nth(2).as_deref() == Some("far") {
+        return far_side(domain);
     }
-    let _far = FarSide(Command::new(std::env::current_exe()?).arg("far").spawn()?);
-    let participant = participant()?;
+    let _far = FarSide(Command::new(std::env::current_exe()?).args([&domain.to_string(), "far"]).spawn()?);
+    let participant = participant(domain)?;
     latency(&participant)?;
     throughput(&participant)
 }

@@ -11,8 +11,8 @@ use frames::{Frame, TOPIC, argument};
 use std::error::Error;
 use std::time::{Duration as StdDuration, Instant};
 
-/// Samples under way: one that the link carries and one to go on with.
-const DEPTH: i32 = 2;
+/// Samples under way. While one is on the link the next is made ready, which is enough to keep the link busy.
+const DEPTH: i32 = 1;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (bytes, count, rate) = (argument(1, 921_600), argument(2, 200), argument(3, 0));

@@ -16,7 +16,9 @@ impl DataReaderListener<ShapeType> for Print {
     fn on_data_available(&self, reader: &DataReader<ShapeType>) {
         while let Ok(Some(sample)) = reader.take_next_sample() {
             match (sample.info.instance_state, sample.data, sample.key) {
-                (_, Some(s), _) => println!("{:<10} x {:>3}  y {:>3}  size {}", s.color, s.x, s.y, s.shapesize),
+                (_, Some(s), _) => {
+                    println!("{:<10} x {:>3}  y {:>3}  size {}", s.color, s.x, s.y, s.shapesize)
+                }
                 (InstanceState::NotAliveDisposed, None, Some(key)) => println!("{:<10} disposed", key.color),
                 (_, None, Some(key)) => println!("{:<10} has no writer any more", key.color),
                 (state, None, None) => println!("an instance without a known key is {state:?}"),

@@ -149,6 +149,7 @@ fn steady_state_allocates_nothing() {
     assert_no_allocations("best-effort", Pair::new(&writer.clone().best_effort(), &reader));
     let kept = writer.clone().reliable().keep_last(1);
     assert_no_allocations("reliable, keep last", Pair::new(&kept, &reader.clone().reliable()));
-    let all = writer.reliable().keep_all().resource_limits(16, -1, -1).max_blocking_time(Duration::from_secs(20));
+    let all =
+        writer.reliable().keep_all().resource_limits(16, -1, -1).max_blocking_time(Duration::from_secs(20));
     assert_no_allocations("reliable, keep all", Pair::new(&all, &reader.reliable().keep_all()));
 }

@@ -81,6 +81,9 @@ fn unknown_names_are_refused_with_the_nearest_known_one() {
         "environment variable DUNLIN_NETWORK_INTERFACE: no key has this variable; \
          did you mean DUNLIN_NETWORK_INTERFACES?"
     );
+    let error = load(None, &[("DUNLIN_FAULTS_LOSS", "1%")]).unwrap_err().to_string();
+    assert!(error.ends_with("no key has this variable; did you mean DUNLIN_FAULT_LOSS?"), "{error}");
+    load(None, &[("DUNLIN_BENCH_ROUNDS", "3")]).expect("a variable of another program");
     let error = Config::default().set("network.ipv5", "true").unwrap_err().to_string();
     assert_eq!(error, "set in code: unknown key network.ipv5; did you mean network.ipv4?");
 }
