@@ -5,7 +5,7 @@ DEMO_SECONDS := $(filter-out 0,$(SECONDS))
 PROTOCOL := core sync buf qos cdr wire rtps cache discovery engine
 PROTOCOL_CRATES := $(foreach c,$(PROTOCOL),-p dunlin-$(c))
 
-.PHONY: help demo test lint unit loom cross interop network browser bench fuzz sim soak clean
+.PHONY: help demo test lint unit loom cross interop network browser bench fuzz sim million soak
 
 help:
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -48,6 +48,9 @@ network: ## 921,600-byte samples over a 100 Mbit/s link between two network name
 browser: ## the demo's page in headless Chromium
 	@scripts/setup.sh build demo browser
 	scripts/browser-test.sh
+
+million: ## 1,000,000 reliable samples through a simulated network that loses 20 %
+	cargo test --release --quiet -p dunlin-sim --test scenarios -- --ignored --nocapture a_million
 
 sim: ## long simulation: SEEDS=1000
 	SEEDS=$(or $(SEEDS),1000) cargo test --release -p dunlin-sim -- --ignored --nocapture

@@ -88,8 +88,9 @@ fn far_side(domain: u32) -> Result<(), Failure> {
         },
         StatusMask::DATA_AVAILABLE,
     );
-    wait_until("the near side", || pings.subscription_matched_status().total_count > 0)?;
-    while pings.subscription_matched_status().current_count > 0 {
+    // The blocks are the last that the near side does.
+    wait_until("the near side", || blocks.subscription_matched_status().total_count > 0)?;
+    while blocks.subscription_matched_status().current_count > 0 {
         std::thread::sleep(StdDuration::from_millis(20));
     }
     Ok(())

@@ -65,13 +65,14 @@ impl GuardCondition {
         let value = Arc::new(AtomicBool::new(false));
         let signal = Arc::new(Signal::default());
         let seen = Arc::clone(&value);
-        let condition = Condition::new(Arc::clone(&signal), move || seen.load(Ordering::Acquire));
+        let condition = Condition::new(Arc::clone(&signal), move || seen.load(Ordering::SeqCst));
         Self { value, signal, condition }
     }
 
     /// set_trigger_value.
     pub fn set_trigger_value(&self, value: bool) {
-        self.value.store(value, Ordering::Release);
+        // Ordered against the count of waiters that raising looks at.
+        self.value.store(value, Ordering::SeqCst);
         if value {
             self.signal.raise();
         }
@@ -130,6 +131,9 @@ pub enum WaitError {
     /// Another thread waits on this wait-set already.
     #[error("another thread is waiting on this wait-set")]
     AlreadyWaiting,
+    /// What would be waited for may have to arrive on this very thread.
+    #[error("a listener cannot wait: hand this to a thread of your own")]
+    InListener,
     /// The condition to detach is not attached.
     #[error("the condition is not attached to this wait-set")]
     NotAttached,
@@ -141,7 +145,7 @@ impl WaitError {
     pub const fn return_code(self) -> ReturnCode {
         match self {
             Self::Timeout => ReturnCode::Timeout,
-            Self::AlreadyWaiting | Self::NotAttached => ReturnCode::PreconditionNotMet,
+            Self::AlreadyWaiting | Self::InListener | Self::NotAttached => ReturnCode::PreconditionNotMet,
         }
     }
 }
@@ -201,7 +205,7 @@ impl WaitSet {
     /// Other threads may have made one false again meanwhile.
     ///
     /// # Errors
-    /// [`WaitError::Timeout`] after `timeout`; [`WaitError::AlreadyWaiting`].
+    /// [`WaitError::Timeout`] after `timeout`; [`WaitError::AlreadyWaiting`]; [`WaitError::InListener`].
     pub fn wait(&self, timeout: Duration) -> Result<Vec<Condition>, WaitError> {
         if self.waiting.swap(true, Ordering::Acquire) {
             return Err(WaitError::AlreadyWaiting);
@@ -218,6 +222,9 @@ impl WaitSet {
             let active: Vec<_> = self.list().iter().filter(|c| c.trigger_value()).cloned().collect();
             if !active.is_empty() {
                 return Ok(active);
+            }
+            if dunlin_driver::must_not_wait() {
+                return Err(WaitError::InListener);
             }
             if !self.core.wait_past(seen, deadline) {
                 return Err(WaitError::Timeout);

@@ -69,6 +69,9 @@ pub enum CreateEntityError {
         /// Type asked for now.
         requested: String,
     },
+    /// The participant has a topic of this name with another QoS.
+    #[error("topic '{0}' exists with another QoS")]
+    TopicQosConflict(String),
     /// A topic or type name that cannot be announced.
     #[error("a topic or type name has 1 to 255 octets, none of them NUL")]
     BadName,
@@ -86,7 +89,7 @@ pub enum CreateEntityError {
 return_codes!(CreateEntityError {
     Self::InconsistentPolicy(_) => InconsistentPolicy,
     Self::UnsupportedPolicy(_) => Unsupported,
-    Self::TypeConflict { .. } | Self::ForeignTopic => PreconditionNotMet,
+    Self::TypeConflict { .. } | Self::TopicQosConflict(_) | Self::ForeignTopic => PreconditionNotMet,
     Self::BadName => BadParameter,
     Self::OutOfResources => OutOfResources,
     Self::AlreadyDeleted => AlreadyDeleted,
@@ -203,10 +206,14 @@ pub enum WaitForError {
     /// It did not happen in time.
     #[error("it did not happen within {0}")]
     Timeout(Duration),
+    /// What would be waited for may have to arrive on this very thread.
+    #[error("a listener cannot wait: hand this to a thread of your own")]
+    InListener,
 }
 
 return_codes!(WaitForError {
     Self::NotEnabled => NotEnabled,
+    Self::InListener => PreconditionNotMet,
     Self::Timeout(_) => Timeout,
 });
 

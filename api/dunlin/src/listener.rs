@@ -1,6 +1,8 @@
 //! Listeners (DDS 1.4 §2.2.4.4). They run on the thread that delivered the change, after every lock
-//! of the library is released: a listener may call any operation. One that blocks holds up the
-//! reception of its domain; hand long work to a thread of your own.
+//! of the library is released: a listener may call any operation. Those that would wait fail at once
+//! there (TIMEOUT of a write, PRECONDITION_NOT_MET of the others), because what they wait for may have
+//! to arrive on the same thread. A listener that blocks holds up the reception of its domain; hand long
+//! work to a thread of your own.
 
 use crate::reader::DataReader;
 use crate::status::{

@@ -23,8 +23,6 @@ use dunlin_qos::{DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQo
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
 
-/// How long a writer that goes away waits for readers that have not acknowledged everything.
-const LINGER: Duration = Duration::from_secs(1);
 /// Octets of the longest topic or type name, so that its terminating NUL makes 256.
 const MAX_NAME: usize = 255;
 
@@ -142,7 +140,7 @@ impl DomainParticipant {
     }
 
     /// create_topic. A second topic of the same name is another handle to the same topic and must
-    /// have the same type.
+    /// have the same type and QoS.
     ///
     /// # Errors
     /// [`CreateEntityError::TypeConflict`], or when the name or QoS cannot be used.
@@ -166,6 +164,9 @@ impl DomainParticipant {
                     existing: existing.type_name.clone(),
                     requested: T::TYPE_NAME.to_owned(),
                 });
+            }
+            if existing.qos() != *qos {
+                return Err(CreateEntityError::TopicQosConflict(name.to_owned()));
             }
             return Ok(Topic::new(existing));
         }
@@ -203,11 +204,10 @@ impl DomainParticipant {
     pub fn set_qos(&self, new: &DomainParticipantQos) -> Result<(), SetQosError> {
         new.check_consistency()?;
         new.check_supported()?;
-        let mut qos = lock(&self.inner.qos);
-        qos.check_changeable(new)?;
+        self.qos().check_changeable(new)?;
         let session = &self.inner.session;
         session.run(|now, out| session.participant().set_user_data(now, new.user_data.clone(), out));
-        *qos = new.clone();
+        *lock(&self.inner.qos) = new.clone();
         Ok(())
     }
 
@@ -263,10 +263,6 @@ impl From<CreateError> for CreateEntityError {
 
 /// What writers and readers need of their participant.
 impl ParticipantInner {
-    pub fn linger(&self) -> Duration {
-        LINGER
-    }
-
     pub fn create_writer(
         &self,
         core: &Arc<WriterCore>,
@@ -274,7 +270,7 @@ impl ParticipantInner {
         keep: impl FnOnce(Arc<WriterSlot>) -> bool,
     ) -> Result<(), CreateEntityError> {
         let participant = self.session.participant();
-        self.session.run(|now, out| {
+        self.session.create(|now, out| {
             let slot = participant.create_writer(now, spec, out)?;
             // Known to the sink before the events of its first matches are told.
             if keep(Arc::clone(&slot)) {
@@ -293,7 +289,7 @@ impl ParticipantInner {
         keep: impl FnOnce(Arc<ReaderSlot>) -> bool,
     ) -> Result<(), CreateEntityError> {
         let participant = self.session.participant();
-        self.session.run(|now, out| {
+        self.session.create(|now, out| {
             let slot = participant.create_reader(now, spec, out)?;
             if keep(Arc::clone(&slot)) {
                 self.sink.add_reader(slot.guid().entity_id, core);
@@ -326,6 +322,7 @@ impl ParticipantInner {
             Err(Refused::Full { .. }) => Err(WriteError::Timeout(max_blocking_time)),
             Err(Refused::OutOfResources) => Err(WriteError::OutOfResources),
             Err(Refused::NotRegistered) => Err(WriteError::UnknownInstance),
+            Err(Refused::BadTimestamp) => Err(WriteError::BadTimestamp),
             Err(Refused::Deleted) => Err(WriteError::AlreadyDeleted),
         }
     }

@@ -110,12 +110,13 @@ impl ReaderCore {
     pub fn set_qos(&self, new: &DataReaderQos) -> Result<(), SetQosError> {
         new.check_consistency()?;
         new.check_supported()?;
-        let mut qos = lock(&self.qos);
         if let Some(slot) = self.slot.get() {
-            qos.check_changeable(new)?;
-            self.participant.set_reader_qos(slot, new.clone(), lock(&self.subscriber_qos).clone())?;
+            self.qos().check_changeable(new)?;
+            // No lock is held here: a changed match runs listeners, which may ask for the QoS.
+            let subscriber_qos = lock(&self.subscriber_qos).clone();
+            self.participant.set_reader_qos(slot, new.clone(), subscriber_qos)?;
         }
-        *qos = new.clone();
+        *lock(&self.qos) = new.clone();
         Ok(())
     }
 
@@ -141,12 +142,13 @@ impl ReaderCore {
     ) -> Result<R, ReadError> {
         let slot = self.enabled()?;
         self.clear_data_available();
-        let mut scratch = lock(&self.scratch);
-        scratch.clear();
-        self.participant
-            .collect(slot, selection, take, &mut scratch)
-            .map_err(|_| ReadError::UnknownInstance)?;
-        Ok(each(&mut scratch))
+        // Taken out, not locked: making room can bring more samples, whose listener reads on this thread.
+        let mut found = std::mem::take(&mut *lock(&self.scratch));
+        let collected = self.participant.collect(slot, selection, take, &mut found);
+        let result = collected.map(|_| each(&mut found)).map_err(|_| ReadError::UnknownInstance);
+        found.clear();
+        *lock(&self.scratch) = found;
+        result
     }
 
     fn clear_data_available(&self) {
@@ -206,9 +208,9 @@ impl ReaderCore {
                     s.rejected.last_instance = *instance;
                 });
             }
-            Event::RequestedDeadlineMissed { instance, .. } => {
+            Event::RequestedDeadlineMissed { instance, count, .. } => {
                 self.change(StatusMask::REQUESTED_DEADLINE_MISSED, |s| {
-                    s.deadline.count.add(1);
+                    s.deadline.count.add(i32::try_from(*count).unwrap_or(i32::MAX));
                     s.deadline.last_instance = *instance;
                 });
             }

@@ -18,6 +18,8 @@ use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy, Publis
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::Instant;
 
+/// How long a writer that goes away waits for readers that have not acknowledged everything.
+const LINGER: Duration = Duration::from_secs(1);
 /// Octets of send buffers a writer keeps for reuse.
 const RETAINED_BUFFERS: usize = 8 << 20;
 
@@ -137,12 +139,13 @@ impl WriterCore {
     pub fn set_qos(&self, new: &DataWriterQos) -> Result<(), SetQosError> {
         new.check_consistency()?;
         new.check_supported()?;
-        let mut qos = lock(&self.qos);
         if let Some(slot) = self.slot.get() {
-            qos.check_changeable(new)?;
-            self.participant.set_writer_qos(slot, new.clone(), lock(&self.publisher_qos).clone())?;
+            self.qos().check_changeable(new)?;
+            // No lock is held here: a changed match runs listeners, which may ask for the QoS.
+            let publisher_qos = lock(&self.publisher_qos).clone();
+            self.participant.set_writer_qos(slot, new.clone(), publisher_qos)?;
         }
-        *qos = new.clone();
+        *lock(&self.qos) = new.clone();
         Ok(())
     }
 
@@ -194,9 +197,9 @@ impl WriterCore {
                 self.change(StatusMask::PUBLICATION_MATCHED, |s| s.matched.record(*added, (*remote).into()));
             }
             Event::OfferedIncompatibleQos { remote, policies, .. } => self.on_incompatible(*remote, policies),
-            Event::OfferedDeadlineMissed { instance, .. } => {
+            Event::OfferedDeadlineMissed { instance, count, .. } => {
                 self.change(StatusMask::OFFERED_DEADLINE_MISSED, |s| {
-                    s.deadline.count.add(1);
+                    s.deadline.count.add(i32::try_from(*count).unwrap_or(i32::MAX));
                     s.deadline.last_instance = *instance;
                 });
             }
@@ -240,10 +243,8 @@ impl WriterCore {
 impl Drop for WriterCore {
     fn drop(&mut self) {
         if let Some(slot) = self.slot.get() {
-            let linger = self.participant.linger();
-            if !linger.is_infinite() && !dunlin_driver::on_receive_thread() {
-                let _ = self.wait_for_acknowledgments(linger);
-            }
+            // Nobody is told when readers do not answer: the writer is gone either way.
+            let _ = self.wait_for_acknowledgments(LINGER);
             self.participant.delete_writer(slot);
         }
     }
@@ -267,6 +268,9 @@ pub(crate) fn wait_for(
 ) -> Result<(), WaitForError> {
     if done() {
         return Ok(());
+    }
+    if dunlin_driver::must_not_wait() {
+        return Err(WaitForError::InListener);
     }
     let core = Arc::new(WaitCore::default());
     signal.attach(&core);

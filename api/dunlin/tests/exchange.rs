@@ -203,3 +203,52 @@ fn streams_yield_samples() {
     f.writer.write(&track(3, 33)).unwrap();
     assert_eq!(waiter.join().unwrap().unwrap().data.unwrap(), track(3, 33));
 }
+
+#[test]
+fn a_listener_reads_what_a_take_has_made_room_for() {
+    let writer_qos = DataWriterQos::default().reliable().keep_all();
+    let reader_qos = DataReaderQos::default().reliable().keep_all().resource_limits(1, -1, -1);
+    let f = Fixture::new(&writer_qos, &reader_qos);
+    for n in 0..3 {
+        f.writer.write(&track(1, n)).unwrap();
+    }
+    eventually("a refused sample", || f.reader.sample_rejected_status().count.total > 0);
+    let taken = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&taken);
+    let listener = move |reader: &dunlin::DataReader<Track>| {
+        counted.fetch_add(reader.take(1).unwrap().len(), Ordering::SeqCst);
+    };
+    f.reader.set_listener(listener, StatusMask::DATA_AVAILABLE);
+    let first = f.reader.take(1).unwrap().len();
+    eventually("all three", || first + taken.load(Ordering::SeqCst) == 3);
+}
+
+#[test]
+fn what_would_wait_for_itself_fails_in_a_listener() {
+    let (writer_qos, reader_qos) = reliable();
+    let f = Fixture::new(&writer_qos, &reader_qos);
+    let result = Arc::new(std::sync::Mutex::new(None));
+    let (told, set) = (Arc::clone(&result), WaitSet::new());
+    let listener = move |_: &dunlin::DataReader<Track>| {
+        *told.lock().unwrap() = Some(set.wait(Duration::INFINITE));
+    };
+    f.reader.set_listener(listener, StatusMask::DATA_AVAILABLE);
+    f.writer.write(&track(1, 1)).unwrap();
+    eventually("the listener's answer", || result.lock().unwrap().is_some());
+    assert_eq!(*result.lock().unwrap(), Some(Err(dunlin::WaitError::InListener)));
+}
+
+#[test]
+fn what_has_no_effect_is_refused() {
+    use dunlin::qos::{DomainParticipantQos, TopicQos};
+    let f = Fixture::unmatched(&DataWriterQos::default(), &DataReaderQos::default());
+    let other = TopicQos::default().deadline(Duration::from_secs(1));
+    let conflict = f.publishing.create_topic::<Track>(&f.topic, &other).unwrap_err();
+    assert_eq!(conflict.return_code(), dunlin::ReturnCode::PreconditionNotMet);
+    let qos = DomainParticipantQos::default().autoenable_created_entities(false);
+    assert!(dunlin::DomainParticipant::builder(1).qos(qos).build().is_err());
+    let now = dunlin::WallTime(1_700_000_000_000_000_000);
+    f.writer.write_w_timestamp(&track(1, 1), now).unwrap();
+    let earlier = f.writer.write_w_timestamp(&track(1, 2), dunlin::WallTime(now.0 - 1)).unwrap_err();
+    assert_eq!(earlier, dunlin::WriteError::BadTimestamp);
+}

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use dunlin::qos::{
     DataReaderQos, DataRepresentationId, DataWriterQos, DurabilityKind, PublisherQos, ReaderRequest,
-    ReliabilityKind, ResourceLimits, SubscriberQos, TopicQos, WriterOffer, check_compatible, partitions_match,
+    ReliabilityKind, ResourceLimits, SubscriberQos, TopicQos, WriterOffer, check_compatible,
+    partitions_match,
 };
 use dunlin::{
     DataReader, DataWriter, DataWriterListener, DdsType, DomainParticipant, MatchedStatus,
@@ -252,7 +253,11 @@ impl Asked {
 
     /// No more than every publisher offers. A viewer that asks for reliability still takes publishers that keep
     /// nothing for late viewers.
-    fn suit(self, wish: Reliability, offers: impl Iterator<Item = (ReliabilityKind, DurabilityKind)>) -> Self {
+    fn suit(
+        self,
+        wish: Reliability,
+        offers: impl Iterator<Item = (ReliabilityKind, DurabilityKind)>,
+    ) -> Self {
         offers.fold(self, |asked, (reliability, durability)| Self {
             reliability: match wish {
                 Reliability::Auto => asked.reliability.min(reliability),
@@ -331,7 +336,10 @@ impl FrameReader {
         }
         let subscriber = self.subscriber.qos();
         if !partitions_match(&writer.publisher_qos.partition.names, &subscriber.partition.names) {
-            return Some(format!("it is in the partition {}", writer.publisher_qos.partition.names.join(", ")));
+            return Some(format!(
+                "it is in the partition {}",
+                writer.publisher_qos.partition.names.join(", ")
+            ));
         }
         let offer = WriterOffer::new(&writer.qos, &writer.publisher_qos);
         let request = ReaderRequest::new(&self.reader.qos(), &subscriber);

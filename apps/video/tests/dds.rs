@@ -169,7 +169,8 @@ fn frames_are_saved() {
     let _publisher =
         start(&topic, "publish --pattern --encoding mjpeg --size 160x120 --wait-viewers 1 --camera-id a");
     viewer.finish();
-    let mut names: Vec<_> = folder.path().read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let mut names: Vec<_> =
+        folder.path().read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
     assert_eq!((names.len(), names[0].to_str()), (10, Some("a-00000000.jpg")));
 }
@@ -179,7 +180,10 @@ fn the_demo_ends_by_itself() {
     let topic = topic("demo");
     let demo = start(&topic, "demo --seconds 4 --file /none.mp4 --bind 127.0.0.1:0");
     let output = demo.finish();
-    assert!(output.contains("showing the test pattern") && output.contains("open http://127.0.0.1:"), "{output}");
+    assert!(
+        output.contains("showing the test pattern") && output.contains("open http://127.0.0.1:"),
+        "{output}"
+    );
     let (received, lost) = summary(&output);
     assert!(received > 20 && lost == 0, "{output}");
 }

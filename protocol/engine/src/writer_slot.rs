@@ -49,6 +49,8 @@ pub enum WriteError {
     OutOfResources,
     /// Only a registered instance can be unregistered: PRECONDITION_NOT_MET.
     NotRegistered,
+    /// The source timestamp is before that of the previous change: BAD_PARAMETER.
+    BadTimestamp,
     /// The writer was deleted: ALREADY_DELETED.
     Deleted,
 }
@@ -59,6 +61,7 @@ impl core::fmt::Display for WriteError {
             Self::Full { .. } => "the history is full until readers acknowledge",
             Self::OutOfResources => "RESOURCE_LIMITS are reached and waiting would not help",
             Self::NotRegistered => "the instance is not registered",
+            Self::BadTimestamp => "the source timestamp is before that of the previous change",
             Self::Deleted => "the writer was deleted",
         })
     }
@@ -330,6 +333,9 @@ impl WriterSlot {
         }
         let before = core.writer.acked_by_all();
         let freed = core.cache.on_timer(now, &mut core.missed);
+        if freed > 0 {
+            core.tell_space(self.id(), out);
+        }
         core.tell_missed(self.id(), out);
         core.check_liveliness(now.mono, &self.common, self.id(), out);
         let new_data = core.queued || core.writer.has_paced_data();
@@ -347,9 +353,6 @@ impl WriterSlot {
             out.sent_by_timer(self, core.writer.sent_sn());
         }
         core.after_ack(before, self.id(), out);
-        if freed > 0 {
-            core.tell_space(self.id(), out);
-        }
         self.arm(core, out);
     }
 
@@ -449,7 +452,11 @@ impl WriterCore {
         }
         let WriteRequest { kind, instance, source_timestamp, payload } = request;
         // Threads read the clock before they queue for the turn, yet timestamps must follow the numbers.
-        let present = self.cache.last_source_timestamp().map_or(now.wall, |last| last.max(now.wall));
+        let last = self.cache.last_source_timestamp();
+        if source_timestamp.zip(last).is_some_and(|(given, last)| given < last) {
+            return Err(WriteError::BadTimestamp);
+        }
+        let present = last.map_or(now.wall, |last| last.max(now.wall));
         let change = NewChange {
             kind,
             instance,

@@ -92,6 +92,11 @@ impl DomainParticipantQos {
     /// # Errors
     /// The first policy whose value would be without effect.
     pub fn check_supported(&self) -> Result<(), UnsupportedPolicy> {
+        ensure(
+            self.entity_factory.autoenable_created_entities,
+            PolicyId::EntityFactory,
+            "publishers and subscribers are created enabled; set it on them for writers and readers",
+        )?;
         property(&self.property)
     }
 }

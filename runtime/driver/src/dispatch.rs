@@ -42,6 +42,24 @@ thread_local! {
         draining: false,
     });
     static LIBRARY: Cell<bool> = const { Cell::new(false) };
+    /// Calls of [`with_output`] that have not returned.
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+}
+
+/// A call of [`with_output`], also one that a panic ends.
+struct Nested;
+
+impl Nested {
+    fn enter() -> Self {
+        DEPTH.set(DEPTH.get() + 1);
+        Self
+    }
+}
+
+impl Drop for Nested {
+    fn drop(&mut self) {
+        DEPTH.set(DEPTH.get() - 1);
+    }
 }
 
 /// True on a thread of the library: one that receives or runs timers. There a write that would have to wait fails
@@ -56,9 +74,11 @@ pub(crate) fn become_library_thread() {
     LIBRARY.with(|library| library.set(true));
 }
 
-/// True if waiting on this thread could be waiting for itself.
-pub(crate) fn must_not_wait() -> bool {
-    on_receive_thread() || STATE.try_with(|state| state.borrow().draining).unwrap_or(true)
+/// True if waiting on this thread could be waiting for itself: on a thread of the library, and inside a listener
+/// wherever it runs.
+#[must_use]
+pub fn must_not_wait() -> bool {
+    on_receive_thread() || DEPTH.get() > 0 || STATE.try_with(|state| state.borrow().draining).unwrap_or(true)
 }
 
 /// How the present thread sends.
@@ -72,7 +92,9 @@ pub(crate) fn with_output<R>(f: impl FnOnce(&mut Output) -> R) -> R {
     // The state is gone only while the thread ends; then an output is made and not kept.
     let kept = STATE.try_with(|state| state.borrow_mut().outputs.pop()).ok().flatten();
     let mut out = kept.unwrap_or_default();
+    let nested = Nested::enter();
     let result = f(&mut out);
+    drop(nested);
     let mut out = Some(out);
     // Unless it is kept here, it is dropped outside: dropping it may take locks of the engine.
     let _ = STATE.try_with(|state| {
@@ -81,7 +103,9 @@ pub(crate) fn with_output<R>(f: impl FnOnce(&mut Output) -> R) -> R {
             outputs.extend(out.take());
         }
     });
-    drain();
+    if DEPTH.get() == 0 {
+        drain();
+    }
     result
 }
 
@@ -145,9 +169,9 @@ fn drain() {
 /// Tells one event. A listener that panics must not end a thread that others need.
 fn tell(member: &Member, event: &Event) {
     if !on_receive_thread() {
-        return member.sink.on_event(event);
+        return member.tell(event);
     }
-    if catch_unwind(AssertUnwindSafe(|| member.sink.on_event(event))).is_err() {
+    if catch_unwind(AssertUnwindSafe(|| member.tell(event))).is_err() {
         tracing::error!(?event, "a listener panicked; the thread goes on");
     }
 }

@@ -24,6 +24,6 @@ mod timer;
 
 pub use clock::now;
 pub use config::{DriverConfig, JoinError, peer_locators};
-pub use dispatch::on_receive_thread;
+pub use dispatch::{must_not_wait, on_receive_thread};
 pub use member::EventSink;
 pub use session::Session;

@@ -1,7 +1,7 @@
 //! A participant as a member of its receive group.
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
 
 use dunlin_core::{Duration, MonoTime};
 use dunlin_engine::{Event, Output, Participant};
@@ -25,9 +25,16 @@ pub(crate) struct Member {
     pub(crate) transport: Arc<dyn Transport>,
     pub(crate) timer: Arc<Timer>,
     pub(crate) space: Space,
+    pub(crate) introduction: Introduction,
 }
 
 impl Member {
+    /// Tells one event.
+    pub(crate) fn tell(&self, event: &Event) {
+        self.introduction.wait_for_others();
+        self.sink.on_event(event);
+    }
+
     /// Sends the output, then [concludes](Self::conclude) it.
     pub(crate) fn finish(self: &Arc<Self>, out: &mut Output, mode: SendMode) {
         self.send(out, mode);
@@ -53,6 +60,36 @@ impl Member {
         out.clear();
         if closer && let Some(deadline) = self.participant.next_deadline() {
             self.timer.wake_by(deadline);
+        }
+    }
+}
+
+/// Lets an entity be made and made known to the sink before any thread tells an event of it.
+#[derive(Default)]
+pub(crate) struct Introduction {
+    going_on: AtomicUsize,
+    gate: RwLock<()>,
+}
+
+impl Introduction {
+    /// Runs `f`; events that come true meanwhile on other threads are told when it has returned.
+    pub(crate) fn run<R>(&self, f: impl FnOnce() -> R) -> R {
+        struct Ended<'a>(&'a AtomicUsize);
+        impl Drop for Ended<'_> {
+            fn drop(&mut self) {
+                self.0.fetch_sub(1, SeqCst);
+            }
+        }
+        self.going_on.fetch_add(1, SeqCst);
+        let _ended = Ended(&self.going_on);
+        let _guard = self.gate.write().unwrap_or_else(PoisonError::into_inner);
+        f()
+    }
+
+    /// An event of an entity comes after its making, and whoever sees it sees the count of then.
+    fn wait_for_others(&self) {
+        if self.going_on.load(SeqCst) > 0 {
+            drop(self.gate.read().unwrap_or_else(PoisonError::into_inner));
         }
     }
 }

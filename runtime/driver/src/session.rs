@@ -10,7 +10,7 @@ use dunlin_transport::{SendMode, Transport, TransportStats};
 
 use crate::config::{DriverConfig, JoinError};
 use crate::group::{self, Group};
-use crate::member::{EventSink, Member, Space};
+use crate::member::{EventSink, Introduction, Member, Space};
 use crate::{clock, dispatch, identity};
 
 /// Largest datagram unless the user says otherwise: an Ethernet frame without fragmentation by IP.
@@ -79,6 +79,13 @@ impl Session {
             }
             result
         })
+    }
+
+    /// Like [`run`](Self::run), for `f` that makes an entity and makes it known to the sink: no thread tells an event
+    /// before both are done, so none is lost. `f` must not call the session, nor wait for
+    /// anything that other threads have to do.
+    pub fn create<R>(&self, f: impl FnOnce(Now, &mut Output) -> R) -> R {
+        self.run(|now, out| self.member.introduction.run(|| f(now, out)))
     }
 
     /// Writes and sends one change. While the history is full it waits for room, up to max_blocking_time of the
@@ -190,5 +197,6 @@ fn make_member(
         transport: Arc::clone(transport),
         timer: Arc::clone(&group.timer),
         space: Space::default(),
+        introduction: Introduction::default(),
     }))
 }

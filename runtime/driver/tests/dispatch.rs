@@ -56,6 +56,43 @@ fn events_of_the_network_come_on_library_threads_and_those_of_a_call_before_it_r
 }
 
 #[test]
+fn no_event_of_an_entity_is_told_before_it_is_introduced() {
+    let (one, two) = memory_pair();
+    let (writer_qos, reader_qos) = reliable();
+    let introduced = Arc::new(AtomicBool::new(false));
+    let too_early = Arc::new(AtomicBool::new(false));
+    let (known, early) = (Arc::clone(&introduced), Arc::clone(&too_early));
+    let listener = move |event: &Event| {
+        if matches!(event, Event::SubscriptionMatched { .. }) && !known.load(SeqCst) {
+            early.store(true, SeqCst);
+        }
+    };
+    assert!(two.sink.listener.set(Box::new(listener)).is_ok());
+    // The endpoints of discovery find each other first, so that nothing but the match is told below.
+    drop(matched(&one, &two, "before", &writer_qos, &reader_qos));
+    too_early.store(false, SeqCst);
+    let session = &two.session;
+    let reader = session.create(|now, out| {
+        let spec = common::reader_spec("t", &reader_qos);
+        let reader = session.participant().create_reader(now, spec, out).unwrap();
+        let _writer = one.writer("t", &writer_qos);
+        eventually("a receive thread matches them", || !reader.matched_writers().is_empty());
+        // Time for that thread to get further than it should.
+        let soon = Instant::now() + std::time::Duration::from_millis(20);
+        while Instant::now() < soon {
+            std::thread::yield_now();
+        }
+        introduced.store(true, SeqCst);
+        reader
+    });
+    let id = reader.guid().entity_id;
+    let is_match =
+        |event: &Event| matches!(event, Event::SubscriptionMatched { reader, .. } if *reader == id);
+    eventually("the event", || two.count(is_match) == 1);
+    assert!(!too_early.load(SeqCst));
+}
+
+#[test]
 fn a_ping_pong_inside_one_participant_does_not_recurse() {
     const ROUNDS: u32 = 2_000;
     let network = MemoryNetwork::new();

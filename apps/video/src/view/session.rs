@@ -48,12 +48,9 @@ pub async fn serve(socket: WebSocket, hub: Arc<Hub>) {
     seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let may_send = session.sent - session.acked < WINDOW;
+        // Frames come last, so that a browser knows what it will see, and is heard however many frames there are.
         let message = tokio::select! {
-            packet = session.subscription.queue.next(), if may_send => {
-                session.sent += 1;
-                Message::Binary(packet.message)
-            }
-            _ = seconds.tick() => session.status(),
+            biased;
             command = commands.next() => match command {
                 Some(Ok(Message::Text(text))) => match session.on_command(&text) {
                     Some(answer) => answer,
@@ -62,6 +59,11 @@ pub async fn serve(socket: WebSocket, hub: Arc<Hub>) {
                 Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Binary(_))) => continue,
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return,
             },
+            _ = seconds.tick() => session.status(),
+            packet = session.subscription.queue.next(), if may_send => {
+                session.sent += 1;
+                Message::Binary(packet.message)
+            }
         };
         match timeout(PATIENCE, out.send(message)).await {
             Ok(Ok(())) => {}

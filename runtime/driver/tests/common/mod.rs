@@ -132,17 +132,7 @@ impl Node {
     }
 
     pub fn reader(&self, topic: &str, qos: &DataReaderQos) -> Arc<ReaderSlot> {
-        let spec = ReaderSpec {
-            topic_name: topic.into(),
-            type_name: "Number".into(),
-            qos: qos.clone(),
-            subscriber_qos: SubscriberQos::default(),
-            topic_data: TopicData::default(),
-            type_information: None,
-            locators: EndpointLocators::default(),
-            type_support: Arc::new(Number),
-        };
-        let session = &self.session;
+        let (session, spec) = (&self.session, reader_spec(topic, qos));
         session.run(|now, out| session.participant().create_reader(now, spec, out)).unwrap()
     }
 
@@ -161,6 +151,19 @@ impl Node {
 
     pub fn count(&self, wanted: impl Fn(&Event) -> bool) -> usize {
         self.sink.events.lock().unwrap().iter().filter(|event| wanted(event)).count()
+    }
+}
+
+pub fn reader_spec(topic: &str, qos: &DataReaderQos) -> ReaderSpec {
+    ReaderSpec {
+        topic_name: topic.into(),
+        type_name: "Number".into(),
+        qos: qos.clone(),
+        subscriber_qos: SubscriberQos::default(),
+        topic_data: TopicData::default(),
+        type_information: None,
+        locators: EndpointLocators::default(),
+        type_support: Arc::new(Number),
     }
 }
 
