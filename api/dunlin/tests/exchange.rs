@@ -85,6 +85,8 @@ fn late_joiner_gets_history() {
     for n in 0..5 {
         f.writer.write(&track(1, n)).unwrap();
     }
+    // Else what is still on its way to the first reader would reach the second too.
+    f.writer.wait_for_acknowledgments(Duration::from_secs(20)).unwrap();
     let late = f.another_reader(&reader_qos);
     late.wait_for_historical_data(Duration::from_secs(20)).unwrap();
     let seen: Vec<_> = late.take(10).unwrap().into_iter().filter_map(|s| s.data).map(|t| t.speed).collect();
