@@ -22,8 +22,8 @@ fn take_until(
 ) -> Result<()> {
     let look = || {
         // Every sample taken is shown, also those after the one that decides.
-        let found = reader.take(64)?.iter().fold(false, |found, sample| wanted(sample) || found);
-        Ok(found.then_some(()))
+        let found = reader.take(64)?.iter().filter(|sample| wanted(sample)).count();
+        Ok((found > 0).then_some(()))
     };
     eventually(what, look)
         .with_context(|| format!("reader: {:?}, undecodable: {}", reader.stats(), reader.undecodable_count()))
