@@ -17,7 +17,7 @@
 //!
 //! Sizes, times and rates are written with their unit. A key or value that is not understood is an error that says
 //! where it stands and what was probably meant. [`Config::effective`] shows every value with its origin, and
-//! [`reference`] describes every key.
+//! [`reference()`] describes every key.
 #![forbid(unsafe_code)]
 
 mod check;

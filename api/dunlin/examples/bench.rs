@@ -58,7 +58,7 @@ fn wait_until(what: &str, mut done: impl FnMut() -> bool) -> Result<(), Failure>
         if Instant::now() > deadline {
             return Err(format!("not within {} s: {what}", PATIENCE.as_secs()).into());
         }
-        std::thread::sleep(StdDuration::from_millis(1));
+        std::thread::park_timeout(StdDuration::from_millis(1));
     }
     Ok(())
 }
@@ -91,7 +91,7 @@ fn far_side(domain: u32) -> Result<(), Failure> {
     // The blocks are the last that the near side does.
     wait_until("the near side", || blocks.subscription_matched_status().total_count > 0)?;
     while blocks.subscription_matched_status().current_count > 0 {
-        std::thread::sleep(StdDuration::from_millis(20));
+        std::thread::park_timeout(StdDuration::from_millis(20));
     }
     Ok(())
 }
@@ -170,7 +170,7 @@ impl Drop for FarSide {
     fn drop(&mut self) {
         let deadline = Instant::now() + StdDuration::from_secs(3);
         while Instant::now() < deadline && matches!(self.0.try_wait(), Ok(None)) {
-            std::thread::sleep(StdDuration::from_millis(10));
+            std::thread::park_timeout(StdDuration::from_millis(10));
         }
         let _ = self.0.kill();
         let _ = self.0.wait();

@@ -1,7 +1,8 @@
 //! Writes reliable samples of a fixed size and says what that cost.
 //!
-//! `frames_publisher BYTES COUNT RATE`: COUNT samples of BYTES octets, RATE of them per second (0: as many as the link
-//! takes). It waits for a subscriber first, and at the end until the subscriber has everything.
+//! `frames_publisher BYTES COUNT RATE [DOMAIN [DEPTH]]`: COUNT samples of BYTES octets, RATE of them per second (0: as
+//! many as the link takes), at most DEPTH of them not acknowledged. It waits for a subscriber first, and at the end until
+//! the subscriber has everything.
 
 mod frames;
 
@@ -11,16 +12,15 @@ use frames::{Frame, TOPIC, argument};
 use std::error::Error;
 use std::time::{Duration as StdDuration, Instant};
 
-/// Samples under way. While one is on the link the next is made ready, which is enough to keep the link busy.
-const DEPTH: i32 = 1;
-
 fn main() -> Result<(), Box<dyn Error>> {
     let (bytes, count, rate) = (argument(1, 921_600), argument(2, 200), argument(3, 0));
+    // While one large sample is on the link the next is made ready, which is enough to keep the link busy.
+    let depth = argument(5, 1).try_into()?;
     let participant = DomainParticipant::new(argument(4, 0).try_into()?)?;
     let topic = participant.create_topic::<Frame>(TOPIC, &TopicQos::default())?;
     let publisher = participant.create_publisher(&PublisherQos::default())?;
     let qos = DataWriterQos::default().reliable().keep_all();
-    let qos = qos.resource_limits(DEPTH, -1, -1).max_blocking_time(Duration::from_secs(30));
+    let qos = qos.resource_limits(depth, -1, -1).max_blocking_time(Duration::from_secs(30));
     let writer = publisher.create_datawriter(&topic, &qos)?;
 
     let condition = writer.status_condition();
@@ -34,7 +34,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     for number in 0..count {
         if rate > 0 {
             let due = begin + StdDuration::from_secs_f64(number as f64 / rate as f64);
-            std::thread::sleep(due.saturating_duration_since(Instant::now()));
+            while Instant::now() < due {
+                std::thread::park_timeout(due.saturating_duration_since(Instant::now()));
+            }
         }
         frame.number = number as u32;
         writer.write(&frame)?;

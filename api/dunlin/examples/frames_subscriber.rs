@@ -1,6 +1,6 @@
 //! Takes the samples of `frames_publisher` and says how many came, how many did not, and how fast.
 //!
-//! `frames_subscriber BYTES COUNT`: ends when COUNT samples have come or the publisher has gone. Its exit status is 0
+//! `frames_subscriber BYTES COUNT [DOMAIN]`: ends when COUNT samples have come or the publisher has gone. Its exit status is 0
 //! only if none was lost, damaged or out of order.
 
 mod frames;
@@ -13,7 +13,7 @@ use std::time::Instant;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (bytes, count) = (argument(1, 921_600), argument(2, 200));
-    let participant = DomainParticipant::new(argument(4, 0).try_into()?)?;
+    let participant = DomainParticipant::new(argument(3, 0).try_into()?)?;
     let topic = participant.create_topic::<Frame>(TOPIC, &TopicQos::default())?;
     let subscriber = participant.create_subscriber(&SubscriberQos::default())?;
     let reader = subscriber.create_datareader(&topic, &DataReaderQos::default().reliable().keep_all())?;

@@ -133,7 +133,8 @@ impl Process {
                 let _ = self.child.wait();
                 bail!("the {} did not end within {} s and was killed", self.name, GRACE.as_secs());
             }
-            std::thread::sleep(Duration::from_millis(10));
+            // A child cannot be waited for with a deadline otherwise.
+            std::thread::park_timeout(Duration::from_millis(10));
         };
         let kept = self.output.take().and_then(|output| output.join().ok()).flatten();
         ensure!(status.success(), "the {} has failed ({status})", self.name);

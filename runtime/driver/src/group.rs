@@ -9,7 +9,7 @@ use std::time::Duration as StdDuration;
 use dunlin_buf::BufPool;
 use dunlin_core::{Duration, MonoTime};
 use dunlin_engine::Locators;
-use dunlin_transport::{Channel, Fault, FaultConfig, Pcap, SendMode, Transport};
+use dunlin_transport::{Channel, Fault, FaultConfig, Pcap, Transport};
 use dunlin_udp::{UdpConfig, UdpTransport};
 
 use crate::clock;
@@ -221,11 +221,10 @@ impl Group {
             }
             let now = clock::now();
             for member in self.members().iter() {
-                dispatch::with_output(|out| {
+                member.drive(|participant, out| {
                     for (packet, from) in &batch {
-                        member.participant.on_datagram(now, *from, packet, out);
+                        participant.on_datagram(now, *from, packet, out);
                     }
-                    member.finish(out, SendMode::NonBlocking);
                 });
             }
             batch.clear();
@@ -240,10 +239,7 @@ impl Group {
             let now = clock::now();
             for member in self.members().iter() {
                 if member.participant.next_deadline().is_some_and(|deadline| deadline <= now.mono) {
-                    dispatch::with_output(|out| {
-                        member.participant.on_timer(now, out);
-                        member.finish(out, SendMode::NonBlocking);
-                    });
+                    member.drive(|participant, out| participant.on_timer(now, out));
                 }
             }
             if now.mono >= next_look {
@@ -267,10 +263,7 @@ impl Group {
         let locators = locators(&*self.transport);
         tracing::info!(?locators, "the network interfaces have changed");
         for member in self.members().iter() {
-            dispatch::with_output(|out| {
-                member.participant.set_locators(clock::now(), locators.clone(), out);
-                member.finish(out, SendMode::NonBlocking);
-            });
+            member.drive(|participant, out| participant.set_locators(clock::now(), locators.clone(), out));
         }
     }
 

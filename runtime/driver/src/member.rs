@@ -26,9 +26,30 @@ pub(crate) struct Member {
     pub(crate) timer: Arc<Timer>,
     pub(crate) space: Space,
     pub(crate) introduction: Introduction,
+    /// Cleared when the participant leaves. Held for reading by library threads while they work for it and send.
+    pub(crate) present: RwLock<bool>,
 }
 
 impl Member {
+    /// What a library thread does for the participant; nothing once it is leaving.
+    pub(crate) fn drive(self: &Arc<Self>, work: impl FnOnce(&Participant, &mut Output)) {
+        dispatch::with_output(|out| {
+            let present = self.present.read().unwrap_or_else(PoisonError::into_inner);
+            if *present {
+                work(&self.participant, out);
+                self.send(out, SendMode::NonBlocking);
+            }
+            drop(present);
+            self.conclude(out);
+        });
+    }
+
+    /// Waits until no library thread works for the participant, and keeps them from it: what one of them sent after
+    /// the goodbye would make others believe that the participant is still there.
+    pub(crate) fn retire(&self) {
+        *self.present.write().unwrap_or_else(PoisonError::into_inner) = false;
+    }
+
     /// Tells one event.
     pub(crate) fn tell(&self, event: &Event) {
         self.introduction.wait_for_others();

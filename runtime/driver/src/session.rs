@@ -1,7 +1,7 @@
 //! A participant with everything that makes it run.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, RwLock};
 
 use dunlin_core::{Now, SequenceNumber};
 use dunlin_engine::{Output, Participant, ParticipantConfig, WriteError, WriteRequest, WriterSlot};
@@ -135,6 +135,7 @@ impl Session {
         if self.left.swap(true, Relaxed) {
             return;
         }
+        self.member.retire();
         self.run(|now, out| self.participant().shutdown(now, out));
         group::leave(&self.group, &self.member);
         // Whoever still waits for room tries again and hears that the writer is gone.
@@ -198,5 +199,6 @@ fn make_member(
         timer: Arc::clone(&group.timer),
         space: Space::default(),
         introduction: Introduction::default(),
+        present: RwLock::new(true),
     }))
 }

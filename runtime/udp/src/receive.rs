@@ -88,8 +88,13 @@ fn split(bytes: &SharedBytes, segment: Option<usize>, mut each: impl FnMut(Share
     }
 }
 
-/// The sockets of one channel.
-pub(crate) struct Receivers(pub(crate) Vec<Receiver>);
+/// The sockets of one channel, the unicast ones first.
+pub(crate) struct Receivers {
+    pub(crate) sockets: Vec<Receiver>,
+    /// How much is taken from one socket before the next is looked at. For discovery it is all there is, within reason:
+    /// a goodbye to the group must not overtake the answers that were sent to us alone before it.
+    pub(crate) burst: usize,
+}
 
 impl Receivers {
     /// Blocks until something arrives on one of the sockets.
@@ -103,9 +108,9 @@ impl Receivers {
         if stopped.load(Relaxed) {
             return Err(closed());
         }
-        let result = match self.0.as_slice() {
+        let result = match self.sockets.as_slice() {
             [only] => only.receive(true, pool, out, counters),
-            several => Self::receive_any(several, pool, out, counters),
+            several => self.receive_any(several, pool, out, counters),
         };
         match result {
             _ if stopped.load(Relaxed) => Err(closed()),
@@ -118,6 +123,7 @@ impl Receivers {
 
     /// Waits for any of several sockets and takes from each that has something.
     fn receive_any(
+        &self,
         several: &[Receiver],
         pool: &mut BufPool,
         out: &mut Vec<(SharedBytes, Locator)>,
@@ -128,12 +134,19 @@ impl Receivers {
             *entry = sys::poll_entry(receiver.socket.as_fd());
         }
         sys::wait_readable(&mut entries)?;
-        let ready = several.iter().zip(&entries).filter(|(_, entry)| entry.revents != 0);
         let mut result = Ok(());
-        for (receiver, _) in ready {
-            match receiver.receive(false, pool, out, counters) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                other => result = result.and(other),
+        for (receiver, entry) in several.iter().zip(&entries) {
+            // What was sent before something that is here already is here too: look again, not only at the marks.
+            let look = entry.revents != 0 || self.burst > 1;
+            for _ in 0..if look { self.burst } else { 0 } {
+                match receiver.receive(false, pool, out, counters) {
+                    Ok(()) => {}
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                    Err(error) => {
+                        result = result.and(Err(error));
+                        break;
+                    }
+                }
             }
         }
         result
@@ -141,7 +154,7 @@ impl Receivers {
 
     /// Makes every present and future [`Receivers::receive`] return.
     pub(crate) fn wake(&self) {
-        for receiver in &self.0 {
+        for receiver in &self.sockets {
             // On a socket without a peer this reports an error, but it does wake the receiver.
             let _ = receiver.socket.shutdown(std::net::Shutdown::Both);
         }
@@ -149,7 +162,7 @@ impl Receivers {
 
     /// Datagrams dropped by the kernel for want of buffer space.
     pub(crate) fn overflow(&self) -> u64 {
-        self.0.iter().map(|receiver| u64::from(receiver.overflow.load(Relaxed))).sum()
+        self.sockets.iter().map(|receiver| u64::from(receiver.overflow.load(Relaxed))).sum()
     }
 }
 

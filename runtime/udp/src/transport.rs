@@ -19,6 +19,9 @@ use crate::route::{BoundPorts, Routes};
 use crate::send::Sender;
 use crate::{Family, MulticastUse, UdpConfig, buffers};
 
+/// Datagrams, or runs of them, taken at a time from one socket of discovery.
+const META_BURST: usize = 256;
+
 /// UDP sockets of one process in one domain.
 pub struct UdpTransport {
     config: UdpConfig,
@@ -133,9 +136,9 @@ impl UdpTransport {
             ports,
             sender,
             channels,
-            data: Receivers(data),
-            meta: Receivers(meta),
-            data_group: Receivers(data_receivers),
+            data: Receivers { sockets: data, burst: 1 },
+            meta: Receivers { sockets: meta, burst: META_BURST },
+            data_group: Receivers { sockets: data_receivers, burst: 1 },
             stopped: AtomicBool::new(false),
             counters: Counters::default(),
             routes: RwLock::new(Arc::new(routes)),
@@ -228,7 +231,7 @@ impl Transport for UdpTransport {
         out: &mut Vec<(SharedBytes, Locator)>,
     ) -> io::Result<()> {
         let receivers = self.receivers(channel);
-        if receivers.0.is_empty() {
+        if receivers.sockets.is_empty() {
             return Err(closed());
         }
         receivers.receive(&self.stopped, pool, out, &self.counters)

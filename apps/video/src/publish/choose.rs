@@ -110,11 +110,12 @@ fn open_camera(args: &Publish, device: &Path, keys: &KeyRequest) -> Result<Box<d
     ensure!(rate > 0.0, "a camera has a rate of its own: --rate 0 does not go with --camera");
     let coding = args.encoding.unwrap_or(Coding::Mjpeg);
     // The camera's own images are taken only where no quality was asked for, which it could not follow.
-    if coding == Coding::Mjpeg && args.quality.is_none() {
-        if let Ok(camera) = CameraFrames::open(device, size, rate, Encoding::Mjpeg) {
-            refuse(args, "--encoding mjpeg", &[Opt::Bitrate, Opt::KeyInterval])?;
-            return Ok(Box::new(camera));
-        }
+    if coding == Coding::Mjpeg
+        && args.quality.is_none()
+        && let Ok(camera) = CameraFrames::open(device, size, rate, Encoding::Mjpeg)
+    {
+        refuse(args, "--encoding mjpeg", &[Opt::Bitrate, Opt::KeyInterval])?;
+        return Ok(Box::new(camera));
     }
     if coding == Coding::Raw {
         refuse(args, "--encoding raw", &[Opt::Quality, Opt::Bitrate, Opt::KeyInterval])?;

@@ -50,7 +50,7 @@ impl Packet {
             Encoding::H264 => 1,
             _ => 2,
         };
-        let flags = u8::from(frame.key) * FLAG_KEY | u8::from(history) * FLAG_HISTORY;
+        let flags = (u8::from(frame.key) * FLAG_KEY) | (u8::from(history) * FLAG_HISTORY);
         message.extend([VERSION, coding, flags, 0]);
         for side in [frame.width, frame.height] {
             message.extend(u16::try_from(side).unwrap_or(u16::MAX).to_le_bytes());

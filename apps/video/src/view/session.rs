@@ -7,7 +7,7 @@ use axum::extract::ws::{Message, WebSocket};
 use futures_util::{SinkExt, StreamExt};
 use serde::Deserialize;
 use serde_json::json;
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 
 use super::hub::{Hub, Mode, Subscription};
 
@@ -44,31 +44,37 @@ struct Session {
 pub async fn serve(socket: WebSocket, hub: Arc<Hub>) {
     let (mut out, mut commands) = socket.split();
     let mut session = Session::new(hub);
-    let mut seconds = interval(Duration::from_secs(1));
+    // A browser knows what it will see before it sees it.
+    let mut message = session.status();
+    let second = Duration::from_secs(1);
+    let mut seconds = interval_at(Instant::now() + second, second);
     seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        let may_send = session.sent - session.acked < WINDOW;
-        // Frames come last, so that a browser knows what it will see, and is heard however many frames there are.
-        let message = tokio::select! {
-            biased;
-            command = commands.next() => match command {
-                Some(Ok(Message::Text(text))) => match session.on_command(&text) {
-                    Some(answer) => answer,
-                    None => continue,
-                },
-                Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Binary(_))) => continue,
-                Some(Ok(Message::Close(_)) | Err(_)) | None => return,
-            },
-            _ = seconds.tick() => session.status(),
-            packet = session.subscription.queue.next(), if may_send => {
-                session.sent += 1;
-                Message::Binary(packet.message)
-            }
-        };
         match timeout(PATIENCE, out.send(message)).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) | Err(_) => return,
         }
+        message = loop {
+            let may_send = session.sent - session.acked < WINDOW;
+            // Frames come last: a browser is heard however many frames there are.
+            tokio::select! {
+                biased;
+                command = commands.next() => match command {
+                    Some(Ok(Message::Text(text))) => {
+                        if let Some(answer) = session.on_command(&text) {
+                            break answer;
+                        }
+                    }
+                    Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Binary(_))) => {}
+                    Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                },
+                _ = seconds.tick() => break session.status(),
+                packet = session.subscription.queue.next(), if may_send => {
+                    session.sent += 1;
+                    break Message::Binary(packet.message);
+                }
+            }
+        };
     }
 }
 

@@ -35,9 +35,8 @@ pub fn start(hub: Arc<Hub>, camera: String, queue: Arc<PacketQueue>) -> bool {
         while hub.keep_transcoding(&camera, &queue) {
             let Some(packet) = queue.wait(LOOK) else { continue };
             // A damaged frame is no reason to end: the next key frame may be good.
-            match converter.convert(&packet, queue.is_empty()) {
-                Ok(Some(jpeg)) => hub.on_jpeg(&camera, packet.encoding, &packet.with_jpeg(jpeg)),
-                Ok(None) | Err(_) => {}
+            if let Ok(Some(jpeg)) = converter.convert(&packet, queue.is_empty()) {
+                hub.on_jpeg(&camera, packet.encoding, &packet.with_jpeg(jpeg));
             }
         }
     };
