@@ -310,6 +310,12 @@ impl ParticipantInner {
         self.session.run(|now, out| self.session.participant().delete_reader(now, slot, out));
     }
 
+    /// False while a write of `instance` would have to wait.
+    pub fn has_room(&self, slot: &WriterSlot, instance: InstanceHandle) -> bool {
+        let made = self.session.run(|now, out| slot.make_room(now, instance, out));
+        !matches!(made, Err(dunlin_engine::WriteError::Full { .. }))
+    }
+
     pub fn write(
         &self,
         slot: &Arc<WriterSlot>,

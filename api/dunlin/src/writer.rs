@@ -315,6 +315,9 @@ impl<T: DdsType> DataWriter<T> {
         {
             return Err(WriteError::InstanceMismatch);
         }
+        if kind == ChangeKind::Alive {
+            self.core.wait_for_room(slot, instance)?;
+        }
         let representation = self.core.representation;
         let payload = match kind {
             ChangeKind::Alive => self.encode(|out| dunlin_cdr::to_payload(sample, representation, out))?,

@@ -11,7 +11,7 @@ use crate::status::{
 use crate::topic::TopicInner;
 use dunlin_buf::BufPool;
 use dunlin_cdr::Representation;
-use dunlin_core::{Duration, EntityId, Guid};
+use dunlin_core::{Duration, EntityId, Guid, InstanceHandle};
 use dunlin_discovery::EndpointLocators;
 use dunlin_engine::{Event, WriterSlot, WriterSpec};
 use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy, PublisherQos};
@@ -22,6 +22,9 @@ use std::time::Instant;
 const LINGER: Duration = Duration::from_secs(1);
 /// Octets of send buffers a writer keeps for reuse.
 const RETAINED_BUFFERS: usize = 8 << 20;
+
+/// From this size on a sample waits for room before it is serialized.
+const LARGE: usize = 64 << 10;
 
 #[derive(Default)]
 pub(crate) struct WriterStatuses {
@@ -233,6 +236,19 @@ impl WriterCore {
             self.participant.request_acknowledgments(slot);
         }
         wait_for(&self.signal, timeout, || slot.acked_by_all() >= last)
+    }
+
+    /// Waits until the history takes a large sample, before it is serialized: a writer that blocks need not hold it
+    /// twice. What the write itself says about a history that stays full is left to the write.
+    pub fn wait_for_room(&self, slot: &WriterSlot, instance: InstanceHandle) -> Result<(), WriteError> {
+        if lock(&self.encode).last_len < LARGE {
+            return Ok(());
+        }
+        let timeout = self.max_blocking_time();
+        match wait_for(&self.signal, timeout, || self.participant.has_room(slot, instance)) {
+            Err(WaitForError::Timeout(_)) => Err(WriteError::Timeout(timeout)),
+            _ => Ok(()),
+        }
     }
 
     pub fn matched(&self) -> Vec<Arc<SubscriptionBuiltinTopicData>> {

@@ -53,7 +53,7 @@ impl Process {
                 let Output { stdout, stderr, .. } = child.wait_with_output().unwrap();
                 panic!("no end: {}{}", String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
             }
-            std::thread::sleep(Duration::from_millis(20));
+            std::thread::park_timeout(Duration::from_millis(20));
         }
         let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
         let text = String::from_utf8_lossy(&stdout).into_owned();

@@ -183,6 +183,23 @@ impl WriterSlot {
         Ok(TxTurn { _turn: turn, sn })
     }
 
+    /// Whether a sample of `instance` would find room now. A caller that asks first need not hold a large sample while
+    /// it waits. Another thread may still take the room.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn make_room(&self, now: Now, instance: InstanceHandle, out: &mut Output) -> Result<(), WriteError> {
+        let mut core = self.turnstile.core();
+        if core.deleted {
+            return Err(WriteError::Deleted);
+        }
+        let acked = core.writer.acked_by_all();
+        let result = core.cache.make_room_for(instance, acked);
+        let result = result.map_err(|error| core.refuse(now, error, out));
+        self.arm(&mut core, out);
+        result
+    }
+
     /// Registers an instance (DDS 1.4 §2.2.2.4.2.5); registering it again does nothing. `key` is its serialized
     /// key, for [`instance_key`](Self::instance_key).
     ///

@@ -102,6 +102,20 @@ impl WriterCache {
         Ok(sn)
     }
 
+    /// Makes the room that [`add`](Self::add) would need for a sample, so that a caller need not hold a large one while
+    /// it waits. Under KEEP_LAST and BEST_EFFORT adding never waits, and nothing is done ahead.
+    ///
+    /// # Errors
+    /// When there is none yet, or will be none.
+    pub fn make_room_for(&mut self, instance: InstanceHandle, acked_by_all: SequenceNumber) -> Result<(), AddError> {
+        if self.kept_per_instance().is_some() {
+            return Ok(());
+        }
+        let raw = self.config.raw(instance);
+        self.remove_acked(acked_by_all);
+        self.make_room(self.find(raw), ChangeKind::Alive, acked_by_all)
+    }
+
     fn store(&mut self, now: Now, id: Id, change: NewChange) -> SequenceNumber {
         let NewChange { kind, source_timestamp, payload, inline_qos, .. } = change;
         let sn = self.last_sn.next();

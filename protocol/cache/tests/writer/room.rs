@@ -44,6 +44,26 @@ fn transient_local_changes_stay_for_late_joiners() {
 }
 
 #[test]
+fn room_can_be_asked_for_before_there_is_a_sample() {
+    let mut f = Fixture::new(&limited(keep_all(), 2, -1, -1));
+    let instance = f.handle(1);
+    for written in 0..2 {
+        assert_eq!(f.cache.make_room_for(instance, f.sn(f.acked)), Ok(()), "after {written}");
+        f.write(1).unwrap();
+    }
+    assert_eq!(f.cache.make_room_for(instance, f.sn(f.acked)), Err(WaitForAck));
+    assert_eq!(f.present(), [1, 2]);
+    f.acked = 1;
+    assert_eq!(f.cache.make_room_for(instance, f.sn(f.acked)), Ok(()));
+    assert_eq!(f.write(1), Ok(3));
+    let mut last = Fixture::new(&keep_last(1));
+    last.write(1).unwrap();
+    let instance = last.handle(1);
+    assert_eq!(last.cache.make_room_for(instance, last.sn(0)), Ok(()));
+    assert_eq!(last.present(), [1], "a sample is replaced by the next one only");
+}
+
+#[test]
 fn reliable_keep_all_waits_for_acknowledgements() {
     let mut f = Fixture::new(&limited(keep_all(), 3, -1, 2));
     f.write(1).unwrap();
