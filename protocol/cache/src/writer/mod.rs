@@ -107,7 +107,11 @@ impl WriterCache {
     ///
     /// # Errors
     /// When there is none yet, or will be none.
-    pub fn make_room_for(&mut self, instance: InstanceHandle, acked_by_all: SequenceNumber) -> Result<(), AddError> {
+    pub fn make_room_for(
+        &mut self,
+        instance: InstanceHandle,
+        acked_by_all: SequenceNumber,
+    ) -> Result<(), AddError> {
         if self.kept_per_instance().is_some() {
             return Ok(());
         }

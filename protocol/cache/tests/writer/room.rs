@@ -1,8 +1,8 @@
 //! What goes, what blocks and what is refused (DDS 1.4 §2.2.3.14, §2.2.3.18, §2.2.3.19; §2.2.2.4.2.11).
 
-use crate::fixture::{Fixture, best_effort, keep_all, keep_last, limited, transient};
+use crate::fixture::{Fixture, best_effort, handle, keep_all, keep_last, limited, transient};
 use dunlin_cache::AddError::{OutOfResources, WaitForAck};
-use dunlin_core::Duration;
+use dunlin_core::{Duration, SequenceNumber};
 use dunlin_qos::{DataWriterQos, Lifespan};
 
 #[test]
@@ -45,22 +45,21 @@ fn transient_local_changes_stay_for_late_joiners() {
 
 #[test]
 fn room_can_be_asked_for_before_there_is_a_sample() {
+    let room = |f: &mut Fixture| f.cache.make_room_for(handle(1), SequenceNumber(f.acked));
     let mut f = Fixture::new(&limited(keep_all(), 2, -1, -1));
-    let instance = f.handle(1);
-    for written in 0..2 {
-        assert_eq!(f.cache.make_room_for(instance, f.sn(f.acked)), Ok(()), "after {written}");
+    for _ in 0..2 {
+        assert_eq!(room(&mut f), Ok(()));
         f.write(1).unwrap();
     }
-    assert_eq!(f.cache.make_room_for(instance, f.sn(f.acked)), Err(WaitForAck));
+    assert_eq!(room(&mut f), Err(WaitForAck));
     assert_eq!(f.present(), [1, 2]);
     f.acked = 1;
-    assert_eq!(f.cache.make_room_for(instance, f.sn(f.acked)), Ok(()));
+    assert_eq!(room(&mut f), Ok(()));
     assert_eq!(f.write(1), Ok(3));
     let mut last = Fixture::new(&keep_last(1));
     last.write(1).unwrap();
-    let instance = last.handle(1);
-    assert_eq!(last.cache.make_room_for(instance, last.sn(0)), Ok(()));
-    assert_eq!(last.present(), [1], "a sample is replaced by the next one only");
+    assert_eq!(room(&mut last), Ok(()));
+    assert_eq!(last.present(), [1], "only a sample replaces a sample");
 }
 
 #[test]
