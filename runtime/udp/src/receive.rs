@@ -41,6 +41,23 @@ impl Receiver {
         Arc::clone(&self.socket)
     }
 
+    /// Takes what there is, at most `burst` times.
+    fn receive_up_to(
+        &self,
+        burst: usize,
+        pool: &mut BufPool,
+        out: &mut Vec<(SharedBytes, Locator)>,
+        counters: &Counters,
+    ) -> io::Result<()> {
+        for _ in 0..burst {
+            match self.receive(false, pool, out, counters) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                other => other?,
+            }
+        }
+        Ok(())
+    }
+
     fn receive(
         &self,
         wait: bool,
@@ -134,19 +151,15 @@ impl Receivers {
             *entry = sys::poll_entry(receiver.socket.as_fd());
         }
         sys::wait_readable(&mut entries)?;
-        let mut result = Ok(());
-        for (receiver, entry) in several.iter().zip(&entries) {
-            // What was sent before something that is here already is here too: look again, not only at the marks.
-            let look = entry.revents != 0 || self.burst > 1;
-            for _ in 0..if look { self.burst } else { 0 } {
-                match receiver.receive(false, pool, out, counters) {
-                    Ok(()) => {}
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                    Err(error) => {
-                        result = result.and(Err(error));
-                        break;
-                    }
-                }
+        let (start, mut result) = (out.len(), Ok(()));
+        // What was sent before something that is found on a later socket is on the earlier ones by then. So the later
+        // ones are read first, and what the earlier ones have goes in front.
+        for (receiver, entry) in several.iter().zip(&entries).rev() {
+            if entry.revents != 0 || out.len() > start {
+                let before = out.len();
+                result = result.and(receiver.receive_up_to(self.burst, pool, out, counters));
+                let count = out.len() - before;
+                out[start..].rotate_right(count);
             }
         }
         result

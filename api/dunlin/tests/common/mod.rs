@@ -63,7 +63,9 @@ impl Fixture {
     pub fn unmatched(writer_qos: &DataWriterQos, reader_qos: &DataReaderQos) -> Self {
         let domain = domain();
         let (publishing, subscribing) = (participant(domain), participant(domain));
-        let name = format!("Tracks{}", std::process::id());
+        // Domains are few: the name keeps tests that share one apart.
+        static TOPICS: AtomicU32 = AtomicU32::new(0);
+        let name = format!("Tracks{}-{}", std::process::id(), TOPICS.fetch_add(1, Ordering::Relaxed));
         let topic = publishing.create_topic::<Track>(&name, &TopicQos::default()).unwrap();
         let publisher = publishing.create_publisher(&PublisherQos::default()).unwrap();
         let writer = publisher.create_datawriter(&topic, writer_qos).unwrap();

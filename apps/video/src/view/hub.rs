@@ -163,8 +163,7 @@ impl Hub {
         let known = camera.as_ref().and_then(|id| state.cameras.get(id));
         if let Some(known) = known.filter(|known| mode.shows(known.encoding)) {
             for packet in known.group() {
-                // What waited here for the client has not waited in its queue.
-                queue.push(Packet { since: Instant::now(), ..packet.clone() });
+                queue.push(packet.kept(Instant::now()));
             }
         }
         let id = state.next_client;
@@ -227,7 +226,7 @@ impl Hub {
         }
         let queue = Arc::new(PacketQueue::default());
         for packet in state.cameras.get(id).map_or(&[][..], |camera| camera.group()) {
-            queue.push(Packet { since: Instant::now(), ..packet.clone() });
+            queue.push(packet.kept(Instant::now()));
         }
         if transcode::start(self.clone(), id.to_owned(), queue.clone()) {
             state.transcoders.insert(id.to_owned(), queue);

@@ -80,6 +80,14 @@ impl Packet {
         Self { encoding: Encoding::Mjpeg, key: true, message: message.into(), ..*self }
     }
 
+    /// The same frame, as one that was kept for a late viewer until `now`.
+    #[must_use]
+    pub fn kept(&self, now: Instant) -> Self {
+        let mut message = self.message.to_vec();
+        message[2] |= FLAG_HISTORY;
+        Self { since: now, message: message.into(), ..*self }
+    }
+
     /// The coded picture.
     #[must_use]
     pub fn payload(&self) -> &[u8] {
@@ -113,6 +121,14 @@ mod tests {
         expected.extend([9, 8, 7]);
         assert_eq!(packet.message, expected);
         assert_eq!(packet.payload(), [9, 8, 7]);
+    }
+
+    #[test]
+    fn what_was_kept_is_marked() {
+        let packet = Packet::new(&Frame { key: false, ..frame() }, 0, false, Instant::now());
+        let kept = packet.kept(Instant::now());
+        assert_eq!((packet.message[2], kept.message[2]), (0, 2));
+        assert_eq!(packet.message[3..], kept.message[3..]);
     }
 
     #[test]

@@ -158,3 +158,23 @@ fn a_change_of_interfaces_is_followed_and_reported() {
     assert!(transport.refresh(), "the true list again");
     assert_eq!(transport.locators(), before);
 }
+
+#[test]
+fn what_came_to_us_alone_is_read_before_what_came_later_to_the_group() {
+    let sender = UdpTransport::open(config(27_000)).unwrap();
+    let receiver = UdpTransport::open(config(27_000)).unwrap();
+    let to = receiver.locators();
+    let mut outbox = Outbox::new();
+    for number in 0..100_u8 {
+        // Of changing length, so that each leaves as a datagram of its own.
+        push(&mut outbox, &[number; 100][..usize::from(number) + 1], &[to.metatraffic_unicast[0]]);
+    }
+    push(&mut outbox, b"goodbye", &[to.metatraffic_multicast[0]]);
+    assert_eq!(sender.send(&outbox, SendMode::Blocking).sent, 101);
+    let (mut pool, mut batch) = (BufPool::new(1 << 20), vec![]);
+    while batch.len() < 101 {
+        receiver.recv(Channel::Meta, &mut pool, &mut batch).unwrap();
+    }
+    assert_eq!(&*batch[100].0, b"goodbye");
+    assert!(batch[..100].iter().enumerate().all(|(number, (bytes, _))| bytes.len() == number + 1));
+}

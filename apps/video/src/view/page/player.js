@@ -133,7 +133,10 @@ export class Player {
         this.pending.delete(timestamp);
         if (timestamp === picture.timestamp) {
           this.failures = 0;
-          this.draw(picture, picture.displayWidth, picture.displayHeight, frame);
+          // Of what was kept for a late viewer only the newest picture is worth drawing.
+          if (!frame.history || this.pending.size === 0) {
+            this.draw(picture, picture.displayWidth, picture.displayHeight, frame);
+          }
         }
         this.onDone();
       }
