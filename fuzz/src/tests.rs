@@ -38,6 +38,11 @@ fn seeds_are_valid() {
     }
 }
 
+/// How many damaged copies of each seed are tried: RUNS, where it is set.
+fn damaged_copies() -> u32 {
+    std::env::var("RUNS").map_or(2_000, |text| text.parse().expect("RUNS is a number"))
+}
+
 #[test]
 fn truncated_and_damaged_seeds_do_no_harm() {
     let mut rng = Rng::new(1);
@@ -45,7 +50,7 @@ fn truncated_and_damaged_seeds_do_no_harm() {
         for len in 0..seed.bytes.len() {
             run(&seed.target, &seed.bytes[..len]);
         }
-        for _ in 0..2_000 {
+        for _ in 0..damaged_copies() {
             let mut bytes = seed.bytes.clone();
             for _ in 0..=rng.below(4) {
                 let place = rng.below(bytes.len() as u64) as usize;

@@ -1,5 +1,6 @@
 //! The command line.
 
+#[cfg(feature = "view")]
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -7,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Name of the topic unless another one is given.
 pub const TOPIC: &str = "Video";
+#[cfg(feature = "view")]
 /// Where the page is served unless told otherwise; when it is taken, the next free port is used.
 pub const BIND: &str = "127.0.0.1:8080";
 
@@ -25,8 +27,10 @@ pub struct Cli {
 pub enum Command {
     /// Publish video from a file, a camera or a generator
     Publish(Publish),
+    #[cfg(feature = "view")]
     /// Show video in the browser, or count and save it without one
     View(View),
+    #[cfg(feature = "view")]
     /// Run a publisher and a viewer and say which page to open
     Demo(Demo),
 }
@@ -141,6 +145,7 @@ pub struct Delivery {
     pub history: Option<u32>,
 }
 
+#[cfg(feature = "view")]
 /// Options of `view`.
 #[derive(Args, Clone, Debug)]
 pub struct View {
@@ -173,6 +178,7 @@ pub struct View {
     pub end_with_stdin: bool,
 }
 
+#[cfg(feature = "view")]
 /// Reliability that a viewer asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Reliability {
@@ -185,6 +191,7 @@ pub enum Reliability {
     BestEffort,
 }
 
+#[cfg(feature = "view")]
 /// Options of `demo`.
 #[derive(Args, Clone, Debug)]
 pub struct Demo {
@@ -200,6 +207,18 @@ pub struct Demo {
     /// Address of the page; without this option the next free port is taken when 8080 is not free
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub bind: Option<SocketAddr>,
+}
+
+#[cfg(test)]
+impl Publish {
+    /// The options of `publish` in `line`, for tests.
+    pub(crate) fn from_line(line: &str) -> Self {
+        match Cli::try_parse_from(format!("v publish {line}").split_whitespace()).unwrap().command {
+            Command::Publish(args) => args,
+            #[cfg(feature = "view")]
+            Command::View(_) | Command::Demo(_) => panic!("another command"),
+        }
+    }
 }
 
 fn parse_size(text: &str) -> Result<(u32, u32), String> {
@@ -257,6 +276,7 @@ mod tests {
         assert!(parse("v publish --pattern --reliable --best-effort").is_err());
         assert!(parse("v publish --pattern --keep-all --best-effort").is_err());
         assert!(parse("v publish --fixed-size 921600 --rate 0 --count 200").is_ok());
+        #[cfg(feature = "view")]
         assert!(parse("v view --headless --bind 127.0.0.1:1").is_err());
     }
 

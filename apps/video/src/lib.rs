@@ -5,6 +5,7 @@
 pub mod cli;
 pub mod codec;
 pub mod dds;
+#[cfg(feature = "view")]
 pub mod demo;
 pub mod frame;
 pub mod process;
@@ -12,4 +13,5 @@ pub mod publish;
 pub mod source;
 pub mod stats;
 pub mod stop;
+#[cfg(feature = "view")]
 pub mod view;

@@ -5,9 +5,13 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Parser;
 use dunlin_video::cli::{Cli, Command};
-use dunlin_video::dds::{FrameReader, FrameWriter};
+#[cfg(feature = "view")]
+use dunlin_video::dds::FrameReader;
+use dunlin_video::dds::FrameWriter;
+use dunlin_video::publish;
 use dunlin_video::stop::Stop;
-use dunlin_video::{demo, publish, view};
+#[cfg(feature = "view")]
+use dunlin_video::{demo, view};
 
 fn main() -> ExitCode {
     match run(&Cli::parse().command) {
@@ -29,12 +33,14 @@ fn run(command: &Command) -> Result<()> {
             }
             publish::run(args, &stop, FrameWriter::create)
         }
+        #[cfg(feature = "view")]
         Command::View(args) => {
             if args.end_with_stdin {
                 stop.on_end_of_stdin();
             }
             view::run(args, &stop, FrameReader::create)
         }
+        #[cfg(feature = "view")]
         Command::Demo(args) => demo::run(args, &stop),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 
 use crate::cli::{Coding, Publish};
 use crate::codec::jpeg::JpegEncoder;
@@ -98,7 +98,10 @@ fn decode_file(
     mp4: Mp4File,
     _keys: &KeyRequest,
 ) -> Result<Box<dyn Source>> {
-    bail!("{} would have to be decoded, and this program is built without the feature `h264`", mp4.name())
+    anyhow::bail!(
+        "{} would have to be decoded, and this program is built without the feature `h264`",
+        mp4.name()
+    )
 }
 
 #[cfg(target_os = "linux")]
@@ -126,7 +129,7 @@ fn open_camera(args: &Publish, device: &Path, keys: &KeyRequest) -> Result<Box<d
 
 #[cfg(not(target_os = "linux"))]
 fn open_camera(_args: &Publish, _device: &Path, _keys: &KeyRequest) -> Result<Box<dyn Source>> {
-    bail!("--camera works on Linux; elsewhere use --gst with the camera element of the system")
+    anyhow::bail!("--camera works on Linux; elsewhere use --gst with the camera element of the system")
 }
 
 #[cfg(feature = "gstreamer")]
@@ -136,7 +139,7 @@ fn gst_file(path: &Path) -> Result<String> {
 
 #[cfg(not(feature = "gstreamer"))]
 fn gst_file(_path: &Path) -> Result<String> {
-    bail!("this program is built without the feature `gstreamer`")
+    anyhow::bail!("this program is built without the feature `gstreamer`")
 }
 
 #[cfg(feature = "gstreamer")]
@@ -156,7 +159,7 @@ fn open_gst(args: &Publish, pipeline: &str, keys: &KeyRequest) -> Result<Box<dyn
 
 #[cfg(not(feature = "gstreamer"))]
 fn open_gst(_args: &Publish, _pipeline: &str, _keys: &KeyRequest) -> Result<Box<dyn Source>> {
-    bail!("--gst needs the cargo feature `gstreamer`, which this program is built without")
+    anyhow::bail!("--gst needs the cargo feature `gstreamer`, which this program is built without")
 }
 
 fn encoded<S: ImageSource + 'static>(
@@ -188,7 +191,7 @@ fn h264_encoder(bitrate: u32, rate: f64, group: u32) -> Result<Box<dyn Encoder>>
 
 #[cfg(not(feature = "h264"))]
 fn h264_encoder(_bitrate: u32, _rate: f64, _group: u32) -> Result<Box<dyn Encoder>> {
-    bail!("--encoding h264 needs the cargo feature `h264`, which this program is built without")
+    anyhow::bail!("--encoding h264 needs the cargo feature `h264`, which this program is built without")
 }
 
 /// Two seconds.
@@ -237,17 +240,9 @@ fn refuse(args: &Publish, with: &str, options: &[Opt]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::{Cli, Command};
-    use clap::Parser;
-
-    fn args(line: &str) -> Publish {
-        let cli = Cli::try_parse_from(format!("v publish {line}").split_whitespace()).unwrap();
-        let Command::Publish(args) = cli.command else { panic!("another command") };
-        args
-    }
 
     fn open_line(line: &str) -> Result<Box<dyn Source>> {
-        open(&args(line), &KeyRequest::default())
+        open(&Publish::from_line(line), &KeyRequest::default())
     }
 
     #[test]
@@ -274,11 +269,11 @@ mod tests {
 
     #[test]
     fn cameras_have_names() {
-        assert_eq!(camera_id(&args("--file /a/bunny.mp4")), "bunny");
-        assert_eq!(camera_id(&args("--camera /dev/video2")), "video2");
-        assert_eq!(camera_id(&args("--pattern")), "pattern");
-        assert_eq!(camera_id(&args("--fixed-size 7")), "fixed-7");
-        assert_eq!(camera_id(&args("--pattern --camera-id front")), "front");
+        assert_eq!(camera_id(&Publish::from_line("--file /a/bunny.mp4")), "bunny");
+        assert_eq!(camera_id(&Publish::from_line("--camera /dev/video2")), "video2");
+        assert_eq!(camera_id(&Publish::from_line("--pattern")), "pattern");
+        assert_eq!(camera_id(&Publish::from_line("--fixed-size 7")), "fixed-7");
+        assert_eq!(camera_id(&Publish::from_line("--pattern --camera-id front")), "front");
     }
 
     #[cfg(feature = "h264")]

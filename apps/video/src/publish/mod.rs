@@ -54,13 +54,14 @@ impl WriterSettings {
         let delivery = &args.delivery;
         let reliable = !delivery.best_effort;
         // An encoder makes a key frame for a new viewer. Of a file the last group of pictures is kept instead, and
-        // of pictures that stand alone the last few.
-        let transient_local = reliable && !delivery.keep_all && !info.keys_on_request;
+        // of pictures that stand alone the last few. Frames of a fixed size are load: keeping them would only cost memory.
+        let fixed = args.source.fixed_size.is_some();
+        let transient_local = reliable && !delivery.keep_all && !info.keys_on_request && !fixed;
         let depth = delivery.history.unwrap_or(match info {
             _ if delivery.keep_all => 2,
             _ if !reliable => 1,
             Info { encoding, group, .. } if !encoding.intra_only() => *group,
-            _ if args.source.fixed_size.is_some() => 1,
+            _ if fixed => 1,
             _ => 4,
         });
         Self {
@@ -114,11 +115,9 @@ pub fn run<S: FrameSink>(
 mod tests {
     use super::*;
     use crate::frame::Encoding;
-    use clap::Parser;
 
     fn settings(line: &str, encoding: Encoding, group: u32, keys_on_request: bool) -> WriterSettings {
-        let cli = cli::Cli::try_parse_from(format!("v publish {line}").split_whitespace()).unwrap();
-        let cli::Command::Publish(args) = cli.command else { panic!("another command") };
+        let args = cli::Publish::from_line(line);
         let info = Info { description: String::new(), encoding, group, keys_on_request };
         WriterSettings::new(&args, &info, "front")
     }
@@ -138,7 +137,7 @@ mod tests {
     #[test]
     fn fixed_frames_take_little_memory() {
         let one = settings("--fixed-size 921600", Encoding::RawRgb24, 1, false);
-        assert_eq!(one.describe(), "reliable, keep last 1, transient-local");
+        assert_eq!(one.describe(), "reliable, keep last 1, volatile");
         let all = settings("--fixed-size 921600 --keep-all", Encoding::RawRgb24, 1, false);
         assert_eq!(all.describe(), "reliable, keep all, at most 2, volatile");
         let best = settings("--fixed-size 921600 --best-effort --history 3", Encoding::RawRgb24, 1, false);

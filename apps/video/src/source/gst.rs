@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use gstreamer::prelude::*;
-use gstreamer::{ClockTime, Element, FlowError, MessageView, Pipeline, SeekFlags, State};
+use gstreamer::{ClockTime, Element, MessageView, Pipeline, SeekFlags, State};
 use gstreamer_app::AppSink;
 
 use super::{Info, KeyRequest, Source};
