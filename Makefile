@@ -5,7 +5,7 @@ DEMO_SECONDS := $(filter-out 0,$(SECONDS))
 PROTOCOL := core sync buf qos cdr wire rtps cache discovery engine
 PROTOCOL_CRATES := $(foreach c,$(PROTOCOL),-p dunlin-$(c))
 
-.PHONY: help demo test lint unit loom cross interop network browser bench fuzz sim million soak
+.PHONY: help demo test lint unit loom shuttle miri miri-short tsan cross interop network browser bench fuzz sim million soak
 
 help:
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -28,8 +28,22 @@ unit: ## unit, property, simulation and loopback tests
 	@scripts/setup.sh build test
 	cargo test --workspace --quiet
 
-loom: ## model-check the sending turn
-	CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/loom RUSTFLAGS="--cfg loom" cargo test --quiet -p dunlin-engine --lib turn
+loom: ## model-check every lock-level kernel
+	CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/loom RUSTFLAGS="--cfg loom" timeout 600 cargo test --quiet --lib \
+		-p dunlin-sync -p dunlin-buf -p dunlin-engine -p dunlin-driver -p dunlin model
+
+shuttle: ## the whole engine under random schedules; SEED=7 ROUNDS=1 repeats one
+	CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/shuttle RUSTFLAGS="--cfg shuttle" SEED=$(SEED) ROUNDS=$(ROUNDS) \
+		timeout 600 cargo test --quiet -p dunlin-engine --test shuttle -- --nocapture --test-threads 1
+
+miri: ## the protocol crates under Miri (nightly)
+	scripts/miri.sh
+
+miri-short: ## Miri on locks and buffers under several schedules, a sample of the rest (nightly)
+	scripts/miri.sh short
+
+tsan: ## ThreadSanitizer on all tests with threads; ROUNDS=5 repeats (nightly)
+	ROUNDS=$(or $(ROUNDS),1) scripts/tsan.sh
 
 cross: ## no_std for thumbv7em, everything for armv7, protocol tests under emulation
 	@scripts/setup.sh build cross

@@ -43,7 +43,10 @@ mod sink;
 mod status;
 mod stream;
 mod subscriber;
+mod sync;
 mod topic;
+#[cfg(all(test, loom))]
+mod waiting_model;
 mod writer;
 mod writer_core;
 

@@ -1,7 +1,7 @@
 //! How a change of an entity reaches the threads and tasks that wait for it.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use crate::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, Ordering};
+use std::sync::{Arc, PoisonError, Weak};
 use std::task::Waker;
 use std::time::Instant;
 

@@ -251,7 +251,7 @@ fn everything_survives() {
 fn every_truncation_fails_without_panic() {
     for (rep, endianness) in ALL {
         let data = body(&everything(), rep, endianness);
-        for len in 0..data.len() {
+        for len in (0..data.len()).step_by(if cfg!(miri) { 41 } else { 1 }) {
             let result = decode::<Everything>(&data[..len], rep, endianness);
             assert!(result.is_err(), "{len} of {} octets, {rep:?}", data.len());
         }

@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn behaves_like_a_set() {
         let mut rng = Rng::new(7);
-        for _ in 0..200 {
+        for _ in 0..if cfg!(miri) { 3 } else { 200 } {
             let (mut ranges, mut model) = (SnRanges::new(), BTreeSet::new());
             for _ in 0..60 {
                 let first = rng.below(60) as i64;

@@ -16,7 +16,7 @@ use loom::thread;
 
 use crate::{
     EndpointLocators, Event, Output, Participant, ParticipantConfig, ReaderSlot, ReaderSpec, Tuning,
-    WriteRequest, WriterSlot, WriterSpec,
+    WriteError, WriteRequest, WriterSlot, WriterSpec,
 };
 
 /// Octets without meaning or key.
@@ -83,12 +83,12 @@ fn participant(pacing: Option<Pacing>) -> Participant {
     Participant::new(config)
 }
 
-fn create_writer(participant: &Participant, out: &mut Output) -> Arc<WriterSlot> {
+fn create_writer(participant: &Participant, qos: DataWriterQos, out: &mut Output) -> Arc<WriterSlot> {
     let spec = WriterSpec {
         topic_name: "T".to_string(),
         type_name: "Opaque".to_string(),
         keyed: false,
-        qos: DataWriterQos::default().best_effort().keep_all(),
+        qos,
         publisher_qos: PublisherQos::default(),
         topic_data: TopicData::default(),
         type_information: None,
@@ -97,11 +97,11 @@ fn create_writer(participant: &Participant, out: &mut Output) -> Arc<WriterSlot>
     participant.create_writer(at(0), spec, out).expect("a good writer")
 }
 
-fn create_reader(participant: &Participant, out: &mut Output) -> Arc<ReaderSlot> {
+fn create_reader(participant: &Participant, qos: DataReaderQos, out: &mut Output) -> Arc<ReaderSlot> {
     let spec = ReaderSpec {
         topic_name: "T".to_string(),
         type_name: "Opaque".to_string(),
-        qos: DataReaderQos::default().keep_all(),
+        qos,
         subscriber_qos: SubscriberQos::default(),
         topic_data: TopicData::default(),
         type_information: None,
@@ -134,15 +134,18 @@ impl Wire {
     }
 }
 
-fn write(writer: &WriterSlot, wire: &Wire, now: Now, value: u8) {
-    let mut out = Output::new();
-    let request = WriteRequest {
+fn request(value: u8) -> WriteRequest {
+    WriteRequest {
         kind: ChangeKind::Alive,
         instance: InstanceHandle::NIL,
         source_timestamp: None,
         payload: SharedBytes::from(alloc::vec![0, 1, 0, 0, value, 0, 0, 0]),
-    };
-    let turn = writer.write(now, request, &mut out).expect("there is room");
+    }
+}
+
+fn write(writer: &WriterSlot, wire: &Wire, now: Now, value: u8) {
+    let mut out = Output::new();
+    let turn = writer.write(now, request(value), &mut out).expect("there is room");
     wire.send(&out);
     turn.finish();
 }
@@ -166,8 +169,8 @@ fn paced_and_new_data_leave_in_the_order_of_their_numbers() {
     explore(|| {
         let mut out = Output::new();
         let participant = Arc::new(participant(Some(Pacing { rate: 100_000, burst: 50 })));
-        let reader = create_reader(&participant, &mut out);
-        let writer = create_writer(&participant, &mut out);
+        let reader = create_reader(&participant, DataReaderQos::default().keep_all(), &mut out);
+        let writer = create_writer(&participant, DataWriterQos::default().best_effort().keep_all(), &mut out);
         let wire = Arc::new(Wire::default());
         write(&writer, &wire, at(1), 1);
         write(&writer, &wire, at(1), 2);
@@ -195,14 +198,16 @@ fn routes_follow_creation_and_deletion() {
     explore(|| {
         let mut out = Output::new();
         let participant = Arc::new(participant(None));
-        let stays = create_reader(&participant, &mut out);
-        let goes = create_reader(&participant, &mut out);
-        let writer = create_writer(&participant, &mut out);
+        let stays = create_reader(&participant, DataReaderQos::default().keep_all(), &mut out);
+        let goes = create_reader(&participant, DataReaderQos::default().keep_all(), &mut out);
+        let writer = create_writer(&participant, DataWriterQos::default().best_effort().keep_all(), &mut out);
         let wire = Arc::new(Wire::default());
         write(&writer, &wire, at(1), 1);
         let creator = {
             let participant = Arc::clone(&participant);
-            spawn(move || create_reader(&participant, &mut Output::new()))
+            spawn(move || {
+                create_reader(&participant, DataReaderQos::default().keep_all(), &mut Output::new())
+            })
         };
         let deleter = {
             let participant = Arc::clone(&participant);
@@ -218,5 +223,30 @@ fn routes_follow_creation_and_deletion() {
         let last =
             |reader: &ReaderSlot| take(reader).pop().and_then(|sample| sample.payload).map(|bytes| bytes[4]);
         assert_eq!((last(&stays), last(&created)), (Some(2), Some(2)));
+    });
+}
+
+/// A write that finds no room, beside the deletion of its writer: it is refused as deleted, or the one who deletes is
+/// told to wake whoever was refused.
+#[test]
+fn a_refused_write_hears_of_the_deletion() {
+    explore(|| {
+        let mut out = Output::new();
+        let participant = Arc::new(participant(None));
+        let _reader = create_reader(&participant, DataReaderQos::default().reliable(), &mut out);
+        let qos = DataWriterQos::default().reliable().keep_all().resource_limits(1, 1, 1);
+        let writer = create_writer(&participant, qos, &mut out);
+        write(&writer, &Wire::default(), at(1), 1);
+        let deleter = {
+            let (participant, writer) = (Arc::clone(&participant), Arc::clone(&writer));
+            spawn(move || {
+                let mut out = Output::new();
+                participant.delete_writer(at(2), &writer, &mut out);
+                out.events.contains(&Event::SpaceFreed { writer: writer.guid().entity_id })
+            })
+        };
+        let refused = writer.write(at(2), request(2), &mut out).err().expect("no room");
+        let told = deleter.join().expect("no panic");
+        assert!(told || refused == WriteError::Deleted, "would wait for ever: {refused}");
     });
 }

@@ -88,7 +88,8 @@ pub enum Event {
         /// The reader.
         reader: EntityId,
     },
-    /// A writer that refused a sample because its history was full has room again.
+    /// A writer that refused a sample because its history was full has room again, or was deleted: trying again
+    /// tells which.
     SpaceFreed {
         /// The writer.
         writer: EntityId,

@@ -207,7 +207,7 @@ impl Participant {
             return;
         }
         let id = writer.guid().entity_id;
-        writer.delete();
+        writer.delete(out);
         self.change_routes(|routes| routes.remove_writer(id));
         let Control { discovery, effects, writers, .. } = &mut *control;
         writers.remove(&id);

@@ -426,12 +426,14 @@ impl WriterSlot {
         self.arm(core, out);
     }
 
-    /// From now on nothing is written, answered or timed.
-    pub(crate) fn delete(&self) {
+    /// From now on nothing is written, answered or timed. Whoever waits for room is told to try again, and hears why
+    /// there will be none.
+    pub(crate) fn delete(&self, out: &mut Output) {
         let mut core = self.turnstile.core();
         if core::mem::replace(&mut core.deleted, true) {
             return;
         }
+        core.tell_space(self.id(), out);
         if core.qos.liveliness.kind == LivelinessKind::ManualByParticipant {
             self.common.manual.remove_writer();
         }

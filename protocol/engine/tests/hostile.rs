@@ -104,7 +104,7 @@ fn edits() -> impl Strategy<Value = Vec<Edit>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 10_000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 2 } else { 10_000 }, ..ProptestConfig::default() })]
 
     #[test]
     fn random_octets(tail in prop::collection::vec(any::<u8>(), 0..300), header in any::<bool>()) {

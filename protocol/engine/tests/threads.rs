@@ -18,8 +18,8 @@ use dunlin_engine::{Event, Output, Participant, ReaderSlot, WriteRequest, Writer
 use dunlin_qos::{DataReaderQos, DataWriterQos};
 use dunlin_rtps::ChangeKind;
 
-const THREADS: u32 = 4;
-const SAMPLES: u32 = 500;
+const THREADS: u32 = if cfg!(miri) { 2 } else { 4 };
+const SAMPLES: u32 = if cfg!(miri) { 3 } else { 500 };
 
 /// Two participants joined by queues that neither lose nor reorder.
 struct World {

@@ -38,7 +38,7 @@ fn golden(
 
 /// Cutting a message never lets its last submessage through, neither with its true length nor with "to the end".
 fn truncations(bytes: &[u8]) {
-    for len in 0..bytes.len() {
+    for len in (0..bytes.len()).step_by(if cfg!(miri) { 11 } else { 1 }) {
         let cut = &bytes[..len];
         visit(cut);
         if len < 20 {

@@ -162,7 +162,7 @@ fn truncations_do_no_harm() {
         ..Default::default()
     };
     let bytes = extended(Endianness::Little, &spec);
-    for len in 0..bytes.len() {
+    for len in (0..bytes.len()).step_by(if cfg!(miri) { 11 } else { 1 }) {
         visit(&bytes[..len]);
         if len > 20 {
             assert!(walk(&bytes[..len])[0].is_err(), "{len} octets");

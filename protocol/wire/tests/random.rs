@@ -416,7 +416,7 @@ proptest! {
         prop_assert_eq!(list.read(pid::UNICAST_LOCATOR).unwrap().locator(), Ok(locator));
         prop_assert_eq!(list.read(pid::ENDPOINT_GUID).unwrap().guid(), Ok(Guid::from_bytes(guid)));
         prop_assert_eq!(list.read(pid::DEADLINE).unwrap().duration(), Ok(duration));
-        for len in 0..bytes.len() {
+        for len in (0..bytes.len()).step_by(if cfg!(miri) { 11 } else { 1 }) {
             prop_assert!(ParameterList::from_payload(&bytes[..len]).is_err());
         }
     }

@@ -19,7 +19,9 @@ mod group;
 mod identity;
 mod lock;
 mod member;
+mod parking;
 mod session;
+mod sync;
 mod timer;
 
 pub use clock::now;

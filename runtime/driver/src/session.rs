@@ -10,7 +10,8 @@ use dunlin_transport::{SendMode, Transport, TransportStats};
 
 use crate::config::{DriverConfig, JoinError};
 use crate::group::{self, Group};
-use crate::member::{EventSink, Introduction, Member, Space};
+use crate::member::{EventSink, Member};
+use crate::parking::{Introduction, Space};
 use crate::{clock, dispatch, identity};
 
 /// Largest datagram unless the user says otherwise: an Ethernet frame without fragmentation by IP.
@@ -73,10 +74,6 @@ impl Session {
         dispatch::with_output(|out| {
             let result = f(clock::now(), out);
             self.member.finish(out, dispatch::mode());
-            if self.member.space.has_waiters() {
-                // The writer that somebody waits for may have been deleted.
-                self.member.space.notify();
-            }
             result
         })
     }

@@ -5,14 +5,13 @@
 //! While it is still finding that out it publishes "for ever": a deadline that it might just have missed then
 //! pokes it, and a poke is never lost, because it is looked at again under the lock before sleeping.
 
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::PoisonError;
 use std::time::Duration as StdDuration;
 
 use dunlin_core::MonoTime;
 
 use crate::clock;
-use crate::lock::lock;
+use crate::sync::{AtomicU64, Condvar, Mutex, SeqCst, lock};
 
 /// A deadline this close is not slept for less than: it bounds how often the thread can run.
 const SHORTEST: StdDuration = StdDuration::from_micros(50);
@@ -70,7 +69,7 @@ impl Timer {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use dunlin_core::Duration;
@@ -118,5 +117,80 @@ mod tests {
         assert!(timer.sleep(MonoTime::default));
         timer.stop();
         assert!(!timer.sleep(|| MonoTime::MAX));
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    //! The thread beside senders that bring the deadline closer; the checker's clock never lets a sleep end, so a
+    //! deadline that the thread sleeps past is a deadlock.
+
+    use super::*;
+    use dunlin_core::Duration;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    /// What the engine knows, behind a lock of its own.
+    type Deadlines = Arc<Mutex<Vec<MonoTime>>>;
+
+    fn bring_closer(which: usize, timer: &Timer, deadlines: &Deadlines) {
+        let now = MonoTime::default();
+        lock(deadlines)[which] = now;
+        timer.wake_by(now);
+    }
+
+    /// The thread until it has met every deadline.
+    fn run(timer: &Timer, deadlines: &Deadlines) {
+        let mut left = lock(deadlines).len();
+        while left > 0 {
+            assert!(timer.sleep(|| *lock(deadlines).iter().min().expect("some")));
+            for deadline in lock(deadlines).iter_mut().filter(|deadline| **deadline == MonoTime::default()) {
+                *deadline = MonoTime::MAX;
+                left -= 1;
+            }
+        }
+    }
+
+    fn deadlines_that_come_closer(senders: usize) {
+        let timer = Arc::new(Timer::new());
+        let far = clock::mono().plus(Duration::from_secs(86_400));
+        let deadlines: Deadlines = Arc::new(Mutex::new(vec![far; senders]));
+        let threads: Vec<_> = (0..senders)
+            .map(|which| {
+                let (timer, deadlines) = (Arc::clone(&timer), Arc::clone(&deadlines));
+                thread::spawn(move || bring_closer(which, &timer, &deadlines))
+            })
+            .collect();
+        run(&timer, &deadlines);
+        for thread in threads {
+            thread.join().expect("no panic");
+        }
+    }
+
+    #[test]
+    fn no_deadline_is_slept_past() {
+        loom::model(|| deadlines_that_come_closer(1));
+    }
+
+    /// Every interleaving would take hours: those with two preemptions.
+    #[test]
+    fn nor_one_of_two() {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound.get_or_insert(2);
+        builder.check(|| deadlines_that_come_closer(2));
+    }
+
+    #[test]
+    fn a_stop_ends_the_thread() {
+        loom::model(|| {
+            let timer = Arc::new(Timer::new());
+            let thread = {
+                let timer = Arc::clone(&timer);
+                thread::spawn(move || while timer.sleep(|| MonoTime::MAX) {})
+            };
+            timer.wake_by(MonoTime::default());
+            timer.stop();
+            thread.join().expect("no panic");
+        });
     }
 }

@@ -325,7 +325,7 @@ fn seen(sample: &CachedSample) -> Seen {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 2 } else { 400 }, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_cache_does_what_the_model_does(

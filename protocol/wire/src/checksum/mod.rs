@@ -137,7 +137,7 @@ mod tests {
         let text = b"the quick brown fox jumps over the lazy dog";
         for kind in [ChecksumKind::Crc32c, ChecksumKind::Crc64Xz, ChecksumKind::Md5] {
             let whole = Checksum::compute(kind, [text.as_slice()]);
-            for cut in 0..text.len() {
+            for cut in (0..text.len()).step_by(if cfg!(miri) { 11 } else { 1 }) {
                 assert_eq!(Checksum::compute(kind, [&text[..cut], &text[cut..]]), whole);
             }
         }

@@ -185,7 +185,7 @@ fn change() -> impl Strategy<Value = (u8, u8, i64, Vec<u8>, bool)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 1 } else { 64 }, ..ProptestConfig::default() })]
 
     #[test]
     fn random_changes_never_panic(changes in prop::collection::vec(change(), 1..20)) {

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# The protocol crates under Miri: undefined behaviour, data races, leaks. Property tests run a few cases each.
+# `scripts/miri.sh short` takes the crates with `unsafe` or threads, under several schedules, and a sample of the rest.
+# CRATES="sync buf" chooses others.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+command -v rustup >/dev/null || { echo "miri: needs rustup and its nightly toolchain" >&2; exit 1; }
+rustup toolchain list | grep -q '^nightly' || rustup toolchain install nightly --profile minimal
+rustup component list --toolchain nightly --installed | grep -q '^miri' ||
+    rustup component add miri rust-src --toolchain nightly
+
+# Tests may read PROPTEST_CASES and write down failures.
+isolation=-Zmiri-disable-isolation
+export PROPTEST_CASES=${PROPTEST_CASES:-2}
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/miri
+cargo +nightly miri setup >/dev/null 2>&1
+
+run() { # run CRATE FLAGS ARGUMENT...
+    local crate=$1 flags=$2 since=$SECONDS
+    shift 2
+    MIRIFLAGS="$isolation $flags" nice cargo +nightly miri test --quiet -p "dunlin-$crate" "$@" |
+        grep -E '^test result: (FAILED|ok\. [1-9])|FAILED|panicked|error' || return 1
+    printf 'miri: %s in %d s\n' "$crate $*" $((SECONDS - since))
+}
+
+if [ "${1:-}" = short ]; then
+    run sync -Zmiri-many-seeds=0..4
+    run buf -Zmiri-many-seeds=0..4 --lib pool
+    run wire '' --test golden acknack
+    run cdr '' --test vectors
+    exit
+fi
+
+for crate in ${CRATES:-sync buf core qos cdr wire rtps cache discovery engine}; do
+    run "$crate" '' --tests
+done
