@@ -159,11 +159,11 @@ mod model {
         loom::model(|| writers_beside_acknowledgements(1));
     }
 
-    /// Every interleaving would take hours: those with two preemptions.
+    /// Every interleaving would take hours: those with four preemptions.
     #[test]
     fn nor_do_two_writers() {
         let mut builder = loom::model::Builder::new();
-        builder.preemption_bound.get_or_insert(2);
+        builder.preemption_bound.get_or_insert(4);
         builder.check(|| writers_beside_acknowledgements(2));
     }
 

@@ -172,11 +172,11 @@ mod model {
         loom::model(|| deadlines_that_come_closer(1));
     }
 
-    /// Every interleaving would take hours: those with two preemptions.
+    /// Every interleaving would take hours: those with four preemptions.
     #[test]
     fn nor_one_of_two() {
         let mut builder = loom::model::Builder::new();
-        builder.preemption_bound.get_or_insert(2);
+        builder.preemption_bound.get_or_insert(4);
         builder.check(|| deadlines_that_come_closer(2));
     }
 
