@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what a make target needs and says what it installs. Usage: scripts/setup.sh GROUP...
-# Groups: build test demo browser interop cross. Debian 12; root or sudo for apt.
+# Groups: build test demo browser interop fastdds3 cross. Debian 12; root or sudo for apt.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -40,6 +40,9 @@ for group in "$@"; do
         need libfastrtps-dev /usr/include/fastdds/dds/domain/DomainParticipant.hpp
         need libfastcdr-dev /usr/include/fastcdr/Cdr.h
         need cmake cmake
+        ;;
+    fastdds3)
+        need debootstrap /usr/sbin/debootstrap
         ;;
     cross)
         need gcc-arm-linux-gnueabihf arm-linux-gnueabihf-gcc

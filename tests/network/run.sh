@@ -11,8 +11,8 @@ RATE=100mbit
 COUNT=${COUNT:-200}
 
 if [ -z "${PROGRAMS:-}" ]; then
-    cargo build --quiet --release -p dunlin --example frames_publisher --example frames_subscriber
-    PROGRAMS=${CARGO_TARGET_DIR:-target}/release/examples
+    cargo build --quiet --profile dist -p dunlin --example frames_publisher --example frames_subscriber
+    PROGRAMS=${CARGO_TARGET_DIR:-target}/dist/examples
 fi
 PROGRAMS=$(realpath "$PROGRAMS")
 export PROGRAMS COUNT
