@@ -5,7 +5,7 @@ DEMO_SECONDS := $(filter-out 0,$(SECONDS))
 PROTOCOL := core sync buf qos cdr wire rtps cache discovery engine
 PROTOCOL_CRATES := $(foreach c,$(PROTOCOL),-p dunlin-$(c))
 
-.PHONY: help demo test lint unit loom cross interop interop-fastdds3 network browser bench fuzz sim million soak
+.PHONY: help demo test lint unit loom cross interop interop-fastdds3 network browser gstreamer bench fuzz sim million soak
 
 help:
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -52,6 +52,10 @@ network: ## 921,600-byte samples over a 100 Mbit/s link between two network name
 browser: ## the demo's page in headless Chromium
 	@scripts/setup.sh build demo browser
 	scripts/browser-test.sh
+
+gstreamer: ## the video program's tests with its optional GStreamer source
+	@scripts/setup.sh build gstreamer
+	cargo test --quiet -p dunlin-video --features gstreamer --lib
 
 million: ## 1,000,000 reliable samples through a simulated network that loses 20 %
 	cargo test --profile dist --quiet -p dunlin-sim --test scenarios -- --ignored --nocapture a_million
