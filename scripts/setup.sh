@@ -39,6 +39,7 @@ for group in "$@"; do
         need_python python3-venv ensurepip
         need libfastrtps-dev /usr/include/fastdds/dds/domain/DomainParticipant.hpp
         need libfastcdr-dev /usr/include/fastcdr/Cdr.h
+        need zlib1g-dev /usr/include/zlib.h
         need cmake cmake
         ;;
     gstreamer)
