@@ -5,7 +5,7 @@ DEMO_SECONDS := $(filter-out 0,$(SECONDS))
 PROTOCOL := core sync buf qos cdr wire rtps cache discovery engine
 PROTOCOL_CRATES := $(foreach c,$(PROTOCOL),-p dunlin-$(c))
 
-.PHONY: help demo test lint unit loom cross interop interop-fastdds3 network browser gstreamer bench fuzz sim million soak
+.PHONY: help demo test lint unit loom shuttle cross interop interop-fastdds3 network browser gstreamer bench fuzz sim million soak
 
 help:
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -28,8 +28,13 @@ unit: ## unit, property, simulation and loopback tests
 	@scripts/setup.sh build test
 	cargo test --workspace --quiet
 
-loom: ## model-check the sending turn
-	CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/loom RUSTFLAGS="--cfg loom" cargo test --quiet -p dunlin-engine --lib turn
+loom: ## model-check the kernels that take locks: every interleaving of a few threads
+	CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/loom RUSTFLAGS="--cfg loom" \
+		cargo test --quiet -p dunlin-sync -p dunlin-buf -p dunlin-engine --lib
+
+shuttle: ## the whole engine under random schedules of its threads; SEED=n ROUNDS=1 repeats one
+	CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/shuttle RUSTFLAGS="--cfg shuttle" \
+		cargo test --quiet -p dunlin-engine --test shuttle
 
 cross: ## no_std for thumbv7em, everything for armv7, protocol tests under emulation
 	@scripts/setup.sh build cross
