@@ -4,7 +4,7 @@ use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{
     Duration, EntityId, Guid, GuidPrefix, Locator, MonoTime, Now, Rng, SequenceNumber, StatusInfo,
 };
-use dunlin_wire::{DataSpec, MessageBuilder, PayloadSpec, inline_qos_for_status};
+use dunlin_wire::{DataSpec, MessageBuilder, PayloadSpec, inline_qos_for_status, size};
 
 use crate::{
     codec::{encode_participant, encode_participant_key},
@@ -21,6 +21,8 @@ pub(crate) struct Announcer {
     /// Announcements left of the quick ones at start.
     burst_left: u32,
     rng: Rng,
+    /// When the groups were last told.
+    groups_told: Option<MonoTime>,
 }
 
 /// Periods vary by up to this fraction, so that participants started together do not stay in step.
@@ -34,6 +36,7 @@ impl Announcer {
             next: None,
             burst_left: 0,
             rng: Rng::new(seed),
+            groups_told: None,
         }
     }
 
@@ -81,8 +84,18 @@ impl Announcer {
     }
 
     /// Sends the announcement to groups, for whoever listens.
-    pub(crate) fn send_to_groups(&self, now: Now, own: GuidPrefix, groups: &[Locator], out: &mut Outbox) {
+    pub(crate) fn send_to_groups(&mut self, now: Now, own: GuidPrefix, groups: &[Locator], out: &mut Outbox) {
+        self.groups_told = Some(now.mono);
         self.send(now, own, None, EntityId::UNKNOWN, groups, out);
+    }
+
+    pub(crate) const fn groups_told(&self) -> Option<MonoTime> {
+        self.groups_told
+    }
+
+    /// Octets of the announcement in a message, with its timestamp.
+    pub(crate) fn data_len(&self) -> usize {
+        size::INFO_TS.saturating_add(size::data(0, self.payload.len()))
     }
 
     /// Sends the announcement to single locators; to one participant only if `to` names it.

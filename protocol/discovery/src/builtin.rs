@@ -4,13 +4,13 @@ use alloc::vec::Vec;
 
 use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{
-    Duration, EntityId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, SequenceNumber, VendorId,
+    Duration, EntityId, Guid, GuidPrefix, InstanceHandle, Locator, MonoTime, Now, SequenceNumber, VendorId,
 };
 use dunlin_rtps::{
     ChangeKind, Delivery, DeliverySink, Reader, ReaderConfig, ReaderProxyConfig, Received, Writer,
-    WriterConfig, WriterProxyConfig,
+    WriterConfig, WriterHistory, WriterProxyConfig,
 };
-use dunlin_wire::{ReceiverState, Submessage};
+use dunlin_wire::{Heartbeat, ReceiverState, Submessage};
 
 use crate::{config::Locators, history::BuiltinHistory};
 
@@ -19,10 +19,12 @@ use crate::{config::Locators, history::BuiltinHistory};
 pub(crate) struct BuiltinWriter {
     writer: Writer,
     history: BuiltinHistory,
+    /// Where it began to count.
+    first: SequenceNumber,
 }
 
 impl BuiltinWriter {
-    pub(crate) fn new(guid: Guid, max_message_size: usize) -> Self {
+    pub(crate) fn new(guid: Guid, max_message_size: usize, first: SequenceNumber) -> Self {
         let config = WriterConfig {
             guid,
             reliable: true,
@@ -33,7 +35,7 @@ impl BuiltinWriter {
             heartbeat_max_period: Duration::from_secs(2),
             ..WriterConfig::default()
         };
-        Self { writer: Writer::new(config), history: BuiltinHistory::default() }
+        Self { writer: Writer::new(config), history: BuiltinHistory::starting_at(first), first }
     }
 
     /// Adds a change and sends it to all matched readers.
@@ -48,6 +50,22 @@ impl BuiltinWriter {
         let sn = self.history.put(kind, instance, now.wall, payload);
         self.writer.on_new_change(now, sn, &self.history, out);
         self.sent();
+    }
+
+    /// Tells a reader that is not matched yet what there is.
+    pub(crate) fn greet(&mut self, reader: Guid, destinations: &[Locator], out: &mut Outbox) {
+        self.writer.greet(reader, destinations, &self.history, out);
+    }
+
+    /// The last change.
+    #[cfg(test)]
+    pub(crate) fn last_sn(&self) -> SequenceNumber {
+        self.history.last_sn()
+    }
+
+    /// Whether a reader that says it waits for this change has been told what there is.
+    pub(crate) fn has_told(&self, expected: SequenceNumber) -> bool {
+        (self.first..=self.history.last_sn().next()).contains(&expected)
     }
 
     pub(crate) fn match_reader(
@@ -193,6 +211,18 @@ pub(crate) fn match_writer(
         vendor: peer.vendor,
     };
     reader.match_writer(now, proxy, out);
+}
+
+/// Hands a HEARTBEAT that came earlier to a built-in reader.
+pub(crate) fn feed_heartbeat(
+    reader: &mut Reader,
+    now: Now,
+    source: GuidPrefix,
+    heartbeat: &Heartbeat,
+    sink: &mut Collector,
+    out: &mut Outbox,
+) {
+    reader.on_heartbeat(now, source, heartbeat, sink, out);
 }
 
 /// Hands a submessage of a writer to a built-in reader.

@@ -31,6 +31,9 @@ mod queries;
 mod reach;
 mod sedp;
 mod spdp;
+mod stranger;
+mod strangers;
+mod verify;
 mod wlp;
 
 pub use config::{DiscoveryConfig, DiscoveryStats, Locators, Quotas};

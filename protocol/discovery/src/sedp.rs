@@ -116,7 +116,7 @@ impl Discovery {
             return Ok(false);
         }
         let Some(participant) = self.participants.get_mut(&source) else { return Ok(false) };
-        if participant.charge(guid.entity_id, sample.sn, size, &self.config.quotas) {
+        if participant.charge(guid.entity_id, sample.sn, size, &mut self.account, &self.config.quotas) {
             Ok(true)
         } else {
             Err(DecodeError::OverQuota)
@@ -169,7 +169,7 @@ impl Discovery {
             self.endpoints.remove_reader(guid, fx)
         };
         if known && let Some(participant) = self.participants.get_mut(&guid.prefix) {
-            participant.discharge(guid.entity_id);
+            participant.discharge(guid.entity_id, &mut self.account);
         }
     }
 

@@ -251,6 +251,7 @@ impl World {
             known.waiting.push_back(datagram);
         } else {
             self.network.stats.delivered += 1;
+            self.network.stats.delivered_octets += datagram.bytes.len() as u64;
             self.with(node, |participant, now, out| {
                 participant.on_datagram(now, datagram.from, &datagram.bytes, out);
             });

@@ -50,7 +50,9 @@ pub(crate) fn decode_writer(
             pid::TOPIC_NAME => writer.topic_name = value.name()?,
             pid::TYPE_NAME => writer.type_name = value.name()?,
             pid::TOPIC_DATA => writer.topic_data = TopicData(value.opaque()?),
-            pid::TYPE_INFORMATION => writer.type_information = Some(parameter.value.to_vec()),
+            pid::TYPE_INFORMATION => {
+                writer.type_information = Some(type_information(parameter.value, rules)?)
+            }
             pid::UNICAST_LOCATOR => value.unicast_locator(&mut writer.own_unicast)?,
             pid::MULTICAST_LOCATOR => value.multicast_locator(&mut writer.own_multicast)?,
             _ => (),
@@ -96,7 +98,9 @@ pub(crate) fn decode_reader(
             pid::TOPIC_NAME => reader.topic_name = value.name()?,
             pid::TYPE_NAME => reader.type_name = value.name()?,
             pid::TOPIC_DATA => reader.topic_data = TopicData(value.opaque()?),
-            pid::TYPE_INFORMATION => reader.type_information = Some(parameter.value.to_vec()),
+            pid::TYPE_INFORMATION => {
+                reader.type_information = Some(type_information(parameter.value, rules)?)
+            }
             pid::EXPECTS_INLINE_QOS => reader.expects_inline_qos = value.reader.bool()?,
             pid::UNICAST_LOCATOR => value.unicast_locator(&mut reader.own_unicast)?,
             pid::MULTICAST_LOCATOR => value.multicast_locator(&mut reader.own_multicast)?,
@@ -125,6 +129,10 @@ pub(crate) fn decode_endpoint_key(
         Some(payload) => endpoint_guid(&ParameterList::from_payload(payload)?, key_hash),
         None => key_hash.map(Guid::from_bytes).ok_or(DecodeError::Malformed),
     }
+}
+
+fn type_information(value: &[u8], rules: Rules<'_>) -> Result<Vec<u8>, DecodeError> {
+    if value.len() > rules.quotas.max_type_octets { Err(DecodeError::OverQuota) } else { Ok(value.to_vec()) }
 }
 
 fn understood(payload: &[u8]) -> Result<ParameterList<'_>, DecodeError> {

@@ -30,6 +30,11 @@ fn captured_prefix() -> GuidPrefix {
 }
 
 const QUOTAS: Quotas = Quotas {
+    max_unverified: 1,
+    max_unverified_per_source: 1,
+    max_endpoints: 1,
+    max_octets: 1,
+    max_type_octets: 256,
     max_participants: 10,
     max_endpoints_per_participant: 10,
     max_octets_per_participant: 10_000,

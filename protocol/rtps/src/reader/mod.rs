@@ -15,6 +15,7 @@ pub(crate) use reassembly::{Added, Limits, Reassembly};
 
 use crate::timing::{arm, earliest};
 use crate::{DeliverySink, ReaderStats};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use dunlin_buf::{BufPool, Outbox};
 use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, MonoTime, Now};
@@ -27,8 +28,8 @@ use proxy::WriterProxy;
 #[derive(Debug)]
 pub struct Reader {
     cfg: ReaderConfig,
-    /// Sorted by GUID.
-    writers: Vec<WriterProxy>,
+    /// Sorted by GUID; boxed, so that making room among a thousand moves pointers.
+    writers: Vec<Box<WriterProxy>>,
     pool: BufPool,
     due: Option<MonoTime>,
     stats: ReaderStats,
@@ -57,7 +58,7 @@ impl Reader {
     /// [`ReaderConfig::preemptive_ack_delay`] and again until it answers. A writer that is matched already only has its
     /// locators updated.
     pub fn match_writer(&mut self, now: Now, writer: WriterProxyConfig, out: &mut Outbox) {
-        let slot = match self.writers.binary_search_by_key(&writer.guid, WriterProxy::guid) {
+        let slot = match self.writers.binary_search_by_key(&writer.guid, |proxy| proxy.guid()) {
             Ok(_) => {
                 self.update_writer(writer.guid, writer.unicast, writer.multicast);
                 return;
@@ -69,8 +70,15 @@ impl Reader {
         if reliable {
             proxy.ack.preemptive_due = Some(now.mono.plus(self.cfg.preemptive_ack_delay));
         }
-        self.writers.insert(slot, proxy);
+        self.writers.insert(slot, Box::new(proxy));
         self.acknowledge_if_due(now.mono, slot, out);
+    }
+
+    /// Lets the count of ACKNACKs to a writer go on behind those that it was sent before it was matched.
+    pub fn continue_count(&mut self, writer: Guid, sent: i32) {
+        if let Some(proxy) = self.find(writer).and_then(|index| self.writers.get_mut(index)) {
+            proxy.ack.count = sent;
+        }
     }
 
     /// Replaces the locators of a matched writer; false when it is not matched.
@@ -124,7 +132,7 @@ impl Reader {
     /// Whether every durable writer has delivered what its first HEARTBEAT announced.
     #[must_use]
     pub fn historical_complete(&self) -> bool {
-        self.writers.iter().all(WriterProxy::historical_complete)
+        self.writers.iter().all(|proxy| proxy.historical_complete())
     }
 
     /// The matched writers, by GUID.
@@ -139,7 +147,7 @@ impl Reader {
     }
 
     fn find(&self, writer: Guid) -> Option<usize> {
-        self.writers.binary_search_by_key(&writer, WriterProxy::guid).ok()
+        self.writers.binary_search_by_key(&writer, |proxy| proxy.guid()).ok()
     }
 
     /// The matched writer a submessage came from, if it is meant for this reader.

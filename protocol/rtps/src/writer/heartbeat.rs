@@ -52,7 +52,7 @@ fn passed(since: Option<MonoTime>, now: MonoTime, interval: Duration) -> bool {
 
 impl Writer {
     /// A HEARTBEAT about changes up to `last`, which asks for an acknowledgment.
-    fn announce(
+    pub(super) fn announce(
         &mut self,
         reader_id: EntityId,
         last: SequenceNumber,
@@ -258,6 +258,7 @@ impl Writer {
     /// Asserts the writer's liveliness towards all readers (RTPS 2.5 §8.4.13, LIVELINESS MANUAL_BY_TOPIC).
     pub fn assert_liveliness(&mut self, _now: Now, history: &dyn WriterHistory, out: &mut Outbox) {
         let last = self.on_wire;
+        self.refresh_routes();
         let heartbeat = self.announce(EntityId::UNKNOWN, last, history);
         let mut message = self.framing.begin(out);
         message.heartbeat(&Heartbeat { final_flag: true, liveliness_flag: true, ..heartbeat });

@@ -16,6 +16,7 @@ use crate::emit::Framing;
 use crate::pacer::Pacer;
 use crate::timing::earliest;
 use crate::{WriterHistory, WriterStats};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use dunlin_buf::Outbox;
 use dunlin_core::{Guid, Locator, MonoTime, Now, SequenceNumber, SnRange};
@@ -34,11 +35,13 @@ use routes::Cover;
 pub struct Writer {
     cfg: WriterConfig,
     framing: Framing,
-    /// Sorted by GUID.
-    proxies: Vec<ReaderProxy>,
+    /// Sorted by GUID; boxed, so that making room among a thousand moves pointers.
+    proxies: Vec<Box<ReaderProxy>>,
     /// Destinations of new data.
     routes: Vec<Locator>,
     cover: Cover,
+    /// The set of readers has changed since `routes` was derived from it.
+    routes_stale: bool,
     /// Some reader on the routes expects inline QoS.
     inline_qos_expected: bool,
     /// Matched readers that acknowledge.
@@ -53,6 +56,8 @@ pub struct Writer {
     on_wire: SequenceNumber,
     /// Lowest `acked` of the reliable readers.
     acked_min: Option<SequenceNumber>,
+    /// How many reliable readers have acknowledged no more than that.
+    slowest: usize,
     pacer: Option<Pacer>,
     heartbeat: HeartbeatState,
     gate: RepairGate,
@@ -73,6 +78,7 @@ impl Writer {
             proxies: Vec::new(),
             routes: Vec::new(),
             cover: Cover::default(),
+            routes_stale: false,
             inline_qos_expected: false,
             reliable_count: 0,
             last_sn: SequenceNumber::ZERO,
@@ -81,6 +87,7 @@ impl Writer {
             push_due: None,
             on_wire: SequenceNumber::ZERO,
             acked_min: None,
+            slowest: 0,
             pacer: cfg.pacing.map(Pacer::new),
             heartbeat: HeartbeatState::new(&cfg),
             gate: RepairGate::default(),
@@ -160,11 +167,12 @@ impl Writer {
     }
 
     fn find(&self, reader: Guid) -> Option<usize> {
-        self.proxies.binary_search_by_key(&reader, ReaderProxy::guid).ok()
+        self.proxies.binary_search_by_key(&reader, |proxy| proxy.guid()).ok()
     }
 
     fn refresh_acked(&mut self) {
-        let acked = self.proxies.iter().filter(|proxy| proxy.reliable).map(|proxy| proxy.acked);
-        self.acked_min = acked.min();
+        let acked = || self.proxies.iter().filter(|proxy| proxy.reliable).map(|proxy| proxy.acked);
+        self.acked_min = acked().min();
+        self.slowest = acked().filter(|acked| Some(*acked) == self.acked_min).count();
     }
 }

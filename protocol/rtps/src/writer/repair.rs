@@ -1,7 +1,7 @@
 //! RTPS 2.5 §8.4.9.2 "repairing" and "must_repair" states: what readers asked for is sent again, within a budget.
 
 use super::Writer;
-use super::proxy::{FragmentRequest, MAX_REQUEST_INTERVALS, ReaderProxy};
+use super::proxy::{FragmentRequest, MAX_REQUEST_INTERVALS};
 use crate::emit::Framing;
 use crate::pacer;
 use crate::timing::{earliest, is_due};
@@ -73,7 +73,7 @@ impl Writer {
             self.after_serving(now, index, progress, history, out);
         }
         self.reply_if_due(now, index, history, out);
-        let due = self.proxies.get(index).and_then(ReaderProxy::deadline);
+        let due = self.proxies.get(index).and_then(|proxy| proxy.deadline());
         self.arm_repairs(due);
     }
 

@@ -38,7 +38,10 @@ fn endpoints_match_whichever_comes_first() {
 #[test]
 fn matching_survives_loss() {
     for loss in [100, 200, 300] {
-        let mut net = started(3);
+        let mut net = Net::new((0..3).map(patient));
+        net.start();
+        net.run_for(secs(5));
+        net.forget_events();
         net.loss = loss;
         net.add_writer(0, DataWriterQos::default());
         net.add_reader(1, DataReaderQos::default());
