@@ -65,12 +65,13 @@ impl Announcer {
         self.next
     }
 
-    /// Whether an announcement is due; if so, plans the next one.
-    pub(crate) fn take_due(&mut self, now: MonoTime, config: &DiscoveryConfig) -> bool {
+    /// Whether an announcement is due; if so, plans the next one. The quick ones at start end when this participant is
+    /// `well_known`: in a large domain they are what costs most.
+    pub(crate) fn take_due(&mut self, now: MonoTime, config: &DiscoveryConfig, well_known: bool) -> bool {
         if self.next.is_none_or(|next| next > now) {
             return false;
         }
-        self.burst_left = self.burst_left.saturating_sub(1);
+        self.burst_left = if well_known { 0 } else { self.burst_left.saturating_sub(1) };
         let period =
             if self.burst_left > 0 { config.initial_announcement_period } else { config.announcement_period };
         self.next = Some(now.plus(self.vary(period)));

@@ -65,6 +65,9 @@ pub struct Quotas {
     pub max_locators: usize,
     /// Properties of one participant or endpoint; further ones are left out.
     pub max_properties: usize,
+    /// Data is sent to addresses that a participant names for it although they are none of those that it names for
+    /// discovery. It shows that it receives at the latter only, so the others may be those of a victim.
+    pub foreign_locators: bool,
 }
 
 impl Default for Quotas {
@@ -83,6 +86,7 @@ impl Default for Quotas {
             max_partitions: 64,
             max_locators: 8,
             max_properties: 64,
+            foreign_locators: false,
         }
     }
 }
@@ -166,6 +170,8 @@ pub struct DiscoveryStats {
     /// Answers not sent because a participant would have got more than three times what came in its name before it was
     /// verified.
     pub answers_withheld: u64,
+    /// Unicast locators for data left out because they were foreign, see [`Quotas::foreign_locators`].
+    pub foreign_locators: u64,
     /// Endpoints refused by [`Quotas`].
     pub endpoints_refused: u64,
     /// Announcements that named an entity of another participant than their sender.

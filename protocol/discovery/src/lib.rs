@@ -24,6 +24,7 @@ mod effect;
 mod endpoints;
 mod goodbye;
 mod history;
+mod interner;
 mod liveliness;
 mod local;
 mod participant;

@@ -2,7 +2,7 @@
 
 use alloc::{boxed::Box, collections::BTreeMap, sync::Arc};
 
-use dunlin_core::{Duration, EntityId, MonoTime, SequenceNumber};
+use dunlin_core::{Duration, EntityId, Locator, MonoTime, SequenceNumber};
 
 use crate::{
     config::{Locators, Quotas},
@@ -43,6 +43,8 @@ impl Account {
 #[derive(Debug)]
 pub(crate) struct RemoteParticipant {
     pub(crate) data: Arc<ParticipantData>,
+    /// Its default locators as its endpoints have them.
+    places: (Arc<[Locator]>, Arc<[Locator]>),
     /// All locators it announced.
     pub(crate) announced: Locators,
     pub(crate) reach: Reach,
@@ -75,6 +77,7 @@ impl RemoteParticipant {
         Self {
             expires: now.plus(data.lease_duration.min(UNVERIFIED_LEASE)),
             stranger: Some(Box::default()),
+            places: places(&data),
             data: Arc::new(data),
             announced,
             reach,
@@ -86,6 +89,17 @@ impl RemoteParticipant {
             directed_until: None,
             announcements: BTreeMap::new(),
         }
+    }
+
+    /// Where its endpoints receive that do not say otherwise: unicast and multicast. One copy serves all of them.
+    pub(crate) fn default_places(&self) -> (Arc<[Locator]>, Arc<[Locator]>) {
+        self.places.clone()
+    }
+
+    /// Replaces what is known of it.
+    pub(crate) fn set_data(&mut self, data: ParticipantData) -> Arc<ParticipantData> {
+        self.places = places(&data);
+        core::mem::replace(&mut self.data, Arc::new(data))
     }
 
     pub(crate) fn renew(&mut self, now: MonoTime) {
@@ -165,6 +179,10 @@ impl RemoteParticipant {
     pub(crate) fn announced_before(&self, first: SequenceNumber) -> impl Iterator<Item = EntityId> {
         self.announcements.iter().filter(move |(_, known)| known.sn < first).map(|(endpoint, _)| *endpoint)
     }
+}
+
+fn places(data: &ParticipantData) -> (Arc<[Locator]>, Arc<[Locator]>) {
+    (data.locators.default_unicast.as_slice().into(), data.locators.default_multicast.as_slice().into())
 }
 
 /// What an endpoint was last announced with.

@@ -16,8 +16,11 @@ use crate::{
     effect::{DiscoveryEffect, LostReason},
     goodbye::Latest,
     participant::RemoteParticipant,
-    reach::{Reach, usable},
+    reach::{Reach, retain_addresses, usable},
 };
+
+/// A domain of so many participants is large: answers are spread, and the announcements at start are cut short.
+pub(crate) const LARGE_DOMAIN: usize = 32;
 
 impl Channel {
     /// The bits that announce the channel's writer and reader.
@@ -33,7 +36,7 @@ impl Channel {
 impl Discovery {
     /// Sends the announcement if it is due.
     pub(crate) fn announce_if_due(&mut self, now: Now, out: &mut Outbox) {
-        if !self.announcer.take_due(now.mono, &self.config) {
+        if !self.announcer.take_due(now.mono, &self.config, self.is_well_known()) {
             return;
         }
         self.stats.announcements_sent = self.stats.announcements_sent.saturating_add(1);
@@ -41,6 +44,11 @@ impl Discovery {
         let (groups, peers) = self.destinations(now.mono);
         self.announcer.send_to_groups(now, self.config.guid_prefix, &groups, out);
         self.announcer.send_directed(now, self.config.guid_prefix, None, &peers, out);
+    }
+
+    /// Whether many know this participant, and nobody is known who may not: who is verified has answered.
+    fn is_well_known(&self) -> bool {
+        self.participants.len() >= LARGE_DOMAIN && self.strangers.len() == 0
     }
 
     /// Groups and single locators to announce to. Participants of one process may share locators.
@@ -189,11 +197,12 @@ impl Discovery {
             self.count_refused_participant();
             return;
         }
-        let known = self.participants.get(&prefix);
+        let before = self.participants.get(&prefix).map(|known| known.reach);
         let raw = core::mem::take(&mut announced.locators);
-        let reach = Reach::learn(known.map(|known| known.reach), &raw, from, &self.config.locators);
+        let reach = Reach::learn(before, &raw, from, &self.config.locators);
         announced.locators = usable(raw.clone(), &reach, &self.config.locators);
-        if known.is_some() {
+        self.leave_out_foreign(&mut announced.locators);
+        if before.is_some() {
             let changed = Changed { announced, raw, reach, payload };
             self.update_participant(now, changed, out, fx);
         } else {
@@ -201,6 +210,15 @@ impl Discovery {
             self.strangers.add(now.mono, prefix, from);
             self.newcomers = self.newcomers.saturating_add(1);
             self.add_participant(participant, fx);
+        }
+    }
+
+    /// Leaves out where a participant wants data although it never has to answer there.
+    fn leave_out_foreign(&mut self, locators: &mut Locators) {
+        if !self.config.quotas.foreign_locators {
+            let foreign = retain_addresses(&mut locators.default_unicast, &locators.metatraffic_unicast);
+            let foreign = u64::try_from(foreign).unwrap_or(u64::MAX);
+            self.stats.foreign_locators = self.stats.foreign_locators.saturating_add(foreign);
         }
     }
 
@@ -254,7 +272,7 @@ impl Discovery {
         }
         participant.announced = changed.raw;
         participant.reach = changed.reach;
-        let before = core::mem::replace(&mut participant.data, Arc::new(changed.announced));
+        let before = participant.set_data(changed.announced);
         let data = Arc::clone(&participant.data);
         participant.renew(now.mono);
         let (expires, participant_is_peer) = (participant.expires, participant.stranger.is_none());
@@ -276,11 +294,14 @@ impl Discovery {
     /// Applies changed own locators to what is known of a participant.
     pub(crate) fn refresh_locators(&mut self, prefix: GuidPrefix, fx: &mut Vec<DiscoveryEffect>) {
         let Some(participant) = self.participants.get_mut(&prefix) else { return };
-        let locators = usable(participant.announced.clone(), &participant.reach, &self.config.locators);
+        let mut locators = usable(participant.announced.clone(), &participant.reach, &self.config.locators);
+        if !self.config.quotas.foreign_locators {
+            retain_addresses(&mut locators.default_unicast, &locators.metatraffic_unicast);
+        }
         if participant.data.locators == locators {
             return;
         }
-        participant.data = Arc::new(ParticipantData { locators, ..(*participant.data).clone() });
+        participant.set_data(ParticipantData { locators, ..(*participant.data).clone() });
         let data = Arc::clone(&participant.data);
         fx.push(DiscoveryEffect::ParticipantUpdated(Arc::clone(&data)));
         self.move_builtin(&data);

@@ -16,6 +16,7 @@ use crate::{
     data::ParticipantData,
     discovery::{Channel, Discovery},
     effect::DiscoveryEffect,
+    spdp::LARGE_DOMAIN,
     stranger::{ACKNACK_EMPTY, Stranger, least_octets},
 };
 
@@ -23,9 +24,8 @@ use crate::{
 const ANSWER_INTERVAL: Duration = Duration::from_millis(80);
 /// A stranger that asks for a HEARTBEAT or sends one gets ours at most this often.
 const GREETING_INTERVAL: Duration = Duration::from_millis(10);
-/// In a domain of so many participants answers are spread, so that a newcomer is not answered by all at once.
-const SPREAD_FROM: usize = 32;
-/// Nanoseconds that each participant adds to the span over which answers are spread.
+/// Nanoseconds that each participant of a large domain adds to the span over which answers are spread, so that a
+/// newcomer is not answered by all at once.
 const SPREAD_PER_PARTICIPANT: u64 = 50_000;
 /// So many newcomers at once are answered by one announcement to the groups, and only greeted each.
 const CROWD: usize = 8;
@@ -42,7 +42,7 @@ impl Discovery {
     pub(crate) fn plan_answer(&mut self, now: MonoTime, prefix: GuidPrefix) {
         let known = self.participants.len();
         let span = u64::try_from(known).unwrap_or(u64::MAX).saturating_mul(SPREAD_PER_PARTICIPANT);
-        let wait = if known < SPREAD_FROM { 0 } else { self.rng.below(span) };
+        let wait = if known < LARGE_DOMAIN { 0 } else { self.rng.below(span) };
         let Some(stranger) = self.stranger_mut(prefix) else { return };
         let lately = stranger.greeted_at.is_some_and(|at| at.plus(ANSWER_INTERVAL) > now);
         if stranger.answer_due.is_some() || (stranger.answered && lately) {

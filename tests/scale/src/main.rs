@@ -22,7 +22,7 @@ struct Options {
     #[arg(long, default_value_t = 10)]
     endpoints: usize,
     /// Virtual seconds of rest.
-    #[arg(long, default_value_t = 6)]
+    #[arg(long, default_value_t = 3)]
     rest: i64,
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -45,9 +45,9 @@ fn measure(options: &Options, participants: usize) -> Result<Row> {
     let mut domain = Domain::new(options.seed, options.endpoints);
     let start = domain.grow(participants - 1, participants)?;
     // What was not acknowledged yet, and the quick announcements of the start.
-    domain.rest(Duration::from_secs(2));
+    domain.rest(Duration::from_millis(600));
     let join = domain.grow(1, participants)?;
-    domain.rest(Duration::from_secs(2));
+    domain.rest(Duration::from_millis(600));
     let before = domain.announcements();
     let rest = domain.rest(Duration::from_secs(options.rest));
     let announcements = domain.announcements() - before;

@@ -32,7 +32,7 @@ fn endpoints_match_whichever_comes_first() {
         (vec!["+writer 0".to_string()], vec!["+writer 0".to_string()])
     );
     let remote = net.nodes[1].discovery.writer(guid(0, WRITER)).unwrap();
-    assert_eq!((&remote.unicast, remote.vendor), (&vec![unicast(0, 7411)], VendorId::DUNLIN));
+    assert_eq!((&*remote.unicast, remote.vendor), (&[unicast(0, 7411)][..], VendorId::DUNLIN));
 }
 
 #[test]

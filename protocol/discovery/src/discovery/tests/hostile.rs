@@ -309,6 +309,37 @@ fn the_endpoints_of_a_stranger_are_not_taken_up_until_it_is_verified() {
 }
 
 #[test]
+fn data_goes_only_where_a_participant_answers() {
+    let mut net = matched();
+    let peer = prefix(7);
+    let victim = unicast(66, 7411);
+    let group = Locator::udp_v4(core::net::Ipv4Addr::new(239, 1, 2, 3), 7400);
+    inject(&mut net, 1, |out| {
+        let payload = announcement(peer, |list| {
+            list.put_locator(pid::METATRAFFIC_UNICAST_LOCATOR, &group);
+            list.put_locator(pid::DEFAULT_UNICAST_LOCATOR, &victim);
+            list.put_locator(pid::DEFAULT_UNICAST_LOCATOR, &group);
+            list.put_locator(pid::DEFAULT_UNICAST_LOCATOR, &unicast(0, 7413));
+        });
+        data(peer, EntityId::SPDP_WRITER, 1, &[], payload, out);
+    });
+    verify(&mut net, 1, peer);
+    let known = &net.nodes[1].discovery.participant(peer).unwrap().locators;
+    assert_eq!((&*known.metatraffic_unicast, &*known.default_unicast), (&[unicast(0, 7410)][..], &[unicast(0, 7413)][..]));
+    inject(&mut net, 1, |out| {
+        let mut list = ParameterListBuilder::payload(Endianness::Little);
+        list.put_guid(pid::ENDPOINT_GUID, Guid::new(peer, WRITER));
+        list.put_string(pid::TOPIC_NAME, "Square");
+        list.put_string(pid::TYPE_NAME, "ShapeType");
+        list.put_locator(pid::UNICAST_LOCATOR, &victim);
+        let payload = PayloadSpec::Data(list.finish().into());
+        data(peer, EntityId::SEDP_PUBLICATIONS_WRITER, 1, &[], payload, out);
+    });
+    let writer = net.nodes[1].discovery.writer(Guid::new(peer, WRITER)).unwrap();
+    assert_eq!(*writer.unicast, [unicast(0, 7413)]);
+}
+
+#[test]
 fn strangers_of_one_source_displace_each_other_and_nobody_else() {
     let mut few = config(1);
     few.quotas.max_unverified_per_source = 3;

@@ -166,7 +166,7 @@ fn changed_locators_move_proxies_and_matches() {
         DiscoveryEffect::MatchedReaderUpdated { remote, .. } => Some(remote.unicast.clone()),
         _ => None,
     });
-    assert_eq!(updated, Some(vec![unicast(7, 7413)]));
+    assert_eq!(updated.as_deref(), Some(&[unicast(7, 7413)][..]));
     // What is announced after the move arrives at the new place.
     net.with(0, |d, now, out, fx| d.remove_writer(now, WRITER, out, fx));
     net.events(1);
