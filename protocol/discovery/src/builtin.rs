@@ -19,9 +19,10 @@ use crate::{config::Locators, history::BuiltinHistory};
 pub(crate) struct BuiltinWriter {
     writer: Writer,
     history: BuiltinHistory,
-    /// Where it began to count.
-    first: SequenceNumber,
 }
+
+/// So many changes a stranger may have heard, or may miss of what it heard.
+const HEARD_BY_GROUP: i64 = 8;
 
 impl BuiltinWriter {
     pub(crate) fn new(guid: Guid, max_message_size: usize, first: SequenceNumber) -> Self {
@@ -35,7 +36,7 @@ impl BuiltinWriter {
             heartbeat_max_period: Duration::from_secs(2),
             ..WriterConfig::default()
         };
-        Self { writer: Writer::new(config), history: BuiltinHistory::starting_at(first), first }
+        Self { writer: Writer::new(config), history: BuiltinHistory::starting_at(first) }
     }
 
     /// Adds a change and sends it to all matched readers.
@@ -63,9 +64,13 @@ impl BuiltinWriter {
         self.history.last_sn()
     }
 
-    /// Whether a reader that says it waits for this change has been told what there is.
+    /// Whether a reader that says it waits for this change has been told what there is. A stranger has none of it, or
+    /// what it heard by way of a group; so its number is close to the first or to the last, and few are right.
     pub(crate) fn has_told(&self, expected: SequenceNumber) -> bool {
-        (self.first..=self.history.last_sn().next()).contains(&expected)
+        let next = self.history.last_sn().next();
+        let first = self.history.first_sn().unwrap_or(next);
+        let close = |sn: SequenceNumber| sn <= first.plus(HEARD_BY_GROUP) || sn.plus(HEARD_BY_GROUP) >= next;
+        (first..=next).contains(&expected) && close(expected)
     }
 
     pub(crate) fn match_reader(

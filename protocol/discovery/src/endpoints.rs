@@ -219,7 +219,10 @@ impl Endpoints {
     /// The readers of a topic that a writer may match: local ones only for a remote writer, all for a local one.
     fn readers_facing(&self, topic: &str, remote: bool) -> Vec<Guid> {
         if remote {
-            return self.topics.get(topic).map_or_else(Vec::new, |topic| topic.readers.iter().copied().collect());
+            return self
+                .topics
+                .get(topic)
+                .map_or_else(Vec::new, |topic| topic.readers.iter().copied().collect());
         }
         let same = self.readers.values().filter(|reader| &*reader.topic_name == topic);
         same.map(|reader| reader.guid).collect()
@@ -228,7 +231,10 @@ impl Endpoints {
     /// As [`Self::readers_facing`], for a reader.
     fn writers_facing(&self, topic: &str, remote: bool) -> Vec<Guid> {
         if remote {
-            return self.topics.get(topic).map_or_else(Vec::new, |topic| topic.writers.iter().copied().collect());
+            return self
+                .topics
+                .get(topic)
+                .map_or_else(Vec::new, |topic| topic.writers.iter().copied().collect());
         }
         let same = self.writers.values().filter(|writer| &*writer.topic_name == topic);
         same.map(|writer| writer.guid).collect()

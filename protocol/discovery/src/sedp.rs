@@ -180,7 +180,11 @@ impl Discovery {
 
     /// Where an endpoint of a remote participant receives: where it says, if that is of use here, or else where its
     /// participant does.
-    fn resolve(&self, prefix: GuidPrefix, own: Option<&EndpointLocators>) -> (Arc<[Locator]>, Arc<[Locator]>) {
+    fn resolve(
+        &self,
+        prefix: GuidPrefix,
+        own: Option<&EndpointLocators>,
+    ) -> (Arc<[Locator]>, Arc<[Locator]>) {
         let Some(participant) = self.participants.get(&prefix) else { return (Arc::new([]), Arc::new([])) };
         if let Some(own) = own {
             let kinds = kinds(&self.config.locators);

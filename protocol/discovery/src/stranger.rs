@@ -2,7 +2,7 @@
 //! state; see `docs/hostile-input.md` for why there is one.
 
 use dunlin_core::MonoTime;
-use dunlin_wire::{Heartbeat, Submessage, size};
+use dunlin_wire::{AckNack, Heartbeat, Submessage, size};
 
 /// A stranger is sent at most so many times the octets that came in its name.
 const MOST_PER_OCTET: usize = 3;
@@ -24,6 +24,8 @@ pub(crate) struct Stranger {
     pub(crate) answer_due: Option<MonoTime>,
     /// The last HEARTBEAT of each of its built-in writers: what there will be to ask for.
     pub(crate) heartbeats: [Option<Heartbeat>; 3],
+    /// The last ACKNACK for each of our built-in writers, if it fits what that has.
+    pub(crate) proofs: [Option<AckNack>; 3],
     /// ACKNACKs it was sent by each of the built-in readers.
     pub(crate) acknacks: [i32; 3],
 }

@@ -30,11 +30,14 @@ const SPREAD_PER_PARTICIPANT: u64 = 50_000;
 /// So many newcomers at once are answered by one announcement to the groups, and only greeted each.
 const CROWD: usize = 8;
 /// Announcements because of a crowd are at least this far apart.
-const CROWD_INTERVAL: Duration = Duration::from_millis(10);
+const CROWD_INTERVAL: Duration = Duration::from_millis(100);
 
 impl Discovery {
     /// What is remembered of a participant that has not been verified.
     pub(crate) fn stranger_mut(&mut self, prefix: GuidPrefix) -> Option<&mut Stranger> {
+        if self.strangers.len() == 0 {
+            return None;
+        }
         self.participants.get_mut(&prefix)?.stranger.as_deref_mut()
     }
 
@@ -143,8 +146,7 @@ impl Discovery {
         join_directed(out, from, self.config.max_message_size);
     }
 
-    /// Takes a submessage of a reliable built-in endpoint of a stranger. True if it is a peer from now on, and the
-    /// submessage is to be processed as one of a peer.
+    /// Takes a submessage of a reliable built-in endpoint of a stranger.
     pub(crate) fn meet(
         &mut self,
         now: Now,
@@ -153,16 +155,16 @@ impl Discovery {
         submessage: &Submessage<'_>,
         out: &mut Outbox,
         fx: &mut Vec<DiscoveryEffect>,
-    ) -> bool {
-        let Some(stranger) = self.stranger_mut(prefix) else { return false };
+    ) {
+        let Some(stranger) = self.stranger_mut(prefix) else { return };
         stranger.hear(least_octets(submessage));
         match submessage {
             Submessage::AckNack(acknack) => {
-                if self.writer_mut(channel).has_told(acknack.reader_sn_state.base()) {
+                if self.is_proven(channel, prefix, acknack) {
                     self.verify(now, prefix, out, fx);
-                    return true;
+                } else {
+                    self.greet_again(now.mono, prefix, out);
                 }
-                self.greet_again(now.mono, prefix, out);
             }
             Submessage::Heartbeat(heartbeat) => {
                 self.acknowledge_nothing(channel, prefix, heartbeat, out);
@@ -170,7 +172,23 @@ impl Discovery {
             }
             _ => (),
         }
-        false
+    }
+
+    /// Takes note of an ACKNACK. True once those for publications and for subscriptions both fit: two numbers are harder
+    /// to guess than one, as a wrong guess costs whatever was right before. Numbers up to 1 are no guesses: peers that
+    /// have not been told anything yet begin with them.
+    fn is_proven(&mut self, channel: Channel, prefix: GuidPrefix, acknack: &AckNack) -> bool {
+        let base = acknack.reader_sn_state.base();
+        let fits = self.writer_mut(channel).has_told(base);
+        let Some(stranger) = self.stranger_mut(prefix) else { return false };
+        if fits {
+            if let Some(proof) = stranger.proofs.get_mut(channel.index()) {
+                *proof = Some(*acknack);
+            }
+        } else if base > SequenceNumber::FIRST {
+            stranger.proofs = Default::default();
+        }
+        matches!(stranger.proofs, [Some(_), Some(_), _])
     }
 
     /// Answers the HEARTBEAT of a stranger so that it can verify this participant, and asks for nothing yet.
@@ -222,6 +240,9 @@ impl Discovery {
             let writer = Guid::new(prefix, channel.writer_id());
             let count = stranger.acknacks.get(channel.index()).copied().unwrap_or(0);
             self.reader_mut(channel).continue_count(writer, count);
+            if let Some(acknack) = stranger.proofs.get(channel.index()).copied().flatten() {
+                self.writer_mut(channel).on_submessage(now, prefix, &Submessage::AckNack(acknack), out);
+            }
             let Some(heartbeat) = stranger.heartbeats.get(channel.index()).copied().flatten() else {
                 continue;
             };

@@ -228,7 +228,7 @@ impl World {
         assert!(self.events_now < MAX_EVENTS_AT_ONCE, "seed {}: time stands still at {at:?}", self.seed);
         self.now = self.now.max(at);
         match what {
-            Happening::Arrival(node, datagram) => self.arrive(node, datagram),
+            Happening::Arrival(node, datagram) => self.arrive(node, *datagram),
             Happening::Timer(node) => self.ring(node, at),
         }
         true

@@ -42,9 +42,7 @@ pub(crate) fn decode_writer(
             pid::TOPIC_NAME => names.topic = value.name()?,
             pid::TYPE_NAME => names.type_name = value.name()?,
             pid::TOPIC_DATA => topic_data = TopicData(value.opaque()?),
-            pid::TYPE_INFORMATION => {
-                information = Some(type_information(parameter.value, rules)?)
-            }
+            pid::TYPE_INFORMATION => information = Some(type_information(parameter.value, rules)?),
             pid::UNICAST_LOCATOR => value.unicast_locator(&mut own.unicast)?,
             pid::MULTICAST_LOCATOR => value.multicast_locator(&mut own.multicast)?,
             _ => (),
@@ -94,9 +92,7 @@ pub(crate) fn decode_reader(
             pid::TOPIC_NAME => names.topic = value.name()?,
             pid::TYPE_NAME => names.type_name = value.name()?,
             pid::TOPIC_DATA => topic_data = TopicData(value.opaque()?),
-            pid::TYPE_INFORMATION => {
-                information = Some(type_information(parameter.value, rules)?)
-            }
+            pid::TYPE_INFORMATION => information = Some(type_information(parameter.value, rules)?),
             pid::EXPECTS_INLINE_QOS => expects_inline_qos = value.reader.bool()?,
             pid::UNICAST_LOCATOR => value.unicast_locator(&mut own.unicast)?,
             pid::MULTICAST_LOCATOR => value.multicast_locator(&mut own.multicast)?,

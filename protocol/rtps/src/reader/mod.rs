@@ -30,6 +30,8 @@ pub struct Reader {
     cfg: ReaderConfig,
     /// Sorted by GUID; boxed, so that making room among a thousand moves pointers.
     writers: Vec<Box<WriterProxy>>,
+    /// Their GUIDs in the same order, close together for the search.
+    guids: Vec<Guid>,
     pool: BufPool,
     due: Option<MonoTime>,
     stats: ReaderStats,
@@ -42,6 +44,7 @@ impl Reader {
         Self {
             pool: BufPool::new(cfg.max_pooled_bytes),
             writers: Vec::new(),
+            guids: Vec::new(),
             due: None,
             stats: ReaderStats::default(),
             cfg,
@@ -58,7 +61,7 @@ impl Reader {
     /// [`ReaderConfig::preemptive_ack_delay`] and again until it answers. A writer that is matched already only has its
     /// locators updated.
     pub fn match_writer(&mut self, now: Now, writer: WriterProxyConfig, out: &mut Outbox) {
-        let slot = match self.writers.binary_search_by_key(&writer.guid, |proxy| proxy.guid()) {
+        let slot = match self.guids.binary_search(&writer.guid) {
             Ok(_) => {
                 self.update_writer(writer.guid, writer.unicast, writer.multicast);
                 return;
@@ -70,6 +73,7 @@ impl Reader {
         if reliable {
             proxy.ack.preemptive_due = Some(now.mono.plus(self.cfg.preemptive_ack_delay));
         }
+        self.guids.insert(slot, proxy.guid());
         self.writers.insert(slot, Box::new(proxy));
         self.acknowledge_if_due(now.mono, slot, out);
     }
@@ -94,6 +98,7 @@ impl Reader {
     /// Forgets a writer and what it has not completed; false when it was not matched.
     pub fn unmatch_writer(&mut self, writer: Guid) -> bool {
         let Some(index) = self.find(writer) else { return false };
+        self.guids.remove(index);
         let mut proxy = self.writers.remove(index);
         proxy.partials.clear(&mut self.pool);
         true
@@ -147,7 +152,7 @@ impl Reader {
     }
 
     fn find(&self, writer: Guid) -> Option<usize> {
-        self.writers.binary_search_by_key(&writer, |proxy| proxy.guid()).ok()
+        self.guids.binary_search(&writer).ok()
     }
 
     /// The matched writer a submessage came from, if it is meant for this reader.

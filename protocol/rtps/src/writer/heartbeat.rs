@@ -12,6 +12,9 @@ use dunlin_wire::{Heartbeat, HeartbeatFrag, size};
 /// Answers to ACKNACKs of one reader are at least this far apart, so that two peers that answer each other do not spin.
 const REPLY_INTERVAL: Duration = Duration::from_millis(1);
 
+/// Readers are asked by way of their group if at least one in so many of all has something to acknowledge.
+const GROUP_SHARE: usize = 4;
+
 #[derive(Clone, Debug)]
 pub(super) struct HeartbeatState {
     count: i32,
@@ -140,10 +143,13 @@ impl Writer {
         let needs = |proxy: &ReaderProxy| proxy.needs_heartbeat(pushed);
         let mut needing = self.proxies.iter().enumerate().filter(|(_, proxy)| needs(proxy));
         let Some((index, _)) = needing.next() else { return };
-        if needing.next().is_none() {
+        let more = needing.count();
+        if more == 0 {
             self.heartbeat_to(index, history, out);
         } else {
-            self.cover.compute(&self.proxies, needs);
+            // Everybody who gets it answers.
+            let by_group = more.saturating_mul(GROUP_SHARE) >= self.proxies.len();
+            self.cover.compute(&self.proxies, by_group, needs);
             let heartbeat = self.announce(EntityId::UNKNOWN, self.on_wire, history);
             let mut message = self.framing.begin(out);
             message.heartbeat(&heartbeat);

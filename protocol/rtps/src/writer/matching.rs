@@ -22,7 +22,7 @@ impl Writer {
         history: &dyn WriterHistory,
         out: &mut Outbox,
     ) {
-        let slot = match self.proxies.binary_search_by_key(&reader.guid, |proxy| proxy.guid()) {
+        let slot = match self.guids.binary_search(&reader.guid) {
             Ok(_) => {
                 self.update_reader(reader.guid, reader.unicast, reader.multicast);
                 return;
@@ -48,6 +48,7 @@ impl Writer {
             proxy.requests.rearm(now.mono.plus(HISTORY_DELAY));
             arm(&mut self.repair_due, now.mono.plus(HISTORY_DELAY));
         }
+        self.guids.insert(slot, proxy.guid());
         self.proxies.insert(slot, Box::new(proxy));
         self.reader_added(slot);
         if reliable {
@@ -70,6 +71,7 @@ impl Writer {
     /// Forgets a reader; false when it was not matched.
     pub fn unmatch_reader(&mut self, reader: Guid) -> bool {
         let Some(index) = self.find(reader) else { return false };
+        self.guids.remove(index);
         self.proxies.remove(index);
         self.proxies_changed();
         true
@@ -123,7 +125,7 @@ impl Writer {
     /// Derives where new data goes from the set of readers.
     pub(super) fn refresh_routes(&mut self) {
         if core::mem::take(&mut self.routes_stale) {
-            self.cover.compute(&self.proxies, |proxy| !proxy.catching_up);
+            self.cover.compute(&self.proxies, true, |proxy| !proxy.catching_up);
             self.routes.clear();
             self.routes.extend_from_slice(&self.cover.destinations);
         }

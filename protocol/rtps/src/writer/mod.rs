@@ -37,6 +37,8 @@ pub struct Writer {
     framing: Framing,
     /// Sorted by GUID; boxed, so that making room among a thousand moves pointers.
     proxies: Vec<Box<ReaderProxy>>,
+    /// Their GUIDs in the same order, close together for the search.
+    guids: Vec<Guid>,
     /// Destinations of new data.
     routes: Vec<Locator>,
     cover: Cover,
@@ -62,6 +64,8 @@ pub struct Writer {
     heartbeat: HeartbeatState,
     gate: RepairGate,
     repair_due: Option<MonoTime>,
+    /// All readers are being served, so that `repair_due` says nothing about them.
+    serving_all: bool,
     /// Which reader is served first at the next opportunity.
     repair_turn: usize,
     inline: Vec<u8>,
@@ -76,6 +80,7 @@ impl Writer {
         Self {
             framing: Framing::new(cfg.guid, cfg.keyed, cfg.max_message_size, cfg.fragment_size),
             proxies: Vec::new(),
+            guids: Vec::new(),
             routes: Vec::new(),
             cover: Cover::default(),
             routes_stale: false,
@@ -92,6 +97,7 @@ impl Writer {
             heartbeat: HeartbeatState::new(&cfg),
             gate: RepairGate::default(),
             repair_due: None,
+            serving_all: false,
             repair_turn: 0,
             inline: Vec::new(),
             gaps: Vec::new(),
@@ -167,7 +173,7 @@ impl Writer {
     }
 
     fn find(&self, reader: Guid) -> Option<usize> {
-        self.proxies.binary_search_by_key(&reader, |proxy| proxy.guid()).ok()
+        self.guids.binary_search(&reader).ok()
     }
 
     fn refresh_acked(&mut self) {

@@ -45,12 +45,14 @@ impl Writer {
             return;
         }
         self.repair_due = None;
+        self.serving_all = true;
         let count = self.proxies.len();
         let first = if self.repair_turn < count { self.repair_turn } else { 0 };
         self.repair_turn = first.saturating_add(1);
         for index in (first..count).chain(0..first) {
             self.serve(now, index, history, out);
         }
+        self.serving_all = false;
         let next = self.proxies.iter().fold(None, |next, proxy| earliest(next, proxy.deadline()));
         self.repair_due = next;
     }
@@ -355,6 +357,10 @@ impl Writer {
     /// A multicast group to repair a change in, when another of its members wants the same change now. Those members'
     /// requests are thereby served.
     fn shared_group(&mut self, now: MonoTime, index: usize, sn: SequenceNumber) -> Option<Locator> {
+        if !self.serving_all && !is_due(self.repair_due, now) {
+            // Nobody else has anything due.
+            return None;
+        }
         let (before, rest) = self.proxies.split_at_mut_checked(index)?;
         let (proxy, after) = rest.split_first_mut()?;
         let mut group = None;

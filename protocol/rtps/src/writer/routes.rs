@@ -16,13 +16,18 @@ pub(crate) struct Cover {
 }
 
 impl Cover {
-    /// Computes the destinations for the readers that `wanted` selects: a multicast group in place of the unicast
-    /// locators of its members when that saves sending, the unicast locators of all others, nothing twice.
-    pub(crate) fn compute(&mut self, proxies: &[Box<ReaderProxy>], wanted: impl Fn(&ReaderProxy) -> bool) {
+    /// Computes the destinations for the readers that `wanted` selects: if `by_group`, a multicast group in place of the
+    /// unicast locators of its members when that saves sending; the unicast locators of all others, nothing twice.
+    pub(crate) fn compute(
+        &mut self,
+        proxies: &[Box<ReaderProxy>],
+        by_group: bool,
+        wanted: impl Fn(&ReaderProxy) -> bool,
+    ) {
         self.destinations.clear();
         self.covered.clear();
         self.covered.extend(proxies.iter().map(|proxy| !wanted(proxy)));
-        while let Some(group) = self.best_group(proxies) {
+        while let Some(group) = Some(()).filter(|()| by_group).and_then(|()| self.best_group(proxies)) {
             for (covered, proxy) in self.covered.iter_mut().zip(proxies) {
                 *covered |= proxy.cfg.multicast.contains(&group);
             }
@@ -86,7 +91,7 @@ mod tests {
 
     fn cover(proxies: &[Box<ReaderProxy>]) -> Vec<Locator> {
         let mut cover = Cover::default();
-        cover.compute(proxies, |_| true);
+        cover.compute(proxies, true, |_| true);
         cover.destinations
     }
 
@@ -110,7 +115,9 @@ mod tests {
     fn readers_left_out_do_not_count() {
         let mut cover = Cover::default();
         let proxies = [proxy(host(1), &[group(1)]), proxy(host(2), &[group(1)])];
-        cover.compute(&proxies, |proxy| proxy.cfg.unicast == [host(2)]);
+        cover.compute(&proxies, true, |proxy| proxy.cfg.unicast == [host(2)]);
         assert_eq!(cover.destinations, [host(2)]);
+        cover.compute(&proxies, false, |_| true);
+        assert_eq!(cover.destinations, [host(1), host(2)], "without the group");
     }
 }

@@ -178,7 +178,10 @@ fn amplification(lease: Duration) -> u64 {
     world.run_for(secs(3_600));
     assert!(world.participant(node).stats().discovery.announcements_received > 0);
     let received = world.traffic_to(place).octets - before.octets;
-    assert!(received <= 3 * sent, "{received} octets in an hour because of {sent}, with a lease of {lease:?}");
+    assert!(
+        received <= 3 * sent,
+        "{received} octets in an hour because of {sent}, with a lease of {lease:?}"
+    );
     received
 }
 

@@ -57,13 +57,23 @@ fn announcement(named: GuidPrefix, edit: impl FnOnce(&mut ParameterListBuilder))
     PayloadSpec::Data(list.finish().into())
 }
 
-/// Acknowledges what the publications writer of a node has.
-fn acknowledge(net: &mut Net, node: usize, source: GuidPrefix, expected: SequenceNumber) {
+/// Acknowledges what a built-in writer of a node has.
+fn acknowledge(
+    net: &mut Net,
+    node: usize,
+    source: GuidPrefix,
+    writer_id: EntityId,
+    expected: SequenceNumber,
+) {
     inject(net, node, |out| {
         let mut message = MessageBuilder::new(out, source);
         message.acknack(&AckNack {
-            reader_id: EntityId::SEDP_PUBLICATIONS_READER,
-            writer_id: EntityId::SEDP_PUBLICATIONS_WRITER,
+            reader_id: if writer_id == EntityId::SEDP_PUBLICATIONS_WRITER {
+                EntityId::SEDP_PUBLICATIONS_READER
+            } else {
+                EntityId::SEDP_SUBSCRIPTIONS_READER
+            },
+            writer_id,
             reader_sn_state: SequenceNumberSet::empty(expected),
             count: 1,
             final_flag: true,
@@ -72,10 +82,20 @@ fn acknowledge(net: &mut Net, node: usize, source: GuidPrefix, expected: Sequenc
     });
 }
 
+/// What somebody acknowledges who has got everything from a node.
+fn expected(net: &Net, node: usize) -> [(EntityId, SequenceNumber); 2] {
+    let discovery = &net.nodes[node].discovery;
+    [
+        (EntityId::SEDP_PUBLICATIONS_WRITER, discovery.publications.last_sn().next()),
+        (EntityId::SEDP_SUBSCRIPTIONS_WRITER, discovery.subscriptions.last_sn().next()),
+    ]
+}
+
 /// Answers for a stranger as only somebody can who receives what it is sent.
 fn verify(net: &mut Net, node: usize, source: GuidPrefix) {
-    let expected = net.nodes[node].discovery.publications.last_sn().next();
-    acknowledge(net, node, source, expected);
+    for (writer, expected) in expected(net, node) {
+        acknowledge(net, node, source, writer, expected);
+    }
 }
 
 /// Two nodes that match, of which the second is examined.
@@ -263,7 +283,7 @@ fn a_stranger_is_sent_at_most_three_times_what_it_sent() {
             received += octets_of(build);
             inject(&mut net, 1, build);
             // It guesses, and describes readers that are somewhere else.
-            acknowledge(&mut net, 1, stranger, SequenceNumber(2));
+            acknowledge(&mut net, 1, stranger, EntityId::SEDP_PUBLICATIONS_WRITER, SequenceNumber(2));
             received += 48;
             assert!(net.sent_octets > 0 && net.sent_octets <= 3 * received, "{} {received}", net.sent_octets);
         }
@@ -297,9 +317,16 @@ fn the_endpoints_of_a_stranger_are_not_taken_up_until_it_is_verified() {
     };
     writer(&mut net);
     // Numbers that are easy to guess do not help.
+    let [publications, subscriptions] = expected(&net, 1);
     for guess in [0, 1, 2, i64::MAX] {
-        acknowledge(&mut net, 1, stranger, SequenceNumber(guess));
+        for (writer, _) in [publications, subscriptions] {
+            acknowledge(&mut net, 1, stranger, writer, SequenceNumber(guess));
+        }
     }
+    // A right one is lost with the next that is wrong.
+    acknowledge(&mut net, 1, stranger, publications.0, publications.1);
+    acknowledge(&mut net, 1, stranger, subscriptions.0, subscriptions.1.next());
+    acknowledge(&mut net, 1, stranger, subscriptions.0, subscriptions.1);
     writer(&mut net);
     assert_eq!(net.events(1), ["+participant 7"]);
     verify(&mut net, 1, stranger);
@@ -325,7 +352,10 @@ fn data_goes_only_where_a_participant_answers() {
     });
     verify(&mut net, 1, peer);
     let known = &net.nodes[1].discovery.participant(peer).unwrap().locators;
-    assert_eq!((&*known.metatraffic_unicast, &*known.default_unicast), (&[unicast(0, 7410)][..], &[unicast(0, 7413)][..]));
+    assert_eq!(
+        (&*known.metatraffic_unicast, &*known.default_unicast),
+        (&[unicast(0, 7410)][..], &[unicast(0, 7413)][..])
+    );
     inject(&mut net, 1, |out| {
         let mut list = ParameterListBuilder::payload(Endianness::Little);
         list.put_guid(pid::ENDPOINT_GUID, Guid::new(peer, WRITER));
