@@ -32,7 +32,8 @@ impl BuiltinWriter {
             keyed: true,
             transient_local: true,
             max_message_size,
-            heartbeat_period: Duration::from_millis(20),
+            // Longer than answers of a large domain are spread, so that nobody is asked before its turn.
+            heartbeat_period: Duration::from_millis(60),
             heartbeat_max_period: Duration::from_secs(2),
             ..WriterConfig::default()
         };

@@ -16,7 +16,7 @@ struct Reading {
 }
 
 /// How often it is looked whether all is done.
-const STEP: Duration = Duration::from_millis(5);
+const STEP: Duration = Duration::from_millis(1);
 /// Virtual time after which something must be wrong.
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -60,10 +60,6 @@ impl Domain {
         Self { world: World::new(seed, NetworkConfig::of(path)), nodes: Vec::new(), endpoints }
     }
 
-    /// How many participants there are.
-    pub fn len(&self) -> usize {
-        self.nodes.len()
-    }
 
     fn stats(&self) -> (Duration, NetworkStats) {
         (self.world.age(), self.world.network_stats())

@@ -29,6 +29,7 @@ use proxy::WriterProxy;
 pub struct Reader {
     cfg: ReaderConfig,
     /// Sorted by GUID; boxed, so that making room among a thousand moves pointers.
+    #[expect(clippy::vec_box, reason = "a proxy is half a kilobyte")]
     writers: Vec<Box<WriterProxy>>,
     /// Their GUIDs in the same order, close together for the search.
     guids: Vec<Guid>,
