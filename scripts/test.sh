@@ -4,7 +4,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-parts=${PARTS:-lint unit loom million cross interop network browser fuzz}
+parts=${PARTS:-lint unit loom million scale cross interop network browser fuzz}
 export CARGO_TERM_PROGRESS_WHEN=never
 [ -t 1 ] || export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-never}
 begin=$SECONDS
@@ -25,6 +25,8 @@ for part in $parts; do
     variables=()
     # A short run of the fuzz targets; `make fuzz` alone runs longer.
     [ "$part" != fuzz ] || variables=(RUNS="${RUNS:-2000}")
+    # 1,000 participants take 8 GB and some minutes; `make scale` alone has them.
+    [ "$part" != scale ] || variables=(PARTICIPANTS="${PARTICIPANTS:-10,100,300}")
     if ! make --no-print-directory "$part" "${variables[@]}" </dev/null; then
         printf '\ntest: FAILED in %s after %s. To repeat it alone: make %s\n' \
             "$part" "$(clock $((SECONDS - since)))" "$part" >&2

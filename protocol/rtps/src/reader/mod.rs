@@ -33,6 +33,8 @@ pub struct Reader {
     writers: Vec<Box<WriterProxy>>,
     /// Their GUIDs in the same order, close together for the search.
     guids: Vec<Guid>,
+    /// When each has something to be told, at the earliest; close together too.
+    deadlines: Vec<Option<MonoTime>>,
     pool: BufPool,
     due: Option<MonoTime>,
     stats: ReaderStats,
@@ -46,6 +48,7 @@ impl Reader {
             pool: BufPool::new(cfg.max_pooled_bytes),
             writers: Vec::new(),
             guids: Vec::new(),
+            deadlines: Vec::new(),
             due: None,
             stats: ReaderStats::default(),
             cfg,
@@ -75,6 +78,7 @@ impl Reader {
             proxy.ack.preemptive_due = Some(now.mono.plus(self.cfg.preemptive_ack_delay));
         }
         self.guids.insert(slot, proxy.guid());
+        self.deadlines.insert(slot, None);
         self.writers.insert(slot, Box::new(proxy));
         self.acknowledge_if_due(now.mono, slot, out);
     }
@@ -100,6 +104,7 @@ impl Reader {
     pub fn unmatch_writer(&mut self, writer: Guid) -> bool {
         let Some(index) = self.find(writer) else { return false };
         self.guids.remove(index);
+        self.deadlines.remove(index);
         let mut proxy = self.writers.remove(index);
         proxy.partials.clear(&mut self.pool);
         true
@@ -124,9 +129,12 @@ impl Reader {
             return;
         }
         for index in 0..self.writers.len() {
-            self.acknowledge_if_due(now.mono, index, out);
+            let due = self.deadlines.get(index).copied().flatten();
+            if crate::timing::is_due(due, now.mono) {
+                self.acknowledge_if_due(now.mono, index, out);
+            }
         }
-        self.due = self.writers.iter().fold(None, |due, proxy| earliest(due, proxy.ack.deadline()));
+        self.due = self.deadlines.iter().fold(None, |due, deadline| earliest(due, *deadline));
     }
 
     /// When [`on_timer`](Self::on_timer) next has something to do; it may turn out to be nothing.
@@ -168,7 +176,12 @@ impl Reader {
         index
     }
 
-    fn wake_at(&mut self, at: Option<MonoTime>) {
+    /// Takes up when a writer next has something to be told.
+    fn wake_for(&mut self, index: usize) {
+        let at = self.writers.get(index).and_then(|proxy| proxy.ack.deadline());
+        if let Some(deadline) = self.deadlines.get_mut(index) {
+            *deadline = at;
+        }
         if let Some(at) = at {
             arm(&mut self.due, at);
         }
