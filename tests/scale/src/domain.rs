@@ -52,6 +52,9 @@ struct Member {
     matched: usize,
 }
 
+/// The endpoints of one participant.
+type Endpoints = (Vec<Arc<WriterSlot>>, Vec<Arc<ReaderSlot>>);
+
 impl Domain {
     /// A local network with some jitter and nobody on it.
     pub fn new(seed: u64, endpoints: usize) -> Self {
@@ -59,7 +62,6 @@ impl Domain {
         let path = PathConfig { delay, ..PathConfig::default() };
         Self { world: World::new(seed, NetworkConfig::of(path)), nodes: Vec::new(), endpoints }
     }
-
 
     fn stats(&self) -> (Duration, NetworkStats) {
         (self.world.age(), self.world.network_stats())
@@ -102,7 +104,7 @@ impl Domain {
         node: NodeId,
         index: usize,
         total: usize,
-    ) -> Result<(Vec<Arc<WriterSlot>>, Vec<Arc<ReaderSlot>>)> {
+    ) -> Result<Endpoints> {
         let half = self.endpoints / 2;
         let mut writers = Vec::new();
         for number in 0..half {

@@ -71,8 +71,14 @@ fn check(options: &Options, row: &Row) -> Result<()> {
     let (others, starting) = (row.participants as u64 - 1, row.participants as u64 - 1);
     let state = row.state / others;
     let datagrams = row.start.sent as f64 / (starting * (starting - 1)) as f64;
-    ensure!(options.max_state.is_none_or(|most| state <= most), "{state} octets of state for each other participant");
-    ensure!(options.max_datagrams.is_none_or(|most| datagrams <= most), "{datagrams:.2} datagrams for each pair");
+    ensure!(
+        options.max_state.is_none_or(|most| state <= most),
+        "{state} octets of state for each other participant"
+    );
+    ensure!(
+        options.max_datagrams.is_none_or(|most| datagrams <= most),
+        "{datagrams:.2} datagrams for each pair"
+    );
     Ok(())
 }
 

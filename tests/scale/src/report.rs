@@ -124,15 +124,30 @@ pub fn chart(rows: &[Row]) -> String {
     for decade in 0..=4 {
         let (x, bottom) = place(10f64.powi(decade), 1.0);
         let (_, top) = place(1.0, 1e11);
-        let _ = writeln!(svg, "<line x1=\"{x:.1}\" y1=\"{bottom:.1}\" x2=\"{x:.1}\" y2=\"{top:.1}\" stroke=\"#ddd\"/>");
+        let _ = writeln!(
+            svg,
+            "<line x1=\"{x:.1}\" y1=\"{bottom:.1}\" x2=\"{x:.1}\" y2=\"{top:.1}\" stroke=\"#ddd\"/>"
+        );
         let label = 10u64.pow(decade.unsigned_abs());
-        let _ = writeln!(svg, "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{label}</text>", bottom + 18.0);
+        let _ = writeln!(
+            svg,
+            "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{label}</text>",
+            bottom + 18.0
+        );
     }
     for decade in 0..=11 {
         let (left, y) = place(1.0, 10f64.powi(decade));
         let (right, _) = place(1e4, 1.0);
-        let _ = writeln!(svg, "<line x1=\"{left:.1}\" y1=\"{y:.1}\" x2=\"{right:.1}\" y2=\"{y:.1}\" stroke=\"#eee\"/>");
-        let _ = writeln!(svg, "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">1e{decade}</text>", left - 6.0, y + 4.0);
+        let _ = writeln!(
+            svg,
+            "<line x1=\"{left:.1}\" y1=\"{y:.1}\" x2=\"{right:.1}\" y2=\"{y:.1}\" stroke=\"#eee\"/>"
+        );
+        let _ = writeln!(
+            svg,
+            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">1e{decade}</text>",
+            left - 6.0,
+            y + 4.0
+        );
     }
     let points = |value: &dyn Fn(&Row) -> f64| -> Vec<(f64, f64)> {
         rows.iter().map(|row| (row.participants as f64, value(row))).collect()
@@ -162,7 +177,10 @@ mod tests {
 
     #[test]
     fn numbers_are_readable() {
-        assert_eq!((number(1), number(1_234), number(1_234_567)), ("1".into(), "1 234".into(), "1 234 567".into()));
+        assert_eq!(
+            (number(1), number(1_234), number(1_234_567)),
+            ("1".into(), "1 234".into(), "1 234 567".into())
+        );
     }
 
     #[test]
