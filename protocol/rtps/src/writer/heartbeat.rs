@@ -12,8 +12,8 @@ use dunlin_wire::{Heartbeat, HeartbeatFrag, size};
 /// Answers to ACKNACKs of one reader are at least this far apart, so that two peers that answer each other do not spin.
 const REPLY_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Readers are asked by way of their group if at least one in so many of all has something to acknowledge.
-const GROUP_SHARE: usize = 4;
+/// A group is used for what not all of its members want if at least one in so many of all readers does.
+pub(super) const GROUP_SHARE: usize = 4;
 
 #[derive(Clone, Debug)]
 pub(super) struct HeartbeatState {

@@ -1,7 +1,8 @@
 //! RTPS 2.5 §8.4.9.2 "repairing" and "must_repair" states: what readers asked for is sent again, within a budget.
 
 use super::Writer;
-use super::proxy::{FragmentRequest, MAX_REQUEST_INTERVALS};
+use super::heartbeat::GROUP_SHARE;
+use super::proxy::{FragmentRequest, MAX_REQUEST_INTERVALS, ReaderProxy};
 use crate::emit::Framing;
 use crate::pacer;
 use crate::timing::{earliest, is_due};
@@ -361,11 +362,19 @@ impl Writer {
             // Nobody else has anything due.
             return None;
         }
+        let wants = |other: &ReaderProxy| {
+            is_due(other.requests.due, now) && sn > other.start && other.requests.whole.contains(sn)
+        };
+        // Everybody in the group gets it: that is worth it only if not too few want it.
+        let wanting = self.proxies.iter().filter(|proxy| wants(proxy)).count();
+        if wanting.saturating_mul(GROUP_SHARE) < self.proxies.len() {
+            return None;
+        }
         let (before, rest) = self.proxies.split_at_mut_checked(index)?;
         let (proxy, after) = rest.split_first_mut()?;
         let mut group = None;
         for other in before.iter_mut().chain(after) {
-            if !is_due(other.requests.due, now) || sn <= other.start || !other.requests.whole.contains(sn) {
+            if !wants(other) {
                 continue;
             }
             let shared = |locator: &&Locator| other.cfg.multicast.contains(locator);
