@@ -77,6 +77,9 @@ million: ## 1,000,000 reliable samples through a simulated network that loses 20
 sim: ## long simulation: SEEDS=1000
 	SEEDS=$(or $(SEEDS),1000) cargo test --release -p dunlin-sim -- --ignored --nocapture
 
+scale: ## what discovery costs with 10, 100 and 1000 participants (8 GB, some minutes); PARTICIPANTS=10,100
+	cargo run --release --quiet -p dunlin-scale -- --participants $(or $(PARTICIPANTS),10,100,1000) --max-state 9000 --max-datagrams 7
+
 bench: ## latency and throughput over loopback
 	@scripts/setup.sh build
 	cargo run --profile dist --quiet -p dunlin --example bench

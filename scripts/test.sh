@@ -25,6 +25,8 @@ for part in $parts; do
     variables=()
     # A short run of the fuzz targets; `make fuzz` alone runs longer.
     [ "$part" != fuzz ] || variables=(RUNS="${RUNS:-2000}")
+    # 1,000 participants take 8 GB and some minutes; `make scale` alone has them.
+    [ "$part" != scale ] || variables=(PARTICIPANTS="${PARTICIPANTS:-10,100,300}")
     if ! make --no-print-directory "$part" "${variables[@]}" </dev/null; then
         printf '\ntest: FAILED in %s after %s. To repeat it alone: make %s\n' \
             "$part" "$(clock $((SECONDS - since)))" "$part" >&2

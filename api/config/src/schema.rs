@@ -219,12 +219,22 @@ schema! {
     quotas: QuotasSection {
         /// Remote participants.
         max_participants: u32 = number(quotas().max_participants);
+        /// Remote participants that have not shown yet that they receive where they say. The oldest gives way to another.
+        max_unverified: u32 = number(quotas().max_unverified);
+        /// The same, of one source address.
+        max_unverified_per_source: u32 = number(quotas().max_unverified_per_source);
+        /// Writers and readers of all remote participants.
+        max_endpoints: u32 = number(quotas().max_endpoints);
         /// Writers and readers of one remote participant.
         max_endpoints_per_participant: u32 = number(quotas().max_endpoints_per_participant);
+        /// Announcements of all remote participants and their endpoints.
+        max_octets: Size = size(quotas().max_octets);
         /// Announcements of one remote participant and its endpoints.
         max_octets_per_participant: Size = size(quotas().max_octets_per_participant);
         /// One USER_DATA, TOPIC_DATA or GROUP_DATA.
         max_opaque: Size = size(quotas().max_opaque_octets);
+        /// Type information of one endpoint.
+        max_type: Size = size(quotas().max_type_octets);
         /// One name of a topic, type, entity or partition.
         max_string: Size = size(quotas().max_string_octets);
         /// Names of one PARTITION.
@@ -233,6 +243,9 @@ schema! {
         max_locators: u32 = number(quotas().max_locators);
         /// Properties of one participant or endpoint.
         max_properties: u32 = number(quotas().max_properties);
+        /// Send data to addresses that a participant names for it although they are none of those that it names for
+        /// discovery. It shows that it receives at the latter only, so the others may be those of a victim.
+        foreign_locators: bool = quotas().foreign_locators;
     }
     /// For finding out what goes wrong.
     debug: DebugSection {

@@ -1,6 +1,7 @@
 //! The datagrams a call wants sent. The caller owns the outbox, sends it and reuses it.
 
 use crate::SharedBytes;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::Range;
 use dunlin_core::Locator;
@@ -175,6 +176,85 @@ impl Outbox {
         self.open_len = 0;
     }
 
+    /// Puts datagrams from number `from` on together that have the same destinations and begin with the same `header`
+    /// octets, of which one copy is left, up to `max_len` octets. `follows` says, given how a datagram begins, whether
+    /// it may stand behind another one. What goes to one destination stays in order.
+    pub fn join(&mut self, from: usize, max_len: usize, header: usize, follows: impl Fn(&[u8]) -> bool) {
+        let Some(entries) = self.entries.get(from..).filter(|entries| entries.len() > 1) else { return };
+        // The datagrams that make up each one that is left.
+        let mut joined: Vec<Vec<usize>> = Vec::new();
+        let mut lengths: Vec<usize> = Vec::new();
+        let mut last_to: BTreeMap<&[Locator], usize> = BTreeMap::new();
+        for (index, entry) in entries.iter().enumerate() {
+            let to = self.destinations.get(entry.destinations.clone()).unwrap_or(&[]);
+            let target = last_to.get(to).copied().filter(|target| {
+                let length =
+                    lengths.get(*target).map_or(usize::MAX, |length| length.saturating_add(entry.len));
+                let first = joined.get(*target).and_then(|group| entries.get(*group.first()?));
+                length.saturating_sub(header) <= max_len
+                    && follows(self.head(entry))
+                    && first.is_some_and(|first| {
+                        let headers = (self.head(first).get(..header), self.head(entry).get(..header));
+                        headers.0.is_some() && headers.0 == headers.1
+                    })
+            });
+            if let Some((group, length)) =
+                target.and_then(|target| joined.get_mut(target).zip(lengths.get_mut(target)))
+            {
+                group.push(index);
+                *length = length.saturating_add(entry.len).saturating_sub(header);
+            } else {
+                last_to.insert(to, joined.len());
+                joined.push(alloc::vec![index]);
+                lengths.push(entry.len);
+            }
+        }
+        if joined.len() < entries.len() {
+            self.rebuild(from, header, &joined);
+        }
+    }
+
+    /// How a datagram begins, as far as that lies in one piece.
+    fn head(&self, entry: &Entry) -> &[u8] {
+        self.parts.get(entry.parts.start).map_or(&[], |part| self.part_bytes(part))
+    }
+
+    /// Replaces the datagrams from number `from` on by those that `joined` puts together.
+    fn rebuild(&mut self, from: usize, header: usize, joined: &[Vec<usize>]) {
+        let mut old: Vec<Entry> = self.entries.drain(from..).collect();
+        let Some(first_part) = old.iter().map(|entry| entry.parts.start).min() else { return };
+        let mut parts: Vec<Option<Part>> = self.parts.drain(first_part..).map(Some).collect();
+        for group in joined {
+            let start = self.parts.len();
+            let mut whole: Option<Entry> = None;
+            for index in group {
+                let Some(entry) = old.get_mut(*index) else { continue };
+                let range = core::mem::take(&mut entry.parts);
+                for (place, part) in range.enumerate() {
+                    let part = parts.get_mut(part.saturating_sub(first_part));
+                    let Some(mut part) = part.and_then(Option::take) else { continue };
+                    if let (Part::Scratch(octets), 0, true) = (&mut part, place, whole.is_some()) {
+                        octets.start = octets.start.saturating_add(header).min(octets.end);
+                    }
+                    self.parts.push(part);
+                }
+                whole = Some(match whole.take() {
+                    None => Entry {
+                        parts: start..start,
+                        destinations: entry.destinations.clone(),
+                        len: entry.len,
+                    },
+                    Some(whole) => {
+                        Entry { len: whole.len.saturating_add(entry.len).saturating_sub(header), ..whole }
+                    }
+                });
+            }
+            if let Some(whole) = whole {
+                self.entries.push(Entry { parts: start..self.parts.len(), ..whole });
+            }
+        }
+    }
+
     /// The finished datagrams, in the order they were built.
     pub fn datagrams(&self) -> impl ExactSizeIterator<Item = Datagram<'_>> + DoubleEndedIterator + Clone {
         self.entries.iter().map(move |entry| Datagram { outbox: self, entry })
@@ -249,6 +329,39 @@ mod tests {
             assert_eq!((bytes(all[1]), all[1].len()), (vec![7], 1));
             assert_eq!(outbox.octets(), 7);
         }
+    }
+
+    #[test]
+    fn datagrams_for_one_destination_are_joined_up_to_a_length() {
+        let mut outbox = Outbox::new();
+        let put = |outbox: &mut Outbox, header: u8, octets: &[u8], to: u16| {
+            outbox.begin();
+            outbox.put(&[header, header]);
+            outbox.put(octets);
+            outbox.put_shared(SharedBytes::copy_from(&[99]));
+            outbox.finish(&[locator(to)]);
+        };
+        put(&mut outbox, 7, &[1], 1);
+        let from = outbox.datagram_count();
+        for (octet, to) in [(2, 1), (3, 2), (4, 1), (5, 2), (6, 1)] {
+            put(&mut outbox, 7, &[octet, octet], to);
+        }
+        put(&mut outbox, 8, &[7], 1);
+        put(&mut outbox, 8, &[0], 1);
+        outbox.join(from, 8, 2, |head| head.get(2) != Some(&0));
+        let all: Vec<_> = outbox.datagrams().collect();
+        let expected: [&[u8]; 6] = [
+            &[7, 7, 1, 99],
+            &[7, 7, 2, 2, 99, 4, 4, 99],
+            &[7, 7, 3, 3, 99, 5, 5, 99],
+            &[7, 7, 6, 6, 99],
+            &[8, 8, 7, 99],
+            &[8, 8, 0, 99],
+        ];
+        assert_eq!(all.iter().map(|datagram| bytes(*datagram)).collect::<Vec<_>>(), expected);
+        assert!(all.iter().all(|datagram| datagram.len() == bytes(*datagram).len()));
+        let to: Vec<_> = all.iter().map(|datagram| datagram.destinations()[0].port).collect();
+        assert_eq!(to, [1, 1, 2, 1, 1, 1]);
     }
 
     #[test]

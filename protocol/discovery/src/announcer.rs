@@ -4,7 +4,7 @@ use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{
     Duration, EntityId, Guid, GuidPrefix, Locator, MonoTime, Now, Rng, SequenceNumber, StatusInfo,
 };
-use dunlin_wire::{DataSpec, MessageBuilder, PayloadSpec, inline_qos_for_status};
+use dunlin_wire::{DataSpec, MessageBuilder, PayloadSpec, inline_qos_for_status, size};
 
 use crate::{
     codec::{encode_participant, encode_participant_key},
@@ -21,6 +21,8 @@ pub(crate) struct Announcer {
     /// Announcements left of the quick ones at start.
     burst_left: u32,
     rng: Rng,
+    /// When the groups were last told.
+    groups_told: Option<MonoTime>,
 }
 
 /// Periods vary by up to this fraction, so that participants started together do not stay in step.
@@ -34,6 +36,7 @@ impl Announcer {
             next: None,
             burst_left: 0,
             rng: Rng::new(seed),
+            groups_told: None,
         }
     }
 
@@ -62,12 +65,13 @@ impl Announcer {
         self.next
     }
 
-    /// Whether an announcement is due; if so, plans the next one.
-    pub(crate) fn take_due(&mut self, now: MonoTime, config: &DiscoveryConfig) -> bool {
+    /// Whether an announcement is due; if so, plans the next one. The quick ones at start end when this participant is
+    /// `well_known`: in a large domain they are what costs most.
+    pub(crate) fn take_due(&mut self, now: MonoTime, config: &DiscoveryConfig, well_known: bool) -> bool {
         if self.next.is_none_or(|next| next > now) {
             return false;
         }
-        self.burst_left = self.burst_left.saturating_sub(1);
+        self.burst_left = if well_known { 0 } else { self.burst_left.saturating_sub(1) };
         let period =
             if self.burst_left > 0 { config.initial_announcement_period } else { config.announcement_period };
         self.next = Some(now.plus(self.vary(period)));
@@ -81,8 +85,18 @@ impl Announcer {
     }
 
     /// Sends the announcement to groups, for whoever listens.
-    pub(crate) fn send_to_groups(&self, now: Now, own: GuidPrefix, groups: &[Locator], out: &mut Outbox) {
+    pub(crate) fn send_to_groups(&mut self, now: Now, own: GuidPrefix, groups: &[Locator], out: &mut Outbox) {
+        self.groups_told = Some(now.mono);
         self.send(now, own, None, EntityId::UNKNOWN, groups, out);
+    }
+
+    pub(crate) const fn groups_told(&self) -> Option<MonoTime> {
+        self.groups_told
+    }
+
+    /// Octets of the announcement in a message, with its timestamp.
+    pub(crate) fn data_len(&self) -> usize {
+        size::INFO_TS.saturating_add(size::data(0, self.payload.len()))
     }
 
     /// Sends the announcement to single locators; to one participant only if `to` names it.

@@ -4,13 +4,13 @@ use alloc::vec::Vec;
 
 use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{
-    Duration, EntityId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, SequenceNumber, VendorId,
+    Duration, EntityId, Guid, GuidPrefix, InstanceHandle, Locator, MonoTime, Now, SequenceNumber, VendorId,
 };
 use dunlin_rtps::{
     ChangeKind, Delivery, DeliverySink, Reader, ReaderConfig, ReaderProxyConfig, Received, Writer,
-    WriterConfig, WriterProxyConfig,
+    WriterConfig, WriterHistory, WriterProxyConfig,
 };
-use dunlin_wire::{ReceiverState, Submessage};
+use dunlin_wire::{Heartbeat, ReceiverState, Submessage};
 
 use crate::{config::Locators, history::BuiltinHistory};
 
@@ -21,19 +21,23 @@ pub(crate) struct BuiltinWriter {
     history: BuiltinHistory,
 }
 
+/// So many changes a stranger may have heard, or may miss of what it heard.
+const HEARD_BY_GROUP: i64 = 8;
+
 impl BuiltinWriter {
-    pub(crate) fn new(guid: Guid, max_message_size: usize) -> Self {
+    pub(crate) fn new(guid: Guid, max_message_size: usize, first: SequenceNumber) -> Self {
         let config = WriterConfig {
             guid,
             reliable: true,
             keyed: true,
             transient_local: true,
             max_message_size,
-            heartbeat_period: Duration::from_millis(20),
+            // Longer than answers of a large domain are spread, so that nobody is asked before its turn.
+            heartbeat_period: Duration::from_millis(60),
             heartbeat_max_period: Duration::from_secs(2),
             ..WriterConfig::default()
         };
-        Self { writer: Writer::new(config), history: BuiltinHistory::default() }
+        Self { writer: Writer::new(config), history: BuiltinHistory::starting_at(first) }
     }
 
     /// Adds a change and sends it to all matched readers.
@@ -48,6 +52,26 @@ impl BuiltinWriter {
         let sn = self.history.put(kind, instance, now.wall, payload);
         self.writer.on_new_change(now, sn, &self.history, out);
         self.sent();
+    }
+
+    /// Tells a reader that is not matched yet what there is.
+    pub(crate) fn greet(&mut self, reader: Guid, destinations: &[Locator], out: &mut Outbox) {
+        self.writer.greet(reader, destinations, &self.history, out);
+    }
+
+    /// The last change.
+    #[cfg(test)]
+    pub(crate) fn last_sn(&self) -> SequenceNumber {
+        self.history.last_sn()
+    }
+
+    /// Whether a reader that says it waits for this change has been told what there is. A stranger has none of it, or
+    /// what it heard by way of a group; so its number is close to the first or to the last, and few are right.
+    pub(crate) fn has_told(&self, expected: SequenceNumber) -> bool {
+        let next = self.history.last_sn().next();
+        let first = self.history.first_sn().unwrap_or(next);
+        let close = |sn: SequenceNumber| sn <= first.plus(HEARD_BY_GROUP) || sn.plus(HEARD_BY_GROUP) >= next;
+        (first..=next).contains(&expected) && close(expected)
     }
 
     pub(crate) fn match_reader(
@@ -193,6 +217,18 @@ pub(crate) fn match_writer(
         vendor: peer.vendor,
     };
     reader.match_writer(now, proxy, out);
+}
+
+/// Hands a HEARTBEAT that came earlier to a built-in reader.
+pub(crate) fn feed_heartbeat(
+    reader: &mut Reader,
+    now: Now,
+    source: GuidPrefix,
+    heartbeat: &Heartbeat,
+    sink: &mut Collector,
+    out: &mut Outbox,
+) {
+    reader.on_heartbeat(now, source, heartbeat, sink, out);
 }
 
 /// Hands a submessage of a writer to a built-in reader.

@@ -40,10 +40,21 @@ impl Locators {
 pub struct Quotas {
     /// Remote participants.
     pub max_participants: usize,
+    /// Remote participants that have not shown yet that they receive where they say. The oldest of the source that has
+    /// most gives way to another.
+    pub max_unverified: usize,
+    /// The same, of one source address; the oldest gives way to another.
+    pub max_unverified_per_source: usize,
     /// Writers and readers of one remote participant.
     pub max_endpoints_per_participant: usize,
+    /// Writers and readers of all remote participants.
+    pub max_endpoints: usize,
     /// Octets of the announcements of one remote participant and its endpoints.
     pub max_octets_per_participant: usize,
+    /// Octets of the announcements of all remote participants and their endpoints.
+    pub max_octets: usize,
+    /// Octets of the type information of one endpoint.
+    pub max_type_octets: usize,
     /// Octets of one USER_DATA, TOPIC_DATA or GROUP_DATA.
     pub max_opaque_octets: usize,
     /// Octets of one topic name, type name, entity name or partition name.
@@ -54,19 +65,28 @@ pub struct Quotas {
     pub max_locators: usize,
     /// Properties of one participant or endpoint; further ones are left out.
     pub max_properties: usize,
+    /// Data is sent to addresses that a participant names for it although they are none of those that it names for
+    /// discovery. It shows that it receives at the latter only, so the others may be those of a victim.
+    pub foreign_locators: bool,
 }
 
 impl Default for Quotas {
     fn default() -> Self {
         Self {
             max_participants: 10_000,
+            max_unverified: 4_096,
+            max_unverified_per_source: 1_024,
             max_endpoints_per_participant: 2_000,
+            max_endpoints: 200_000,
             max_octets_per_participant: 4 * 1024 * 1024,
+            max_octets: 256 * 1024 * 1024,
+            max_type_octets: 32 * 1024,
             max_opaque_octets: 16 * 1024,
             max_string_octets: 256,
             max_partitions: 64,
             max_locators: 8,
             max_properties: 64,
+            foreign_locators: false,
         }
     }
 }
@@ -145,6 +165,13 @@ pub struct DiscoveryStats {
     pub other_domain: u64,
     /// Participants refused by [`Quotas`].
     pub participants_refused: u64,
+    /// Participants forgotten before they were verified, so that others could be known.
+    pub participants_evicted: u64,
+    /// Answers not sent because a participant would have got more than three times what came in its name before it was
+    /// verified.
+    pub answers_withheld: u64,
+    /// Unicast locators for data left out because they were foreign, see [`Quotas::foreign_locators`].
+    pub foreign_locators: u64,
     /// Endpoints refused by [`Quotas`].
     pub endpoints_refused: u64,
     /// Announcements that named an entity of another participant than their sender.
@@ -153,4 +180,12 @@ pub struct DiscoveryStats {
     pub leases_expired: u64,
     /// Announcements that a later one of the same participant, or its goodbye, had overtaken.
     pub overtaken: u64,
+    /// Participants known now.
+    pub participants: u64,
+    /// Those of them that are not verified.
+    pub participants_unverified: u64,
+    /// Endpoints of other participants known now.
+    pub endpoints: u64,
+    /// Octets of the announcements of participants and endpoints known now.
+    pub octets: u64,
 }

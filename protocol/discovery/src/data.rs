@@ -1,7 +1,7 @@
 //! What is known of participants and endpoints: RTPS 2.5 §8.5.3.2 (SPDPdiscoveredParticipantData) and §8.5.4.4
 //! (DiscoveredWriterData, DiscoveredReaderData); DDS 1.4 §2.2.5 (built-in topics).
 
-use alloc::{string::String, vec::Vec};
+use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
 
 use dunlin_core::{DomainId, Duration, EntityId, Guid, GuidPrefix, Locator, ProtocolVersion, VendorId};
 use dunlin_qos::{
@@ -89,26 +89,25 @@ pub struct DiscoveredWriter {
     /// Its GUID.
     pub guid: Guid,
     /// Topic name.
-    pub topic_name: String,
+    pub topic_name: Arc<str>,
     /// Registered type name.
-    pub type_name: String,
+    pub type_name: Arc<str>,
     /// The writer's QoS; policies that are not announced have their defaults.
-    pub qos: DataWriterQos,
+    pub qos: Arc<DataWriterQos>,
     /// The publisher's QoS; ENTITY_FACTORY is not announced.
-    pub publisher_qos: PublisherQos,
+    pub publisher_qos: Arc<PublisherQos>,
     /// TOPIC_DATA.
     pub topic_data: TopicData,
     /// The XTypes TypeInformation as it was announced, without encapsulation header.
-    pub type_information: Option<Vec<u8>>,
+    pub type_information: Option<Arc<[u8]>>,
     /// Who made it.
     pub vendor: VendorId,
     /// Where it receives: its own locators or else its participant's; [`Locator::LOCAL`] in this participant.
-    pub unicast: Vec<Locator>,
+    pub unicast: Arc<[Locator]>,
     /// Groups it receives on.
-    pub multicast: Vec<Locator>,
-    /// The locators it announced for itself.
-    pub(crate) own_unicast: Vec<Locator>,
-    pub(crate) own_multicast: Vec<Locator>,
+    pub multicast: Arc<[Locator]>,
+    /// The locators it announced for itself, if any.
+    pub(crate) own_locators: Option<Box<EndpointLocators>>,
 }
 
 /// A reader that a local writer may match: of another participant, or of this one.
@@ -117,28 +116,27 @@ pub struct DiscoveredReader {
     /// Its GUID.
     pub guid: Guid,
     /// Topic name.
-    pub topic_name: String,
+    pub topic_name: Arc<str>,
     /// Registered type name.
-    pub type_name: String,
+    pub type_name: Arc<str>,
     /// The reader's QoS; policies that are not announced have their defaults.
-    pub qos: DataReaderQos,
+    pub qos: Arc<DataReaderQos>,
     /// The subscriber's QoS; ENTITY_FACTORY is not announced.
-    pub subscriber_qos: SubscriberQos,
+    pub subscriber_qos: Arc<SubscriberQos>,
     /// TOPIC_DATA.
     pub topic_data: TopicData,
     /// The XTypes TypeInformation as it was announced, without encapsulation header.
-    pub type_information: Option<Vec<u8>>,
+    pub type_information: Option<Arc<[u8]>>,
     /// Whether it wants QoS in every sample.
     pub expects_inline_qos: bool,
     /// Who made it.
     pub vendor: VendorId,
     /// Where it receives: its own locators or else its participant's; [`Locator::LOCAL`] in this participant.
-    pub unicast: Vec<Locator>,
+    pub unicast: Arc<[Locator]>,
     /// Groups it receives on.
-    pub multicast: Vec<Locator>,
-    /// The locators it announced for itself.
-    pub(crate) own_unicast: Vec<Locator>,
-    pub(crate) own_multicast: Vec<Locator>,
+    pub multicast: Arc<[Locator]>,
+    /// The locators it announced for itself, if any.
+    pub(crate) own_locators: Option<Box<EndpointLocators>>,
 }
 
 impl DiscoveredWriter {
@@ -176,6 +174,13 @@ pub struct EndpointLocators {
     pub unicast: Vec<Locator>,
     /// Multicast locators; empty means those of the participant.
     pub multicast: Vec<Locator>,
+}
+
+impl EndpointLocators {
+    /// Nothing, if there are none.
+    pub(crate) fn boxed(self) -> Option<Box<Self>> {
+        (self != Self::default()).then(|| Box::new(self))
+    }
 }
 
 /// A writer of this participant, to be announced and matched.
@@ -225,17 +230,16 @@ impl LocalWriter {
     pub(crate) fn describe(self, prefix: GuidPrefix, vendor: VendorId) -> DiscoveredWriter {
         DiscoveredWriter {
             guid: Guid::new(prefix, self.entity_id),
-            topic_name: self.topic_name,
-            type_name: self.type_name,
-            qos: self.qos,
-            publisher_qos: self.publisher_qos,
+            topic_name: self.topic_name.into(),
+            type_name: self.type_name.into(),
+            qos: Arc::new(self.qos),
+            publisher_qos: Arc::new(self.publisher_qos),
             topic_data: self.topic_data,
-            type_information: self.type_information,
+            type_information: self.type_information.map(Into::into),
             vendor,
-            unicast: alloc::vec![Locator::LOCAL],
-            multicast: Vec::new(),
-            own_unicast: self.locators.unicast,
-            own_multicast: self.locators.multicast,
+            unicast: Arc::new([Locator::LOCAL]),
+            multicast: Arc::new([]),
+            own_locators: self.locators.boxed(),
         }
     }
 }
@@ -245,18 +249,17 @@ impl LocalReader {
     pub(crate) fn describe(self, prefix: GuidPrefix, vendor: VendorId) -> DiscoveredReader {
         DiscoveredReader {
             guid: Guid::new(prefix, self.entity_id),
-            topic_name: self.topic_name,
-            type_name: self.type_name,
-            qos: self.qos,
-            subscriber_qos: self.subscriber_qos,
+            topic_name: self.topic_name.into(),
+            type_name: self.type_name.into(),
+            qos: Arc::new(self.qos),
+            subscriber_qos: Arc::new(self.subscriber_qos),
             topic_data: self.topic_data,
-            type_information: self.type_information,
+            type_information: self.type_information.map(Into::into),
             expects_inline_qos: false,
             vendor,
-            unicast: alloc::vec![Locator::LOCAL],
-            multicast: Vec::new(),
-            own_unicast: self.locators.unicast,
-            own_multicast: self.locators.multicast,
+            unicast: Arc::new([Locator::LOCAL]),
+            multicast: Arc::new([]),
+            own_locators: self.locators.boxed(),
         }
     }
 }

@@ -16,6 +16,8 @@ pub enum LostReason {
     LeaseExpired,
     /// This participant decided to ignore it.
     Ignored,
+    /// It was not verified, and others had to find room.
+    Evicted,
 }
 
 /// One consequence of a call, to be carried out in the order of the list.

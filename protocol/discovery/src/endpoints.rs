@@ -16,6 +16,7 @@ use dunlin_qos::{IncompatiblePolicy, check_compatible, partitions_match};
 use crate::{
     data::{DiscoveredReader, DiscoveredWriter},
     effect::DiscoveryEffect,
+    interner::Interner,
 };
 
 /// How a writer and a reader of one topic stand to each other.
@@ -27,6 +28,8 @@ enum Verdict {
     Incompatible(Vec<IncompatiblePolicy>),
 }
 
+/// The local endpoints of a topic. Most topics of a large domain are of no interest here: their endpoints are found by
+/// looking through all of them when a local one is created.
 #[derive(Debug, Default)]
 struct Topic {
     writers: BTreeSet<Guid>,
@@ -39,7 +42,8 @@ pub(crate) struct Endpoints {
     own: GuidPrefix,
     writers: BTreeMap<Guid, Arc<DiscoveredWriter>>,
     readers: BTreeMap<Guid, Arc<DiscoveredReader>>,
-    topics: BTreeMap<String, Topic>,
+    topics: BTreeMap<Arc<str>, Topic>,
+    interner: Interner,
     /// Keyed by writer and reader.
     verdicts: BTreeMap<(Guid, Guid), Verdict>,
 }
@@ -59,12 +63,13 @@ fn judge(writer: &DiscoveredWriter, reader: &DiscoveredReader) -> Verdict {
 }
 
 impl Endpoints {
-    pub(crate) const fn new(own: GuidPrefix) -> Self {
+    pub(crate) fn new(own: GuidPrefix) -> Self {
         Self {
             own,
             writers: BTreeMap::new(),
             readers: BTreeMap::new(),
             topics: BTreeMap::new(),
+            interner: Interner::default(),
             verdicts: BTreeMap::new(),
         }
     }
@@ -97,7 +102,7 @@ impl Endpoints {
 
     /// Adds a writer, or replaces what is known of it; judges it anew against every reader of its topic.
     /// Whether that was anything new.
-    pub(crate) fn put_writer(&mut self, writer: DiscoveredWriter, fx: &mut Vec<DiscoveryEffect>) -> bool {
+    pub(crate) fn put_writer(&mut self, mut writer: DiscoveredWriter, fx: &mut Vec<DiscoveryEffect>) -> bool {
         let guid = writer.guid;
         let remote = guid.prefix != self.own;
         let known = self.writers.get(&guid);
@@ -106,9 +111,12 @@ impl Endpoints {
         } else if known.is_some_and(|old| **old == writer) {
             return false;
         }
+        self.interner.writer(&mut writer);
         let writer = Arc::new(writer);
         let news = self.writers.insert(guid, Arc::clone(&writer)).is_none();
-        self.topic(&writer.topic_name).writers.insert(guid);
+        if !remote {
+            self.topics.entry(Arc::clone(&writer.topic_name)).or_default().writers.insert(guid);
+        }
         if remote {
             fx.push(if news {
                 DiscoveryEffect::WriterDiscovered(Arc::clone(&writer))
@@ -116,7 +124,7 @@ impl Endpoints {
                 DiscoveryEffect::WriterUpdated(Arc::clone(&writer))
             });
         }
-        for reader in self.counterparts(&writer.topic_name, remote, |topic| &topic.readers) {
+        for reader in self.readers_facing(&writer.topic_name, remote) {
             self.judge_pair(guid, reader, true, fx);
         }
         true
@@ -124,7 +132,7 @@ impl Endpoints {
 
     /// Adds a reader, or replaces what is known of it; judges it anew against every writer of its topic.
     /// Whether that was anything new.
-    pub(crate) fn put_reader(&mut self, reader: DiscoveredReader, fx: &mut Vec<DiscoveryEffect>) -> bool {
+    pub(crate) fn put_reader(&mut self, mut reader: DiscoveredReader, fx: &mut Vec<DiscoveryEffect>) -> bool {
         let guid = reader.guid;
         let remote = guid.prefix != self.own;
         let known = self.readers.get(&guid);
@@ -133,9 +141,12 @@ impl Endpoints {
         } else if known.is_some_and(|old| **old == reader) {
             return false;
         }
+        self.interner.reader(&mut reader);
         let reader = Arc::new(reader);
         let news = self.readers.insert(guid, Arc::clone(&reader)).is_none();
-        self.topic(&reader.topic_name).readers.insert(guid);
+        if !remote {
+            self.topics.entry(Arc::clone(&reader.topic_name)).or_default().readers.insert(guid);
+        }
         if remote {
             fx.push(if news {
                 DiscoveryEffect::ReaderDiscovered(Arc::clone(&reader))
@@ -143,7 +154,7 @@ impl Endpoints {
                 DiscoveryEffect::ReaderUpdated(Arc::clone(&reader))
             });
         }
-        for writer in self.counterparts(&reader.topic_name, remote, |topic| &topic.writers) {
+        for writer in self.writers_facing(&reader.topic_name, remote) {
             self.judge_pair(writer, guid, false, fx);
         }
         true
@@ -153,15 +164,15 @@ impl Endpoints {
     pub(crate) fn remove_writer(&mut self, guid: Guid, fx: &mut Vec<DiscoveryEffect>) -> bool {
         let Some(writer) = self.writers.remove(&guid) else { return false };
         let remote = guid.prefix != self.own;
-        for reader in self.counterparts(&writer.topic_name, remote, |topic| &topic.readers) {
+        for reader in self.readers_facing(&writer.topic_name, remote) {
             if self.verdicts.remove(&(guid, reader)) == Some(Verdict::Matched) {
                 self.unmatched(guid, reader, fx);
             }
         }
-        if let Some(topic) = self.topics.get_mut(&writer.topic_name) {
+        if let Some(topic) = self.topics.get_mut(&writer.topic_name).filter(|_| !remote) {
             topic.writers.remove(&guid);
+            self.forget_empty_topic(&writer.topic_name);
         }
-        self.forget_empty_topic(&writer.topic_name);
         if remote {
             fx.push(DiscoveryEffect::WriterLost(guid));
         }
@@ -172,15 +183,15 @@ impl Endpoints {
     pub(crate) fn remove_reader(&mut self, guid: Guid, fx: &mut Vec<DiscoveryEffect>) -> bool {
         let Some(reader) = self.readers.remove(&guid) else { return false };
         let remote = guid.prefix != self.own;
-        for writer in self.counterparts(&reader.topic_name, remote, |topic| &topic.writers) {
+        for writer in self.writers_facing(&reader.topic_name, remote) {
             if self.verdicts.remove(&(writer, guid)) == Some(Verdict::Matched) {
                 self.unmatched(writer, guid, fx);
             }
         }
-        if let Some(topic) = self.topics.get_mut(&reader.topic_name) {
+        if let Some(topic) = self.topics.get_mut(&reader.topic_name).filter(|_| !remote) {
             topic.readers.remove(&guid);
+            self.forget_empty_topic(&reader.topic_name);
         }
-        self.forget_empty_topic(&reader.topic_name);
         if remote {
             fx.push(DiscoveryEffect::ReaderLost(guid));
         }
@@ -199,24 +210,34 @@ impl Endpoints {
         }
     }
 
-    fn topic(&mut self, name: &str) -> &mut Topic {
-        self.topics.entry(name.into()).or_default()
-    }
-
     fn forget_empty_topic(&mut self, name: &str) {
         if self.topics.get(name).is_some_and(|topic| topic.writers.is_empty() && topic.readers.is_empty()) {
             self.topics.remove(name);
         }
     }
 
-    /// The other side of a topic: local endpoints only for a remote one, all for a local one.
-    fn counterparts(&self, topic: &str, remote: bool, side: impl Fn(&Topic) -> &BTreeSet<Guid>) -> Vec<Guid> {
-        let Some(topic) = self.topics.get(topic) else { return Vec::new() };
+    /// The readers of a topic that a writer may match: local ones only for a remote writer, all for a local one.
+    fn readers_facing(&self, topic: &str, remote: bool) -> Vec<Guid> {
         if remote {
-            side(topic).range(guids_of(self.own)).copied().collect()
-        } else {
-            side(topic).iter().copied().collect()
+            return self
+                .topics
+                .get(topic)
+                .map_or_else(Vec::new, |topic| topic.readers.iter().copied().collect());
         }
+        let same = self.readers.values().filter(|reader| &*reader.topic_name == topic);
+        same.map(|reader| reader.guid).collect()
+    }
+
+    /// As [`Self::readers_facing`], for a reader.
+    fn writers_facing(&self, topic: &str, remote: bool) -> Vec<Guid> {
+        if remote {
+            return self
+                .topics
+                .get(topic)
+                .map_or_else(Vec::new, |topic| topic.writers.iter().copied().collect());
+        }
+        let same = self.writers.values().filter(|writer| &*writer.topic_name == topic);
+        same.map(|writer| writer.guid).collect()
     }
 
     /// Judges a pair of which one side is new or changed (`writer_changed` says which) and reports what is different.
@@ -299,8 +320,8 @@ impl Endpoints {
                 Verdict::OtherType => fx.push(DiscoveryEffect::InconsistentTopic {
                     local,
                     remote: other,
-                    topic_name: writer.topic_name.clone(),
-                    type_name: type_name.clone(),
+                    topic_name: String::from(&*writer.topic_name),
+                    type_name: String::from(&**type_name),
                 }),
                 Verdict::Matched | Verdict::OtherPartition => (),
             }

@@ -16,6 +16,11 @@ pub(crate) struct BuiltinHistory {
 }
 
 impl BuiltinHistory {
+    /// An empty history whose first change will have this number.
+    pub(crate) fn starting_at(first: SequenceNumber) -> Self {
+        Self { last: first.previous(), ..Self::default() }
+    }
+
     /// Adds a change, which replaces the last one of its instance.
     pub(crate) fn put(
         &mut self,

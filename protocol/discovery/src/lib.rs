@@ -24,6 +24,7 @@ mod effect;
 mod endpoints;
 mod goodbye;
 mod history;
+mod interner;
 mod liveliness;
 mod local;
 mod participant;
@@ -31,6 +32,9 @@ mod queries;
 mod reach;
 mod sedp;
 mod spdp;
+mod stranger;
+mod strangers;
+mod verify;
 mod wlp;
 
 pub use config::{DiscoveryConfig, DiscoveryStats, Locators, Quotas};

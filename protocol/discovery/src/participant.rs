@@ -1,42 +1,68 @@
 //! What is remembered of one remote participant: RTPS 2.5 §8.5.3.3 (leases) and our quotas.
 
-use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
+use alloc::{boxed::Box, collections::BTreeMap, sync::Arc};
 
-use dunlin_core::{Duration, EntityId, MonoTime, SequenceNumber};
+use dunlin_core::{Duration, EntityId, Locator, MonoTime, SequenceNumber};
 
 use crate::{
     config::{Locators, Quotas},
     data::ParticipantData,
     goodbye::Latest,
     reach::Reach,
+    stranger::Stranger,
 };
 
-/// The lease of a participant that never answered, if it asks for more: its announcement may be forged, and what it is
-/// sent would hit somebody else for as long as the forger likes.
-pub(crate) const UNANSWERED_LEASE: Duration = Duration::from_secs(10);
+/// The lease of a participant that is not verified, if it asks for more: its announcement may be forged.
+pub(crate) const UNVERIFIED_LEASE: Duration = Duration::from_secs(10);
+
+/// What announcements that are remembered take.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Account {
+    /// Octets as they were received.
+    pub(crate) octets: usize,
+    pub(crate) endpoints: usize,
+}
+
+impl Account {
+    pub(crate) const fn with(self, other: Self) -> Self {
+        Self {
+            octets: self.octets.saturating_add(other.octets),
+            endpoints: self.endpoints.saturating_add(other.endpoints),
+        }
+    }
+
+    pub(crate) const fn without(self, other: Self) -> Self {
+        Self {
+            octets: self.octets.saturating_sub(other.octets),
+            endpoints: self.endpoints.saturating_sub(other.endpoints),
+        }
+    }
+}
 
 /// A remote participant.
 #[derive(Debug)]
 pub(crate) struct RemoteParticipant {
     pub(crate) data: Arc<ParticipantData>,
+    /// Its default locators as its endpoints have them.
+    places: (Arc<[Locator]>, Arc<[Locator]>),
     /// All locators it announced.
     pub(crate) announced: Locators,
     pub(crate) reach: Reach,
     /// The announcement as it was received; the same octets again only renew the lease.
-    pub(crate) payload: Vec<u8>,
+    pub(crate) payload: Box<[u8]>,
     /// Which of its announcements that was.
     pub(crate) latest: Latest,
     pub(crate) since: MonoTime,
     pub(crate) expires: MonoTime,
-    /// One of its reliable built-in endpoints was heard.
-    answered: bool,
+    /// Until it is verified.
+    pub(crate) stranger: Option<Box<Stranger>>,
     /// It reaches this participant by multicast, so the opposite direction is taken to work too.
     pub(crate) heard_by_multicast: bool,
     /// Until when it is announced to by unicast because it does so itself.
     pub(crate) directed_until: Option<MonoTime>,
     /// The announcement of each of its endpoints.
     announcements: BTreeMap<EntityId, Announcement>,
-    octets: usize,
+    account: Account,
 }
 
 impl RemoteParticipant {
@@ -44,17 +70,18 @@ impl RemoteParticipant {
         data: ParticipantData,
         announced: Locators,
         reach: Reach,
-        payload: Vec<u8>,
+        payload: Box<[u8]>,
         latest: Latest,
         now: MonoTime,
     ) -> Self {
         Self {
-            expires: now.plus(data.lease_duration.min(UNANSWERED_LEASE)),
-            answered: false,
+            expires: now.plus(data.lease_duration.min(UNVERIFIED_LEASE)),
+            stranger: Some(Box::default()),
+            places: places(&data),
             data: Arc::new(data),
             announced,
             reach,
-            octets: payload.len(),
+            account: Account { octets: payload.len(), endpoints: 0 },
             payload,
             latest,
             since: now,
@@ -64,29 +91,59 @@ impl RemoteParticipant {
         }
     }
 
+    /// Where its endpoints receive that do not say otherwise: unicast and multicast. One copy serves all of them.
+    pub(crate) fn default_places(&self) -> (Arc<[Locator]>, Arc<[Locator]>) {
+        self.places.clone()
+    }
+
+    /// Replaces what is known of it.
+    pub(crate) fn set_data(&mut self, data: ParticipantData) -> Arc<ParticipantData> {
+        self.places = places(&data);
+        core::mem::replace(&mut self.data, Arc::new(data))
+    }
+
     pub(crate) fn renew(&mut self, now: MonoTime) {
         let announced = self.data.lease_duration;
-        let lease = if self.answered { announced } else { announced.min(UNANSWERED_LEASE) };
+        let lease = if self.stranger.is_none() { announced } else { announced.min(UNVERIFIED_LEASE) };
         self.expires = now.plus(lease);
     }
 
-    /// One of its reliable built-in endpoints sent something: from now on it has the lease that it announced.
-    pub(crate) fn note_answer(&mut self, now: MonoTime) {
-        if !self.answered {
-            self.answered = true;
-            self.renew(now);
+    /// Replaces what the participant announced; false, and nothing changed, if that exceeds a quota.
+    pub(crate) fn replace_payload(&mut self, payload: &[u8], total: &mut Account, quotas: &Quotas) -> bool {
+        let before = self.account;
+        let octets = before.octets.saturating_sub(self.payload.len()).saturating_add(payload.len());
+        if !self.settle(Account { octets, ..before }, total, quotas) {
+            return false;
         }
+        self.payload = payload.into();
+        true
     }
 
-    /// Replaces what the participant announced.
-    pub(crate) fn replace_payload(&mut self, payload: Vec<u8>) {
-        self.octets = self.octets.saturating_sub(self.payload.len()).saturating_add(payload.len());
-        self.payload = payload;
+    /// Takes over a new balance, unless that exceeds a quota that the old one did not.
+    fn settle(&mut self, after: Account, total: &mut Account, quotas: &Quotas) -> bool {
+        let new_total = total.without(self.account).with(after);
+        let more = after.octets > self.account.octets;
+        let too_much =
+            after.octets > quotas.max_octets_per_participant || new_total.octets > quotas.max_octets;
+        let one_too_many = after.endpoints > self.account.endpoints
+            && (after.endpoints > quotas.max_endpoints_per_participant
+                || new_total.endpoints > quotas.max_endpoints);
+        if one_too_many || (more && too_much) {
+            return false;
+        }
+        (*total, self.account) = (new_total, after);
+        true
     }
 
-    /// Whether it must be announced to by unicast.
+    /// What it takes, which is nothing once it is forgotten.
+    pub(crate) const fn account(&self) -> Account {
+        self.account
+    }
+
+    /// Whether it must be announced to by unicast with every announcement. Strangers are answered instead.
     pub(crate) fn needs_unicast(&self, now: MonoTime) -> bool {
-        !self.heard_by_multicast || self.directed_until.is_some_and(|until| until > now)
+        let asks = self.directed_until.is_some_and(|until| until > now);
+        self.stranger.is_none() && (!self.heard_by_multicast || asks)
     }
 
     /// Accounts for the announcement of an endpoint; false if it exceeds a quota.
@@ -95,25 +152,26 @@ impl RemoteParticipant {
         endpoint: EntityId,
         sn: SequenceNumber,
         size: usize,
+        total: &mut Account,
         quotas: &Quotas,
     ) -> bool {
         let before = self.announcements.get(&endpoint).map(|known| known.size as usize);
-        let octets = self.octets.saturating_sub(before.unwrap_or(0)).saturating_add(size);
-        let one_too_many =
-            before.is_none() && self.announcements.len() >= quotas.max_endpoints_per_participant;
+        let octets = self.account.octets.saturating_sub(before.unwrap_or(0)).saturating_add(size);
+        let endpoints = self.account.endpoints.saturating_add(usize::from(before.is_none()));
         let Ok(size) = u32::try_from(size) else { return false };
-        if one_too_many || octets > quotas.max_octets_per_participant {
+        if !self.settle(Account { octets, endpoints }, total, quotas) {
             return false;
         }
         self.announcements.insert(endpoint, Announcement { sn, size });
-        self.octets = octets;
         true
     }
 
     /// Ends the account of an endpoint.
-    pub(crate) fn discharge(&mut self, endpoint: EntityId) {
+    pub(crate) fn discharge(&mut self, endpoint: EntityId, total: &mut Account) {
         if let Some(known) = self.announcements.remove(&endpoint) {
-            self.octets = self.octets.saturating_sub(known.size as usize);
+            let gone = Account { octets: known.size as usize, endpoints: 1 };
+            self.account = self.account.without(gone);
+            *total = total.without(gone);
         }
     }
 
@@ -121,6 +179,10 @@ impl RemoteParticipant {
     pub(crate) fn announced_before(&self, first: SequenceNumber) -> impl Iterator<Item = EntityId> {
         self.announcements.iter().filter(move |(_, known)| known.sn < first).map(|(endpoint, _)| *endpoint)
     }
+}
+
+fn places(data: &ParticipantData) -> (Arc<[Locator]>, Arc<[Locator]>) {
+    (data.locators.default_unicast.as_slice().into(), data.locators.default_multicast.as_slice().into())
 }
 
 /// What an endpoint was last announced with.

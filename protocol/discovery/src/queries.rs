@@ -19,8 +19,15 @@ impl Discovery {
 
     /// Counters.
     #[must_use]
-    pub const fn stats(&self) -> DiscoveryStats {
-        self.stats
+    pub fn stats(&self) -> DiscoveryStats {
+        let number = |count| u64::try_from(count).unwrap_or(u64::MAX);
+        DiscoveryStats {
+            participants: number(self.participants.len()),
+            participants_unverified: number(self.strangers.len()),
+            endpoints: number(self.account.endpoints),
+            octets: number(self.account.octets),
+            ..self.stats
+        }
     }
 
     /// A participant that is known.

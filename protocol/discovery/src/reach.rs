@@ -40,6 +40,13 @@ impl Reach {
     }
 }
 
+/// Leaves the locators with an address among those of `verifiable` ones; how many are left out.
+pub(crate) fn retain_addresses(list: &mut Vec<Locator>, verifiable: &[Locator]) -> usize {
+    let before = list.len();
+    list.retain(|locator| verifiable.iter().any(|known| known.ip() == locator.ip()));
+    before.saturating_sub(list.len())
+}
+
 /// Transports of a participant.
 pub(crate) fn kinds(own: &Locators) -> BTreeSet<LocatorKind> {
     own.unicast().map(|locator| locator.kind).collect()

@@ -1,6 +1,6 @@
 //! Endpoints of other participants: RTPS 2.5 §8.5.4 (SEDP), and their signs of life, §8.4.13.
 
-use alloc::vec::Vec;
+use alloc::{sync::Arc, vec::Vec};
 
 use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, SequenceNumber};
 use dunlin_rtps::ChangeKind;
@@ -11,10 +11,10 @@ use crate::{
         AssertedKind, DecodeError, LivelinessMessage, Rules, decode_endpoint_key, decode_reader,
         decode_writer,
     },
-    data::{DiscoveredReader, DiscoveredWriter, ParticipantData},
+    data::{DiscoveredReader, DiscoveredWriter, EndpointLocators, ParticipantData},
     discovery::{Channel, Discovery},
     effect::DiscoveryEffect,
-    reach::{Reach, kinds, retain_kinds},
+    reach::{kinds, retain_addresses, retain_kinds},
 };
 
 impl Discovery {
@@ -79,9 +79,7 @@ impl Discovery {
         if !self.may_add(writer.guid, sample, payload.len())? {
             return Ok(());
         }
-        let (unicast, multicast) =
-            self.resolve(writer.guid.prefix, &writer.own_unicast, &writer.own_multicast);
-        (writer.unicast, writer.multicast) = (unicast, multicast);
+        (writer.unicast, writer.multicast) = self.resolve(writer.guid.prefix, writer.own_locators.as_deref());
         self.endpoints.put_writer(writer, fx);
         Ok(())
     }
@@ -102,9 +100,7 @@ impl Discovery {
         if !self.may_add(reader.guid, sample, payload.len())? {
             return Ok(());
         }
-        let (unicast, multicast) =
-            self.resolve(reader.guid.prefix, &reader.own_unicast, &reader.own_multicast);
-        (reader.unicast, reader.multicast) = (unicast, multicast);
+        (reader.unicast, reader.multicast) = self.resolve(reader.guid.prefix, reader.own_locators.as_deref());
         self.endpoints.put_reader(reader, fx);
         Ok(())
     }
@@ -116,7 +112,7 @@ impl Discovery {
             return Ok(false);
         }
         let Some(participant) = self.participants.get_mut(&source) else { return Ok(false) };
-        if participant.charge(guid.entity_id, sample.sn, size, &self.config.quotas) {
+        if participant.charge(guid.entity_id, sample.sn, size, &mut self.account, &self.config.quotas) {
             Ok(true)
         } else {
             Err(DecodeError::OverQuota)
@@ -169,7 +165,7 @@ impl Discovery {
             self.endpoints.remove_reader(guid, fx)
         };
         if known && let Some(participant) = self.participants.get_mut(&guid.prefix) {
-            participant.discharge(guid.entity_id);
+            participant.discharge(guid.entity_id, &mut self.account);
         }
     }
 
@@ -187,36 +183,36 @@ impl Discovery {
     fn resolve(
         &self,
         prefix: GuidPrefix,
-        unicast: &[Locator],
-        multicast: &[Locator],
-    ) -> (Vec<Locator>, Vec<Locator>) {
-        let Some(participant) = self.participants.get(&prefix) else { return (Vec::new(), Vec::new()) };
-        let kinds = kinds(&self.config.locators);
-        let reach: &Reach = &participant.reach;
-        let (mut unicast, mut multicast) = (unicast.to_vec(), multicast.to_vec());
-        retain_kinds(&mut unicast, &kinds);
-        retain_kinds(&mut multicast, &kinds);
-        reach.retain_unicast(&mut unicast);
-        if unicast.is_empty() && multicast.is_empty() {
-            let defaults = &participant.data.locators;
-            return (defaults.default_unicast.clone(), defaults.default_multicast.clone());
+        own: Option<&EndpointLocators>,
+    ) -> (Arc<[Locator]>, Arc<[Locator]>) {
+        let Some(participant) = self.participants.get(&prefix) else { return (Arc::new([]), Arc::new([])) };
+        if let Some(own) = own {
+            let kinds = kinds(&self.config.locators);
+            let EndpointLocators { mut unicast, mut multicast } = own.clone();
+            retain_kinds(&mut unicast, &kinds);
+            retain_kinds(&mut multicast, &kinds);
+            participant.reach.retain_unicast(&mut unicast);
+            if !self.config.quotas.foreign_locators {
+                retain_addresses(&mut unicast, &participant.data.locators.metatraffic_unicast);
+            }
+            if !(unicast.is_empty() && multicast.is_empty()) {
+                return (unicast.into(), multicast.into());
+            }
         }
-        (unicast, multicast)
+        participant.default_places()
     }
 
     /// Applies changed locators of a participant to its endpoints.
     pub(crate) fn move_endpoints(&mut self, data: &ParticipantData, fx: &mut Vec<DiscoveryEffect>) {
         let writers: Vec<_> = self.endpoints.writers_of(data.guid_prefix).cloned().collect();
         for writer in writers {
-            let (unicast, multicast) =
-                self.resolve(data.guid_prefix, &writer.own_unicast, &writer.own_multicast);
+            let (unicast, multicast) = self.resolve(data.guid_prefix, writer.own_locators.as_deref());
             let moved = DiscoveredWriter { unicast, multicast, ..(*writer).clone() };
             self.endpoints.put_writer(moved, fx);
         }
         let readers: Vec<_> = self.endpoints.readers_of(data.guid_prefix).cloned().collect();
         for reader in readers {
-            let (unicast, multicast) =
-                self.resolve(data.guid_prefix, &reader.own_unicast, &reader.own_multicast);
+            let (unicast, multicast) = self.resolve(data.guid_prefix, reader.own_locators.as_deref());
             let moved = DiscoveredReader { unicast, multicast, ..(*reader).clone() };
             self.endpoints.put_reader(moved, fx);
         }

@@ -5,7 +5,7 @@ use alloc::{collections::BTreeSet, sync::Arc, vec::Vec};
 use dunlin_buf::Outbox;
 use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, MonoTime, Now};
 use dunlin_rtps::ChangeKind;
-use dunlin_wire::{Data, Payload, ReceiverState, key_hash, status_info};
+use dunlin_wire::{Data, Payload, ReceiverState, key_hash, size, status_info};
 
 use crate::{
     builtin::{Peer, match_writer},
@@ -16,8 +16,11 @@ use crate::{
     effect::{DiscoveryEffect, LostReason},
     goodbye::Latest,
     participant::RemoteParticipant,
-    reach::{Reach, usable},
+    reach::{Reach, retain_addresses, usable},
 };
+
+/// A domain of so many participants is large: answers are spread, and the announcements at start are cut short.
+pub(crate) const LARGE_DOMAIN: usize = 32;
 
 impl Channel {
     /// The bits that announce the channel's writer and reader.
@@ -33,17 +36,23 @@ impl Channel {
 impl Discovery {
     /// Sends the announcement if it is due.
     pub(crate) fn announce_if_due(&mut self, now: Now, out: &mut Outbox) {
-        if !self.announcer.take_due(now.mono, &self.config) {
+        if !self.announcer.take_due(now.mono, &self.config, self.is_well_known()) {
             return;
         }
         self.stats.announcements_sent = self.stats.announcements_sent.saturating_add(1);
+        self.newcomers = 0;
         let (groups, peers) = self.destinations(now.mono);
         self.announcer.send_to_groups(now, self.config.guid_prefix, &groups, out);
         self.announcer.send_directed(now, self.config.guid_prefix, None, &peers, out);
     }
 
+    /// Whether many know this participant, and nobody is known who may not: who is verified has answered.
+    fn is_well_known(&self) -> bool {
+        self.participants.len() >= LARGE_DOMAIN && self.strangers.len() == 0
+    }
+
     /// Groups and single locators to announce to. Participants of one process may share locators.
-    fn destinations(&self, now: MonoTime) -> (Vec<Locator>, Vec<Locator>) {
+    pub(crate) fn destinations(&self, now: MonoTime) -> (Vec<Locator>, Vec<Locator>) {
         let mut groups: BTreeSet<Locator> = self.config.spdp_destinations.iter().copied().collect();
         let mut peers = BTreeSet::new();
         for peer in &self.config.initial_peers {
@@ -91,7 +100,7 @@ impl Discovery {
         };
         let prefix = state.source_prefix;
         let directed = data.reader_id != EntityId::UNKNOWN;
-        if self.participants.get(&prefix).is_none_or(|known| known.payload != payload) {
+        if self.participants.get(&prefix).is_none_or(|known| *known.payload != *payload) {
             match decode_participant(payload, state.source_vendor, &self.config.quotas) {
                 Ok(announced) => {
                     let latest = Latest::new(now.mono, data.writer_sn, state.timestamp);
@@ -103,6 +112,20 @@ impl Discovery {
         }
         if let Some(participant) = self.participants.get_mut(&prefix) {
             note_arrival(participant, now.mono, directed, &self.config);
+            if let Some(stranger) = &mut participant.stranger {
+                stranger.hear(size::HEADER.saturating_add(size::data(0, payload.len())));
+                self.plan_answer(now.mono, prefix);
+                self.send_answers(now, out);
+            }
+        }
+    }
+
+    /// Whether an announcement was sent before the last one of its participant or before its goodbye.
+    fn is_overtaken(&mut self, now: MonoTime, state: &ReceiverState, data: &Data<'_>) -> bool {
+        let (sn, timestamp) = (data.writer_sn, state.timestamp);
+        match self.participants.get_mut(&state.source_prefix) {
+            Some(participant) => !participant.latest.take_up(now, sn, timestamp),
+            None => self.goodbyes.precede(now, state.source_prefix, sn, timestamp),
         }
     }
 
@@ -179,42 +202,68 @@ impl Discovery {
         if self.ignored_participants.contains(&prefix) {
             return;
         }
-        let known = self.participants.get(&prefix);
-        let too_many = known.is_none() && self.participants.len() >= self.config.quotas.max_participants;
-        if too_many || payload.len() > self.config.quotas.max_octets_per_participant {
+        if !self.make_room(from, prefix, payload.len(), fx) {
             self.count_refused_participant();
             return;
         }
+        let before = self.participants.get(&prefix).map(|known| known.reach);
         let raw = core::mem::take(&mut announced.locators);
-        let reach = Reach::learn(known.map(|known| known.reach), &raw, from, &self.config.locators);
+        let reach = Reach::learn(before, &raw, from, &self.config.locators);
         announced.locators = usable(raw.clone(), &reach, &self.config.locators);
-        if known.is_some() {
+        self.leave_out_foreign(&mut announced.locators);
+        if before.is_some() {
             let changed = Changed { announced, raw, reach, payload };
             self.update_participant(now, changed, out, fx);
         } else {
-            let participant =
-                RemoteParticipant::new(announced, raw, reach, payload.to_vec(), latest, now.mono);
-            self.add_participant(now, participant, out, fx);
+            let participant = RemoteParticipant::new(announced, raw, reach, payload.into(), latest, now.mono);
+            self.strangers.add(now.mono, prefix, from);
+            self.newcomers = self.newcomers.saturating_add(1);
+            self.add_participant(participant, fx);
         }
     }
 
-    fn add_participant(
+    /// Leaves out where a participant wants data although it never has to answer there.
+    fn leave_out_foreign(&mut self, locators: &mut Locators) {
+        if !self.config.quotas.foreign_locators {
+            let foreign = retain_addresses(&mut locators.default_unicast, &locators.metatraffic_unicast);
+            let foreign = u64::try_from(foreign).unwrap_or(u64::MAX);
+            self.stats.foreign_locators = self.stats.foreign_locators.saturating_add(foreign);
+        }
+    }
+
+    /// Whether there is room for the announcement of a participant, if need be at the cost of a stranger.
+    fn make_room(
         &mut self,
-        now: Now,
-        participant: RemoteParticipant,
-        out: &mut Outbox,
+        from: Locator,
+        prefix: GuidPrefix,
+        octets: usize,
         fx: &mut Vec<DiscoveryEffect>,
-    ) {
+    ) -> bool {
+        let quotas = self.config.quotas;
+        if octets > quotas.max_octets_per_participant {
+            return false;
+        }
+        if self.participants.contains_key(&prefix) {
+            return true;
+        }
+        let full = self.participants.len() >= quotas.max_participants
+            || self.account.octets.saturating_add(octets) > quotas.max_octets;
+        match self.strangers.to_evict(from, &quotas, full) {
+            Some(stranger) => {
+                self.stats.participants_evicted = self.stats.participants_evicted.saturating_add(1);
+                self.remove_participant(stranger, LostReason::Evicted, fx);
+                true
+            }
+            None => !full,
+        }
+    }
+
+    fn add_participant(&mut self, participant: RemoteParticipant, fx: &mut Vec<DiscoveryEffect>) {
         let data = Arc::clone(&participant.data);
         self.wake_for_lease(participant.expires);
+        self.account = self.account.with(participant.account());
         self.participants.insert(data.guid_prefix, participant);
-        fx.push(DiscoveryEffect::ParticipantDiscovered(Arc::clone(&data)));
-        // The newcomer need not wait for the next period.
-        if self.announcer.is_running() {
-            let (own, unicast) = (self.config.guid_prefix, &data.locators.metatraffic_unicast);
-            self.announcer.send_directed(now, own, Some(data.guid_prefix), unicast, out);
-        }
-        self.match_builtin(now, &data, out);
+        fx.push(DiscoveryEffect::ParticipantDiscovered(data));
     }
 
     fn update_participant(
@@ -226,19 +275,22 @@ impl Discovery {
     ) {
         let prefix = changed.announced.guid_prefix;
         let Some(participant) = self.participants.get_mut(&prefix) else { return };
-        participant.replace_payload(changed.payload.to_vec());
+        if !participant.replace_payload(changed.payload, &mut self.account, &self.config.quotas) {
+            self.count_refused_participant();
+            return;
+        }
         participant.announced = changed.raw;
         participant.reach = changed.reach;
-        let before = core::mem::replace(&mut participant.data, Arc::new(changed.announced));
+        let before = participant.set_data(changed.announced);
         let data = Arc::clone(&participant.data);
         participant.renew(now.mono);
-        let expires = participant.expires;
+        let (expires, participant_is_peer) = (participant.expires, participant.stranger.is_none());
         self.wake_for_lease(expires);
         if *before == *data {
             return;
         }
         fx.push(DiscoveryEffect::ParticipantUpdated(Arc::clone(&data)));
-        if before.builtin_endpoints != data.builtin_endpoints {
+        if participant_is_peer && before.builtin_endpoints != data.builtin_endpoints {
             self.unmatch_builtin(prefix);
             self.match_builtin(now, &data, out);
         }
@@ -251,18 +303,21 @@ impl Discovery {
     /// Applies changed own locators to what is known of a participant.
     pub(crate) fn refresh_locators(&mut self, prefix: GuidPrefix, fx: &mut Vec<DiscoveryEffect>) {
         let Some(participant) = self.participants.get_mut(&prefix) else { return };
-        let locators = usable(participant.announced.clone(), &participant.reach, &self.config.locators);
+        let mut locators = usable(participant.announced.clone(), &participant.reach, &self.config.locators);
+        if !self.config.quotas.foreign_locators {
+            retain_addresses(&mut locators.default_unicast, &locators.metatraffic_unicast);
+        }
         if participant.data.locators == locators {
             return;
         }
-        participant.data = Arc::new(ParticipantData { locators, ..(*participant.data).clone() });
+        participant.set_data(ParticipantData { locators, ..(*participant.data).clone() });
         let data = Arc::clone(&participant.data);
         fx.push(DiscoveryEffect::ParticipantUpdated(Arc::clone(&data)));
         self.move_builtin(&data);
         self.move_endpoints(&data, fx);
     }
 
-    fn match_builtin(&mut self, now: Now, data: &ParticipantData, out: &mut Outbox) {
+    pub(crate) fn match_builtin(&mut self, now: Now, data: &ParticipantData, out: &mut Outbox) {
         let peer = Peer { prefix: data.guid_prefix, vendor: data.vendor, locators: &data.locators };
         for channel in Channel::ALL {
             let (writer_bit, reader_bit) = channel.bits();
@@ -303,10 +358,17 @@ impl Discovery {
         reason: LostReason,
         fx: &mut Vec<DiscoveryEffect>,
     ) {
-        if self.participants.remove(&prefix).is_none() {
-            return;
+        let Some(participant) = self.participants.remove(&prefix) else { return };
+        self.account = self.account.without(participant.account());
+        match participant.stranger {
+            Some(stranger) => {
+                self.strangers.remove(prefix);
+                if let Some(due) = stranger.answer_due {
+                    self.answers.remove(&(due, prefix));
+                }
+            }
+            None => self.unmatch_builtin(prefix),
         }
-        self.unmatch_builtin(prefix);
         self.endpoints.remove_participant(prefix, fx);
         fx.push(DiscoveryEffect::ParticipantLost { prefix, reason });
     }

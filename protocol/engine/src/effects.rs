@@ -1,5 +1,7 @@
 //! Carrying out what discovery decides: matches are applied to each endpoint under its own lock, one at a time.
 
+use alloc::sync::Arc;
+
 use dunlin_core::Now;
 use dunlin_discovery::DiscoveryEffect;
 
@@ -7,18 +9,33 @@ use crate::output::{Event, Output};
 use crate::participant::{ControlGuard, Participant};
 use crate::routes::Routes;
 
+/// The routing tables while effects are applied: copied with the first change, since most effects change none.
+struct Draft {
+    current: Arc<Routes>,
+    changed: Option<Routes>,
+}
+
+impl Draft {
+    fn read(&self) -> &Routes {
+        self.changed.as_ref().unwrap_or(&self.current)
+    }
+
+    fn edit(&mut self) -> &mut Routes {
+        self.changed.get_or_insert_with(|| Routes::clone(&self.current))
+    }
+}
+
 impl Participant {
     /// Applies the effects of a call of discovery, in their order, and sets its timer. The control lock is held
     /// meanwhile, so that no other thread applies a later decision first.
     pub(crate) fn conclude(&self, now: Now, mut control: ControlGuard<'_>, out: &mut Output) {
         if !control.effects.is_empty() {
             let mut effects = core::mem::take(&mut control.effects);
-            let mut routes = Routes::clone(&self.routes.load());
-            let mut changed = false;
+            let mut routes = Draft { current: self.routes.load(), changed: None };
             for effect in effects.drain(..) {
-                changed |= self.apply(now, effect, &mut routes, out);
+                self.apply(now, effect, &mut routes, out);
             }
-            if changed {
+            if let Some(routes) = routes.changed {
                 self.routes.store(routes);
             }
             control.effects = effects;
@@ -32,52 +49,47 @@ impl Participant {
         );
     }
 
-    /// Applies one effect; true if it changed the routes.
-    fn apply(&self, now: Now, effect: DiscoveryEffect, routes: &mut Routes, out: &mut Output) -> bool {
+    /// Applies one effect.
+    fn apply(&self, now: Now, effect: DiscoveryEffect, routes: &mut Draft, out: &mut Output) {
         match effect {
             DiscoveryEffect::WriterMatched { local, remote }
             | DiscoveryEffect::MatchedWriterUpdated { local, remote } => {
-                let Some(reader) = routes.reader(local).cloned() else { return false };
+                let Some(reader) = routes.read().reader(local).cloned() else { return };
                 reader.match_writer(now, &remote, out);
-                routes.add_match(remote.guid, &reader);
-                return true;
+                routes.edit().add_match(remote.guid, &reader);
             }
             DiscoveryEffect::WriterUnmatched { local, remote } => {
-                routes.remove_match(remote, local);
-                if let Some(reader) = routes.reader(local) {
+                routes.edit().remove_match(remote, local);
+                if let Some(reader) = routes.read().reader(local) {
                     reader.unmatch_writer(now, remote, out);
                 }
-                return true;
             }
             DiscoveryEffect::ReaderMatched { local, remote }
             | DiscoveryEffect::MatchedReaderUpdated { local, remote } => {
-                if let Some(writer) = routes.writer(local) {
+                if let Some(writer) = routes.read().writer(local) {
                     writer.match_reader(now, &remote, out);
                 }
             }
             DiscoveryEffect::ReaderUnmatched { local, remote } => {
-                if let Some(writer) = routes.writer(local) {
+                if let Some(writer) = routes.read().writer(local) {
                     writer.unmatch_reader(remote, out);
                 }
             }
             DiscoveryEffect::LivelinessAsserted { prefix, kind } => {
-                for reader in routes.readers() {
+                for reader in routes.read().readers() {
                     reader.on_liveliness(now, prefix, kind, out);
                 }
             }
             DiscoveryEffect::ParticipantDiscovered(participant) => {
-                routes.add_peer(participant.guid_prefix);
+                routes.edit().add_peer(participant.guid_prefix);
                 out.events.push(Event::ParticipantDiscovered(participant));
-                return true;
             }
             DiscoveryEffect::ParticipantLost { prefix, reason } => {
-                routes.remove_peer(prefix);
+                routes.edit().remove_peer(prefix);
                 out.events.push(Event::ParticipantLost { prefix, reason });
-                return true;
             }
             other => tell(other, out),
         }
-        false
     }
 }
 

@@ -14,8 +14,8 @@ pub(crate) fn reader_proxy(remote: &DiscoveredReader) -> ReaderProxyConfig {
         reliable: remote.qos.reliability.kind == ReliabilityKind::Reliable,
         durable: remote.qos.durability.kind > DurabilityKind::Volatile,
         expects_inline_qos: remote.expects_inline_qos,
-        unicast: remote.unicast.clone(),
-        multicast: remote.multicast.clone(),
+        unicast: remote.unicast.to_vec(),
+        multicast: remote.multicast.to_vec(),
         vendor: remote.vendor,
     }
 }
@@ -26,8 +26,8 @@ pub(crate) fn writer_proxy(remote: &DiscoveredWriter, wants_history: bool) -> Wr
         guid: remote.guid,
         reliable: remote.qos.reliability.kind == ReliabilityKind::Reliable,
         durable: wants_history && remote.qos.durability.kind > DurabilityKind::Volatile,
-        unicast: remote.unicast.clone(),
-        multicast: remote.multicast.clone(),
+        unicast: remote.unicast.to_vec(),
+        multicast: remote.multicast.to_vec(),
         vendor: remote.vendor,
     }
 }

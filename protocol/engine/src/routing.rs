@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 
 use dunlin_buf::SharedBytes;
 use dunlin_core::{EntityId, Guid, Locator, LocatorKind, Now};
-use dunlin_wire::{Message, ReceiverState, Submessage};
+use dunlin_wire::{Message, ReceiverState, Submessage, join_directed};
 
 use crate::output::Output;
 use crate::participant::Participant;
@@ -20,6 +20,8 @@ struct Delivery<'a> {
     state: ReceiverState,
     /// Loaded when first needed, and again after discovery may have changed them.
     routes: Option<Arc<Routes>>,
+    /// Discovery took part.
+    discovered: bool,
 }
 
 impl Participant {
@@ -42,17 +44,22 @@ impl Participant {
             return;
         }
         let state = ReceiverState::new(self.common.prefix, &header);
-        let mut delivery = Delivery { now, from, packet, local, state, routes: None };
+        let mut delivery = Delivery { now, from, packet, local, state, routes: None, discovered: false };
+        let first = out.outbox.datagram_count();
         if !local {
             self.note_traffic(&mut delivery, out);
         }
         for parsed in message.submessages() {
             let Ok(parsed) = parsed else {
                 counters.malformed();
-                return;
+                break;
             };
             delivery.state.apply(&parsed.body);
             self.dispatch(&mut delivery, &parsed.body, out);
+        }
+        if delivery.discovered {
+            // Each built-in endpoint answers for itself; together that is one datagram.
+            join_directed(&mut out.outbox, first, self.common.max_message_size);
         }
     }
 
@@ -96,6 +103,7 @@ impl Participant {
             discovery.on_submessage(now, from, state, submessage, packet, &mut out.outbox, effects);
         });
         delivery.routes = None;
+        delivery.discovered = true;
     }
 
     fn to_readers(

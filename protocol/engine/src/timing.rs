@@ -2,6 +2,7 @@
 
 use dunlin_core::{MonoTime, Now};
 use dunlin_qos::LivelinessKind;
+use dunlin_wire::join_directed;
 
 use crate::output::Output;
 use crate::participant::Participant;
@@ -63,7 +64,9 @@ impl Participant {
         if asserted {
             discovery.assert_liveliness(now, &mut out.outbox);
         }
+        let from = out.outbox.datagram_count();
         discovery.on_timer(now, &mut out.outbox, effects);
+        join_directed(&mut out.outbox, from, self.common.max_message_size);
         self.conclude(now, control, out);
         if asserted {
             for reader in self.routes.load().readers() {

@@ -36,7 +36,9 @@ mod submessage;
 #[cfg(test)]
 mod testing;
 
-pub use builder::{DataFragSpec, DataSpec, HeaderExtensionSpec, MessageBuilder, PayloadSpec, size};
+pub use builder::{
+    DataFragSpec, DataSpec, HeaderExtensionSpec, MessageBuilder, PayloadSpec, join_directed, size,
+};
 pub use endianness::Endianness;
 pub use error::{Malformation, WireError};
 pub use header::Header;

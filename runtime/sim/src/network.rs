@@ -139,7 +139,7 @@ impl Network {
             if chance(&mut self.rng, config.corrupt_ppm) {
                 copy.bytes = self.corrupt(&copy.bytes);
             }
-            queue.push(at, Happening::Arrival(receiver, copy));
+            queue.push(at, Happening::Arrival(receiver, Box::new(copy)));
         }
     }
 
@@ -158,6 +158,7 @@ impl Network {
     /// What an engine sends itself: no network is involved.
     pub(crate) fn loop_back(now: MonoTime, node: NodeId, bytes: SharedBytes, queue: &mut Queue) {
         let (from, to) = (Locator::LOCAL, Locator::LOCAL);
-        queue.push(now, Happening::Arrival(node, Datagram { at: now, sender: node, from, to, bytes }));
+        let datagram = Datagram { at: now, sender: node, from, to, bytes };
+        queue.push(now, Happening::Arrival(node, Box::new(datagram)));
     }
 }

@@ -11,8 +11,8 @@ use crate::traffic::Datagram;
 /// What happens at some time.
 #[derive(Debug)]
 pub(crate) enum Happening {
-    /// A datagram reaches a node.
-    Arrival(NodeId, Datagram),
+    /// A datagram reaches a node. Boxed, as the queue moves its entries about.
+    Arrival(NodeId, Box<Datagram>),
     /// A participant wants to be called.
     Timer(NodeId),
 }

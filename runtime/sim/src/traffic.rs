@@ -29,6 +29,8 @@ pub struct NetworkStats {
     pub sent: Traffic,
     /// Delivered to a node that runs.
     pub delivered: u64,
+    /// Octets of those.
+    pub delivered_octets: u64,
     /// Lost by chance.
     pub lost: u64,
     /// Longer than the path lets pass.

@@ -228,7 +228,7 @@ impl World {
         assert!(self.events_now < MAX_EVENTS_AT_ONCE, "seed {}: time stands still at {at:?}", self.seed);
         self.now = self.now.max(at);
         match what {
-            Happening::Arrival(node, datagram) => self.arrive(node, datagram),
+            Happening::Arrival(node, datagram) => self.arrive(node, *datagram),
             Happening::Timer(node) => self.ring(node, at),
         }
         true
@@ -251,6 +251,7 @@ impl World {
             known.waiting.push_back(datagram);
         } else {
             self.network.stats.delivered += 1;
+            self.network.stats.delivered_octets += datagram.bytes.len() as u64;
             self.with(node, |participant, now, out| {
                 participant.on_datagram(now, datagram.from, &datagram.bytes, out);
             });

@@ -104,7 +104,7 @@ impl FrameReader {
 
     fn found(&self) -> Vec<Arc<PublicationBuiltinTopicData>> {
         let mut found = self.participant.discovered_publications();
-        found.retain(|writer| writer.topic_name == self.topic.name());
+        found.retain(|writer| *writer.topic_name == *self.topic.name());
         found
     }
 
@@ -133,7 +133,7 @@ impl FrameReader {
 
     /// Why this reader gets nothing from that writer.
     fn problem(&self, writer: &PublicationBuiltinTopicData) -> Option<String> {
-        if writer.type_name != self.topic.type_name() {
+        if *writer.type_name != *self.topic.type_name() {
             return Some(format!("its type is {}, not {}", writer.type_name, self.topic.type_name()));
         }
         let subscriber = self.subscriber.qos();

@@ -1,6 +1,6 @@
 //! DiscoveredWriterData and DiscoveredReaderData: RTPS 2.5 §8.5.4.4 and §9.6.3, reading.
 
-use alloc::{string::String, vec::Vec};
+use alloc::{string::String, sync::Arc};
 
 use dunlin_core::{EntityId, Guid, VendorId};
 use dunlin_qos::{
@@ -13,7 +13,7 @@ use super::{
     policies::{read_reader_policy, read_writer_policy},
     values::{DecodeError, Rules, Value},
 };
-use crate::data::{DiscoveredReader, DiscoveredWriter};
+use crate::data::{DiscoveredReader, DiscoveredWriter, EndpointLocators};
 
 /// Reads the announcement of a writer. Its GUID comes from the payload or else from the key hash.
 pub(crate) fn decode_writer(
@@ -27,37 +27,41 @@ pub(crate) fn decode_writer(
     if !guid.entity_id.is_writer() {
         return Err(DecodeError::Malformed);
     }
-    let mut writer = DiscoveredWriter {
-        guid,
-        topic_name: String::new(),
-        type_name: String::new(),
-        qos: DataWriterQos::default(),
-        publisher_qos: PublisherQos::default(),
-        topic_data: TopicData::default(),
-        type_information: None,
-        vendor,
-        unicast: Vec::new(),
-        multicast: Vec::new(),
-        own_unicast: Vec::new(),
-        own_multicast: Vec::new(),
-    };
+    let mut names = Names::default();
+    let mut qos = DataWriterQos::default();
+    let mut publisher_qos = PublisherQos::default();
+    let mut topic_data = TopicData::default();
+    let mut information = None;
+    let mut own = EndpointLocators::default();
     for parameter in list {
         let mut value = Value::new(parameter.value, list.endianness(), rules);
-        if read_writer_policy(&mut writer.qos, &mut writer.publisher_qos, parameter.pid, &mut value)? {
+        if read_writer_policy(&mut qos, &mut publisher_qos, parameter.pid, &mut value)? {
             continue;
         }
         match parameter.pid {
-            pid::TOPIC_NAME => writer.topic_name = value.name()?,
-            pid::TYPE_NAME => writer.type_name = value.name()?,
-            pid::TOPIC_DATA => writer.topic_data = TopicData(value.opaque()?),
-            pid::TYPE_INFORMATION => writer.type_information = Some(parameter.value.to_vec()),
-            pid::UNICAST_LOCATOR => value.unicast_locator(&mut writer.own_unicast)?,
-            pid::MULTICAST_LOCATOR => value.multicast_locator(&mut writer.own_multicast)?,
+            pid::TOPIC_NAME => names.topic = value.name()?,
+            pid::TYPE_NAME => names.type_name = value.name()?,
+            pid::TOPIC_DATA => topic_data = TopicData(value.opaque()?),
+            pid::TYPE_INFORMATION => information = Some(type_information(parameter.value, rules)?),
+            pid::UNICAST_LOCATOR => value.unicast_locator(&mut own.unicast)?,
+            pid::MULTICAST_LOCATOR => value.multicast_locator(&mut own.multicast)?,
             _ => (),
         }
     }
-    named(&writer.topic_name, &writer.type_name)?;
-    Ok(writer)
+    let (topic_name, type_name) = names.given()?;
+    Ok(DiscoveredWriter {
+        guid,
+        topic_name,
+        type_name,
+        qos: Arc::new(qos),
+        publisher_qos: Arc::new(publisher_qos),
+        topic_data,
+        type_information: information,
+        vendor,
+        unicast: Arc::new([]),
+        multicast: Arc::new([]),
+        own_locators: own.boxed(),
+    })
 }
 
 /// Reads the announcement of a reader. Its GUID comes from the payload or else from the key hash.
@@ -72,39 +76,44 @@ pub(crate) fn decode_reader(
     if !guid.entity_id.is_reader() {
         return Err(DecodeError::Malformed);
     }
-    let mut reader = DiscoveredReader {
-        guid,
-        topic_name: String::new(),
-        type_name: String::new(),
-        qos: announced_reader_defaults(),
-        subscriber_qos: SubscriberQos::default(),
-        topic_data: TopicData::default(),
-        type_information: None,
-        expects_inline_qos: false,
-        vendor,
-        unicast: Vec::new(),
-        multicast: Vec::new(),
-        own_unicast: Vec::new(),
-        own_multicast: Vec::new(),
-    };
+    let mut names = Names::default();
+    let mut qos = announced_reader_defaults();
+    let mut subscriber_qos = SubscriberQos::default();
+    let mut topic_data = TopicData::default();
+    let mut information = None;
+    let mut own = EndpointLocators::default();
+    let mut expects_inline_qos = false;
     for parameter in list {
         let mut value = Value::new(parameter.value, list.endianness(), rules);
-        if read_reader_policy(&mut reader.qos, &mut reader.subscriber_qos, parameter.pid, &mut value)? {
+        if read_reader_policy(&mut qos, &mut subscriber_qos, parameter.pid, &mut value)? {
             continue;
         }
         match parameter.pid {
-            pid::TOPIC_NAME => reader.topic_name = value.name()?,
-            pid::TYPE_NAME => reader.type_name = value.name()?,
-            pid::TOPIC_DATA => reader.topic_data = TopicData(value.opaque()?),
-            pid::TYPE_INFORMATION => reader.type_information = Some(parameter.value.to_vec()),
-            pid::EXPECTS_INLINE_QOS => reader.expects_inline_qos = value.reader.bool()?,
-            pid::UNICAST_LOCATOR => value.unicast_locator(&mut reader.own_unicast)?,
-            pid::MULTICAST_LOCATOR => value.multicast_locator(&mut reader.own_multicast)?,
+            pid::TOPIC_NAME => names.topic = value.name()?,
+            pid::TYPE_NAME => names.type_name = value.name()?,
+            pid::TOPIC_DATA => topic_data = TopicData(value.opaque()?),
+            pid::TYPE_INFORMATION => information = Some(type_information(parameter.value, rules)?),
+            pid::EXPECTS_INLINE_QOS => expects_inline_qos = value.reader.bool()?,
+            pid::UNICAST_LOCATOR => value.unicast_locator(&mut own.unicast)?,
+            pid::MULTICAST_LOCATOR => value.multicast_locator(&mut own.multicast)?,
             _ => (),
         }
     }
-    named(&reader.topic_name, &reader.type_name)?;
-    Ok(reader)
+    let (topic_name, type_name) = names.given()?;
+    Ok(DiscoveredReader {
+        guid,
+        topic_name,
+        type_name,
+        qos: Arc::new(qos),
+        subscriber_qos: Arc::new(subscriber_qos),
+        topic_data,
+        type_information: information,
+        expects_inline_qos,
+        vendor,
+        unicast: Arc::new([]),
+        multicast: Arc::new([]),
+        own_locators: own.boxed(),
+    })
 }
 
 /// What a remote reader has whose announcement is silent: the defaults of the standard, not those of our own API.
@@ -127,6 +136,10 @@ pub(crate) fn decode_endpoint_key(
     }
 }
 
+fn type_information(value: &[u8], rules: Rules<'_>) -> Result<Arc<[u8]>, DecodeError> {
+    if value.len() > rules.quotas.max_type_octets { Err(DecodeError::OverQuota) } else { Ok(value.into()) }
+}
+
 fn understood(payload: &[u8]) -> Result<ParameterList<'_>, DecodeError> {
     let list = ParameterList::from_payload(payload)?;
     if list.not_understood().is_some() { Err(DecodeError::NotUnderstood) } else { Ok(list) }
@@ -140,6 +153,18 @@ fn endpoint_guid(list: &ParameterList<'_>, key_hash: Option<[u8; 16]>) -> Result
     if guid.entity_id == EntityId::UNKNOWN { Err(DecodeError::Malformed) } else { Ok(guid) }
 }
 
-fn named(topic_name: &str, type_name: &str) -> Result<(), DecodeError> {
-    if topic_name.is_empty() || type_name.is_empty() { Err(DecodeError::Malformed) } else { Ok(()) }
+/// What every endpoint has to name.
+#[derive(Default)]
+struct Names {
+    topic: String,
+    type_name: String,
+}
+
+impl Names {
+    fn given(self) -> Result<(Arc<str>, Arc<str>), DecodeError> {
+        if self.topic.is_empty() || self.type_name.is_empty() {
+            return Err(DecodeError::Malformed);
+        }
+        Ok((self.topic.into(), self.type_name.into()))
+    }
 }

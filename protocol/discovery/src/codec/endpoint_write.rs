@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use dunlin_core::{EntityId, Guid, Locator, ProtocolVersion, VendorId};
+use dunlin_core::{EntityId, Guid, ProtocolVersion, VendorId};
 use dunlin_qos::TopicData;
 use dunlin_wire::{Endianness, ParameterListBuilder, pid};
 
@@ -10,12 +10,12 @@ use super::{
     participant::put_locators,
     policies::{put_reader_policies, put_writer_policies},
 };
-use crate::data::{DiscoveredReader, DiscoveredWriter};
+use crate::data::{DiscoveredReader, DiscoveredWriter, EndpointLocators};
 
 /// The payload of the announcement of a local writer.
 pub(crate) fn encode_writer(writer: &DiscoveredWriter) -> Vec<u8> {
     let mut list = begin(writer.guid, &writer.topic_name, &writer.type_name, writer.vendor);
-    put_own_locators(&mut list, &writer.own_unicast, &writer.own_multicast);
+    put_own_locators(&mut list, writer.own_locators.as_deref());
     put_writer_policies(&mut list, &writer.qos, &writer.publisher_qos);
     finish(list, &writer.topic_data, writer.type_information.as_deref())
 }
@@ -23,7 +23,7 @@ pub(crate) fn encode_writer(writer: &DiscoveredWriter) -> Vec<u8> {
 /// The payload of the announcement of a local reader.
 pub(crate) fn encode_reader(reader: &DiscoveredReader) -> Vec<u8> {
     let mut list = begin(reader.guid, &reader.topic_name, &reader.type_name, reader.vendor);
-    put_own_locators(&mut list, &reader.own_unicast, &reader.own_multicast);
+    put_own_locators(&mut list, reader.own_locators.as_deref());
     if reader.expects_inline_qos {
         list.put_bool(pid::EXPECTS_INLINE_QOS, true);
     }
@@ -49,9 +49,10 @@ fn begin(guid: Guid, topic_name: &str, type_name: &str, vendor: VendorId) -> Par
     list
 }
 
-fn put_own_locators(list: &mut ParameterListBuilder, unicast: &[Locator], multicast: &[Locator]) {
-    put_locators(list, pid::UNICAST_LOCATOR, unicast);
-    put_locators(list, pid::MULTICAST_LOCATOR, multicast);
+fn put_own_locators(list: &mut ParameterListBuilder, locators: Option<&EndpointLocators>) {
+    let Some(locators) = locators else { return };
+    put_locators(list, pid::UNICAST_LOCATOR, &locators.unicast);
+    put_locators(list, pid::MULTICAST_LOCATOR, &locators.multicast);
 }
 
 fn finish(

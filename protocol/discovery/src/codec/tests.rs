@@ -30,6 +30,11 @@ fn captured_prefix() -> GuidPrefix {
 }
 
 const QUOTAS: Quotas = Quotas {
+    max_unverified: 1,
+    max_unverified_per_source: 1,
+    max_endpoints: 1,
+    max_octets: 1,
+    max_type_octets: 256,
     max_participants: 10,
     max_endpoints_per_participant: 10,
     max_octets_per_participant: 10_000,
@@ -38,6 +43,7 @@ const QUOTAS: Quotas = Quotas {
     max_partitions: 3,
     max_locators: 4,
     max_properties: 3,
+    foreign_locators: false,
 };
 
 const RULES: Rules<'static> = Rules { quotas: &QUOTAS, durations_in_nanoseconds: false };
@@ -54,7 +60,7 @@ fn example_of_the_standard() {
          07001000 0a000000 53686170 65547970 65000000 25000400 01000000 23000800 03000000 00000000 01000000");
     let reader = decode_reader(&payload, None, VendorId::UNKNOWN, RULES).unwrap();
     assert_eq!(reader.guid.to_bytes().to_vec(), hex("c0a8020500003a200000000280000007"));
-    assert_eq!((reader.topic_name.as_str(), reader.type_name.as_str()), ("Square", "ShapeType"));
+    assert_eq!((&*reader.topic_name, &*reader.type_name), ("Square", "ShapeType"));
     assert_eq!(reader.qos.destination_order.kind, DestinationOrderKind::BySourceTimestamp);
     assert_eq!(reader.qos.deadline.period, Duration::from_secs(3));
     assert_eq!(reader.qos.reliability, Reliability::BEST_EFFORT);
@@ -96,9 +102,9 @@ fn captured_writer_of_cyclone() {
          1500 0400 02050000 1600 0400 01100000 5a00 1000 PPPP 00000202 0c80 0400 01000000 0100 0000");
     let writer = decode_writer(&payload, None, VendorId::CYCLONE_DDS, RULES).unwrap();
     assert_eq!(writer.guid, Guid::new(captured_prefix(), EntityId([0, 0, 2, 2])));
-    assert_eq!((writer.topic_name.as_str(), writer.type_name.as_str()), ("Square", "ShapeType"));
+    assert_eq!((&*writer.topic_name, &*writer.type_name), ("Square", "ShapeType"));
     // Absent policies have the defaults of a writer.
-    assert_eq!(writer.qos, DataWriterQos::default());
+    assert_eq!(*writer.qos, DataWriterQos::default());
     assert_eq!(writer.qos.reliability, Reliability::RELIABLE);
     assert_eq!(writer.type_information.map(|octets| octets.len()), Some(100));
 }
@@ -187,7 +193,7 @@ fn full_writer() -> LocalWriter {
 fn writers_round_trip() {
     let own = full_writer().describe(captured_prefix(), VendorId::DUNLIN);
     let read = decode_writer(&encode_writer(&own), None, VendorId::DUNLIN, RULES).unwrap();
-    let expected = crate::data::DiscoveredWriter { unicast: vec![], ..own };
+    let expected = crate::data::DiscoveredWriter { unicast: [].into(), ..own };
     assert_eq!(read, expected);
     let default = LocalWriter {
         qos: DataWriterQos::default(),
@@ -225,8 +231,8 @@ fn readers_round_trip() {
         };
         let own = local.describe(captured_prefix(), VendorId::DUNLIN);
         let read = decode_reader(&encode_reader(&own), None, VendorId::DUNLIN, RULES).unwrap();
-        assert_eq!(read, crate::data::DiscoveredReader { unicast: vec![], ..own });
-        assert_eq!(read.qos, qos);
+        assert_eq!(read, crate::data::DiscoveredReader { unicast: [].into(), ..own });
+        assert_eq!(*read.qos, qos);
     }
 }
 
@@ -271,7 +277,7 @@ fn big_endian_is_understood() {
     let payload = list.finish();
     assert_eq!(payload[..2], [0, 2]);
     let writer = decode_writer(&payload, None, VendorId::UNKNOWN, RULES).unwrap();
-    assert_eq!((writer.guid, writer.topic_name.as_str()), (guid, "Square"));
+    assert_eq!((writer.guid, &*writer.topic_name), (guid, "Square"));
     assert_eq!(writer.qos.deadline.period, Duration::from_millis(100));
     assert_eq!(writer.publisher_qos.partition.names, ["a", "bc"]);
     let expected = Presentation {
@@ -401,7 +407,7 @@ fn quotas_refuse_or_cut() {
         });
     });
     let cut = cut.unwrap();
-    assert_eq!((cut.own_unicast.len(), cut.qos.property.values.len()), (4, 3));
+    assert_eq!((cut.own_locators.unwrap().unicast.len(), cut.qos.property.values.len()), (4, 3));
 }
 
 #[test]
@@ -424,7 +430,8 @@ fn strange_locators_are_skipped() {
         list.put_locator(pid::MULTICAST_LOCATOR, &udp(10, 0, 0, 2, 7401));
     });
     let writer = writer.unwrap();
-    assert_eq!((writer.own_unicast, writer.own_multicast), (vec![udp(10, 0, 0, 1, 7411)], vec![]));
+    let own = writer.own_locators.unwrap();
+    assert_eq!((own.unicast, own.multicast), (vec![udp(10, 0, 0, 1, 7411)], vec![]));
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn local_endpoints_match_each_other_through_the_local_locator() {
         panic!("{fx:?}")
     };
     assert_eq!((*r, *local), (READER, WRITER));
-    assert_eq!((&w.unicast, &remote.unicast), (&vec![dunlin_core::Locator::LOCAL], &w.unicast));
+    assert_eq!((&*w.unicast, &remote.unicast), (&[dunlin_core::Locator::LOCAL][..], &w.unicast));
     fx.clear();
     endpoints.remove_reader(Guid::new(OWN, READER), &mut fx);
     assert_eq!(words(&mut fx), ["reader unmatched", "writer unmatched"]);

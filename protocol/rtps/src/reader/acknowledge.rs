@@ -60,8 +60,7 @@ impl Reader {
                 self.send_acknack(now, index, false, out);
             }
         }
-        let deadline = self.writers.get(index).and_then(|proxy| proxy.ack.deadline());
-        self.wake_at(deadline);
+        self.wake_for(index);
     }
 
     /// While data arrives from a writer that was never heard otherwise, what came before the data is unknown: ask now.
@@ -118,7 +117,6 @@ impl Reader {
         (ack.sent_at, ack.due) = (Some(now), None);
         (ack.sent_base, ack.sent_announced) = (proxy.expected, proxy.announced);
         message.finish(proxy.destinations());
-        let deadline = proxy.ack.deadline();
-        self.wake_at(deadline);
+        self.wake_for(index);
     }
 }

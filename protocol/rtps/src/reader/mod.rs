@@ -15,6 +15,7 @@ pub(crate) use reassembly::{Added, Limits, Reassembly};
 
 use crate::timing::{arm, earliest};
 use crate::{DeliverySink, ReaderStats};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use dunlin_buf::{BufPool, Outbox};
 use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, MonoTime, Now};
@@ -27,8 +28,13 @@ use proxy::WriterProxy;
 #[derive(Debug)]
 pub struct Reader {
     cfg: ReaderConfig,
-    /// Sorted by GUID.
-    writers: Vec<WriterProxy>,
+    /// Sorted by GUID; boxed, so that making room among a thousand moves pointers.
+    #[expect(clippy::vec_box, reason = "a proxy is half a kilobyte")]
+    writers: Vec<Box<WriterProxy>>,
+    /// Their GUIDs in the same order, close together for the search.
+    guids: Vec<Guid>,
+    /// When each has something to be told, at the earliest; close together too.
+    deadlines: Vec<Option<MonoTime>>,
     pool: BufPool,
     due: Option<MonoTime>,
     stats: ReaderStats,
@@ -41,6 +47,8 @@ impl Reader {
         Self {
             pool: BufPool::new(cfg.max_pooled_bytes),
             writers: Vec::new(),
+            guids: Vec::new(),
+            deadlines: Vec::new(),
             due: None,
             stats: ReaderStats::default(),
             cfg,
@@ -57,7 +65,7 @@ impl Reader {
     /// [`ReaderConfig::preemptive_ack_delay`] and again until it answers. A writer that is matched already only has its
     /// locators updated.
     pub fn match_writer(&mut self, now: Now, writer: WriterProxyConfig, out: &mut Outbox) {
-        let slot = match self.writers.binary_search_by_key(&writer.guid, WriterProxy::guid) {
+        let slot = match self.guids.binary_search(&writer.guid) {
             Ok(_) => {
                 self.update_writer(writer.guid, writer.unicast, writer.multicast);
                 return;
@@ -69,8 +77,17 @@ impl Reader {
         if reliable {
             proxy.ack.preemptive_due = Some(now.mono.plus(self.cfg.preemptive_ack_delay));
         }
-        self.writers.insert(slot, proxy);
+        self.guids.insert(slot, proxy.guid());
+        self.deadlines.insert(slot, None);
+        self.writers.insert(slot, Box::new(proxy));
         self.acknowledge_if_due(now.mono, slot, out);
+    }
+
+    /// Lets the count of ACKNACKs to a writer go on behind those that it was sent before it was matched.
+    pub fn continue_count(&mut self, writer: Guid, sent: i32) {
+        if let Some(proxy) = self.find(writer).and_then(|index| self.writers.get_mut(index)) {
+            proxy.ack.count = sent;
+        }
     }
 
     /// Replaces the locators of a matched writer; false when it is not matched.
@@ -86,6 +103,8 @@ impl Reader {
     /// Forgets a writer and what it has not completed; false when it was not matched.
     pub fn unmatch_writer(&mut self, writer: Guid) -> bool {
         let Some(index) = self.find(writer) else { return false };
+        self.guids.remove(index);
+        self.deadlines.remove(index);
         let mut proxy = self.writers.remove(index);
         proxy.partials.clear(&mut self.pool);
         true
@@ -110,9 +129,12 @@ impl Reader {
             return;
         }
         for index in 0..self.writers.len() {
-            self.acknowledge_if_due(now.mono, index, out);
+            let due = self.deadlines.get(index).copied().flatten();
+            if crate::timing::is_due(due, now.mono) {
+                self.acknowledge_if_due(now.mono, index, out);
+            }
         }
-        self.due = self.writers.iter().fold(None, |due, proxy| earliest(due, proxy.ack.deadline()));
+        self.due = self.deadlines.iter().fold(None, |due, deadline| earliest(due, *deadline));
     }
 
     /// When [`on_timer`](Self::on_timer) next has something to do; it may turn out to be nothing.
@@ -124,7 +146,7 @@ impl Reader {
     /// Whether every durable writer has delivered what its first HEARTBEAT announced.
     #[must_use]
     pub fn historical_complete(&self) -> bool {
-        self.writers.iter().all(WriterProxy::historical_complete)
+        self.writers.iter().all(|proxy| proxy.historical_complete())
     }
 
     /// The matched writers, by GUID.
@@ -139,7 +161,7 @@ impl Reader {
     }
 
     fn find(&self, writer: Guid) -> Option<usize> {
-        self.writers.binary_search_by_key(&writer, WriterProxy::guid).ok()
+        self.guids.binary_search(&writer).ok()
     }
 
     /// The matched writer a submessage came from, if it is meant for this reader.
@@ -154,7 +176,12 @@ impl Reader {
         index
     }
 
-    fn wake_at(&mut self, at: Option<MonoTime>) {
+    /// Takes up when a writer next has something to be told.
+    fn wake_for(&mut self, index: usize) {
+        let at = self.writers.get(index).and_then(|proxy| proxy.ack.deadline());
+        if let Some(deadline) = self.deadlines.get_mut(index) {
+            *deadline = at;
+        }
         if let Some(at) = at {
             arm(&mut self.due, at);
         }

@@ -12,6 +12,9 @@ use dunlin_wire::{Heartbeat, HeartbeatFrag, size};
 /// Answers to ACKNACKs of one reader are at least this far apart, so that two peers that answer each other do not spin.
 const REPLY_INTERVAL: Duration = Duration::from_millis(1);
 
+/// A group is used for what not all of its members want if at least one in so many of all readers does.
+pub(super) const GROUP_SHARE: usize = 4;
+
 #[derive(Clone, Debug)]
 pub(super) struct HeartbeatState {
     count: i32,
@@ -52,7 +55,7 @@ fn passed(since: Option<MonoTime>, now: MonoTime, interval: Duration) -> bool {
 
 impl Writer {
     /// A HEARTBEAT about changes up to `last`, which asks for an acknowledgment.
-    fn announce(
+    pub(super) fn announce(
         &mut self,
         reader_id: EntityId,
         last: SequenceNumber,
@@ -142,10 +145,13 @@ impl Writer {
         let needs = |proxy: &ReaderProxy| proxy.needs_heartbeat(pushed);
         let mut needing = self.proxies.iter().enumerate().filter(|(_, proxy)| needs(proxy));
         let Some((index, _)) = needing.next() else { return };
-        if needing.next().is_none() {
+        let more = needing.count();
+        if more == 0 {
             self.heartbeat_to(index, history, out);
         } else {
-            self.cover.compute(&self.proxies, needs);
+            // Everybody who gets it answers.
+            let by_group = more.saturating_mul(GROUP_SHARE) >= self.proxies.len();
+            self.cover.compute(&self.proxies, by_group, needs);
             let heartbeat = self.announce(EntityId::UNKNOWN, self.on_wire, history);
             let mut message = self.framing.begin(out);
             message.heartbeat(&heartbeat);
@@ -260,6 +266,7 @@ impl Writer {
     /// Asserts the writer's liveliness towards all readers (RTPS 2.5 §8.4.13, LIVELINESS MANUAL_BY_TOPIC).
     pub fn assert_liveliness(&mut self, _now: Now, history: &dyn WriterHistory, out: &mut Outbox) {
         let last = self.on_wire;
+        self.refresh_routes();
         let heartbeat = self.announce(EntityId::UNKNOWN, last, history);
         let mut message = self.framing.begin(out);
         message.heartbeat(&Heartbeat { final_flag: true, liveliness_flag: true, ..heartbeat });

@@ -4,6 +4,7 @@ use super::proxy::{MAX_REQUEST_INTERVALS, ReaderProxy};
 use super::{ReaderProxyConfig, Writer};
 use crate::timing::arm;
 use crate::{WriterHistory, compat};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use dunlin_buf::Outbox;
 use dunlin_core::{Duration, Guid, Locator, Now, SequenceNumber, SnRange};
@@ -21,7 +22,7 @@ impl Writer {
         history: &dyn WriterHistory,
         out: &mut Outbox,
     ) {
-        let slot = match self.proxies.binary_search_by_key(&reader.guid, ReaderProxy::guid) {
+        let slot = match self.guids.binary_search(&reader.guid) {
             Ok(_) => {
                 self.update_reader(reader.guid, reader.unicast, reader.multicast);
                 return;
@@ -48,8 +49,9 @@ impl Writer {
             proxy.requests.rearm(now.mono.plus(HISTORY_DELAY));
             arm(&mut self.repair_due, now.mono.plus(HISTORY_DELAY));
         }
-        self.proxies.insert(slot, proxy);
-        self.proxies_changed();
+        self.guids.insert(slot, proxy.guid());
+        self.proxies.insert(slot, Box::new(proxy));
+        self.reader_added(slot);
         if reliable {
             self.heartbeat_to(slot, history, out);
             self.heartbeat_soon(now.mono);
@@ -70,21 +72,63 @@ impl Writer {
     /// Forgets a reader; false when it was not matched.
     pub fn unmatch_reader(&mut self, reader: Guid) -> bool {
         let Some(index) = self.find(reader) else { return false };
+        self.guids.remove(index);
         self.proxies.remove(index);
         self.proxies_changed();
         true
     }
 
-    /// Recomputes everything that is derived from the set of readers.
+    /// Tells somebody who may become a matched reader what there is: the answer, if any, comes as an ACKNACK.
+    pub fn greet(
+        &mut self,
+        reader: Guid,
+        destinations: &[Locator],
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) {
+        let last = if self.proxies.is_empty() { history.last_sn() } else { self.on_wire };
+        let heartbeat = self.announce(reader.entity_id, last, history);
+        let mut message = self.framing.begin(out);
+        message.info_dst(reader.prefix);
+        message.heartbeat(&heartbeat);
+        message.finish(destinations);
+    }
+
+    /// Brings what is derived from the set of readers up to date after one was added. Where new data goes is found out
+    /// when there is some: a writer that meets a thousand readers need not do so a thousand times.
+    fn reader_added(&mut self, slot: usize) {
+        self.routes_stale = true;
+        let Some(proxy) = self.proxies.get(slot) else { return };
+        self.framing.long_keys |= compat::misreads_short_keys(proxy.cfg.vendor);
+        if !proxy.catching_up {
+            self.inline_qos_expected |= proxy.cfg.expects_inline_qos;
+            self.reliable_count = self.reliable_count.saturating_add(usize::from(proxy.reliable));
+        }
+        if !proxy.reliable || self.acked_min.is_some_and(|least| least < proxy.acked) {
+            return;
+        }
+        let as_slow = self.acked_min == Some(proxy.acked);
+        self.slowest = if as_slow { self.slowest.saturating_add(1) } else { 1 };
+        self.acked_min = Some(proxy.acked);
+    }
+
+    /// Recomputes everything that is derived from the set of readers, but for the destinations of new data.
     pub(super) fn proxies_changed(&mut self) {
-        self.cover.compute(&self.proxies, |proxy| !proxy.catching_up);
-        self.routes.clear();
-        self.routes.extend_from_slice(&self.cover.destinations);
+        self.routes_stale = true;
         let live = || self.proxies.iter().filter(|proxy| !proxy.catching_up);
         self.inline_qos_expected = live().any(|proxy| proxy.cfg.expects_inline_qos);
         self.framing.long_keys =
             self.proxies.iter().any(|proxy| compat::misreads_short_keys(proxy.cfg.vendor));
         self.reliable_count = live().filter(|proxy| proxy.reliable).count();
         self.refresh_acked();
+    }
+
+    /// Derives where new data goes from the set of readers.
+    pub(super) fn refresh_routes(&mut self) {
+        if core::mem::take(&mut self.routes_stale) {
+            self.cover.compute(&self.proxies, true, |proxy| !proxy.catching_up);
+            self.routes.clear();
+            self.routes.extend_from_slice(&self.cover.destinations);
+        }
     }
 }

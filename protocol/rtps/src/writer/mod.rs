@@ -18,6 +18,7 @@ use crate::emit::Framing;
 use crate::pacer::Pacer;
 use crate::timing::earliest;
 use crate::{WriterHistory, WriterStats};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use dunlin_buf::Outbox;
 use dunlin_core::{Guid, Locator, MonoTime, Now, SequenceNumber, SnRange};
@@ -36,11 +37,16 @@ use routes::Cover;
 pub struct Writer {
     cfg: WriterConfig,
     framing: Framing,
-    /// Sorted by GUID.
-    proxies: Vec<ReaderProxy>,
+    /// Sorted by GUID; boxed, so that making room among a thousand moves pointers.
+    #[expect(clippy::vec_box, reason = "a proxy is half a kilobyte")]
+    proxies: Vec<Box<ReaderProxy>>,
+    /// Their GUIDs in the same order, close together for the search.
+    guids: Vec<Guid>,
     /// Destinations of new data.
     routes: Vec<Locator>,
     cover: Cover,
+    /// The set of readers has changed since `routes` was derived from it.
+    routes_stale: bool,
     /// Some reader on the routes expects inline QoS.
     inline_qos_expected: bool,
     /// Matched readers that acknowledge.
@@ -55,10 +61,14 @@ pub struct Writer {
     on_wire: SequenceNumber,
     /// Lowest `acked` of the reliable readers.
     acked_min: Option<SequenceNumber>,
+    /// How many reliable readers have acknowledged no more than that.
+    slowest: usize,
     pacer: Option<Pacer>,
     heartbeat: HeartbeatState,
     gate: RepairGate,
     repair_due: Option<MonoTime>,
+    /// All readers are being served, so that `repair_due` says nothing about them.
+    serving_all: bool,
     /// Which reader is served first at the next opportunity.
     repair_turn: usize,
     inline: Vec<u8>,
@@ -73,8 +83,10 @@ impl Writer {
         Self {
             framing: Framing::new(cfg.guid, cfg.keyed, cfg.max_message_size, cfg.fragment_size),
             proxies: Vec::new(),
+            guids: Vec::new(),
             routes: Vec::new(),
             cover: Cover::default(),
+            routes_stale: false,
             inline_qos_expected: false,
             reliable_count: 0,
             last_sn: SequenceNumber::ZERO,
@@ -83,10 +95,12 @@ impl Writer {
             push_due: None,
             on_wire: SequenceNumber::ZERO,
             acked_min: None,
+            slowest: 0,
             pacer: cfg.pacing.map(Pacer::new),
             heartbeat: HeartbeatState::new(&cfg),
             gate: RepairGate::default(),
             repair_due: None,
+            serving_all: false,
             repair_turn: 0,
             inline: Vec::new(),
             gaps: Vec::new(),
@@ -162,11 +176,12 @@ impl Writer {
     }
 
     fn find(&self, reader: Guid) -> Option<usize> {
-        self.proxies.binary_search_by_key(&reader, ReaderProxy::guid).ok()
+        self.guids.binary_search(&reader).ok()
     }
 
     fn refresh_acked(&mut self) {
-        let acked = self.proxies.iter().filter(|proxy| proxy.reliable).map(|proxy| proxy.acked);
-        self.acked_min = acked.min();
+        let acked = || self.proxies.iter().filter(|proxy| proxy.reliable).map(|proxy| proxy.acked);
+        self.acked_min = acked().min();
+        self.slowest = acked().filter(|acked| Some(*acked) == self.acked_min).count();
     }
 }

@@ -32,6 +32,7 @@ impl Writer {
     /// Sends what has not been sent yet.
     pub(super) fn push(&mut self, now: MonoTime, history: &dyn WriterHistory, out: &mut Outbox) {
         self.push_due = None;
+        self.refresh_routes();
         while self.pushed < self.last_sn {
             let next = history.next_at_or_after(self.pushed.next()).filter(|sn| *sn <= self.last_sn);
             let Some(change) = next.and_then(|sn| history.get(sn)).filter(|_| !self.routes.is_empty()) else {

@@ -1,6 +1,7 @@
 //! RTPS 2.5 §8.4.9.2 "repairing" and "must_repair" states: what readers asked for is sent again, within a budget.
 
 use super::Writer;
+use super::heartbeat::GROUP_SHARE;
 use super::proxy::{FragmentRequest, MAX_REQUEST_INTERVALS, ReaderProxy};
 use super::repaired::WHOLE;
 use crate::emit::Framing;
@@ -46,12 +47,14 @@ impl Writer {
             return;
         }
         self.repair_due = None;
+        self.serving_all = true;
         let count = self.proxies.len();
         let first = if self.repair_turn < count { self.repair_turn } else { 0 };
         self.repair_turn = first.saturating_add(1);
         for index in (first..count).chain(0..first) {
             self.serve(now, index, history, out);
         }
+        self.serving_all = false;
         let next = self.proxies.iter().fold(None, |next, proxy| earliest(next, proxy.deadline()));
         self.repair_due = next;
     }
@@ -74,7 +77,7 @@ impl Writer {
             self.after_serving(now, index, progress, history, out);
         }
         self.reply_if_due(now, index, history, out);
-        let due = self.proxies.get(index).and_then(ReaderProxy::deadline);
+        let due = self.proxies.get(index).and_then(|proxy| proxy.deadline());
         self.arm_repairs(due);
     }
 
@@ -370,11 +373,23 @@ impl Writer {
     /// A multicast group to repair a change in, when another of its members wants the same change now. Those members'
     /// requests are thereby served.
     fn shared_group(&mut self, now: MonoTime, index: usize, sn: SequenceNumber) -> Option<Locator> {
+        if !self.serving_all && !is_due(self.repair_due, now) {
+            // Nobody else has anything due.
+            return None;
+        }
+        let wants = |other: &ReaderProxy| {
+            is_due(other.requests.due, now) && sn > other.start && other.requests.whole.contains(sn)
+        };
+        // Everybody in the group gets it: that is worth it only if not too few want it.
+        let wanting = self.proxies.iter().filter(|proxy| wants(proxy)).count();
+        if wanting.saturating_mul(GROUP_SHARE) < self.proxies.len() {
+            return None;
+        }
         let (before, rest) = self.proxies.split_at_mut_checked(index)?;
         let (proxy, after) = rest.split_first_mut()?;
         let mut group = None;
         for other in before.iter_mut().chain(after) {
-            if !is_due(other.requests.due, now) || sn <= other.start || !other.requests.whole.contains(sn) {
+            if !wants(other) {
                 continue;
             }
             let shared = |locator: &&Locator| other.cfg.multicast.contains(locator);

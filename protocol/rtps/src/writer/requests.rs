@@ -96,7 +96,7 @@ impl Writer {
     fn accept(&mut self, reader: Guid, is_new: impl FnOnce(&mut ReaderProxy) -> bool) -> Option<usize> {
         let index = self.find(reader);
         let proxy = index.and_then(|index| self.proxies.get_mut(index)).filter(|proxy| proxy.reliable);
-        if proxy.is_some_and(is_new) {
+        if proxy.is_some_and(|proxy| is_new(proxy)) {
             return index;
         }
         self.stats.requests_ignored = self.stats.requests_ignored.saturating_add(1);
@@ -112,7 +112,10 @@ impl Writer {
         let was_lowest = self.acked_min == Some(proxy.acked);
         proxy.acknowledge(through);
         if was_lowest {
-            self.refresh_acked();
+            self.slowest = self.slowest.saturating_sub(1);
+            if self.slowest == 0 {
+                self.refresh_acked();
+            }
         }
         true
     }

@@ -1,6 +1,7 @@
 //! RTPS 2.5 §8.4.9.2: the locators a message for several readers goes to, so that each gets it once if possible.
 
 use super::proxy::ReaderProxy;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use dunlin_core::Locator;
 
@@ -15,13 +16,18 @@ pub(crate) struct Cover {
 }
 
 impl Cover {
-    /// Computes the destinations for the readers that `wanted` selects: a multicast group in place of the unicast
-    /// locators of its members when that saves sending, the unicast locators of all others, nothing twice.
-    pub(crate) fn compute(&mut self, proxies: &[ReaderProxy], wanted: impl Fn(&ReaderProxy) -> bool) {
+    /// Computes the destinations for the readers that `wanted` selects: if `by_group`, a multicast group in place of the
+    /// unicast locators of its members when that saves sending; the unicast locators of all others, nothing twice.
+    pub(crate) fn compute(
+        &mut self,
+        proxies: &[Box<ReaderProxy>],
+        by_group: bool,
+        wanted: impl Fn(&ReaderProxy) -> bool,
+    ) {
         self.destinations.clear();
         self.covered.clear();
         self.covered.extend(proxies.iter().map(|proxy| !wanted(proxy)));
-        while let Some(group) = self.best_group(proxies) {
+        while let Some(group) = Some(()).filter(|()| by_group).and_then(|()| self.best_group(proxies)) {
             for (covered, proxy) in self.covered.iter_mut().zip(proxies) {
                 *covered |= proxy.cfg.multicast.contains(&group);
             }
@@ -37,7 +43,7 @@ impl Cover {
     }
 
     /// The group that reaches most of the readers not covered yet, if it replaces at least two unicast destinations.
-    fn best_group(&mut self, proxies: &[ReaderProxy]) -> Option<Locator> {
+    fn best_group(&mut self, proxies: &[Box<ReaderProxy>]) -> Option<Locator> {
         self.groups.clear();
         let open =
             || self.covered.iter().zip(proxies).filter(|(covered, _)| !**covered).map(|(_, proxy)| proxy);
@@ -77,15 +83,15 @@ mod tests {
         Locator::udp_v4(Ipv4Addr::new(239, 255, 0, n), 7401)
     }
 
-    fn proxy(unicast: Locator, multicast: &[Locator]) -> ReaderProxy {
+    fn proxy(unicast: Locator, multicast: &[Locator]) -> Box<ReaderProxy> {
         let cfg =
             ReaderProxyConfig { unicast: vec![unicast], multicast: multicast.to_vec(), ..Default::default() };
-        ReaderProxy::new(cfg, true, SequenceNumber::ZERO)
+        Box::new(ReaderProxy::new(cfg, true, SequenceNumber::ZERO))
     }
 
-    fn cover(proxies: &[ReaderProxy]) -> Vec<Locator> {
+    fn cover(proxies: &[Box<ReaderProxy>]) -> Vec<Locator> {
         let mut cover = Cover::default();
-        cover.compute(proxies, |_| true);
+        cover.compute(proxies, true, |_| true);
         cover.destinations
     }
 
@@ -109,7 +115,9 @@ mod tests {
     fn readers_left_out_do_not_count() {
         let mut cover = Cover::default();
         let proxies = [proxy(host(1), &[group(1)]), proxy(host(2), &[group(1)])];
-        cover.compute(&proxies, |proxy| proxy.cfg.unicast == [host(2)]);
+        cover.compute(&proxies, true, |proxy| proxy.cfg.unicast == [host(2)]);
         assert_eq!(cover.destinations, [host(2)]);
+        cover.compute(&proxies, false, |_| true);
+        assert_eq!(cover.destinations, [host(1), host(2)], "without the group");
     }
 }

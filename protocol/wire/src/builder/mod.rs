@@ -2,10 +2,12 @@
 
 mod data;
 mod header_extension;
+mod join;
 pub mod size;
 
 pub use data::{DataFragSpec, DataSpec, PayloadSpec};
 pub use header_extension::HeaderExtensionSpec;
+pub use join::join_directed;
 
 use dunlin_buf::Outbox;
 use dunlin_core::{GuidPrefix, Locator, WallTime};

@@ -123,8 +123,8 @@ scenario!(writer_restarts, 20, writer_crash);
 /// A reader's machine crashes: a writer that waits for its acknowledgements goes on when the lease is over.
 fn reader_crash(seed: u64) {
     let filling = Filling::new(300);
-    let (mut world, nodes) = leased_world(seed, 3, secs(2));
-    let qos = keep_all_writer().resource_limits(10, 1, 10).max_blocking_time(secs(8));
+    let (mut world, nodes) = leased_world(seed, 3, secs(5));
+    let qos = keep_all_writer().resource_limits(10, 1, 10).max_blocking_time(secs(20));
     let writer = writer(&mut world, nodes[0], "Stream", qos);
     let stays = reader(&mut world, nodes[1], "Stream", keep_all_reader());
     let falls = reader(&mut world, nodes[2], "Stream", keep_all_reader());

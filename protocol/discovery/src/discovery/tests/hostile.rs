@@ -2,9 +2,9 @@
 
 use alloc::{vec, vec::Vec};
 
-use dunlin_core::{ProtocolVersion, SequenceNumber, StatusInfo, WallTime};
+use dunlin_core::{ProtocolVersion, SequenceNumber, SequenceNumberSet, StatusInfo, WallTime};
 use dunlin_wire::{
-    DataSpec, Endianness, Heartbeat, MessageBuilder, ParameterListBuilder, PayloadSpec,
+    AckNack, DataSpec, Endianness, Heartbeat, MessageBuilder, ParameterListBuilder, PayloadSpec,
     inline_qos_for_status, pid,
 };
 use proptest::prelude::*;
@@ -57,6 +57,47 @@ fn announcement(named: GuidPrefix, edit: impl FnOnce(&mut ParameterListBuilder))
     PayloadSpec::Data(list.finish().into())
 }
 
+/// Acknowledges what a built-in writer of a node has.
+fn acknowledge(
+    net: &mut Net,
+    node: usize,
+    source: GuidPrefix,
+    writer_id: EntityId,
+    expected: SequenceNumber,
+) {
+    inject(net, node, |out| {
+        let mut message = MessageBuilder::new(out, source);
+        message.acknack(&AckNack {
+            reader_id: if writer_id == EntityId::SEDP_PUBLICATIONS_WRITER {
+                EntityId::SEDP_PUBLICATIONS_READER
+            } else {
+                EntityId::SEDP_SUBSCRIPTIONS_READER
+            },
+            writer_id,
+            reader_sn_state: SequenceNumberSet::empty(expected),
+            count: 1,
+            final_flag: true,
+        });
+        message.finish(&[unicast(9, 1)]);
+    });
+}
+
+/// What somebody acknowledges who has got everything from a node.
+fn expected(net: &Net, node: usize) -> [(EntityId, SequenceNumber); 2] {
+    let discovery = &net.nodes[node].discovery;
+    [
+        (EntityId::SEDP_PUBLICATIONS_WRITER, discovery.publications.last_sn().next()),
+        (EntityId::SEDP_SUBSCRIPTIONS_WRITER, discovery.subscriptions.last_sn().next()),
+    ]
+}
+
+/// Answers for a stranger as only somebody can who receives what it is sent.
+fn verify(net: &mut Net, node: usize, source: GuidPrefix) {
+    for (writer, expected) in expected(net, node) {
+        acknowledge(net, node, source, writer, expected);
+    }
+}
+
 /// Two nodes that match, of which the second is examined.
 fn matched() -> Net {
     let mut net = Net::new([config(0), config(1)]);
@@ -75,9 +116,10 @@ fn removals_may_carry_only_a_key_hash() {
     let mut net = matched();
     let hash = guid(0, WRITER).to_bytes();
     // The second change of the publications writer, without payload, as Fast DDS sends it.
+    let next = net.nodes[0].discovery.publications.last_sn().next();
     inject(&mut net, 1, |out| {
         let inline = inline_qos_for_status(REMOVED, Some(&hash));
-        data(prefix(0), EntityId::SEDP_PUBLICATIONS_WRITER, 2, &inline, PayloadSpec::None, out);
+        data(prefix(0), EntityId::SEDP_PUBLICATIONS_WRITER, next.0, &inline, PayloadSpec::None, out);
     });
     assert_eq!(net.events(1), ["-writer 0"]);
     let hash = guid(0, EntityId::PARTICIPANT).to_bytes();
@@ -105,6 +147,7 @@ fn nobody_speaks_for_another() {
         data(stranger, EntityId::SPDP_WRITER, 1, &[], announcement(stranger, |_| ()), out)
     });
     assert_eq!(net.events(1), ["+participant 7"]);
+    verify(&mut net, 1, stranger);
     inject(&mut net, 1, |out| {
         let inline = inline_qos_for_status(REMOVED, Some(&guid(0, WRITER).to_bytes()));
         data(stranger, EntityId::SEDP_PUBLICATIONS_WRITER, 1, &inline, PayloadSpec::None, out);
@@ -213,24 +256,140 @@ fn unreadable_announcements_are_counted_and_change_nothing() {
     assert_eq!(net.nodes[1].discovery.participants().count(), 1);
 }
 
+/// The octets of a message that `data` makes.
+fn octets_of(build: impl FnOnce(&mut Outbox)) -> usize {
+    let mut out = Outbox::new();
+    build(&mut out);
+    out.octets()
+}
+
 #[test]
-fn an_answer_goes_once_to_few_places() {
-    let mut net = matched();
-    net.sent = 0;
+fn a_stranger_is_sent_at_most_three_times_what_it_sent() {
     let stranger = prefix(7);
-    for _ in 0..20 {
-        let many = |list: &mut ParameterListBuilder| {
-            for port in 1..100 {
-                list.put_locator(pid::METATRAFFIC_UNICAST_LOCATOR, &unicast(0, port));
+    for locators in [1, 3, 100] {
+        let mut net = matched();
+        let payload = announcement(stranger, |list| {
+            for port in 1..locators {
+                list.put_locator(pid::METATRAFFIC_UNICAST_LOCATOR, &unicast(0, 8000 + port));
             }
-        };
+        });
+        net.run_for(millis(1));
+        (net.sent_octets, net.nodes[1].cut_off) = (0, true);
+        let mut received = 0;
+        for _ in 0..20 {
+            let build = |out: &mut Outbox| {
+                data(stranger, EntityId::SPDP_WRITER, 1, &[], payload.clone(), out);
+            };
+            received += octets_of(build);
+            inject(&mut net, 1, build);
+            // It guesses, and describes readers that are somewhere else.
+            acknowledge(&mut net, 1, stranger, EntityId::SEDP_PUBLICATIONS_WRITER, SequenceNumber(2));
+            received += 48;
+            assert!(net.sent_octets > 0 && net.sent_octets <= 3 * received, "{} {received}", net.sent_octets);
+        }
+        let at_once = net.sent_octets;
+        let mut own = Net::new([config(1)]);
+        own.start();
+        own.run_for(secs(9));
+        net.run_for(secs(9));
+        // Three announcements to the group at most, which have nothing to do with the stranger, for each of the two.
+        assert!(net.sent_octets <= at_once + 2 * 4 * 300, "nothing more follows: {}", net.sent_octets);
+        assert_eq!(net.nodes[1].discovery.stats().participants_unverified, 1);
+    }
+}
+
+#[test]
+fn the_endpoints_of_a_stranger_are_not_taken_up_until_it_is_verified() {
+    let mut net = matched();
+    let stranger = prefix(7);
+    inject(&mut net, 1, |out| {
+        data(stranger, EntityId::SPDP_WRITER, 1, &[], announcement(stranger, |_| ()), out)
+    });
+    let writer = |net: &mut Net| {
+        inject(net, 1, |out| {
+            let mut list = ParameterListBuilder::payload(Endianness::Little);
+            list.put_guid(pid::ENDPOINT_GUID, Guid::new(stranger, WRITER));
+            list.put_string(pid::TOPIC_NAME, "Square");
+            list.put_string(pid::TYPE_NAME, "ShapeType");
+            let payload = PayloadSpec::Data(list.finish().into());
+            data(stranger, EntityId::SEDP_PUBLICATIONS_WRITER, 1, &[], payload, out);
+        });
+    };
+    writer(&mut net);
+    // Numbers that are easy to guess do not help.
+    let [publications, subscriptions] = expected(&net, 1);
+    for guess in [0, 1, 2, i64::MAX] {
+        for (writer, _) in [publications, subscriptions] {
+            acknowledge(&mut net, 1, stranger, writer, SequenceNumber(guess));
+        }
+    }
+    // A right one is lost with the next that is wrong.
+    acknowledge(&mut net, 1, stranger, publications.0, publications.1);
+    acknowledge(&mut net, 1, stranger, subscriptions.0, subscriptions.1.next());
+    acknowledge(&mut net, 1, stranger, subscriptions.0, subscriptions.1);
+    writer(&mut net);
+    assert_eq!(net.events(1), ["+participant 7"]);
+    verify(&mut net, 1, stranger);
+    writer(&mut net);
+    assert_eq!(net.events(1), ["+writer 7"]);
+    assert_eq!(net.nodes[1].discovery.stats().participants_unverified, 0);
+}
+
+#[test]
+fn data_goes_only_where_a_participant_answers() {
+    let mut net = matched();
+    let peer = prefix(7);
+    let victim = unicast(66, 7411);
+    let group = Locator::udp_v4(core::net::Ipv4Addr::new(239, 1, 2, 3), 7400);
+    inject(&mut net, 1, |out| {
+        let payload = announcement(peer, |list| {
+            list.put_locator(pid::METATRAFFIC_UNICAST_LOCATOR, &group);
+            list.put_locator(pid::DEFAULT_UNICAST_LOCATOR, &victim);
+            list.put_locator(pid::DEFAULT_UNICAST_LOCATOR, &group);
+            list.put_locator(pid::DEFAULT_UNICAST_LOCATOR, &unicast(0, 7413));
+        });
+        data(peer, EntityId::SPDP_WRITER, 1, &[], payload, out);
+    });
+    verify(&mut net, 1, peer);
+    let known = &net.nodes[1].discovery.participant(peer).unwrap().locators;
+    assert_eq!(
+        (&*known.metatraffic_unicast, &*known.default_unicast),
+        (&[unicast(0, 7410)][..], &[unicast(0, 7413)][..])
+    );
+    inject(&mut net, 1, |out| {
+        let mut list = ParameterListBuilder::payload(Endianness::Little);
+        list.put_guid(pid::ENDPOINT_GUID, Guid::new(peer, WRITER));
+        list.put_string(pid::TOPIC_NAME, "Square");
+        list.put_string(pid::TYPE_NAME, "ShapeType");
+        list.put_locator(pid::UNICAST_LOCATOR, &victim);
+        let payload = PayloadSpec::Data(list.finish().into());
+        data(peer, EntityId::SEDP_PUBLICATIONS_WRITER, 1, &[], payload, out);
+    });
+    let writer = net.nodes[1].discovery.writer(Guid::new(peer, WRITER)).unwrap();
+    assert_eq!(*writer.unicast, [unicast(0, 7413)]);
+}
+
+#[test]
+fn strangers_of_one_source_displace_each_other_and_nobody_else() {
+    let mut few = config(1);
+    few.quotas.max_unverified_per_source = 3;
+    let mut net = Net::new([config(0), few]);
+    net.start();
+    net.run_for(secs(2));
+    net.events(1);
+    for node in 20..60 {
         inject(&mut net, 1, |out| {
-            data(stranger, EntityId::SPDP_WRITER, 1, &[], announcement(stranger, many), out)
+            data(prefix(node), EntityId::SPDP_WRITER, 1, &[], announcement(prefix(node), |_| ()), out)
         });
     }
-    // One answer, and one greeting of each of the six built-in endpoints, to each of the few locators that are kept.
-    let locators = net.nodes[1].discovery.config().quotas.max_locators as u64;
-    assert!(net.sent <= 7 * locators, "{}", net.sent);
+    let stats = net.nodes[1].discovery.stats();
+    assert_eq!((stats.participants, stats.participants_unverified, stats.participants_evicted), (4, 3, 37));
+    let known = |node| net.nodes[1].discovery.participant(prefix(node)).is_some();
+    assert!(known(0) && known(59) && !known(20));
+    assert!(net.nodes[1].discovery.next_deadline().is_some());
+    net.run_for(secs(12));
+    let stats = net.nodes[1].discovery.stats();
+    assert_eq!((stats.participants, stats.octets > 0, stats.octets < 1_000), (1, true, true));
 }
 
 #[test]

@@ -10,8 +10,8 @@ use alloc::{
 use core::net::Ipv4Addr;
 
 pub(super) use dunlin_buf::{Outbox, SharedBytes};
+use dunlin_core::{Duration, Rng, WallTime};
 pub(super) use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, MonoTime, Now, VendorId};
-use dunlin_core::{Rng, WallTime};
 pub(super) use dunlin_qos::{DataReaderQos, DataWriterQos, LivelinessKind, PublisherQos, UserData};
 use dunlin_qos::{SubscriberQos, TopicData};
 pub(super) use dunlin_wire::{Message, ReceiverState};
@@ -64,6 +64,11 @@ pub(super) fn config(node: usize) -> DiscoveryConfig {
     }
 }
 
+/// A participant that is not forgotten because announcements are lost.
+pub(super) fn patient(node: usize) -> DiscoveryConfig {
+    DiscoveryConfig { lease_duration: Duration::from_secs(100), ..config(node) }
+}
+
 pub(super) fn local_writer(qos: DataWriterQos) -> LocalWriter {
     LocalWriter {
         entity_id: WRITER,
@@ -106,6 +111,8 @@ pub(super) struct Net {
     pub(super) loss: u64,
     /// Datagrams sent, each counted once per destination.
     pub(super) sent: u64,
+    /// Octets of those.
+    pub(super) sent_octets: usize,
     rng: Rng,
     flying: BTreeMap<(u64, u64), (usize, Locator, Vec<u8>)>,
     count: u64,
@@ -124,6 +131,7 @@ impl Net {
             now: secs(1),
             loss: 0,
             sent: 0,
+            sent_octets: 0,
             rng: Rng::new(42),
             flying: BTreeMap::new(),
             count: 0,
@@ -154,6 +162,7 @@ impl Net {
             datagram.copy_to(&mut bytes);
             for destination in datagram.destinations() {
                 self.sent += 1;
+                self.sent_octets += bytes.len();
                 self.route(from, *destination, &bytes);
             }
         }

@@ -36,7 +36,7 @@ fn the_start_is_a_row_of_quick_announcements() {
 
 #[test]
 fn announcements_survive_loss() {
-    let mut net = Net::new([config(0), config(1), config(2)]);
+    let mut net = Net::new([patient(0), patient(1), patient(2)]);
     net.loss = 400;
     net.start();
     net.run_for(secs(20));
@@ -166,7 +166,7 @@ fn changed_locators_move_proxies_and_matches() {
         DiscoveryEffect::MatchedReaderUpdated { remote, .. } => Some(remote.unicast.clone()),
         _ => None,
     });
-    assert_eq!(updated, Some(vec![unicast(7, 7413)]));
+    assert_eq!(updated.as_deref(), Some(&[unicast(7, 7413)][..]));
     // What is announced after the move arrives at the new place.
     net.with(0, |d, now, out, fx| d.remove_writer(now, WRITER, out, fx));
     net.events(1);
@@ -176,7 +176,7 @@ fn changed_locators_move_proxies_and_matches() {
 
 #[test]
 fn ten_participants_all_meet() {
-    let mut net = Net::new((0..10).map(config));
+    let mut net = Net::new((0..10).map(patient));
     for node in 0..10 {
         net.add_writer(node, Default::default());
         net.add_reader(node, Default::default());

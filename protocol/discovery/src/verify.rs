@@ -1,0 +1,269 @@
+//! From a stranger to a peer: a participant is believed to receive where it says once it acknowledges what only somebody
+//! can know who receives there. RTPS 2.5 §8.4.9, §8.5.4.2: the built-in writers begin to count at a number that cannot
+//! be guessed, and an ACKNACK repeats it.
+//!
+//! Until then a stranger is sent announcements, HEARTBEATs and empty ACKNACKs alone, each in answer to something that
+//! came in its name, and its endpoints are not taken up.
+
+use alloc::vec::Vec;
+
+use dunlin_buf::Outbox;
+use dunlin_core::{Duration, Guid, GuidPrefix, Locator, MonoTime, Now, SequenceNumber, SequenceNumberSet};
+use dunlin_wire::{AckNack, Heartbeat, MessageBuilder, Submessage, join_directed, size};
+
+use crate::{
+    builtin::feed_heartbeat,
+    data::ParticipantData,
+    discovery::{Channel, Discovery},
+    effect::DiscoveryEffect,
+    spdp::LARGE_DOMAIN,
+    stranger::{ACKNACK_EMPTY, Stranger, least_octets},
+};
+
+/// A stranger that announces itself again is answered again after this time.
+const ANSWER_INTERVAL: Duration = Duration::from_millis(80);
+/// A stranger that asks for a HEARTBEAT or sends one gets ours at most this often.
+const GREETING_INTERVAL: Duration = Duration::from_millis(10);
+/// Nanoseconds that each participant of a large domain adds to the span over which answers are spread, so that a
+/// newcomer is not answered by all at once.
+const SPREAD_PER_PARTICIPANT: u64 = 50_000;
+/// So many newcomers at once are answered by one announcement to the groups, and only greeted each.
+const CROWD: usize = 8;
+/// Announcements because of a crowd are at least this far apart.
+const CROWD_INTERVAL: Duration = Duration::from_millis(100);
+
+impl Discovery {
+    /// What is remembered of a participant that has not been verified.
+    pub(crate) fn stranger_mut(&mut self, prefix: GuidPrefix) -> Option<&mut Stranger> {
+        if self.strangers.len() == 0 {
+            return None;
+        }
+        self.participants.get_mut(&prefix)?.stranger.as_deref_mut()
+    }
+
+    /// Plans the answer to the announcement of a stranger.
+    pub(crate) fn plan_answer(&mut self, now: MonoTime, prefix: GuidPrefix) {
+        let known = self.participants.len();
+        let span = u64::try_from(known).unwrap_or(u64::MAX).saturating_mul(SPREAD_PER_PARTICIPANT);
+        let wait = if known < LARGE_DOMAIN { 0 } else { self.rng.below(span) };
+        let Some(stranger) = self.stranger_mut(prefix) else { return };
+        let lately = stranger.greeted_at.is_some_and(|at| at.plus(ANSWER_INTERVAL) > now);
+        if stranger.answer_due.is_some() || (stranger.answered && lately) {
+            return;
+        }
+        let due = now.plus(Duration::from_nanos(i64::try_from(wait).unwrap_or(0)));
+        stranger.answer_due = Some(due);
+        self.answers.insert((due, prefix));
+    }
+
+    /// Sends the answers that are due.
+    pub(crate) fn send_answers(&mut self, now: Now, out: &mut Outbox) {
+        if self.answers.first().is_none_or(|(due, _)| *due > now.mono) {
+            return;
+        }
+        if self.announcer.is_running()
+            && self.answers.len() >= CROWD
+            && !self.config.spdp_destinations.is_empty()
+        {
+            self.announce_to_crowd(now, out);
+        }
+        while let Some((due, prefix)) = self.answers.first().copied().filter(|(due, _)| *due <= now.mono) {
+            self.answers.remove(&(due, prefix));
+            self.answer(now, prefix, out);
+        }
+    }
+
+    /// Announces to the groups if many have come since that was last done.
+    fn announce_to_crowd(&mut self, now: Now, out: &mut Outbox) {
+        let lately = self.announcer.groups_told().is_some_and(|told| told.plus(CROWD_INTERVAL) > now.mono);
+        if self.newcomers < CROWD || lately || self.config.spdp_destinations.is_empty() {
+            return;
+        }
+        self.newcomers = 0;
+        self.stats.announcements_sent = self.stats.announcements_sent.saturating_add(1);
+        let (groups, _) = self.destinations(now.mono);
+        self.announcer.send_to_groups(now, self.config.guid_prefix, &groups, out);
+    }
+
+    /// Answers the announcement of a stranger: with our own, unless it was just told by way of its group, and with what
+    /// the built-in writers have.
+    fn answer(&mut self, now: Now, prefix: GuidPrefix, out: &mut Outbox) {
+        if !self.announcer.is_running() {
+            return;
+        }
+        let groups_told = self.announcer.groups_told();
+        let Some(participant) = self.participants.get_mut(&prefix) else { return };
+        let told = participant.heard_by_multicast && groups_told.is_some_and(|at| at >= participant.since);
+        let Some(stranger) = participant.stranger.as_deref_mut() else { return };
+        stranger.answer_due = None;
+        let announce = !told || stranger.answered;
+        stranger.answered = true;
+        let from = out.datagram_count();
+        let heartbeats = size::HEARTBEAT.saturating_mul(Channel::ALL.len());
+        let announcement = if announce { self.announcer.data_len() } else { 0 };
+        let octets = directed_len(announcement.saturating_add(heartbeats));
+        let Some(places) = self.afford(prefix, octets) else { return };
+        if announce {
+            self.announcer.send_directed(now, self.config.guid_prefix, Some(prefix), &places, out);
+        }
+        self.greet(now.mono, prefix, &places, out);
+        join_directed(out, from, self.config.max_message_size);
+    }
+
+    /// The places to which a stranger may be sent `octets`, if any; they count as sent.
+    fn afford(&mut self, prefix: GuidPrefix, octets: usize) -> Option<Vec<Locator>> {
+        let participant = self.participants.get_mut(&prefix)?;
+        let mut places = directed(&participant.data, &self.config.spdp_destinations);
+        let affordable = participant.stranger.as_deref_mut()?.spend(octets, places.len());
+        places.truncate(affordable);
+        if places.is_empty() {
+            self.stats.answers_withheld = self.stats.answers_withheld.saturating_add(1);
+        }
+        Some(places).filter(|places| !places.is_empty())
+    }
+
+    /// Tells a stranger what the built-in writers have.
+    fn greet(&mut self, now: MonoTime, prefix: GuidPrefix, places: &[Locator], out: &mut Outbox) {
+        if let Some(stranger) = self.stranger_mut(prefix) {
+            stranger.greeted_at = Some(now);
+        }
+        for channel in Channel::ALL {
+            let reader = Guid::new(prefix, channel.reader_id());
+            self.writer_mut(channel).greet(reader, places, out);
+        }
+    }
+
+    /// Greets a stranger that has shown to know us, if it was not greeted just now.
+    fn greet_again(&mut self, now: MonoTime, prefix: GuidPrefix, out: &mut Outbox) {
+        let Some(stranger) = self.stranger_mut(prefix) else { return };
+        if stranger.greeted_at.is_some_and(|at| at.plus(GREETING_INTERVAL) > now) {
+            return;
+        }
+        let from = out.datagram_count();
+        let octets = directed_len(size::HEARTBEAT.saturating_mul(Channel::ALL.len()));
+        let Some(places) = self.afford(prefix, octets) else { return };
+        self.greet(now, prefix, &places, out);
+        join_directed(out, from, self.config.max_message_size);
+    }
+
+    /// Takes a submessage of a reliable built-in endpoint of a stranger.
+    pub(crate) fn meet(
+        &mut self,
+        now: Now,
+        channel: Channel,
+        prefix: GuidPrefix,
+        submessage: &Submessage<'_>,
+        out: &mut Outbox,
+        fx: &mut Vec<DiscoveryEffect>,
+    ) {
+        let Some(stranger) = self.stranger_mut(prefix) else { return };
+        stranger.hear(least_octets(submessage));
+        match submessage {
+            Submessage::AckNack(acknack) => {
+                if self.is_proven(channel, prefix, acknack) {
+                    self.verify(now, prefix, out, fx);
+                } else {
+                    self.greet_again(now.mono, prefix, out);
+                }
+            }
+            Submessage::Heartbeat(heartbeat) => {
+                self.acknowledge_nothing(channel, prefix, heartbeat, out);
+                self.greet_again(now.mono, prefix, out);
+            }
+            _ => (),
+        }
+    }
+
+    /// Takes note of an ACKNACK. True once those for publications and for subscriptions both fit: two numbers are harder
+    /// to guess than one, as a wrong guess costs whatever was right before. Numbers up to 1 are no guesses: peers that
+    /// have not been told anything yet begin with them.
+    fn is_proven(&mut self, channel: Channel, prefix: GuidPrefix, acknack: &AckNack) -> bool {
+        let base = acknack.reader_sn_state.base();
+        let fits = self.writer_mut(channel).has_told(base);
+        let Some(stranger) = self.stranger_mut(prefix) else { return false };
+        if fits {
+            if let Some(proof) = stranger.proofs.get_mut(channel.index()) {
+                *proof = Some(*acknack);
+            }
+        } else if base > SequenceNumber::FIRST {
+            stranger.proofs = Default::default();
+        }
+        matches!(stranger.proofs, [Some(_), Some(_), _])
+    }
+
+    /// Answers the HEARTBEAT of a stranger so that it can verify this participant, and asks for nothing yet.
+    fn acknowledge_nothing(
+        &mut self,
+        channel: Channel,
+        prefix: GuidPrefix,
+        heartbeat: &Heartbeat,
+        out: &mut Outbox,
+    ) {
+        if heartbeat.first_sn < SequenceNumber::FIRST || heartbeat.last_sn < heartbeat.first_sn.previous() {
+            return;
+        }
+        let Some(places) = self.afford(prefix, directed_len(ACKNACK_EMPTY)) else { return };
+        let Some(stranger) = self.stranger_mut(prefix) else { return };
+        let (Some(known), Some(count)) =
+            (stranger.heartbeats.get_mut(channel.index()), stranger.acknacks.get_mut(channel.index()))
+        else {
+            return;
+        };
+        *known = Some(*heartbeat);
+        *count = count.wrapping_add(1);
+        let acknack = AckNack {
+            reader_id: channel.reader_id(),
+            writer_id: channel.writer_id(),
+            reader_sn_state: SequenceNumberSet::empty(heartbeat.first_sn),
+            count: *count,
+            final_flag: true,
+        };
+        let mut message = MessageBuilder::new(out, self.config.guid_prefix);
+        message.info_dst(prefix);
+        message.acknack(&acknack);
+        message.finish(&places);
+    }
+
+    /// A participant has shown that it receives where it says: it gets the lease it announced, and its built-in
+    /// endpoints are matched.
+    fn verify(&mut self, now: Now, prefix: GuidPrefix, out: &mut Outbox, fx: &mut Vec<DiscoveryEffect>) {
+        let Some(participant) = self.participants.get_mut(&prefix) else { return };
+        let Some(stranger) = participant.stranger.take() else { return };
+        participant.renew(now.mono);
+        let data = alloc::sync::Arc::clone(&participant.data);
+        if let Some(due) = stranger.answer_due {
+            self.answers.remove(&(due, prefix));
+        }
+        self.strangers.remove(prefix);
+        self.match_builtin(now, &data, out);
+        for channel in Channel::ALL {
+            let writer = Guid::new(prefix, channel.writer_id());
+            let count = stranger.acknacks.get(channel.index()).copied().unwrap_or(0);
+            self.reader_mut(channel).continue_count(writer, count);
+            if let Some(acknack) = stranger.proofs.get(channel.index()).copied().flatten() {
+                self.writer_mut(channel).on_submessage(now, prefix, &Submessage::AckNack(acknack), out);
+            }
+            let Some(heartbeat) = stranger.heartbeats.get(channel.index()).copied().flatten() else {
+                continue;
+            };
+            let mut collected = core::mem::take(&mut self.collected);
+            feed_heartbeat(self.reader_mut(channel), now, prefix, &heartbeat, &mut collected, out);
+            self.process(channel, collected, fx);
+        }
+    }
+}
+
+/// Octets of a message to one participant with submessages of so many octets.
+const fn directed_len(submessages: usize) -> usize {
+    size::HEADER.saturating_add(size::INFO_DST).saturating_add(submessages)
+}
+
+/// Where a stranger is sent something: the unicast locators it announced or, without any, groups that this participant
+/// announces to itself.
+fn directed(data: &ParticipantData, own_groups: &[Locator]) -> Vec<Locator> {
+    let locators = &data.locators;
+    if !locators.metatraffic_unicast.is_empty() {
+        return locators.metatraffic_unicast.clone();
+    }
+    locators.metatraffic_multicast.iter().filter(|group| own_groups.contains(group)).copied().collect()
+}

@@ -1,0 +1,51 @@
+//! RTPS 2.5 §8.3.3: a message holds any number of submessages, so several messages to one participant can be one.
+
+use dunlin_buf::Outbox;
+
+use super::size;
+use crate::kind;
+
+/// Puts messages from number `from` on together that go from one participant to one other at the same place, up to
+/// `max_len` octets. Only messages that begin with INFO_DST are: after it, nothing of what came before matters to
+/// submessages that depend on no other state than the source timestamp, which every DATA of ours brings along.
+pub fn join_directed(out: &mut Outbox, from: usize, max_len: usize) {
+    let header = size::HEADER.saturating_add(size::INFO_DST);
+    out.join(from, max_len, header, |head| head.get(size::HEADER) == Some(&kind::INFO_DST));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Message, MessageBuilder, Submessage};
+    use alloc::vec::Vec;
+    use dunlin_core::{GuidPrefix, Locator};
+
+    fn put(out: &mut Outbox, to: Option<u8>) {
+        let mut message = MessageBuilder::new(out, GuidPrefix([1; 12]));
+        if let Some(to) = to {
+            message.info_dst(GuidPrefix([to; 12]));
+        }
+        message.info_ts(None);
+        message.finish(&[Locator::LOCAL]);
+    }
+
+    #[test]
+    fn messages_to_one_participant_become_one() {
+        let mut out = Outbox::new();
+        for to in [Some(2), Some(2), None, Some(3), Some(2)] {
+            put(&mut out, to);
+        }
+        join_directed(&mut out, 0, 1000);
+        let messages = out.datagrams().map(|datagram| {
+            let mut bytes = Vec::new();
+            datagram.copy_to(&mut bytes);
+            let message = Message::parse(&bytes).unwrap();
+            let bodies =
+                message.submessages().map(|parsed| matches!(parsed.unwrap().body, Submessage::InfoDst(_)));
+            bodies.collect::<Vec<_>>()
+        });
+        let messages: Vec<_> = messages.collect();
+        let expected: [&[bool]; 4] = [&[true, false, false], &[false], &[true, false], &[true, false]];
+        assert_eq!(messages, expected);
+    }
+}

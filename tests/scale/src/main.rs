@@ -1,0 +1,111 @@
+//! Grows a domain in the simulator and prints what discovery costs: datagrams, octets, virtual time, memory.
+#![forbid(unsafe_code)]
+
+mod domain;
+mod report;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use clap::Parser;
+use dunlin_core::Duration;
+
+use domain::Domain;
+use report::Row;
+
+/// What is measured.
+#[derive(Parser)]
+struct Options {
+    /// Numbers of participants.
+    #[arg(long, value_delimiter = ',', default_value = "10,100,1000")]
+    participants: Vec<usize>,
+    /// Endpoints of each.
+    #[arg(long, default_value_t = 10)]
+    endpoints: usize,
+    /// Virtual seconds of rest.
+    #[arg(long, default_value_t = 3)]
+    rest: u32,
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Page between whose marks the table goes; the chart goes beside it, as .svg.
+    #[arg(long)]
+    write: Option<PathBuf>,
+    /// Octets of state for each other participant that are too many.
+    #[arg(long)]
+    max_state: Option<u64>,
+    /// Datagrams sent for each pair of participants at the start that are too many.
+    #[arg(long)]
+    max_datagrams: Option<f64>,
+}
+
+/// Time in which the quick announcements of the start are over.
+const SETTLING: Duration = Duration::from_millis(600);
+
+fn measure(options: &Options, participants: usize) -> Result<Row> {
+    ensure!(participants > options.endpoints.div_ceil(2), "fewer participants than each has neighbours");
+    let begin = Instant::now();
+    let mut domain = Domain::new(options.seed, options.endpoints);
+    let start = domain.grow(participants - 1, participants)?;
+    domain.rest(SETTLING);
+    let join = domain.grow(1, participants)?;
+    domain.rest(SETTLING);
+    let before = domain.announcements();
+    let rest = domain.rest(Duration::from_secs(options.rest.into()));
+    let announcements = domain.announcements() - before;
+    ensure!(domain.is_complete(), "somebody was forgotten while nothing happened");
+    let state = domain.measure_one();
+    Ok(Row {
+        participants,
+        endpoints: options.endpoints,
+        start,
+        join,
+        announcements: announcements as f64 / f64::from(options.rest),
+        resting: rest.received as f64 / f64::from(options.rest) / participants as f64,
+        state,
+        seconds: begin.elapsed().as_secs_f64(),
+    })
+}
+
+fn check(options: &Options, row: &Row) -> Result<()> {
+    let (others, starting) = (row.participants as u64 - 1, row.participants as u64 - 1);
+    let state = row.state / others;
+    let datagrams = row.start.sent as f64 / (starting * (starting - 1)) as f64;
+    ensure!(
+        options.max_state.is_none_or(|most| state <= most),
+        "{state} octets of state for each other participant"
+    );
+    ensure!(
+        options.max_datagrams.is_none_or(|most| datagrams <= most),
+        "{datagrams:.2} datagrams for each pair"
+    );
+    Ok(())
+}
+
+const BEGIN: &str = "<!-- table -->\n";
+const END: &str = "<!-- end of table -->\n";
+
+fn write(page: &Path, rows: &[Row]) -> Result<()> {
+    let text = std::fs::read_to_string(page).with_context(|| format!("reading {}", page.display()))?;
+    let (before, rest) = text.split_once(BEGIN).context("the page has no table")?;
+    let (_, after) = rest.split_once(END).context("the table of the page has no end")?;
+    std::fs::write(page, format!("{before}{BEGIN}{}{END}{after}", report::table(rows)))?;
+    std::fs::write(page.with_extension("svg"), report::chart(rows))?;
+    Ok(())
+}
+
+fn main() -> Result<()> {
+    let options = Options::parse();
+    let mut rows = Vec::new();
+    for participants in &options.participants {
+        let row = measure(&options, *participants)?;
+        eprintln!("{participants} participants: simulated in {:.1} s", row.seconds);
+        check(&options, &row)?;
+        rows.push(row);
+    }
+    println!("{}", report::table(&rows));
+    if let Some(page) = &options.write {
+        write(page, &rows)?;
+    }
+    Ok(())
+}
