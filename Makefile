@@ -5,7 +5,7 @@ DEMO_SECONDS := $(filter-out 0,$(SECONDS))
 PROTOCOL := core sync buf qos cdr wire rtps cache discovery engine
 PROTOCOL_CRATES := $(foreach c,$(PROTOCOL),-p dunlin-$(c))
 
-.PHONY: help demo test lint unit loom cross interop network browser bench fuzz sim million soak
+.PHONY: help demo test lint unit loom cross interop network browser bench fuzz sim mutants million soak
 
 help:
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -52,8 +52,12 @@ browser: ## the demo's page in headless Chromium
 million: ## 1,000,000 reliable samples through a simulated network that loses 20 %
 	cargo test --release --quiet -p dunlin-sim --test scenarios -- --ignored --nocapture a_million
 
-sim: ## long simulation: SEEDS=1000
-	SEEDS=$(or $(SEEDS),1000) cargo test --release -p dunlin-sim -- --ignored --nocapture
+sim: ## random scenarios in the simulator: 400 seeds; SEEDS=100000 runs long and goes on after an interruption
+	cargo build --release --quiet -p dunlin-simulation
+	$(or $(CARGO_TARGET_DIR),target)/release/dunlin-simulation campaign --seeds $(or $(SEEDS),400) $(if $(SEEDS),--state target/simulation/$(SEEDS).txt)
+
+mutants: ## deliberate protocol bugs, each of which the simulation must find within 1000 seeds
+	tests/simulation/mutants.sh
 
 bench: ## latency and throughput over loopback
 	@scripts/setup.sh build
