@@ -17,10 +17,12 @@ use crate::{config::Locators, history::BuiltinHistory};
 pub(crate) struct BuiltinWriter {
     writer: Writer,
     history: BuiltinHistory,
+    /// How long a disposal stays at least.
+    keep_disposed: Duration,
 }
 
 impl BuiltinWriter {
-    pub(crate) fn new(guid: Guid, max_message_size: usize) -> Self {
+    pub(crate) fn new(guid: Guid, max_message_size: usize, lease: Duration) -> Self {
         let config = WriterConfig {
             guid,
             reliable: true,
@@ -31,7 +33,10 @@ impl BuiltinWriter {
             heartbeat_max_period: Duration::from_secs(2),
             ..WriterConfig::default()
         };
-        Self { writer: Writer::new(config), history: BuiltinHistory::default() }
+        // A peer that this participant has forgotten forgets it no later than a lease after it last heard it, and may
+        // have missed a disposal for as long before that.
+        let keep_disposed = lease.times(2);
+        Self { writer: Writer::new(config), history: BuiltinHistory::default(), keep_disposed }
     }
 
     /// Adds a change and sends it to all matched readers.
@@ -43,8 +48,9 @@ impl BuiltinWriter {
         payload: SharedBytes,
         out: &mut Outbox,
     ) {
-        let sn = self.history.put(kind, instance, now.wall, payload);
+        let sn = self.history.put(now, kind, instance, payload);
         self.writer.on_new_change(now, sn, &self.history, out);
+        self.forget_disposed(now);
         self.sent();
     }
 
@@ -76,7 +82,10 @@ impl BuiltinWriter {
 
     pub(crate) fn unmatch_reader(&mut self, reader: Guid) {
         self.writer.unmatch_reader(reader);
-        self.history.forget_disposed(self.writer.acked_by_all());
+    }
+
+    fn forget_disposed(&mut self, now: Now) {
+        self.history.forget_disposed(now.mono, self.writer.acked_by_all(), self.keep_disposed);
     }
 
     pub(crate) fn on_submessage(
@@ -95,7 +104,7 @@ impl BuiltinWriter {
             }
             _ => return,
         }
-        self.history.forget_disposed(self.writer.acked_by_all());
+        self.forget_disposed(now);
         self.sent();
     }
 

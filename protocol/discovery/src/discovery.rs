@@ -79,8 +79,9 @@ impl Discovery {
     #[must_use]
     pub fn new(config: DiscoveryConfig, seed: u64) -> Self {
         let guid = |entity| Guid::new(config.guid_prefix, entity);
-        let writer =
-            |channel: Channel| BuiltinWriter::new(guid(channel.writer_id()), config.max_message_size);
+        let writer = |channel: Channel| {
+            BuiltinWriter::new(guid(channel.writer_id()), config.max_message_size, config.lease_duration)
+        };
         let reader = |channel: Channel| builtin_reader(guid(channel.reader_id()));
         Self {
             announcer: Announcer::new(&config, seed),

@@ -19,7 +19,6 @@ pub(crate) fn at_rest(run: &mut Run<'_>) {
     delivery::complete(run, &mut found);
     instances::states(run, &mut found);
     matching::refusals(run, &mut found);
-    timing::liveliness_at_rest(run, &mut found);
     limits::histories(run, &mut found);
     found.into_iter().for_each(|text| run.log.violation(text));
 }

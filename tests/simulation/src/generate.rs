@@ -72,7 +72,8 @@ fn base(dice: &mut Dice) -> PathConfig {
 
 fn nodes(dice: &mut Dice, count: usize) -> Vec<NodePlan> {
     let mixed = dice.percent(40);
-    let nats = dice.percent(15);
+    let peers = dice.percent(25);
+    let nats = peers && dice.percent(60);
     let large = dice.one_of(&[1_472, 1_472, 1_200, 8_900]);
     (0..count)
         .map(|_| {
@@ -84,7 +85,8 @@ fn nodes(dice: &mut Dice, count: usize) -> Vec<NodePlan> {
                 max_message_size: large,
                 wall_offset_ms: if dice.percent(30) { dice.within(0, 100) as i64 - 50 } else { 0 },
                 big_endian: mixed && dice.percent(50),
-                nat: nats && dice.percent(30),
+                nat: nats && dice.percent(40),
+                peers,
             }
         })
         .collect()

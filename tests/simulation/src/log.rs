@@ -1,6 +1,6 @@
 //! What happened in a run, as the applications saw it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dunlin_core::{Guid, MonoTime};
@@ -117,6 +117,8 @@ pub struct ReaderLog {
     pub matched: BTreeMap<Guid, Nanos>,
     /// Liveliness as told, by writer.
     pub alive: BTreeMap<Guid, Alive>,
+    /// Writers that were not alive for some time, though matched.
+    pub once_dead: BTreeSet<Guid>,
     /// SAMPLE_LOST.
     pub lost: u64,
     /// REQUESTED_DEADLINE_MISSED by instance.

@@ -173,13 +173,13 @@ impl<'a> Run<'a> {
         let mut config = NodeConfig {
             wall_offset: Duration::from_millis(plan.wall_offset_ms),
             big_endian: plan.big_endian,
-            multicast: !plan.nat,
+            multicast: !plan.peers,
             ..NodeConfig::default()
         };
         config.participant.lease_duration = Duration::from_millis(plan.lease as i64);
         config.participant.announcement_period = Duration::from_millis(plan.period as i64);
         config.participant.max_message_size = plan.max_message_size;
-        if plan.nat {
+        if plan.peers {
             config.participant.initial_peers = self.peers(index, addresses);
         }
         let id = self.world.add_node(config);
@@ -246,6 +246,9 @@ impl<'a> Run<'a> {
             self.poll_all();
             let missing = check::convergence(self);
             if missing.is_empty() {
+                // What has arrived is yet to be taken.
+                self.go_on_until(self.age_ms() + 600);
+                self.poll_all();
                 return true;
             }
             if self.age_ms() >= limit {

@@ -46,6 +46,8 @@ pub struct NodePlan {
     pub big_endian: bool,
     /// Sits behind a router that translates addresses, from the start.
     pub nat: bool,
+    /// There are no groups: it knows from the start where the others are. The same for all nodes.
+    pub peers: bool,
 }
 
 /// What an application does with a writer.

@@ -9,7 +9,10 @@ use dunlin_simulation::scenario::{CLASSES, Switches};
 fn some_seeds_hold() {
     for seed in 1..=25 {
         let result = run_seed(seed, &Switches::default());
-        assert!(result.is_ok(), "seed {seed}: {result:?}\nrepeat it: cargo run -p dunlin-simulation -- run {seed}");
+        assert!(
+            result.is_ok(),
+            "seed {seed}: {result:?}\nrepeat it: cargo run -p dunlin-simulation -- run {seed}"
+        );
     }
 }
 

@@ -98,8 +98,10 @@ fn wall_clocks_jump_and_drift() {
 #[test]
 fn nodes_of_both_byte_orders_understand_each_other() {
     for (one, other) in [(true, false), (false, true), (true, true)] {
-        let mut world = World::new(5, NetworkConfig::of(PathConfig { loss_ppm: 100_000, ..PathConfig::default() }));
-        let nodes = [one, other].map(|big_endian| world.add_node(NodeConfig { big_endian, ..NodeConfig::default() }));
+        let mut world =
+            World::new(5, NetworkConfig::of(PathConfig { loss_ppm: 100_000, ..PathConfig::default() }));
+        let nodes =
+            [one, other].map(|big_endian| world.add_node(NodeConfig { big_endian, ..NodeConfig::default() }));
         world.record(true);
         stream(&mut world, &nodes, &Filling::new(4_000));
         let recorded = world.record(false);

@@ -75,7 +75,8 @@ fn expected(run: &Run<'_>, reader: &ReaderLog) -> BTreeMap<u32, Doing> {
             continue;
         }
         let keys: BTreeSet<u32> = writer.changes.iter().map(|change| change.key).collect();
-        let lively = offer.qos.lease.is_none() || offer.qos.liveliness == 0;
+        // An instance all of whose samples were taken is forgotten while its writer is not alive.
+        let lively = !reader.once_dead.contains(&writer.guid);
         let durable = offer.qos.durable && plan.qos.durable;
         let usable = writer.ended.is_none()
             && offer.qos.lifespan.is_none()
@@ -108,7 +109,10 @@ pub(crate) fn owners(run: &mut Run<'_>) {
         let plan = &run.scenario.endpoints[reader.plan];
         let qos = &plan.qos;
         let judged = qos.exclusive && plan.keyed && qos.reliable && qos.deadline.is_none() && !qos.by_source;
-        if !judged || run.scenario.is_tainted(reader.node) {
+        let unclear = |writer: &WriterLog| {
+            run.scenario.endpoints[writer.plan].topic == plan.topic && run.scenario.is_tainted(writer.node)
+        };
+        if !judged || run.scenario.is_tainted(reader.node) || run.log.writers.iter().any(unclear) {
             continue;
         }
         let rivals: Vec<usize> = super::pairs(run)

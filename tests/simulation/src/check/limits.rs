@@ -34,7 +34,8 @@ fn most_held(run: &Run<'_>, writer: &WriterLog, durable: bool) -> u64 {
         // An unregistration that does not dispose stands besides the last values.
         (true, Some(depth)) => written.min((u64::from(depth) + 1) * keys),
         (false, _) if !qos.reliable => written,
-        (false, _) => 0,
+        // Where nobody has to acknowledge, the last change stays until the next one is written.
+        (false, _) => 1,
     }
 }
 

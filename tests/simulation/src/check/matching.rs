@@ -8,6 +8,7 @@ use crate::run::Run;
 pub(crate) fn convergence(run: &Run<'_>) -> Vec<String> {
     let mut missing = participants(run);
     strangers(run, &mut missing);
+    super::timing::liveliness_at_rest(run, &mut missing);
     for (w, writer, r, reader) in super::pairs(run) {
         let offered = &run.scenario.endpoints[writer.plan].qos;
         let requested = &run.scenario.endpoints[reader.plan].qos;
@@ -39,13 +40,15 @@ fn strangers(run: &Run<'_>, missing: &mut Vec<String>) {
     for (w, writer) in log.writers.iter().enumerate() {
         if writer.ended.is_none() && clean(writer.node) {
             let gone = writer.matched.keys().filter(|guid| !readers.contains(guid));
-            missing.extend(gone.map(|guid| format!("writer {w} is still matched with {guid:?}, which is gone")));
+            missing
+                .extend(gone.map(|guid| format!("writer {w} is still matched with {guid:?}, which is gone")));
         }
     }
     for (r, reader) in log.readers.iter().enumerate() {
         if reader.ended.is_none() && clean(reader.node) {
             let gone = reader.matched.keys().filter(|guid| !writers.contains(guid));
-            missing.extend(gone.map(|guid| format!("reader {r} is still matched with {guid:?}, which is gone")));
+            missing
+                .extend(gone.map(|guid| format!("reader {r} is still matched with {guid:?}, which is gone")));
         }
     }
 }

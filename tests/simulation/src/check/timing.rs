@@ -70,7 +70,8 @@ pub(super) fn deadlines_of_readers(run: &Run<'_>, found: &mut Vec<String>) {
             && plan.qos.max_samples.is_none()
             && plan.qos.separation == 0
             && offer.lifespan.is_none()
-            && (offer.lease.is_none() || offer.liveliness == 0);
+            // An instance all of whose samples were taken is forgotten while its writer is not alive.
+            && !reader.once_dead.contains(&writer.guid);
         let clock = run.scenario.has_odd_clock(reader.node) || run.scenario.is_tainted(reader.node);
         if !steady || !simple || clock {
             continue;

@@ -51,8 +51,8 @@ fn fault(
             let other = (node + 1 + dice.index(nodes.len() - 1)) % nodes.len();
             Fault::Cut(node, other)
         }
-        // A node that moves away from the one address that nodes behind routers know could not be found again.
-        Class::Address => nodes.iter().all(|node| !node.nat).then_some(Fault::Address(node))?,
+        // A node that moves away from the one address that others know could not be found again.
+        Class::Address => (!nodes[node].peers).then_some(Fault::Address(node))?,
         Class::Nat => nodes[node].nat.then_some(Fault::Nat(node))?,
         Class::Corrupt => {
             let from = dice.percent(50).then(|| dice.index(nodes.len()));

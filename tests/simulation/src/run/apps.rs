@@ -1,6 +1,6 @@
 //! What the applications do: create, write, show that they are alive.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dunlin_engine::{EndpointLocators, ReaderSpec, WriteError, WriterSpec};
@@ -124,6 +124,7 @@ impl Run<'_> {
             received: BTreeMap::new(),
             matched: BTreeMap::new(),
             alive: BTreeMap::new(),
+            once_dead: BTreeSet::new(),
             lost: 0,
             deadlines_missed: BTreeMap::new(),
             arrivals: BTreeMap::new(),

@@ -107,6 +107,9 @@ impl Run<'_> {
         sum.alive += alive;
         sum.not_alive += not_alive;
         let sum = *sum;
+        if sum.not_alive > 0 {
+            reader.once_dead.insert(writer);
+        }
         // Who was not alive, even for a moment, may have lost what it owned.
         reader.shown.retain(|(_, shown), _| life != Some(*shown));
         let possible = matches!((sum.alive, sum.not_alive), (0, 0) | (1, 0) | (0, 1));

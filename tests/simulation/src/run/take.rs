@@ -73,7 +73,8 @@ impl Run<'_> {
         let mut kept: BTreeMap<InstanceHandle, u32> = BTreeMap::new();
         valid().for_each(|sample| *kept.entry(sample.info.instance_handle).or_default() += 1);
         if let Some((instance, count)) = kept.into_iter().find(|(_, count)| *count > depth) {
-            self.log.violation(format!("reader {number} held {count} samples of {instance:?}, depth {depth}"));
+            self.log
+                .violation(format!("reader {number} held {count} samples of {instance:?}, depth {depth}"));
         }
     }
 
@@ -135,7 +136,9 @@ impl Run<'_> {
         let late = content.number <= received.last.max(before) && qos.separation == 0 && !received.fresh;
         let overall = received.last;
         if old {
-            self.log.violation(format!("reader {number} is volatile and got {content:?}, written before it came"));
+            self.log.violation(format!(
+                "reader {number} is volatile and got {content:?}, written before it came"
+            ));
         } else if twice && !again {
             self.log.violation(format!("reader {number} got {content:?} twice"));
         } else if late {
@@ -185,7 +188,13 @@ impl Run<'_> {
             let text = format!("reader {number} got {content:?} although writer {rival} owns since {since}");
             self.log.violation(text);
         }
-        self.log.readers[number].shown.entry((key, content.writer as usize)).or_insert(now);
+        // What a writer had shown before it parted gives it no claim afterwards.
+        let writer = content.writer as usize;
+        let reader = &self.log.readers[number];
+        let fresh = reader.received.get(&writer).is_some_and(|received| received.fresh);
+        if reader.matched.contains_key(&self.log.writers[writer].guid) && !fresh {
+            self.log.readers[number].shown.entry((key, writer)).or_insert(now);
+        }
     }
 
     fn was_unregistered_since(&self, writer: usize, key: u32, since: u64) -> bool {
