@@ -154,10 +154,10 @@ impl Log {
         }
     }
 
-    /// The last life of a writer of this name.
+    /// The life that a writer of this name had at some time.
     #[must_use]
-    pub fn writer_of(&self, guid: Guid) -> Option<usize> {
-        self.writers.iter().rposition(|writer| writer.guid == guid)
+    pub fn writer_at(&self, guid: Guid, at: Nanos) -> Option<usize> {
+        self.writers.iter().rposition(|writer| writer.guid == guid && writer.created <= at)
     }
 }
 

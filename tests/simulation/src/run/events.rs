@@ -78,14 +78,14 @@ impl Run<'_> {
             }
             Event::SampleLost { count, .. } => self.log.readers[number].lost += count,
             Event::LivelinessChanged { writer, alive_delta, not_alive_delta, .. } => {
-                self.note_liveliness(number, writer, alive_delta, not_alive_delta);
+                self.note_liveliness(number, at, writer, [alive_delta, not_alive_delta]);
             }
             _ => {}
         }
     }
 
     fn meet(&mut self, number: usize, at: Nanos, remote: Guid, added: bool) {
-        let writer = self.log.writer_of(remote);
+        let writer = self.log.writer_at(remote, at);
         let reader: &mut ReaderLog = &mut self.log.readers[number];
         if added {
             reader.matched.insert(remote, at);
@@ -100,8 +100,8 @@ impl Run<'_> {
         reader.shown.retain(|(_, shown), _| writer != Some(*shown));
     }
 
-    fn note_liveliness(&mut self, number: usize, writer: Guid, alive: i32, not_alive: i32) {
-        let life = self.log.writer_of(writer);
+    fn note_liveliness(&mut self, number: usize, at: Nanos, writer: Guid, [alive, not_alive]: [i32; 2]) {
+        let life = self.log.writer_at(writer, at);
         let reader = &mut self.log.readers[number];
         let sum = reader.alive.entry(writer).or_default();
         sum.alive += alive;

@@ -10,8 +10,12 @@ use dunlin_rtps::ChangeKind;
 use super::agenda::Action;
 use super::{MS, Run};
 use crate::data::{Content, key_of};
+use crate::log::Nanos;
 use crate::qos::Qos;
 use crate::scenario::{Role, Workload};
+
+/// What is older than this when a reader is created is not on its way to others any more.
+const IN_FLIGHT: Nanos = 4_000 * MS;
 
 impl Run<'_> {
     pub(super) fn look(&mut self, index: usize) {
@@ -128,9 +132,10 @@ impl Run<'_> {
         let received = reader.received.entry(writer).or_default();
         received.note(content.number);
         let twice = received.count(content.number) > 1;
-        let again = durable && received.sessions > 1;
+        // What was not acknowledged when they parted, or is history, comes again when they meet again.
+        let again = received.sessions > 1;
         let written = self.log.writers[writer].changes.get(content.number as usize - 1);
-        let old = !durable && written.is_some_and(|written| written.at < reader.created);
+        let old = !durable && written.is_some_and(|written| written.at + IN_FLIGHT < reader.created);
         let key = content.key;
         let before = received.last_of_key.insert(key, content.number).unwrap_or(0);
         let late = content.number <= received.last.max(before) && qos.separation == 0 && !received.fresh;
