@@ -8,7 +8,7 @@ PROTOCOL_CRATES := $(foreach c,$(PROTOCOL),-p dunlin-$(c))
 .PHONY: help demo test lint unit loom cross interop network browser bench fuzz sim mutants million soak
 
 help:
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
 
 demo: ## live video over DDS in a browser; SECONDS=30 ends by itself
 	@scripts/setup.sh build demo
@@ -28,8 +28,13 @@ unit: ## unit, property, simulation and loopback tests
 	@scripts/setup.sh build test
 	cargo test --workspace --quiet
 
-loom: ## model-check the sending turn
-	CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/loom RUSTFLAGS="--cfg loom" cargo test --quiet -p dunlin-engine --lib turn
+loom: ## model-check the kernels that take locks: every interleaving of a few threads
+	CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/loom RUSTFLAGS="--cfg loom" \
+		cargo test --quiet -p dunlin-sync -p dunlin-buf -p dunlin-engine --lib
+
+shuttle: ## the whole engine under random schedules of its threads; SEED=n ROUNDS=1 repeats one
+	CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/shuttle RUSTFLAGS="--cfg shuttle" \
+		cargo test --quiet -p dunlin-engine --test shuttle
 
 cross: ## no_std for thumbv7em, everything for armv7, protocol tests under emulation
 	@scripts/setup.sh build cross
@@ -41,6 +46,10 @@ interop: ## exchange with Cyclone DDS, Fast DDS, RustDDS and dust_dds; ROUNDS=20
 	@scripts/setup.sh build test interop
 	tests/interop/run.sh
 
+interop-fastdds3: ## the same with Fast DDS 3, from Debian 13's packages (600 MB in .cache)
+	@scripts/setup.sh build test interop fastdds3
+	tests/interop/run.sh fastdds3
+
 network: ## 921,600-byte samples over a 100 Mbit/s link between two network namespaces
 	@scripts/setup.sh build test
 	tests/network/run.sh
@@ -49,8 +58,12 @@ browser: ## the demo's page in headless Chromium
 	@scripts/setup.sh build demo browser
 	scripts/browser-test.sh
 
+gstreamer: ## the video program's tests with its optional GStreamer source
+	@scripts/setup.sh build gstreamer
+	cargo test --quiet -p dunlin-video --features gstreamer --lib
+
 million: ## 1,000,000 reliable samples through a simulated network that loses 20 %
-	cargo test --release --quiet -p dunlin-sim --test scenarios -- --ignored --nocapture a_million
+	cargo test --profile dist --quiet -p dunlin-sim --test scenarios -- --ignored --nocapture a_million
 
 sim: ## random scenarios in the simulator: 400 seeds; SEEDS=100000 runs long and goes on after an interruption
 	cargo build --release --quiet -p dunlin-simulation
@@ -61,7 +74,7 @@ mutants: ## deliberate protocol bugs, each of which the simulation must find wit
 
 bench: ## latency and throughput over loopback
 	@scripts/setup.sh build
-	cargo run --release --quiet -p dunlin --example bench
+	cargo run --profile dist --quiet -p dunlin --example bench
 
 fuzz: ## each fuzz target for RUNS executions (default 20000)
 	@scripts/setup.sh build

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what a make target needs and says what it installs. Usage: scripts/setup.sh GROUP...
-# Groups: build test demo browser interop cross. Debian 12; root or sudo for apt.
+# Groups: build test demo browser interop fastdds3 gstreamer cross. Debian 12; root or sudo for apt.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -39,7 +39,16 @@ for group in "$@"; do
         need_python python3-venv ensurepip
         need libfastrtps-dev /usr/include/fastdds/dds/domain/DomainParticipant.hpp
         need libfastcdr-dev /usr/include/fastcdr/Cdr.h
+        need zlib1g-dev /usr/include/zlib.h
         need cmake cmake
+        ;;
+    gstreamer)
+        need libgstreamer1.0-dev /usr/include/gstreamer-1.0/gst/gst.h
+        need libgstreamer-plugins-base1.0-dev /usr/include/gstreamer-1.0/gst/app/app.h
+        apt_need+=(gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad gstreamer1.0-plugins-ugly)
+        ;;
+    fastdds3)
+        need debootstrap /usr/sbin/debootstrap
         ;;
     cross)
         need gcc-arm-linux-gnueabihf arm-linux-gnueabihf-gcc

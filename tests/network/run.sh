@@ -11,8 +11,8 @@ RATE=100mbit
 COUNT=${COUNT:-200}
 
 if [ -z "${PROGRAMS:-}" ]; then
-    cargo build --quiet --release -p dunlin --example frames_publisher --example frames_subscriber
-    PROGRAMS=${CARGO_TARGET_DIR:-target}/release/examples
+    cargo build --quiet --profile dist -p dunlin --example frames_publisher --example frames_subscriber
+    PROGRAMS=${CARGO_TARGET_DIR:-target}/dist/examples
 fi
 PROGRAMS=$(realpath "$PROGRAMS")
 export PROGRAMS COUNT
@@ -99,7 +99,7 @@ report() {
     local out=$files/publisher in=$files/subscriber
     local seconds wire cpu rss rate goodput
     seconds=$(value "$out" seconds) wire=$(value "$out" wire_octets) cpu=$(value "$out" processor_seconds)
-    rss=$(value "$out" peak_mebibytes) rate=$(value "$in" samples_per_second) goodput=$(value "$in" goodput_megabits)
+    rss=$(value "$out" peak_megabytes) rate=$(value "$in" samples_per_second) goodput=$(value "$in" goodput_megabits)
     echo
     field "$1" measured "study of 2017" aim
     field "samples received / lost" "$(value "$in" received) / $(value "$in" lost)" "" "/ 0"
@@ -108,7 +108,7 @@ report() {
     field "payload goodput, Mbit/s" "$(printf %.2f "$goodput")" "" "$5"
     field "payload per frame octet, %" "$(awk "BEGIN { printf \"%.2f\", 100 * $COUNT * $6 / $wire }")" "" ""
     field "publisher's processor, %" "$(awk "BEGIN { printf \"%.1f\", 100 * $cpu / $seconds }")" "24 (A7)" ""
-    field "publisher's peak memory, MiB" "$rss" 6 "<= 6"
+    field "publisher's peak memory, MB" "$rss" 6 "<= 6"
     grep -h statistics "$out" "$in" | sed 's/^statistics/   /'
 }
 

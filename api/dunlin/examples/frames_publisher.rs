@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("seconds {seconds:.3}");
     println!("wire_octets {}", frames::sent_octets() - wire);
     println!("processor_seconds {:.3}", frames::processor_seconds() - cpu);
-    println!("peak_mebibytes {:.2}", frames::peak_mebibytes());
+    println!("peak_megabytes {:.2}", frames::peak_megabytes());
     println!("statistics {stats:?}");
     Ok(())
 }

@@ -15,6 +15,7 @@
 
 extern crate alloc;
 
+mod arc;
 mod outbox;
 mod pool;
 mod shared;

@@ -210,7 +210,7 @@ impl<'a> Datagram<'a> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use alloc::vec;

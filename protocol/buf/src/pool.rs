@@ -1,8 +1,8 @@
 //! Pools that reuse buffers, so that steady state allocates nothing.
 
 use crate::SharedBytes;
+use crate::arc::{Arc, exclusive};
 use alloc::collections::VecDeque;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 const SMALLEST_CLASS: usize = 64;
@@ -91,7 +91,7 @@ impl BufMut {
     /// The vector behind the buffer; growing it beyond its capacity takes it out of the pool.
     pub fn vec_mut(&mut self) -> &mut Vec<u8> {
         // A `BufMut` is made only from a reference that nobody else has, so this never copies.
-        Arc::make_mut(&mut self.owner)
+        exclusive(&mut self.owner)
     }
 
     /// The first `len` octets for filling; octets never used before are zero.
@@ -110,9 +110,89 @@ impl BufMut {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, loom))]
+mod model {
+    //! A buffer that another thread gives back while the pool looks for one.
+
+    use super::*;
+    use loom::cell::UnsafeCell;
+    use loom::thread;
+
+    /// Stands beside the octets of up to two buffers; every access is checked against the others.
+    struct Shadow {
+        addresses: [usize; 2],
+        cells: [loom::sync::Arc<UnsafeCell<u8>>; 2],
+    }
+
+    impl Shadow {
+        fn of(&mut self, bytes: &SharedBytes) -> loom::sync::Arc<UnsafeCell<u8>> {
+            let address = bytes.as_ptr() as usize;
+            let known = self.addresses.iter().position(|other| *other == address || *other == 0);
+            let known = known.expect("two buffers are enough");
+            self.addresses[known] = address;
+            self.cells[known].clone()
+        }
+    }
+
+    /// As the pool fills a buffer.
+    fn fill(pool: &mut BufPool, shadow: &mut Shadow, value: u8) -> SharedBytes {
+        let bytes = pool.copy(&[value; 8]);
+        shadow.of(&bytes).with_mut(drop);
+        bytes
+    }
+
+    #[test]
+    fn a_buffer_is_used_again_only_after_its_last_reader() {
+        loom::model(|| {
+            let cell = || loom::sync::Arc::new(UnsafeCell::new(0));
+            let mut shadow = Shadow { addresses: [0; 2], cells: [cell(), cell()] };
+            let mut pool = BufPool::new(1 << 10);
+            let first = fill(&mut pool, &mut shadow, 1);
+            let reader = {
+                let (bytes, cell) = (first.clone(), shadow.of(&first));
+                thread::spawn(move || {
+                    assert_eq!(*bytes, [1; 8]);
+                    cell.with(drop);
+                })
+            };
+            drop(first);
+            let second = fill(&mut pool, &mut shadow, 2);
+            assert_eq!(*second, [2; 8]);
+            reader.join().expect("no panic");
+            drop(second);
+            let third = fill(&mut pool, &mut shadow, 3);
+            assert_eq!(pool.retained(), if shadow.addresses[1] == 0 { 64 } else { 128 });
+            drop(third);
+        });
+    }
+}
+
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use core::sync::atomic::{AtomicBool, Ordering};
+    extern crate std;
+
+    #[test]
+    fn octets_that_another_thread_reads_are_not_written() {
+        let rounds = if cfg!(miri) { 20 } else { 2_000 };
+        let (sender, receiver) = std::sync::mpsc::sync_channel::<SharedBytes>(2);
+        let failed = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for bytes in receiver {
+                    let same = bytes.iter().all(|octet| Some(octet) == bytes.first());
+                    failed.fetch_or(!same, Ordering::Relaxed);
+                }
+            });
+            let mut pool = BufPool::new(1 << 10);
+            for round in 0..rounds {
+                sender.send(pool.copy(&[round as u8; 100])).unwrap();
+            }
+            drop(sender);
+        });
+        assert!(!failed.into_inner());
+    }
 
     #[test]
     fn a_buffer_comes_back_when_nobody_holds_it() {

@@ -1,9 +1,10 @@
 //! Reference-counted bytes.
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::{Deref, Range};
+
+use crate::arc::Arc;
 
 /// A range of a reference-counted buffer. Cloning and slicing copy no bytes.
 #[derive(Clone)]
@@ -86,7 +87,7 @@ impl fmt::Debug for SharedBytes {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

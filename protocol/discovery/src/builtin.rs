@@ -3,7 +3,9 @@
 use alloc::vec::Vec;
 
 use dunlin_buf::{Outbox, SharedBytes};
-use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, VendorId};
+use dunlin_core::{
+    Duration, EntityId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, SequenceNumber, VendorId,
+};
 use dunlin_rtps::{
     ChangeKind, Delivery, DeliverySink, Reader, ReaderConfig, ReaderProxyConfig, Received, Writer,
     WriterConfig, WriterProxyConfig,
@@ -137,6 +139,7 @@ pub(crate) struct Peer<'a> {
 #[derive(Debug)]
 pub(crate) struct BuiltinSample {
     pub(crate) writer: Guid,
+    pub(crate) sn: SequenceNumber,
     pub(crate) kind: ChangeKind,
     pub(crate) key_hash: Option<[u8; 16]>,
     pub(crate) payload: Option<SharedBytes>,
@@ -144,12 +147,17 @@ pub(crate) struct BuiltinSample {
 
 /// Takes changes out of a built-in reader; they are processed once the reader is done.
 #[derive(Debug, Default)]
-pub(crate) struct Collector(pub(crate) Vec<BuiltinSample>);
+pub(crate) struct Collector {
+    pub(crate) samples: Vec<BuiltinSample>,
+    /// Changes were announced that can no longer be had.
+    pub(crate) lost: bool,
+}
 
 impl DeliverySink for Collector {
     fn deliver(&mut self, _: Now, change: &Received<'_>) -> Delivery {
-        self.0.push(BuiltinSample {
+        self.samples.push(BuiltinSample {
             writer: change.writer,
+            sn: change.sn,
             kind: change.kind,
             key_hash: change.key_hash,
             payload: change.payload.clone(),
@@ -158,7 +166,8 @@ impl DeliverySink for Collector {
     }
 
     fn lost(&mut self, _: Guid, _: u64) {
-        // A lost change of a built-in topic was replaced by a later one of its instance.
+        // Each was replaced by a later one of its instance, or removed it.
+        self.lost = true;
     }
 }
 

@@ -151,4 +151,6 @@ pub struct DiscoveryStats {
     pub foreign_guid: u64,
     /// Participants removed because their lease expired.
     pub leases_expired: u64,
+    /// Announcements that a later one of the same participant, or its goodbye, had overtaken.
+    pub overtaken: u64,
 }

@@ -17,6 +17,7 @@ use crate::{
     config::{DiscoveryConfig, DiscoveryStats, Locators},
     effect::DiscoveryEffect,
     endpoints::Endpoints,
+    goodbye::Goodbyes,
     participant::RemoteParticipant,
     wlp::Asserter,
 };
@@ -31,6 +32,7 @@ pub struct Discovery {
     pub(crate) announcer: Announcer,
     pub(crate) endpoints: Endpoints,
     pub(crate) participants: BTreeMap<GuidPrefix, RemoteParticipant>,
+    pub(crate) goodbyes: Goodbyes,
     pub(crate) ignored_participants: BTreeSet<GuidPrefix>,
     pub(crate) ignored_endpoints: BTreeSet<Guid>,
     /// No lease of a participant ends before this.
@@ -87,6 +89,7 @@ impl Discovery {
             announcer: Announcer::new(&config, seed),
             endpoints: Endpoints::new(config.guid_prefix),
             participants: BTreeMap::new(),
+            goodbyes: Goodbyes::default(),
             ignored_participants: BTreeSet::new(),
             ignored_endpoints: BTreeSet::new(),
             lease_wakeup: None,
@@ -218,7 +221,13 @@ impl Discovery {
         }
         let mut collected = core::mem::take(&mut self.collected);
         feed(self.reader_mut(channel), now, state, submessage, packet, &mut collected, out);
+        let lost = core::mem::take(&mut collected.lost);
         self.process(channel, collected, fx);
+        if let Submessage::Heartbeat(heartbeat) = submessage
+            && lost
+        {
+            self.forget_lost(channel, state.source_prefix, heartbeat.first_sn, fx);
+        }
     }
 
     pub(crate) fn writer_mut(&mut self, channel: Channel) -> &mut BuiltinWriter {

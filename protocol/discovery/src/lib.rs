@@ -22,6 +22,7 @@ mod data;
 mod discovery;
 mod effect;
 mod endpoints;
+mod goodbye;
 mod history;
 mod liveliness;
 mod local;

@@ -2,11 +2,12 @@
 
 use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 
-use dunlin_core::{Duration, Guid, MonoTime};
+use dunlin_core::{Duration, EntityId, MonoTime, SequenceNumber};
 
 use crate::{
     config::{Locators, Quotas},
     data::ParticipantData,
+    goodbye::Latest,
     reach::Reach,
 };
 
@@ -23,6 +24,8 @@ pub(crate) struct RemoteParticipant {
     pub(crate) reach: Reach,
     /// The announcement as it was received; the same octets again only renew the lease.
     pub(crate) payload: Vec<u8>,
+    /// Which of its announcements that was.
+    pub(crate) latest: Latest,
     pub(crate) since: MonoTime,
     pub(crate) expires: MonoTime,
     /// One of its reliable built-in endpoints was heard.
@@ -31,8 +34,8 @@ pub(crate) struct RemoteParticipant {
     pub(crate) heard_by_multicast: bool,
     /// Until when it is announced to by unicast because it does so itself.
     pub(crate) directed_until: Option<MonoTime>,
-    /// Octets of the announcement of each of its endpoints.
-    sizes: BTreeMap<Guid, usize>,
+    /// The announcement of each of its endpoints.
+    announcements: BTreeMap<EntityId, Announcement>,
     octets: usize,
 }
 
@@ -42,6 +45,7 @@ impl RemoteParticipant {
         announced: Locators,
         reach: Reach,
         payload: Vec<u8>,
+        latest: Latest,
         now: MonoTime,
     ) -> Self {
         Self {
@@ -52,10 +56,11 @@ impl RemoteParticipant {
             reach,
             octets: payload.len(),
             payload,
+            latest,
             since: now,
             heard_by_multicast: false,
             directed_until: None,
-            sizes: BTreeMap::new(),
+            announcements: BTreeMap::new(),
         }
     }
 
@@ -85,22 +90,43 @@ impl RemoteParticipant {
     }
 
     /// Accounts for the announcement of an endpoint; false if it exceeds a quota.
-    pub(crate) fn charge(&mut self, endpoint: Guid, size: usize, quotas: &Quotas) -> bool {
-        let before = self.sizes.get(&endpoint).copied();
+    pub(crate) fn charge(
+        &mut self,
+        endpoint: EntityId,
+        sn: SequenceNumber,
+        size: usize,
+        quotas: &Quotas,
+    ) -> bool {
+        let before = self.announcements.get(&endpoint).map(|known| known.size as usize);
         let octets = self.octets.saturating_sub(before.unwrap_or(0)).saturating_add(size);
-        let one_too_many = before.is_none() && self.sizes.len() >= quotas.max_endpoints_per_participant;
+        let one_too_many =
+            before.is_none() && self.announcements.len() >= quotas.max_endpoints_per_participant;
+        let Ok(size) = u32::try_from(size) else { return false };
         if one_too_many || octets > quotas.max_octets_per_participant {
             return false;
         }
-        self.sizes.insert(endpoint, size);
+        self.announcements.insert(endpoint, Announcement { sn, size });
         self.octets = octets;
         true
     }
 
     /// Ends the account of an endpoint.
-    pub(crate) fn discharge(&mut self, endpoint: Guid) {
-        if let Some(size) = self.sizes.remove(&endpoint) {
-            self.octets = self.octets.saturating_sub(size);
+    pub(crate) fn discharge(&mut self, endpoint: EntityId) {
+        if let Some(known) = self.announcements.remove(&endpoint) {
+            self.octets = self.octets.saturating_sub(known.size as usize);
         }
     }
+
+    /// Its endpoints that were announced before `first`.
+    pub(crate) fn announced_before(&self, first: SequenceNumber) -> impl Iterator<Item = EntityId> {
+        self.announcements.iter().filter(move |(_, known)| known.sn < first).map(|(endpoint, _)| *endpoint)
+    }
+}
+
+/// What an endpoint was last announced with.
+#[derive(Debug, Clone, Copy)]
+struct Announcement {
+    sn: SequenceNumber,
+    /// Octets.
+    size: u32,
 }

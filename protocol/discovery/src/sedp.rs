@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use dunlin_core::{Guid, GuidPrefix, Locator};
+use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, SequenceNumber};
 use dunlin_rtps::ChangeKind;
 
 use crate::{
@@ -25,7 +25,7 @@ impl Discovery {
         mut collected: Collector,
         fx: &mut Vec<DiscoveryEffect>,
     ) {
-        for sample in collected.0.drain(..) {
+        for sample in collected.samples.drain(..) {
             let result = match (channel, sample.kind) {
                 (Channel::Messages, ChangeKind::Alive) => self.on_liveliness(&sample, fx),
                 (Channel::Messages, _) => Ok(()),
@@ -76,7 +76,7 @@ impl Discovery {
             durations_in_nanoseconds: participant.data.durations_in_nanoseconds,
         };
         let mut writer = decode_writer(payload, sample.key_hash, participant.data.vendor, rules)?;
-        if !self.may_add(writer.guid, sample.writer.prefix, payload.len())? {
+        if !self.may_add(writer.guid, sample, payload.len())? {
             return Ok(());
         }
         let (unicast, multicast) =
@@ -99,7 +99,7 @@ impl Discovery {
         };
         let mut reader = decode_reader(payload, sample.key_hash, participant.data.vendor, rules)?;
         reader.expects_inline_qos |= participant.data.expects_inline_qos;
-        if !self.may_add(reader.guid, sample.writer.prefix, payload.len())? {
+        if !self.may_add(reader.guid, sample, payload.len())? {
             return Ok(());
         }
         let (unicast, multicast) =
@@ -110,12 +110,13 @@ impl Discovery {
     }
 
     /// Whether an endpoint may be remembered; charges it to its participant if so.
-    fn may_add(&mut self, guid: Guid, source: GuidPrefix, size: usize) -> Result<bool, DecodeError> {
+    fn may_add(&mut self, guid: Guid, sample: &BuiltinSample, size: usize) -> Result<bool, DecodeError> {
+        let source = sample.writer.prefix;
         if self.is_foreign(guid.prefix, source) || self.ignored_endpoints.contains(&guid) {
             return Ok(false);
         }
         let Some(participant) = self.participants.get_mut(&source) else { return Ok(false) };
-        if participant.charge(guid, size, &self.config.quotas) {
+        if participant.charge(guid.entity_id, sample.sn, size, &self.config.quotas) {
             Ok(true)
         } else {
             Err(DecodeError::OverQuota)
@@ -136,6 +137,31 @@ impl Discovery {
         Ok(())
     }
 
+    /// Changes of a built-in writer can never be received, and among them may be a removal that all others have
+    /// acknowledged. An endpoint that exists is still in the history of its writer, which keeps the last change of each
+    /// instance: what was announced before the first change that is left is gone.
+    pub(crate) fn forget_lost(
+        &mut self,
+        channel: Channel,
+        prefix: GuidPrefix,
+        first: SequenceNumber,
+        fx: &mut Vec<DiscoveryEffect>,
+    ) {
+        let is_writer = match channel {
+            Channel::Publications => true,
+            Channel::Subscriptions => false,
+            Channel::Messages => return,
+        };
+        let Some(participant) = self.participants.get(&prefix) else { return };
+        let gone: Vec<EntityId> = participant
+            .announced_before(first)
+            .filter(|endpoint| endpoint.is_writer() == is_writer)
+            .collect();
+        for endpoint in gone {
+            self.forget_endpoint(Guid::new(prefix, endpoint), is_writer, fx);
+        }
+    }
+
     fn forget_endpoint(&mut self, guid: Guid, is_writer: bool, fx: &mut Vec<DiscoveryEffect>) {
         let known = if is_writer {
             self.endpoints.remove_writer(guid, fx)
@@ -143,7 +169,7 @@ impl Discovery {
             self.endpoints.remove_reader(guid, fx)
         };
         if known && let Some(participant) = self.participants.get_mut(&guid.prefix) {
-            participant.discharge(guid);
+            participant.discharge(guid.entity_id);
         }
     }
 

@@ -14,6 +14,7 @@ use crate::{
     data::{ParticipantData, builtin},
     discovery::{Channel, Discovery},
     effect::{DiscoveryEffect, LostReason},
+    goodbye::Latest,
     participant::RemoteParticipant,
     reach::{Reach, usable},
 };
@@ -77,7 +78,11 @@ impl Discovery {
         self.stats.announcements_received = self.stats.announcements_received.saturating_add(1);
         let status = data.inline_qos.as_ref().map(status_info).unwrap_or_default();
         if ChangeKind::from_status(status) != ChangeKind::Alive {
-            self.on_departure(state.source_prefix, data, fx);
+            self.on_departure(now.mono, state, data, fx);
+            return;
+        }
+        if self.is_overtaken(now.mono, state, data) {
+            self.stats.overtaken = self.stats.overtaken.saturating_add(1);
             return;
         }
         let Payload::Data(payload) = data.payload else {
@@ -88,13 +93,25 @@ impl Discovery {
         let directed = data.reader_id != EntityId::UNKNOWN;
         if self.participants.get(&prefix).is_none_or(|known| known.payload != payload) {
             match decode_participant(payload, state.source_vendor, &self.config.quotas) {
-                Ok(announced) => self.admit(now, from, prefix, announced, payload, out, fx),
+                Ok(announced) => {
+                    let latest = Latest::new(now.mono, data.writer_sn, state.timestamp);
+                    self.admit(now, from, prefix, announced, payload, latest, out, fx);
+                }
                 Err(DecodeError::OverQuota) => self.count_refused_participant(),
                 Err(error) => self.count_error(error),
             }
         }
         if let Some(participant) = self.participants.get_mut(&prefix) {
             note_arrival(participant, now.mono, directed, &self.config);
+        }
+    }
+
+    /// Whether an announcement was sent before the last one of its participant or before its goodbye.
+    fn is_overtaken(&mut self, now: MonoTime, state: &ReceiverState, data: &Data<'_>) -> bool {
+        let (sn, timestamp) = (data.writer_sn, state.timestamp);
+        match self.participants.get_mut(&state.source_prefix) {
+            Some(participant) => !participant.latest.take_up(now, sn, timestamp),
+            None => self.goodbyes.precede(now, state.source_prefix, sn, timestamp),
         }
     }
 
@@ -113,11 +130,24 @@ impl Discovery {
 
     /// Removes the participant that says it leaves. The key stands in the payload or, from some peers, only in the key
     /// hash, which for built-in topics is the GUID.
-    fn on_departure(&mut self, source: GuidPrefix, data: &Data<'_>, fx: &mut Vec<DiscoveryEffect>) {
+    fn on_departure(
+        &mut self,
+        now: MonoTime,
+        state: &ReceiverState,
+        data: &Data<'_>,
+        fx: &mut Vec<DiscoveryEffect>,
+    ) {
         let hash = data.inline_qos.as_ref().and_then(key_hash).map(|hash| Guid::from_bytes(hash).prefix);
         let named = data.payload.bytes().and_then(|payload| decode_participant_key(payload).ok());
         match named.or(hash) {
-            Some(prefix) if prefix == source => self.remove_participant(prefix, LostReason::Left, fx),
+            Some(prefix) if prefix == state.source_prefix => {
+                if self.is_overtaken(now, state, data) {
+                    self.stats.overtaken = self.stats.overtaken.saturating_add(1);
+                    return;
+                }
+                self.goodbyes.remember(prefix, Latest::new(now, data.writer_sn, state.timestamp));
+                self.remove_participant(prefix, LostReason::Left, fx);
+            }
             Some(_) => self.stats.foreign_guid = self.stats.foreign_guid.saturating_add(1),
             None => self.count_error(DecodeError::Malformed),
         }
@@ -132,6 +162,7 @@ impl Discovery {
         source: GuidPrefix,
         mut announced: ParticipantData,
         payload: &[u8],
+        latest: Latest,
         out: &mut Outbox,
         fx: &mut Vec<DiscoveryEffect>,
     ) {
@@ -161,7 +192,8 @@ impl Discovery {
             let changed = Changed { announced, raw, reach, payload };
             self.update_participant(now, changed, out, fx);
         } else {
-            let participant = RemoteParticipant::new(announced, raw, reach, payload.to_vec(), now.mono);
+            let participant =
+                RemoteParticipant::new(announced, raw, reach, payload.to_vec(), latest, now.mono);
             self.add_participant(now, participant, out, fx);
         }
     }

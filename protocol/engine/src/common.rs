@@ -1,8 +1,10 @@
 //! What every endpoint of a participant shares: the timers, the counters, the signs of manual liveliness.
 
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed};
+// Never one of a checker: nothing depends on a count, so no interleaving is worth exploring for it.
+use core::sync::atomic::AtomicUsize as Count;
 
 use dunlin_core::{Duration, GuidPrefix, MonoTime};
+use dunlin_sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed};
 
 use crate::timers::{TimerId, Timers};
 use crate::{Output, Tuning};
@@ -122,7 +124,7 @@ macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
         /// Counters of the participant, added to without a lock.
         #[derive(Default)]
-        pub(crate) struct Counters { $($name: AtomicUsize),+ }
+        pub(crate) struct Counters { $($name: Count),+ }
 
         /// What a participant has received, dropped and done. Counters wrap at the word size of the machine.
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -162,7 +164,7 @@ counters! {
     timers_run,
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
 
@@ -179,5 +181,54 @@ mod tests {
         assert!(manual.note(ms(18)), "a period later");
         assert_eq!(manual.age(ms(20)), Duration::from_millis(2));
         assert_eq!(manual.age(ms(9)), Duration::ZERO);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    //! Signs of life from two threads beside the timer thread, which brings them to discovery.
+
+    use super::*;
+    use crate::timers::TimerOwner;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    fn common() -> Common {
+        let timers = Timers::default();
+        Common {
+            prefix: GuidPrefix::UNKNOWN,
+            tuning: Tuning::default(),
+            max_message_size: 1472,
+            participant_timer: timers.register(TimerOwner::Participant),
+            timers,
+            manual: ManualLiveliness::default(),
+            counters: Counters::default(),
+        }
+    }
+
+    #[test]
+    fn a_sign_that_is_due_is_told_or_has_the_timer_set() {
+        loom::model(|| {
+            let now = MonoTime(10_000_000_000);
+            let common = Arc::new(common());
+            common.manual.add_writer(now, Duration::from_secs(8));
+            let writers = [(); 2].map(|()| {
+                let common = Arc::clone(&common);
+                thread::spawn(move || common.note_manual(now, &mut Output::new()))
+            });
+            let mut told = 0;
+            let mut run_timer = || {
+                if common.timers.pop_due(now).is_some() {
+                    told += usize::from(common.manual.take_news(now));
+                }
+            };
+            run_timer();
+            for writer in writers {
+                writer.join().expect("no panic");
+            }
+            run_timer();
+            assert!(told > 0, "discovery never heard of it");
+            assert!(!common.manual.take_news(now), "news for which no timer is set");
+        });
     }
 }

@@ -2,9 +2,9 @@
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use dunlin_core::{EntityId, Guid, GuidPrefix, MonoTime};
+use dunlin_sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::reader_slot::ReaderSlot;
 use crate::sharded::Sharded;

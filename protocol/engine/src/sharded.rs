@@ -78,13 +78,13 @@ impl<K: ShardKey, V: Clone> Sharded<K, V> {
     }
 
     /// All entries, shard by shard.
-    #[cfg(test)]
+    #[cfg(all(test, not(any(loom, shuttle))))]
     fn iter(&self) -> impl Iterator<Item = &(K, V)> {
         self.shards.iter().flat_map(|shard| shard.iter())
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
     use alloc::collections::BTreeMap;

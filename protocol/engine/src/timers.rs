@@ -217,7 +217,7 @@ impl Heap {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
     use dunlin_core::Rng;
@@ -275,5 +275,78 @@ mod tests {
         assert_eq!(timers.register(owner(2)), first);
         timers.set(first, Some(MonoTime(3)));
         assert_eq!(timers.pop_due(MonoTime(3)), Some(owner(2)));
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    //! Threads that arm entries while another works them off, as the timer thread does.
+
+    use super::*;
+    use loom::sync::{Arc, Mutex};
+    use loom::thread;
+
+    /// The earliest time at which the timer thread was told to be awake.
+    type Told = Arc<Mutex<Option<MonoTime>>>;
+
+    fn tell(told: &Told, at: MonoTime) {
+        let mut told = told.lock().expect("no poison");
+        *told = Some(told.map_or(at, |earlier| earlier.min(at)));
+    }
+
+    #[test]
+    fn whoever_brings_the_earliest_deadline_closer_knows() {
+        loom::model(|| {
+            let timers = Arc::new(Timers::default());
+            let told: Told = Arc::default();
+            let ids = [1, 2].map(|n| timers.register(TimerOwner::Writer(EntityId::user_writer(n, true))));
+            let threads = [(ids[0], 7), (ids[1], 5)].map(|(id, at)| {
+                let (timers, told) = (Arc::clone(&timers), Arc::clone(&told));
+                thread::spawn(move || {
+                    if timers.set(id, Some(MonoTime(at))) {
+                        tell(&told, MonoTime(at));
+                    }
+                })
+            });
+            if timers.set_closer(ids[0], MonoTime(6)) {
+                tell(&told, MonoTime(6));
+            }
+            for thread in threads {
+                thread.join().expect("no panic");
+            }
+            let told = *told.lock().expect("no poison");
+            assert!(
+                told.is_some_and(|told| told <= timers.next().expect("armed")),
+                "slept too long: {told:?}"
+            );
+        });
+    }
+
+    #[test]
+    fn what_is_armed_while_others_are_worked_off_fires_once() {
+        loom::model(|| {
+            let timers = Arc::new(Timers::default());
+            let owner = |n| TimerOwner::Writer(EntityId::user_writer(n, true));
+            let ids = [1, 2].map(|n| timers.register(owner(n)));
+            timers.set(ids[0], Some(MonoTime(1)));
+            let other = {
+                let timers = Arc::clone(&timers);
+                thread::spawn(move || {
+                    timers.set(ids[1], Some(MonoTime(2)));
+                    timers.unregister(ids[0]);
+                })
+            };
+            let mut fired = [0, 0];
+            let mut work_off = || {
+                while let Some(due) = timers.pop_due(MonoTime(3)) {
+                    fired[usize::from(due == owner(2))] += 1;
+                }
+            };
+            work_off();
+            other.join().expect("no panic");
+            work_off();
+            assert!(fired[0] <= 1 && fired[1] == 1, "{fired:?}");
+            assert_eq!(timers.armed(), 0);
+        });
     }
 }

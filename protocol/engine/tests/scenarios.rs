@@ -1,7 +1,6 @@
 //! Data between participants: matching, reliability, fragments, durability, life cycle.
 
-#![cfg(not(loom))]
-#![allow(unexpected_cfgs)]
+#![cfg(not(any(loom, shuttle)))]
 
 mod common;
 

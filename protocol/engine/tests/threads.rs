@@ -1,8 +1,7 @@
 //! Real threads on one participant pair: writers that share a slot, receivers, timers, takers and a control plane.
 //! Debug builds check the order of every lock on the way.
 
-#![cfg(not(loom))]
-#![allow(unexpected_cfgs)]
+#![cfg(not(any(loom, shuttle)))]
 
 mod common;
 

@@ -1,7 +1,6 @@
 //! Policies that depend on time: DEADLINE, LIVELINESS, OWNERSHIP, LIFESPAN, TIME_BASED_FILTER, autopurge, pacing.
 
-#![cfg(not(loom))]
-#![allow(unexpected_cfgs)]
+#![cfg(not(any(loom, shuttle)))]
 
 mod common;
 

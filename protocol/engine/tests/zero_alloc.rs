@@ -1,7 +1,6 @@
 //! In steady state, `write()` on one participant to `take()` on another allocates nothing.
 
-#![cfg(not(loom))]
-#![allow(unexpected_cfgs)]
+#![cfg(not(any(loom, shuttle)))]
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Locks with ranks, and snapshots: one façade over the standard library, `loom` and bare metal.
+//! Locks with ranks, snapshots and atomics: one façade over the standard library, `loom`, `shuttle` and bare metal.
 //!
 //! Every lock of the protocol layers has a rank in its type. A thread may take a lock only if its rank is
 //! higher than that of every lock the thread already holds; two locks of one rank are therefore never held
@@ -9,6 +9,7 @@
 //! |---|---|---|
 //! | feature `std` (default) | `std::sync::Mutex` | debug builds |
 //! | `--cfg loom` | `loom::sync::Mutex` | no |
+//! | `--cfg shuttle` | `shuttle::sync::Mutex` | debug builds |
 //! | no `std` | a spin lock on one atomic octet | no |
 //!
 //! The spin lock is for single-threaded executives (where it is never contended) and for small multi-core
@@ -18,29 +19,32 @@
 //! No type here needs 64-bit atomics.
 
 #![no_std]
-// `--cfg loom` is given by hand for a model-checking run; no manifest declares it.
-#![allow(unexpected_cfgs)]
 
 extern crate alloc;
-#[cfg(any(loom, feature = "std"))]
+#[cfg(any(loom, shuttle, feature = "std"))]
 extern crate std;
 
+pub mod atomic;
 mod mutex;
 mod rank;
 mod snapshot;
 
 #[cfg(loom)]
 mod raw_loom;
-#[cfg(any(test, not(any(loom, feature = "std"))))]
+#[cfg(shuttle)]
+mod raw_shuttle;
+#[cfg(any(test, not(any(loom, shuttle, feature = "std"))))]
 mod raw_spin;
-#[cfg(all(feature = "std", not(loom)))]
+#[cfg(all(feature = "std", not(any(loom, shuttle))))]
 mod raw_std;
 
 #[cfg(loom)]
 use raw_loom as raw;
-#[cfg(not(any(loom, feature = "std")))]
+#[cfg(shuttle)]
+use raw_shuttle as raw;
+#[cfg(not(any(loom, shuttle, feature = "std")))]
 use raw_spin as raw;
-#[cfg(all(feature = "std", not(loom)))]
+#[cfg(all(feature = "std", not(any(loom, shuttle))))]
 use raw_std as raw;
 
 pub use mutex::{RankedGuard, RankedMutex};

@@ -4,7 +4,13 @@
 mod checked {
     use core::cell::Cell;
 
-    std::thread_local! {
+    // The threads of `shuttle` share one thread of the system.
+    #[cfg(shuttle)]
+    use shuttle::thread_local;
+    #[cfg(not(shuttle))]
+    use std::thread_local;
+
+    thread_local! {
         /// Bit `r` is set while this thread holds a lock of rank `r`.
         static HELD: Cell<u64> = const { Cell::new(0) };
     }

@@ -47,3 +47,59 @@ impl<T: fmt::Debug> fmt::Debug for ArcSnapshot<T> {
         f.debug_tuple("ArcSnapshot").field(&*self.load()).finish()
     }
 }
+
+#[cfg(all(test, loom))]
+mod model {
+    //! Readers beside a thread that replaces the value twice.
+
+    use super::ArcSnapshot;
+    use alloc::sync::Arc;
+    use loom::cell::UnsafeCell;
+    use loom::sync::Arc as LoomArc;
+    use loom::thread;
+
+    /// A table whose reads are checked against its making, and whose end takes the lock of the snapshot.
+    struct Table {
+        number: UnsafeCell<u32>,
+        snapshot: Option<LoomArc<ArcSnapshot<Option<Table>>>>,
+    }
+
+    impl Table {
+        fn new(number: u32, snapshot: Option<&LoomArc<ArcSnapshot<Option<Table>>>>) -> Option<Self> {
+            Some(Self { number: UnsafeCell::new(number), snapshot: snapshot.cloned() })
+        }
+
+        fn number(table: &Arc<Option<Self>>) -> u32 {
+            // SAFETY: nobody writes to a table once it is in the snapshot; the checker verifies that making it
+            // happened before.
+            table.as_ref().as_ref().map_or(0, |table| table.number.with(|number| unsafe { *number }))
+        }
+    }
+
+    impl Drop for Table {
+        fn drop(&mut self) {
+            // A deadlock, which the checker reports, if this ran while the snapshot is locked.
+            drop(self.snapshot.as_ref().map(|snapshot| snapshot.load()));
+        }
+    }
+
+    #[test]
+    fn readers_see_whole_tables_that_never_go_back() {
+        loom::model(|| {
+            let snapshot = LoomArc::new(ArcSnapshot::new(None));
+            let reader = {
+                let snapshot = LoomArc::clone(&snapshot);
+                thread::spawn(move || {
+                    let first = snapshot.load();
+                    let second = snapshot.load();
+                    let numbers = (Table::number(&first), Table::number(&second));
+                    assert!(numbers.0 <= numbers.1, "went back: {numbers:?}");
+                })
+            };
+            snapshot.store(Table::new(1, Some(&snapshot)));
+            snapshot.store(Table::new(2, None));
+            reader.join().expect("no panic");
+            assert_eq!(Table::number(&snapshot.load()), 2);
+        });
+    }
+}

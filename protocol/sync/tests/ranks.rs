@@ -1,8 +1,7 @@
 //! The order of ranks, exclusion, and snapshots through the public interface.
 
 #![cfg(feature = "std")]
-#![allow(unexpected_cfgs)]
-#![cfg(not(loom))]
+#![cfg(not(any(loom, shuttle)))]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

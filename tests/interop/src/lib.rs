@@ -54,11 +54,15 @@ pub fn reader<T: DdsType>(participant: &DomainParticipant, topic: &str) -> Resul
     Ok(participant.create_subscriber(&SubscriberQos::default())?.create_datareader(&topic, &qos)?)
 }
 
-/// A reliable, transient-local, keep-all writer in XCDR1, which every peer reads.
+/// A reliable, transient-local, keep-all writer in a representation that the peer reads.
 ///
 /// # Errors
 /// When it cannot be made.
-pub fn writer<T: DdsType>(participant: &DomainParticipant, topic: &str) -> Result<DataWriter<T>> {
+pub fn writer<T: DdsType>(
+    participant: &DomainParticipant,
+    topic: &str,
+    vendor: Vendor,
+) -> Result<DataWriter<T>> {
     let topic = participant.create_topic::<T>(topic, &TopicQos::default())?;
     let qos = DataWriterQos::default()
         .reliable()
@@ -66,6 +70,6 @@ pub fn writer<T: DdsType>(participant: &DomainParticipant, topic: &str) -> Resul
         .keep_all()
         .max_blocking_time(Duration::from_secs(10))
         .autodispose_unregistered_instances(false)
-        .representation(&[dunlin::qos::DataRepresentationId::Xcdr1]);
+        .representation(&[vendor.representation()]);
     Ok(participant.create_publisher(&PublisherQos::default())?.create_datawriter(&topic, &qos)?)
 }

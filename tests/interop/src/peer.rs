@@ -2,6 +2,7 @@
 
 use crate::eventually;
 use anyhow::{Context, Result, bail};
+use dunlin::qos::DataRepresentationId;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -13,11 +14,21 @@ use std::sync::mpsc::{Receiver, channel};
 pub enum Vendor {
     Cyclone,
     FastDds,
+    /// Fast DDS 3 in XCDR1: `make interop-fastdds3`.
+    FastDds3,
+    /// Fast DDS 3 in XCDR2.
+    FastDds3Xcdr2,
     RustDds,
     DustDds,
 }
 
 impl Vendor {
+    /// The representation in which this peer and Dunlin exchange.
+    #[must_use]
+    pub fn representation(self) -> DataRepresentationId {
+        if self == Self::FastDds3Xcdr2 { DataRepresentationId::Xcdr2 } else { DataRepresentationId::Xcdr1 }
+    }
+
     /// The peers' folder: `INTEROP_PEERS`, made by `tests/interop/build-peers.sh`.
     fn command(self) -> Result<Command> {
         let peers =
@@ -30,6 +41,7 @@ impl Vendor {
                 python
             }
             Self::FastDds => Command::new(peers.join("fastdds/fastdds_peer")),
+            Self::FastDds3 | Self::FastDds3Xcdr2 => Command::new(peers.join("fastdds3/peer")),
             Self::RustDds => Command::new(peers.join("rust/debug/rustdds_peer")),
             Self::DustDds => Command::new(peers.join("rust/debug/dust_peer")),
         };
@@ -61,6 +73,7 @@ impl Peer {
         let mut child = vendor
             .command()?
             .args([role, &domain.to_string()])
+            .args((vendor == Vendor::FastDds3Xcdr2).then_some("xcdr2"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -96,7 +96,7 @@ struct ReaderLimits {
 
 fn we_write(vendor: Vendor, domain: u32, limits: &ReaderLimits) -> Result<()> {
     let participant = participant(domain, &capture(&format!("{vendor:?}-reads-shapes")))?;
-    let writer = writer::<ShapeType>(&participant, "Square")?;
+    let writer = writer::<ShapeType>(&participant, "Square", vendor)?;
     // The peer joins late: these come from our history.
     for x in 0..100 {
         writer.write(&shape("BLUE", x, 2, 30))?;
@@ -169,4 +169,28 @@ fn dust_dds_writes() -> Result<()> {
 #[ignore = "needs the peers: make interop"]
 fn dust_dds_reads() -> Result<()> {
     we_write(Vendor::DustDds, 108, &ReaderLimits { unregister: Some("no-writers RED") })
+}
+
+#[test]
+#[ignore = "needs Fast DDS 3: make interop-fastdds3"]
+fn fast_dds3_writes() -> Result<()> {
+    peer_writes(Vendor::FastDds3, 121, &Limits { unregisters: true })
+}
+
+#[test]
+#[ignore = "needs Fast DDS 3: make interop-fastdds3"]
+fn fast_dds3_reads() -> Result<()> {
+    we_write(Vendor::FastDds3, 122, &ReaderLimits { unregister: Some("no-writers RED") })
+}
+
+#[test]
+#[ignore = "needs Fast DDS 3: make interop-fastdds3"]
+fn fast_dds3_xcdr2_writes() -> Result<()> {
+    peer_writes(Vendor::FastDds3Xcdr2, 123, &Limits { unregisters: true })
+}
+
+#[test]
+#[ignore = "needs Fast DDS 3: make interop-fastdds3"]
+fn fast_dds3_xcdr2_reads() -> Result<()> {
+    we_write(Vendor::FastDds3Xcdr2, 124, &ReaderLimits { unregister: Some("no-writers RED") })
 }

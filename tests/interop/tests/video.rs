@@ -36,7 +36,7 @@ fn peer_writes(vendor: Vendor, domain: u32) -> Result<()> {
 
 fn we_write(vendor: Vendor, domain: u32) -> Result<()> {
     let participant = participant(domain, &capture(&format!("{vendor:?}-reads-video")))?;
-    let writer = writer::<VideoFrame>(&participant, "Video")?;
+    let writer = writer::<VideoFrame>(&participant, "Video", vendor)?;
     let mut peer = Peer::start(vendor, "video-sub", domain)?;
     eventually("the peer's reader", || Ok((!writer.matched_subscriptions().is_empty()).then_some(())))?;
     for number in 0..FRAMES {
@@ -74,4 +74,28 @@ fn fast_dds_writes() -> Result<()> {
 #[ignore = "needs the peers: make interop"]
 fn fast_dds_reads() -> Result<()> {
     we_write(Vendor::FastDds, 114)
+}
+
+#[test]
+#[ignore = "needs Fast DDS 3: make interop-fastdds3"]
+fn fast_dds3_writes() -> Result<()> {
+    peer_writes(Vendor::FastDds3, 131)
+}
+
+#[test]
+#[ignore = "needs Fast DDS 3: make interop-fastdds3"]
+fn fast_dds3_reads() -> Result<()> {
+    we_write(Vendor::FastDds3, 132)
+}
+
+#[test]
+#[ignore = "needs Fast DDS 3: make interop-fastdds3"]
+fn fast_dds3_xcdr2_writes() -> Result<()> {
+    peer_writes(Vendor::FastDds3Xcdr2, 133)
+}
+
+#[test]
+#[ignore = "needs Fast DDS 3: make interop-fastdds3"]
+fn fast_dds3_xcdr2_reads() -> Result<()> {
+    we_write(Vendor::FastDds3Xcdr2, 134)
 }

@@ -42,10 +42,10 @@ pub fn processor_seconds() -> f64 {
     sum.max(main) / 1e9
 }
 
-/// The most memory this process has had resident, in MiB, as `ps` and `top` count it.
-pub fn peak_mebibytes() -> f64 {
+/// The most memory this process has had resident, in MB (10⁶ octets).
+pub fn peak_megabytes() -> f64 {
     let text = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
-    kib.unwrap_or_default() / 1024.0
+    kib.unwrap_or_default() * 1024.0 / 1e6
 }

@@ -264,6 +264,29 @@ mod tests {
         assert_eq!((jpeg[0].width, jpeg[0].height), (160, 120));
     }
 
+    /// Runs a pipeline to its end.
+    fn make(pipeline: &str) {
+        gstreamer::init().unwrap();
+        let pipeline = gstreamer::parse::launch(pipeline).unwrap();
+        pipeline.set_state(gstreamer::State::Playing).unwrap();
+        let kinds = [gstreamer::MessageType::Eos, gstreamer::MessageType::Error];
+        let patience = gstreamer::ClockTime::from_seconds(30);
+        let end = pipeline.bus().unwrap().timed_pop_filtered(patience, &kinds).expect("it ends");
+        assert_eq!(end.type_(), gstreamer::MessageType::Eos);
+        pipeline.set_state(gstreamer::State::Null).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_is_no_mp4_becomes_h264_with_key_frames() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("clip \"1\".mkv");
+        let text = file.to_str().unwrap().replace('"', "\\\"");
+        make(&format!("videotestsrc num-buffers=30 ! jpegenc ! matroskamux ! filesink location=\"{text}\""));
+        let frames = frames(&file_pipeline(&file).unwrap(), Coding::H264, 25).unwrap();
+        assert!(frames[0].key && frames.iter().skip(1).any(|frame| frame.key), "every tenth is a key frame");
+        assert!(frames.iter().all(|frame| frame.payload.starts_with(&[0, 0, 0, 1])), "Annex B");
+    }
+
     #[test]
     fn an_error_in_the_pipeline_is_told() {
         assert!(frames("nosuchelement", Coding::Raw, 1).is_err());

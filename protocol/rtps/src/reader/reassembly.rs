@@ -11,8 +11,8 @@ use dunlin_wire::{DataFrag, Endianness, ReceiverState};
 /// No change with more fragments than this is put together.
 const MAX_FRAGMENTS: u32 = 1 << 20;
 /// After so many requests without any new fragment, the whole change is requested instead: some writers do not answer
-/// requests for fragments.
-const MAX_ROUNDS: u8 = 3;
+/// requests for fragments. Where a fifth of the datagrams is lost, every hundredth time so many in a row are in vain.
+const MAX_ROUNDS: u8 = 5;
 
 /// A change of which some fragments have arrived.
 #[derive(Debug)]

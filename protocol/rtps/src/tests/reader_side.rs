@@ -408,14 +408,14 @@ fn a_writer_that_does_not_serve_fragments_is_asked_for_the_whole() {
     let mut target = synced(ReaderConfig::default(), 1);
     target.receive(at(2), &frag(1, 1, 5000));
     let mut asked = vec![];
-    for i in 0..5u64 {
+    for i in 0..7u64 {
         target.receive(at(100_000 * (i + 1)), &heartbeat(1, 1, 2 + i as i32, true));
         target.timer(at(100_000 * (i + 1) + 99_000));
         let sent = target.sent().into_iter().next().unwrap();
         asked.push((sent[1] == Seen::Ack { base: 1, bits: vec![1], ask: false }, sent.len()));
     }
-    assert_eq!(asked[..3], [(false, 3); 3]);
-    assert_eq!(asked[3..], [(true, 2); 2]);
+    assert_eq!(asked[..5], [(false, 3); 5]);
+    assert_eq!(asked[5..], [(true, 2); 2]);
     target.receive(at(900_000), &frag(1, 2, 5000));
     target.receive(at(900_001), &heartbeat(1, 1, 20, true));
     target.timer(at(999_000));

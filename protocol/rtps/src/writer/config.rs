@@ -31,7 +31,8 @@ pub struct WriterConfig {
     pub ack_request_period: Duration,
     /// Time from a request to its repair.
     pub nack_response_delay: Duration,
-    /// A change repaired this recently is not repaired again for the same reader.
+    /// A change repaired this recently is not repaired again for the same reader. It is longer when the reader is measured
+    /// to be farther away than this, or asks for the same change again and again.
     pub nack_suppression: Duration,
     /// Octets of repairs in one event; the rest follows by timer, a millisecond apart.
     pub repair_budget_per_event: usize,

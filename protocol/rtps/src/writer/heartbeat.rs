@@ -92,7 +92,9 @@ impl Writer {
             || passed(state.asked_at, now, self.cfg.ack_request_period);
         if ask {
             state.asked(now);
+            self.proxies.iter_mut().for_each(|proxy| proxy.round_trip.sent(now, sn));
         }
+        let state = &mut self.heartbeat;
         heartbeat.final_flag = !ask;
         state.interval = self.cfg.heartbeat_period;
         arm(&mut state.due, now.plus(state.interval));

@@ -39,6 +39,7 @@ impl Writer {
         let reliable = reader.reliable && self.cfg.reliable;
         let start = if wants_history { SequenceNumber::ZERO } else { self.last_sn };
         let mut proxy = ReaderProxy::new(reader, reliable, start);
+        proxy.history_end = self.pushed;
         if wants_history && reliable {
             proxy.acked = first.previous();
         } else if wants_history && first <= self.last_sn {

@@ -6,7 +6,9 @@ mod matching;
 mod proxy;
 mod push;
 mod repair;
+mod repaired;
 mod requests;
+mod round_trip;
 mod routes;
 
 pub use config::{ReaderProxyConfig, WriterConfig};

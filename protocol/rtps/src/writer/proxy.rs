@@ -1,10 +1,12 @@
 //! RTPS 2.5 §8.4.9.2 "RTPS ReaderProxy": what a writer remembers of one matched reader.
 
+use super::repaired::{Repaired, Suppression, WHOLE};
+use super::round_trip::RoundTrip;
 use crate::ReaderProxyConfig;
 use crate::count::CountFilter;
-use crate::timing::{arm, earliest};
+use crate::timing::{arm, earliest, is_due};
 use alloc::vec::Vec;
-use dunlin_core::{Duration, FragmentNumberSet, Guid, Locator, MonoTime, SequenceNumber, SnRanges};
+use dunlin_core::{Duration, FragmentNumberSet, Guid, Locator, MonoTime, SequenceNumber, SnRange, SnRanges};
 
 /// Most requests for fragments kept for one reader.
 pub(crate) const MAX_FRAGMENT_REQUESTS: usize = 32;
@@ -32,15 +34,10 @@ pub(crate) struct Requests {
     pub(crate) group: Option<Locator>,
     pub(crate) fragments: Vec<FragmentRequest>,
     /// Changes requested again right after they were repaired, for `later_at`.
-    pub(crate) later: SnRanges,
-    pub(crate) later_at: MonoTime,
+    later: Vec<SequenceNumber>,
+    later_at: Option<MonoTime>,
     /// When the next of them may be served.
     pub(crate) due: Option<MonoTime>,
-    /// Changes repaired since `recent_since`.
-    recent: SnRanges,
-    recent_since: MonoTime,
-    /// Change, first fragment and time of fragment requests that were served.
-    recent_fragments: Vec<(SequenceNumber, u32, MonoTime)>,
 }
 
 impl Requests {
@@ -54,58 +51,36 @@ impl Requests {
         self.group = None;
     }
 
-    /// Notes that a change is being repaired, and when.
-    pub(crate) fn repaired(&mut self, now: MonoTime, sn: SequenceNumber, window: Duration) {
-        if now.since(self.recent_since) >= window {
-            self.recent.clear();
-            self.recent_since = now;
-        }
-        // When the record is full, the worst that follows is a repair too many.
-        self.recent.insert(dunlin_core::SnRange::new(sn, sn), MAX_REQUEST_INTERVALS);
+    /// Notes a change that may not be served before `until`.
+    pub(crate) fn postpone(&mut self, sn: SequenceNumber, until: MonoTime) {
+        self.later.push(sn);
+        arm(&mut self.later_at, until);
     }
 
-    /// When a change may be repaired, if that is not at once.
-    pub(crate) fn suppressed_until(
-        &self,
-        now: MonoTime,
-        sn: SequenceNumber,
-        window: Duration,
-    ) -> Option<MonoTime> {
-        let until = self.recent_since.plus(window);
-        (until > now && self.recent.contains(sn)).then_some(until)
+    /// Forgets what was suppressed.
+    pub(crate) fn clear_later(&mut self) {
+        self.later.clear();
+        self.later_at = None;
     }
 
-    /// Notes that a request for fragments was served.
-    pub(crate) fn fragments_repaired(&mut self, now: MonoTime, request: &FragmentRequest) {
-        if self.recent_fragments.len() >= MAX_FRAGMENT_REQUESTS {
-            self.recent_fragments.remove(0);
-        }
-        self.recent_fragments.push((request.sn, request.fragments.base(), now));
-    }
-
-    /// When fragments from `base` on may be repaired, if that is not at once.
-    pub(crate) fn fragments_suppressed_until(
-        &self,
-        now: MonoTime,
-        sn: SequenceNumber,
-        base: u32,
-        window: Duration,
-    ) -> Option<MonoTime> {
-        let served = self.recent_fragments.iter().rev().find(|entry| entry.0 == sn && entry.1 == base)?;
-        let until = served.2.plus(window);
-        (until > now).then_some(until)
-    }
-
-    /// Moves what was suppressed until now to what is to be served.
-    pub(crate) fn release_later(&mut self, now: MonoTime) {
-        if self.later.is_empty() || self.later_at > now {
+    /// Moves what is not suppressed any more to what is to be served.
+    pub(crate) fn release_later(&mut self, now: MonoTime, repaired: &Repaired, suppression: Suppression) {
+        if !is_due(self.later_at, now) {
             return;
         }
         self.start_over();
-        for range in self.later.as_slice() {
-            self.whole.insert(*range, MAX_REQUEST_INTERVALS);
-        }
-        self.later.clear();
+        let (whole, mut next) = (&mut self.whole, None);
+        self.later.retain(|sn| match repaired.suppressed_until(now, *sn, WHOLE, suppression) {
+            Some(until) => {
+                arm(&mut next, until);
+                true
+            }
+            None => {
+                whole.insert(SnRange::new(*sn, *sn), MAX_REQUEST_INTERVALS);
+                false
+            }
+        });
+        self.later_at = next;
     }
 
     /// Sets the deadline to the earliest time at which anything that remains may be served, but not before `at`.
@@ -117,8 +92,8 @@ impl Requests {
         for request in &self.fragments {
             arm(&mut next, request.not_before.max(at));
         }
-        if !self.later.is_empty() {
-            arm(&mut next, self.later_at.max(at));
+        if let Some(later_at) = self.later_at {
+            arm(&mut next, later_at.max(at));
         }
         self.due = next;
     }
@@ -139,6 +114,12 @@ pub(crate) struct ReaderProxy {
     pub(crate) acks: CountFilter,
     pub(crate) fragment_nacks: CountFilter,
     pub(crate) requests: Requests,
+    pub(crate) repaired: Repaired,
+    pub(crate) round_trip: RoundTrip,
+    /// Changes up to here were not sent to this reader when they were new.
+    pub(crate) history_end: SequenceNumber,
+    /// Of those it has been sent the ones up to here.
+    history_sent: SequenceNumber,
     /// A best-effort reader that is still being sent the history gets new data behind it, not beside it.
     pub(crate) catching_up: bool,
     /// A HEARTBEAT is owed in answer to an ACKNACK.
@@ -157,6 +138,10 @@ impl ReaderProxy {
             acks: CountFilter::default(),
             fragment_nacks: CountFilter::default(),
             requests: Requests::default(),
+            repaired: Repaired::default(),
+            round_trip: RoundTrip::default(),
+            history_end: start,
+            history_sent: start,
             catching_up: false,
             reply_due: None,
             replied_at: None,
@@ -170,6 +155,35 @@ impl ReaderProxy {
     /// Where messages for this reader alone go.
     pub(crate) fn directed(&self) -> &[Locator] {
         if self.cfg.unicast.is_empty() { &self.cfg.multicast } else { &self.cfg.unicast }
+    }
+
+    /// Notes that a change, or a fragment of it, is being repaired.
+    pub(crate) fn note_repair(&mut self, now: MonoTime, sn: SequenceNumber, fragment: u32) {
+        let again = self.repaired.note(now, sn, fragment);
+        if fragment == WHOLE && sn > self.history_sent && sn <= self.history_end {
+            self.history_sent = sn;
+            self.round_trip.sent(now, sn);
+        } else {
+            self.round_trip.repaired(now, sn, fragment == WHOLE && !again);
+        }
+    }
+
+    /// Moves requests whose time has come to what is to be served.
+    pub(crate) fn release_later(&mut self, now: MonoTime, least: Duration) {
+        let suppression = self.suppression(least);
+        self.requests.release_later(now, &self.repaired, suppression);
+    }
+
+    /// Everything up to `through` has arrived: nothing of it has to be repaired.
+    pub(crate) fn acknowledge(&mut self, through: SequenceNumber) {
+        self.acked = through;
+        self.repaired.acknowledged(through);
+        self.requests.fragments.retain(|request| request.sn > through);
+    }
+
+    /// How long what was repaired is not repaired again.
+    pub(crate) fn suppression(&self, least: Duration) -> Suppression {
+        Suppression { least, round_trip: self.round_trip.window() }
     }
 
     /// Whether the reader has to hear of changes up to `last`.

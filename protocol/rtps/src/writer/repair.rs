@@ -2,6 +2,7 @@
 
 use super::Writer;
 use super::proxy::{FragmentRequest, MAX_REQUEST_INTERVALS, ReaderProxy};
+use super::repaired::WHOLE;
 use crate::emit::Framing;
 use crate::pacer;
 use crate::timing::{earliest, is_due};
@@ -65,7 +66,7 @@ impl Writer {
     ) {
         let Some(proxy) = self.proxies.get_mut(index) else { return };
         if is_due(proxy.requests.due, now) {
-            proxy.requests.release_later(now);
+            proxy.release_later(now, self.cfg.nack_suppression);
             let mut progress = self.serve_fragments(now, index, history, out);
             if progress == Progress::Done {
                 progress = self.serve_whole(now, index, history, out);
@@ -162,7 +163,6 @@ impl Writer {
                 }
                 return Progress::Deferred;
             }
-            proxy.requests.fragments_repaired(now, &request);
             proxy.requests.fragments.remove(position);
         }
     }
@@ -180,12 +180,27 @@ impl Writer {
         // What has not left for the first time need not be repaired.
         let end = if request.sn > self.pushed { self.next_fragment } else { u32::MAX };
         for number in request.fragments.iter().filter(|number| (request.next..end).contains(number)) {
+            if self.is_suppressed(now, index, request.sn, number) {
+                continue;
+            }
             if self.repair_ready_at(now) > now {
                 return Some(number);
             }
-            self.repair_fragment(index, change, number, None, out);
+            if self.repair_fragment(index, change, number, None, out)
+                && let Some(proxy) = self.proxies.get_mut(index)
+            {
+                proxy.note_repair(now, request.sn, number);
+            }
         }
         None
+    }
+
+    /// Whether a fragment was repaired a moment ago, for an older request.
+    fn is_suppressed(&self, now: MonoTime, index: usize, sn: SequenceNumber, fragment: u32) -> bool {
+        self.proxies.get(index).is_some_and(|proxy| {
+            let suppression = proxy.suppression(self.cfg.nack_suppression);
+            proxy.repaired.suppressed_until(now, sn, fragment, suppression).is_some()
+        })
     }
 
     /// Sends one fragment to one reader, or to a group. False when the change has no such fragment.
@@ -348,7 +363,7 @@ impl Writer {
         let Some(proxy) = self.proxies.get_mut(index) else { return };
         proxy.requests.whole.remove_through(sn);
         proxy.requests.start_over();
-        proxy.requests.repaired(now, sn, self.cfg.nack_suppression);
+        proxy.note_repair(now, sn, WHOLE);
         self.stats.repairs_sent = self.stats.repairs_sent.saturating_add(1);
     }
 
@@ -371,7 +386,7 @@ impl Writer {
                 group = found;
                 other.requests.start_over();
                 other.requests.whole.remove(sn);
-                other.requests.repaired(now, sn, self.cfg.nack_suppression);
+                other.note_repair(now, sn, WHOLE);
             }
         }
         if group.is_some() {

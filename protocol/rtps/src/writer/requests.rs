@@ -1,11 +1,14 @@
 //! RTPS 2.5 §8.3.8.1 AckNack and §8.3.8.10 NackFrag at the writer: what readers have and what they ask for.
 
 use super::Writer;
-use super::proxy::{FragmentRequest, MAX_FRAGMENT_REQUESTS, MAX_REQUEST_INTERVALS, Requests};
+use super::proxy::{FragmentRequest, MAX_FRAGMENT_REQUESTS, MAX_REQUEST_INTERVALS, ReaderProxy, Requests};
+use super::repaired::WHOLE;
 use crate::WriterHistory;
-use crate::timing::earliest;
+use crate::timing::{arm, earliest};
 use dunlin_buf::Outbox;
-use dunlin_core::{Guid, GuidPrefix, MonoTime, Now, SequenceNumber, SequenceNumberSet, SnRange};
+use dunlin_core::{
+    Duration, FragmentNumberSet, Guid, GuidPrefix, MonoTime, Now, SequenceNumber, SequenceNumberSet, SnRange,
+};
 use dunlin_wire::{AckNack, NackFrag};
 
 /// What an ACKNACK changed.
@@ -38,6 +41,9 @@ impl Writer {
         self.stats.acknacks_received = self.stats.acknacks_received.saturating_add(1);
         let before = self.acked_by_all();
         let set = &acknack.reader_sn_state;
+        if let Some(proxy) = self.proxies.get_mut(index) {
+            proxy.round_trip.answered(now, set);
+        }
         let moved = self.acknowledge(index, set.base().previous());
         self.request(now, index, set);
         if !acknack.final_flag {
@@ -74,7 +80,7 @@ impl Writer {
         let Some(proxy) = self.proxies.get_mut(index) else { return false };
         let previous = proxy.requests.due;
         if sn > proxy.start && fragmented {
-            let suppressed = add_fragments(&mut proxy.requests, now, nack, self.cfg.nack_suppression);
+            let suppressed = add_fragments(proxy, now, nack, self.cfg.nack_suppression);
             self.stats.requests_suppressed =
                 self.stats.requests_suppressed.saturating_add(u64::from(suppressed));
         } else if sn <= self.pushed {
@@ -87,11 +93,7 @@ impl Writer {
     }
 
     /// The reliable reader a submessage came from, unless `is_new` says it was seen before.
-    fn accept(
-        &mut self,
-        reader: Guid,
-        is_new: impl FnOnce(&mut super::proxy::ReaderProxy) -> bool,
-    ) -> Option<usize> {
+    fn accept(&mut self, reader: Guid, is_new: impl FnOnce(&mut ReaderProxy) -> bool) -> Option<usize> {
         let index = self.find(reader);
         let proxy = index.and_then(|index| self.proxies.get_mut(index)).filter(|proxy| proxy.reliable);
         if proxy.is_some_and(is_new) {
@@ -108,7 +110,7 @@ impl Writer {
             return false;
         };
         let was_lowest = self.acked_min == Some(proxy.acked);
-        proxy.acked = through;
+        proxy.acknowledge(through);
         if was_lowest {
             self.refresh_acked();
         }
@@ -117,12 +119,12 @@ impl Writer {
 
     /// Replaces what a reader wants by what it says it wants now.
     fn request(&mut self, now: MonoTime, index: usize, set: &SequenceNumberSet) {
-        let window = self.cfg.nack_suppression;
         let Some(proxy) = self.proxies.get_mut(index) else { return };
+        let suppression = proxy.suppression(self.cfg.nack_suppression);
         let requests = &mut proxy.requests;
         let (in_progress, previous) = (requests.whole.first(), requests.due);
         requests.whole.clear();
-        requests.later.clear();
+        requests.clear_later();
         // A reader that does not know yet where it starts is told by a GAP.
         let base = set.base().max(SequenceNumber::FIRST);
         let history = proxy.cfg.durable && self.cfg.transient_local;
@@ -134,14 +136,12 @@ impl Writer {
         proxy.start_known |= base > proxy.start;
         requests.whole.insert(SnRange::new(base, proxy.start), MAX_REQUEST_INTERVALS);
         for sn in set.iter().take_while(|sn| *sn <= self.pushed).filter(|sn| *sn >= base) {
-            let range = SnRange::new(sn, sn);
-            match requests.suppressed_until(now, sn, window) {
+            match proxy.repaired.suppressed_until(now, sn, WHOLE, suppression) {
                 None => {
-                    requests.whole.insert(range, MAX_REQUEST_INTERVALS);
+                    requests.whole.insert(SnRange::new(sn, sn), MAX_REQUEST_INTERVALS);
                 }
                 Some(until) => {
-                    requests.later.insert(range, MAX_REQUEST_INTERVALS);
-                    requests.later_at = until;
+                    requests.postpone(sn, until);
                     self.stats.requests_suppressed = self.stats.requests_suppressed.saturating_add(1);
                 }
             }
@@ -149,7 +149,9 @@ impl Writer {
         if requests.whole.first() != in_progress {
             requests.start_over();
         }
-        if !requests.is_empty() {
+        if requests.is_empty() {
+            requests.due = None;
+        } else {
             rearm(requests, now.plus(self.cfg.nack_response_delay), previous);
             self.heartbeat_soon(now);
         }
@@ -172,22 +174,29 @@ fn rearm(requests: &mut Requests, at: MonoTime, previous: Option<MonoTime>) {
     }
 }
 
-/// Adds a request for fragments, in place of an older one for the same fragments. True when it has to wait because
+/// Adds a request for fragments, in place of an older one for the same fragments. True when some have to wait because
 /// they were just repaired.
-fn add_fragments(
-    requests: &mut Requests,
-    now: MonoTime,
-    nack: &NackFrag,
-    window: dunlin_core::Duration,
-) -> bool {
-    let fragments = nack.fragment_number_state;
-    let (sn, base) = (nack.writer_sn, fragments.base());
-    let suppressed = requests.fragments_suppressed_until(now, sn, base, window);
-    requests.fragments.retain(|other| (other.sn, other.fragments.base()) != (sn, base));
-    if requests.fragments.len() >= MAX_FRAGMENT_REQUESTS {
-        requests.fragments.remove(0);
+fn add_fragments(proxy: &mut ReaderProxy, now: MonoTime, nack: &NackFrag, least: Duration) -> bool {
+    let (sn, base) = (nack.writer_sn, nack.fragment_number_state.base());
+    let suppression = proxy.suppression(least);
+    let (mut at_once, mut later) = (FragmentNumberSet::empty(base), FragmentNumberSet::empty(base));
+    let mut later_at = None;
+    for number in nack.fragment_number_state.iter() {
+        if let Some(until) = proxy.repaired.suppressed_until(now, sn, number, suppression) {
+            arm(&mut later_at, until);
+            later.insert(number);
+        } else {
+            at_once.insert(number);
+        }
     }
-    let not_before = suppressed.unwrap_or(now);
-    requests.fragments.push(FragmentRequest { sn, fragments, next: base, not_before });
-    suppressed.is_some()
+    let requests = &mut proxy.requests.fragments;
+    requests.retain(|other| (other.sn, other.fragments.base()) != (sn, base));
+    let wanted = [(at_once, now), (later, later_at.unwrap_or(now))];
+    for (fragments, not_before) in wanted.into_iter().filter(|(fragments, _)| !fragments.is_empty()) {
+        if requests.len() >= MAX_FRAGMENT_REQUESTS {
+            requests.remove(0);
+        }
+        requests.push(FragmentRequest { sn, fragments, next: base, not_before });
+    }
+    later_at.is_some()
 }

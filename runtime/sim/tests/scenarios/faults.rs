@@ -268,3 +268,29 @@ fn same_name_again(seed: u64) {
     assert_eq!(take_numbers(&mut world, nodes[1], &reader, &filling), (0..40).collect::<Vec<_>>());
 }
 scenario!(same_name, 20, same_name_again);
+
+/// Announcements that the goodbye overtakes leave no ghost behind; what starts again with the same name is found at once.
+fn goodbye_overtakes(seed: u64) {
+    let path = PathConfig { reorder_ppm: 400_000, reorder_by: ms(150), ..PathConfig::default() };
+    let (mut world, nodes) = world_on(seed, 3, path);
+    let ghosts = |world: &World, name| {
+        let known = |node| world.participant(node).discovered_participants();
+        nodes[1..].iter().any(|node| known(*node).iter().any(|data| data.guid_prefix == name))
+    };
+    for round in 0..8 {
+        let _writer = writer(&mut world, nodes[0], "Short", keep_all_writer());
+        let name = world.participant(nodes[0]).guid_prefix();
+        // While it announces itself every 100 ms, and some of that is still under way.
+        world.run_for(ms(100 + 40 * round));
+        world.leave(nodes[0]);
+        world.run_for(ms(400));
+        assert!(!ghosts(&world, name), "round {round}");
+        world.restart(nodes[0], Identity::Same);
+        world.run_for(ms(500));
+        assert!(ghosts(&world, name), "it is back, round {round}");
+        for node in &nodes[1..] {
+            assert!(world.participant(*node).discovered_writers().is_empty(), "its writer has not come back");
+        }
+    }
+}
+scenario!(goodbye, 20, goodbye_overtakes);

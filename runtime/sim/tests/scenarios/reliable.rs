@@ -152,5 +152,33 @@ fn thin_line(seed: u64) {
     // The line carries the two million octets in four seconds.
     let took = world.age().as_nanos() - begin.as_nanos();
     assert!(took < secs(40).as_nanos(), "it took {:?}", Duration::from_nanos(took));
+    // The queue drops half of every burst, yet repairs do not repeat while others are still on their way.
+    let sent = world.sent_by(nodes[0]).octets;
+    assert!(sent < 6 * 2_000_000, "{sent} octets for two million");
 }
 scenario!(far, 10, thin_line);
+
+/// However far the reader is, what is under way is not sent again and again.
+fn distances(seed: u64) {
+    const COUNT: u64 = 400;
+    let filling = Filling::new(1024);
+    for one_way in [100, 10_000, 80_000, 300_000].map(Duration::from_micros) {
+        for loss_ppm in [0, 50_000, 200_000] {
+            let path = PathConfig { delay: Delay::Fixed(one_way), loss_ppm, ..PathConfig::default() };
+            let (mut world, nodes) = world_on(seed, 2, path);
+            let writer = writer(&mut world, nodes[0], "Distance", keep_all_writer());
+            let reader = reader(&mut world, nodes[1], "Distance", keep_all_reader());
+            until_matched(&mut world, &[&writer], &[&reader]);
+            for number in 0..COUNT {
+                write_all(&mut world, nodes[0], &writer, &filling, [number], 1024);
+                world.run_for(ms(1));
+            }
+            until_acked(&mut world, &writer, secs(60));
+            assert_eq!(take_numbers(&mut world, nodes[1], &reader, &filling), (0..COUNT).collect::<Vec<_>>());
+            let repairs = writer.stats().repairs_sent;
+            let most = if loss_ppm == 0 { 0 } else { 3 * COUNT };
+            assert!(repairs <= most, "{repairs} repairs over {one_way:?} with {loss_ppm} lost in a million");
+        }
+    }
+}
+scenario!(any_distance, 5, distances);

@@ -67,7 +67,9 @@ QOS = Qos(
 
 
 def say(*words):
-    print(*words, flush=True)
+    # One call, so that lines of two threads never mix.
+    sys.stdout.write(" ".join(map(str, words)) + "\n")
+    sys.stdout.flush()
 
 
 def payload_of(number, length):

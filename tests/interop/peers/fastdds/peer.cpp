@@ -1,6 +1,11 @@
-// Fast DDS as a peer: `fastdds_peer ROLE DOMAIN`, roles shape-pub, shape-sub, video-pub, video-sub.
+// Fast DDS as a peer: `fastdds_peer ROLE DOMAIN [xcdr2]`, roles shape-pub, shape-sub, video-pub, video-sub.
+// `xcdr2` is the representation of a publisher; Fast DDS 2 has only XCDR1.
 // Speaks the line protocol of tests/interop/README.md on standard input and output.
-#include "types.hpp"
+#if __has_include(<fastdds/rtps/transport/UDPv4TransportDescriptor.hpp>)
+#include "version3.hpp"
+#else
+#include "version2.hpp"
+#endif
 
 #include <fastdds/dds/domain/DomainParticipant.hpp>
 #include <fastdds/dds/domain/DomainParticipantFactory.hpp>
@@ -10,7 +15,6 @@
 #include <fastdds/dds/subscriber/SampleInfo.hpp>
 #include <fastdds/dds/subscriber/Subscriber.hpp>
 #include <fastdds/dds/topic/Topic.hpp>
-#include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
 #include <zlib.h>
 
 #include <atomic>
@@ -18,11 +22,11 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <sstream>
 #include <thread>
 
 using namespace eprosima::fastdds::dds;
-using ReturnCode = eprosima::fastrtps::types::ReturnCode_t;
 using Clock = std::chrono::steady_clock;
 
 static DomainParticipant* make_participant(int domain) {
@@ -37,10 +41,20 @@ static DomainParticipant* make_participant(int domain) {
 template <class Qos>
 static void common(Qos& qos) {
     qos.reliability().kind = RELIABLE_RELIABILITY_QOS;
-    qos.reliability().max_blocking_time = eprosima::fastrtps::Duration_t(10, 0);
+    qos.reliability().max_blocking_time = Duration_t(10, 0);
     qos.durability().kind = TRANSIENT_LOCAL_DURABILITY_QOS;
     qos.history().kind = KEEP_ALL_HISTORY_QOS;
-    qos.endpoint().history_memory_policy = eprosima::fastrtps::rtps::PREALLOCATED_WITH_REALLOC_MEMORY_MODE;
+    qos.endpoint().history_memory_policy = PREALLOCATED_WITH_REALLOC_MEMORY_MODE;
+}
+
+// Listeners print on threads of their own: a line leaves in one piece.
+template <class... Words>
+static void say(const Words&... words) {
+    static std::mutex one_at_a_time;
+    std::ostringstream line;
+    (line << ... << words);
+    const std::lock_guard<std::mutex> guard(one_at_a_time);
+    std::cout << line.str() << std::endl;
 }
 
 // Octet i of frame n is (i * 31 + n) mod 251.
@@ -68,11 +82,11 @@ static std::string command(DataWriter* writer, std::istringstream& words) {
     if constexpr (std::is_same_v<T, ShapeType>) {
         ShapeType shape;
         words >> shape.color >> shape.x >> shape.y >> shape.shapesize;
-        if (verb == "write") return writer->write(&shape) ? "ok" : "error write";
+        if (verb == "write") return write_sample(writer, shape) ? "ok" : "error write";
         if (verb == "dispose")
-            return writer->dispose(&shape, HANDLE_NIL) == ReturnCode::RETCODE_OK ? "ok" : "error dispose";
+            return writer->dispose(&shape, HANDLE_NIL) == OK ? "ok" : "error dispose";
         if (verb == "unregister")
-            return writer->unregister_instance(&shape, HANDLE_NIL) == ReturnCode::RETCODE_OK ? "ok" : "error unregister";
+            return writer->unregister_instance(&shape, HANDLE_NIL) == OK ? "ok" : "error unregister";
     } else if (verb == "frames") {
         VideoFrame frame;
         uint64_t count = 0, length = 0;
@@ -80,7 +94,7 @@ static std::string command(DataWriter* writer, std::istringstream& words) {
         for (uint64_t number = 0; number < count; ++number) {
             frame.frame_number = number;
             frame.payload = payload_of(number, length);
-            if (!writer->write(&frame)) return "error write";
+            if (!write_sample(writer, frame)) return "error write";
         }
         return "ok";
     }
@@ -99,25 +113,25 @@ public:
 
 private:
     static void print(const ShapeType& s) {
-        std::cout << "sample " << s.color << ' ' << s.x << ' ' << s.y << ' ' << s.shapesize << std::endl;
+        say("sample ", s.color, ' ', s.x, ' ', s.y, ' ', s.shapesize);
     }
     static void print(const VideoFrame& f) {
         const auto crc = crc32(0, f.payload.data(), static_cast<uInt>(f.payload.size()));
-        std::cout << "frame " << f.camera_id << ' ' << f.frame_number << ' ' << f.payload.size() << ' ' << crc << std::endl;
+        say("frame ", f.camera_id, ' ', f.frame_number, ' ', f.payload.size(), ' ', crc);
     }
 
     template <class T>
     void drain(DataReader* reader) {
         T sample;
         SampleInfo info;
-        while (reader->take_next_sample(&sample, &info) == ReturnCode::RETCODE_OK) {
+        while (reader->take_next_sample(&sample, &info) == OK) {
             if (info.valid_data) {
                 names[info.instance_handle] = sample.key();
                 print(sample);
             }
             const auto name = names.count(info.instance_handle) ? names[info.instance_handle] : "?";
-            if (info.instance_state == NOT_ALIVE_DISPOSED_INSTANCE_STATE) std::cout << "disposed " << name << std::endl;
-            if (info.instance_state == NOT_ALIVE_NO_WRITERS_INSTANCE_STATE) std::cout << "no-writers " << name << std::endl;
+            if (info.instance_state == NOT_ALIVE_DISPOSED_INSTANCE_STATE) say("disposed ", name);
+            if (info.instance_state == NOT_ALIVE_NO_WRITERS_INSTANCE_STATE) say("no-writers ", name);
         }
     }
 
@@ -125,7 +139,7 @@ private:
 };
 
 template <class T>
-static int run(const std::string& direction, const std::string& topic_name, int domain) {
+static int run(const std::string& direction, const std::string& topic_name, int domain, bool xcdr2) {
     DomainParticipant* participant = make_participant(domain);
     TypeSupport type(new TypeSupportOf<T>());
     type.register_type(participant);
@@ -138,17 +152,19 @@ static int run(const std::string& direction, const std::string& topic_name, int 
         qos.resource_limits().max_samples = 5000;
         qos.writer_data_lifecycle().autodispose_unregistered_instances = false;
         qos.publish_mode().kind = SYNCHRONOUS_PUBLISH_MODE;
+        if (xcdr2) qos.representation().m_value = {XCDR2_DATA_REPRESENTATION};
         writer = participant->create_publisher(PUBLISHER_QOS_DEFAULT)->create_datawriter(topic, qos);
     } else {
         DataReaderQos qos = DATAREADER_QOS_DEFAULT;
         common(qos);
+        accept_all_representations(qos);
         participant->create_subscriber(SUBSCRIBER_QOS_DEFAULT)->create_datareader(topic, qos, &printer);
     }
-    std::cout << "ready" << std::endl;
+    say("ready");
     std::string line;
     while (std::getline(std::cin, line) && line != "quit") {
         std::istringstream words(line);
-        if (writer != nullptr) std::cout << command<T>(writer, words) << std::endl;
+        if (writer != nullptr) say(command<T>(writer, words));
     }
     participant->delete_contained_entities();
     DomainParticipantFactory::get_instance()->delete_participant(participant);
@@ -156,13 +172,14 @@ static int run(const std::string& direction, const std::string& topic_name, int 
 }
 
 int main(int argc, char** argv) {
-    if (argc != 3) {
-        std::cerr << "usage: fastdds_peer shape-pub|shape-sub|video-pub|video-sub DOMAIN" << std::endl;
+    const bool xcdr2 = argc == 4 && std::string(argv[3]) == "xcdr2";
+    if (argc != 3 && !(xcdr2 && speaks_xcdr2)) {
+        std::cerr << "usage: fastdds_peer shape-pub|shape-sub|video-pub|video-sub DOMAIN [xcdr2]" << std::endl;
         return 2;
     }
     const std::string role = argv[1];
     const std::string direction = role.substr(role.find('-') + 1);
     const int domain = std::stoi(argv[2]);
-    return role.rfind("shape", 0) == 0 ? run<ShapeType>(direction, "Square", domain)
-                                       : run<VideoFrame>(direction, "Video", domain);
+    return role.rfind("shape", 0) == 0 ? run<ShapeType>(direction, "Square", domain, xcdr2)
+                                       : run<VideoFrame>(direction, "Video", domain, xcdr2);
 }

@@ -2,9 +2,10 @@
 
 use alloc::{vec, vec::Vec};
 
-use dunlin_core::{ProtocolVersion, SequenceNumber, StatusInfo};
+use dunlin_core::{ProtocolVersion, SequenceNumber, StatusInfo, WallTime};
 use dunlin_wire::{
-    DataSpec, Endianness, MessageBuilder, ParameterListBuilder, PayloadSpec, inline_qos_for_status, pid,
+    DataSpec, Endianness, Heartbeat, MessageBuilder, ParameterListBuilder, PayloadSpec,
+    inline_qos_for_status, pid,
 };
 use proptest::prelude::*;
 
@@ -110,6 +111,73 @@ fn nobody_speaks_for_another() {
     });
     assert_eq!(net.nodes[1].discovery.stats().foreign_guid, 3);
     assert_eq!(net.events(1), [""; 0]);
+}
+
+#[test]
+fn an_announcement_that_the_goodbye_overtook_brings_nobody_back() {
+    let mut net = matched();
+    net.with(0, |d, now, out, _| d.shutdown(now, out));
+    net.run_for(2 * DELAY);
+    assert_eq!(net.events(1), ["-writer 0", "-participant 0 Left"]);
+    let late = |net: &mut Net| {
+        inject(net, 1, |out| {
+            let mut message = MessageBuilder::new(out, prefix(0));
+            message.info_ts(Some(WallTime(1)));
+            message.data(&DataSpec {
+                reader_id: EntityId::UNKNOWN,
+                writer_id: EntityId::SPDP_WRITER,
+                writer_sn: SequenceNumber(1),
+                inline_qos: &[],
+                payload: announcement(prefix(0), |_| ()),
+            });
+            message.finish(&[unicast(9, 1)]);
+        });
+    };
+    late(&mut net);
+    assert_eq!(net.events(1), [""; 0]);
+    assert_eq!(net.nodes[1].discovery.stats().overtaken, 1);
+    // Somebody who was not known yet when it said goodbye.
+    inject(&mut net, 1, |out| {
+        let inline = inline_qos_for_status(REMOVED, Some(&guid(6, EntityId::PARTICIPANT).to_bytes()));
+        data(prefix(6), EntityId::SPDP_WRITER, 2, &inline, PayloadSpec::None, out);
+    });
+    inject(&mut net, 1, |out| {
+        data(prefix(6), EntityId::SPDP_WRITER, 1, &[], announcement(prefix(6), |_| ()), out);
+    });
+    assert_eq!(net.events(1), [""; 0]);
+    // The same name once more: a program that starts again.
+    net.nodes[0].discovery = Discovery::new(config(0), 99);
+    net.add_writer(0, DataWriterQos::default());
+    net.with(0, |d, now, out, _| d.start(now, out));
+    net.run_for(millis(50));
+    assert_eq!(net.events(1), ["+participant 0", "+writer 0"]);
+    late(&mut net);
+    assert_eq!(net.nodes[1].discovery.participant(prefix(0)).unwrap().locators, config(0).locators);
+}
+
+#[test]
+fn a_removal_that_can_no_longer_be_had_is_noticed() {
+    let mut net = matched();
+    let sn = |n| SequenceNumber(n);
+    // Some changes later all is gone but the last, and this participant has seen none of them.
+    let heartbeat = |first: i64, last: i64, count: i32| Heartbeat {
+        reader_id: EntityId::UNKNOWN,
+        writer_id: EntityId::SEDP_PUBLICATIONS_WRITER,
+        first_sn: sn(first),
+        last_sn: sn(last),
+        count,
+        final_flag: true,
+        liveliness_flag: false,
+        group: None,
+    };
+    let known = net.nodes[1].discovery.writers().count();
+    assert_eq!(known, 1);
+    inject(&mut net, 1, |out| {
+        let mut message = MessageBuilder::new(out, prefix(0));
+        message.heartbeat(&heartbeat(i64::MAX - 2, i64::MAX - 2, 1_000));
+        message.finish(&[unicast(9, 1)]);
+    });
+    assert_eq!(net.events(1), ["-writer 0"]);
 }
 
 #[test]

@@ -1,0 +1,145 @@
+//! RTPS 2.5 §8.4.7.1: how far away a reader is, measured so that nackSuppressionDuration can cover the way to it and back.
+//!
+//! An ACKNACK does not say what it answers, but one that shows that a change has arrived was sent after it arrived. So
+//! the time from the first sending of a change to such an ACKNACK is never less than the round trip, and that from its
+//! first repair hardly ever: only when the change was late, not lost. What had to wait for a repair may only lower the
+//! estimate, because how long that took depends on the estimate itself.
+
+use dunlin_core::{Duration, MonoTime, SequenceNumber, SequenceNumberSet};
+
+/// A measurement that takes longer is given up.
+const MAX_ROUND_TRIP: Duration = Duration::from_secs(3);
+/// What part of its difference to the estimate a measurement changes it by.
+const SHARE: i64 = 8;
+
+/// A change under way.
+#[derive(Clone, Copy, Debug)]
+struct Timed {
+    sn: SequenceNumber,
+    since: MonoTime,
+    /// It was sent for the first time, and nothing was repaired meanwhile.
+    clean: bool,
+    /// It was sent for the second time.
+    is_repair: bool,
+}
+
+/// The distance of one reader.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RoundTrip {
+    timed: Option<Timed>,
+    estimate: Option<Duration>,
+}
+
+impl RoundTrip {
+    fn begin(&mut self, sn: SequenceNumber, since: MonoTime, is_repair: bool) {
+        if self.timed.is_none_or(|timed| since.since(timed.since) > MAX_ROUND_TRIP) {
+            self.timed = Some(Timed { sn, since, clean: !is_repair, is_repair });
+        }
+    }
+
+    /// A change leaves for the first time and an acknowledgment is asked for.
+    pub(crate) fn sent(&mut self, now: MonoTime, sn: SequenceNumber) {
+        self.begin(sn, now, false);
+    }
+
+    /// A change leaves again.
+    pub(crate) fn repaired(&mut self, now: MonoTime, sn: SequenceNumber, first_repair: bool) {
+        // Which repair arrived will not be known.
+        self.timed = self.timed.filter(|timed| !(timed.is_repair && timed.sn == sn));
+        if let Some(timed) = self.timed.as_mut().filter(|timed| sn <= timed.sn) {
+            timed.clean = false;
+        }
+        if first_repair {
+            self.begin(sn, now, true);
+        }
+    }
+
+    /// An ACKNACK has come.
+    pub(crate) fn answered(&mut self, now: MonoTime, set: &SequenceNumberSet) {
+        let Some(timed) = self.timed.filter(|timed| has_arrived(timed.sn, set)) else { return };
+        self.timed = None;
+        let took = now.since(timed.since);
+        self.estimate = match self.estimate {
+            None => Some(took),
+            Some(old) if timed.clean || took < old => {
+                let difference = took.as_nanos().saturating_sub(old.as_nanos());
+                Some(Duration::from_nanos(old.as_nanos().saturating_add(difference / SHARE)))
+            }
+            unchanged => unchanged,
+        };
+    }
+
+    /// How long a repair and the answer to it take, with a quarter for good measure; zero while unknown.
+    pub(crate) fn window(&self) -> Duration {
+        let estimate = self.estimate.unwrap_or(Duration::ZERO).as_nanos();
+        Duration::from_nanos(estimate.saturating_add(estimate / 4))
+    }
+}
+
+/// Whether an ACKNACK shows that a change has arrived: it lies below the base, or between changes that are missing.
+fn has_arrived(sn: SequenceNumber, set: &SequenceNumberSet) -> bool {
+    sn < set.base() || (!set.contains(sn) && set.iter().last().is_some_and(|last| last > sn))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> MonoTime {
+        MonoTime(ms * 1_000_000)
+    }
+
+    fn acknack(base: i64, missing: &[i64]) -> SequenceNumberSet {
+        let mut set = SequenceNumberSet::empty(SequenceNumber(base));
+        missing.iter().for_each(|sn| assert!(set.insert(SequenceNumber(*sn))));
+        set
+    }
+
+    #[test]
+    fn only_an_answer_that_shows_the_change_counts() {
+        let mut round_trip = RoundTrip::default();
+        round_trip.sent(at(100), SequenceNumber(5));
+        for set in [acknack(5, &[]), acknack(5, &[5]), acknack(3, &[3, 4]), acknack(3, &[5, 6])] {
+            round_trip.answered(at(110), &set);
+            assert_eq!(round_trip.window(), Duration::ZERO);
+        }
+        round_trip.answered(at(180), &acknack(3, &[3, 6]));
+        assert_eq!(round_trip.window(), Duration::from_millis(100));
+    }
+
+    #[test]
+    fn clean_measurements_move_the_estimate_both_ways() {
+        let mut round_trip = RoundTrip::default();
+        for (took, window) in [(80, 100), (160, 112), (8, 99)] {
+            round_trip.sent(at(1000), SequenceNumber(5));
+            round_trip.answered(at(1000 + took), &acknack(6, &[]));
+            assert_eq!(round_trip.window().as_nanos() / 1_000_000, window);
+        }
+    }
+
+    #[test]
+    fn what_waited_for_a_repair_only_lowers_the_estimate() {
+        let mut round_trip = RoundTrip::default();
+        let mut waited = |took: u64| {
+            round_trip.sent(at(1000), SequenceNumber(5));
+            round_trip.repaired(at(1001), SequenceNumber(4), false);
+            round_trip.answered(at(1000 + took), &acknack(6, &[]));
+            round_trip.window()
+        };
+        assert_eq!(waited(80), Duration::from_millis(100));
+        assert_eq!(waited(160), Duration::from_millis(100));
+        assert_eq!(waited(16), Duration::from_millis(90));
+    }
+
+    #[test]
+    fn a_first_repair_measures_and_a_second_one_spoils_it() {
+        let mut round_trip = RoundTrip::default();
+        round_trip.repaired(at(1000), SequenceNumber(5), true);
+        round_trip.repaired(at(1010), SequenceNumber(5), false);
+        round_trip.answered(at(1011), &acknack(6, &[]));
+        assert_eq!(round_trip.window(), Duration::ZERO);
+        round_trip.repaired(at(2000), SequenceNumber(6), true);
+        round_trip.answered(at(2080), &acknack(7, &[]));
+        assert_eq!(round_trip.window(), Duration::from_millis(100));
+    }
+}
