@@ -74,8 +74,12 @@ gstreamer: ## the video program's tests with its optional GStreamer source
 million: ## 1,000,000 reliable samples through a simulated network that loses 20 %
 	cargo test --profile dist --quiet -p dunlin-sim --test scenarios -- --ignored --nocapture a_million
 
-sim: ## long simulation: SEEDS=1000
-	SEEDS=$(or $(SEEDS),1000) cargo test --release -p dunlin-sim -- --ignored --nocapture
+sim: ## random scenarios in the simulator: 400 seeds; SEEDS=100000 runs long and goes on after an interruption
+	cargo build --release --quiet -p dunlin-simulation
+	$(or $(CARGO_TARGET_DIR),target)/release/dunlin-simulation campaign --seeds $(or $(SEEDS),400) $(if $(SEEDS),--state target/simulation/$(SEEDS).txt)
+
+mutants: ## deliberate protocol bugs, each of which the simulation must find within 1000 seeds
+	tests/simulation/mutants.sh
 
 scale: ## what discovery costs with 10, 100 and 1000 participants (8 GB, some minutes); PARTICIPANTS=10,100
 	cargo run --release --quiet -p dunlin-scale -- --participants $(or $(PARTICIPANTS),10,100,1000) --max-state 9000 --max-datagrams 7

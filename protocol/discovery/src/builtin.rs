@@ -19,6 +19,8 @@ use crate::{config::Locators, history::BuiltinHistory};
 pub(crate) struct BuiltinWriter {
     writer: Writer,
     history: BuiltinHistory,
+    /// How long a disposal stays at least.
+    keep_disposed: Duration,
 }
 
 /// So many changes a stranger may have heard, or may miss of what it heard.
@@ -49,8 +51,9 @@ impl BuiltinWriter {
         payload: SharedBytes,
         out: &mut Outbox,
     ) {
-        let sn = self.history.put(kind, instance, now.wall, payload);
+        let sn = self.history.put(now, kind, instance, payload);
         self.writer.on_new_change(now, sn, &self.history, out);
+        self.forget_disposed(now);
         self.sent();
     }
 
@@ -102,7 +105,10 @@ impl BuiltinWriter {
 
     pub(crate) fn unmatch_reader(&mut self, reader: Guid) {
         self.writer.unmatch_reader(reader);
-        self.history.forget_disposed(self.writer.acked_by_all());
+    }
+
+    fn forget_disposed(&mut self, now: Now) {
+        self.history.forget_disposed(now.mono, self.writer.acked_by_all(), self.keep_disposed);
     }
 
     pub(crate) fn on_submessage(
@@ -121,7 +127,7 @@ impl BuiltinWriter {
             }
             _ => return,
         }
-        self.history.forget_disposed(self.writer.acked_by_all());
+        self.forget_disposed(now);
         self.sent();
     }
 

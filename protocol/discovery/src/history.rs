@@ -1,9 +1,9 @@
 //! History of a built-in writer: RTPS 2.5 §8.5.4.2 and §8.4.13.3, KEEP_LAST with one change per instance.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 
 use dunlin_buf::SharedBytes;
-use dunlin_core::{InstanceHandle, SequenceNumber, WallTime};
+use dunlin_core::{Duration, InstanceHandle, MonoTime, Now, SequenceNumber};
 use dunlin_rtps::{Change, ChangeKind, WriterHistory};
 
 /// The last change of every instance. A disposal stays until [`Self::forget_disposed`].
@@ -11,7 +11,8 @@ use dunlin_rtps::{Change, ChangeKind, WriterHistory};
 pub(crate) struct BuiltinHistory {
     changes: BTreeMap<SequenceNumber, Change>,
     instances: BTreeMap<InstanceHandle, SequenceNumber>,
-    disposed: BTreeSet<SequenceNumber>,
+    /// Disposals, with the time of each.
+    disposed: BTreeMap<SequenceNumber, MonoTime>,
     last: SequenceNumber,
 }
 
@@ -24,9 +25,9 @@ impl BuiltinHistory {
     /// Adds a change, which replaces the last one of its instance.
     pub(crate) fn put(
         &mut self,
+        now: Now,
         kind: ChangeKind,
         instance: InstanceHandle,
-        source_timestamp: WallTime,
         payload: SharedBytes,
     ) -> SequenceNumber {
         let sn = self.last.next();
@@ -36,17 +37,22 @@ impl BuiltinHistory {
             self.disposed.remove(&old);
         }
         if kind != ChangeKind::Alive {
-            self.disposed.insert(sn);
+            self.disposed.insert(sn, now.mono);
         }
+        let source_timestamp = now.wall;
         let change =
             Change { sn, kind, instance, source_timestamp, payload: Some(payload), inline_qos: None };
         self.changes.insert(sn, change);
         sn
     }
 
-    /// Removes disposals that everybody has acknowledged: who comes later never knew the instance.
-    pub(crate) fn forget_disposed(&mut self, acked_by_all: SequenceNumber) {
-        while let Some(sn) = self.disposed.first().copied().filter(|sn| *sn <= acked_by_all) {
+    /// Removes disposals that everybody has acknowledged and that are older than `keep`. Until then a peer may still know
+    /// the instance that is not among everybody: this side forgot it, and it has not forgotten this side yet.
+    pub(crate) fn forget_disposed(&mut self, now: MonoTime, acked_by_all: SequenceNumber, keep: Duration) {
+        while let Some((sn, at)) = self.disposed.first_key_value().map(|(sn, at)| (*sn, *at))
+            && sn <= acked_by_all
+            && at.plus(keep) <= now
+        {
             self.disposed.remove(&sn);
             if let Some(change) = self.changes.remove(&sn) {
                 self.instances.remove(&change.instance);
@@ -79,7 +85,7 @@ mod tests {
 
     fn put(history: &mut BuiltinHistory, kind: ChangeKind, instance: u8) -> i64 {
         let instance = InstanceHandle([instance; 16]);
-        history.put(kind, instance, WallTime(0), SharedBytes::copy_from(&[0; 4])).0
+        history.put(Now::default(), kind, instance, SharedBytes::copy_from(&[0; 4])).0
     }
 
     #[test]
@@ -96,18 +102,24 @@ mod tests {
     }
 
     #[test]
-    fn disposals_go_when_acknowledged() {
+    fn disposals_go_when_acknowledged_and_old() {
+        const KEEP: Duration = Duration::from_secs(3);
         let mut history = BuiltinHistory::default();
+        let forget = |history: &mut BuiltinHistory, acked: i64| {
+            history.forget_disposed(MonoTime(0).plus(KEEP), SequenceNumber(acked), KEEP);
+        };
         put(&mut history, ChangeKind::Alive, 1);
         put(&mut history, ChangeKind::DisposedUnregistered, 1);
         put(&mut history, ChangeKind::DisposedUnregistered, 2);
-        history.forget_disposed(SequenceNumber(1));
+        forget(&mut history, 1);
         assert_eq!(history.first_sn(), Some(SequenceNumber(2)));
-        history.forget_disposed(SequenceNumber(2));
+        history.forget_disposed(MonoTime(0), SequenceNumber(2), KEEP);
+        assert_eq!(history.first_sn(), Some(SequenceNumber(2)), "it is young");
+        forget(&mut history, 2);
         assert_eq!(history.first_sn(), Some(SequenceNumber(3)));
         // The instance may come back; its disposal must not take the new change along.
         put(&mut history, ChangeKind::Alive, 2);
-        history.forget_disposed(SequenceNumber(9));
+        forget(&mut history, 9);
         assert_eq!((history.first_sn(), history.last_sn().0), (Some(SequenceNumber(4)), 4));
     }
 }

@@ -157,6 +157,7 @@ impl Participant {
         };
         control.put_writer(now, local, out)?;
         let slot = Arc::new(WriterSlot::new(now, &self.common, writer, cache, qos));
+        slot.start(out);
         self.change_routes(|routes| routes.add_writer(&slot));
         self.conclude(now, control, out);
         Ok(slot)

@@ -158,6 +158,11 @@ impl WriterSlot {
         Self { guid, common: Arc::clone(common), timer, turnstile: Turnstile::new(core) }
     }
 
+    /// Begins to wait for what becomes due although nothing is ever written or matched: the loss of liveliness.
+    pub(crate) fn start(&self, out: &mut Output) {
+        self.arm(&mut self.turnstile.core(), out);
+    }
+
     /// The writer's GUID.
     #[must_use]
     pub fn guid(&self) -> Guid {

@@ -36,9 +36,11 @@ impl World {
         self.network.mend_all();
     }
 
-    /// Ends every fault of the network: all paths are whole, and as [`PathConfig::default`]. Nodes stay as they are.
+    /// Ends every fault of the network: all paths and groups are whole, and paths as
+    /// [`PathConfig::default`]. Nodes stay as they are.
     pub fn end_network_faults(&mut self) {
         self.heal();
+        self.network.mend_groups();
         self.network.forget_own_paths();
         self.set_network(PathConfig::default());
     }
@@ -80,7 +82,10 @@ impl World {
         } else {
             given
         };
-        let config = ParticipantConfig { guid_prefix: own, seed, ..known.config.participant.clone() };
+        let mut config = ParticipantConfig { guid_prefix: own, seed, ..known.config.participant.clone() };
+        if let Some(nat) = known.nat {
+            config.locators = nat.announced(&config.locators);
+        }
         self.node_mut(node).participant = Some(Participant::new(config));
         self.with(node, Participant::start);
     }
@@ -103,7 +108,24 @@ impl World {
 
     /// Sets the wall clock of a node to so much ahead of true time; negative is behind.
     pub fn set_wall_offset(&mut self, node: NodeId, offset: Duration) {
-        self.node_mut(node).config.wall_offset = offset;
+        let age = self.age();
+        let known = self.node_mut(node);
+        (known.config.wall_offset, known.drifts_since) = (offset, age);
+    }
+
+    /// How much faster than true time the wall clock of a node runs from now on, in parts per million; negative is
+    /// slower.
+    pub fn set_wall_drift(&mut self, node: NodeId, ppm: i32) {
+        let age = self.age();
+        let known = self.node_mut(node);
+        (known.config.wall_offset, known.drifts_since) = (known.wall_ahead(age), age);
+        known.config.wall_drift_ppm = ppm;
+    }
+
+    /// How far the wall clock of a node is ahead of true time now; negative if behind.
+    #[must_use]
+    pub fn wall_ahead(&self, node: NodeId) -> Duration {
+        self.node(node).wall_ahead(self.age())
     }
 
     /// A node sends a datagram that no engine made, and claims that it comes `from` wherever.

@@ -7,7 +7,9 @@
 //!
 //! The network between two nodes is a [`PathConfig`]: delay, loss (independent and in bursts), duplication, reordering,
 //! a rate with a queue, the longest datagram that passes, and flipped bits. Paths can be cut in one direction or both;
-//! nodes can crash, restart under a new or the old name, or stand still for a while; each has its own wall clock.
+//! nodes can crash, restart under a new or the old name, stand still for a while, change their address or sit behind a
+//! router that translates addresses; groups fail for all or for one node; each node has its own wall clock, which may
+//! jump and drift, and its own byte order.
 //!
 //! ```
 //! use dunlin_core::Duration;
@@ -25,7 +27,9 @@
 //! Nothing here reads a clock, opens a socket, starts a thread or looks at the environment.
 #![forbid(unsafe_code)]
 
+mod address;
 mod application;
+mod byte_order;
 mod fault;
 mod network;
 mod node;
@@ -35,6 +39,7 @@ mod seeds;
 mod traffic;
 mod world;
 
+pub use address::Nat;
 pub use network::NetworkConfig;
 pub use node::{Identity, NodeConfig, NodeId};
 pub use path::{Burst, Delay, PathConfig};

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use dunlin_buf::{BufPool, SharedBytes};
 use dunlin_core::{Locator, MonoTime, Rng};
 
+use crate::byte_order::to_big_endian;
 use crate::node::NodeId;
 use crate::path::{PathConfig, PathState, chance};
 use crate::queue::{Happening, Queue};
@@ -38,6 +39,8 @@ pub(crate) struct Network {
     pub(crate) config: NetworkConfig,
     paths: BTreeMap<(NodeId, NodeId), Path>,
     cuts: BTreeSet<(NodeId, NodeId)>,
+    /// Groups that reach nobody, and groups that do not reach one node.
+    broken_groups: BTreeSet<(Locator, Option<NodeId>)>,
     /// Nodes by what they listen to, groups and single locators alike.
     listeners: BTreeMap<Locator, Vec<NodeId>>,
     to: BTreeMap<Locator, Traffic>,
@@ -53,6 +56,7 @@ impl Network {
             config,
             paths: BTreeMap::new(),
             cuts: BTreeSet::new(),
+            broken_groups: BTreeSet::new(),
             listeners: BTreeMap::new(),
             to: BTreeMap::new(),
             rng,
@@ -69,6 +73,32 @@ impl Network {
                 nodes.push(node);
             }
         }
+    }
+
+    pub(crate) fn unlisten(&mut self, node: NodeId, locators: &[Locator]) {
+        for locator in locators {
+            if let Some(nodes) = self.listeners.get_mut(locator) {
+                nodes.retain(|known| *known != node);
+            }
+        }
+    }
+
+    pub(crate) fn break_group(&mut self, group: Locator, receiver: Option<NodeId>) {
+        self.broken_groups.insert((group, receiver));
+    }
+
+    pub(crate) fn mend_group(&mut self, group: Locator, receiver: Option<NodeId>) {
+        self.broken_groups.remove(&(group, receiver));
+    }
+
+    pub(crate) fn mend_groups(&mut self) {
+        self.broken_groups.clear();
+    }
+
+    fn is_broken(&self, group: Locator, receiver: NodeId) -> bool {
+        !self.broken_groups.is_empty()
+            && (self.broken_groups.contains(&(group, None))
+                || self.broken_groups.contains(&(group, Some(receiver))))
     }
 
     pub(crate) fn set_path(&mut self, from: NodeId, to: NodeId, config: PathConfig) {
@@ -96,11 +126,19 @@ impl Network {
     }
 
     /// Octets in a buffer that is used again when nobody needs them any more.
-    pub(crate) fn gather<'a>(&mut self, len: usize, parts: impl Iterator<Item = &'a [u8]>) -> SharedBytes {
+    pub(crate) fn gather<'a>(
+        &mut self,
+        len: usize,
+        parts: impl Iterator<Item = &'a [u8]>,
+        big_endian: bool,
+    ) -> SharedBytes {
         let mut buffer = self.pool.take(len);
         let bytes = buffer.vec_mut();
         bytes.clear();
         parts.for_each(|part| bytes.extend_from_slice(part));
+        if big_endian {
+            to_big_endian(bytes);
+        }
         self.pool.freeze(buffer, len)
     }
 
@@ -126,7 +164,7 @@ impl Network {
 
     fn carry(&mut self, datagram: &Datagram, receiver: NodeId, queue: &mut Queue) {
         let ends = (datagram.sender, receiver);
-        if self.cuts.contains(&ends) {
+        if self.cuts.contains(&ends) || self.is_broken(datagram.to, receiver) {
             self.stats.cut += 1;
             return;
         }

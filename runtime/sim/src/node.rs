@@ -6,6 +6,7 @@ use std::net::Ipv4Addr;
 use dunlin_core::{Duration, EntityId, GuidPrefix, Locator, MonoTime, VendorId, domain_ports};
 use dunlin_engine::{Event, Locators, Participant, ParticipantConfig};
 
+use crate::address::Nat;
 use crate::traffic::{Datagram, Traffic};
 
 /// Names a node of one world.
@@ -36,6 +37,10 @@ pub struct NodeConfig {
     pub multicast: bool,
     /// How far the wall clock is ahead of true time; negative if behind.
     pub wall_offset: Duration,
+    /// How much faster the wall clock runs than true time, in parts per million; negative if slower.
+    pub wall_drift_ppm: i32,
+    /// Everything that the node sends is turned into big-endian. The payloads of its application are its own affair.
+    pub big_endian: bool,
 }
 
 impl Default for NodeConfig {
@@ -45,6 +50,8 @@ impl Default for NodeConfig {
             participant: ParticipantConfig::new(GuidPrefix::UNKNOWN, 0),
             multicast: true,
             wall_offset: Duration::ZERO,
+            wall_drift_ppm: 0,
+            big_endian: false,
         }
     }
 }
@@ -102,6 +109,10 @@ pub(crate) struct Node {
     /// Writers that have had room again since somebody began to wait.
     pub(crate) freed: BTreeSet<EntityId>,
     pub(crate) sent: Traffic,
+    /// The age of the world from which on the drift counts; what was before is in the offset.
+    pub(crate) drifts_since: Duration,
+    /// The router that it sits behind.
+    pub(crate) nat: Option<Nat>,
 }
 
 impl Node {
@@ -117,12 +128,31 @@ impl Node {
             events: Vec::new(),
             freed: BTreeSet::new(),
             sent: Traffic::default(),
+            drifts_since: Duration::ZERO,
+            nat: None,
         }
     }
 
-    /// Where its datagrams come from.
+    /// Where its datagrams come from, as receivers see it.
     pub(crate) fn source(&self) -> Locator {
-        self.config.participant.locators.metatraffic_unicast.first().copied().unwrap_or(Locator::INVALID)
+        let inside = self.config.participant.locators.metatraffic_unicast.first();
+        inside.map_or(Locator::INVALID, |inside| self.nat.map_or(*inside, |nat| nat.outside(*inside)))
+    }
+
+    /// How far the wall clock is ahead of true time at some age of the world.
+    pub(crate) fn wall_ahead(&self, age: Duration) -> Duration {
+        let drifting = age.as_nanos().saturating_sub(self.drifts_since.as_nanos());
+        let drift = i128::from(drifting) * i128::from(self.config.wall_drift_ppm) / 1_000_000;
+        let drift = i64::try_from(drift).unwrap_or(0);
+        Duration::from_nanos(self.config.wall_offset.as_nanos().saturating_add(drift))
+    }
+
+    /// Everything that it listens to as it sees it itself.
+    pub(crate) fn listens_to(&self) -> Vec<Locator> {
+        let locators = &self.config.participant.locators;
+        let [meta, meta_groups] = [&locators.metatraffic_unicast, &locators.metatraffic_multicast];
+        let [user, user_groups] = [&locators.default_unicast, &locators.default_multicast];
+        [meta, meta_groups, user, user_groups].into_iter().flatten().copied().collect()
     }
 
     pub(crate) fn note(&mut self, at: MonoTime, event: Event) {

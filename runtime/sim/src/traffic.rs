@@ -37,7 +37,7 @@ pub struct NetworkStats {
     pub too_long: u64,
     /// Lost because too much waited for the rate of the path.
     pub queue_full: u64,
-    /// Lost because the path was cut.
+    /// Lost because the path was cut, or the group failed.
     pub cut: u64,
     /// Delivered twice.
     pub duplicated: u64,

@@ -90,9 +90,9 @@ impl World {
     /// Both clocks of a node.
     #[must_use]
     pub fn now(&self, node: NodeId) -> Now {
-        let since_start = self.age().as_nanos();
-        let wall = WallTime(WALL_START.saturating_add(since_start));
-        Now { mono: self.now, wall: wall.plus(self.node(node).config.wall_offset) }
+        let age = self.age();
+        let wall = WallTime(WALL_START.saturating_add(age.as_nanos()));
+        Now { mono: self.now, wall: wall.plus(self.node(node).wall_ahead(age)) }
     }
 
     /// A number that differs, most likely, between two runs in which anything happened at another time, in another
@@ -120,10 +120,7 @@ impl World {
     fn put_node(&mut self, config: NodeConfig) -> NodeId {
         let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
         let node = Node::new(config.settle(id));
-        let locators = &node.config.participant.locators;
-        let [meta, meta_groups] = [&locators.metatraffic_unicast, &locators.metatraffic_multicast];
-        let [user, user_groups] = [&locators.default_unicast, &locators.default_multicast];
-        self.network.listen(id, meta.iter().chain(meta_groups).chain(user).chain(user_groups));
+        self.network.listen(id, &node.listens_to());
         self.nodes.push(node);
         id
     }
@@ -155,15 +152,18 @@ impl World {
 
     /// Hands the datagrams to the network and notes the events.
     fn carry_out(&mut self, node: NodeId, out: &mut Output) {
-        let from = self.node(node).source();
+        let (from, big_endian) = (self.node(node).source(), self.node(node).config.big_endian);
         for datagram in out.outbox.datagrams() {
-            let bytes = self.network.gather(datagram.len(), datagram.parts());
+            let bytes = self.network.gather(datagram.len(), datagram.parts(), big_endian);
             for to in datagram.destinations() {
                 if to.kind == LocatorKind::LOCAL {
                     Network::loop_back(self.now, node, bytes.clone(), &mut self.queue);
                     continue;
                 }
                 self.node_mut(node).sent.add(bytes.len());
+                if !self.passes_router(node, to) {
+                    continue;
+                }
                 let datagram = Datagram { at: self.now, sender: node, from, to: *to, bytes: bytes.clone() };
                 self.network.send(&datagram, &mut self.queue);
             }

@@ -130,6 +130,12 @@ impl Writer {
         requests.clear_later();
         // A reader that does not know yet where it starts is told by a GAP.
         let base = set.base().max(SequenceNumber::FIRST);
+        let history = proxy.cfg.durable && self.cfg.transient_local;
+        if !history && base <= proxy.acked {
+            // A volatile reader that asks for what it had acknowledged has forgotten this writer and met it again: to
+            // the reader all that is older than the new meeting.
+            proxy.start = proxy.acked;
+        }
         proxy.start_known |= base > proxy.start;
         requests.whole.insert(SnRange::new(base, proxy.start), MAX_REQUEST_INTERVALS);
         for sn in set.iter().take_while(|sn| *sn <= self.pushed).filter(|sn| *sn >= base) {

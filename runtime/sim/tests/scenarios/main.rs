@@ -11,6 +11,7 @@ mod faults;
 mod hostile;
 mod instances;
 mod matching;
+mod places;
 mod quiet;
 mod reliable;
 mod simulator;

@@ -1,0 +1,127 @@
+//! Where nodes can be reached: changes of address, routers that translate addresses, groups that fail.
+
+use std::net::Ipv4Addr;
+
+use dunlin_core::{Locator, LocatorKind};
+use dunlin_engine::Locators;
+
+use crate::node::NodeId;
+use crate::world::World;
+
+/// A router that translates the address of one node, each port to one of its own: what the node sends comes from outside
+/// addresses, and what is sent to those reaches it. Its inside addresses and groups are out of reach for others, and no
+/// group on the other side hears it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Nat {
+    /// The address outside.
+    pub address: Ipv4Addr,
+    /// Added to each port, modulo 2^16.
+    pub port_shift: u16,
+}
+
+impl Nat {
+    /// How an inside locator is seen from outside.
+    #[must_use]
+    pub fn outside(self, inside: Locator) -> Locator {
+        Locator::udp_v4(self.address, port(inside).wrapping_add(self.port_shift))
+    }
+
+    /// The same of everything that a participant announces: the groups are left out.
+    #[must_use]
+    pub fn announced(self, inside: &Locators) -> Locators {
+        let seen = |list: &[Locator]| list.iter().map(|locator| self.outside(*locator)).collect();
+        Locators {
+            metatraffic_unicast: seen(&inside.metatraffic_unicast),
+            metatraffic_multicast: Vec::new(),
+            default_unicast: seen(&inside.default_unicast),
+            default_multicast: Vec::new(),
+        }
+    }
+}
+
+fn port(locator: Locator) -> u16 {
+    u16::try_from(locator.port).unwrap_or(0)
+}
+
+impl World {
+    /// The locators that a node listens to.
+    #[must_use]
+    pub fn locators(&self, node: NodeId) -> &Locators {
+        &self.node(node).config.participant.locators
+    }
+
+    /// The node has another address from now on, as when an interface changes: nobody reaches it at the old one.
+    /// `told` says whether its participant learns of it, as from the system; it announces the new locators then. A
+    /// later start of the node uses them in any case.
+    pub fn change_address(&mut self, node: NodeId, address: Ipv4Addr, told: bool) {
+        self.stop_listening(node);
+        let known = self.node_mut(node);
+        let locators = &mut known.config.participant.locators;
+        for locator in locators.metatraffic_unicast.iter_mut().chain(&mut locators.default_unicast) {
+            *locator = Locator::udp_v4(address, port(*locator));
+        }
+        self.start_listening(node);
+        if told {
+            self.announce_locators(node);
+        }
+    }
+
+    /// Puts a node behind a router, or takes it away from there. `told` as for
+    /// [`change_address`](Self::change_address); the participant then announces the outside locators.
+    pub fn set_nat(&mut self, node: NodeId, nat: Option<Nat>, told: bool) {
+        self.stop_listening(node);
+        self.node_mut(node).nat = nat;
+        self.start_listening(node);
+        if told {
+            self.announce_locators(node);
+        }
+    }
+
+    /// What is sent to a group reaches nobody from now on, or does not reach one node.
+    pub fn break_group(&mut self, group: Locator, receiver: Option<NodeId>) {
+        self.network.break_group(group, receiver);
+    }
+
+    /// Takes back [`break_group`](Self::break_group) for the same group and receiver.
+    pub fn mend_group(&mut self, group: Locator, receiver: Option<NodeId>) {
+        self.network.mend_group(group, receiver);
+    }
+
+    /// What others see of the locators of a node.
+    fn reachable_at(&self, node: NodeId) -> Vec<Locator> {
+        let known = self.node(node);
+        let inside = known.listens_to();
+        match known.nat {
+            None => inside,
+            Some(nat) => {
+                let single = inside.iter().filter(|locator| !locator.is_multicast());
+                single.map(|locator| nat.outside(*locator)).collect()
+            }
+        }
+    }
+
+    fn stop_listening(&mut self, node: NodeId) {
+        let locators = self.reachable_at(node);
+        self.network.unlisten(node, &locators);
+    }
+
+    fn start_listening(&mut self, node: NodeId) {
+        let locators = self.reachable_at(node);
+        self.network.listen(node, &locators);
+    }
+
+    fn announce_locators(&mut self, node: NodeId) {
+        let known = self.node(node);
+        if known.participant.is_none() || known.paused {
+            return;
+        }
+        let inside = &known.config.participant.locators;
+        let seen = known.nat.map_or_else(|| inside.clone(), |nat| nat.announced(inside));
+        self.with(node, |participant, now, out| participant.set_locators(now, seen, out));
+    }
+
+    /// Whether a datagram from a node gets out to a locator: a router lets no group through.
+    pub(crate) fn passes_router(&self, node: NodeId, to: &Locator) -> bool {
+        self.node(node).nat.is_none() || !to.is_multicast() || to.kind == LocatorKind::LOCAL
+    }
+}

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Applies each bug of tests/simulation/mutants/ to a copy of the sources and looks for the first seed that finds it.
+# Usage: tests/simulation/mutants.sh [NAME...]; SEEDS=1000 is how many seeds a bug may survive.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+seeds="${SEEDS:-1000}"
+target="${CARGO_TARGET_DIR:-$PWD/target}/mutants"
+copy="$target/sources"
+names=("$@")
+if [ ${#names[@]} -eq 0 ]; then
+    for patch in tests/simulation/mutants/*.patch; do names+=("$(basename "$patch" .patch)"); done
+fi
+
+# What is built here is run for seconds: building fast matters more.
+export CARGO_TARGET_DIR="$target" CARGO_INCREMENTAL=1
+export CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=false
+
+rm -rf "$copy"
+mkdir -p "$copy"
+git ls-files --cached --others --exclude-standard -z | xargs -0 cp --parents --target-directory="$copy"
+survivors=()
+echo "| bug | what is wrong | first seed that fails |"
+echo "|---|---|---|"
+for name in "${names[@]}"; do
+    patch="$PWD/tests/simulation/mutants/$name.patch"
+    what="$(head -n 1 "$patch")"
+    if ! patch --quiet --strip=1 --directory="$copy" --dry-run <"$patch" >/dev/null; then
+        echo "| $name | $what | the patch does not apply |"
+        survivors+=("$name")
+        continue
+    fi
+    patch --quiet --strip=1 --directory="$copy" <"$patch"
+    cargo build --release --quiet --manifest-path "$copy/Cargo.toml" -p dunlin-simulation
+    # A bug may also let time stand still; an hour of virtual time takes seconds.
+    out="$(timeout 900 "$target/release/dunlin-simulation" campaign --seeds "$seeds" --stop 2>/dev/null || true)"
+    patch --quiet --strip=1 --directory="$copy" --reverse <"$patch"
+    seed="$(grep -oE 'seed [0-9]+ fails' <<<"$out" | grep -oE '[0-9]+' | sort -n | head -n 1 || true)"
+    if [ -z "$seed" ]; then
+        survivors+=("$name")
+        seed="none of $seeds"
+    fi
+    echo "| $name | $what | $seed |"
+done
+if [ ${#survivors[@]} -gt 0 ]; then
+    echo "not found: ${survivors[*]}" >&2
+    exit 1
+fi

@@ -1,0 +1,121 @@
+//! Each reliable reader gets every sample once, or a declared reason why not.
+
+use dunlin_rtps::ChangeKind;
+
+use crate::log::{ReaderLog, WriterLog};
+use crate::qos::Qos;
+use crate::run::{MS, Run};
+
+/// Which changes a reader owes an explanation for: from this number on.
+pub(super) fn first_due(writer: &WriterLog, reader: &ReaderLog, durable: bool) -> Option<u64> {
+    let since = writer.matched.get(&reader.guid)?.max(reader.matched.get(&writer.guid)?);
+    if durable {
+        return Some(1);
+    }
+    let before = writer.changes.iter().take_while(|change| change.at <= *since).count();
+    Some(before as u64 + 1)
+}
+
+/// Samples that are due, were not taken, and that nothing excuses.
+fn missing(
+    writer: &WriterLog,
+    reader: &ReaderLog,
+    offered: &Qos,
+    requested: &Qos,
+    received: impl Fn(u64) -> u8,
+    first: u64,
+) -> Vec<u64> {
+    let met = writer.matched.get(&reader.guid).copied().unwrap_or(0);
+    let depth = [offered.keep_last, requested.keep_last].into_iter().flatten().min();
+    let mut later: std::collections::BTreeMap<u32, (u32, bool)> = std::collections::BTreeMap::new();
+    let mut missing = Vec::new();
+    // From the newest back: how many later changes of the instance there are, and whether one ends it.
+    for (index, change) in writer.changes.iter().enumerate().rev() {
+        let number = index as u64 + 1;
+        if number < first {
+            break;
+        }
+        let (count, gone) = later.entry(change.key).or_default();
+        if change.kind == ChangeKind::Alive && received(number) == 0 {
+            // A disposal that was read says all, so the sample before it need not be kept either.
+            let replaced = depth.is_some_and(|depth| *count >= depth);
+            let ended = *gone && change.at <= met;
+            if !replaced && !ended {
+                missing.push(number);
+            }
+        }
+        *count += 1;
+        *gone |= matches!(change.kind, ChangeKind::Unregistered | ChangeKind::DisposedUnregistered);
+    }
+    missing.reverse();
+    missing
+}
+
+pub(super) fn complete(run: &Run<'_>, found: &mut Vec<String>) {
+    for (w, writer, r, reader) in super::pairs(run) {
+        let offered = &run.scenario.endpoints[writer.plan].qos;
+        let requested = &run.scenario.endpoints[reader.plan].qos;
+        let reliable = offered.reliable && requested.reliable && offered.matches(requested);
+        // What these leave out is looked at by other checks.
+        let selective = requested.exclusive || requested.separation > 0 || offered.lifespan.is_some();
+        if !reliable || selective || is_stale_possible(run, r, requested) {
+            continue;
+        }
+        let durable = offered.durable && requested.durable;
+        let Some(first) = first_due(writer, reader, durable) else { continue };
+        let received = reader.received.get(&w);
+        let count = |number| received.map_or(0, |received| received.count(number));
+        let missing = missing(writer, reader, offered, requested, count, first);
+        // Several writers may fill the same instance of a KEEP_LAST reader.
+        let shared = requested.keep_last.is_some() && has_rivals(run, w, r);
+        if !missing.is_empty() && !shared {
+            found.push(format!(
+                "reader {r} lacks {} of the {} samples of writer {w} from {first} on, first {:?}; it was told of {} lost",
+                missing.len(),
+                writer.changes.len(),
+                &missing[..missing.len().min(8)],
+                reader.lost,
+            ));
+        }
+        lost(run, r, reader, found);
+    }
+}
+
+/// BY_SOURCE_TIMESTAMP drops what comes too late, which happens between writers with different clocks.
+fn is_stale_possible(run: &Run<'_>, r: usize, requested: &Qos) -> bool {
+    requested.by_source && run.log.readers[r].received.len() > 1
+}
+
+fn has_rivals(run: &Run<'_>, w: usize, r: usize) -> bool {
+    let topic = run.scenario.endpoints[run.log.readers[r].plan].topic;
+    let same =
+        |(other, log): (usize, &WriterLog)| other != w && run.scenario.endpoints[log.plan].topic == topic;
+    run.log.writers.iter().enumerate().any(same)
+}
+
+/// A reader that keeps all, of writers that keep all, that never parted from any, has lost nothing.
+fn lost(run: &Run<'_>, r: usize, reader: &ReaderLog, found: &mut Vec<String>) {
+    if reader.lost == 0 {
+        return;
+    }
+    let topic = run.scenario.endpoints[reader.plan].topic;
+    let steady = run.log.writers.iter().enumerate().all(|(w, writer)| {
+        let plan = &run.scenario.endpoints[writer.plan];
+        let parted = reader.received.get(&w).is_some_and(|received| received.sessions > 1)
+            || writer.matched.get(&reader.guid).is_some_and(|since| {
+                // The writer forgot the reader and found it again.
+                *since > reader.matched.get(&writer.guid).copied().unwrap_or(0) + 10_000 * MS
+            });
+        plan.topic != topic
+            || (writer.ended.is_none()
+                && !parted
+                && !run.scenario.is_tainted(writer.node)
+                && plan.qos.keep_last.is_none()
+                && plan.qos.lifespan.is_none()
+                && plan.qos.reliable)
+    });
+    let never_parted = run.scenario.faults.iter().all(|plan| !plan.on);
+    if steady && never_parted {
+        found.push(format!("reader {r} was told of {} lost samples and there was no reason", reader.lost));
+    }
+}

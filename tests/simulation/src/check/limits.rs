@@ -1,0 +1,94 @@
+//! What a run may cost: memory, queues, datagrams.
+
+use crate::log::WriterLog;
+use crate::run::Run;
+use crate::scenario::{Class, Ms};
+
+/// At rest a writer holds what its QoS says and nothing else.
+pub(super) fn histories(run: &Run<'_>, found: &mut Vec<String>) {
+    for (w, writer) in run.log.writers.iter().enumerate().filter(|(_, writer)| writer.ended.is_none()) {
+        let plan = &run.scenario.endpoints[writer.plan];
+        let tainted = (0..run.scenario.nodes.len()).any(|node| run.scenario.is_tainted(node));
+        let most = most_held(run, writer, plan.qos.durable);
+        let held = writer.slot.history_len() as u64;
+        if held > most && !tainted {
+            found.push(format!("writer {w} holds {held} changes at rest, at most {most} are of use"));
+        }
+    }
+    for (r, reader) in run.log.readers.iter().enumerate().filter(|(_, reader)| reader.ended.is_none()) {
+        let plan = &run.scenario.endpoints[reader.plan];
+        if let Some(limit) = plan.qos.max_samples
+            && reader.slot.len() > 2 * limit as usize
+        {
+            found.push(format!("reader {r} holds {} samples of {limit}", reader.slot.len()));
+        }
+    }
+}
+
+fn most_held(run: &Run<'_>, writer: &WriterLog, durable: bool) -> u64 {
+    let qos = &run.scenario.endpoints[writer.plan].qos;
+    let written = writer.changes.len() as u64;
+    let keys = writer.registered.len() as u64;
+    match (durable, qos.keep_last) {
+        (true, None) => written,
+        // An unregistration that does not dispose stands besides the last values.
+        (true, Some(depth)) => written.min((u64::from(depth) + 1) * keys),
+        (false, _) if !qos.reliable => written,
+        // Where nobody has to acknowledge, the last change stays until the next one is written.
+        (false, _) => 1,
+    }
+}
+
+/// When nothing is written, nodes send announcements and signs of life, and nothing else.
+pub(crate) fn quiet(run: &mut Run<'_>, before: &[u64], lasted: Ms) {
+    let scenario = run.scenario;
+    let nodes = run.machines.iter().flatten().filter(|machine| machine.up).count() as u64;
+    let tainted = (0..scenario.nodes.len()).any(|node| scenario.is_tainted(node));
+    if tainted {
+        return;
+    }
+    for (index, plan) in scenario.nodes.iter().enumerate() {
+        let Some(machine) = &run.machines[index] else { continue };
+        let sent = run.world.sent_by(machine.id).datagrams - before[index];
+        let announcements = (lasted / plan.period + 2) * (nodes + 1);
+        // Signs of life of both kinds by participant go through a reliable writer: each is acknowledged by all.
+        let lease = scenario.endpoints.iter().filter_map(|endpoint| endpoint.qos.lease).min();
+        let signs = lease.map_or(0, |lease| 12 * lasted / lease + 6) * (nodes + 1) * 4;
+        let most = announcements + signs + 10 * nodes + 20;
+        if sent > most {
+            run.log.violation(format!(
+                "node {index} sent {sent} datagrams in {lasted} ms of quiet, at most {most}"
+            ));
+        }
+    }
+}
+
+/// What a node sends is bounded by what its applications write and by how many others there are.
+pub(super) fn traffic(run: &Run<'_>, found: &mut Vec<String>) {
+    let scenario = run.scenario;
+    let nodes = run.machines.iter().flatten().count() as u64;
+    let seconds = run.age() / 1_000_000_000 + 1;
+    for (index, plan) in scenario.nodes.iter().enumerate() {
+        let Some(machine) = &run.machines[index] else { continue };
+        let written: u64 = run
+            .log
+            .writers
+            .iter()
+            .filter(|writer| writer.node == index)
+            .flat_map(|writer| &writer.changes)
+            .map(|change| change.len as u64 + 300)
+            .sum();
+        let endpoints = scenario.endpoints.len() as u64;
+        let announcements = (seconds * 1_000 / plan.period + 20) * (nodes + 1) * 700;
+        let discovery = nodes * (40 + 20 * endpoints) * 600;
+        let steady = seconds * nodes * (2_000 + 500 * endpoints);
+        // While only short datagrams pass, what is requested again and again does not arrive.
+        let futile = scenario.faults.iter().any(|plan| plan.on && plan.class == Class::Mtu);
+        let factor = if futile { 100 } else { 12 };
+        let most = factor * written * nodes + announcements + discovery + steady;
+        let sent = run.world.sent_by(machine.id).octets;
+        if sent > most {
+            found.push(format!("node {index} sent {sent} octets for {written} written, at most {most}"));
+        }
+    }
+}

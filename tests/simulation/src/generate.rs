@@ -1,0 +1,93 @@
+//! From a seed to a scenario.
+
+mod endpoints;
+mod faults;
+
+use dunlin_core::{Duration, Rng};
+use dunlin_sim::{Delay, PathConfig};
+
+use crate::scenario::{Ms, NodePlan, Scenario};
+
+/// Chance, asked in the words of scenarios.
+pub struct Dice(Rng);
+
+impl Dice {
+    /// Different questions of the same seed get answers that have nothing to do with each other.
+    #[must_use]
+    pub fn new(seed: u64, question: u64) -> Self {
+        let mut rng = Rng::new(seed ^ question.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        Self(Rng::new(rng.next_u64()))
+    }
+
+    /// From the first to the last, evenly.
+    pub fn within(&mut self, first: u64, last: u64) -> u64 {
+        first + self.0.below(last.saturating_sub(first) + 1)
+    }
+
+    /// From the first to the last, the smaller the likelier.
+    pub fn small(&mut self, first: u64, last: u64) -> u64 {
+        let mut draw = || self.within(first, last);
+        draw().min(draw()).min(draw())
+    }
+
+    /// An index below `count`.
+    pub fn index(&mut self, count: usize) -> usize {
+        self.0.below(count as u64) as usize
+    }
+
+    /// So many times in a hundred.
+    pub fn percent(&mut self, share: u64) -> bool {
+        self.0.chance(share, 100)
+    }
+
+    /// One of some.
+    pub fn one_of<T: Copy>(&mut self, values: &[T]) -> T {
+        values[self.index(values.len())]
+    }
+}
+
+/// The scenario of a seed.
+#[must_use]
+pub fn generate(seed: u64) -> Scenario {
+    let mut dice = Dice::new(seed, 1);
+    let lasts = dice.small(5_000, 60_000);
+    let most = if lasts > 30_000 { 10 } else { 20 };
+    let count = dice.small(2, most) as usize;
+    let nodes = nodes(&mut Dice::new(seed, 2), count);
+    let endpoints = endpoints::endpoints(&mut Dice::new(seed, 3), &nodes, lasts);
+    let faults = faults::faults(&mut Dice::new(seed, 4), &nodes, &endpoints, lasts);
+    Scenario { seed, lasts, base: base(&mut dice), nodes, endpoints, faults }
+}
+
+fn base(dice: &mut Dice) -> PathConfig {
+    let least = Duration::from_micros(dice.small(20, 3_000) as i64);
+    let more = Duration::from_micros(dice.small(10, 4_000) as i64);
+    let delay = match dice.index(3) {
+        0 => Delay::Fixed(least),
+        1 => Delay::Uniform(least, Duration::from_nanos(least.as_nanos() + more.as_nanos())),
+        _ => Delay::Tail(least, more),
+    };
+    PathConfig { delay, ..PathConfig::default() }
+}
+
+fn nodes(dice: &mut Dice, count: usize) -> Vec<NodePlan> {
+    let mixed = dice.percent(40);
+    let peers = dice.percent(25);
+    let nats = peers && dice.percent(60);
+    let large = dice.one_of(&[1_472, 1_472, 1_200, 8_900]);
+    (0..count)
+        .map(|_| {
+            let lease: Ms = dice.within(2_000, 6_000);
+            NodePlan {
+                on: true,
+                lease,
+                period: lease / dice.within(4, 6),
+                max_message_size: large,
+                wall_offset_ms: if dice.percent(30) { dice.within(0, 100) as i64 - 50 } else { 0 },
+                big_endian: mixed && dice.percent(50),
+                nat: nats && dice.percent(40),
+                peers,
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,125 @@
+//! What goes wrong, and when.
+
+use dunlin_core::Duration;
+use dunlin_sim::Delay;
+
+use super::Dice;
+use crate::scenario::{CLASSES, Class, EndpointPlan, Fault, FaultPlan, Ms, NodePlan, PathFault};
+
+/// A node that starts again under its old name has been forgotten by all if it was away for its lease and so much
+/// longer.
+const FORGOTTEN: Ms = 1_500;
+
+pub(super) fn faults(
+    dice: &mut Dice,
+    nodes: &[NodePlan],
+    endpoints: &[EndpointPlan],
+    lasts: Ms,
+) -> Vec<FaultPlan> {
+    let mut plans: Vec<FaultPlan> = Vec::new();
+    let wanted = (lasts / 2_000).min(16) + dice.within(0, 6);
+    for _ in 0..wanted {
+        let class = dice.one_of(&CLASSES).0;
+        let from = dice.within(0, lasts.saturating_sub(300));
+        let until = (from + dice.small(100, 6_000)).min(lasts);
+        let Some(plan) = fault(dice, class, from, until, nodes, endpoints, lasts) else { continue };
+        if plans.iter().all(|other| !clash(other, &plan)) {
+            plans.push(plan);
+        }
+    }
+    plans
+}
+
+fn fault(
+    dice: &mut Dice,
+    class: Class,
+    from: Ms,
+    until: Ms,
+    nodes: &[NodePlan],
+    endpoints: &[EndpointPlan],
+    lasts: Ms,
+) -> Option<FaultPlan> {
+    let node = dice.index(nodes.len());
+    let mut until = until;
+    let fault = match class {
+        Class::Group => Fault::Group(dice.percent(60).then_some(node)),
+        Class::Partition => {
+            let side: Vec<usize> = (0..nodes.len()).filter(|_| dice.percent(50)).collect();
+            (!side.is_empty() && side.len() < nodes.len()).then_some(Fault::Partition(side))?
+        }
+        Class::Cut => {
+            let other = (node + 1 + dice.index(nodes.len() - 1)) % nodes.len();
+            Fault::Cut(node, other)
+        }
+        // A node that moves away from the one address that others know could not be found again.
+        Class::Address => (!nodes[node].peers).then_some(Fault::Address(node))?,
+        Class::Nat => nodes[node].nat.then_some(Fault::Nat(node))?,
+        Class::Corrupt => {
+            let from = dice.percent(50).then(|| dice.index(nodes.len()));
+            Fault::Path(from, Some(node), PathFault::Corrupt(dice.within(5_000, 300_000) as u32))
+        }
+        Class::Crash => Fault::Crash(node, false),
+        Class::Rebirth => {
+            until = from + nodes[node].lease + FORGOTTEN + dice.within(0, 2_000);
+            (until < lasts).then_some(Fault::Crash(node, true))?
+        }
+        Class::Leave => Fault::Leave(node),
+        Class::Pause => Fault::Pause(node),
+        Class::Jump => Fault::Jump(node, dice.within(0, 20_000) as i64 - 10_000),
+        Class::Drift => Fault::Drift(node, dice.within(0, 2_000) as i32 - 1_000),
+        Class::Slow => {
+            let readers: Vec<usize> =
+                (0..endpoints.len()).filter(|index| !endpoints[*index].is_writer()).collect();
+            Fault::Slow(dice.one_of(&readers))
+        }
+        Class::Endian => return None,
+        _ => {
+            let end = |dice: &mut Dice| dice.percent(60).then(|| dice.index(nodes.len()));
+            Fault::Path(end(dice), end(dice), path_fault(dice, class)?)
+        }
+    };
+    Some(FaultPlan { on: true, class, from, until, fault })
+}
+
+fn path_fault(dice: &mut Dice, class: Class) -> Option<PathFault> {
+    Some(match class {
+        Class::Loss => PathFault::Loss(dice.small(10_000, 900_000) as u32),
+        Class::Burst => PathFault::Burst(dice.within(2, 40) as u32),
+        Class::Duplicate => PathFault::Duplicate(dice.small(10_000, 900_000) as u32),
+        Class::Reorder => PathFault::Reorder(dice.within(10_000, 500_000) as u32, dice.within(1, 60) as i64),
+        Class::Delay => {
+            let least = Duration::from_millis(dice.small(1, 150) as i64);
+            let more = Duration::from_millis(dice.small(1, 40) as i64);
+            PathFault::Delay(if dice.percent(50) { Delay::Fixed(least) } else { Delay::Tail(least, more) })
+        }
+        Class::Rate => PathFault::Rate(dice.within(20_000, 400_000), dice.one_of(&[4_000, 20_000, 100_000])),
+        Class::Mtu => PathFault::Mtu(dice.one_of(&[200, 600, 1_000, 1_300])),
+        _ => return None,
+    })
+}
+
+/// The node that a fault is about, where only one such fault may happen at a time.
+fn patient(fault: &Fault) -> Option<usize> {
+    match fault {
+        Fault::Address(node)
+        | Fault::Nat(node)
+        | Fault::Crash(node, _)
+        | Fault::Leave(node)
+        | Fault::Pause(node) => Some(*node),
+        _ => None,
+    }
+}
+
+/// Whether two faults would disturb each other's bookkeeping, or make a node be born again before all have forgotten
+/// it: one that stands still forgets nobody.
+fn clash(one: &FaultPlan, other: &FaultPlan) -> bool {
+    let apart = one.until + FORGOTTEN < other.from || other.until + FORGOTTEN < one.from;
+    let same = patient(&one.fault).is_some() && patient(&one.fault) == patient(&other.fault);
+    let reborn = |a: &Fault, b: &Fault| matches!(a, Fault::Crash(_, true)) && matches!(b, Fault::Pause(_));
+    let clocks = match (&one.fault, &other.fault) {
+        (Fault::Drift(a, _), Fault::Drift(b, _) | Fault::Jump(b, _)) => a == b,
+        (Fault::Jump(a, _), Fault::Drift(b, _) | Fault::Jump(b, _)) => a == b,
+        _ => false,
+    };
+    !apart && (same || clocks || reborn(&one.fault, &other.fault) || reborn(&other.fault, &one.fault))
+}

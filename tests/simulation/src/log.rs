@@ -1,0 +1,168 @@
+//! What happened in a run, as the applications saw it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use dunlin_core::{Guid, MonoTime};
+use dunlin_engine::{ReaderSlot, WriterSlot};
+use dunlin_qos::PolicyId;
+use dunlin_rtps::ChangeKind;
+
+/// Nanoseconds since the world began.
+pub type Nanos = u64;
+
+/// A change as it was written. Its number is its place in the list, from 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Written {
+    /// What it does to its instance.
+    pub kind: ChangeKind,
+    /// Its instance.
+    pub key: u32,
+    /// Octets of its payload.
+    pub len: usize,
+    /// When.
+    pub at: Nanos,
+}
+
+/// One life of a writer.
+pub struct WriterLog {
+    /// Number of the endpoint in the scenario.
+    pub plan: usize,
+    /// Its node.
+    pub node: usize,
+    /// Its name.
+    pub guid: Guid,
+    /// The writer itself.
+    pub slot: Arc<WriterSlot>,
+    /// From when to when it lived; while it lives there is no end.
+    pub created: Nanos,
+    /// When it was deleted, or its node crashed.
+    pub ended: Option<Nanos>,
+    /// All it wrote.
+    pub changes: Vec<Written>,
+    /// Which instances are registered.
+    pub registered: BTreeMap<u32, bool>,
+    /// Readers that are matched now, and since when.
+    pub matched: BTreeMap<Guid, Nanos>,
+    /// Explicit assertions of liveliness.
+    pub asserted: Vec<Nanos>,
+    /// How often LIVELINESS_LOST was told.
+    pub liveliness_lost: u64,
+    /// OFFERED_DEADLINE_MISSED by instance.
+    pub deadlines_missed: BTreeMap<u32, u64>,
+    /// OFFERED_INCOMPATIBLE_QOS by reader.
+    pub refused: BTreeMap<Guid, Vec<PolicyId>>,
+    /// Writes refused because the history was full.
+    pub full: u64,
+}
+
+/// What a reader got of one life of a writer.
+#[derive(Clone, Debug, Default)]
+pub struct Received {
+    /// How often each number was taken as a sample; the first is number 1.
+    pub samples: Vec<u8>,
+    /// Last number taken, overall and by instance, since order counts.
+    pub last: u64,
+    /// By instance.
+    pub last_of_key: BTreeMap<u32, u64>,
+    /// They parted or met since the last take: samples of both times may stand in the next one.
+    pub fresh: bool,
+    /// How often they met.
+    pub sessions: u32,
+}
+
+impl Received {
+    /// How often a number was taken.
+    #[must_use]
+    pub fn count(&self, number: u64) -> u8 {
+        self.samples.get((number - 1) as usize).copied().unwrap_or(0)
+    }
+
+    /// Notes that a number was taken.
+    pub fn note(&mut self, number: u64) {
+        let index = (number - 1) as usize;
+        if self.samples.len() <= index {
+            self.samples.resize(index + 1, 0);
+        }
+        self.samples[index] = self.samples[index].saturating_add(1);
+    }
+}
+
+/// What a reader holds for alive of a writer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Alive {
+    /// Sum of the changes of the number of writers that are alive.
+    pub alive: i32,
+    /// The same of those that are not.
+    pub not_alive: i32,
+}
+
+/// One life of a reader.
+pub struct ReaderLog {
+    /// Number of the endpoint in the scenario.
+    pub plan: usize,
+    /// Its node.
+    pub node: usize,
+    /// Its name.
+    pub guid: Guid,
+    /// The reader itself.
+    pub slot: Arc<ReaderSlot>,
+    /// When it was created.
+    pub created: Nanos,
+    /// When it was deleted, or its node crashed.
+    pub ended: Option<Nanos>,
+    /// By life of a writer.
+    pub received: BTreeMap<usize, Received>,
+    /// Writers that are matched now, and since when.
+    pub matched: BTreeMap<Guid, Nanos>,
+    /// Liveliness as told, by writer.
+    pub alive: BTreeMap<Guid, Alive>,
+    /// Writers that were not alive for some time, though matched.
+    pub once_dead: BTreeSet<Guid>,
+    /// SAMPLE_LOST.
+    pub lost: u64,
+    /// REQUESTED_DEADLINE_MISSED by instance.
+    pub deadlines_missed: BTreeMap<u32, u64>,
+    /// When samples of an instance arrived, by the reader's wall clock.
+    pub arrivals: BTreeMap<u32, Vec<i64>>,
+    /// REQUESTED_INCOMPATIBLE_QOS by writer.
+    pub refused: BTreeMap<Guid, Vec<PolicyId>>,
+    /// Which writer an instance was last shown from, and when, under EXCLUSIVE ownership.
+    pub shown: BTreeMap<(u32, usize), Nanos>,
+    /// When it last took.
+    pub last_take: Nanos,
+    /// How many samples were taken of each instance.
+    pub shown_count: BTreeMap<u32, u64>,
+}
+
+/// The whole run.
+#[derive(Default)]
+pub struct Log {
+    /// All lives of writers.
+    pub writers: Vec<WriterLog>,
+    /// All lives of readers.
+    pub readers: Vec<ReaderLog>,
+    /// What must not be and was seen while it went on.
+    pub violations: Vec<String>,
+}
+
+impl Log {
+    /// Notes a violation; of thousands the first ones do.
+    pub fn violation(&mut self, text: String) {
+        if self.violations.len() < 20 {
+            self.violations.push(text);
+        }
+    }
+
+    /// The life that a writer of this name had at some time.
+    #[must_use]
+    pub fn writer_at(&self, guid: Guid, at: Nanos) -> Option<usize> {
+        self.writers.iter().rposition(|writer| writer.guid == guid && writer.created <= at)
+    }
+}
+
+/// Point of time as nanoseconds since the world began.
+#[must_use]
+pub fn nanos(at: MonoTime) -> Nanos {
+    at.since(MonoTime(1_000_000_000)).as_nanos().max(0) as u64
+}

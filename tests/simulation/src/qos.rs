@@ -1,0 +1,160 @@
+//! QoS as scenarios choose it, and what the standard says about pairs of it (DDS 1.4 §2.2.3), written apart from the
+//! product so that the two can disagree.
+
+use dunlin_core::Duration;
+use dunlin_qos::{
+    DataReaderQos, DataWriterQos, DestinationOrderKind, LivelinessKind, PolicyId, PublisherQos,
+    SubscriberQos, UNLIMITED,
+};
+
+/// QoS of an endpoint. Times are milliseconds; `None` is without limit.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Qos {
+    /// RELIABLE.
+    pub reliable: bool,
+    /// TRANSIENT_LOCAL.
+    pub durable: bool,
+    /// KEEP_LAST with this depth; else KEEP_ALL.
+    pub keep_last: Option<u32>,
+    /// Samples at most.
+    pub max_samples: Option<u32>,
+    /// DEADLINE.
+    pub deadline: Option<u64>,
+    /// LATENCY_BUDGET.
+    pub latency: u64,
+    /// LIVELINESS: 0 automatic, 1 by participant, 2 by topic.
+    pub liveliness: u8,
+    /// LIVELINESS lease.
+    pub lease: Option<u64>,
+    /// EXCLUSIVE.
+    pub exclusive: bool,
+    /// OWNERSHIP_STRENGTH of a writer.
+    pub strength: i32,
+    /// BY_SOURCE_TIMESTAMP.
+    pub by_source: bool,
+    /// LIFESPAN of a writer.
+    pub lifespan: Option<u64>,
+    /// TIME_BASED_FILTER of a reader.
+    pub separation: u64,
+    /// Index into [`PARTITIONS`].
+    pub partition: usize,
+}
+
+impl Default for Qos {
+    fn default() -> Self {
+        Self {
+            reliable: true,
+            durable: false,
+            keep_last: None,
+            max_samples: None,
+            deadline: None,
+            latency: 0,
+            liveliness: 0,
+            lease: None,
+            exclusive: false,
+            strength: 0,
+            by_source: false,
+            lifespan: None,
+            separation: 0,
+            partition: 0,
+        }
+    }
+}
+
+/// Lists of partition names.
+pub const PARTITIONS: [&[&str]; 5] = [&[], &["north"], &["south", "west"], &["nor*"], &["?est"]];
+
+/// Which lists meet: by hand, not by matching names.
+const MEET: [[bool; 5]; 5] = [
+    [true, false, false, false, false],
+    [false, true, false, true, false],
+    [false, false, true, false, true],
+    [false, true, false, false, false],
+    [false, false, true, false, false],
+];
+
+fn duration(ms: Option<u64>) -> Duration {
+    ms.map_or(Duration::INFINITE, |ms| Duration::from_millis(i64::try_from(ms).unwrap_or(i64::MAX)))
+}
+
+fn limit(count: Option<u32>) -> i32 {
+    count.map_or(UNLIMITED, |count| i32::try_from(count).unwrap_or(i32::MAX))
+}
+
+macro_rules! shared {
+    ($qos:expr, $self:expr) => {{
+        let (mut qos, from) = ($qos, $self);
+        qos = if from.reliable { qos.reliable() } else { qos.best_effort() };
+        qos = if from.durable { qos.transient_local() } else { qos.volatile() };
+        qos = match from.keep_last {
+            Some(depth) => qos.keep_last(limit(Some(depth))),
+            None => qos.keep_all(),
+        };
+        let kind = match from.liveliness {
+            0 => LivelinessKind::Automatic,
+            1 => LivelinessKind::ManualByParticipant,
+            _ => LivelinessKind::ManualByTopic,
+        };
+        let order = if from.by_source {
+            DestinationOrderKind::BySourceTimestamp
+        } else {
+            DestinationOrderKind::ByReceptionTimestamp
+        };
+        qos = if from.exclusive { qos.exclusive() } else { qos.shared() };
+        qos.resource_limits(limit(from.max_samples), UNLIMITED, UNLIMITED)
+            .deadline(duration(from.deadline))
+            .latency_budget(duration(Some(from.latency)))
+            .liveliness(kind, duration(from.lease))
+            .destination_order(order)
+    }};
+}
+
+impl Qos {
+    /// As a writer has it.
+    #[must_use]
+    pub fn writer(&self) -> (DataWriterQos, PublisherQos) {
+        let qos = shared!(DataWriterQos::default(), self);
+        let qos = qos.lifespan(duration(self.lifespan)).ownership_strength(self.strength);
+        (qos, PublisherQos::default().partition(PARTITIONS[self.partition].iter().copied()))
+    }
+
+    /// As a reader has it.
+    #[must_use]
+    pub fn reader(&self) -> (DataReaderQos, SubscriberQos) {
+        let qos = shared!(DataReaderQos::default(), self);
+        let qos = qos.time_based_filter(duration(Some(self.separation)));
+        (qos, SubscriberQos::default().partition(PARTITIONS[self.partition].iter().copied()))
+    }
+
+    /// Whether a writer with this QoS and a reader with that one are in the same partition.
+    #[must_use]
+    pub fn meets(&self, reader: &Self) -> bool {
+        MEET[self.partition][reader.partition]
+    }
+
+    /// Every policy in which a writer with this QoS does not offer what a reader with that one asks for.
+    #[must_use]
+    pub fn against(&self, reader: &Self) -> Vec<PolicyId> {
+        let within = |offered: Option<u64>, asked: Option<u64>| match (offered, asked) {
+            (_, None) => true,
+            (None, Some(_)) => false,
+            (Some(offered), Some(asked)) => offered <= asked,
+        };
+        let rules = [
+            (PolicyId::Durability, self.durable || !reader.durable),
+            (PolicyId::Deadline, within(self.deadline, reader.deadline)),
+            (PolicyId::LatencyBudget, self.latency <= reader.latency),
+            (PolicyId::Ownership, self.exclusive == reader.exclusive),
+            (PolicyId::Liveliness, self.liveliness >= reader.liveliness && within(self.lease, reader.lease)),
+            (PolicyId::Reliability, self.reliable || !reader.reliable),
+            (PolicyId::DestinationOrder, self.by_source || !reader.by_source),
+        ];
+        rules.into_iter().filter(|(_, holds)| !holds).map(|(policy, _)| policy).collect()
+    }
+
+    /// Whether they match.
+    #[must_use]
+    pub fn matches(&self, reader: &Self) -> bool {
+        self.meets(reader) && self.against(reader).is_empty()
+    }
+}

@@ -1,0 +1,286 @@
+//! Runs a scenario: applications, faults, healing.
+
+mod agenda;
+mod apps;
+mod events;
+mod faults;
+mod take;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dunlin_core::{Duration, EntityId, Locator, domain_ports};
+use dunlin_sim::{Nat, NetworkConfig, NodeConfig, NodeId, World};
+
+use crate::check;
+use crate::data::Filling;
+use crate::generate::Dice;
+use crate::log::{Log, Nanos};
+use crate::scenario::{Ms, Scenario};
+use agenda::{Action, Agenda};
+
+/// Nanoseconds in a millisecond.
+pub const MS: Nanos = 1_000_000;
+/// How long nothing is written at the end of the run.
+const QUIET: Ms = 3_000;
+
+/// Why a run fails.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// What must hold and does not; several of them often have one cause.
+    pub violations: Vec<String>,
+}
+
+/// What a run that holds has done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Outcome {
+    /// Datagrams that all nodes sent.
+    pub datagrams: u64,
+    /// Changes written.
+    pub written: u64,
+    /// Samples taken.
+    pub taken: u64,
+    /// Of the run: another one with the same scenario has the same.
+    pub fingerprint: u64,
+}
+
+/// Which role an entity of a node has in the log.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Known {
+    Writer(usize),
+    Reader(usize),
+}
+
+/// A machine of the run.
+pub(crate) struct Machine {
+    pub(crate) id: NodeId,
+    pub(crate) paused: bool,
+    pub(crate) up: bool,
+    entities: BTreeMap<EntityId, Known>,
+}
+
+/// A run under way.
+pub(crate) struct Run<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) world: World,
+    pub(crate) machines: Vec<Option<Machine>>,
+    pub(crate) log: Log,
+    agenda: Agenda,
+    filling: Filling,
+    /// The log entry of the life that an endpoint has now.
+    living: Vec<Option<usize>>,
+    /// Counts the lives of an endpoint, so that what was planned for an earlier one is known.
+    lives: Vec<u32>,
+    dice: Vec<Dice>,
+    /// Samples written by an endpoint in all its lives.
+    ticks: Vec<u64>,
+    active: Vec<usize>,
+    slow: BTreeSet<usize>,
+    /// Applications write; else they only take and show that they are alive.
+    writing: bool,
+    pub(crate) taken: u64,
+    moves: u8,
+}
+
+/// Runs a scenario and checks it.
+///
+/// # Errors
+/// What does not hold.
+pub fn run(scenario: &Scenario) -> Result<Outcome, Failure> {
+    let mut run = Run::new(scenario);
+    run.go_on_until(scenario.lasts);
+    run.writing = false;
+    run.heal();
+    let age = run.age_ms();
+    let limit = age + bound(scenario);
+    let converged = run.until_converged(limit);
+    if converged {
+        check::at_rest(&mut run);
+        run.last_words();
+        let before: Vec<u64> = run.sent();
+        run.go_on_until(run.age_ms() + QUIET);
+        check::quiet(&mut run, &before, QUIET);
+    }
+    run.poll_all();
+    check::whole_run(&mut run);
+    let outcome = run.outcome();
+    if run.log.violations.is_empty() { Ok(outcome) } else { Err(Failure { violations: run.log.violations }) }
+}
+
+/// How long everything may take to be as it should when nothing is wrong any more: nodes that are gone are forgotten
+/// after their lease, those that were forgotten announce themselves within a period, and then talk.
+fn bound(scenario: &Scenario) -> Ms {
+    let longest = scenario.nodes.iter().map(|node| node.lease).max().unwrap_or(0);
+    2 * longest + 4_000
+}
+
+impl<'a> Run<'a> {
+    fn new(scenario: &'a Scenario) -> Self {
+        let longest = scenario.endpoints.iter().map(|plan| match plan.role {
+            crate::scenario::Role::Writer { size, .. } => size,
+            crate::scenario::Role::Reader { .. } => 0,
+        });
+        let count = scenario.endpoints.len();
+        let mut run = Self {
+            scenario,
+            world: World::new(scenario.seed, NetworkConfig::of(scenario.base)),
+            machines: Vec::new(),
+            log: Log::default(),
+            agenda: Agenda::default(),
+            filling: Filling::new(longest.max().unwrap_or(0)),
+            living: vec![None; count],
+            lives: vec![0; count],
+            dice: (0..count).map(|index| Dice::new(scenario.seed, 1_000 + index as u64)).collect(),
+            ticks: vec![0; count],
+            active: Vec::new(),
+            slow: BTreeSet::new(),
+            writing: true,
+            taken: 0,
+            moves: 0,
+        };
+        run.build();
+        run
+    }
+
+    fn build(&mut self) {
+        let plans = &self.scenario.nodes;
+        let mut addresses = Vec::new();
+        let mut next = 0_u32;
+        for plan in plans {
+            addresses.push(plan.on.then(|| {
+                next += 1;
+                next
+            }));
+        }
+        for index in 0..plans.len() {
+            let machine = addresses[index].map(|_| self.add_machine(index, &addresses));
+            self.machines.push(machine);
+        }
+        for (index, plan) in self.scenario.endpoints.iter().enumerate().filter(|(_, plan)| plan.on) {
+            self.agenda.at(plan.appears * MS, Action::Appear(index));
+            if let Some(leaves) = plan.leaves {
+                self.agenda.at(leaves * MS, Action::Vanish(index));
+            }
+        }
+        for (index, plan) in self.scenario.faults.iter().enumerate().filter(|(_, plan)| plan.on) {
+            self.agenda.at(plan.from * MS, Action::Begin(index));
+            self.agenda.at((plan.from + plan.until) / 2 * MS, Action::Middle(index));
+            self.agenda.at(plan.until * MS, Action::End(index));
+        }
+    }
+
+    fn add_machine(&mut self, index: usize, addresses: &[Option<u32>]) -> Machine {
+        let plan = &self.scenario.nodes[index];
+        let mut config = NodeConfig {
+            wall_offset: Duration::from_millis(plan.wall_offset_ms),
+            big_endian: plan.big_endian,
+            multicast: !plan.peers,
+            ..NodeConfig::default()
+        };
+        config.participant.lease_duration = Duration::from_millis(plan.lease as i64);
+        config.participant.announcement_period = Duration::from_millis(plan.period as i64);
+        config.participant.max_message_size = plan.max_message_size;
+        if plan.peers {
+            config.participant.initial_peers = self.peers(index, addresses);
+        }
+        let id = self.world.add_node(config);
+        if plan.nat {
+            self.world.set_nat(id, Some(router(index, 0)), true);
+        }
+        Machine { id, paused: false, up: true, entities: BTreeMap::new() }
+    }
+
+    /// Where all the others are to be found at first.
+    fn peers(&self, own: usize, addresses: &[Option<u32>]) -> Vec<Locator> {
+        let [_, port, _, _] = domain_ports(0, 0).expect("domain 0 has ports");
+        let others = addresses.iter().enumerate().filter(|(index, _)| *index != own);
+        let locator = |(index, number): (usize, &Option<u32>)| {
+            let [_, a, b, c] = (*number)?.to_be_bytes();
+            let inside = Locator::udp_v4(std::net::Ipv4Addr::new(10, a, b, c), port);
+            Some(if self.scenario.nodes[index].nat { router(index, 0).outside(inside) } else { inside })
+        };
+        others.filter_map(locator).collect()
+    }
+
+    /// Nanoseconds since the world began.
+    pub(crate) fn age(&self) -> Nanos {
+        self.world.age().as_nanos().max(0) as u64
+    }
+
+    fn age_ms(&self) -> Ms {
+        self.age() / MS
+    }
+
+    fn run_to(&mut self, at: Nanos) {
+        let ahead = at.saturating_sub(self.age());
+        if ahead > 0 {
+            self.world.run_for(Duration::from_nanos(ahead as i64));
+        }
+    }
+
+    fn go_on_until(&mut self, end: Ms) {
+        while let Some((at, action)) = self.agenda.next(end * MS) {
+            self.run_to(at);
+            self.act(action);
+        }
+        self.run_to(end * MS);
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Appear(plan) => self.appear(plan),
+            Action::Vanish(plan) => self.vanish(plan),
+            Action::Tick(plan, life) if self.lives[plan] == life => self.tick(plan),
+            Action::Take(plan, life) if self.lives[plan] == life => self.look(plan),
+            Action::Assert(plan, life) if self.lives[plan] == life => self.assert_alive(plan),
+            Action::Tick(..) | Action::Take(..) | Action::Assert(..) => {}
+            Action::Begin(fault) => self.begin(fault),
+            Action::Middle(fault) => self.middle(fault),
+            Action::End(fault) => self.end(fault),
+        }
+    }
+
+    /// Goes on until all is as it should be. False, and a violation, if that takes too long.
+    fn until_converged(&mut self, limit: Ms) -> bool {
+        loop {
+            self.go_on_until(self.age_ms() + 100);
+            self.poll_all();
+            let missing = check::convergence(self);
+            if missing.is_empty() {
+                // What has arrived is yet to be taken.
+                self.go_on_until(self.age_ms() + 600);
+                self.poll_all();
+                return true;
+            }
+            if self.age_ms() >= limit {
+                let waited = bound(self.scenario);
+                for text in missing.into_iter().take(5) {
+                    self.log.violation(format!("{waited} ms after the last fault: {text}"));
+                }
+                return false;
+            }
+        }
+    }
+
+    /// Datagrams each node has sent so far.
+    fn sent(&self) -> Vec<u64> {
+        let sent = |machine: &Option<Machine>| {
+            machine.as_ref().map_or(0, |machine| self.world.sent_by(machine.id).datagrams)
+        };
+        self.machines.iter().map(sent).collect()
+    }
+
+    fn outcome(&self) -> Outcome {
+        Outcome {
+            datagrams: self.world.network_stats().sent.datagrams,
+            written: self.log.writers.iter().map(|writer| writer.changes.len() as u64).sum(),
+            taken: self.taken,
+            fingerprint: self.world.fingerprint(),
+        }
+    }
+}
+
+/// The router of a node in one of its moods.
+fn router(node: usize, mood: u16) -> Nat {
+    let last = u8::try_from(node % 200).unwrap_or(0) + 1;
+    Nat { address: std::net::Ipv4Addr::new(198, 51, 100, last), port_shift: 1_000 + 100 * mood }
+}

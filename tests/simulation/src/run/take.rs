@@ -1,0 +1,231 @@
+//! Readers take what they have; each sample is looked at.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dunlin_cache::CachedSample;
+use dunlin_core::InstanceHandle;
+use dunlin_rtps::ChangeKind;
+
+use super::agenda::Action;
+use super::{MS, Run};
+use crate::data::{Content, key_of};
+use crate::log::Nanos;
+use crate::qos::Qos;
+use crate::scenario::{Role, Workload};
+
+/// What is older than this when a reader is created is not on its way to others any more.
+const IN_FLIGHT: Nanos = 4_000 * MS;
+
+impl Run<'_> {
+    pub(super) fn look(&mut self, index: usize) {
+        let plan = &self.scenario.endpoints[index];
+        let Role::Reader { period } = plan.role else { return };
+        let period = if self.writing { period } else { period.min(100) };
+        self.agenda.at(self.age() + period * MS, Action::Take(index, self.lives[index]));
+        let (Some(number), true) = (self.living[index], self.is_awake(plan.node)) else { return };
+        if self.slow.contains(&index) {
+            return;
+        }
+        let reader = &self.log.readers[number];
+        if !reader.slot.is_empty() {
+            self.poll(plan.node);
+            self.take(number);
+        }
+    }
+
+    /// Takes everything.
+    pub(super) fn take(&mut self, number: usize) {
+        let reader = &self.log.readers[number];
+        let Some(machine) = &self.machines[reader.node] else { return };
+        let slot = Arc::clone(&reader.slot);
+        let qos = self.scenario.endpoints[reader.plan].qos;
+        let taken = self.world.take(machine.id, &slot);
+        self.check_limits(number, &qos, &taken);
+        let mut seen = Vec::new();
+        for sample in &taken {
+            if let Some(content) = self.open(number, sample) {
+                self.taken += 1;
+                seen.push(content);
+                self.receive(number, sample, content);
+            }
+        }
+        let now = self.age();
+        for content in &seen {
+            let received = self.log.readers[number].received.entry(content.writer as usize).or_default();
+            received.last = received.last.max(content.number);
+        }
+        let reader = &mut self.log.readers[number];
+        reader.received.values_mut().for_each(|received| {
+            if std::mem::take(&mut received.fresh) {
+                received.last = 0;
+                received.last_of_key.clear();
+            }
+        });
+        reader.last_take = now;
+        self.answer(number, &seen);
+    }
+
+    /// No more at once than RESOURCE_LIMITS and HISTORY allow.
+    fn check_limits(&mut self, number: usize, qos: &Qos, taken: &[CachedSample]) {
+        let valid = || taken.iter().filter(|sample| sample.info.valid_data);
+        let count = valid().count();
+        if qos.max_samples.is_some_and(|limit| count > limit as usize) {
+            self.log.violation(format!("reader {number} held {count} samples, limit {:?}", qos.max_samples));
+        }
+        let Some(depth) = qos.keep_last else { return };
+        let mut kept: BTreeMap<InstanceHandle, u32> = BTreeMap::new();
+        valid().for_each(|sample| *kept.entry(sample.info.instance_handle).or_default() += 1);
+        if let Some((instance, count)) = kept.into_iter().find(|(_, count)| *count > depth) {
+            self.log
+                .violation(format!("reader {number} held {count} samples of {instance:?}, depth {depth}"));
+        }
+    }
+
+    /// What a sample says, if it says what was written.
+    fn open(&mut self, number: usize, sample: &CachedSample) -> Option<Content> {
+        let payload = sample.payload.as_ref()?;
+        let reader = &self.log.readers[number];
+        if self.scenario.is_tainted(reader.node) {
+            return None;
+        }
+        let keyed = self.scenario.endpoints[reader.plan].keyed;
+        let content = self.filling.open(payload);
+        let written = content.and_then(|content| {
+            let writer = self.log.writers.get(content.writer as usize)?;
+            let written = writer.changes.get(content.number.checked_sub(1)? as usize)?;
+            let same = writer.guid.prefix.0 == sample.info.publication_handle.0[..12]
+                && written.key == content.key
+                && written.kind == ChangeKind::Alive
+                && written.len == payload.len()
+                && content.number as i64 == sample.info.sequence_number.0
+                && key_of(sample.info.instance_handle, keyed) == if keyed { content.key } else { 1 };
+            same.then_some(content)
+        });
+        if written.is_none() {
+            let info = &sample.info;
+            self.log.violation(format!("reader {number}: never written so: {content:?}, {info:?}"));
+        }
+        written
+    }
+
+    fn receive(&mut self, number: usize, sample: &CachedSample, content: Content) {
+        self.check_order(number, content);
+        self.check_age(number, sample, content);
+        self.check_owner(number, content);
+        let reader = &mut self.log.readers[number];
+        let keyed = self.scenario.endpoints[reader.plan].keyed;
+        let key = if keyed { content.key } else { 1 };
+        let qos = &self.scenario.endpoints[reader.plan].qos;
+        *reader.shown_count.entry(key).or_default() += 1;
+        if qos.deadline.is_some() {
+            reader.arrivals.entry(key).or_default().push(sample.info.reception_timestamp.0);
+        }
+    }
+
+    /// Once, and in the order of writing.
+    fn check_order(&mut self, number: usize, content: Content) {
+        let writer = content.writer as usize;
+        let reader = &mut self.log.readers[number];
+        let qos = &self.scenario.endpoints[reader.plan].qos;
+        let durable = qos.durable && self.scenario.endpoints[self.log.writers[writer].plan].qos.durable;
+        let received = reader.received.entry(writer).or_default();
+        received.note(content.number);
+        let twice = received.count(content.number) > 1;
+        // What was not acknowledged when they parted, or is history, comes again when they meet again.
+        let again = received.sessions > 1;
+        let written = self.log.writers[writer].changes.get(content.number as usize - 1);
+        let old = !durable && written.is_some_and(|written| written.at + IN_FLIGHT < reader.created);
+        let key = content.key;
+        let before = received.last_of_key.insert(key, content.number).unwrap_or(0);
+        let late = content.number <= received.last.max(before) && qos.separation == 0 && !received.fresh;
+        let overall = received.last;
+        if old {
+            self.log.violation(format!(
+                "reader {number} is volatile and got {content:?}, written before it came"
+            ));
+        } else if twice && !again {
+            self.log.violation(format!("reader {number} got {content:?} twice"));
+        } else if late {
+            self.log.violation(format!(
+                "reader {number} got {content:?} after number {before} of the instance and {overall} of all"
+            ));
+        }
+    }
+
+    /// Not older than its LIFESPAN.
+    fn check_age(&mut self, number: usize, sample: &CachedSample, content: Content) {
+        let reader = &self.log.readers[number];
+        let writer = &self.log.writers[content.writer as usize];
+        let Some(lifespan) = self.scenario.endpoints[writer.plan].qos.lifespan else { return };
+        if self.scenario.has_odd_clock(reader.node) {
+            return;
+        }
+        let Some(machine) = &self.machines[reader.node] else { return };
+        let age = self.world.now(machine.id).wall.since(sample.info.source_timestamp).as_nanos();
+        if age > (lifespan * MS) as i64 {
+            self.log.violation(format!("reader {number} got {content:?}, {age} ns old, limit {lifespan} ms"));
+        }
+    }
+
+    /// Under EXCLUSIVE ownership: not from a weaker writer while a stronger one owns the instance.
+    fn check_owner(&mut self, number: usize, content: Content) {
+        let now = self.age();
+        let reader = &self.log.readers[number];
+        let plan = &self.scenario.endpoints[reader.plan];
+        if !plan.qos.exclusive || plan.qos.deadline.is_some() {
+            return;
+        }
+        let claim = |writer: usize| {
+            let writer = &self.log.writers[writer];
+            (self.scenario.endpoints[writer.plan].qos.strength, std::cmp::Reverse(writer.guid))
+        };
+        let own = claim(content.writer as usize);
+        let key = if plan.keyed { content.key } else { 1 };
+        let rival = reader.shown.iter().find(|((instance, writer), since)| {
+            *instance == key
+                && **since < reader.last_take
+                && claim(*writer) > own
+                && self.log.writers[*writer].registered.get(&content.key).copied().unwrap_or(false)
+                && !self.was_unregistered_since(*writer, content.key, **since)
+        });
+        if let Some(((_, rival), since)) = rival {
+            let text = format!("reader {number} got {content:?} although writer {rival} owns since {since}");
+            self.log.violation(text);
+        }
+        // What a writer had shown before it parted gives it no claim afterwards.
+        let writer = content.writer as usize;
+        let reader = &self.log.readers[number];
+        let fresh = reader.received.get(&writer).is_some_and(|received| received.fresh);
+        if reader.matched.contains_key(&self.log.writers[writer].guid) && !fresh {
+            self.log.readers[number].shown.entry((key, writer)).or_insert(now);
+        }
+    }
+
+    fn was_unregistered_since(&self, writer: usize, key: u32, since: u64) -> bool {
+        // Long before it was shown it may have been written.
+        let since = since.saturating_sub(20_000 * MS);
+        let changes = self.log.writers[writer].changes.iter().rev().take_while(|change| change.at >= since);
+        changes.into_iter().any(|change| {
+            change.key == key
+                && matches!(change.kind, ChangeKind::Unregistered | ChangeKind::DisposedUnregistered)
+        })
+    }
+
+    /// A replier writes one reply for each request.
+    fn answer(&mut self, number: usize, seen: &[Content]) {
+        if !self.writing || seen.is_empty() {
+            return;
+        }
+        let asked = self.log.readers[number].plan;
+        let replier = self.scenario.endpoints.iter().position(
+            |plan| matches!(plan.role, Role::Writer { workload: Workload::Replies(reader), .. } if reader == asked),
+        );
+        let Some(replier) = replier else { return };
+        let Role::Writer { first_key, .. } = self.scenario.endpoints[replier].role else { return };
+        let Some(writer) = self.living[replier] else { return };
+        for _ in seen {
+            self.write(writer, ChangeKind::Alive, 1 + first_key);
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! A scenario as a plain value: who is there, what they write and read, and what goes wrong when.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+use anyhow::{Context, Error, bail};
+use dunlin_sim::{Delay, PathConfig};
+
+use crate::qos::Qos;
+
+/// Milliseconds since the world began.
+pub type Ms = u64;
+
+/// Everything that a run is made from.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Scenario {
+    /// Of the world and of every choice below.
+    pub seed: u64,
+    /// How long applications write and faults happen.
+    pub lasts: Ms,
+    /// What every path is like without faults.
+    pub base: PathConfig,
+    /// The machines.
+    pub nodes: Vec<NodePlan>,
+    /// Writers and readers.
+    pub endpoints: Vec<EndpointPlan>,
+    /// What goes wrong; all of it is over when `lasts` is.
+    pub faults: Vec<FaultPlan>,
+}
+
+/// A machine with one participant.
+#[derive(Clone, PartialEq, Debug)]
+pub struct NodePlan {
+    /// Takes part.
+    pub on: bool,
+    /// How long others keep it without a sign.
+    pub lease: Ms,
+    /// Time between its announcements.
+    pub period: Ms,
+    /// Octets of its largest datagrams.
+    pub max_message_size: usize,
+    /// How far its wall clock is ahead.
+    pub wall_offset_ms: i64,
+    /// Sends in big-endian.
+    pub big_endian: bool,
+    /// Sits behind a router that translates addresses, from the start.
+    pub nat: bool,
+    /// There are no groups: it knows from the start where the others are. The same for all nodes.
+    pub peers: bool,
+}
+
+/// What an application does with a writer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Workload {
+    /// One sample of the next of some instances every so often.
+    Sensor,
+    /// Some of many instances, which come and go.
+    Tracks,
+    /// Nothing for long, then several at once.
+    Alerts,
+    /// Samples of many fragments.
+    Frames,
+    /// One request at a time.
+    Requests,
+    /// An answer to every request that the reader of this endpoint number gets.
+    Replies(usize),
+}
+
+/// A writer's or a reader's side.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Role {
+    /// Writes.
+    Writer {
+        /// What and when.
+        workload: Workload,
+        /// Mean time between writes.
+        period: Ms,
+        /// Octets of a payload.
+        size: usize,
+        /// How many instances.
+        keys: u32,
+        /// The first instance.
+        first_key: u32,
+        /// Neither writes nor shows itself alive from then on.
+        silent_from: Option<Ms>,
+    },
+    /// Takes everything so often.
+    Reader {
+        /// Time between looks.
+        period: Ms,
+    },
+}
+
+/// A writer or a reader.
+#[derive(Clone, PartialEq, Debug)]
+pub struct EndpointPlan {
+    /// Takes part.
+    pub on: bool,
+    /// Where.
+    pub node: usize,
+    /// Number of its topic.
+    pub topic: usize,
+    /// The topic has a key.
+    pub keyed: bool,
+    /// Its QoS and that of its publisher or subscriber.
+    pub qos: Qos,
+    /// When it is created.
+    pub appears: Ms,
+    /// When it is deleted.
+    pub leaves: Option<Ms>,
+    /// What it does.
+    pub role: Role,
+}
+
+impl EndpointPlan {
+    /// Whether it writes.
+    #[must_use]
+    pub fn is_writer(&self) -> bool {
+        matches!(self.role, Role::Writer { .. })
+    }
+}
+
+/// Kinds of faults, which can be switched off each.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub enum Class {
+    /// Datagrams are lost, each on its own.
+    Loss,
+    /// Datagrams are lost many at a time.
+    Burst,
+    /// Datagrams come twice.
+    Duplicate,
+    /// Datagrams overtake each other.
+    Reorder,
+    /// Paths are slow, or sometimes slow.
+    Delay,
+    /// A bottleneck with a queue.
+    Rate,
+    /// Long datagrams do not pass.
+    Mtu,
+    /// Groups fail, for all or for one node.
+    Group,
+    /// Two sides do not hear each other.
+    Partition,
+    /// One does not hear the other.
+    Cut,
+    /// A node gets another address.
+    Address,
+    /// A router translates addresses, and changes how.
+    Nat,
+    /// Bits flip.
+    Corrupt,
+    /// A node crashes and starts under a new name.
+    Crash,
+    /// A node crashes and starts under the same name once it is forgotten.
+    Rebirth,
+    /// A node says goodbye and starts under a new name.
+    Leave,
+    /// A node stands still.
+    Pause,
+    /// A wall clock jumps.
+    Jump,
+    /// A wall clock is fast or slow.
+    Drift,
+    /// A reader looks rarely.
+    Slow,
+    /// Nodes of both byte orders.
+    Endian,
+}
+
+/// All classes with their names.
+pub const CLASSES: [(Class, &str); 21] = [
+    (Class::Loss, "loss"),
+    (Class::Burst, "burst"),
+    (Class::Duplicate, "duplicate"),
+    (Class::Reorder, "reorder"),
+    (Class::Delay, "delay"),
+    (Class::Rate, "rate"),
+    (Class::Mtu, "mtu"),
+    (Class::Group, "group"),
+    (Class::Partition, "partition"),
+    (Class::Cut, "cut"),
+    (Class::Address, "address"),
+    (Class::Nat, "nat"),
+    (Class::Corrupt, "corrupt"),
+    (Class::Crash, "crash"),
+    (Class::Rebirth, "rebirth"),
+    (Class::Leave, "leave"),
+    (Class::Pause, "pause"),
+    (Class::Jump, "jump"),
+    (Class::Drift, "drift"),
+    (Class::Slow, "slow"),
+    (Class::Endian, "endian"),
+];
+
+/// What a path suffers on top of everything else.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum PathFault {
+    /// Parts per million.
+    Loss(u32),
+    /// As long as a burst is, in datagrams on average.
+    Burst(u32),
+    /// Parts per million.
+    Duplicate(u32),
+    /// Parts per million, held back for so many milliseconds at most.
+    Reorder(u32, i64),
+    /// Time on the way.
+    Delay(Delay),
+    /// Octets per second, and octets that may wait.
+    Rate(u64, u64),
+    /// Octets.
+    Mtu(usize),
+    /// Parts per million.
+    Corrupt(u32),
+}
+
+/// What goes wrong.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Fault {
+    /// On the paths from one or all to one or all.
+    Path(Option<usize>, Option<usize>, PathFault),
+    /// Groups reach nobody, or not this node.
+    Group(Option<usize>),
+    /// The nodes of the set and the others do not hear each other.
+    Partition(Vec<usize>),
+    /// The second does not hear the first.
+    Cut(usize, usize),
+    /// A new address; the participant learns of it when the fault is over.
+    Address(usize),
+    /// The router of a node translates ports differently; the participant learns of it when the fault is over.
+    Nat(usize),
+    /// A crash; the same name again or a new one.
+    Crash(usize, bool),
+    /// A goodbye.
+    Leave(usize),
+    /// A node stands still.
+    Pause(usize),
+    /// The wall clock jumps by so many milliseconds and stays.
+    Jump(usize, i64),
+    /// The wall clock is fast by so many parts per million.
+    Drift(usize, i32),
+    /// The reader of this endpoint number looks at nothing.
+    Slow(usize),
+}
+
+/// One fault from its beginning to its end.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FaultPlan {
+    /// Happens.
+    pub on: bool,
+    /// Its kind.
+    pub class: Class,
+    /// When it begins.
+    pub from: Ms,
+    /// When it is over.
+    pub until: Ms,
+    /// What it is.
+    pub fault: Fault,
+}
+
+impl Fault {
+    /// The nodes without which it makes no sense.
+    fn nodes(&self) -> Vec<usize> {
+        match self {
+            Self::Path(from, to, _) => from.iter().chain(to).copied().collect(),
+            Self::Group(node) => node.iter().copied().collect(),
+            Self::Cut(from, to) => vec![*from, *to],
+            Self::Address(node) | Self::Nat(node) | Self::Leave(node) | Self::Pause(node) => vec![*node],
+            Self::Crash(node, _) | Self::Jump(node, _) | Self::Drift(node, _) => vec![*node],
+            Self::Partition(_) | Self::Slow(_) => vec![],
+        }
+    }
+}
+
+/// What is left out of a scenario, to find out whether it fails without.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Switches {
+    /// Kinds of faults.
+    pub classes: BTreeSet<Class>,
+    /// Single faults.
+    pub faults: BTreeSet<usize>,
+    /// Endpoints.
+    pub endpoints: BTreeSet<usize>,
+    /// Nodes.
+    pub nodes: BTreeSet<usize>,
+}
+
+impl fmt::Display for Switches {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |class: &Class| CLASSES.iter().find(|(known, _)| known == class).map(|(_, name)| *name);
+        let classes = self.classes.iter().filter_map(name).map(str::to_owned);
+        let numbered = |word: &'static str, set: &BTreeSet<usize>| {
+            set.iter().map(move |number| format!("{word}{number}")).collect::<Vec<_>>()
+        };
+        let all: Vec<String> = classes
+            .chain(numbered("fault", &self.faults))
+            .chain(numbered("endpoint", &self.endpoints))
+            .chain(numbered("node", &self.nodes))
+            .collect();
+        f.write_str(&all.join(","))
+    }
+}
+
+impl FromStr for Switches {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let mut switches = Self::default();
+        for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+            if let Some((class, _)) = CLASSES.iter().find(|(_, name)| *name == word) {
+                switches.classes.insert(*class);
+                continue;
+            }
+            let digits = word.find(|c: char| c.is_ascii_digit()).unwrap_or(word.len());
+            let (kind, number) = word.split_at(digits);
+            let number =
+                number.parse().with_context(|| format!("{word:?} is nothing that can be left out"))?;
+            match kind {
+                "fault" => switches.faults.insert(number),
+                "endpoint" => switches.endpoints.insert(number),
+                "node" => switches.nodes.insert(number),
+                _ => bail!("{word:?} is nothing that can be left out"),
+            };
+        }
+        Ok(switches)
+    }
+}
+
+impl Scenario {
+    /// The same without what is switched off. Numbers stay what they are.
+    #[must_use]
+    pub fn without(mut self, switches: &Switches) -> Self {
+        for (index, node) in self.nodes.iter_mut().enumerate() {
+            node.on = !switches.nodes.contains(&index);
+            node.big_endian &= !switches.classes.contains(&Class::Endian);
+            node.nat &= !switches.classes.contains(&Class::Nat);
+        }
+        for (index, endpoint) in self.endpoints.iter_mut().enumerate() {
+            endpoint.on = !switches.endpoints.contains(&index) && self.nodes[endpoint.node].on;
+        }
+        for (index, plan) in self.faults.iter_mut().enumerate() {
+            plan.on = !switches.classes.contains(&plan.class)
+                && !switches.faults.contains(&index)
+                && plan.fault.nodes().iter().all(|node| self.nodes[*node].on);
+        }
+        self
+    }
+
+    /// Whether corrupted datagrams reach a node: what it believes afterwards is worth nothing.
+    #[must_use]
+    pub fn is_tainted(&self, node: usize) -> bool {
+        self.faults.iter().any(|plan| {
+            plan.on && matches!(plan.fault, Fault::Path(_, Some(to), PathFault::Corrupt(_)) if to == node)
+        })
+    }
+
+    /// Whether the wall clock of a node does anything but go on.
+    #[must_use]
+    pub fn has_odd_clock(&self, node: usize) -> bool {
+        let odd = |fault: &Fault| matches!(fault, Fault::Jump(of, _) | Fault::Drift(of, _) if *of == node);
+        self.faults.iter().any(|plan| plan.on && odd(&plan.fault))
+    }
+}
+
+impl fmt::Display for Scenario {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "seed {}, {} ms, path {:?}", self.seed, self.lasts, self.base)?;
+        for (index, node) in self.nodes.iter().enumerate().filter(|(_, node)| node.on) {
+            writeln!(f, "node{index}: {node:?}")?;
+        }
+        for (index, endpoint) in self.endpoints.iter().enumerate().filter(|(_, endpoint)| endpoint.on) {
+            writeln!(f, "endpoint{index}: {endpoint:?}")?;
+        }
+        for (index, plan) in self.faults.iter().enumerate().filter(|(_, plan)| plan.on) {
+            writeln!(f, "fault{index}: {}..{} ms {:?}", plan.from, plan.until, plan.fault)?;
+        }
+        Ok(())
+    }
+}

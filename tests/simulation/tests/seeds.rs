@@ -1,0 +1,55 @@
+//! A few seeds in every test run, and that scenarios are what they say they are.
+
+use dunlin_simulation::generate::generate;
+use dunlin_simulation::minimise::run_seed;
+use dunlin_simulation::run::run;
+use dunlin_simulation::scenario::{CLASSES, Switches};
+
+#[test]
+fn some_seeds_hold() {
+    for seed in 1..=25 {
+        let result = run_seed(seed, &Switches::default());
+        assert!(
+            result.is_ok(),
+            "seed {seed}: {result:?}\nrepeat it: cargo run -p dunlin-simulation -- run {seed}"
+        );
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    for seed in [3, 14] {
+        let scenario = generate(seed);
+        assert_eq!(scenario, generate(seed));
+        assert_eq!(run(&scenario), run(&scenario));
+    }
+}
+
+#[test]
+fn every_kind_of_fault_happens_and_is_over_in_time() {
+    let scenarios: Vec<_> = (1..=400).map(generate).collect();
+    let faults = || scenarios.iter().flat_map(|scenario| &scenario.faults);
+    for (class, name) in CLASSES.into_iter().filter(|(_, name)| *name != "endian") {
+        assert!(faults().any(|plan| plan.class == class), "{name} never happens");
+    }
+    for scenario in &scenarios {
+        assert!((2..=20).contains(&scenario.nodes.len()) && scenario.lasts <= 60_000);
+        assert!(scenario.faults.iter().all(|plan| plan.from <= plan.until && plan.until <= scenario.lasts));
+    }
+    assert!(scenarios.iter().any(|scenario| scenario.nodes.len() == 20));
+    assert!(scenarios.iter().any(|scenario| scenario.nodes.iter().any(|node| node.big_endian)));
+}
+
+#[test]
+fn what_is_switched_off_does_not_happen() {
+    let switches: Switches = "loss,pause,node0,endpoint1,fault2".parse().expect("all of it exists");
+    assert_eq!(switches.to_string().parse::<Switches>().ok(), Some(switches.clone()));
+    for seed in 1..=50 {
+        let scenario = generate(seed).without(&switches);
+        assert!(!scenario.nodes[0].on);
+        assert!(scenario.endpoints.iter().all(|plan| !plan.on || plan.node != 0));
+        let off = |class| switches.classes.contains(&class);
+        assert!(scenario.faults.iter().all(|plan| !plan.on || !off(plan.class)));
+    }
+    assert!("nonsense".parse::<Switches>().is_err() && "node".parse::<Switches>().is_err());
+}
