@@ -5,7 +5,7 @@ DEMO_SECONDS := $(filter-out 0,$(SECONDS))
 PROTOCOL := core sync buf qos cdr wire rtps cache discovery engine
 PROTOCOL_CRATES := $(foreach c,$(PROTOCOL),-p dunlin-$(c))
 
-.PHONY: help demo test lint unit loom shuttle miri miri-short tsan cross interop network browser bench fuzz sim million soak
+.PHONY: help demo test lint unit loom shuttle miri miri-short tsan cross interop interop-fastdds3 network browser gstreamer bench fuzz sim mutants scale million soak
 
 help:
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -33,7 +33,7 @@ loom: ## model-check every lock-level kernel
 		-p dunlin-sync -p dunlin-buf -p dunlin-engine -p dunlin-driver -p dunlin model
 
 shuttle: ## the whole engine under random schedules; SEED=7 ROUNDS=1 repeats one
-	CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/shuttle RUSTFLAGS="--cfg shuttle" SEED=$(SEED) ROUNDS=$(ROUNDS) \
+	CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/shuttle RUSTFLAGS="--cfg shuttle" \
 		timeout 600 cargo test --quiet -p dunlin-engine --test shuttle -- --nocapture --test-threads 1
 
 miri: ## the protocol crates under Miri (nightly)

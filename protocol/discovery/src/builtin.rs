@@ -27,7 +27,7 @@ pub(crate) struct BuiltinWriter {
 const HEARD_BY_GROUP: i64 = 8;
 
 impl BuiltinWriter {
-    pub(crate) fn new(guid: Guid, max_message_size: usize, first: SequenceNumber) -> Self {
+    pub(crate) fn new(guid: Guid, max_message_size: usize, lease: Duration, first: SequenceNumber) -> Self {
         let config = WriterConfig {
             guid,
             reliable: true,
@@ -39,7 +39,10 @@ impl BuiltinWriter {
             heartbeat_max_period: Duration::from_secs(2),
             ..WriterConfig::default()
         };
-        Self { writer: Writer::new(config), history: BuiltinHistory::starting_at(first) }
+        // A peer that this participant has forgotten forgets it no later than a lease after it last heard it, and may
+        // have missed a disposal for as long before that.
+        let keep_disposed = lease.times(2);
+        Self { writer: Writer::new(config), history: BuiltinHistory::starting_at(first), keep_disposed }
     }
 
     /// Adds a change and sends it to all matched readers.

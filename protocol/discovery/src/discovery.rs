@@ -101,7 +101,13 @@ impl Discovery {
         // Another stream than the one that varies the periods, which anybody can observe.
         let mut rng = Rng::new(!seed);
         let mut writer = |channel: Channel| {
-            BuiltinWriter::new(guid(channel.writer_id()), config.max_message_size, first_number(&mut rng))
+            let first = first_number(&mut rng);
+            BuiltinWriter::new(
+                guid(channel.writer_id()),
+                config.max_message_size,
+                config.lease_duration,
+                first,
+            )
         };
         let (publications, subscriptions, messages) =
             (writer(Channel::Publications), writer(Channel::Subscriptions), writer(Channel::Messages));

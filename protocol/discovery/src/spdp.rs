@@ -129,15 +129,6 @@ impl Discovery {
         }
     }
 
-    /// Whether an announcement was sent before the last one of its participant or before its goodbye.
-    fn is_overtaken(&mut self, now: MonoTime, state: &ReceiverState, data: &Data<'_>) -> bool {
-        let (sn, timestamp) = (data.writer_sn, state.timestamp);
-        match self.participants.get_mut(&state.source_prefix) {
-            Some(participant) => !participant.latest.take_up(now, sn, timestamp),
-            None => self.goodbyes.precede(now, state.source_prefix, sn, timestamp),
-        }
-    }
-
     fn count_refused_participant(&mut self) {
         self.stats.participants_refused = self.stats.participants_refused.saturating_add(1);
     }

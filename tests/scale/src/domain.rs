@@ -99,12 +99,7 @@ impl Domain {
 
     /// Half of the endpoints write topics of the participant's own; the other half read one topic of each of the
     /// participants that follow, in a ring.
-    fn create_endpoints(
-        &mut self,
-        node: NodeId,
-        index: usize,
-        total: usize,
-    ) -> Result<Endpoints> {
+    fn create_endpoints(&mut self, node: NodeId, index: usize, total: usize) -> Result<Endpoints> {
         let half = self.endpoints / 2;
         let mut writers = Vec::new();
         for number in 0..half {
