@@ -21,8 +21,13 @@ fn sum((disposed, no_writers): (u32, u32)) -> u32 {
     disposed + no_writers
 }
 
-/// Takes note of a collection; what is wrong with it.
-pub fn look(seen: &mut BTreeMap<InstanceHandle, Glimpse>, taken: &[CachedSample]) -> Vec<String> {
+/// Takes note of a collection; what is wrong with it. Samples that stand in the order of their source timestamps may have
+/// arrived in another one, and then their generations are not in order.
+pub fn look(
+    seen: &mut BTreeMap<InstanceHandle, Glimpse>,
+    taken: &[CachedSample],
+    by_source: bool,
+) -> Vec<String> {
     let mut found = Vec::new();
     let mut by_instance: BTreeMap<InstanceHandle, Vec<&CachedSample>> = BTreeMap::new();
     for sample in taken {
@@ -30,7 +35,7 @@ pub fn look(seen: &mut BTreeMap<InstanceHandle, Glimpse>, taken: &[CachedSample]
     }
     for (instance, samples) in by_instance {
         let before = seen.get(&instance).copied();
-        if let Err(text) = judge(before, &samples) {
+        if let Err(text) = judge(before, &samples, by_source) {
             found.push(format!("instance {:?}: {text}", &instance.0[..4]));
         }
         if let Some(last) = samples.last() {
@@ -41,7 +46,7 @@ pub fn look(seen: &mut BTreeMap<InstanceHandle, Glimpse>, taken: &[CachedSample]
     found
 }
 
-fn judge(before: Option<Glimpse>, samples: &[&CachedSample]) -> Result<(), String> {
+fn judge(before: Option<Glimpse>, samples: &[&CachedSample], by_source: bool) -> Result<(), String> {
     let (Some(first), Some(last)) = (samples.first(), samples.last()) else { return Ok(()) };
     let (first, last) = (&first.info, &last.info);
     let current = sum(generations(last)) + last.absolute_generation_rank;
@@ -52,11 +57,11 @@ fn judge(before: Option<Glimpse>, samples: &[&CachedSample]) -> Result<(), Strin
         let ranks = (info.sample_rank, info.generation_rank, info.absolute_generation_rank);
         let rank = samples.len() - 1 - index;
         let right =
-            (rank as u32, sum(generations(last)).wrapping_sub(sum(own)), current.wrapping_sub(sum(own)));
+            (rank as u32, sum(generations(last)).saturating_sub(sum(own)), current.saturating_sub(sum(own)));
         if ranks != right {
             return Err(format!("ranks {ranks:?}, not {right:?}"));
         }
-        if own.0 < latest.0 || own.1 < latest.1 {
+        if !by_source && (own.0 < latest.0 || own.1 < latest.1) {
             return Err(format!("generations {own:?} after {latest:?}"));
         }
         latest = own;
@@ -67,17 +72,23 @@ fn judge(before: Option<Glimpse>, samples: &[&CachedSample]) -> Result<(), Strin
             return Err(format!("valid_data is {}", info.valid_data));
         }
     }
-    judge_view(before, first, current)
+    judge_view(before, first, current, by_source)
 }
 
 /// NEW is what was not seen before, or not since it came back to life.
-fn judge_view(before: Option<Glimpse>, first: &SampleInfo, current: u32) -> Result<(), String> {
+fn judge_view(
+    before: Option<Glimpse>,
+    first: &SampleInfo,
+    current: u32,
+    by_source: bool,
+) -> Result<(), String> {
     let new = first.view_state == ViewState::New;
     let right = match before {
         None => new,
         Some(Glimpse { state: InstanceState::Alive, generations: known }) => {
             let own = generations(first);
-            own.0 >= known.0 && own.1 >= known.1 && new == (current > sum(known))
+            let later = own.0 >= known.0 && own.1 >= known.1;
+            (later || by_source) && new == (current > sum(known))
         }
         // It may have been forgotten, and then it begins anew.
         Some(Glimpse { generations: known, .. }) => new || current == sum(known),

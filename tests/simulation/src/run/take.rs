@@ -85,7 +85,9 @@ impl Run<'_> {
     }
 
     fn check_infos(&mut self, number: usize, taken: &[CachedSample]) {
-        for text in infos::look(&mut self.log.readers[number].glimpses, taken) {
+        let reader = &mut self.log.readers[number];
+        let by_source = self.scenario.endpoints[reader.plan].qos.by_source;
+        for text in infos::look(&mut reader.glimpses, taken, by_source) {
             self.log.violation(format!("reader {number}, {text}"));
         }
     }
