@@ -82,9 +82,7 @@ pub(super) fn traffic(run: &Run<'_>, found: &mut Vec<String>) {
         let announcements = (seconds * 1_000 / plan.period + 20) * (nodes + 1) * 700;
         let discovery = nodes * (40 + 20 * endpoints) * 600;
         let steady = seconds * nodes * (2_000 + 500 * endpoints);
-        // While only short datagrams pass, what is requested again and again does not arrive.
-        let futile = scenario.faults.iter().any(|plan| plan.on && plan.class == Class::Mtu);
-        let factor = if futile { 100 } else { 12 };
+        let factor = if is_futile(run) { 100 } else { 12 };
         let most = factor * written * nodes + announcements + discovery + steady;
         let sent = run.world.sent_by(machine.id).octets;
         if sent > most {
@@ -102,7 +100,7 @@ pub(super) fn peaks(run: &Run<'_>, found: &mut Vec<String>) {
         let [(from, before), (until, after)] = second else { continue };
         for (index, sent) in after.iter().zip(before).map(|(after, before)| after - before).enumerate() {
             let seconds = (until - from).div_ceil(1_000 * MS);
-            let new = nodes * fragments_until(run, index, *until) * 3 / 2;
+            let new = nodes * fragments_until(run, index, *until) * if is_futile(run) { 25 } else { 2 };
             let most = seconds * (nodes * (40 + 6 * endpoints) + new);
             if sent > most {
                 let (from, until) = (from / MS, until / MS);
@@ -112,6 +110,11 @@ pub(super) fn peaks(run: &Run<'_>, found: &mut Vec<String>) {
             }
         }
     }
+}
+
+/// While only short datagrams pass, what is requested does not arrive, and is requested again some 15 times a second.
+fn is_futile(run: &Run<'_>) -> bool {
+    run.scenario.faults.iter().any(|plan| plan.on && plan.class == Class::Mtu)
 }
 
 /// Datagrams that all changes written on a node take so far.
