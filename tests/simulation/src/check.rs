@@ -19,7 +19,6 @@ pub(crate) fn at_rest(run: &mut Run<'_>) {
     let mut found = Vec::new();
     delivery::complete(run, &mut found);
     instances::states(run, &mut found);
-    matching::refusals(run, &mut found);
     limits::histories(run, &mut found);
     delivery::declared(run, &mut found);
     found.into_iter().for_each(|text| run.log.violation(text));

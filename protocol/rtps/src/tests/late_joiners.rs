@@ -4,7 +4,7 @@ use super::support::*;
 use crate::{ReaderConfig, ReaderProxyConfig, WriterConfig};
 use alloc::vec;
 use alloc::vec::Vec;
-use dunlin_core::{EntityId, Locator, SequenceNumber, SequenceNumberSet};
+use dunlin_core::{EntityId, Guid, Locator, SequenceNumber, SequenceNumberSet};
 use dunlin_wire::{AckNack, Message, Submessage};
 
 /// A writer with a history of one sample of `len` octets.
@@ -47,13 +47,19 @@ fn acknowledge(source: &mut Source, n: u8, base: i64, count: i32) {
 }
 
 #[test]
-fn history_in_fragments_names_its_reader() {
-    let mut source = with_history(3_000);
-    source.match_reader(at(10), in_group(1, false, true));
-    source.out.clear();
-    source.timer(at(30_000));
+fn history_in_fragments_names_its_reader_where_another_one_takes_it_for_new() {
     let guid = reader_guid(1);
-    assert_eq!(samples(&mut source), [(host(guid.prefix), guid.entity_id); 3]);
+    for (durable, named) in [(true, EntityId::UNKNOWN), (false, guid.entity_id)] {
+        let mut source = with_history(3_000);
+        let alone = |n| ReaderProxyConfig { reliable: false, ..reader_proxy(n) };
+        source.match_reader(at(10), ReaderProxyConfig { durable: true, ..alone(1) });
+        let beside = Guid { entity_id: EntityId([0, 0, 9, 7]), ..guid };
+        source.match_reader(at(10), ReaderProxyConfig { guid: beside, durable, ..alone(1) });
+        source.out.clear();
+        source.timer(at(30_000));
+        let sent = samples(&mut source);
+        assert_eq!(sent[..3], [(host(guid.prefix), named); 3]);
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::Writer;
 use super::heartbeat::GROUP_SHARE;
-use super::proxy::{FragmentRequest, MAX_REQUEST_INTERVALS};
+use super::proxy::{FragmentRequest, MAX_REQUEST_INTERVALS, ReaderProxy};
 use super::repaired::WHOLE;
 use crate::emit::Framing;
 use crate::pacer;
@@ -216,7 +216,7 @@ impl Writer {
         out: &mut Outbox,
     ) -> bool {
         let Some(proxy) = self.proxies.get(index) else { return false };
-        let reader_id = if group.is_some() { EntityId::UNKNOWN } else { proxy.guid().entity_id };
+        let reader_id = if group.is_some() { EntityId::UNKNOWN } else { self.addressee(index, change.sn) };
         let mut message = self.framing.begin(out);
         if !self.framing.put_fragment(&mut message, change, &self.inline, number, reader_id) {
             return false;
@@ -333,7 +333,11 @@ impl Writer {
         if directed {
             message.info_dst(guid.prefix);
         }
-        let reader_id = if group.is_some() { EntityId::UNKNOWN } else { guid.entity_id };
+        let reader_id = match group {
+            None if directed => guid.entity_id,
+            None => self.addressee(index, first.sn),
+            Some(_) => EntityId::UNKNOWN,
+        };
         let mut next = Some(first);
         while let Some(change) = next {
             self.framing.put_data(&mut message, change, &self.inline, reader_id);
@@ -354,6 +358,18 @@ impl Writer {
             (None, None) => {}
         }
         self.spend(len);
+    }
+
+    /// Whom a repair for one reader names if it has no room for INFO_DST: nobody, so that the other readers of the
+    /// participant have it as well, unless one of them would take it for new.
+    fn addressee(&self, index: usize, sn: SequenceNumber) -> EntityId {
+        let Some(guid) = self.guids.get(index) else { return EntityId::UNKNOWN };
+        // Sorted by GUID, those of a participant stand together.
+        let (before, after) = self.proxies.split_at(index.min(self.proxies.len()));
+        let neighbour = |proxy: &&alloc::boxed::Box<ReaderProxy>| proxy.guid().prefix == guid.prefix;
+        let mut together =
+            before.iter().rev().take_while(neighbour).chain(after.iter().take_while(neighbour));
+        if together.any(|proxy| proxy.takes_for_new(sn)) { guid.entity_id } else { EntityId::UNKNOWN }
     }
 
     /// The next change wanted by a reader, if it is there.

@@ -10,7 +10,10 @@ use dunlin_core::InstanceHandle;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Glimpse {
     state: InstanceState,
+    /// Of the last sample.
     generations: (u32, u32),
+    /// The largest sum of any sample.
+    latest: u32,
 }
 
 fn generations(info: &SampleInfo) -> (u32, u32) {
@@ -40,7 +43,8 @@ pub fn look(
         }
         if let Some(last) = samples.last() {
             let generations = generations(&last.info);
-            seen.insert(instance, Glimpse { state: last.info.instance_state, generations });
+            let latest = samples.iter().map(|sample| sum(self::generations(&sample.info))).max().unwrap_or(0);
+            seen.insert(instance, Glimpse { state: last.info.instance_state, generations, latest });
         }
     }
     found
@@ -85,13 +89,13 @@ fn judge_view(
     let new = first.view_state == ViewState::New;
     let right = match before {
         None => new,
-        Some(Glimpse { state: InstanceState::Alive, generations: known }) => {
+        Some(Glimpse { state: InstanceState::Alive, generations: known, latest }) => {
             let own = generations(first);
             let later = own.0 >= known.0 && own.1 >= known.1;
-            (later || by_source) && new == (current > sum(known))
+            (later || by_source) && new == (current > latest)
         }
         // It may have been forgotten, and then it begins anew.
-        Some(Glimpse { generations: known, .. }) => new || current == sum(known),
+        Some(Glimpse { latest, .. }) => new || current == latest,
     };
     if right {
         return Ok(());

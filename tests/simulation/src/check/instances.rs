@@ -7,8 +7,8 @@ use dunlin_rtps::ChangeKind;
 
 use super::delivery::first_due;
 use crate::data::instance;
-use crate::log::{ReaderLog, WriterLog};
-use crate::run::Run;
+use crate::log::{Nanos, ReaderLog, WriterLog};
+use crate::run::{MS, Run};
 
 /// What a writer has last done to an instance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -127,12 +127,12 @@ pub(crate) fn owners(run: &mut Run<'_>) {
 }
 
 /// The last two changes of an instance, if these are the ones that were written for this check.
-fn last_word(writer: &WriterLog, key: u32) -> Option<u64> {
+fn last_word(writer: &WriterLog, key: u32, now: Nanos) -> Option<u64> {
     let mut own = writer.changes.iter().enumerate().rev().filter(|(_, change)| change.key == key);
     let (last, one) = own.next()?;
     let (_, other) = own.next()?;
     let both = one.kind == ChangeKind::Alive && other.kind == ChangeKind::Alive;
-    (both && one.at.saturating_sub(other.at) < 2_000_000_000).then_some(last as u64 + 1)
+    (both && now.saturating_sub(other.at) < 2_000 * MS).then_some(last as u64 + 1)
 }
 
 fn judge(run: &Run<'_>, r: usize, rivals: &[usize], found: &mut Vec<String>) {
@@ -153,8 +153,16 @@ fn judge(run: &Run<'_>, r: usize, rivals: &[usize], found: &mut Vec<String>) {
     let keys: BTreeSet<u32> =
         rivals.iter().flat_map(|w| run.log.writers[*w].changes.iter().map(|change| change.key)).collect();
     for key in keys {
-        let words = |w: &usize| last_word(&run.log.writers[*w], key).map(|number| (*w, number));
+        let words = |w: &usize| last_word(&run.log.writers[*w], key, run.age()).map(|number| (*w, number));
         let spoken: Vec<(usize, u64)> = rivals.iter().filter_map(words).collect();
+        // Who could not speak, as its history is full, may own the instance all the same.
+        let mute = |w: &&usize| {
+            run.log.writers[**w].registered.get(&key) == Some(&true)
+                && !spoken.iter().any(|(one, _)| one == *w)
+        };
+        if rivals.iter().any(|w| mute(&w)) {
+            continue;
+        }
         let Some((owner, _)) = spoken.iter().max_by_key(|(w, _)| claim(w)).copied() else { continue };
         for (w, number) in spoken {
             let shown = reader.received.get(&w).is_some_and(|received| received.count(number) > 0);

@@ -113,8 +113,9 @@ pub(super) fn peaks(run: &Run<'_>, found: &mut Vec<String>) {
 }
 
 /// While only short datagrams pass, what is requested does not arrive, and is requested again some 15 times a second.
+/// Writers that are not told to pace themselves do not spare a bottleneck either.
 fn is_futile(run: &Run<'_>) -> bool {
-    run.scenario.faults.iter().any(|plan| plan.on && plan.class == Class::Mtu)
+    run.scenario.faults.iter().any(|plan| plan.on && matches!(plan.class, Class::Mtu | Class::Rate))
 }
 
 /// Datagrams that all changes written on a node take so far.

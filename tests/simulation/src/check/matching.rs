@@ -8,7 +8,9 @@ use crate::run::Run;
 pub(crate) fn convergence(run: &Run<'_>) -> Vec<String> {
     let mut missing = participants(run);
     strangers(run, &mut missing);
+    refusals(run, &mut missing);
     super::timing::liveliness_at_rest(run, &mut missing);
+    let tainted = (0..run.scenario.nodes.len()).any(|node| run.scenario.is_tainted(node));
     for (w, writer, r, reader) in super::pairs(run) {
         let offered = &run.scenario.endpoints[writer.plan].qos;
         let requested = &run.scenario.endpoints[reader.plan].qos;
@@ -24,7 +26,7 @@ pub(crate) fn convergence(run: &Run<'_>) -> Vec<String> {
             if last.0 > 0 && !writer.slot.is_acked_by(reader.guid, last) {
                 missing.push(format!("reader {r} has not acknowledged change {} of writer {w}", last.0));
             }
-            if !reader.slot.historical_complete() {
+            if !tainted && !reader.slot.historical_complete() {
                 missing.push(format!("reader {r} waits for the history of a writer"));
             }
         }
@@ -84,7 +86,7 @@ fn participants(run: &Run<'_>) -> Vec<String> {
 }
 
 /// Endpoints that do not match although they meet are told every policy that stands against it, on both sides.
-pub(super) fn refusals(run: &Run<'_>, found: &mut Vec<String>) {
+fn refusals(run: &Run<'_>, found: &mut Vec<String>) {
     for (w, writer, r, reader) in super::pairs(run) {
         let offered = &run.scenario.endpoints[writer.plan].qos;
         let requested = &run.scenario.endpoints[reader.plan].qos;
