@@ -108,7 +108,7 @@ impl Filling {
     #[must_use]
     pub fn new(longest: usize) -> Self {
         let mut rng = Rng::new(0xf111);
-        let octets = (longest + WINDOWS as usize).next_multiple_of(8) / 8;
+        let octets = (longest + WINDOWS as usize).div_ceil(8);
         Self((0..octets).flat_map(|_| rng.next_u64().to_le_bytes()).collect())
     }
 
