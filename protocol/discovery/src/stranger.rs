@@ -26,8 +26,6 @@ pub(crate) struct Stranger {
     pub(crate) heartbeats: [Option<Heartbeat>; 3],
     /// The last ACKNACK for each of our built-in writers, if it fits what that has.
     pub(crate) proofs: [Option<AckNack>; 3],
-    /// ACKNACKs it was sent by each of the built-in readers.
-    pub(crate) acknacks: [i32; 3],
 }
 
 impl Stranger {

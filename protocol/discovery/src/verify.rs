@@ -204,18 +204,14 @@ impl Discovery {
         }
         let Some(places) = self.afford(prefix, directed_len(ACKNACK_EMPTY)) else { return };
         let Some(stranger) = self.stranger_mut(prefix) else { return };
-        let (Some(known), Some(count)) =
-            (stranger.heartbeats.get_mut(channel.index()), stranger.acknacks.get_mut(channel.index()))
-        else {
-            return;
-        };
+        let Some(known) = stranger.heartbeats.get_mut(channel.index()) else { return };
         *known = Some(*heartbeat);
-        *count = count.wrapping_add(1);
+        let count = self.reader_mut(channel).next_acknack_count();
         let acknack = AckNack {
             reader_id: channel.reader_id(),
             writer_id: channel.writer_id(),
             reader_sn_state: SequenceNumberSet::empty(heartbeat.first_sn),
-            count: *count,
+            count,
             final_flag: true,
         };
         let mut message = MessageBuilder::new(out, self.config.guid_prefix);
@@ -237,9 +233,6 @@ impl Discovery {
         self.strangers.remove(prefix);
         self.match_builtin(now, &data, out);
         for channel in Channel::ALL {
-            let writer = Guid::new(prefix, channel.writer_id());
-            let count = stranger.acknacks.get(channel.index()).copied().unwrap_or(0);
-            self.reader_mut(channel).continue_count(writer, count);
             if let Some(acknack) = stranger.proofs.get(channel.index()).copied().flatten() {
                 self.writer_mut(channel).on_submessage(now, prefix, &Submessage::AckNack(acknack), out);
             }

@@ -4,7 +4,9 @@
 use core::sync::atomic::AtomicUsize as Count;
 
 use dunlin_core::{Duration, GuidPrefix, MonoTime};
-use dunlin_sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed};
+use dunlin_sync::atomic::{
+    AtomicBool, AtomicU32, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+};
 
 use crate::timers::{TimerId, Timers};
 use crate::{Output, Tuning};
@@ -56,6 +58,9 @@ pub(crate) fn earliest(one: Option<MonoTime>, other: Option<MonoTime>) -> Option
 
 /// Signs of life that count for all MANUAL_BY_PARTICIPANT writers of the participant. Every write of every
 /// writer is one (DDS 1.4 §2.2.3.11), so noting it must not take a lock. Times are in milliseconds modulo 2^32.
+///
+/// A sign that comes late ends a silence that a writer's timer has yet to look at, so the last silence that may have been
+/// too long for any of them is kept.
 #[derive(Default)]
 pub(crate) struct ManualLiveliness {
     /// How many writers care.
@@ -64,11 +69,17 @@ pub(crate) struct ManualLiveliness {
     period: AtomicU32,
     /// When the last sign was given.
     last: AtomicU32,
+    /// The last long silence. Written in this order and read in the other one; there is a lease between two of them.
+    silent_from: AtomicU32,
+    silent_until: AtomicU32,
     /// When discovery last heard of one.
     told: AtomicU32,
     /// Discovery is to be told.
     news: AtomicBool,
 }
+
+/// Of which discovery hears, as it sends three messages in each.
+const SIGNS_PER_LEASE: u32 = 8;
 
 fn millis(time: MonoTime) -> u32 {
     (time.0 / 1_000_000) as u32
@@ -76,14 +87,15 @@ fn millis(time: MonoTime) -> u32 {
 
 impl ManualLiveliness {
     pub(crate) fn add_writer(&self, now: MonoTime, lease: Duration) {
-        // Some signs in each lease, as discovery sends three messages in one.
-        let period = u32::try_from(lease.as_nanos() / 8_000_000).unwrap_or(u32::MAX >> 1);
+        let period = lease.divided_by(i64::from(SIGNS_PER_LEASE)).as_nanos() / 1_000_000;
+        let period = u32::try_from(period).unwrap_or(u32::MAX >> 1);
         if self.writers.fetch_add(1, Relaxed) == 0 {
             self.period.store(period, Relaxed);
+            // Nobody cared for signs until now. Later writers are none: what exists already has to give its own.
+            self.last.store(millis(now), Relaxed);
         } else {
             self.period.fetch_min(period, Relaxed);
         }
-        self.last.store(millis(now), Relaxed);
         self.told.store(millis(now).wrapping_sub(period), Relaxed);
     }
 
@@ -97,11 +109,34 @@ impl ManualLiveliness {
             return false;
         }
         let now = millis(now);
-        if self.last.load(Relaxed) != now {
+        let last = self.last.load(Relaxed);
+        if last != now {
+            self.end_silence(last, now);
             self.last.store(now, Relaxed);
         }
         let due = now.wrapping_sub(self.told.load(Relaxed)) >= self.period.load(Relaxed);
         due && !self.news.swap(true, Relaxed)
+    }
+
+    fn end_silence(&self, from: u32, until: u32) {
+        let silence = until.wrapping_sub(from).cast_signed();
+        let bearable = self.period.load(Relaxed).saturating_mul(SIGNS_PER_LEASE);
+        let long = u32::try_from(silence).is_ok_and(|silence| silence >= bearable);
+        // What is older than the half of all times would pass for new some day.
+        let old = until.wrapping_sub(self.silent_until.load(Relaxed)) > u32::MAX / 4;
+        if long || old {
+            self.silent_from.store(if long { from } else { until }, Relaxed);
+            self.silent_until.store(until, Release);
+        }
+    }
+
+    /// Whether a silence that is over since lasted longer than `lease`, for a writer that last looked at `since`.
+    pub(crate) fn was_silent(&self, since: MonoTime, lease: Duration) -> bool {
+        let (until, since) = (self.silent_until.load(Acquire), millis(since));
+        let from = self.silent_from.load(Relaxed);
+        let after = |one: u32, other: u32| one.wrapping_sub(other).cast_signed() > 0;
+        let from = if after(since, from) { since } else { from };
+        after(until, since) && Duration::from_millis(i64::from(until.wrapping_sub(from))) >= lease
     }
 
     /// Time since the last sign, to the millisecond; right up to three weeks.
@@ -181,6 +216,29 @@ mod tests {
         assert!(manual.note(ms(18)), "a period later");
         assert_eq!(manual.age(ms(20)), Duration::from_millis(2));
         assert_eq!(manual.age(ms(9)), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_long_silence_is_remembered_when_it_is_over() {
+        let ms = |n: u64| MonoTime(n * 1_000_000);
+        let lease = |n: i64| Duration::from_millis(n);
+        let manual = ManualLiveliness::default();
+        manual.add_writer(ms(0), lease(800));
+        manual.note(ms(10));
+        manual.note(ms(500));
+        assert!(!manual.was_silent(ms(0), lease(1)), "too short for anybody");
+        manual.note(ms(1_500));
+        assert!(manual.was_silent(ms(0), lease(1_000)) && !manual.was_silent(ms(0), lease(1_001)));
+        assert!(manual.was_silent(ms(700), lease(800)) && !manual.was_silent(ms(701), lease(800)));
+        assert!(!manual.was_silent(ms(1_500), lease(800)), "over when it was looked at last");
+        manual.add_writer(ms(9_000), lease(800));
+        assert_eq!(manual.age(ms(9_000)), lease(7_500), "a new writer is no sign of the others");
+        // What is weeks old does not look new when times have gone round.
+        let weeks = 1 << 31;
+        for round in 1..5 {
+            manual.note(ms(1_500 + round * weeks / 2));
+        }
+        assert!(!manual.was_silent(ms(1_000 + 2 * weeks), lease(800)));
     }
 }
 

@@ -181,7 +181,7 @@ impl WriterSlot {
     pub fn write(&self, now: Now, request: WriteRequest, out: &mut Output) -> Result<TxTurn<'_>, WriteError> {
         self.common.note_manual(now.mono, out);
         let (turn, sn) = self.turnstile.begin(|core| {
-            let result = core.write(now, request, out);
+            let result = core.write(now, request, self, out);
             self.arm(core, out);
             result
         })?;
@@ -296,7 +296,7 @@ impl WriterSlot {
         self.common.note_manual(now.mono, out);
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
-        core.note_alive(now.mono);
+        core.note_alive(now.mono, self, out);
         if core.qos.liveliness.kind == LivelinessKind::ManualByTopic && !core.deleted {
             core.writer.assert_liveliness(now, &core.cache, &mut out.outbox);
         }
@@ -359,7 +359,7 @@ impl WriterSlot {
             core.tell_space(self.id(), out);
         }
         core.tell_missed(self.id(), out);
-        core.check_liveliness(now.mono, &self.common, self.id(), out);
+        core.check_liveliness(now.mono, self, out);
         let new_data = core.queued || core.writer.has_paced_data();
         if new_data && (turn.is_none() || core.timer_sends) {
             // Whatever else is due can wait as long.
@@ -469,6 +469,7 @@ impl WriterCore {
         &mut self,
         now: Now,
         request: WriteRequest,
+        slot: &WriterSlot,
         out: &mut Output,
     ) -> Result<(SequenceNumber, SequenceNumber), WriteError> {
         if self.deleted {
@@ -490,7 +491,7 @@ impl WriterCore {
         };
         let acked = self.writer.acked_by_all();
         let sn = self.cache.add(now, change, acked).map_err(|error| self.refuse(now, error, out))?;
-        self.note_alive(now.mono);
+        self.note_alive(now.mono, slot, out);
         if self.timer_sends {
             self.queued = true;
             return Ok((SequenceNumber::ZERO, sn));
@@ -521,7 +522,9 @@ impl WriterCore {
         }
     }
 
-    fn note_alive(&mut self, now: MonoTime) {
+    /// The writer shows itself alive. A sign that comes too late, and yet before the timer, revives it.
+    fn note_alive(&mut self, now: MonoTime, slot: &WriterSlot, out: &mut Output) {
+        self.check_liveliness(now, slot, out);
         self.asserted = now;
         self.liveliness_lost = false;
     }
@@ -564,18 +567,22 @@ impl WriterCore {
         }
     }
 
-    fn check_liveliness(&mut self, now: MonoTime, common: &Common, id: EntityId, out: &mut Output) {
+    fn check_liveliness(&mut self, now: MonoTime, slot: &WriterSlot, out: &mut Output) {
         if self.liveliness_deadline().is_none_or(|at| at > now) {
             return;
         }
-        self.liveliness_checked = now;
+        let lease = self.qos.liveliness.lease_duration;
+        let mut was_lost = false;
         if self.qos.liveliness.kind == LivelinessKind::ManualByParticipant {
-            let age = u64::try_from(common.manual.age(now).as_nanos()).unwrap_or(0);
+            let manual = &slot.common.manual;
+            was_lost = manual.was_silent(self.asserted, lease);
+            let age = u64::try_from(manual.age(now).as_nanos()).unwrap_or(0);
             self.asserted = self.asserted.max(MonoTime(now.0.saturating_sub(age)));
         }
-        let lost = self.asserted.plus(self.qos.liveliness.lease_duration) <= now;
-        if lost && !self.liveliness_lost {
-            out.events.push(Event::LivelinessLost { writer: id });
+        self.liveliness_checked = now;
+        let lost = self.asserted.plus(lease) <= now;
+        if (lost || was_lost) && !self.liveliness_lost {
+            out.events.push(Event::LivelinessLost { writer: slot.id() });
         }
         self.liveliness_lost = lost;
     }

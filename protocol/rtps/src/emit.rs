@@ -86,22 +86,23 @@ impl Framing {
         });
     }
 
-    /// Appends INFO_TS and a DATA_FRAG with the single fragment `number`, which goes to every matched reader of the
-    /// destination: naming one would not leave room for INFO_DST in a datagram that a fragment fills. False when the
-    /// change has no such fragment.
+    /// Appends INFO_TS and a DATA_FRAG with the single fragment `number`. There is no room for INFO_DST in a datagram
+    /// that a fragment fills, so `reader_id` only tells the readers of one destination apart. False when the change has
+    /// no such fragment.
     pub(crate) fn put_fragment(
         &self,
         message: &mut MessageBuilder<'_>,
         change: &Change,
         inline: &[u8],
         number: u32,
+        reader_id: EntityId,
     ) -> bool {
         let Some(payload) = &change.payload else { return false };
         let Some(fragment) = self.fragment(payload, number) else { return false };
         let Ok(sample_size) = u32::try_from(payload.len()) else { return false };
         message.info_ts(Some(change.source_timestamp));
         message.data_frag(&DataFragSpec {
-            reader_id: EntityId::UNKNOWN,
+            reader_id,
             writer_id: self.guid.entity_id,
             writer_sn: change.sn,
             fragment_starting_num: number,

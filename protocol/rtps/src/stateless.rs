@@ -54,7 +54,7 @@ impl StatelessWriter {
             }
             if fragments == 0 {
                 self.framing.put_data(&mut message, change, &self.inline, reader_id);
-            } else if !self.framing.put_fragment(&mut message, change, &self.inline, number) {
+            } else if !self.framing.put_fragment(&mut message, change, &self.inline, number, reader_id) {
                 continue;
             }
             message.finish(destinations);

@@ -22,7 +22,7 @@ use dunlin_core::{Guid, InstanceHandle};
 use crate::limits::Limits;
 use crate::list::List;
 use crate::slab::{Id, NIL, Slab};
-use crate::timers::TimerHeap;
+use crate::timers::{DeadlineMissed, TimerHeap};
 use instance::Instance;
 use registration::{Registration, RemoteWriter};
 use sample::{ARRIVAL, Sample, UNREAD};
@@ -61,6 +61,8 @@ pub struct ReaderCache {
     /// By instance, as the others.
     separations: TimerHeap,
     deadlines: TimerHeap,
+    /// Missed deadlines that the timer has yet to report.
+    overdue: Vec<DeadlineMissed>,
     purges: TimerHeap,
     pool: BufPool,
     /// The samples that a call returns; kept for its memory.
@@ -91,6 +93,7 @@ impl ReaderCache {
             expiries: TimerHeap::new(),
             separations: TimerHeap::new(),
             deadlines: TimerHeap::new(),
+            overdue: Vec::new(),
             purges: TimerHeap::new(),
             pool: BufPool::new(POOL),
             picked: Vec::new(),

@@ -25,6 +25,9 @@ impl ReaderCache {
     /// When [`ReaderCache::on_timer`] has work, at the earliest.
     #[must_use]
     pub fn next_deadline(&self) -> Option<MonoTime> {
+        if !self.overdue.is_empty() {
+            return Some(MonoTime(0));
+        }
         self.next_due().map(|(time, _, _)| time)
     }
 
@@ -52,7 +55,7 @@ impl ReaderCache {
                     report.room_freed = true;
                 }
                 Due::Separation => report.data_available |= self.show_pending(now, id),
-                Due::Deadline => self.deadline_due(now, id, missed),
+                Due::Deadline => self.deadline_due(now, id),
                 Due::Purge => {
                     self.purges.remove(id);
                     self.purge(id);
@@ -60,6 +63,7 @@ impl ReaderCache {
                 }
             }
         }
+        missed.append(&mut self.overdue);
         report
     }
 
@@ -91,22 +95,24 @@ impl ReaderCache {
     }
 
     /// The timer of an instance may be early, because a sample only notes when the next one is due.
-    fn deadline_due(&mut self, now: Now, id: Id, missed: &mut Vec<DeadlineMissed>) {
-        let due = self.instances.get(id).map_or(MonoTime::MAX, |instance| instance.deadline);
-        if due == MonoTime::MAX {
-            self.deadlines.remove(id);
+    fn deadline_due(&mut self, now: Now, id: Id) {
+        self.settle_deadline(now, id);
+        match self.instances.get(id).map(|instance| instance.deadline) {
+            Some(due) if due != MonoTime::MAX => self.deadlines.set(id, due),
+            _ => self.deadlines.remove(id),
+        }
+    }
+
+    /// Counts the periods that have passed without a sample. Whatever ends a period does so first: how often a deadline
+    /// was missed must not depend on whether the sample or the timer comes first when both are late.
+    fn settle_deadline(&mut self, now: Now, id: Id) {
+        let Some(instance) = self.instances.get_mut(id).filter(|instance| instance.deadline <= now.mono)
+        else {
             return;
-        }
-        if due > now.mono {
-            self.deadlines.set(id, due);
-            return;
-        }
-        let (count, next) = periods_missed(due, now.mono, self.config.deadline);
-        self.deadlines.set(id, next);
-        if let Some(instance) = self.instances.get_mut(id) {
-            instance.deadline = next;
-            missed.push(DeadlineMissed { instance: instance.handle, count });
-        }
+        };
+        let (count, next) = periods_missed(instance.deadline, now.mono, self.config.deadline);
+        instance.deadline = next;
+        self.overdue.push(DeadlineMissed { instance: instance.handle, count });
     }
 
     /// The instance got a sample: the next one is due one period later.
@@ -114,12 +120,21 @@ impl ReaderCache {
         if self.config.deadline.is_infinite() {
             return;
         }
+        self.settle_deadline(now, id);
         let due = now.mono.plus(self.config.deadline);
         if let Some(instance) = self.instances.get_mut(id) {
             instance.deadline = due;
             if !self.deadlines.is_set(id) {
                 self.deadlines.set(id, due);
             }
+        }
+    }
+
+    /// The instance is no longer alive: no sample is due.
+    pub(super) fn stop_deadline(&mut self, now: Now, id: Id) {
+        self.settle_deadline(now, id);
+        if let Some(instance) = self.instances.get_mut(id) {
+            instance.deadline = MonoTime::MAX;
         }
     }
 
@@ -130,11 +145,11 @@ impl ReaderCache {
 
     /// Changes the DEADLINE period; it starts anew for every instance.
     pub fn set_deadline(&mut self, now: Now, period: Duration) {
+        let alive = self.alive_instances();
+        alive.iter().for_each(|id| self.stop_deadline(now, *id));
         self.config.deadline = period;
         self.deadlines.clear();
-        for id in self.alive_instances() {
-            self.start_deadline(now, id);
-        }
+        alive.into_iter().for_each(|id| self.start_deadline(now, id));
         let end = now.mono.plus(period);
         self.restart_registrations(end);
     }

@@ -53,9 +53,8 @@ impl ReaderCache {
     }
 
     fn leave_alive(&mut self, now: Now, id: Id, state: InstanceState, cause: &Cause) {
-        let Some(instance) = self.instances.get_mut(id) else { return };
-        instance.deadline = MonoTime::MAX;
-        let view = instance.view;
+        self.stop_deadline(now, id);
+        let Some(view) = self.instances.get(id).map(|instance| instance.view) else { return };
         self.set_states(id, state, view);
         self.announce(now, id, cause);
         let delays = self.config.lifecycle;

@@ -7,6 +7,7 @@ mod room;
 mod timing;
 
 use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 
 use dunlin_buf::SharedBytes;
 use dunlin_core::{InstanceHandle, MonoTime, Now, SequenceNumber, WallTime};
@@ -16,7 +17,7 @@ use crate::handle::{instance_handle, key_hash};
 use crate::limits::Limits;
 use crate::list::{Links, List};
 use crate::slab::{Id, NIL, Slab};
-use crate::timers::{TimerHeap, expiry};
+use crate::timers::{DeadlineMissed, TimerHeap, expiry};
 use index::SnIndex;
 use instance::{CROWDED, Entry, Instance, Shelves};
 
@@ -43,6 +44,8 @@ pub struct WriterCache {
     crowded: List<CROWDED>,
     expiries: TimerHeap,
     deadlines: TimerHeap,
+    /// Missed deadlines that the timer has yet to report.
+    overdue: Vec<DeadlineMissed>,
 }
 
 impl WriterCacheConfig {
@@ -75,6 +78,7 @@ impl WriterCache {
             crowded: List::new(),
             expiries: TimerHeap::new(),
             deadlines: TimerHeap::new(),
+            overdue: Vec::new(),
         }
     }
 
@@ -142,7 +146,7 @@ impl WriterCache {
                 self.expiries.set(entry, end);
             }
         } else {
-            self.stop_deadline(id);
+            self.stop_deadline(now, id);
         }
         self.trim(id, kind);
         sn

@@ -12,6 +12,9 @@ impl WriterCache {
     /// When [`WriterCache::on_timer`] has work, at the earliest.
     #[must_use]
     pub fn next_deadline(&self) -> Option<MonoTime> {
+        if !self.overdue.is_empty() {
+            return Some(MonoTime(0));
+        }
         let first = |heap: &TimerHeap| heap.peek().map(|(time, _)| time);
         [first(&self.expiries), first(&self.deadlines)].into_iter().flatten().min()
     }
@@ -28,29 +31,32 @@ impl WriterCache {
         while let Some((time, id)) = self.deadlines.peek()
             && time <= now.mono
         {
-            self.deadline_due(now, id, missed);
+            self.deadline_due(now, id);
         }
+        missed.append(&mut self.overdue);
         before.saturating_sub(self.changes.len())
     }
 
     /// The timer of an instance may be early, because writing only notes when the next write is due.
-    fn deadline_due(&mut self, now: Now, id: Id, missed: &mut Vec<DeadlineMissed>) {
-        let due = self.instances.get(id).map_or(MonoTime::MAX, |instance| instance.deadline);
-        if due == MonoTime::MAX {
-            self.deadlines.remove(id);
+    fn deadline_due(&mut self, now: Now, id: Id) {
+        self.settle_deadline(now, id);
+        match self.instances.get(id).map(|instance| instance.deadline) {
+            Some(due) if due != MonoTime::MAX => self.deadlines.set(id, due),
+            _ => self.deadlines.remove(id),
+        }
+    }
+
+    /// Counts the periods that have passed without a write. Whatever ends a period does so first: how often a deadline
+    /// was missed must not depend on whether the write or the timer comes first when both are late.
+    fn settle_deadline(&mut self, now: Now, id: Id) {
+        let Some(instance) = self.instances.get_mut(id).filter(|instance| instance.deadline <= now.mono)
+        else {
             return;
-        }
-        if due > now.mono {
-            self.deadlines.set(id, due);
-            return;
-        }
-        let (count, next) = periods_missed(due, now.mono, self.config.deadline);
-        self.deadlines.set(id, next);
-        if let Some(instance) = self.instances.get_mut(id) {
-            instance.deadline = next;
-            let instance = self.config.show(instance.handle);
-            missed.push(DeadlineMissed { instance, count });
-        }
+        };
+        let (count, next) = periods_missed(instance.deadline, now.mono, self.config.deadline);
+        instance.deadline = next;
+        let instance = self.config.show(instance.handle);
+        self.overdue.push(DeadlineMissed { instance, count });
     }
 
     /// The instance was written or registered: the next write is due one period later.
@@ -58,6 +64,7 @@ impl WriterCache {
         if self.config.deadline.is_infinite() {
             return;
         }
+        self.settle_deadline(now, id);
         let due = now.mono.plus(self.config.deadline);
         if let Some(instance) = self.instances.get_mut(id) {
             instance.deadline = due;
@@ -68,7 +75,8 @@ impl WriterCache {
     }
 
     /// The instance was disposed or unregistered: no write is due.
-    pub(super) fn stop_deadline(&mut self, id: Id) {
+    pub(super) fn stop_deadline(&mut self, now: Now, id: Id) {
+        self.settle_deadline(now, id);
         if let Some(instance) = self.instances.get_mut(id) {
             instance.deadline = MonoTime::MAX;
         }
@@ -76,17 +84,16 @@ impl WriterCache {
 
     /// Changes the DEADLINE period; it starts anew for every instance.
     pub fn set_deadline(&mut self, now: Now, period: Duration) {
-        self.config.deadline = period;
-        self.deadlines.clear();
         let in_use: Vec<Id> = self
             .instances
             .iter()
             .filter(|(_, instance)| instance.registered && !instance.disposed)
             .map(|(id, _)| id)
             .collect();
-        for id in in_use {
-            self.start_deadline(now, id);
-        }
+        in_use.iter().for_each(|id| self.stop_deadline(now, *id));
+        self.config.deadline = period;
+        self.deadlines.clear();
+        in_use.into_iter().for_each(|id| self.start_deadline(now, id));
     }
 
     /// Changes the LIFESPAN of samples written from now on.

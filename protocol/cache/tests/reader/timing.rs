@@ -228,3 +228,19 @@ fn the_purge_delay_follows_the_state() {
     f.cache.writer_not_alive(f.now, guid(2));
     assert_eq!(f.cache.instance_count(), 0);
 }
+
+#[test]
+fn a_sample_that_comes_late_hides_no_missed_deadline() {
+    let mut f = Fixture::new(&with_deadline(100));
+    f.write(1, 1, 1);
+    f.write(1, 2, 2);
+    f.at(250).write(1, 1, 3);
+    f.dispose(1, 2);
+    assert_eq!(f.cache.next_deadline(), Some(MonoTime(0)), "there is something to report");
+    assert_eq!(f.at(260).missed().0, [(handle(1), 2), (handle(2), 2)]);
+    assert_eq!(f.at(349).missed().0, []);
+    f.at(460);
+    f.cache.set_deadline(f.now, Duration::from_millis(300));
+    assert_eq!(f.missed().0, [(handle(1), 2)], "of the old period");
+    assert_eq!(f.at(760).missed().0, [(handle(1), 1)]);
+}

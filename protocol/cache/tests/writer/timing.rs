@@ -82,3 +82,19 @@ fn the_deadline_period_may_change() {
     f.cache.set_deadline(f.now, Duration::INFINITE);
     assert_eq!(f.cache.next_deadline(), None);
 }
+
+#[test]
+fn a_write_that_comes_late_hides_no_missed_deadline() {
+    let mut f = Fixture::new(&with_deadline(100));
+    f.write(1).unwrap();
+    f.write(2).unwrap();
+    f.at(250).write(1).unwrap();
+    f.dispose(2).unwrap();
+    assert_eq!(f.cache.next_deadline(), Some(MonoTime(0)), "there is something to report");
+    assert_eq!(f.at(260).missed(), [(handle(1), 2), (handle(2), 2)]);
+    assert_eq!(f.at(349).missed(), []);
+    f.at(460);
+    f.cache.set_deadline(f.now, Duration::from_millis(300));
+    assert_eq!(f.missed(), [(handle(1), 2)], "of the old period");
+    assert_eq!(f.at(760).missed(), [(handle(1), 1)]);
+}

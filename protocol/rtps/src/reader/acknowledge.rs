@@ -78,18 +78,18 @@ impl Reader {
     /// Tells a writer what has arrived and what is missing.
     pub(super) fn send_acknack(&mut self, now: MonoTime, index: usize, final_flag: bool, out: &mut Outbox) {
         let reader_id = self.cfg.guid.entity_id;
+        let count = self.next_acknack_count();
         let Some(proxy) = self.writers.get_mut(index) else { return };
         let writer = proxy.guid();
         let missing = proxy.missing();
         let ack = &mut proxy.ack;
-        ack.count = ack.count.wrapping_add(1);
         let mut message = MessageBuilder::new(out, self.cfg.guid.prefix);
         message.info_dst(writer.prefix);
         message.acknack(&AckNack {
             reader_id,
             writer_id: writer.entity_id,
             reader_sn_state: missing,
-            count: ack.count,
+            count,
             final_flag,
         });
         self.stats.acknacks_sent = self.stats.acknacks_sent.saturating_add(1);
@@ -98,13 +98,13 @@ impl Reader {
             MAX_NACK_FRAGS,
             |writer_sn: SequenceNumber, set: FragmentNumberSet| {
                 incomplete = true;
-                ack.fragment_count = ack.fragment_count.wrapping_add(1);
+                self.nack_frags = self.nack_frags.wrapping_add(1);
                 message.nack_frag(&NackFrag {
                     reader_id,
                     writer_id: writer.entity_id,
                     writer_sn,
                     fragment_number_state: set,
-                    count: ack.fragment_count,
+                    count: self.nack_frags,
                 });
                 self.stats.nack_frags_sent = self.stats.nack_frags_sent.saturating_add(1);
             },

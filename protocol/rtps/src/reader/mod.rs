@@ -37,6 +37,9 @@ pub struct Reader {
     deadlines: Vec<Option<MonoTime>>,
     pool: BufPool,
     due: Option<MonoTime>,
+    /// Counts of the last ACKNACK and of the last NACK_FRAG.
+    acknacks: i32,
+    nack_frags: i32,
     stats: ReaderStats,
 }
 
@@ -50,6 +53,8 @@ impl Reader {
             guids: Vec::new(),
             deadlines: Vec::new(),
             due: None,
+            acknacks: 0,
+            nack_frags: 0,
             stats: ReaderStats::default(),
             cfg,
         }
@@ -83,11 +88,11 @@ impl Reader {
         self.acknowledge_if_due(now.mono, slot, out);
     }
 
-    /// Lets the count of ACKNACKs to a writer go on behind those that it was sent before it was matched.
-    pub fn continue_count(&mut self, writer: Guid, sent: i32) {
-        if let Some(proxy) = self.find(writer).and_then(|index| self.writers.get_mut(index)) {
-            proxy.ack.count = sent;
-        }
+    /// The count of the next ACKNACK. All writers are sent numbers of one row, so that a writer that this reader forgot
+    /// and meets again, but that never forgot the reader, does not take what it is told then for a repetition.
+    pub fn next_acknack_count(&mut self) -> i32 {
+        self.acknacks = self.acknacks.wrapping_add(1);
+        self.acknacks
     }
 
     /// Replaces the locators of a matched writer; false when it is not matched.

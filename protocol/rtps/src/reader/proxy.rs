@@ -30,8 +30,6 @@ pub(super) struct AckState {
     pub(super) sent_announced: SequenceNumber,
     /// Least time to an ACKNACK that says nothing new.
     pub(super) quiet: Duration,
-    pub(super) count: i32,
-    pub(super) fragment_count: i32,
 }
 
 impl AckState {
@@ -99,8 +97,6 @@ impl WriterProxy {
                 sent_base: SequenceNumber::ZERO,
                 sent_announced: SequenceNumber::ZERO,
                 quiet,
-                count: 0,
-                fragment_count: 0,
             },
         }
     }

@@ -179,7 +179,7 @@ fn fragments_that_contradict_the_first_are_refused() {
 
 #[test]
 fn huge_requests_stay_intervals_at_the_writer() {
-    let mut source = Source::new(WriterConfig { transient_local: true, ..Default::default() });
+    let mut source = Source::new(WriterConfig { transient_local: true, ..WriterConfig::default() });
     source.match_reader(at(0), ReaderProxyConfig { durable: true, ..reader_proxy(1) });
     for i in 0..5 {
         source.write(at(i), 5000);

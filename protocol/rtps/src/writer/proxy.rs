@@ -186,6 +186,17 @@ impl ReaderProxy {
         Suppression { least, round_trip: self.round_trip.window() }
     }
 
+    /// Whether a change is wanted now.
+    pub(crate) fn wants(&self, now: MonoTime, sn: SequenceNumber) -> bool {
+        is_due(self.requests.due, now) && sn > self.start && self.requests.whole.contains(sn)
+    }
+
+    /// Whether the reader would take a change for new that was written before it came: a best-effort reader takes
+    /// whatever is newer than the last it got, a reliable one what follows the first number until it knows better.
+    pub(crate) fn takes_for_new(&self, sn: SequenceNumber) -> bool {
+        sn <= self.start && !(self.reliable && self.start_known)
+    }
+
     /// Whether the reader has to hear of changes up to `last`.
     pub(crate) fn needs_heartbeat(&self, last: SequenceNumber) -> bool {
         self.reliable && (self.acked < last || !self.acks.heard())

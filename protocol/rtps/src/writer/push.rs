@@ -141,7 +141,7 @@ impl Writer {
             }
             let number = self.next_fragment;
             let mut message = self.framing.begin(out);
-            if !self.framing.put_fragment(&mut message, change, &self.inline, number) {
+            if !self.framing.put_fragment(&mut message, change, &self.inline, number, EntityId::UNKNOWN) {
                 break;
             }
             let heartbeat = if number == total { self.piggyback(now, change.sn, history) } else { None };

@@ -2,7 +2,7 @@
 
 use super::Writer;
 use super::heartbeat::GROUP_SHARE;
-use super::proxy::{FragmentRequest, MAX_REQUEST_INTERVALS, ReaderProxy};
+use super::proxy::{FragmentRequest, MAX_REQUEST_INTERVALS};
 use super::repaired::WHOLE;
 use crate::emit::Framing;
 use crate::pacer;
@@ -215,15 +215,16 @@ impl Writer {
         group: Option<Locator>,
         out: &mut Outbox,
     ) -> bool {
+        let Some(proxy) = self.proxies.get(index) else { return false };
+        let reader_id = if group.is_some() { EntityId::UNKNOWN } else { proxy.guid().entity_id };
         let mut message = self.framing.begin(out);
-        if !self.framing.put_fragment(&mut message, change, &self.inline, number) {
+        if !self.framing.put_fragment(&mut message, change, &self.inline, number, reader_id) {
             return false;
         }
         let len = message.len();
-        match (group, self.proxies.get(index)) {
-            (Some(group), _) => message.finish(&[group]),
-            (None, Some(proxy)) => message.finish(proxy.directed()),
-            (None, None) => return false,
+        match &group {
+            Some(group) => message.finish(core::slice::from_ref(group)),
+            None => message.finish(proxy.directed()),
         }
         self.spend(len);
         self.stats.repair_fragments_sent = self.stats.repair_fragments_sent.saturating_add(1);
@@ -332,7 +333,7 @@ impl Writer {
         if directed {
             message.info_dst(guid.prefix);
         }
-        let reader_id = if directed { guid.entity_id } else { EntityId::UNKNOWN };
+        let reader_id = if group.is_some() { EntityId::UNKNOWN } else { guid.entity_id };
         let mut next = Some(first);
         while let Some(change) = next {
             self.framing.put_data(&mut message, change, &self.inline, reader_id);
@@ -377,36 +378,33 @@ impl Writer {
             // Nobody else has anything due.
             return None;
         }
-        let wants = |other: &ReaderProxy| {
-            is_due(other.requests.due, now) && sn > other.start && other.requests.whole.contains(sn)
-        };
-        // Everybody in the group gets it: that is worth it only if not too few want it.
-        let wanting = self.proxies.iter().filter(|proxy| wants(proxy)).count();
-        if wanting.saturating_mul(GROUP_SHARE) < self.proxies.len() {
-            return None;
-        }
-        let (before, rest) = self.proxies.split_at_mut_checked(index)?;
-        let (proxy, after) = rest.split_first_mut()?;
-        let mut group = None;
-        for other in before.iter_mut().chain(after) {
-            if !wants(other) {
-                continue;
-            }
-            let shared = |locator: &&Locator| other.cfg.multicast.contains(locator);
-            let found = match group {
-                None => proxy.cfg.multicast.iter().find(shared).copied(),
-                Some(group) => Some(group).filter(|group| shared(&group)),
-            };
-            if found.is_some() {
-                group = found;
+        let group = self.common_group(now, index, sn)?;
+        for (_, other) in self.proxies.iter_mut().enumerate().filter(|(place, _)| *place != index) {
+            if other.wants(now, sn) && other.cfg.multicast.contains(&group) {
                 other.requests.start_over();
                 other.requests.whole.remove(sn);
                 other.note_repair(now, sn, WHOLE);
             }
         }
-        if group.is_some() {
-            self.stats.shared_repairs = self.stats.shared_repairs.saturating_add(1);
+        self.stats.shared_repairs = self.stats.shared_repairs.saturating_add(1);
+        Some(group)
+    }
+
+    /// A group of a reader that others who want the same change now listen to, too, and nobody who would take it for
+    /// new. Everybody in the group gets it: that is worth it only if not too few want it.
+    fn common_group(&self, now: MonoTime, index: usize, sn: SequenceNumber) -> Option<Locator> {
+        let wanting = self.proxies.iter().filter(|proxy| proxy.wants(now, sn)).count();
+        if wanting.saturating_mul(GROUP_SHARE) < self.proxies.len() {
+            return None;
         }
-        group
+        let others = || self.proxies.iter().enumerate().filter(|(place, _)| *place != index);
+        let shared = |group: &Locator| {
+            others().any(|(_, other)| other.wants(now, sn) && other.cfg.multicast.contains(group))
+        };
+        let deceives = |group: &Locator| {
+            others().any(|(_, other)| other.takes_for_new(sn) && other.cfg.multicast.contains(group))
+        };
+        let groups = &self.proxies.get(index)?.cfg.multicast;
+        groups.iter().find(|group| shared(group) && !deceives(group)).copied()
     }
 }

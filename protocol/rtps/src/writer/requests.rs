@@ -131,7 +131,7 @@ impl Writer {
         // A reader that does not know yet where it starts is told by a GAP.
         let base = set.base().max(SequenceNumber::FIRST);
         let history = proxy.cfg.durable && self.cfg.transient_local;
-        if !history && base <= proxy.acked {
+        if !history && base == set.base() && base <= proxy.acked {
             // A volatile reader that asks for what it had acknowledged has forgotten this writer and met it again: to
             // the reader all that is older than the new meeting.
             proxy.start = proxy.acked;

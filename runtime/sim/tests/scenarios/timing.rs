@@ -57,6 +57,54 @@ fn deadlines(seed: u64) {
 }
 scenario!(deadline, 20, deadlines);
 
+/// A program that stood still and then writes before its timer runs has been late all the same.
+fn late_before_the_timer(seed: u64) {
+    let filling = Filling::new(100);
+    let (mut world, nodes) = patient_world(seed, 1, 0);
+    let node = nodes[0];
+    let kinds = [LivelinessKind::ManualByTopic, LivelinessKind::ManualByParticipant];
+    let topics = ["A", "B", "C"];
+    let qos = |kind| keep_all_writer().deadline(ms(500)).liveliness(kind, secs(1));
+    let mut writers: Vec<_> =
+        kinds.iter().zip(topics).map(|(kind, topic)| writer(&mut world, node, topic, qos(*kind))).collect();
+    for writer in &writers {
+        write_all(&mut world, node, writer, &filling, [1], 100);
+    }
+    world.pause(node);
+    world.run_for(ms(1_250));
+    world.resume(node);
+    // Creating a writer is no sign of life of those that exist.
+    writers.push(writer(&mut world, node, topics[2], qos(kinds[1])));
+    let busy = writer(&mut world, node, "D", keep_all_writer());
+    for writer in [&busy, &writers[0], &writers[1]] {
+        write_all(&mut world, node, writer, &filling, [2], 100);
+    }
+    world.run_for(ms(400));
+    let told = events(&mut world, node);
+    for writer in &writers[..2] {
+        let id = writer.guid().entity_id;
+        let missed = |event: &Event| match event {
+            Event::OfferedDeadlineMissed { writer, count, .. } if *writer == id => *count,
+            _ => 0,
+        };
+        assert_eq!(told.iter().map(missed).sum::<u32>(), 2);
+        let lost = Event::LivelinessLost { writer: id };
+        assert_eq!(told.iter().filter(|event| **event == lost).count(), 1);
+    }
+    assert!(!told.contains(&Event::LivelinessLost { writer: writers[2].guid().entity_id }));
+
+    // All fall silent; a writer that comes later is none of their signs.
+    world.run_for(secs(3));
+    world.take_events(node);
+    writers.push(writer(&mut world, node, "E", qos(kinds[1])));
+    world.run_for(secs(3));
+    let told = events(&mut world, node);
+    let lost =
+        |index: usize| told.contains(&Event::LivelinessLost { writer: writers[index].guid().entity_id });
+    assert_eq!([lost(0), lost(1), lost(2), lost(3)], [false, false, false, true]);
+}
+scenario!(late, 3, late_before_the_timer);
+
 fn assert_alive(world: &mut World, node: NodeId, writer: &WriterSlot, kind: LivelinessKind) {
     match kind {
         LivelinessKind::Automatic => {}

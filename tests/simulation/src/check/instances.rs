@@ -69,6 +69,7 @@ fn expected(run: &Run<'_>, reader: &ReaderLog) -> BTreeMap<u32, Doing> {
     let plan = &run.scenario.endpoints[reader.plan];
     let mut all: BTreeMap<u32, Doing> = BTreeMap::new();
     let mut unclear: BTreeSet<u32> = BTreeSet::new();
+    let mut claimed: BTreeSet<u32> = BTreeSet::new();
     for writer in &run.log.writers {
         let offer = &run.scenario.endpoints[writer.plan];
         if offer.topic != plan.topic || !offer.qos.matches(&plan.qos) {
@@ -87,11 +88,9 @@ fn expected(run: &Run<'_>, reader: &ReaderLog) -> BTreeMap<u32, Doing> {
             unclear.extend(keys);
             continue;
         };
-        for (key, doing) in doings(writer, first) {
-            if all.insert(key, doing).is_some() {
-                unclear.insert(key);
-            }
-        }
+        // Of what a rival did before it parted a reader may know.
+        unclear.extend(keys.iter().filter(|key| !claimed.insert(**key)));
+        all.extend(doings(writer, first));
     }
     // What happened before a reader came need not be known to it, but may be from an earlier meeting.
     all.retain(|key, doing| {

@@ -24,6 +24,9 @@ pub(crate) fn convergence(run: &Run<'_>) -> Vec<String> {
             if last.0 > 0 && !writer.slot.is_acked_by(reader.guid, last) {
                 missing.push(format!("reader {r} has not acknowledged change {} of writer {w}", last.0));
             }
+            if !reader.slot.historical_complete() {
+                missing.push(format!("reader {r} waits for the history of a writer"));
+            }
         }
     }
     missing

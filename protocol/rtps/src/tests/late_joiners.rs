@@ -1,0 +1,111 @@
+//! RTPS 2.5 §8.4.9: what was written before a reader came reaches those it is for, and nobody else.
+
+use super::support::*;
+use crate::{ReaderConfig, ReaderProxyConfig, WriterConfig};
+use alloc::vec;
+use alloc::vec::Vec;
+use dunlin_core::{EntityId, Locator, SequenceNumber, SequenceNumberSet};
+use dunlin_wire::{AckNack, Message, Submessage};
+
+/// A writer with a history of one sample of `len` octets.
+fn with_history(len: usize) -> Source {
+    let mut source = Source::new(WriterConfig { transient_local: true, ..Default::default() });
+    source.write(at(0), len);
+    source
+}
+
+fn in_group(n: u8, reliable: bool, durable: bool) -> ReaderProxyConfig {
+    ReaderProxyConfig { reliable, durable, multicast: vec![GROUP], ..reader_proxy(n) }
+}
+
+/// Where samples were sent, and to which reader.
+fn samples(source: &mut Source) -> Vec<(Locator, EntityId)> {
+    let reader = |body: &Submessage<'_>| match body {
+        Submessage::Data(data) => Some(data.reader_id),
+        Submessage::DataFrag(frag) => Some(frag.reader_id),
+        _ => None,
+    };
+    let mut all = Vec::new();
+    for packet in drain(&mut source.out) {
+        let message = Message::parse(&packet.bytes).unwrap();
+        let readers = message.submessages().filter_map(|parsed| reader(&parsed.unwrap().body));
+        all.extend(readers.map(|reader| (packet.to[0], reader)));
+    }
+    all
+}
+
+fn acknowledge(source: &mut Source, n: u8, base: i64) {
+    let guid = reader_guid(n);
+    let acknack = AckNack {
+        reader_id: guid.entity_id,
+        writer_id: WRITER.entity_id,
+        reader_sn_state: SequenceNumberSet::empty(SequenceNumber(base)),
+        count: 1,
+        final_flag: true,
+    };
+    source.writer.on_acknack(at(50), guid.prefix, &acknack, &source.history, &mut source.out);
+}
+
+#[test]
+fn history_in_fragments_names_its_reader() {
+    let mut source = with_history(3_000);
+    source.match_reader(at(10), in_group(1, false, true));
+    source.out.clear();
+    source.timer(at(30_000));
+    let guid = reader_guid(1);
+    assert_eq!(samples(&mut source), [(host(guid.prefix), guid.entity_id); 3]);
+}
+
+#[test]
+fn history_goes_to_a_group_only_where_nobody_takes_it_for_new() {
+    // Another reader of the group, whether it has acknowledged, and whether the group is used.
+    let cases = [
+        (None, true),
+        (Some((in_group(3, false, false), false)), false),
+        (Some((in_group(3, true, false), false)), false),
+        (Some((in_group(3, true, false), true)), true),
+        (Some((in_group(3, true, true), false)), true),
+    ];
+    for (other, shared) in cases {
+        let mut source = with_history(10);
+        let case = alloc::format!("{other:?}");
+        if let Some((reader, acknowledged)) = other {
+            source.match_reader(at(10), reader);
+            if acknowledged {
+                acknowledge(&mut source, 3, 2);
+            }
+        }
+        source.match_reader(at(100), in_group(1, false, true));
+        source.match_reader(at(100), in_group(2, false, true));
+        source.out.clear();
+        source.timer(at(30_000));
+        let to: Vec<Locator> = samples(&mut source).into_iter().map(|(to, _)| to).collect();
+        let expected =
+            if shared { vec![GROUP] } else { vec![host(reader_guid(1).prefix), host(reader_guid(2).prefix)] };
+        assert_eq!(to, expected, "{case}");
+    }
+}
+
+/// A reader that lost a writer and finds it again is heard, although the writer never lost it.
+#[test]
+fn acknacks_count_on_when_a_writer_is_met_again() {
+    let mut source = with_history(10);
+    source.match_reader(at(10), ReaderProxyConfig { durable: true, ..reader_proxy(1) });
+    let mut target = Target::new(1, ReaderConfig::default());
+    let exchange = |source: &mut Source, target: &mut Target, from: u64| {
+        for round in 0..40 {
+            let now = at(from + 1_000 * round);
+            drain(&mut source.out).iter().for_each(|packet| target.receive(now, packet));
+            target.timer(now);
+            drain(&mut target.out).iter().for_each(|packet| source.receive(now, packet));
+            source.timer(now);
+        }
+    };
+    target.match_writer(at(20), true);
+    exchange(&mut source, &mut target, 1_000);
+    assert_eq!(target.sink.got, [1]);
+    assert!(target.reader.unmatch_writer(WRITER));
+    target.match_writer(at(60_000), true);
+    exchange(&mut source, &mut target, 60_000);
+    assert_eq!(target.sink.got, [1, 1], "the history again, at once");
+}
