@@ -50,7 +50,7 @@ fn a_router_translates_both_ways() {
     let recorded = world.record(false);
     assert!(recorded.iter().filter(|d| d.sender == inside).all(|d| d.from.port == 8_410));
     let inner = world.locators(inside).metatraffic_unicast[0];
-    assert_eq!(world.traffic_to(nat.outside(inner)).datagrams > 0, true);
+    assert!(world.traffic_to(nat.outside(inner)).datagrams > 0);
     let other = Nat { port_shift: 2_000, ..nat };
     world.set_nat(inside, Some(other), false);
     let before = world.network_stats().unreachable;
