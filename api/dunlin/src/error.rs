@@ -4,6 +4,7 @@
 
 use dunlin_cdr::CdrError;
 use dunlin_core::{Duration, ReturnCode};
+use dunlin_driver::CannotWait;
 use dunlin_qos::{ImmutablePolicy, InconsistentPolicy, UnsupportedPolicy};
 use thiserror::Error;
 
@@ -142,6 +143,12 @@ pub enum WriteError {
     /// The history stayed full for the writer's max_blocking_time: readers did not acknowledge.
     #[error("the history stayed full for {0}: the readers did not acknowledge in time")]
     Timeout(Duration),
+    /// The history is full, and the task runs in the simulator, on the thread that has to run all others meanwhile.
+    #[error("the history is full, and {}", CannotWait::Task)]
+    InTask,
+    /// The history is full, and the thread runs a simulation.
+    #[error("the history is full, and {}", CannotWait::Simulation)]
+    InSimulation,
     /// The history is full and waiting cannot help.
     #[error("the writer's resource limits are reached")]
     OutOfResources,
@@ -170,7 +177,7 @@ return_codes!(WriteError {
     Self::Timeout(_) => Timeout,
     Self::OutOfResources => OutOfResources,
     Self::UnknownInstance | Self::BadTimestamp | Self::Serialize(_) => BadParameter,
-    Self::InstanceMismatch => PreconditionNotMet,
+    Self::InstanceMismatch | Self::InTask | Self::InSimulation => PreconditionNotMet,
     Self::NoKey => IllegalOperation,
     Self::AlreadyDeleted => AlreadyDeleted,
 });
@@ -207,13 +214,29 @@ pub enum WaitForError {
     #[error("it did not happen within {0}")]
     Timeout(Duration),
     /// What would be waited for may have to arrive on this very thread.
-    #[error("a listener cannot wait: hand this to a thread of your own")]
+    #[error("{}", CannotWait::Listener)]
     InListener,
+    /// The task runs in the simulator, on the thread that has to run all others meanwhile.
+    #[error("{}", CannotWait::Task)]
+    InTask,
+    /// The thread runs a simulation.
+    #[error("{}", CannotWait::Simulation)]
+    InSimulation,
+}
+
+impl From<CannotWait> for WaitForError {
+    fn from(why: CannotWait) -> Self {
+        match why {
+            CannotWait::Listener => Self::InListener,
+            CannotWait::Task => Self::InTask,
+            CannotWait::Simulation => Self::InSimulation,
+        }
+    }
 }
 
 return_codes!(WaitForError {
     Self::NotEnabled => NotEnabled,
-    Self::InListener => PreconditionNotMet,
+    Self::InListener | Self::InTask | Self::InSimulation => PreconditionNotMet,
     Self::Timeout(_) => Timeout,
 });
 

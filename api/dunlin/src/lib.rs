@@ -39,6 +39,8 @@ mod reader;
 mod reader_core;
 mod sample;
 mod signal;
+#[cfg(feature = "sim")]
+pub mod sim;
 mod sink;
 mod status;
 mod stream;

@@ -14,17 +14,22 @@ use dunlin_buf::SharedBytes;
 use dunlin_cache::{CachedSample, Selection, UnknownInstance};
 use dunlin_cdr::DdsType;
 use dunlin_config::Config;
-use dunlin_core::{DomainId, Duration, Guid, InstanceHandle};
-use dunlin_driver::Session;
+use dunlin_core::{DomainId, Duration, Guid, InstanceHandle, WallTime};
+use dunlin_driver::{CannotWait, Session};
 use dunlin_engine::{
-    CreateError, ParticipantStats, ReaderSlot, ReaderSpec, WriteRequest, WriterSlot, WriterSpec,
+    CreateError, ParticipantStats, ReaderSlot, ReaderSpec, WriteError as Refused, WriteRequest, WriterSlot,
+    WriterSpec,
 };
 use dunlin_qos::{DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, SubscriberQos, TopicQos};
 use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::sync::{Arc, Mutex, Weak};
+use std::task::Poll;
 
 /// Octets of the longest topic or type name, so that its terminating NUL makes 256.
 const MAX_NAME: usize = 255;
+/// How often a simulated machine looks whether a writer that goes away has been acknowledged.
+const LINGER_POLL: Duration = Duration::from_millis(10);
 
 pub(crate) struct ParticipantInner {
     domain: DomainId,
@@ -81,7 +86,7 @@ impl DomainParticipantBuilder {
         self.qos.check_supported()?;
         let config = match self.config {
             Some(config) => config,
-            None => Config::load()?,
+            None => default_config()?,
         };
         let driver = config.driver_config(self.domain, self.qos.clone(), &self.name)?;
         let sink = Arc::new(Sink::default());
@@ -98,6 +103,15 @@ impl DomainParticipantBuilder {
     }
 }
 
+/// What applies when the application gives no configuration: file and environment, or what the simulator says.
+fn default_config() -> Result<Config, dunlin_config::ConfigError> {
+    #[cfg(feature = "sim")]
+    if let Some(config) = crate::sim::config_of_node() {
+        return Ok(config);
+    }
+    Config::load()
+}
+
 impl DomainParticipant {
     /// Joins `domain` with the default QoS and the configuration of file and environment.
     ///
@@ -112,7 +126,7 @@ impl DomainParticipant {
     /// # Errors
     /// As [`DomainParticipantBuilder::build`].
     pub fn from_config() -> Result<Self, CreateParticipantError> {
-        let config = Config::load()?;
+        let config = default_config()?;
         Self::builder(config.domain.id).config(config).build()
     }
 
@@ -235,6 +249,12 @@ impl DomainParticipant {
         self.inner.session.participant().discovered_readers()
     }
 
+    /// get_current_time: the wall clock that source timestamps are taken from.
+    #[must_use]
+    pub fn current_time(&self) -> WallTime {
+        self.inner.session.now().wall
+    }
+
     /// Counters: datagrams, malformed messages, quotas.
     #[must_use]
     pub fn stats(&self) -> ParticipantStats {
@@ -258,6 +278,20 @@ impl From<CreateError> for CreateEntityError {
             CreateError::InvalidName => Self::BadName,
             CreateError::ShutDown => Self::AlreadyDeleted,
         }
+    }
+}
+
+fn refusal(refused: Refused, max_blocking_time: Duration) -> WriteError {
+    match refused {
+        Refused::Full { .. } => match dunlin_driver::cannot_wait() {
+            Some(CannotWait::Task) => WriteError::InTask,
+            Some(CannotWait::Simulation) => WriteError::InSimulation,
+            Some(CannotWait::Listener) | None => WriteError::Timeout(max_blocking_time),
+        },
+        Refused::OutOfResources => WriteError::OutOfResources,
+        Refused::NotRegistered => WriteError::UnknownInstance,
+        Refused::BadTimestamp => WriteError::BadTimestamp,
+        Refused::Deleted => WriteError::AlreadyDeleted,
     }
 }
 
@@ -305,6 +339,28 @@ impl ParticipantInner {
         self.session.run(|now, out| self.session.participant().delete_writer(now, slot, out));
     }
 
+    /// Deletes the writer when its readers have everything, `linger` from now at the latest, and lets the simulated
+    /// machine wait for that. False on the real one.
+    pub fn delete_writer_later(self: &Arc<Self>, slot: &Arc<WriterSlot>, linger: Duration) -> bool {
+        let Some(machine) = self.session.machine().cloned() else { return false };
+        let (participant, slot) = (Arc::clone(self), Arc::clone(slot));
+        let (last, until) = (slot.last_sn(), machine.now().mono.plus(linger));
+        Arc::clone(&machine).spawn(Box::pin(async move {
+            poll_fn(|context| {
+                let now = machine.now().mono;
+                if slot.acked_by_all() >= last || now >= until {
+                    return Poll::Ready(());
+                }
+                // Looked for, as events find nobody when the last handle to the writer is gone.
+                machine.wake_at(now.plus(LINGER_POLL), context.waker());
+                Poll::Pending
+            })
+            .await;
+            participant.delete_writer(&slot);
+        }));
+        true
+    }
+
     pub fn delete_reader(&self, slot: &ReaderSlot) {
         self.sink.remove_reader(slot.guid().entity_id);
         self.session.run(|now, out| self.session.participant().delete_reader(now, slot, out));
@@ -313,7 +369,7 @@ impl ParticipantInner {
     /// False while a write of `instance` would have to wait.
     pub fn has_room(&self, slot: &WriterSlot, instance: InstanceHandle) -> bool {
         let made = self.session.run(|now, out| slot.make_room(now, instance, out));
-        !matches!(made, Err(dunlin_engine::WriteError::Full { .. }))
+        !matches!(made, Err(Refused::Full { .. }))
     }
 
     pub fn write(
@@ -322,14 +378,15 @@ impl ParticipantInner {
         request: WriteRequest,
         max_blocking_time: Duration,
     ) -> Result<(), WriteError> {
-        use dunlin_engine::WriteError as Refused;
-        match self.session.write(slot, request) {
-            Ok(_) => Ok(()),
-            Err(Refused::Full { .. }) => Err(WriteError::Timeout(max_blocking_time)),
-            Err(Refused::OutOfResources) => Err(WriteError::OutOfResources),
-            Err(Refused::NotRegistered) => Err(WriteError::UnknownInstance),
-            Err(Refused::BadTimestamp) => Err(WriteError::BadTimestamp),
-            Err(Refused::Deleted) => Err(WriteError::AlreadyDeleted),
+        let written = self.session.write(slot, request);
+        written.map(drop).map_err(|refused| refusal(refused, max_blocking_time))
+    }
+
+    /// Writes if there is room; `None` if the history is full.
+    pub fn try_write(&self, slot: &WriterSlot, request: WriteRequest) -> Option<Result<(), WriteError>> {
+        match self.session.try_write(slot, request) {
+            Err(Refused::Full { .. }) => None,
+            written => Some(written.map(drop).map_err(|refused| refusal(refused, Duration::ZERO))),
         }
     }
 
@@ -339,7 +396,6 @@ impl ParticipantInner {
         instance: InstanceHandle,
         key: SharedBytes,
     ) -> Result<(), WriteError> {
-        use dunlin_engine::WriteError as Refused;
         let registered = self.session.run(|now, out| slot.register_instance(now, instance, Some(key), out));
         registered.map_err(|refused| match refused {
             Refused::Deleted => WriteError::AlreadyDeleted,

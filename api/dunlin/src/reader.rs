@@ -353,6 +353,21 @@ impl<T: DdsType> DataReader<T> {
         self.core.wait_for_historical_data(max_wait)
     }
 
+    /// [`wait_for_historical_data`](Self::wait_for_historical_data) for async code, on any executor and without a
+    /// time-out: dropping the future gives up.
+    ///
+    /// # Errors
+    /// [`WaitForError::NotEnabled`].
+    pub fn wait_for_historical_data_async(
+        &self,
+    ) -> impl Future<Output = Result<(), WaitForError>> + Send + use<T> {
+        let arrived = self.core.historical_data();
+        async move {
+            arrived?.await;
+            Ok(())
+        }
+    }
+
     /// get_qos.
     #[must_use]
     pub fn qos(&self) -> DataReaderQos {

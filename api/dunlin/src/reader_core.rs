@@ -3,7 +3,7 @@
 use crate::builtin::PublicationBuiltinTopicData;
 use crate::error::{CreateEntityError, ReadError, SetQosError, WaitForError};
 use crate::participant::ParticipantInner;
-use crate::signal::Signal;
+use crate::signal::{Signal, when};
 use crate::status::{
     DeadlineMissedStatus, IncompatibleQosStatus, LivelinessChangedStatus, MatchedStatus, ReadAndReset,
     SampleLostStatus, SampleRejectedStatus, StatusMask,
@@ -242,6 +242,12 @@ impl ReaderCore {
     pub fn wait_for_historical_data(&self, timeout: Duration) -> Result<(), WaitForError> {
         let slot = self.slot.get().ok_or(WaitForError::NotEnabled)?;
         wait_for(&self.signal, timeout, || slot.historical_complete())
+    }
+
+    /// The same for tasks, without a time-out.
+    pub fn historical_data(&self) -> Result<impl Future<Output = ()> + Send + use<>, WaitForError> {
+        let slot = Arc::clone(self.slot.get().ok_or(WaitForError::NotEnabled)?);
+        Ok(when(Arc::clone(&self.signal), move || slot.historical_complete().then_some(())))
     }
 
     pub fn matched(&self) -> Vec<Arc<PublicationBuiltinTopicData>> {

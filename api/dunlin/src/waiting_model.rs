@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 
-use dunlin_core::Duration;
+use dunlin_core::{Duration, MonoTime};
 use loom::sync::Mutex;
 use loom::thread;
 
@@ -117,7 +117,7 @@ fn run_task(entity: &Entity) {
         if poll(entity, &waker) {
             return;
         }
-        assert!(executor.0.wait_past(seen, None));
+        assert!(executor.0.wait_past(seen, MonoTime::MAX));
     }
 }
 

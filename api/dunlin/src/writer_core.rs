@@ -3,7 +3,7 @@
 use crate::builtin::SubscriptionBuiltinTopicData;
 use crate::error::{CreateEntityError, SetQosError, WaitForError, WriteError};
 use crate::participant::ParticipantInner;
-use crate::signal::{Signal, WaitCore};
+use crate::signal::{Signal, WaitCore, when};
 use crate::status::{
     DeadlineMissedStatus, IncompatibleQosStatus, LivelinessLostStatus, MatchedStatus, ReadAndReset,
     StatusMask,
@@ -16,7 +16,6 @@ use dunlin_discovery::EndpointLocators;
 use dunlin_engine::{Event, WriterSlot, WriterSpec};
 use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy, PublisherQos};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
-use std::time::Instant;
 
 /// How long a writer that goes away waits for readers that have not acknowledged everything.
 const LINGER: Duration = Duration::from_secs(1);
@@ -238,6 +237,16 @@ impl WriterCore {
         wait_for(&self.signal, timeout, || slot.acked_by_all() >= last)
     }
 
+    /// The same for tasks, without a time-out.
+    pub fn acknowledged(&self) -> Result<impl Future<Output = ()> + Send + use<>, WaitForError> {
+        let slot = Arc::clone(self.slot.get().ok_or(WaitForError::NotEnabled)?);
+        let last = slot.last_sn();
+        if slot.acked_by_all() < last {
+            self.participant.request_acknowledgments(&slot);
+        }
+        Ok(when(Arc::clone(&self.signal), move || (slot.acked_by_all() >= last).then_some(())))
+    }
+
     /// Waits until the history takes a large sample, before it is serialized: a writer that blocks need not hold it
     /// twice. What the write itself says about a history that stays full is left to the write.
     pub fn wait_for_room(&self, slot: &WriterSlot, instance: InstanceHandle) -> Result<(), WriteError> {
@@ -260,8 +269,11 @@ impl Drop for WriterCore {
     fn drop(&mut self) {
         if let Some(slot) = self.slot.get() {
             // Nobody is told when readers do not answer: the writer is gone either way.
-            let _ = self.wait_for_acknowledgments(LINGER);
-            self.participant.delete_writer(slot);
+            let waited = self.wait_for_acknowledgments(LINGER);
+            let refused = matches!(waited, Err(WaitForError::InTask | WaitForError::InSimulation));
+            if !(refused && self.participant.delete_writer_later(slot, LINGER)) {
+                self.participant.delete_writer(slot);
+            }
         }
     }
 }
@@ -285,12 +297,12 @@ pub(crate) fn wait_for(
     if done() {
         return Ok(());
     }
-    if dunlin_driver::must_not_wait() {
-        return Err(WaitForError::InListener);
+    if let Some(why) = dunlin_driver::cannot_wait() {
+        return Err(why.into());
     }
     let core = Arc::new(WaitCore::default());
     signal.attach(&core);
-    let deadline = timeout.to_std().and_then(|timeout| Instant::now().checked_add(timeout));
+    let deadline = dunlin_driver::machine::deadline(timeout);
     let result = loop {
         let seen = core.generation();
         if done() {

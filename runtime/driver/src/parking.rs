@@ -1,11 +1,12 @@
 //! Where threads wait for each other: writers for room, events for the entity that they are about.
 
 use std::sync::PoisonError;
+use std::task::Waker;
 
 use dunlin_core::{Duration, MonoTime};
 
-use crate::clock;
 use crate::sync::{AtomicUsize, Condvar, Mutex, RwLock, SeqCst, lock};
+use crate::{clock, machine};
 
 /// Lets an entity be made and made known to the sink before any thread tells an event of it.
 #[derive(Default)]
@@ -43,7 +44,8 @@ pub(crate) struct Space {
     /// Counts the times that room was made; changed under `lock` only.
     generation: AtomicUsize,
     waiting: AtomicUsize,
-    lock: Mutex<()>,
+    /// Who waits on a machine that is not the real one.
+    lock: Mutex<Vec<Waker>>,
     freed: Condvar,
 }
 
@@ -55,19 +57,34 @@ impl Space {
 
     /// Somebody should try again: there is room, or something else has changed that he waits for.
     pub(crate) fn notify(&self) {
-        let guard = lock(&self.lock);
+        let mut guard = lock(&self.lock);
         self.generation.fetch_add(1, SeqCst);
+        let wakers = std::mem::take(&mut *guard);
         drop(guard);
         if self.waiting.load(SeqCst) > 0 {
             self.freed.notify_all();
         }
+        wakers.into_iter().for_each(Waker::wake);
     }
 
     /// Waits until room was made after `ticket` was taken; false if `until` came first.
     pub(crate) fn wait(&self, ticket: usize, until: MonoTime) -> bool {
+        if let Some(changed) = machine::wait(&mut |waker| self.changed_or_wake(ticket, waker), until) {
+            return changed;
+        }
         self.waiting.fetch_add(1, SeqCst);
         let changed = self.wait_for_change(ticket, until);
         self.waiting.fetch_sub(1, SeqCst);
+        changed
+    }
+
+    /// True if room was made after `ticket` was taken; if not, `waker` is woken then.
+    fn changed_or_wake(&self, ticket: usize, waker: &Waker) -> bool {
+        let mut wakers = lock(&self.lock);
+        let changed = self.generation.load(SeqCst) != ticket;
+        if !changed && !wakers.iter().any(|known| known.will_wake(waker)) {
+            wakers.push(waker.clone());
+        }
         changed
     }
 

@@ -31,6 +31,7 @@ mod address;
 mod application;
 mod byte_order;
 mod fault;
+mod host;
 mod network;
 mod node;
 mod path;
