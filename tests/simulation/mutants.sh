@@ -30,10 +30,16 @@ for name in "${names[@]}"; do
         continue
     fi
     patch --quiet --strip=1 --directory="$copy" <"$patch"
-    cargo build --release --quiet --manifest-path "$copy/Cargo.toml" -p dunlin-simulation
+    built=yes
+    cargo build --release --quiet --manifest-path "$copy/Cargo.toml" -p dunlin-simulation 2>"$target/build.log" || built=no
+    patch --quiet --strip=1 --directory="$copy" --reverse <"$patch"
+    if [ "$built" = no ]; then
+        echo "| $name | $what | it does not compile: $target/build.log |"
+        survivors+=("$name")
+        continue
+    fi
     # A bug may also let time stand still; an hour of virtual time takes seconds.
     out="$(timeout 900 "$target/release/dunlin-simulation" campaign --seeds "$seeds" --stop 2>/dev/null || true)"
-    patch --quiet --strip=1 --directory="$copy" --reverse <"$patch"
     seed="$(grep -oE 'seed [0-9]+ fails' <<<"$out" | grep -oE '[0-9]+' | sort -n | head -n 1 || true)"
     if [ -z "$seed" ]; then
         survivors+=("$name")

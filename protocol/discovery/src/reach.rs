@@ -57,7 +57,15 @@ pub(crate) fn retain_kinds(list: &mut Vec<Locator>, kinds: &BTreeSet<LocatorKind
     list.retain(|locator| kinds.is_empty() || kinds.contains(&locator.kind));
 }
 
-/// Applies both rules to the lists of a participant.
+/// Leaves no group where this participant listens to none for the same purpose: multicast is switched off here, or ends
+/// at a router, and what is sent to a group would be lost. It stays if there is nothing else.
+pub(crate) fn retain_groups(multicast: &mut Vec<Locator>, unicast: &[Locator], own: &[Locator]) {
+    if own.is_empty() && !unicast.is_empty() {
+        multicast.clear();
+    }
+}
+
+/// Applies all rules to the lists of a participant.
 pub(crate) fn usable(mut announced: Locators, reach: &Reach, own: &Locators) -> Locators {
     let kinds = kinds(own);
     for list in announced.lists_mut() {
@@ -65,6 +73,10 @@ pub(crate) fn usable(mut announced: Locators, reach: &Reach, own: &Locators) -> 
     }
     reach.retain_unicast(&mut announced.metatraffic_unicast);
     reach.retain_unicast(&mut announced.default_unicast);
+    let Locators { metatraffic_unicast, metatraffic_multicast, default_unicast, default_multicast } =
+        &mut announced;
+    retain_groups(metatraffic_multicast, metatraffic_unicast, &own.metatraffic_multicast);
+    retain_groups(default_multicast, default_unicast, &own.default_multicast);
     announced
 }
 
@@ -96,6 +108,18 @@ mod tests {
             let reach = Reach::learn(None, &announced, from, &own);
             assert!(usable(announced.clone(), &reach, &own).default_unicast.contains(&v4(127, 0, 0, 1)));
         }
+    }
+
+    #[test]
+    fn who_hears_no_group_sends_to_none() {
+        let group = vec![v4(239, 255, 0, 1)];
+        let announced = Locators { default_multicast: group.clone(), ..unicast(vec![v4(10, 0, 0, 2)]) };
+        let announced = Locators { metatraffic_multicast: group.clone(), ..announced };
+        let own = Locators { metatraffic_multicast: group.clone(), ..unicast(vec![v4(10, 0, 0, 1)]) };
+        let left = usable(announced.clone(), &Reach::default(), &own);
+        assert_eq!((left.metatraffic_multicast, left.default_multicast), (group.clone(), vec![]));
+        let only_group = Locators { default_unicast: vec![], ..announced };
+        assert_eq!(usable(only_group, &Reach::default(), &own).default_multicast, group);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::{
     data::{DiscoveredReader, DiscoveredWriter, EndpointLocators, ParticipantData},
     discovery::{Channel, Discovery},
     effect::DiscoveryEffect,
-    reach::{kinds, retain_addresses, retain_kinds},
+    reach::{kinds, retain_addresses, retain_groups, retain_kinds},
 };
 
 impl Discovery {
@@ -195,6 +195,7 @@ impl Discovery {
             if !self.config.quotas.foreign_locators {
                 retain_addresses(&mut unicast, &participant.data.locators.metatraffic_unicast);
             }
+            retain_groups(&mut multicast, &unicast, &self.config.locators.default_multicast);
             if !(unicast.is_empty() && multicast.is_empty()) {
                 return (unicast.into(), multicast.into());
             }

@@ -191,11 +191,14 @@ impl ReaderSlot {
     fn access<R>(&self, now: Now, out: &mut Output, access: impl FnOnce(&mut ReaderCache) -> R) -> R {
         let (result, retry) = {
             let mut store = self.store.lock();
+            // The timer may be late: what has expired is not handed out all the same.
+            let due = store.cache.next_deadline().is_some_and(|due| due <= now.mono);
+            let expired = due && self.do_due(now, &mut store, out);
             let before = store.cache.len();
             let result = access(&mut store.cache);
             let freed = store.cache.len() < before;
             self.arm_cache(&mut store, &mut out.deadline_closer);
-            (result, freed && core::mem::take(&mut store.rejected))
+            (result, expired || (freed && core::mem::take(&mut store.rejected)))
         };
         if retry {
             self.retry_rejected(now, out);
@@ -373,25 +376,26 @@ impl ReaderSlot {
 
     pub(crate) fn on_cache_timer(&self, now: Now, out: &mut Output) {
         let retry = {
-            let mut guard = self.store.lock();
-            let store = &mut *guard;
+            let mut store = self.store.lock();
             store.armed = None;
-            if store.deleted {
-                return;
-            }
-            let report = store.cache.on_timer(now, &mut store.missed);
-            for DeadlineMissed { instance, count } in store.missed.drain(..) {
-                out.events.push(Event::RequestedDeadlineMissed { reader: self.id(), instance, count });
-            }
-            if report.data_available {
-                out.tell_once(Event::DataAvailable { reader: self.id() });
-            }
-            self.arm_cache(store, &mut out.deadline_closer);
-            report.room_freed && core::mem::take(&mut store.rejected)
+            !store.deleted && self.do_due(now, &mut store, out)
         };
         if retry {
             self.retry_rejected(now, out);
         }
+    }
+
+    /// Does what is due in the cache. True if there is room for samples that found none.
+    fn do_due(&self, now: Now, store: &mut Store, out: &mut Output) -> bool {
+        let report = store.cache.on_timer(now, &mut store.missed);
+        for DeadlineMissed { instance, count } in store.missed.drain(..) {
+            out.events.push(Event::RequestedDeadlineMissed { reader: self.id(), instance, count });
+        }
+        if report.data_available {
+            out.tell_once(Event::DataAvailable { reader: self.id() });
+        }
+        self.arm_cache(store, &mut out.deadline_closer);
+        report.room_freed && core::mem::take(&mut store.rejected)
     }
 
     /// All writers of one kind of a participant are alive.

@@ -54,11 +54,17 @@ impl World {
     /// `told` says whether its participant learns of it, as from the system; it announces the new locators then. A
     /// later start of the node uses them in any case.
     pub fn change_address(&mut self, node: NodeId, address: Ipv4Addr, told: bool) {
+        self.set_addresses(node, &[address], told);
+    }
+
+    /// The same for a node with several interfaces: these are the addresses it has from now on. It sends from the first.
+    pub fn set_addresses(&mut self, node: NodeId, addresses: &[Ipv4Addr], told: bool) {
         self.stop_listening(node);
         let known = self.node_mut(node);
         let locators = &mut known.config.participant.locators;
-        for locator in locators.metatraffic_unicast.iter_mut().chain(&mut locators.default_unicast) {
-            *locator = Locator::udp_v4(address, port(*locator));
+        for list in [&mut locators.metatraffic_unicast, &mut locators.default_unicast] {
+            let Some(port) = list.first().map(|locator| port(*locator)) else { continue };
+            *list = addresses.iter().map(|address| Locator::udp_v4(*address, port)).collect();
         }
         self.start_listening(node);
         if told {

@@ -18,6 +18,8 @@ use dunlin_simulation::scenario::Switches;
 const MAX_FAILURES: usize = 50;
 /// How often the state is kept and the bar moves.
 const INTERVAL: Duration = Duration::from_millis(500);
+/// How often a line says how far it is where there is no terminal for a bar.
+const LINES: Duration = Duration::from_secs(60);
 
 #[derive(Args)]
 pub struct Options {
@@ -100,7 +102,9 @@ impl State {
         if let Some(folder) = path.parent() {
             let _ = fs::create_dir_all(folder);
         }
-        if let Err(error) = fs::write(path, text) {
+        // All or nothing: it may be interrupted here, too.
+        let fresh = path.with_extension("new");
+        if let Err(error) = fs::write(&fresh, text).and_then(|()| fs::rename(&fresh, path)) {
             eprintln!("cannot write {}: {error}", path.display());
         }
     }
@@ -129,6 +133,7 @@ pub fn campaign(options: &Options) -> ExitCode {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let jobs = if options.jobs == 0 { cores } else { options.jobs };
     let start = Instant::now();
+    let mut last_line = start;
     // Panics are findings, told with their seed; where they come from says `run`.
     std::panic::set_hook(Box::new(|_| {}));
     thread::scope(|scope| {
@@ -140,7 +145,7 @@ pub fn campaign(options: &Options) -> ExitCode {
                 stop.store(true, Ordering::Relaxed);
             }
             if let Ok(state) = state.lock() {
-                bar(&state, options, begun, start);
+                bar(&state, options, begun, start, &mut last_line);
                 options.state.iter().for_each(|path| state.save(path, options));
             }
         }
@@ -174,18 +179,32 @@ fn work(options: &Options, end: u64, next: &AtomicU64, state: &Mutex<State>, sto
     }
 }
 
-fn bar(state: &State, options: &Options, begun: u64, start: Instant) {
-    if !std::io::stderr().is_terminal() {
-        return;
-    }
+/// What there is to tell while it goes on.
+fn progress(state: &State, options: &Options, begun: u64, start: Instant) -> String {
     let done = state.count(options.first);
-    let width = 40 * done / options.seeds.max(1);
-    let filled: String = (0..40).map(|at| if at < width { '#' } else { '.' }).collect();
+    let percent = 100 * done / options.seeds.max(1);
     let rate = (done - begun) as f64 / start.elapsed().as_secs_f64().max(0.001);
     let left = (options.seeds - done.min(options.seeds)) as f64 / rate.max(0.001);
+    let (minutes, seconds) = (left as u64 / 60, left as u64 % 60);
     let failed = state.failed.len();
-    eprint!("\r[{filled}] {done}/{} {rate:.0}/s, {left:.0} s left, {failed} failed ", options.seeds);
-    let _ = std::io::stderr().flush();
+    format!(
+        "{percent:3} % {done}/{} seeds, {rate:.0} seeds/s, {minutes}:{seconds:02} left, {failed} failed",
+        options.seeds
+    )
+}
+
+/// Draws the bar on a terminal; elsewhere a line now and then does.
+fn bar(state: &State, options: &Options, begun: u64, start: Instant, last_line: &mut Instant) {
+    let text = progress(state, options, begun, start);
+    if std::io::stderr().is_terminal() {
+        let width = 30 * state.count(options.first) / options.seeds.max(1);
+        let filled: String = (0..30).map(|at| if at < width { '#' } else { '.' }).collect();
+        eprint!("\r[{filled}] {text} ");
+        let _ = std::io::stderr().flush();
+    } else if last_line.elapsed() >= LINES {
+        *last_line = Instant::now();
+        eprintln!("{text}");
+    }
 }
 
 fn conclude(state: &State, options: &Options, begun: u64, start: Instant) -> ExitCode {

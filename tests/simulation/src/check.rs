@@ -1,6 +1,7 @@
 //! What must hold. Nothing here asks the code under test how it should be: the models are written apart from it.
 
 mod delivery;
+pub mod infos;
 mod instances;
 mod limits;
 mod matching;

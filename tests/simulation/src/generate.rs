@@ -46,16 +46,30 @@ impl Dice {
     }
 }
 
+/// How much there is of everything.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Size {
+    /// Mostly few nodes for a short time.
+    Small,
+    /// Many nodes, long, with every kind of fault.
+    Whole,
+}
+
 /// The scenario of a seed.
 #[must_use]
 pub fn generate(seed: u64) -> Scenario {
     let mut dice = Dice::new(seed, 1);
-    let lasts = dice.small(5_000, 60_000);
-    let most = if lasts > 30_000 { 10 } else { 20 };
-    let count = dice.small(2, most) as usize;
-    let nodes = nodes(&mut Dice::new(seed, 2), count);
+    let size = if dice.percent(4) { Size::Whole } else { Size::Small };
+    let (lasts, count) = match size {
+        Size::Small => {
+            let lasts = dice.small(5_000, 60_000);
+            (lasts, dice.small(2, if lasts > 30_000 { 10 } else { 20 }) as usize)
+        }
+        Size::Whole => (dice.within(20_000, 60_000), dice.within(8, 20) as usize),
+    };
+    let nodes = nodes(&mut Dice::new(seed, 2), count, size);
     let endpoints = endpoints::endpoints(&mut Dice::new(seed, 3), &nodes, lasts);
-    let faults = faults::faults(&mut Dice::new(seed, 4), &nodes, &endpoints, lasts);
+    let faults = faults::faults(&mut Dice::new(seed, 4), &nodes, &endpoints, lasts, size);
     Scenario { seed, lasts, base: base(&mut dice), nodes, endpoints, faults }
 }
 
@@ -70,14 +84,17 @@ fn base(dice: &mut Dice) -> PathConfig {
     PathConfig { delay, ..PathConfig::default() }
 }
 
-fn nodes(dice: &mut Dice, count: usize) -> Vec<NodePlan> {
-    let mixed = dice.percent(40);
-    let peers = dice.percent(25);
-    let nats = peers && dice.percent(60);
+fn nodes(dice: &mut Dice, count: usize, size: Size) -> Vec<NodePlan> {
+    let whole = size == Size::Whole;
+    let mixed = whole || dice.percent(40);
+    // Of a hundred nodes, how many hear no group.
+    let deaf = if whole { 40 } else { dice.one_of(&[0, 0, 0, 0, 0, 40, 100, 100]) };
+    let nats = whole || dice.percent(60);
     let large = dice.one_of(&[1_472, 1_472, 1_200, 8_900]);
     (0..count)
         .map(|_| {
             let lease: Ms = dice.within(2_000, 6_000);
+            let peers = dice.percent(deaf);
             NodePlan {
                 on: true,
                 lease,
@@ -85,7 +102,7 @@ fn nodes(dice: &mut Dice, count: usize) -> Vec<NodePlan> {
                 max_message_size: large,
                 wall_offset_ms: if dice.percent(30) { dice.within(0, 100) as i64 - 50 } else { 0 },
                 big_endian: mixed && dice.percent(50),
-                nat: nats && dice.percent(40),
+                nat: peers && nats && dice.percent(40),
                 peers,
             }
         })

@@ -6,7 +6,7 @@
 //! `docs/simulation.md` says how to use it.
 #![forbid(unsafe_code)]
 
-mod check;
+pub mod check;
 pub mod data;
 pub mod generate;
 pub mod log;

@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dunlin_core::{Guid, MonoTime};
+use dunlin_core::{Guid, InstanceHandle, MonoTime};
 use dunlin_engine::{ReaderSlot, WriterSlot};
 use dunlin_qos::PolicyId;
 use dunlin_rtps::ChangeKind;
+
+use crate::check::infos::Glimpse;
 
 /// Nanoseconds since the world began.
 pub type Nanos = u64;
@@ -131,6 +133,8 @@ pub struct ReaderLog {
     pub shown: BTreeMap<(u32, usize), Nanos>,
     /// When it last took.
     pub last_take: Nanos,
+    /// Instances as they were last taken.
+    pub glimpses: BTreeMap<InstanceHandle, Glimpse>,
     /// How many samples were taken of each instance.
     pub shown_count: BTreeMap<u32, u64>,
 }

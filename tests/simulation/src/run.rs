@@ -7,6 +7,7 @@ mod faults;
 mod take;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
 
 use dunlin_core::{Duration, EntityId, Locator, domain_ports};
 use dunlin_sim::{Nat, NetworkConfig, NodeConfig, NodeId, World};
@@ -55,6 +56,9 @@ pub(crate) struct Machine {
     pub(crate) id: NodeId,
     pub(crate) paused: bool,
     pub(crate) up: bool,
+    /// Its address, and the one it has while it is where it is not looked for.
+    home: Ipv4Addr,
+    away: Ipv4Addr,
     entities: BTreeMap<EntityId, Known>,
 }
 
@@ -186,7 +190,8 @@ impl<'a> Run<'a> {
         if plan.nat {
             self.world.set_nat(id, Some(router(index, 0)), true);
         }
-        Machine { id, paused: false, up: true, entities: BTreeMap::new() }
+        let home = id.address();
+        Machine { id, paused: false, up: true, home, away: home, entities: BTreeMap::new() }
     }
 
     /// Where all the others are to be found at first.

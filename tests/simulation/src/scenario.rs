@@ -46,7 +46,7 @@ pub struct NodePlan {
     pub big_endian: bool,
     /// Sits behind a router that translates addresses, from the start.
     pub nat: bool,
-    /// There are no groups: it knows from the start where the others are. The same for all nodes.
+    /// It hears no group: it knows from the start where the others are.
     pub peers: bool,
 }
 
@@ -146,6 +146,8 @@ pub enum Class {
     Cut,
     /// A node gets another address.
     Address,
+    /// A node gets a second interface, loses the first, and has it again.
+    Interface,
     /// A router translates addresses, and changes how.
     Nat,
     /// Bits flip.
@@ -169,7 +171,7 @@ pub enum Class {
 }
 
 /// All classes with their names.
-pub const CLASSES: [(Class, &str); 21] = [
+pub const CLASSES: [(Class, &str); 22] = [
     (Class::Loss, "loss"),
     (Class::Burst, "burst"),
     (Class::Duplicate, "duplicate"),
@@ -181,6 +183,7 @@ pub const CLASSES: [(Class, &str); 21] = [
     (Class::Partition, "partition"),
     (Class::Cut, "cut"),
     (Class::Address, "address"),
+    (Class::Interface, "interface"),
     (Class::Nat, "nat"),
     (Class::Corrupt, "corrupt"),
     (Class::Crash, "crash"),
@@ -225,8 +228,10 @@ pub enum Fault {
     Partition(Vec<usize>),
     /// The second does not hear the first.
     Cut(usize, usize),
-    /// A new address; the participant learns of it when the fault is over.
-    Address(usize),
+    /// A new address; when the fault is over the participant learns of it or, if so, the node has the old one again.
+    Address(usize, bool),
+    /// A second address besides the first, then instead of it, then the first alone; the participant learns of each.
+    Interface(usize),
     /// The router of a node translates ports differently; the participant learns of it when the fault is over.
     Nat(usize),
     /// A crash; the same name again or a new one.
@@ -265,7 +270,8 @@ impl Fault {
             Self::Path(from, to, _) => from.iter().chain(to).copied().collect(),
             Self::Group(node) => node.iter().copied().collect(),
             Self::Cut(from, to) => vec![*from, *to],
-            Self::Address(node) | Self::Nat(node) | Self::Leave(node) | Self::Pause(node) => vec![*node],
+            Self::Address(node, _) | Self::Interface(node) | Self::Nat(node) => vec![*node],
+            Self::Leave(node) | Self::Pause(node) => vec![*node],
             Self::Crash(node, _) | Self::Jump(node, _) | Self::Drift(node, _) => vec![*node],
             Self::Partition(_) | Self::Slow(_) => vec![],
         }

@@ -34,13 +34,13 @@ fn samples(source: &mut Source) -> Vec<(Locator, EntityId)> {
     all
 }
 
-fn acknowledge(source: &mut Source, n: u8, base: i64) {
+fn acknowledge(source: &mut Source, n: u8, base: i64, count: i32) {
     let guid = reader_guid(n);
     let acknack = AckNack {
         reader_id: guid.entity_id,
         writer_id: WRITER.entity_id,
         reader_sn_state: SequenceNumberSet::empty(SequenceNumber(base)),
-        count: 1,
+        count,
         final_flag: true,
     };
     source.writer.on_acknack(at(50), guid.prefix, &acknack, &source.history, &mut source.out);
@@ -72,7 +72,7 @@ fn history_goes_to_a_group_only_where_nobody_takes_it_for_new() {
         if let Some((reader, acknowledged)) = other {
             source.match_reader(at(10), reader);
             if acknowledged {
-                acknowledge(&mut source, 3, 2);
+                acknowledge(&mut source, 3, 2, 1);
             }
         }
         source.match_reader(at(100), in_group(1, false, true));
@@ -108,4 +108,24 @@ fn acknacks_count_on_when_a_writer_is_met_again() {
     target.match_writer(at(60_000), true);
     exchange(&mut source, &mut target, 60_000);
     assert_eq!(target.sink.got, [1, 1], "the history again, at once");
+}
+
+/// A volatile reader that forgot the writer and asks from the start is new: what it had acknowledged is not for it.
+#[test]
+fn a_volatile_reader_that_comes_back_starts_anew() {
+    let mut source = Source::new(WriterConfig { transient_local: true, ..Default::default() });
+    source.match_reader(at(0), reader_proxy(1));
+    acknowledge(&mut source, 1, 1, 1);
+    for micros in 1..=3 {
+        source.write(at(micros), 10);
+    }
+    acknowledge(&mut source, 1, 3, 2);
+    source.out.clear();
+    acknowledge(&mut source, 1, 1, 3);
+    let sent = source.sent();
+    assert!(
+        sent.iter().flatten().any(|seen| *seen == Seen::Gap { from: 1, base: 3, bits: vec![] }),
+        "{sent:?}"
+    );
+    assert!(!sent.iter().flatten().any(|seen| matches!(seen, Seen::Data { .. })), "{sent:?}");
 }

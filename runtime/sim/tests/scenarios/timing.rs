@@ -239,6 +239,14 @@ fn lifespans(seed: u64) {
     until_acked(&mut world, &writer, secs(10));
     world.run_for(secs(1));
     assert_eq!((reader.len(), writer.history_len()), (0, 0));
+
+    // The timers of a program that stood still are late.
+    write_all(&mut world, nodes[0], &writer, &filling, [300], 100);
+    world.run_for(ms(20));
+    world.pause(nodes[1]);
+    world.run_for(secs(1));
+    world.resume(nodes[1]);
+    assert_eq!(take_numbers(&mut world, nodes[1], &reader, &filling), []);
 }
 scenario!(lifespan, 20, lifespans);
 

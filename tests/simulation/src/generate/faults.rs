@@ -3,7 +3,7 @@
 use dunlin_core::Duration;
 use dunlin_sim::Delay;
 
-use super::Dice;
+use super::{Dice, Size};
 use crate::scenario::{CLASSES, Class, EndpointPlan, Fault, FaultPlan, Ms, NodePlan, PathFault};
 
 /// A node that starts again under its old name has been forgotten by all if it was away for its lease and so much
@@ -15,17 +15,47 @@ pub(super) fn faults(
     nodes: &[NodePlan],
     endpoints: &[EndpointPlan],
     lasts: Ms,
+    size: Size,
 ) -> Vec<FaultPlan> {
-    let mut plans: Vec<FaultPlan> = Vec::new();
+    let mut plans: Vec<FaultPlan> = climate(dice, nodes, lasts);
     let wanted = (lasts / 2_000).min(16) + dice.within(0, 6);
-    for _ in 0..wanted {
-        let class = dice.one_of(&CLASSES).0;
+    let mut classes: Vec<Class> = (0..wanted).map(|_| class(dice)).collect();
+    if size == Size::Whole {
+        classes.extend(CLASSES.iter().map(|(class, _)| *class));
+    }
+    for class in classes {
         let from = dice.within(0, lasts.saturating_sub(300));
         let until = (from + dice.small(100, 6_000)).min(lasts);
         let Some(plan) = fault(dice, class, from, until, nodes, endpoints, lasts) else { continue };
         if plans.iter().all(|other| !clash(other, &plan)) {
             plans.push(plan);
         }
+    }
+    plans
+}
+
+/// What comes next. Corruption is rarer, as nothing that its victims do afterwards can be judged.
+fn class(dice: &mut Dice) -> Class {
+    let class = dice.one_of(&CLASSES).0;
+    if class == Class::Corrupt && dice.percent(60) { Class::Loss } else { class }
+}
+
+/// Some networks are bad all the time, on all paths.
+fn climate(dice: &mut Dice, nodes: &[NodePlan], lasts: Ms) -> Vec<FaultPlan> {
+    let mut plans = Vec::new();
+    let bad = dice.percent(30);
+    for class in [Class::Loss, Class::Burst, Class::Duplicate, Class::Reorder] {
+        if !(bad && dice.percent(50)) {
+            continue;
+        }
+        let fault = match class {
+            Class::Loss => PathFault::Loss(dice.small(1_000, 200_000) as u32),
+            Class::Burst => PathFault::Burst(dice.within(2, 8) as u32),
+            Class::Duplicate => PathFault::Duplicate(dice.small(1_000, 200_000) as u32),
+            _ => PathFault::Reorder(dice.small(1_000, 200_000) as u32, dice.within(1, 10) as i64),
+        };
+        let to = dice.percent(30).then(|| dice.index(nodes.len()));
+        plans.push(FaultPlan { on: true, class, from: 0, until: lasts, fault: Fault::Path(None, to, fault) });
     }
     plans
 }
@@ -51,8 +81,9 @@ fn fault(
             let other = (node + 1 + dice.index(nodes.len() - 1)) % nodes.len();
             Fault::Cut(node, other)
         }
-        // A node that moves away from the one address that others know could not be found again.
-        Class::Address => (!nodes[node].peers).then_some(Fault::Address(node))?,
+        // A node that moves away for good from the one address that others know could not be found again.
+        Class::Address => Fault::Address(node, dice.percent(30) || nodes.iter().any(|node| node.peers)),
+        Class::Interface => (!nodes[node].nat).then_some(Fault::Interface(node))?,
         Class::Nat => nodes[node].nat.then_some(Fault::Nat(node))?,
         Class::Corrupt => {
             let from = dice.percent(50).then(|| dice.index(nodes.len()));
@@ -101,7 +132,8 @@ fn path_fault(dice: &mut Dice, class: Class) -> Option<PathFault> {
 /// The node that a fault is about, where only one such fault may happen at a time.
 fn patient(fault: &Fault) -> Option<usize> {
     match fault {
-        Fault::Address(node)
+        Fault::Address(node, _)
+        | Fault::Interface(node)
         | Fault::Nat(node)
         | Fault::Crash(node, _)
         | Fault::Leave(node)

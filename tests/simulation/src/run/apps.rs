@@ -131,6 +131,7 @@ impl Run<'_> {
             refused: BTreeMap::new(),
             shown: BTreeMap::new(),
             last_take: created,
+            glimpses: BTreeMap::new(),
             shown_count: BTreeMap::new(),
         });
         self.living[index] = Some(number);

@@ -16,6 +16,10 @@ fn groups() -> [Locator; 2] {
     [Locator::udp_v4(group, meta), Locator::udp_v4(group, user)]
 }
 
+fn low(number: usize) -> u8 {
+    u8::try_from(number % 256).unwrap_or(0)
+}
+
 fn suffer(path: &mut PathConfig, fault: &PathFault) {
     match *fault {
         PathFault::Loss(ppm) => path.loss_ppm = ppm,
@@ -50,13 +54,16 @@ impl Run<'_> {
         }
     }
 
-    /// What happens half-way: the participant behind a router learns where it is to be found.
+    /// What happens half-way: the participant behind a router learns where it is to be found, and of two interfaces the
+    /// first fails.
     pub(super) fn middle(&mut self, index: usize) {
         if let Fault::Nat(node) = self.scenario.faults[index].fault
             && let Some(id) = self.id(node)
-            && self.is_awake(node)
         {
             self.world.set_nat(id, Some(router(node, 1)), true);
+        }
+        if let Fault::Interface(node) = self.scenario.faults[index].fault {
+            self.set_interfaces(node, &[false]);
         }
     }
 
@@ -65,7 +72,10 @@ impl Run<'_> {
             Fault::Path(..) => self.set_paths(),
             Fault::Group(node) => self.fail_groups(*node, begins),
             Fault::Partition(_) | Fault::Cut(..) => self.set_cuts(),
-            Fault::Address(node) => self.change_address(*node, begins),
+            Fault::Address(node, back) => self.change_address(*node, begins, *back),
+            Fault::Interface(node) => {
+                self.set_interfaces(*node, if begins { &[true, false] } else { &[true] })
+            }
             Fault::Nat(node) => {
                 if let Some(id) = self.id(*node) {
                     self.world.set_nat(id, Some(router(*node, u16::from(begins))), !begins);
@@ -165,16 +175,26 @@ impl Run<'_> {
         }
     }
 
-    fn change_address(&mut self, node: usize, begins: bool) {
-        let Some(id) = self.id(node) else { return };
+    fn change_address(&mut self, node: usize, begins: bool, back: bool) {
+        let moves = self.moves.wrapping_add(1);
+        let Some(machine) = &mut self.machines[node] else { return };
+        let away = Ipv4Addr::new(172, 16, low(node), moves);
         if begins {
-            self.moves = self.moves.wrapping_add(1);
-            let address = Ipv4Addr::new(172, 16, u8::try_from(node).unwrap_or(0), self.moves);
-            self.world.change_address(id, address, false);
-        } else if let Some(locator) = self.world.locators(id).metatraffic_unicast.first().copied() {
-            let [.., a, b, c, d] = locator.address;
-            self.world.change_address(id, Ipv4Addr::new(a, b, c, d), true);
+            self.moves = moves;
+            machine.away = away;
+            self.world.change_address(machine.id, away, false);
+        } else {
+            machine.home = if back { machine.home } else { machine.away };
+            self.world.change_address(machine.id, machine.home, !back);
         }
+    }
+
+    /// The addresses of a node: its own, another one, or both.
+    fn set_interfaces(&mut self, node: usize, own: &[bool]) {
+        let Some(machine) = &self.machines[node] else { return };
+        let other = Ipv4Addr::new(192, 168, low(node), 1);
+        let addresses: Vec<_> = own.iter().map(|own| if *own { machine.home } else { other }).collect();
+        self.world.set_addresses(machine.id, &addresses, true);
     }
 
     fn pause(&mut self, node: usize, begins: bool) {

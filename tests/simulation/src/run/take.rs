@@ -9,6 +9,7 @@ use dunlin_rtps::ChangeKind;
 
 use super::agenda::Action;
 use super::{MS, Run};
+use crate::check::infos;
 use crate::data::{Content, key_of};
 use crate::log::Nanos;
 use crate::qos::Qos;
@@ -42,6 +43,7 @@ impl Run<'_> {
         let qos = self.scenario.endpoints[reader.plan].qos;
         let taken = self.world.take(machine.id, &slot);
         self.check_limits(number, &qos, &taken);
+        self.check_infos(number, &taken);
         let mut seen = Vec::new();
         for sample in &taken {
             if let Some(content) = self.open(number, sample) {
@@ -79,6 +81,14 @@ impl Run<'_> {
         if let Some((instance, count)) = kept.into_iter().find(|(_, count)| *count > depth) {
             self.log
                 .violation(format!("reader {number} held {count} samples of {instance:?}, depth {depth}"));
+        }
+    }
+
+    fn check_infos(&mut self, number: usize, taken: &[CachedSample]) {
+        let reader = &mut self.log.readers[number];
+        let by_source = self.scenario.endpoints[reader.plan].qos.by_source;
+        for text in infos::look(&mut reader.glimpses, taken, by_source) {
+            self.log.violation(format!("reader {number}, {text}"));
         }
     }
 
