@@ -75,17 +75,14 @@ pub struct Failure {
     pub seed: u64,
     /// Virtual time since it began.
     pub elapsed: Duration,
-    pub(crate) repeat: Option<String>,
+    /// The command that repeats the run.
+    pub repeat: String,
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { cause, seed, elapsed, repeat } = self;
-        write!(f, "seed {seed}, after {elapsed} of virtual time: {cause}")?;
-        match repeat {
-            Some(command) => write!(f, "\nrepeat it: {command}"),
-            None => Ok(()),
-        }
+        write!(f, "seed {seed}, after {elapsed} of virtual time: {cause}\nrepeat it: {repeat}")
     }
 }
 

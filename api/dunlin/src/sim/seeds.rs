@@ -1,8 +1,9 @@
 //! One scenario with many seeds, and how to repeat one of them.
 
 use std::env;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::sim::failure::Result;
+use crate::sim::failure::{Result, panic_text};
 use crate::sim::simulation::{Sim, SimBuilder};
 
 /// Runs a scenario in a new simulation for each seed. The environment variable SEED chooses one seed instead, which is
@@ -24,16 +25,18 @@ pub(crate) fn run(
     let chosen = env::var("SEED").ok().map(|text| chosen(&text));
     let all = chosen.is_none();
     let seeds = seeds.into_iter().filter(|_| all).chain(chosen);
-    dunlin_sim::for_each_seed(
-        seeds,
-        |seed| command(Some(seed)),
-        |seed| {
-            let mut sim = builder.clone().seed(seed).build_with(None);
-            if let Err(error) = scenario(&mut sim) {
-                panic!("{error}");
-            }
-        },
-    );
+    for seed in seeds {
+        let command = command(Some(seed));
+        let run = || scenario(&mut builder.clone().seed(seed).build_with(command.clone()));
+        let what = match catch_unwind(AssertUnwindSafe(run)) {
+            Ok(Ok(())) => continue,
+            Ok(Err(error)) => error.to_string(),
+            Err(cause) => panic_text(&*cause),
+        };
+        // What the simulation says of itself names both already.
+        assert!(!what.ends_with(&command), "{what}");
+        panic!("seed {seed} fails: {what}\nrepeat it: {command}");
+    }
 }
 
 fn chosen(text: &str) -> u64 {

@@ -89,8 +89,8 @@ struct Ready {
 
 pub(crate) struct Shared {
     pub(crate) seed: u64,
-    /// The command that repeats this run, unless somebody else tells it.
-    pub(crate) repeat: Option<String>,
+    /// The command that repeats this run.
+    repeat: String,
     start: MonoTime,
     state: Mutex<State>,
     ready: Mutex<Ready>,
@@ -125,7 +125,7 @@ impl TaskWaker {
 }
 
 impl Shared {
-    pub(crate) fn new(seed: u64, network: NetworkConfig, repeat: Option<String>) -> Arc<Self> {
+    pub(crate) fn new(seed: u64, network: NetworkConfig, repeat: String) -> Arc<Self> {
         let mut rng = Rng::new(seed);
         let world = World::new(rng.next_u64(), network);
         let ready = Ready { tasks: Vec::new(), rng: Rng::new(rng.next_u64()) };

@@ -79,10 +79,10 @@ impl SimBuilder {
     #[must_use]
     pub fn build(self) -> Sim {
         let repeat = seeds::command(None);
-        self.build_with(Some(repeat))
+        self.build_with(repeat)
     }
 
-    pub(crate) fn build_with(self, repeat: Option<String>) -> Sim {
+    pub(crate) fn build_with(self, repeat: String) -> Sim {
         let shared = Shared::new(self.seed, NetworkConfig::of(self.path), repeat);
         Sim { shared, path: self.path, config: self.config, _running: run_simulation() }
     }
