@@ -22,7 +22,7 @@ fn a_node_that_crashes_is_missed_and_comes_back_as_another() {
         let alive = || reader.liveliness_changed_status().alive_count;
         sim.run_until(|| alive() == 1, secs(30))?;
         let first = reader.matched_publications();
-        sim.run_for(secs(1))?;
+        sim.run_until(|| reader.read(5).is_ok_and(|read| read.len() == 5), secs(30))?;
         a.crash();
         assert!(!a.is_up());
         // Nobody said goodbye: it takes the lease of ten seconds.

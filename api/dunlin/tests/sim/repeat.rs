@@ -93,23 +93,31 @@ fn sim_is_fine(tried: usize) -> bool {
 }
 
 #[test]
-fn the_environment_chooses_a_seed() {
-    // In a process of its own, as the environment belongs to all tests.
-    if std::env::var("SEED").is_err() {
-        let program = std::env::current_exe().unwrap();
-        let test = ["--exact", "repeat::the_environment_chooses_a_seed"];
-        let run = |seed| std::process::Command::new(&program).args(test).env("SEED", seed).output().unwrap();
-        assert!(run("12345").status.success());
-        let wrong = run("x");
-        assert!(!wrong.status.success());
-        let text = String::from_utf8_lossy(&wrong.stdout).into_owned();
-        assert!(text.contains("SEED=x: expected a whole number"), "{text}");
+fn the_environment_chooses_seeds() {
+    const TELL: &str = "DUNLIN_SEEDS_ASKED";
+    if std::env::var_os(TELL).is_some() {
+        let mut tried = Vec::new();
+        seeds(5..100, |sim| {
+            tried.push(sim.seed());
+            Ok(())
+        });
+        println!("tried {tried:?}");
         return;
     }
-    let mut tried = Vec::new();
-    seeds(0..100, |sim| {
-        tried.push(sim.seed());
-        Ok(())
-    });
-    assert_eq!(tried, [12345]);
+    // In a process of its own, as the environment belongs to all tests.
+    let program = std::env::current_exe().unwrap();
+    let test = ["--exact", "repeat::the_environment_chooses_seeds", "--nocapture"];
+    let run = |variable, value| {
+        let mut command = std::process::Command::new(&program);
+        let command = command.args(test).env_remove("SEED").env_remove("SEEDS").env(TELL, "yes");
+        let output = command.env(variable, value).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        (output.status.success(), text + &String::from_utf8_lossy(&output.stderr))
+    };
+    let (fine, text) = run("SEED", "12345");
+    assert!(fine && text.contains("tried [12345]"), "{text}");
+    let (fine, text) = run("SEEDS", "3");
+    assert!(fine && text.contains("tried [5, 6, 7]"), "{text}");
+    let (fine, text) = run("SEED", "x");
+    assert!(!fine && text.contains("SEED=x: expected a whole number"), "{text}");
 }

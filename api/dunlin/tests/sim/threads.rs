@@ -21,6 +21,9 @@ fn blocking_display(count: usize) -> Result<Vec<u32>> {
 
 fn blocking_sensor(cx: &Context, count: u32) -> Result {
     let writer = writer(&writer_qos())?;
+    while writer.matched_subscriptions().is_empty() {
+        cx.sleep_blocking(millis(10))?;
+    }
     for n in 0..count {
         writer.write(&reading(n))?;
         cx.sleep_blocking(millis(10))?;
