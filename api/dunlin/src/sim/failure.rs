@@ -31,6 +31,8 @@ pub enum Cause {
         /// What the panic says.
         message: String,
     },
+    /// The capture file could not be written.
+    Capture(String),
     /// The task that was waited for ended when its node crashed.
     Crashed,
     /// A node goes on and on while time stands still.
@@ -51,6 +53,7 @@ impl fmt::Display for Cause {
             Self::TimedOut(limit) => write!(f, "what was waited for did not happen within {limit}"),
             Self::Failed { node, error } => write!(f, "node '{node}' failed: {error}"),
             Self::Panicked { node, message } => write!(f, "node '{node}' panicked: {message}"),
+            Self::Capture(error) => write!(f, "the capture file cannot be written: {error}"),
             Self::Crashed => f.write_str("the task ended with its node, which crashed"),
             Self::TimeStandsStill { node } => write!(
                 f,

@@ -14,6 +14,7 @@ use dunlin_driver::{DriverConfig, JoinError};
 
 use crate::sim::agenda::Entry;
 use crate::sim::baton;
+use crate::sim::failure::Cause;
 use crate::sim::port::SimPort;
 use crate::sim::shared::Shared;
 use crate::writer_core::lock;
@@ -125,6 +126,11 @@ impl NodeMachine {
         if outside && !own_address {
             let id = state.nodes[self.node].id;
             state.world.inject(id, from, to, bytes.clone());
+        }
+        let recorded = state.record(from, to, bytes);
+        drop(state);
+        if let Err(error) = recorded {
+            self.shared.fail(Cause::Capture(error.to_string()));
         }
     }
 

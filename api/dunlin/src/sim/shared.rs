@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::task::{Wake, Waker};
 
 use dunlin_config::Config;
-use dunlin_core::{Duration, MonoTime, Rng};
+use dunlin_core::{Duration, Locator, MonoTime, Rng};
 use dunlin_sim::{Datagram, NetworkConfig, NodeId, World};
+use dunlin_transport::PcapFile;
 
 use crate::sim::agenda::{Agenda, Entry};
 use crate::sim::baton::Baton;
-use crate::sim::context::Context;
 use crate::sim::failure::{Cause, Error, Failure};
 use crate::sim::machine::NodeMachine;
 use crate::writer_core::lock;
@@ -26,8 +26,8 @@ pub(crate) type TaskId = u64;
 /// What a task does.
 pub(crate) type Job = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
 
-/// Makes a job whenever its node starts.
-pub(crate) type Program = Arc<dyn Fn(Context) -> Job + Send + Sync>;
+/// Starts a task or thread whenever its node starts.
+pub(crate) type Program = Arc<dyn Fn(&Arc<NodeMachine>) + Send + Sync>;
 
 pub(crate) enum Body {
     Task(Job),
@@ -78,6 +78,8 @@ pub(crate) struct State {
     pub(crate) tasks: BTreeMap<TaskId, Running>,
     pub(crate) rng: Rng,
     pub(crate) failure: Option<Failure>,
+    /// Gets a copy of everything that is sent.
+    pub(crate) capture: Option<PcapFile>,
     next_task: TaskId,
     trace: u64,
 }
@@ -137,6 +139,7 @@ impl Shared {
             tasks: BTreeMap::new(),
             rng,
             failure: None,
+            capture: None,
             next_task: 0,
             trace: seed,
         };
@@ -221,6 +224,16 @@ impl Shared {
 }
 
 impl State {
+    /// Writes down what a node sends; a capture that cannot be written ends there, and the simulation with it.
+    pub(crate) fn record(&mut self, from: Locator, to: Locator, bytes: &[u8]) -> std::io::Result<()> {
+        let Some(capture) = &mut self.capture else { return Ok(()) };
+        let written = capture.put(self.world.true_time(), from, to, bytes);
+        if written.is_err() {
+            self.capture = None;
+        }
+        written
+    }
+
     /// Makes the trace depend on something that happens now.
     pub(crate) fn note(&mut self, values: &[u64], bytes: &[u8]) {
         let now = self.world.clock().0;

@@ -1,12 +1,14 @@
 //! A simulation as a test sees it.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 use dunlin_config::Config;
 use dunlin_core::Duration;
 use dunlin_driver::machine::{Running, run_simulation};
 use dunlin_sim::{Delay, NetworkConfig, NetworkStats, PathConfig};
+use dunlin_transport::PcapFile;
 
 use crate::sim::failure::{Cause, Failure, Result};
 use crate::sim::machine::NodeMachine;
@@ -149,6 +151,16 @@ impl Sim {
         self.shared.state().world.network_stats()
     }
 
+    /// Writes everything that nodes send from now on to a new file, for Wireshark and tshark (pcapng), whether or not it
+    /// arrives. Its times are those of an exact wall clock.
+    ///
+    /// # Errors
+    /// When the file cannot be created. That it cannot be written later is a [`Failure`].
+    pub fn capture(&mut self, path: impl AsRef<Path>) -> std::io::Result<()> {
+        self.shared.state().capture = Some(PcapFile::create(path.as_ref(), "simulated")?);
+        Ok(())
+    }
+
     /// Adds a node, which is up at once.
     ///
     /// # Panics
@@ -276,6 +288,7 @@ impl Drop for Sim {
             let programs = std::mem::take(&mut self.shared.state().nodes[index].programs);
             drop(programs);
         }
+        self.shared.state().capture = None;
         let planned = self.shared.state().agenda.clear();
         drop(planned);
     }

@@ -40,6 +40,27 @@ fn a_node_that_crashes_is_missed_and_comes_back_as_another() {
 }
 
 #[test]
+fn programs_start_again_with_their_node() {
+    let mut sim = Sim::new(1);
+    let a = sim.node("a");
+    let starts = Arc::new(Mutex::new(Vec::new()));
+    let own = Arc::clone(&starts);
+    a.on_start_thread(move |cx| {
+        own.lock().unwrap().push(cx.elapsed());
+        cx.sleep_blocking(Duration::INFINITE)?;
+        Ok(())
+    });
+    sim.run_for(secs(2)).unwrap();
+    a.restart();
+    sim.run_for(secs(3)).unwrap();
+    a.crash();
+    sim.run_for(secs(1)).unwrap();
+    a.restart();
+    sim.run_for(secs(1)).unwrap();
+    assert_eq!(*starts.lock().unwrap(), [secs(0), secs(2), secs(6)]);
+}
+
+#[test]
 fn threads_of_a_crashed_node_end_where_they_wait() {
     struct Told(Arc<Mutex<Vec<&'static str>>>, &'static str);
     impl Drop for Told {

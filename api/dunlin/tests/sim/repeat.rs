@@ -2,7 +2,9 @@
 
 use crate::support::*;
 use dunlin::sim::{Cause, Sim, seeds};
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex};
 
 /// A bit of everything; what it leaves behind, and the hash of its trace.
 fn run(seed: u64) -> (Vec<u32>, u64) {
@@ -38,6 +40,43 @@ fn the_same_seed_gives_the_same_run() {
         assert_ne!(one.1, other.1, "another seed is another run");
     }
     assert!(runs.iter().any(|(seen, _)| *seen != runs[0].0), "chance orders what two nodes send");
+}
+
+#[test]
+fn chance_decides_who_goes_first() {
+    let order = |seed| {
+        let mut sim = Sim::new(seed);
+        let order = Arc::new(Mutex::new(String::new()));
+        for name in ["a", "b", "c"] {
+            let own = Arc::clone(&order);
+            sim.node(name).spawn(move |cx| async move {
+                cx.sleep(secs(1)).await;
+                own.lock().unwrap().push_str(name);
+                Ok(())
+            });
+        }
+        sim.run_for(secs(2)).unwrap();
+        std::mem::take(&mut *order.lock().unwrap())
+    };
+    let orders: BTreeSet<_> = (0..100).map(order).collect();
+    assert_eq!(orders.into_iter().collect::<Vec<_>>(), ["abc", "acb", "bac", "bca", "cab", "cba"]);
+}
+
+#[test]
+fn a_capture_has_what_was_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.pcapng");
+    let mut sim = bad_network().build();
+    sim.capture(&path).unwrap();
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    a.spawn(|cx| sensor(cx, 5));
+    let seen = b.spawn(|_| display(5));
+    sim.join(&seen, secs(60)).unwrap();
+    let sent = sim.network_stats().sent.octets;
+    drop(sim);
+    let length = std::fs::metadata(&path).unwrap().len();
+    assert!(length > sent && length < sent * 3, "{length} for {sent} sent");
+    assert!(Sim::new(1).capture(folder.path()).is_err());
 }
 
 #[test]
