@@ -88,6 +88,9 @@ impl DomainParticipantBuilder {
             Some(config) => config,
             None => default_config()?,
         };
+        #[cfg(feature = "sim")]
+        let config = crate::sim::resolve(config)
+            .map_err(|source| CreateParticipantError::Network { domain: self.domain, source })?;
         let driver = config.driver_config(self.domain, self.qos.clone(), &self.name)?;
         let sink = Arc::new(Sink::default());
         let session = Session::join(driver, Arc::clone(&sink) as _)

@@ -154,7 +154,7 @@ impl Node {
         self.shared.name(self.index)
     }
 
-    /// Its address on the simulated network, for `discovery.peers` where multicast is off.
+    /// Its address on the simulated network.
     #[must_use]
     pub fn address(&self) -> Ipv4Addr {
         self.shared.state().nodes[self.index].id.address()

@@ -141,7 +141,7 @@ impl Shared {
             failure: None,
             capture: None,
             next_task: 0,
-            trace: seed,
+            trace: 0,
         };
         Arc::new(Self { seed, repeat, start, state: Mutex::new(state), ready: Mutex::new(ready) })
     }

@@ -161,7 +161,7 @@ impl Sim {
         Ok(())
     }
 
-    /// Adds a node, which is up at once.
+    /// Adds a node, which is up at once. Its name is a host name to the others, as in `discovery.peers`.
     ///
     /// # Panics
     /// When another one has the name.
@@ -180,6 +180,7 @@ impl Sim {
         let mut state = self.shared.state();
         let known = state.nodes.iter().any(|node| node.name == name);
         assert!(!known, "there is a node '{name}' already: give each node a name of its own");
+        assert!(!name.contains('\0'), "the name of a node has no NUL");
         let id = state.world.add_host();
         let index = state.nodes.len();
         let machine = NodeMachine::new(&self.shared, index, 0, id.address());
@@ -191,6 +192,9 @@ impl Sim {
     ///
     /// # Errors
     /// When a program of a node fails or panics.
+    ///
+    /// # Panics
+    /// When the time is infinite, or within a program of a node; so do the others.
     pub fn run_for(&mut self, duration: Duration) -> std::result::Result<(), Failure> {
         self.run(duration, || false).map(drop)
     }
@@ -225,6 +229,7 @@ impl Sim {
     fn run(&mut self, limit: Duration, done: impl FnMut() -> bool) -> std::result::Result<bool, Failure> {
         let inside = dunlin_driver::machine::entered().is_some();
         assert!(!inside, "a program of a node cannot run the simulation that it is part of");
+        assert!(!limit.is_infinite(), "a simulation never ends by itself: give it a finite time");
         let end = self.shared.state().world.clock().plus(limit);
         self.shared.run(end, done)
     }

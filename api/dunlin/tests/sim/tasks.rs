@@ -192,18 +192,43 @@ fn two_participants_of_one_node_find_each_other_without_the_network() {
 }
 
 #[test]
-fn peers_are_found_where_multicast_is_off() {
-    let mut sim = Sim::new(1);
-    let a = sim.node("a");
+fn peers_are_found_by_name_where_multicast_is_off() {
     let mut config = dunlin::Config::default();
     config.set("network.multicast", "off").unwrap();
+    let mut sim = Sim::new(1);
+    let a = sim.node("a");
     let lonely = sim.node_with("lonely", config.clone());
-    config.set("discovery.peers", &a.address().to_string()).unwrap();
-    let b = sim.node_with("b", config);
     let writer = a.run(|| writer(&writer_qos())).unwrap();
-    let (reader, none) =
-        (b.run(|| reader(&reader_qos())).unwrap(), lonely.run(|| reader(&reader_qos())).unwrap());
-    sim.run_until(|| matched(&writer, &reader), secs(10)).unwrap();
-    sim.run_for(secs(30)).unwrap();
+    let none = lonely.run(|| reader(&reader_qos())).unwrap();
+    let address = a.address();
+    for (number, peer) in
+        ["a".into(), "a:7410".into(), format!("{address}"), format!("{address}:7410")].into_iter().enumerate()
+    {
+        config.set("discovery.peers", &peer).unwrap();
+        let b = sim.node_with(&format!("b{number}"), config.clone());
+        let reader = b.run(|| reader(&reader_qos())).unwrap();
+        sim.run_until(|| matched(&writer, &reader), secs(10)).unwrap();
+        b.crash();
+        sim.run_for(secs(30)).unwrap();
+    }
     assert!(none.matched_publications().is_empty());
+
+    config.set("discovery.peers", "localhost").unwrap();
+    let b = sim.node_with("b", config.clone());
+    let (writer, reader) =
+        b.run(|| (super::support::writer(&writer_qos()).unwrap(), reader(&reader_qos()).unwrap()));
+    sim.run_until(|| matched(&writer, &reader), secs(10)).unwrap();
+
+    config.set("discovery.peers", "nobody.example").unwrap();
+    let error = sim.node_with("c", config).run(|| super::support::writer(&writer_qos())).unwrap_err();
+    assert!(error.to_string().contains("no node of the simulation has this name"), "{error}");
+}
+
+#[test]
+fn what_a_simulated_machine_does_not_have_is_refused_by_key() {
+    let mut config = dunlin::Config::default();
+    config.set("network.interfaces", "eth0").unwrap();
+    let mut sim = Sim::new(1);
+    let error = sim.node_with("a", config).run(|| writer(&writer_qos())).unwrap_err().to_string();
+    assert!(error.contains("the simulator has no `network.interfaces`"), "{error}");
 }
