@@ -24,6 +24,9 @@
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! Calls that wait have variants for async code, on any executor. With the feature `sim`, `dunlin::sim` tests whole
+//! systems in a deterministic simulator.
 #![forbid(unsafe_code)]
 
 extern crate self as dunlin;

@@ -88,6 +88,9 @@ impl DomainParticipantBuilder {
             Some(config) => config,
             None => default_config()?,
         };
+        #[cfg(feature = "sim")]
+        let config = crate::sim::resolve(config)
+            .map_err(|source| CreateParticipantError::Network { domain: self.domain, source })?;
         let driver = config.driver_config(self.domain, self.qos.clone(), &self.name)?;
         let sink = Arc::new(Sink::default());
         let session = Session::join(driver, Arc::clone(&sink) as _)
@@ -281,9 +284,9 @@ impl From<CreateError> for CreateEntityError {
     }
 }
 
-fn refusal(refused: Refused, max_blocking_time: Duration) -> WriteError {
+fn refusal(refused: Refused, cannot_wait: Option<CannotWait>, max_blocking_time: Duration) -> WriteError {
     match refused {
-        Refused::Full { .. } => match dunlin_driver::cannot_wait() {
+        Refused::Full { .. } => match cannot_wait {
             Some(CannotWait::Task) => WriteError::InTask,
             Some(CannotWait::Simulation) => WriteError::InSimulation,
             Some(CannotWait::Listener) | None => WriteError::Timeout(max_blocking_time),
@@ -366,6 +369,11 @@ impl ParticipantInner {
         self.session.run(|now, out| self.session.participant().delete_reader(now, slot, out));
     }
 
+    /// Why the present thread cannot wait for this participant, if it cannot.
+    pub fn cannot_wait(&self) -> Option<CannotWait> {
+        self.session.cannot_wait()
+    }
+
     /// False while a write of `instance` would have to wait.
     pub fn has_room(&self, slot: &WriterSlot, instance: InstanceHandle) -> bool {
         let made = self.session.run(|now, out| slot.make_room(now, instance, out));
@@ -379,14 +387,14 @@ impl ParticipantInner {
         max_blocking_time: Duration,
     ) -> Result<(), WriteError> {
         let written = self.session.write(slot, request);
-        written.map(drop).map_err(|refused| refusal(refused, max_blocking_time))
+        written.map(drop).map_err(|refused| refusal(refused, self.cannot_wait(), max_blocking_time))
     }
 
     /// Writes if there is room; `None` if the history is full.
     pub fn try_write(&self, slot: &WriterSlot, request: WriteRequest) -> Option<Result<(), WriteError>> {
         match self.session.try_write(slot, request) {
             Err(Refused::Full { .. }) => None,
-            written => Some(written.map(drop).map_err(|refused| refusal(refused, Duration::ZERO))),
+            written => Some(written.map(drop).map_err(|refused| refusal(refused, None, Duration::ZERO))),
         }
     }
 

@@ -241,7 +241,7 @@ impl ReaderCore {
 
     pub fn wait_for_historical_data(&self, timeout: Duration) -> Result<(), WaitForError> {
         let slot = self.slot.get().ok_or(WaitForError::NotEnabled)?;
-        wait_for(&self.signal, timeout, || slot.historical_complete())
+        wait_for(&self.participant, &self.signal, timeout, || slot.historical_complete())
     }
 
     /// The same for tasks, without a time-out.

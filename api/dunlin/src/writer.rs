@@ -68,7 +68,8 @@ impl<T: DdsType> DataWriter<T> {
     /// write: the sample goes out before this returns, or is kept for readers that want it.
     ///
     /// # Errors
-    /// [`WriteError::Timeout`] when a reliable writer's history stayed full for max_blocking_time.
+    /// [`WriteError::Timeout`] when a reliable writer's history stayed full for max_blocking_time;
+    /// [`WriteError::InTask`] and [`WriteError::InSimulation`] when it is full in the simulator, where this cannot wait.
     pub fn write(&self, sample: &T) -> Result<(), WriteError> {
         self.write_change(ChangeKind::Alive, sample, None, None).map(drop)
     }

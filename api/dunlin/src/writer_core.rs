@@ -234,7 +234,7 @@ impl WriterCore {
         if slot.acked_by_all() < last {
             self.participant.request_acknowledgments(slot);
         }
-        wait_for(&self.signal, timeout, || slot.acked_by_all() >= last)
+        wait_for(&self.participant, &self.signal, timeout, || slot.acked_by_all() >= last)
     }
 
     /// The same for tasks, without a time-out.
@@ -254,7 +254,8 @@ impl WriterCore {
             return Ok(());
         }
         let timeout = self.max_blocking_time();
-        match wait_for(&self.signal, timeout, || self.participant.has_room(slot, instance)) {
+        let room = || self.participant.has_room(slot, instance);
+        match wait_for(&self.participant, &self.signal, timeout, room) {
             Err(WaitForError::Timeout(_)) => Err(WriteError::Timeout(timeout)),
             _ => Ok(()),
         }
@@ -290,6 +291,7 @@ pub(crate) fn record_incompatible(status: &mut IncompatibleQosStatus, policies: 
 
 /// Blocks until `done`, which becomes true with a raise of `signal`.
 pub(crate) fn wait_for(
+    participant: &ParticipantInner,
     signal: &Signal,
     timeout: Duration,
     mut done: impl FnMut() -> bool,
@@ -297,7 +299,7 @@ pub(crate) fn wait_for(
     if done() {
         return Ok(());
     }
-    if let Some(why) = dunlin_driver::cannot_wait() {
+    if let Some(why) = participant.cannot_wait() {
         return Err(why.into());
     }
     let core = Arc::new(WaitCore::default());

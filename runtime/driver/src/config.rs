@@ -93,6 +93,11 @@ pub enum JoinError {
     /// The machine is a simulated one, which has no such thing.
     #[error("the simulator has no `{0}`: leave it as it is by default")]
     Simulated(&'static str),
+    /// The machine is a simulated one, and no node has this name.
+    #[error(
+        "peer {0:?}: no node of the simulation has this name, add it before; real names are not looked up"
+    )]
+    UnknownNode(String),
     /// The simulated network has no ports left for it.
     #[error("no ports for domain {domain}, participant {index} on this node")]
     OutOfPorts {

@@ -184,6 +184,54 @@ mod model {
         builder.check(|| writers_beside_acknowledgements(2));
     }
 
+    /// What a machine that is not the real one keeps a thread from running with.
+    #[derive(Default)]
+    struct Bell {
+        rung: Mutex<bool>,
+        changed: Condvar,
+    }
+
+    impl std::task::Wake for Bell {
+        fn wake(self: std::sync::Arc<Self>) {
+            *lock(&self.rung) = true;
+            self.changed.notify_one();
+        }
+    }
+
+    impl Bell {
+        fn wait(&self) {
+            let mut rung = lock(&self.rung);
+            while !std::mem::take(&mut *rung) {
+                rung = self.changed.wait(rung).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+
+    #[test]
+    fn a_writer_that_waits_by_waker_is_woken() {
+        loom::model(|| {
+            let shared = Shared::default();
+            let writer = {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || {
+                    let bell = std::sync::Arc::new(Bell::default());
+                    let waker = Waker::from(std::sync::Arc::clone(&bell));
+                    loop {
+                        let ticket = shared.1.ticket();
+                        if lock(&shared.0).write() {
+                            return;
+                        }
+                        while !shared.1.changed_or_wake(ticket, &waker) {
+                            bell.wait();
+                        }
+                    }
+                })
+            };
+            free(&shared);
+            writer.join().expect("no panic");
+        });
+    }
+
     #[test]
     fn an_event_is_told_after_its_entity_is_known() {
         loom::model(|| {

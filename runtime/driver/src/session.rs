@@ -10,7 +10,7 @@ use dunlin_transport::{SendMode, Transport, TransportStats};
 
 use crate::config::{DriverConfig, JoinError};
 use crate::group::{self, Group};
-use crate::machine::Machine;
+use crate::machine::{CannotWait, Machine};
 use crate::member::{EventSink, Member};
 use crate::parking::{Introduction, Space};
 use crate::{dispatch, machine};
@@ -109,7 +109,7 @@ impl Session {
         loop {
             let ticket = self.member.space.ticket();
             match self.try_write(slot, request.clone()) {
-                Err(WriteError::Full { until }) if self.can_wait() => {
+                Err(WriteError::Full { until }) if self.cannot_wait().is_none() => {
                     let until = *give_up.get_or_insert(until);
                     if !self.member.space.wait(ticket, until) {
                         return Err(WriteError::Full { until });
@@ -120,9 +120,13 @@ impl Session {
         }
     }
 
-    /// A thread that did not enter the machine of the participant cannot wait as it does.
-    fn can_wait(&self) -> bool {
-        machine::cannot_wait().is_none() && (self.member.host.is_real() || machine::entered().is_some())
+    /// Why the present thread cannot wait for the participant, if it cannot: see
+    /// [`cannot_wait`](crate::cannot_wait). Besides, a thread of the real machine cannot wait for one that lives
+    /// elsewhere.
+    #[must_use]
+    pub fn cannot_wait(&self) -> Option<CannotWait> {
+        let astray = || !self.member.host.is_real() && machine::entered().is_none();
+        machine::cannot_wait().or_else(|| astray().then_some(CannotWait::Simulation))
     }
 
     /// [`write`](Self::write) without waiting.

@@ -1,10 +1,10 @@
 //! Nodes whose participants live outside of the world: it gives them clock and network, and hands out what arrives.
 
-use dunlin_core::{Locator, MonoTime};
+use dunlin_core::{Locator, MonoTime, WallTime};
 
 use crate::node::{Node, NodeConfig, NodeId};
 use crate::traffic::Datagram;
-use crate::world::World;
+use crate::world::{WALL_START, World};
 
 impl World {
     /// Adds a node whose participants live outside. It has an address and a clock and listens nowhere yet; what it sends
@@ -31,6 +31,12 @@ impl World {
     #[must_use]
     pub fn clock(&self) -> MonoTime {
         self.now
+    }
+
+    /// What an exact wall clock shows.
+    #[must_use]
+    pub fn true_time(&self) -> WallTime {
+        WallTime(WALL_START).plus(self.age())
     }
 
     /// When something happens next.

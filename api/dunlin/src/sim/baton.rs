@@ -126,10 +126,14 @@ impl Baton {
 
     /// Gives the thread its turn, until it waits or ends.
     pub(crate) fn resume(&self) -> Pause {
+        self.resume_within(PATIENCE)
+    }
+
+    fn resume_within(&self, patience: Duration) -> Pause {
         self.turn.give(Whose::Thread);
         let state = lock(&self.turn.state);
         let thread_runs = |state: &mut State| matches!(state.whose, Whose::Thread);
-        let waited = self.turn.changed.wait_timeout_while(state, PATIENCE, thread_runs);
+        let waited = self.turn.changed.wait_timeout_while(state, patience, thread_runs);
         let (mut state, _) = waited.unwrap_or_else(std::sync::PoisonError::into_inner);
         match &mut state.whose {
             Whose::Thread => Pause::Stuck,
@@ -207,6 +211,16 @@ mod tests {
             panic!("it ends")
         };
         assert_eq!(text, "oh");
+    }
+
+    #[test]
+    fn a_thread_that_waits_for_the_real_world_is_stuck() {
+        let (release, released) = std::sync::mpsc::channel();
+        let baton = thread(move || Ok(released.recv()?));
+        assert!(matches!(baton.resume_within(Duration::from_millis(1)), Pause::Stuck));
+        release.send(()).unwrap();
+        assert!(matches!(baton.resume(), Pause::Ended(Ending::Done)));
+        baton.join();
     }
 
     #[test]

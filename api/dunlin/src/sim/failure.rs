@@ -31,6 +31,8 @@ pub enum Cause {
         /// What the panic says.
         message: String,
     },
+    /// The capture file could not be written.
+    Capture(String),
     /// The task that was waited for ended when its node crashed.
     Crashed,
     /// A node goes on and on while time stands still.
@@ -51,6 +53,7 @@ impl fmt::Display for Cause {
             Self::TimedOut(limit) => write!(f, "what was waited for did not happen within {limit}"),
             Self::Failed { node, error } => write!(f, "node '{node}' failed: {error}"),
             Self::Panicked { node, message } => write!(f, "node '{node}' panicked: {message}"),
+            Self::Capture(error) => write!(f, "the capture file cannot be written: {error}"),
             Self::Crashed => f.write_str("the task ended with its node, which crashed"),
             Self::TimeStandsStill { node } => write!(
                 f,
@@ -75,17 +78,14 @@ pub struct Failure {
     pub seed: u64,
     /// Virtual time since it began.
     pub elapsed: Duration,
-    pub(crate) repeat: Option<String>,
+    /// The command that repeats the run.
+    pub repeat: String,
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { cause, seed, elapsed, repeat } = self;
-        write!(f, "seed {seed}, after {elapsed} of virtual time: {cause}")?;
-        match repeat {
-            Some(command) => write!(f, "\nrepeat it: {command}"),
-            None => Ok(()),
-        }
+        write!(f, "seed {seed}, after {elapsed} of virtual time: {cause}\nrepeat it: {repeat}")
     }
 }
 

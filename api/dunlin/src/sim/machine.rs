@@ -14,6 +14,7 @@ use dunlin_driver::{DriverConfig, JoinError};
 
 use crate::sim::agenda::Entry;
 use crate::sim::baton;
+use crate::sim::failure::Cause;
 use crate::sim::port::SimPort;
 use crate::sim::shared::Shared;
 use crate::writer_core::lock;
@@ -26,7 +27,7 @@ pub(crate) struct NodeMachine {
     pub(crate) node: usize,
     /// How often it was started before.
     pub(crate) life: u32,
-    address: Ipv4Addr,
+    pub(crate) address: Ipv4Addr,
     alive: AtomicBool,
     ports: Mutex<Vec<Weak<SimPort>>>,
     participants: AtomicU32,
@@ -36,9 +37,14 @@ thread_local! {
     static PRESENT: RefCell<Option<Arc<NodeMachine>>> = const { RefCell::new(None) };
 }
 
+/// The node that the present thread works for.
+pub(crate) fn present() -> Option<Arc<NodeMachine>> {
+    PRESENT.with(|present| present.borrow().clone())
+}
+
 /// The configuration of the node that the present thread works for.
 pub(crate) fn config_of_node() -> Option<Config> {
-    let machine = PRESENT.with(|present| present.borrow().clone())?;
+    let machine = present()?;
     Some(machine.shared.state().nodes[machine.node].config.clone())
 }
 
@@ -125,6 +131,11 @@ impl NodeMachine {
         if outside && !own_address {
             let id = state.nodes[self.node].id;
             state.world.inject(id, from, to, bytes.clone());
+        }
+        let recorded = state.record(from, to, bytes);
+        drop(state);
+        if let Err(error) = recorded {
+            self.shared.fail(Cause::Capture(error.to_string()));
         }
     }
 

@@ -10,7 +10,7 @@ use crate::sim::baton::Baton;
 use crate::sim::context::Context;
 use crate::sim::failure::{Cause, Error, Result};
 use crate::sim::machine::NodeMachine;
-use crate::sim::shared::{Body, Job, Program, Shared};
+use crate::sim::shared::{Body, Program, Shared};
 use crate::writer_core::lock;
 
 /// A machine of a simulation, with an address and a clock of its own. Cheap to clone.
@@ -104,6 +104,41 @@ impl<T> Drop for Teller<T> {
     }
 }
 
+fn spawn<T, F>(machine: &Arc<NodeMachine>, program: impl FnOnce(Context) -> F + Send + 'static) -> Task<T>
+where
+    T: Send + 'static,
+    F: Future<Output = Result<T>> + Send + 'static,
+{
+    let (teller, task) = Teller::pair();
+    let context = Context::new(Arc::clone(machine));
+    let job = async move {
+        let result = program(context).await;
+        teller.tell(result)
+    };
+    machine.shared.add_job(machine, Box::pin(job));
+    task
+}
+
+#[track_caller]
+fn spawn_thread<T: Send + 'static>(
+    machine: &Arc<NodeMachine>,
+    program: impl FnOnce(Context) -> Result<T> + Send + 'static,
+) -> Task<T> {
+    let (teller, task) = Teller::pair();
+    let own = Arc::clone(machine);
+    let program = move || {
+        let _inside = own.enter(true);
+        let result = program(Context::new(Arc::clone(&own)));
+        teller.tell(result)
+    };
+    let name = machine.shared.name(machine.node);
+    let start = |waker| Baton::start(&name, waker, Box::new(program)).map(Body::Thread);
+    if let Err(error) = machine.shared.add(machine, start) {
+        panic!("node '{name}' cannot start a thread: {error}");
+    }
+    task
+}
+
 impl Node {
     pub(crate) fn of(shared: &Arc<Shared>, index: usize) -> Self {
         Self { shared: Arc::clone(shared), index }
@@ -119,7 +154,7 @@ impl Node {
         self.shared.name(self.index)
     }
 
-    /// Its address on the simulated network, for `discovery.peers` where multicast is off.
+    /// Its address on the simulated network.
     #[must_use]
     pub fn address(&self) -> Ipv4Addr {
         self.shared.state().nodes[self.index].id.address()
@@ -149,15 +184,7 @@ impl Node {
         T: Send + 'static,
         F: Future<Output = Result<T>> + Send + 'static,
     {
-        let machine = self.machine();
-        let (teller, task) = Teller::pair();
-        let context = Context::new(Arc::clone(&machine));
-        let job = async move {
-            let result = program(context).await;
-            teller.tell(result)
-        };
-        self.shared.add_job(&machine, Box::pin(job));
-        task
+        spawn(&self.machine(), program)
     }
 
     /// Runs a program as a thread, which may block. Of all threads and tasks of a simulation exactly one runs at a
@@ -171,22 +198,7 @@ impl Node {
         &self,
         program: impl FnOnce(Context) -> Result<T> + Send + 'static,
     ) -> Task<T> {
-        let machine = self.machine();
-        let (teller, task) = Teller::pair();
-        let own = Arc::clone(&machine);
-        let program = move || {
-            let _inside = own.enter(true);
-            let result = program(Context::new(Arc::clone(&own)));
-            teller.tell(result)
-        };
-        let name = self.name();
-        let added = self
-            .shared
-            .add(&machine, |waker| Baton::start(&name, waker, Box::new(program)).map(Body::Thread));
-        if let Err(error) = added {
-            panic!("node '{name}' cannot start a thread: {error}");
-        }
-        task
+        spawn_thread(&self.machine(), program)
     }
 
     /// Runs a program as [`spawn`](Self::spawn) does, now and after every [`restart`](Self::restart).
@@ -198,15 +210,32 @@ impl Node {
     where
         F: Future<Output = Result> + Send + 'static,
     {
-        let machine = self.machine();
-        let program: Program = Arc::new(move |context| Box::pin(program(context)) as Job);
-        self.shared.state().nodes[self.index].programs.push(Arc::clone(&program));
-        self.start(&machine, program);
+        let program = Arc::new(program);
+        self.start_each_time(move |machine| {
+            let program = Arc::clone(&program);
+            spawn(machine, move |context| program(context));
+        });
     }
 
-    fn start(&self, machine: &Arc<NodeMachine>, program: Program) {
-        let context = Context::new(Arc::clone(machine));
-        self.shared.add_job(machine, Box::pin(async move { program(context).await }));
+    /// Runs a program as [`spawn_thread`](Self::spawn_thread) does, now and after every [`restart`](Self::restart).
+    ///
+    /// # Panics
+    /// When the node has crashed, or the operating system has no thread left.
+    #[track_caller]
+    pub fn on_start_thread(&self, program: impl Fn(Context) -> Result + Send + Sync + 'static) {
+        let program = Arc::new(program);
+        self.start_each_time(move |machine| {
+            let program = Arc::clone(&program);
+            spawn_thread(machine, move |context| program(context));
+        });
+    }
+
+    #[track_caller]
+    fn start_each_time(&self, start: impl Fn(&Arc<NodeMachine>) + Send + Sync + 'static) {
+        let machine = self.machine();
+        let program: Program = Arc::new(start);
+        self.shared.state().nodes[self.index].programs.push(Arc::clone(&program));
+        program(&machine);
     }
 
     /// Does something on this node at once, such as making entities that the test keeps, or writing with them. Calls
@@ -258,7 +287,7 @@ impl Node {
         let programs = node.programs.clone();
         drop(state);
         for program in programs {
-            self.start(&machine, program);
+            program(&machine);
         }
     }
 

@@ -51,12 +51,13 @@ impl Shared {
     /// Runs everything that can run now.
     fn run_ready(self: &Arc<Self>) -> Result<(), Failure> {
         let mut turns = 0;
+        self.check()?;
         while let Some(task) = self.pick() {
             turns += 1;
             self.give_turn(task, turns);
             self.check()?;
         }
-        self.check()
+        Ok(())
     }
 
     fn check(&self) -> Result<(), Failure> {

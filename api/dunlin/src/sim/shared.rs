@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::task::{Wake, Waker};
 
 use dunlin_config::Config;
-use dunlin_core::{Duration, MonoTime, Rng};
+use dunlin_core::{Duration, Locator, MonoTime, Rng};
 use dunlin_sim::{Datagram, NetworkConfig, NodeId, World};
+use dunlin_transport::PcapFile;
 
 use crate::sim::agenda::{Agenda, Entry};
 use crate::sim::baton::Baton;
-use crate::sim::context::Context;
 use crate::sim::failure::{Cause, Error, Failure};
 use crate::sim::machine::NodeMachine;
 use crate::writer_core::lock;
@@ -26,8 +26,8 @@ pub(crate) type TaskId = u64;
 /// What a task does.
 pub(crate) type Job = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
 
-/// Makes a job whenever its node starts.
-pub(crate) type Program = Arc<dyn Fn(Context) -> Job + Send + Sync>;
+/// Starts a task or thread whenever its node starts.
+pub(crate) type Program = Arc<dyn Fn(&Arc<NodeMachine>) + Send + Sync>;
 
 pub(crate) enum Body {
     Task(Job),
@@ -78,6 +78,8 @@ pub(crate) struct State {
     pub(crate) tasks: BTreeMap<TaskId, Running>,
     pub(crate) rng: Rng,
     pub(crate) failure: Option<Failure>,
+    /// Gets a copy of everything that is sent.
+    pub(crate) capture: Option<PcapFile>,
     next_task: TaskId,
     trace: u64,
 }
@@ -89,8 +91,8 @@ struct Ready {
 
 pub(crate) struct Shared {
     pub(crate) seed: u64,
-    /// The command that repeats this run, unless somebody else tells it.
-    pub(crate) repeat: Option<String>,
+    /// The command that repeats this run.
+    repeat: String,
     start: MonoTime,
     state: Mutex<State>,
     ready: Mutex<Ready>,
@@ -125,7 +127,7 @@ impl TaskWaker {
 }
 
 impl Shared {
-    pub(crate) fn new(seed: u64, network: NetworkConfig, repeat: Option<String>) -> Arc<Self> {
+    pub(crate) fn new(seed: u64, network: NetworkConfig, repeat: String) -> Arc<Self> {
         let mut rng = Rng::new(seed);
         let world = World::new(rng.next_u64(), network);
         let ready = Ready { tasks: Vec::new(), rng: Rng::new(rng.next_u64()) };
@@ -137,8 +139,9 @@ impl Shared {
             tasks: BTreeMap::new(),
             rng,
             failure: None,
+            capture: None,
             next_task: 0,
-            trace: seed,
+            trace: 0,
         };
         Arc::new(Self { seed, repeat, start, state: Mutex::new(state), ready: Mutex::new(ready) })
     }
@@ -221,6 +224,16 @@ impl Shared {
 }
 
 impl State {
+    /// Writes down what a node sends; a capture that cannot be written ends there, and the simulation with it.
+    pub(crate) fn record(&mut self, from: Locator, to: Locator, bytes: &[u8]) -> std::io::Result<()> {
+        let Some(capture) = &mut self.capture else { return Ok(()) };
+        let written = capture.put(self.world.true_time(), from, to, bytes);
+        if written.is_err() {
+            self.capture = None;
+        }
+        written
+    }
+
     /// Makes the trace depend on something that happens now.
     pub(crate) fn note(&mut self, values: &[u64], bytes: &[u8]) {
         let now = self.world.clock().0;

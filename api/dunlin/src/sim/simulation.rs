@@ -1,12 +1,14 @@
 //! A simulation as a test sees it.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 use dunlin_config::Config;
 use dunlin_core::Duration;
 use dunlin_driver::machine::{Running, run_simulation};
 use dunlin_sim::{Delay, NetworkConfig, NetworkStats, PathConfig};
+use dunlin_transport::PcapFile;
 
 use crate::sim::failure::{Cause, Failure, Result};
 use crate::sim::machine::NodeMachine;
@@ -79,10 +81,10 @@ impl SimBuilder {
     #[must_use]
     pub fn build(self) -> Sim {
         let repeat = seeds::command(None);
-        self.build_with(Some(repeat))
+        self.build_with(repeat)
     }
 
-    pub(crate) fn build_with(self, repeat: Option<String>) -> Sim {
+    pub(crate) fn build_with(self, repeat: String) -> Sim {
         let shared = Shared::new(self.seed, NetworkConfig::of(self.path), repeat);
         Sim { shared, path: self.path, config: self.config, _running: run_simulation() }
     }
@@ -149,7 +151,17 @@ impl Sim {
         self.shared.state().world.network_stats()
     }
 
-    /// Adds a node, which is up at once.
+    /// Writes everything that nodes send from now on to a new file, for Wireshark and tshark (pcapng), whether or not it
+    /// arrives. Its times are those of an exact wall clock.
+    ///
+    /// # Errors
+    /// When the file cannot be created. That it cannot be written later is a [`Failure`].
+    pub fn capture(&mut self, path: impl AsRef<Path>) -> std::io::Result<()> {
+        self.shared.state().capture = Some(PcapFile::create(path.as_ref(), "simulated")?);
+        Ok(())
+    }
+
+    /// Adds a node, which is up at once. Its name is a host name to the others, as in `discovery.peers`.
     ///
     /// # Panics
     /// When another one has the name.
@@ -168,6 +180,7 @@ impl Sim {
         let mut state = self.shared.state();
         let known = state.nodes.iter().any(|node| node.name == name);
         assert!(!known, "there is a node '{name}' already: give each node a name of its own");
+        assert!(!name.contains('\0'), "the name of a node has no NUL");
         let id = state.world.add_host();
         let index = state.nodes.len();
         let machine = NodeMachine::new(&self.shared, index, 0, id.address());
@@ -179,6 +192,9 @@ impl Sim {
     ///
     /// # Errors
     /// When a program of a node fails or panics.
+    ///
+    /// # Panics
+    /// When the time is infinite, or within a program of a node; so do the others.
     pub fn run_for(&mut self, duration: Duration) -> std::result::Result<(), Failure> {
         self.run(duration, || false).map(drop)
     }
@@ -213,6 +229,7 @@ impl Sim {
     fn run(&mut self, limit: Duration, done: impl FnMut() -> bool) -> std::result::Result<bool, Failure> {
         let inside = dunlin_driver::machine::entered().is_some();
         assert!(!inside, "a program of a node cannot run the simulation that it is part of");
+        assert!(!limit.is_infinite(), "a simulation never ends by itself: give it a finite time");
         let end = self.shared.state().world.clock().plus(limit);
         self.shared.run(end, done)
     }
@@ -276,6 +293,7 @@ impl Drop for Sim {
             let programs = std::mem::take(&mut self.shared.state().nodes[index].programs);
             drop(programs);
         }
+        self.shared.state().capture = None;
         let planned = self.shared.state().agenda.clear();
         drop(planned);
     }
