@@ -136,10 +136,7 @@ fn matched_endpoints_are_described_and_leave() {
     let (writer_qos, reader_qos) = reliable();
     let f = Fixture::new(&writer_qos, &reader_qos);
     let publication = f.reader.matched_publication_data(f.reader.matched_publications()[0]).unwrap();
-    assert_eq!(
-        (&*publication.topic_name, &*publication.type_name),
-        (f.topic.as_str(), "Track")
-    );
+    assert_eq!((&*publication.topic_name, &*publication.type_name), (f.topic.as_str(), "Track"));
     let Fixture { writer, reader, .. } = f;
     drop(writer);
     eventually("the writer gone", || reader.matched_publications().is_empty());
