@@ -112,7 +112,7 @@ impl Filter {
             parameters,
             extensibility,
             ops: syntax.ops.clone(),
-            key_only: tables.fields.iter().all(|field| field.key),
+            key_only: tables.tests.iter().all(|test| is_about_key(test, &tables)),
             tables,
         })
     }
@@ -272,6 +272,14 @@ impl<'v> Held<'v> {
             Self::Constant(value) => value,
         }
     }
+}
+
+/// Whether a test asks for members of the key only.
+fn is_about_key(test: &Test, tables: &Tables) -> bool {
+    [Some(test.left), Some(test.right), test.upper].into_iter().flatten().all(|side| match side {
+        Side::Field(at) => tables.fields.get(at).is_some_and(|field| field.key),
+        Side::Constant(_) => true,
+    })
 }
 
 /// Parameters within the limits.

@@ -113,7 +113,11 @@ mod tests {
             (0, f64::MIN_POSITIVE, Less),
         ] {
             let (a, b) = (Value::Integer(integer), Value::Float(float));
-            assert_eq!((a.compare(&b), b.compare(&a)), (Some(expected), Some(expected.reverse())), "{a:?} {b:?}");
+            assert_eq!(
+                (a.compare(&b), b.compare(&a)),
+                (Some(expected), Some(expected.reverse())),
+                "{a:?} {b:?}"
+            );
         }
         assert_eq!(Value::Integer(0).compare(&Value::Float(f64::NAN)), None);
         assert_eq!(Value::Boolean(true).compare(&Value::Integer(1)), None);
