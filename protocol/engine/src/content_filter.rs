@@ -84,3 +84,116 @@ impl ContentFilterStats {
         *counter = counter.wrapping_add(1);
     }
 }
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use Verdict::{Passed, Rejected, Unreadable};
+    use alloc::{string::String, vec, vec::Vec};
+    use dunlin_buf::SharedBytes;
+    use dunlin_cdr::{DdsType, Representation, key_payload, to_payload};
+    use dunlin_core::{Guid, SequenceNumber};
+    use dunlin_wire::{Endianness, ParameterList, ParameterListBuilder, pid};
+
+    #[derive(DdsType)]
+    struct Sample {
+        #[dds(key)]
+        id: i32,
+        value: i32,
+    }
+
+    fn filter(expression: &str) -> ContentFilter {
+        let property = ContentFilterProperty {
+            content_filtered_topic_name: "Some".into(),
+            related_topic_name: "All".into(),
+            filter_class_name: ContentFilterProperty::SQL.into(),
+            filter_expression: expression.into(),
+            expression_parameters: Vec::new(),
+        };
+        ContentFilter::new(property, Filter::new::<Sample>(expression, &[] as &[String]).unwrap(), 0)
+    }
+
+    fn change(kind: ChangeKind, id: i32, value: Option<i32>) -> Received<'static> {
+        let mut payload = Vec::new();
+        match value {
+            Some(value) => to_payload(&Sample { id, value }, Representation::Xcdr1, &mut payload).unwrap(),
+            None => key_payload(&Sample { id, value: 0 }, Representation::Xcdr1, &mut payload).unwrap(),
+        }
+        Received {
+            writer: Guid::UNKNOWN,
+            sn: SequenceNumber(1),
+            kind,
+            key_hash: None,
+            source_timestamp: None,
+            payload: Some(SharedBytes::from(payload)),
+            key_only: value.is_none(),
+            inline_qos: None,
+            reassembled: false,
+        }
+    }
+
+    #[test]
+    fn the_end_of_an_instance_is_told_to_who_knows_it() {
+        let decide = |expression, change: &Received<'_>, known| {
+            filter(expression).decide(change, DecodeOptions::default(), known)
+        };
+        for kind in [ChangeKind::Disposed, ChangeKind::Unregistered, ChangeKind::DisposedUnregistered] {
+            let end = change(kind, 1, None);
+            assert_eq!(decide("value = 1", &end, true), Passed);
+            assert_eq!(decide("value = 1", &end, false), Rejected);
+            assert_eq!((decide("id = 1", &end, false), decide("id = 2", &end, false)), (Passed, Rejected));
+            assert_eq!(decide("", &end, false), Passed);
+            let with_sample = change(kind, 1, Some(1));
+            assert_eq!(decide("value = 1", &with_sample, false), Passed);
+            let hash_only = Received { payload: None, ..change(kind, 1, None) };
+            assert_eq!(
+                (decide("id = 1", &hash_only, false), decide("id = 2", &hash_only, true)),
+                (Rejected, Passed)
+            );
+        }
+        let broken = Received {
+            payload: Some(SharedBytes::copy_from(&[0, 1, 0, 0, 5])),
+            ..change(ChangeKind::Alive, 1, Some(1))
+        };
+        assert_eq!(decide("value = 1", &broken, true), Unreadable);
+        let no_data = Received { payload: None, ..change(ChangeKind::Alive, 1, Some(1)) };
+        assert_eq!(decide("value = 1", &no_data, false), Passed);
+    }
+
+    #[test]
+    fn what_the_writer_says_of_this_very_filter_counts() {
+        let filter = filter("value = 1");
+        let list = |signature: [u8; 16], bits: u32| {
+            let mut list = ParameterListBuilder::with_endianness(Endianness::Little);
+            list.put_with(pid::CONTENT_FILTER_INFO, |out| {
+                out.length(1);
+                out.u32(bits);
+                out.length(2);
+                out.bytes(&[7; 16]);
+                out.bytes(&signature);
+            });
+            list.finish()
+        };
+        let decide = |value, octets: &[u8]| {
+            let (parsed, _) = ParameterList::parse(octets, Endianness::Little).unwrap();
+            let change = Received { inline_qos: Some(parsed), ..change(ChangeKind::Alive, 1, Some(value)) };
+            filter.decide(&change, DecodeOptions::default(), true)
+        };
+        assert_eq!(decide(1, &list(filter.signature, 0x8000_0000)), Rejected);
+        assert_eq!(decide(2, &list(filter.signature, 0x4000_0000)), Passed);
+        for bits in [0, 0xffff_ffff] {
+            assert_eq!(
+                (decide(1, &list([8; 16], bits)), decide(2, &list([8; 16], bits))),
+                (Passed, Rejected)
+            );
+        }
+        assert_eq!(decide(1, &vec![1, 0, 0, 0]), Passed);
+    }
+
+    #[test]
+    fn the_later_revision_wins() {
+        let at = |revision| ContentFilter { revision, ..filter("") };
+        assert!(at(1).is_newer_than(&at(0)) && at(0).is_newer_than(&at(u32::MAX)));
+        assert!(!at(1).is_newer_than(&at(1)) && !at(1).is_newer_than(&at(2)));
+    }
+}
