@@ -18,6 +18,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "dunlin-cdr",
             "dunlin-wire",
             "dunlin-rtps",
+            "dunlin-filter",
             "dunlin-cache",
             "dunlin-discovery",
             "dunlin-engine",

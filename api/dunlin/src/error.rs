@@ -76,6 +76,12 @@ pub enum CreateEntityError {
     /// A topic or type name that cannot be announced.
     #[error("a topic or type name has 1 to 255 octets, none of them NUL")]
     BadName,
+    /// A condition that cannot be used.
+    #[error(transparent)]
+    Expression(#[from] ExpressionError),
+    /// The participant has a topic or content-filtered topic of this name.
+    #[error("the participant has a topic or content-filtered topic '{0}' already")]
+    NameInUse(String),
     /// The topic belongs to another participant.
     #[error("the topic belongs to another participant")]
     ForeignTopic,
@@ -91,9 +97,26 @@ return_codes!(CreateEntityError {
     Self::InconsistentPolicy(_) => InconsistentPolicy,
     Self::UnsupportedPolicy(_) => Unsupported,
     Self::TypeConflict { .. } | Self::TopicQosConflict(_) | Self::ForeignTopic => PreconditionNotMet,
-    Self::BadName => BadParameter,
+    Self::NameInUse(_) => PreconditionNotMet,
+    Self::BadName | Self::Expression(_) => BadParameter,
     Self::OutOfResources => OutOfResources,
     Self::AlreadyDeleted => AlreadyDeleted,
+});
+
+/// Why a filter or query expression, or its parameters, cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum ExpressionError {
+    /// It does not follow the language or does not fit the type.
+    #[error("the expression cannot be used: {0}")]
+    Filter(#[from] dunlin_filter::FilterError),
+    /// Expression and parameters together cannot be announced.
+    #[error("expression and parameters together have more than 32 KiB, or contain NUL")]
+    TooLarge,
+}
+
+return_codes!(ExpressionError {
+    Self::Filter(_) | Self::TooLarge => BadParameter,
 });
 
 /// Why a QoS was not changed. Nothing of it was applied.

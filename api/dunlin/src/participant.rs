@@ -3,6 +3,7 @@
 use crate::builtin::{
     ParticipantBuiltinTopicData, PublicationBuiltinTopicData, SubscriptionBuiltinTopicData,
 };
+use crate::content_filter::{ContentFilteredTopic, FilteredTopicInner, FilteredTopics};
 use crate::error::{CreateEntityError, CreateParticipantError, SetQosError, WriteError};
 use crate::publisher::Publisher;
 use crate::reader_core::ReaderCore;
@@ -11,14 +12,14 @@ use crate::subscriber::Subscriber;
 use crate::topic::{Topic, TopicInner};
 use crate::writer_core::{WriterCore, lock};
 use dunlin_buf::SharedBytes;
-use dunlin_cache::{CachedSample, Selection, UnknownInstance};
+use dunlin_cache::{CachedSample, SampleData, Selection, UnknownInstance};
 use dunlin_cdr::DdsType;
 use dunlin_config::Config;
 use dunlin_core::{DomainId, Duration, Guid, InstanceHandle, WallTime};
 use dunlin_driver::{CannotWait, Session};
 use dunlin_engine::{
-    CreateError, ParticipantStats, ReaderSlot, ReaderSpec, WriteError as Refused, WriteRequest, WriterSlot,
-    WriterSpec,
+    ContentFilter, CreateError, ParticipantStats, ReaderSlot, ReaderSpec, WriteError as Refused,
+    WriteRequest, WriterSlot, WriterSpec,
 };
 use dunlin_qos::{DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, SubscriberQos, TopicQos};
 use std::collections::BTreeMap;
@@ -31,13 +32,21 @@ const MAX_NAME: usize = 255;
 /// How often a simulated machine looks whether a writer that goes away has been acknowledged.
 const LINGER_POLL: Duration = Duration::from_millis(10);
 
+fn is_usable(name: &str) -> bool {
+    (1..=MAX_NAME).contains(&name.len()) && !name.contains('\0')
+}
+
 pub(crate) struct ParticipantInner {
     domain: DomainId,
     session: Arc<Session>,
     sink: Arc<Sink>,
     qos: Mutex<DomainParticipantQos>,
     topics: Mutex<BTreeMap<String, Weak<TopicInner>>>,
+    filtered_topics: FilteredTopics,
 }
+
+/// A condition on the contents of samples.
+pub(crate) type Query<'q> = Option<&'q mut dyn FnMut(&SampleData<'_>) -> bool>;
 
 /// Joins one domain and creates topics, publishers and subscribers in it. Cheap to clone; the
 /// participant leaves the domain when the last handle to it and to its entities is gone.
@@ -101,6 +110,7 @@ impl DomainParticipantBuilder {
             sink,
             qos: Mutex::new(self.qos),
             topics: Mutex::default(),
+            filtered_topics: FilteredTopics::default(),
         };
         Ok(DomainParticipant { inner: Arc::new(inner) })
     }
@@ -166,14 +176,16 @@ impl DomainParticipant {
         name: &str,
         qos: &TopicQos,
     ) -> Result<Topic<T>, CreateEntityError> {
-        let usable = |name: &str| (1..=MAX_NAME).contains(&name.len()) && !name.contains('\0');
-        if !usable(name) || !usable(T::TYPE_NAME) {
+        if !is_usable(name) || !is_usable(T::TYPE_NAME) {
             return Err(CreateEntityError::BadName);
         }
         qos.check_consistency()?;
         qos.check_supported()?;
         let mut topics = lock(&self.inner.topics);
         topics.retain(|_, topic| topic.strong_count() > 0);
+        if self.inner.filtered_topics.contains(name) {
+            return Err(CreateEntityError::NameInUse(name.to_owned()));
+        }
         if let Some(existing) = topics.get(name).and_then(Weak::upgrade) {
             if existing.type_name != T::TYPE_NAME {
                 return Err(CreateEntityError::TypeConflict {
@@ -190,6 +202,34 @@ impl DomainParticipant {
         let topic = Arc::new(TopicInner::new::<T>(Arc::downgrade(&self.inner), name, qos));
         topics.insert(name.to_owned(), Arc::downgrade(&topic));
         Ok(Topic::new(topic))
+    }
+
+    /// create_contentfilteredtopic: readers created for it receive only the samples of `topic` that satisfy
+    /// `expression`, a condition in the language described at [`filter`](crate::filter). `parameters` are the values of
+    /// `%0`, `%1` and so on in it.
+    ///
+    /// # Errors
+    /// A condition that does not fit the type, a name that is in use, a topic of another participant.
+    pub fn create_contentfilteredtopic<T: DdsType>(
+        &self,
+        name: &str,
+        topic: &Topic<T>,
+        expression: &str,
+        parameters: &[impl AsRef<str>],
+    ) -> Result<ContentFilteredTopic<T>, CreateEntityError> {
+        if !is_usable(name) {
+            return Err(CreateEntityError::BadName);
+        }
+        if !self.inner.owns(&topic.inner) {
+            return Err(CreateEntityError::ForeignTopic);
+        }
+        let filtered = Arc::new(FilteredTopicInner::new(topic, name, expression, parameters)?);
+        let topics = lock(&self.inner.topics);
+        let taken = topics.get(name).is_some_and(|topic| topic.strong_count() > 0);
+        if taken || !self.inner.filtered_topics.add(&filtered) {
+            return Err(CreateEntityError::NameInUse(name.to_owned()));
+        }
+        Ok(ContentFilteredTopic::new(filtered))
     }
 
     /// create_publisher.
@@ -323,11 +363,12 @@ impl ParticipantInner {
         &self,
         core: &Arc<ReaderCore>,
         spec: ReaderSpec,
+        filter: Option<Arc<ContentFilter>>,
         keep: impl FnOnce(Arc<ReaderSlot>) -> bool,
     ) -> Result<(), CreateEntityError> {
         let participant = self.session.participant();
         self.session.create(|now, out| {
-            let slot = participant.create_reader(now, spec, out)?;
+            let slot = participant.create_filtered_reader(now, spec, filter, out)?;
             if keep(Arc::clone(&slot)) {
                 self.sink.add_reader(slot.guid().entity_id, core);
             } else {
@@ -423,12 +464,21 @@ impl ParticipantInner {
         &self,
         slot: &ReaderSlot,
         selection: &Selection,
+        query: Query<'_>,
         take: bool,
         found: &mut Vec<CachedSample>,
     ) -> Result<usize, UnknownInstance> {
-        self.session.run(|now, out| {
-            if take { slot.take(now, selection, found, out) } else { slot.read(now, selection, found, out) }
+        self.session.run(|now, out| match (query, take) {
+            (None, false) => slot.read(now, selection, found, out),
+            (None, true) => slot.take(now, selection, found, out),
+            (Some(query), false) => slot.read_where(now, selection, query, found, out),
+            (Some(query), true) => slot.take_where(now, selection, query, found, out),
         })
+    }
+
+    pub fn set_content_filter(&self, slot: &ReaderSlot, filter: &Arc<ContentFilter>) {
+        let participant = self.session.participant();
+        self.session.run(|now, out| participant.set_content_filter(now, slot, filter, out));
     }
 
     pub fn set_writer_qos(

@@ -1,8 +1,9 @@
 //! What all handles of one data reader share, without the type of its samples.
 
 use crate::builtin::PublicationBuiltinTopicData;
+use crate::content_filter::FilteredTopicInner;
 use crate::error::{CreateEntityError, ReadError, SetQosError, WaitForError};
-use crate::participant::ParticipantInner;
+use crate::participant::{ParticipantInner, Query};
 use crate::signal::{Signal, when};
 use crate::status::{
     DeadlineMissedStatus, IncompatibleQosStatus, LivelinessChangedStatus, MatchedStatus, ReadAndReset,
@@ -14,7 +15,7 @@ use dunlin_cache::{CachedSample, Selection};
 use dunlin_cdr::TypeSupport;
 use dunlin_core::{Duration, EntityId, Guid};
 use dunlin_discovery::EndpointLocators;
-use dunlin_engine::{Event, ReaderSlot, ReaderSpec};
+use dunlin_engine::{ContentFilter, Event, ReaderSlot, ReaderSpec};
 use dunlin_qos::{DataReaderQos, IncompatiblePolicy, SubscriberQos};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
@@ -38,6 +39,8 @@ pub(crate) trait ErasedReaderListener: Send + Sync {
 pub(crate) struct ReaderCore {
     pub participant: Arc<ParticipantInner>,
     pub topic: Arc<TopicInner>,
+    /// Of a content-filtered topic.
+    filter: Option<Arc<FilteredTopicInner>>,
     pub subscriber_qos: Arc<Mutex<SubscriberQos>>,
     type_support: Arc<dyn TypeSupport>,
     qos: Mutex<DataReaderQos>,
@@ -54,7 +57,7 @@ pub(crate) struct ReaderCore {
 impl ReaderCore {
     pub fn new(
         participant: Arc<ParticipantInner>,
-        topic: Arc<TopicInner>,
+        (topic, filter): (Arc<TopicInner>, Option<Arc<FilteredTopicInner>>),
         subscriber_qos: Arc<Mutex<SubscriberQos>>,
         type_support: Arc<dyn TypeSupport>,
         qos: DataReaderQos,
@@ -62,6 +65,7 @@ impl ReaderCore {
         Self {
             participant,
             topic,
+            filter,
             subscriber_qos,
             type_support,
             qos: Mutex::new(qos),
@@ -88,7 +92,20 @@ impl ReaderCore {
             locators: EndpointLocators::default(),
             type_support: Arc::clone(&self.type_support),
         };
-        self.participant.create_reader(self, spec, |slot| self.slot.set(slot).is_ok())
+        let filter = self.filter.as_ref().map(|topic| topic.current());
+        self.participant.create_reader(self, spec, filter, |slot| self.slot.set(slot).is_ok())?;
+        // Parameters that were set meanwhile.
+        if let Some(topic) = &self.filter {
+            self.apply_content_filter(&topic.current());
+        }
+        Ok(())
+    }
+
+    /// Applies changed parameters of the content-filtered topic.
+    pub fn apply_content_filter(&self, filter: &Arc<ContentFilter>) {
+        if let Some(slot) = self.slot.get() {
+            self.participant.set_content_filter(slot, filter);
+        }
     }
 
     pub fn slot(&self) -> Option<&Arc<ReaderSlot>> {
@@ -140,11 +157,22 @@ impl ReaderCore {
         take: bool,
         each: impl FnOnce(&mut Vec<CachedSample>) -> R,
     ) -> Result<R, ReadError> {
+        self.collect_where(selection, None, take, each)
+    }
+
+    /// Like [`ReaderCore::collect`], of the samples for which `query` is true.
+    pub fn collect_where<R>(
+        &self,
+        selection: &Selection,
+        query: Query<'_>,
+        take: bool,
+        each: impl FnOnce(&mut Vec<CachedSample>) -> R,
+    ) -> Result<R, ReadError> {
         let slot = self.enabled()?;
         self.clear_data_available();
         // Taken out, not locked: making room can bring more samples, whose listener reads on this thread.
         let mut found = std::mem::take(&mut *lock(&self.scratch));
-        let collected = self.participant.collect(slot, selection, take, &mut found);
+        let collected = self.participant.collect(slot, selection, query, take, &mut found);
         let result = collected.map(|_| each(&mut found)).map_err(|_| ReadError::UnknownInstance);
         found.clear();
         *lock(&self.scratch) = found;

@@ -17,6 +17,7 @@ use dunlin_sync::{RankedGuard, RankedMutex};
 use dunlin_wire::{ReceiverState, Submessage};
 
 use crate::common::{Common, earliest};
+use crate::content_filter::{ContentFilter, ContentFilterStats};
 use crate::matching;
 use crate::output::{Event, Output};
 use crate::ranks;
@@ -59,6 +60,9 @@ pub(crate) struct Store {
     pub(crate) last_rejected: (Guid, SequenceNumber),
     /// Memory for computing key hashes.
     pub(crate) scratch: Vec<u8>,
+    /// What samples have to satisfy to enter the cache.
+    pub(crate) filter: Option<Arc<ContentFilter>>,
+    pub(crate) filter_stats: ContentFilterStats,
     armed: Option<MonoTime>,
     missed: Vec<DeadlineMissed>,
     deleted: bool,
@@ -90,6 +94,8 @@ impl ReaderSlot {
             rejected: false,
             last_rejected: (Guid::UNKNOWN, SequenceNumber::ZERO),
             scratch: Vec::new(),
+            filter: None,
+            filter_stats: ContentFilterStats::default(),
             armed: None,
             missed: Vec::new(),
             deleted: false,
@@ -472,6 +478,23 @@ impl ReaderSlot {
         store.cache.set_lifecycle(qos.reader_data_lifecycle);
         protocol.qos = qos;
         self.arm_cache(&mut store, &mut out.deadline_closer);
+    }
+
+    /// Replaces the content filter, unless the present one is newer: what arrives from now on has to satisfy it. False
+    /// if it is not.
+    pub(crate) fn set_content_filter(&self, filter: &Arc<ContentFilter>) -> bool {
+        let mut store = self.store.lock();
+        let newer = store.filter.as_ref().is_none_or(|present| filter.is_newer_than(present));
+        if newer {
+            store.filter = Some(Arc::clone(filter));
+        }
+        newer
+    }
+
+    /// What became of the changes that the content filter looked at.
+    #[must_use]
+    pub fn content_filter_stats(&self) -> ContentFilterStats {
+        self.store.lock().filter_stats
     }
 
     /// From now on nothing is delivered, answered or timed; what is in the cache can still be taken.

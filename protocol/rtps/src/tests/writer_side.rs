@@ -616,7 +616,7 @@ fn a_volatile_reader_that_meets_the_writer_again_gets_nothing_it_had() {
     assert!(ack(&mut source, at(20_100), 1, 4, &[], 2).all_acked);
     source.out.clear();
     // It has forgotten the writer in the meantime and knows nothing.
-    ack(&mut source, at(30_000), 1, 0, &[], 3);
+    ack(&mut source, at(30_000), 1, 1, &[], 3);
     source.timer(at(40_000));
     let seen: Vec<Seen> = source.sent().into_iter().flatten().collect();
     assert!(seen.contains(&Seen::Gap { from: 1, base: 4, bits: vec![] }), "{seen:?}");
