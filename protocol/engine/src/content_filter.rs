@@ -187,7 +187,7 @@ mod tests {
                 (Passed, Rejected)
             );
         }
-        assert_eq!(decide(1, &vec![1, 0, 0, 0]), Passed);
+        assert_eq!(decide(1, &[1, 0, 0, 0]), Passed);
     }
 
     #[test]
