@@ -21,6 +21,7 @@ pub(crate) fn at_rest(run: &mut Run<'_>) {
     instances::states(run, &mut found);
     matching::refusals(run, &mut found);
     limits::histories(run, &mut found);
+    delivery::declared(run, &mut found);
     found.into_iter().for_each(|text| run.log.violation(text));
 }
 
@@ -32,6 +33,7 @@ pub(crate) fn whole_run(run: &mut Run<'_>) {
     timing::liveliness_lost(run, &mut found);
     timing::separations(run, &mut found);
     limits::traffic(run, &mut found);
+    limits::peaks(run, &mut found);
     found.into_iter().for_each(|text| run.log.violation(text));
 }
 

@@ -83,6 +83,8 @@ pub(crate) struct Run<'a> {
     writing: bool,
     pub(crate) taken: u64,
     moves: u8,
+    /// What each node had sent, second by second.
+    pub(crate) meter: Vec<(Nanos, Vec<u64>)>,
 }
 
 /// Runs a scenario and checks it.
@@ -140,6 +142,7 @@ impl<'a> Run<'a> {
             writing: true,
             taken: 0,
             moves: 0,
+            meter: Vec::new(),
         };
         run.build();
         run
@@ -225,6 +228,7 @@ impl<'a> Run<'a> {
     fn go_on_until(&mut self, end: Ms) {
         while let Some((at, action)) = self.agenda.next(end * MS) {
             self.run_to(at);
+            self.read_meter();
             self.act(action);
         }
         self.run_to(end * MS);
@@ -263,6 +267,14 @@ impl<'a> Run<'a> {
                 }
                 return false;
             }
+        }
+    }
+
+    /// Notes what was sent once a second.
+    fn read_meter(&mut self) {
+        let now = self.age();
+        if self.meter.last().is_none_or(|(at, _)| now - at >= 1_000 * MS) {
+            self.meter.push((now, self.sent()));
         }
     }
 

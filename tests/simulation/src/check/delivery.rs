@@ -119,3 +119,31 @@ fn lost(run: &Run<'_>, r: usize, reader: &ReaderLog, found: &mut Vec<String>) {
         found.push(format!("reader {r} was told of {} lost samples and there was no reason", reader.lost));
     }
 }
+
+/// What a best-effort reader does not get between two samples that it got is declared lost.
+pub(super) fn declared(run: &Run<'_>, found: &mut Vec<String>) {
+    for (r, reader) in run.log.readers.iter().enumerate().filter(|(_, reader)| reader.ended.is_none()) {
+        let qos = &run.scenario.endpoints[reader.plan].qos;
+        let plain = qos.keep_last.is_none() && qos.max_samples.is_none() && !qos.exclusive && !qos.by_source;
+        let tainted = (0..run.scenario.nodes.len()).any(|node| run.scenario.is_tainted(node));
+        if qos.reliable || !plain || qos.separation > 0 || tainted {
+            continue;
+        }
+        let mut holes = 0;
+        for (w, received) in &reader.received {
+            let writer = &run.log.writers[*w];
+            let mortal = run.scenario.endpoints[writer.plan].qos.lifespan.is_some();
+            if mortal || received.sessions > 1 {
+                continue;
+            }
+            let got = |number: &usize| received.count(*number as u64) > 0;
+            let Some(first) = (1..=received.samples.len()).find(got) else { continue };
+            let missed = (first..=received.samples.len()).filter(|number| !got(number));
+            holes +=
+                missed.filter(|number| writer.changes[number - 1].kind == ChangeKind::Alive).count() as u64;
+        }
+        if holes > reader.lost {
+            found.push(format!("reader {r} lacks {holes} samples and was told of {} lost", reader.lost));
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! What a run may cost: memory, queues, datagrams.
 
-use crate::log::WriterLog;
-use crate::run::Run;
+use crate::log::{Nanos, WriterLog};
+use crate::run::{MS, Run};
 use crate::scenario::{Class, Ms};
 
 /// At rest a writer holds what its QoS says and nothing else.
@@ -82,13 +82,45 @@ pub(super) fn traffic(run: &Run<'_>, found: &mut Vec<String>) {
         let announcements = (seconds * 1_000 / plan.period + 20) * (nodes + 1) * 700;
         let discovery = nodes * (40 + 20 * endpoints) * 600;
         let steady = seconds * nodes * (2_000 + 500 * endpoints);
-        // While only short datagrams pass, what is requested again and again does not arrive.
-        let futile = scenario.faults.iter().any(|plan| plan.on && plan.class == Class::Mtu);
-        let factor = if futile { 100 } else { 12 };
+        let factor = if is_futile(run) { 100 } else { 12 };
         let most = factor * written * nodes + announcements + discovery + steady;
         let sent = run.world.sent_by(machine.id).octets;
         if sent > most {
             found.push(format!("node {index} sent {sent} octets for {written} written, at most {most}"));
         }
     }
+}
+
+/// In no second does a node send more than a few datagrams for each pair of endpoints and for each change that is young
+/// or may have to be repaired: no two ever answer each other without end.
+pub(super) fn peaks(run: &Run<'_>, found: &mut Vec<String>) {
+    let nodes = run.machines.iter().flatten().count() as u64;
+    let endpoints = run.scenario.endpoints.len() as u64;
+    for second in run.meter.windows(2) {
+        let [(from, before), (until, after)] = second else { continue };
+        for (index, sent) in after.iter().zip(before).map(|(after, before)| after - before).enumerate() {
+            let seconds = (until - from).div_ceil(1_000 * MS);
+            let new = nodes * fragments_until(run, index, *until) * if is_futile(run) { 25 } else { 2 };
+            let most = seconds * (nodes * (40 + 6 * endpoints) + new);
+            if sent > most {
+                let (from, until) = (from / MS, until / MS);
+                found.push(format!(
+                    "node {index} sent {sent} datagrams from {from} to {until} ms, at most {most}"
+                ));
+            }
+        }
+    }
+}
+
+/// While only short datagrams pass, what is requested does not arrive, and is requested again some 15 times a second.
+fn is_futile(run: &Run<'_>) -> bool {
+    run.scenario.faults.iter().any(|plan| plan.on && plan.class == Class::Mtu)
+}
+
+/// Datagrams that all changes written on a node take so far.
+fn fragments_until(run: &Run<'_>, node: usize, until: Nanos) -> u64 {
+    let room = run.scenario.nodes[node].max_message_size as u64 - 100;
+    let writers = run.log.writers.iter().filter(|writer| writer.node == node);
+    let changes = writers.flat_map(|writer| &writer.changes).filter(|change| change.at <= until);
+    changes.map(|change| 1 + change.len as u64 / room).sum()
 }
