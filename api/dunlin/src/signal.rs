@@ -61,7 +61,7 @@ impl Signal {
         let mut waiters = self.lock();
         let mut tasks = std::mem::take(&mut waiters.tasks);
         for wait_set in waiters.wait_sets.iter().filter_map(Weak::upgrade) {
-            tasks.append(&mut wait_set.advance());
+            tasks.extend(wait_set.advance());
         }
         self.recount(&waiters);
         drop(waiters);
@@ -81,7 +81,7 @@ pub(crate) fn when<R>(signal: Arc<Signal>, mut done: impl FnMut() -> Option<R>) 
     })
 }
 
-/// The part of a wait-set that signals reach.
+/// The part of a wait-set that signals reach. One thread or task waits at a time.
 #[derive(Debug, Default)]
 pub(crate) struct WaitCore {
     progress: Mutex<Progress>,
@@ -91,8 +91,8 @@ pub(crate) struct WaitCore {
 #[derive(Debug, Default)]
 struct Progress {
     generation: u64,
-    /// Tasks that wait, and threads on a machine that is not the real one.
-    wakers: Vec<Waker>,
+    /// The task that waits, or the thread on a machine that is not the real one.
+    waker: Option<Waker>,
 }
 
 impl WaitCore {
@@ -101,17 +101,19 @@ impl WaitCore {
     }
 
     pub(crate) fn wake(&self) {
-        self.advance().into_iter().for_each(Waker::wake);
+        if let Some(waker) = self.advance() {
+            waker.wake();
+        }
     }
 
-    /// Wakes the threads; the tasks are left to the caller, who may hold a lock.
-    fn advance(&self) -> Vec<Waker> {
+    /// Wakes the thread; the task is left to the caller, who may hold a lock.
+    fn advance(&self) -> Option<Waker> {
         let mut progress = self.lock();
         progress.generation = progress.generation.wrapping_add(1);
-        let wakers = std::mem::take(&mut progress.wakers);
+        let waker = progress.waker.take();
         drop(progress);
         self.changed.notify_all();
-        wakers
+        waker
     }
 
     pub(crate) fn generation(&self) -> u64 {
@@ -122,9 +124,10 @@ impl WaitCore {
     pub(crate) fn changed_or_wake(&self, seen: u64, waker: &Waker) -> bool {
         let mut progress = self.lock();
         let changed = progress.generation != seen;
-        if !changed && !progress.wakers.iter().any(|known| known.will_wake(waker)) {
-            progress.wakers.push(waker.clone());
-        }
+        let before = if changed { None } else { progress.waker.replace(waker.clone()) };
+        drop(progress);
+        // Outside of the lock, as its drop may be somebody else's code.
+        drop(before);
         changed
     }
 

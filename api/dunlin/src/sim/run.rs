@@ -13,8 +13,10 @@ use crate::sim::failure::{Cause, Failure, panic_text};
 use crate::sim::machine::NodeMachine;
 use crate::sim::shared::{Body, Job, PAUSED_BUFFER, Shared, TaskId};
 
-/// So many turns at one point of time mean that time stands still.
-const MAX_TURNS_AT_ONCE: u32 = 1_000_000;
+/// So much at one point of time means that time stands still.
+const MAX_AT_ONCE: u64 = 10_000_000;
+/// What a turn counts there, beside an event.
+const WEIGHT_OF_TURN: u64 = 10;
 
 /// Kinds of what the trace notes.
 const TURN: u64 = 1;
@@ -50,21 +52,30 @@ impl Shared {
 
     /// Runs everything that can run now.
     fn run_ready(self: &Arc<Self>) -> Result<(), Failure> {
-        let mut turns = 0;
         self.check()?;
         while let Some(task) = self.pick() {
-            turns += 1;
-            self.give_turn(task, turns);
+            self.give_turn(task);
             self.check()?;
         }
         Ok(())
     }
 
     fn check(&self) -> Result<(), Failure> {
-        self.state().failure.clone().map_or(Ok(()), Err)
+        let state = self.state();
+        let (failure, busy) = (state.failure.clone(), state.busy);
+        drop(state);
+        match failure {
+            Some(failure) => Err(failure),
+            None if busy.amount > MAX_AT_ONCE => {
+                let failure = self.failure(Cause::TimeStandsStill { node: self.name(busy.node) });
+                self.state().failure = Some(failure.clone());
+                Err(failure)
+            }
+            None => Ok(()),
+        }
     }
 
-    fn give_turn(self: &Arc<Self>, task: TaskId, turns: u32) {
+    fn give_turn(self: &Arc<Self>, task: TaskId) {
         let mut state = self.state();
         let Some(running) = state.tasks.get_mut(&task) else { return };
         let machine = Arc::clone(&running.machine);
@@ -73,14 +84,11 @@ impl Shared {
             state.nodes[node].held_tasks.push(task);
             return;
         }
-        state.note(&[TURN, task], &[]);
+        state.note(node, WEIGHT_OF_TURN, [TURN, task], &[]);
         let Some(running) = state.tasks.get_mut(&task) else { return };
         let Some(body) = running.body.take() else { return };
         let waker = Arc::clone(&running.waker);
         drop(state);
-        if turns > MAX_TURNS_AT_ONCE {
-            self.fail(Cause::TimeStandsStill { node: self.name(node) });
-        }
         waker.begin_turn();
         match take_turn(&machine, body, &Waker::from(waker)) {
             Turn::Waits(body) => self.put_back(&machine, task, body),
@@ -162,7 +170,7 @@ impl Shared {
                 if !machine.is_alive() || state.nodes[machine.node].paused {
                     return;
                 }
-                state.note(&[TIMER, machine.node as u64], &[]);
+                state.note(machine.node, 1, [TIMER, 0], &[]);
                 drop(state);
                 self.as_node(&machine, || port.ring(at));
             }
@@ -188,7 +196,7 @@ impl Shared {
             }
             return;
         }
-        state.note(&[ARRIVAL, node as u64], &datagram.bytes);
+        state.note(node, 1, [ARRIVAL, 0], &datagram.bytes);
         drop(state);
         for port in machine.ports() {
             self.as_node(&machine, || port.receive(datagram.from, &datagram.to, &datagram.bytes));

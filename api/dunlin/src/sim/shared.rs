@@ -82,6 +82,15 @@ pub(crate) struct State {
     pub(crate) capture: Option<PcapFile>,
     next_task: TaskId,
     trace: u64,
+    /// How much has happened at the present time, and to whom last.
+    pub(crate) busy: Busy,
+}
+
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Busy {
+    since: MonoTime,
+    pub(crate) amount: u64,
+    pub(crate) node: usize,
 }
 
 struct Ready {
@@ -142,6 +151,7 @@ impl Shared {
             capture: None,
             next_task: 0,
             trace: 0,
+            busy: Busy::default(),
         };
         Arc::new(Self { seed, repeat, start, state: Mutex::new(state), ready: Mutex::new(ready) })
     }
@@ -234,15 +244,20 @@ impl State {
         written
     }
 
-    /// Makes the trace depend on something that happens now.
-    pub(crate) fn note(&mut self, values: &[u64], bytes: &[u8]) {
-        let now = self.world.clock().0;
+    /// Makes the trace depend on something that happens to a node now. `weight` is what it counts among what happens at
+    /// one time.
+    pub(crate) fn note(&mut self, node: usize, weight: u64, what: [u64; 2], bytes: &[u8]) {
+        let since = self.world.clock();
+        let before = if self.busy.since == since { self.busy.amount } else { 0 };
+        self.busy = Busy { since, amount: before + weight, node };
         let words = bytes.chunks(8).map(|chunk| {
             let mut word = [0; 8];
             word[..chunk.len()].copy_from_slice(chunk);
             u64::from_le_bytes(word)
         });
-        for value in [now, bytes.len() as u64].into_iter().chain(values.iter().copied()).chain(words) {
+        let [kind, detail] = what;
+        let head = [since.0, node as u64, kind, detail, bytes.len() as u64];
+        for value in head.into_iter().chain(words) {
             self.trace = Rng::new(self.trace ^ value).next_u64();
         }
     }

@@ -1,6 +1,7 @@
 //! The same seed gives the same run, and what fails says how to see it again.
 
 use crate::support::*;
+use dunlin::StatusMask;
 use dunlin::sim::{Cause, Sim, seeds};
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -100,10 +101,13 @@ fn a_wait_that_fails_says_seed_time_and_command() {
     sim.run_for(secs(3)).unwrap();
     let failure = sim.run_until(|| false, secs(10)).unwrap_err();
     assert_eq!(failure.cause, Cause::TimedOut(secs(10)));
+    let test = this_test("repeat::a_wait_that_fails_says_seed_time_and_command");
     assert_eq!(
         format!("{failure:?}"),
-        "seed 42, after 13s of virtual time: what was waited for did not happen within 10s\n\
-         repeat it: cargo test repeat::a_wait_that_fails_says_seed_time_and_command"
+        format!(
+            "seed 42, after 13s of virtual time: what was waited for did not happen within 10s\n\
+             repeat it: cargo test {test}"
+        )
     );
 }
 
@@ -119,12 +123,63 @@ fn a_failing_seed_is_named_with_its_command() {
     };
     let cause = catch_unwind(AssertUnwindSafe(run)).unwrap_err();
     let message = cause.downcast_ref::<String>().unwrap();
+    let test = this_test("repeat::a_failing_seed_is_named_with_its_command");
     assert_eq!(
-        message,
-        "seed 3, after 1s of virtual time: what was waited for did not happen within 1s\n\
-         repeat it: SEED=3 cargo test repeat::a_failing_seed_is_named_with_its_command"
+        *message,
+        format!(
+            "seed 3, after 1s of virtual time: what was waited for did not happen within 1s\n\
+             repeat it: SEED=3 cargo test {test}"
+        )
     );
     assert_eq!(tried, [0, 1, 2, 3]);
+}
+
+/// The test runner names threads only if it has several.
+fn this_test(name: &str) -> &str {
+    if std::thread::current().name() == Some("main") { "<name of this test>" } else { name }
+}
+
+#[test]
+fn a_panic_of_a_scenario_is_named_with_its_seed() {
+    let run = || seeds(7..9, |sim| if sim.seed() == 8 { panic!("odd") } else { Ok(()) });
+    let cause = catch_unwind(AssertUnwindSafe(run)).unwrap_err();
+    let test = this_test("repeat::a_panic_of_a_scenario_is_named_with_its_seed");
+    let message = cause.downcast_ref::<String>().unwrap();
+    assert_eq!(*message, format!("seed 8 fails: odd\nrepeat it: SEED=8 cargo test {test}"));
+}
+
+#[test]
+fn nothing_stays_behind() {
+    let left = Arc::new(());
+    let mut sim = Sim::new(1);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let hold = || Arc::clone(&left);
+    let (one, other, third, fourth) = (hold(), hold(), hold(), hold());
+    a.spawn(|cx| async move {
+        let (_one, _writer) = (one, writer(&writer_qos())?);
+        cx.sleep(secs(1000)).await;
+        Ok(())
+    });
+    a.on_start(move |cx| {
+        let other = Arc::clone(&other);
+        async move {
+            cx.sleep(secs(1000)).await;
+            drop(other);
+            Ok(())
+        }
+    });
+    b.spawn_thread(move |cx| {
+        let (_third, _reader) = (third, reader(&reader_qos())?);
+        cx.sleep_blocking(secs(1000))?;
+        Ok(())
+    });
+    let reader = b.run(|| reader(&reader_qos())).unwrap();
+    reader.set_listener(move |_: &dunlin::DataReader<Reading>| drop(Arc::clone(&fourth)), StatusMask::ALL);
+    sim.run_for(secs(10)).unwrap();
+    drop(reader);
+    assert_eq!(Arc::strong_count(&left), 5);
+    drop(sim);
+    assert_eq!(Arc::strong_count(&left), 1);
 }
 
 fn sim_is_fine(tried: usize) -> bool {
