@@ -24,6 +24,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("runtime", &["dunlin-transport", "dunlin-udp", "dunlin-driver", "dunlin-sim"]),
+    ("idl", &["dunlin-idl"]),
     ("api", &["dunlin-config", "dunlin"]),
     ("tools", &[]),
     ("apps", &[]),
