@@ -13,6 +13,8 @@
 //!   #2 int32 y
 //! ");
 //! ```
+//!
+//! A build script makes Rust of IDL with [`build::compile`].
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(test),
@@ -26,11 +28,13 @@
     )
 )]
 
+pub mod build;
 mod check;
 mod diagnostic;
 mod dump;
 pub mod ir;
 mod preprocess;
+pub mod rust;
 mod source;
 mod syntax;
 

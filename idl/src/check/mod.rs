@@ -22,7 +22,8 @@ use member::Inherited;
 use scope::{Def, Scope, ScopeId};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(crate) use structure::keyword;
+pub(crate) use enumeration::bit_fields;
+pub(crate) use structure::{keyword, number_of_values};
 pub(crate) use value::integer_range;
 
 /// What modules say about the types inside.

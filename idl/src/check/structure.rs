@@ -29,7 +29,10 @@ impl Checker<'_> {
         }
         let mut numbering = Numbering {
             hash: self.model.ty(begun.id).is_some_and(|ty| ty.autoid_hash),
-            next: inherited.last().map_or(0, |last| last.id.saturating_add(1)),
+            next: inherited
+                .iter()
+                .rfind(|member| !member.non_serialized)
+                .map_or(0, |last| last.id.saturating_add(1)),
         };
         let outer = std::mem::replace(&mut self.scope, begun.scope);
         let members = self.members(members, &inherited, &mut numbering);
