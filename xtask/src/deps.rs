@@ -25,6 +25,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("runtime", &["dunlin-transport", "dunlin-udp", "dunlin-driver", "dunlin-sim"]),
+    ("idl", &["dunlin-idl"]),
     ("api", &["dunlin-config", "dunlin"]),
     ("tools", &[]),
     ("apps", &[]),

@@ -89,7 +89,7 @@ impl ContentFilterStats {
 mod tests {
     use super::*;
     use Verdict::{Passed, Rejected, Unreadable};
-    use alloc::{string::String, vec, vec::Vec};
+    use alloc::{string::String, vec::Vec};
     use dunlin_buf::SharedBytes;
     use dunlin_cdr::{DdsType, Representation, key_payload, to_payload};
     use dunlin_core::{Guid, SequenceNumber};
