@@ -89,7 +89,7 @@ impl ContentFilterStats {
 mod tests {
     use super::*;
     use Verdict::{Passed, Rejected, Unreadable};
-    use alloc::{string::String, vec, vec::Vec};
+    use alloc::{string::String, vec::Vec};
     use dunlin_buf::SharedBytes;
     use dunlin_cdr::{DdsType, Representation, key_payload, to_payload};
     use dunlin_core::{Guid, SequenceNumber};
@@ -187,7 +187,7 @@ mod tests {
                 (Passed, Rejected)
             );
         }
-        assert_eq!(decide(1, &vec![1, 0, 0, 0]), Passed);
+        assert_eq!(decide(1, &[1, 0, 0, 0]), Passed);
     }
 
     #[test]
