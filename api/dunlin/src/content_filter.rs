@@ -157,7 +157,8 @@ impl<T: DdsType> std::fmt::Debug for ContentFilteredTopic<T> {
     }
 }
 
-/// What a reader can be created for: a [`Topic`] or a [`ContentFilteredTopic`] (DDS 1.4 §2.2.2.3.1).
+/// What a reader can be created for: a [`Topic`], a [`ContentFilteredTopic`] or a [`MultiTopic`](crate::MultiTopic)
+/// (DDS 1.4 §2.2.2.3.1).
 pub trait TopicDescription: sealed::Source {
     /// The type of the samples.
     type Data: DdsType;
@@ -173,6 +174,7 @@ impl<T: DdsType> TopicDescription for ContentFilteredTopic<T> {
 
 pub(crate) mod sealed {
     use super::{ContentFilteredTopic, FilteredTopicInner};
+    use crate::multi_topic::MultiTopicInner;
     use crate::topic::{Topic, TopicInner};
     use dunlin_cdr::DdsType;
     use std::sync::Arc;
@@ -181,24 +183,37 @@ pub(crate) mod sealed {
     pub trait Source {
         /// The topic and its filter.
         #[doc(hidden)]
-        fn source(&self) -> TopicSource<'_>;
+        fn source(&self) -> TopicSource;
     }
 
-    /// A topic and perhaps a filter.
-    pub struct TopicSource<'a> {
-        pub(crate) topic: &'a Arc<TopicInner>,
-        pub(crate) filter: Option<&'a Arc<FilteredTopicInner>>,
+    /// A topic, perhaps with a filter or a join.
+    #[derive(Clone)]
+    pub struct TopicSource {
+        pub(crate) topic: Arc<TopicInner>,
+        pub(crate) filter: Option<Arc<FilteredTopicInner>>,
+        pub(crate) multi: Option<Arc<MultiTopicInner>>,
+    }
+
+    impl TopicSource {
+        pub(crate) fn of_topic(topic: &Arc<TopicInner>) -> Self {
+            Self { topic: Arc::clone(topic), filter: None, multi: None }
+        }
+
+        pub(crate) fn of_multi(multi: &Arc<MultiTopicInner>) -> Self {
+            Self { multi: Some(Arc::clone(multi)), ..Self::of_topic(&multi.topic) }
+        }
     }
 
     impl<T: DdsType> Source for Topic<T> {
-        fn source(&self) -> TopicSource<'_> {
-            TopicSource { topic: &self.inner, filter: None }
+        fn source(&self) -> TopicSource {
+            TopicSource::of_topic(&self.inner)
         }
     }
 
     impl<T: DdsType> Source for ContentFilteredTopic<T> {
-        fn source(&self) -> TopicSource<'_> {
-            TopicSource { topic: &self.inner.topic, filter: Some(&self.inner) }
+        fn source(&self) -> TopicSource {
+            let filter = Some(Arc::clone(&self.inner));
+            TopicSource { filter, ..TopicSource::of_topic(&self.inner.topic) }
         }
     }
 }

@@ -79,6 +79,9 @@ pub enum CreateEntityError {
     /// A condition that cannot be used.
     #[error(transparent)]
     Expression(#[from] ExpressionError),
+    /// A multi-topic that cannot be made.
+    #[error(transparent)]
+    MultiTopic(#[from] crate::multi_topic::MultiTopicError),
     /// The participant has a topic or content-filtered topic of this name.
     #[error("the participant has a topic or content-filtered topic '{0}' already")]
     NameInUse(String),
@@ -93,15 +96,24 @@ pub enum CreateEntityError {
     AlreadyDeleted,
 }
 
-return_codes!(CreateEntityError {
-    Self::InconsistentPolicy(_) => InconsistentPolicy,
-    Self::UnsupportedPolicy(_) => Unsupported,
-    Self::TypeConflict { .. } | Self::TopicQosConflict(_) | Self::ForeignTopic => PreconditionNotMet,
-    Self::NameInUse(_) => PreconditionNotMet,
-    Self::BadName | Self::Expression(_) => BadParameter,
-    Self::OutOfResources => OutOfResources,
-    Self::AlreadyDeleted => AlreadyDeleted,
-});
+impl CreateEntityError {
+    /// The DDS return code.
+    #[must_use]
+    pub fn return_code(&self) -> ReturnCode {
+        match self {
+            Self::InconsistentPolicy(_) => ReturnCode::InconsistentPolicy,
+            Self::UnsupportedPolicy(_) => ReturnCode::Unsupported,
+            Self::TypeConflict { .. }
+            | Self::TopicQosConflict(_)
+            | Self::ForeignTopic
+            | Self::NameInUse(_) => ReturnCode::PreconditionNotMet,
+            Self::BadName | Self::Expression(_) => ReturnCode::BadParameter,
+            Self::MultiTopic(error) => error.return_code(),
+            Self::OutOfResources => ReturnCode::OutOfResources,
+            Self::AlreadyDeleted => ReturnCode::AlreadyDeleted,
+        }
+    }
+}
 
 /// Why a filter or query expression, or its parameters, cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -132,6 +144,9 @@ pub enum SetQosError {
     /// The policy cannot change once the entity is enabled.
     #[error(transparent)]
     ImmutablePolicy(#[from] ImmutablePolicy),
+    /// The reader is one of a multi-topic.
+    #[error("the QoS of an enabled reader of a multi-topic cannot change")]
+    MultiTopic,
     /// The entity was deleted.
     #[error("the entity was deleted")]
     AlreadyDeleted,
@@ -153,6 +168,7 @@ return_codes!(SetQosError {
     Self::InconsistentPolicy(_) => InconsistentPolicy,
     Self::UnsupportedPolicy(_) => Unsupported,
     Self::ImmutablePolicy(_) => ImmutablePolicy,
+    Self::MultiTopic => Unsupported,
     Self::AlreadyDeleted => AlreadyDeleted,
 });
 

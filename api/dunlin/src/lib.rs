@@ -37,6 +37,7 @@ mod content_filter;
 mod error;
 mod listener;
 mod logging;
+mod multi_topic;
 mod participant;
 mod publisher;
 mod query;
@@ -89,6 +90,7 @@ pub use error::{
 };
 pub use listener::{DataReaderListener, DataWriterListener};
 pub use logging::{LoggingError, init_logging};
+pub use multi_topic::{MultiTopic, MultiTopicError};
 pub use participant::{DomainParticipant, DomainParticipantBuilder};
 pub use publisher::Publisher;
 pub use query::QueryCondition;

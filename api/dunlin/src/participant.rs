@@ -5,6 +5,7 @@ use crate::builtin::{
 };
 use crate::content_filter::{ContentFilteredTopic, FilteredTopicInner, FilteredTopics};
 use crate::error::{CreateEntityError, CreateParticipantError, SetQosError, WriteError};
+use crate::multi_topic::{MultiTopic, MultiTopicInner};
 use crate::publisher::Publisher;
 use crate::reader_core::ReaderCore;
 use crate::sink::Sink;
@@ -232,6 +233,28 @@ impl DomainParticipant {
         Ok(ContentFilteredTopic::new(filtered))
     }
 
+    /// create_multitopic: readers created for it receive the rows of type `T` that `expression` makes of the topics it
+    /// names, which have to exist in this participant. `parameters` are the values of `%0`, `%1` and so on in it. See
+    /// [`MultiTopic`].
+    ///
+    /// # Errors
+    /// An expression that does not fit the topics or the type of the rows; a name that is in use.
+    pub fn create_multitopic<T: DdsType>(
+        &self,
+        name: &str,
+        expression: &str,
+        parameters: &[impl AsRef<str>],
+    ) -> Result<MultiTopic<T>, CreateEntityError> {
+        if !is_usable(name) {
+            return Err(CreateEntityError::BadName);
+        }
+        if self.inner.find_topic(name).is_some() || self.inner.filtered_topics.contains(name) {
+            return Err(CreateEntityError::NameInUse(name.to_owned()));
+        }
+        let multi = MultiTopicInner::new::<T>(&self.inner, name, expression, parameters)?;
+        Ok(MultiTopic::new(Arc::new(multi)))
+    }
+
     /// create_publisher.
     ///
     /// # Errors
@@ -376,6 +399,34 @@ impl ParticipantInner {
             }
             Ok(())
         })
+    }
+
+    pub fn create_private_reader(
+        &self,
+        core: &Arc<ReaderCore>,
+        spec: &ReaderSpec,
+        keep: impl FnOnce(Arc<ReaderSlot>) -> bool,
+    ) -> Result<(), CreateEntityError> {
+        let participant = self.session.participant();
+        self.session.create(|now, out| {
+            let slot = participant.create_private_reader(spec)?;
+            if keep(Arc::clone(&slot)) {
+                self.sink.add_reader(slot.guid().entity_id, core);
+            } else {
+                participant.delete_reader(now, &slot, out);
+            }
+            Ok(())
+        })
+    }
+
+    /// Gives a private reader its samples.
+    pub fn deliver(&self, slot: &ReaderSlot, changes: impl IntoIterator<Item = WriteRequest>) {
+        self.session.run(|now, out| changes.into_iter().for_each(|change| slot.deliver(now, change, out)));
+    }
+
+    /// The topic of this name, if there is one.
+    pub fn find_topic(&self, name: &str) -> Option<Arc<TopicInner>> {
+        lock(&self.topics).get(name).and_then(Weak::upgrade)
     }
 
     pub fn delete_writer(&self, slot: &WriterSlot) {

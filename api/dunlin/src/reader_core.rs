@@ -2,7 +2,9 @@
 
 use crate::builtin::PublicationBuiltinTopicData;
 use crate::content_filter::FilteredTopicInner;
+use crate::content_filter::sealed::TopicSource;
 use crate::error::{CreateEntityError, ReadError, SetQosError, WaitForError};
+use crate::multi_topic::{Feed, MultiTopicInner};
 use crate::participant::{ParticipantInner, Query};
 use crate::signal::{Signal, when};
 use crate::status::{
@@ -15,7 +17,7 @@ use dunlin_cache::{CachedSample, Selection};
 use dunlin_cdr::TypeSupport;
 use dunlin_core::{Duration, EntityId, Guid};
 use dunlin_discovery::EndpointLocators;
-use dunlin_engine::{ContentFilter, Event, ReaderSlot, ReaderSpec};
+use dunlin_engine::{ContentFilter, Event, ReaderSlot, ReaderSpec, WriteRequest};
 use dunlin_qos::{DataReaderQos, IncompatiblePolicy, SubscriberQos};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
@@ -41,6 +43,9 @@ pub(crate) struct ReaderCore {
     pub topic: Arc<TopicInner>,
     /// Of a content-filtered topic.
     filter: Option<Arc<FilteredTopicInner>>,
+    /// Of a multi-topic.
+    multi: Option<Arc<MultiTopicInner>>,
+    feed: OnceLock<Feed>,
     pub subscriber_qos: Arc<Mutex<SubscriberQos>>,
     type_support: Arc<dyn TypeSupport>,
     qos: Mutex<DataReaderQos>,
@@ -57,7 +62,7 @@ pub(crate) struct ReaderCore {
 impl ReaderCore {
     pub fn new(
         participant: Arc<ParticipantInner>,
-        (topic, filter): (Arc<TopicInner>, Option<Arc<FilteredTopicInner>>),
+        TopicSource { topic, filter, multi }: TopicSource,
         subscriber_qos: Arc<Mutex<SubscriberQos>>,
         type_support: Arc<dyn TypeSupport>,
         qos: DataReaderQos,
@@ -66,6 +71,8 @@ impl ReaderCore {
             participant,
             topic,
             filter,
+            multi,
+            feed: OnceLock::new(),
             subscriber_qos,
             type_support,
             qos: Mutex::new(qos),
@@ -92,6 +99,18 @@ impl ReaderCore {
             locators: EndpointLocators::default(),
             type_support: Arc::clone(&self.type_support),
         };
+        if let Some(multi) = &self.multi {
+            let mut first = false;
+            self.participant.create_private_reader(self, &spec, |slot| {
+                first = self.slot.set(slot).is_ok();
+                first
+            })?;
+            // Of several threads that enable the reader one feeds it.
+            if first {
+                let _ = self.feed.set(Feed::start(self, multi)?);
+            }
+            return Ok(());
+        }
         let filter = self.filter.as_ref().map(|topic| topic.current());
         self.participant.create_reader(self, spec, filter, |slot| self.slot.set(slot).is_ok())?;
         // Parameters that were set meanwhile.
@@ -127,6 +146,9 @@ impl ReaderCore {
     pub fn set_qos(&self, new: &DataReaderQos) -> Result<(), SetQosError> {
         new.check_consistency()?;
         new.check_supported()?;
+        if self.multi.is_some() && self.slot.get().is_some() {
+            return Err(SetQosError::MultiTopic);
+        }
         if let Some(slot) = self.slot.get() {
             self.qos().check_changeable(new)?;
             // No lock is held here: a changed match runs listeners, which may ask for the QoS.
@@ -139,6 +161,9 @@ impl ReaderCore {
 
     /// Applies a changed QoS of the subscriber.
     pub fn set_subscriber_qos(&self, new: &SubscriberQos) -> Result<(), SetQosError> {
+        if let Some(feed) = self.feed.get() {
+            return feed.readers.iter().try_for_each(|reader| reader.set_subscriber_qos(new));
+        }
         match self.slot.get() {
             Some(slot) => self.participant.set_reader_qos(slot, self.qos(), new.clone()),
             None => Ok(()),
@@ -268,6 +293,9 @@ impl ReaderCore {
     }
 
     pub fn wait_for_historical_data(&self, timeout: Duration) -> Result<(), WaitForError> {
+        if let Some(feed) = self.feed.get() {
+            return feed.readers.iter().try_for_each(|reader| reader.wait_for_historical_data(timeout));
+        }
         let slot = self.slot.get().ok_or(WaitForError::NotEnabled)?;
         wait_for(&self.participant, &self.signal, timeout, || slot.historical_complete())
     }
@@ -279,7 +307,17 @@ impl ReaderCore {
     }
 
     pub fn matched(&self) -> Vec<Arc<PublicationBuiltinTopicData>> {
+        if let Some(feed) = self.feed.get() {
+            return feed.readers.iter().flat_map(|reader| reader.matched()).collect();
+        }
         self.slot.get().map(|slot| slot.matched_writers()).unwrap_or_default()
+    }
+
+    /// Puts rows of a multi-topic into the cache.
+    pub fn give(&self, changes: impl IntoIterator<Item = WriteRequest>) {
+        if let Some(slot) = self.slot.get() {
+            self.participant.deliver(slot, changes);
+        }
     }
 
     pub fn count_undecodable(&self) {

@@ -1,7 +1,6 @@
 //! Subscriber (DDS 1.4 §2.2.2.5.2).
 
 use crate::content_filter::TopicDescription;
-use crate::content_filter::sealed::TopicSource;
 use crate::error::{CreateEntityError, SetQosError};
 use crate::participant::ParticipantInner;
 use crate::reader::DataReader;
@@ -35,7 +34,7 @@ impl Subscriber {
         Ok(Self { participant, qos: Arc::new(Mutex::new(qos.clone())), readers: Arc::default() })
     }
 
-    /// create_datareader: for a topic or a content-filtered topic.
+    /// create_datareader: for a topic, a content-filtered topic or a multi-topic.
     ///
     /// # Errors
     /// When the QoS is inconsistent or unsupported, or the topic is another participant's.
@@ -44,20 +43,20 @@ impl Subscriber {
         topic: &D,
         qos: &DataReaderQos,
     ) -> Result<DataReader<D::Data>, CreateEntityError> {
-        let TopicSource { topic, filter } = topic.source();
-        if !self.participant.owns(topic) {
+        let source = topic.source();
+        if !self.participant.owns(&source.topic) {
             return Err(CreateEntityError::ForeignTopic);
         }
         qos.check_consistency()?;
         qos.check_supported()?;
         let core = Arc::new(ReaderCore::new(
             Arc::clone(&self.participant),
-            (Arc::clone(topic), filter.cloned()),
+            source.clone(),
             Arc::clone(&self.qos),
             Arc::new(TypeSupportOf::<D::Data>::default()),
             qos.clone(),
         ));
-        if let Some(filter) = filter {
+        if let Some(filter) = &source.filter {
             filter.add_reader(&core);
         }
         if lock(&self.qos).entity_factory.autoenable_created_entities {

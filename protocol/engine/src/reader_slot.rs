@@ -7,12 +7,13 @@ use alloc::vec::Vec;
 use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_cache::{
     CachedSample, DeadlineMissed, InstanceState, ReaderCache, SampleData, Selection, UnknownInstance,
+    WriterInfo,
 };
-use dunlin_cdr::TypeSupport;
+use dunlin_cdr::{DecodeOptions, TypeSupport};
 use dunlin_core::{EntityId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, SequenceNumber};
 use dunlin_discovery::{DiscoveredWriter, LivelinessTracker, LivelinessTransition};
 use dunlin_qos::{DataReaderQos, DurabilityKind, LivelinessKind};
-use dunlin_rtps::{Reader, ReaderStats};
+use dunlin_rtps::{ChangeKind, Reader, ReaderStats, Received};
 use dunlin_sync::{RankedGuard, RankedMutex};
 use dunlin_wire::{ReceiverState, Submessage};
 
@@ -23,6 +24,7 @@ use crate::output::{Event, Output};
 use crate::ranks;
 use crate::sink::CacheSink;
 use crate::timers::{TimerId, TimerOwner};
+use crate::writer_slot::WriteRequest;
 
 /// A reader. Application threads hold it directly.
 pub struct ReaderSlot {
@@ -63,6 +65,8 @@ pub(crate) struct Store {
     /// What samples have to satisfy to enter the cache.
     pub(crate) filter: Option<Arc<ContentFilter>>,
     pub(crate) filter_stats: ContentFilterStats,
+    /// How many changes were given to a private reader.
+    delivered: SequenceNumber,
     armed: Option<MonoTime>,
     missed: Vec<DeadlineMissed>,
     deleted: bool,
@@ -96,6 +100,7 @@ impl ReaderSlot {
             scratch: Vec::new(),
             filter: None,
             filter_stats: ContentFilterStats::default(),
+            delivered: SequenceNumber::ZERO,
             armed: None,
             missed: Vec::new(),
             deleted: false,
@@ -192,6 +197,44 @@ impl ReaderSlot {
         out: &mut Output,
     ) -> Result<usize, UnknownInstance> {
         self.access(now, out, |cache| cache.take_where(selection, query, samples))
+    }
+
+    /// Gives a [private](crate::Participant::create_private_reader) reader a change: a serialized value, or the
+    /// serialized key when `kind` is not [`ChangeKind::Alive`]. What finds no room is rejected and lost.
+    pub fn deliver(&self, now: Now, change: WriteRequest, out: &mut Output) {
+        let WriteRequest { kind, instance, source_timestamp, payload } = change;
+        let mut guard = self.store.lock();
+        let store = &mut *guard;
+        if store.deleted {
+            return;
+        }
+        store.delivered = store.delivered.next();
+        let received = Received {
+            writer: self.guid,
+            sn: store.delivered,
+            kind,
+            key_hash: None,
+            source_timestamp,
+            payload: Some(payload),
+            key_only: kind != ChangeKind::Alive,
+            inline_qos: None,
+            reassembled: true,
+        };
+        let insert = store.cache.insert(now, &received, instance, &WriterInfo::default());
+        if let (true, Some(payload)) = (insert.new_instance() && !received.key_only, &received.payload) {
+            let options = DecodeOptions::default();
+            if self.type_support.key_payload_with(payload, options, &mut store.scratch).is_ok() {
+                store.cache.set_instance_key(instance, &store.scratch);
+            }
+        }
+        if insert.data_available() {
+            out.tell_once(Event::DataAvailable { reader: self.id() });
+        }
+        if let Some(reason) = insert.reject_reason() {
+            out.events.push(Event::SampleRejected { reader: self.id(), reason, instance });
+            out.events.push(Event::SampleLost { reader: self.id(), count: 1 });
+        }
+        self.arm_cache(store, &mut out.deadline_closer);
     }
 
     fn access<R>(&self, now: Now, out: &mut Output, access: impl FnOnce(&mut ReaderCache) -> R) -> R {

@@ -9,8 +9,9 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 use dunlin_cdr::{
-    CdrError, Decoder, Encoder, Endianness, Limits, Located, MemberDescription, PrimitiveKind,
-    Representation, Scope, Step, StructureDescription, TypeDescription, TypeKind, UnionDescription,
+    CdrError, DecodeOptions, Decoder, Encoder, Endianness, Extensibility, Limits, Located, MemberDescription,
+    PrimitiveKind, Representation, Scope, Step, StructureDescription, TypeDescription, TypeKind,
+    UnionDescription,
 };
 
 /// How the discriminator of a union is called.
@@ -80,6 +81,44 @@ impl Field {
             Located::Missing(step) => self.defaults.get(step).cloned().flatten(),
             Located::Absent => None,
         })
+    }
+}
+
+/// A field of samples of one type, for reading it.
+#[derive(Clone, Debug)]
+pub struct FieldReader {
+    field: Field,
+    extensibility: Extensibility,
+}
+
+impl FieldReader {
+    /// The field with a name such as `a.b[3]`.
+    ///
+    /// # Errors
+    /// A name that does not fit the type or means something with parts.
+    pub fn new(ty: &'static TypeDescription, name: &str) -> Result<Self, FilterError> {
+        let field = Field::resolve(ty, &crate::syntax::field_name(name)?)?;
+        let extensibility = match &ty.resolved().kind {
+            TypeKind::Structure(structure) => structure.extensibility,
+            TypeKind::Union(union) => union.extensibility,
+            _ => Extensibility::Final,
+        };
+        Ok(Self { field, extensibility })
+    }
+
+    /// The type of the field.
+    #[must_use]
+    pub fn ty(&self) -> &'static TypeDescription {
+        self.field.ty
+    }
+
+    /// The value in a payload with encapsulation header; `None` if the field is not there.
+    ///
+    /// # Errors
+    /// Octets on the way that are no serialization of the type.
+    pub fn read(&self, payload: &[u8], options: DecodeOptions) -> Result<Option<Value<'static>>, CdrError> {
+        let decoder = Decoder::from_payload(payload, self.extensibility, &Limits::default())?;
+        Ok(self.field.read(&decoder.with_options(options))?.map(Value::into_owned))
     }
 }
 

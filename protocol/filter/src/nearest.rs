@@ -14,7 +14,7 @@ pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>)
         (distance(&name, &letters), candidate)
     });
     let (distance, candidate) = scored.min()?;
-    let tolerated = name.len().div_ceil(3);
+    let tolerated = (name.len().saturating_add(1) / 3).max(1);
     (distance <= tolerated).then(|| candidate.to_string())
 }
 
@@ -49,6 +49,8 @@ mod tests {
         assert_eq!(near("Shape_size").as_deref(), Some("shapesize"));
         assert_eq!(near("X").as_deref(), Some("x"));
         assert_eq!(near("angle"), None);
+        assert_eq!(nearest("name", ["mode"].into_iter()), None);
+        assert_eq!(nearest("lable", ["label"].into_iter()).as_deref(), Some("label"));
         assert_eq!(nearest("a", [].into_iter()), None);
         assert_eq!(distance(&['a', 'b', 'c'], &['b', 'c', 'd', 'e']), 3);
         assert_eq!(distance(&[], &['b']), 1);

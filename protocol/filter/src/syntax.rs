@@ -394,6 +394,14 @@ fn literal(token: &mut Token<'_>) -> Option<Literal> {
     })
 }
 
+/// The field that a whole text names.
+pub(crate) fn field_name(text: &str) -> Result<FieldName<'_>, FilterError> {
+    let mut parser = Parser::new(text)?;
+    let name = parser.field("a field")?;
+    parser.end("the end of the field")?;
+    Ok(name)
+}
+
 /// The constant that a parameter holds.
 pub(crate) fn parameter(text: &str) -> Result<Literal, Reason> {
     let mut lexer = Lexer::new(text);
