@@ -103,12 +103,25 @@ impl Enumeration<'_> {
                 }
             }
         });
-        self.container.described(&quote! {
+        let described = self.container.described(&quote! {
             Enumeration(#krate::EnumerationDescription {
                 bit_bound: #bits,
                 literals: const { &[#(#literals),*] },
             })
-        })
+        });
+        let all = &self.literals;
+        quote! {
+            impl #ident {
+                /// The value as a label of a union.
+                #[doc(hidden)]
+                pub const fn dds_value(&self) -> i64 {
+                    match self {
+                        #(Self::#all => Self::#all as i64,)*
+                    }
+                }
+            }
+            #described
+        }
     }
 
     fn write(&self) -> TokenStream {

@@ -16,6 +16,18 @@ pub fn expand(container: &Container<'_>, data: &DataStruct) -> Result<TokenStrea
         check_holder(container, inner)?;
     }
     let mut tokens = TokenStream::new();
+    if is_bitmask && container.wants_description() {
+        let ident = container.ident();
+        tokens.extend(quote! {
+            impl #ident {
+                /// The value as a label of a union.
+                #[doc(hidden)]
+                pub const fn dds_value(&self) -> i64 {
+                    self.0 as i64
+                }
+            }
+        });
+    }
     if container.wants_write() {
         tokens.extend(write(container, inner, is_bitmask));
     }

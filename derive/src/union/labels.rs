@@ -101,6 +101,7 @@ impl Labels {
         match (self, integer(label)) {
             (Self::Integer(..), Some(_)) => quote!({ let value: #discriminator = #literal; value as i64 }),
             (Self::Character(_), _) => quote!(#literal),
+            (Self::Path, _) => quote!((#literal).dds_value()),
             _ => quote!(#literal as i64),
         }
     }
