@@ -76,8 +76,8 @@
 //! shows that two runs were the same.
 //!
 //! What the simulation cannot see breaks this: real clocks and sleeps (`std::time::Instant`, timers of other async
-//! runtimes), threads of your own, `HashMap`s whose order shows, and global variables that survive a
-//! [`Node::crash`].
+//! runtimes), threads of your own (a participant made there is a real one), `HashMap`s whose order shows, and global
+//! variables that survive a [`Node::crash`].
 
 mod agenda;
 mod baton;

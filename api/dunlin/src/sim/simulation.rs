@@ -161,6 +161,12 @@ impl Sim {
         Ok(())
     }
 
+    /// Sixty-four random bits for the scenario, from the seed.
+    #[must_use]
+    pub fn random(&mut self) -> u64 {
+        self.shared.state().rng.next_u64()
+    }
+
     /// Adds a node, which is up at once. Its name is a host name to the others, as in `discovery.peers`.
     ///
     /// # Panics

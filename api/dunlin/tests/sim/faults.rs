@@ -1,9 +1,12 @@
 //! Nodes that crash, stand still or are cut off, and programs that fail.
 
 use crate::support::*;
-use dunlin::qos::LivelinessKind;
-use dunlin::sim::{Cause, Sim};
-use dunlin::{DataReader, DataReaderListener, Duration, InstanceState, LivelinessChangedStatus, StatusMask};
+use dunlin::qos::{DataReaderQos, DataWriterQos, LivelinessKind};
+use dunlin::sim::{Cause, Node, Result, Sim, seeds};
+use dunlin::{
+    DataReader, DataReaderListener, Duration, InstanceState, LivelinessChangedStatus, StateMasks, StatusMask,
+    WaitSet,
+};
 use std::sync::{Arc, Mutex};
 
 #[test]
@@ -161,6 +164,75 @@ fn a_node_that_stands_still_goes_on_where_it_was() {
         b.resume();
         assert_eq!(sim.join(&seen, secs(60))?, (0..100).collect::<Vec<_>>());
         assert_eq!(sim.join(&thread, secs(1))?, secs(5).max(millis(5300)));
+        Ok(())
+    });
+}
+
+/// The latest reading of each of two sensors.
+type Latest = Arc<Mutex<[u32; 2]>>;
+
+fn chaos(sim: &mut Sim, nodes: &[Node; 3]) -> Result {
+    for _ in 0..20 {
+        let node = &nodes[(sim.random() % 3) as usize];
+        let other = &nodes[(sim.random() % 3) as usize];
+        match sim.random() % 8 {
+            0 => node.crash(),
+            1 => node.restart(),
+            2 => node.pause(),
+            3 => node.resume(),
+            4 => sim.cut(node, other),
+            5 => sim.mend(node, other),
+            6 => {
+                let share = (sim.random() % 100) as f64 / 100.0;
+                sim.set_loss(share);
+            }
+            _ => node.set_clock_offset(millis((sim.random() % 10_000) as i64 - 5000)),
+        }
+        let pause = millis((sim.random() % 3000) as i64);
+        sim.run_for(pause)?;
+    }
+    sim.heal();
+    sim.set_loss(0.1);
+    for node in nodes {
+        node.resume();
+        if !node.is_up() {
+            node.restart();
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn after_any_faults_everybody_hears_everybody_again() {
+    seeds(0..30, |sim| {
+        let nodes = ["a", "b", "display"].map(|name| sim.node(name));
+        let latest = Latest::default();
+        for (number, node) in nodes[..2].iter().enumerate() {
+            // Readings of one sensor have the same remainder, and grow with virtual time.
+            node.on_start(move |cx| async move {
+                let writer = writer(&DataWriterQos::default().reliable())?;
+                loop {
+                    let time = u32::try_from(cx.elapsed().as_nanos() / 10_000_000)?;
+                    writer.write(&reading(time * 2 + number as u32))?;
+                    cx.sleep(millis(50)).await;
+                }
+            });
+        }
+        let own = Arc::clone(&latest);
+        nodes[2].on_start_thread(move |_| {
+            let reader = reader(&DataReaderQos::default().reliable())?;
+            let (set, unread) = (WaitSet::new(), reader.create_readcondition(StateMasks::NOT_READ));
+            set.attach_condition(unread.condition());
+            loop {
+                set.wait(Duration::INFINITE)?;
+                for reading in reader.take(100)?.into_iter().filter_map(|sample| sample.data) {
+                    own.lock().unwrap()[(reading.n % 2) as usize] = reading.n / 2;
+                }
+            }
+        });
+        chaos(sim, &nodes)?;
+        let now = u32::try_from(sim.elapsed().as_nanos() / 10_000_000)?;
+        sim.run_until(|| latest.lock().unwrap().iter().all(|time| *time > now), secs(60))?;
         Ok(())
     });
 }
