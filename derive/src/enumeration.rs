@@ -4,11 +4,14 @@ use crate::attrs::MemberAttrs;
 use crate::container::Container;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
+use syn::ext::IdentExt;
 use syn::{DataEnum, Error, Ident, Result};
 
 struct Enumeration<'a> {
     container: &'a Container<'a>,
     literals: Vec<&'a Ident>,
+    /// Their names in IDL.
+    names: Vec<String>,
     default: &'a Ident,
     bits: u8,
 }
@@ -22,6 +25,9 @@ pub fn expand(container: &Container<'_>, data: &DataEnum) -> Result<TokenStream>
     if container.wants_read() {
         tokens.extend(enumeration.read());
     }
+    if container.wants_description() {
+        tokens.extend(enumeration.describe());
+    }
     Ok(tokens)
 }
 
@@ -34,9 +40,15 @@ fn parse<'a>(container: &'a Container<'a>, data: &'a DataEnum) -> Result<Enumera
         },
     };
     let mut default = None;
+    let mut names: Vec<String> = Vec::new();
     for variant in &data.variants {
         let attrs = MemberAttrs::parse(&variant.attrs)?;
-        attrs.allow("the literal of an enumeration", &["default"])?;
+        attrs.allow("the literal of an enumeration", &["default", "name"])?;
+        let name = attrs.name.as_ref().map_or_else(|| variant.ident.unraw().to_string(), syn::LitStr::value);
+        if names.contains(&name) {
+            return Err(Error::new(variant.ident.span(), "another literal has the same name"));
+        }
+        names.push(name);
         if let Some((word, value)) = attrs.default {
             if value.is_some() || default.is_some() {
                 return Err(Error::new(
@@ -52,7 +64,7 @@ fn parse<'a>(container: &'a Container<'a>, data: &'a DataEnum) -> Result<Enumera
     let Some(default) = default.or(first) else {
         return Err(Error::new_spanned(container.ident(), "an enumeration needs at least one literal"));
     };
-    Ok(Enumeration { container, literals, default, bits })
+    Ok(Enumeration { container, literals, names, default, bits })
 }
 
 impl Enumeration<'_> {
@@ -76,6 +88,39 @@ impl Enumeration<'_> {
                     #message
                 );)*
             };
+        }
+    }
+
+    fn describe(&self) -> TokenStream {
+        let (krate, ident, bits) = (&self.container.krate, self.container.ident(), self.bits);
+        let literals = self.literals.iter().zip(&self.names).map(|(literal, name)| {
+            let is_default = *literal == self.default;
+            quote! {
+                #krate::LiteralDescription {
+                    name: #name,
+                    value: #ident::#literal as i32,
+                    is_default: #is_default,
+                }
+            }
+        });
+        let described = self.container.described(&quote! {
+            Enumeration(#krate::EnumerationDescription {
+                bit_bound: #bits,
+                literals: const { &[#(#literals),*] },
+            })
+        });
+        let all = &self.literals;
+        quote! {
+            impl #ident {
+                /// The value as a label of a union.
+                #[doc(hidden)]
+                pub const fn dds_value(&self) -> i64 {
+                    match self {
+                        #(Self::#all => Self::#all as i64,)*
+                    }
+                }
+            }
+            #described
         }
     }
 

@@ -6,6 +6,7 @@
 
 mod attrs;
 mod container;
+mod describe;
 mod enumeration;
 mod ids;
 mod newtype;
@@ -61,7 +62,8 @@ use syn::{DeriveInput, parse_macro_input};
 /// - `base`: the first field holds the members of the base type.
 ///
 /// # Attributes of variants
-/// - enumerations: `default` (or Rust's own `#[default]`) marks the default literal, otherwise it is the first.
+/// - enumerations: `default` (or Rust's own `#[default]`) marks the default literal, otherwise it is the first;
+///   `name = "RED"` is the literal's name, where it differs from the variant's.
 /// - unions: `case = 1`, `case(1, 2)`, `default`, `id = 3`, `name = "member"`.
 ///   A variant has no field (no member) or one; a further field `#[dds(discriminator)]` keeps the discriminator,
 ///   otherwise the first label, or for the default the least unused value, is written.

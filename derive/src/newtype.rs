@@ -16,13 +16,40 @@ pub fn expand(container: &Container<'_>, data: &DataStruct) -> Result<TokenStrea
         check_holder(container, inner)?;
     }
     let mut tokens = TokenStream::new();
+    if is_bitmask && container.wants_description() {
+        let ident = container.ident();
+        tokens.extend(quote! {
+            impl #ident {
+                /// The value as a label of a union.
+                #[doc(hidden)]
+                pub const fn dds_value(&self) -> i64 {
+                    self.0 as i64
+                }
+            }
+        });
+    }
     if container.wants_write() {
         tokens.extend(write(container, inner, is_bitmask));
     }
     if container.wants_read() {
         tokens.extend(read(container, inner, is_bitmask));
     }
+    if container.wants_description() {
+        tokens.extend(describe(container, inner));
+    }
     Ok(tokens)
+}
+
+fn describe(container: &Container<'_>, inner: &Type) -> TokenStream {
+    let krate = &container.krate;
+    let bound = container.attrs.bit_bound.as_ref();
+    let bound = bound.map_or_else(|| quote!(<#inner>::BITS as u8), |bound| quote!(#bound));
+    let is_bitset = container.attrs.kind.as_ref().is_some_and(|(_, word)| word == "bitset");
+    container.described(&match container.kind() {
+        Some(Kind::Bitmask) if is_bitset => quote!(Bitset { holder: <#inner>::BITS as u8 }),
+        Some(Kind::Bitmask) => quote!(Bitmask { bit_bound: #bound }),
+        _ => quote!(Alias(#krate::TypeRef::of::<#inner>())),
+    })
 }
 
 /// Checks that the integer is the one that the bit bound asks for.

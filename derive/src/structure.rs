@@ -22,11 +22,14 @@ pub enum Side {
 /// A serialized member.
 pub struct Member<'a> {
     pub ident: &'a Ident,
+    /// The name in IDL.
+    pub name: String,
     /// The type without `Option`.
     pub ty: &'a Type,
     pub optional: bool,
     pub key: bool,
     pub must_understand: bool,
+    pub external: bool,
     pub id: Id,
     pub bound: Option<Expr>,
     pub default: Option<Expr>,
@@ -65,6 +68,9 @@ pub fn expand(container: &Container<'_>, data: &DataStruct) -> Result<TokenStrea
     }
     if container.wants_read() {
         tokens.extend(structure.read());
+    }
+    if container.wants_description() {
+        tokens.extend(structure.describe());
     }
     if container.wants_topic_type() {
         let has_key = structure.has_key(Side::Write);
@@ -135,10 +141,12 @@ impl<'a> Structure<'a> {
         }
         Ok(Member {
             ident,
+            name: member_name(ident, &attrs),
             ty: inner.unwrap_or(ty),
             optional: inner.is_some(),
             key: attrs.key.is_some(),
             must_understand: attrs.must_understand,
+            external: attrs.external.is_some(),
             id: self.next_id(ident, &attrs)?,
             bound: attrs.bound,
             default,
@@ -149,7 +157,7 @@ impl<'a> Structure<'a> {
     }
 
     fn next_id(&self, ident: &Ident, attrs: &MemberAttrs) -> Result<Id> {
-        let name = attrs.name.as_ref().map_or_else(|| ident.unraw().to_string(), syn::LitStr::value);
+        let name = member_name(ident, attrs);
         match &attrs.id {
             Some(IdAttr::Number(number)) => match number.base10_parse::<u32>() {
                 Ok(id) if id <= ids::MAX_ID => Ok(Id::Known(id)),
@@ -300,6 +308,11 @@ impl<'a> Structure<'a> {
     pub fn local(member: &Member<'_>) -> Ident {
         format_ident!("f{}", member.index)
     }
+}
+
+/// The name of a member in IDL.
+fn member_name(ident: &Ident, attrs: &MemberAttrs) -> String {
+    attrs.name.as_ref().map_or_else(|| ident.unraw().to_string(), syn::LitStr::value)
 }
 
 fn check_member(attrs: &MemberAttrs, ty: &Type, is_option: bool) -> Result<()> {

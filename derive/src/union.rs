@@ -25,6 +25,8 @@ pub struct Value<'a> {
 /// A case of a union.
 pub struct Case<'a> {
     pub ident: &'a Ident,
+    /// The name of the member in IDL.
+    pub name: String,
     pub labels: Vec<Expr>,
     pub is_default: bool,
     pub id: u32,
@@ -48,6 +50,9 @@ pub fn expand(container: &Container<'_>, data: &DataEnum) -> Result<TokenStream>
     }
     if container.wants_read() {
         tokens.extend(union.read()?);
+    }
+    if container.wants_description() {
+        tokens.extend(union.describe());
     }
     if container.wants_topic_type() && container.input.generics.params.is_empty() {
         let has_key = container.attrs.key.is_some();
@@ -106,9 +111,10 @@ fn parse_case<'a>(container: &Container<'_>, variant: &'a Variant, earlier: &[Ca
     if let Some((word, _)) = attrs.default.as_ref().filter(|_| earlier.iter().any(|case| case.is_default)) {
         return Err(Error::new(word.span(), "another case is the default"));
     }
-    let id = case_id(container, variant, &attrs, earlier)?;
-    let mut case =
-        Case { ident: &variant.ident, labels: attrs.cases, is_default, id, value: None, kept: None };
+    let name = attrs.name.as_ref().map_or_else(|| variant.ident.unraw().to_string(), syn::LitStr::value);
+    let id = case_id(container, &name, &attrs, earlier)?;
+    let labels = attrs.cases;
+    let mut case = Case { ident: &variant.ident, name, labels, is_default, id, value: None, kept: None };
     for (position, field) in variant.fields.iter().enumerate() {
         add_field(container, &mut case, position, field)?;
     }
@@ -116,20 +122,16 @@ fn parse_case<'a>(container: &Container<'_>, variant: &'a Variant, earlier: &[Ca
 }
 
 /// Ids are sequential from 1: 0 is the discriminator's.
-fn case_id(
-    container: &Container<'_>,
-    variant: &Variant,
-    attrs: &MemberAttrs,
-    earlier: &[Case<'_>],
-) -> Result<u32> {
-    let name = attrs.name.as_ref().map_or_else(|| variant.ident.unraw().to_string(), syn::LitStr::value);
+fn case_id(container: &Container<'_>, name: &str, attrs: &MemberAttrs, earlier: &[Case<'_>]) -> Result<u32> {
     match &attrs.id {
         Some(IdAttr::Number(number)) => match number.base10_parse::<u32>() {
             Ok(id @ 1..=ids::MAX_ID) => Ok(id),
             _ => Err(Error::new(number.span(), "the member id of a case is 1 to 0x0fffffff")),
         },
-        Some(IdAttr::Hash(other)) => Ok(ids::hash_id(&other.as_ref().map_or(name, syn::LitStr::value))),
-        None if container.attrs.autoid_hash => Ok(ids::hash_id(&name)),
+        Some(IdAttr::Hash(other)) => {
+            Ok(ids::hash_id(&other.as_ref().map_or(name.to_owned(), syn::LitStr::value)))
+        }
+        None if container.attrs.autoid_hash => Ok(ids::hash_id(name)),
         None => Ok(earlier.last().map_or(1, |case| case.id.saturating_add(1))),
     }
 }

@@ -4,9 +4,11 @@ use crate::signal::{Signal, WaitCore};
 use crate::status::StatusMask;
 use crate::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 use dunlin_core::{Duration, ReturnCode};
+use dunlin_driver::{CannotWait, machine};
 use std::fmt;
+use std::future::poll_fn;
 use std::sync::{Arc, PoisonError};
-use std::time::Instant;
+use std::task::Poll;
 
 /// Something a [`WaitSet`] can wait for.
 #[derive(Clone)]
@@ -132,8 +134,14 @@ pub enum WaitError {
     #[error("another thread is waiting on this wait-set")]
     AlreadyWaiting,
     /// What would be waited for may have to arrive on this very thread.
-    #[error("a listener cannot wait: hand this to a thread of your own")]
+    #[error("{}", CannotWait::Listener)]
     InListener,
+    /// The task runs in the simulator, on the thread that has to run all others meanwhile.
+    #[error("{}", CannotWait::Task)]
+    InTask,
+    /// The thread runs a simulation.
+    #[error("{}", CannotWait::Simulation)]
+    InSimulation,
     /// The condition to detach is not attached.
     #[error("the condition is not attached to this wait-set")]
     NotAttached,
@@ -145,7 +153,21 @@ impl WaitError {
     pub const fn return_code(self) -> ReturnCode {
         match self {
             Self::Timeout => ReturnCode::Timeout,
-            Self::AlreadyWaiting | Self::InListener | Self::NotAttached => ReturnCode::PreconditionNotMet,
+            Self::AlreadyWaiting
+            | Self::InListener
+            | Self::InTask
+            | Self::InSimulation
+            | Self::NotAttached => ReturnCode::PreconditionNotMet,
+        }
+    }
+}
+
+impl From<CannotWait> for WaitError {
+    fn from(why: CannotWait) -> Self {
+        match why {
+            CannotWait::Listener => Self::InListener,
+            CannotWait::Task => Self::InTask,
+            CannotWait::Simulation => Self::InSimulation,
         }
     }
 }
@@ -201,35 +223,67 @@ impl WaitSet {
         self.list().clone()
     }
 
+    fn active(&self) -> Vec<Condition> {
+        self.list().iter().filter(|c| c.trigger_value()).cloned().collect()
+    }
+
+    fn begin(&self) -> Result<Alone<'_>, WaitError> {
+        let taken = self.waiting.swap(true, Ordering::Acquire);
+        if taken { Err(WaitError::AlreadyWaiting) } else { Ok(Alone(&self.waiting)) }
+    }
+
+    /// [`wait`](Self::wait) for async code, on any executor and without a time-out: dropping the future gives up.
+    ///
+    /// # Errors
+    /// [`WaitError::AlreadyWaiting`].
+    pub async fn wait_async(&self) -> Result<Vec<Condition>, WaitError> {
+        let _alone = self.begin()?;
+        let active = poll_fn(|context| {
+            loop {
+                let seen = self.core.generation();
+                let active = self.active();
+                if !active.is_empty() {
+                    return Poll::Ready(active);
+                }
+                if !self.core.changed_or_wake(seen, context.waker()) {
+                    return Poll::Pending;
+                }
+            }
+        });
+        Ok(active.await)
+    }
+
     /// Blocks until a condition is true and returns all that are, at once if one is true already.
     /// Other threads may have made one false again meanwhile.
     ///
     /// # Errors
-    /// [`WaitError::Timeout`] after `timeout`; [`WaitError::AlreadyWaiting`]; [`WaitError::InListener`].
+    /// [`WaitError::Timeout`] after `timeout`; [`WaitError::AlreadyWaiting`]; [`WaitError::InListener`];
+    /// [`WaitError::InTask`] and [`WaitError::InSimulation`] in the simulator.
     pub fn wait(&self, timeout: Duration) -> Result<Vec<Condition>, WaitError> {
-        if self.waiting.swap(true, Ordering::Acquire) {
-            return Err(WaitError::AlreadyWaiting);
-        }
-        let result = self.wait_alone(timeout);
-        self.waiting.store(false, Ordering::Release);
-        result
-    }
-
-    fn wait_alone(&self, timeout: Duration) -> Result<Vec<Condition>, WaitError> {
-        let deadline = timeout.to_std().and_then(|timeout| Instant::now().checked_add(timeout));
+        let _alone = self.begin()?;
+        let deadline = machine::deadline(timeout);
         loop {
             let seen = self.core.generation();
-            let active: Vec<_> = self.list().iter().filter(|c| c.trigger_value()).cloned().collect();
+            let active = self.active();
             if !active.is_empty() {
                 return Ok(active);
             }
-            if dunlin_driver::must_not_wait() {
-                return Err(WaitError::InListener);
+            if let Some(why) = dunlin_driver::cannot_wait() {
+                return Err(why.into());
             }
             if !self.core.wait_past(seen, deadline) {
                 return Err(WaitError::Timeout);
             }
         }
+    }
+}
+
+/// The thread or task that waits.
+struct Alone<'a>(&'a AtomicBool);
+
+impl Drop for Alone<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
     }
 }
 

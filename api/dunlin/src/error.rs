@@ -4,6 +4,7 @@
 
 use dunlin_cdr::CdrError;
 use dunlin_core::{Duration, ReturnCode};
+use dunlin_driver::CannotWait;
 use dunlin_qos::{ImmutablePolicy, InconsistentPolicy, UnsupportedPolicy};
 use thiserror::Error;
 
@@ -75,6 +76,15 @@ pub enum CreateEntityError {
     /// A topic or type name that cannot be announced.
     #[error("a topic or type name has 1 to 255 octets, none of them NUL")]
     BadName,
+    /// A condition that cannot be used.
+    #[error(transparent)]
+    Expression(#[from] ExpressionError),
+    /// A multi-topic that cannot be made.
+    #[error(transparent)]
+    MultiTopic(#[from] crate::multi_topic::MultiTopicError),
+    /// The participant has a topic or content-filtered topic of this name.
+    #[error("the participant has a topic or content-filtered topic '{0}' already")]
+    NameInUse(String),
     /// The topic belongs to another participant.
     #[error("the topic belongs to another participant")]
     ForeignTopic,
@@ -86,13 +96,39 @@ pub enum CreateEntityError {
     AlreadyDeleted,
 }
 
-return_codes!(CreateEntityError {
-    Self::InconsistentPolicy(_) => InconsistentPolicy,
-    Self::UnsupportedPolicy(_) => Unsupported,
-    Self::TypeConflict { .. } | Self::TopicQosConflict(_) | Self::ForeignTopic => PreconditionNotMet,
-    Self::BadName => BadParameter,
-    Self::OutOfResources => OutOfResources,
-    Self::AlreadyDeleted => AlreadyDeleted,
+impl CreateEntityError {
+    /// The DDS return code.
+    #[must_use]
+    pub fn return_code(&self) -> ReturnCode {
+        match self {
+            Self::InconsistentPolicy(_) => ReturnCode::InconsistentPolicy,
+            Self::UnsupportedPolicy(_) => ReturnCode::Unsupported,
+            Self::TypeConflict { .. }
+            | Self::TopicQosConflict(_)
+            | Self::ForeignTopic
+            | Self::NameInUse(_) => ReturnCode::PreconditionNotMet,
+            Self::BadName | Self::Expression(_) => ReturnCode::BadParameter,
+            Self::MultiTopic(error) => error.return_code(),
+            Self::OutOfResources => ReturnCode::OutOfResources,
+            Self::AlreadyDeleted => ReturnCode::AlreadyDeleted,
+        }
+    }
+}
+
+/// Why a filter or query expression, or its parameters, cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum ExpressionError {
+    /// It does not follow the language or does not fit the type.
+    #[error("the expression cannot be used: {0}")]
+    Filter(#[from] dunlin_filter::FilterError),
+    /// Expression and parameters together cannot be announced.
+    #[error("expression and parameters together have more than 32 KiB, or contain NUL")]
+    TooLarge,
+}
+
+return_codes!(ExpressionError {
+    Self::Filter(_) | Self::TooLarge => BadParameter,
 });
 
 /// Why a QoS was not changed. Nothing of it was applied.
@@ -108,6 +144,9 @@ pub enum SetQosError {
     /// The policy cannot change once the entity is enabled.
     #[error(transparent)]
     ImmutablePolicy(#[from] ImmutablePolicy),
+    /// The reader is one of a multi-topic.
+    #[error("the QoS of an enabled reader of a multi-topic cannot change")]
+    MultiTopic,
     /// The entity was deleted.
     #[error("the entity was deleted")]
     AlreadyDeleted,
@@ -129,6 +168,7 @@ return_codes!(SetQosError {
     Self::InconsistentPolicy(_) => InconsistentPolicy,
     Self::UnsupportedPolicy(_) => Unsupported,
     Self::ImmutablePolicy(_) => ImmutablePolicy,
+    Self::MultiTopic => Unsupported,
     Self::AlreadyDeleted => AlreadyDeleted,
 });
 
@@ -142,6 +182,12 @@ pub enum WriteError {
     /// The history stayed full for the writer's max_blocking_time: readers did not acknowledge.
     #[error("the history stayed full for {0}: the readers did not acknowledge in time")]
     Timeout(Duration),
+    /// The history is full, and the task runs in the simulator, on the thread that has to run all others meanwhile.
+    #[error("the history is full, and {}", CannotWait::Task)]
+    InTask,
+    /// The history is full, and the thread runs a simulation.
+    #[error("the history is full, and {}", CannotWait::Simulation)]
+    InSimulation,
     /// The history is full and waiting cannot help.
     #[error("the writer's resource limits are reached")]
     OutOfResources,
@@ -170,7 +216,7 @@ return_codes!(WriteError {
     Self::Timeout(_) => Timeout,
     Self::OutOfResources => OutOfResources,
     Self::UnknownInstance | Self::BadTimestamp | Self::Serialize(_) => BadParameter,
-    Self::InstanceMismatch => PreconditionNotMet,
+    Self::InstanceMismatch | Self::InTask | Self::InSimulation => PreconditionNotMet,
     Self::NoKey => IllegalOperation,
     Self::AlreadyDeleted => AlreadyDeleted,
 });
@@ -207,13 +253,29 @@ pub enum WaitForError {
     #[error("it did not happen within {0}")]
     Timeout(Duration),
     /// What would be waited for may have to arrive on this very thread.
-    #[error("a listener cannot wait: hand this to a thread of your own")]
+    #[error("{}", CannotWait::Listener)]
     InListener,
+    /// The task runs in the simulator, on the thread that has to run all others meanwhile.
+    #[error("{}", CannotWait::Task)]
+    InTask,
+    /// The thread runs a simulation.
+    #[error("{}", CannotWait::Simulation)]
+    InSimulation,
+}
+
+impl From<CannotWait> for WaitForError {
+    fn from(why: CannotWait) -> Self {
+        match why {
+            CannotWait::Listener => Self::InListener,
+            CannotWait::Task => Self::InTask,
+            CannotWait::Simulation => Self::InSimulation,
+        }
+    }
 }
 
 return_codes!(WaitForError {
     Self::NotEnabled => NotEnabled,
-    Self::InListener => PreconditionNotMet,
+    Self::InListener | Self::InTask | Self::InSimulation => PreconditionNotMet,
     Self::Timeout(_) => Timeout,
 });
 

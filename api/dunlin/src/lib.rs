@@ -24,21 +24,29 @@
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! Calls that wait have variants for async code, on any executor. With the feature `sim`, `dunlin::sim` tests whole
+//! systems in a deterministic simulator.
 #![forbid(unsafe_code)]
 
 extern crate self as dunlin;
 
 mod builtin;
 mod condition;
+mod content_filter;
 mod error;
 mod listener;
 mod logging;
+mod multi_topic;
 mod participant;
 mod publisher;
+mod query;
 mod reader;
 mod reader_core;
 mod sample;
 mod signal;
+#[cfg(feature = "sim")]
+pub mod sim;
 mod sink;
 mod status;
 mod stream;
@@ -52,6 +60,7 @@ mod writer_core;
 
 pub use builtin::{ParticipantBuiltinTopicData, PublicationBuiltinTopicData, SubscriptionBuiltinTopicData};
 pub use condition::{Condition, GuardCondition, StatusCondition, WaitError, WaitSet};
+pub use content_filter::{ContentFilteredTopic, TopicDescription};
 pub use dunlin_buf::SharedBytes;
 pub use dunlin_cache::{
     InstanceState, InstanceStateMask, SampleInfo, SampleState, SampleStateMask, ViewState, ViewStateMask,
@@ -68,16 +77,23 @@ pub use dunlin_core::{
     VendorId, WallTime,
 };
 pub use dunlin_derive::{CdrRead, CdrWrite};
-pub use dunlin_engine::{ParticipantStats, ReaderStats, WriterStats};
+pub use dunlin_engine::{
+    ContentFilterProperty, ContentFilterStats, ParticipantStats, ReaderStats, WriterStats,
+};
+/// The query language: conditions of content-filtered topics and query conditions, and what is wrong with them.
+pub use dunlin_filter as filter;
 /// QoS policies and the QoS of each entity.
 pub use dunlin_qos as qos;
 pub use error::{
-    CreateEntityError, CreateParticipantError, NotMatched, ReadError, SetQosError, WaitForError, WriteError,
+    CreateEntityError, CreateParticipantError, ExpressionError, NotMatched, ReadError, SetQosError,
+    WaitForError, WriteError,
 };
 pub use listener::{DataReaderListener, DataWriterListener};
 pub use logging::{LoggingError, init_logging};
+pub use multi_topic::{MultiTopic, MultiTopicError};
 pub use participant::{DomainParticipant, DomainParticipantBuilder};
 pub use publisher::Publisher;
+pub use query::QueryCondition;
 pub use reader::{DataReader, ReadCondition, StateMasks};
 pub use sample::{RawSample, Sample};
 pub use status::{

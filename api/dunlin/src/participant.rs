@@ -3,7 +3,9 @@
 use crate::builtin::{
     ParticipantBuiltinTopicData, PublicationBuiltinTopicData, SubscriptionBuiltinTopicData,
 };
+use crate::content_filter::{ContentFilteredTopic, FilteredTopicInner, FilteredTopics};
 use crate::error::{CreateEntityError, CreateParticipantError, SetQosError, WriteError};
+use crate::multi_topic::{MultiTopic, MultiTopicInner};
 use crate::publisher::Publisher;
 use crate::reader_core::ReaderCore;
 use crate::sink::Sink;
@@ -11,20 +13,29 @@ use crate::subscriber::Subscriber;
 use crate::topic::{Topic, TopicInner};
 use crate::writer_core::{WriterCore, lock};
 use dunlin_buf::SharedBytes;
-use dunlin_cache::{CachedSample, Selection, UnknownInstance};
+use dunlin_cache::{CachedSample, SampleData, Selection, UnknownInstance};
 use dunlin_cdr::DdsType;
 use dunlin_config::Config;
-use dunlin_core::{DomainId, Duration, Guid, InstanceHandle};
-use dunlin_driver::Session;
+use dunlin_core::{DomainId, Duration, Guid, InstanceHandle, WallTime};
+use dunlin_driver::{CannotWait, Session};
 use dunlin_engine::{
-    CreateError, ParticipantStats, ReaderSlot, ReaderSpec, WriteRequest, WriterSlot, WriterSpec,
+    ContentFilter, CreateError, ParticipantStats, ReaderSlot, ReaderSpec, WriteError as Refused,
+    WriteRequest, WriterSlot, WriterSpec,
 };
 use dunlin_qos::{DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, SubscriberQos, TopicQos};
 use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::sync::{Arc, Mutex, Weak};
+use std::task::Poll;
 
 /// Octets of the longest topic or type name, so that its terminating NUL makes 256.
 const MAX_NAME: usize = 255;
+/// How often a simulated machine looks whether a writer that goes away has been acknowledged.
+const LINGER_POLL: Duration = Duration::from_millis(10);
+
+fn is_usable(name: &str) -> bool {
+    (1..=MAX_NAME).contains(&name.len()) && !name.contains('\0')
+}
 
 pub(crate) struct ParticipantInner {
     domain: DomainId,
@@ -32,7 +43,11 @@ pub(crate) struct ParticipantInner {
     sink: Arc<Sink>,
     qos: Mutex<DomainParticipantQos>,
     topics: Mutex<BTreeMap<String, Weak<TopicInner>>>,
+    filtered_topics: FilteredTopics,
 }
+
+/// A condition on the contents of samples.
+pub(crate) type Query<'q> = Option<&'q mut dyn FnMut(&SampleData<'_>) -> bool>;
 
 /// Joins one domain and creates topics, publishers and subscribers in it. Cheap to clone; the
 /// participant leaves the domain when the last handle to it and to its entities is gone.
@@ -81,8 +96,11 @@ impl DomainParticipantBuilder {
         self.qos.check_supported()?;
         let config = match self.config {
             Some(config) => config,
-            None => Config::load()?,
+            None => default_config()?,
         };
+        #[cfg(feature = "sim")]
+        let config = crate::sim::resolve(config)
+            .map_err(|source| CreateParticipantError::Network { domain: self.domain, source })?;
         let driver = config.driver_config(self.domain, self.qos.clone(), &self.name)?;
         let sink = Arc::new(Sink::default());
         let session = Session::join(driver, Arc::clone(&sink) as _)
@@ -93,9 +111,19 @@ impl DomainParticipantBuilder {
             sink,
             qos: Mutex::new(self.qos),
             topics: Mutex::default(),
+            filtered_topics: FilteredTopics::default(),
         };
         Ok(DomainParticipant { inner: Arc::new(inner) })
     }
+}
+
+/// What applies when the application gives no configuration: file and environment, or what the simulator says.
+fn default_config() -> Result<Config, dunlin_config::ConfigError> {
+    #[cfg(feature = "sim")]
+    if let Some(config) = crate::sim::config_of_node() {
+        return Ok(config);
+    }
+    Config::load()
 }
 
 impl DomainParticipant {
@@ -112,7 +140,7 @@ impl DomainParticipant {
     /// # Errors
     /// As [`DomainParticipantBuilder::build`].
     pub fn from_config() -> Result<Self, CreateParticipantError> {
-        let config = Config::load()?;
+        let config = default_config()?;
         Self::builder(config.domain.id).config(config).build()
     }
 
@@ -149,14 +177,16 @@ impl DomainParticipant {
         name: &str,
         qos: &TopicQos,
     ) -> Result<Topic<T>, CreateEntityError> {
-        let usable = |name: &str| (1..=MAX_NAME).contains(&name.len()) && !name.contains('\0');
-        if !usable(name) || !usable(T::TYPE_NAME) {
+        if !is_usable(name) || !is_usable(T::TYPE_NAME) {
             return Err(CreateEntityError::BadName);
         }
         qos.check_consistency()?;
         qos.check_supported()?;
         let mut topics = lock(&self.inner.topics);
         topics.retain(|_, topic| topic.strong_count() > 0);
+        if self.inner.filtered_topics.contains(name) {
+            return Err(CreateEntityError::NameInUse(name.to_owned()));
+        }
         if let Some(existing) = topics.get(name).and_then(Weak::upgrade) {
             if existing.type_name != T::TYPE_NAME {
                 return Err(CreateEntityError::TypeConflict {
@@ -173,6 +203,56 @@ impl DomainParticipant {
         let topic = Arc::new(TopicInner::new::<T>(Arc::downgrade(&self.inner), name, qos));
         topics.insert(name.to_owned(), Arc::downgrade(&topic));
         Ok(Topic::new(topic))
+    }
+
+    /// create_contentfilteredtopic: readers created for it receive only the samples of `topic` that satisfy
+    /// `expression`, a condition in the language described at [`filter`](crate::filter). `parameters` are the values of
+    /// `%0`, `%1` and so on in it.
+    ///
+    /// # Errors
+    /// A condition that does not fit the type, a name that is in use, a topic of another participant.
+    pub fn create_contentfilteredtopic<T: DdsType>(
+        &self,
+        name: &str,
+        topic: &Topic<T>,
+        expression: &str,
+        parameters: &[impl AsRef<str>],
+    ) -> Result<ContentFilteredTopic<T>, CreateEntityError> {
+        if !is_usable(name) {
+            return Err(CreateEntityError::BadName);
+        }
+        if !self.inner.owns(&topic.inner) {
+            return Err(CreateEntityError::ForeignTopic);
+        }
+        let filtered = Arc::new(FilteredTopicInner::new(topic, name, expression, parameters)?);
+        let topics = lock(&self.inner.topics);
+        let taken = topics.get(name).is_some_and(|topic| topic.strong_count() > 0);
+        if taken || !self.inner.filtered_topics.add(&filtered) {
+            return Err(CreateEntityError::NameInUse(name.to_owned()));
+        }
+        Ok(ContentFilteredTopic::new(filtered))
+    }
+
+    /// create_multitopic: readers created for it receive the rows of type `T` that `expression` makes of the topics it
+    /// names, which have to exist in this participant. `parameters` are the values of `%0`, `%1` and so on in it. See
+    /// [`MultiTopic`].
+    ///
+    /// # Errors
+    /// An expression that does not fit the topics or the type of the rows; a name that is in use.
+    pub fn create_multitopic<T: DdsType>(
+        &self,
+        name: &str,
+        expression: &str,
+        parameters: &[impl AsRef<str>],
+    ) -> Result<MultiTopic<T>, CreateEntityError> {
+        if !is_usable(name) {
+            return Err(CreateEntityError::BadName);
+        }
+        if self.inner.find_topic(name).is_some() || self.inner.filtered_topics.contains(name) {
+            return Err(CreateEntityError::NameInUse(name.to_owned()));
+        }
+        let multi = MultiTopicInner::new::<T>(&self.inner, name, expression, parameters)?;
+        Ok(MultiTopic::new(Arc::new(multi)))
     }
 
     /// create_publisher.
@@ -235,6 +315,12 @@ impl DomainParticipant {
         self.inner.session.participant().discovered_readers()
     }
 
+    /// get_current_time: the wall clock that source timestamps are taken from.
+    #[must_use]
+    pub fn current_time(&self) -> WallTime {
+        self.inner.session.now().wall
+    }
+
     /// Counters: datagrams, malformed messages, quotas.
     #[must_use]
     pub fn stats(&self) -> ParticipantStats {
@@ -258,6 +344,20 @@ impl From<CreateError> for CreateEntityError {
             CreateError::InvalidName => Self::BadName,
             CreateError::ShutDown => Self::AlreadyDeleted,
         }
+    }
+}
+
+fn refusal(refused: Refused, cannot_wait: Option<CannotWait>, max_blocking_time: Duration) -> WriteError {
+    match refused {
+        Refused::Full { .. } => match cannot_wait {
+            Some(CannotWait::Task) => WriteError::InTask,
+            Some(CannotWait::Simulation) => WriteError::InSimulation,
+            Some(CannotWait::Listener) | None => WriteError::Timeout(max_blocking_time),
+        },
+        Refused::OutOfResources => WriteError::OutOfResources,
+        Refused::NotRegistered => WriteError::UnknownInstance,
+        Refused::BadTimestamp => WriteError::BadTimestamp,
+        Refused::Deleted => WriteError::AlreadyDeleted,
     }
 }
 
@@ -286,11 +386,12 @@ impl ParticipantInner {
         &self,
         core: &Arc<ReaderCore>,
         spec: ReaderSpec,
+        filter: Option<Arc<ContentFilter>>,
         keep: impl FnOnce(Arc<ReaderSlot>) -> bool,
     ) -> Result<(), CreateEntityError> {
         let participant = self.session.participant();
         self.session.create(|now, out| {
-            let slot = participant.create_reader(now, spec, out)?;
+            let slot = participant.create_filtered_reader(now, spec, filter, out)?;
             if keep(Arc::clone(&slot)) {
                 self.sink.add_reader(slot.guid().entity_id, core);
             } else {
@@ -300,9 +401,59 @@ impl ParticipantInner {
         })
     }
 
+    pub fn create_private_reader(
+        &self,
+        core: &Arc<ReaderCore>,
+        spec: &ReaderSpec,
+        keep: impl FnOnce(Arc<ReaderSlot>) -> bool,
+    ) -> Result<(), CreateEntityError> {
+        let participant = self.session.participant();
+        self.session.create(|now, out| {
+            let slot = participant.create_private_reader(spec)?;
+            if keep(Arc::clone(&slot)) {
+                self.sink.add_reader(slot.guid().entity_id, core);
+            } else {
+                participant.delete_reader(now, &slot, out);
+            }
+            Ok(())
+        })
+    }
+
+    /// Gives a private reader its samples.
+    pub fn deliver(&self, slot: &ReaderSlot, changes: impl IntoIterator<Item = WriteRequest>) {
+        self.session.run(|now, out| changes.into_iter().for_each(|change| slot.deliver(now, change, out)));
+    }
+
+    /// The topic of this name, if there is one.
+    pub fn find_topic(&self, name: &str) -> Option<Arc<TopicInner>> {
+        lock(&self.topics).get(name).and_then(Weak::upgrade)
+    }
+
     pub fn delete_writer(&self, slot: &WriterSlot) {
         self.sink.remove_writer(slot.guid().entity_id);
         self.session.run(|now, out| self.session.participant().delete_writer(now, slot, out));
+    }
+
+    /// Deletes the writer when its readers have everything, `linger` from now at the latest, and lets the simulated
+    /// machine wait for that. False on the real one.
+    pub fn delete_writer_later(self: &Arc<Self>, slot: &Arc<WriterSlot>, linger: Duration) -> bool {
+        let Some(machine) = self.session.machine().cloned() else { return false };
+        let (participant, slot) = (Arc::clone(self), Arc::clone(slot));
+        let (last, until) = (slot.last_sn(), machine.now().mono.plus(linger));
+        Arc::clone(&machine).spawn(Box::pin(async move {
+            poll_fn(|context| {
+                let now = machine.now().mono;
+                if slot.acked_by_all() >= last || now >= until {
+                    return Poll::Ready(());
+                }
+                // Looked for, as events find nobody when the last handle to the writer is gone.
+                machine.wake_at(now.plus(LINGER_POLL), context.waker());
+                Poll::Pending
+            })
+            .await;
+            participant.delete_writer(&slot);
+        }));
+        true
     }
 
     pub fn delete_reader(&self, slot: &ReaderSlot) {
@@ -310,10 +461,15 @@ impl ParticipantInner {
         self.session.run(|now, out| self.session.participant().delete_reader(now, slot, out));
     }
 
+    /// Why the present thread cannot wait for this participant, if it cannot.
+    pub fn cannot_wait(&self) -> Option<CannotWait> {
+        self.session.cannot_wait()
+    }
+
     /// False while a write of `instance` would have to wait.
     pub fn has_room(&self, slot: &WriterSlot, instance: InstanceHandle) -> bool {
         let made = self.session.run(|now, out| slot.make_room(now, instance, out));
-        !matches!(made, Err(dunlin_engine::WriteError::Full { .. }))
+        !matches!(made, Err(Refused::Full { .. }))
     }
 
     pub fn write(
@@ -322,14 +478,15 @@ impl ParticipantInner {
         request: WriteRequest,
         max_blocking_time: Duration,
     ) -> Result<(), WriteError> {
-        use dunlin_engine::WriteError as Refused;
-        match self.session.write(slot, request) {
-            Ok(_) => Ok(()),
-            Err(Refused::Full { .. }) => Err(WriteError::Timeout(max_blocking_time)),
-            Err(Refused::OutOfResources) => Err(WriteError::OutOfResources),
-            Err(Refused::NotRegistered) => Err(WriteError::UnknownInstance),
-            Err(Refused::BadTimestamp) => Err(WriteError::BadTimestamp),
-            Err(Refused::Deleted) => Err(WriteError::AlreadyDeleted),
+        let written = self.session.write(slot, request);
+        written.map(drop).map_err(|refused| refusal(refused, self.cannot_wait(), max_blocking_time))
+    }
+
+    /// Writes if there is room; `None` if the history is full.
+    pub fn try_write(&self, slot: &WriterSlot, request: WriteRequest) -> Option<Result<(), WriteError>> {
+        match self.session.try_write(slot, request) {
+            Err(Refused::Full { .. }) => None,
+            written => Some(written.map(drop).map_err(|refused| refusal(refused, None, Duration::ZERO))),
         }
     }
 
@@ -339,7 +496,6 @@ impl ParticipantInner {
         instance: InstanceHandle,
         key: SharedBytes,
     ) -> Result<(), WriteError> {
-        use dunlin_engine::WriteError as Refused;
         let registered = self.session.run(|now, out| slot.register_instance(now, instance, Some(key), out));
         registered.map_err(|refused| match refused {
             Refused::Deleted => WriteError::AlreadyDeleted,
@@ -359,12 +515,21 @@ impl ParticipantInner {
         &self,
         slot: &ReaderSlot,
         selection: &Selection,
+        query: Query<'_>,
         take: bool,
         found: &mut Vec<CachedSample>,
     ) -> Result<usize, UnknownInstance> {
-        self.session.run(|now, out| {
-            if take { slot.take(now, selection, found, out) } else { slot.read(now, selection, found, out) }
+        self.session.run(|now, out| match (query, take) {
+            (None, false) => slot.read(now, selection, found, out),
+            (None, true) => slot.take(now, selection, found, out),
+            (Some(query), false) => slot.read_where(now, selection, query, found, out),
+            (Some(query), true) => slot.take_where(now, selection, query, found, out),
         })
+    }
+
+    pub fn set_content_filter(&self, slot: &ReaderSlot, filter: &Arc<ContentFilter>) {
+        let participant = self.session.participant();
+        self.session.run(|now, out| participant.set_content_filter(now, slot, filter, out));
     }
 
     pub fn set_writer_qos(

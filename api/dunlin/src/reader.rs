@@ -2,8 +2,9 @@
 
 use crate::builtin::PublicationBuiltinTopicData;
 use crate::condition::{Condition, StatusCondition};
-use crate::error::{CreateEntityError, NotMatched, ReadError, SetQosError, WaitForError};
+use crate::error::{CreateEntityError, ExpressionError, NotMatched, ReadError, SetQosError, WaitForError};
 use crate::listener::DataReaderListener;
+use crate::query::{Query, QueryCondition, satisfies};
 use crate::reader_core::{ErasedReaderListener, ReaderCore};
 use crate::sample::{RawSample, Sample};
 use crate::status::{
@@ -12,11 +13,11 @@ use crate::status::{
 };
 use crate::stream::SampleStream;
 use dunlin_cache::{
-    CachedSample, InstanceSelect, InstanceStateMask, SampleStateMask, Selection, ViewStateMask,
+    CachedSample, InstanceSelect, InstanceStateMask, SampleData, SampleStateMask, Selection, ViewStateMask,
 };
 use dunlin_cdr::DdsType;
 use dunlin_core::{Duration, Guid, InstanceHandle};
-use dunlin_engine::ReaderStats;
+use dunlin_engine::{ContentFilterStats, ReaderStats};
 use dunlin_qos::DataReaderQos;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -47,6 +48,7 @@ impl<T: DdsType> std::fmt::Debug for DataReader<T> {
 pub struct ReadCondition {
     reader: std::sync::Weak<ReaderCore>,
     states: StateMasks,
+    query: Option<Arc<Query>>,
     condition: Condition,
 }
 
@@ -80,6 +82,13 @@ impl ReadCondition {
     #[must_use]
     pub fn states(&self) -> StateMasks {
         self.states
+    }
+
+    /// The condition may have changed.
+    pub(crate) fn raise(&self) {
+        if let Some(reader) = self.reader.upgrade() {
+            reader.signal.raise();
+        }
     }
 }
 
@@ -128,23 +137,51 @@ impl<T: DdsType> DataReader<T> {
         Ok(out)
     }
 
+    /// Samples that satisfy a condition.
+    fn decoded_w_condition(
+        &self,
+        max_samples: usize,
+        condition: &ReadCondition,
+        instance: InstanceSelect,
+        take: bool,
+    ) -> Result<Vec<Sample<T>>, ReadError> {
+        if condition.reader.as_ptr() != Arc::as_ptr(&self.core) {
+            return Err(ReadError::ForeignCondition);
+        }
+        let selection = selection(max_samples, condition.states, instance);
+        match &condition.query {
+            None => self.decoded(&selection, take),
+            Some(query) => {
+                let query = query.filter();
+                self.core.collect_query(&selection, &query, take, |found| {
+                    let mut out = Vec::new();
+                    self.decode(found, &mut out);
+                    out
+                })
+            }
+        }
+    }
+
     fn decode_into(
         &self,
         selection: &Selection,
         take: bool,
         out: &mut Vec<Sample<T>>,
     ) -> Result<usize, ReadError> {
-        self.core.collect(selection, take, |found| {
-            let before = out.len();
-            out.reserve(found.len());
-            for sample in found.drain(..) {
-                match Sample::decode(sample) {
-                    Ok(sample) => out.push(sample),
-                    Err(_) => self.core.count_undecodable(),
-                }
+        self.core.collect(selection, take, |found| self.decode(found, out))
+    }
+
+    /// Appends the samples that decode; returns how many.
+    fn decode(&self, found: &mut Vec<CachedSample>, out: &mut Vec<Sample<T>>) -> usize {
+        let before = out.len();
+        out.reserve(found.len());
+        for sample in found.drain(..) {
+            match Sample::decode(sample) {
+                Ok(sample) => out.push(sample),
+                Err(_) => self.core.count_undecodable(),
             }
-            out.len() - before
-        })
+        }
+        out.len() - before
     }
 
     /// take into a list of the caller's, which grows but is not emptied first; returns how many came. For types
@@ -266,8 +303,7 @@ impl<T: DdsType> DataReader<T> {
         max_samples: usize,
         condition: &ReadCondition,
     ) -> Result<Vec<Sample<T>>, ReadError> {
-        self.check_condition(condition)?;
-        self.take_states(max_samples, condition.states)
+        self.decoded_w_condition(max_samples, condition, InstanceSelect::Any, true)
     }
 
     /// read_w_condition.
@@ -279,16 +315,33 @@ impl<T: DdsType> DataReader<T> {
         max_samples: usize,
         condition: &ReadCondition,
     ) -> Result<Vec<Sample<T>>, ReadError> {
-        self.check_condition(condition)?;
-        self.read_states(max_samples, condition.states)
+        self.decoded_w_condition(max_samples, condition, InstanceSelect::Any, false)
     }
 
-    fn check_condition(&self, condition: &ReadCondition) -> Result<(), ReadError> {
-        if condition.reader.as_ptr() == Arc::as_ptr(&self.core) {
-            Ok(())
-        } else {
-            Err(ReadError::ForeignCondition)
-        }
+    /// take_next_instance_w_condition: see [`DataReader::take_next_instance`].
+    ///
+    /// # Errors
+    /// [`ReadError::ForeignCondition`] when the condition is another reader's.
+    pub fn take_next_instance_w_condition(
+        &self,
+        max_samples: usize,
+        previous: InstanceHandle,
+        condition: &ReadCondition,
+    ) -> Result<Vec<Sample<T>>, ReadError> {
+        self.decoded_w_condition(max_samples, condition, InstanceSelect::Next(previous), true)
+    }
+
+    /// read_next_instance_w_condition: see [`DataReader::take_next_instance`].
+    ///
+    /// # Errors
+    /// [`ReadError::ForeignCondition`] when the condition is another reader's.
+    pub fn read_next_instance_w_condition(
+        &self,
+        max_samples: usize,
+        previous: InstanceHandle,
+        condition: &ReadCondition,
+    ) -> Result<Vec<Sample<T>>, ReadError> {
+        self.decoded_w_condition(max_samples, condition, InstanceSelect::Next(previous), false)
     }
 
     /// Takes samples without decoding them, so that a large payload need not be copied.
@@ -320,7 +373,37 @@ impl<T: DdsType> DataReader<T> {
                     .is_some_and(|core| core.slot().is_some_and(|slot| slot.has_matching(&wanted)))
             }
         };
-        ReadCondition { reader, states, condition: Condition::new(Arc::clone(&self.core.signal), trigger) }
+        let condition = Condition::new(Arc::clone(&self.core.signal), trigger);
+        ReadCondition { reader, states, query: None, condition }
+    }
+
+    /// create_querycondition: selects by a query in the language described at [`filter`](crate::filter), which may end
+    /// with ORDER BY and fields: samples are then read and taken in that order.
+    ///
+    /// # Errors
+    /// A query that does not fit the type, or parameters that are missing or do not fit.
+    pub fn create_querycondition(
+        &self,
+        states: StateMasks,
+        expression: &str,
+        parameters: &[impl AsRef<str>],
+    ) -> Result<QueryCondition, ExpressionError> {
+        let query = Arc::new(Query::new(dunlin_cdr::description::<T>(), expression, parameters)?);
+        let reader = Arc::downgrade(&self.core);
+        let wanted = selection(1, states, InstanceSelect::Any);
+        let trigger = {
+            let (reader, query) = (reader.clone(), Arc::clone(&query));
+            move || {
+                let (core, query) = (reader.upgrade(), query.filter());
+                let mut matches = |sample: &SampleData<'_>| satisfies(&query, sample);
+                core.is_some_and(|core| {
+                    core.slot().is_some_and(|slot| slot.has_matching_where(&wanted, &mut matches))
+                })
+            }
+        };
+        let condition = Condition::new(Arc::clone(&self.core.signal), trigger);
+        let condition = ReadCondition { reader, states, query: Some(Arc::clone(&query)), condition };
+        Ok(QueryCondition::new(condition, query))
     }
 
     /// lookup_instance: the handle of the instance that the key of `sample` names;
@@ -351,6 +434,21 @@ impl<T: DdsType> DataReader<T> {
     /// [`WaitForError::Timeout`].
     pub fn wait_for_historical_data(&self, max_wait: Duration) -> Result<(), WaitForError> {
         self.core.wait_for_historical_data(max_wait)
+    }
+
+    /// [`wait_for_historical_data`](Self::wait_for_historical_data) for async code, on any executor and without a
+    /// time-out: dropping the future gives up.
+    ///
+    /// # Errors
+    /// [`WaitForError::NotEnabled`].
+    pub fn wait_for_historical_data_async(
+        &self,
+    ) -> impl Future<Output = Result<(), WaitForError>> + Send + use<T> {
+        let arrived = self.core.historical_data();
+        async move {
+            arrived?.await;
+            Ok(())
+        }
     }
 
     /// get_qos.
@@ -451,6 +549,12 @@ impl<T: DdsType> DataReader<T> {
     #[must_use]
     pub fn stats(&self) -> ReaderStats {
         self.core.slot().map(|slot| slot.stats()).unwrap_or_default()
+    }
+
+    /// What became of the changes that the filter of a content-filtered topic looked at; all zero for other readers.
+    #[must_use]
+    pub fn content_filter_stats(&self) -> ContentFilterStats {
+        self.core.slot().map(|slot| slot.content_filter_stats()).unwrap_or_default()
     }
 
     /// Samples dropped because their payload does not decode into `T`.

@@ -1,9 +1,12 @@
 //! What all handles of one data reader share, without the type of its samples.
 
 use crate::builtin::PublicationBuiltinTopicData;
+use crate::content_filter::FilteredTopicInner;
+use crate::content_filter::sealed::TopicSource;
 use crate::error::{CreateEntityError, ReadError, SetQosError, WaitForError};
-use crate::participant::ParticipantInner;
-use crate::signal::Signal;
+use crate::multi_topic::{Feed, MultiTopicInner};
+use crate::participant::{ParticipantInner, Query};
+use crate::signal::{Signal, when};
 use crate::status::{
     DeadlineMissedStatus, IncompatibleQosStatus, LivelinessChangedStatus, MatchedStatus, ReadAndReset,
     SampleLostStatus, SampleRejectedStatus, StatusMask,
@@ -14,7 +17,7 @@ use dunlin_cache::{CachedSample, Selection};
 use dunlin_cdr::TypeSupport;
 use dunlin_core::{Duration, EntityId, Guid};
 use dunlin_discovery::EndpointLocators;
-use dunlin_engine::{Event, ReaderSlot, ReaderSpec};
+use dunlin_engine::{ContentFilter, Event, ReaderSlot, ReaderSpec, WriteRequest};
 use dunlin_qos::{DataReaderQos, IncompatiblePolicy, SubscriberQos};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
@@ -38,6 +41,11 @@ pub(crate) trait ErasedReaderListener: Send + Sync {
 pub(crate) struct ReaderCore {
     pub participant: Arc<ParticipantInner>,
     pub topic: Arc<TopicInner>,
+    /// Of a content-filtered topic.
+    filter: Option<Arc<FilteredTopicInner>>,
+    /// Of a multi-topic.
+    multi: Option<Arc<MultiTopicInner>>,
+    feed: OnceLock<Feed>,
     pub subscriber_qos: Arc<Mutex<SubscriberQos>>,
     type_support: Arc<dyn TypeSupport>,
     qos: Mutex<DataReaderQos>,
@@ -54,7 +62,7 @@ pub(crate) struct ReaderCore {
 impl ReaderCore {
     pub fn new(
         participant: Arc<ParticipantInner>,
-        topic: Arc<TopicInner>,
+        TopicSource { topic, filter, multi }: TopicSource,
         subscriber_qos: Arc<Mutex<SubscriberQos>>,
         type_support: Arc<dyn TypeSupport>,
         qos: DataReaderQos,
@@ -62,6 +70,9 @@ impl ReaderCore {
         Self {
             participant,
             topic,
+            filter,
+            multi,
+            feed: OnceLock::new(),
             subscriber_qos,
             type_support,
             qos: Mutex::new(qos),
@@ -88,7 +99,32 @@ impl ReaderCore {
             locators: EndpointLocators::default(),
             type_support: Arc::clone(&self.type_support),
         };
-        self.participant.create_reader(self, spec, |slot| self.slot.set(slot).is_ok())
+        if let Some(multi) = &self.multi {
+            let mut first = false;
+            self.participant.create_private_reader(self, &spec, |slot| {
+                first = self.slot.set(slot).is_ok();
+                first
+            })?;
+            // Of several threads that enable the reader one feeds it.
+            if first {
+                let _ = self.feed.set(Feed::start(self, multi)?);
+            }
+            return Ok(());
+        }
+        let filter = self.filter.as_ref().map(|topic| topic.current());
+        self.participant.create_reader(self, spec, filter, |slot| self.slot.set(slot).is_ok())?;
+        // Parameters that were set meanwhile.
+        if let Some(topic) = &self.filter {
+            self.apply_content_filter(&topic.current());
+        }
+        Ok(())
+    }
+
+    /// Applies changed parameters of the content-filtered topic.
+    pub fn apply_content_filter(&self, filter: &Arc<ContentFilter>) {
+        if let Some(slot) = self.slot.get() {
+            self.participant.set_content_filter(slot, filter);
+        }
     }
 
     pub fn slot(&self) -> Option<&Arc<ReaderSlot>> {
@@ -110,6 +146,9 @@ impl ReaderCore {
     pub fn set_qos(&self, new: &DataReaderQos) -> Result<(), SetQosError> {
         new.check_consistency()?;
         new.check_supported()?;
+        if self.multi.is_some() && self.slot.get().is_some() {
+            return Err(SetQosError::MultiTopic);
+        }
         if let Some(slot) = self.slot.get() {
             self.qos().check_changeable(new)?;
             // No lock is held here: a changed match runs listeners, which may ask for the QoS.
@@ -122,6 +161,9 @@ impl ReaderCore {
 
     /// Applies a changed QoS of the subscriber.
     pub fn set_subscriber_qos(&self, new: &SubscriberQos) -> Result<(), SetQosError> {
+        if let Some(feed) = self.feed.get() {
+            return feed.readers.iter().try_for_each(|reader| reader.set_subscriber_qos(new));
+        }
         match self.slot.get() {
             Some(slot) => self.participant.set_reader_qos(slot, self.qos(), new.clone()),
             None => Ok(()),
@@ -140,11 +182,22 @@ impl ReaderCore {
         take: bool,
         each: impl FnOnce(&mut Vec<CachedSample>) -> R,
     ) -> Result<R, ReadError> {
+        self.collect_where(selection, None, take, each)
+    }
+
+    /// Like [`ReaderCore::collect`], of the samples for which `query` is true.
+    pub fn collect_where<R>(
+        &self,
+        selection: &Selection,
+        query: Query<'_>,
+        take: bool,
+        each: impl FnOnce(&mut Vec<CachedSample>) -> R,
+    ) -> Result<R, ReadError> {
         let slot = self.enabled()?;
         self.clear_data_available();
         // Taken out, not locked: making room can bring more samples, whose listener reads on this thread.
         let mut found = std::mem::take(&mut *lock(&self.scratch));
-        let collected = self.participant.collect(slot, selection, take, &mut found);
+        let collected = self.participant.collect(slot, selection, query, take, &mut found);
         let result = collected.map(|_| each(&mut found)).map_err(|_| ReadError::UnknownInstance);
         found.clear();
         *lock(&self.scratch) = found;
@@ -240,12 +293,31 @@ impl ReaderCore {
     }
 
     pub fn wait_for_historical_data(&self, timeout: Duration) -> Result<(), WaitForError> {
+        if let Some(feed) = self.feed.get() {
+            return feed.readers.iter().try_for_each(|reader| reader.wait_for_historical_data(timeout));
+        }
         let slot = self.slot.get().ok_or(WaitForError::NotEnabled)?;
-        wait_for(&self.signal, timeout, || slot.historical_complete())
+        wait_for(&self.participant, &self.signal, timeout, || slot.historical_complete())
+    }
+
+    /// The same for tasks, without a time-out.
+    pub fn historical_data(&self) -> Result<impl Future<Output = ()> + Send + use<>, WaitForError> {
+        let slot = Arc::clone(self.slot.get().ok_or(WaitForError::NotEnabled)?);
+        Ok(when(Arc::clone(&self.signal), move || slot.historical_complete().then_some(())))
     }
 
     pub fn matched(&self) -> Vec<Arc<PublicationBuiltinTopicData>> {
+        if let Some(feed) = self.feed.get() {
+            return feed.readers.iter().flat_map(|reader| reader.matched()).collect();
+        }
         self.slot.get().map(|slot| slot.matched_writers()).unwrap_or_default()
+    }
+
+    /// Puts rows of a multi-topic into the cache.
+    pub fn give(&self, changes: impl IntoIterator<Item = WriteRequest>) {
+        if let Some(slot) = self.slot.get() {
+            self.participant.deliver(slot, changes);
+        }
     }
 
     pub fn count_undecodable(&self) {

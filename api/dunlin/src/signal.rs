@@ -1,9 +1,11 @@
 //! How a change of an entity reaches the threads and tasks that wait for it.
 
 use crate::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, Ordering};
+use dunlin_core::MonoTime;
+use dunlin_driver::machine;
+use std::future::poll_fn;
 use std::sync::{Arc, PoisonError, Weak};
-use std::task::Waker;
-use std::time::Instant;
+use std::task::{Poll, Waker};
 
 /// Raised by whoever changed something; wakes the wait-sets and tasks that registered.
 #[derive(Debug, Default)]
@@ -57,9 +59,9 @@ impl Signal {
             return;
         }
         let mut waiters = self.lock();
-        let tasks = std::mem::take(&mut waiters.tasks);
+        let mut tasks = std::mem::take(&mut waiters.tasks);
         for wait_set in waiters.wait_sets.iter().filter_map(Weak::upgrade) {
-            wait_set.wake();
+            tasks.extend(wait_set.advance());
         }
         self.recount(&waiters);
         drop(waiters);
@@ -67,43 +69,86 @@ impl Signal {
     }
 }
 
-/// The part of a wait-set that signals reach.
+/// What `done` finds, once it finds something; it changes with a raise of `signal`.
+pub(crate) fn when<R>(signal: Arc<Signal>, mut done: impl FnMut() -> Option<R>) -> impl Future<Output = R> {
+    poll_fn(move |context| {
+        if let Some(found) = done() {
+            return Poll::Ready(found);
+        }
+        signal.register(context.waker());
+        // What changed between the look and the registration raised the signal too early.
+        done().map_or(Poll::Pending, Poll::Ready)
+    })
+}
+
+/// The part of a wait-set that signals reach. One thread or task waits at a time.
 #[derive(Debug, Default)]
 pub(crate) struct WaitCore {
-    generation: Mutex<u64>,
+    progress: Mutex<Progress>,
     changed: Condvar,
 }
 
+#[derive(Debug, Default)]
+struct Progress {
+    generation: u64,
+    /// The task that waits, or the thread on a machine that is not the real one.
+    waker: Option<Waker>,
+}
+
 impl WaitCore {
-    fn lock(&self) -> MutexGuard<'_, u64> {
-        self.generation.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn wake(&self) {
-        let mut generation = self.lock();
-        *generation = generation.wrapping_add(1);
-        drop(generation);
+        if let Some(waker) = self.advance() {
+            waker.wake();
+        }
+    }
+
+    /// Wakes the thread; the task is left to the caller, who may hold a lock.
+    fn advance(&self) -> Option<Waker> {
+        let mut progress = self.lock();
+        progress.generation = progress.generation.wrapping_add(1);
+        let waker = progress.waker.take();
+        drop(progress);
         self.changed.notify_all();
+        waker
     }
 
     pub(crate) fn generation(&self) -> u64 {
-        *self.lock()
+        self.lock().generation
+    }
+
+    /// True if the generation differs from `seen`; if not, `waker` is woken when it does.
+    pub(crate) fn changed_or_wake(&self, seen: u64, waker: &Waker) -> bool {
+        let mut progress = self.lock();
+        let changed = progress.generation != seen;
+        let before = if changed { None } else { progress.waker.replace(waker.clone()) };
+        drop(progress);
+        // Outside of the lock, as its drop may be somebody else's code.
+        drop(before);
+        changed
     }
 
     /// Blocks until the generation differs from `seen`; false when `deadline` came first.
-    pub(crate) fn wait_past(&self, seen: u64, deadline: Option<Instant>) -> bool {
-        let mut generation = self.lock();
-        while *generation == seen {
-            let Some(deadline) = deadline else {
-                generation = self.changed.wait(generation).unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn wait_past(&self, seen: u64, deadline: MonoTime) -> bool {
+        machine::wait(&mut |waker| self.changed_or_wake(seen, waker), deadline)
+            .unwrap_or_else(|| self.block_past(seen, deadline))
+    }
+
+    fn block_past(&self, seen: u64, deadline: MonoTime) -> bool {
+        let mut progress = self.lock();
+        while progress.generation == seen {
+            if deadline == MonoTime::MAX {
+                progress = self.changed.wait(progress).unwrap_or_else(PoisonError::into_inner);
                 continue;
-            };
-            let left = deadline.saturating_duration_since(Instant::now());
+            }
+            let left = deadline.since(machine::mono()).to_std().unwrap_or_default();
             if left.is_zero() {
                 return false;
             }
-            generation =
-                self.changed.wait_timeout(generation, left).unwrap_or_else(PoisonError::into_inner).0;
+            progress = self.changed.wait_timeout(progress, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         true
     }

@@ -5,6 +5,7 @@ use crate::sample::Sample;
 use dunlin_cdr::DdsType;
 use futures_core::Stream;
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -21,6 +22,11 @@ pub struct SampleStream<T: DdsType> {
 impl<T: DdsType> SampleStream<T> {
     pub(crate) fn new(reader: DataReader<T>) -> Self {
         Self { reader, taken: VecDeque::new() }
+    }
+
+    /// The next sample, when there is one; never `None`, as in `while let Some(sample) = stream.next().await`.
+    pub async fn next(&mut self) -> Option<Sample<T>> {
+        poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
     fn next_taken(&mut self) -> Option<Sample<T>> {

@@ -1,12 +1,12 @@
 //! Subscriber (DDS 1.4 §2.2.2.5.2).
 
+use crate::content_filter::TopicDescription;
 use crate::error::{CreateEntityError, SetQosError};
 use crate::participant::ParticipantInner;
 use crate::reader::DataReader;
 use crate::reader_core::ReaderCore;
-use crate::topic::Topic;
 use crate::writer_core::lock;
-use dunlin_cdr::{DdsType, TypeSupportOf};
+use dunlin_cdr::TypeSupportOf;
 use dunlin_qos::{DataReaderQos, SubscriberQos};
 use std::sync::{Arc, Mutex, Weak};
 
@@ -34,27 +34,31 @@ impl Subscriber {
         Ok(Self { participant, qos: Arc::new(Mutex::new(qos.clone())), readers: Arc::default() })
     }
 
-    /// create_datareader.
+    /// create_datareader: for a topic, a content-filtered topic or a multi-topic.
     ///
     /// # Errors
     /// When the QoS is inconsistent or unsupported, or the topic is another participant's.
-    pub fn create_datareader<T: DdsType>(
+    pub fn create_datareader<D: TopicDescription>(
         &self,
-        topic: &Topic<T>,
+        topic: &D,
         qos: &DataReaderQos,
-    ) -> Result<DataReader<T>, CreateEntityError> {
-        if topic.inner.participant.as_ptr() != Arc::as_ptr(&self.participant) {
+    ) -> Result<DataReader<D::Data>, CreateEntityError> {
+        let source = topic.source();
+        if !self.participant.owns(&source.topic) {
             return Err(CreateEntityError::ForeignTopic);
         }
         qos.check_consistency()?;
         qos.check_supported()?;
         let core = Arc::new(ReaderCore::new(
             Arc::clone(&self.participant),
-            Arc::clone(&topic.inner),
+            source.clone(),
             Arc::clone(&self.qos),
-            Arc::new(TypeSupportOf::<T>::default()),
+            Arc::new(TypeSupportOf::<D::Data>::default()),
             qos.clone(),
         ));
+        if let Some(filter) = &source.filter {
+            filter.add_reader(&core);
+        }
         if lock(&self.qos).entity_factory.autoenable_created_entities {
             core.enable()?;
         }

@@ -3,7 +3,7 @@
 use crate::participant::ParticipantInner;
 use crate::status::{InconsistentTopicStatus, ReadAndReset};
 use crate::writer_core::lock;
-use dunlin_cdr::DdsType;
+use dunlin_cdr::{DdsType, TypeDescription, TypeSupport, TypeSupportOf, description};
 use dunlin_qos::TopicQos;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, Weak};
@@ -13,6 +13,8 @@ pub(crate) struct TopicInner {
     pub name: String,
     pub type_name: String,
     pub keyed: bool,
+    pub description: &'static TypeDescription,
+    pub type_support: Arc<dyn TypeSupport>,
     qos: Mutex<TopicQos>,
     inconsistent: Mutex<InconsistentTopicStatus>,
 }
@@ -24,6 +26,8 @@ impl TopicInner {
             name: name.to_owned(),
             type_name: T::TYPE_NAME.to_owned(),
             keyed: T::HAS_KEY,
+            description: description::<T>(),
+            type_support: Arc::new(TypeSupportOf::<T>::default()),
             qos: Mutex::new(qos.clone()),
             inconsistent: Mutex::default(),
         }

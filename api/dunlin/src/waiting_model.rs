@@ -1,10 +1,12 @@
 //! Wait-sets and tasks beside the change that they wait for, in every interleaving; a wake-up that is lost is a
 //! deadlock, which the checker reports.
 
+use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 
-use dunlin_core::Duration;
+use dunlin_core::{Duration, MonoTime};
 use loom::sync::Mutex;
 use loom::thread;
 
@@ -117,7 +119,7 @@ fn run_task(entity: &Entity) {
         if poll(entity, &waker) {
             return;
         }
-        assert!(executor.0.wait_past(seen, None));
+        assert!(executor.0.wait_past(seen, MonoTime::MAX));
     }
 }
 
@@ -130,6 +132,31 @@ fn a_task_is_woken_whenever_the_change_comes() {
             thread::spawn(move || entity.change())
         };
         run_task(&entity);
+        changer.join().expect("no panic");
+    });
+}
+
+#[test]
+fn a_task_that_awaits_a_wait_set_is_woken() {
+    loom::model(|| {
+        let entity = Arc::new(Entity::default());
+        let set = WaitSet::new();
+        set.attach_condition(&entity.condition());
+        let changer = {
+            let entity = Arc::clone(&entity);
+            thread::spawn(move || entity.change())
+        };
+        let executor = Arc::new(Executor::default());
+        let waker = Waker::from(Arc::clone(&executor));
+        let mut wait = pin!(set.wait_async());
+        let active = loop {
+            let seen = executor.0.generation();
+            if let Poll::Ready(active) = wait.as_mut().poll(&mut Context::from_waker(&waker)) {
+                break active;
+            }
+            assert!(executor.0.wait_past(seen, MonoTime::MAX));
+        };
+        assert_eq!(active.map(|active| active.len()), Ok(1));
         changer.join().expect("no panic");
     });
 }

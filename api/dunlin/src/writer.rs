@@ -4,6 +4,7 @@ use crate::builtin::SubscriptionBuiltinTopicData;
 use crate::condition::StatusCondition;
 use crate::error::{CreateEntityError, NotMatched, SetQosError, WaitForError, WriteError};
 use crate::listener::DataWriterListener;
+use crate::signal::when;
 use crate::status::{
     DeadlineMissedStatus, IncompatibleQosStatus, LivelinessLostStatus, MatchedStatus, StatusMask,
 };
@@ -67,9 +68,29 @@ impl<T: DdsType> DataWriter<T> {
     /// write: the sample goes out before this returns, or is kept for readers that want it.
     ///
     /// # Errors
-    /// [`WriteError::Timeout`] when a reliable writer's history stayed full for max_blocking_time.
+    /// [`WriteError::Timeout`] when a reliable writer's history stayed full for max_blocking_time;
+    /// [`WriteError::InTask`] and [`WriteError::InSimulation`] when it is full in the simulator, where this cannot wait.
     pub fn write(&self, sample: &T) -> Result<(), WriteError> {
         self.write_change(ChangeKind::Alive, sample, None, None).map(drop)
+    }
+
+    /// write for async code, on any executor: while the history is full the future waits for room, without the limit of
+    /// max_blocking_time; dropping it gives up, and then nothing was written. The sample is serialized at once.
+    ///
+    /// # Errors
+    /// As [`DataWriter::write`], but never [`WriteError::Timeout`].
+    pub fn write_async(&self, sample: &T) -> impl Future<Output = Result<(), WriteError>> + Send + use<T> {
+        let core = Arc::clone(&self.core);
+        let instance = self.checked_instance(sample, None);
+        let request = instance.and_then(|instance| self.request(ChangeKind::Alive, sample, instance, None));
+        async move {
+            let request = request?;
+            let slot = Arc::clone(core.enabled()?);
+            let participant = Arc::clone(&core.participant);
+            // The handle keeps the writer while its sample waits.
+            let written = when(Arc::clone(&core.signal), || participant.try_write(&slot, request.clone()));
+            written.await
+        }
     }
 
     /// write_w_timestamp.
@@ -190,6 +211,22 @@ impl<T: DdsType> DataWriter<T> {
         self.core.wait_for_acknowledgments(max_wait)
     }
 
+    /// [`wait_for_acknowledgments`](Self::wait_for_acknowledgments) for async code, on any executor and without a
+    /// time-out: dropping the future gives up.
+    ///
+    /// # Errors
+    /// [`WaitForError::NotEnabled`].
+    pub fn wait_for_acknowledgments_async(
+        &self,
+    ) -> impl Future<Output = Result<(), WaitForError>> + Send + use<T> {
+        // The handle keeps the writer, whose events end the wait.
+        let core = Arc::clone(&self.core);
+        async move {
+            core.acknowledged()?.await;
+            Ok(())
+        }
+    }
+
     /// get_qos.
     #[must_use]
     pub fn qos(&self) -> DataWriterQos {
@@ -300,6 +337,37 @@ impl<T: DdsType> DataWriter<T> {
         Ok(encode.pool.freeze(buffer, len))
     }
 
+    /// The instance of the sample, which `handle` must name if it is given.
+    fn checked_instance(
+        &self,
+        sample: &T,
+        handle: Option<InstanceHandle>,
+    ) -> Result<InstanceHandle, WriteError> {
+        if !T::HAS_KEY {
+            return Ok(InstanceHandle::NIL);
+        }
+        let instance = self.instance_of(sample)?;
+        if handle.is_some_and(|handle| handle != instance) {
+            return Err(WriteError::InstanceMismatch);
+        }
+        Ok(instance)
+    }
+
+    fn request(
+        &self,
+        kind: ChangeKind,
+        sample: &T,
+        instance: InstanceHandle,
+        source_timestamp: Option<WallTime>,
+    ) -> Result<WriteRequest, WriteError> {
+        let representation = self.core.representation;
+        let payload = match kind {
+            ChangeKind::Alive => self.encode(|out| dunlin_cdr::to_payload(sample, representation, out))?,
+            _ => self.encode(|out| dunlin_cdr::key_payload(sample, representation, out))?,
+        };
+        Ok(WriteRequest { kind, instance, source_timestamp, payload })
+    }
+
     fn write_change(
         &self,
         kind: ChangeKind,
@@ -308,22 +376,11 @@ impl<T: DdsType> DataWriter<T> {
         source_timestamp: Option<WallTime>,
     ) -> Result<(), WriteError> {
         let slot = self.core.enabled()?;
-        let instance = if T::HAS_KEY { self.instance_of(sample)? } else { InstanceHandle::NIL };
-        if let Some(handle) = handle
-            && T::HAS_KEY
-            && handle != instance
-        {
-            return Err(WriteError::InstanceMismatch);
-        }
+        let instance = self.checked_instance(sample, handle)?;
         if kind == ChangeKind::Alive {
             self.core.wait_for_room(slot, instance)?;
         }
-        let representation = self.core.representation;
-        let payload = match kind {
-            ChangeKind::Alive => self.encode(|out| dunlin_cdr::to_payload(sample, representation, out))?,
-            _ => self.encode(|out| dunlin_cdr::key_payload(sample, representation, out))?,
-        };
-        let request = WriteRequest { kind, instance, source_timestamp, payload };
+        let request = self.request(kind, sample, instance, source_timestamp)?;
         self.core.participant.write(slot, request, self.core.max_blocking_time())
     }
 }

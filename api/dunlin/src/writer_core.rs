@@ -3,7 +3,7 @@
 use crate::builtin::SubscriptionBuiltinTopicData;
 use crate::error::{CreateEntityError, SetQosError, WaitForError, WriteError};
 use crate::participant::ParticipantInner;
-use crate::signal::{Signal, WaitCore};
+use crate::signal::{Signal, WaitCore, when};
 use crate::status::{
     DeadlineMissedStatus, IncompatibleQosStatus, LivelinessLostStatus, MatchedStatus, ReadAndReset,
     StatusMask,
@@ -16,7 +16,6 @@ use dunlin_discovery::EndpointLocators;
 use dunlin_engine::{Event, WriterSlot, WriterSpec};
 use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy, PublisherQos};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
-use std::time::Instant;
 
 /// How long a writer that goes away waits for readers that have not acknowledged everything.
 const LINGER: Duration = Duration::from_secs(1);
@@ -235,7 +234,17 @@ impl WriterCore {
         if slot.acked_by_all() < last {
             self.participant.request_acknowledgments(slot);
         }
-        wait_for(&self.signal, timeout, || slot.acked_by_all() >= last)
+        wait_for(&self.participant, &self.signal, timeout, || slot.acked_by_all() >= last)
+    }
+
+    /// The same for tasks, without a time-out.
+    pub fn acknowledged(&self) -> Result<impl Future<Output = ()> + Send + use<>, WaitForError> {
+        let slot = Arc::clone(self.slot.get().ok_or(WaitForError::NotEnabled)?);
+        let last = slot.last_sn();
+        if slot.acked_by_all() < last {
+            self.participant.request_acknowledgments(&slot);
+        }
+        Ok(when(Arc::clone(&self.signal), move || (slot.acked_by_all() >= last).then_some(())))
     }
 
     /// Waits until the history takes a large sample, before it is serialized: a writer that blocks need not hold it
@@ -245,7 +254,8 @@ impl WriterCore {
             return Ok(());
         }
         let timeout = self.max_blocking_time();
-        match wait_for(&self.signal, timeout, || self.participant.has_room(slot, instance)) {
+        let room = || self.participant.has_room(slot, instance);
+        match wait_for(&self.participant, &self.signal, timeout, room) {
             Err(WaitForError::Timeout(_)) => Err(WriteError::Timeout(timeout)),
             _ => Ok(()),
         }
@@ -260,8 +270,11 @@ impl Drop for WriterCore {
     fn drop(&mut self) {
         if let Some(slot) = self.slot.get() {
             // Nobody is told when readers do not answer: the writer is gone either way.
-            let _ = self.wait_for_acknowledgments(LINGER);
-            self.participant.delete_writer(slot);
+            let waited = self.wait_for_acknowledgments(LINGER);
+            let refused = matches!(waited, Err(WaitForError::InTask | WaitForError::InSimulation));
+            if !(refused && self.participant.delete_writer_later(slot, LINGER)) {
+                self.participant.delete_writer(slot);
+            }
         }
     }
 }
@@ -278,6 +291,7 @@ pub(crate) fn record_incompatible(status: &mut IncompatibleQosStatus, policies: 
 
 /// Blocks until `done`, which becomes true with a raise of `signal`.
 pub(crate) fn wait_for(
+    participant: &ParticipantInner,
     signal: &Signal,
     timeout: Duration,
     mut done: impl FnMut() -> bool,
@@ -285,12 +299,12 @@ pub(crate) fn wait_for(
     if done() {
         return Ok(());
     }
-    if dunlin_driver::must_not_wait() {
-        return Err(WaitForError::InListener);
+    if let Some(why) = participant.cannot_wait() {
+        return Err(why.into());
     }
     let core = Arc::new(WaitCore::default());
     signal.attach(&core);
-    let deadline = timeout.to_std().and_then(|timeout| Instant::now().checked_add(timeout));
+    let deadline = dunlin_driver::machine::deadline(timeout);
     let result = loop {
         let seen = core.generation();
         if done() {

@@ -136,10 +136,7 @@ fn matched_endpoints_are_described_and_leave() {
     let (writer_qos, reader_qos) = reliable();
     let f = Fixture::new(&writer_qos, &reader_qos);
     let publication = f.reader.matched_publication_data(f.reader.matched_publications()[0]).unwrap();
-    assert_eq!(
-        (&*publication.topic_name, &*publication.type_name),
-        (f.topic.as_str(), "Track")
-    );
+    assert_eq!((&*publication.topic_name, &*publication.type_name), (f.topic.as_str(), "Track"));
     let Fixture { writer, reader, .. } = f;
     drop(writer);
     eventually("the writer gone", || reader.matched_publications().is_empty());
@@ -253,4 +250,37 @@ fn what_has_no_effect_is_refused() {
     f.writer.write_w_timestamp(&track(1, 1), now).unwrap();
     let earlier = f.writer.write_w_timestamp(&track(1, 2), dunlin::WallTime(now.0 - 1)).unwrap_err();
     assert_eq!(earlier, dunlin::WriteError::BadTimestamp);
+}
+
+#[test]
+fn calls_that_wait_have_variants_for_any_executor() {
+    let f = Fixture::new(
+        &DataWriterQos::default().reliable().keep_all().resource_limits(1, -1, -1),
+        &DataReaderQos::default().reliable().keep_all().resource_limits(1, -1, -1),
+    );
+    let Fixture { writer, reader, .. } = f;
+    let done = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&done);
+    let task = std::thread::spawn(move || {
+        common::block_on(async {
+            for n in 0..5 {
+                // The third has to wait until the first is taken, and so on.
+                writer.write_async(&track(1, n)).await.unwrap();
+                counted.fetch_add(1, Ordering::SeqCst);
+            }
+            writer.wait_for_acknowledgments_async().await.unwrap();
+        });
+    });
+    let (set, unread) = (WaitSet::new(), reader.create_readcondition(StateMasks::NOT_READ));
+    set.attach_condition(unread.condition());
+    common::block_on(async {
+        reader.wait_for_historical_data_async().await.unwrap();
+        for n in 0..5 {
+            assert_eq!(set.wait_async().await.unwrap(), [unread.condition().clone()]);
+            assert!(done.load(Ordering::SeqCst) <= n as usize + 2);
+            assert_eq!(reader.take(1).unwrap()[0].data, Some(track(1, n)));
+        }
+    });
+    task.join().unwrap();
+    assert_eq!(done.load(Ordering::SeqCst), 5);
 }

@@ -95,6 +95,17 @@ impl Labels {
         }
     }
 
+    /// The value of a label as an `i64`.
+    pub fn value_of(self, label: &Expr, discriminator: &Type) -> TokenStream {
+        let literal = self.literal(label);
+        match (self, integer(label)) {
+            (Self::Integer(..), Some(_)) => quote!({ let value: #discriminator = #literal; value as i64 }),
+            (Self::Character(_), _) => quote!(#literal),
+            (Self::Path, _) => quote!((#literal).dds_value()),
+            _ => quote!(#literal as i64),
+        }
+    }
+
     /// A pattern of the labels of a case.
     pub fn pattern(self, case: &Case<'_>) -> TokenStream {
         if case.is_default {

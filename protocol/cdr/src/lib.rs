@@ -43,6 +43,7 @@ extern crate self as dunlin_cdr;
 
 mod bounded;
 mod decoder;
+mod description;
 mod encapsulation;
 mod encoder;
 mod error;
@@ -58,9 +59,15 @@ mod sequence;
 mod text;
 mod traits;
 mod type_support;
+mod walk;
 
 pub use bounded::{Bound, Bounded, BoundedString, BoundedVec};
 pub use decoder::{Decoder, Member, Region};
+pub use description::{
+    CaseDescription, Described, EnumerationDescription, LiteralDescription, MemberDescription, MemberFlags,
+    PrimitiveKind, StructureDescription, TypeDescription, TypeKind, TypeRef, UnionDescription, WriteDefault,
+    description,
+};
 pub use dunlin_derive::{CdrRead, CdrWrite, DdsType};
 pub use encapsulation::{EncapsulationHeader, representation_id};
 pub use encoder::Encoder;
@@ -80,6 +87,7 @@ pub use primitive::{Char8, Char16, Float128};
 pub use text::WString;
 pub use traits::{CdrRead, CdrWrite, DdsType};
 pub use type_support::{TypeSupport, TypeSupportOf};
+pub use walk::{Located, Scalar, Step};
 
 /// What derived code uses besides the public interface.
 #[doc(hidden)]

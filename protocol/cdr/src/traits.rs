@@ -3,7 +3,8 @@
 use crate::codegen::Ids;
 use crate::packed::Packed;
 use crate::{
-    CdrError, Decoder, ElementKind, Encoder, Extensibility, KeySize, LengthCode, Representation, Scope,
+    CdrError, Decoder, Described, ElementKind, Encoder, Extensibility, KeySize, LengthCode, Representation,
+    Scope,
 };
 use alloc::vec::Vec;
 
@@ -213,7 +214,7 @@ pub(crate) fn fill<T, const N: usize>(
     label = "not a topic type",
     note = "derive `DdsType` for it, without `#[dds(nested)]`"
 )]
-pub trait DdsType: CdrWrite + for<'de> CdrRead<'de> + Send + Sync + 'static {
+pub trait DdsType: CdrWrite + for<'de> CdrRead<'de> + Described + Send + Sync + 'static {
     /// The name under which the type is registered and announced.
     const TYPE_NAME: &'static str;
     /// How the type may evolve.

@@ -10,6 +10,7 @@ use dunlin_qos::{
 };
 
 use crate::config::Locators;
+use crate::content_filter::ContentFilterProperty;
 
 /// Bits of BuiltinEndpointSet_t (RTPS 2.5 §9.3.2.12).
 pub mod builtin {
@@ -129,6 +130,8 @@ pub struct DiscoveredReader {
     pub type_information: Option<Arc<[u8]>>,
     /// Whether it wants QoS in every sample.
     pub expects_inline_qos: bool,
+    /// The filter of its content-filtered topic.
+    pub content_filter: Option<Arc<ContentFilterProperty>>,
     /// Who made it.
     pub vendor: VendorId,
     /// Where it receives: its own locators or else its participant's; [`Locator::LOCAL`] in this participant.
@@ -223,6 +226,8 @@ pub struct LocalReader {
     pub type_information: Option<Vec<u8>>,
     /// Locators that differ from the participant's.
     pub locators: EndpointLocators,
+    /// The filter of its content-filtered topic.
+    pub content_filter: Option<Arc<ContentFilterProperty>>,
 }
 
 impl LocalWriter {
@@ -256,6 +261,7 @@ impl LocalReader {
             topic_data: self.topic_data,
             type_information: self.type_information.map(Into::into),
             expects_inline_qos: false,
+            content_filter: self.content_filter,
             vendor,
             unicast: Arc::new([Locator::LOCAL]),
             multicast: Arc::new([]),

@@ -18,6 +18,7 @@ mod announcer;
 mod builtin;
 mod codec;
 mod config;
+mod content_filter;
 mod data;
 mod discovery;
 mod effect;
@@ -38,6 +39,7 @@ mod verify;
 mod wlp;
 
 pub use config::{DiscoveryConfig, DiscoveryStats, Locators, Quotas};
+pub use content_filter::ContentFilterProperty;
 pub use data::{
     DiscoveredReader, DiscoveredWriter, EndpointLocators, LocalReader, LocalWriter, ParticipantData,
     builtin as builtin_endpoints,

@@ -35,6 +35,7 @@ extern crate std;
 
 mod common;
 mod config;
+mod content_filter;
 mod effects;
 mod matching;
 #[cfg(all(test, loom))]
@@ -54,12 +55,13 @@ mod writer_slot;
 
 pub use common::ParticipantStats;
 pub use config::{CreateError, ParticipantConfig, ReaderSpec, SetQosError, Tuning, WriterSpec};
+pub use content_filter::{ContentFilter, ContentFilterStats};
 pub use output::{Event, Output};
 pub use participant::Participant;
 pub use reader_slot::ReaderSlot;
 pub use writer_slot::{TxTurn, WriteError, WriteRequest, WriterSlot};
 
-pub use dunlin_discovery::{EndpointLocators, Locators, Quotas};
+pub use dunlin_discovery::{ContentFilterProperty, EndpointLocators, Locators, Quotas};
 pub use dunlin_rtps::{ReaderStats, WriterStats};
 
 #[cfg(all(test, not(any(loom, shuttle))))]

@@ -19,6 +19,7 @@ use dunlin_sync::{ArcSnapshot, RankedGuard, RankedMutex};
 
 use crate::common::{Common, Counters, ManualLiveliness, ParticipantStats};
 use crate::config::{CreateError, ParticipantConfig, ReaderSpec, SetQosError, Tuning, WriterSpec};
+use crate::content_filter::ContentFilter;
 use crate::output::Output;
 use crate::ranks;
 use crate::reader_slot::ReaderSlot;
@@ -173,16 +174,25 @@ impl Participant {
         spec: ReaderSpec,
         out: &mut Output,
     ) -> Result<Arc<ReaderSlot>, CreateError> {
+        self.create_filtered_reader(now, spec, None, out)
+    }
+
+    /// Creates, announces and matches a reader of a content-filtered topic.
+    ///
+    /// # Errors
+    /// As [`create_reader`](Self::create_reader).
+    pub fn create_filtered_reader(
+        &self,
+        now: Now,
+        spec: ReaderSpec,
+        content_filter: Option<Arc<ContentFilter>>,
+        out: &mut Output,
+    ) -> Result<Arc<ReaderSlot>, CreateError> {
         spec.subscriber_qos.validate()?;
         spec.qos.validate()?;
-        let keyed = spec.type_support.has_key();
         let mut control = self.control.lock();
-        let entity_id = EntityId::user_reader(control.next_key()?, keyed);
-        let guid = Guid::new(self.common.prefix, entity_id);
-        let reader = Reader::new(self.reader_config(guid, &spec.qos));
-        let cache =
-            ReaderCache::new(ReaderCacheConfig::from_qos(&spec.qos, spec.subscriber_qos.presentation, keyed));
-        let qos = Arc::new(spec.qos.clone());
+        let entity_id = EntityId::user_reader(control.next_key()?, spec.type_support.has_key());
+        let slot = self.reader_slot(entity_id, &spec);
         let local = LocalReader {
             entity_id,
             topic_name: spec.topic_name,
@@ -192,12 +202,42 @@ impl Participant {
             topic_data: spec.topic_data,
             type_information: spec.type_information,
             locators: spec.locators,
+            content_filter: content_filter.as_ref().map(|filter| Arc::clone(filter.property())),
         };
-        control.put_reader(now, local, out)?;
-        let slot = Arc::new(ReaderSlot::new(&self.common, reader, guid, cache, qos, spec.type_support));
+        if let Err(error) = control.put_reader(now, local, out) {
+            slot.delete();
+            return Err(error);
+        }
+        if let Some(filter) = &content_filter {
+            slot.set_content_filter(filter);
+        }
         self.change_routes(|routes| routes.add_reader(&slot));
         self.conclude(now, control, out);
         Ok(slot)
+    }
+
+    /// Creates a reader that no other participant hears of and no writer matches: it gets what
+    /// [`ReaderSlot::deliver`] gives it.
+    ///
+    /// # Errors
+    /// As [`create_reader`](Self::create_reader).
+    pub fn create_private_reader(&self, spec: &ReaderSpec) -> Result<Arc<ReaderSlot>, CreateError> {
+        spec.subscriber_qos.validate()?;
+        spec.qos.validate()?;
+        let mut control = self.control.lock();
+        let entity_id = EntityId::user_reader(control.next_key()?, spec.type_support.has_key());
+        let slot = self.reader_slot(entity_id, spec);
+        self.change_routes(|routes| routes.add_reader(&slot));
+        Ok(slot)
+    }
+
+    fn reader_slot(&self, entity_id: EntityId, spec: &ReaderSpec) -> Arc<ReaderSlot> {
+        let guid = Guid::new(self.common.prefix, entity_id);
+        let reader = Reader::new(self.reader_config(guid, &spec.qos));
+        let (presentation, keyed) = (spec.subscriber_qos.presentation, spec.type_support.has_key());
+        let cache = ReaderCache::new(ReaderCacheConfig::from_qos(&spec.qos, presentation, keyed));
+        let (qos, type_support) = (Arc::new(spec.qos.clone()), Arc::clone(&spec.type_support));
+        Arc::new(ReaderSlot::new(&self.common, reader, guid, cache, qos, type_support))
     }
 
     /// Deletes a writer: readers are told that it is gone, and what it has not been acknowledged is lost. Waiting for
@@ -289,6 +329,25 @@ impl Participant {
         let _ = control.put_reader(now, local, out);
         self.conclude(now, control, out);
         Ok(())
+    }
+
+    /// Changes the content filter of a reader, and announces it. Nothing happens if the present one is newer.
+    pub fn set_content_filter(
+        &self,
+        now: Now,
+        reader: &ReaderSlot,
+        filter: &Arc<ContentFilter>,
+        out: &mut Output,
+    ) {
+        let mut control = self.control.lock();
+        let known = control.readers.get(&reader.guid().entity_id).cloned();
+        let Some(known) = known.filter(|_| !reader.is_deleted() && reader.set_content_filter(filter)) else {
+            return;
+        };
+        let content_filter = Some(Arc::clone(filter.property()));
+        // The names were good when the reader was created.
+        let _ = control.put_reader(now, LocalReader { content_filter, ..known }, out);
+        self.conclude(now, control, out);
     }
 
     /// Asserts the liveliness of the participant's MANUAL_BY_PARTICIPANT writers (DDS 1.4 §2.2.2.2.1.21).

@@ -7,21 +7,24 @@ use alloc::vec::Vec;
 use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_cache::{
     CachedSample, DeadlineMissed, InstanceState, ReaderCache, SampleData, Selection, UnknownInstance,
+    WriterInfo,
 };
-use dunlin_cdr::TypeSupport;
+use dunlin_cdr::{DecodeOptions, TypeSupport};
 use dunlin_core::{EntityId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, SequenceNumber};
 use dunlin_discovery::{DiscoveredWriter, LivelinessTracker, LivelinessTransition};
 use dunlin_qos::{DataReaderQos, DurabilityKind, LivelinessKind};
-use dunlin_rtps::{Reader, ReaderStats};
+use dunlin_rtps::{ChangeKind, Reader, ReaderStats, Received};
 use dunlin_sync::{RankedGuard, RankedMutex};
 use dunlin_wire::{ReceiverState, Submessage};
 
 use crate::common::{Common, earliest};
+use crate::content_filter::{ContentFilter, ContentFilterStats};
 use crate::matching;
 use crate::output::{Event, Output};
 use crate::ranks;
 use crate::sink::CacheSink;
 use crate::timers::{TimerId, TimerOwner};
+use crate::writer_slot::WriteRequest;
 
 /// A reader. Application threads hold it directly.
 pub struct ReaderSlot {
@@ -59,6 +62,11 @@ pub(crate) struct Store {
     pub(crate) last_rejected: (Guid, SequenceNumber),
     /// Memory for computing key hashes.
     pub(crate) scratch: Vec<u8>,
+    /// What samples have to satisfy to enter the cache.
+    pub(crate) filter: Option<Arc<ContentFilter>>,
+    pub(crate) filter_stats: ContentFilterStats,
+    /// How many changes were given to a private reader.
+    delivered: SequenceNumber,
     armed: Option<MonoTime>,
     missed: Vec<DeadlineMissed>,
     deleted: bool,
@@ -90,6 +98,9 @@ impl ReaderSlot {
             rejected: false,
             last_rejected: (Guid::UNKNOWN, SequenceNumber::ZERO),
             scratch: Vec::new(),
+            filter: None,
+            filter_stats: ContentFilterStats::default(),
+            delivered: SequenceNumber::ZERO,
             armed: None,
             missed: Vec::new(),
             deleted: false,
@@ -186,6 +197,44 @@ impl ReaderSlot {
         out: &mut Output,
     ) -> Result<usize, UnknownInstance> {
         self.access(now, out, |cache| cache.take_where(selection, query, samples))
+    }
+
+    /// Gives a [private](crate::Participant::create_private_reader) reader a change: a serialized value, or the
+    /// serialized key when `kind` is not [`ChangeKind::Alive`]. What finds no room is rejected and lost.
+    pub fn deliver(&self, now: Now, change: WriteRequest, out: &mut Output) {
+        let WriteRequest { kind, instance, source_timestamp, payload } = change;
+        let mut guard = self.store.lock();
+        let store = &mut *guard;
+        if store.deleted {
+            return;
+        }
+        store.delivered = store.delivered.next();
+        let received = Received {
+            writer: self.guid,
+            sn: store.delivered,
+            kind,
+            key_hash: None,
+            source_timestamp,
+            payload: Some(payload),
+            key_only: kind != ChangeKind::Alive,
+            inline_qos: None,
+            reassembled: true,
+        };
+        let insert = store.cache.insert(now, &received, instance, &WriterInfo::default());
+        if let (true, Some(payload)) = (insert.new_instance() && !received.key_only, &received.payload) {
+            let options = DecodeOptions::default();
+            if self.type_support.key_payload_with(payload, options, &mut store.scratch).is_ok() {
+                store.cache.set_instance_key(instance, &store.scratch);
+            }
+        }
+        if insert.data_available() {
+            out.tell_once(Event::DataAvailable { reader: self.id() });
+        }
+        if let Some(reason) = insert.reject_reason() {
+            out.events.push(Event::SampleRejected { reader: self.id(), reason, instance });
+            out.events.push(Event::SampleLost { reader: self.id(), count: 1 });
+        }
+        self.arm_cache(store, &mut out.deadline_closer);
     }
 
     fn access<R>(&self, now: Now, out: &mut Output, access: impl FnOnce(&mut ReaderCache) -> R) -> R {
@@ -472,6 +521,23 @@ impl ReaderSlot {
         store.cache.set_lifecycle(qos.reader_data_lifecycle);
         protocol.qos = qos;
         self.arm_cache(&mut store, &mut out.deadline_closer);
+    }
+
+    /// Replaces the content filter, unless the present one is newer: what arrives from now on has to satisfy it. False
+    /// if it is not.
+    pub(crate) fn set_content_filter(&self, filter: &Arc<ContentFilter>) -> bool {
+        let mut store = self.store.lock();
+        let newer = store.filter.as_ref().is_none_or(|present| filter.is_newer_than(present));
+        if newer {
+            store.filter = Some(Arc::clone(filter));
+        }
+        newer
+    }
+
+    /// What became of the changes that the content filter looked at.
+    #[must_use]
+    pub fn content_filter_stats(&self) -> ContentFilterStats {
+        self.store.lock().filter_stats
     }
 
     /// From now on nothing is delivered, answered or timed; what is in the cache can still be taken.

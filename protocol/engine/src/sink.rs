@@ -68,6 +68,15 @@ impl<'a> CacheSink<'a> {
         hash.ok().map(InstanceHandle)
     }
 
+    /// Whether a change satisfies the reader's content filter, if it has one.
+    fn passes(&mut self, change: &Received<'_>, instance: InstanceHandle, vendor: VendorId) -> bool {
+        let Some(filter) = &self.store.filter else { return true };
+        let known = self.store.cache.instance_state(instance).is_some();
+        let verdict = filter.decide(change, DecodeOptions::for_vendor(vendor.0), known);
+        self.store.filter_stats.count(verdict);
+        verdict.passed()
+    }
+
     /// Keeps the key of an instance that became known by a sample, for `get_key_value`. A key that came alone is
     /// kept by the cache itself.
     fn note_key(&mut self, change: &Received<'_>, instance: InstanceHandle, vendor: VendorId) {
@@ -96,7 +105,11 @@ impl DeliverySink for CacheSink<'_> {
             self.slot.common().counters.undecodable();
             return Delivery::Accepted;
         };
-        let insert = self.store.cache.insert(now, change, instance, &info);
+        let insert = if self.passes(change, instance, writer.vendor) {
+            self.store.cache.insert(now, change, instance, &info)
+        } else {
+            self.store.cache.insert_filtered(now, change, instance, &info)
+        };
         self.data_available |= insert.data_available();
         if insert.new_instance() {
             self.note_key(change, instance, writer.vendor);

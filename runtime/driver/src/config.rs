@@ -90,6 +90,27 @@ pub enum JoinError {
         /// What went wrong.
         source: io::Error,
     },
+    /// The machine is a simulated one, which has no such thing.
+    #[error("the simulator has no `{0}`: leave it as it is by default")]
+    Simulated(&'static str),
+    /// The machine is a simulated one, and no node has this name.
+    #[error(
+        "peer {0:?}: no node of the simulation has this name, add it before; real names are not looked up"
+    )]
+    UnknownNode(String),
+    /// The simulated network has no ports left for it.
+    #[error("no ports for domain {domain}, participant {index} on this node")]
+    OutOfPorts {
+        /// The domain.
+        domain: DomainId,
+        /// How many participants of this domain have the ports before.
+        index: u32,
+    },
+    /// This thread runs a simulation, in which nobody would hear a real participant.
+    #[error(
+        "this thread runs a simulation: create participants in a task or thread of a node, or within `Node::run`"
+    )]
+    OutsideOfNodes,
     /// The operating system has no random numbers.
     #[error("no random numbers: {0}")]
     Entropy(#[from] getrandom::Error),

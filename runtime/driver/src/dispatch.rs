@@ -11,7 +11,6 @@ use dunlin_core::Locator;
 use dunlin_engine::{Event, Output};
 use dunlin_transport::SendMode;
 
-use crate::clock;
 use crate::member::Member;
 
 /// Octets of buffers a thread keeps for datagrams from one endpoint of a participant to another.
@@ -74,10 +73,21 @@ pub(crate) fn become_library_thread() {
     LIBRARY.with(|library| library.set(true));
 }
 
+/// Does what a thread of the library would do.
+pub(crate) fn as_library<R>(work: impl FnOnce() -> R) -> R {
+    struct Before(bool);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            LIBRARY.with(|library| library.set(self.0));
+        }
+    }
+    let _before = Before(LIBRARY.replace(true));
+    work()
+}
+
 /// True if waiting on this thread could be waiting for itself: on a thread of the library, and inside a listener
 /// wherever it runs.
-#[must_use]
-pub fn must_not_wait() -> bool {
+pub(crate) fn in_listener() -> bool {
     on_receive_thread() || DEPTH.get() > 0 || STATE.try_with(|state| state.borrow().draining).unwrap_or(true)
 }
 
@@ -158,7 +168,7 @@ fn drain() {
     while let Ok(Some(work)) = STATE.try_with(|state| state.borrow_mut().queue.pop_front()) {
         match work {
             Work::Local(member, packet) => with_output(|out| {
-                member.participant.on_datagram(clock::now(), Locator::LOCAL, &packet, out);
+                member.participant.on_datagram(member.host.now(), Locator::LOCAL, &packet, out);
                 member.finish(out, mode());
             }),
             Work::Tell(member, event) => tell(&member, &event),
@@ -166,9 +176,9 @@ fn drain() {
     }
 }
 
-/// Tells one event. A listener that panics must not end a thread that others need.
+/// Tells one event. A listener that panics must not end a thread that others need; a simulation it does end.
 fn tell(member: &Member, event: &Event) {
-    if !on_receive_thread() {
+    if !on_receive_thread() || !member.host.is_real() {
         return member.tell(event);
     }
     if catch_unwind(AssertUnwindSafe(|| member.tell(event))).is_err() {

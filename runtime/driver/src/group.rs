@@ -7,15 +7,17 @@ use std::thread::JoinHandle;
 use std::time::Duration as StdDuration;
 
 use dunlin_buf::BufPool;
-use dunlin_core::{Duration, MonoTime};
-use dunlin_engine::Locators;
+use dunlin_core::{Duration, MonoTime, Now};
+use dunlin_engine::{Locators, Output, Participant};
 use dunlin_transport::{Channel, Fault, FaultConfig, Pcap, Transport};
 use dunlin_udp::{UdpConfig, UdpTransport};
 
 use crate::clock;
 use crate::config::{DriverConfig, JoinError};
 use crate::dispatch;
+use crate::host::Host;
 use crate::lock::lock;
+use crate::machine::{Machine, Pump};
 use crate::member::Member;
 use crate::timer::Timer;
 
@@ -47,10 +49,10 @@ impl Key {
 type Members = Arc<Vec<Arc<Member>>>;
 
 pub(crate) struct Group {
-    /// `None` for a group around a transport of the caller's.
+    /// `None` for a group around a transport of the caller's or of a machine that is not the real one.
     key: Option<Key>,
     pub(crate) transport: Arc<dyn Transport>,
-    pub(crate) timer: Arc<Timer>,
+    pub(crate) host: Host,
     interface_poll: Duration,
     members: RwLock<Members>,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -89,6 +91,22 @@ pub(crate) fn join_on(
     start(None, transport, interface_poll, make)
 }
 
+/// Makes a group of one member, without threads, on a machine that is not the real one.
+pub(crate) fn join_machine(
+    machine: Arc<dyn Machine>,
+    config: &DriverConfig,
+    make: impl FnOnce(&Group) -> Result<Arc<Member>, JoinError>,
+) -> Result<(Arc<Group>, Arc<Member>), JoinError> {
+    let port = machine.open(config)?;
+    let transport = Arc::clone(&port) as Arc<dyn Transport>;
+    let host = Host::Machine(machine, Arc::clone(&port));
+    let group = Arc::new(Group::new(None, transport, host, config.interface_poll));
+    let member = make(&group)?;
+    group.add(&member);
+    port.attach(Pump::of(&group));
+    Ok((group, member))
+}
+
 /// Takes a member out of its group; the last one ends the threads.
 pub(crate) fn leave(group: &Arc<Group>, member: &Arc<Member>) {
     let mut groups = lock(&GROUPS);
@@ -124,17 +142,11 @@ fn start(
     interface_poll: StdDuration,
     make: impl FnOnce(&Group) -> Result<Arc<Member>, JoinError>,
 ) -> Result<(Arc<Group>, Arc<Member>), JoinError> {
-    let group = Arc::new(Group {
-        key,
-        transport,
-        timer: Arc::new(Timer::new()),
-        interface_poll: interface_poll.into(),
-        members: RwLock::default(),
-        threads: Mutex::default(),
-    });
+    let timer = Arc::new(Timer::new());
+    let group = Arc::new(Group::new(key, transport, Host::Real(Arc::clone(&timer)), interface_poll));
     let member = make(&group)?;
     group.add(&member);
-    if let Err(error) = group.start_threads() {
+    if let Err(error) = group.start_threads(timer) {
         group.stop();
         return Err(error);
     }
@@ -150,6 +162,17 @@ fn thread_name(channel: Channel) -> &'static str {
 }
 
 impl Group {
+    fn new(key: Option<Key>, transport: Arc<dyn Transport>, host: Host, interface_poll: StdDuration) -> Self {
+        Self {
+            key,
+            transport,
+            host,
+            interface_poll: interface_poll.into(),
+            members: RwLock::default(),
+            threads: Mutex::default(),
+        }
+    }
+
     fn members(&self) -> Members {
         Arc::clone(&self.members.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -168,12 +191,12 @@ impl Group {
         members.is_empty()
     }
 
-    fn start_threads(self: &Arc<Self>) -> Result<(), JoinError> {
+    fn start_threads(self: &Arc<Self>, timer: Arc<Timer>) -> Result<(), JoinError> {
         for channel in self.transport.channels() {
             let channel = *channel;
             self.spawn(thread_name(channel), move |group| group.receive(channel))?;
         }
-        self.spawn("dunlin-timer", Self::run_timer)
+        self.spawn("dunlin-timer", move |group| group.run_timer(&timer))
     }
 
     fn spawn(
@@ -193,7 +216,9 @@ impl Group {
 
     /// Ends all threads and waits for them, except for the present one if it is among them.
     fn stop(&self) {
-        self.timer.stop();
+        if let Host::Real(timer) = &self.host {
+            timer.stop();
+        }
         self.transport.shutdown();
         let threads = std::mem::take(&mut *lock(&self.threads));
         let present = std::thread::current().id();
@@ -219,38 +244,49 @@ impl Group {
             if batch.is_empty() {
                 continue;
             }
-            let now = clock::now();
-            for member in self.members().iter() {
-                member.drive(|participant, out| {
-                    for (packet, from) in &batch {
-                        participant.on_datagram(now, *from, packet, out);
-                    }
-                });
-            }
+            self.drive(|participant, now, out| {
+                for (packet, from) in &batch {
+                    participant.on_datagram(now, *from, packet, out);
+                }
+            });
             batch.clear();
         }
     }
 
     /// The timer thread.
-    fn run_timer(&self) {
+    fn run_timer(&self, timer: &Timer) {
         let mut next_look = clock::mono().plus(self.interface_poll);
         let mut overflow = 0;
-        while self.timer.sleep(|| self.next_deadline().min(next_look)) {
-            let now = clock::now();
-            for member in self.members().iter() {
-                if member.participant.next_deadline().is_some_and(|deadline| deadline <= now.mono) {
-                    member.drive(|participant, out| participant.on_timer(now, out));
-                }
-            }
-            if now.mono >= next_look {
-                next_look = now.mono.plus(self.interface_poll);
+        while timer.sleep(|| self.next_deadline().min(next_look)) {
+            let now = self.drive_timers();
+            if now >= next_look {
+                next_look = now.plus(self.interface_poll);
                 self.follow_interfaces();
                 self.report_overflow(&mut overflow);
             }
         }
     }
 
-    fn next_deadline(&self) -> MonoTime {
+    /// Does work of the library for every participant.
+    pub(crate) fn drive(&self, mut work: impl FnMut(&Participant, Now, &mut Output)) {
+        let now = self.host.now();
+        for member in self.members().iter() {
+            member.drive(|participant, out| work(participant, now, out));
+        }
+    }
+
+    /// Does what is due now, and says when that was.
+    pub(crate) fn drive_timers(&self) -> MonoTime {
+        let now = self.host.now();
+        for member in self.members().iter() {
+            if member.participant.next_deadline().is_some_and(|deadline| deadline <= now.mono) {
+                member.drive(|participant, out| participant.on_timer(now, out));
+            }
+        }
+        now.mono
+    }
+
+    pub(crate) fn next_deadline(&self) -> MonoTime {
         let members = self.members();
         members.iter().filter_map(|member| member.participant.next_deadline()).min().unwrap_or(MonoTime::MAX)
     }
@@ -262,9 +298,7 @@ impl Group {
         }
         let locators = locators(&*self.transport);
         tracing::info!(?locators, "the network interfaces have changed");
-        for member in self.members().iter() {
-            member.drive(|participant, out| participant.set_locators(clock::now(), locators.clone(), out));
-        }
+        self.drive(|participant, now, out| participant.set_locators(now, locators.clone(), out));
     }
 
     /// Says that datagrams were lost on their way into this process, once for each time it gets worse.

@@ -10,14 +10,19 @@
 //! waiting. Events are told to the [`EventSink`] on the thread that caused them, when it holds no lock and
 //! has sent everything. What they cause in turn, and what goes from one endpoint of a participant to another,
 //! waits in a queue of the thread until the call that caused it is done, so nothing recurses.
+//!
+//! All this is so on the real machine. On one that a simulator makes up, see [`machine`], there are no threads of the
+//! library: the simulator calls in their place.
 #![forbid(unsafe_code)]
 
 mod clock;
 mod config;
 mod dispatch;
 mod group;
+mod host;
 mod identity;
 mod lock;
+pub mod machine;
 mod member;
 mod parking;
 mod session;
@@ -26,6 +31,7 @@ mod timer;
 
 pub use clock::now;
 pub use config::{DriverConfig, JoinError, peer_locators};
-pub use dispatch::{must_not_wait, on_receive_thread};
+pub use dispatch::on_receive_thread;
+pub use machine::{CannotWait, cannot_wait};
 pub use member::EventSink;
 pub use session::Session;

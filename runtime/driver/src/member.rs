@@ -6,8 +6,8 @@ use dunlin_engine::{Event, Output, Participant};
 use dunlin_transport::{SendMode, Transport};
 
 use crate::dispatch;
+use crate::host::Host;
 use crate::parking::{Introduction, Space};
-use crate::timer::Timer;
 
 /// Receives the events of a participant.
 pub trait EventSink: Send + Sync {
@@ -20,7 +20,7 @@ pub(crate) struct Member {
     pub(crate) participant: Participant,
     pub(crate) sink: Arc<dyn EventSink>,
     pub(crate) transport: Arc<dyn Transport>,
-    pub(crate) timer: Arc<Timer>,
+    pub(crate) host: Host,
     pub(crate) space: Space,
     pub(crate) introduction: Introduction,
     /// Cleared when the participant leaves. Held for reading by library threads while they work for it and send.
@@ -77,7 +77,7 @@ impl Member {
         let closer = out.deadline_closer;
         out.clear();
         if closer && let Some(deadline) = self.participant.next_deadline() {
-            self.timer.wake_by(deadline);
+            self.host.wake_by(deadline);
         }
     }
 }

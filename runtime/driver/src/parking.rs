@@ -1,11 +1,12 @@
 //! Where threads wait for each other: writers for room, events for the entity that they are about.
 
 use std::sync::PoisonError;
+use std::task::Waker;
 
 use dunlin_core::{Duration, MonoTime};
 
-use crate::clock;
 use crate::sync::{AtomicUsize, Condvar, Mutex, RwLock, SeqCst, lock};
+use crate::{clock, machine};
 
 /// Lets an entity be made and made known to the sink before any thread tells an event of it.
 #[derive(Default)]
@@ -43,7 +44,8 @@ pub(crate) struct Space {
     /// Counts the times that room was made; changed under `lock` only.
     generation: AtomicUsize,
     waiting: AtomicUsize,
-    lock: Mutex<()>,
+    /// Who waits on a machine that is not the real one.
+    lock: Mutex<Vec<Waker>>,
     freed: Condvar,
 }
 
@@ -55,19 +57,34 @@ impl Space {
 
     /// Somebody should try again: there is room, or something else has changed that he waits for.
     pub(crate) fn notify(&self) {
-        let guard = lock(&self.lock);
+        let mut guard = lock(&self.lock);
         self.generation.fetch_add(1, SeqCst);
+        let wakers = std::mem::take(&mut *guard);
         drop(guard);
         if self.waiting.load(SeqCst) > 0 {
             self.freed.notify_all();
         }
+        wakers.into_iter().for_each(Waker::wake);
     }
 
     /// Waits until room was made after `ticket` was taken; false if `until` came first.
     pub(crate) fn wait(&self, ticket: usize, until: MonoTime) -> bool {
+        if let Some(changed) = machine::wait(&mut |waker| self.changed_or_wake(ticket, waker), until) {
+            return changed;
+        }
         self.waiting.fetch_add(1, SeqCst);
         let changed = self.wait_for_change(ticket, until);
         self.waiting.fetch_sub(1, SeqCst);
+        changed
+    }
+
+    /// True if room was made after `ticket` was taken; if not, `waker` is woken then.
+    fn changed_or_wake(&self, ticket: usize, waker: &Waker) -> bool {
+        let mut wakers = lock(&self.lock);
+        let changed = self.generation.load(SeqCst) != ticket;
+        if !changed && !wakers.iter().any(|known| known.will_wake(waker)) {
+            wakers.push(waker.clone());
+        }
         changed
     }
 
@@ -165,6 +182,54 @@ mod model {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound.get_or_insert(4);
         builder.check(|| writers_beside_acknowledgements(2));
+    }
+
+    /// What a machine that is not the real one keeps a thread from running with.
+    #[derive(Default)]
+    struct Bell {
+        rung: Mutex<bool>,
+        changed: Condvar,
+    }
+
+    impl std::task::Wake for Bell {
+        fn wake(self: std::sync::Arc<Self>) {
+            *lock(&self.rung) = true;
+            self.changed.notify_one();
+        }
+    }
+
+    impl Bell {
+        fn wait(&self) {
+            let mut rung = lock(&self.rung);
+            while !std::mem::take(&mut *rung) {
+                rung = self.changed.wait(rung).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+
+    #[test]
+    fn a_writer_that_waits_by_waker_is_woken() {
+        loom::model(|| {
+            let shared = Shared::default();
+            let writer = {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || {
+                    let bell = std::sync::Arc::new(Bell::default());
+                    let waker = Waker::from(std::sync::Arc::clone(&bell));
+                    loop {
+                        let ticket = shared.1.ticket();
+                        if lock(&shared.0).write() {
+                            return;
+                        }
+                        while !shared.1.changed_or_wake(ticket, &waker) {
+                            bell.wait();
+                        }
+                    }
+                })
+            };
+            free(&shared);
+            writer.join().expect("no panic");
+        });
     }
 
     #[test]

@@ -10,9 +10,10 @@ use dunlin_transport::{SendMode, Transport, TransportStats};
 
 use crate::config::{DriverConfig, JoinError};
 use crate::group::{self, Group};
+use crate::machine::{CannotWait, Machine};
 use crate::member::{EventSink, Member};
 use crate::parking::{Introduction, Space};
-use crate::{clock, dispatch, identity};
+use crate::{dispatch, machine};
 
 /// Largest datagram unless the user says otherwise: an Ethernet frame without fragmentation by IP.
 const DEFAULT_MESSAGE_SIZE: usize = 1472;
@@ -26,12 +27,18 @@ pub struct Session {
 }
 
 impl Session {
-    /// Makes a participant, puts it on the network and announces it. `sink` hears its events.
+    /// Makes a participant, puts it on the network and announces it. `sink` hears its events. On a thread that has
+    /// [entered](crate::machine::enter) a machine of its own the participant lives there.
     ///
     /// # Errors
     /// When sockets, files or threads that `config` asks for cannot be had.
     pub fn join(config: DriverConfig, sink: Arc<dyn EventSink>) -> Result<Arc<Self>, JoinError> {
-        let (group, member) = group::join(&config, |group| make_member(&config, sink, group))?;
+        let make = |group: &Group| make_member(&config, sink, group);
+        let (group, member) = match machine::entered() {
+            Some(machine) => group::join_machine(machine, &config, make)?,
+            None if machine::outside_of_machines() => return Err(JoinError::OutsideOfNodes),
+            None => group::join(&config, make)?,
+        };
         Ok(Self::announce(group, member))
     }
 
@@ -62,17 +69,23 @@ impl Session {
         &self.member.participant
     }
 
+    /// The machine that the participant lives on, if it is not the real one.
+    #[must_use]
+    pub fn machine(&self) -> Option<&Arc<dyn Machine>> {
+        self.member.host.machine()
+    }
+
     /// Both clocks.
     #[must_use]
     pub fn now(&self) -> Now {
-        clock::now()
+        self.member.host.now()
     }
 
     /// Runs `f` with an empty output, sends what `f` puts there and tells the events, unless this is called by a
     /// listener: then those events are told when the listener has returned.
     pub fn run<R>(&self, f: impl FnOnce(Now, &mut Output) -> R) -> R {
         dispatch::with_output(|out| {
-            let result = f(clock::now(), out);
+            let result = f(self.now(), out);
             self.member.finish(out, dispatch::mode());
             result
         })
@@ -96,7 +109,7 @@ impl Session {
         loop {
             let ticket = self.member.space.ticket();
             match self.try_write(slot, request.clone()) {
-                Err(WriteError::Full { until }) if !dispatch::must_not_wait() => {
+                Err(WriteError::Full { until }) if self.cannot_wait().is_none() => {
                     let until = *give_up.get_or_insert(until);
                     if !self.member.space.wait(ticket, until) {
                         return Err(WriteError::Full { until });
@@ -107,9 +120,22 @@ impl Session {
         }
     }
 
-    fn try_write(&self, slot: &WriterSlot, request: WriteRequest) -> Result<SequenceNumber, WriteError> {
+    /// Why the present thread cannot wait for the participant, if it cannot: see
+    /// [`cannot_wait`](crate::cannot_wait). Besides, a thread of the real machine cannot wait for one that lives
+    /// elsewhere.
+    #[must_use]
+    pub fn cannot_wait(&self) -> Option<CannotWait> {
+        let astray = || !self.member.host.is_real() && machine::entered().is_none();
+        machine::cannot_wait().or_else(|| astray().then_some(CannotWait::Simulation))
+    }
+
+    /// [`write`](Self::write) without waiting.
+    ///
+    /// # Errors
+    /// As [`WriterSlot::write`].
+    pub fn try_write(&self, slot: &WriterSlot, request: WriteRequest) -> Result<SequenceNumber, WriteError> {
         dispatch::with_output(|out| {
-            let result = match slot.write(clock::now(), request, out) {
+            let result = match slot.write(self.now(), request, out) {
                 Ok(turn) => {
                     self.member.send(out, write_mode(slot));
                     let written = turn.sequence_number();
@@ -172,9 +198,10 @@ fn make_member(
     group: &Group,
 ) -> Result<Arc<Member>, JoinError> {
     let transport = &group.transport;
+    let (guid_prefix, seed) = group.host.identity()?;
     let automatic = || DEFAULT_MESSAGE_SIZE.min(transport.max_message_size());
     let participant = ParticipantConfig {
-        guid_prefix: identity::next_prefix()?,
+        guid_prefix,
         domain_id: config.udp.domain,
         domain_tag: config.domain_tag.clone(),
         locators: group::locators(&**transport),
@@ -186,14 +213,14 @@ fn make_member(
         max_message_size: config.max_message_size.unwrap_or_else(automatic),
         tuning: config.tuning.clone(),
         quotas: config.quotas,
-        seed: identity::seed()?,
+        seed,
         entity_name: config.entity_name.clone(),
     };
     Ok(Arc::new(Member {
         participant: Participant::new(participant),
         sink,
         transport: Arc::clone(transport),
-        timer: Arc::clone(&group.timer),
+        host: group.host.clone(),
         space: Space::default(),
         introduction: Introduction::default(),
         present: RwLock::new(true),

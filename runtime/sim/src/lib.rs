@@ -24,6 +24,8 @@
 //! world.run_until(found, Duration::from_secs(60)).expect("announcements are repeated");
 //! ```
 //!
+//! Participants may also live outside, see [`World::add_host`]: then the world is their clock and network alone.
+//!
 //! Nothing here reads a clock, opens a socket, starts a thread or looks at the environment.
 #![forbid(unsafe_code)]
 
@@ -31,6 +33,7 @@ mod address;
 mod application;
 mod byte_order;
 mod fault;
+mod host;
 mod network;
 mod node;
 mod path;

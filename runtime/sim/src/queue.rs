@@ -57,6 +57,13 @@ impl Queue {
         self.heap.push(Entry { at, order: self.order, what });
     }
 
+    /// When the next event comes, and which node it concerns.
+    pub(crate) fn next(&self) -> Option<(MonoTime, NodeId)> {
+        let entry = self.heap.peek()?;
+        let (Happening::Arrival(node, _) | Happening::Timer(node)) = &entry.what;
+        Some((entry.at, *node))
+    }
+
     /// The next event, if it is not after `end`.
     pub(crate) fn pop_until(&mut self, end: MonoTime) -> Option<(MonoTime, Happening)> {
         if self.heap.peek()?.at > end {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use dunlin_core::{Duration, Locator, LocatorKind, MonoTime, Now, Rng, WallTime};
+use dunlin_core::{Duration, Locator, LocatorKind, MonoTime, Now, Rng};
 use dunlin_engine::{Output, Participant};
 
 use crate::network::{Network, NetworkConfig};
@@ -12,7 +12,7 @@ use crate::queue::{Happening, Queue};
 use crate::traffic::{Datagram, NetworkStats, Traffic};
 
 /// True time when a world begins: some day in 2023.
-const WALL_START: i64 = 1_700_000_000_000_000_000;
+pub(crate) const WALL_START: i64 = 1_700_000_000_000_000_000;
 /// The monotonic clock begins here, so that nothing can take its start for "never".
 const MONO_START: u64 = 1_000_000_000;
 /// So many events at one point of time mean that time stands still.
@@ -91,8 +91,7 @@ impl World {
     #[must_use]
     pub fn now(&self, node: NodeId) -> Now {
         let age = self.age();
-        let wall = WallTime(WALL_START.saturating_add(age.as_nanos()));
-        Now { mono: self.now, wall: wall.plus(self.node(node).wall_ahead(age)) }
+        Now { mono: self.now, wall: self.true_time().plus(self.node(node).wall_ahead(age)) }
     }
 
     /// A number that differs, most likely, between two runs in which anything happened at another time, in another

@@ -19,7 +19,7 @@ use dunlin_buf::{BufPool, Outbox, SharedBytes};
 use dunlin_core::Locator;
 
 pub use fault::{Fault, FaultConfig};
-pub use pcap::Pcap;
+pub use pcap::{Pcap, PcapFile};
 pub use report::{SendReport, TransportStats};
 
 /// One stream of incoming datagrams, received by a thread of its own.

@@ -6,7 +6,7 @@
 //! channel.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use dunlin_buf::{BufPool, Outbox, SharedBytes};
-use dunlin_core::Locator;
+use dunlin_core::{Locator, WallTime};
 
 use crate::{Channel, Locators, SendMode, SendReport, Transport, TransportStats};
 
@@ -98,10 +98,48 @@ impl Pcap {
     }
 }
 
+/// A capture file of datagrams that somebody else moves, at times of their own. The last ones are written when it is
+/// dropped.
+pub struct PcapFile {
+    sink: Sink,
+}
+
+impl PcapFile {
+    /// A new file at `path`, whose packets pass an interface of this name.
+    ///
+    /// # Errors
+    /// When the file cannot be created or written.
+    pub fn create(path: &Path, interface: &str) -> io::Result<Self> {
+        Self::new(Box::new(BufWriter::new(File::create(path)?)), interface)
+    }
+
+    fn new(file: Box<dyn Write + Send>, interface: &str) -> io::Result<Self> {
+        let mut sink = Sink { file, buffer: Vec::new(), written: 0 };
+        frame::put_file_head(&mut sink.buffer, interface);
+        sink.write()?;
+        Ok(Self { sink })
+    }
+
+    /// Adds a datagram that was sent at `time`; a locator that is not of UDP is shown as 0.0.0.0.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn put(&mut self, time: WallTime, from: Locator, to: Locator, bytes: &[u8]) -> io::Result<()> {
+        let time = u64::try_from(time.0).unwrap_or_default();
+        let [from, to] = [from, to].map(|locator| locator.to_socket_addr().unwrap_or(UNKNOWN));
+        frame::put_packet(&mut self.sink.buffer, time, Direction::Outbound, from, to, bytes);
+        self.sink.write()
+    }
+}
+
 impl Sink {
     fn flush(&mut self) -> io::Result<()> {
+        self.write().and_then(|()| self.file.flush())
+    }
+
+    fn write(&mut self) -> io::Result<()> {
         self.written += self.buffer.len() as u64;
-        let result = self.file.write_all(&self.buffer).and_then(|()| self.file.flush());
+        let result = self.file.write_all(&self.buffer);
         self.buffer.clear();
         result
     }

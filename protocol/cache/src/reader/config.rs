@@ -135,6 +135,8 @@ pub enum FilterReason {
     Stale,
     /// It came after its LIFESPAN.
     Expired,
+    /// Its content does not satisfy the reader's filter.
+    Content,
     /// It disposes or unregisters an instance that is unknown and whose key it does not carry.
     UnknownInstance,
     /// It changes nothing: an instance that other writers keep alive was unregistered, one that is disposed was

@@ -74,6 +74,37 @@ impl ReaderCache {
         }
     }
 
+    /// Takes note of a sample whose content does not satisfy the filter of the reader (DDS 1.4 §2.2.2.3.3): there is
+    /// nothing to see of it, but of a known instance it shows that its writer is there, who may thereby own it.
+    pub fn insert_filtered(
+        &mut self,
+        now: Now,
+        change: &Received<'_>,
+        instance: InstanceHandle,
+        writer: &WriterInfo,
+    ) -> Insert {
+        let arrival = Arrival {
+            handle: self.shown(instance),
+            writer: change.writer,
+            sn: change.sn,
+            source: change.source_timestamp.unwrap_or(now.wall),
+            payload: None,
+            key_only: false,
+            info: writer,
+        };
+        match self.find(arrival.handle) {
+            // An instance without writers stays so until something of it can be seen.
+            Some(id) if self.has_writers(id) && self.unwanted(now, id, &arrival).is_none() => {
+                self.ignore(now, id, &arrival, FilterReason::Content)
+            }
+            _ => Insert::Filtered(FilterReason::Content),
+        }
+    }
+
+    fn has_writers(&self, id: Id) -> bool {
+        self.instances.get(id).is_some_and(|found| found.state != InstanceState::NotAliveNoWriters)
+    }
+
     fn insert_data(&mut self, now: Now, arrival: &Arrival<'_>, payload: &SharedBytes) -> Insert {
         let Some(end) = expiry(now, arrival.source, arrival.info.lifespan) else {
             return Insert::Filtered(FilterReason::Expired);

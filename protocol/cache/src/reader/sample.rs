@@ -60,6 +60,10 @@ pub struct SampleData<'a> {
     pub payload: Option<&'a SharedBytes>,
     /// The serialized key of the instance, if it is known.
     pub key: Option<&'a SharedBytes>,
+    /// The writer that the sample came from.
+    pub writer: Guid,
+    /// Position in the writer's stream; 0 when the change of state did not come from a message.
+    pub sequence_number: SequenceNumber,
 }
 
 /// Orders samples by source timestamp so that all readers agree (DDS 1.4 §2.2.3.17).

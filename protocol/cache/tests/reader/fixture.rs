@@ -40,6 +40,8 @@ pub fn limits(max_samples: i32, max_instances: i32, max_samples_per_instance: i3
     ResourceLimits { max_samples, max_instances, max_samples_per_instance }
 }
 
+type InsertFn = fn(&mut ReaderCache, Now, &Received<'_>, InstanceHandle, &WriterInfo) -> Insert;
+
 /// A change with every part under control.
 pub struct Sent {
     pub kind: ChangeKind,
@@ -75,6 +77,17 @@ impl Fixture {
     }
 
     pub fn send(&mut self, sent: &Sent) -> Insert {
+        self.offer(sent, ReaderCache::insert)
+    }
+
+    /// A sample that the content filter of the reader rejects.
+    pub fn write_filtered(&mut self, writer: u8, instance: u8) -> Insert {
+        let kind = ChangeKind::Alive;
+        let sent = Sent { kind, writer, instance, value: Some(9), key_only: false, source: None };
+        self.offer(&sent, ReaderCache::insert_filtered)
+    }
+
+    fn offer(&mut self, sent: &Sent, insert: InsertFn) -> Insert {
         self.last_sn += 1;
         let change = Received {
             writer: guid(sent.writer),
@@ -88,7 +101,7 @@ impl Fixture {
             reassembled: false,
         };
         let info = self.info[usize::from(sent.writer)];
-        self.cache.insert(self.now, &change, handle(sent.instance), &info)
+        insert(&mut self.cache, self.now, &change, handle(sent.instance), &info)
     }
 
     pub fn write(&mut self, writer: u8, instance: u8, value: u8) -> Insert {

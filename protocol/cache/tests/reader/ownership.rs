@@ -161,3 +161,20 @@ fn a_shared_instance_has_no_owner() {
     assert_eq!(f.write(2, 1, 20), STORED);
     assert_eq!(f.owner(1), None);
 }
+
+#[test]
+fn filtered_samples_are_not_seen_but_keep_ownership() {
+    const FILTERED: Insert = Insert::Filtered(FilterReason::Content);
+    let mut f = fixture(&exclusive());
+    assert_eq!(f.write_filtered(1, 1), FILTERED);
+    assert_eq!((f.state(1), f.cache.len()), (None, 0), "an unknown instance stays unknown");
+    assert_eq!(f.write(2, 1, 20), Insert::Stored { new_instance: true });
+    assert_eq!(f.write_filtered(1, 1), FILTERED);
+    assert_eq!((f.owner(1), f.write(2, 1, 21)), (Some(guid(1)), NOT_OWNER));
+    assert_eq!(f.take_values(), [20]);
+    // An instance without writers is not brought back by what cannot be seen.
+    f.lose(1);
+    assert!(f.lose(2));
+    f.read_all();
+    assert_eq!((f.write_filtered(3, 1), f.state(1)), (FILTERED, Some(NotAliveNoWriters)));
+}

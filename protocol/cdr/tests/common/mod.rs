@@ -2,8 +2,8 @@
 #![allow(dead_code)]
 
 use dunlin_cdr::{
-    CdrError, CdrRead, CdrWrite, Decoder, Encoder, Endianness, Limits, Representation, Scope, from_payload,
-    to_payload_as,
+    CdrError, CdrRead, CdrWrite, Decoder, Described, Encoder, Endianness, Limits, Representation, Scope,
+    description, from_payload, to_payload_as,
 };
 
 pub const ALL: [(Representation, Endianness); 4] = [
@@ -38,7 +38,7 @@ pub fn decode<'de, T: CdrRead<'de>>(
 /// Checks that a value survives every representation and byte order, and that skipping ends where reading does.
 pub fn round_trip<T>(value: &T)
 where
-    T: CdrWrite + for<'de> CdrRead<'de> + PartialEq + core::fmt::Debug,
+    T: Described + CdrWrite + for<'de> CdrRead<'de> + PartialEq + core::fmt::Debug,
 {
     for (rep, endianness) in ALL {
         let mut payload = Vec::new();
@@ -55,6 +55,9 @@ where
         let mut skipper = Decoder::new(&data, rep, endianness, &Limits::default());
         T::skip(&mut skipper).unwrap();
         assert_eq!(skipper.position(), data.len(), "skipping {rep:?} {endianness:?} {data:02x?}");
+        let mut described = Decoder::new(&data, rep, endianness, &Limits::default());
+        described.skip_value(description::<T>()).unwrap();
+        assert_eq!(described.position(), data.len(), "by description {rep:?} {endianness:?} {data:02x?}");
     }
 }
 

@@ -13,6 +13,7 @@ use super::{
     policies::{read_reader_policy, read_writer_policy},
     values::{DecodeError, Rules, Value},
 };
+use crate::content_filter::ContentFilterProperty;
 use crate::data::{DiscoveredReader, DiscoveredWriter, EndpointLocators};
 
 /// Reads the announcement of a writer. Its GUID comes from the payload or else from the key hash.
@@ -83,6 +84,7 @@ pub(crate) fn decode_reader(
     let mut information = None;
     let mut own = EndpointLocators::default();
     let mut expects_inline_qos = false;
+    let mut content_filter = None;
     for parameter in list {
         let mut value = Value::new(parameter.value, list.endianness(), rules);
         if read_reader_policy(&mut qos, &mut subscriber_qos, parameter.pid, &mut value)? {
@@ -94,6 +96,10 @@ pub(crate) fn decode_reader(
             pid::TOPIC_DATA => topic_data = TopicData(value.opaque()?),
             pid::TYPE_INFORMATION => information = Some(type_information(parameter.value, rules)?),
             pid::EXPECTS_INLINE_QOS => expects_inline_qos = value.reader.bool()?,
+            // Writers need not filter, so one that cannot be read does no harm.
+            pid::CONTENT_FILTER_PROPERTY => {
+                content_filter = ContentFilterProperty::read(value.reader).map(Arc::new);
+            }
             pid::UNICAST_LOCATOR => value.unicast_locator(&mut own.unicast)?,
             pid::MULTICAST_LOCATOR => value.multicast_locator(&mut own.multicast)?,
             _ => (),
@@ -109,6 +115,7 @@ pub(crate) fn decode_reader(
         topic_data,
         type_information: information,
         expects_inline_qos,
+        content_filter,
         vendor,
         unicast: Arc::new([]),
         multicast: Arc::new([]),

@@ -27,6 +27,9 @@ pub(crate) fn encode_reader(reader: &DiscoveredReader) -> Vec<u8> {
     if reader.expects_inline_qos {
         list.put_bool(pid::EXPECTS_INLINE_QOS, true);
     }
+    if let Some(filter) = &reader.content_filter {
+        filter.put(&mut list);
+    }
     put_reader_policies(&mut list, &reader.qos, &reader.subscriber_qos);
     finish(list, &reader.topic_data, reader.type_information.as_deref())
 }

@@ -228,6 +228,7 @@ fn readers_round_trip() {
             topic_data: TopicData::default(),
             type_information: None,
             locators: EndpointLocators::default(),
+            content_filter: None,
         };
         let own = local.describe(captured_prefix(), VendorId::DUNLIN);
         let read = decode_reader(&encode_reader(&own), None, VendorId::DUNLIN, RULES).unwrap();

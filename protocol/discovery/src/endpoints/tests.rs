@@ -36,6 +36,7 @@ fn reader(prefix: GuidPrefix, edit: impl FnOnce(&mut LocalReader)) -> Discovered
         topic_data: TopicData::default(),
         type_information: None,
         locators: EndpointLocators::default(),
+        content_filter: None,
     };
     edit(&mut reader);
     reader.describe(prefix, VendorId::DUNLIN)

@@ -606,3 +606,19 @@ fn counts_rise_with_every_heartbeat() {
     }
     assert!(last > 8);
 }
+
+#[test]
+fn a_volatile_reader_that_meets_the_writer_again_gets_nothing_it_had() {
+    let mut source = matched(WriterConfig::default());
+    for i in 0..3 {
+        source.write(at(20_000 + i), 10);
+    }
+    assert!(ack(&mut source, at(20_100), 1, 4, &[], 2).all_acked);
+    source.out.clear();
+    // It has forgotten the writer in the meantime and knows nothing.
+    ack(&mut source, at(30_000), 1, 1, &[], 3);
+    source.timer(at(40_000));
+    let seen: Vec<Seen> = source.sent().into_iter().flatten().collect();
+    assert!(seen.contains(&Seen::Gap { from: 1, base: 4, bits: vec![] }), "{seen:?}");
+    assert!(!seen.iter().any(|seen| matches!(seen, Seen::Data { .. })), "{seen:?}");
+}

@@ -6,6 +6,7 @@
 mod common;
 
 mod best_effort;
+mod content_filter;
 mod durability;
 mod faults;
 mod hostile;

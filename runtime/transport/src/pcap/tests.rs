@@ -152,3 +152,20 @@ fn a_full_file_ends_the_capture_but_not_the_traffic() {
     assert!(count >= 2);
     assert_eq!(own.missed(), 10 - count as u64);
 }
+
+#[test]
+fn datagrams_of_somebody_else_are_written_with_their_own_times() {
+    let memory = Memory::default();
+    let mut file = PcapFile::new(Box::new(memory.clone()), "made up").unwrap();
+    let locator = |last, port| Locator::udp_v4(Ipv4Addr::new(10, 0, 0, last), port);
+    file.put(WallTime(1_700_000_000_123_456_789), locator(1, 7410), locator(2, 7412), b"hello").unwrap();
+    file.put(WallTime(-1), Locator::LOCAL, locator(2, 7412), b"").unwrap();
+    let packets = packets(&memory.0.lock().unwrap());
+    let parsed: Vec<_> = packets.iter().map(|packet| (packet.time, parse(&packet.frame))).collect();
+    let to = "10.0.0.2:7412".parse().unwrap();
+    assert_eq!(
+        parsed[0],
+        (1_700_000_000_123_456_789, ("10.0.0.1:7410".parse().unwrap(), to, b"hello".to_vec()))
+    );
+    assert_eq!(parsed[1], (0, (UNKNOWN, to, vec![])));
+}

@@ -92,6 +92,7 @@ pub(super) fn local_reader(qos: DataReaderQos) -> LocalReader {
         topic_data: TopicData::default(),
         type_information: None,
         locators: EndpointLocators::default(),
+        content_filter: None,
     }
 }
 

@@ -1,0 +1,248 @@
+//! ContentFilteredTopic (DDS 1.4 §2.2.2.3.3).
+
+use crate::error::{CreateEntityError, ExpressionError};
+use crate::participant::ParticipantInner;
+use crate::reader_core::ReaderCore;
+use crate::topic::{Topic, TopicInner};
+use crate::writer_core::lock;
+use dunlin_cdr::DdsType;
+use dunlin_engine::{ContentFilter, ContentFilterProperty};
+use dunlin_filter::Filter;
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, Weak};
+
+/// What all handles of one content-filtered topic and its readers share.
+pub(crate) struct FilteredTopicInner {
+    name: String,
+    topic: Arc<TopicInner>,
+    expression: String,
+    state: Mutex<State>,
+    readers: Mutex<Vec<Weak<ReaderCore>>>,
+}
+
+struct State {
+    filter: Filter,
+    revision: u32,
+    current: Arc<ContentFilter>,
+}
+
+impl State {
+    /// Makes what readers announce and apply of a filter.
+    fn new(name: &str, topic: &str, filter: Filter, revision: u32) -> Result<Self, ExpressionError> {
+        let property = ContentFilterProperty {
+            content_filtered_topic_name: name.to_owned(),
+            related_topic_name: topic.to_owned(),
+            filter_class_name: ContentFilterProperty::SQL.to_owned(),
+            filter_expression: filter.expression().to_owned(),
+            expression_parameters: filter.parameters().to_vec(),
+        };
+        if !property.can_be_announced() {
+            return Err(ExpressionError::TooLarge);
+        }
+        let current = Arc::new(ContentFilter::new(property, filter.clone(), revision));
+        Ok(Self { filter, revision, current })
+    }
+}
+
+impl FilteredTopicInner {
+    pub fn new<T: DdsType>(
+        topic: &Topic<T>,
+        name: &str,
+        expression: &str,
+        parameters: &[impl AsRef<str>],
+    ) -> Result<Self, CreateEntityError> {
+        let filter = Filter::new::<T>(expression, parameters).map_err(ExpressionError::from)?;
+        Ok(Self {
+            state: Mutex::new(State::new(name, topic.name(), filter, 0)?),
+            name: name.to_owned(),
+            topic: Arc::clone(&topic.inner),
+            expression: expression.to_owned(),
+            readers: Mutex::default(),
+        })
+    }
+
+    /// The filter in force.
+    pub fn current(&self) -> Arc<ContentFilter> {
+        Arc::clone(&lock(&self.state).current)
+    }
+
+    /// From now on the reader hears of other parameters.
+    pub fn add_reader(&self, reader: &Arc<ReaderCore>) {
+        let mut readers = lock(&self.readers);
+        readers.retain(|reader| reader.strong_count() > 0);
+        readers.push(Arc::downgrade(reader));
+    }
+
+    fn set_parameters(&self, parameters: &[impl AsRef<str>]) -> Result<(), ExpressionError> {
+        let current = {
+            let mut state = lock(&self.state);
+            let mut filter = state.filter.clone();
+            filter.set_parameters(parameters)?;
+            let revision = state.revision.wrapping_add(1);
+            *state = State::new(&self.name, &self.topic.name, filter, revision)?;
+            Arc::clone(&state.current)
+        };
+        // No lock is held here. Of two threads that come to a reader in the wrong order, the later revision wins.
+        let readers: Vec<_> = lock(&self.readers).iter().filter_map(Weak::upgrade).collect();
+        readers.iter().for_each(|reader| reader.apply_content_filter(&current));
+        Ok(())
+    }
+}
+
+/// A topic of which only the samples that satisfy a condition are received. Cheap to clone.
+///
+/// Made by [`DomainParticipant::create_contentfilteredtopic`](crate::DomainParticipant::create_contentfilteredtopic);
+/// the language of the condition is described at [`filter`](crate::filter). What does not satisfy it never enters the
+/// reader, is acknowledged, and is not lost. The end of an instance (disposal, unregistration) passes if the reader knows
+/// the instance, or if the condition is about the key alone and true.
+pub struct ContentFilteredTopic<T: DdsType> {
+    pub(crate) inner: Arc<FilteredTopicInner>,
+    sample: PhantomData<fn(T) -> T>,
+}
+
+impl<T: DdsType> ContentFilteredTopic<T> {
+    pub(crate) fn new(inner: Arc<FilteredTopicInner>) -> Self {
+        Self { inner, sample: PhantomData }
+    }
+
+    /// get_name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// get_type_name.
+    #[must_use]
+    pub fn type_name(&self) -> &str {
+        &self.inner.topic.type_name
+    }
+
+    /// get_related_topic.
+    #[must_use]
+    pub fn related_topic(&self) -> Topic<T> {
+        Topic::new(Arc::clone(&self.inner.topic))
+    }
+
+    /// get_filter_expression.
+    #[must_use]
+    pub fn filter_expression(&self) -> &str {
+        &self.inner.expression
+    }
+
+    /// get_expression_parameters.
+    #[must_use]
+    pub fn expression_parameters(&self) -> Vec<String> {
+        lock(&self.inner.state).filter.parameters().to_vec()
+    }
+
+    /// set_expression_parameters: what is received from now on has to satisfy the condition with these, and they are
+    /// announced. What the readers have already received stays.
+    ///
+    /// # Errors
+    /// Parameters that are missing or do not fit the members they are compared with; nothing has changed then.
+    pub fn set_expression_parameters(&self, parameters: &[impl AsRef<str>]) -> Result<(), ExpressionError> {
+        self.inner.set_parameters(parameters)
+    }
+}
+
+impl<T: DdsType> Clone for ContentFilteredTopic<T> {
+    fn clone(&self) -> Self {
+        Self::new(Arc::clone(&self.inner))
+    }
+}
+
+impl<T: DdsType> std::fmt::Debug for ContentFilteredTopic<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ContentFilteredTopic('{}', {})", self.inner.name, self.inner.expression)
+    }
+}
+
+/// What a reader can be created for: a [`Topic`], a [`ContentFilteredTopic`] or a [`MultiTopic`](crate::MultiTopic)
+/// (DDS 1.4 §2.2.2.3.1).
+pub trait TopicDescription: sealed::Source {
+    /// The type of the samples.
+    type Data: DdsType;
+}
+
+impl<T: DdsType> TopicDescription for Topic<T> {
+    type Data = T;
+}
+
+impl<T: DdsType> TopicDescription for ContentFilteredTopic<T> {
+    type Data = T;
+}
+
+pub(crate) mod sealed {
+    use super::{ContentFilteredTopic, FilteredTopicInner};
+    use crate::multi_topic::MultiTopicInner;
+    use crate::topic::{Topic, TopicInner};
+    use dunlin_cdr::DdsType;
+    use std::sync::Arc;
+
+    /// Where samples come from.
+    pub trait Source {
+        /// The topic and its filter.
+        #[doc(hidden)]
+        fn source(&self) -> TopicSource;
+    }
+
+    /// A topic, perhaps with a filter or a join.
+    #[derive(Clone)]
+    pub struct TopicSource {
+        pub(crate) topic: Arc<TopicInner>,
+        pub(crate) filter: Option<Arc<FilteredTopicInner>>,
+        pub(crate) multi: Option<Arc<MultiTopicInner>>,
+    }
+
+    impl TopicSource {
+        pub(crate) fn of_topic(topic: &Arc<TopicInner>) -> Self {
+            Self { topic: Arc::clone(topic), filter: None, multi: None }
+        }
+
+        pub(crate) fn of_multi(multi: &Arc<MultiTopicInner>) -> Self {
+            Self { multi: Some(Arc::clone(multi)), ..Self::of_topic(&multi.topic) }
+        }
+    }
+
+    impl<T: DdsType> Source for Topic<T> {
+        fn source(&self) -> TopicSource {
+            TopicSource::of_topic(&self.inner)
+        }
+    }
+
+    impl<T: DdsType> Source for ContentFilteredTopic<T> {
+        fn source(&self) -> TopicSource {
+            let filter = Some(Arc::clone(&self.inner));
+            TopicSource { filter, ..TopicSource::of_topic(&self.inner.topic) }
+        }
+    }
+}
+
+/// The content-filtered topics of a participant, by name.
+#[derive(Default)]
+pub(crate) struct FilteredTopics(Mutex<std::collections::BTreeMap<String, Weak<FilteredTopicInner>>>);
+
+impl FilteredTopics {
+    /// Whether one of this name exists.
+    pub fn contains(&self, name: &str) -> bool {
+        lock(&self.0).get(name).is_some_and(|known| known.strong_count() > 0)
+    }
+
+    /// Adds one, unless there is one of its name.
+    pub fn add(&self, topic: &Arc<FilteredTopicInner>) -> bool {
+        let mut topics = lock(&self.0);
+        topics.retain(|_, known| known.strong_count() > 0);
+        let free = !topics.contains_key(&topic.name);
+        if free {
+            topics.insert(topic.name.clone(), Arc::downgrade(topic));
+        }
+        free
+    }
+}
+
+impl ParticipantInner {
+    /// Whether a topic belongs to this participant.
+    pub fn owns(&self, topic: &TopicInner) -> bool {
+        std::ptr::eq(topic.participant.as_ptr(), self)
+    }
+}

@@ -1,0 +1,244 @@
+//! MultiTopic (DDS 1.4 §2.2.2.3.4): a reader of the rows that a natural join of several topics yields.
+
+mod feed;
+mod join;
+mod plan;
+mod row;
+
+pub(crate) use feed::Feed;
+
+use crate::content_filter::{TopicDescription, sealed};
+use crate::error::ExpressionError;
+use crate::participant::ParticipantInner;
+use crate::topic::TopicInner;
+use crate::writer_core::lock;
+use dunlin_cdr::{DdsType, TypeSupport, TypeSupportOf, description};
+use dunlin_core::ReturnCode;
+use dunlin_filter::{Filter, FilterError, Place, TopicExpression};
+use dunlin_qos::TopicQos;
+use plan::Plan;
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, Weak};
+
+/// Why no multi-topic was made.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MultiTopicError {
+    /// The expression does not follow the language, or its condition does not fit the resulting type.
+    #[error("the expression cannot be used: {0}")]
+    Expression(#[from] FilterError),
+    /// A topic to join does not exist.
+    #[error("the participant has no topic '{0}': create it first")]
+    UnknownTopic(String),
+    /// Joined topics, and the resulting type, are structures.
+    #[error("{0} is no structure, so it has no members to join or to select")]
+    NotAStructure(String),
+    /// A topic has nothing in common with those before it.
+    #[error("topic '{topic}' has no key member of the same name and type as one of the topics before it")]
+    NoCommonKey {
+        /// The topic.
+        topic: String,
+    },
+    /// A key member has different types.
+    #[error("key member `{member}` has the type {first} in one topic and {second} in another")]
+    KeyTypes {
+        /// The member.
+        member: String,
+        /// Its type in the first topic that has it.
+        first: String,
+        /// Its type in another.
+        second: String,
+    },
+    /// A selected field is in none of the topics.
+    #[error("none of the topics has a field `{field}` that can be selected: {reason}")]
+    UnknownField {
+        /// The field.
+        field: String,
+        /// What is wrong with it in the first topic.
+        reason: String,
+    },
+    /// A selected field is in several topics, which it does not join.
+    #[error("field `{field}` is in the topics '{first}' and '{second}', and joins neither")]
+    Ambiguous {
+        /// The field.
+        field: String,
+        /// A topic that has it.
+        first: String,
+        /// Another.
+        second: String,
+    },
+    /// The resulting type has no member for a selected field.
+    #[error("{of} has no member `{member}` for a selected field")]
+    UnknownMember {
+        /// The name asked for.
+        member: String,
+        /// The resulting type.
+        of: String,
+    },
+    /// A member of the resulting type is not selected.
+    #[error("member `{member}` of {of} is not selected, and not optional")]
+    NotSelected {
+        /// The member.
+        member: String,
+        /// The resulting type.
+        of: String,
+    },
+    /// A field does not fit the member it is selected for.
+    #[error("member `{member}` has the type {expected}, but field `{field}` is {found}")]
+    Mismatch {
+        /// The member of the resulting type.
+        member: String,
+        /// Its type.
+        expected: String,
+        /// The field selected for it.
+        field: String,
+        /// Its type.
+        found: String,
+    },
+}
+
+impl MultiTopicError {
+    /// The DDS return code.
+    #[must_use]
+    pub const fn return_code(&self) -> ReturnCode {
+        match self {
+            Self::UnknownTopic(_) => ReturnCode::PreconditionNotMet,
+            _ => ReturnCode::BadParameter,
+        }
+    }
+}
+
+/// What all handles of one multi-topic and its readers share.
+pub(crate) struct MultiTopicInner {
+    /// A topic that exists in this participant alone.
+    pub topic: Arc<TopicInner>,
+    expression: String,
+    pub plan: Plan,
+    pub type_support: Arc<dyn TypeSupport>,
+    filter: Mutex<Arc<Filter>>,
+    /// Of the condition in the expression.
+    condition_at: usize,
+}
+
+impl MultiTopicInner {
+    pub fn new<T: DdsType>(
+        participant: &Arc<ParticipantInner>,
+        name: &str,
+        expression: &str,
+        parameters: &[impl AsRef<str>],
+    ) -> Result<Self, MultiTopicError> {
+        let parsed = TopicExpression::parse(expression)?;
+        let topics = parsed.topics.iter().map(|name| {
+            participant.find_topic(name).ok_or_else(|| MultiTopicError::UnknownTopic(name.clone()))
+        });
+        let topics = topics.collect::<Result<Vec<_>, _>>()?;
+        let plan = Plan::new(description::<T>(), &parsed.selection, topics, T::DEFAULT_REPRESENTATION)?;
+        let condition_at = parsed.condition_at;
+        let filter = Filter::new::<T>(&parsed.condition, parameters);
+        let filter = filter.map_err(|error| shifted(error, condition_at))?;
+        let weak: Weak<ParticipantInner> = Arc::downgrade(participant);
+        Ok(Self {
+            topic: Arc::new(TopicInner::new::<T>(weak, name, &TopicQos::default())),
+            expression: expression.to_owned(),
+            plan,
+            type_support: Arc::new(TypeSupportOf::<T>::default()),
+            filter: Mutex::new(Arc::new(filter)),
+            condition_at,
+        })
+    }
+
+    /// The condition in force.
+    pub fn filter(&self) -> Arc<Filter> {
+        Arc::clone(&lock(&self.filter))
+    }
+}
+
+/// The error with its place in the whole expression.
+fn shifted(error: FilterError, by: usize) -> FilterError {
+    match error.place {
+        Place::Expression(at) => FilterError { place: Place::Expression(at + by), ..error },
+        Place::Parameter(_) => error,
+    }
+}
+
+/// A topic of the rows that a natural join of several topics yields, made by
+/// [`DomainParticipant::create_multitopic`](crate::DomainParticipant::create_multitopic). Cheap to clone.
+///
+/// `T` is the type of a row: a structure whose members are selected from the topics, under their own names or others, as
+/// in `SELECT flight, x, y AS latitude FROM 'Location' NATURAL JOIN 'FlightPlan' WHERE latitude < %0`. Only members without
+/// parts can be selected, from anywhere within a sample (`a.b[3]`), and the types have to be the same. Topics are joined
+/// where their key members of the same name are equal; each topic has to share one with a topic before it. The condition
+/// is about the members of the row.
+///
+/// A reader for it is created like any other. It receives a row whenever a sample of one of the topics arrives that finds
+/// its partners in the others, the latest of their instances, if the row satisfies the condition; and the end of an
+/// instance of rows when the last row of it has lost one of its parts, disposed if that was. The readers of the topics
+/// behind it have its QoS and take part in discovery; statuses of matching are not told.
+pub struct MultiTopic<T: DdsType> {
+    inner: Arc<MultiTopicInner>,
+    sample: PhantomData<fn() -> T>,
+}
+
+impl<T: DdsType> MultiTopic<T> {
+    pub(crate) fn new(inner: Arc<MultiTopicInner>) -> Self {
+        Self { inner, sample: PhantomData }
+    }
+
+    /// get_name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.inner.topic.name
+    }
+
+    /// get_type_name.
+    #[must_use]
+    pub fn type_name(&self) -> &str {
+        &self.inner.topic.type_name
+    }
+
+    /// get_subscription_expression.
+    #[must_use]
+    pub fn subscription_expression(&self) -> &str {
+        &self.inner.expression
+    }
+
+    /// get_expression_parameters.
+    #[must_use]
+    pub fn expression_parameters(&self) -> Vec<String> {
+        self.inner.filter().parameters().to_vec()
+    }
+
+    /// set_expression_parameters: rows that are made from now on have to satisfy the condition with these.
+    ///
+    /// # Errors
+    /// Parameters that are missing or do not fit the members they are compared with; nothing has changed then.
+    pub fn set_expression_parameters(&self, parameters: &[impl AsRef<str>]) -> Result<(), ExpressionError> {
+        let mut present = lock(&self.inner.filter);
+        let mut changed = Filter::clone(&present);
+        changed.set_parameters(parameters).map_err(|error| shifted(error, self.inner.condition_at))?;
+        *present = Arc::new(changed);
+        Ok(())
+    }
+}
+
+impl<T: DdsType> Clone for MultiTopic<T> {
+    fn clone(&self) -> Self {
+        Self::new(Arc::clone(&self.inner))
+    }
+}
+
+impl<T: DdsType> std::fmt::Debug for MultiTopic<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "MultiTopic('{}', {})", self.name(), self.inner.expression)
+    }
+}
+
+impl<T: DdsType> TopicDescription for MultiTopic<T> {
+    type Data = T;
+}
+
+impl<T: DdsType> sealed::Source for MultiTopic<T> {
+    fn source(&self) -> sealed::TopicSource {
+        sealed::TopicSource::of_multi(&self.inner)
+    }
+}

@@ -1,0 +1,169 @@
+//! From the readers of the joined topics to the reader of the rows.
+
+use super::MultiTopicInner;
+use super::join::{Join, Row};
+use crate::content_filter::sealed::TopicSource;
+use crate::error::CreateEntityError;
+use crate::reader_core::{ErasedReaderListener, ReaderCore};
+use crate::status::StatusMask;
+use crate::writer_core::lock;
+use dunlin_buf::SharedBytes;
+use dunlin_cache::{CachedSample, InstanceState, Selection};
+use dunlin_cdr::DecodeOptions;
+use dunlin_core::{InstanceHandle, WallTime};
+use dunlin_engine::WriteRequest;
+use dunlin_qos::TimeBasedFilter;
+use dunlin_rtps::ChangeKind;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, Weak};
+
+/// The readers behind the reader of a multi-topic.
+pub(crate) struct Feed {
+    pub readers: Vec<Arc<ReaderCore>>,
+}
+
+/// What the threads that bring samples share.
+struct Shared {
+    multi: Arc<MultiTopicInner>,
+    rows: Weak<ReaderCore>,
+    state: Mutex<State>,
+}
+
+struct State {
+    join: Join,
+    /// Serialized keys of the instances of rows that were delivered.
+    keys: BTreeMap<InstanceHandle, SharedBytes>,
+    /// Made, and not yet delivered.
+    made: VecDeque<WriteRequest>,
+    /// A thread is delivering: it will deliver what others make, in the order in which it was made.
+    delivering: bool,
+}
+
+/// Listens to one topic.
+struct Ear {
+    shared: Arc<Shared>,
+    side: usize,
+}
+
+impl Feed {
+    /// Creates the readers of the joined topics, which feed `rows`.
+    pub fn start(rows: &Arc<ReaderCore>, multi: &Arc<MultiTopicInner>) -> Result<Self, CreateEntityError> {
+        let join = Join::new(&multi.plan);
+        let state = State { join, keys: BTreeMap::new(), made: VecDeque::new(), delivering: false };
+        let shared =
+            Shared { multi: Arc::clone(multi), rows: Arc::downgrade(rows), state: Mutex::new(state) };
+        let shared = Arc::new(shared);
+        let mut readers = Vec::new();
+        // Rows are held back, not what they are made of.
+        let mut qos = rows.qos();
+        qos.time_based_filter = TimeBasedFilter::default();
+        for (side, source) in multi.plan.sides.iter().enumerate() {
+            let reader = Arc::new(ReaderCore::new(
+                Arc::clone(&rows.participant),
+                TopicSource::of_topic(&source.topic),
+                Arc::clone(&rows.subscriber_qos),
+                Arc::clone(&source.topic.type_support),
+                qos.clone(),
+            ));
+            let ear = Ear { shared: Arc::clone(&shared), side };
+            reader.set_listener(Some(Arc::new(ear)), StatusMask::DATA_AVAILABLE);
+            reader.enable()?;
+            readers.push(reader);
+        }
+        Ok(Self { readers })
+    }
+}
+
+impl ErasedReaderListener for Ear {
+    fn call(&self, core: &Arc<ReaderCore>, _: StatusMask) {
+        let mut state = lock(&self.shared.state);
+        // Taken under the lock, so that samples enter the join in the order in which they are taken.
+        let samples = core.collect(&Selection::default(), true, std::mem::take).unwrap_or_default();
+        for sample in samples {
+            self.shared.take_in(&mut state, self.side, &sample);
+        }
+        drop(state);
+        self.shared.deliver();
+    }
+}
+
+impl Shared {
+    fn take_in(&self, state: &mut State, side: usize, sample: &CachedSample) {
+        let info = &sample.info;
+        if let Some(payload) = &sample.payload {
+            let fields = self.multi.plan.sides[side].fields.iter();
+            let values = fields.map(|field| field.read(payload, DecodeOptions::default()));
+            let Ok(values) = values.collect::<Result<Vec<_>, _>>() else {
+                if let Some(rows) = self.rows.upgrade() {
+                    rows.count_undecodable();
+                }
+                return;
+            };
+            let (instance, source) = (info.instance_handle, info.source_timestamp);
+            for row in state.join.update(&self.multi.plan, side, instance, values, source) {
+                self.note(state, row);
+            }
+        }
+        // The last sample of an instance shows the state that it is in.
+        if info.instance_state != InstanceState::Alive && info.sample_rank == 0 {
+            let kind = match info.instance_state {
+                InstanceState::NotAliveDisposed => ChangeKind::Disposed,
+                _ => ChangeKind::Unregistered,
+            };
+            for ended in state.join.end(side, info.instance_handle) {
+                self.end(state, ended, kind, info.source_timestamp);
+            }
+        }
+    }
+
+    /// Keeps a row for delivery if it satisfies the condition.
+    fn note(&self, state: &mut State, row: Row) {
+        let (options, types) = (DecodeOptions::default(), &self.multi.type_support);
+        if !self.multi.filter().check(&row.payload, options).passed() {
+            return;
+        }
+        let Ok(hash) = types.key_hash_of_payload(&row.payload, false) else { return };
+        let instance = InstanceHandle(hash);
+        if types.has_key() && !state.keys.contains_key(&instance) {
+            let mut key = Vec::new();
+            if types.key_payload_with(&row.payload, options, &mut key).is_ok() {
+                state.keys.insert(instance, key.into());
+            }
+        }
+        if let Some(left) = state.join.saw(&row.combination, instance) {
+            self.end(state, left, ChangeKind::Unregistered, row.source);
+        }
+        state.made.push_back(WriteRequest {
+            kind: ChangeKind::Alive,
+            instance,
+            source_timestamp: Some(row.source),
+            payload: row.payload.into(),
+        });
+    }
+
+    /// Keeps the end of an instance of rows for delivery.
+    fn end(&self, state: &mut State, instance: InstanceHandle, kind: ChangeKind, source: WallTime) {
+        if let Some(payload) = state.keys.remove(&instance) {
+            let source_timestamp = Some(source);
+            state.made.push_back(WriteRequest { kind, instance, source_timestamp, payload });
+        }
+    }
+
+    /// Delivers what was made, unless another thread is at it.
+    fn deliver(&self) {
+        loop {
+            let mut state = lock(&self.state);
+            if state.delivering || state.made.is_empty() {
+                return;
+            }
+            state.delivering = true;
+            let made = std::mem::take(&mut state.made);
+            drop(state);
+            // No lock is held: the listener of the rows may run.
+            if let Some(rows) = self.rows.upgrade() {
+                rows.give(made);
+            }
+            lock(&self.state).delivering = false;
+        }
+    }
+}

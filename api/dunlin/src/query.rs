@@ -1,0 +1,159 @@
+//! QueryCondition (DDS 1.4 §2.2.2.5.9) and reading by it.
+
+use crate::error::{ExpressionError, ReadError};
+use crate::reader::ReadCondition;
+use crate::reader_core::ReaderCore;
+use crate::writer_core::lock;
+use dunlin_cache::{CachedSample, InstanceSelect, SampleData, Selection};
+use dunlin_cdr::{DecodeOptions, TypeDescription};
+use dunlin_core::{Guid, InstanceHandle, SequenceNumber};
+use dunlin_filter::{Filter, SortKey};
+use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex};
+
+/// The query of a condition; replaced as a whole, so that no lock is held while it is evaluated.
+#[derive(Debug)]
+pub(crate) struct Query(Mutex<Arc<Filter>>);
+
+impl Query {
+    pub fn new(
+        ty: &'static TypeDescription,
+        expression: &str,
+        parameters: &[impl AsRef<str>],
+    ) -> Result<Self, ExpressionError> {
+        Ok(Self(Mutex::new(Arc::new(Filter::query(ty, expression, parameters)?))))
+    }
+
+    pub fn filter(&self) -> Arc<Filter> {
+        Arc::clone(&lock(&self.0))
+    }
+}
+
+/// Selects samples by their states and by a condition on their contents; true while the reader has such a sample. Use it
+/// like the [`ReadCondition`] that it is.
+///
+/// Of samples without data, which tell that an instance ended, a condition about the key alone selects those whose key
+/// satisfies it; any other condition selects none.
+#[derive(Clone, Debug)]
+pub struct QueryCondition {
+    condition: ReadCondition,
+    query: Arc<Query>,
+}
+
+impl QueryCondition {
+    pub(crate) fn new(condition: ReadCondition, query: Arc<Query>) -> Self {
+        Self { condition, query }
+    }
+
+    /// get_query_expression.
+    #[must_use]
+    pub fn query_expression(&self) -> String {
+        self.query.filter().expression().to_owned()
+    }
+
+    /// get_query_parameters.
+    #[must_use]
+    pub fn query_parameters(&self) -> Vec<String> {
+        self.query.filter().parameters().to_vec()
+    }
+
+    /// set_query_parameters: wait-sets look at the condition again.
+    ///
+    /// # Errors
+    /// Parameters that are missing or do not fit the members they are compared with; nothing has changed then.
+    pub fn set_query_parameters(&self, parameters: &[impl AsRef<str>]) -> Result<(), ExpressionError> {
+        let mut present = lock(&self.query.0);
+        let mut changed = Filter::clone(&present);
+        changed.set_parameters(parameters)?;
+        *present = Arc::new(changed);
+        drop(present);
+        self.condition.raise();
+        Ok(())
+    }
+}
+
+impl Deref for QueryCondition {
+    type Target = ReadCondition;
+
+    fn deref(&self) -> &ReadCondition {
+        &self.condition
+    }
+}
+
+/// Whether a sample satisfies a query.
+pub(crate) fn satisfies(query: &Filter, sample: &SampleData<'_>) -> bool {
+    let options = DecodeOptions::default();
+    match (sample.payload, sample.key) {
+        (Some(payload), _) => query.check(payload, options).passed(),
+        (None, Some(key)) if query.is_about_key() => query.check_key(key, options).passed(),
+        (None, _) => query.passes_all(),
+    }
+}
+
+/// What tells samples of one reader apart.
+type Place = (InstanceHandle, Guid, SequenceNumber);
+
+impl ReaderCore {
+    /// Reads or takes the samples that satisfy a query, in its order.
+    pub fn collect_query<R>(
+        &self,
+        selection: &Selection,
+        query: &Filter,
+        take: bool,
+        each: impl FnOnce(&mut Vec<CachedSample>) -> R,
+    ) -> Result<R, ReadError> {
+        if !query.sorts() {
+            return self.collect_where(selection, Some(&mut |sample| satisfies(query, sample)), take, each);
+        }
+        let places = self.first_places(selection, query)?;
+        let mut chosen = |sample: &SampleData<'_>| places.contains_key(&place(sample));
+        self.collect_where(selection, Some(&mut chosen), take, |found| {
+            let position = |sample: &CachedSample| {
+                let info = &sample.info;
+                let writer = info.publication_handle.to_guid();
+                places.get(&(info.instance_handle, writer, info.sequence_number)).copied()
+            };
+            found.sort_by_key(position);
+            rank(found);
+            each(found)
+        })
+    }
+
+    /// The samples of a selection that come first in the order of a query, with their positions in it.
+    fn first_places(
+        &self,
+        selection: &Selection,
+        query: &Filter,
+    ) -> Result<BTreeMap<Place, usize>, ReadError> {
+        let mut found: Vec<(SortKey, Place)> = Vec::new();
+        let next_only = matches!(selection.instance, InstanceSelect::Next(_));
+        let mut note = |sample: &SampleData<'_>| {
+            // Of the next instance alone, which is the first that has any.
+            let other = found.first().is_some_and(|(_, (instance, ..))| *instance != sample.instance);
+            if satisfies(query, sample) && !(next_only && other) {
+                let payload = sample.payload.map_or(&[][..], |payload| payload);
+                found.push((query.sort_key(payload, DecodeOptions::default()), place(sample)));
+            }
+            false
+        };
+        let _none = self.enabled()?.has_matching_where(selection, &mut note);
+        found.sort_by(|(a, _), (b, _)| a.order(b));
+        found.truncate(selection.max_samples);
+        Ok(found.into_iter().enumerate().map(|(position, (_, place))| (place, position)).collect())
+    }
+}
+
+fn place(sample: &SampleData<'_>) -> Place {
+    (sample.instance, sample.writer, sample.sequence_number)
+}
+
+/// Counts anew how many samples of the same instance follow each in the collection (DDS 1.4 §2.2.2.5.1.5).
+fn rank(samples: &mut [CachedSample]) {
+    let mut following: BTreeMap<InstanceHandle, u32> = BTreeMap::new();
+    for sample in samples.iter_mut().rev() {
+        let count = following.entry(sample.info.instance_handle).or_default();
+        sample.info.sample_rank = *count;
+        *count += 1;
+    }
+}

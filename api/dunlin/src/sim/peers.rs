@@ -1,0 +1,51 @@
+//! Host names in a configuration: on a simulated network they are the names of nodes.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use dunlin_config::Config;
+use dunlin_driver::JoinError;
+
+use crate::sim::machine::{NodeMachine, present};
+
+/// The configuration with addresses for names, where the present thread works for a node; as it is elsewhere.
+///
+/// # Errors
+/// For a name that no node has.
+pub(crate) fn resolve(mut config: Config) -> Result<Config, JoinError> {
+    if let Some(machine) = present() {
+        for peer in &mut config.discovery.peers {
+            *peer = address_of(&machine, peer).ok_or_else(|| JoinError::UnknownNode(peer.clone()))?;
+        }
+    }
+    Ok(config)
+}
+
+/// A peer by address, with its port if it has one.
+fn address_of(machine: &NodeMachine, peer: &str) -> Option<String> {
+    if let Ok(SocketAddr::V4(place)) = peer.parse() {
+        return Some(SocketAddr::from((own_or(machine, *place.ip()), place.port())).to_string());
+    }
+    let bare = peer.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(peer);
+    match bare.parse::<IpAddr>() {
+        Ok(IpAddr::V4(address)) => return Some(own_or(machine, address).to_string()),
+        // What is not of IPv4 is nowhere on this network, as it may be on a real one.
+        Ok(IpAddr::V6(_)) => return Some(peer.to_owned()),
+        Err(_) if peer.parse::<SocketAddr>().is_ok() => return Some(peer.to_owned()),
+        Err(_) => {}
+    }
+    let with_port = peer.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok());
+    let address = named(machine, with_port.map_or(peer, |(host, _)| host))?;
+    Some(with_port.map_or_else(|| address.to_string(), |(_, port)| format!("{address}:{port}")))
+}
+
+fn own_or(machine: &NodeMachine, address: Ipv4Addr) -> Ipv4Addr {
+    if address.is_loopback() { machine.address } else { address }
+}
+
+fn named(machine: &NodeMachine, host: &str) -> Option<Ipv4Addr> {
+    if host == "localhost" {
+        return Some(machine.address);
+    }
+    let state = machine.shared.state();
+    state.nodes.iter().find(|node| node.name == host).map(|node| node.id.address())
+}

@@ -1,0 +1,318 @@
+//! Multi-topics through the public API, over real sockets on the loopback interface.
+
+mod common;
+
+use common::{domain, eventually, participant};
+use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
+use dunlin::{
+    CreateEntityError, DataReader, DataWriter, DdsType, DomainParticipant, Duration, InstanceState,
+    MultiTopic, MultiTopicError, ReturnCode, Sample, SetQosError, StateMasks, StatusMask, Topic, WaitSet,
+};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+#[derive(DdsType, Clone, Debug, Default)]
+struct Location {
+    #[dds(key)]
+    flight: String,
+    x: f32,
+    at: Point,
+    mode: Mode,
+}
+
+#[derive(DdsType, Clone, Debug, Default)]
+#[dds(nested)]
+struct Point {
+    height: f64,
+}
+
+#[derive(DdsType, Clone, Copy, Debug, Default, PartialEq)]
+enum Mode {
+    #[default]
+    Climb,
+    Cruise,
+}
+
+#[derive(DdsType, Clone, Debug, Default)]
+#[dds(final)]
+struct FlightPlan {
+    #[dds(key)]
+    flight: String,
+    #[dds(key)]
+    airline: i32,
+    x: u8,
+    start: String,
+}
+
+#[derive(DdsType, Clone, Debug, Default)]
+#[dds(mutable)]
+struct Airline {
+    #[dds(key)]
+    airline: i32,
+    name: Option<String>,
+}
+
+#[derive(DdsType, Clone, Debug, Default, PartialEq)]
+struct Row {
+    #[dds(key)]
+    flight: String,
+    height: f64,
+    x: f32,
+    origin: String,
+    airline: Option<String>,
+    mode: Mode,
+}
+
+const EXPRESSION: &str = "SELECT flight, at.height AS height, mode, start origin, name AS airline, \
+                          lon AS x FROM Location NATURAL JOIN FlightPlan";
+
+/// They exist while somebody holds them.
+type Topics = (Topic<Location>, Topic<FlightPlan>, Topic<Airline>);
+
+/// Topics, writers and a reader of rows in two participants.
+struct Skies {
+    _publishing: DomainParticipant,
+    subscribing: DomainParticipant,
+    locations: DataWriter<Location>,
+    plans: DataWriter<FlightPlan>,
+    airlines: DataWriter<Airline>,
+    names: [String; 3],
+}
+
+fn reliable() -> (DataWriterQos, DataReaderQos) {
+    let writer = DataWriterQos::default().reliable().keep_all().autodispose_unregistered_instances(false);
+    (writer.transient_local(), DataReaderQos::default().reliable().keep_all().transient_local())
+}
+
+fn writer<T: DdsType>(participant: &DomainParticipant, name: &str) -> DataWriter<T> {
+    let topic = participant.create_topic::<T>(name, &TopicQos::default()).unwrap();
+    let publisher = participant.create_publisher(&PublisherQos::default()).unwrap();
+    publisher.create_datawriter(&topic, &reliable().0).unwrap()
+}
+
+impl Skies {
+    fn new() -> (Self, Topics) {
+        static RUNS: AtomicUsize = AtomicUsize::new(0);
+        let run = format!("{}-{}", std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed));
+        let names = ["Location", "FlightPlan", "Airline"].map(|name| format!("{name}-{run}"));
+        let domain = domain();
+        let (publishing, subscribing) = (participant(domain), participant(domain));
+        let locations = writer(&publishing, &names[0]);
+        let plans = writer(&publishing, &names[1]);
+        let airlines = writer(&publishing, &names[2]);
+        let create = |name: &str| subscribing.create_topic::<Location>(name, &TopicQos::default()).unwrap();
+        let first = create(&names[0]);
+        let second = subscribing.create_topic(&names[1], &TopicQos::default()).unwrap();
+        let third = subscribing.create_topic(&names[2], &TopicQos::default()).unwrap();
+        let skies = Self { _publishing: publishing, subscribing, locations, plans, airlines, names };
+        (skies, (first, second, third))
+    }
+
+    fn multi<T: DdsType>(
+        &self,
+        expression: &str,
+        parameters: &[&str],
+    ) -> Result<MultiTopic<T>, CreateEntityError> {
+        let [location, plan, airline] = &self.names;
+        let expression = expression
+            .replace("Location", &format!("'{location}'"))
+            .replace("FlightPlan", &format!("'{plan}'"))
+            .replace("Airline", &format!("'{airline}'"));
+        self.subscribing.create_multitopic(&format!("Rows of {location}"), &expression, parameters)
+    }
+
+    fn reader<T: DdsType>(&self, multi: &MultiTopic<T>) -> DataReader<T> {
+        let subscriber = self.subscribing.create_subscriber(&SubscriberQos::default()).unwrap();
+        subscriber.create_datareader(multi, &reliable().1).unwrap()
+    }
+
+    fn acknowledged(&self) {
+        self.locations.wait_for_acknowledgments(Duration::from_secs(20)).unwrap();
+        self.plans.wait_for_acknowledgments(Duration::from_secs(20)).unwrap();
+        self.airlines.wait_for_acknowledgments(Duration::from_secs(20)).unwrap();
+    }
+}
+
+fn location(flight: &str, height: f64) -> Location {
+    Location { flight: flight.into(), x: 0.5, at: Point { height }, mode: Mode::Cruise }
+}
+
+fn plan(flight: &str, airline: i32, start: &str) -> FlightPlan {
+    FlightPlan { flight: flight.into(), airline, x: 7, start: start.into() }
+}
+
+const THREE: &str = "SELECT flight, at.height AS height, mode, start AS origin, name AS airline, single AS x \
+                     FROM Location NATURAL JOIN FlightPlan INNER NATURAL JOIN Airline WHERE height > %0;";
+
+#[derive(DdsType, Clone, Debug, Default, PartialEq)]
+struct Full {
+    #[dds(key)]
+    flight: String,
+    height: f64,
+    origin: String,
+    airline: i32,
+    carrier: Option<String>,
+    mode: Mode,
+}
+
+const FULL: &str = "SELECT flight, at.height AS height, start origin, airline, name carrier, mode \
+                    FROM Location NATURAL JOIN (FlightPlan INNER NATURAL JOIN Airline) WHERE height > %0;";
+
+/// Takes so many samples: rows come a moment after the acknowledgement of what they are made of.
+fn samples(reader: &DataReader<Full>, count: usize) -> Vec<Sample<Full>> {
+    let mut taken = Vec::new();
+    eventually("the rows", || {
+        taken.extend(reader.take(100).unwrap());
+        taken.len() >= count
+    });
+    assert_eq!(taken.len(), count, "{taken:?}");
+    taken
+}
+
+fn rows(reader: &DataReader<Full>, count: usize) -> Vec<(String, f64, Option<String>)> {
+    let taken = samples(reader, count).into_iter().filter_map(|sample| sample.data);
+    taken.map(|row| (row.flight, row.height, row.carrier)).collect()
+}
+
+#[test]
+fn rows_are_joined_filtered_and_ended() {
+    let (skies, _topics) = Skies::new();
+    let multi = skies.multi::<Full>(FULL, &["100"]).unwrap();
+    let reader = skies.reader(&multi);
+    eventually("three matches", || reader.matched_publications().len() == 3);
+    let writers = [
+        skies.locations.matched_subscriptions().len(),
+        skies.plans.matched_subscriptions().len(),
+        skies.airlines.matched_subscriptions().len(),
+    ];
+    assert!(writers.iter().all(|readers| *readers <= 1), "nobody hears of the reader of rows {writers:?}");
+    skies.plans.write(&plan("DU1", 1, "SYD")).unwrap();
+    skies.locations.write(&location("DU1", 200.0)).unwrap();
+    skies.acknowledged();
+    assert!(reader.take(1).unwrap().is_empty(), "the airline is not known yet");
+    skies.airlines.write(&Airline { airline: 1, name: Some("Dunlin".into()) }).unwrap();
+    skies.acknowledged();
+    assert_eq!(rows(&reader, 1), [("DU1".into(), 200.0, Some("Dunlin".into()))]);
+    for height in [50.0, 300.0] {
+        skies.locations.write(&location("DU1", height)).unwrap();
+    }
+    skies.locations.write(&location("XX9", 900.0)).unwrap();
+    skies.acknowledged();
+    assert_eq!(rows(&reader, 1), [("DU1".into(), 300.0, Some("Dunlin".into()))]);
+    multi.set_expression_parameters(&["10"]).unwrap();
+    skies.locations.write(&location("DU1", 50.0)).unwrap();
+    skies.airlines.write(&Airline { airline: 1, name: None }).unwrap();
+    skies.acknowledged();
+    assert_eq!(rows(&reader, 2), [("DU1".into(), 50.0, Some("Dunlin".into())), ("DU1".into(), 50.0, None)]);
+    skies.plans.dispose(&plan("DU1", 1, "")).unwrap();
+    skies.acknowledged();
+    let ended = samples(&reader, 1);
+    assert_eq!(
+        (ended[0].info.instance_state, ended[0].info.valid_data),
+        (InstanceState::NotAliveDisposed, false)
+    );
+    assert_eq!(ended[0].key.as_ref().unwrap().flight, "DU1");
+    // It comes back with its plan, and loses its writers with its location.
+    skies.plans.write(&plan("DU1", 1, "AKL")).unwrap();
+    skies.acknowledged();
+    assert_eq!(samples(&reader, 1)[0].info.disposed_generation_count, 1);
+    skies.locations.unregister_instance(&location("DU1", 0.0)).unwrap();
+    skies.acknowledged();
+    assert_eq!(samples(&reader, 1)[0].info.instance_state, InstanceState::NotAliveNoWriters);
+}
+
+#[test]
+fn the_reader_of_rows_is_an_ordinary_reader() {
+    let (skies, _topics) = Skies::new();
+    skies.plans.write(&plan("DU1", 1, "SYD")).unwrap();
+    skies.airlines.write(&Airline { airline: 1, name: None }).unwrap();
+    let multi = skies.multi::<Full>(FULL, &["0"]).unwrap();
+    let reader = skies.reader(&multi);
+    assert_eq!((reader.topic_name(), multi.type_name()), (multi.name(), "Full"));
+    eventually("three matches", || reader.matched_publications().len() == 3);
+    reader.wait_for_historical_data(Duration::from_secs(20)).unwrap();
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    reader.set_listener(
+        move |_: &DataReader<Full>| {
+            counted.fetch_add(1, Ordering::SeqCst);
+        },
+        StatusMask::DATA_AVAILABLE,
+    );
+    let high = reader.create_querycondition(StateMasks::ANY, "height > 5 ORDER BY height", &[""; 0]).unwrap();
+    let set = WaitSet::new();
+    set.attach_condition(high.condition());
+    skies.locations.write(&location("DU1", 3.0)).unwrap();
+    eventually("the listener", || calls.load(Ordering::SeqCst) > 0);
+    assert!(set.wait(Duration::ZERO).is_err());
+    for height in [9.0, 7.0] {
+        skies.locations.write(&location("DU1", height)).unwrap();
+    }
+    eventually("both rows", || reader.read_w_condition(10, &high).unwrap().len() == 2);
+    set.wait(Duration::from_secs(20)).unwrap();
+    let seen = reader.take_w_condition(10, &high).unwrap();
+    assert_eq!(seen.iter().map(|s| s.data.as_ref().unwrap().height).collect::<Vec<_>>(), [7.0, 9.0]);
+    let expected = Full {
+        flight: "DU1".into(),
+        height: 3.0,
+        origin: "SYD".into(),
+        airline: 1,
+        carrier: None,
+        mode: Mode::Cruise,
+    };
+    assert_eq!(reader.take(10).unwrap()[0].data, Some(expected));
+    assert_eq!(reader.set_qos(&DataReaderQos::default()), Err(SetQosError::MultiTopic));
+}
+
+fn refused<T: DdsType>(skies: &Skies, expression: &str) -> String {
+    let error = skies.multi::<T>(expression, &["1"]).unwrap_err();
+    error.to_string().replace(&skies.names[0][8..], "")
+}
+
+#[test]
+fn what_cannot_be_joined_is_refused() {
+    let (skies, (_first, second, _third)) = Skies::new();
+    assert_eq!(
+        refused::<Row>(&skies, THREE),
+        "none of the topics has a field `single` that can be selected: Location has no member `single`"
+    );
+    assert_eq!(
+        refused::<Row>(&skies, &THREE.replace("single", "x")),
+        "field `x` is in the topics 'Location' and 'FlightPlan', and joins neither"
+    );
+    assert_eq!(
+        refused::<Row>(&skies, EXPRESSION),
+        "none of the topics has a field `lon` that can be selected: Location has no member `lon`"
+    );
+    assert_eq!(
+        refused::<Full>(&skies, "SELECT flight, mode AS height FROM Location"),
+        "member `height` has the type double, but field `mode` is Mode"
+    );
+    assert_eq!(
+        refused::<Full>(&skies, "SELECT flight FROM Location"),
+        "member `height` of Full is not selected, and not optional"
+    );
+    assert_eq!(
+        refused::<Full>(&skies, "SELECT flight AS fly FROM Location"),
+        "Full has no member `fly` for a selected field"
+    );
+    assert_eq!(
+        refused::<Full>(&skies, "SELECT * FROM Location NATURAL JOIN Airline"),
+        "topic 'Airline' has no key member of the same name and type as one of the topics before it"
+    );
+    assert_eq!(
+        refused::<Full>(&skies, "SELECT * FROM Nowhere"),
+        "the participant has no topic 'Nowhere': create it first"
+    );
+    let wrong = refused::<Full>(&skies, &FULL.replace("WHERE height", "WHERE heigth"));
+    assert!(wrong.contains("Full has no member `heigth`; did you mean `height`?"), "{wrong}");
+    assert!(refused::<Full>(&skies, "SELECT flight FROM").contains("expected the name of a topic"));
+    let error = skies.multi::<Full>(FULL, &["'x'"]).unwrap_err();
+    assert_eq!(error.return_code(), ReturnCode::BadParameter);
+    assert!(error.to_string().contains("parameter %0: expected a number"), "{error}");
+    let unknown = skies.subscribing.create_multitopic::<Full>("a", "SELECT * FROM b", &[""; 0]).unwrap_err();
+    assert!(matches!(unknown, CreateEntityError::MultiTopic(MultiTopicError::UnknownTopic(_))));
+    assert_eq!(unknown.return_code(), ReturnCode::PreconditionNotMet);
+    let taken = skies.subscribing.create_multitopic::<Full>(second.name(), FULL, &["1"]);
+    assert!(matches!(taken, Err(CreateEntityError::NameInUse(_))));
+}

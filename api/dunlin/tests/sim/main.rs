@@ -1,0 +1,7 @@
+//! Whole systems in the simulator, through the public API alone.
+
+mod faults;
+mod repeat;
+mod support;
+mod tasks;
+mod threads;

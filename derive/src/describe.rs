@@ -1,0 +1,149 @@
+//! Type descriptions (DDS-XTypes 1.3 §7.3.4.5): names, ids, flags and nesting as constants.
+
+use crate::attrs::TryConstruct;
+use crate::container::Container;
+use crate::structure::{Member, Structure};
+use crate::union::{Case, Union};
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Expr, Type, parse_quote};
+
+impl Container<'_> {
+    /// Whether to describe the type: what can be part of a topic type has a description.
+    pub fn wants_description(&self) -> bool {
+        self.wants_read() && self.wants_write() && self.input.generics.lifetimes().next().is_none()
+    }
+
+    /// The implementation of `Described` with an expression for the kind.
+    pub fn described(&self, kind: &TokenStream) -> TokenStream {
+        let (krate, ident, name) = (&self.krate, self.ident(), self.type_name());
+        let mut generics = self.input.generics.clone();
+        for param in generics.type_params_mut() {
+            param.bounds.push(parse_quote!(#krate::Described));
+            param.bounds.push(parse_quote!(#krate::CdrWrite));
+            param.bounds.push(parse_quote!(for<'de> #krate::CdrRead<'de>));
+        }
+        let (impl_generics, _, where_clause) = generics.split_for_impl();
+        let (_, type_generics, _) = self.input.generics.split_for_impl();
+        quote! {
+            #[automatically_derived]
+            impl #impl_generics #krate::Described for #ident #type_generics #where_clause {
+                const DESCRIPTION: #krate::TypeDescription =
+                    #krate::TypeDescription { name: #name, kind: #krate::TypeKind::#kind };
+            }
+        }
+    }
+
+    /// A reference to the description of a type, with a bound or without.
+    fn type_ref(&self, ty: &Type, bound: Option<&Expr>) -> TokenStream {
+        let krate = &self.krate;
+        match bound {
+            Some(bound) => quote!(#krate::TypeRef::bounded::<#ty, { #bound }>()),
+            None => quote!(#krate::TypeRef::of::<#ty>()),
+        }
+    }
+}
+
+/// The flags of XTypes for a member.
+fn flags(member: &Member<'_>) -> u16 {
+    let try_construct = match member.try_construct {
+        TryConstruct::Discard => 1,
+        TryConstruct::Default => 2,
+        TryConstruct::Trim => 3,
+    };
+    let bit = |set: bool, bit: u16| if set { bit } else { 0 };
+    try_construct
+        | bit(member.external, 4)
+        | bit(member.optional, 8)
+        | bit(member.must_understand, 0x10)
+        | bit(member.key, 0x20)
+}
+
+impl Structure<'_> {
+    /// The implementation of `Described`.
+    pub fn describe(&self) -> TokenStream {
+        let (krate, nested) = (&self.container.krate, self.container.attrs.nested);
+        let extensibility = self.container.extensibility_tokens();
+        let base = match &self.base {
+            Some(base) => {
+                let ty = self.container.type_ref(base.ty, None);
+                quote!(Some(#ty))
+            }
+            None => quote!(None),
+        };
+        let members = self.members.iter().map(|member| self.describe_member(member));
+        self.container.described(&quote! {
+            Structure(#krate::StructureDescription {
+                extensibility: #extensibility,
+                nested: #nested,
+                base: ::core::option::Option::#base,
+                members: const { &[#(#members),*] },
+            })
+        })
+    }
+
+    fn describe_member(&self, member: &Member<'_>) -> TokenStream {
+        let (krate, id, name, flags) = (&self.container.krate, self.id(member), &member.name, flags(member));
+        let (declared, ty) = (member.ty, self.container.type_ref(member.ty, member.bound.as_ref()));
+        let default = match &member.default {
+            Some(value) => quote! {
+                Some(|e: &mut #krate::Encoder<'_>| {
+                    let value: #declared = #value;
+                    #krate::CdrWrite::write(&value, e)
+                })
+            },
+            None => quote!(None),
+        };
+        quote! {
+            #krate::MemberDescription {
+                name: #name,
+                id: #id,
+                flags: #krate::MemberFlags(#flags),
+                ty: #ty,
+                write_default: ::core::option::Option::#default,
+            }
+        }
+    }
+}
+
+impl Union<'_> {
+    /// The implementation of `Described`.
+    pub fn describe(&self) -> TokenStream {
+        let (krate, nested) = (&self.container.krate, self.container.attrs.nested);
+        let (extensibility, key) =
+            (self.container.extensibility_tokens(), self.container.attrs.key.is_some());
+        let discriminator = self.container.type_ref(self.discriminator, None);
+        let cases = self.cases.iter().map(|case| self.describe_case(case));
+        self.container.described(&quote! {
+            Union(#krate::UnionDescription {
+                extensibility: #extensibility,
+                nested: #nested,
+                discriminator: #discriminator,
+                key: #key,
+                cases: const { &[#(#cases),*] },
+            })
+        })
+    }
+
+    fn describe_case(&self, case: &Case<'_>) -> TokenStream {
+        let krate = &self.container.krate;
+        let (name, id, is_default) = (&case.name, case.id, case.is_default);
+        let labels = case.labels.iter().map(|label| self.labels().value_of(label, self.discriminator));
+        let ty = match &case.value {
+            Some(value) => {
+                let ty = self.container.type_ref(value.ty, value.bound.as_ref());
+                quote!(Some(#ty))
+            }
+            None => quote!(None),
+        };
+        quote! {
+            #krate::CaseDescription {
+                name: #name,
+                id: #id,
+                labels: const { &[#(#labels),*] },
+                is_default: #is_default,
+                ty: ::core::option::Option::#ty,
+            }
+        }
+    }
+}

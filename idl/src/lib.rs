@@ -1,0 +1,156 @@
+//! IDL 4.2: from text to a resolved model of its types, and from there to code.
+//!
+//! ```
+//! use dunlin_idl::{Memory, Options, compile};
+//!
+//! let files = Memory::default().with("shape.idl", "struct Shape { @key string color; long x, y; };");
+//! let result = compile("shape.idl", &Options::default(), &files);
+//! let model = result.model.expect("no errors");
+//! assert_eq!(dunlin_idl::dump(&model), "\
+//! struct Shape appendable
+//!   #0 string color key
+//!   #1 int32 x
+//!   #2 int32 y
+//! ");
+//! ```
+//!
+//! A build script makes Rust of IDL with [`build::compile`].
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::string_slice,
+        clippy::arithmetic_side_effects,
+        clippy::panic
+    )
+)]
+
+pub mod build;
+mod check;
+mod diagnostic;
+mod dump;
+pub mod ir;
+mod preprocess;
+pub mod rust;
+mod source;
+mod syntax;
+
+pub use diagnostic::{Diagnostic, Severity};
+pub use dump::{dump, type_text, value_text};
+pub use ir::{Extensibility, Model};
+pub use source::{Disk, FileId, LoadError, Loader, Location, Memory, SourceMap, Span};
+
+use diagnostic::Sink;
+
+/// How much a compilation may cost, so that no input exhausts time or memory.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Octets of one file.
+    pub file_size: usize,
+    /// Tokens after includes and macros, and on the way there.
+    pub tokens: usize,
+    /// Files that are included.
+    pub includes: usize,
+    /// How deep includes are nested.
+    pub include_depth: usize,
+    /// How deep modules, types and expressions are nested.
+    pub nesting: usize,
+    /// Diagnostics that are kept.
+    pub diagnostics: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            file_size: 16 << 20,
+            tokens: 4_000_000,
+            includes: 10_000,
+            include_depth: 64,
+            nesting: 100,
+            diagnostics: 200,
+        }
+    }
+}
+
+/// What a compilation is told.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Folders in which include files are searched.
+    pub include_dirs: Vec<String>,
+    /// Macros, by default with the value 1.
+    pub defines: Vec<(String, Option<String>)>,
+    /// The extensibility of types that do not say one.
+    pub default_extensibility: Extensibility,
+    /// Whether comments like `//@key` behind members are annotations, as in old tools.
+    pub comment_annotations: bool,
+    /// Limits.
+    pub limits: Limits,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            include_dirs: Vec::new(),
+            defines: Vec::new(),
+            default_extensibility: Extensibility::Appendable,
+            comment_annotations: false,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// What became of a file.
+#[derive(Debug)]
+pub struct Compilation {
+    /// The model; `None` if there are errors.
+    pub model: Option<Model>,
+    /// Errors and warnings.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The files, for showing diagnostics.
+    pub sources: SourceMap,
+    /// The file itself.
+    pub main: Option<FileId>,
+    /// Paths of all files that were read, the file itself first.
+    pub files: Vec<String>,
+}
+
+impl Compilation {
+    /// All diagnostics, ready to be shown.
+    #[must_use]
+    pub fn render(&self, styled: bool) -> String {
+        self.diagnostics.iter().map(|diagnostic| diagnostic.render(&self.sources, styled)).collect()
+    }
+}
+
+/// Compiles a file.
+#[must_use]
+pub fn compile(path: &str, options: &Options, loader: &dyn Loader) -> Compilation {
+    let mut sources = SourceMap::default();
+    let mut sink = Sink::new(options.limits.diagnostics);
+    let output = match preprocess::preprocess(path, options, loader, &mut sources, &mut sink) {
+        Ok(output) => output,
+        Err(problem) => {
+            sink.add(Severity::Error, None, problem);
+            let diagnostics = sink.finish();
+            return Compilation { model: None, diagnostics, sources, main: None, files: Vec::new() };
+        }
+    };
+    // The first file holds the macros of the command line.
+    let main = FileId(1);
+    let nowhere = Span { file: main, start: 0, end: 0 };
+    let definitions = syntax::parser::parse(
+        &output.tokens,
+        &output.pragmas,
+        nowhere,
+        options.limits.nesting,
+        options.comment_annotations,
+        &mut sink,
+    );
+    let model = check::check(&definitions, options, &mut sink);
+    let model = (!sink.has_errors()).then_some(model);
+    let diagnostics = sink.finish();
+    Compilation { model, diagnostics, sources, main: Some(main), files: output.files }
+}

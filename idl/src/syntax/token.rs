@@ -1,0 +1,82 @@
+//! Tokens, as the preprocessor and the parser see them.
+
+use crate::source::Span;
+use std::rc::Rc;
+
+/// What a token is. Text is the spelling in the source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Ident(Rc<str>),
+    /// Whatever begins with a digit, or a point and a digit.
+    Number(Rc<str>),
+    /// With quotes and, if wide, the `L`.
+    Char(Rc<str>),
+    Str(Rc<str>),
+    Punct(char),
+    /// `::`
+    Scope,
+    Newline,
+    /// With its markers; only where comments are kept.
+    Comment(Rc<str>),
+}
+
+/// Documentation comments around a token.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Docs {
+    /// Text of the comments before.
+    pub before: String,
+    /// Text of a comment behind that begins with `///<` or the like.
+    pub behind: String,
+    /// Comments behind that begin with `//@`: annotations of old tools.
+    pub notes: Vec<(Rc<str>, Span)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Token {
+    pub kind: Kind,
+    pub span: Span,
+    /// White space or a comment before it.
+    pub space: bool,
+    /// First of its line.
+    pub first: bool,
+    /// The name of a macro that must not be replaced any more.
+    pub painted: bool,
+    pub docs: Option<Box<Docs>>,
+}
+
+impl Token {
+    pub fn new(kind: Kind, span: Span) -> Self {
+        Self { kind, span, space: false, first: false, painted: false, docs: None }
+    }
+
+    pub fn is(&self, c: char) -> bool {
+        self.kind == Kind::Punct(c)
+    }
+
+    pub fn ident(&self) -> Option<&Rc<str>> {
+        if let Kind::Ident(name) = &self.kind { Some(name) } else { None }
+    }
+
+    /// The spelling.
+    pub fn text(&self) -> String {
+        match &self.kind {
+            Kind::Ident(text)
+            | Kind::Number(text)
+            | Kind::Char(text)
+            | Kind::Str(text)
+            | Kind::Comment(text) => text.to_string(),
+            Kind::Punct(c) => c.to_string(),
+            Kind::Scope => "::".to_owned(),
+            Kind::Newline => "\n".to_owned(),
+        }
+    }
+
+    /// The token as messages name it.
+    pub fn shown(&self) -> String {
+        match &self.kind {
+            Kind::Newline => "the end of the line".to_owned(),
+            Kind::Char(text) | Kind::Str(text) if text.len() > 40 => "a long literal".to_owned(),
+            _ => format!("`{}`", self.text()),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Inputs with the results that they have to have: diagnostics and the resolved model.
+//!
+//! A case in `corpus/*.txt` begins with `=== name`, then options behind `|`. After the source, `>>> path` begins a
+//! further file, and `---` the expected result. `UPDATE=1 cargo test -p dunlin-idl --test corpus` writes the results
+//! into the files: look at every difference before keeping it.
+
+use dunlin_idl::{Extensibility, Memory, Options, compile, dump};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+struct Case {
+    /// The line after `===`.
+    title: String,
+    /// Everything up to the expected result.
+    source: String,
+    expected: String,
+}
+
+fn parse(text: &str) -> Vec<Case> {
+    let mut cases: Vec<Case> = Vec::new();
+    let mut in_result = false;
+    for line in text.lines() {
+        if let Some(title) = line.strip_prefix("=== ") {
+            cases.push(Case { title: title.into(), source: String::new(), expected: String::new() });
+            in_result = false;
+        } else if line == "---" {
+            in_result = true;
+        } else if let Some(case) = cases.last_mut() {
+            let part = if in_result { &mut case.expected } else { &mut case.source };
+            part.push_str(line);
+            part.push('\n');
+        }
+    }
+    cases
+}
+
+fn options(title: &str) -> Options {
+    let mut options = Options::default();
+    for option in title.split('|').skip(1) {
+        match option.trim().split_once(' ') {
+            Some(("-D", define)) => {
+                let (name, value) =
+                    define.split_once('=').map_or((define, None), |(n, v)| (n, Some(v.to_owned())));
+                options.defines.push((name.to_owned(), value));
+            }
+            Some(("-I", folder)) => options.include_dirs.push(folder.to_owned()),
+            Some(("default", "final")) => options.default_extensibility = Extensibility::Final,
+            Some(("nesting", depth)) => options.limits.nesting = depth.parse().unwrap(),
+            Some(("tokens", count)) => options.limits.tokens = count.parse().unwrap(),
+            None if option.trim() == "comment-annotations" => options.comment_annotations = true,
+            _ => panic!("unknown option {option} in {title}"),
+        }
+    }
+    options
+}
+
+fn run(case: &Case) -> String {
+    let mut files = Memory::default();
+    let (mut path, mut text) = ("a.idl".to_owned(), String::new());
+    for line in case.source.lines() {
+        if let Some(next) = line.strip_prefix(">>> ") {
+            files = files.with(&path, std::mem::take(&mut text));
+            path = next.to_owned();
+        } else {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    let result = compile("a.idl", &options(&case.title), &files.with(&path, text));
+    let mut out = String::new();
+    for diagnostic in &result.diagnostics {
+        writeln!(out, "{}", diagnostic.short(&result.sources)).unwrap();
+        if let Some(hint) = &diagnostic.hint {
+            writeln!(out, "  hint: {hint}").unwrap();
+        }
+        // Whatever is said can also be shown.
+        assert!(
+            diagnostic
+                .render(&result.sources, false)
+                .contains(diagnostic.message.lines().next().unwrap_or(""))
+        );
+    }
+    if let Some(model) = &result.model {
+        out.push_str(&dump(model));
+    }
+    out
+}
+
+fn files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn every_input_has_its_result() {
+    let update = std::env::var_os("UPDATE").is_some();
+    let (mut count, mut wrong) = (0, String::new());
+    for path in files() {
+        let mut written = String::new();
+        for case in parse(&std::fs::read_to_string(&path).unwrap()) {
+            count += 1;
+            let result = run(&case);
+            if result != case.expected {
+                writeln!(
+                    wrong,
+                    "{}: {}\n{}--- expected\n{}--- found\n{result}",
+                    path.file_name().unwrap().display(),
+                    case.title,
+                    case.source,
+                    case.expected
+                )
+                .unwrap();
+            }
+            write!(written, "=== {}\n{}---\n{result}", case.title, case.source).unwrap();
+        }
+        if update {
+            std::fs::write(&path, written).unwrap();
+        }
+    }
+    assert!(count >= 200, "{count} cases");
+    assert!(update || wrong.is_empty(), "{wrong}");
+    println!("{count} inputs");
+}

@@ -1,0 +1,52 @@
+//! IDL files that come with other implementations are accepted, where they are installed.
+
+use dunlin_idl::{Disk, Options, compile};
+use std::path::{Path, PathBuf};
+
+fn collect(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let (path, kind) = (entry.path(), entry.file_type());
+        if kind.is_ok_and(|kind| kind.is_dir()) {
+            if depth > 0 {
+                collect(&path, depth - 1, found);
+            }
+        } else if path.extension().is_some_and(|extension| extension == "idl") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn installed_files_are_accepted() {
+    let mut found = Vec::new();
+    let cargo =
+        std::env::var("CARGO_HOME").or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.cargo")));
+    for (root, depth) in [("/usr/include", 4), ("/usr/share", 4), ("/opt", 6)] {
+        collect(Path::new(root), depth, &mut found);
+    }
+    if let Ok(cargo) = cargo {
+        let sources = Path::new(&cargo).join("registry/src");
+        for registry in std::fs::read_dir(sources).into_iter().flatten().flatten() {
+            for package in std::fs::read_dir(registry.path()).into_iter().flatten().flatten() {
+                if package.file_name().to_string_lossy().contains("dds") {
+                    collect(&package.path(), 5, &mut found);
+                }
+            }
+        }
+    }
+    for path in &found {
+        let result = compile(&path.to_string_lossy(), &Options::default(), &Disk);
+        assert!(result.model.is_some(), "{}\n{}", path.display(), result.render(false));
+    }
+    println!("{} files of other implementations", found.len());
+}
+
+#[test]
+fn our_own_files_are_accepted() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apps/video/idl/VideoFrame.idl");
+    let result = compile(&path.to_string_lossy(), &Options::default(), &Disk);
+    assert!(result.diagnostics.is_empty(), "{}", result.render(false));
+    let model = result.model.unwrap();
+    assert!(model.find("VideoFrame").is_some());
+}

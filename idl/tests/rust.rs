@@ -1,0 +1,83 @@
+//! The text of generated Rust code, and what the back end refuses. `UPDATE=1` writes the expected text.
+
+use dunlin_idl::build::Build;
+use dunlin_idl::rust::{RustOptions, generate};
+use dunlin_idl::{Memory, Options, compile};
+use std::path::Path;
+
+fn golden(name: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name))
+        .unwrap_or_default()
+}
+
+fn generated(options: &RustOptions) -> String {
+    let files = Memory::default()
+        .with("shapes.idl", golden("shapes.idl"))
+        .with("included.idl", golden("included.idl"));
+    let result = compile("shapes.idl", &Options::default(), &files);
+    let model = result.model.as_ref().unwrap_or_else(|| panic!("{}", result.render(false)));
+    generate(model, result.main, options).unwrap().0
+}
+
+#[test]
+fn the_code_is_as_expected() {
+    let code = generated(&RustOptions::default());
+    if std::env::var_os("UPDATE").is_some() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/shapes.rs.txt");
+        std::fs::write(path, &code).unwrap();
+    }
+    assert_eq!(code, golden("shapes.rs.txt"));
+}
+
+#[test]
+fn included_types_can_be_left_out() {
+    let options = RustOptions { includes: false, cdr: "::other::cdr".into() };
+    let code = generated(&options);
+    assert!(!code.contains("pub mod included") && code.contains("super::included::Stamp"), "{code}");
+    assert!(code.contains("crate = \"::other::cdr\""), "{code}");
+}
+
+#[test]
+fn what_is_not_supported_is_refused() {
+    for (text, part) in [
+        ("interface I { void f(); };", "does not support interfaces"),
+        ("struct S { sequence<@try_construct(TRIM) string<3>> x; };", "`@try_construct` on elements"),
+        ("struct S { @key @try_construct long x; };", "`@try_construct` on keys"),
+        ("union U switch(@try_construct long) { case 1: long x; };", "`@try_construct` on discriminators"),
+        ("union U switch(long) { case 1: @default(3) long x; };", "`@default` in unions"),
+        ("union U switch(long) { case 1: @must_understand long x; };", "`@must_understand` in unions"),
+        ("bitmask M { A, B }; union U switch(M) { case A | B: long x; };", "single bits as labels"),
+        ("struct S { @default(\"\\xff\") string x; };", "not UTF-8"),
+    ] {
+        let result = compile("a.idl", &Options::default(), &Memory::default().with("a.idl", text));
+        let model = result.model.as_ref().unwrap_or_else(|| panic!("{}", result.render(false)));
+        let errors = generate(model, result.main, &RustOptions::default()).unwrap_err();
+        assert!(errors.iter().any(|error| error.message.contains(part)), "{text}: {errors:?}");
+    }
+}
+
+#[test]
+fn what_has_no_effect_is_said() {
+    let text = "@data_representation(XCDR2) struct S { long x; };";
+    let result = compile("a.idl", &Options::default(), &Memory::default().with("a.idl", text));
+    let (_, warnings) = generate(&result.model.unwrap(), result.main, &RustOptions::default()).unwrap();
+    assert!(warnings[0].message.contains("data representation"));
+}
+
+#[test]
+fn a_build_step_writes_code_and_names_its_inputs() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("shapes.idl");
+    std::fs::write(&input, golden("shapes.idl")).unwrap();
+    std::fs::create_dir(folder.path().join("inc")).unwrap();
+    std::fs::write(folder.path().join("inc/included.idl"), golden("included.idl")).unwrap();
+    let build = Build::new().include(folder.path().join("inc")).out_dir(folder.path().join("out"));
+    let made = build.try_compile(&input).unwrap();
+    assert_eq!(made.files.len(), 2);
+    assert!(made.output.ends_with("out/shapes.rs"));
+    assert!(std::fs::read_to_string(&made.output).unwrap().contains("pub struct ShapeType"));
+    let error = Build::new().out_dir(folder.path()).try_compile(&input).unwrap_err();
+    assert!(error.contains("cannot find the include file `included.idl`"), "{error}");
+    let error = build.try_compile(Path::new("none.idl")).unwrap_err();
+    assert!(error.contains("there is no such file"), "{error}");
+}

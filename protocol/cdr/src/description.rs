@@ -1,0 +1,505 @@
+//! What a type looks like, for code that handles its values without the Rust type: names, ids, flags, kinds, bounds and
+//! nesting (DDS-XTypes 1.3 §7.2.2, the contents of a TypeObject, §7.3.4.5).
+//!
+//! Descriptions are constants made by `#[derive(DdsType)]`; nothing is built at run time. They refer to each other by
+//! functions, so that recursive types have finite descriptions.
+
+mod standard;
+
+use crate::{Bound, Bounded, CdrError, ElementKind, Encoder, Extensibility, Scope};
+use core::fmt;
+
+/// A type that describes itself.
+///
+/// `#[derive(DdsType)]` implements it. A type with a hand-written serialization says which one it has the octets of:
+/// `const DESCRIPTION: TypeDescription = u64::DESCRIPTION;`
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no type description",
+    label = "no description of this type",
+    note = "derive `DdsType` for it (with `#[dds(nested)]` if it is no topic type)"
+)]
+pub trait Described {
+    /// The description.
+    const DESCRIPTION: TypeDescription;
+}
+
+/// The description of a type.
+#[derive(Clone, Copy, Debug)]
+pub struct TypeDescription {
+    /// The qualified name; empty for types that need none: primitives, strings, collections.
+    pub name: &'static str,
+    /// What it is.
+    pub kind: TypeKind,
+}
+
+/// The kinds of types (DDS-XTypes 1.3 §7.2.2.4).
+#[derive(Clone, Copy, Debug)]
+pub enum TypeKind {
+    /// A number, boolean or character.
+    Primitive(PrimitiveKind),
+    /// A string of octets, UTF-8.
+    String {
+        /// Most octets.
+        bound: Option<usize>,
+    },
+    /// A string of UTF-16 units.
+    WideString {
+        /// Most units.
+        bound: Option<usize>,
+    },
+    /// An enumeration.
+    Enumeration(EnumerationDescription),
+    /// A set of flags.
+    Bitmask {
+        /// Number of flags; 1 to 64.
+        bit_bound: u8,
+    },
+    /// Fields of bits in one integer.
+    Bitset {
+        /// Bits of that integer: 8, 16, 32 or 64.
+        holder: u8,
+    },
+    /// Another name for a type.
+    Alias(TypeRef),
+    /// A structure.
+    Structure(StructureDescription),
+    /// A union.
+    Union(UnionDescription),
+    /// A sequence.
+    Sequence {
+        /// Type of the elements.
+        element: TypeRef,
+        /// Most elements.
+        bound: Option<usize>,
+    },
+    /// One dimension of an array; further dimensions are arrays as elements.
+    Array {
+        /// Type of the elements.
+        element: TypeRef,
+        /// Number of elements.
+        length: usize,
+    },
+    /// A map.
+    Map {
+        /// Type of the keys.
+        key: TypeRef,
+        /// Type of the values.
+        value: TypeRef,
+        /// Most pairs.
+        bound: Option<usize>,
+    },
+}
+
+/// The primitive types (DDS-XTypes 1.3 §7.2.2.2).
+#[allow(missing_docs, reason = "each says what it is")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PrimitiveKind {
+    Boolean,
+    /// `octet`; `uint8` has the same values and octets.
+    Octet,
+    Int8,
+    Int16,
+    UInt16,
+    Int32,
+    UInt32,
+    Int64,
+    UInt64,
+    Float32,
+    Float64,
+    Float128,
+    Char8,
+    Char16,
+}
+
+impl PrimitiveKind {
+    /// Octets of a value.
+    #[must_use]
+    pub const fn size(self) -> usize {
+        match self {
+            Self::Boolean | Self::Octet | Self::Int8 | Self::Char8 => 1,
+            Self::Int16 | Self::UInt16 | Self::Char16 => 2,
+            Self::Int32 | Self::UInt32 | Self::Float32 => 4,
+            Self::Int64 | Self::UInt64 | Self::Float64 => 8,
+            Self::Float128 => 16,
+        }
+    }
+
+    /// The IDL name.
+    #[must_use]
+    pub const fn idl_name(self) -> &'static str {
+        match self {
+            Self::Boolean => "boolean",
+            Self::Octet => "octet",
+            Self::Int8 => "int8",
+            Self::Int16 => "int16",
+            Self::UInt16 => "uint16",
+            Self::Int32 => "int32",
+            Self::UInt32 => "uint32",
+            Self::Int64 => "int64",
+            Self::UInt64 => "uint64",
+            Self::Float32 => "float",
+            Self::Float64 => "double",
+            Self::Float128 => "long double",
+            Self::Char8 => "char",
+            Self::Char16 => "wchar",
+        }
+    }
+}
+
+/// Refers to the description of another type.
+#[derive(Clone, Copy)]
+pub struct TypeRef(fn() -> &'static TypeDescription);
+
+impl TypeRef {
+    /// The description of `T`.
+    #[must_use]
+    pub const fn of<T: Described + ?Sized>() -> Self {
+        Self(description::<T>)
+    }
+
+    /// The description of `T` with at most `N` characters, elements or pairs.
+    #[must_use]
+    pub const fn bounded<T: Described + Bounded, const N: usize>() -> Self {
+        Self(description::<Bound<T, N>>)
+    }
+
+    /// The description.
+    #[must_use]
+    pub fn get(self) -> &'static TypeDescription {
+        (self.0)()
+    }
+}
+
+/// The name alone: descriptions of recursive types have no end.
+impl fmt::Debug for TypeRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TypeRef({})", self.get())
+    }
+}
+
+/// The description of a type.
+#[must_use]
+pub fn description<T: Described + ?Sized>() -> &'static TypeDescription {
+    const { &T::DESCRIPTION }
+}
+
+/// An enumeration.
+#[derive(Clone, Copy, Debug)]
+pub struct EnumerationDescription {
+    /// Bits of its values: 1 to 32.
+    pub bit_bound: u8,
+    /// The literals, in the order of their declaration.
+    pub literals: &'static [LiteralDescription],
+}
+
+/// A literal of an enumeration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LiteralDescription {
+    /// Its name.
+    pub name: &'static str,
+    /// Its value.
+    pub value: i32,
+    /// Whether it is what a missing member has.
+    pub is_default: bool,
+}
+
+impl EnumerationDescription {
+    /// The literal with a name.
+    #[must_use]
+    pub fn literal(&self, name: &str) -> Option<&'static LiteralDescription> {
+        self.literals.iter().find(|literal| literal.name == name)
+    }
+
+    /// The value that a missing member has.
+    #[must_use]
+    pub fn default_value(&self) -> i32 {
+        let default = self.literals.iter().find(|literal| literal.is_default);
+        default.or(self.literals.first()).map_or(0, |literal| literal.value)
+    }
+}
+
+/// Flags of a member (DDS-XTypes 1.3 §7.3.4.5.1 MemberFlag), with the standard's bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemberFlags(pub u16);
+
+impl MemberFlags {
+    /// A value that does not fit discards the sample.
+    pub const TRY_CONSTRUCT_DISCARD: Self = Self(1);
+    /// A value that does not fit becomes the default.
+    pub const TRY_CONSTRUCT_DEFAULT: Self = Self(2);
+    /// A value that does not fit is shortened.
+    pub const TRY_CONSTRUCT_TRIM: Self = Self(3);
+    /// Held by a pointer.
+    pub const EXTERNAL: Self = Self(4);
+    /// May be absent.
+    pub const OPTIONAL: Self = Self(8);
+    /// Who lacks the member discards the sample.
+    pub const MUST_UNDERSTAND: Self = Self(0x10);
+    /// Part of the key.
+    pub const KEY: Self = Self(0x20);
+    /// The default case of a union.
+    pub const DEFAULT: Self = Self(0x40);
+
+    /// Both.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether all of `other` are set.
+    #[must_use]
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// A member of a structure.
+#[derive(Clone, Copy, Debug)]
+pub struct MemberDescription {
+    /// Its name.
+    pub name: &'static str,
+    /// Its id.
+    pub id: u32,
+    /// Its properties.
+    pub flags: MemberFlags,
+    /// Its type, without regard to its being optional.
+    pub ty: TypeRef,
+    /// Writes the value that a missing member has, if that is not the default of its type.
+    pub write_default: Option<WriteDefault>,
+}
+
+/// Writes a value.
+pub type WriteDefault = fn(&mut Encoder<'_>) -> Result<(), CdrError>;
+
+impl MemberDescription {
+    /// Whether the member may be absent.
+    #[must_use]
+    pub const fn is_optional(&self) -> bool {
+        self.flags.contains(MemberFlags::OPTIONAL)
+    }
+
+    /// Whether the member is part of the key.
+    #[must_use]
+    pub const fn is_key(&self) -> bool {
+        self.flags.contains(MemberFlags::KEY)
+    }
+
+    /// Whether a sample without the member is refused.
+    #[must_use]
+    pub const fn is_required(&self) -> bool {
+        self.is_key() || self.flags.contains(MemberFlags::MUST_UNDERSTAND)
+    }
+}
+
+/// A structure.
+#[derive(Clone, Copy, Debug)]
+pub struct StructureDescription {
+    /// How it may evolve.
+    pub extensibility: Extensibility,
+    /// Whether it is no topic type.
+    pub nested: bool,
+    /// What it inherits from: a structure.
+    pub base: Option<TypeRef>,
+    /// Its own members in the order of their declaration.
+    pub members: &'static [MemberDescription],
+}
+
+impl StructureDescription {
+    fn base(&self) -> Option<&'static Self> {
+        match &self.base?.get().resolved().kind {
+            TypeKind::Structure(base) => Some(base),
+            _ => None,
+        }
+    }
+
+    /// How many members there are, those of the bases included.
+    #[must_use]
+    pub fn member_count(&self) -> usize {
+        self.base().map_or(0, Self::member_count).saturating_add(self.members.len())
+    }
+
+    /// The member at a position; those of the bases come first.
+    #[must_use]
+    pub fn member(&self, position: usize) -> Option<&'static MemberDescription> {
+        let Some(base) = self.base() else { return self.members.get(position) };
+        match position.checked_sub(base.member_count()) {
+            Some(own) => self.members.get(own),
+            None => base.member(position),
+        }
+    }
+
+    /// The position of the member with a name.
+    #[must_use]
+    pub fn position(&self, name: &str) -> Option<usize> {
+        (0..self.member_count()).find(|at| self.member(*at).is_some_and(|member| member.name == name))
+    }
+
+    /// Whether any member is marked as key.
+    #[must_use]
+    pub fn has_key(&self) -> bool {
+        self.base().is_some_and(Self::has_key) || self.members.iter().any(MemberDescription::is_key)
+    }
+
+    /// Whether a member is present in a serialization of this scope: in a structure without marked members all belong to
+    /// the key, if the structure does.
+    #[must_use]
+    pub fn in_scope(&self, position: usize, scope: Scope) -> bool {
+        if scope == Scope::Sample || !self.has_key() {
+            return true;
+        }
+        // Only the base can have key members then.
+        match self.base() {
+            Some(base) => position < base.member_count() && base.in_scope(position, scope),
+            None => self.members.get(position).is_some_and(MemberDescription::is_key),
+        }
+    }
+}
+
+/// A union.
+#[derive(Clone, Copy, Debug)]
+pub struct UnionDescription {
+    /// How it may evolve.
+    pub extensibility: Extensibility,
+    /// Whether it is no topic type.
+    pub nested: bool,
+    /// Type of the discriminator.
+    pub discriminator: TypeRef,
+    /// Whether the discriminator is the key.
+    pub key: bool,
+    /// The cases in the order of their declaration.
+    pub cases: &'static [CaseDescription],
+}
+
+/// A case of a union.
+#[derive(Clone, Copy, Debug)]
+pub struct CaseDescription {
+    /// Name of its member.
+    pub name: &'static str,
+    /// Id of its member.
+    pub id: u32,
+    /// The labels that select it: values of the discriminator.
+    pub labels: &'static [i64],
+    /// Whether it is selected by all other values.
+    pub is_default: bool,
+    /// The member; a case may have none.
+    pub ty: Option<TypeRef>,
+}
+
+impl UnionDescription {
+    /// The position of the case that a discriminator selects.
+    #[must_use]
+    pub fn selected(&self, discriminator: i64) -> Option<usize> {
+        let labelled = self.cases.iter().position(|case| case.labels.contains(&discriminator));
+        labelled.or_else(|| self.cases.iter().position(|case| case.is_default))
+    }
+
+    /// The discriminator that a missing union has.
+    #[must_use]
+    pub fn default_discriminator(&self) -> i64 {
+        let value = match &self.discriminator.get().resolved().kind {
+            TypeKind::Enumeration(enumeration) => i64::from(enumeration.default_value()),
+            _ => 0,
+        };
+        if self.selected(value).is_some() {
+            return value;
+        }
+        self.cases.first().and_then(|case| case.labels.first()).copied().unwrap_or(value)
+    }
+}
+
+impl TypeDescription {
+    /// A type that needs no name.
+    pub(crate) const fn anonymous(kind: TypeKind) -> Self {
+        Self { name: "", kind }
+    }
+
+    /// The type behind aliases.
+    #[must_use]
+    pub fn resolved(&'static self) -> &'static Self {
+        let mut ty = self;
+        while let TypeKind::Alias(target) = &ty.kind {
+            ty = target.get();
+        }
+        ty
+    }
+
+    /// The same with a bound, where the kind has one.
+    #[must_use]
+    pub const fn with_bound(self, most: usize) -> Self {
+        let bound = Some(most);
+        let kind = match self.kind {
+            TypeKind::String { .. } => TypeKind::String { bound },
+            TypeKind::WideString { .. } => TypeKind::WideString { bound },
+            TypeKind::Sequence { element, .. } => TypeKind::Sequence { element, bound },
+            TypeKind::Map { key, value, .. } => TypeKind::Map { key, value, bound },
+            other => other,
+        };
+        Self { name: self.name, kind }
+    }
+
+    /// How collections treat elements of this type.
+    #[must_use]
+    pub fn element_kind(&'static self) -> ElementKind {
+        match self.resolved().kind {
+            TypeKind::Primitive(_) => ElementKind::Primitive,
+            TypeKind::Enumeration(_) | TypeKind::Bitmask { .. } | TypeKind::Bitset { .. } => {
+                ElementKind::EnumLike
+            }
+            _ => ElementKind::Compound,
+        }
+    }
+
+    /// How an array of this type treats its elements: the dimensions of an array have one header together.
+    #[must_use]
+    pub fn item_kind(&'static self) -> ElementKind {
+        let mut ty = self;
+        while let TypeKind::Array { element, .. } = &ty.kind {
+            ty = element.get();
+        }
+        ty.element_kind()
+    }
+
+    /// The integer that holds a value of an enumeration, bitmask or bitset.
+    pub(crate) const fn holder(&self) -> Option<PrimitiveKind> {
+        Some(match self.kind {
+            TypeKind::Enumeration(EnumerationDescription { bit_bound, .. }) => match bit_bound {
+                0..=8 => PrimitiveKind::Int8,
+                9..=16 => PrimitiveKind::Int16,
+                _ => PrimitiveKind::Int32,
+            },
+            TypeKind::Bitmask { bit_bound: bits } | TypeKind::Bitset { holder: bits } => match bits {
+                0..=8 => PrimitiveKind::Octet,
+                9..=16 => PrimitiveKind::UInt16,
+                17..=32 => PrimitiveKind::UInt32,
+                _ => PrimitiveKind::UInt64,
+            },
+            _ => return None,
+        })
+    }
+}
+
+/// The name, or what stands for it.
+impl fmt::Display for TypeDescription {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.name.is_empty() {
+            return f.write_str(self.name);
+        }
+        match &self.kind {
+            TypeKind::Primitive(kind) => f.write_str(kind.idl_name()),
+            TypeKind::String { bound } => write_bounded(f, "string", *bound),
+            TypeKind::WideString { bound } => write_bounded(f, "wstring", *bound),
+            TypeKind::Sequence { element, bound: None } => write!(f, "sequence<{}>", element.get()),
+            TypeKind::Sequence { element, bound: Some(n) } => write!(f, "sequence<{}, {n}>", element.get()),
+            TypeKind::Array { element, length } => write!(f, "{}[{length}]", element.get()),
+            TypeKind::Map { key, value, .. } => write!(f, "map<{}, {}>", key.get(), value.get()),
+            _ => f.write_str("a type without name"),
+        }
+    }
+}
+
+fn write_bounded(f: &mut fmt::Formatter<'_>, name: &str, bound: Option<usize>) -> fmt::Result {
+    match bound {
+        Some(bound) => write!(f, "{name}<{bound}>"),
+        None => f.write_str(name),
+    }
+}

@@ -1,0 +1,53 @@
+//! What a participant runs on: the real machine, or one that [`Machine`] describes.
+
+use std::sync::Arc;
+
+use dunlin_core::{GuidPrefix, MonoTime, Now};
+
+use crate::config::JoinError;
+use crate::machine::{Machine, Port};
+use crate::timer::Timer;
+use crate::{clock, identity};
+
+#[derive(Clone)]
+pub(crate) enum Host {
+    /// The timer thread of the group.
+    Real(Arc<Timer>),
+    Machine(Arc<dyn Machine>, Arc<dyn Port>),
+}
+
+impl Host {
+    pub(crate) fn is_real(&self) -> bool {
+        matches!(self, Self::Real(_))
+    }
+
+    pub(crate) fn machine(&self) -> Option<&Arc<dyn Machine>> {
+        match self {
+            Self::Real(_) => None,
+            Self::Machine(machine, _) => Some(machine),
+        }
+    }
+
+    pub(crate) fn now(&self) -> Now {
+        match self {
+            Self::Real(_) => clock::now(),
+            Self::Machine(machine, _) => machine.now(),
+        }
+    }
+
+    /// Sees to it that the timers are looked at by then.
+    pub(crate) fn wake_by(&self, deadline: MonoTime) {
+        match self {
+            Self::Real(timer) => timer.wake_by(deadline),
+            Self::Machine(_, port) => port.wake_by(deadline),
+        }
+    }
+
+    /// A name for a new participant, and entropy for it.
+    pub(crate) fn identity(&self) -> Result<(GuidPrefix, u64), JoinError> {
+        match self {
+            Self::Real(_) => Ok((identity::next_prefix()?, identity::seed()?)),
+            Self::Machine(machine, _) => Ok(machine.identity()),
+        }
+    }
+}

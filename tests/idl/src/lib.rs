@@ -1,0 +1,28 @@
+//! Code made from the IDL under `idl/` by `build.rs`.
+#![forbid(unsafe_code)]
+#![allow(missing_docs)]
+
+/// One of every kind of type.
+pub mod kinds {
+    include!(concat!(env!("OUT_DIR"), "/kinds.rs"));
+}
+
+/// Two versions of types.
+pub mod evolution {
+    include!(concat!(env!("OUT_DIR"), "/evolution.rs"));
+}
+
+/// Names that are special in Rust.
+pub mod names {
+    include!(concat!(env!("OUT_DIR"), "/names.rs"));
+}
+
+/// Types that contain themselves.
+pub mod recursive {
+    include!(concat!(env!("OUT_DIR"), "/recursive.rs"));
+}
+
+/// The type of the video program.
+pub mod video {
+    include!(concat!(env!("OUT_DIR"), "/video.rs"));
+}

@@ -1,0 +1,97 @@
+//! A content-filtered reader of ours with the writers of other vendors: whether they filter for it or not, it gets what
+//! satisfies its filter, and announcing the filter keeps nobody from matching.
+
+use anyhow::{Result, ensure};
+use dunlin::qos::{DataReaderQos, SubscriberQos, TopicQos};
+use dunlin::{DataReader, InstanceState};
+use dunlin_interop::{Peer, ShapeType, Vendor, eventually, participant};
+use std::path::PathBuf;
+
+fn capture(name: &str) -> PathBuf {
+    let folder = std::env::var_os("INTEROP_CAPTURES").map_or_else(std::env::temp_dir, PathBuf::from);
+    folder.join(format!("{name}.pcap"))
+}
+
+/// Positions of the samples, up to one, and the colors of the instances that were disposed.
+fn take_through(reader: &DataReader<ShapeType>, last: i32) -> Result<(Vec<i32>, Vec<String>)> {
+    let (mut seen, mut disposed) = (Vec::new(), Vec::new());
+    eventually("the last sample", || {
+        for sample in reader.take(64)? {
+            if sample.info.instance_state == InstanceState::NotAliveDisposed {
+                disposed
+                    .extend(sample.data.as_ref().or(sample.key.as_ref()).map(|shape| shape.color.clone()));
+            }
+            seen.extend(sample.data.map(|shape| shape.x));
+        }
+        Ok(seen.contains(&last).then_some(()))
+    })?;
+    Ok((seen, disposed))
+}
+
+fn peer_writes(vendor: Vendor, domain: u32) -> Result<()> {
+    let participant = participant(domain, &capture(&format!("{vendor:?}-writes-filtered")))?;
+    let topic = participant.create_topic::<ShapeType>("Square", &TopicQos::default())?;
+    let expression = "x BETWEEN %0 AND %1 AND color LIKE 'B%' OR shapesize = 99";
+    let topic = participant.create_contentfilteredtopic("Some", &topic, expression, &["10", "19"])?;
+    let qos = DataReaderQos::default().reliable().transient_local().keep_all();
+    let reader = participant.create_subscriber(&SubscriberQos::default())?.create_datareader(&topic, &qos)?;
+    let mut peer = Peer::start(vendor, "shape-pub", domain)?;
+    peer.tell("wait-matched 1")?;
+    for x in 0..40 {
+        peer.tell(&format!("write BLUE {x} 2 30"))?;
+        peer.tell(&format!("write RED {x} 2 30"))?;
+    }
+    // Only the first of these is known to the reader.
+    peer.tell("dispose BLUE")?;
+    peer.tell("dispose RED")?;
+    peer.tell("write GREEN 1000 0 99")?;
+    let (seen, disposed) = take_through(&reader, 1000)?;
+    ensure!(seen == (10..20).chain([1000]).collect::<Vec<_>>(), "{vendor:?}: {seen:?}");
+    ensure!(disposed.iter().all(|color| color == "BLUE") && !disposed.is_empty(), "{vendor:?}: {disposed:?}");
+    ensure!(reader.sample_lost_status().total == 0, "{vendor:?}: what is filtered is not lost");
+    // A writer may go on with the old parameters for a moment, so it is told until it has heard.
+    topic.set_expression_parameters(&["500", "600"])?;
+    let mut x = 500;
+    eventually("a sample that satisfies the new parameters", || {
+        x = if x < 600 { x + 1 } else { 500 };
+        peer.tell(&format!("write BLUE {x} 2 30"))?;
+        Ok(reader.take(64)?.iter().any(|sample| sample.data.is_some()).then_some(()))
+    })?;
+    peer.quit()
+}
+
+#[test]
+#[ignore = "needs the peers: make interop"]
+fn cyclone_writes_for_a_filter() -> Result<()> {
+    peer_writes(Vendor::Cyclone, 131)
+}
+
+#[test]
+#[ignore = "needs the peers: make interop"]
+fn fast_dds_writes_for_a_filter() -> Result<()> {
+    peer_writes(Vendor::FastDds, 132)
+}
+
+#[test]
+#[ignore = "needs the peers: make interop"]
+fn rust_dds_writes_for_a_filter() -> Result<()> {
+    peer_writes(Vendor::RustDds, 133)
+}
+
+#[test]
+#[ignore = "needs the peers: make interop"]
+fn dust_dds_writes_for_a_filter() -> Result<()> {
+    peer_writes(Vendor::DustDds, 134)
+}
+
+#[test]
+#[ignore = "needs Fast DDS 3: make interop-fastdds3"]
+fn fast_dds3_writes_for_a_filter() -> Result<()> {
+    peer_writes(Vendor::FastDds3, 135)
+}
+
+#[test]
+#[ignore = "needs Fast DDS 3: make interop-fastdds3"]
+fn fast_dds3_xcdr2_writes_for_a_filter() -> Result<()> {
+    peer_writes(Vendor::FastDds3Xcdr2, 136)
+}
