@@ -19,8 +19,7 @@ use dunlin_config::Config;
 use dunlin_core::{DomainId, Duration, Guid, InstanceHandle};
 use dunlin_driver::Session;
 use dunlin_engine::{
-    ContentFilter, CreateError, ParticipantStats, ReaderSlot, ReaderSpec, WriteRequest, WriterSlot,
-    WriterSpec,
+    CreateError, ParticipantStats, ReaderSlot, ReaderSpec, WriteRequest, WriterSlot, WriterSpec,
 };
 use dunlin_qos::{DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, SubscriberQos, TopicQos};
 use std::any::Any;
@@ -347,7 +346,7 @@ impl ParticipantInner {
         &self,
         core: &Arc<ReaderCore>,
         spec: ReaderSpec,
-        filter: Option<Arc<ContentFilter>>,
+        filter: Option<Arc<dunlin_engine::ContentFilter>>,
         keep: impl FnOnce(Arc<ReaderSlot>) -> bool,
     ) -> Result<(), CreateEntityError> {
         let participant = self.session.participant();
@@ -475,7 +474,7 @@ impl ParticipantInner {
         })
     }
 
-    pub fn set_content_filter(&self, slot: &ReaderSlot, filter: &Arc<ContentFilter>) {
+    pub fn set_content_filter(&self, slot: &ReaderSlot, filter: &Arc<dunlin_engine::ContentFilter>) {
         let participant = self.session.participant();
         self.session.run(|now, out| participant.set_content_filter(now, slot, filter, out));
     }
