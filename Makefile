@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 SECONDS ?=
 DEMO_SECONDS := $(filter-out 0,$(SECONDS))
-PROTOCOL := core sync buf qos cdr wire rtps cache discovery engine
+PROTOCOL := core sync buf qos cdr wire rtps filter cache discovery engine
 PROTOCOL_CRATES := $(foreach c,$(PROTOCOL),-p dunlin-$(c))
 
 .PHONY: help demo test lint unit loom shuttle miri miri-short tsan cross interop interop-fastdds3 network browser gstreamer bench fuzz sim mutants scale million soak

@@ -22,7 +22,7 @@ use syn::{DeriveInput, parse_macro_input};
 
 /// Makes a topic type of a structure or union, and gives enumerations and bitmasks their serialization.
 ///
-/// Derives `CdrRead`, `CdrWrite` and, unless `nested`, `DdsType`. IDL constructs map like this:
+/// Derives `CdrRead`, `CdrWrite`, `Described` and, unless `nested`, `DdsType`. IDL constructs map like this:
 ///
 /// | IDL | Rust |
 /// |---|---|

@@ -8,6 +8,8 @@ use crate::writer_core::lock;
 use dunlin_cdr::DdsType;
 use dunlin_engine::{ContentFilter, ContentFilterProperty};
 use dunlin_filter::Filter;
+use std::any::Any;
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, Weak};
 
@@ -218,23 +220,23 @@ pub(crate) mod sealed {
     }
 }
 
-/// The content-filtered topics of a participant, by name.
+/// The content-filtered and multi-topics of a participant, by name.
 #[derive(Default)]
-pub(crate) struct FilteredTopics(Mutex<std::collections::BTreeMap<String, Weak<FilteredTopicInner>>>);
+pub(crate) struct DerivedTopics(Mutex<BTreeMap<String, Weak<dyn Any + Send + Sync>>>);
 
-impl FilteredTopics {
+impl DerivedTopics {
     /// Whether one of this name exists.
     pub fn contains(&self, name: &str) -> bool {
         lock(&self.0).get(name).is_some_and(|known| known.strong_count() > 0)
     }
 
     /// Adds one, unless there is one of its name.
-    pub fn add(&self, topic: &Arc<FilteredTopicInner>) -> bool {
+    pub fn add(&self, name: &str, topic: Weak<dyn Any + Send + Sync>) -> bool {
         let mut topics = lock(&self.0);
         topics.retain(|_, known| known.strong_count() > 0);
-        let free = !topics.contains_key(&topic.name);
+        let free = !topics.contains_key(name);
         if free {
-            topics.insert(topic.name.clone(), Arc::downgrade(topic));
+            topics.insert(name.to_owned(), topic);
         }
         free
     }

@@ -3,7 +3,7 @@
 use crate::builtin::{
     ParticipantBuiltinTopicData, PublicationBuiltinTopicData, SubscriptionBuiltinTopicData,
 };
-use crate::content_filter::{ContentFilteredTopic, FilteredTopicInner, FilteredTopics};
+use crate::content_filter::{ContentFilteredTopic, DerivedTopics, FilteredTopicInner};
 use crate::error::{CreateEntityError, CreateParticipantError, SetQosError, WriteError};
 use crate::multi_topic::{MultiTopic, MultiTopicInner};
 use crate::publisher::Publisher;
@@ -19,10 +19,11 @@ use dunlin_config::Config;
 use dunlin_core::{DomainId, Duration, Guid, InstanceHandle, WallTime};
 use dunlin_driver::{CannotWait, Session};
 use dunlin_engine::{
-    ContentFilter, CreateError, ParticipantStats, ReaderSlot, ReaderSpec, WriteError as Refused,
-    WriteRequest, WriterSlot, WriterSpec,
+    CreateError, ParticipantStats, ReaderSlot, ReaderSpec, WriteError as Refused, WriteRequest, WriterSlot,
+    WriterSpec,
 };
 use dunlin_qos::{DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, SubscriberQos, TopicQos};
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, Weak};
@@ -43,7 +44,7 @@ pub(crate) struct ParticipantInner {
     sink: Arc<Sink>,
     qos: Mutex<DomainParticipantQos>,
     topics: Mutex<BTreeMap<String, Weak<TopicInner>>>,
-    filtered_topics: FilteredTopics,
+    derived_topics: DerivedTopics,
 }
 
 /// A condition on the contents of samples.
@@ -111,7 +112,7 @@ impl DomainParticipantBuilder {
             sink,
             qos: Mutex::new(self.qos),
             topics: Mutex::default(),
-            filtered_topics: FilteredTopics::default(),
+            derived_topics: DerivedTopics::default(),
         };
         Ok(DomainParticipant { inner: Arc::new(inner) })
     }
@@ -184,7 +185,7 @@ impl DomainParticipant {
         qos.check_supported()?;
         let mut topics = lock(&self.inner.topics);
         topics.retain(|_, topic| topic.strong_count() > 0);
-        if self.inner.filtered_topics.contains(name) {
+        if self.inner.derived_topics.contains(name) {
             return Err(CreateEntityError::NameInUse(name.to_owned()));
         }
         if let Some(existing) = topics.get(name).and_then(Weak::upgrade) {
@@ -225,11 +226,8 @@ impl DomainParticipant {
             return Err(CreateEntityError::ForeignTopic);
         }
         let filtered = Arc::new(FilteredTopicInner::new(topic, name, expression, parameters)?);
-        let topics = lock(&self.inner.topics);
-        let taken = topics.get(name).is_some_and(|topic| topic.strong_count() > 0);
-        if taken || !self.inner.filtered_topics.add(&filtered) {
-            return Err(CreateEntityError::NameInUse(name.to_owned()));
-        }
+        let weak = Arc::downgrade(&filtered);
+        self.inner.add_derived_topic(name, weak)?;
         Ok(ContentFilteredTopic::new(filtered))
     }
 
@@ -248,11 +246,10 @@ impl DomainParticipant {
         if !is_usable(name) {
             return Err(CreateEntityError::BadName);
         }
-        if self.inner.find_topic(name).is_some() || self.inner.filtered_topics.contains(name) {
-            return Err(CreateEntityError::NameInUse(name.to_owned()));
-        }
-        let multi = MultiTopicInner::new::<T>(&self.inner, name, expression, parameters)?;
-        Ok(MultiTopic::new(Arc::new(multi)))
+        let multi = Arc::new(MultiTopicInner::new::<T>(&self.inner, name, expression, parameters)?);
+        let weak = Arc::downgrade(&multi);
+        self.inner.add_derived_topic(name, weak)?;
+        Ok(MultiTopic::new(multi))
     }
 
     /// create_publisher.
@@ -386,7 +383,7 @@ impl ParticipantInner {
         &self,
         core: &Arc<ReaderCore>,
         spec: ReaderSpec,
-        filter: Option<Arc<ContentFilter>>,
+        filter: Option<Arc<dunlin_engine::ContentFilter>>,
         keep: impl FnOnce(Arc<ReaderSlot>) -> bool,
     ) -> Result<(), CreateEntityError> {
         let participant = self.session.participant();
@@ -422,6 +419,20 @@ impl ParticipantInner {
     /// Gives a private reader its samples.
     pub fn deliver(&self, slot: &ReaderSlot, changes: impl IntoIterator<Item = WriteRequest>) {
         self.session.run(|now, out| changes.into_iter().for_each(|change| slot.deliver(now, change, out)));
+    }
+
+    /// Takes a name for a topic that others are behind.
+    fn add_derived_topic(
+        &self,
+        name: &str,
+        topic: Weak<dyn Any + Send + Sync>,
+    ) -> Result<(), CreateEntityError> {
+        let topics = lock(&self.topics);
+        let taken = topics.get(name).is_some_and(|topic| topic.strong_count() > 0);
+        if taken || !self.derived_topics.add(name, topic) {
+            return Err(CreateEntityError::NameInUse(name.to_owned()));
+        }
+        Ok(())
     }
 
     /// The topic of this name, if there is one.
@@ -527,7 +538,7 @@ impl ParticipantInner {
         })
     }
 
-    pub fn set_content_filter(&self, slot: &ReaderSlot, filter: &Arc<ContentFilter>) {
+    pub fn set_content_filter(&self, slot: &ReaderSlot, filter: &Arc<dunlin_engine::ContentFilter>) {
         let participant = self.session.participant();
         self.session.run(|now, out| participant.set_content_filter(now, slot, filter, out));
     }

@@ -4,8 +4,7 @@ use crate::builtin::PublicationBuiltinTopicData;
 use crate::content_filter::FilteredTopicInner;
 use crate::content_filter::sealed::TopicSource;
 use crate::error::{CreateEntityError, ReadError, SetQosError, WaitForError};
-use crate::multi_topic::{Feed, MultiTopicInner};
-use crate::participant::{ParticipantInner, Query};
+use crate::participant::ParticipantInner;
 use crate::signal::{Signal, when};
 use crate::status::{
     DeadlineMissedStatus, IncompatibleQosStatus, LivelinessChangedStatus, MatchedStatus, ReadAndReset,
@@ -44,8 +43,8 @@ pub(crate) struct ReaderCore {
     /// Of a content-filtered topic.
     filter: Option<Arc<FilteredTopicInner>>,
     /// Of a multi-topic.
-    multi: Option<Arc<MultiTopicInner>>,
-    feed: OnceLock<Feed>,
+    multi: Option<Arc<crate::multi_topic::MultiTopicInner>>,
+    feed: OnceLock<crate::multi_topic::Feed>,
     pub subscriber_qos: Arc<Mutex<SubscriberQos>>,
     type_support: Arc<dyn TypeSupport>,
     qos: Mutex<DataReaderQos>,
@@ -107,7 +106,7 @@ impl ReaderCore {
             })?;
             // Of several threads that enable the reader one feeds it.
             if first {
-                let _ = self.feed.set(Feed::start(self, multi)?);
+                let _ = self.feed.set(crate::multi_topic::Feed::start(self, multi)?);
             }
             return Ok(());
         }
@@ -189,7 +188,7 @@ impl ReaderCore {
     pub fn collect_where<R>(
         &self,
         selection: &Selection,
-        query: Query<'_>,
+        query: crate::participant::Query<'_>,
         take: bool,
         each: impl FnOnce(&mut Vec<CachedSample>) -> R,
     ) -> Result<R, ReadError> {

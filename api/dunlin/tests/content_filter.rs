@@ -289,3 +289,18 @@ fn queries_about_the_key_select_ended_instances() {
     assert_eq!(ended.iter().map(|s| s.key.as_ref().unwrap().id).collect::<Vec<_>>(), [2]);
     assert_eq!(f.reader.take(10).unwrap().len(), 1);
 }
+
+#[test]
+fn a_long_filter_is_announced_whole() {
+    let (writer_qos, reader_qos) = reliable();
+    let f = Fixture::new(&writer_qos, &reader_qos);
+    let parameters: Vec<String> = (0..25).map(|n| format!("'{}{n}'", "x".repeat(990))).collect();
+    let parameters: Vec<&str> = parameters.iter().map(String::as_str).collect();
+    let expression = (0..25).map(|n| format!("note <> %{n}")).collect::<Vec<_>>().join(" AND ");
+    let g = filtered(&f, &reader_qos, &expression, &parameters);
+    assert_eq!(announced(&f), parameters);
+    f.writer.write(&Track { note: parameters[7].trim_matches('\'').into(), ..track(1, 1) }).unwrap();
+    f.writer.write(&track(1, 2)).unwrap();
+    f.writer.wait_for_acknowledgments(Duration::from_secs(20)).unwrap();
+    assert_eq!(speeds(&g.reader), [2]);
+}

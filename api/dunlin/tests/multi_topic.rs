@@ -108,17 +108,22 @@ impl Skies {
         (skies, (first, second, third))
     }
 
+    /// An expression with the names of this run's topics.
+    fn named(&self, expression: &str) -> String {
+        let [location, plan, airline] = &self.names;
+        expression
+            .replace("Location", &format!("'{location}'"))
+            .replace("FlightPlan", &format!("'{plan}'"))
+            .replace("Airline", &format!("'{airline}'"))
+    }
+
     fn multi<T: DdsType>(
         &self,
         expression: &str,
         parameters: &[&str],
     ) -> Result<MultiTopic<T>, CreateEntityError> {
-        let [location, plan, airline] = &self.names;
-        let expression = expression
-            .replace("Location", &format!("'{location}'"))
-            .replace("FlightPlan", &format!("'{plan}'"))
-            .replace("Airline", &format!("'{airline}'"));
-        self.subscribing.create_multitopic(&format!("Rows of {location}"), &expression, parameters)
+        let name = format!("Rows of {}", self.names[0]);
+        self.subscribing.create_multitopic(&name, &self.named(expression), parameters)
     }
 
     fn reader<T: DdsType>(&self, multi: &MultiTopic<T>) -> DataReader<T> {
@@ -313,6 +318,10 @@ fn what_cannot_be_joined_is_refused() {
     let unknown = skies.subscribing.create_multitopic::<Full>("a", "SELECT * FROM b", &[""; 0]).unwrap_err();
     assert!(matches!(unknown, CreateEntityError::MultiTopic(MultiTopicError::UnknownTopic(_))));
     assert_eq!(unknown.return_code(), ReturnCode::PreconditionNotMet);
-    let taken = skies.subscribing.create_multitopic::<Full>(second.name(), FULL, &["1"]);
+    let taken = skies.subscribing.create_multitopic::<Full>(second.name(), &skies.named(FULL), &["1"]);
     assert!(matches!(taken, Err(CreateEntityError::NameInUse(_))));
+    let kept = skies.multi::<Full>(FULL, &["1"]).unwrap();
+    assert!(matches!(skies.multi::<Full>(FULL, &["1"]), Err(CreateEntityError::NameInUse(_))));
+    let same = skies.subscribing.create_topic::<Full>(kept.name(), &TopicQos::default());
+    assert!(matches!(same, Err(CreateEntityError::NameInUse(_))));
 }
