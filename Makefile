@@ -5,7 +5,7 @@ DEMO_SECONDS := $(filter-out 0,$(SECONDS))
 PROTOCOL := core sync buf qos cdr wire rtps filter cache discovery engine
 PROTOCOL_CRATES := $(foreach c,$(PROTOCOL),-p dunlin-$(c))
 
-.PHONY: help demo test lint unit loom shuttle miri miri-short tsan cross interop interop-fastdds3 network browser gstreamer bench fuzz sim mutants scale million soak
+.PHONY: help demo test lint unit loom shuttle miri miri-short tsan cross interop interop-fastdds3 network browser gstreamer bench fuzz flood sim mutants scale million soak
 
 help:
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -88,9 +88,12 @@ bench: ## latency and throughput over loopback
 	@scripts/setup.sh build
 	cargo run --profile dist --quiet -p dunlin --example bench
 
-fuzz: ## each fuzz target for RUNS executions (default 20000)
+fuzz: ## each fuzz target for RUNS executions (default 20000); TARGETS="live_participant" SANITIZER=none runs one, faster
 	@scripts/setup.sh build
-	scripts/fuzz.sh $(or $(RUNS),20000)
+	scripts/fuzz.sh $(or $(RUNS),20000) $(TARGETS)
+
+flood: ## a 1 kHz topic under a flood of hostile datagrams SECONDS=30 for so long
+	cargo run --release --quiet -p dunlin-flood -- --seconds $(or $(if $(filter command line,$(origin SECONDS)),$(DEMO_SECONDS)),10)
 
 soak: ## the interoperability tests 20 times in a row
 	ROUNDS=20 $(MAKE) interop

@@ -1,12 +1,23 @@
 //! What the fuzz targets do with their input, as plain functions: a finding is a panic. The targets only pass octets on,
 //! so the seeds and every input that once failed also run as ordinary tests.
 
+mod cdr;
+mod configuration;
+mod cores;
+mod discovery;
 mod filter;
+mod input;
+mod live;
 mod message;
 mod parameters;
 pub mod seeds;
 
+pub use cdr::cdr_value;
+pub use configuration::configuration;
+pub use cores::endpoint_cores;
+pub use discovery::discovery_data;
 pub use filter::filter;
+pub use live::live_participant;
 pub use message::wire_message;
 pub use parameters::parameter_list;
 

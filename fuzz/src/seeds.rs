@@ -1,5 +1,5 @@
 //! The inputs from which fuzzing starts: every submessage in both byte orders, and messages captured from other
-//! implementations. `cargo run --bin seeds` writes them to `seeds/<target>/`.
+//! implementations. `cargo run --example seeds` writes them to `seeds/<target>/`.
 
 use std::net::Ipv4Addr;
 
@@ -66,6 +66,19 @@ pub fn all() -> Vec<Seed> {
             let (target, name) = (String::from("wire_message"), format!("{name}-{order}"));
             seeds.push(Seed { target, name, bytes: message(endianness, *write) });
         }
+    }
+    let lists = seeds.iter().filter(|seed| seed.target == "parameter_list");
+    let lists: Vec<_> = lists.map(|seed| (seed.name.clone(), seed.bytes.clone())).collect();
+    let made = [
+        ("cdr_value", crate::cdr::seeds()),
+        ("configuration", crate::configuration::seeds()),
+        ("discovery_data", crate::discovery::seeds(&lists)),
+        ("endpoint_cores", crate::cores::seeds()),
+        ("live_participant", crate::live::seeds()),
+    ];
+    for (target, of_target) in made {
+        let seed = |(name, bytes)| Seed { target: target.into(), name, bytes };
+        seeds.extend(of_target.into_iter().map(seed));
     }
     seeds
 }

@@ -120,6 +120,7 @@ impl Config {
             max_reassembly_bytes_per_writer: reliability.max_reassembly_per_writer.to_usize(),
             max_reassembly_bytes: reliability.max_reassembly.to_usize(),
             max_out_of_order_bytes: reliability.max_out_of_order.to_usize(),
+            max_out_of_order_bytes_total: reliability.max_out_of_order_total.to_usize(),
             max_out_of_order_samples: count(reliability.max_out_of_order_samples),
         }
     }
@@ -139,6 +140,10 @@ impl Config {
             max_opaque_octets: quotas.max_opaque.to_usize(),
             max_string_octets: quotas.max_string.to_usize(),
             max_partitions: count(quotas.max_partitions),
+            max_reassembly_octets_per_participant: quotas.max_reassembly_per_participant.to_usize(),
+            max_reassembly_octets: quotas.max_reassembly.to_usize(),
+            max_out_of_order_octets_per_participant: quotas.max_out_of_order_per_participant.to_usize(),
+            max_out_of_order_octets: quotas.max_out_of_order.to_usize(),
             max_locators: count(quotas.max_locators),
             max_properties: count(quotas.max_properties),
         }
@@ -212,6 +217,7 @@ mod tests {
             ("reliability.max_reassembly", "7MiB"),
             ("reliability.max_reassembly_per_writer", "7MiB"),
             ("reliability.max_out_of_order", "7KiB"),
+            ("reliability.max_out_of_order_total", "7KiB"),
             ("reliability.max_out_of_order_samples", "7"),
             ("quotas.max_participants", "7"),
             ("quotas.max_unverified", "7"),
@@ -225,6 +231,10 @@ mod tests {
             ("quotas.max_opaque", "7B"),
             ("quotas.max_string", "7B"),
             ("quotas.max_partitions", "7"),
+            ("quotas.max_reassembly", "7KiB"),
+            ("quotas.max_reassembly_per_participant", "7KiB"),
+            ("quotas.max_out_of_order", "7KiB"),
+            ("quotas.max_out_of_order_per_participant", "7KiB"),
             ("quotas.max_locators", "7"),
             ("quotas.max_properties", "7"),
             ("debug.pcap", "x.pcapng"),

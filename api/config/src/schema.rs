@@ -212,6 +212,8 @@ schema! {
         max_reassembly_per_writer: Size = size(tuning().max_reassembly_bytes_per_writer);
         /// Samples of each remote writer that wait for the ones before them, in octets.
         max_out_of_order: Size = size(tuning().max_out_of_order_bytes);
+        /// The same, of all remote writers at one reader.
+        max_out_of_order_total: Size = size(tuning().max_out_of_order_bytes_total);
         /// Samples of each remote writer that wait for the ones before them.
         max_out_of_order_samples: u32 = number(tuning().max_out_of_order_samples);
     }
@@ -239,6 +241,14 @@ schema! {
         max_string: Size = size(quotas().max_string_octets);
         /// Names of one PARTITION.
         max_partitions: u32 = number(quotas().max_partitions);
+        /// Announcements received in part, at each of the three built-in readers.
+        max_reassembly: Size = size(quotas().max_reassembly_octets);
+        /// The same, of one remote participant.
+        max_reassembly_per_participant: Size = size(quotas().max_reassembly_octets_per_participant);
+        /// Announcements that wait for the ones before them, at each of the three built-in readers.
+        max_out_of_order: Size = size(quotas().max_out_of_order_octets);
+        /// The same, of one remote participant.
+        max_out_of_order_per_participant: Size = size(quotas().max_out_of_order_octets_per_participant);
         /// Locators in one list.
         max_locators: u32 = number(quotas().max_locators);
         /// Properties of one participant or endpoint.

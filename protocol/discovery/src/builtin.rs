@@ -12,7 +12,10 @@ use dunlin_rtps::{
 };
 use dunlin_wire::{Heartbeat, ReceiverState, Submessage};
 
-use crate::{config::Locators, history::BuiltinHistory};
+use crate::{
+    config::{Locators, Quotas},
+    history::BuiltinHistory,
+};
 
 /// A built-in writer with its history.
 #[derive(Debug)]
@@ -196,15 +199,16 @@ impl DeliverySink for Collector {
 }
 
 /// A built-in reader within limits that suit unauthenticated peers.
-pub(crate) fn builtin_reader(guid: Guid) -> Reader {
+pub(crate) fn builtin_reader(guid: Guid, quotas: &Quotas) -> Reader {
     Reader::new(ReaderConfig {
         guid,
         reliable: true,
         max_out_of_order_samples: 128,
-        max_out_of_order_bytes: 64 * 1024,
+        max_out_of_order_bytes: quotas.max_out_of_order_octets_per_participant,
+        max_out_of_order_bytes_total: quotas.max_out_of_order_octets,
         max_partial_samples: 2,
-        max_reassembly_bytes_per_writer: 512 * 1024,
-        max_reassembly_bytes: 8 * 1024 * 1024,
+        max_reassembly_bytes_per_writer: quotas.max_reassembly_octets_per_participant,
+        max_reassembly_bytes: quotas.max_reassembly_octets,
         max_pooled_bytes: 0,
         ..ReaderConfig::default()
     })

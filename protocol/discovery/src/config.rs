@@ -61,6 +61,14 @@ pub struct Quotas {
     pub max_string_octets: usize,
     /// Names of one PARTITION.
     pub max_partitions: usize,
+    /// Octets of announcements in parts, of one remote participant, at each built-in reader.
+    pub max_reassembly_octets_per_participant: usize,
+    /// Octets of announcements in parts, of all remote participants, at each built-in reader.
+    pub max_reassembly_octets: usize,
+    /// Octets of announcements that wait for the ones before them, of one remote participant, at each built-in reader.
+    pub max_out_of_order_octets_per_participant: usize,
+    /// Octets of announcements that wait for the ones before them, of all remote participants, at each built-in reader.
+    pub max_out_of_order_octets: usize,
     /// Locators in one list; further ones are left out.
     pub max_locators: usize,
     /// Properties of one participant or endpoint; further ones are left out.
@@ -84,6 +92,10 @@ impl Default for Quotas {
             max_opaque_octets: 16 * 1024,
             max_string_octets: 256,
             max_partitions: 64,
+            max_reassembly_octets_per_participant: 512 * 1024,
+            max_reassembly_octets: 8 * 1024 * 1024,
+            max_out_of_order_octets_per_participant: 64 * 1024,
+            max_out_of_order_octets: 8 * 1024 * 1024,
             max_locators: 8,
             max_properties: 64,
             foreign_locators: false,
@@ -180,6 +192,14 @@ pub struct DiscoveryStats {
     pub leases_expired: u64,
     /// Announcements that a later one of the same participant, or its goodbye, had overtaken.
     pub overtaken: u64,
+    /// Announcements in parts given up by the built-in readers.
+    pub partials_evicted: u64,
+    /// Announcements that came too far ahead and were not kept by the built-in readers; they are asked for again.
+    pub out_of_order_dropped: u64,
+    /// Octets of announcements in parts now.
+    pub reassembly_octets: u64,
+    /// Octets of announcements that wait now for the ones before them.
+    pub out_of_order_octets: u64,
     /// Participants known now.
     pub participants: u64,
     /// Those of them that are not verified.

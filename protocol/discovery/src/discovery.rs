@@ -111,7 +111,7 @@ impl Discovery {
         };
         let (publications, subscriptions, messages) =
             (writer(Channel::Publications), writer(Channel::Subscriptions), writer(Channel::Messages));
-        let reader = |channel: Channel| builtin_reader(guid(channel.reader_id()));
+        let reader = |channel: Channel| builtin_reader(guid(channel.reader_id()), &config.quotas);
         Self {
             announcer: Announcer::new(&config, seed),
             endpoints: Endpoints::new(config.guid_prefix),

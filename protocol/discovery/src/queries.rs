@@ -3,6 +3,7 @@
 use alloc::sync::Arc;
 
 use dunlin_core::{Guid, GuidPrefix};
+use dunlin_rtps::{Reader, ReaderStats};
 
 use crate::{
     config::{DiscoveryConfig, DiscoveryStats},
@@ -21,7 +22,14 @@ impl Discovery {
     #[must_use]
     pub fn stats(&self) -> DiscoveryStats {
         let number = |count| u64::try_from(count).unwrap_or(u64::MAX);
+        let readers = [&self.publications_reader, &self.subscriptions_reader, &self.messages_reader];
+        let readers = readers.map(Reader::stats);
+        let sum = |of: fn(&ReaderStats) -> u64| readers.iter().map(of).fold(0, u64::saturating_add);
         DiscoveryStats {
+            partials_evicted: sum(|stats| stats.partials_evicted),
+            out_of_order_dropped: sum(|stats| stats.out_of_order_dropped),
+            reassembly_octets: sum(|stats| stats.reassembly_octets),
+            out_of_order_octets: sum(|stats| stats.out_of_order_octets),
             participants: number(self.participants.len()),
             participants_unverified: number(self.strangers.len()),
             endpoints: number(self.account.endpoints),

@@ -1,18 +1,24 @@
 //! How many participants are known that have not been verified, and from where: our own quotas on what RTPS 2.5 §8.5.3
 //! lets anybody announce.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use core::net::IpAddr;
 
 use dunlin_core::{GuidPrefix, Locator, MonoTime};
 
 use crate::config::Quotas;
 
-/// The index of strangers. Datagrams without an address count as of one source.
+/// Where datagrams come from; those without an address count as of one source.
+type Source = Option<IpAddr>;
+
+/// The index of strangers. Whoever has to give way is found without looking at the others, since everybody can make many.
 #[derive(Debug, Default)]
 pub(crate) struct Strangers {
-    known: BTreeMap<GuidPrefix, (Option<IpAddr>, MonoTime)>,
-    by_source: BTreeMap<Option<IpAddr>, usize>,
+    known: BTreeMap<GuidPrefix, (Source, MonoTime)>,
+    /// Those of each source, the oldest first.
+    by_source: BTreeMap<Source, BTreeSet<(MonoTime, GuidPrefix)>>,
+    /// The sources by how many they have.
+    by_count: BTreeSet<(usize, Source)>,
 }
 
 impl Strangers {
@@ -22,19 +28,31 @@ impl Strangers {
 
     pub(crate) fn add(&mut self, now: MonoTime, prefix: GuidPrefix, from: Locator) {
         let source = from.ip();
-        if self.known.insert(prefix, (source, now)).is_none() {
-            let count = self.by_source.entry(source).or_default();
-            *count = count.saturating_add(1);
+        if self.known.contains_key(&prefix) {
+            return;
         }
+        self.known.insert(prefix, (source, now));
+        self.change(source, |same| {
+            same.insert((now, prefix));
+        });
     }
 
     pub(crate) fn remove(&mut self, prefix: GuidPrefix) {
-        let Some((source, _)) = self.known.remove(&prefix) else { return };
-        if let Some(count) = self.by_source.get_mut(&source) {
-            *count = count.saturating_sub(1);
-            if *count == 0 {
-                self.by_source.remove(&source);
-            }
+        let Some((source, since)) = self.known.remove(&prefix) else { return };
+        self.change(source, |same| {
+            same.remove(&(since, prefix));
+        });
+    }
+
+    /// Changes what is known of a source.
+    fn change(&mut self, source: Source, change: impl FnOnce(&mut BTreeSet<(MonoTime, GuidPrefix)>)) {
+        let same = self.by_source.entry(source).or_default();
+        self.by_count.remove(&(same.len(), source));
+        change(same);
+        if same.is_empty() {
+            self.by_source.remove(&source);
+        } else {
+            self.by_count.insert((same.len(), source));
         }
     }
 
@@ -42,20 +60,19 @@ impl Strangers {
     /// source that has the most. `full` says that there is no room for more participants of any kind.
     pub(crate) fn to_evict(&self, from: Locator, quotas: &Quotas, full: bool) -> Option<GuidPrefix> {
         let source = from.ip();
-        let of_source = self.by_source.get(&source).copied().unwrap_or(0);
+        let of_source = self.by_source.get(&source).map_or(0, BTreeSet::len);
         if of_source >= quotas.max_unverified_per_source.max(1) {
             return self.oldest_of(source);
         }
         if full || self.known.len() >= quotas.max_unverified.max(1) {
-            let (heaviest, _) = self.by_source.iter().max_by_key(|(_, count)| **count)?;
+            let (_, heaviest) = self.by_count.last()?;
             return self.oldest_of(*heaviest);
         }
         None
     }
 
-    fn oldest_of(&self, source: Option<IpAddr>) -> Option<GuidPrefix> {
-        let same = self.known.iter().filter(|(_, (known, _))| *known == source);
-        same.min_by_key(|(_, (_, since))| *since).map(|(prefix, _)| *prefix)
+    fn oldest_of(&self, source: Source) -> Option<GuidPrefix> {
+        self.by_source.get(&source)?.first().map(|(_, prefix)| *prefix)
     }
 }
 
@@ -87,6 +104,7 @@ mod tests {
         strangers.remove(prefix(1));
         strangers.remove(prefix(1));
         assert_eq!((strangers.len(), strangers.to_evict(from(3), &quotas, false)), (3, None));
-        assert_eq!(strangers.by_source.values().sum::<usize>(), 3);
+        assert_eq!(strangers.by_source.values().map(BTreeSet::len).sum::<usize>(), 3);
+        assert_eq!(strangers.by_count.iter().map(|(count, _)| count).sum::<usize>(), 3);
     }
 }

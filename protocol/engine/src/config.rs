@@ -93,6 +93,8 @@ pub struct Tuning {
     pub max_reassembly_bytes: usize,
     /// Octets of samples kept per remote writer until the ones before them arrive.
     pub max_out_of_order_bytes: usize,
+    /// Octets of samples kept per reader until the ones before them arrive.
+    pub max_out_of_order_bytes_total: usize,
     /// Samples kept per remote writer until the ones before them arrive.
     pub max_out_of_order_samples: usize,
 }
@@ -113,6 +115,7 @@ impl Default for Tuning {
             max_reassembly_bytes_per_writer: reader.max_reassembly_bytes_per_writer,
             max_reassembly_bytes: reader.max_reassembly_bytes,
             max_out_of_order_bytes: reader.max_out_of_order_bytes,
+            max_out_of_order_bytes_total: reader.max_out_of_order_bytes_total,
             max_out_of_order_samples: reader.max_out_of_order_samples,
         }
     }

@@ -442,6 +442,7 @@ impl Participant {
             heartbeat_response_delay: tuning.heartbeat_response_delay,
             max_out_of_order_samples: tuning.max_out_of_order_samples,
             max_out_of_order_bytes: tuning.max_out_of_order_bytes,
+            max_out_of_order_bytes_total: tuning.max_out_of_order_bytes_total,
             max_reassembly_bytes_per_writer: tuning.max_reassembly_bytes_per_writer,
             max_reassembly_bytes: tuning.max_reassembly_bytes,
             ..ReaderConfig::default()

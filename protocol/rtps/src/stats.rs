@@ -1,4 +1,4 @@
-//! Counters of writers and readers; they only grow. (RTPS 2.5 §8.4)
+//! Counters of writers and readers, which only grow, and what readers keep now. (RTPS 2.5 §8.4)
 
 /// What a writer has done since it was made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -82,4 +82,10 @@ pub struct ReaderStats {
     pub acknacks_sent: u64,
     /// NACK_FRAG submessages sent.
     pub nack_frags_sent: u64,
+    /// Changes kept now until the ones before them arrive.
+    pub out_of_order_now: u64,
+    /// Octets of those.
+    pub out_of_order_octets: u64,
+    /// Octets of changes in parts now.
+    pub reassembly_octets: u64,
 }

@@ -23,6 +23,8 @@ pub struct ReaderConfig {
     pub max_out_of_order_samples: usize,
     /// Octets of those changes, per writer.
     pub max_out_of_order_bytes: usize,
+    /// Octets of those changes of all writers together.
+    pub max_out_of_order_bytes_total: usize,
     /// Partly received changes kept per reliable writer; a best-effort writer has at most two.
     pub max_partial_samples: usize,
     /// Octets of partly received changes, per writer; a larger change is never received.
@@ -44,6 +46,7 @@ impl Default for ReaderConfig {
             nack_retry_period: Duration::from_millis(100),
             max_out_of_order_samples: 1024,
             max_out_of_order_bytes: 16 << 20,
+            max_out_of_order_bytes_total: 64 << 20,
             max_partial_samples: 16,
             max_reassembly_bytes_per_writer: 64 << 20,
             max_reassembly_bytes: 128 << 20,

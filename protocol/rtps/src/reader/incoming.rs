@@ -5,8 +5,6 @@ use dunlin_buf::SharedBytes;
 use dunlin_core::{Guid, ProtocolVersion, SequenceNumber, WallTime};
 use dunlin_wire::{Data, Endianness, ParameterList, Payload, ReceiverState, key_hash, params, status_info};
 
-/// Payloads up to this size are copied when they have to wait, so that they do not keep a whole packet alive.
-const SMALL: usize = 1024;
 /// From this version on PID_DIRECTED_WRITE is a single GUID.
 const DIRECTED_WRITE_SINCE: ProtocolVersion = ProtocolVersion { major: 2, minor: 4 };
 
@@ -31,6 +29,13 @@ pub(crate) fn share_list(packet: &SharedBytes, list: &ParameterList<'_>) -> (Sha
     (share(packet, list.as_bytes()), list.endianness())
 }
 
+/// Copies octets that keep more than twice as many alive.
+pub(crate) fn detach(bytes: &mut SharedBytes) {
+    if bytes.retained_len() > bytes.len().saturating_mul(2) {
+        *bytes = SharedBytes::copy_from(bytes);
+    }
+}
+
 /// Whether inline QoS says that the change is for one reader, and another one (RTPS 2.5 §9.6.4.6).
 pub(crate) fn is_for_another(
     list: Option<&ParameterList<'_>>,
@@ -53,21 +58,18 @@ impl Incoming {
         }
     }
 
-    /// Octets of payload.
+    /// Octets of payload and inline QoS.
     pub(crate) fn len(&self) -> usize {
-        self.payload.as_ref().map_or(0, |payload| payload.len())
+        let payload = self.payload.as_ref().map_or(0, |payload| payload.len());
+        let list = self.inline_qos.as_ref().map_or(0, |(list, _)| list.len());
+        payload.saturating_add(list)
     }
 
-    /// Lets go of a packet that is much larger than what is needed of it.
+    /// Lets go of a packet that is much larger than what is needed of it, so that what waits takes no more than twice
+    /// the memory that it is counted with.
     pub(crate) fn detach(&mut self) {
-        let small =
-            |bytes: &SharedBytes| bytes.len() <= SMALL && bytes.retained_len() > bytes.len().wrapping_mul(2);
-        if let Some(payload) = self.payload.as_mut().filter(|payload| small(payload)) {
-            *payload = SharedBytes::copy_from(payload);
-        }
-        if let Some((list, _)) = self.inline_qos.as_mut().filter(|(list, _)| small(list)) {
-            *list = SharedBytes::copy_from(list);
-        }
+        self.payload.iter_mut().for_each(detach);
+        self.inline_qos.iter_mut().for_each(|(list, _)| detach(list));
     }
 
     /// The form in which it is delivered.

@@ -159,10 +159,17 @@ impl Reader {
         self.writers.iter().map(|proxy| &proxy.cfg)
     }
 
-    /// Counters since the reader was made.
+    /// Counters since the reader was made, and what it keeps now.
     #[must_use]
     pub fn stats(&self) -> ReaderStats {
-        self.stats
+        let mut stats = self.stats;
+        for proxy in &self.writers {
+            let add = |sum: &mut u64, count: usize| *sum = sum.saturating_add(count as u64);
+            add(&mut stats.out_of_order_now, proxy.store.len());
+            add(&mut stats.out_of_order_octets, proxy.store.octets());
+            add(&mut stats.reassembly_octets, proxy.partials.octets());
+        }
+        stats
     }
 
     fn find(&self, writer: Guid) -> Option<usize> {

@@ -12,6 +12,9 @@ use dunlin_core::{
 /// Most intervals of irrelevant changes kept ahead of the expected one; more are requested and gapped again.
 pub(super) const MAX_HOLES: usize = 256;
 
+/// No writer has so many changes under way that it has not announced.
+const OUT_OF_REACH: i64 = 1 << 20;
+
 /// When the writer is next told something.
 #[derive(Debug)]
 pub(super) struct AckState {
@@ -46,6 +49,8 @@ pub(super) struct WriterProxy {
     pub(super) reliable: bool,
     /// The next change to deliver. Everything before it was delivered, is irrelevant or is lost.
     pub(super) expected: SequenceNumber,
+    /// The first change passed over at once with more than any writer has under way, since one was last delivered.
+    skipped_from: Option<SequenceNumber>,
     /// What the writer has is known: it was heard.
     pub(super) synced: bool,
     /// Where a volatile reader starts is certain: a GAP has said so, or a change was delivered.
@@ -75,6 +80,7 @@ impl WriterProxy {
             cfg,
             reliable,
             expected: SequenceNumber::FIRST,
+            skipped_from: None,
             synced: false,
             started: false,
             store: OutOfOrder::default(),
@@ -148,6 +154,7 @@ impl WriterProxy {
 
     /// The writer has changes from `first` to `last`.
     pub(super) fn announce(&mut self, first: SequenceNumber, last: SequenceNumber) {
+        self.take_back_skips(first, last);
         if !self.synced || !(self.started || self.cfg.durable) {
             self.uncounted_before = first;
         }
@@ -157,6 +164,21 @@ impl WriterProxy {
         self.historical_last.get_or_insert(last);
         self.ack.preemptive_due = None;
         self.partials.announce_through(last);
+    }
+
+    /// The next change lies far behind everything that the writer has: somebody else spoke in its name, and the reader
+    /// goes on where it was. What has been passed over was not delivered yet; where forged changes were delivered too,
+    /// only those that are still to come are certain to be new.
+    fn take_back_skips(&mut self, first: SequenceNumber, last: SequenceNumber) {
+        if self.expected.0.saturating_sub(last.0) <= OUT_OF_REACH {
+            return;
+        }
+        let resume = self.skipped_from.unwrap_or(last.next());
+        self.store.remove_after(last.plus(OUT_OF_REACH));
+        (self.expected, self.skipped_from, self.blocked) = (resume, None, false);
+        self.floor = first;
+        self.irrelevant.clear();
+        (self.ack.sent_base, self.ack.sent_announced) = (resume, resume.previous());
     }
 
     /// Delivers what is in order: after the expected change was put into the store, or a hole was closed.
@@ -179,6 +201,9 @@ impl WriterProxy {
             }
             if hole.is_none() {
                 self.lose(target, sink, stats);
+            }
+            if target.0.saturating_sub(self.expected.0) > OUT_OF_REACH {
+                self.skipped_from.get_or_insert(self.expected);
             }
             self.skip_to(target);
         }
@@ -211,6 +236,7 @@ impl WriterProxy {
             Delivery::Accepted => {
                 stats.delivered = stats.delivered.saturating_add(1);
                 self.started = true;
+                self.skipped_from = None;
                 self.skip_to(change.sn.next());
             }
             Delivery::Rejected => {

@@ -2,7 +2,7 @@
 //! buffer of the full size.
 
 use super::Incoming;
-use super::incoming::share_list;
+use super::incoming::{detach, share_list};
 use alloc::vec::Vec;
 use dunlin_buf::{BufMut, BufPool, SharedBytes};
 use dunlin_core::{FragmentNumberSet, MAX_SET_BITS, MonoTime, SequenceNumber, WallTime};
@@ -24,6 +24,8 @@ pub(crate) struct Partial {
     received: u32,
     /// One bit per fragment, set when it is in place.
     present: Vec<u64>,
+    /// All fragments before this index are in place, so that nobody looks through them again and again.
+    contiguous: u32,
     buffer: BufMut,
     /// Fragments up to here are known to have been sent.
     announced: u32,
@@ -93,6 +95,7 @@ impl Partial {
             total,
             received: 0,
             present: alloc::vec![0; words(total)],
+            contiguous: 0,
             buffer,
             announced: 0,
             rounds: 0,
@@ -116,10 +119,14 @@ impl Partial {
             *word |= 1 << (index % u64::BITS);
             self.received = self.received.saturating_add(1);
         }
+        if index == self.contiguous {
+            self.contiguous = self.missing_from(index).unwrap_or(self.total);
+        }
     }
 
     /// The first fragment missing at or after `index`, both counted from 0.
     fn missing_from(&self, index: u32) -> Option<u32> {
+        let index = index.max(self.contiguous);
         let first_word = usize::try_from(index / u64::BITS).ok()?;
         let mut mask = u64::MAX << (index % u64::BITS);
         for (position, word) in self.present.iter().enumerate().skip(first_word) {
@@ -151,7 +158,7 @@ impl Partial {
             let Some(start) = usize::try_from(index).ok().and_then(|index| index.checked_mul(size)) else {
                 break;
             };
-            put(&mut self.buffer, start, piece);
+            put(&mut self.buffer, start, piece, usize::try_from(self.sample_size).unwrap_or(usize::MAX));
             self.mark(index);
             placed = placed.saturating_add(1);
         }
@@ -185,12 +192,24 @@ impl Partial {
     }
 }
 
-/// Copies a piece into a buffer. Fragments that arrive in order extend it, so that nothing is written twice.
-fn put(buffer: &mut BufMut, start: usize, piece: &[u8]) {
+/// A hole of so many octets is not filled with zeros: memory is asked for that is zero.
+const LARGE_HOLE: usize = 64 * 1024;
+
+/// Copies a piece into the buffer of a change of `len` octets. Fragments that arrive in order extend it, so that nothing
+/// is written twice. One that lies far ahead costs no more than others: the system gives memory that is zero without
+/// touching it.
+fn put(buffer: &mut BufMut, start: usize, piece: &[u8], len: usize) {
     let vec = buffer.vec_mut();
     if vec.len() == start {
         vec.extend_from_slice(piece);
         return;
+    }
+    if start.saturating_sub(vec.len()) > LARGE_HOLE {
+        let mut sparse = alloc::vec![0; len];
+        if let Some(begin) = sparse.get_mut(..vec.len()) {
+            begin.copy_from_slice(vec);
+        }
+        *vec = sparse;
     }
     let end = start.saturating_add(piece.len());
     if let Some(target) = buffer.slice_mut(end).get_mut(start..) {
@@ -237,7 +256,10 @@ impl Reassembly {
         let placed = partial.place(frag);
         partial.touched = now;
         if let Some(list) = frag.inline_qos.as_ref().filter(|_| partial.inline_qos.is_none()) {
-            partial.inline_qos = Some(share_list(packet, list));
+            let (mut list, endianness) = share_list(packet, list);
+            detach(&mut list);
+            self.octets = self.octets.saturating_add(list.len());
+            partial.inline_qos = Some((list, endianness));
         }
         if placed == 0 {
             return (Added::Duplicate, 0);
@@ -284,7 +306,9 @@ impl Reassembly {
             return None;
         }
         let partial = self.partials.remove(position);
-        self.octets = self.octets.saturating_sub(cost(partial.sample_size, partial.total));
+        let list = partial.inline_qos.as_ref().map_or(0, |(list, _)| list.len());
+        let octets = cost(partial.sample_size, partial.total).saturating_add(list);
+        self.octets = self.octets.saturating_sub(octets);
         Some(partial)
     }
 

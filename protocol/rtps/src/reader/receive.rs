@@ -101,14 +101,28 @@ impl Reader {
             proxy.offer(now, change, sink, &mut self.stats);
             self.advance(now, index, sink);
         } else {
-            let (changes, octets) = (self.cfg.max_out_of_order_samples, self.cfg.max_out_of_order_bytes);
-            let counter = if proxy.store.insert(change, changes, octets) {
-                &mut self.stats.out_of_order
-            } else {
-                &mut self.stats.out_of_order_dropped
-            };
-            *counter = counter.saturating_add(1);
+            self.keep_out_of_order(index, change);
         }
+    }
+
+    /// Keeps a change until the ones before it have arrived, if there is room.
+    fn keep_out_of_order(&mut self, index: usize, change: Incoming) {
+        let room = self.out_of_order_room(index);
+        let Some(proxy) = self.writers.get_mut(index) else { return };
+        let counter = if proxy.store.insert(change, self.cfg.max_out_of_order_samples, room) {
+            &mut self.stats.out_of_order
+        } else {
+            &mut self.stats.out_of_order_dropped
+        };
+        *counter = counter.saturating_add(1);
+    }
+
+    /// Octets of changes that one writer may have waiting.
+    fn out_of_order_room(&self, index: usize) -> usize {
+        let others = self.writers.iter().enumerate().filter(|(other, _)| *other != index);
+        let others = others.fold(0usize, |sum, (_, proxy)| sum.saturating_add(proxy.store.octets()));
+        let left = self.cfg.max_out_of_order_bytes_total.saturating_sub(others);
+        self.cfg.max_out_of_order_bytes.min(left)
     }
 
     /// Delivers a change that is not offered again if it is rejected.

@@ -4,7 +4,7 @@ use super::Incoming;
 use alloc::collections::VecDeque;
 use dunlin_core::SequenceNumber;
 
-/// Counted for each change beside its payload, for what surrounds it in memory.
+/// Counted for each change beside its payload and inline QoS, for what surrounds it in memory.
 const OVERHEAD: usize = 128;
 
 /// Changes that arrived early, ascending, bounded in number and octets.
@@ -33,6 +33,15 @@ impl OutOfOrder {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.changes.is_empty()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.changes.len()
+    }
+
+    /// What is counted of the changes.
+    pub(crate) fn octets(&self) -> usize {
+        self.octets
     }
 
     /// Keeps a change. The furthest ahead give way to one that is needed earlier; false when there is no room for it.
@@ -64,6 +73,14 @@ impl OutOfOrder {
     pub(crate) fn remove_through(&mut self, sn: SequenceNumber) {
         while let Some(first) = self.first_sn().filter(|first| *first <= sn) {
             self.take(first);
+        }
+    }
+
+    /// Forgets the changes after `sn`.
+    pub(crate) fn remove_after(&mut self, sn: SequenceNumber) {
+        while self.changes.back().is_some_and(|change| change.sn > sn) {
+            let Some(last) = self.changes.pop_back() else { return };
+            self.octets = self.octets.saturating_sub(cost(&last));
         }
     }
 

@@ -7,7 +7,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use dunlin_buf::SharedBytes;
 use dunlin_core::{
-    EntityId, FragmentNumberSet, GuidPrefix, MonoTime, Now, ProtocolVersion, Rng, SequenceNumber,
+    EntityId, FragmentNumberSet, Guid, GuidPrefix, MonoTime, Now, ProtocolVersion, Rng, SequenceNumber,
     SequenceNumberSet, VendorId, WallTime,
 };
 use dunlin_wire::{
@@ -116,6 +116,62 @@ fn huge_announcements_stay_intervals_at_the_reader() {
     target.on_gap(at(10_005), &gap(i64::MAX, i64::MAX, &[]));
     target.on_heartbeat(at(10_006), &heartbeat(i64::MAX, i64::MAX - 1, 3));
     assert!(drain(&mut target.out).len() < 10);
+}
+
+/// Cyclone DDS #1854, OpenDDS #4302, Fast DDS #3931.
+#[test]
+fn a_stream_comes_back_after_somebody_announced_numbers_out_of_reach() {
+    let forged: [fn(&mut Target); 3] = [
+        |target| target.on_heartbeat(at(10), &heartbeat(HUGE, HUGE, 2)),
+        |target| target.on_gap(at(10), &gap(3, HUGE, &[])),
+        |target| {
+            target.on_heartbeat(at(10), &heartbeat(HUGE, HUGE, 2));
+            target.on_data(at(11), HUGE);
+        },
+    ];
+    for (n, forge) in forged.into_iter().enumerate() {
+        let mut target = Target::new(1, ReaderConfig::default());
+        target.match_writer(at(0), true);
+        target.on_heartbeat(at(1), &heartbeat(1, 2, 1));
+        target.on_data(at(2), 1);
+        target.on_data(at(3), 2);
+        forge(&mut target);
+        target.on_data(at(20), 3);
+        assert!(!target.sink.got.contains(&3), "passed over");
+        target.sent();
+        target.on_heartbeat(at(30), &heartbeat(1, 4, 3));
+        let requested = target.sent().concat();
+        let asks = |seen: &Seen| matches!(seen, Seen::Ack { bits, .. } if *bits == [3, 4]);
+        assert_eq!(requested.iter().any(asks), n != 2, "{n}: {requested:?}");
+        (3..=5).for_each(|sn| target.on_data(at(40), sn));
+        let tail: &[i64] = if n == 2 { &[HUGE, 5] } else { &[2, 3, 4, 5] };
+        assert!(target.sink.got.ends_with(tail), "{n}: {:?}", target.sink.got);
+    }
+}
+
+#[test]
+fn what_waits_is_counted_with_its_inline_qos_and_in_all() {
+    let cfg = ReaderConfig { max_out_of_order_bytes_total: 10_000, ..Default::default() };
+    let mut target = Target::new(1, cfg);
+    target.match_writer(at(0), true);
+    let other = Guid::new(WRITER.prefix, EntityId([0, 0, 2, 2]));
+    let proxy = WriterProxyConfig { guid: other, reliable: true, durable: true, ..Default::default() };
+    target.reader.match_writer(at(0), proxy, &mut target.out);
+    let packet = SharedBytes::from(vec![0; 60_000]);
+    // A value of 4 octets that is forgotten about: a list of 3000.
+    let mut list = vec![0; 3_000];
+    list[..4].copy_from_slice(&[0x01, 0x80, 0xb0, 0x0b]);
+    list.extend([1, 0, 0, 0]);
+    let (inline_qos, _) = dunlin_wire::ParameterList::parse(&list, dunlin_wire::Endianness::Little).unwrap();
+    for (writer, sn) in [(other, 5), (WRITER, 5), (WRITER, 6), (WRITER, 7), (WRITER, 8)] {
+        let data =
+            Data { writer_id: writer.entity_id, inline_qos: Some(inline_qos), ..data(sn, &packet[..4]) };
+        let Target { reader, sink, out } = &mut target;
+        reader.on_data(at(1), &state(), &data, &packet, sink, out);
+    }
+    let stats = target.reader.stats();
+    assert_eq!((stats.out_of_order_now, stats.out_of_order_dropped), (3, 2), "{stats:?}");
+    assert!((9_000..10_000).contains(&stats.out_of_order_octets), "{stats:?}");
 }
 
 #[test]
@@ -295,7 +351,8 @@ fn any_sequence_of_submessages_is_survived_by_the_reader() {
             }
             target.out.clear();
         }
-        assert!(target.sink.got.windows(2).all(|pair| pair[0] < pair[1]), "seed {seed}");
+        // From out of reach, a reliable stream comes back.
+        assert!(reliable || target.sink.got.windows(2).all(|pair| pair[0] < pair[1]), "seed {seed}");
     }
 }
 

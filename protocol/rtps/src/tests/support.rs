@@ -121,7 +121,7 @@ impl DeliverySink for Sink {
     }
 
     fn lost(&mut self, _writer: Guid, count: u64) {
-        self.lost += count;
+        self.lost = self.lost.saturating_add(count);
     }
 }
 

@@ -1,7 +1,7 @@
 //! RTPS 2.5 §8.4.9: what a writer sends in answer to what.
 
 use super::support::*;
-use crate::{Pacing, ReaderProxyConfig, WriterConfig};
+use crate::{Pacing, ReaderConfig, ReaderProxyConfig, WriterConfig};
 use alloc::vec;
 use alloc::vec::Vec;
 use dunlin_buf::SharedBytes;
@@ -621,4 +621,34 @@ fn a_volatile_reader_that_meets_the_writer_again_gets_nothing_it_had() {
     let seen: Vec<Seen> = source.sent().into_iter().flatten().collect();
     assert!(seen.contains(&Seen::Gap { from: 1, base: 4, bits: vec![] }), "{seen:?}");
     assert!(!seen.iter().any(|seen| matches!(seen, Seen::Data { .. })), "{seen:?}");
+}
+
+#[test]
+fn readers_are_told_of_a_change_that_was_gone_before_all_of_it_was_sent() {
+    let pacing = Some(Pacing { rate: 1_000_000, burst: 1_500 });
+    let mut source = Source::new(WriterConfig { pacing, ..Default::default() });
+    source.match_reader(at(0), reader_proxy(1));
+    let mut target = Target::new(1, ReaderConfig::default());
+    target.match_writer(at(0), false);
+    for packet in drain(&mut source.out) {
+        target.receive(at(1), &packet);
+    }
+    for packet in drain(&mut target.out) {
+        source.receive(at(2), &packet);
+    }
+    source.write(at(10), 12_000);
+    assert!(source.writer.has_paced_data());
+    source.history.remove(1);
+    for step in 1..20 {
+        let now = at(20_000 * step);
+        source.timer(now);
+        for packet in drain(&mut source.out) {
+            target.receive(now, &packet);
+        }
+        target.timer(now);
+        for packet in drain(&mut target.out) {
+            source.receive(now, &packet);
+        }
+    }
+    assert_eq!(source.writer.acked_by_all(), SequenceNumber(1));
 }

@@ -40,6 +40,8 @@ impl Writer {
                 if self.routes.is_empty() {
                     // Nothing is under way that a HEARTBEAT could overtake.
                     self.on_wire = self.pushed;
+                } else {
+                    self.tell_what_is_gone(now);
                 }
                 break;
             };
@@ -52,6 +54,14 @@ impl Writer {
                 return;
             }
             self.finish_push(change.sn);
+        }
+    }
+
+    /// No HEARTBEAT travels with a change that was gone before it was sent, or before all of it was: one of its own has
+    /// to tell the readers, which would never acknowledge it otherwise.
+    fn tell_what_is_gone(&mut self, now: MonoTime) {
+        if self.reliable_count > 0 {
+            self.heartbeat_soon(now);
         }
     }
 
@@ -77,6 +87,7 @@ impl Writer {
         let size = change.payload.as_ref().map_or(0, |payload| payload.len());
         if u32::try_from(size).is_err() {
             self.stats.oversized = self.stats.oversized.saturating_add(1);
+            self.tell_what_is_gone(now);
             return true;
         }
         self.push_fragments(now, change, self.framing.fragment_count(size), history, out)

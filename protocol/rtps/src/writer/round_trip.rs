@@ -59,6 +59,10 @@ impl RoundTrip {
         let Some(timed) = self.timed.filter(|timed| has_arrived(timed.sn, set)) else { return };
         self.timed = None;
         let took = now.since(timed.since);
+        if took > MAX_ROUND_TRIP {
+            // One of the two stood still: repairs would wait for it as long as that.
+            return;
+        }
         self.estimate = match self.estimate {
             None => Some(took),
             Some(old) if timed.clean || took < old => {
@@ -93,6 +97,17 @@ mod tests {
         let mut set = SequenceNumberSet::empty(SequenceNumber(base));
         missing.iter().for_each(|sn| assert!(set.insert(SequenceNumber(*sn))));
         set
+    }
+
+    #[test]
+    fn an_answer_after_a_pause_says_nothing_about_the_distance() {
+        let mut round_trip = RoundTrip::default();
+        round_trip.sent(at(100), SequenceNumber(5));
+        round_trip.answered(at(60_000), &acknack(6, &[]));
+        assert_eq!(round_trip.window(), Duration::ZERO);
+        round_trip.sent(at(60_000), SequenceNumber(6));
+        round_trip.answered(at(60_080), &acknack(7, &[]));
+        assert_eq!(round_trip.window(), Duration::from_millis(100));
     }
 
     #[test]

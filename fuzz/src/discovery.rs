@@ -1,0 +1,373 @@
+//! RTPS 2.5 §8.5: what a verified peer and strangers announce. A finding is a panic, memory beyond the quotas, or something
+//! that is remembered although a quota forbids it.
+
+use std::net::Ipv4Addr;
+
+use dunlin_buf::{Outbox, SharedBytes};
+use dunlin_core::{Duration, EntityId, GuidPrefix, Locator, MonoTime, Now, SequenceNumber, WallTime};
+use dunlin_discovery::{
+    Discovery, DiscoveryConfig, DiscoveryEffect, EndpointLocators, LocalReader, LocalWriter, Locators, Quotas,
+};
+use dunlin_qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicData};
+use dunlin_wire::{
+    DataSpec, Endianness, Message, MessageBuilder, ParameterListBuilder, PayloadSpec, ReceiverState,
+    Submessage, pid,
+};
+
+use crate::input::Input;
+
+/// Memory that one run may take.
+const MEMORY: u64 = 2 << 20;
+/// Announcements of one input.
+const MAX_ANNOUNCEMENTS: usize = 64;
+const VICTIM: u8 = 1;
+const PEER: u8 = 2;
+const QUOTAS: Quotas = Quotas {
+    max_participants: 6,
+    max_unverified: 4,
+    max_unverified_per_source: 3,
+    max_endpoints_per_participant: 6,
+    max_endpoints: 12,
+    max_octets_per_participant: 16 * 1024,
+    max_octets: 48 * 1024,
+    max_type_octets: 1024,
+    max_opaque_octets: 1024,
+    max_string_octets: 128,
+    max_partitions: 8,
+    max_reassembly_octets_per_participant: 16 * 1024,
+    max_reassembly_octets: 24 * 1024,
+    max_out_of_order_octets_per_participant: 16 * 1024,
+    max_out_of_order_octets: 24 * 1024,
+    max_locators: 4,
+    max_properties: 8,
+    foreign_locators: false,
+};
+const WRITERS: [EntityId; 3] = [
+    EntityId::SEDP_PUBLICATIONS_WRITER,
+    EntityId::SEDP_SUBSCRIPTIONS_WRITER,
+    EntityId::PARTICIPANT_MESSAGE_WRITER,
+];
+
+/// Announces what the input says. The first octet of each announcement chooses whose and of what it is.
+pub fn discovery_data(data: &[u8]) {
+    ACQUAINTANCE.with(|_| ());
+    let used = allocation_counter::measure(|| run(data));
+    let allowed = MEMORY + 16 * data.len() as u64;
+    assert!(used.bytes_max <= allowed, "{} octets of memory", used.bytes_max);
+}
+
+fn run(data: &[u8]) {
+    let mut input = Input::new(data);
+    let mut victim = Victim::acquainted();
+    for _ in 0..MAX_ANNOUNCEMENTS {
+        if input.is_empty() {
+            break;
+        }
+        announce(&mut victim, &mut input);
+        victim.check();
+    }
+}
+
+fn announce(victim: &mut Victim, input: &mut Input<'_>) {
+    let choice = input.u8();
+    let endianness = Endianness::from_flags(choice >> 7);
+    let (kind, from) = (choice & 7, PEER + (choice >> 3 & 7));
+    let len = usize::from(input.u8()) * 4;
+    let payload = SharedBytes::copy_from(input.bytes(len));
+    match kind {
+        0 | 1 => victim.hear(
+            from,
+            EntityId::SPDP_WRITER,
+            SequenceNumber(1),
+            PayloadSpec::Data(payload),
+            &[],
+            endianness,
+        ),
+        2..=4 => victim.hear_reliably(usize::from(kind) - 2, PayloadSpec::Data(payload), &[], endianness),
+        5 | 6 => {
+            let gone = gone(endianness);
+            victim.hear_reliably(usize::from(kind) - 5, PayloadSpec::Key(payload), &gone, endianness);
+        }
+        _ if len < 128 => victim.pass(Duration::from_millis(1 << (len / 8).min(14))),
+        _ => {
+            let gone = gone(endianness);
+            victim.hear(
+                from,
+                EntityId::SPDP_WRITER,
+                SequenceNumber(2),
+                PayloadSpec::Key(payload),
+                &gone,
+                endianness,
+            );
+        }
+    }
+}
+
+/// Inline QoS of an entity that is gone.
+fn gone(endianness: Endianness) -> Vec<u8> {
+    let mut list = ParameterListBuilder::with_endianness(endianness);
+    list.put_bytes(pid::STATUS_INFO, &[0, 0, 0, 3]);
+    list.finish()
+}
+
+/// One event of the time in which the victim got to know its peer.
+struct Event {
+    now: Now,
+    datagram: Option<SharedBytes>,
+}
+
+/// What happened to the victim until it knew its peer, and the next numbers of the peer's writers.
+struct Acquaintance {
+    events: Vec<Event>,
+    next: [SequenceNumber; 3],
+}
+
+thread_local! {
+    static ACQUAINTANCE: Acquaintance = acquaint();
+}
+
+struct Victim {
+    now: Now,
+    discovery: Discovery,
+    out: Outbox,
+    effects: Vec<DiscoveryEffect>,
+    next: [SequenceNumber; 3],
+}
+
+fn config(name: u8) -> DiscoveryConfig {
+    let group = Locator::udp_v4(Ipv4Addr::new(239, 255, 0, 1), 7400);
+    DiscoveryConfig {
+        locators: Locators {
+            metatraffic_unicast: vec![place(name)],
+            metatraffic_multicast: vec![group],
+            default_unicast: vec![place(name)],
+            default_multicast: vec![],
+        },
+        spdp_destinations: vec![group],
+        quotas: QUOTAS,
+        lease_duration: Duration::from_secs(1_000),
+        ..DiscoveryConfig::new(GuidPrefix([name; 12]), 0)
+    }
+}
+
+fn place(name: u8) -> Locator {
+    Locator::udp_v4(Ipv4Addr::new(10, 0, 0, name), 7410)
+}
+
+impl Victim {
+    fn new(name: u8) -> Self {
+        let now = Now { mono: MonoTime(1_000_000_000), wall: WallTime(1_700_000_000_000_000_000) };
+        let discovery = Discovery::new(config(name), u64::from(name));
+        let mut victim = Self {
+            now,
+            discovery,
+            out: Outbox::new(),
+            effects: Vec::new(),
+            next: [SequenceNumber::FIRST; 3],
+        };
+        victim.discovery.start(now, &mut victim.out);
+        victim
+    }
+
+    fn with_endpoints() -> Self {
+        let mut victim = Self::new(VICTIM);
+        let Self { now, discovery, out, effects, .. } = &mut victim;
+        for (n, keyed) in [(1, true), (2, false)] {
+            let writer = LocalWriter {
+                entity_id: EntityId::user_writer(n, keyed),
+                topic_name: "Square".into(),
+                type_name: "ShapeType".into(),
+                qos: DataWriterQos::default().reliable(),
+                publisher_qos: PublisherQos::default(),
+                topic_data: TopicData::default(),
+                type_information: None,
+                locators: EndpointLocators::default(),
+            };
+            discovery.add_writer(*now, writer, out, effects).expect("a good name");
+            let reader = LocalReader {
+                entity_id: EntityId::user_reader(n, keyed),
+                topic_name: "Square".into(),
+                type_name: "ShapeType".into(),
+                qos: DataReaderQos::default(),
+                subscriber_qos: SubscriberQos::default(),
+                topic_data: TopicData::default(),
+                type_information: None,
+                locators: EndpointLocators::default(),
+            };
+            discovery.add_reader(*now, reader, out, effects).expect("a good name");
+        }
+        victim
+    }
+
+    /// A victim that knows its peer, without the peer.
+    fn acquainted() -> Self {
+        let mut victim = Self::with_endpoints();
+        ACQUAINTANCE.with(|acquaintance| {
+            for event in &acquaintance.events {
+                victim.apply(event);
+            }
+            victim.next = acquaintance.next;
+        });
+        victim.effects.clear();
+        victim
+    }
+
+    fn apply(&mut self, event: &Event) {
+        self.now = event.now;
+        self.out.clear();
+        match &event.datagram {
+            Some(datagram) => self.receive(place(PEER), datagram),
+            None => self.discovery.on_timer(event.now, &mut self.out, &mut self.effects),
+        }
+    }
+
+    fn receive(&mut self, from: Locator, packet: &SharedBytes) {
+        let Ok(message) = Message::parse(packet) else { return };
+        let mut state = ReceiverState::new(self.discovery.config().guid_prefix, &message.header());
+        for parsed in message.submessages() {
+            let Ok(parsed) = parsed else { return };
+            state.apply(&parsed.body);
+            let Self { now, discovery, out, effects, .. } = self;
+            discovery.on_submessage(*now, from, &state, &parsed.body, packet, out, effects);
+        }
+    }
+
+    fn datagrams(&mut self) -> Vec<SharedBytes> {
+        let copy = |datagram: dunlin_buf::Datagram<'_>| {
+            let mut bytes = Vec::new();
+            datagram.copy_to(&mut bytes);
+            SharedBytes::from(bytes)
+        };
+        let datagrams = self.out.datagrams().map(copy).collect();
+        self.out.clear();
+        datagrams
+    }
+
+    /// The peer's next sample of one of its reliable writers.
+    fn hear_reliably(
+        &mut self,
+        channel: usize,
+        payload: PayloadSpec,
+        inline_qos: &[u8],
+        endianness: Endianness,
+    ) {
+        let sn = self.next[channel];
+        self.next[channel] = sn.next();
+        self.hear(PEER, WRITERS[channel], sn, payload, inline_qos, endianness);
+    }
+
+    fn hear(
+        &mut self,
+        from: u8,
+        writer_id: EntityId,
+        writer_sn: SequenceNumber,
+        payload: PayloadSpec,
+        inline_qos: &[u8],
+        endianness: Endianness,
+    ) {
+        let mut outbox = Outbox::new();
+        let source = GuidPrefix([from; 12]);
+        let mut message = MessageBuilder::new(&mut outbox, source).with_endianness(endianness);
+        let reader_id = EntityId::UNKNOWN;
+        message.data(&DataSpec { reader_id, writer_id, writer_sn, inline_qos, payload });
+        message.finish(&[Locator::LOCAL]);
+        let mut bytes = Vec::new();
+        outbox.datagrams().for_each(|datagram| datagram.copy_to(&mut bytes));
+        self.receive(place(from), &bytes.into());
+    }
+
+    fn pass(&mut self, time: Duration) {
+        self.now.mono = self.now.mono.plus(time);
+        self.now.wall = self.now.wall.plus(time);
+        self.discovery.on_timer(self.now, &mut self.out, &mut self.effects);
+    }
+
+    fn check(&mut self) {
+        let stats = self.discovery.stats();
+        assert!(stats.participants <= QUOTAS.max_participants as u64, "{stats:?}");
+        assert!(stats.participants_unverified <= QUOTAS.max_unverified as u64, "{stats:?}");
+        assert!(stats.endpoints <= QUOTAS.max_endpoints as u64, "{stats:?}");
+        assert!(stats.octets <= QUOTAS.max_octets as u64, "{stats:?}");
+        assert!(self.out.octets() <= 16 * 1024, "{} octets at once", self.out.octets());
+        assert!(self.effects.len() <= 64, "{} effects at once", self.effects.len());
+        for writer in self.discovery.writers() {
+            assert!(writer.topic_name.len().max(writer.type_name.len()) <= QUOTAS.max_string_octets);
+            assert!(writer.publisher_qos.partition.names.len() <= QUOTAS.max_partitions);
+            assert!(writer.unicast.len().max(writer.multicast.len()) <= QUOTAS.max_locators);
+            assert!(
+                writer.type_information.as_ref().is_none_or(|octets| octets.len() <= QUOTAS.max_type_octets)
+            );
+        }
+        self.out.clear();
+        self.effects.clear();
+    }
+}
+
+/// Lets the victim and a real peer without endpoints get to know each other.
+fn acquaint() -> Acquaintance {
+    let (mut victim, mut peer) = (Victim::with_endpoints(), Victim::new(PEER));
+    let mut events = Vec::new();
+    let mut next = [SequenceNumber::FIRST; 3];
+    let mut known = 0;
+    for _ in 0..1_000 {
+        for datagram in peer.datagrams() {
+            note_numbers(&datagram, &mut next);
+            let event = Event { now: victim.now, datagram: Some(datagram) };
+            let before = victim.datagrams();
+            victim.apply(&event);
+            events.push(event);
+            for datagram in before.into_iter().chain(victim.datagrams()) {
+                peer.receive(place(VICTIM), &datagram);
+            }
+        }
+        for datagram in victim.datagrams() {
+            peer.receive(place(VICTIM), &datagram);
+        }
+        let stats = victim.discovery.stats();
+        known += usize::from(stats.participants == 1 && stats.participants_unverified == 0);
+        if known > 3 {
+            return Acquaintance { events, next };
+        }
+        let next = [victim.discovery.next_deadline(), peer.discovery.next_deadline()];
+        let now = next.into_iter().flatten().min().unwrap_or_default().max(victim.now.mono);
+        victim.now = Now { mono: now, ..victim.now };
+        peer.now = victim.now;
+        let event = Event { now: victim.now, datagram: None };
+        let before = victim.datagrams();
+        victim.apply(&event);
+        events.push(event);
+        for datagram in before {
+            peer.receive(place(VICTIM), &datagram);
+        }
+        peer.discovery.on_timer(peer.now, &mut peer.out, &mut peer.effects);
+    }
+    panic!("the participants did not get to know each other");
+}
+
+fn note_numbers(datagram: &SharedBytes, next: &mut [SequenceNumber; 3]) {
+    let message = Message::parse(datagram).expect("a message of ours");
+    for parsed in message.submessages().flatten() {
+        let Submessage::Heartbeat(heartbeat) = parsed.body else { continue };
+        if let Some(channel) = WRITERS.iter().position(|writer| *writer == heartbeat.writer_id) {
+            next[channel] = heartbeat.last_sn.next();
+        }
+    }
+}
+
+/// Announcements as they were captured: participant and endpoints, then the same ones gone.
+pub(crate) fn seeds(captured: &[(String, Vec<u8>)]) -> Vec<(String, Vec<u8>)> {
+    let mut seeds = Vec::new();
+    for (name, list) in captured {
+        let Some((order, list)) = list.split_first() else { continue };
+        // Encapsulation PL_CDR in the byte order of the list.
+        let payload = [&[0, 2 + (order & 1), 0, 0], list].concat();
+        let units = payload.len().div_ceil(4).min(255);
+        for kind in [0, 8, 2, 3, 4] {
+            let mut bytes = vec![kind | order << 7, units as u8];
+            bytes.extend_from_slice(&payload);
+            bytes.resize(2 + units * 4, 0);
+            seeds.push((format!("{name}-{kind}"), bytes));
+        }
+    }
+    seeds
+}
