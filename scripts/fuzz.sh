@@ -13,7 +13,7 @@ if ! cargo +nightly fuzz --version >/dev/null 2>&1; then
     echo "fuzz: seeds and damaged copies passed. Runs guided by coverage need: rustup toolchain install nightly && cargo install cargo-fuzz"
     exit 0
 fi
-for target in wire_message parameter_list; do
+for target in wire_message parameter_list idl; do
     mkdir -p "fuzz/corpus/$target"
     (cd fuzz && cargo +nightly fuzz run "$target" "corpus/$target" "seeds/$target" -- -runs="$RUNS" -max_len=65507 -verbosity=0 -print_final_stats=1)
 done

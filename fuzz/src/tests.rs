@@ -8,12 +8,13 @@ use dunlin_core::Rng;
 use dunlin_wire::{Message, ParameterList};
 
 use crate::seeds::{self, Seed};
-use crate::{parameter_list, wire_message};
+use crate::{idl, parameter_list, wire_message};
 
 fn run(target: &str, bytes: &[u8]) {
     match target {
         "wire_message" => wire_message(bytes),
         "parameter_list" => parameter_list(bytes),
+        "idl" => idl(bytes),
         other => panic!("no fuzz target {other}"),
     }
 }
@@ -21,6 +22,10 @@ fn run(target: &str, bytes: &[u8]) {
 /// A seed that is refused at once would start nothing.
 fn is_accepted(seed: &Seed) -> bool {
     match seed.target.as_str() {
+        "idl" => {
+            let files = dunlin_idl::Memory::default().with("a.idl", seed.bytes.clone());
+            dunlin_idl::compile("a.idl", &dunlin_idl::Options::default(), &files).model.is_some()
+        }
         "wire_message" => Message::parse(&seed.bytes).unwrap().submessages().all(|parsed| parsed.is_ok()),
         _ => {
             ParameterList::parse(&seed.bytes[1..], dunlin_wire::Endianness::from_flags(seed.bytes[0])).is_ok()

@@ -63,6 +63,13 @@ pub fn generate(
     if failed { Err(diagnostics) } else { Ok((generator.out, diagnostics)) }
 }
 
+/// The code with a first line that says which file it comes from.
+#[must_use]
+pub fn with_header(path: &str, code: &str) -> String {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path).replace(['\n', '\r'], " ");
+    format!("// Made from {name} by the IDL compiler of Dunlin: changes will be lost.\n\n{code}")
+}
+
 pub(crate) struct Generator<'a> {
     model: &'a Model,
     main: Option<FileId>,
