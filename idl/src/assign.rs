@@ -4,7 +4,7 @@
 use crate::check::keyword;
 use crate::dump::{kind_word, type_text, value_text};
 use crate::ir::*;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Whether a reader's type can read what was written with a writer's type, and if not, why.
 ///
@@ -16,21 +16,41 @@ pub fn assignable(
     writer: &Model,
     writer_type: TypeId,
 ) -> Result<(), String> {
-    let mut rules = Rules { reader, writer, assumed: BTreeSet::new() };
-    rules.named(reader_type, writer_type)
+    Rules::new(reader, writer).named(reader_type, writer_type)
 }
 
+/// Compares types of two models and remembers the results.
 pub(crate) struct Rules<'a> {
-    pub reader: &'a Model,
-    pub writer: &'a Model,
-    /// Pairs that are being compared further out, or were found to fit.
-    pub assumed: BTreeSet<(TypeId, TypeId)>,
+    reader: &'a Model,
+    writer: &'a Model,
+    /// Pairs that were compared, or are being compared further out and assumed to fit.
+    known: BTreeMap<(TypeId, TypeId), Verdict>,
+    /// Those of the pairs that fit, in the order in which they were assumed to.
+    assumed: Vec<(TypeId, TypeId)>,
+    depth: usize,
 }
+
+/// How deep types may be nested that are not declared before those that contain them.
+const DEPTH: usize = 200;
 
 type Verdict = Result<(), String>;
 
-impl Rules<'_> {
+impl<'a> Rules<'a> {
+    pub(crate) fn new(reader: &'a Model, writer: &'a Model) -> Self {
+        Self { reader, writer, known: BTreeMap::new(), assumed: Vec::new(), depth: 0 }
+    }
+
     fn any(&mut self, reader: &Type, writer: &Type) -> Verdict {
+        if self.depth >= DEPTH {
+            return Err("the types are nested too deep to be compared".to_owned());
+        }
+        self.depth = self.depth.saturating_add(1);
+        let verdict = self.compare(reader, writer);
+        self.depth = self.depth.saturating_sub(1);
+        verdict
+    }
+
+    fn compare(&mut self, reader: &Type, writer: &Type) -> Verdict {
         let (r, w) = (self.reader.resolve(reader).clone(), self.writer.resolve(writer).clone());
         match (&r, &w) {
             (Type::Named(r), Type::Named(w)) => self.named(*r, *w),
@@ -88,26 +108,45 @@ impl Rules<'_> {
     }
 
     fn is_delimited(&self, writer: &Type) -> bool {
-        match self.writer.resolve(writer) {
-            Type::Sequence { element, .. } | Type::Array { element, .. } => self.is_delimited(&element.ty),
-            Type::Map { key, value, .. } => self.is_delimited(&key.ty) && self.is_delimited(&value.ty),
-            Type::Named(id) => match self.writer.ty(*id) {
-                Some(TypeDef { kind: Kind::Struct(_) | Kind::Union(_), extensibility, .. }) => {
-                    *extensibility != Extensibility::Final
+        let mut open = vec![writer];
+        while let Some(ty) = open.pop() {
+            match self.writer.resolve(ty) {
+                Type::Sequence { element, .. } | Type::Array { element, .. } => open.push(&element.ty),
+                Type::Map { key, value, .. } => open.extend([&key.ty, &value.ty]),
+                Type::Named(id) => {
+                    let kind = self.writer.ty(*id);
+                    if let Some(TypeDef { kind: Kind::Struct(_) | Kind::Union(_), extensibility, .. }) = kind
+                        && *extensibility == Extensibility::Final
+                    {
+                        return false;
+                    }
                 }
-                _ => true,
-            },
-            _ => true,
+                _ => {}
+            }
         }
+        true
     }
 
-    fn named(&mut self, reader: TypeId, writer: TypeId) -> Verdict {
-        if !self.assumed.insert((reader, writer)) {
-            return Ok(());
+    pub(crate) fn named(&mut self, reader: TypeId, writer: TypeId) -> Verdict {
+        let pair = (reader, writer);
+        if let Some(verdict) = self.known.get(&pair) {
+            return verdict.clone();
         }
+        if self.depth >= DEPTH {
+            return Err("the types are nested too deep to be compared".to_owned());
+        }
+        let before = self.assumed.len();
+        self.known.insert(pair, Ok(()));
+        self.assumed.push(pair);
+        self.depth = self.depth.saturating_add(1);
         let verdict = self.definitions(reader, writer);
+        self.depth = self.depth.saturating_sub(1);
         if verdict.is_err() {
-            self.assumed.remove(&(reader, writer));
+            // What fitted on the assumption that this does has to be looked at again.
+            for pair in self.assumed.split_off(before.min(self.assumed.len())) {
+                self.known.remove(&pair);
+            }
+            self.known.insert(pair, verdict.clone());
         }
         verdict
     }

@@ -1,9 +1,10 @@
 //! What changed between two versions of some IDL, type by type and member by member, and who can still read whom.
 
-use crate::assign::assignable;
+use crate::assign::Rules;
 use crate::check::keyword;
 use crate::dump::{kind_word, type_text, value_text};
 use crate::ir::*;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// What became of a type.
@@ -49,20 +50,24 @@ impl Change {
 #[must_use]
 pub fn diff(old: &Model, new: &Model) -> Vec<Change> {
     let mut changes = Vec::new();
+    // Types are declared before those that contain them, so each comparison finds the results for the types inside.
+    let (mut by_old, mut by_new) = (Rules::new(old, new), Rules::new(new, old));
+    let names: BTreeMap<&str, TypeId> = new.types().map(|(id, ty)| (ty.full_name.as_str(), id)).collect();
+    let before: BTreeSet<&str> = old.types().map(|(_, ty)| ty.full_name.as_str()).collect();
     for (old_id, before) in old.types() {
         let what = format!("{} {}", kind_word(&before.kind), before.full_name);
-        let Some((new_id, after)) = new.types().find(|(_, ty)| ty.full_name == before.full_name) else {
+        let found = names.get(before.full_name.as_str()).copied();
+        let Some((new_id, after)) = found.and_then(|id| Some((id, new.ty(id)?))) else {
             changes.push(Change::Removed { what });
             continue;
         };
         let details = Details { old, new, lines: Vec::new() }.compare(old_id, before, new_id, after);
-        let old_reads_new = assignable(old, old_id, new, new_id);
-        let new_reads_old = assignable(new, new_id, old, old_id);
+        let (old_reads_new, new_reads_old) = (by_old.named(old_id, new_id), by_new.named(new_id, old_id));
         if !details.is_empty() || old_reads_new.is_err() || new_reads_old.is_err() {
             changes.push(Change::Changed { what, details, old_reads_new, new_reads_old });
         }
     }
-    for (_, after) in new.types().filter(|(_, ty)| old.find(&ty.full_name).is_none()) {
+    for (_, after) in new.types().filter(|(_, ty)| !before.contains(ty.full_name.as_str())) {
         changes.push(Change::Added { what: format!("{} {}", kind_word(&after.kind), after.full_name) });
     }
     changes
@@ -95,7 +100,7 @@ pub fn diff_text(changes: &[Change], old: &str, new: &str) -> String {
 
 /// Whether two types of two models are written the same way and mean the same.
 pub(crate) fn same_type(a: &Model, x: &Type, b: &Model, y: &Type) -> bool {
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     let mut open = vec![(x.clone(), y.clone())];
     while let Some((x, y)) = open.pop() {
         match (a.resolve(&x), b.resolve(&y)) {

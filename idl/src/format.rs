@@ -6,6 +6,8 @@ use crate::diagnostic::Sink;
 use crate::source::{FileId, SourceMap, Span, usize_of};
 use crate::syntax::lexer::{Comments, lex};
 use crate::syntax::token::{Kind, Token};
+use std::collections::BTreeSet;
+use std::rc::Rc;
 
 /// Puts IDL into its canonical layout. `name` is for messages.
 ///
@@ -55,6 +57,8 @@ enum Open {
     Inline,
     /// `<` after `sequence` and the like.
     Template,
+    /// `(` after the name of a macro, which may make a string of what is inside.
+    Macro,
 }
 
 struct Formatter<'a> {
@@ -73,6 +77,8 @@ struct Formatter<'a> {
     head: String,
     /// The line has annotations only so far.
     only_annotations: bool,
+    /// Macros with parameters that the file defines.
+    macros: BTreeSet<Rc<str>>,
 }
 
 const INDENT: &str = "    ";
@@ -90,6 +96,7 @@ impl<'a> Formatter<'a> {
             unary: false,
             head: String::new(),
             only_annotations: true,
+            macros: BTreeSet::new(),
         }
     }
 
@@ -103,6 +110,13 @@ impl<'a> Formatter<'a> {
                 Kind::Punct('#') if token.first => {
                     let len = after.iter().take_while(|token| token.kind != Kind::Newline).count();
                     rest = after.get(len..).unwrap_or_default();
+                    if let [define, name, open, ..] = after
+                        && define.text() == "define"
+                        && open.is('(')
+                        && !open.space
+                    {
+                        self.macros.extend(name.ident().cloned());
+                    }
                     let last = after.get(..len).and_then(<[Token]>::last).unwrap_or(token);
                     self.directive(token.span, last.span);
                 }
@@ -236,7 +250,7 @@ impl<'a> Formatter<'a> {
         match token.kind {
             Kind::Punct('{') => self.open_brace(after),
             Kind::Punct('}') => self.close_brace(),
-            Kind::Punct(';') => {
+            Kind::Punct(';') if !self.open.contains(&Open::Macro) => {
                 self.line.push(';');
                 self.end_statement();
             }
@@ -298,7 +312,7 @@ impl<'a> Formatter<'a> {
         }
         self.flush();
         self.continued = false;
-        while self.open.pop().is_some_and(|open| matches!(open, Open::Inline | Open::Template)) {}
+        while self.open.pop().is_some_and(|open| !matches!(open, Open::Block | Open::List)) {}
         self.line.push('}');
         self.head = "}".to_owned();
         self.only_annotations = false;
@@ -313,7 +327,9 @@ impl<'a> Formatter<'a> {
         }
         self.line.push_str(&token.text());
         match token.kind {
+            Kind::Punct('(') if self.calls_macro() => self.open.push(Open::Macro),
             Kind::Punct('(' | '[') => self.open.push(Open::Inline),
+            Kind::Punct(')') if self.open.last() == Some(&Open::Macro) => drop(self.open.pop()),
             Kind::Punct(')' | ']') if self.open.last() == Some(&Open::Inline) => drop(self.open.pop()),
             Kind::Punct('<') if self.opens_template() => self.open.push(Open::Template),
             Kind::Punct('>') if self.open.last() == Some(&Open::Template) => drop(self.open.pop()),
@@ -323,6 +339,10 @@ impl<'a> Formatter<'a> {
 
     fn last_is(&self, chars: &[char]) -> bool {
         self.last.as_ref().is_some_and(|last| matches!(last.kind, Kind::Punct(c) if chars.contains(&c)))
+    }
+
+    fn calls_macro(&self) -> bool {
+        self.last.as_ref().and_then(Token::ident).is_some_and(|name| self.macros.contains(name))
     }
 
     /// Whether a `<` now follows a word that takes parameters.
@@ -348,6 +368,12 @@ impl<'a> Formatter<'a> {
     fn space_before(&self, token: &Token) -> bool {
         let Some(last) = &self.last else { return false };
         let template = self.open.last() == Some(&Open::Template);
+        // These belong to the preprocessor, and what macros get stays as it is.
+        let foreign =
+            |token: &Token| matches!(token.kind, Kind::Punct('\\' | '#' | '!' | '?' | '.' | '$' | '`' | '&'));
+        if self.open.contains(&Open::Macro) || foreign(last) || foreign(token) {
+            return token.space || token.first;
+        }
         if matches!(last.kind, Kind::Comment(_)) {
             return true;
         }
@@ -444,6 +470,12 @@ bitmask B {
 };
 ";
         assert_eq!(formatted(text), expected);
+    }
+
+    #[test]
+    fn what_macros_get_stays() {
+        let text = "#define S(x) #x\nconst string a = S( 1+2 \\n; ) \"x\";\n";
+        assert_eq!(formatted(text), "#define S(x) #x\nconst string a = S( 1+2 \\n; ) \"x\";\n");
     }
 
     #[test]
