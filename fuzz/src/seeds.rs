@@ -80,7 +80,29 @@ pub fn all() -> Vec<Seed> {
         let seed = |(name, bytes)| Seed { target: target.into(), name, bytes };
         seeds.extend(of_target.into_iter().map(seed));
     }
+    seeds.extend(IDL.iter().map(|(name, text)| idl(name, text)));
     seeds
+}
+
+/// The IDL from which Rust is made in our tests.
+const IDL: &[(&str, &str)] = &[
+    (
+        "kinds",
+        concat!(
+            include_str!("../../tests/idl/idl/common/base.idl"),
+            include_str!("../../tests/idl/idl/kinds.idl")
+        ),
+    ),
+    ("evolution", include_str!("../../tests/idl/idl/evolution.idl")),
+    ("names", include_str!("../../tests/idl/idl/names.idl")),
+    ("recursive", include_str!("../../tests/idl/idl/recursive.idl")),
+    ("video", include_str!("../../tests/idl/idl/video.idl")),
+];
+
+fn idl(name: &str, text: &str) -> Seed {
+    // What is included stands in front already.
+    let bytes = text.replace("#include \"base.idl\"\n", "").into_bytes();
+    Seed { target: String::from("idl"), name: name.to_owned(), bytes }
 }
 
 fn captured(line: &str) -> Option<Seed> {

@@ -9,7 +9,8 @@ use dunlin_wire::{Message, ParameterList};
 
 use crate::seeds::{self, Seed};
 use crate::{
-    cdr_value, configuration, discovery_data, endpoint_cores, live_participant, parameter_list, wire_message,
+    cdr_value, configuration, discovery_data, endpoint_cores, filter, idl, live_participant, parameter_list,
+    wire_message,
 };
 
 fn run(target: &str, bytes: &[u8]) {
@@ -21,6 +22,8 @@ fn run(target: &str, bytes: &[u8]) {
         "discovery_data" => discovery_data(bytes),
         "endpoint_cores" => endpoint_cores(bytes),
         "live_participant" => live_participant(bytes),
+        "filter" => filter(bytes),
+        "idl" => idl(bytes),
         other => panic!("no fuzz target {other}"),
     }
 }
@@ -28,6 +31,10 @@ fn run(target: &str, bytes: &[u8]) {
 /// A seed that is refused at once would start nothing.
 fn is_accepted(seed: &Seed) -> bool {
     match seed.target.as_str() {
+        "idl" => {
+            let files = dunlin_idl::Memory::default().with("a.idl", seed.bytes.clone());
+            dunlin_idl::compile("a.idl", &dunlin_idl::Options::default(), &files).model.is_some()
+        }
         "wire_message" => Message::parse(&seed.bytes).unwrap().submessages().all(|parsed| parsed.is_ok()),
         "parameter_list" => {
             ParameterList::parse(&seed.bytes[1..], dunlin_wire::Endianness::from_flags(seed.bytes[0])).is_ok()

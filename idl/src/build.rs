@@ -14,7 +14,7 @@
 //! }
 //! ```
 
-use crate::rust::{RustOptions, generate};
+use crate::rust::{RustOptions, generate, with_header};
 use crate::{Compilation, Disk, Options, Severity};
 use std::path::{Path, PathBuf};
 
@@ -119,7 +119,7 @@ impl Build {
         let output = folder.join(stem).with_extension("rs");
         let failed = |error: std::io::Error| format!("{}: {error}", output.display());
         std::fs::create_dir_all(&folder).map_err(failed)?;
-        std::fs::write(&output, header(&name, &code)).map_err(failed)?;
+        std::fs::write(&output, with_header(&name, &code)).map_err(failed)?;
         Ok(Made { warnings: warnings(&result, &diagnostics), output, files: result.files })
     }
 }
@@ -133,12 +133,6 @@ pub struct Made {
     pub files: Vec<String>,
     /// Warnings in one line each.
     pub warnings: Vec<String>,
-}
-
-/// The code with a first line that says where it comes from.
-pub(crate) fn header(path: &str, code: &str) -> String {
-    let name = path.rsplit(['/', '\\']).next().unwrap_or(path).replace(['\n', '\r'], " ");
-    format!("// Made from {name} by the IDL compiler of Dunlin: changes will be lost.\n\n{code}")
 }
 
 fn warnings(result: &Compilation, diagnostics: &[crate::Diagnostic]) -> Vec<String> {

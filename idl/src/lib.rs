@@ -28,18 +28,24 @@
     )
 )]
 
+mod assign;
 pub mod build;
 mod check;
 mod diagnostic;
+mod diff;
 mod dump;
+mod format;
 pub mod ir;
 mod preprocess;
 pub mod rust;
 mod source;
 mod syntax;
 
+pub use assign::assignable;
 pub use diagnostic::{Diagnostic, Severity};
+pub use diff::{Change, diff, diff_text};
 pub use dump::{dump, type_text, value_text};
+pub use format::format;
 pub use ir::{Extensibility, Model};
 pub use source::{Disk, FileId, LoadError, Loader, Location, Memory, SourceMap, Span};
 

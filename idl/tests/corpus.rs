@@ -4,35 +4,11 @@
 //! further file, and `---` the expected result. `UPDATE=1 cargo test -p dunlin-idl --test corpus` writes the results
 //! into the files: look at every difference before keeping it.
 
+mod common;
+
+use common::{Case, files, parse};
 use dunlin_idl::{Extensibility, Memory, Options, compile, dump};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-
-struct Case {
-    /// The line after `===`.
-    title: String,
-    /// Everything up to the expected result.
-    source: String,
-    expected: String,
-}
-
-fn parse(text: &str) -> Vec<Case> {
-    let mut cases: Vec<Case> = Vec::new();
-    let mut in_result = false;
-    for line in text.lines() {
-        if let Some(title) = line.strip_prefix("=== ") {
-            cases.push(Case { title: title.into(), source: String::new(), expected: String::new() });
-            in_result = false;
-        } else if line == "---" {
-            in_result = true;
-        } else if let Some(case) = cases.last_mut() {
-            let part = if in_result { &mut case.expected } else { &mut case.source };
-            part.push_str(line);
-            part.push('\n');
-        }
-    }
-    cases
-}
 
 fn options(title: &str) -> Options {
     let mut options = Options::default();
@@ -84,14 +60,6 @@ fn run(case: &Case) -> String {
         out.push_str(&dump(model));
     }
     out
-}
-
-fn files() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
-    let mut files: Vec<PathBuf> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    files
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! No input does harm: not random octets, not random tokens, not pieces of real IDL.
 
-use dunlin_idl::{Limits, Memory, Options, compile, dump};
+use dunlin_idl::rust::{RustOptions, generate};
+use dunlin_idl::{Limits, Memory, Options, compile, diff, dump, format};
 use proptest::prelude::*;
 
 fn run(text: &[u8]) {
@@ -15,7 +16,11 @@ fn run(text: &[u8]) {
     }
     if let Some(model) = &result.model {
         let _ = dump(model);
+        let _ = generate(model, result.main, &RustOptions::default());
+        // A type of deeply nested arrays cannot be compared, but nothing else is wrong with it.
+        assert!(diff(model, model).iter().all(|change| format!("{change:?}").contains("too deep")));
     }
+    let _ = format("a.idl", &String::from_utf8_lossy(text));
 }
 
 const WORDS: &[&str] = &[
@@ -195,6 +200,15 @@ fn deep_and_long_inputs() {
     run(format!("typedef long T0; {chain} struct S {{ T1999 x; }};").as_bytes());
     let macros: String = (1..2000).map(|i| format!("#define M{i} M{}\n", i - 1)).collect();
     run(format!("{macros} struct S {{ long M1999; }};").as_bytes());
+    let arrays: String = (1..900).map(|i| format!("typedef T{} T{i}[1];", i - 1)).collect();
+    run(format!("typedef long T0[1]; {arrays} struct S {{ T899 x; }};").as_bytes());
+    let arrays: String = (1..2000).map(|i| format!("typedef T{} T{i}[1];", i - 1)).collect();
+    run(format!("typedef long T0[1]; {arrays} struct S {{ T1999 x; }};").as_bytes());
+    for word in ["struct", "bitset"] {
+        let part = if word == "struct" { "long" } else { "bitfield<1>" };
+        let bases: String = (1..500).map(|i| format!("{word} T{i} : T{} {{ }};", i - 1)).collect();
+        run(format!("{word} T0 {{ {part} a; }}; {bases}").as_bytes());
+    }
     let nested: String = "F(".repeat(400) + &")".repeat(400);
     run(format!("#define F(x) x x\n{nested}").as_bytes());
 }

@@ -162,7 +162,7 @@ impl Checker<'_> {
             self.sink.error(name.span, format!("`{}` is not a bitset", name.text()));
             return None;
         }
-        Some(id)
+        self.check_depth(id, name.span).then_some(id)
     }
 
     fn bit_field(&mut self, field: &ast::BitField, bitset: &mut Bitset, inherited: &[String]) {

@@ -5,6 +5,10 @@ use super::scope::{Def, ScopeId};
 use super::{Checker, Container};
 use crate::ir::*;
 use crate::syntax::ast::{self, Definition, Export, Ident, ScopedName};
+use std::collections::BTreeSet;
+
+/// How many interfaces a name is looked for in.
+const MAX_BASES: usize = 1000;
 
 impl Checker<'_> {
     pub(super) fn interface_forward(&mut self, name: &Ident) {
@@ -36,7 +40,11 @@ impl Checker<'_> {
 
     pub(super) fn interface(&mut self, definition: &Definition, interface: &ast::Interface) {
         let name = &interface.name;
-        let bases = self.base_interfaces(&interface.bases);
+        let mut bases = self.base_interfaces(&interface.bases);
+        if self.count_bases(&bases) > MAX_BASES {
+            self.sink.error(name.span, format!("an interface has at most {MAX_BASES} bases, with theirs"));
+            bases.clear();
+        }
         let announced = match self.entry_here(&name.name).map(|entry| entry.def) {
             Some(Def::Interface(id, scope)) if self.forward_interfaces.contains_key(&id) => Some((id, scope)),
             _ => None,
@@ -70,6 +78,17 @@ impl Checker<'_> {
             }
         }
         (self.scope, self.container) = outer;
+    }
+
+    /// The number of interfaces above, each counted once.
+    fn count_bases(&self, bases: &[(InterfaceId, ScopeId)]) -> usize {
+        let (mut seen, mut open) = (BTreeSet::new(), bases.iter().map(|(id, _)| *id).collect::<Vec<_>>());
+        while let Some(id) = open.pop() {
+            if let Some(interface) = self.model.interface(id).filter(|_| seen.insert(id)) {
+                open.extend(&interface.bases);
+            }
+        }
+        seen.len()
     }
 
     fn base_interfaces(&mut self, names: &[ScopedName]) -> Vec<(InterfaceId, ScopeId)> {

@@ -96,6 +96,8 @@ pub(crate) struct Checker<'a> {
     keys: Vec<Keys>,
     /// The last name that was not resolved has been complained about.
     reported: bool,
+    /// How many more members may be inherited.
+    inheritance: usize,
 }
 
 /// Resolves everything.
@@ -117,6 +119,7 @@ pub(crate) fn check(definitions: &[Definition], options: &Options, sink: &mut Si
         unknown_annotations: BTreeSet::new(),
         keys: Vec::new(),
         reported: false,
+        inheritance: options.limits.tokens / 4,
     };
     checker.new_scope(None, &"".into(), true);
     checker.model.modules.push(Module {

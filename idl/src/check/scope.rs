@@ -95,6 +95,13 @@ impl Checker<'_> {
         self.scopes.get(self.scope.0)?.entries.get(&name.to_ascii_lowercase())
     }
 
+    /// What a name stands for in the scope of a type itself.
+    pub(super) fn own_name(&self, id: TypeId, name: &str) -> Option<Def> {
+        let scope = self.type_scopes.get(id.0).copied().flatten()?;
+        let entry = self.scopes.get(scope.0)?.entries.get(&name.to_ascii_lowercase())?;
+        (*entry.name == *name).then_some(entry.def)
+    }
+
     /// Gives a name a meaning in the current scope.
     pub(super) fn declare(&mut self, name: &Ident, def: Def) -> bool {
         let key = match def {

@@ -20,10 +20,7 @@ impl Checker<'_> {
     ) -> Option<TypeId> {
         let base = base.and_then(|base| self.base_struct(base).map(|id| (id, base.span)));
         let begun = self.begin(name, Kind::Struct(Struct::default()), Place::Struct, annotations, docs);
-        let inherited: Vec<Member> = match base {
-            Some((id, _)) => self.model.all_members(id).into_iter().cloned().collect(),
-            None => Vec::new(),
-        };
+        let inherited = base.map(|(id, span)| self.inherited_members(id, span)).unwrap_or_default();
         if let Some((id, span)) = base {
             self.check_base(begun.id, id, span);
         }
@@ -85,7 +82,22 @@ impl Checker<'_> {
             self.report_incomplete(id, name.span, "it cannot be a base");
             return None;
         }
-        Some(id)
+        self.check_depth(id, name.span).then_some(id)
+    }
+
+    /// The members of a base and its bases. A large base with many derived types must not cost its size for each.
+    fn inherited_members(&mut self, base: TypeId, span: Span) -> Vec<Member> {
+        let members = self.model.all_members(base);
+        let Some(rest) = self.inheritance.checked_sub(members.len()) else {
+            if self.inheritance > 0 {
+                self.sink.error(span, "too many members are inherited");
+            }
+            self.inheritance = 0;
+            return Vec::new();
+        };
+        let members = members.into_iter().cloned().collect();
+        self.inheritance = rest;
+        members
     }
 
     fn check_base(&mut self, derived: TypeId, base: TypeId, span: Span) {

@@ -271,11 +271,33 @@ impl Checker<'_> {
 
     /// The type that is not defined yet, if values of `ty` contain it.
     pub(super) fn incomplete(&self, ty: &Type) -> Option<TypeId> {
-        match self.model.resolve(ty) {
+        let mut ty = self.model.resolve(ty);
+        // Arrays of aliases of arrays can be nested as deep as there are aliases.
+        while let Type::Array { element, .. } = ty {
+            ty = self.model.resolve(&element.ty);
+        }
+        match ty {
             Type::Named(id) if !self.complete.get(id.0).copied().unwrap_or(true) => Some(*id),
-            Type::Array { element, .. } => self.incomplete(&element.ty),
             _ => None,
         }
+    }
+
+    /// Whether a type may have this base: there are not too many above it.
+    pub(super) fn check_depth(&mut self, base: TypeId, span: Span) -> bool {
+        let (mut depth, mut next) = (0usize, Some(base));
+        while let Some(ty) = next.and_then(|id| self.model.ty(id)) {
+            depth = depth.saturating_add(1);
+            next = match &ty.kind {
+                Kind::Struct(structure) => structure.base,
+                Kind::Bitset(bitset) => bitset.base,
+                _ => None,
+            };
+        }
+        let limit = self.options.limits.nesting;
+        if depth > limit {
+            self.sink.error(span, format!("there are more than {limit} bases above each other"));
+        }
+        depth <= limit
     }
 
     pub(super) fn report_incomplete(&mut self, id: TypeId, span: Span, why: &str) {

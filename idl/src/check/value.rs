@@ -133,14 +133,9 @@ impl Checker<'_> {
 
     /// A literal or bit of this type by its bare name.
     fn literal_of(&self, id: TypeId, name: &str) -> Option<Value> {
-        match &self.model.ty(id)?.kind {
-            Kind::Enum(e) => {
-                e.literals.iter().position(|l| l.name == name).map(|index| Value::Enum(id, index))
-            }
-            Kind::Bitmask(mask) => {
-                let index = mask.bits.iter().position(|bit| bit.name == name)?;
-                self.bit(id, index)
-            }
+        match self.own_name(id, name)? {
+            Def::Literal(ty, index) => Some(Value::Enum(ty, index)),
+            Def::Bit(ty, index) => self.bit(ty, index),
             _ => None,
         }
     }

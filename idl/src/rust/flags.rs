@@ -16,7 +16,7 @@ fn holder(bits: u16) -> &'static str {
 }
 
 impl Generator<'_> {
-    pub(super) fn enumeration(&mut self, name: &str, ty: &TypeDef, e: &Enum) {
+    pub(super) fn enumeration(&mut self, id: TypeId, name: &str, ty: &TypeDef, e: &Enum) {
         let cdr = self.options.cdr.clone();
         self.docs(ty.docs.as_deref());
         self.line(&format!(
@@ -26,7 +26,8 @@ impl Generator<'_> {
         self.type_attributes(ty, name, &bits);
         self.open(&format!("pub enum {name} {{"));
         self.verbatim(&ty.verbatims, Placement::BeginDeclaration);
-        for (i, (literal, variant)) in e.literals.iter().zip(self.variants(e)).enumerate() {
+        let variants = self.variants.get(&id).cloned().unwrap_or_default();
+        for (i, (literal, variant)) in e.literals.iter().zip(variants).enumerate() {
             self.docs(literal.docs.as_deref());
             if i == e.default && i > 0 {
                 self.line("#[dds(default)]");

@@ -63,6 +63,13 @@ pub fn generate(
     if failed { Err(diagnostics) } else { Ok((generator.out, diagnostics)) }
 }
 
+/// The code with a first line that says which file it comes from.
+#[must_use]
+pub fn with_header(path: &str, code: &str) -> String {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path).replace(['\n', '\r'], " ");
+    format!("// Made from {name} by the IDL compiler of Dunlin: changes will be lost.\n\n{code}")
+}
+
 pub(crate) struct Generator<'a> {
     model: &'a Model,
     main: Option<FileId>,
@@ -76,6 +83,8 @@ pub(crate) struct Generator<'a> {
     types: BTreeMap<TypeId, Vec<String>>,
     constants: BTreeMap<ConstId, String>,
     modules: BTreeMap<ModuleId, String>,
+    /// Names of the variants of enumerations.
+    variants: BTreeMap<TypeId, Vec<String>>,
     /// Rust names of all types, which may hide those of the standard library.
     taken: BTreeSet<String>,
 }
@@ -93,6 +102,7 @@ impl<'a> Generator<'a> {
             types: BTreeMap::new(),
             constants: BTreeMap::new(),
             modules: BTreeMap::new(),
+            variants: model.types().filter_map(|(id, ty)| Some((id, variants(ty)?))).collect(),
             taken: BTreeSet::new(),
         };
         if let Some(root) = model.root() {
@@ -284,7 +294,7 @@ impl<'a> Generator<'a> {
         match &ty.kind {
             Kind::Struct(structure) | Kind::Exception(structure) => self.structure(id, &name, ty, structure),
             Kind::Union(union) => self.union(&name, ty, union),
-            Kind::Enum(e) => self.enumeration(&name, ty, e),
+            Kind::Enum(e) => self.enumeration(id, &name, ty, e),
             Kind::Bitmask(mask) => self.bitmask(&name, ty, mask),
             Kind::Bitset(bitset) => self.bitset(id, &name, ty, bitset),
             Kind::Alias(alias) => {
@@ -370,4 +380,13 @@ impl<'a> Generator<'a> {
         }
         (!remarks.is_empty()).then_some(remarks)
     }
+}
+
+/// The names of the variants of an enumeration.
+fn variants(ty: &TypeDef) -> Option<Vec<String>> {
+    let Kind::Enum(e) = &ty.kind else { return None };
+    let mut taken = Taken::default();
+    Some(
+        e.literals.iter().map(|literal| taken.choose(names::variant(&literal.name), &literal.name)).collect(),
+    )
 }

@@ -1,6 +1,6 @@
 //! Types and values where they are used.
 
-use super::{Generator, names};
+use super::Generator;
 use crate::ir::*;
 
 impl Generator<'_> {
@@ -119,18 +119,8 @@ impl Generator<'_> {
 
     /// The path of a literal of an enumeration.
     pub(super) fn literal_path(&self, id: TypeId, index: usize) -> String {
-        let variant = match self.model.ty(id).map(|ty| &ty.kind) {
-            Some(Kind::Enum(e)) => self.variants(e).into_iter().nth(index),
-            _ => None,
-        };
+        let variant = self.variants.get(&id).and_then(|variants| variants.get(index)).cloned();
         format!("{}::{}", self.path_to(id), variant.unwrap_or_default())
-    }
-
-    /// The names of the variants of an enumeration.
-    pub(super) fn variants(&self, e: &Enum) -> Vec<String> {
-        let mut taken = names::Taken::default();
-        // Literals often repeat the name of the type, as they share its scope; that is left as it is.
-        e.literals.iter().map(|literal| taken.choose(names::variant(&literal.name), &literal.name)).collect()
     }
 
     /// The type of a member without its pointer and option, and the bound that an attribute gives.

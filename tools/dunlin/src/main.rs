@@ -1,6 +1,8 @@
 //! The dunlin command line.
 #![forbid(unsafe_code)]
 
+mod idl;
+
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use dunlin::Config;
@@ -24,6 +26,8 @@ enum Command {
         #[arg(long, value_name = "KEY=VALUE")]
         set: Vec<String>,
     },
+    /// Check, format and compare IDL files, and make Rust code of them
+    Idl(idl::Arguments),
 }
 
 fn config(set: &[String]) -> Result<Config> {
@@ -37,17 +41,18 @@ fn config(set: &[String]) -> Result<Config> {
     Ok(config)
 }
 
-fn run(command: Command) -> Result<()> {
+fn run(command: Command) -> Result<ExitCode> {
     match command {
         Command::Config { reference: true, .. } => print!("{}", dunlin::config::reference()),
         Command::Config { set, .. } => config(&set)?.effective().print(),
+        Command::Idl(arguments) => return idl::run(&arguments),
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
 fn main() -> ExitCode {
     match run(Arguments::parse().command) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("dunlin: {error:#}");
             ExitCode::FAILURE

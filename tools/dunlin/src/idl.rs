@@ -1,0 +1,308 @@
+//! `dunlin idl`: checks, formats and compares IDL, and makes code of it.
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+use dunlin_idl::rust::{RustOptions, generate};
+use dunlin_idl::{Compilation, Disk, Extensibility, Options, Severity, diff, diff_text, dump, format};
+use std::fs;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// What is said without `--rust`, `--format` or `--diff`: whether the files are correct.
+#[derive(Args)]
+pub struct Arguments {
+    /// IDL files
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Search this folder for include files
+    #[arg(short = 'I', value_name = "DIR")]
+    include: Vec<String>,
+    /// Define a macro: NAME or NAME=VALUE
+    #[arg(short = 'D', value_name = "MACRO")]
+    define: Vec<String>,
+    /// The extensibility of types that do not say one
+    #[arg(long, value_enum, default_value = "appendable", value_name = "KIND")]
+    default_extensibility: DefaultExtensibility,
+    /// Take comments like //@key behind members for annotations
+    #[arg(long)]
+    comment_annotations: bool,
+    /// Make Rust code: NAME.rs of each NAME.idl
+    #[arg(long, group = "mode")]
+    rust: bool,
+    /// Put generated code here instead of next to the input
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Generate no code for included files
+    #[arg(long, requires = "rust")]
+    no_includes: bool,
+    /// Print the types with all names, ids and defaults worked out
+    #[arg(long, group = "mode")]
+    dump: bool,
+    /// Print the files that the input consists of, as a rule for make
+    #[arg(long, group = "mode")]
+    deps: bool,
+    /// Print the files in canonical layout
+    #[arg(long, group = "mode")]
+    format: bool,
+    /// With --format: change the files
+    #[arg(long, requires = "format", conflicts_with = "check")]
+    write: bool,
+    /// With --format: only say whether files would change
+    #[arg(long, requires = "format")]
+    check: bool,
+    /// Compare two files: what changed, and who can still read whom (XCDR2)
+    #[arg(long, group = "mode")]
+    diff: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum DefaultExtensibility {
+    Final,
+    Appendable,
+    Mutable,
+}
+
+/// Runs the command. Failure means that something is wrong with the input, which has been said.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    if arguments.out.is_some() && !arguments.rust {
+        bail!("--out says where generated code goes: add --rust");
+    }
+    if arguments.format {
+        return format_files(arguments);
+    }
+    let options = options(arguments);
+    if arguments.diff {
+        return compare(arguments, &options);
+    }
+    let mut correct = true;
+    for file in &arguments.files {
+        let result = compile(file, &options);
+        if result.model.is_none() {
+            correct = false;
+            continue;
+        }
+        correct &= use_model(arguments, file, &result)?;
+    }
+    Ok(code(correct))
+}
+
+fn code(success: bool) -> ExitCode {
+    if success { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn options(arguments: &Arguments) -> Options {
+    let define = |text: &String| match text.split_once('=') {
+        Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+        None => (text.clone(), None),
+    };
+    Options {
+        include_dirs: arguments.include.clone(),
+        defines: arguments.define.iter().map(define).collect(),
+        default_extensibility: match arguments.default_extensibility {
+            DefaultExtensibility::Final => Extensibility::Final,
+            DefaultExtensibility::Appendable => Extensibility::Appendable,
+            DefaultExtensibility::Mutable => Extensibility::Mutable,
+        },
+        comment_annotations: arguments.comment_annotations,
+        ..Options::default()
+    }
+}
+
+/// Compiles a file and shows what there is to say about it.
+fn compile(file: &Path, options: &Options) -> Compilation {
+    let result = dunlin_idl::compile(&file.to_string_lossy(), options, &Disk);
+    eprint!("{}", result.render(std::io::stderr().is_terminal()));
+    result
+}
+
+/// Prints or generates what was asked for.
+fn use_model(arguments: &Arguments, file: &Path, result: &Compilation) -> Result<bool> {
+    let Some(model) = &result.model else { return Ok(false) };
+    let mut out = std::io::stdout().lock();
+    if arguments.dump {
+        write!(out, "{}", dump(model))?;
+    } else if arguments.deps {
+        writeln!(out, "{}: {}", output(arguments, file)?.display(), result.files.join(" "))?;
+    } else if arguments.rust {
+        return rust(arguments, file, result);
+    } else {
+        let errors = result.diagnostics.iter().filter(|d| d.severity == Severity::Warning).count();
+        let remark = if errors == 0 { String::new() } else { format!(", {errors} warnings") };
+        writeln!(out, "{}: correct{remark}", file.display())?;
+    }
+    Ok(true)
+}
+
+/// Where the code of a file goes.
+fn output(arguments: &Arguments, file: &Path) -> Result<PathBuf> {
+    let name = file.file_stem().with_context(|| format!("{} is not a file", file.display()))?;
+    let folder = match &arguments.out {
+        Some(folder) => folder.clone(),
+        None => file.parent().unwrap_or(Path::new("")).to_owned(),
+    };
+    Ok(folder.join(name).with_extension("rs"))
+}
+
+fn rust(arguments: &Arguments, file: &Path, result: &Compilation) -> Result<bool> {
+    let Some(model) = &result.model else { return Ok(false) };
+    let options = RustOptions { includes: !arguments.no_includes, ..RustOptions::default() };
+    let styled = std::io::stderr().is_terminal();
+    let (generated, diagnostics) = match generate(model, result.main, &options) {
+        Ok((text, warnings)) => (Some(text), warnings),
+        Err(errors) => (None, errors),
+    };
+    for diagnostic in &diagnostics {
+        eprint!("{}", diagnostic.render(&result.sources, styled));
+    }
+    let Some(text) = generated else { return Ok(false) };
+    let output = output(arguments, file)?;
+    if let Some(folder) = output.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    }
+    let text = dunlin_idl::rust::with_header(&file.to_string_lossy(), &text);
+    fs::write(&output, text).with_context(|| output.display().to_string())?;
+    println!("{}", output.display());
+    Ok(true)
+}
+
+fn format_files(arguments: &Arguments) -> Result<ExitCode> {
+    let mut clean = true;
+    for file in &arguments.files {
+        let name = file.to_string_lossy();
+        let text = fs::read_to_string(file).with_context(|| name.to_string())?;
+        let formatted = match format(&name, &text) {
+            Ok(formatted) => formatted,
+            Err(errors) => {
+                eprint!("{errors}");
+                clean = false;
+                continue;
+            }
+        };
+        if arguments.write {
+            if formatted != text {
+                fs::write(file, formatted).with_context(|| name.to_string())?;
+            }
+        } else if arguments.check {
+            if formatted != text {
+                println!("{name}: would change");
+                clean = false;
+            }
+        } else {
+            print!("{formatted}");
+        }
+    }
+    Ok(code(clean))
+}
+
+/// Fails if data no longer goes both ways.
+fn compare(arguments: &Arguments, options: &Options) -> Result<ExitCode> {
+    let [old, new] = arguments.files.as_slice() else { bail!("--diff compares two files: --diff OLD NEW") };
+    let (before, after) = (compile(old, options), compile(new, options));
+    let (Some(before), Some(after)) = (&before.model, &after.model) else { return Ok(ExitCode::FAILURE) };
+    let changes = diff(before, after);
+    if changes.is_empty() {
+        println!("no differences");
+    }
+    print!("{}", diff_text(&changes, &old.to_string_lossy(), &new.to_string_lossy()));
+    Ok(code(changes.iter().all(dunlin_idl::Change::is_compatible)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    fn run_with(folder: &Path, words: &[&str]) -> Result<bool> {
+        let words: Vec<String> =
+            words.iter().map(|word| word.replace("DIR", &folder.to_string_lossy())).collect();
+        let command = Command::try_parse_from(std::iter::once("idl".to_owned()).chain(words))?;
+        Ok(run(&command.arguments)? == ExitCode::SUCCESS)
+    }
+
+    fn folder() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in [
+            ("a.idl", "#include \"inc.idl\"\nstruct A { Inc x[N]; };\n"),
+            ("b.idl", "struct A { long x; };\n"),
+            ("c.idl", "struct A { long x; long y; };\n"),
+            ("d.idl", "@final struct A { long x; };\n"),
+            ("bad.idl", "struct A { lang x; };\n"),
+            ("interface.idl", "interface I {};\n"),
+            ("untidy.idl", "struct   A{long x;};"),
+        ] {
+            fs::write(folder.path().join(name), text).unwrap();
+        }
+        fs::create_dir(folder.path().join("inc")).unwrap();
+        fs::write(folder.path().join("inc/inc.idl"), "struct Inc { long x; };\n").unwrap();
+        folder
+    }
+
+    #[test]
+    fn files_are_checked() {
+        let folder = folder();
+        let run = |words: &[&str]| run_with(folder.path(), words).unwrap();
+        assert!(run(&["DIR/a.idl", "-I", "DIR/inc", "-DN=3"]));
+        assert!(!run(&["DIR/a.idl", "-DN=3"]));
+        assert!(!run(&["DIR/a.idl", "-I", "DIR/inc"]));
+        assert!(!run(&["DIR/b.idl", "DIR/bad.idl", "DIR/none.idl"]));
+        assert!(run(&["--dump", "DIR/b.idl"]) && run(&["--deps", "DIR/b.idl"]));
+    }
+
+    #[test]
+    fn code_is_written() {
+        let folder = folder();
+        let run = |words: &[&str]| run_with(folder.path(), words).unwrap();
+        assert!(run(&["--rust", "--out", "DIR/out", "-I", "DIR/inc", "-D", "N=3", "DIR/a.idl", "DIR/b.idl"]));
+        let code = fs::read_to_string(folder.path().join("out/a.rs")).unwrap();
+        assert!(code.contains("pub struct Inc") && code.contains("[Inc; 3]"), "{code}");
+        assert!(run(&["--rust", "--no-includes", "-I", "DIR/inc", "-D", "N=3", "DIR/a.idl"]));
+        assert!(!fs::read_to_string(folder.path().join("a.rs")).unwrap().contains("pub struct Inc"));
+        assert!(!run(&["--rust", "DIR/interface.idl"]));
+        assert!(!folder.path().join("interface.rs").exists());
+    }
+
+    #[test]
+    fn files_are_formatted() {
+        let folder = folder();
+        let run = |words: &[&str]| run_with(folder.path(), words).unwrap();
+        assert!(run(&["--format", "DIR/untidy.idl"]));
+        assert!(!run(&["--format", "--check", "DIR/untidy.idl"]));
+        assert!(run(&["--format", "--write", "DIR/untidy.idl"]));
+        assert!(run(&["--format", "--check", "DIR/untidy.idl"]));
+        assert_eq!(
+            fs::read_to_string(folder.path().join("untidy.idl")).unwrap(),
+            "struct A {\n    long x;\n};\n"
+        );
+    }
+
+    #[test]
+    fn versions_are_compared() {
+        let folder = folder();
+        let run = |words: &[&str]| run_with(folder.path(), words).unwrap();
+        assert!(run(&["--diff", "DIR/b.idl", "DIR/b.idl"]));
+        assert!(run(&["--diff", "DIR/b.idl", "DIR/c.idl"]));
+        assert!(!run(&["--diff", "DIR/b.idl", "DIR/d.idl"]));
+        assert!(run(&["--diff", "--default-extensibility", "final", "DIR/b.idl", "DIR/d.idl"]));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let folder = folder();
+        for words in [
+            &["DIR/a.idl", "--out", "x"][..],
+            &["--rust", "--format", "DIR/a.idl"],
+            &["--diff", "DIR/a.idl"],
+            &["--write", "DIR/a.idl"],
+            &[],
+        ] {
+            assert!(run_with(folder.path(), words).is_err(), "{words:?}");
+        }
+    }
+}
