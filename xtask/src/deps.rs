@@ -25,7 +25,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("runtime", &["dunlin-transport", "dunlin-udp", "dunlin-driver", "dunlin-sim"]),
     ("api", &["dunlin-config", "dunlin"]),
-    ("tools", &[]),
+    ("tools", &["dunlin-bench-adapter", "dunlin-bench", "dunlin-cli"]),
     ("apps", &[]),
     ("tests", &[]),
     ("xtask", &[]),

@@ -24,6 +24,9 @@ enum Command {
         #[arg(long, value_name = "KEY=VALUE")]
         set: Vec<String>,
     },
+    /// Compare DDS implementations, transports and deployments
+    #[command(subcommand)]
+    Bench(dunlin_bench::cli::Command),
 }
 
 fn config(set: &[String]) -> Result<Config> {
@@ -41,6 +44,7 @@ fn run(command: Command) -> Result<()> {
     match command {
         Command::Config { reference: true, .. } => print!("{}", dunlin::config::reference()),
         Command::Config { set, .. } => config(&set)?.effective().print(),
+        Command::Bench(command) => dunlin_bench::cli::execute(command)?,
     }
     Ok(())
 }
