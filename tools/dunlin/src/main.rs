@@ -26,6 +26,9 @@ enum Command {
         #[arg(long, value_name = "KEY=VALUE")]
         set: Vec<String>,
     },
+    /// Compare DDS implementations, transports and deployments
+    #[command(subcommand)]
+    Bench(dunlin_bench::cli::Command),
     /// Check, format and compare IDL files, and make Rust code of them
     Idl(idl::Arguments),
 }
@@ -45,6 +48,7 @@ fn run(command: Command) -> Result<ExitCode> {
     match command {
         Command::Config { reference: true, .. } => print!("{}", dunlin::config::reference()),
         Command::Config { set, .. } => config(&set)?.effective().print(),
+        Command::Bench(command) => dunlin_bench::cli::execute(command)?,
         Command::Idl(arguments) => return idl::run(&arguments),
     }
     Ok(ExitCode::SUCCESS)

@@ -1,0 +1,96 @@
+//! The near side of the benchmark's control protocol (`docs/benchmarks.md`).
+//!
+//! An adapter is a small program that makes one implementation do what the benchmark wants: lines of words come in on the
+//! standard input, one line of answer goes out for each. What is measured and how is the same for all implementations
+//! and stands here; an adapter only opens endpoints, hands over what arrives and writes what it is given.
+#![forbid(unsafe_code)]
+
+mod clock;
+mod line;
+mod roles;
+mod serve;
+
+pub use line::Line;
+pub use roles::Role;
+pub use serve::serve;
+
+use anyhow::Result;
+use std::sync::Arc;
+
+/// What writes one payload.
+pub type Write<'a> = &'a dyn Fn(&[u8]) -> Result<()>;
+
+/// What to do with each payload that arrives, with a way to answer.
+pub type OnPayload = Arc<dyn Fn(&[u8], Write<'_>) + Send + Sync>;
+
+/// What kind of endpoints the benchmark wants.
+#[derive(Clone, Debug)]
+pub struct Open {
+    /// The domain.
+    pub domain: u32,
+    /// Topics to write; the first is the one that [`Session::write`] means.
+    pub writes: Vec<String>,
+    /// Topics to read.
+    pub reads: Vec<String>,
+    /// Octets of each payload, so that what has to be reserved can be.
+    pub payload: usize,
+    /// RELIABILITY: reliable, or best effort.
+    pub reliable: bool,
+    /// HISTORY: keep the last so many, or all.
+    pub keep_last: Option<i32>,
+    /// The network interface.
+    pub interface: String,
+    /// What only this implementation understands: transport, waiting strategy, tuning.
+    pub options: Vec<(String, String)>,
+}
+
+impl Open {
+    /// The value of an option of the implementation.
+    #[must_use]
+    pub fn option(&self, name: &str) -> Option<&str> {
+        self.options.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Refuses options that nobody looks at.
+    ///
+    /// # Errors
+    /// An option is not among the known ones.
+    pub fn only(&self, known: &[&str]) -> Result<()> {
+        match self.options.iter().find(|(key, _)| !known.contains(&key.as_str())) {
+            Some((key, _)) => anyhow::bail!("the option {key} is unknown; there are: {}", known.join(", ")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// An implementation as the benchmark sees it.
+pub trait Implementation {
+    /// Its name and version.
+    fn hello(&self) -> (String, String);
+
+    /// Creates endpoints. `on_payload` is called for all that arrives, on whatever thread the implementation prefers.
+    ///
+    /// # Errors
+    /// What the implementation says, or what it cannot do.
+    fn open(&self, open: &Open, on_payload: OnPayload) -> Result<Box<dyn Session>>;
+}
+
+/// Endpoints that are open.
+pub trait Session: Send + Sync {
+    /// How many remote endpoints the least matched endpoint has found.
+    fn matched(&self) -> usize;
+
+    /// Writes one payload on the first topic; waits where the implementation waits.
+    ///
+    /// # Errors
+    /// What the implementation says.
+    fn write(&self, payload: &[u8]) -> Result<()>;
+
+    /// Sends what is held back.
+    ///
+    /// # Errors
+    /// What the implementation says.
+    fn flush(&self) -> Result<()> {
+        Ok(())
+    }
+}

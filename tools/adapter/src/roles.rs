@@ -1,0 +1,280 @@
+//! What each side of a measurement does with its endpoints, whatever the implementation.
+
+use crate::{OnPayload, Session, Write, clock};
+use anyhow::{Result, bail};
+use std::str::FromStr;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Octets at the beginning of a payload that hold its number.
+const NUMBER: usize = 8;
+/// Octets that hold its number and when it was written.
+const STAMPED: usize = 16;
+/// So many delays are kept; later ones are counted only.
+const MAX_DELAYS: usize = 4_000_000;
+
+/// The part of one process in a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Writes a ping for every pong.
+    Pinger,
+    /// Writes back what arrives.
+    Ponger,
+    /// Writes as fast as it may, or at a rate.
+    Source,
+    /// Counts.
+    Sink,
+}
+
+impl FromStr for Role {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Ok(match text {
+            "pinger" => Self::Pinger,
+            "ponger" => Self::Ponger,
+            "source" => Self::Source,
+            "sink" => Self::Sink,
+            _ => bail!("{text} is no role; there are pinger, ponger, source and sink"),
+        })
+    }
+}
+
+/// Measures round trips: each pong is followed by the next ping on the thread that received it.
+#[derive(Default)]
+pub(crate) struct Pinger {
+    state: Mutex<Round>,
+    done: Condvar,
+}
+
+#[derive(Default)]
+struct Round {
+    /// Pings still to write, warm-up included.
+    left: usize,
+    warm_up: usize,
+    by_turns: bool,
+    written_at: u64,
+    nanos: Vec<u64>,
+    failure: Option<String>,
+}
+
+impl Pinger {
+    fn lock(&self) -> MutexGuard<'_, Round> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn on_payload(self: &Arc<Self>) -> OnPayload {
+        let pinger = Arc::clone(self);
+        Arc::new(move |payload, write| {
+            let now = clock::now();
+            let mut round = pinger.lock();
+            if round.left == 0 {
+                return;
+            }
+            if round.warm_up > 0 {
+                round.warm_up -= 1;
+            } else {
+                let nanos = now.saturating_sub(round.written_at);
+                round.nanos.push(nanos);
+            }
+            round.left -= 1;
+            if round.left == 0 || round.by_turns {
+                pinger.done.notify_all();
+                return;
+            }
+            round.written_at = clock::now();
+            drop(round);
+            if let Err(error) = write(payload) {
+                pinger.lock().failure = Some(format!("{error:#}"));
+                pinger.done.notify_all();
+            }
+        })
+    }
+
+    /// Plays, and returns the nanoseconds of each round trip.
+    pub(crate) fn play(&self, session: &dyn Session, payload: &[u8], game: Game) -> Result<Vec<u64>> {
+        let Game { warm_up, count, patience, by_turns } = game;
+        let nanos = Vec::with_capacity(count);
+        *self.lock() = Round { left: warm_up + count, warm_up, by_turns, nanos, ..Round::default() };
+        let mut first = true;
+        let mut round = self.lock();
+        while round.left > 0 && round.failure.is_none() {
+            let before = round.left;
+            if by_turns || std::mem::take(&mut first) {
+                round.written_at = clock::now();
+                drop(round);
+                session.write(payload)?;
+                session.flush()?;
+                round = self.lock();
+            }
+            if round.left == before {
+                (round, _) = self.done.wait_timeout(round, patience).unwrap_or_else(PoisonError::into_inner);
+            }
+            if round.left == before {
+                let left = std::mem::take(&mut round.left);
+                bail!("a ping got no pong within {} ms, {left} were still to come", patience.as_millis());
+            }
+        }
+        if let Some(failure) = round.failure.take() {
+            bail!("writing a ping: {failure}");
+        }
+        Ok(std::mem::take(&mut round.nanos))
+    }
+}
+
+/// How to play.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Game {
+    pub(crate) warm_up: usize,
+    pub(crate) count: usize,
+    /// How long a ping may stay without its pong.
+    pub(crate) patience: Duration,
+    /// The thread that plays writes every ping: an implementation that delivers within a process on the thread that
+    /// writes would otherwise call itself ever deeper.
+    pub(crate) by_turns: bool,
+}
+
+/// Writes back what arrives.
+pub(crate) fn ponger() -> OnPayload {
+    Arc::new(|payload, write: Write<'_>| {
+        if let Err(error) = write(payload) {
+            eprintln!("writing a pong: {error:#}");
+        }
+    })
+}
+
+/// What a sink has seen since it was asked last.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) samples: u64,
+    pub(crate) octets: u64,
+    /// Samples whose number was not one more than the highest before.
+    pub(crate) out_of_order: u64,
+    next: u64,
+    first: u64,
+    last: u64,
+    pub(crate) delays: Vec<u64>,
+}
+
+impl Seen {
+    /// Nanoseconds between the first and the last sample.
+    pub(crate) fn nanos(&self) -> u64 {
+        self.last.saturating_sub(self.first)
+    }
+
+    fn add(&mut self, payload: &[u8]) {
+        self.last = clock::now();
+        if self.samples == 0 {
+            self.first = self.last;
+        }
+        self.samples += 1;
+        self.octets += payload.len() as u64;
+        if let Some(number) = word(payload, 0) {
+            self.out_of_order += u64::from(number != self.next);
+            self.next = number + 1;
+        }
+        if let Some(written) = word(payload, NUMBER).filter(|_| self.delays.len() < MAX_DELAYS) {
+            self.delays.push(self.last.saturating_sub(written));
+        }
+    }
+}
+
+fn word(payload: &[u8], at: usize) -> Option<u64> {
+    let octets = payload.get(at..at + 8)?;
+    octets.try_into().ok().map(u64::from_le_bytes)
+}
+
+/// Counts what arrives.
+#[derive(Default)]
+pub(crate) struct Sink(Mutex<Seen>);
+
+impl Sink {
+    pub(crate) fn on_payload(self: &Arc<Self>) -> OnPayload {
+        let sink = Arc::clone(self);
+        Arc::new(move |payload, _| sink.0.lock().unwrap_or_else(PoisonError::into_inner).add(payload))
+    }
+
+    /// What was seen since the last call with `reset`.
+    pub(crate) fn seen(&self, reset: bool) -> Seen {
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if reset { std::mem::take(&mut seen) } else { seen.clone() }
+    }
+}
+
+/// How much a source writes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Blast {
+    pub(crate) payload: usize,
+    /// Samples per second; 0 for as fast as the implementation takes them.
+    pub(crate) rate: u64,
+    pub(crate) time: Duration,
+    /// Samples at most.
+    pub(crate) count: u64,
+}
+
+/// What a source did: samples written, how many the implementation refused, and for how long it wrote.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Written {
+    pub(crate) samples: u64,
+    pub(crate) refused: u64,
+    pub(crate) nanos: u64,
+}
+
+/// Writes numbered samples.
+pub(crate) fn blast(session: &dyn Session, blast: Blast) -> Result<Written> {
+    let mut payload = vec![0_u8; blast.payload];
+    let mut written = Written::default();
+    let begin = Instant::now();
+    while written.samples < blast.count && begin.elapsed() < blast.time {
+        if let Some(due) = written.samples.saturating_mul(1_000_000_000).checked_div(blast.rate) {
+            wait_until(begin + Duration::from_nanos(due));
+        }
+        if let Some(number) = payload.get_mut(..NUMBER) {
+            number.copy_from_slice(&written.samples.to_le_bytes());
+        }
+        if let Some(stamp) = payload.get_mut(NUMBER..STAMPED) {
+            stamp.copy_from_slice(&clock::now().to_le_bytes());
+        }
+        if let Err(error) = session.write(&payload) {
+            written.refused += 1;
+            if written.refused > 100 {
+                return Err(error.context("more than 100 writes were refused"));
+            }
+        } else {
+            written.samples += 1;
+        }
+    }
+    session.flush()?;
+    written.nanos = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    Ok(written)
+}
+
+/// Sleeps to shortly before a moment and looks at the clock for the rest.
+fn wait_until(at: Instant) {
+    const CLOSE: Duration = Duration::from_micros(100);
+    loop {
+        let left = at.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        if left > CLOSE { std::thread::park_timeout(left - CLOSE) } else { std::hint::spin_loop() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sink_counts_what_is_out_of_order() {
+        let mut seen = Seen::default();
+        for number in [0_u64, 1, 3, 4, 2] {
+            let mut payload = [0_u8; 24];
+            payload[..8].copy_from_slice(&number.to_le_bytes());
+            seen.add(&payload);
+        }
+        assert_eq!((seen.samples, seen.octets, seen.out_of_order, seen.delays.len()), (5, 120, 2, 5));
+        seen.add(&[1, 2, 3]);
+        assert_eq!((seen.samples, seen.delays.len()), (6, 5), "too short for a number");
+    }
+}

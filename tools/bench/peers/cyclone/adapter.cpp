@@ -1,0 +1,173 @@
+// Eclipse Cyclone DDS. Its Python package brings the library without headers, so what is used of its C API is declared
+// here, as version 11 has it.
+#include "../adapter.hpp"
+
+#include <cstddef>
+#include <cstdlib>
+
+extern "C" {
+using dds_entity_t = int32_t;
+using dds_return_t = int32_t;
+struct dds_qos;
+struct dds_listener;
+struct Blob {
+    const unsigned char *data;
+    uint32_t size;
+};
+struct dds_topic_descriptor {
+    uint32_t size, align, flags, keys;
+    const char *name;
+    const void *key_descriptors;
+    uint32_t ops_count;
+    const uint32_t *ops;
+    const char *meta;
+    Blob type_information, type_mapping;
+    uint32_t representation;
+};
+struct dds_sample_info {
+    uint32_t sample_state, view_state, instance_state;
+    bool valid_data;
+    int64_t source_timestamp;
+    uint64_t instance, publication;
+    uint32_t disposed_generation, no_writers_generation, sample_rank, generation_rank, absolute_generation_rank;
+};
+struct dds_matched_status {
+    uint32_t total;
+    int32_t total_change;
+    uint32_t current;
+    int32_t current_change;
+    uint64_t last;
+};
+dds_entity_t dds_create_domain(uint32_t domain, const char *config);
+dds_entity_t dds_create_participant(uint32_t domain, const dds_qos *, const dds_listener *);
+dds_entity_t dds_create_topic(dds_entity_t, const dds_topic_descriptor *, const char *, const dds_qos *, const dds_listener *);
+dds_entity_t dds_create_writer(dds_entity_t, dds_entity_t topic, const dds_qos *, const dds_listener *);
+dds_entity_t dds_create_reader(dds_entity_t, dds_entity_t topic, const dds_qos *, const dds_listener *);
+dds_return_t dds_delete(dds_entity_t);
+dds_return_t dds_write(dds_entity_t, const void *);
+dds_return_t dds_write_flush(dds_entity_t);
+dds_return_t dds_take(dds_entity_t, void **, dds_sample_info *, size_t, uint32_t);
+dds_return_t dds_return_loan(dds_entity_t, void **, int32_t);
+dds_return_t dds_get_publication_matched_status(dds_entity_t, dds_matched_status *);
+dds_return_t dds_get_subscription_matched_status(dds_entity_t, dds_matched_status *);
+dds_qos *dds_create_qos(void);
+void dds_delete_qos(dds_qos *);
+void dds_qset_reliability(dds_qos *, int kind, int64_t max_blocking_time);
+void dds_qset_history(dds_qos *, int kind, int32_t depth);
+void dds_qset_writer_batching(dds_qos *, bool);
+dds_listener *dds_create_listener(void *);
+void dds_delete_listener(dds_listener *);
+void dds_lset_data_available(dds_listener *, void (*)(dds_entity_t, void *));
+const char *dds_strretcode(dds_return_t);
+}
+
+namespace {
+
+struct Octets {
+    uint32_t maximum, length;
+    uint8_t *buffer;
+    bool release;
+};
+
+// One member, a sequence of octets: address of a member, sequence, elements of one octet; end.
+const uint32_t ops[] = {(0x01u << 24) | (0x07u << 16) | (0x01u << 8), 0, 0};
+const dds_topic_descriptor octets = {
+    sizeof(Octets), alignof(Octets), 0, 0, "Octets", nullptr, 2, ops, "", {nullptr, 0}, {nullptr, 0}, 0};
+
+int32_t check(int32_t code, const char *what) {
+    if (code < 0) throw std::runtime_error(std::string(what) + ": " + dds_strretcode(code));
+    return code;
+}
+
+class Endpoints : public bench::Session {
+public:
+    Endpoints(const bench::Open &open, bench::OnPayload handler) : on_payload(std::move(handler)) {
+        open.only({"batching", "max_message", "fragment"});
+        std::string config = "<General><Interfaces><NetworkInterface name=\"" + open.interface +
+                             "\" multicast=\"true\"/></Interfaces>";
+        std::string most = open.option("max_message", ""), fragment = open.option("fragment", "");
+        if (!most.empty()) config += "<MaxMessageSize>" + most + "</MaxMessageSize>";
+        if (!fragment.empty()) config += "<FragmentSize>" + fragment + "</FragmentSize>";
+        config += "</General>";
+        // The second session of a process joins the domain that the first configured.
+        (void)dds_create_domain(open.domain, config.c_str());
+        participant = check(dds_create_participant(open.domain, nullptr, nullptr), "participant");
+        dds_qos *qos = dds_create_qos();
+        dds_qset_reliability(qos, open.reliable ? 1 : 0, 10000000000);
+        dds_qset_history(qos, open.keep_last > 0 ? 0 : 1, open.keep_last > 0 ? open.keep_last : -1);
+        if (open.option("batching", "0") == "1") dds_qset_writer_batching(qos, true);
+        answer = [this](const uint8_t *payload, size_t size) { write(payload, size); };
+        for (const auto &name : open.writes)
+            writers.push_back(check(dds_create_writer(participant, topic(name), qos, nullptr), "writer"));
+        dds_listener *listener = dds_create_listener(this);
+        dds_lset_data_available(listener, [](dds_entity_t reader, void *self) {
+            static_cast<Endpoints *>(self)->take(reader);
+        });
+        for (const auto &name : open.reads)
+            readers.push_back(check(dds_create_reader(participant, topic(name), qos, listener), "reader"));
+        dds_delete_listener(listener);
+        dds_delete_qos(qos);
+    }
+
+    ~Endpoints() override { dds_delete(participant); }
+
+    size_t matched() override {
+        uint32_t fewest = UINT32_MAX;
+        dds_matched_status status{};
+        for (dds_entity_t writer : writers) {
+            check(dds_get_publication_matched_status(writer, &status), "status");
+            fewest = std::min(fewest, status.current);
+        }
+        for (dds_entity_t reader : readers) {
+            check(dds_get_subscription_matched_status(reader, &status), "status");
+            fewest = std::min(fewest, status.current);
+        }
+        return fewest == UINT32_MAX ? 0 : fewest;
+    }
+
+    void write(const uint8_t *payload, size_t size) override {
+        Octets sample{static_cast<uint32_t>(size), static_cast<uint32_t>(size), const_cast<uint8_t *>(payload), false};
+        check(dds_write(writers.front(), &sample), "write");
+    }
+
+    void flush() override {
+        if (!writers.empty()) check(dds_write_flush(writers.front()), "flush");
+    }
+
+private:
+    dds_entity_t topic(const std::string &name) {
+        return check(dds_create_topic(participant, &octets, name.c_str(), nullptr, nullptr), "topic");
+    }
+
+    void take(dds_entity_t reader) {
+        constexpr uint32_t most = 64;
+        void *samples[most] = {};
+        dds_sample_info infos[most];
+        for (;;) {
+            int32_t count = dds_take(reader, samples, infos, most, most);
+            if (count <= 0) return;
+            for (int32_t at = 0; at < count; ++at) {
+                auto *sample = static_cast<Octets *>(samples[at]);
+                if (infos[at].valid_data) on_payload(sample->buffer, sample->length, answer);
+            }
+            dds_return_loan(reader, samples, count);
+        }
+    }
+
+    bench::OnPayload on_payload;
+    bench::Write answer;
+    dds_entity_t participant = 0;
+    std::vector<dds_entity_t> writers, readers;
+};
+
+}  // namespace
+
+int main() {
+    bench::Implementation cyclone;
+    cyclone.name = "Cyclone DDS";
+    cyclone.version = CYCLONE_VERSION;
+    cyclone.open = [](const bench::Open &open, bench::OnPayload on_payload) {
+        return std::make_unique<Endpoints>(open, std::move(on_payload));
+    };
+    return bench::serve(std::move(cyclone));
+}

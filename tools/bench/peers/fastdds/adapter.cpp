@@ -1,0 +1,215 @@
+// eProsima Fast DDS 2. Options: transport = udp, shm or default; heartbeat_ms; buffer_kb.
+#include "../adapter.hpp"
+
+#include <fastdds/dds/domain/DomainParticipant.hpp>
+#include <fastdds/dds/domain/DomainParticipantFactory.hpp>
+#include <fastdds/dds/publisher/DataWriter.hpp>
+#include <fastdds/dds/publisher/Publisher.hpp>
+#include <fastdds/dds/subscriber/DataReader.hpp>
+#include <fastdds/dds/subscriber/SampleInfo.hpp>
+#include <fastdds/dds/subscriber/Subscriber.hpp>
+#include <fastdds/dds/topic/Topic.hpp>
+#include <fastdds/dds/topic/TopicDataType.hpp>
+#include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
+#include <fastdds/rtps/transport/shared_mem/SharedMemTransportDescriptor.h>
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+
+#include <algorithm>
+#include <cstring>
+
+using namespace eprosima::fastdds::dds;
+using eprosima::fastrtps::Duration_t;
+using eprosima::fastrtps::rtps::InstanceHandle_t;
+using eprosima::fastrtps::rtps::SerializedPayload_t;
+static const auto OK = eprosima::fastrtps::types::ReturnCode_t::RETCODE_OK;
+
+namespace {
+
+using Octets = std::vector<uint8_t>;
+// Encapsulation and the length of the sequence.
+constexpr uint32_t header = 8;
+
+// The best case of serialization: the octets are copied as they are.
+class OctetsType : public TopicDataType {
+public:
+    explicit OctetsType(size_t payload) {
+        setName("Octets");
+        m_typeSize = static_cast<uint32_t>(payload + header);
+        m_isGetKeyDefined = false;
+        auto_fill_type_object(false);
+        auto_fill_type_information(false);
+    }
+
+    bool serialize(void *data, SerializedPayload_t *payload) override {
+        const auto &octets = *static_cast<const Octets *>(data);
+        const auto length = static_cast<uint32_t>(octets.size());
+        if (payload->max_size < header + length) return false;
+        const uint8_t encapsulation[4] = {0, 1, 0, 0};
+        std::memcpy(payload->data, encapsulation, 4);
+        std::memcpy(payload->data + 4, &length, 4);
+        std::memcpy(payload->data + header, octets.data(), length);
+        payload->encapsulation = CDR_LE;
+        payload->length = header + length;
+        return true;
+    }
+
+    bool deserialize(SerializedPayload_t *payload, void *data) override {
+        uint32_t length = 0;
+        if (payload->length < header) return false;
+        std::memcpy(&length, payload->data + 4, 4);
+        if (payload->length < header + length) return false;
+        static_cast<Octets *>(data)->assign(payload->data + header, payload->data + header + length);
+        return true;
+    }
+
+    std::function<uint32_t()> getSerializedSizeProvider(void *data) override {
+        return [data] { return static_cast<uint32_t>(header + static_cast<Octets *>(data)->size()); };
+    }
+    void *createData() override { return new Octets(); }
+    void deleteData(void *data) override { delete static_cast<Octets *>(data); }
+    bool getKey(void *, InstanceHandle_t *, bool) override { return false; }
+};
+
+std::string address_of(const std::string &interface) {
+    ifaddrs *all = nullptr;
+    std::string found;
+    if (getifaddrs(&all) != 0) return found;
+    for (ifaddrs *one = all; one; one = one->ifa_next) {
+        if (!one->ifa_addr || one->ifa_addr->sa_family != AF_INET || interface != one->ifa_name) continue;
+        char text[INET_ADDRSTRLEN] = {};
+        inet_ntop(AF_INET, &reinterpret_cast<sockaddr_in *>(one->ifa_addr)->sin_addr, text, sizeof text);
+        found = text;
+    }
+    freeifaddrs(all);
+    return found;
+}
+
+template <class T>
+T *made(T *entity, const char *what) {
+    if (!entity) throw std::runtime_error(std::string("cannot create the ") + what);
+    return entity;
+}
+
+class Endpoints : public bench::Session, public DataReaderListener {
+public:
+    Endpoints(const bench::Open &open, bench::OnPayload handler) : on_payload(std::move(handler)) {
+        open.only({"transport", "heartbeat_ms", "buffer_kb"});
+        participant = made(
+            DomainParticipantFactory::get_instance()->create_participant(open.domain, participant_qos(open)),
+            "participant");
+        TypeSupport(new OctetsType(open.payload)).register_type(participant);
+        answer = [this](const uint8_t *payload, size_t size) { write(payload, size); };
+        Publisher *publisher = made(participant->create_publisher(PUBLISHER_QOS_DEFAULT), "publisher");
+        Subscriber *subscriber = made(participant->create_subscriber(SUBSCRIBER_QOS_DEFAULT), "subscriber");
+        DataWriterQos writing = DATAWRITER_QOS_DEFAULT;
+        common(open, writing);
+        writing.publish_mode().kind = SYNCHRONOUS_PUBLISH_MODE;
+        const int64_t heartbeat = std::stoll(open.option("heartbeat_ms", "0"));
+        if (heartbeat > 0)
+            writing.reliable_writer_qos().times.heartbeatPeriod =
+                Duration_t(static_cast<int32_t>(heartbeat / 1000), static_cast<uint32_t>(heartbeat % 1000) * 1000000u);
+        DataReaderQos reading = DATAREADER_QOS_DEFAULT;
+        common(open, reading);
+        for (const auto &name : open.writes)
+            writers.push_back(made(publisher->create_datawriter(topic(name), writing), "writer"));
+        for (const auto &name : open.reads)
+            readers.push_back(made(subscriber->create_datareader(topic(name), reading, this), "reader"));
+    }
+
+    ~Endpoints() override {
+        participant->delete_contained_entities();
+        DomainParticipantFactory::get_instance()->delete_participant(participant);
+    }
+
+    size_t matched() override {
+        int fewest = INT32_MAX;
+        for (auto *writer : writers) {
+            PublicationMatchedStatus status;
+            writer->get_publication_matched_status(status);
+            fewest = std::min(fewest, status.current_count);
+        }
+        for (auto *reader : readers) {
+            SubscriptionMatchedStatus status;
+            reader->get_subscription_matched_status(status);
+            fewest = std::min(fewest, status.current_count);
+        }
+        return fewest == INT32_MAX ? 0 : static_cast<size_t>(fewest);
+    }
+
+    void write(const uint8_t *payload, size_t size) override {
+        thread_local Octets octets;
+        octets.assign(payload, payload + size);
+        if (!writers.front()->write(&octets)) throw std::runtime_error("write refused");
+    }
+
+    void on_data_available(DataReader *reader) override {
+        thread_local Octets octets;
+        SampleInfo info;
+        while (reader->take_next_sample(&octets, &info) == OK)
+            if (info.valid_data) on_payload(octets.data(), octets.size(), answer);
+    }
+
+private:
+    static DomainParticipantQos participant_qos(const bench::Open &open) {
+        DomainParticipantQos qos;
+        const std::string transport = open.option("transport", "default");
+        if (transport == "udp") {
+            auto udp = std::make_shared<eprosima::fastdds::rtps::UDPv4TransportDescriptor>();
+            udp->interfaceWhiteList.push_back(address_of(open.interface));
+            const auto buffer = static_cast<uint32_t>(std::stoul(open.option("buffer_kb", "0"))) * 1024u;
+            if (buffer > 0) udp->sendBufferSize = udp->receiveBufferSize = buffer;
+            qos.transport().use_builtin_transports = false;
+            qos.transport().user_transports.push_back(udp);
+        } else if (transport == "shm") {
+            qos.transport().use_builtin_transports = false;
+            qos.transport().user_transports.push_back(
+                std::make_shared<eprosima::fastdds::rtps::SharedMemTransportDescriptor>());
+        } else if (transport != "default") {
+            throw std::runtime_error("transport: udp, shm or default");
+        }
+        return qos;
+    }
+
+    template <class Qos>
+    static void common(const bench::Open &open, Qos &qos) {
+        qos.reliability().kind = open.reliable ? RELIABLE_RELIABILITY_QOS : BEST_EFFORT_RELIABILITY_QOS;
+        qos.reliability().max_blocking_time = Duration_t(10, 0);
+        qos.durability().kind = VOLATILE_DURABILITY_QOS;
+        qos.endpoint().history_memory_policy = eprosima::fastrtps::rtps::PREALLOCATED_WITH_REALLOC_MEMORY_MODE;
+        if (open.keep_last > 0) {
+            qos.history().kind = KEEP_LAST_HISTORY_QOS;
+            qos.history().depth = open.keep_last;
+        } else {
+            // About 64 MB, as for the others.
+            const auto room = 64000000 / std::max<size_t>(open.payload, 1);
+            qos.history().kind = KEEP_ALL_HISTORY_QOS;
+            qos.resource_limits().max_samples = static_cast<int32_t>(std::clamp<size_t>(room, 16, 1000));
+            qos.resource_limits().max_samples_per_instance = qos.resource_limits().max_samples;
+            qos.resource_limits().allocated_samples = 0;
+        }
+    }
+
+    Topic *topic(const std::string &name) {
+        return made(participant->create_topic(name, "Octets", TOPIC_QOS_DEFAULT), "topic");
+    }
+
+    bench::OnPayload on_payload;
+    bench::Write answer;
+    DomainParticipant *participant = nullptr;
+    std::vector<DataWriter *> writers;
+    std::vector<DataReader *> readers;
+};
+
+}  // namespace
+
+int main() {
+    bench::Implementation fastdds;
+    fastdds.name = "Fast DDS";
+    fastdds.version = FASTDDS_VERSION;
+    fastdds.open = [](const bench::Open &open, bench::OnPayload on_payload) {
+        return std::make_unique<Endpoints>(open, std::move(on_payload));
+    };
+    return bench::serve(std::move(fastdds));
+}

@@ -1,0 +1,136 @@
+//! dust_dds. Options: fragment, the octets of a fragment.
+
+use anyhow::{Result, anyhow};
+use dunlin_bench_adapter::{Implementation, OnPayload, Open, Session, serve};
+use dust_dds::dds_async::data_reader::DataReaderAsync;
+use dust_dds::domain::domain_participant::DomainParticipant;
+use dust_dds::domain::domain_participant_factory::DomainParticipantFactory;
+use dust_dds::infrastructure::listener::NO_LISTENER;
+use dust_dds::infrastructure::qos::{DataReaderQos, DataWriterQos, QosKind};
+use dust_dds::infrastructure::qos_policy::{
+    HistoryQosPolicy, HistoryQosPolicyKind, ReliabilityQosPolicy, ReliabilityQosPolicyKind,
+};
+use dust_dds::infrastructure::sample_info::{ANY_INSTANCE_STATE, ANY_SAMPLE_STATE, ANY_VIEW_STATE};
+use dust_dds::infrastructure::status::{NO_STATUS, StatusKind};
+use dust_dds::infrastructure::time::{Duration, DurationKind};
+use dust_dds::infrastructure::type_support::DdsType;
+use dust_dds::publication::data_writer::DataWriter;
+use dust_dds::subscription::data_reader::DataReader;
+use dust_dds::subscription::data_reader_listener::DataReaderListener;
+use std::sync::Arc;
+
+#[derive(DdsType, Clone, Debug)]
+#[dust_dds(extensibility = "final")]
+struct Octets {
+    data: Vec<u8>,
+}
+
+struct Dust;
+
+struct Endpoints {
+    participant: DomainParticipant,
+    writers: Vec<Arc<DataWriter<Octets>>>,
+    readers: Vec<DataReader<Octets>>,
+}
+
+struct Listener {
+    on_payload: OnPayload,
+    answers: Option<Arc<DataWriter<Octets>>>,
+}
+
+fn write(writer: &DataWriter<Octets>, payload: &[u8]) -> Result<()> {
+    writer.write(Octets { data: payload.to_vec() }, None).map_err(|error| anyhow!("{error:?}"))
+}
+
+impl DataReaderListener<Octets> for Listener {
+    async fn on_data_available(&mut self, reader: DataReaderAsync<Octets>) {
+        let taken = reader.take(64, ANY_SAMPLE_STATE, ANY_VIEW_STATE, ANY_INSTANCE_STATE).await;
+        for sample in taken.unwrap_or_default().into_iter().filter_map(|sample| sample.data) {
+            let answer = |payload: &[u8]| self.answers.as_ref().map_or(Ok(()), |writer| write(writer, payload));
+            (self.on_payload)(&sample.data, &answer);
+        }
+    }
+}
+
+fn reliability(open: &Open) -> ReliabilityQosPolicy {
+    ReliabilityQosPolicy {
+        kind: if open.reliable { ReliabilityQosPolicyKind::Reliable } else { ReliabilityQosPolicyKind::BestEffort },
+        max_blocking_time: DurationKind::Finite(Duration::new(10, 0)),
+    }
+}
+
+fn history(open: &Open) -> HistoryQosPolicy {
+    // KEEP_ALL never frees what is acknowledged and stops at its limit: a deep KEEP_LAST is its best.
+    let depth = open.keep_last.unwrap_or((64_000_000 / open.payload.max(1)).clamp(16, 1_000) as i32);
+    HistoryQosPolicy { kind: HistoryQosPolicyKind::KeepLast(depth as u32) }
+}
+
+impl Implementation for Dust {
+    fn hello(&self) -> (String, String) {
+        ("dust_dds".into(), "0.16".into())
+    }
+
+    fn open(&self, open: &Open, on_payload: OnPayload) -> Result<Box<dyn Session>> {
+        open.only(&[])?;
+        let said = |what: &'static str| move |error| anyhow!("{what}: {error:?}");
+        let factory = DomainParticipantFactory::get_instance();
+        let participant = factory
+            .create_participant(open.domain as i32, QosKind::Default, NO_LISTENER, NO_STATUS)
+            .map_err(said("participant"))?;
+        let publisher =
+            participant.create_publisher(QosKind::Default, NO_LISTENER, NO_STATUS).map_err(said("publisher"))?;
+        let subscriber =
+            participant.create_subscriber(QosKind::Default, NO_LISTENER, NO_STATUS).map_err(said("subscriber"))?;
+        let topic = |name: &str| {
+            participant
+                .create_topic::<Octets>(name, "Octets", QosKind::Default, NO_LISTENER, NO_STATUS)
+                .map_err(said("topic"))
+        };
+        let mut writers = Vec::new();
+        for name in &open.writes {
+            let qos = DataWriterQos { reliability: reliability(open), history: history(open), ..Default::default() };
+            let writer = publisher
+                .create_datawriter::<Octets>(&topic(name)?, QosKind::Specific(qos), NO_LISTENER, NO_STATUS)
+                .map_err(said("writer"))?;
+            writers.push(Arc::new(writer));
+        }
+        let mut readers = Vec::new();
+        for name in &open.reads {
+            let qos = DataReaderQos { reliability: reliability(open), history: history(open), ..Default::default() };
+            let listener = Listener { on_payload: Arc::clone(&on_payload), answers: writers.first().cloned() };
+            let reader = subscriber
+                .create_datareader::<Octets>(
+                    &topic(name)?,
+                    QosKind::Specific(qos),
+                    Some(listener),
+                    &[StatusKind::DataAvailable],
+                )
+                .map_err(said("reader"))?;
+            readers.push(reader);
+        }
+        Ok(Box::new(Endpoints { participant, writers, readers }))
+    }
+}
+
+impl Session for Endpoints {
+    fn matched(&self) -> usize {
+        let writers = self.writers.iter().map(|writer| writer.get_matched_subscriptions().map_or(0, |m| m.len()));
+        let readers = self.readers.iter().map(|reader| reader.get_matched_publications().map_or(0, |m| m.len()));
+        writers.chain(readers).min().unwrap_or(0)
+    }
+
+    fn write(&self, payload: &[u8]) -> Result<()> {
+        self.writers.first().map_or(Ok(()), |writer| write(writer, payload))
+    }
+}
+
+impl Drop for Endpoints {
+    fn drop(&mut self) {
+        let _ = self.participant.delete_contained_entities();
+        let _ = DomainParticipantFactory::get_instance().delete_participant(&self.participant);
+    }
+}
+
+fn main() -> Result<()> {
+    serve(&Dust)
+}

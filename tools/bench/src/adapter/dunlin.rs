@@ -1,0 +1,110 @@
+//! Dunlin through its public API.
+
+use anyhow::Result;
+use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
+use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration, StatusMask};
+use dunlin_bench_adapter::{Implementation, OnPayload, Open, Session};
+use std::sync::Arc;
+
+/// Samples that a reader hands over at once.
+const BATCH: usize = 256;
+
+pub(crate) struct Dunlin;
+
+/// The type of every benchmark.
+#[derive(DdsType, Clone, Debug, Default)]
+struct Octets {
+    data: Vec<u8>,
+}
+
+struct Endpoints {
+    // Endpoints go before their participant.
+    writers: Vec<Arc<DataWriter<Octets>>>,
+    readers: Vec<DataReader<Octets>>,
+    _participant: DomainParticipant,
+}
+
+impl Implementation for Dunlin {
+    fn hello(&self) -> (String, String) {
+        ("Dunlin".to_string(), env!("CARGO_PKG_VERSION").to_string())
+    }
+
+    fn open(&self, open: &Open, on_payload: OnPayload) -> Result<Box<dyn Session>> {
+        let mut config = Config::load()?;
+        config.set("network.interfaces", &open.interface)?;
+        for (key, value) in &open.options {
+            config.set(key, value)?;
+        }
+        let participant = DomainParticipant::builder(open.domain).config(config).build()?;
+        let publisher = participant.create_publisher(&PublisherQos::default())?;
+        let subscriber = participant.create_subscriber(&SubscriberQos::default())?;
+        let mut writers = Vec::new();
+        for name in &open.writes {
+            let topic = participant.create_topic::<Octets>(name, &TopicQos::default())?;
+            writers.push(Arc::new(publisher.create_datawriter(&topic, &writer_qos(open))?));
+        }
+        let answers = writers.first().cloned();
+        let mut readers = Vec::new();
+        for name in &open.reads {
+            let topic = participant.create_topic::<Octets>(name, &TopicQos::default())?;
+            let reader = subscriber.create_datareader(&topic, &reader_qos(open))?;
+            let (answers, on_payload) = (answers.clone(), Arc::clone(&on_payload));
+            reader.set_listener(
+                move |reader: &DataReader<Octets>| hand_over(reader, answers.as_deref(), &on_payload),
+                StatusMask::DATA_AVAILABLE,
+            );
+            readers.push(reader);
+        }
+        Ok(Box::new(Endpoints { writers, readers, _participant: participant }))
+    }
+}
+
+fn hand_over(reader: &DataReader<Octets>, answers: Option<&DataWriter<Octets>>, on_payload: &OnPayload) {
+    let answer = |payload: &[u8]| match answers {
+        Some(writer) => Ok(writer.write(&Octets { data: payload.to_vec() })?),
+        None => Ok(()),
+    };
+    while let Ok(samples) = reader.take(BATCH) {
+        if samples.is_empty() {
+            return;
+        }
+        samples.iter().filter_map(|sample| sample.data.as_ref()).for_each(|it| on_payload(&it.data, &answer));
+    }
+}
+
+fn writer_qos(open: &Open) -> DataWriterQos {
+    let qos = DataWriterQos::default();
+    let qos = if open.reliable { qos.reliable() } else { qos.best_effort() };
+    let qos = qos.max_blocking_time(Duration::from_secs(10));
+    match open.keep_last {
+        Some(depth) => qos.keep_last(depth),
+        None => qos.keep_all().resource_limits(room(open.payload), -1, -1),
+    }
+}
+
+fn reader_qos(open: &Open) -> DataReaderQos {
+    let qos = DataReaderQos::default();
+    let qos = if open.reliable { qos.reliable() } else { qos.best_effort() };
+    match open.keep_last {
+        Some(depth) => qos.keep_last(depth),
+        None => qos.keep_all(),
+    }
+}
+
+/// Samples a history of about 64 MB holds.
+fn room(payload: usize) -> i32 {
+    (64_000_000 / payload.max(1)).clamp(16, 1_000) as i32
+}
+
+impl Session for Endpoints {
+    fn matched(&self) -> usize {
+        let writers = self.writers.iter().map(|writer| writer.publication_matched_status().current_count);
+        let readers = self.readers.iter().map(|reader| reader.subscription_matched_status().current_count);
+        writers.chain(readers).min().unwrap_or(0).try_into().unwrap_or(0)
+    }
+
+    fn write(&self, payload: &[u8]) -> Result<()> {
+        let Some(writer) = self.writers.first() else { return Ok(()) };
+        Ok(writer.write(&Octets { data: payload.to_vec() })?)
+    }
+}

@@ -1,0 +1,18 @@
+//! Adapters that are part of the tool: Dunlin, and the floor that no DDS over UDP can be below.
+
+mod dunlin;
+mod udp;
+
+use anyhow::{Result, bail};
+
+/// Names of the adapters that need nothing else.
+pub(crate) const BUILT_IN: &[&str] = &["dunlin", "udp"];
+
+/// Serves the control protocol on the standard input and output.
+pub(crate) fn serve(name: &str) -> Result<()> {
+    match name {
+        "dunlin" => dunlin_bench_adapter::serve(&dunlin::Dunlin),
+        "udp" => dunlin_bench_adapter::serve(&udp::Udp),
+        _ => bail!("{name} is not built in; there are: {}", BUILT_IN.join(", ")),
+    }
+}

@@ -1,0 +1,78 @@
+//! Which adapters there are, and how they are started.
+
+use crate::adapter::BUILT_IN;
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Adapters of other implementations, built by `make bench-peers`: name and what it is.
+pub(crate) const PEERS: &[(&str, &str)] = &[
+    ("cyclone", "Eclipse Cyclone DDS, C, from the wheel of its Python package"),
+    ("fastdds", "eProsima Fast DDS, C++, from Debian's packages"),
+    ("rustdds", "RustDDS, from the cargo registry"),
+    ("dust", "dust_dds, from the cargo registry"),
+];
+
+/// Finds the programs of adapters.
+#[derive(Clone, Debug, Default)]
+pub struct Adapters {
+    /// Where `make bench-peers` puts them.
+    folder: PathBuf,
+    /// Programs that the user names.
+    chosen: BTreeMap<String, PathBuf>,
+}
+
+impl Adapters {
+    /// Adapters in a folder, with `name=program` for those that are elsewhere.
+    ///
+    /// # Errors
+    /// A text is not `name=program`.
+    pub fn new(folder: PathBuf, chosen: &[String]) -> Result<Self> {
+        let split = |text: &String| {
+            let (name, program) =
+                text.split_once('=').with_context(|| format!("'{text}' is not NAME=PROGRAM"))?;
+            Ok((name.to_string(), PathBuf::from(program)))
+        };
+        Ok(Self { folder, chosen: chosen.iter().map(split).collect::<Result<_>>()? })
+    }
+
+    /// Program and arguments of an adapter.
+    ///
+    /// # Errors
+    /// There is none of this name, or it is not built.
+    pub fn command(&self, name: &str) -> Result<Vec<OsString>> {
+        if let Some(program) = self.chosen.get(name) {
+            return Ok(vec![program.into()]);
+        }
+        if BUILT_IN.contains(&name) {
+            let itself = std::env::current_exe().context("the path of this program")?;
+            return Ok(vec![itself.into(), "bench".into(), "adapter".into(), name.into()]);
+        }
+        let program = self.folder.join(name);
+        if program.is_file() {
+            return Ok(vec![program.into()]);
+        }
+        if PEERS.iter().any(|(peer, _)| *peer == name) {
+            bail!("{} is not there: `make bench-peers` builds it", program.display());
+        }
+        bail!(
+            "there is no adapter {name}; `dunlin bench list` shows those there are, --adapter {name}=PROGRAM adds one"
+        )
+    }
+
+    /// Every adapter with what it is and whether it can be used.
+    #[must_use]
+    pub fn list(&self) -> Vec<(String, String, bool)> {
+        let built_in = [("dunlin", "Dunlin, built in"), ("udp", "plain UDP sockets, the floor, built in")];
+        let known = built_in.iter().chain(PEERS);
+        let mut rows: Vec<_> = known
+            .map(|(name, what)| ((*name).to_string(), (*what).to_string(), self.command(name).is_ok()))
+            .collect();
+        for (name, program) in &self.chosen {
+            rows.retain(|(other, ..)| other != name);
+            rows.push((name.clone(), program.display().to_string(), program.is_file()));
+        }
+        rows
+    }
+}

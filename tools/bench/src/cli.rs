@@ -1,0 +1,194 @@
+//! `dunlin bench …`.
+
+use crate::adapters::Adapters;
+use crate::presets::PRESETS;
+use crate::results::Results;
+use crate::scenario::{Kind, Scenario};
+use crate::{adapter, compare, report, run};
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand};
+use std::path::{Path, PathBuf};
+
+/// Compare DDS implementations, transports and deployments.
+#[derive(Subcommand)]
+pub enum Command {
+    /// Show the scenarios and adapters there are
+    List {
+        /// Where adapters are
+        #[command(flatten)]
+        adapters: AdapterOptions,
+    },
+    /// Measure; the results go to a file that compare and report read
+    Run(RunOptions),
+    /// Say who is ahead, where the spread allows it
+    Compare {
+        /// A results file; or two of the same scenario, before and after
+        #[arg(required = true, num_args = 1..=2)]
+        results: Vec<PathBuf>,
+        /// The implementation that the others are compared with; the first if not given
+        #[arg(long)]
+        base: Option<String>,
+    },
+    /// Make one page of results: HTML, or Markdown
+    Report {
+        /// Results files
+        #[arg(required = true)]
+        results: Vec<PathBuf>,
+        /// The page to write
+        #[arg(long, default_value = "bench.html")]
+        out: PathBuf,
+        /// Print Markdown instead
+        #[arg(long)]
+        markdown: bool,
+    },
+    /// Serve the control protocol (what the other commands start)
+    #[command(hide = true)]
+    Adapter {
+        /// dunlin or udp
+        name: String,
+    },
+}
+
+/// Where adapters are.
+#[derive(Args)]
+pub struct AdapterOptions {
+    /// The folder of the adapters that `make bench-peers` built
+    #[arg(long, env = "DUNLIN_BENCH_PEERS", default_value = ".cache/bench")]
+    peers: PathBuf,
+    /// An adapter of your own, or of another version: NAME=PROGRAM
+    #[arg(long = "adapter", value_name = "NAME=PROGRAM")]
+    adapters: Vec<String>,
+}
+
+/// What to run.
+#[derive(Args)]
+pub struct RunOptions {
+    /// A scenario file, or the name of a scenario that comes with the tool
+    scenario: String,
+    #[command(flatten)]
+    adapters: AdapterOptions,
+    /// Only these implementations, by name or adapter
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// How often every cell is measured
+    #[arg(long)]
+    repetitions: Option<usize>,
+    /// Only these payloads, octets
+    #[arg(long, value_delimiter = ',')]
+    payloads: Vec<usize>,
+    /// The results file; results/SCENARIO.json if not given
+    #[arg(long)]
+    out: Option<PathBuf>,
+}
+
+/// Obeys.
+///
+/// # Errors
+/// What cannot be done, and why.
+pub fn execute(command: Command) -> Result<()> {
+    match command {
+        Command::List { adapters } => list(&adapters.resolve()?),
+        Command::Run(options) => measure(&options)?,
+        Command::Compare { results, base } => print!("{}", comparison(&results, base.as_deref())?),
+        Command::Report { results, out, markdown } => page(&results, &out, markdown)?,
+        Command::Adapter { name } => adapter::serve(&name)?,
+    }
+    Ok(())
+}
+
+impl AdapterOptions {
+    fn resolve(&self) -> Result<Adapters> {
+        Adapters::new(self.peers.clone(), &self.adapters)
+    }
+}
+
+fn list(adapters: &Adapters) {
+    println!("scenarios");
+    for (name, text) in PRESETS {
+        let about = Scenario::parse(text).map_or(String::new(), |scenario| scenario.about);
+        println!("  {name:14} {about}");
+    }
+    println!("adapters");
+    for (name, what, there) in adapters.list() {
+        let missing = if there { "" } else { " (not built: make bench-peers)" };
+        println!("  {name:14} {what}{missing}");
+    }
+}
+
+fn scenario(options: &RunOptions) -> Result<Scenario> {
+    let preset = PRESETS.iter().find(|(name, _)| *name == options.scenario);
+    let mut scenario = match preset {
+        Some((_, text)) => Scenario::parse(text)?,
+        None => {
+            let text = std::fs::read_to_string(&options.scenario).with_context(|| {
+                format!("{} is no scenario (`dunlin bench list` shows them) and no file", options.scenario)
+            })?;
+            Scenario::parse(&text).with_context(|| options.scenario.clone())?
+        }
+    };
+    if !options.only.is_empty() {
+        let all = scenario.implementations.clone();
+        for name in &options.only {
+            if !all.iter().any(|one| one.name == *name || one.adapter == *name) {
+                bail!("--only {name}: the scenario has {}", names(&all));
+            }
+        }
+        scenario
+            .implementations
+            .retain(|one| options.only.iter().any(|n| one.name == *n || one.adapter == *n));
+    }
+    if let Some(repetitions) = options.repetitions {
+        scenario.repetitions = repetitions.clamp(1, 1_000);
+    }
+    if !options.payloads.is_empty() {
+        for measure in scenario.measures.iter_mut().filter(|measure| is_sized(measure.kind)) {
+            measure.payloads.clone_from(&options.payloads);
+        }
+    }
+    Ok(scenario)
+}
+
+/// Whether the payload matters to a kind of measure.
+fn is_sized(kind: Kind) -> bool {
+    !matches!(kind, Kind::Discovery | Kind::Footprint)
+}
+
+fn names(contenders: &[crate::scenario::Contender]) -> String {
+    contenders.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn measure(options: &RunOptions) -> Result<()> {
+    let scenario = scenario(options)?;
+    let file = options.out.clone().unwrap_or_else(|| PathBuf::from(format!("results/{}.json", scenario.id)));
+    let file = if file.parent().is_none_or(|folder| folder.as_os_str().is_empty()) {
+        Path::new(".").join(file)
+    } else {
+        file
+    };
+    let results = run::run(&scenario, &options.adapters.resolve()?, &file)?;
+    print!("{}", report::markdown(&results));
+    let shown = file.display();
+    println!(
+        "results: {shown}; as a page: dunlin bench report {shown}; as verdicts: dunlin bench compare {shown}"
+    );
+    Ok(())
+}
+
+fn comparison(files: &[PathBuf], base: Option<&str>) -> Result<String> {
+    match files {
+        [one] => compare::within(&Results::load(one)?, base),
+        [before, after] => compare::between(&Results::load(before)?, &Results::load(after)?),
+        _ => bail!("one results file, or two"),
+    }
+}
+
+fn page(files: &[PathBuf], out: &Path, markdown: bool) -> Result<()> {
+    let results = files.iter().map(|file| Results::load(file)).collect::<Result<Vec<_>>>()?;
+    if markdown {
+        results.iter().for_each(|one| print!("{}", report::markdown(one)));
+        return Ok(());
+    }
+    std::fs::write(out, report::html(&results)).with_context(|| format!("writing {}", out.display()))?;
+    println!("{}", out.display());
+    Ok(())
+}

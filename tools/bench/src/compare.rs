@@ -1,0 +1,131 @@
+//! Who is ahead, as far as the spread allows to say.
+
+use crate::results::{Measured, Results, judged_by};
+use anyhow::{Result, bail};
+use std::fmt::Write;
+
+/// Compares all implementations of a run with one of them, or two runs of the same scenario.
+///
+/// # Errors
+/// There is no such implementation, or the runs have nothing in common.
+pub fn within(results: &Results, base: Option<&str>) -> Result<String> {
+    let first = results.scenario.implementations.first().map(|one| one.name.as_str());
+    let Some(base) = base.or(first) else { bail!("the run has no implementations") };
+    if !results.scenario.implementations.iter().any(|one| one.name == base) {
+        bail!("{base} is not in this run");
+    }
+    let mut text = format!("{} against the others, ratios of {base} to each\n", base);
+    for group in results.groups() {
+        let Some(ours) = group.iter().find(|cell| cell.implementation == base) else { continue };
+        for theirs in group.iter().filter(|cell| cell.implementation != base) {
+            line(results, ours, theirs, &theirs.implementation, &mut text);
+        }
+    }
+    Ok(text)
+}
+
+/// Compares two runs, cell by cell.
+///
+/// # Errors
+/// They have no cell in common.
+pub fn between(before: &Results, after: &Results) -> Result<String> {
+    let mut text = String::from("the second run against the first, ratios of the second to the first\n");
+    let empty = text.len();
+    for now in &after.cells {
+        let same = |cell: &&Measured| cell.is_like(now) && cell.implementation == now.implementation;
+        if let Some(then) = before.cells.iter().find(same) {
+            line(after, now, then, &now.implementation, &mut text);
+        }
+    }
+    if text.len() == empty {
+        bail!("the two runs have no cell in common");
+    }
+    Ok(text)
+}
+
+fn line(results: &Results, ours: &Measured, theirs: &Measured, name: &str, text: &mut String) {
+    let Some(measure) = results.measure(ours) else { return };
+    let (figure, _, less) = judged_by(measure.kind);
+    let _ = write!(text, "{}: {name}: ", what(results, ours));
+    let _ = match ours.over(theirs, figure) {
+        None => writeln!(text, "not measured on both sides"),
+        Some(ratio) => {
+            let spread = ratio.interval.map_or("too few repetitions".to_string(), |(low, high)| {
+                format!("95 % interval {low:.3} to {high:.3}")
+            });
+            let verdict = match (ratio.is_decided(), (ratio.mean < 1.0) == less) {
+                (false, _) => "no verdict",
+                (true, true) => "better",
+                (true, false) => "worse",
+            };
+            writeln!(text, "{figure} {:.3} ({spread}): {verdict}", ratio.mean)
+        }
+    };
+}
+
+/// A cell in words, without the implementation.
+#[must_use]
+pub fn what(results: &Results, cell: &Measured) -> String {
+    let kind = results.measure(cell).map_or(String::new(), |measure| measure.kind.to_string());
+    let mut text = format!("{kind}, {}, {} B", cell.set_up, cell.payload);
+    for (count, name) in [(cell.readers, "readers"), (cell.topics, "topics")] {
+        if count != 1 {
+            let _ = write!(text, ", {count} {name}");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::results::Repetition;
+    use crate::scenario::Scenario;
+
+    pub(crate) fn two(ours: &[f64], theirs: &[f64]) -> Results {
+        let text = "id='x'\nabout='two <sides>'\nimplementations=[{name='a',adapter='udp'},{name='b & c',adapter='udp'}]\n\
+                    measures=[{kind='latency'}]";
+        let scenario = Scenario::parse(text).unwrap();
+        let cells = scenario.cells();
+        let mut cells: Vec<Measured> = cells
+            .iter()
+            .map(|cell| Measured::new(cell, &scenario.implementations[cell.implementation]))
+            .collect();
+        for (cell, means) in cells.iter_mut().zip([ours, theirs]) {
+            cell.repetitions = means
+                .iter()
+                .map(|mean| Repetition {
+                    figures: [("mean".to_string(), *mean), ("p50".to_string(), *mean)].into(),
+                    bins: vec![(*mean as u64 * 1000, 10)],
+                    failure: None,
+                })
+                .collect();
+        }
+        Results {
+            tool: "test".into(),
+            began: 0,
+            machine: [("processors".to_string(), "2".to_string())].into(),
+            versions: [("a".to_string(), "A 1".to_string())].into(),
+            scenario,
+            cells,
+        }
+    }
+
+    #[test]
+    fn a_verdict_needs_a_clear_spread() {
+        let text = within(&two(&[10.0, 11.0, 10.5], &[20.0, 22.0, 21.5]), None).unwrap();
+        assert!(text.contains("b & c: mean 0.49") && text.trim_end().ends_with(": better"), "{text}");
+        let text = within(&two(&[10.0, 11.0, 10.5], &[10.1, 10.7, 10.9]), None).unwrap();
+        assert!(text.trim_end().ends_with("no verdict"), "{text}");
+        let text = within(&two(&[10.0, 11.0, 10.5], &[]), Some("a")).unwrap();
+        assert!(text.contains("not measured on both sides"), "{text}");
+        assert!(within(&two(&[], &[]), Some("nobody")).is_err());
+    }
+
+    #[test]
+    fn two_runs_are_compared_cell_by_cell() {
+        let (then, now) = (two(&[10.0, 10.1, 10.2], &[5.0; 3]), two(&[5.0, 5.1, 5.2], &[5.0; 3]));
+        let text = between(&then, &now).unwrap();
+        assert!(text.contains("two processes, 64 B: a: mean 0.50"), "{text}");
+    }
+}

@@ -1,0 +1,91 @@
+//! Two hosts on one machine: network namespaces with a virtual cable, removed again when the value goes.
+
+use crate::scenario::Link;
+use anyhow::{Context, Result, bail};
+use std::process::{Command, Stdio};
+
+/// Two namespaces. Each has an interface of the same name with an address of its own.
+pub(crate) struct TwoHosts {
+    names: [String; 2],
+}
+
+/// The interface in each namespace.
+pub(crate) const INTERFACE: &str = "bench0";
+/// The address of each host.
+pub(crate) const ADDRESSES: [&str; 2] = ["10.77.0.1", "10.77.0.2"];
+
+impl TwoHosts {
+    pub(crate) fn new(link: Link) -> Result<Self> {
+        let names = ["a", "b"].map(|side| format!("dunlin-bench-{}-{side}", std::process::id()));
+        let hosts = Self { names };
+        hosts
+            .lay(link)
+            .context("two hosts need network namespaces (root, and the packages iproute2, nftables)")?;
+        Ok(hosts)
+    }
+
+    pub(crate) fn name(&self, side: usize) -> &str {
+        self.names.get(side).map_or("", String::as_str)
+    }
+
+    fn lay(&self, link: Link) -> Result<()> {
+        let [a, b] = &self.names;
+        run(&format!("ip netns add {a}"))?;
+        run(&format!("ip netns add {b}"))?;
+        run(&format!("ip link add {INTERFACE} netns {a} type veth peer name {INTERFACE} netns {b}"))?;
+        for (name, address) in self.names.iter().zip(ADDRESSES) {
+            run(&format!("ip -n {name} address add {address}/24 dev {INTERFACE}"))?;
+            run(&format!("ip -n {name} link set lo up"))?;
+            run(&format!("ip -n {name} link set {INTERFACE} up multicast on"))?;
+            run(&format!("ip -n {name} route add 224.0.0.0/4 dev {INTERFACE}"))?;
+            if link.mbit > 0 {
+                // Three full frames of burst: what a network card holds.
+                run(&format!(
+                    "tc -n {name} qdisc add dev {INTERFACE} root tbf rate {}mbit burst 4542 limit 262144",
+                    link.mbit
+                ))?;
+            }
+            if link.loss > 0.0 {
+                self.drop_frames(name, link.loss)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops single frames by chance where they come in, each on its own: segments must not travel as one.
+    fn drop_frames(&self, name: &str, percent: f64) -> Result<()> {
+        run(&format!(
+            "ip netns exec {name} ethtool -K {INTERFACE} tso off gso off gro off tx-udp-segmentation off"
+        ))?;
+        let below = (percent * 10_000.0).round() as u64;
+        run(&format!("ip netns exec {name} nft add table netdev loss"))?;
+        run(&format!(
+            "ip netns exec {name} nft add chain netdev loss in {{ type filter hook ingress device {INTERFACE} priority 0 ; }}"
+        ))?;
+        run(&format!(
+            "ip netns exec {name} nft add rule netdev loss in numgen random mod 1000000 < {below} counter drop"
+        ))
+    }
+}
+
+impl Drop for TwoHosts {
+    fn drop(&mut self) {
+        for name in &self.names {
+            let _ = run(&format!("ip netns delete {name}"));
+        }
+    }
+}
+
+fn run(command: &str) -> Result<()> {
+    let mut words = command.split_ascii_whitespace();
+    let program = words.next().context("no program")?;
+    let output = Command::new(program)
+        .args(words)
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("{program} cannot be started"))?;
+    if !output.status.success() {
+        bail!("{command}: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! What a run leaves: one JSON file.
+
+use crate::scenario::{Cell, Contender, Kind, Measure, Scenario};
+use crate::statistics::{Figures, Ratio, median, ratio};
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A results file.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Results {
+    /// The version of this tool.
+    pub tool: String,
+    /// When the run began, seconds since 1970.
+    pub began: u64,
+    /// The machine.
+    pub machine: BTreeMap<String, String>,
+    /// What was asked for.
+    pub scenario: Scenario,
+    /// Version of each implementation, as its adapter said.
+    pub versions: BTreeMap<String, String>,
+    /// What was measured.
+    pub cells: Vec<Measured>,
+}
+
+/// A cell with its repetitions.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Measured {
+    /// Index of the measure in the scenario.
+    pub measure: usize,
+    /// Name of the implementation.
+    pub implementation: String,
+    /// Where the sides were, in words.
+    pub set_up: String,
+    /// Octets of a sample.
+    pub payload: usize,
+    /// Reading processes.
+    pub readers: usize,
+    /// Topics.
+    pub topics: usize,
+    /// One per repetition, in the order of time.
+    pub repetitions: Vec<Repetition>,
+}
+
+/// One repetition of one cell.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct Repetition {
+    /// Figures by name.
+    #[serde(default, skip_serializing_if = "Figures::is_empty")]
+    pub figures: Figures,
+    /// The distribution: nanoseconds and how many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bins: Vec<(u64, u64)>,
+    /// Why there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
+impl Measured {
+    /// An empty cell.
+    #[must_use]
+    pub fn new(cell: &Cell, contender: &Contender) -> Self {
+        Self {
+            measure: cell.measure,
+            implementation: contender.name.clone(),
+            set_up: cell.set_up.to_string(),
+            payload: cell.payload,
+            readers: cell.readers,
+            topics: cell.topics,
+            repetitions: Vec::new(),
+        }
+    }
+
+    /// The median of a figure over the repetitions that have it, with the least and the greatest.
+    #[must_use]
+    pub fn figure(&self, name: &str) -> Option<(f64, f64, f64)> {
+        let values: Vec<f64> =
+            self.repetitions.iter().filter_map(|one| one.figures.get(name).copied()).collect();
+        let (least, greatest) =
+            values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, g), v| (l.min(*v), g.max(*v)));
+        Some((median(&values)?, least, greatest))
+    }
+
+    /// The distributions of all repetitions in one.
+    #[must_use]
+    pub fn distribution(&self) -> Vec<(u64, u64)> {
+        let mut all = BTreeMap::new();
+        for (nanos, count) in self.repetitions.iter().flat_map(|one| &one.bins) {
+            *all.entry(*nanos).or_insert(0) += count;
+        }
+        all.into_iter().collect()
+    }
+
+    /// The first reason why a repetition failed, and how many did.
+    #[must_use]
+    pub fn failure(&self) -> Option<(&str, usize)> {
+        let mut failed = self.repetitions.iter().filter_map(|one| one.failure.as_deref());
+        failed.next().map(|first| (first, 1 + failed.count()))
+    }
+
+    /// Whether two cells differ in the implementation only.
+    #[must_use]
+    pub fn is_like(&self, other: &Self) -> bool {
+        let what = |cell: &Self| (cell.measure, cell.set_up.clone(), cell.payload, cell.readers, cell.topics);
+        what(self) == what(other)
+    }
+
+    /// This cell over another, repetition by repetition.
+    #[must_use]
+    pub fn over(&self, other: &Self, figure: &str) -> Option<Ratio> {
+        let pairs: Vec<(f64, f64)> = self
+            .repetitions
+            .iter()
+            .zip(&other.repetitions)
+            .filter_map(|(a, b)| Some((*a.figures.get(figure)?, *b.figures.get(figure)?)))
+            .collect();
+        ratio(&pairs)
+    }
+}
+
+/// The figure by which a measure is judged, its unit, and whether less is better.
+#[must_use]
+pub fn judged_by(kind: Kind) -> (&'static str, &'static str, bool) {
+    match kind {
+        Kind::Latency | Kind::OneWay => ("mean", "µs", true),
+        Kind::Throughput => ("samples_per_s", "samples/s", false),
+        Kind::Discovery => ("matched_ms", "ms", true),
+        Kind::Footprint => ("rss_mb", "MB", true),
+    }
+}
+
+impl Results {
+    /// Reads a results file.
+    ///
+    /// # Errors
+    /// It cannot be read or is none.
+    pub fn load(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+        let results: Self =
+            serde_json::from_str(&text).with_context(|| format!("{} is no results file", path.display()))?;
+        let measures = results.scenario.measures.len();
+        anyhow::ensure!(
+            results.cells.iter().all(|cell| cell.measure < measures),
+            "{}: a cell belongs to no measure",
+            path.display()
+        );
+        Ok(results)
+    }
+
+    /// Writes a results file, whole or not at all.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        let text = serde_json::to_string(self)?;
+        let folder = path.parent().context("a results file without a folder")?;
+        std::fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        std::io::Write::write_all(&mut file, text.as_bytes())?;
+        file.persist(path).with_context(|| format!("writing {}", path.display()))?;
+        Ok(())
+    }
+
+    /// The measure of a cell.
+    #[must_use]
+    pub fn measure(&self, cell: &Measured) -> Option<&Measure> {
+        self.scenario.measures.get(cell.measure)
+    }
+
+    /// Cells that differ in the implementation only, each group in the order of the scenario.
+    #[must_use]
+    pub fn groups(&self) -> Vec<Vec<&Measured>> {
+        let mut groups: Vec<Vec<&Measured>> = Vec::new();
+        for cell in &self.cells {
+            match groups.iter_mut().find(|group| group.first().is_some_and(|first| first.is_like(cell))) {
+                Some(group) => group.push(cell),
+                None => groups.push(vec![cell]),
+            }
+        }
+        groups
+    }
+}

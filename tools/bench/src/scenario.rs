@@ -1,0 +1,337 @@
+//! Scenario files: what to measure, with what, how often.
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The largest payload a scenario may ask for, octets.
+const MAX_PAYLOAD: usize = 64 << 20;
+
+/// A scenario file.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Its name, also the name of its results.
+    pub id: String,
+    /// What it is for.
+    pub about: String,
+    /// How often every cell is measured.
+    #[serde(default = "five")]
+    pub repetitions: usize,
+    /// What every cell is measured with.
+    pub implementations: Vec<Contender>,
+    /// What is measured.
+    pub measures: Vec<Measure>,
+}
+
+/// An implementation with its settings.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Contender {
+    /// What the report calls it.
+    pub name: String,
+    /// The adapter that runs it.
+    pub adapter: String,
+    /// Options of the adapter.
+    #[serde(default)]
+    pub options: BTreeMap<String, String>,
+}
+
+/// One thing to measure.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measure {
+    /// What.
+    pub kind: Kind,
+    /// Octets of each sample.
+    #[serde(default = "sixty_four")]
+    pub payloads: Vec<usize>,
+    /// Where the two sides are.
+    #[serde(default = "two_processes")]
+    pub set_ups: Vec<SetUp>,
+    /// Which processor each side may use.
+    #[serde(default)]
+    pub placement: Placement,
+    /// RELIABILITY.
+    #[serde(default = "yes")]
+    pub reliable: bool,
+    /// HISTORY: KEEP_LAST with this depth; 0 for KEEP_ALL.
+    #[serde(default)]
+    pub keep_last: i32,
+    /// Round trips, or samples at most.
+    #[serde(default = "ten_thousand")]
+    pub count: u64,
+    /// Round trips that are not counted.
+    #[serde(default)]
+    pub warm_up: u64,
+    /// How long to write, or to look at an idle process.
+    #[serde(default = "two")]
+    pub seconds: f64,
+    /// Samples per second; 0 for as fast as possible.
+    #[serde(default)]
+    pub rate: u64,
+    /// Readers, each a process.
+    #[serde(default = "one")]
+    pub readers: Vec<usize>,
+    /// Topics that have to match.
+    #[serde(default = "one")]
+    pub topics: Vec<usize>,
+    /// The link between two hosts.
+    #[serde(default)]
+    pub link: Link,
+}
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Round trips, microseconds.
+    Latency,
+    /// From write to take at a rate, microseconds.
+    OneWay,
+    /// Samples per second that arrive at all readers.
+    Throughput,
+    /// From the opening of the second side to the last match, milliseconds.
+    Discovery,
+    /// Memory, threads and processor time of a process that does nothing.
+    Footprint,
+}
+
+/// Where the two sides of a measurement are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SetUp {
+    /// Two processes of one host.
+    InterProcess,
+    /// Both sides in one process.
+    IntraProcess,
+    /// Two network namespaces with a virtual cable.
+    TwoHosts,
+}
+
+/// Which processors the sides may use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// The first side on one, all others on another.
+    #[default]
+    TwoCores,
+    /// All on the same.
+    OneCore,
+    /// As the kernel likes.
+    Free,
+}
+
+/// A virtual cable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Mbit/s; 0 for no limit.
+    #[serde(default)]
+    pub mbit: u32,
+    /// Part of the frames that are dropped, in percent.
+    #[serde(default)]
+    pub loss: f64,
+}
+
+fn five() -> usize {
+    5
+}
+fn sixty_four() -> Vec<usize> {
+    vec![64]
+}
+fn two_processes() -> Vec<SetUp> {
+    vec![SetUp::InterProcess]
+}
+fn yes() -> bool {
+    true
+}
+fn ten_thousand() -> u64 {
+    10_000
+}
+fn two() -> f64 {
+    2.0
+}
+fn one() -> Vec<usize> {
+    vec![1]
+}
+
+impl fmt::Display for SetUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::InterProcess => "two processes",
+            Self::IntraProcess => "one process",
+            Self::TwoHosts => "two hosts",
+        })
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Latency => "round trip",
+            Self::OneWay => "one way",
+            Self::Throughput => "throughput",
+            Self::Discovery => "discovery",
+            Self::Footprint => "footprint",
+        })
+    }
+}
+
+/// One thing measured with one implementation: what is repeated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// Index of the measure.
+    pub measure: usize,
+    /// Index of the implementation.
+    pub implementation: usize,
+    /// Where the sides are.
+    pub set_up: SetUp,
+    /// Octets of a sample.
+    pub payload: usize,
+    /// Reading processes.
+    pub readers: usize,
+    /// Topics.
+    pub topics: usize,
+}
+
+impl Scenario {
+    /// Reads a scenario.
+    ///
+    /// # Errors
+    /// It is no TOML, has unknown keys or values that cannot be.
+    pub fn parse(text: &str) -> Result<Self> {
+        let scenario: Self = toml::from_str(text).context("reading the scenario")?;
+        scenario.check()?;
+        Ok(scenario)
+    }
+
+    fn check(&self) -> Result<()> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        ensure!(
+            !self.id.is_empty() && self.id.chars().all(plain),
+            "id: letters, digits, '-', '_' and '.' only"
+        );
+        ensure!((1..=1_000).contains(&self.repetitions), "repetitions: from 1 to 1000");
+        ensure!(!self.implementations.is_empty(), "implementations: there is none");
+        ensure!(!self.measures.is_empty(), "measures: there is none");
+        for (at, one) in self.implementations.iter().enumerate() {
+            let twice = self.implementations.iter().take(at).any(|other| other.name == one.name);
+            ensure!(!twice, "implementations: {} is there twice; give one another name", one.name);
+        }
+        self.measures.iter().enumerate().try_for_each(|(at, measure)| {
+            measure.check().with_context(|| format!("measure {} ({})", at + 1, measure.kind))
+        })
+    }
+
+    /// All cells, in the order of the file.
+    #[must_use]
+    pub fn cells(&self) -> Vec<Cell> {
+        let mut cells = Vec::new();
+        for (measure, what) in self.measures.iter().enumerate() {
+            for &set_up in &what.set_ups {
+                for &payload in &what.payloads {
+                    for &readers in &what.readers {
+                        for &topics in &what.topics {
+                            cells.extend((0..self.implementations.len()).map(|implementation| Cell {
+                                measure,
+                                implementation,
+                                set_up,
+                                payload,
+                                readers,
+                                topics,
+                            }));
+                        }
+                    }
+                }
+            }
+        }
+        cells
+    }
+}
+
+impl Measure {
+    fn check(&self) -> Result<()> {
+        for (name, empty) in [
+            ("payloads", self.payloads.is_empty()),
+            ("set_ups", self.set_ups.is_empty()),
+            ("readers", self.readers.is_empty()),
+            ("topics", self.topics.is_empty()),
+        ] {
+            ensure!(!empty, "{name}: at least one");
+        }
+        ensure!(
+            self.payloads.iter().all(|size| (1..=MAX_PAYLOAD).contains(size)),
+            "payloads: from 1 to {MAX_PAYLOAD}"
+        );
+        ensure!(self.readers.iter().all(|readers| (1..=64).contains(readers)), "readers: from 1 to 64");
+        ensure!(self.topics.iter().all(|topics| (1..=10_000).contains(topics)), "topics: from 1 to 10000");
+        ensure!((0.05..=3_600.0).contains(&self.seconds), "seconds: from 0.05 to 3600");
+        ensure!((0.0..=50.0).contains(&self.link.loss), "link.loss: from 0 to 50 percent");
+        ensure!(self.keep_last >= 0, "keep_last: 0 for all, or how many");
+        ensure!((1..=100_000_000).contains(&self.count), "count: from 1 to 100000000");
+        let two_hosts = self.set_ups.contains(&SetUp::TwoHosts);
+        ensure!(two_hosts || self.link == Link::default(), "link: only two hosts have one");
+        match self.kind {
+            Kind::Latency | Kind::OneWay if self.readers != [1] => bail!("readers: this is between two"),
+            Kind::OneWay if self.rate == 0 => bail!("rate: one way needs one, or it measures queues"),
+            Kind::OneWay if self.payloads.iter().any(|size| *size < 16) => {
+                bail!("payloads: one way needs 16 octets for the number and the time")
+            }
+            Kind::Latency | Kind::Footprint if self.rate > 0 => bail!("rate: this has none"),
+            Kind::Footprint if self.set_ups != [SetUp::InterProcess] => {
+                bail!("set_ups: one process is looked at")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: &str = r#"
+        id = "small"
+        about = "for the test"
+        [[implementations]]
+        name = "Dunlin"
+        adapter = "dunlin"
+        [[implementations]]
+        name = "floor"
+        adapter = "udp"
+        options = { wait = "spin" }
+        [[measures]]
+        kind = "latency"
+        payloads = [16, 64]
+        set_ups = ["inter-process", "two-hosts"]
+    "#;
+
+    #[test]
+    fn cells_are_all_combinations() {
+        let cells = Scenario::parse(SMALL).unwrap().cells();
+        assert_eq!(cells.len(), 8);
+        assert_eq!((cells[0].implementation, cells[1].implementation), (0, 1), "implementations take turns");
+        assert_eq!((cells[7].payload, cells[7].set_up), (64, SetUp::TwoHosts));
+    }
+
+    #[test]
+    fn what_cannot_be_says_where_and_why() {
+        let refused = |from: &str, to: &str| {
+            let text = SMALL.replace(from, to);
+            assert_ne!(text, SMALL);
+            format!("{:#}", Scenario::parse(&text).unwrap_err())
+        };
+        assert!(
+            refused("payloads = [16, 64]", "payloads = []")
+                .contains("measure 1 (round trip): payloads: at least one")
+        );
+        assert!(refused("[16, 64]", "[0]").contains("from 1 to"));
+        assert!(refused("kind = \"latency\"", "kind = \"one-way\"").contains("rate"));
+        assert!(refused("kind = \"latency\"", "kind = \"latency\"\nreaders = [2]").contains("between two"));
+        assert!(refused("\"floor\"", "\"Dunlin\"").contains("twice"));
+        assert!(refused("about =", "abut =").contains("abut"));
+        assert!(refused("id = \"small\"", "id = \"../x\"").contains("id:"));
+    }
+}
