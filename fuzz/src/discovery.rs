@@ -185,6 +185,7 @@ impl Victim {
             };
             discovery.add_writer(*now, writer, out, effects).expect("a good name");
             let reader = LocalReader {
+                content_filter: None,
                 entity_id: EntityId::user_reader(n, keyed),
                 topic_name: "Square".into(),
                 type_name: "ShapeType".into(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dunlin_cdr::{Char8, DdsType, DecodeOptions, WString, description};
+use dunlin_cdr::{Char8, DdsType, DecodeOptions, Representation, WString, description, to_payload};
 use dunlin_filter::{Filter, TopicExpression, Verdict};
 
 /// A literal by name or number.
@@ -80,68 +80,50 @@ pub fn filter(data: &[u8]) {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use dunlin_cdr::{Representation, to_payload};
-    use dunlin_core::Rng;
+/// Expressions that touch every kind of member, and one of a multi-topic.
+const EXPRESSIONS: &[&str] = &[
+    "id >= 0x10 AND name LIKE %0 OR NOT (big < 1.5e3)",
+    "maybe.maybe NOT BETWEEN -1 AND 2.5 AND maybe.label = 'it''s'",
+    "grid[1][2] = 7 AND names[1] <> name AND nests[1].depth != id",
+    "choice._d = 1 OR choice.Word = 'x' OR choice.Tree.Tree.Word LIKE '%_%'",
+    "flag = TRUE AND letter = 'x' AND mode = 'Slow' AND single <= last ORDER BY name, last",
+    "SELECT a, b.c AS d FROM 'One' NATURAL JOIN (Two-3 INNER NATURAL JOIN x) WHERE a > %0;",
+];
 
-    const EXPRESSIONS: &[&str] = &[
-        "id >= 0x10 AND name LIKE %0 OR NOT (big < 1.5e3)",
-        "maybe.maybe NOT BETWEEN -1 AND 2.5 AND maybe.label = 'it''s'",
-        "grid[1][2] = 7 AND names[1] <> name AND nests[1].depth != id",
-        "choice._d = 1 OR choice.Word = 'x' OR choice.Tree.Tree.Word LIKE '%_%'",
-        "flag = TRUE AND letter = 'x' AND mode = 'Slow' AND single <= last ORDER BY name, last",
-        "SELECT a, b.c AS d FROM 'One' NATURAL JOIN (Two-3 INNER NATURAL JOIN x) WHERE a > %0;",
-    ];
+fn payloads() -> Vec<Vec<u8>> {
+    let nest = |label: &str| Nest { depth: 1, maybe: Some(0.5), label: label.into() };
+    let sample = |mode| Sample {
+        id: 20,
+        name: "dunlin".into(),
+        big: u64::MAX,
+        single: 0.1,
+        flag: true,
+        letter: Char8(b'x'),
+        mode,
+        maybe: Some(nest("it's")),
+        grid: [[1, 2, 3], [4, 5, 7]],
+        names: vec!["a".into(), "b".into()],
+        nests: vec![nest("p"), nest("q")],
+        map: BTreeMap::from([(1, vec![2, 3])]),
+        choice: Choice::Tree(Box::new(Choice::Tree(Box::new(Choice::Word("w".into()))))),
+        last: -1,
+    };
+    let made = [(Representation::Xcdr1, Mode::Slow), (Representation::Xcdr2, Mode::Fast)];
+    let made = made.map(|(representation, mode)| {
+        let mut payload = Vec::new();
+        to_payload(&sample(mode), representation, &mut payload).unwrap();
+        payload
+    });
+    made.into()
+}
 
-    fn payloads() -> Vec<Vec<u8>> {
-        let nest = |label: &str| Nest { depth: 1, maybe: Some(0.5), label: label.into() };
-        let sample = |mode| Sample {
-            id: 20,
-            name: "dunlin".into(),
-            big: u64::MAX,
-            single: 0.1,
-            flag: true,
-            letter: Char8(b'x'),
-            mode,
-            maybe: Some(nest("it's")),
-            grid: [[1, 2, 3], [4, 5, 7]],
-            names: vec!["a".into(), "b".into()],
-            nests: vec![nest("p"), nest("q")],
-            map: BTreeMap::from([(1, vec![2, 3])]),
-            choice: Choice::Tree(Box::new(Choice::Tree(Box::new(Choice::Word("w".into()))))),
-            last: -1,
-        };
-        let made = [(Representation::Xcdr1, Mode::Slow), (Representation::Xcdr2, Mode::Fast)];
-        let made = made.map(|(representation, mode)| {
-            let mut payload = Vec::new();
-            to_payload(&sample(mode), representation, &mut payload).unwrap();
-            payload
-        });
-        made.into()
-    }
-
-    #[test]
-    fn seeds_and_damaged_copies_do_no_harm() {
-        let mut rng = Rng::new(3);
-        let runs: u64 = std::env::var("RUNS").map_or(2_000, |text| text.parse().expect("RUNS is a number"));
-        for (expression, payload) in
-            EXPRESSIONS.iter().flat_map(|e| payloads().into_iter().map(move |p| (e, p)))
-        {
-            let seed: Vec<u8> = [expression.as_bytes(), b"\0'd%'\0", &payload].concat();
-            filter(&seed);
-            for len in 0..seed.len() {
-                filter(&seed[..len]);
-            }
-            for _ in 0..runs {
-                let mut damaged = seed.clone();
-                for _ in 0..=rng.below(4) {
-                    let at = rng.below(damaged.len() as u64) as usize;
-                    damaged[at] = rng.next_u64() as u8;
-                }
-                filter(&damaged);
-            }
-        }
-    }
+/// Every expression with a payload of each representation.
+pub(crate) fn seeds() -> Vec<(String, Vec<u8>)> {
+    let payloads = payloads();
+    let pairs = EXPRESSIONS.iter().enumerate().flat_map(|e| payloads.iter().enumerate().map(move |p| (e, p)));
+    pairs
+        .map(|((e, expression), (p, payload))| {
+            (format!("{e}-xcdr{}", p + 1), [expression.as_bytes(), b"\0'd%'\0", payload].concat())
+        })
+        .collect()
 }

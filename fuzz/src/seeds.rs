@@ -74,6 +74,7 @@ pub fn all() -> Vec<Seed> {
         ("configuration", crate::configuration::seeds()),
         ("discovery_data", crate::discovery::seeds(&lists)),
         ("endpoint_cores", crate::cores::seeds()),
+        ("filter", crate::filter::seeds()),
         ("live_participant", crate::live::seeds()),
     ];
     for (target, of_target) in made {

@@ -1,6 +1,7 @@
 //! The seeds, and damaged copies of them, as ordinary tests.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
@@ -76,9 +77,9 @@ fn truncated_and_damaged_seeds_do_no_harm() {
     }
 }
 
-#[test]
-fn the_stored_seeds_are_the_current_ones() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds");
+/// The inputs in a folder of this package, by target and name.
+fn stored(folder: &str) -> BTreeMap<(OsString, OsString), Vec<u8>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut stored = BTreeMap::new();
     for target in fs::read_dir(&root).unwrap() {
         let target = target.unwrap();
@@ -87,7 +88,21 @@ fn the_stored_seeds_are_the_current_ones() {
             stored.insert((target.file_name(), file.file_name()), fs::read(file.path()).unwrap());
         }
     }
+    stored
+}
+
+#[test]
+fn what_once_failed_passes() {
+    let findings = stored("findings");
+    assert!(!findings.is_empty());
+    for ((target, _), bytes) in &findings {
+        run(target.to_str().unwrap(), bytes);
+    }
+}
+
+#[test]
+fn the_stored_seeds_are_the_current_ones() {
     let current: BTreeMap<_, _> =
         seeds::all().into_iter().map(|seed| ((seed.target.into(), seed.name.into()), seed.bytes)).collect();
-    assert!(stored == current, "run `cargo run --example seeds` in fuzz/");
+    assert!(stored("seeds") == current, "run `cargo run --example seeds` in fuzz/");
 }
