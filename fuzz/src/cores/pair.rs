@@ -26,8 +26,10 @@ const LONGEST_ANSWER: usize = 1232;
 const BUDGET: usize = 8 * 1024;
 /// Octets that may leave because of one operation: what is written, a budget, and what says that it is there.
 const MOST_SENT: usize = BUDGET + 16 * 1024;
-/// Rounds without anything new before everything must have arrived.
+/// Rounds, and time, without anything new before everything must have arrived. A paced writer takes many rounds to say
+/// what the reader has no room for, and one that measured a pause as distance repairs as late as that.
 const PATIENCE: usize = 200;
+const PATIENT_FOR: Duration = Duration::from_secs(3);
 
 /// The history of the writer: KEEP_ALL.
 #[derive(Default)]
@@ -348,15 +350,15 @@ impl Pair {
     /// From here on nothing is lost any more: everything that is still there arrives.
     pub(super) fn calm(&mut self) {
         self.set_room(u8::MAX);
-        let (mut patience, mut progress) = (PATIENCE, self.progress());
-        while patience > 0 {
+        let (mut patience, mut since, mut progress) = (PATIENCE, self.now.mono, self.progress());
+        while patience > 0 || self.now.mono.since(since) < PATIENT_FOR {
             self.deliver(usize::MAX);
             if self.queue.is_empty() && self.is_complete() {
                 return;
             }
-            patience -= 1;
+            patience = patience.saturating_sub(1);
             if self.progress() != progress {
-                (patience, progress) = (PATIENCE, self.progress());
+                (patience, since, progress) = (PATIENCE, self.now.mono, self.progress());
             }
             let next = [self.writer.next_deadline(), self.reader.next_deadline()];
             let Some(next) = next.into_iter().flatten().min() else { break };
