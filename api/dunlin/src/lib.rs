@@ -35,6 +35,7 @@ mod builtin;
 mod condition;
 mod content_filter;
 mod error;
+mod explain;
 mod listener;
 mod logging;
 mod multi_topic;
@@ -88,6 +89,7 @@ pub use error::{
     CreateEntityError, CreateParticipantError, ExpressionError, NotMatched, ReadError, SetQosError,
     WaitForError, WriteError,
 };
+pub use explain::{Against, Cause, EndpointInfo, Explanation, LocalEndpoint, Pair};
 pub use listener::{DataReaderListener, DataWriterListener};
 pub use logging::{LoggingError, init_logging};
 pub use multi_topic::{MultiTopic, MultiTopicError};

@@ -156,6 +156,10 @@ impl DomainParticipant {
         }
     }
 
+    pub(crate) fn inner(&self) -> &Arc<ParticipantInner> {
+        &self.inner
+    }
+
     /// get_domain_id.
     #[must_use]
     pub fn domain_id(&self) -> DomainId {
@@ -360,6 +364,19 @@ fn refusal(refused: Refused, cannot_wait: Option<CannotWait>, max_blocking_time:
 
 /// What writers and readers need of their participant.
 impl ParticipantInner {
+    pub fn engine(&self) -> &dunlin_engine::Participant {
+        self.session.participant()
+    }
+
+    pub fn sink(&self) -> &Sink {
+        &self.sink
+    }
+
+    /// What the user should know about the network as it was set up.
+    pub fn network_notes(&self) -> Vec<String> {
+        self.session.notes()
+    }
+
     pub fn create_writer(
         &self,
         core: &Arc<WriterCore>,

@@ -14,7 +14,7 @@ use crate::topic::TopicInner;
 use crate::writer_core::{lock, record_incompatible, wait_for};
 use dunlin_cache::{CachedSample, Selection};
 use dunlin_cdr::TypeSupport;
-use dunlin_core::{Duration, EntityId, Guid};
+use dunlin_core::{Duration, EntityId};
 use dunlin_discovery::EndpointLocators;
 use dunlin_engine::{ContentFilter, Event, ReaderSlot, ReaderSpec, WriteRequest};
 use dunlin_qos::{DataReaderQos, IncompatiblePolicy, SubscriberQos};
@@ -246,9 +246,7 @@ impl ReaderCore {
             Event::SubscriptionMatched { remote, added, .. } => {
                 self.change(StatusMask::SUBSCRIPTION_MATCHED, |s| s.matched.record(*added, (*remote).into()));
             }
-            Event::RequestedIncompatibleQos { remote, policies, .. } => {
-                self.on_incompatible(*remote, policies)
-            }
+            Event::RequestedIncompatibleQos { policies, .. } => self.on_incompatible(policies),
             Event::SampleLost { count, .. } => {
                 let count = i32::try_from(*count).unwrap_or(i32::MAX);
                 self.change(StatusMask::SAMPLE_LOST, |s| s.lost.add(count));
@@ -276,16 +274,7 @@ impl ReaderCore {
         }
     }
 
-    fn on_incompatible(self: &Arc<Self>, remote: Guid, policies: &[IncompatiblePolicy]) {
-        for p in policies {
-            tracing::warn!(
-                "reader of '{}' does not match writer {remote}: {} offered {}, requested {}",
-                self.topic.name,
-                p.policy,
-                p.offered,
-                p.requested
-            );
-        }
+    fn on_incompatible(self: &Arc<Self>, policies: &[IncompatiblePolicy]) {
         self.change(StatusMask::REQUESTED_INCOMPATIBLE_QOS, |s| {
             record_incompatible(&mut s.incompatible, policies);
         });

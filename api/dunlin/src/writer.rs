@@ -45,6 +45,10 @@ impl<T: DdsType> DataWriter<T> {
         Self { core, sample: PhantomData }
     }
 
+    pub(crate) fn core(&self) -> &Arc<WriterCore> {
+        &self.core
+    }
+
     /// Enables a writer that its publisher created disabled.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use crate::status::{
 use crate::topic::TopicInner;
 use dunlin_buf::BufPool;
 use dunlin_cdr::Representation;
-use dunlin_core::{Duration, EntityId, Guid, InstanceHandle};
+use dunlin_core::{Duration, EntityId, InstanceHandle};
 use dunlin_discovery::EndpointLocators;
 use dunlin_engine::{Event, WriterSlot, WriterSpec};
 use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy, PublisherQos};
@@ -198,7 +198,7 @@ impl WriterCore {
             Event::PublicationMatched { remote, added, .. } => {
                 self.change(StatusMask::PUBLICATION_MATCHED, |s| s.matched.record(*added, (*remote).into()));
             }
-            Event::OfferedIncompatibleQos { remote, policies, .. } => self.on_incompatible(*remote, policies),
+            Event::OfferedIncompatibleQos { policies, .. } => self.on_incompatible(policies),
             Event::OfferedDeadlineMissed { instance, count, .. } => {
                 self.change(StatusMask::OFFERED_DEADLINE_MISSED, |s| {
                     s.deadline.count.add(i32::try_from(*count).unwrap_or(i32::MAX));
@@ -213,16 +213,7 @@ impl WriterCore {
         }
     }
 
-    fn on_incompatible(self: &Arc<Self>, remote: Guid, policies: &[IncompatiblePolicy]) {
-        for p in policies {
-            tracing::warn!(
-                "writer of '{}' does not match reader {remote}: {} offered {}, requested {}",
-                self.topic.name,
-                p.policy,
-                p.offered,
-                p.requested
-            );
-        }
+    fn on_incompatible(self: &Arc<Self>, policies: &[IncompatiblePolicy]) {
         self.change(StatusMask::OFFERED_INCOMPATIBLE_QOS, |s| {
             record_incompatible(&mut s.incompatible, policies)
         });

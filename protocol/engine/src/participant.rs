@@ -8,7 +8,7 @@ use dunlin_cache::{ReaderCache, ReaderCacheConfig, WriterCache, WriterCacheConfi
 use dunlin_core::{EntityId, Guid, GuidPrefix, MonoTime, Now};
 use dunlin_discovery::{
     DiscoveredReader, DiscoveredWriter, Discovery, DiscoveryConfig, DiscoveryEffect, InvalidName,
-    LocalReader, LocalWriter, Locators, ParticipantData,
+    LocalReader, LocalWriter, Locators, ParticipantData, Survey,
 };
 use dunlin_qos::{
     DataReaderQos, DataWriterQos, DurabilityKind, LivelinessKind, PublisherQos, ReliabilityKind,
@@ -127,6 +127,14 @@ impl Participant {
     /// §2.2.2.2.1.17).
     pub fn ignore_endpoint(&self, now: Now, guid: Guid, out: &mut Output) {
         self.discover(now, out, |discovery, _, effects| discovery.ignore_endpoint(guid, effects));
+    }
+
+    /// From now on acts as if every endpoint of other participants that names this topic and type did not exist (DDS 1.4
+    /// §2.2.2.2.1.15).
+    pub fn ignore_topic(&self, now: Now, topic_name: &str, type_name: &str, out: &mut Output) {
+        self.discover(now, out, |discovery, _, effects| {
+            discovery.ignore_topic(topic_name, type_name, effects);
+        });
     }
 
     /// Creates, announces and matches a writer.
@@ -375,6 +383,13 @@ impl Participant {
     #[must_use]
     pub fn discovered_readers(&self) -> Vec<Arc<DiscoveredReader>> {
         self.control.lock().discovery.readers().cloned().collect()
+    }
+
+    /// What is known of the endpoints for which `wanted` is true (given the name of their topic and their GUID), and of
+    /// what can keep them apart.
+    #[must_use]
+    pub fn survey(&self, wanted: impl Fn(&str, Guid) -> bool) -> Survey {
+        self.control.lock().discovery.survey(wanted)
     }
 
     /// Counters since the participant was made.
