@@ -36,6 +36,7 @@ mod condition;
 mod content_filter;
 mod error;
 mod explain;
+pub mod host;
 mod listener;
 mod logging;
 mod multi_topic;
