@@ -1,6 +1,7 @@
 //! From the events of the engine to the entities they concern.
 
 use crate::explain::{Cause, WhyLog};
+use crate::participant::ParticipantInner;
 use crate::reader_core::ReaderCore;
 use crate::topic::TopicInner;
 use crate::writer_core::WriterCore;
@@ -9,7 +10,7 @@ use dunlin_discovery::Trouble;
 use dunlin_driver::{EventSink, machine};
 use dunlin_engine::Event;
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 
 /// Entities by id. Weak, so that an event never keeps an entity alive that the application dropped.
 #[derive(Default)]
@@ -17,6 +18,7 @@ pub(crate) struct Sink {
     writers: RwLock<BTreeMap<EntityId, Weak<WriterCore>>>,
     readers: RwLock<BTreeMap<EntityId, Weak<ReaderCore>>>,
     why: WhyLog,
+    participant: OnceLock<Weak<ParticipantInner>>,
 }
 
 fn change<T>(map: &RwLock<BTreeMap<EntityId, Weak<T>>>, id: EntityId, entity: Option<&Arc<T>>) {
@@ -64,6 +66,17 @@ impl Sink {
 
     pub fn reader(&self, id: EntityId) -> Option<Arc<ReaderCore>> {
         find(&self.readers, id)
+    }
+
+    pub fn set_participant(&self, participant: &Arc<ParticipantInner>) {
+        let _ = self.participant.set(Arc::downgrade(participant));
+    }
+
+    /// Brings built-in topics and whoever waits for a topic up to date.
+    fn note_discovery(&self, event: &Event) {
+        if let Some(participant) = self.participant.get().and_then(Weak::upgrade) {
+            participant.on_discovery(event);
+        }
     }
 
     /// Tells in the log why endpoints do not match.
@@ -114,6 +127,7 @@ impl Sink {
 impl EventSink for Sink {
     fn on_event(&self, event: &Event) {
         self.warn(event);
+        self.note_discovery(event);
         match event {
             Event::DataAvailable { reader }
             | Event::SubscriptionMatched { reader, .. }
@@ -139,7 +153,7 @@ impl EventSink for Sink {
             }
             Event::InconsistentTopic { local, .. } => {
                 if let Some(topic) = self.topic_of(*local) {
-                    topic.count_inconsistent();
+                    topic.on_inconsistent();
                 }
             }
             Event::ParticipantDiscovered(participant) => tracing::debug!(

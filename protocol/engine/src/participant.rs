@@ -12,7 +12,7 @@ use dunlin_discovery::{
 };
 use dunlin_qos::{
     DataReaderQos, DataWriterQos, DurabilityKind, LivelinessKind, PublisherQos, ReliabilityKind,
-    ResourceLimits, SubscriberQos, UserData,
+    ResourceLimits, SubscriberQos, TopicData, UserData,
 };
 use dunlin_rtps::{Reader, ReaderConfig, Writer, WriterConfig};
 use dunlin_sync::{ArcSnapshot, RankedGuard, RankedMutex};
@@ -358,6 +358,25 @@ impl Participant {
         self.conclude(now, control, out);
     }
 
+    /// Announces TOPIC_DATA with every endpoint of a topic.
+    pub fn set_topic_data(&self, now: Now, topic_name: &str, data: &TopicData, out: &mut Output) {
+        let mut control = self.control.lock();
+        let writers =
+            control.writers.values().filter(|w| w.topic_name == topic_name && w.topic_data != *data);
+        let writers: Vec<LocalWriter> = writers.cloned().collect();
+        let readers =
+            control.readers.values().filter(|r| r.topic_name == topic_name && r.topic_data != *data);
+        let readers: Vec<LocalReader> = readers.cloned().collect();
+        // The names were good when the endpoints were created.
+        for writer in writers {
+            let _ = control.put_writer(now, LocalWriter { topic_data: data.clone(), ..writer }, out);
+        }
+        for reader in readers {
+            let _ = control.put_reader(now, LocalReader { topic_data: data.clone(), ..reader }, out);
+        }
+        self.conclude(now, control, out);
+    }
+
     /// Asserts the liveliness of the participant's MANUAL_BY_PARTICIPANT writers (DDS 1.4 §2.2.2.2.1.21).
     pub fn assert_liveliness(&self, now: Now, out: &mut Output) {
         self.common.note_manual(now.mono, out);
@@ -383,6 +402,24 @@ impl Participant {
     #[must_use]
     pub fn discovered_readers(&self) -> Vec<Arc<DiscoveredReader>> {
         self.control.lock().discovery.readers().cloned().collect()
+    }
+
+    /// Another participant, if it is known.
+    #[must_use]
+    pub fn find_participant(&self, prefix: GuidPrefix) -> Option<Arc<ParticipantData>> {
+        self.control.lock().discovery.participant(prefix).cloned()
+    }
+
+    /// A writer by its GUID, of this or another participant.
+    #[must_use]
+    pub fn find_writer(&self, guid: Guid) -> Option<Arc<DiscoveredWriter>> {
+        self.control.lock().discovery.writer(guid).cloned()
+    }
+
+    /// A reader by its GUID, of this or another participant.
+    #[must_use]
+    pub fn find_reader(&self, guid: Guid) -> Option<Arc<DiscoveredReader>> {
+        self.control.lock().discovery.reader(guid).cloned()
     }
 
     /// What is known of the endpoints for which `wanted` is true (given the name of their topic and their GUID), and of
