@@ -28,11 +28,14 @@ impl WhyLog {
     /// Notes that a cause was found; how often it was passed over since it was last told, if it is to be told now.
     fn admit(&self, now: MonoTime, key: (EntityId, &'static str)) -> Option<u64> {
         let mut told = lock(&self.0);
-        if let Some(known) = told.get_mut(&key)
-            && now.since(known.at) < INTERVAL
-        {
-            known.again += 1;
-            return None;
+        let mut again = 0;
+        if let Some(known) = told.get_mut(&key) {
+            if now.since(known.at) < INTERVAL {
+                known.again += 1;
+                return None;
+            }
+            again = known.again;
+            told.remove(&key);
         }
         if told.len() >= REMEMBERED {
             told.retain(|_, known| now.since(known.at) < INTERVAL);
@@ -40,7 +43,8 @@ impl WhyLog {
                 return None;
             }
         }
-        told.insert(key, Told { at: now, again: 0 }).map_or(Some(0), |known| Some(known.again))
+        told.insert(key, Told { at: now, again: 0 });
+        Some(again)
     }
 
     /// Tells a cause, unless it was told lately.

@@ -5,4 +5,5 @@ mod builtin;
 mod common;
 mod entities;
 mod listeners;
+mod policies;
 mod support;
