@@ -74,6 +74,13 @@ impl Sink {
 
     /// Brings built-in topics and whoever waits for a topic up to date.
     fn note_discovery(&self, event: &Event) {
+        let concerns_data = matches!(
+            event,
+            Event::DataAvailable { .. } | Event::SpaceFreed { .. } | Event::AckAdvanced { .. }
+        );
+        if concerns_data {
+            return;
+        }
         if let Some(participant) = self.participant.get().and_then(Weak::upgrade) {
             participant.on_discovery(event);
         }

@@ -1,5 +1,6 @@
 //! Which listener hears what (DDS 1.4 §2.2.4.2.3).
 
+use crate::common::{self, eventually};
 use crate::support::*;
 use dunlin::qos::*;
 use dunlin::sim::Sim;
@@ -197,4 +198,104 @@ fn an_inconsistent_topic_is_told_to_topic_or_participant() {
     w.topic.consume_statuses(StatusMask::ALL);
     misuse(&[]);
     assert_eq!(w.topic.inconsistent_topic_status().total, 3);
+}
+
+/// Does in a listener what applications do there.
+struct Busy(Heard);
+
+impl TopicListener for Busy {}
+
+impl PublisherListener for Busy {
+    fn on_publication_matched(&self, writer: &AnyDataWriter, status: MatchedStatus) {
+        let writer = writer.typed::<Reading>().unwrap();
+        let publisher = writer.publisher();
+        if status.current_count_change > 0 {
+            writer.write(&reading(1, 1)).unwrap();
+            writer.set_qos(&writer.qos().user_data([1])).unwrap();
+            publisher.set_qos(&publisher.qos()).unwrap();
+            publisher.set_listener(Ear::new("publisher", &self.0), StatusMask::ALL);
+            let second = publisher.create_datawriter(&writer.topic(), &DataWriterQos::default()).unwrap();
+            publisher.delete_datawriter(&second).unwrap();
+            self.0.lock().unwrap().push("busy".into());
+        }
+    }
+}
+
+impl SubscriberListener for Busy {
+    fn on_data_available(&self, reader: &AnyDataReader) {
+        let reader = reader.typed::<Reading>().unwrap();
+        assert_eq!(reader.take(9).unwrap().len(), 1);
+        // It ends itself.
+        reader.subscriber().delete_datareader(&reader).unwrap();
+        self.0.lock().unwrap().push("ended".into());
+    }
+}
+
+#[test]
+fn listeners_may_write_read_change_create_and_delete() {
+    let domain = common::domain();
+    let (one, other) = (common::participant(domain), common::participant(domain));
+    let name = format!("Busy{}", std::process::id());
+    let heard = Heard::default();
+    one.set_listener(Busy(Arc::clone(&heard)), StatusMask::PUBLICATION_MATCHED);
+    other.set_listener(Busy(Arc::clone(&heard)), StatusMask::DATA_AVAILABLE);
+    let topic = one.create_topic::<Reading>(&name, &TopicQos::default()).unwrap();
+    let publisher = one.create_publisher(&PublisherQos::default()).unwrap();
+    let writer = publisher.create_datawriter(&topic, &DataWriterQos::default().transient_local()).unwrap();
+    let topic = other.create_topic::<Reading>(&name, &TopicQos::default()).unwrap();
+    let subscriber = other.create_subscriber(&SubscriberQos::default()).unwrap();
+    let qos = DataReaderQos::default().reliable().transient_local();
+    let reader = subscriber.create_datareader(&topic, &qos).unwrap();
+    eventually("both listeners and the end of the match", || {
+        let heard = heard.lock().unwrap();
+        let has = |words: &str| heard.iter().any(|line| line.starts_with(words));
+        has("busy") && has("ended") && has("publisher matched -1")
+    });
+    assert!(reader.take(1).is_err());
+    assert!(writer.matched_subscriptions().is_empty());
+}
+
+#[test]
+fn every_sample_is_told_through_the_subscriber_over_loopback() {
+    let domain = common::domain();
+    let (one, other) = (common::participant(domain), common::participant(domain));
+    let name = format!("Told{}", std::process::id());
+    let heard = Heard::default();
+    let topic = one.create_topic::<Reading>(&name, &TopicQos::default()).unwrap();
+    let publisher = one.create_publisher(&PublisherQos::default()).unwrap();
+    let writer = publisher.create_datawriter(&topic, &DataWriterQos::default().keep_all()).unwrap();
+    let topic = other.create_topic::<Reading>(&name, &TopicQos::default()).unwrap();
+    let subscriber = other.create_subscriber(&SubscriberQos::default()).unwrap();
+    subscriber.set_listener(Counting(Arc::clone(&heard)), StatusMask::DATA_ON_READERS);
+    let qos = DataReaderQos::default().reliable().keep_all();
+    let reader = subscriber.create_datareader(&topic, &qos).unwrap();
+    reader.set_listener(
+        {
+            let heard = Arc::clone(&heard);
+            move |reader: &DataReader<Reading>| {
+                let taken = reader.take(1000).unwrap();
+                heard.lock().unwrap().extend(taken.iter().map(|_| "sample".to_owned()));
+            }
+        },
+        StatusMask::DATA_AVAILABLE,
+    );
+    eventually("the match", || {
+        !writer.matched_subscriptions().is_empty() && !reader.matched_publications().is_empty()
+    });
+    for n in 0..500 {
+        writer.write(&reading(n % 3, n)).unwrap();
+    }
+    eventually("all samples", || {
+        heard.lock().unwrap().iter().filter(|line| *line == "sample").count() == 500
+    });
+}
+
+/// Hands on to the readers' listeners.
+struct Counting(Heard);
+
+impl SubscriberListener for Counting {
+    fn on_data_on_readers(&self, subscriber: &Subscriber) {
+        self.0.lock().unwrap().push("data on readers".into());
+        subscriber.notify_datareaders();
+    }
 }
