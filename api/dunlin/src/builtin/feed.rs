@@ -190,6 +190,11 @@ pub(crate) fn reader(subscriber: &Subscriber, name: &str) -> Option<Arc<ReaderCo
     let participant = subscriber.participant_inner();
     let used = participant.run(|engine, now, out| {
         let mut feeds = lock(&participant.builtin);
+        if !feeds.is_used() {
+            // Nobody kept these up to date.
+            feeds.topic_of.clear();
+            feeds.endpoints_of.clear();
+        }
         let feed = feeds.feed(name)?;
         if let Some(known) = feed.reader.upgrade().filter(|known| !known.is_deleted()) {
             return Some(known);

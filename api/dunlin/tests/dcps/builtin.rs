@@ -104,6 +104,27 @@ fn a_late_reader_of_a_built_in_topic_gets_what_is_known() {
 }
 
 #[test]
+fn a_reader_made_again_knows_nothing_of_what_went_meanwhile() {
+    let (mut sim, a, b, w, r) = pair();
+    let builtin = r.participant.builtin_subscriber();
+    let topics = || b.run(|| builtin.lookup_datareader::<DcpsTopic>(DCPS_TOPIC)).unwrap();
+    let first = topics();
+    assert_eq!(take(&first).len(), 1);
+    b.run(|| drop(first));
+    a.run(|| drop(w));
+    sim.run_for(secs(2)).unwrap();
+    let second = topics();
+    assert!(take(&second).is_empty());
+    // The topic comes and goes as if it were the first time.
+    let again = writing(&a, &DataWriterQos::default());
+    sim.run_for(secs(1)).unwrap();
+    assert_eq!(take(&second).len(), 1);
+    a.run(|| drop(again));
+    sim.run_for(secs(2)).unwrap();
+    assert_eq!(take(&second)[0].2, InstanceState::NotAliveDisposed);
+}
+
+#[test]
 fn discovered_data_by_handle() {
     let (_sim, _a, _b, w, r) = pair();
     let data = r.participant.discovered_participant_data(w.participant.instance_handle()).unwrap();
