@@ -63,7 +63,9 @@ impl Config {
         })
     }
 
-    fn port_parameters(&self) -> PortParameters {
+    /// The constants of the well-known ports.
+    #[must_use]
+    pub fn port_parameters(&self) -> PortParameters {
         let ports = &self.ports;
         PortParameters {
             base: ports.base,

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, Weak};
 /// What all handles of one content-filtered topic and its readers share.
 pub(crate) struct FilteredTopicInner {
     name: String,
-    topic: Arc<TopicInner>,
+    pub topic: Arc<TopicInner>,
     expression: String,
     state: Mutex<State>,
     readers: Mutex<Vec<Weak<ReaderCore>>>,
@@ -228,6 +228,21 @@ impl DerivedTopics {
     /// Whether one of this name exists.
     pub fn contains(&self, name: &str) -> bool {
         lock(&self.0).get(name).is_some_and(|known| known.strong_count() > 0)
+    }
+
+    /// The one of this name.
+    pub fn get(&self, name: &str) -> Option<Arc<dyn Any + Send + Sync>> {
+        lock(&self.0).get(name).and_then(Weak::upgrade)
+    }
+
+    /// All there are.
+    pub fn all(&self) -> Vec<Arc<dyn Any + Send + Sync>> {
+        lock(&self.0).values().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Forgets them, so that their names are free.
+    pub fn clear(&self) {
+        lock(&self.0).clear();
     }
 
     /// Adds one, unless there is one of its name.

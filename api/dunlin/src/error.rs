@@ -91,9 +91,12 @@ pub enum CreateEntityError {
     /// No more endpoints can be made in this participant.
     #[error("the participant has no entity ids left")]
     OutOfResources,
-    /// The participant was closed.
-    #[error("the participant was closed")]
+    /// The topic, or what should create the entity, was deleted.
+    #[error("the topic, or what should create the entity, was deleted")]
     AlreadyDeleted,
+    /// Only the library creates readers in the built-in subscriber.
+    #[error("the built-in subscriber has the readers of the built-in topics and no others")]
+    BuiltinSubscriber,
 }
 
 impl CreateEntityError {
@@ -106,6 +109,7 @@ impl CreateEntityError {
             Self::TypeConflict { .. }
             | Self::TopicQosConflict(_)
             | Self::ForeignTopic
+            | Self::BuiltinSubscriber
             | Self::NameInUse(_) => ReturnCode::PreconditionNotMet,
             Self::BadName | Self::Expression(_) => ReturnCode::BadParameter,
             Self::MultiTopic(error) => error.return_code(),
@@ -234,12 +238,16 @@ pub enum ReadError {
     /// The condition belongs to another reader.
     #[error("the condition belongs to another reader")]
     ForeignCondition,
+    /// The reader was deleted.
+    #[error("the reader was deleted")]
+    AlreadyDeleted,
 }
 
 return_codes!(ReadError {
     Self::NotEnabled => NotEnabled,
     Self::UnknownInstance => BadParameter,
     Self::ForeignCondition => PreconditionNotMet,
+    Self::AlreadyDeleted => AlreadyDeleted,
 });
 
 /// Why waiting for acknowledgments or history ended early.

@@ -31,14 +31,21 @@
 
 extern crate self as dunlin;
 
+mod any;
 mod builtin;
 mod condition;
 mod content_filter;
+mod contents;
+mod entity;
 mod error;
+mod explain;
+mod factory;
+pub mod host;
 mod listener;
 mod logging;
 mod multi_topic;
 mod participant;
+mod propagation;
 mod publisher;
 mod query;
 mod reader;
@@ -58,9 +65,15 @@ mod waiting_model;
 mod writer;
 mod writer_core;
 
-pub use builtin::{ParticipantBuiltinTopicData, PublicationBuiltinTopicData, SubscriptionBuiltinTopicData};
+pub use any::{AnyDataReader, AnyDataWriter, AnyTopic};
+pub use builtin::{
+    BuiltinDuration, BuiltinTopicKey, DCPS_PARTICIPANT, DCPS_PUBLICATION, DCPS_SUBSCRIPTION, DCPS_TOPIC,
+    DcpsParticipant, DcpsPublication, DcpsSubscription, DcpsTopic, ParticipantBuiltinTopicData,
+    PublicationBuiltinTopicData, SubscriptionBuiltinTopicData,
+};
 pub use condition::{Condition, GuardCondition, StatusCondition, WaitError, WaitSet};
 pub use content_filter::{ContentFilteredTopic, TopicDescription};
+pub use contents::{FindTopicError, FoundTopic};
 pub use dunlin_buf::SharedBytes;
 pub use dunlin_cache::{
     InstanceState, InstanceStateMask, SampleInfo, SampleState, SampleStateMask, ViewState, ViewStateMask,
@@ -84,11 +97,17 @@ pub use dunlin_engine::{
 pub use dunlin_filter as filter;
 /// QoS policies and the QoS of each entity.
 pub use dunlin_qos as qos;
+pub use entity::EntityError;
 pub use error::{
     CreateEntityError, CreateParticipantError, ExpressionError, NotMatched, ReadError, SetQosError,
     WaitForError, WriteError,
 };
-pub use listener::{DataReaderListener, DataWriterListener};
+pub use explain::{Against, Cause, EndpointInfo, Explanation, LocalEndpoint, Pair};
+pub use factory::DomainParticipantFactory;
+pub use listener::{
+    DataReaderListener, DataWriterListener, DomainParticipantListener, PublisherListener, SubscriberListener,
+    TopicListener,
+};
 pub use logging::{LoggingError, init_logging};
 pub use multi_topic::{MultiTopic, MultiTopicError};
 pub use participant::{DomainParticipant, DomainParticipantBuilder};

@@ -3,12 +3,17 @@
 //! there (TIMEOUT of a write, PRECONDITION_NOT_MET of the others), because what they wait for may have
 //! to arrive on the same thread. A listener that blocks holds up the reception of its domain; hand long
 //! work to a thread of your own.
+//!
+//! A status is told to the most specific listener whose mask has it: that of the writer or reader, else of its publisher or
+//! subscriber, else of the participant (§2.2.4.2.3). A mask without a listener (`consume_statuses`) ends the search.
 
+use crate::any::{AnyDataReader, AnyDataWriter, AnyTopic};
 use crate::reader::DataReader;
 use crate::status::{
-    DeadlineMissedStatus, IncompatibleQosStatus, LivelinessChangedStatus, LivelinessLostStatus,
-    MatchedStatus, SampleLostStatus, SampleRejectedStatus,
+    DeadlineMissedStatus, IncompatibleQosStatus, InconsistentTopicStatus, LivelinessChangedStatus,
+    LivelinessLostStatus, MatchedStatus, SampleLostStatus, SampleRejectedStatus,
 };
+use crate::subscriber::Subscriber;
 use crate::writer::DataWriter;
 use dunlin_cdr::DdsType;
 
@@ -50,3 +55,50 @@ impl<T: DdsType, F: Fn(&DataReader<T>) + Send + Sync + 'static> DataReaderListen
         self(reader);
     }
 }
+
+/// What a topic tells the application. The method does nothing by default.
+#[expect(unused_variables, reason = "the defaults ignore their arguments")]
+pub trait TopicListener: Send + Sync + 'static {
+    /// An endpoint of another participant uses the topic's name with another type.
+    fn on_inconsistent_topic(&self, topic: &AnyTopic, status: InconsistentTopicStatus) {}
+}
+
+/// What a publisher tells the application of its writers. Every method does nothing by default.
+#[expect(unused_variables, reason = "the defaults ignore their arguments")]
+pub trait PublisherListener: Send + Sync + 'static {
+    /// A reader was matched or unmatched.
+    fn on_publication_matched(&self, writer: &AnyDataWriter, status: MatchedStatus) {}
+    /// A reader asks for more than a writer offers.
+    fn on_offered_incompatible_qos(&self, writer: &AnyDataWriter, status: IncompatibleQosStatus) {}
+    /// An instance was not written in time.
+    fn on_offered_deadline_missed(&self, writer: &AnyDataWriter, status: DeadlineMissedStatus) {}
+    /// A writer did not assert its liveliness in time.
+    fn on_liveliness_lost(&self, writer: &AnyDataWriter, status: LivelinessLostStatus) {}
+}
+
+/// What a subscriber tells the application of its readers. Every method does nothing by default.
+#[expect(unused_variables, reason = "the defaults ignore their arguments")]
+pub trait SubscriberListener: Send + Sync + 'static {
+    /// Some readers have new data. With DATA_ON_READERS in the mask this is told instead of DATA_AVAILABLE; see
+    /// [`Subscriber::notify_datareaders`].
+    fn on_data_on_readers(&self, subscriber: &Subscriber) {}
+    /// New samples or instance states can be read.
+    fn on_data_available(&self, reader: &AnyDataReader) {}
+    /// A writer was matched or unmatched.
+    fn on_subscription_matched(&self, reader: &AnyDataReader, status: MatchedStatus) {}
+    /// A writer offers less than a reader asks for.
+    fn on_requested_incompatible_qos(&self, reader: &AnyDataReader, status: IncompatibleQosStatus) {}
+    /// An instance was not updated in time.
+    fn on_requested_deadline_missed(&self, reader: &AnyDataReader, status: DeadlineMissedStatus) {}
+    /// A matched writer became alive or not alive.
+    fn on_liveliness_changed(&self, reader: &AnyDataReader, status: LivelinessChangedStatus) {}
+    /// Samples did not arrive.
+    fn on_sample_lost(&self, reader: &AnyDataReader, status: SampleLostStatus) {}
+    /// A sample met a resource limit.
+    fn on_sample_rejected(&self, reader: &AnyDataReader, status: SampleRejectedStatus) {}
+}
+
+/// What a participant tells the application of everything in it that has no listener of its own.
+pub trait DomainParticipantListener: TopicListener + PublisherListener + SubscriberListener {}
+
+impl<L: TopicListener + PublisherListener + SubscriberListener> DomainParticipantListener for L {}

@@ -121,6 +121,11 @@ pub(crate) struct MultiTopicInner {
 }
 
 impl MultiTopicInner {
+    /// Whether it joins a topic.
+    pub fn uses(&self, topic: &Arc<TopicInner>) -> bool {
+        self.plan.sides.iter().any(|side| Arc::ptr_eq(&side.topic, topic))
+    }
+
     pub fn new<T: DdsType>(
         participant: &Arc<ParticipantInner>,
         name: &str,
@@ -138,7 +143,12 @@ impl MultiTopicInner {
         let filter = filter.map_err(|error| shifted(error, condition_at))?;
         let weak: Weak<ParticipantInner> = Arc::downgrade(participant);
         Ok(Self {
-            topic: Arc::new(TopicInner::new::<T>(weak, name, &TopicQos::default())),
+            topic: Arc::new(TopicInner::new::<T>(
+                weak,
+                participant.topic_handle(),
+                name,
+                &TopicQos::default(),
+            )),
             expression: expression.to_owned(),
             plan,
             type_support: Arc::new(TypeSupportOf::<T>::default()),

@@ -1,10 +1,14 @@
 //! DomainParticipant (DDS 1.4 §2.2.2.2.1).
 
+use crate::builtin::Feeds;
 use crate::builtin::{
     ParticipantBuiltinTopicData, PublicationBuiltinTopicData, SubscriptionBuiltinTopicData,
 };
 use crate::content_filter::{ContentFilteredTopic, DerivedTopics, FilteredTopicInner};
+use crate::contents::Contents;
+use crate::entity::Entity;
 use crate::error::{CreateEntityError, CreateParticipantError, SetQosError, WriteError};
+use crate::listener::DomainParticipantListener;
 use crate::multi_topic::{MultiTopic, MultiTopicInner};
 use crate::publisher::Publisher;
 use crate::reader_core::ReaderCore;
@@ -16,13 +20,15 @@ use dunlin_buf::SharedBytes;
 use dunlin_cache::{CachedSample, SampleData, Selection, UnknownInstance};
 use dunlin_cdr::DdsType;
 use dunlin_config::Config;
-use dunlin_core::{DomainId, Duration, Guid, InstanceHandle, WallTime};
+use dunlin_core::{DomainId, Duration, Guid, InstanceHandle, Now, WallTime};
 use dunlin_driver::{CannotWait, Session};
 use dunlin_engine::{
-    CreateError, ParticipantStats, ReaderSlot, ReaderSpec, WriteError as Refused, WriteRequest, WriterSlot,
-    WriterSpec,
+    CreateError, Output, ParticipantStats, ReaderSlot, ReaderSpec, WriteError as Refused, WriteRequest,
+    WriterSlot, WriterSpec,
 };
-use dunlin_qos::{DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, SubscriberQos, TopicQos};
+use dunlin_qos::{
+    DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, SubscriberQos, TopicData, TopicQos,
+};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -44,7 +50,10 @@ pub(crate) struct ParticipantInner {
     sink: Arc<Sink>,
     qos: Mutex<DomainParticipantQos>,
     topics: Mutex<BTreeMap<String, Weak<TopicInner>>>,
-    derived_topics: DerivedTopics,
+    pub(crate) derived_topics: DerivedTopics,
+    pub(crate) entity: Entity<dyn DomainParticipantListener>,
+    pub(crate) contents: Contents,
+    pub(crate) builtin: Mutex<Feeds>,
 }
 
 /// A condition on the contents of samples.
@@ -106,6 +115,7 @@ impl DomainParticipantBuilder {
         let sink = Arc::new(Sink::default());
         let session = Session::join(driver, Arc::clone(&sink) as _)
             .map_err(|source| CreateParticipantError::Network { domain: self.domain, source })?;
+        let guid = session.participant().guid();
         let inner = ParticipantInner {
             domain: self.domain,
             session,
@@ -113,8 +123,14 @@ impl DomainParticipantBuilder {
             qos: Mutex::new(self.qos),
             topics: Mutex::default(),
             derived_topics: DerivedTopics::default(),
+            entity: Entity::new(guid.into()),
+            contents: Contents::default(),
+            builtin: Mutex::default(),
         };
-        Ok(DomainParticipant { inner: Arc::new(inner) })
+        let inner = Arc::new(inner);
+        inner.sink.set_participant(&inner);
+        crate::factory::register(&inner);
+        Ok(DomainParticipant { inner })
     }
 }
 
@@ -154,6 +170,14 @@ impl DomainParticipant {
             config: None,
             name: String::new(),
         }
+    }
+
+    pub(crate) fn from_inner(inner: Arc<ParticipantInner>) -> Self {
+        Self { inner }
+    }
+
+    pub(crate) fn inner(&self) -> &Arc<ParticipantInner> {
+        &self.inner
     }
 
     /// get_domain_id.
@@ -201,8 +225,12 @@ impl DomainParticipant {
             }
             return Ok(Topic::new(existing));
         }
-        let topic = Arc::new(TopicInner::new::<T>(Arc::downgrade(&self.inner), name, qos));
+        self.inner.entity.check().map_err(|_| CreateEntityError::AlreadyDeleted)?;
+        let handle = self.inner.topic_handle();
+        let topic = Arc::new(TopicInner::new::<T>(Arc::downgrade(&self.inner), handle, name, qos));
         topics.insert(name.to_owned(), Arc::downgrade(&topic));
+        drop(topics);
+        self.inner.entity.signal.raise();
         Ok(Topic::new(topic))
     }
 
@@ -360,6 +388,19 @@ fn refusal(refused: Refused, cannot_wait: Option<CannotWait>, max_blocking_time:
 
 /// What writers and readers need of their participant.
 impl ParticipantInner {
+    pub fn engine(&self) -> &dunlin_engine::Participant {
+        self.session.participant()
+    }
+
+    pub fn sink(&self) -> &Sink {
+        &self.sink
+    }
+
+    /// What the user should know about the network as it was set up.
+    pub fn network_notes(&self) -> Vec<String> {
+        self.session.notes()
+    }
+
     pub fn create_writer(
         &self,
         core: &Arc<WriterCore>,
@@ -433,6 +474,39 @@ impl ParticipantInner {
             return Err(CreateEntityError::NameInUse(name.to_owned()));
         }
         Ok(())
+    }
+
+    /// Announces TOPIC_DATA with every endpoint of a topic.
+    pub fn set_topic_data(&self, topic_name: &str, data: &TopicData) {
+        let participant = self.session.participant();
+        self.session.run(|now, out| participant.set_topic_data(now, topic_name, data, out));
+    }
+
+    /// Runs something of the engine, sends what it wants sent and tells what it tells.
+    pub fn run<R>(&self, f: impl FnOnce(&dunlin_engine::Participant, Now, &mut Output) -> R) -> R {
+        self.session.run(|now, out| f(self.session.participant(), now, out))
+    }
+
+    /// The machine that it lives on, if it is not the real one.
+    pub fn machine(&self) -> Option<&Arc<dyn dunlin_driver::machine::Machine>> {
+        self.session.machine()
+    }
+
+    /// Leaves the domain although there are handles to it.
+    pub fn close(&self) {
+        self.entity.delete();
+        self.session.leave();
+    }
+
+    /// The topics that were not deleted.
+    pub fn topics(&self) -> Vec<Arc<TopicInner>> {
+        lock(&self.topics).values().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Takes a topic out of the list, so that its name is free.
+    pub fn forget_topic(&self, topic: &TopicInner) {
+        topic.entity.delete();
+        lock(&self.topics).remove(&topic.name);
     }
 
     /// The topic of this name, if there is one.

@@ -1,12 +1,18 @@
 //! Publisher (DDS 1.4 §2.2.2.4.1).
 
-use crate::error::{CreateEntityError, SetQosError};
-use crate::participant::ParticipantInner;
+use crate::any::AnyDataWriter;
+use crate::condition::StatusCondition;
+use crate::entity::{Entity, EntityError};
+use crate::error::{CreateEntityError, SetQosError, WaitForError};
+use crate::listener::PublisherListener;
+use crate::participant::{DomainParticipant, ParticipantInner};
+use crate::status::StatusMask;
 use crate::topic::Topic;
 use crate::writer::DataWriter;
 use crate::writer_core::{WriterCore, lock};
 use dunlin_cdr::{DdsType, Representation};
-use dunlin_qos::{DataRepresentationId, DataWriterQos, PublisherQos};
+use dunlin_core::{Duration, EntityKind, InstanceHandle};
+use dunlin_qos::{DataRepresentationId, DataWriterQos, PublisherQos, TopicQos};
 use std::sync::{Arc, Mutex, Weak};
 
 /// Creates data writers with a common PARTITION and PRESENTATION. Cheap to clone.
@@ -14,7 +20,29 @@ use std::sync::{Arc, Mutex, Weak};
 pub struct Publisher {
     participant: Arc<ParticipantInner>,
     qos: Arc<Mutex<PublisherQos>>,
-    writers: Arc<Mutex<Vec<Weak<WriterCore>>>>,
+    pub(crate) group: Arc<PublisherGroup>,
+}
+
+/// What a publisher has besides its QoS; lives as long as the publisher or a writer of it.
+pub(crate) struct PublisherGroup {
+    pub entity: Entity<dyn PublisherListener>,
+    writers: Mutex<Vec<Weak<WriterCore>>>,
+    default_qos: Mutex<DataWriterQos>,
+}
+
+impl PublisherGroup {
+    /// The writers that were not deleted.
+    pub fn writers(&self) -> Vec<Arc<WriterCore>> {
+        let writers = lock(&self.writers);
+        writers.iter().filter_map(Weak::upgrade).filter(|writer| !writer.is_deleted()).collect()
+    }
+
+    /// Deletes every writer.
+    pub fn delete_writers(&self) {
+        self.writers().iter().for_each(|writer| {
+            writer.close();
+        });
+    }
 }
 
 impl std::fmt::Debug for Publisher {
@@ -30,7 +58,14 @@ impl Publisher {
     ) -> Result<Self, CreateEntityError> {
         qos.check_consistency()?;
         qos.check_supported()?;
-        Ok(Self { participant, qos: Arc::new(Mutex::new(qos.clone())), writers: Arc::default() })
+        participant.entity.check().map_err(|_| CreateEntityError::AlreadyDeleted)?;
+        let group = Arc::new(PublisherGroup {
+            entity: Entity::new(participant.next_handle(EntityKind::WriterGroup)),
+            writers: Mutex::default(),
+            default_qos: Mutex::default(),
+        });
+        participant.add_publisher(&group);
+        Ok(Self { participant, qos: Arc::new(Mutex::new(qos.clone())), group })
     }
 
     /// create_datawriter. A QoS without DATA_REPRESENTATION uses the type's default.
@@ -45,6 +80,9 @@ impl Publisher {
         if topic.inner.participant.as_ptr() != Arc::as_ptr(&self.participant) {
             return Err(CreateEntityError::ForeignTopic);
         }
+        if self.group.entity.is_deleted() || topic.inner.entity.is_deleted() {
+            return Err(CreateEntityError::AlreadyDeleted);
+        }
         let mut qos = qos.clone();
         if qos.representation.ids.is_empty() {
             qos.representation.ids.push(match T::DEFAULT_REPRESENTATION {
@@ -57,13 +95,13 @@ impl Publisher {
         let core = Arc::new(WriterCore::new(
             Arc::clone(&self.participant),
             Arc::clone(&topic.inner),
-            Arc::clone(&self.qos),
+            self.clone(),
             qos,
         ));
         if lock(&self.qos).entity_factory.autoenable_created_entities {
             core.enable()?;
         }
-        let mut writers = lock(&self.writers);
+        let mut writers = lock(&self.group.writers);
         writers.retain(|writer| writer.strong_count() > 0);
         writers.push(Arc::downgrade(&core));
         Ok(DataWriter::from_core(core))
@@ -86,7 +124,121 @@ impl Publisher {
         qos.check_changeable(new)?;
         *qos = new.clone();
         drop(qos);
-        let writers: Vec<_> = lock(&self.writers).iter().filter_map(Weak::upgrade).collect();
-        writers.iter().try_for_each(|writer| writer.set_publisher_qos(new))
+        self.group.writers().iter().try_for_each(|writer| writer.set_publisher_qos(new))
+    }
+
+    /// lookup_datawriter: one of the writers of a topic, if there is one of this type.
+    #[must_use]
+    pub fn lookup_datawriter<T: DdsType>(&self, topic_name: &str) -> Option<DataWriter<T>> {
+        let mut writers = self.group.writers().into_iter();
+        writers.find_map(|core| {
+            AnyDataWriter(core).typed().filter(|w: &DataWriter<T>| w.topic_name() == topic_name)
+        })
+    }
+
+    /// delete_datawriter: it ends although there are handles to it, whose operations fail from now on. It waits a moment
+    /// for readers that have not acknowledged everything, as dropping the last handle does.
+    ///
+    /// # Errors
+    /// [`EntityError::Foreign`], [`EntityError::AlreadyDeleted`].
+    pub fn delete_datawriter<T: DdsType>(&self, writer: &DataWriter<T>) -> Result<(), EntityError> {
+        if !Arc::ptr_eq(&writer.core().publisher.group, &self.group) {
+            return Err(EntityError::Foreign);
+        }
+        if writer.core().close() { Ok(()) } else { Err(EntityError::AlreadyDeleted) }
+    }
+
+    /// delete_contained_entities: deletes every writer.
+    ///
+    /// # Errors
+    /// [`EntityError::AlreadyDeleted`].
+    pub fn delete_contained_entities(&self) -> Result<(), EntityError> {
+        self.group.entity.check()?;
+        self.group.delete_writers();
+        Ok(())
+    }
+
+    /// wait_for_acknowledgments: until every matched reliable reader of every writer has everything written so far.
+    ///
+    /// # Errors
+    /// [`WaitForError::Timeout`].
+    pub fn wait_for_acknowledgments(&self, max_wait: Duration) -> Result<(), WaitForError> {
+        let deadline = dunlin_driver::machine::deadline(max_wait);
+        for writer in self.group.writers().iter().filter(|writer| writer.slot().is_some()) {
+            let left = deadline.since(dunlin_driver::machine::mono());
+            let left = if max_wait.is_infinite() { max_wait } else { left };
+            writer.wait_for_acknowledgments(left).map_err(|error| match error {
+                WaitForError::Timeout(_) => WaitForError::Timeout(max_wait),
+                other => other,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// get_default_datawriter_qos: for [`Publisher::create_datawriter`] when the application has no other.
+    #[must_use]
+    pub fn default_datawriter_qos(&self) -> DataWriterQos {
+        lock(&self.group.default_qos).clone()
+    }
+
+    /// set_default_datawriter_qos.
+    ///
+    /// # Errors
+    /// When the QoS is inconsistent or unsupported.
+    pub fn set_default_datawriter_qos(&self, qos: &DataWriterQos) -> Result<(), SetQosError> {
+        qos.check_consistency()?;
+        qos.check_supported()?;
+        *lock(&self.group.default_qos) = qos.clone();
+        Ok(())
+    }
+
+    /// copy_from_topic_qos: overlays the policies that topics and writers share.
+    ///
+    /// # Errors
+    /// When what comes out is inconsistent; nothing has changed then.
+    pub fn copy_from_topic_qos(&self, qos: &mut DataWriterQos, topic: &TopicQos) -> Result<(), SetQosError> {
+        let overlaid = qos.clone().with_topic_qos(topic);
+        overlaid.check_consistency()?;
+        *qos = overlaid;
+        Ok(())
+    }
+
+    /// set_listener: it hears of what the writers' own listeners do not answer for. Replaces the previous one.
+    pub fn set_listener(&self, listener: impl PublisherListener, mask: StatusMask) {
+        self.group.entity.listener.set(Some((Some(Arc::new(listener)), mask)));
+    }
+
+    /// A listener that does nothing: these statuses are not told to the participant's listener.
+    pub fn consume_statuses(&self, mask: StatusMask) {
+        self.group.entity.listener.set(Some((None, mask)));
+    }
+
+    /// Removes the listener; one that runs at this moment finishes.
+    pub fn clear_listener(&self) {
+        self.group.entity.listener.set(None);
+    }
+
+    /// get_statuscondition. Publishers have no status of their own, so it is never true.
+    #[must_use]
+    pub fn status_condition(&self) -> StatusCondition {
+        self.group.entity.condition(&self.group, |group| &group.entity)
+    }
+
+    /// get_status_changes: always empty.
+    #[must_use]
+    pub fn status_changes(&self) -> StatusMask {
+        self.group.entity.changes()
+    }
+
+    /// get_instance_handle.
+    #[must_use]
+    pub fn instance_handle(&self) -> InstanceHandle {
+        self.group.entity.handle
+    }
+
+    /// get_participant.
+    #[must_use]
+    pub fn participant(&self) -> DomainParticipant {
+        DomainParticipant::from_inner(Arc::clone(&self.participant))
     }
 }

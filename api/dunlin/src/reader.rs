@@ -12,6 +12,7 @@ use crate::status::{
     SampleRejectedStatus, StatusMask,
 };
 use crate::stream::SampleStream;
+use crate::subscriber::Subscriber;
 use dunlin_cache::{
     CachedSample, InstanceSelect, InstanceStateMask, SampleData, SampleStateMask, Selection, ViewStateMask,
 };
@@ -92,7 +93,7 @@ impl ReadCondition {
     }
 }
 
-fn selection(max_samples: usize, states: StateMasks, instance: InstanceSelect) -> Selection {
+pub(crate) fn selection(max_samples: usize, states: StateMasks, instance: InstanceSelect) -> Selection {
     Selection {
         max_samples,
         sample_states: states.sample,
@@ -370,7 +371,7 @@ impl<T: DdsType> DataReader<T> {
             move || {
                 reader
                     .upgrade()
-                    .is_some_and(|core| core.slot().is_some_and(|slot| slot.has_matching(&wanted)))
+                    .is_some_and(|core| core.enabled().is_ok_and(|slot| slot.has_matching(&wanted)))
             }
         };
         let condition = Condition::new(Arc::clone(&self.core.signal), trigger);
@@ -397,7 +398,7 @@ impl<T: DdsType> DataReader<T> {
                 let (core, query) = (reader.upgrade(), query.filter());
                 let mut matches = |sample: &SampleData<'_>| satisfies(&query, sample);
                 core.is_some_and(|core| {
-                    core.slot().is_some_and(|slot| slot.has_matching_where(&wanted, &mut matches))
+                    core.enabled().is_ok_and(|slot| slot.has_matching_where(&wanted, &mut matches))
                 })
             }
         };
@@ -470,6 +471,23 @@ impl<T: DdsType> DataReader<T> {
     pub fn set_listener(&self, listener: impl DataReaderListener<T>, mask: StatusMask) {
         let erased = Erased { listener, sample: PhantomData::<fn(T)> };
         self.core.set_listener(Some(Arc::new(erased)), mask);
+    }
+
+    /// A listener that does nothing: these statuses are not told to subscriber and participant either.
+    pub fn consume_statuses(&self, mask: StatusMask) {
+        self.core.listener.set(Some((None, mask)));
+    }
+
+    /// get_instance_handle: [`InstanceHandle::NIL`] while the reader is disabled.
+    #[must_use]
+    pub fn instance_handle(&self) -> InstanceHandle {
+        self.guid().map(InstanceHandle::from).unwrap_or_default()
+    }
+
+    /// get_subscriber.
+    #[must_use]
+    pub fn subscriber(&self) -> Subscriber {
+        self.core.subscriber.clone()
     }
 
     /// Removes the listener; one that runs at this moment finishes.

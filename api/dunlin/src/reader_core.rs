@@ -3,23 +3,26 @@
 use crate::builtin::PublicationBuiltinTopicData;
 use crate::content_filter::FilteredTopicInner;
 use crate::content_filter::sealed::TopicSource;
+use crate::entity::ListenerSlot;
 use crate::error::{CreateEntityError, ReadError, SetQosError, WaitForError};
 use crate::participant::ParticipantInner;
+use crate::reader::{StateMasks, selection};
 use crate::signal::{Signal, when};
 use crate::status::{
     DeadlineMissedStatus, IncompatibleQosStatus, LivelinessChangedStatus, MatchedStatus, ReadAndReset,
     SampleLostStatus, SampleRejectedStatus, StatusMask,
 };
+use crate::subscriber::Subscriber;
 use crate::topic::TopicInner;
 use crate::writer_core::{lock, record_incompatible, wait_for};
-use dunlin_cache::{CachedSample, Selection};
+use dunlin_cache::{CachedSample, InstanceSelect, Selection};
 use dunlin_cdr::TypeSupport;
-use dunlin_core::{Duration, EntityId, Guid};
+use dunlin_core::{Duration, EntityId};
 use dunlin_discovery::EndpointLocators;
 use dunlin_engine::{ContentFilter, Event, ReaderSlot, ReaderSpec, WriteRequest};
 use dunlin_qos::{DataReaderQos, IncompatiblePolicy, SubscriberQos};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
 #[derive(Default)]
 pub(crate) struct ReaderStatuses {
@@ -45,7 +48,9 @@ pub(crate) struct ReaderCore {
     /// Of a multi-topic.
     multi: Option<Arc<crate::multi_topic::MultiTopicInner>>,
     feed: OnceLock<crate::multi_topic::Feed>,
-    pub subscriber_qos: Arc<Mutex<SubscriberQos>>,
+    pub subscriber: Subscriber,
+    /// One of the readers behind a multi-topic: nobody but that hears of it.
+    pub hidden: bool,
     type_support: Arc<dyn TypeSupport>,
     qos: Mutex<DataReaderQos>,
     slot: OnceLock<Arc<ReaderSlot>>,
@@ -54,7 +59,8 @@ pub(crate) struct ReaderCore {
     /// Samples whose payload did not decode into the reader's type.
     pub undecodable: AtomicU32,
     statuses: Mutex<ReaderStatuses>,
-    listener: RwLock<Option<(Arc<dyn ErasedReaderListener>, StatusMask)>>,
+    pub listener: ListenerSlot<dyn ErasedReaderListener>,
+    deleted: AtomicBool,
     pub signal: Arc<Signal>,
 }
 
@@ -62,7 +68,7 @@ impl ReaderCore {
     pub fn new(
         participant: Arc<ParticipantInner>,
         TopicSource { topic, filter, multi }: TopicSource,
-        subscriber_qos: Arc<Mutex<SubscriberQos>>,
+        subscriber: Subscriber,
         type_support: Arc<dyn TypeSupport>,
         qos: DataReaderQos,
     ) -> Self {
@@ -72,38 +78,30 @@ impl ReaderCore {
             filter,
             multi,
             feed: OnceLock::new(),
-            subscriber_qos,
+            subscriber,
+            hidden: false,
             type_support,
             qos: Mutex::new(qos),
             slot: OnceLock::new(),
             scratch: Mutex::default(),
             undecodable: AtomicU32::new(0),
             statuses: Mutex::default(),
-            listener: RwLock::new(None),
+            listener: ListenerSlot::default(),
+            deleted: AtomicBool::new(false),
             signal: Arc::default(),
         }
     }
 
     pub fn enable(self: &Arc<Self>) -> Result<(), CreateEntityError> {
+        if self.is_deleted() {
+            return Err(CreateEntityError::AlreadyDeleted);
+        }
         if self.slot.get().is_some() {
             return Ok(());
         }
-        let spec = ReaderSpec {
-            topic_name: self.topic.name.clone(),
-            type_name: self.topic.type_name.clone(),
-            qos: self.qos(),
-            subscriber_qos: lock(&self.subscriber_qos).clone(),
-            topic_data: self.topic.qos().topic_data,
-            type_information: None,
-            locators: EndpointLocators::default(),
-            type_support: Arc::clone(&self.type_support),
-        };
+        let spec = self.spec();
         if let Some(multi) = &self.multi {
-            let mut first = false;
-            self.participant.create_private_reader(self, &spec, |slot| {
-                first = self.slot.set(slot).is_ok();
-                first
-            })?;
+            let first = self.create_private(&spec)?;
             // Of several threads that enable the reader one feeds it.
             if first {
                 let _ = self.feed.set(crate::multi_topic::Feed::start(self, multi)?);
@@ -119,6 +117,34 @@ impl ReaderCore {
         Ok(())
     }
 
+    /// Enables a reader that gets its samples from the library.
+    pub fn enable_private(self: &Arc<Self>) -> Result<(), CreateEntityError> {
+        self.create_private(&self.spec()).map(drop)
+    }
+
+    /// Whether this call, and not another thread's, made the reader.
+    fn create_private(self: &Arc<Self>, spec: &ReaderSpec) -> Result<bool, CreateEntityError> {
+        let mut first = false;
+        self.participant.create_private_reader(self, spec, |slot| {
+            first = self.slot.set(slot).is_ok();
+            first
+        })?;
+        Ok(first)
+    }
+
+    fn spec(&self) -> ReaderSpec {
+        ReaderSpec {
+            topic_name: self.topic.name.clone(),
+            type_name: self.topic.type_name.clone(),
+            qos: self.qos(),
+            subscriber_qos: self.subscriber.qos(),
+            topic_data: self.topic.qos().topic_data,
+            type_information: None,
+            locators: EndpointLocators::default(),
+            type_support: Arc::clone(&self.type_support),
+        }
+    }
+
     /// Applies changed parameters of the content-filtered topic.
     pub fn apply_content_filter(&self, filter: &Arc<ContentFilter>) {
         if let Some(slot) = self.slot.get() {
@@ -130,7 +156,32 @@ impl ReaderCore {
         self.slot.get()
     }
 
+    pub fn is_deleted(&self) -> bool {
+        self.deleted.load(Ordering::SeqCst)
+    }
+
+    /// Ends the reader although there are handles to it; false if it had ended before.
+    pub fn close(&self) -> bool {
+        if self.deleted.swap(true, Ordering::SeqCst) {
+            return false;
+        }
+        self.listener.set(None);
+        if let Some(feed) = self.feed.get() {
+            feed.readers.iter().for_each(|reader| {
+                reader.close();
+            });
+        }
+        if let Some(slot) = self.slot.get() {
+            self.participant.delete_reader(slot);
+        }
+        self.signal.raise();
+        true
+    }
+
     pub fn enabled(&self) -> Result<&Arc<ReaderSlot>, ReadError> {
+        if self.is_deleted() {
+            return Err(ReadError::AlreadyDeleted);
+        }
         self.slot.get().ok_or(ReadError::NotEnabled)
     }
 
@@ -151,7 +202,7 @@ impl ReaderCore {
         if let Some(slot) = self.slot.get() {
             self.qos().check_changeable(new)?;
             // No lock is held here: a changed match runs listeners, which may ask for the QoS.
-            let subscriber_qos = lock(&self.subscriber_qos).clone();
+            let subscriber_qos = self.subscriber.qos();
             self.participant.set_reader_qos(slot, new.clone(), subscriber_qos)?;
         }
         *lock(&self.qos) = new.clone();
@@ -170,8 +221,7 @@ impl ReaderCore {
     }
 
     pub fn set_listener(&self, listener: Option<Arc<dyn ErasedReaderListener>>, mask: StatusMask) {
-        let new = listener.map(|listener| (listener, mask));
-        *self.listener.write().unwrap_or_else(PoisonError::into_inner) = new;
+        self.listener.set(listener.map(|listener| (Some(listener), mask)));
     }
 
     /// Reads or takes into the scratch list and hands it to `each`.
@@ -203,13 +253,22 @@ impl ReaderCore {
         result
     }
 
-    fn clear_data_available(&self) {
+    /// The data was looked at, or its arrival was told.
+    pub fn clear_data_available(&self) {
         let mut statuses = lock(&self.statuses);
         statuses.changed = statuses.changed & !StatusMask::DATA_AVAILABLE;
+        drop(statuses);
+        self.subscriber.group.entity.clear(StatusMask::DATA_ON_READERS);
+    }
+
+    /// Whether there are samples in these states.
+    pub fn has_samples(&self, states: StateMasks) -> bool {
+        let wanted = selection(1, states, InstanceSelect::Any);
+        self.slot.get().is_some_and(|slot| slot.has_matching(&wanted))
     }
 
     pub fn changes(&self) -> StatusMask {
-        lock(&self.statuses).changed
+        if self.is_deleted() { StatusMask::NONE } else { lock(&self.statuses).changed }
     }
 
     /// Reads a status, zeroes its changes and clears its flag.
@@ -228,15 +287,7 @@ impl ReaderCore {
         update(&mut statuses);
         statuses.changed |= bit;
         drop(statuses);
-        let listener = self.listener.read().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some((listener, mask)) = listener
-            && mask.intersects(bit)
-        {
-            if bit == StatusMask::DATA_AVAILABLE {
-                self.clear_data_available();
-            }
-            listener.call(self, bit);
-        }
+        self.tell(bit);
         self.signal.raise();
     }
 
@@ -246,9 +297,7 @@ impl ReaderCore {
             Event::SubscriptionMatched { remote, added, .. } => {
                 self.change(StatusMask::SUBSCRIPTION_MATCHED, |s| s.matched.record(*added, (*remote).into()));
             }
-            Event::RequestedIncompatibleQos { remote, policies, .. } => {
-                self.on_incompatible(*remote, policies)
-            }
+            Event::RequestedIncompatibleQos { policies, .. } => self.on_incompatible(policies),
             Event::SampleLost { count, .. } => {
                 let count = i32::try_from(*count).unwrap_or(i32::MAX);
                 self.change(StatusMask::SAMPLE_LOST, |s| s.lost.add(count));
@@ -276,16 +325,7 @@ impl ReaderCore {
         }
     }
 
-    fn on_incompatible(self: &Arc<Self>, remote: Guid, policies: &[IncompatiblePolicy]) {
-        for p in policies {
-            tracing::warn!(
-                "reader of '{}' does not match writer {remote}: {} offered {}, requested {}",
-                self.topic.name,
-                p.policy,
-                p.offered,
-                p.requested
-            );
-        }
+    fn on_incompatible(self: &Arc<Self>, policies: &[IncompatiblePolicy]) {
         self.change(StatusMask::REQUESTED_INCOMPATIBLE_QOS, |s| {
             record_incompatible(&mut s.incompatible, policies);
         });
@@ -326,8 +366,6 @@ impl ReaderCore {
 
 impl Drop for ReaderCore {
     fn drop(&mut self) {
-        if let Some(slot) = self.slot.get() {
-            self.participant.delete_reader(slot);
-        }
+        self.close();
     }
 }

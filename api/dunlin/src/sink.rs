@@ -1,19 +1,24 @@
 //! From the events of the engine to the entities they concern.
 
+use crate::explain::{Cause, WhyLog};
+use crate::participant::ParticipantInner;
 use crate::reader_core::ReaderCore;
 use crate::topic::TopicInner;
 use crate::writer_core::WriterCore;
 use dunlin_core::EntityId;
-use dunlin_driver::EventSink;
+use dunlin_discovery::Trouble;
+use dunlin_driver::{EventSink, machine};
 use dunlin_engine::Event;
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 
 /// Entities by id. Weak, so that an event never keeps an entity alive that the application dropped.
 #[derive(Default)]
 pub(crate) struct Sink {
     writers: RwLock<BTreeMap<EntityId, Weak<WriterCore>>>,
     readers: RwLock<BTreeMap<EntityId, Weak<ReaderCore>>>,
+    why: WhyLog,
+    participant: OnceLock<Weak<ParticipantInner>>,
 }
 
 fn change<T>(map: &RwLock<BTreeMap<EntityId, Weak<T>>>, id: EntityId, entity: Option<&Arc<T>>) {
@@ -26,6 +31,15 @@ fn change<T>(map: &RwLock<BTreeMap<EntityId, Weak<T>>>, id: EntityId, entity: Op
 
 fn find<T>(map: &RwLock<BTreeMap<EntityId, Weak<T>>>, id: EntityId) -> Option<Arc<T>> {
     map.read().unwrap_or_else(PoisonError::into_inner).get(&id)?.upgrade()
+}
+
+fn trouble_cause(trouble: &Trouble) -> Cause {
+    match trouble {
+        Trouble::OneSided(participant) => Cause::one_sided(participant),
+        Trouble::OtherDomain { count } => Cause::OtherDomain { announcements: *count },
+        Trouble::ParticipantsRefused { count } => Cause::Quota { participants: *count, endpoints: 0 },
+        Trouble::EndpointsRefused { count } => Cause::Quota { participants: 0, endpoints: *count },
+    }
 }
 
 impl Sink {
@@ -46,6 +60,72 @@ impl Sink {
         of_writer().or_else(|| find(&self.readers, id).map(|core| Arc::clone(&core.topic)))
     }
 
+    pub fn writer(&self, id: EntityId) -> Option<Arc<WriterCore>> {
+        find(&self.writers, id)
+    }
+
+    pub fn reader(&self, id: EntityId) -> Option<Arc<ReaderCore>> {
+        find(&self.readers, id)
+    }
+
+    pub fn set_participant(&self, participant: &Arc<ParticipantInner>) {
+        let _ = self.participant.set(Arc::downgrade(participant));
+    }
+
+    /// Brings built-in topics and whoever waits for a topic up to date.
+    fn note_discovery(&self, event: &Event) {
+        let concerns_data = matches!(
+            event,
+            Event::DataAvailable { .. } | Event::SpaceFreed { .. } | Event::AckAdvanced { .. }
+        );
+        if concerns_data {
+            return;
+        }
+        if let Some(participant) = self.participant.get().and_then(Weak::upgrade) {
+            participant.on_discovery(event);
+        }
+    }
+
+    /// Tells in the log why endpoints do not match.
+    fn warn(&self, event: &Event) {
+        let (local, remote, causes) = match event {
+            Event::OfferedIncompatibleQos { writer: local, remote, policies }
+            | Event::RequestedIncompatibleQos { reader: local, remote, policies } => {
+                (*local, *remote, policies.iter().cloned().map(Cause::from).collect())
+            }
+            Event::OtherPartition { local, remote, publisher, subscriber, .. } => {
+                let (publisher, subscriber) = (publisher.clone(), subscriber.clone());
+                (*local, *remote, vec![Cause::Partition { publisher, subscriber }])
+            }
+            Event::InconsistentTopic { local, remote, type_name, .. } => {
+                (*local, *remote, vec![self.type_cause(*local, type_name)])
+            }
+            Event::Trouble(trouble) => {
+                let cause = trouble_cause(trouble);
+                return self.why.warn(machine::mono(), EntityId::PARTICIPANT, &cause, "discovery");
+            }
+            _ => return,
+        };
+        let topic = self.topic_of(local).map(|topic| topic.name.clone()).unwrap_or_default();
+        let (here, there) = if local.is_writer() { ("writer", "reader") } else { ("reader", "writer") };
+        let subject = format!("topic '{topic}': {here} {local} does not match {there} {remote}");
+        for cause in &causes {
+            self.why.warn(machine::mono(), local, cause, &subject);
+        }
+    }
+
+    /// How the type of a remote endpoint differs from that of the local one.
+    fn type_cause(&self, local: EntityId, remote: &str) -> Cause {
+        let topic = self.topic_of(local);
+        let own = topic.as_ref().map_or("", |topic| &topic.type_name);
+        let keyed = topic.as_ref().is_some_and(|topic| topic.keyed);
+        match (own == remote, local.is_writer()) {
+            (true, is_writer) => Cause::TypeKey { writer_is_keyed: keyed == is_writer },
+            (false, true) => Cause::TypeName { writer: own.into(), reader: remote.into() },
+            (false, false) => Cause::TypeName { writer: remote.into(), reader: own.into() },
+        }
+    }
+
     pub fn remove_reader(&self, id: EntityId) {
         change(&self.readers, id, None);
     }
@@ -53,6 +133,8 @@ impl Sink {
 
 impl EventSink for Sink {
     fn on_event(&self, event: &Event) {
+        self.warn(event);
+        self.note_discovery(event);
         match event {
             Event::DataAvailable { reader }
             | Event::SubscriptionMatched { reader, .. }
@@ -76,13 +158,10 @@ impl EventSink for Sink {
                     core.on_event(event);
                 }
             }
-            Event::InconsistentTopic { local, remote, topic_name, type_name } => {
+            Event::InconsistentTopic { local, .. } => {
                 if let Some(topic) = self.topic_of(*local) {
-                    topic.count_inconsistent();
+                    topic.on_inconsistent();
                 }
-                tracing::warn!(
-                    "topic '{topic_name}': {remote} has type '{type_name}', so it does not match {local}"
-                );
             }
             Event::ParticipantDiscovered(participant) => tracing::debug!(
                 "discovered participant {} ({})",

@@ -37,6 +37,8 @@ status_kinds! {
     SAMPLE_LOST = 7,
     /// A sample did not fit the reader's resource limits.
     SAMPLE_REJECTED = 8,
+    /// There is new data at some reader of the subscriber.
+    DATA_ON_READERS = 9,
     /// There is new data.
     DATA_AVAILABLE = 10,
     /// The writer did not assert its liveliness in time.

@@ -1,13 +1,20 @@
 //! Subscriber (DDS 1.4 §2.2.2.5.2).
 
+use crate::any::AnyDataReader;
+use crate::builtin;
+use crate::condition::StatusCondition;
 use crate::content_filter::TopicDescription;
+use crate::entity::{Entity, EntityError};
 use crate::error::{CreateEntityError, SetQosError};
-use crate::participant::ParticipantInner;
-use crate::reader::DataReader;
+use crate::listener::SubscriberListener;
+use crate::participant::{DomainParticipant, ParticipantInner};
+use crate::reader::{DataReader, StateMasks};
 use crate::reader_core::ReaderCore;
+use crate::status::StatusMask;
 use crate::writer_core::lock;
-use dunlin_cdr::TypeSupportOf;
-use dunlin_qos::{DataReaderQos, SubscriberQos};
+use dunlin_cdr::{DdsType, TypeSupportOf};
+use dunlin_core::{EntityKind, InstanceHandle};
+use dunlin_qos::{DataReaderQos, SubscriberQos, TopicQos};
 use std::sync::{Arc, Mutex, Weak};
 
 /// Creates data readers with a common PARTITION and PRESENTATION. Cheap to clone.
@@ -15,7 +22,45 @@ use std::sync::{Arc, Mutex, Weak};
 pub struct Subscriber {
     participant: Arc<ParticipantInner>,
     qos: Arc<Mutex<SubscriberQos>>,
-    readers: Arc<Mutex<Vec<Weak<ReaderCore>>>>,
+    pub(crate) group: Arc<SubscriberGroup>,
+}
+
+/// What a subscriber has besides its QoS; lives as long as the subscriber or a reader of it.
+pub(crate) struct SubscriberGroup {
+    pub entity: Entity<dyn SubscriberListener>,
+    readers: Mutex<Vec<Weak<ReaderCore>>>,
+    default_qos: Mutex<DataReaderQos>,
+    builtin: bool,
+}
+
+impl SubscriberGroup {
+    fn new(handle: InstanceHandle, builtin: bool) -> Arc<Self> {
+        let entity = Entity::new(handle);
+        if builtin {
+            // Nothing of the built-in readers is told to the participant's listener.
+            entity.listener.set(Some((None, StatusMask::ALL)));
+        }
+        Arc::new(Self { entity, readers: Mutex::default(), default_qos: Mutex::default(), builtin })
+    }
+
+    /// The readers that were not deleted.
+    pub fn readers(&self) -> Vec<Arc<ReaderCore>> {
+        let readers = lock(&self.readers);
+        readers.iter().filter_map(Weak::upgrade).filter(|reader| !reader.is_deleted()).collect()
+    }
+
+    /// Deletes every reader.
+    pub fn delete_readers(&self) {
+        self.readers().iter().for_each(|reader| {
+            reader.close();
+        });
+    }
+
+    fn add(&self, core: &Arc<ReaderCore>) {
+        let mut readers = lock(&self.readers);
+        readers.retain(|reader| reader.strong_count() > 0);
+        readers.push(Arc::downgrade(core));
+    }
 }
 
 impl std::fmt::Debug for Subscriber {
@@ -31,7 +76,26 @@ impl Subscriber {
     ) -> Result<Self, CreateEntityError> {
         qos.check_consistency()?;
         qos.check_supported()?;
-        Ok(Self { participant, qos: Arc::new(Mutex::new(qos.clone())), readers: Arc::default() })
+        participant.entity.check().map_err(|_| CreateEntityError::AlreadyDeleted)?;
+        let group = SubscriberGroup::new(participant.next_handle(EntityKind::ReaderGroup), false);
+        participant.add_subscriber(&group);
+        Ok(Self { participant, qos: Arc::new(Mutex::new(qos.clone())), group })
+    }
+
+    /// The subscriber of the built-in topics.
+    pub(crate) fn builtin(participant: Arc<ParticipantInner>) -> Self {
+        let make = || SubscriberGroup::new(participant.next_handle(EntityKind::ReaderGroup), true);
+        let group = participant.builtin_group(make);
+        Self { participant, qos: Arc::default(), group }
+    }
+
+    pub(crate) fn participant_inner(&self) -> &Arc<ParticipantInner> {
+        &self.participant
+    }
+
+    /// Makes a core known as one of this subscriber.
+    pub(crate) fn add_reader(&self, core: &Arc<ReaderCore>) {
+        self.group.add(core);
     }
 
     /// create_datareader: for a topic, a content-filtered topic or a multi-topic.
@@ -47,12 +111,18 @@ impl Subscriber {
         if !self.participant.owns(&source.topic) {
             return Err(CreateEntityError::ForeignTopic);
         }
+        if self.group.builtin {
+            return Err(CreateEntityError::BuiltinSubscriber);
+        }
+        if self.group.entity.is_deleted() || source.topic.entity.is_deleted() {
+            return Err(CreateEntityError::AlreadyDeleted);
+        }
         qos.check_consistency()?;
         qos.check_supported()?;
         let core = Arc::new(ReaderCore::new(
             Arc::clone(&self.participant),
             source.clone(),
-            Arc::clone(&self.qos),
+            self.clone(),
             Arc::new(TypeSupportOf::<D::Data>::default()),
             qos.clone(),
         ));
@@ -62,9 +132,7 @@ impl Subscriber {
         if lock(&self.qos).entity_factory.autoenable_created_entities {
             core.enable()?;
         }
-        let mut readers = lock(&self.readers);
-        readers.retain(|reader| reader.strong_count() > 0);
-        readers.push(Arc::downgrade(&core));
+        self.group.add(&core);
         Ok(DataReader::from_core(core))
     }
 
@@ -85,7 +153,125 @@ impl Subscriber {
         qos.check_changeable(new)?;
         *qos = new.clone();
         drop(qos);
-        let readers: Vec<_> = lock(&self.readers).iter().filter_map(Weak::upgrade).collect();
-        readers.iter().try_for_each(|reader| reader.set_subscriber_qos(new))
+        self.group.readers().iter().try_for_each(|reader| reader.set_subscriber_qos(new))
+    }
+
+    /// lookup_datareader: one of the readers of a topic, if there is one of this type. In the
+    /// [built-in subscriber](crate::DomainParticipant::builtin_subscriber) this makes the reader of a built-in topic.
+    #[must_use]
+    pub fn lookup_datareader<T: DdsType>(&self, topic_name: &str) -> Option<DataReader<T>> {
+        let typed =
+            |core| AnyDataReader(core).typed().filter(|r: &DataReader<T>| r.topic_name() == topic_name);
+        let known = self.group.readers().into_iter().find_map(typed);
+        known.or_else(|| {
+            self.group.builtin.then(|| builtin::reader(self, topic_name).and_then(typed)).flatten()
+        })
+    }
+
+    /// delete_datareader: it ends although there are handles to it, whose operations fail from now on; conditions of it
+    /// are never true again.
+    ///
+    /// # Errors
+    /// [`EntityError::Foreign`], [`EntityError::AlreadyDeleted`].
+    pub fn delete_datareader<T: DdsType>(&self, reader: &DataReader<T>) -> Result<(), EntityError> {
+        if !Arc::ptr_eq(&reader.core().subscriber.group, &self.group) {
+            return Err(EntityError::Foreign);
+        }
+        if reader.core().close() { Ok(()) } else { Err(EntityError::AlreadyDeleted) }
+    }
+
+    /// delete_contained_entities: deletes every reader.
+    ///
+    /// # Errors
+    /// [`EntityError::AlreadyDeleted`].
+    pub fn delete_contained_entities(&self) -> Result<(), EntityError> {
+        self.group.entity.check()?;
+        self.group.delete_readers();
+        Ok(())
+    }
+
+    /// get_datareaders: the readers that have samples in these states.
+    #[must_use]
+    pub fn datareaders(&self, states: StateMasks) -> Vec<AnyDataReader> {
+        let readers = self.group.readers().into_iter();
+        readers.filter(|core| core.has_samples(states)).map(AnyDataReader).collect()
+    }
+
+    /// notify_datareaders: tells the listeners of DATA_AVAILABLE for each reader with data that nobody has looked at; to be
+    /// called by [`on_data_on_readers`](crate::SubscriberListener::on_data_on_readers).
+    pub fn notify_datareaders(&self) {
+        for reader in self.group.readers() {
+            if reader.changes().intersects(StatusMask::DATA_AVAILABLE) {
+                reader.tell_data_available();
+            }
+        }
+    }
+
+    /// get_default_datareader_qos: for [`Subscriber::create_datareader`] when the application has no other.
+    #[must_use]
+    pub fn default_datareader_qos(&self) -> DataReaderQos {
+        lock(&self.group.default_qos).clone()
+    }
+
+    /// set_default_datareader_qos.
+    ///
+    /// # Errors
+    /// When the QoS is inconsistent or unsupported.
+    pub fn set_default_datareader_qos(&self, qos: &DataReaderQos) -> Result<(), SetQosError> {
+        qos.check_consistency()?;
+        qos.check_supported()?;
+        *lock(&self.group.default_qos) = qos.clone();
+        Ok(())
+    }
+
+    /// copy_from_topic_qos: overlays the policies that topics and readers share.
+    ///
+    /// # Errors
+    /// When what comes out is inconsistent; nothing has changed then.
+    pub fn copy_from_topic_qos(&self, qos: &mut DataReaderQos, topic: &TopicQos) -> Result<(), SetQosError> {
+        let overlaid = qos.clone().with_topic_qos(topic);
+        overlaid.check_consistency()?;
+        *qos = overlaid;
+        Ok(())
+    }
+
+    /// set_listener: it hears of what the readers' own listeners do not answer for, and with DATA_ON_READERS in the mask of
+    /// all data. Replaces the previous one.
+    pub fn set_listener(&self, listener: impl SubscriberListener, mask: StatusMask) {
+        self.group.entity.listener.set(Some((Some(Arc::new(listener)), mask)));
+    }
+
+    /// A listener that does nothing: these statuses are not told to the participant's listener.
+    pub fn consume_statuses(&self, mask: StatusMask) {
+        self.group.entity.listener.set(Some((None, mask)));
+    }
+
+    /// Removes the listener; one that runs at this moment finishes.
+    pub fn clear_listener(&self) {
+        self.group.entity.listener.set(None);
+    }
+
+    /// get_statuscondition, for DATA_ON_READERS.
+    #[must_use]
+    pub fn status_condition(&self) -> StatusCondition {
+        self.group.entity.condition(&self.group, |group| &group.entity)
+    }
+
+    /// get_status_changes.
+    #[must_use]
+    pub fn status_changes(&self) -> StatusMask {
+        self.group.entity.changes()
+    }
+
+    /// get_instance_handle.
+    #[must_use]
+    pub fn instance_handle(&self) -> InstanceHandle {
+        self.group.entity.handle
+    }
+
+    /// get_participant.
+    #[must_use]
+    pub fn participant(&self) -> DomainParticipant {
+        DomainParticipant::from_inner(Arc::clone(&self.participant))
     }
 }

@@ -1,10 +1,16 @@
 //! Topic (DDS 1.4 §2.2.2.3).
 
-use crate::participant::ParticipantInner;
-use crate::status::{InconsistentTopicStatus, ReadAndReset};
+use crate::condition::StatusCondition;
+use crate::entity::Entity;
+use crate::error::SetQosError;
+use crate::listener::TopicListener;
+use crate::participant::{DomainParticipant, ParticipantInner};
+use crate::status::{InconsistentTopicStatus, ReadAndReset, StatusMask};
 use crate::writer_core::lock;
 use dunlin_cdr::{DdsType, TypeDescription, TypeSupport, TypeSupportOf, description};
+use dunlin_core::InstanceHandle;
 use dunlin_qos::TopicQos;
+use std::any::TypeId;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, Weak};
 
@@ -15,13 +21,22 @@ pub(crate) struct TopicInner {
     pub keyed: bool,
     pub description: &'static TypeDescription,
     pub type_support: Arc<dyn TypeSupport>,
+    pub type_id: TypeId,
+    pub entity: Entity<dyn TopicListener>,
     qos: Mutex<TopicQos>,
     inconsistent: Mutex<InconsistentTopicStatus>,
 }
 
 impl TopicInner {
-    pub fn new<T: DdsType>(participant: Weak<ParticipantInner>, name: &str, qos: &TopicQos) -> Self {
+    pub fn new<T: DdsType>(
+        participant: Weak<ParticipantInner>,
+        handle: InstanceHandle,
+        name: &str,
+        qos: &TopicQos,
+    ) -> Self {
         Self {
+            type_id: TypeId::of::<T>(),
+            entity: Entity::new(handle),
             participant,
             name: name.to_owned(),
             type_name: T::TYPE_NAME.to_owned(),
@@ -39,6 +54,25 @@ impl TopicInner {
 
     pub fn count_inconsistent(&self) {
         lock(&self.inconsistent).add(1);
+    }
+
+    /// get_inconsistent_topic_status.
+    pub fn read_inconsistent(&self) -> InconsistentTopicStatus {
+        self.entity.clear(StatusMask::INCONSISTENT_TOPIC);
+        lock(&self.inconsistent).read_and_reset()
+    }
+
+    fn set_qos(&self, new: &TopicQos) -> Result<(), SetQosError> {
+        new.check_consistency()?;
+        new.check_supported()?;
+        let participant = self.participant.upgrade().filter(|_| !self.entity.is_deleted());
+        let participant = participant.ok_or(SetQosError::AlreadyDeleted)?;
+        let mut qos = lock(&self.qos);
+        qos.check_changeable(new)?;
+        *qos = new.clone();
+        drop(qos);
+        participant.set_topic_data(&self.name, &new.topic_data);
+        Ok(())
     }
 }
 
@@ -71,10 +105,58 @@ impl<T: DdsType> Topic<T> {
         self.inner.qos()
     }
 
+    /// set_qos: changed TOPIC_DATA is announced with every endpoint of the topic. The other policies are templates for
+    /// endpoints that copy them when they are created or changed.
+    ///
+    /// # Errors
+    /// When the QoS is inconsistent, unsupported, or changes an immutable policy.
+    pub fn set_qos(&self, qos: &TopicQos) -> Result<(), SetQosError> {
+        self.inner.set_qos(qos)
+    }
+
     /// get_inconsistent_topic_status: endpoints that use the name with another type.
     #[must_use]
     pub fn inconsistent_topic_status(&self) -> InconsistentTopicStatus {
-        lock(&self.inner.inconsistent).read_and_reset()
+        self.inner.read_inconsistent()
+    }
+
+    /// get_instance_handle.
+    #[must_use]
+    pub fn instance_handle(&self) -> InstanceHandle {
+        self.inner.entity.handle
+    }
+
+    /// set_listener, for INCONSISTENT_TOPIC: replaces the previous listener.
+    pub fn set_listener(&self, listener: impl TopicListener, mask: StatusMask) {
+        self.inner.entity.listener.set(Some((Some(Arc::new(listener)), mask)));
+    }
+
+    /// A listener that does nothing: these statuses are not told to the participant's listener.
+    pub fn consume_statuses(&self, mask: StatusMask) {
+        self.inner.entity.listener.set(Some((None, mask)));
+    }
+
+    /// Removes the listener; one that runs at this moment finishes.
+    pub fn clear_listener(&self) {
+        self.inner.entity.listener.set(None);
+    }
+
+    /// get_statuscondition.
+    #[must_use]
+    pub fn status_condition(&self) -> StatusCondition {
+        self.inner.entity.condition(&self.inner, |inner| &inner.entity)
+    }
+
+    /// get_status_changes.
+    #[must_use]
+    pub fn status_changes(&self) -> StatusMask {
+        self.inner.entity.changes()
+    }
+
+    /// get_participant; `None` once it is gone.
+    #[must_use]
+    pub fn participant(&self) -> Option<DomainParticipant> {
+        self.inner.participant.upgrade().map(DomainParticipant::from_inner)
     }
 }
 

@@ -4,10 +4,12 @@ use crate::builtin::SubscriptionBuiltinTopicData;
 use crate::condition::StatusCondition;
 use crate::error::{CreateEntityError, NotMatched, SetQosError, WaitForError, WriteError};
 use crate::listener::DataWriterListener;
+use crate::publisher::Publisher;
 use crate::signal::when;
 use crate::status::{
     DeadlineMissedStatus, IncompatibleQosStatus, LivelinessLostStatus, MatchedStatus, StatusMask,
 };
+use crate::topic::Topic;
 use crate::writer_core::{ErasedWriterListener, WriterCore, lock};
 use dunlin_buf::SharedBytes;
 use dunlin_cdr::DdsType;
@@ -43,6 +45,10 @@ impl<T: DdsType> std::fmt::Debug for DataWriter<T> {
 impl<T: DdsType> DataWriter<T> {
     pub(crate) fn from_core(core: Arc<WriterCore>) -> Self {
         Self { core, sample: PhantomData }
+    }
+
+    pub(crate) fn core(&self) -> &Arc<WriterCore> {
+        &self.core
     }
 
     /// Enables a writer that its publisher created disabled.
@@ -245,6 +251,29 @@ impl<T: DdsType> DataWriter<T> {
     pub fn set_listener(&self, listener: impl DataWriterListener<T>, mask: StatusMask) {
         let erased = Erased { listener, sample: PhantomData::<fn(T)> };
         self.core.set_listener(Some(Arc::new(erased)), mask);
+    }
+
+    /// A listener that does nothing: these statuses are not told to publisher and participant either.
+    pub fn consume_statuses(&self, mask: StatusMask) {
+        self.core.listener.set(Some((None, mask)));
+    }
+
+    /// get_instance_handle: [`InstanceHandle::NIL`] while the writer is disabled.
+    #[must_use]
+    pub fn instance_handle(&self) -> InstanceHandle {
+        self.guid().map(InstanceHandle::from).unwrap_or_default()
+    }
+
+    /// get_publisher.
+    #[must_use]
+    pub fn publisher(&self) -> Publisher {
+        self.core.publisher.clone()
+    }
+
+    /// get_topic.
+    #[must_use]
+    pub fn topic(&self) -> Topic<T> {
+        Topic::new(Arc::clone(&self.core.topic))
     }
 
     /// Removes the listener; one that runs at this moment finishes.

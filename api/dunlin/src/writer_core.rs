@@ -1,8 +1,10 @@
 //! What all handles of one data writer share, without the type of its samples.
 
 use crate::builtin::SubscriptionBuiltinTopicData;
+use crate::entity::ListenerSlot;
 use crate::error::{CreateEntityError, SetQosError, WaitForError, WriteError};
 use crate::participant::ParticipantInner;
+use crate::publisher::Publisher;
 use crate::signal::{Signal, WaitCore, when};
 use crate::status::{
     DeadlineMissedStatus, IncompatibleQosStatus, LivelinessLostStatus, MatchedStatus, ReadAndReset,
@@ -11,11 +13,12 @@ use crate::status::{
 use crate::topic::TopicInner;
 use dunlin_buf::BufPool;
 use dunlin_cdr::Representation;
-use dunlin_core::{Duration, EntityId, Guid, InstanceHandle};
+use dunlin_core::{Duration, EntityId, InstanceHandle};
 use dunlin_discovery::EndpointLocators;
 use dunlin_engine::{Event, WriterSlot, WriterSpec};
 use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy, PublisherQos};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// How long a writer that goes away waits for readers that have not acknowledged everything.
 const LINGER: Duration = Duration::from_secs(1);
@@ -49,14 +52,15 @@ pub(crate) struct EncodeBuffers {
 pub(crate) struct WriterCore {
     pub participant: Arc<ParticipantInner>,
     pub topic: Arc<TopicInner>,
-    pub publisher_qos: Arc<Mutex<PublisherQos>>,
+    pub publisher: Publisher,
     qos: Mutex<DataWriterQos>,
     /// Fixed by the QoS, which cannot change it later.
     pub representation: Representation,
     slot: OnceLock<Arc<WriterSlot>>,
     pub encode: Mutex<EncodeBuffers>,
     statuses: Mutex<WriterStatuses>,
-    listener: RwLock<Option<(Arc<dyn ErasedWriterListener>, StatusMask)>>,
+    pub listener: ListenerSlot<dyn ErasedWriterListener>,
+    deleted: AtomicBool,
     pub signal: Arc<Signal>,
 }
 
@@ -68,7 +72,7 @@ impl WriterCore {
     pub fn new(
         participant: Arc<ParticipantInner>,
         topic: Arc<TopicInner>,
-        publisher_qos: Arc<Mutex<PublisherQos>>,
+        publisher: Publisher,
         qos: DataWriterQos,
     ) -> Self {
         let representation = match qos.representation.ids.first() {
@@ -78,7 +82,7 @@ impl WriterCore {
         Self {
             participant,
             topic,
-            publisher_qos,
+            publisher,
             qos: Mutex::new(qos),
             representation,
             slot: OnceLock::new(),
@@ -88,12 +92,16 @@ impl WriterCore {
                 key_scratch: Vec::new(),
             }),
             statuses: Mutex::default(),
-            listener: RwLock::new(None),
+            listener: ListenerSlot::default(),
+            deleted: AtomicBool::new(false),
             signal: Arc::default(),
         }
     }
 
     pub fn enable(self: &Arc<Self>) -> Result<(), CreateEntityError> {
+        if self.is_deleted() {
+            return Err(CreateEntityError::AlreadyDeleted);
+        }
         if self.slot.get().is_some() {
             return Ok(());
         }
@@ -102,7 +110,7 @@ impl WriterCore {
             type_name: self.topic.type_name.clone(),
             keyed: self.topic.keyed,
             qos: self.qos(),
-            publisher_qos: lock(&self.publisher_qos).clone(),
+            publisher_qos: self.publisher.qos(),
             topic_data: self.topic.qos().topic_data,
             type_information: None,
             locators: EndpointLocators::default(),
@@ -117,7 +125,32 @@ impl WriterCore {
         self.slot.get()
     }
 
+    pub fn is_deleted(&self) -> bool {
+        self.deleted.load(Ordering::SeqCst)
+    }
+
+    /// Ends the writer although there are handles to it; false if it had ended before.
+    pub fn close(&self) -> bool {
+        if self.deleted.swap(true, Ordering::SeqCst) {
+            return false;
+        }
+        self.listener.set(None);
+        if let Some(slot) = self.slot.get() {
+            // Nobody is told when readers do not answer: the writer is gone either way.
+            let waited = self.wait_for_acknowledgments(LINGER);
+            let refused = matches!(waited, Err(WaitForError::InTask | WaitForError::InSimulation));
+            if !(refused && self.participant.delete_writer_later(slot, LINGER)) {
+                self.participant.delete_writer(slot);
+            }
+        }
+        self.signal.raise();
+        true
+    }
+
     pub fn enabled(&self) -> Result<&Arc<WriterSlot>, WriteError> {
+        if self.is_deleted() {
+            return Err(WriteError::AlreadyDeleted);
+        }
         self.slot.get().ok_or(WriteError::NotEnabled)
     }
 
@@ -144,7 +177,7 @@ impl WriterCore {
         if let Some(slot) = self.slot.get() {
             self.qos().check_changeable(new)?;
             // No lock is held here: a changed match runs listeners, which may ask for the QoS.
-            let publisher_qos = lock(&self.publisher_qos).clone();
+            let publisher_qos = self.publisher.qos();
             self.participant.set_writer_qos(slot, new.clone(), publisher_qos)?;
         }
         *lock(&self.qos) = new.clone();
@@ -160,12 +193,11 @@ impl WriterCore {
     }
 
     pub fn set_listener(&self, listener: Option<Arc<dyn ErasedWriterListener>>, mask: StatusMask) {
-        let new = listener.map(|listener| (listener, mask));
-        *self.listener.write().unwrap_or_else(PoisonError::into_inner) = new;
+        self.listener.set(listener.map(|listener| (Some(listener), mask)));
     }
 
     pub fn changes(&self) -> StatusMask {
-        lock(&self.statuses).changed
+        if self.is_deleted() { StatusMask::NONE } else { lock(&self.statuses).changed }
     }
 
     /// Reads a status, zeroes its changes and clears its flag.
@@ -184,12 +216,7 @@ impl WriterCore {
         update(&mut statuses);
         statuses.changed |= bit;
         drop(statuses);
-        let listener = self.listener.read().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some((listener, mask)) = listener
-            && mask.intersects(bit)
-        {
-            listener.call(self, bit);
-        }
+        self.tell(bit);
         self.signal.raise();
     }
 
@@ -198,7 +225,7 @@ impl WriterCore {
             Event::PublicationMatched { remote, added, .. } => {
                 self.change(StatusMask::PUBLICATION_MATCHED, |s| s.matched.record(*added, (*remote).into()));
             }
-            Event::OfferedIncompatibleQos { remote, policies, .. } => self.on_incompatible(*remote, policies),
+            Event::OfferedIncompatibleQos { policies, .. } => self.on_incompatible(policies),
             Event::OfferedDeadlineMissed { instance, count, .. } => {
                 self.change(StatusMask::OFFERED_DEADLINE_MISSED, |s| {
                     s.deadline.count.add(i32::try_from(*count).unwrap_or(i32::MAX));
@@ -213,16 +240,7 @@ impl WriterCore {
         }
     }
 
-    fn on_incompatible(self: &Arc<Self>, remote: Guid, policies: &[IncompatiblePolicy]) {
-        for p in policies {
-            tracing::warn!(
-                "writer of '{}' does not match reader {remote}: {} offered {}, requested {}",
-                self.topic.name,
-                p.policy,
-                p.offered,
-                p.requested
-            );
-        }
+    fn on_incompatible(self: &Arc<Self>, policies: &[IncompatiblePolicy]) {
         self.change(StatusMask::OFFERED_INCOMPATIBLE_QOS, |s| {
             record_incompatible(&mut s.incompatible, policies)
         });
@@ -268,14 +286,7 @@ impl WriterCore {
 
 impl Drop for WriterCore {
     fn drop(&mut self) {
-        if let Some(slot) = self.slot.get() {
-            // Nobody is told when readers do not answer: the writer is gone either way.
-            let waited = self.wait_for_acknowledgments(LINGER);
-            let refused = matches!(waited, Err(WaitForError::InTask | WaitForError::InSimulation));
-            if !(refused && self.participant.delete_writer_later(slot, LINGER)) {
-                self.participant.delete_writer(slot);
-            }
-        }
+        self.close();
     }
 }
 

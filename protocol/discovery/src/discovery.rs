@@ -2,6 +2,7 @@
 
 use alloc::{
     collections::{BTreeMap, BTreeSet},
+    sync::Arc,
     vec::Vec,
 };
 
@@ -43,6 +44,8 @@ pub struct Discovery {
     pub(crate) goodbyes: Goodbyes,
     pub(crate) ignored_participants: BTreeSet<GuidPrefix>,
     pub(crate) ignored_endpoints: BTreeSet<Guid>,
+    /// By topic and type name.
+    pub(crate) ignored_topics: BTreeSet<(Arc<str>, Arc<str>)>,
     /// No lease of a participant ends before this.
     pub(crate) lease_wakeup: Option<MonoTime>,
     pub(crate) publications: BuiltinWriter,
@@ -123,6 +126,7 @@ impl Discovery {
             goodbyes: Goodbyes::default(),
             ignored_participants: BTreeSet::new(),
             ignored_endpoints: BTreeSet::new(),
+            ignored_topics: BTreeSet::new(),
             lease_wakeup: None,
             publications,
             subscriptions,

@@ -20,6 +20,29 @@ pub enum LostReason {
     Evicted,
 }
 
+/// Why others are not known although they announce themselves. What is counted is told when the count is a power of two,
+/// so that whoever causes it cannot cause many messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trouble {
+    /// A participant has announced itself for some time but has answered nothing that was sent to it.
+    OneSided(Arc<ParticipantData>),
+    /// Announcements of other domains, or of another domain tag, arrive at the ports of this one.
+    OtherDomain {
+        /// How many came.
+        count: u64,
+    },
+    /// Quotas have refused participants.
+    ParticipantsRefused {
+        /// How many announcements.
+        count: u64,
+    },
+    /// Quotas have refused endpoints.
+    EndpointsRefused {
+        /// How many announcements.
+        count: u64,
+    },
+}
+
 /// One consequence of a call, to be carried out in the order of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DiscoveryEffect {
@@ -97,6 +120,21 @@ pub enum DiscoveryEffect {
         /// Every policy that is not satisfied.
         policies: Vec<IncompatiblePolicy>,
     },
+    /// A local endpoint and one of the same topic have no partition in common.
+    OtherPartition {
+        /// The local writer or reader.
+        local: EntityId,
+        /// The other endpoint.
+        remote: Guid,
+        /// The topic both name.
+        topic_name: Arc<str>,
+        /// The partitions of the publisher.
+        publisher: Vec<String>,
+        /// The partitions of the subscriber.
+        subscriber: Vec<String>,
+    },
+    /// Something keeps others from being known.
+    Trouble(Trouble),
     /// A local endpoint and one of the same topic are kept apart by their types.
     InconsistentTopic {
         /// The local writer or reader.

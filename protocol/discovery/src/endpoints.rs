@@ -10,12 +10,13 @@ use alloc::{
     vec::Vec,
 };
 
-use dunlin_core::{EntityId, EntityKind, Guid, GuidPrefix};
-use dunlin_qos::{IncompatiblePolicy, check_compatible, partitions_match};
+use dunlin_core::{EntityId, Guid, GuidPrefix};
+use dunlin_qos::{IncompatiblePolicy, check_compatible};
 
 use crate::{
     data::{DiscoveredReader, DiscoveredWriter},
     effect::DiscoveryEffect,
+    explain::{same_partition, same_type},
     interner::Interner,
 };
 
@@ -49,13 +50,10 @@ pub(crate) struct Endpoints {
 }
 
 fn judge(writer: &DiscoveredWriter, reader: &DiscoveredReader) -> Verdict {
-    if !partitions_match(&writer.publisher_qos.partition.names, &reader.subscriber_qos.partition.names) {
+    if !same_partition(writer, reader) {
         return Verdict::OtherPartition;
     }
-    // The kind octets tell whether the types have a key; a keyed and a keyless type cannot be the same.
-    let keyed_writer = writer.guid.entity_id.kind() == EntityKind::WriterWithKey;
-    let keyed_reader = reader.guid.entity_id.kind() == EntityKind::ReaderWithKey;
-    if writer.type_name != reader.type_name || keyed_writer != keyed_reader {
+    if !same_type(writer, reader) {
         return Verdict::OtherType;
     }
     let policies = check_compatible(&writer.offer(), &reader.request());
@@ -323,7 +321,17 @@ impl Endpoints {
                     topic_name: String::from(&*writer.topic_name),
                     type_name: String::from(&**type_name),
                 }),
-                Verdict::Matched | Verdict::OtherPartition => (),
+                Verdict::OtherPartition => {
+                    let topic_name = Arc::clone(&writer.topic_name);
+                    fx.push(DiscoveryEffect::OtherPartition {
+                        local,
+                        remote: other,
+                        topic_name,
+                        publisher: writer.publisher_qos.partition.names.clone(),
+                        subscriber: reader.subscriber_qos.partition.names.clone(),
+                    });
+                }
+                Verdict::Matched => (),
             }
         }
     }

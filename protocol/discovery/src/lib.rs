@@ -23,6 +23,7 @@ mod data;
 mod discovery;
 mod effect;
 mod endpoints;
+mod explain;
 mod goodbye;
 mod history;
 mod interner;
@@ -45,6 +46,7 @@ pub use data::{
     builtin as builtin_endpoints,
 };
 pub use discovery::Discovery;
-pub use effect::{DiscoveryEffect, LostReason};
+pub use effect::{DiscoveryEffect, LostReason, Trouble};
+pub use explain::{Mismatch, Standing, Survey, mismatches};
 pub use liveliness::{LivelinessTracker, LivelinessTransition};
 pub use local::InvalidName;

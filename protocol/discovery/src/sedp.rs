@@ -34,7 +34,7 @@ impl Discovery {
                 _ => self.on_endpoint_gone(channel, &sample, fx),
             };
             if let Err(error) = result {
-                self.count_error(error);
+                self.count_error(error, fx);
             }
         }
         self.collected = collected;
@@ -76,7 +76,8 @@ impl Discovery {
             durations_in_nanoseconds: participant.data.durations_in_nanoseconds,
         };
         let mut writer = decode_writer(payload, sample.key_hash, participant.data.vendor, rules)?;
-        if !self.may_add(writer.guid, sample, payload.len())? {
+        let topic = (Arc::clone(&writer.topic_name), Arc::clone(&writer.type_name));
+        if !self.may_add(writer.guid, &topic, sample, payload.len())? {
             return Ok(());
         }
         (writer.unicast, writer.multicast) = self.resolve(writer.guid.prefix, writer.own_locators.as_deref());
@@ -97,7 +98,8 @@ impl Discovery {
         };
         let mut reader = decode_reader(payload, sample.key_hash, participant.data.vendor, rules)?;
         reader.expects_inline_qos |= participant.data.expects_inline_qos;
-        if !self.may_add(reader.guid, sample, payload.len())? {
+        let topic = (Arc::clone(&reader.topic_name), Arc::clone(&reader.type_name));
+        if !self.may_add(reader.guid, &topic, sample, payload.len())? {
             return Ok(());
         }
         (reader.unicast, reader.multicast) = self.resolve(reader.guid.prefix, reader.own_locators.as_deref());
@@ -106,9 +108,16 @@ impl Discovery {
     }
 
     /// Whether an endpoint may be remembered; charges it to its participant if so.
-    fn may_add(&mut self, guid: Guid, sample: &BuiltinSample, size: usize) -> Result<bool, DecodeError> {
+    fn may_add(
+        &mut self,
+        guid: Guid,
+        topic: &(Arc<str>, Arc<str>),
+        sample: &BuiltinSample,
+        size: usize,
+    ) -> Result<bool, DecodeError> {
         let source = sample.writer.prefix;
-        if self.is_foreign(guid.prefix, source) || self.ignored_endpoints.contains(&guid) {
+        let ignored = self.ignored_endpoints.contains(&guid) || self.ignored_topics.contains(topic);
+        if self.is_foreign(guid.prefix, source) || ignored {
             return Ok(false);
         }
         let Some(participant) = self.participants.get_mut(&source) else { return Ok(false) };
@@ -174,6 +183,20 @@ impl Discovery {
     pub fn ignore_endpoint(&mut self, guid: Guid, fx: &mut Vec<DiscoveryEffect>) {
         if guid.prefix != self.config.guid_prefix {
             self.ignored_endpoints.insert(guid);
+            self.forget_endpoint(guid, guid.entity_id.is_writer(), fx);
+        }
+    }
+
+    /// Ignores every endpoint of other participants that names this topic and type, for good (`ignore_topic`, DDS 1.4
+    /// §2.2.2.2.1.15).
+    pub fn ignore_topic(&mut self, topic_name: &str, type_name: &str, fx: &mut Vec<DiscoveryEffect>) {
+        self.ignored_topics.insert((topic_name.into(), type_name.into()));
+        let same = |topic: &str, ty: &str| topic == topic_name && ty == type_name;
+        let writers = self.writers().filter(|writer| same(&writer.topic_name, &writer.type_name));
+        let readers = self.readers().filter(|reader| same(&reader.topic_name, &reader.type_name));
+        let gone: Vec<Guid> =
+            writers.map(|writer| writer.guid).chain(readers.map(|reader| reader.guid)).collect();
+        for guid in gone {
             self.forget_endpoint(guid, guid.entity_id.is_writer(), fx);
         }
     }

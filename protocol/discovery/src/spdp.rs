@@ -3,7 +3,7 @@
 use alloc::{collections::BTreeSet, sync::Arc, vec::Vec};
 
 use dunlin_buf::Outbox;
-use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, MonoTime, Now};
+use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, MonoTime, Now};
 use dunlin_rtps::ChangeKind;
 use dunlin_wire::{Data, Payload, ReceiverState, key_hash, size, status_info};
 
@@ -13,7 +13,7 @@ use crate::{
     config::{DiscoveryConfig, Locators},
     data::{ParticipantData, builtin},
     discovery::{Channel, Discovery},
-    effect::{DiscoveryEffect, LostReason},
+    effect::{DiscoveryEffect, LostReason, Trouble},
     goodbye::Latest,
     participant::RemoteParticipant,
     reach::{Reach, retain_addresses, usable},
@@ -21,6 +21,16 @@ use crate::{
 
 /// A domain of so many participants is large: answers are spread, and the announcements at start are cut short.
 pub(crate) const LARGE_DOMAIN: usize = 32;
+
+/// A participant that has announced itself for so long without an answer does not receive what is sent to it.
+const ONE_SIDED_AFTER: Duration = Duration::from_secs(5);
+
+/// Tells of what has happened `count` times, the less often the more it has.
+fn tell_now_and_then(count: u64, trouble: Trouble, fx: &mut Vec<DiscoveryEffect>) {
+    if count.is_power_of_two() {
+        fx.push(DiscoveryEffect::Trouble(trouble));
+    }
+}
 
 impl Channel {
     /// The bits that announce the channel's writer and reader.
@@ -106,13 +116,18 @@ impl Discovery {
                     let latest = Latest::new(now.mono, data.writer_sn, state.timestamp);
                     self.admit(now, from, prefix, announced, payload, latest, out, fx);
                 }
-                Err(DecodeError::OverQuota) => self.count_refused_participant(),
-                Err(error) => self.count_error(error),
+                Err(DecodeError::OverQuota) => self.count_refused_participant(fx),
+                Err(error) => self.count_error(error, fx),
             }
         }
         if let Some(participant) = self.participants.get_mut(&prefix) {
             note_arrival(participant, now.mono, directed, &self.config);
+            let age = now.mono.since(participant.since);
             if let Some(stranger) = &mut participant.stranger {
+                if age >= ONE_SIDED_AFTER && !core::mem::replace(&mut stranger.complained_of, true) {
+                    let data = Arc::clone(&participant.data);
+                    fx.push(DiscoveryEffect::Trouble(Trouble::OneSided(data)));
+                }
                 stranger.hear(size::HEADER.saturating_add(size::data(0, payload.len())));
                 self.plan_answer(now.mono, prefix);
                 self.send_answers(now, out);
@@ -129,17 +144,23 @@ impl Discovery {
         }
     }
 
-    fn count_refused_participant(&mut self) {
+    fn count_refused_participant(&mut self, fx: &mut Vec<DiscoveryEffect>) {
         self.stats.participants_refused = self.stats.participants_refused.saturating_add(1);
+        let count = self.stats.participants_refused;
+        tell_now_and_then(count, Trouble::ParticipantsRefused { count }, fx);
     }
 
-    pub(crate) fn count_error(&mut self, error: DecodeError) {
+    pub(crate) fn count_error(&mut self, error: DecodeError, fx: &mut Vec<DiscoveryEffect>) {
         let counter = match error {
             DecodeError::Malformed => &mut self.stats.malformed,
             DecodeError::NotUnderstood => &mut self.stats.not_understood,
             DecodeError::OverQuota => &mut self.stats.endpoints_refused,
         };
         *counter = counter.saturating_add(1);
+        if matches!(error, DecodeError::OverQuota) {
+            let count = self.stats.endpoints_refused;
+            tell_now_and_then(count, Trouble::EndpointsRefused { count }, fx);
+        }
     }
 
     /// Removes the participant that says it leaves. The key stands in the payload or, from some peers, only in the key
@@ -163,7 +184,7 @@ impl Discovery {
                 self.remove_participant(prefix, LostReason::Left, fx);
             }
             Some(_) => self.stats.foreign_guid = self.stats.foreign_guid.saturating_add(1),
-            None => self.count_error(DecodeError::Malformed),
+            None => self.count_error(DecodeError::Malformed, fx),
         }
     }
 
@@ -188,13 +209,15 @@ impl Discovery {
         let other_domain = announced.domain_id.is_some_and(|id| id != self.config.domain_id);
         if other_domain || announced.domain_tag != self.config.domain_tag {
             self.stats.other_domain = self.stats.other_domain.saturating_add(1);
+            let count = self.stats.other_domain;
+            tell_now_and_then(count, Trouble::OtherDomain { count }, fx);
             return;
         }
         if self.ignored_participants.contains(&prefix) {
             return;
         }
         if !self.make_room(from, prefix, payload.len(), fx) {
-            self.count_refused_participant();
+            self.count_refused_participant(fx);
             return;
         }
         let before = self.participants.get(&prefix).map(|known| known.reach);
@@ -267,7 +290,7 @@ impl Discovery {
         let prefix = changed.announced.guid_prefix;
         let Some(participant) = self.participants.get_mut(&prefix) else { return };
         if !participant.replace_payload(changed.payload, &mut self.account, &self.config.quotas) {
-            self.count_refused_participant();
+            self.count_refused_participant(fx);
             return;
         }
         participant.announced = changed.raw;

@@ -18,6 +18,8 @@ pub(crate) struct Stranger {
     sent: usize,
     /// When it was last told what the built-in writers have.
     pub(crate) greeted_at: Option<MonoTime>,
+    /// It was told of that it answers nothing.
+    pub(crate) complained_of: bool,
     /// It was answered once.
     pub(crate) answered: bool,
     /// When its announcement is to be answered.

@@ -106,6 +106,10 @@ fn tell(effect: DiscoveryEffect, out: &mut Output) {
         DiscoveryEffect::InconsistentTopic { local, remote, topic_name, type_name } => {
             Event::InconsistentTopic { local, remote, topic_name, type_name }
         }
+        DiscoveryEffect::OtherPartition { local, remote, topic_name, publisher, subscriber } => {
+            Event::OtherPartition { local, remote, topic_name, publisher, subscriber }
+        }
+        DiscoveryEffect::Trouble(trouble) => Event::Trouble(trouble),
         DiscoveryEffect::IncompatibleQos { local, remote, policies } if local.is_writer() => {
             Event::OfferedIncompatibleQos { writer: local, remote, policies }
         }

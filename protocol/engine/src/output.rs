@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use dunlin_buf::Outbox;
 use dunlin_cache::RejectReason;
 use dunlin_core::{EntityId, Guid, GuidPrefix, InstanceHandle, SequenceNumber};
-use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, LostReason, ParticipantData};
+use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, LostReason, ParticipantData, Trouble};
 use dunlin_qos::IncompatiblePolicy;
 
 use crate::writer_slot::WriterSlot;
@@ -150,6 +150,21 @@ pub enum Event {
         /// The name of its type.
         type_name: String,
     },
+    /// A local endpoint and one of the same topic have no partition in common.
+    OtherPartition {
+        /// The local writer or reader.
+        local: EntityId,
+        /// The other endpoint.
+        remote: Guid,
+        /// The topic both name.
+        topic_name: Arc<str>,
+        /// The partitions of the publisher.
+        publisher: Vec<String>,
+        /// The partitions of the subscriber.
+        subscriber: Vec<String>,
+    },
+    /// Something keeps others from being known.
+    Trouble(Trouble),
     /// Samples will never arrive.
     SampleLost {
         /// The reader.

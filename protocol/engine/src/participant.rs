@@ -8,11 +8,11 @@ use dunlin_cache::{ReaderCache, ReaderCacheConfig, WriterCache, WriterCacheConfi
 use dunlin_core::{EntityId, Guid, GuidPrefix, MonoTime, Now};
 use dunlin_discovery::{
     DiscoveredReader, DiscoveredWriter, Discovery, DiscoveryConfig, DiscoveryEffect, InvalidName,
-    LocalReader, LocalWriter, Locators, ParticipantData,
+    LocalReader, LocalWriter, Locators, ParticipantData, Survey,
 };
 use dunlin_qos::{
     DataReaderQos, DataWriterQos, DurabilityKind, LivelinessKind, PublisherQos, ReliabilityKind,
-    ResourceLimits, SubscriberQos, UserData,
+    ResourceLimits, SubscriberQos, TopicData, UserData,
 };
 use dunlin_rtps::{Reader, ReaderConfig, Writer, WriterConfig};
 use dunlin_sync::{ArcSnapshot, RankedGuard, RankedMutex};
@@ -127,6 +127,14 @@ impl Participant {
     /// §2.2.2.2.1.17).
     pub fn ignore_endpoint(&self, now: Now, guid: Guid, out: &mut Output) {
         self.discover(now, out, |discovery, _, effects| discovery.ignore_endpoint(guid, effects));
+    }
+
+    /// From now on acts as if every endpoint of other participants that names this topic and type did not exist (DDS 1.4
+    /// §2.2.2.2.1.15).
+    pub fn ignore_topic(&self, now: Now, topic_name: &str, type_name: &str, out: &mut Output) {
+        self.discover(now, out, |discovery, _, effects| {
+            discovery.ignore_topic(topic_name, type_name, effects);
+        });
     }
 
     /// Creates, announces and matches a writer.
@@ -350,6 +358,25 @@ impl Participant {
         self.conclude(now, control, out);
     }
 
+    /// Announces TOPIC_DATA with every endpoint of a topic.
+    pub fn set_topic_data(&self, now: Now, topic_name: &str, data: &TopicData, out: &mut Output) {
+        let mut control = self.control.lock();
+        let writers =
+            control.writers.values().filter(|w| w.topic_name == topic_name && w.topic_data != *data);
+        let writers: Vec<LocalWriter> = writers.cloned().collect();
+        let readers =
+            control.readers.values().filter(|r| r.topic_name == topic_name && r.topic_data != *data);
+        let readers: Vec<LocalReader> = readers.cloned().collect();
+        // The names were good when the endpoints were created.
+        for writer in writers {
+            let _ = control.put_writer(now, LocalWriter { topic_data: data.clone(), ..writer }, out);
+        }
+        for reader in readers {
+            let _ = control.put_reader(now, LocalReader { topic_data: data.clone(), ..reader }, out);
+        }
+        self.conclude(now, control, out);
+    }
+
     /// Asserts the liveliness of the participant's MANUAL_BY_PARTICIPANT writers (DDS 1.4 §2.2.2.2.1.21).
     pub fn assert_liveliness(&self, now: Now, out: &mut Output) {
         self.common.note_manual(now.mono, out);
@@ -375,6 +402,31 @@ impl Participant {
     #[must_use]
     pub fn discovered_readers(&self) -> Vec<Arc<DiscoveredReader>> {
         self.control.lock().discovery.readers().cloned().collect()
+    }
+
+    /// Another participant, if it is known.
+    #[must_use]
+    pub fn find_participant(&self, prefix: GuidPrefix) -> Option<Arc<ParticipantData>> {
+        self.control.lock().discovery.participant(prefix).cloned()
+    }
+
+    /// A writer by its GUID, of this or another participant.
+    #[must_use]
+    pub fn find_writer(&self, guid: Guid) -> Option<Arc<DiscoveredWriter>> {
+        self.control.lock().discovery.writer(guid).cloned()
+    }
+
+    /// A reader by its GUID, of this or another participant.
+    #[must_use]
+    pub fn find_reader(&self, guid: Guid) -> Option<Arc<DiscoveredReader>> {
+        self.control.lock().discovery.reader(guid).cloned()
+    }
+
+    /// What is known of the endpoints for which `wanted` is true (given the name of their topic and their GUID), and of
+    /// what can keep them apart.
+    #[must_use]
+    pub fn survey(&self, wanted: impl Fn(&str, Guid) -> bool) -> Survey {
+        self.control.lock().discovery.survey(wanted)
     }
 
     /// Counters since the participant was made.

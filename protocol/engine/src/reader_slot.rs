@@ -301,6 +301,12 @@ impl ReaderSlot {
         self.protocol.lock().writers.clone()
     }
 
+    /// Whether anything has come from a matched writer; `None` when it is not matched.
+    #[must_use]
+    pub fn has_heard(&self, writer: Guid) -> Option<bool> {
+        self.protocol.lock().reader.has_heard(writer)
+    }
+
     /// Whether everything has been delivered that the durable writers had when this reader met them.
     #[must_use]
     pub fn historical_complete(&self) -> bool {

@@ -309,6 +309,12 @@ impl WriterSlot {
         self.turnstile.core().readers.clone()
     }
 
+    /// Whether a matched reader has ever acknowledged anything; `None` when it is not matched, or never would.
+    #[must_use]
+    pub fn has_heard(&self, reader: Guid) -> Option<bool> {
+        self.turnstile.core().writer.has_heard(reader)
+    }
+
     /// The QoS in force.
     #[must_use]
     pub fn qos(&self) -> Arc<DataWriterQos> {

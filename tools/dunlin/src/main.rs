@@ -1,7 +1,9 @@
 //! The dunlin command line.
 #![forbid(unsafe_code)]
 
+mod doctor;
 mod idl;
+mod why;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
@@ -31,6 +33,10 @@ enum Command {
     Bench(dunlin_bench::cli::Command),
     /// Check, format and compare IDL files, and make Rust code of them
     Idl(idl::Arguments),
+    /// Say which writers and readers of a topic match, and why the others do not
+    Why(why::Arguments),
+    /// Check network, kernel, clock and ports of this host, and say what to do
+    Doctor(doctor::Arguments),
 }
 
 fn config(set: &[String]) -> Result<Config> {
@@ -50,6 +56,12 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Config { set, .. } => config(&set)?.effective().print(),
         Command::Bench(command) => dunlin_bench::cli::execute(command)?,
         Command::Idl(arguments) => return idl::run(&arguments),
+        Command::Why(arguments) => {
+            return why::run(&arguments, config(arguments.set())?, &mut std::io::stdout());
+        }
+        Command::Doctor(arguments) => {
+            return doctor::run(&arguments, config(arguments.set())?, &mut std::io::stdout());
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

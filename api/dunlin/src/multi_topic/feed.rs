@@ -58,13 +58,15 @@ impl Feed {
         let mut qos = rows.qos();
         qos.time_based_filter = TimeBasedFilter::default();
         for (side, source) in multi.plan.sides.iter().enumerate() {
-            let reader = Arc::new(ReaderCore::new(
+            let mut reader = ReaderCore::new(
                 Arc::clone(&rows.participant),
                 TopicSource::of_topic(&source.topic),
-                Arc::clone(&rows.subscriber_qos),
+                rows.subscriber.clone(),
                 Arc::clone(&source.topic.type_support),
                 qos.clone(),
-            ));
+            );
+            reader.hidden = true;
+            let reader = Arc::new(reader);
             let ear = Ear { shared: Arc::clone(&shared), side };
             reader.set_listener(Some(Arc::new(ear)), StatusMask::DATA_AVAILABLE);
             reader.enable()?;

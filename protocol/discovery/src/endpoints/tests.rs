@@ -58,6 +58,7 @@ fn words(fx: &mut Vec<DiscoveryEffect>) -> Vec<&'static str> {
         DiscoveryEffect::MatchedReaderUpdated { .. } => "reader still matched",
         DiscoveryEffect::ReaderUnmatched { .. } => "reader unmatched",
         DiscoveryEffect::IncompatibleQos { .. } => "incompatible",
+        DiscoveryEffect::OtherPartition { .. } => "elsewhere",
         DiscoveryEffect::InconsistentTopic { .. } => "inconsistent",
         _ => "other",
     };
@@ -139,14 +140,14 @@ fn types_must_agree_and_so_must_their_keys() {
     fx.clear();
     endpoints.put_reader(reader(PEER, |r| r.entity_id = EntityId([0, 0, 2, 4])), &mut fx);
     assert_eq!(words(&mut fx), ["reader found", "inconsistent"]);
-    // The type comes after the partition: endpoints of other partitions are of no interest.
+    // The type comes after the partition: of endpoints of other partitions no more is told.
     let elsewhere = |r: &mut LocalReader| {
         r.entity_id = EntityId([0, 0, 3, 7]);
         r.type_name = "Other".to_string();
         r.subscriber_qos = SubscriberQos::default().partition(["elsewhere"]);
     };
     endpoints.put_reader(reader(PEER, elsewhere), &mut fx);
-    assert_eq!(words(&mut fx), ["reader found"]);
+    assert_eq!(words(&mut fx), ["reader found", "elsewhere"]);
 }
 
 #[test]
@@ -158,13 +159,20 @@ fn changes_match_and_unmatch() {
     endpoints.put_writer(writer(OWN, within("a")), &mut fx);
     endpoints
         .put_reader(reader(PEER, |r| r.subscriber_qos = SubscriberQos::default().partition(["b*"])), &mut fx);
-    assert_eq!(words(&mut fx), ["reader found"]);
+    let DiscoveryEffect::OtherPartition { local, publisher, subscriber, .. } = &fx[1] else {
+        panic!("{fx:?}")
+    };
+    assert_eq!(
+        (*local, &**publisher, &**subscriber),
+        (WRITER, &["a".to_string()][..], &["b*".to_string()][..])
+    );
+    assert_eq!(words(&mut fx), ["reader found", "elsewhere"]);
     assert!(endpoints.put_writer(writer(OWN, within("b1")), &mut fx));
     assert_eq!(words(&mut fx), ["reader matched"]);
     endpoints.put_writer(writer(OWN, within("b2")), &mut fx);
     assert_eq!(words(&mut fx), [""; 0], "the peer learns of it, the local writer knows");
     endpoints.put_writer(writer(OWN, within("a")), &mut fx);
-    assert_eq!(words(&mut fx), ["reader unmatched"]);
+    assert_eq!(words(&mut fx), ["reader unmatched", "elsewhere"]);
     endpoints.put_writer(writer(OWN, within("b")), &mut fx);
     fx.clear();
     let slower = |r: &mut LocalReader| {

@@ -18,7 +18,7 @@ use crate::{DeliverySink, ReaderStats};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use dunlin_buf::{BufPool, Outbox};
-use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, MonoTime, Now};
+use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, MonoTime, Now, SequenceNumber};
 use proxy::WriterProxy;
 
 /// A reader with its matched writers.
@@ -152,6 +152,13 @@ impl Reader {
     #[must_use]
     pub fn historical_complete(&self) -> bool {
         self.writers.iter().all(|proxy| proxy.historical_complete())
+    }
+
+    /// Whether anything has come from a matched writer; `None` when it is not matched.
+    #[must_use]
+    pub fn has_heard(&self, writer: Guid) -> Option<bool> {
+        let proxy = self.writers.get(self.find(writer)?)?;
+        Some(proxy.synced || proxy.heartbeats.heard() || proxy.expected > SequenceNumber::FIRST)
     }
 
     /// The matched writers, by GUID.

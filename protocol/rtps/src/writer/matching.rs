@@ -69,6 +69,14 @@ impl Writer {
         true
     }
 
+    /// Whether a matched reader has ever acknowledged anything; `None` when it is not matched, or is a best-effort reader,
+    /// which never does.
+    #[must_use]
+    pub fn has_heard(&self, reader: Guid) -> Option<bool> {
+        let proxy = self.proxies.get(self.find(reader)?)?;
+        proxy.reliable.then(|| proxy.acks.heard())
+    }
+
     /// Forgets a reader; false when it was not matched.
     pub fn unmatch_reader(&mut self, reader: Guid) -> bool {
         let Some(index) = self.find(reader) else { return false };

@@ -1,0 +1,141 @@
+//! Entities whose type is not known where they are handed over: to listeners of publishers, subscribers and participants.
+
+use crate::explain::sealed;
+use crate::reader::DataReader;
+use crate::reader_core::ReaderCore;
+use crate::status::StatusMask;
+use crate::topic::{Topic, TopicInner};
+use crate::writer::DataWriter;
+use crate::writer_core::WriterCore;
+use dunlin_cdr::DdsType;
+use dunlin_core::{Guid, InstanceHandle};
+use std::any::TypeId;
+use std::fmt;
+use std::sync::Arc;
+
+macro_rules! any {
+    ($(#[$doc:meta])* $any:ident, $core:ident, $typed:ident) => {
+        $(#[$doc])*
+        #[derive(Clone)]
+        pub struct $any(pub(crate) Arc<$core>);
+
+        impl $any {
+            /// Name of the topic.
+            #[must_use]
+            pub fn topic_name(&self) -> &str {
+                &self.0.topic.name
+            }
+
+            /// Name of the type.
+            #[must_use]
+            pub fn type_name(&self) -> &str {
+                &self.0.topic.type_name
+            }
+
+            /// The GUID on the wire; `None` while it is disabled.
+            #[must_use]
+            pub fn guid(&self) -> Option<Guid> {
+                self.0.slot().map(|slot| slot.guid())
+            }
+
+            /// get_instance_handle; [`InstanceHandle::NIL`] while it is disabled.
+            #[must_use]
+            pub fn instance_handle(&self) -> InstanceHandle {
+                self.guid().map(InstanceHandle::from).unwrap_or_default()
+            }
+
+            /// get_status_changes.
+            #[must_use]
+            pub fn status_changes(&self) -> StatusMask {
+                self.0.changes()
+            }
+
+            /// The same with its type, if that is `T`.
+            #[must_use]
+            pub fn typed<T: DdsType>(&self) -> Option<$typed<T>> {
+                (self.0.topic.type_id == TypeId::of::<T>()).then(|| $typed::from_core(Arc::clone(&self.0)))
+            }
+        }
+
+        impl fmt::Debug for $any {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($typed), "('{}', {:?})"), self.topic_name(), self.0.id())
+            }
+        }
+
+        impl<T: DdsType> From<&$typed<T>> for $any {
+            fn from(typed: &$typed<T>) -> Self {
+                Self(Arc::clone(typed.core()))
+            }
+        }
+
+        impl PartialEq for $any {
+            fn eq(&self, other: &Self) -> bool {
+                Arc::ptr_eq(&self.0, &other.0)
+            }
+        }
+
+        impl Eq for $any {}
+    };
+}
+
+any! {
+    /// A data writer of any type. Cheap to clone; keeps the writer alive.
+    AnyDataWriter, WriterCore, DataWriter
+}
+
+any! {
+    /// A data reader of any type. Cheap to clone; keeps the reader alive.
+    AnyDataReader, ReaderCore, DataReader
+}
+
+impl sealed::Core for AnyDataWriter {
+    fn local(&self) -> sealed::Local {
+        sealed::Local::Writer(Arc::clone(&self.0))
+    }
+}
+
+impl sealed::Core for AnyDataReader {
+    fn local(&self) -> sealed::Local {
+        sealed::Local::Reader(Arc::clone(&self.0))
+    }
+}
+
+impl crate::explain::LocalEndpoint for AnyDataWriter {}
+impl crate::explain::LocalEndpoint for AnyDataReader {}
+
+/// A topic of any type. Cheap to clone; keeps the topic alive.
+#[derive(Clone)]
+pub struct AnyTopic(pub(crate) Arc<TopicInner>);
+
+impl AnyTopic {
+    /// get_name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// get_type_name.
+    #[must_use]
+    pub fn type_name(&self) -> &str {
+        &self.0.type_name
+    }
+
+    /// get_instance_handle.
+    #[must_use]
+    pub fn instance_handle(&self) -> InstanceHandle {
+        self.0.entity.handle
+    }
+
+    /// The same with its type, if that is `T`.
+    #[must_use]
+    pub fn typed<T: DdsType>(&self) -> Option<Topic<T>> {
+        (self.0.type_id == TypeId::of::<T>()).then(|| Topic::new(Arc::clone(&self.0)))
+    }
+}
+
+impl fmt::Debug for AnyTopic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Topic('{}', {})", self.name(), self.type_name())
+    }
+}

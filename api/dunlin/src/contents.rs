@@ -1,0 +1,467 @@
+//! What a participant contains, finds and ignores (DDS 1.4 §2.2.2.2.1).
+
+use crate::builtin::{
+    DcpsTopic, ParticipantBuiltinTopicData, PublicationBuiltinTopicData, SubscriptionBuiltinTopicData,
+};
+use crate::condition::StatusCondition;
+use crate::content_filter::{ContentFilteredTopic, FilteredTopicInner};
+use crate::entity::EntityError;
+use crate::error::{CreateEntityError, SetQosError, WaitForError};
+use crate::listener::DomainParticipantListener;
+use crate::multi_topic::{MultiTopic, MultiTopicInner};
+use crate::participant::{DomainParticipant, ParticipantInner};
+use crate::publisher::{Publisher, PublisherGroup};
+use crate::status::StatusMask;
+use crate::subscriber::{Subscriber, SubscriberGroup};
+use crate::topic::{Topic, TopicInner};
+use crate::writer_core::{lock, wait_for};
+use dunlin_cdr::DdsType;
+use dunlin_core::{Duration, EntityId, EntityKind, Guid, InstanceHandle};
+use dunlin_qos::{PublisherQos, SubscriberQos, TopicQos};
+use std::any::TypeId;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+
+/// The kind of topics in entity ids: one of those that vendors may choose (RTPS 2.5 §9.3.1.2).
+const TOPIC_KIND: u8 = 0x45;
+
+/// Publishers and subscribers of a participant, and the QoS of those to come.
+#[derive(Default)]
+pub(crate) struct Contents {
+    publishers: Mutex<Vec<Weak<PublisherGroup>>>,
+    subscribers: Mutex<Vec<Weak<SubscriberGroup>>>,
+    last_handle: AtomicU32,
+    defaults: Mutex<Defaults>,
+}
+
+#[derive(Default)]
+struct Defaults {
+    topic: TopicQos,
+    publisher: PublisherQos,
+    subscriber: SubscriberQos,
+}
+
+fn live<T>(list: &Mutex<Vec<Weak<T>>>) -> Vec<Arc<T>> {
+    lock(list).iter().filter_map(Weak::upgrade).collect()
+}
+
+fn add<T>(list: &Mutex<Vec<Weak<T>>>, one: &Arc<T>) {
+    let mut list = lock(list);
+    list.retain(|known| known.strong_count() > 0);
+    list.push(Arc::downgrade(one));
+}
+
+impl ParticipantInner {
+    fn handle(&self, kind: u8) -> InstanceHandle {
+        let [_, a, b, c] =
+            self.contents.last_handle.fetch_add(1, Ordering::Relaxed).wrapping_add(1).to_be_bytes();
+        Guid::new(self.engine().guid_prefix(), EntityId([a, b, c, kind])).into()
+    }
+
+    /// A handle for a publisher or subscriber.
+    pub fn next_handle(&self, kind: EntityKind) -> InstanceHandle {
+        self.handle(if kind == EntityKind::WriterGroup { 0x08 } else { 0x09 })
+    }
+
+    pub fn topic_handle(&self) -> InstanceHandle {
+        self.handle(TOPIC_KIND)
+    }
+
+    pub fn add_publisher(&self, group: &Arc<PublisherGroup>) {
+        add(&self.contents.publishers, group);
+    }
+
+    pub fn add_subscriber(&self, group: &Arc<SubscriberGroup>) {
+        add(&self.contents.subscribers, group);
+    }
+
+    fn publishers(&self) -> Vec<Arc<PublisherGroup>> {
+        live(&self.contents.publishers).into_iter().filter(|group| !group.entity.is_deleted()).collect()
+    }
+
+    fn subscribers(&self) -> Vec<Arc<SubscriberGroup>> {
+        live(&self.contents.subscribers).into_iter().filter(|group| !group.entity.is_deleted()).collect()
+    }
+
+    /// Whether an endpoint or another topic uses a topic.
+    fn uses(&self, topic: &Arc<TopicInner>) -> bool {
+        let writers = self.publishers().into_iter().flat_map(|group| group.writers());
+        let readers = self.subscribers().into_iter().flat_map(|group| group.readers());
+        writers.into_iter().any(|writer| Arc::ptr_eq(&writer.topic, topic))
+            || readers.into_iter().any(|reader| Arc::ptr_eq(&reader.topic, topic))
+            || self.derived_topics.all().iter().any(|derived| {
+                let filtered = derived.downcast_ref::<FilteredTopicInner>();
+                let joined = derived.downcast_ref::<MultiTopicInner>();
+                filtered.is_some_and(|filtered| Arc::ptr_eq(&filtered.topic, topic))
+                    || joined.is_some_and(|joined| joined.uses(topic))
+            })
+    }
+}
+
+/// Why a topic was not found.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FindTopicError {
+    /// It did not appear in time, or this thread cannot wait.
+    #[error(transparent)]
+    Wait(#[from] WaitForError),
+    /// It exists, but cannot be had here.
+    #[error(transparent)]
+    Create(#[from] CreateEntityError),
+}
+
+impl FindTopicError {
+    /// The DDS return code.
+    #[must_use]
+    pub fn return_code(&self) -> dunlin_core::ReturnCode {
+        match self {
+            Self::Wait(error) => error.return_code(),
+            Self::Create(error) => error.return_code(),
+        }
+    }
+}
+
+/// What [`DomainParticipant::lookup_topicdescription`] finds.
+#[derive(Clone, Debug)]
+pub enum FoundTopic<T: DdsType> {
+    /// A topic.
+    Topic(Topic<T>),
+    /// A content-filtered topic.
+    ContentFilteredTopic(ContentFilteredTopic<T>),
+    /// A multi-topic.
+    MultiTopic(MultiTopic<T>),
+}
+
+impl DomainParticipant {
+    /// lookup_topicdescription: the topic, content-filtered topic or multi-topic of this name and type in this participant.
+    #[must_use]
+    pub fn lookup_topicdescription<T: DdsType>(&self, name: &str) -> Option<FoundTopic<T>> {
+        let fits = |topic: &TopicInner| topic.type_id == TypeId::of::<T>();
+        if let Some(topic) = self.inner().find_topic(name).filter(|topic| fits(topic)) {
+            return Some(FoundTopic::Topic(Topic::new(topic)));
+        }
+        let derived = self.inner().derived_topics.get(name)?;
+        match Arc::downcast::<FilteredTopicInner>(derived) {
+            Ok(filtered) => fits(&filtered.topic)
+                .then(|| FoundTopic::ContentFilteredTopic(ContentFilteredTopic::new(filtered))),
+            Err(derived) => {
+                let multi = Arc::downcast::<MultiTopicInner>(derived).ok()?;
+                fits(&multi.topic).then(|| FoundTopic::MultiTopic(MultiTopic::new(multi)))
+            }
+        }
+    }
+
+    /// find_topic: waits until this participant has a topic of this name, or an endpoint of another one names it. In the
+    /// second case the topic is created, with the policies of that endpoint.
+    ///
+    /// # Errors
+    /// [`WaitForError::Timeout`]; a topic of another type, or with policies that this version refuses.
+    pub fn find_topic<T: DdsType>(&self, name: &str, timeout: Duration) -> Result<Topic<T>, FindTopicError> {
+        let inner = self.inner();
+        let mut found = None;
+        wait_for(inner, &inner.entity.signal, timeout, || {
+            found = found.take().or_else(|| inner.find_topic(name).map(|topic| topic.qos()));
+            found = found.take().or_else(|| self.discovered_topic_qos(name, T::TYPE_NAME));
+            found.is_some()
+        })?;
+        Ok(self.create_topic(name, &found.unwrap_or_default())?)
+    }
+
+    /// The policies of a topic that an endpoint of another participant names.
+    fn discovered_topic_qos(&self, name: &str, type_name: &str) -> Option<TopicQos> {
+        let survey = self.inner().engine().survey(|topic, _| topic == name);
+        let own = self.guid().prefix;
+        let writers =
+            survey.writers.iter().filter(|data| data.guid.prefix != own && *data.type_name == *type_name);
+        let readers =
+            survey.readers.iter().filter(|data| data.guid.prefix != own && *data.type_name == *type_name);
+        let of_writer = writers.map(|data| crate::builtin::topic_of_writer(data)).next();
+        of_writer.or_else(|| readers.map(|data| crate::builtin::topic_of_reader(data)).next())
+    }
+
+    /// contains_entity: whether a topic, publisher, subscriber, writer or reader with this handle belongs to it.
+    #[must_use]
+    pub fn contains_entity(&self, handle: InstanceHandle) -> bool {
+        let inner = self.inner();
+        let (publishers, subscribers) = (inner.publishers(), inner.subscribers());
+        let is =
+            |id: Option<EntityId>| id.is_some_and(|id| Guid::new(self.guid().prefix, id) == handle.to_guid());
+        publishers.iter().any(|group| group.entity.handle == handle)
+            || subscribers.iter().any(|group| group.entity.handle == handle)
+            || inner.topics().iter().any(|topic| topic.entity.handle == handle)
+            || publishers.iter().flat_map(|group| group.writers()).any(|writer| is(writer.id()))
+            || subscribers.iter().flat_map(|group| group.readers()).any(|reader| is(reader.id()))
+    }
+
+    /// Whether it has no publisher, subscriber or topic.
+    pub(crate) fn is_empty(&self) -> bool {
+        let inner = self.inner();
+        let derived = inner.derived_topics.all();
+        inner.publishers().is_empty()
+            && inner.subscribers().is_empty()
+            && inner.topics().is_empty()
+            && derived.is_empty()
+    }
+
+    /// delete_publisher: it ends although there are handles to it.
+    ///
+    /// # Errors
+    /// [`EntityError::InUse`] while it has writers; [`EntityError::Foreign`], [`EntityError::AlreadyDeleted`].
+    pub fn delete_publisher(&self, publisher: &Publisher) -> Result<(), EntityError> {
+        if !Arc::ptr_eq(publisher.participant().inner(), self.inner()) {
+            return Err(EntityError::Foreign);
+        }
+        publisher.group.entity.check()?;
+        if !publisher.group.writers().is_empty() {
+            return Err(EntityError::InUse);
+        }
+        if publisher.group.entity.delete() { Ok(()) } else { Err(EntityError::AlreadyDeleted) }
+    }
+
+    /// delete_subscriber: it ends although there are handles to it.
+    ///
+    /// # Errors
+    /// [`EntityError::InUse`] while it has readers; [`EntityError::Foreign`], [`EntityError::AlreadyDeleted`].
+    pub fn delete_subscriber(&self, subscriber: &Subscriber) -> Result<(), EntityError> {
+        if !Arc::ptr_eq(subscriber.participant_inner(), self.inner()) {
+            return Err(EntityError::Foreign);
+        }
+        subscriber.group.entity.check()?;
+        if !subscriber.group.readers().is_empty() {
+            return Err(EntityError::InUse);
+        }
+        if subscriber.group.entity.delete() { Ok(()) } else { Err(EntityError::AlreadyDeleted) }
+    }
+
+    /// delete_topic: it ends although there are handles to it, and its name is free.
+    ///
+    /// # Errors
+    /// [`EntityError::InUse`] while writers, readers or other topics use it; [`EntityError::Foreign`],
+    /// [`EntityError::AlreadyDeleted`].
+    pub fn delete_topic<T: DdsType>(&self, topic: &Topic<T>) -> Result<(), EntityError> {
+        if !self.inner().owns(&topic.inner) {
+            return Err(EntityError::Foreign);
+        }
+        topic.inner.entity.check()?;
+        if self.inner().uses(&topic.inner) {
+            return Err(EntityError::InUse);
+        }
+        self.inner().forget_topic(&topic.inner);
+        Ok(())
+    }
+
+    /// delete_contained_entities: deletes every writer, reader, publisher, subscriber and topic. Handles to them stay, and
+    /// their operations fail from now on. The participant itself goes away with its last handle.
+    pub fn delete_contained_entities(&self) {
+        let inner = self.inner();
+        for group in inner.publishers() {
+            group.delete_writers();
+            group.entity.delete();
+        }
+        for group in inner.subscribers() {
+            group.delete_readers();
+            group.entity.delete();
+        }
+        inner.derived_topics.clear();
+        inner.topics().iter().for_each(|topic| inner.forget_topic(topic));
+    }
+
+    /// ignore_participant: from now on as if that participant did not exist. It cannot be taken back.
+    ///
+    /// # Errors
+    /// [`EntityError::UnknownHandle`].
+    pub fn ignore_participant(&self, handle: InstanceHandle) -> Result<(), EntityError> {
+        let guid = handle.to_guid();
+        let survey = self.inner().engine().survey(|_, _| false);
+        let known = survey.participants.iter().any(|standing| standing.data.guid() == guid);
+        if !known && !survey.ignored_participants.contains(&guid.prefix) {
+            return Err(EntityError::UnknownHandle);
+        }
+        self.inner().run(|engine, now, out| engine.ignore_participant(now, guid.prefix, out));
+        Ok(())
+    }
+
+    /// ignore_publication: from now on as if that writer of another participant did not exist.
+    ///
+    /// # Errors
+    /// [`EntityError::UnknownHandle`].
+    pub fn ignore_publication(&self, handle: InstanceHandle) -> Result<(), EntityError> {
+        let known = self.inner().engine().find_writer(handle.to_guid()).is_some();
+        self.ignore_endpoint(handle, known && handle.to_guid().entity_id.is_writer())
+    }
+
+    /// ignore_subscription: from now on as if that reader of another participant did not exist.
+    ///
+    /// # Errors
+    /// [`EntityError::UnknownHandle`].
+    pub fn ignore_subscription(&self, handle: InstanceHandle) -> Result<(), EntityError> {
+        let known = self.inner().engine().find_reader(handle.to_guid()).is_some();
+        self.ignore_endpoint(handle, known && handle.to_guid().entity_id.is_reader())
+    }
+
+    fn ignore_endpoint(&self, handle: InstanceHandle, known: bool) -> Result<(), EntityError> {
+        let guid = handle.to_guid();
+        let ignored = || self.inner().engine().survey(|_, _| false).ignored_endpoints.contains(&guid);
+        if guid.prefix == self.guid().prefix || !(known || ignored()) {
+            return Err(EntityError::UnknownHandle);
+        }
+        self.inner().run(|engine, now, out| engine.ignore_endpoint(now, guid, out));
+        Ok(())
+    }
+
+    /// ignore_topic: from now on as if no endpoint of other participants named this topic and type. The handle is that of a
+    /// sample of DCPSTopic.
+    ///
+    /// # Errors
+    /// [`EntityError::UnknownHandle`].
+    pub fn ignore_topic(&self, handle: InstanceHandle) -> Result<(), EntityError> {
+        let topic = self.discovered_topic_data(handle)?;
+        self.inner().run(|engine, now, out| engine.ignore_topic(now, &topic.name, &topic.type_name, out));
+        Ok(())
+    }
+
+    /// get_discovered_participant_data.
+    ///
+    /// # Errors
+    /// [`EntityError::UnknownHandle`].
+    pub fn discovered_participant_data(
+        &self,
+        handle: InstanceHandle,
+    ) -> Result<Arc<ParticipantBuiltinTopicData>, EntityError> {
+        let guid = handle.to_guid();
+        let found = self.inner().engine().find_participant(guid.prefix).filter(|data| data.guid() == guid);
+        found.ok_or(EntityError::UnknownHandle)
+    }
+
+    /// The data of a writer of another participant.
+    ///
+    /// # Errors
+    /// [`EntityError::UnknownHandle`].
+    pub fn discovered_publication_data(
+        &self,
+        handle: InstanceHandle,
+    ) -> Result<Arc<PublicationBuiltinTopicData>, EntityError> {
+        self.inner().engine().find_writer(handle.to_guid()).ok_or(EntityError::UnknownHandle)
+    }
+
+    /// The data of a reader of another participant.
+    ///
+    /// # Errors
+    /// [`EntityError::UnknownHandle`].
+    pub fn discovered_subscription_data(
+        &self,
+        handle: InstanceHandle,
+    ) -> Result<Arc<SubscriptionBuiltinTopicData>, EntityError> {
+        self.inner().engine().find_reader(handle.to_guid()).ok_or(EntityError::UnknownHandle)
+    }
+
+    /// get_discovered_topics, with their data: every topic and type that endpoints of other participants name.
+    #[must_use]
+    pub fn discovered_topics(&self) -> Vec<DcpsTopic> {
+        let engine = self.inner().engine();
+        let writers = engine.discovered_writers().into_iter().map(|writer| writer.guid);
+        let readers = engine.discovered_readers().into_iter().map(|reader| reader.guid);
+        let mut topics: Vec<DcpsTopic> =
+            writers.chain(readers).filter_map(|guid| crate::builtin::topic_sample(engine, guid)).collect();
+        topics.sort_by_key(|topic| topic.key);
+        topics.dedup_by_key(|topic| topic.key);
+        topics
+    }
+
+    /// get_discovered_topic_data.
+    ///
+    /// # Errors
+    /// [`EntityError::UnknownHandle`].
+    pub fn discovered_topic_data(&self, handle: InstanceHandle) -> Result<DcpsTopic, EntityError> {
+        let mut topics = self.discovered_topics().into_iter();
+        topics.find(|topic| topic.key.handle() == handle).ok_or(EntityError::UnknownHandle)
+    }
+
+    /// get_builtin_subscriber: its readers, made by [`Subscriber::lookup_datareader`] for the names DCPSParticipant,
+    /// DCPSTopic, DCPSPublication and DCPSSubscription, tell of the entities of other participants. The handles of their
+    /// instances can be ignored.
+    #[must_use]
+    pub fn builtin_subscriber(&self) -> Subscriber {
+        Subscriber::builtin(Arc::clone(self.inner()))
+    }
+
+    /// get_default_topic_qos: for `create_topic` when the application has no other.
+    #[must_use]
+    pub fn default_topic_qos(&self) -> TopicQos {
+        lock(&self.inner().contents.defaults).topic.clone()
+    }
+
+    /// get_default_publisher_qos.
+    #[must_use]
+    pub fn default_publisher_qos(&self) -> PublisherQos {
+        lock(&self.inner().contents.defaults).publisher.clone()
+    }
+
+    /// get_default_subscriber_qos.
+    #[must_use]
+    pub fn default_subscriber_qos(&self) -> SubscriberQos {
+        lock(&self.inner().contents.defaults).subscriber.clone()
+    }
+
+    /// set_default_topic_qos.
+    ///
+    /// # Errors
+    /// When the QoS is inconsistent or unsupported.
+    pub fn set_default_topic_qos(&self, qos: &TopicQos) -> Result<(), SetQosError> {
+        qos.check_consistency()?;
+        qos.check_supported()?;
+        lock(&self.inner().contents.defaults).topic = qos.clone();
+        Ok(())
+    }
+
+    /// set_default_publisher_qos.
+    ///
+    /// # Errors
+    /// When the QoS is inconsistent or unsupported.
+    pub fn set_default_publisher_qos(&self, qos: &PublisherQos) -> Result<(), SetQosError> {
+        qos.check_consistency()?;
+        qos.check_supported()?;
+        lock(&self.inner().contents.defaults).publisher = qos.clone();
+        Ok(())
+    }
+
+    /// set_default_subscriber_qos.
+    ///
+    /// # Errors
+    /// When the QoS is inconsistent or unsupported.
+    pub fn set_default_subscriber_qos(&self, qos: &SubscriberQos) -> Result<(), SetQosError> {
+        qos.check_consistency()?;
+        qos.check_supported()?;
+        lock(&self.inner().contents.defaults).subscriber = qos.clone();
+        Ok(())
+    }
+
+    /// set_listener: it hears of everything that no listener of the participant's entities answers for. Replaces the
+    /// previous one.
+    pub fn set_listener(&self, listener: impl DomainParticipantListener, mask: StatusMask) {
+        self.inner().entity.listener.set(Some((Some(Arc::new(listener)), mask)));
+    }
+
+    /// Removes the listener; one that runs at this moment finishes.
+    pub fn clear_listener(&self) {
+        self.inner().entity.listener.set(None);
+    }
+
+    /// get_statuscondition. Participants have no status of their own, so it is never true.
+    #[must_use]
+    pub fn status_condition(&self) -> StatusCondition {
+        self.inner().entity.condition(self.inner(), |inner| &inner.entity)
+    }
+
+    /// get_status_changes: always empty.
+    #[must_use]
+    pub fn status_changes(&self) -> StatusMask {
+        self.inner().entity.changes()
+    }
+
+    /// get_instance_handle.
+    #[must_use]
+    pub fn instance_handle(&self) -> InstanceHandle {
+        self.inner().entity.handle
+    }
+}

@@ -1,0 +1,362 @@
+//! One cause why two endpoints do not talk, in words.
+
+use dunlin_core::Locator;
+use dunlin_discovery::Mismatch;
+use dunlin_qos::PolicyId;
+use std::fmt;
+
+/// Why a writer and a reader do not talk, or why nobody is there to talk to. `Display` says what is the case,
+/// [`Cause::hint`] what to change.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Cause {
+    /// The local endpoint was created disabled and has not been enabled.
+    NotEnabled,
+    /// Both are writers, or both are readers.
+    SameKind,
+    /// They belong to different topics.
+    TopicName {
+        /// The writer's topic.
+        writer: String,
+        /// The reader's topic.
+        reader: String,
+    },
+    /// They have no partition in common.
+    Partition {
+        /// Partitions of the publisher; none is the one with the empty name.
+        publisher: Vec<String>,
+        /// Partitions of the subscriber.
+        subscriber: Vec<String>,
+    },
+    /// Their types have different names.
+    TypeName {
+        /// The writer's type.
+        writer: String,
+        /// The reader's type.
+        reader: String,
+    },
+    /// One type has key members and the other has none.
+    TypeKey {
+        /// Whether it is the writer's type that has.
+        writer_is_keyed: bool,
+    },
+    /// The writer offers less than the reader requests.
+    Policy {
+        /// Of which policy.
+        policy: PolicyId,
+        /// The writer's value.
+        offered: String,
+        /// The reader's value.
+        requested: String,
+    },
+    /// The reader does not accept the encoding that the writer uses.
+    Representation {
+        /// The writer's.
+        offered: String,
+        /// What the reader accepts.
+        accepted: String,
+    },
+    /// This participant was told to ignore the other side.
+    Ignored {
+        /// What is ignored: "participant", "endpoint" or "topic".
+        what: &'static str,
+    },
+    /// This participant ignores some participants, endpoints or topics, which may be those that are missing.
+    SomeIgnored {
+        /// How many participants.
+        participants: usize,
+        /// How many endpoints.
+        endpoints: usize,
+        /// How many topics.
+        topics: usize,
+    },
+    /// No endpoint with the GUID asked for has been discovered.
+    NotDiscovered {
+        /// Its participant is known; else nothing has been heard of that either.
+        participant_is_known: bool,
+    },
+    /// No other participant has been discovered.
+    Alone,
+    /// Nobody writes the topic, or nobody reads it.
+    NoCounterpart {
+        /// Whether writers are missing, not readers.
+        writers: bool,
+        /// The topic.
+        topic: String,
+        /// A topic with nearly the same name.
+        similar: Option<String>,
+    },
+    /// A participant announces itself here but answers nothing that is sent to it.
+    OneSided {
+        /// Which, for people.
+        participant: String,
+        /// Where it says that it receives.
+        locators: Vec<Locator>,
+    },
+    /// None of the places at which the other side receives can be used from here.
+    Unreachable {
+        /// What it announced.
+        announced: Vec<Locator>,
+    },
+    /// The two match as far as is known here, but nothing has come from the other side yet.
+    NothingReceived {
+        /// Where it receives.
+        locators: Vec<Locator>,
+        /// Whether it would have answered by now if it matched too: it is reliable.
+        reliable: bool,
+    },
+    /// Everything that came so far was rejected by the filter of the content-filtered topic.
+    Filtered {
+        /// How many samples.
+        rejected: usize,
+    },
+    /// Participants of another domain, or with another domain tag, are heard on the ports of this domain.
+    OtherDomain {
+        /// Announcements so far.
+        announcements: u64,
+    },
+    /// What others announced exceeds the quotas of this participant.
+    Quota {
+        /// Participants refused or forgotten.
+        participants: u64,
+        /// Endpoints refused.
+        endpoints: u64,
+    },
+    /// The network as it was set up.
+    Network(String),
+}
+
+impl Cause {
+    /// A word that says which cause this is, the same for all of one kind: the policy's name, or such as "TYPE".
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::NotEnabled => "NOT_ENABLED",
+            Self::SameKind => "SAME_KIND",
+            Self::TopicName { .. } => "TOPIC_NAME",
+            Self::Partition { .. } => "PARTITION",
+            Self::TypeName { .. } => "TYPE_NAME",
+            Self::TypeKey { .. } => "TYPE_KEY",
+            Self::Policy { policy, .. } => policy.name(),
+            Self::Representation { .. } => "DATA_REPRESENTATION",
+            Self::Ignored { .. } | Self::SomeIgnored { .. } => "IGNORED",
+            Self::NotDiscovered { .. } => "NOT_DISCOVERED",
+            Self::Alone => "ALONE",
+            Self::NoCounterpart { .. } => "NO_COUNTERPART",
+            Self::OneSided { .. } => "ONE_SIDED",
+            Self::Unreachable { .. } => "UNREACHABLE",
+            Self::NothingReceived { .. } => "NOTHING_RECEIVED",
+            Self::Filtered { .. } => "FILTERED",
+            Self::OtherDomain { .. } => "OTHER_DOMAIN",
+            Self::Quota { .. } => "QUOTA",
+            Self::Network(_) => "NETWORK",
+        }
+    }
+
+    /// What to change, as an advice.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Policy { policy, offered, requested } => policy_hint(*policy, offered, requested),
+            Self::Representation { offered, accepted } => format!(
+                "let the writer use one of {accepted}, or add {offered} to what the reader accepts (DATA_REPRESENTATION)"
+            ),
+            Self::NoCounterpart { similar: Some(similar), .. } => {
+                format!("there is a topic '{similar}': check the spelling on both sides")
+            }
+            Self::Quota { participants, .. } => {
+                let key =
+                    if *participants > 0 { "max_participants" } else { "max_endpoints_per_participant" };
+                format!(
+                    "raise quotas.{key} or the other quotas (`dunlin config --reference`), or find out who announces so much"
+                )
+            }
+            other => other.fixed_hint().into(),
+        }
+    }
+
+    fn fixed_hint(&self) -> &'static str {
+        match self {
+            Self::NotEnabled => "call enable() on it, or set ENTITY_FACTORY to enable what is created",
+            Self::SameKind => "a writer needs a reader, and a reader a writer",
+            Self::TopicName { .. } => "create both for one topic name; names are compared to the letter",
+            Self::Partition { .. } => {
+                "add a partition of one side to the other; no partition at all is the one with the empty name, and two patterns never match"
+            }
+            Self::TypeName { .. } => {
+                "give the type one name on both sides, with the same scope (in Rust: #[dds(name = \"…\")])"
+            }
+            Self::TypeKey { .. } => "mark the same members as key on both sides",
+            Self::Ignored { .. } | Self::SomeIgnored { .. } => {
+                "what is ignored stays so as long as this participant lives: make a new participant"
+            }
+            Self::NotDiscovered { participant_is_known: true } => {
+                "look at the other side: was the endpoint created and enabled, and is it of the same domain? If it was made just now, wait a moment"
+            }
+            Self::NotDiscovered { participant_is_known: false } | Self::Alone => {
+                "is the other program running, in the same domain and with the same domain tag? `dunlin doctor` checks multicast and ports; without multicast, name the other host in discovery.peers"
+            }
+            Self::NoCounterpart { .. } => "start it, or check domain and topic name on the other side",
+            Self::OneSided { .. } => {
+                "datagrams from here do not arrive there: check the firewall of that host, and routes back to it; choose interfaces with network.interfaces"
+            }
+            Self::Unreachable { .. } => {
+                "use a network that both hosts have (network.interfaces), the same IP version (network.ipv4, network.ipv6), or set quotas.foreign_locators if data goes elsewhere than discovery on purpose"
+            }
+            Self::NothingReceived { reliable: true, .. } => {
+                "the other side may not have discovered this one, or may ignore it: ask `explain` there too; check that user data passes the firewall, not discovery alone"
+            }
+            Self::NothingReceived { reliable: false, .. } => {
+                "has it written anything since the match? Check that user data passes the firewall, not discovery alone"
+            }
+            Self::Filtered { .. } => "look at expression and parameters of the content-filtered topic",
+            Self::OtherDomain { .. } => {
+                "use one domain id and one domain.tag on all sides, and the same ports.*"
+            }
+            Self::Network(_) => "`dunlin doctor` says more",
+            Self::Policy { .. } | Self::Representation { .. } | Self::Quota { .. } => "",
+        }
+    }
+}
+
+fn policy_hint(policy: PolicyId, offered: &str, requested: &str) -> String {
+    match policy {
+        PolicyId::Ownership => {
+            format!("both sides need the same kind: set {requested} on the writer or {offered} on the reader")
+        }
+        PolicyId::Deadline | PolicyId::LatencyBudget => {
+            format!("let the writer offer at most {requested}, or the reader request at least {offered}")
+        }
+        PolicyId::Liveliness => format!(
+            "the writer's kind must be at least, and its lease at most, the reader's: let the writer offer {requested}, or the reader request {offered}"
+        ),
+        PolicyId::Presentation => format!(
+            "let the publisher offer at least {requested}, or the subscriber request no more than {offered}"
+        ),
+        _ => {
+            format!("let the writer offer at least {requested}, or the reader request no more than {offered}")
+        }
+    }
+}
+
+fn names(partitions: &[String]) -> String {
+    if partitions.is_empty() {
+        return "none".into();
+    }
+    partitions.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
+}
+
+fn places(locators: &[Locator]) -> String {
+    if locators.is_empty() {
+        return "nowhere".into();
+    }
+    locators.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotEnabled => f.write_str("the endpoint is not enabled"),
+            Self::SameKind => f.write_str("both are of the same kind"),
+            Self::TopicName { writer, reader } => {
+                write!(f, "topic: the writer's is '{writer}', the reader's '{reader}'")
+            }
+            Self::Partition { publisher, subscriber } => {
+                write!(f, "PARTITION: publisher {}, subscriber {}", names(publisher), names(subscriber))
+            }
+            Self::TypeName { writer, reader } => {
+                write!(f, "type name: the writer's is '{writer}', the reader's '{reader}'")
+            }
+            Self::TypeKey { writer_is_keyed } => {
+                let (one, other) = if *writer_is_keyed { ("writer", "reader") } else { ("reader", "writer") };
+                write!(f, "type members: the {one}'s type has a key, the {other}'s has none")
+            }
+            Self::Policy { policy, offered, requested } => {
+                write!(f, "{policy}: offered {offered}, requested {requested}")
+            }
+            Self::Representation { offered, accepted } => {
+                write!(f, "DATA_REPRESENTATION: offered {offered}, requested {accepted}")
+            }
+            Self::Ignored { what } => write!(f, "this participant ignores the {what}"),
+            other => other.write_discovery(f),
+        }
+    }
+}
+
+impl Cause {
+    /// What concerns more than the two endpoints.
+    fn write_discovery(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SomeIgnored { participants, endpoints, topics } => write!(
+                f,
+                "this participant ignores others: {participants} participants, {endpoints} endpoints, {topics} topics"
+            ),
+            Self::NotDiscovered { participant_is_known: true } => {
+                f.write_str("its participant is known, but has announced no such endpoint")
+            }
+            Self::NotDiscovered { participant_is_known: false } => {
+                f.write_str("nothing has been heard of it, nor of its participant")
+            }
+            Self::Alone => f.write_str("no other participant has been discovered in this domain"),
+            Self::NoCounterpart { writers, topic, .. } => {
+                let verb = if *writers { "writes" } else { "reads" };
+                write!(f, "nobody {verb} topic '{topic}'")
+            }
+            Self::OneSided { participant, locators } => write!(
+                f,
+                "{participant} announces itself here, but answers nothing that is sent to it at {}",
+                places(locators)
+            ),
+            Self::Unreachable { announced } => {
+                write!(f, "none of its locators can be used from here: it receives at {}", places(announced))
+            }
+            Self::NothingReceived { locators, .. } => {
+                write!(
+                    f,
+                    "matched here, but nothing has come from it yet; it receives at {}",
+                    places(locators)
+                )
+            }
+            Self::Filtered { rejected } => {
+                write!(f, "the content filter rejected all {rejected} samples that came")
+            }
+            Self::OtherDomain { announcements } => {
+                write!(f, "{announcements} announcements of another domain or domain tag were heard")
+            }
+            Self::Quota { participants, endpoints } => {
+                write!(
+                    f,
+                    "quotas refused {participants} announcements of participants and {endpoints} of endpoints"
+                )
+            }
+            Self::Network(note) => write!(f, "network: {note}"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl From<Mismatch> for Cause {
+    fn from(mismatch: Mismatch) -> Self {
+        match mismatch {
+            Mismatch::TopicName { writer, reader } => {
+                Self::TopicName { writer: writer.to_string(), reader: reader.to_string() }
+            }
+            Mismatch::Partition { publisher, subscriber } => Self::Partition { publisher, subscriber },
+            Mismatch::TypeName { writer, reader } => {
+                Self::TypeName { writer: writer.to_string(), reader: reader.to_string() }
+            }
+            Mismatch::Key { writer_is_keyed } => Self::TypeKey { writer_is_keyed },
+            Mismatch::Policy(policy) => policy.into(),
+        }
+    }
+}
+
+impl From<dunlin_qos::IncompatiblePolicy> for Cause {
+    fn from(found: dunlin_qos::IncompatiblePolicy) -> Self {
+        let dunlin_qos::IncompatiblePolicy { policy, offered, requested } = found;
+        match policy {
+            PolicyId::DataRepresentation => Self::Representation { offered, accepted: requested },
+            _ => Self::Policy { policy, offered, requested },
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! "Why not?": every cause that keeps a writer and a reader from talking, with what to change.
+
+mod cause;
+mod log;
+mod survey;
+mod text;
+
+pub use cause::Cause;
+pub(crate) use log::WhyLog;
+
+use crate::participant::DomainParticipant;
+use crate::reader::DataReader;
+use crate::reader_core::ReaderCore;
+use crate::writer::DataWriter;
+use crate::writer_core::WriterCore;
+use dunlin_cdr::DdsType;
+use dunlin_core::{Guid, InstanceHandle, VendorId};
+use std::sync::Arc;
+
+/// What [`DomainParticipant::explain`] compares a local endpoint with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Against {
+    /// Every endpoint of its topic that is known.
+    Topic,
+    /// One endpoint.
+    Endpoint(Guid),
+}
+
+impl From<Guid> for Against {
+    fn from(guid: Guid) -> Self {
+        Self::Endpoint(guid)
+    }
+}
+
+impl From<InstanceHandle> for Against {
+    fn from(handle: InstanceHandle) -> Self {
+        Self::Endpoint(handle.to_guid())
+    }
+}
+
+/// Who is known to talk to whom, and why not. `Display` is for people.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Explanation {
+    /// The topic.
+    pub topic: String,
+    /// Each writer with each reader.
+    pub pairs: Vec<Pair>,
+    /// What concerns no pair in particular: nobody is there, or somebody may be whom this participant cannot hear.
+    pub causes: Vec<Cause>,
+}
+
+/// A writer and a reader. If it was one endpoint that was asked for and it is not known, the other side is `None`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pair {
+    /// The writer.
+    pub writer: Option<EndpointInfo>,
+    /// The reader.
+    pub reader: Option<EndpointInfo>,
+    /// They match, as far as this participant knows: if one of them is its own it has matched them, else their
+    /// announcements fit.
+    pub matched: bool,
+    /// Every cause that keeps them apart; of two that match, why nothing arrives.
+    pub causes: Vec<Cause>,
+}
+
+/// An endpoint in an [`Explanation`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EndpointInfo {
+    /// Its GUID; all zero while it is disabled.
+    pub guid: Guid,
+    /// Its type.
+    pub type_name: String,
+    /// Who made it.
+    pub vendor: VendorId,
+    /// The name of its participant, perhaps empty.
+    pub participant_name: String,
+    /// It belongs to the participant that was asked.
+    pub local: bool,
+}
+
+impl Explanation {
+    /// Every cause, those of pairs first.
+    pub fn all_causes(&self) -> impl Iterator<Item = &Cause> {
+        self.pairs.iter().flat_map(|pair| &pair.causes).chain(&self.causes)
+    }
+
+    /// How many pairs match.
+    #[must_use]
+    pub fn matched(&self) -> usize {
+        self.pairs.iter().filter(|pair| pair.matched).count()
+    }
+}
+
+/// A writer or reader of this process, for [`DomainParticipant::explain`].
+pub trait LocalEndpoint: sealed::Core {}
+
+impl<T: DdsType> LocalEndpoint for DataWriter<T> {}
+impl<T: DdsType> LocalEndpoint for DataReader<T> {}
+
+pub(crate) mod sealed {
+    use super::*;
+
+    /// An endpoint without the type of its samples.
+    pub enum Local {
+        /// A writer.
+        #[doc(hidden)]
+        Writer(#[allow(private_interfaces, reason = "the module is private")] Arc<WriterCore>),
+        /// A reader.
+        #[doc(hidden)]
+        Reader(#[allow(private_interfaces, reason = "the module is private")] Arc<ReaderCore>),
+    }
+
+    pub trait Core {
+        #[doc(hidden)]
+        fn local(&self) -> Local;
+    }
+
+    impl<T: DdsType> Core for DataWriter<T> {
+        fn local(&self) -> Local {
+            Local::Writer(Arc::clone(self.core()))
+        }
+    }
+
+    impl<T: DdsType> Core for DataReader<T> {
+        fn local(&self) -> Local {
+            Local::Reader(Arc::clone(self.core()))
+        }
+    }
+}
+
+impl DomainParticipant {
+    /// Why a writer or reader of this participant does or does not talk to another endpoint, or to all endpoints of its
+    /// topic that are known ([`Against::Topic`]).
+    ///
+    /// The answer is as of now: what was created a moment ago may not have been discovered yet.
+    #[must_use]
+    pub fn explain(&self, local: &impl LocalEndpoint, against: impl Into<Against>) -> Explanation {
+        survey::endpoint(self.inner(), &local.local(), against.into())
+    }
+
+    /// Who writes and reads a topic, which of them match, and why the others do not. Pairs of other participants are
+    /// judged by what they announce.
+    #[must_use]
+    pub fn explain_topic(&self, topic: &str) -> Explanation {
+        survey::topic(self.inner(), topic)
+    }
+}

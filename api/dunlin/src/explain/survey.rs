@@ -1,0 +1,302 @@
+//! From what the engine knows to explanations.
+
+use super::sealed::Local;
+use super::{Against, Cause, EndpointInfo, Explanation, Pair};
+use crate::participant::ParticipantInner;
+use crate::reader_core::ReaderCore;
+use crate::writer_core::WriterCore;
+use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, VendorId};
+use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, Standing, Survey, mismatches};
+use std::sync::Arc;
+
+/// What one explanation is made from.
+struct View<'a> {
+    participant: &'a ParticipantInner,
+    own: GuidPrefix,
+    survey: Survey,
+}
+
+/// An explanation of every known pair of a topic.
+pub(super) fn topic(participant: &ParticipantInner, topic: &str) -> Explanation {
+    let view = View::new(participant, |name, _| name == topic);
+    let readers = &view.survey.readers;
+    let pairs = view.survey.writers.iter().flat_map(|w| readers.iter().map(|r| view.pair(w, r)));
+    let pairs = pairs.collect();
+    let mut causes = Vec::new();
+    for (writers, none) in [(true, view.survey.writers.is_empty()), (false, readers.is_empty())] {
+        if none {
+            causes.push(view.no_counterpart(writers, topic));
+        }
+    }
+    view.conclude(topic, pairs, causes)
+}
+
+/// An explanation of a local endpoint.
+pub(super) fn endpoint(participant: &ParticipantInner, local: &Local, against: Against) -> Explanation {
+    let (guid, topic) = match local {
+        Local::Writer(core) => (core.slot().map(|slot| slot.guid()), &core.topic.name),
+        Local::Reader(core) => (core.slot().map(|slot| slot.guid()), &core.topic.name),
+    };
+    let Some(guid) = guid else { return disabled(local, topic) };
+    let view = View::new(participant, |name, other| {
+        guid == other
+            || match against {
+                Against::Topic => name == topic,
+                Against::Endpoint(wanted) => wanted == other,
+            }
+    });
+    let (mut pairs, mut causes) = (view.pairs_of(guid), Vec::new());
+    match against {
+        Against::Endpoint(wanted) if pairs.is_empty() => pairs.push(view.unknown(guid, wanted)),
+        Against::Topic if pairs.is_empty() => {
+            causes.push(view.no_counterpart(guid.entity_id.is_reader(), topic));
+        }
+        _ => {}
+    }
+    view.conclude(topic, pairs, causes)
+}
+
+fn disabled(local: &Local, topic: &str) -> Explanation {
+    let info = |type_name: &str| EndpointInfo {
+        guid: Guid::UNKNOWN,
+        type_name: type_name.to_owned(),
+        vendor: VendorId::DUNLIN,
+        participant_name: String::new(),
+        local: true,
+    };
+    let (writer, reader) = match local {
+        Local::Writer(core) => (Some(info(&core.topic.type_name)), None),
+        Local::Reader(core) => (None, Some(info(&core.topic.type_name))),
+    };
+    let pair = Pair { writer, reader, matched: false, causes: vec![Cause::NotEnabled] };
+    Explanation { topic: topic.to_owned(), pairs: vec![pair], causes: Vec::new() }
+}
+
+/// The name that differs from `name` by letter case or one or two letters.
+fn similar(name: &str, names: &[Arc<str>]) -> Option<String> {
+    let near = names.iter().filter(|other| &***other != name);
+    let distance = |other: &&Arc<str>| {
+        if other.eq_ignore_ascii_case(name) { 0 } else { edit_distance(name, other) }
+    };
+    let limit = (name.len() / 3).min(2);
+    near.map(|other| (distance(&other), other)).filter(|(d, _)| *d <= limit).min().map(|(_, o)| o.to_string())
+}
+
+/// Letters to add, remove or change; of names longer than 64 octets only whether they are equal.
+fn edit_distance(one: &str, other: &str) -> usize {
+    if one.len().max(other.len()) > 64 {
+        return usize::MAX;
+    }
+    let mut row: Vec<usize> = (0..=other.chars().count()).collect();
+    for (i, a) in one.chars().enumerate() {
+        let mut before = std::mem::replace(&mut row[0], i + 1);
+        for (j, b) in other.chars().enumerate() {
+            let kept = before + usize::from(a != b);
+            before = row[j + 1];
+            row[j + 1] = kept.min(row[j] + 1).min(before + 1);
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+impl<'a> View<'a> {
+    fn new(participant: &'a ParticipantInner, wanted: impl Fn(&str, Guid) -> bool) -> Self {
+        let engine = participant.engine();
+        Self { participant, own: engine.guid_prefix(), survey: engine.survey(wanted) }
+    }
+
+    fn standing(&self, prefix: GuidPrefix) -> Option<&Standing> {
+        self.survey.participants.iter().find(|standing| standing.data.guid_prefix == prefix)
+    }
+
+    fn info(&self, guid: Guid, type_name: &str, vendor: VendorId) -> EndpointInfo {
+        let name = self.standing(guid.prefix).map(|standing| standing.data.entity_name.clone());
+        EndpointInfo {
+            guid,
+            type_name: type_name.to_owned(),
+            vendor,
+            participant_name: name.unwrap_or_default(),
+            local: guid.prefix == self.own,
+        }
+    }
+
+    fn writer(&self, writer: &DiscoveredWriter) -> EndpointInfo {
+        self.info(writer.guid, &writer.type_name, writer.vendor)
+    }
+
+    fn reader(&self, reader: &DiscoveredReader) -> EndpointInfo {
+        self.info(reader.guid, &reader.type_name, reader.vendor)
+    }
+
+    /// The pairs of one endpoint with everything else that was looked up.
+    fn pairs_of(&self, guid: Guid) -> Vec<Pair> {
+        let Survey { writers, readers, .. } = &self.survey;
+        let one_writer = writers.iter().filter(|writer| writer.guid == guid);
+        let as_writer = one_writer.flat_map(|writer| readers.iter().map(|reader| self.pair(writer, reader)));
+        let one_reader = readers.iter().filter(|reader| reader.guid == guid);
+        let as_reader = one_reader.flat_map(|reader| writers.iter().map(|writer| self.pair(writer, reader)));
+        as_writer.chain(as_reader).collect()
+    }
+
+    fn pair(&self, writer: &DiscoveredWriter, reader: &DiscoveredReader) -> Pair {
+        let mut causes: Vec<Cause> = mismatches(writer, reader).into_iter().map(Cause::from).collect();
+        let matched = causes.is_empty();
+        if matched {
+            self.look_at_reader(writer, reader, &mut causes);
+            self.look_at_writer(writer, reader, &mut causes);
+        }
+        Pair { writer: Some(self.writer(writer)), reader: Some(self.reader(reader)), matched, causes }
+    }
+
+    /// What a local reader has heard of a writer that it matches.
+    fn look_at_reader(&self, writer: &DiscoveredWriter, reader: &DiscoveredReader, causes: &mut Vec<Cause>) {
+        let Some(core) = self.local_reader(reader.guid) else { return };
+        let Some(slot) = core.slot() else { return };
+        if slot.has_heard(writer.guid) == Some(false) && writer.guid.prefix != self.own {
+            use dunlin_qos::ReliabilityKind::Reliable;
+            let reliable = writer.qos.reliability.kind == Reliable && reader.qos.reliability.kind == Reliable;
+            causes.push(self.silence(writer.guid.prefix, &writer.unicast, &writer.multicast, reliable));
+        }
+        let filter = slot.content_filter_stats();
+        let rejected = filter.rejected.saturating_add(filter.unreadable);
+        if filter.passed == 0 && rejected > 0 {
+            causes.push(Cause::Filtered { rejected });
+        }
+    }
+
+    /// What a local writer has heard of a reader that it matches.
+    fn look_at_writer(&self, writer: &DiscoveredWriter, reader: &DiscoveredReader, causes: &mut Vec<Cause>) {
+        let Some(core) = self.local_writer(writer.guid) else { return };
+        let Some(slot) = core.slot() else { return };
+        if reader.guid.prefix == self.own {
+            return;
+        }
+        if slot.has_heard(reader.guid) == Some(false) {
+            causes.push(self.silence(reader.guid.prefix, &reader.unicast, &reader.multicast, true));
+        } else if reader.unicast.is_empty() && reader.multicast.is_empty() {
+            causes.push(Cause::Unreachable { announced: self.announced(reader.guid.prefix) });
+        }
+    }
+
+    fn silence(&self, prefix: GuidPrefix, one: &[Locator], other: &[Locator], reliable: bool) -> Cause {
+        if one.is_empty() && other.is_empty() {
+            return Cause::Unreachable { announced: self.announced(prefix) };
+        }
+        Cause::NothingReceived { locators: one.iter().chain(other).copied().collect(), reliable }
+    }
+
+    /// Where a participant says that its endpoints receive.
+    fn announced(&self, prefix: GuidPrefix) -> Vec<Locator> {
+        let announced = self.standing(prefix).map(|standing| &standing.announced);
+        announced
+            .map(|a| a.default_unicast.iter().chain(&a.default_multicast).copied().collect())
+            .unwrap_or_default()
+    }
+
+    fn local_writer(&self, guid: Guid) -> Option<Arc<WriterCore>> {
+        self.local(guid).and_then(|id| self.participant.sink().writer(id))
+    }
+
+    fn local_reader(&self, guid: Guid) -> Option<Arc<ReaderCore>> {
+        self.local(guid).and_then(|id| self.participant.sink().reader(id))
+    }
+
+    fn local(&self, guid: Guid) -> Option<EntityId> {
+        (guid.prefix == self.own).then_some(guid.entity_id)
+    }
+
+    /// A pair of which the other side is not known.
+    fn unknown(&self, local: Guid, wanted: Guid) -> Pair {
+        let is_writer = local.entity_id.is_writer();
+        let find = |guid: Guid| {
+            let writer = self.survey.writers.iter().find(|writer| writer.guid == guid);
+            let reader = self.survey.readers.iter().find(|reader| reader.guid == guid);
+            writer.map(|writer| self.writer(writer)).or_else(|| reader.map(|reader| self.reader(reader)))
+        };
+        let cause = if find(wanted).is_some() {
+            Cause::SameKind
+        } else if self.survey.ignored_participants.contains(&wanted.prefix) {
+            Cause::Ignored { what: "participant" }
+        } else if self.survey.ignored_endpoints.contains(&wanted) {
+            Cause::Ignored { what: "endpoint" }
+        } else {
+            Cause::NotDiscovered { participant_is_known: self.standing(wanted.prefix).is_some() }
+        };
+        let this = find(local);
+        let (writer, reader) = if is_writer { (this, None) } else { (None, this) };
+        Pair { writer, reader, matched: false, causes: vec![cause] }
+    }
+
+    fn no_counterpart(&self, writers: bool, topic: &str) -> Cause {
+        let similar = similar(topic, &self.survey.topics);
+        Cause::NoCounterpart { writers, topic: topic.to_owned(), similar }
+    }
+
+    /// Adds what concerns all pairs, unless everything is well.
+    fn conclude(self, topic: &str, pairs: Vec<Pair>, mut causes: Vec<Cause>) -> Explanation {
+        let well = causes.is_empty() && pairs.iter().all(|pair| pair.matched && pair.causes.is_empty());
+        if !well {
+            self.general(topic, &mut causes);
+        }
+        Explanation { topic: topic.to_owned(), pairs, causes }
+    }
+
+    fn general(&self, topic: &str, causes: &mut Vec<Cause>) {
+        let Survey { participants, ignored_participants, ignored_endpoints, ignored_topics, stats, .. } =
+            &self.survey;
+        if participants.is_empty() && ignored_participants.is_empty() {
+            causes.push(Cause::Alone);
+        }
+        if ignored_topics.iter().any(|name| &**name == topic) {
+            causes.push(Cause::Ignored { what: "topic" });
+        }
+        let (left_out, endpoints) = (ignored_participants.len(), ignored_endpoints.len());
+        if left_out + endpoints + ignored_topics.len() > 0 {
+            let topics = ignored_topics.len();
+            causes.push(Cause::SomeIgnored { participants: left_out, endpoints, topics });
+        }
+        causes.extend(participants.iter().filter(|standing| !standing.verified).map(one_sided));
+        if stats.other_domain > 0 {
+            causes.push(Cause::OtherDomain { announcements: stats.other_domain });
+        }
+        let refused = stats.participants_refused.saturating_add(stats.participants_evicted);
+        if refused + stats.endpoints_refused > 0 {
+            causes.push(Cause::Quota { participants: refused, endpoints: stats.endpoints_refused });
+        }
+        causes.extend(self.participant.network_notes().into_iter().map(Cause::Network));
+    }
+}
+
+fn one_sided(standing: &Standing) -> Cause {
+    Cause::one_sided(&standing.data)
+}
+
+impl Cause {
+    /// A participant that does not answer.
+    pub(crate) fn one_sided(data: &dunlin_discovery::ParticipantData) -> Self {
+        let name =
+            if data.entity_name.is_empty() { String::new() } else { format!(" '{}'", data.entity_name) };
+        Self::OneSided {
+            participant: format!("participant {}{name} ({})", data.guid_prefix, data.vendor.name()),
+            locators: data.locators.metatraffic_unicast.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_nearly_right_is_found() {
+        let names: Vec<Arc<str>> = ["Square", "Circle", "Triangle", "A"].map(Arc::from).into();
+        assert_eq!(similar("square", &names).as_deref(), Some("Square"));
+        assert_eq!(similar("Squares", &names).as_deref(), Some("Square"));
+        assert_eq!(similar("Cricle", &names).as_deref(), Some("Circle"));
+        assert_eq!(similar("Square", &names[..1]), None, "the same name is not another");
+        assert_eq!(similar("B", &names), None, "one letter of one is not near");
+        assert_eq!(similar("Pentagon", &names), None);
+        assert_eq!((edit_distance("", "abc"), edit_distance("kitten", "sitting")), (3, 3));
+        assert_eq!(edit_distance(&"x".repeat(65), "x"), usize::MAX);
+    }
+}

@@ -1,0 +1,98 @@
+//! DomainParticipantFactory (DDS 1.4 §2.2.2.2.2).
+
+use crate::entity::EntityError;
+use crate::error::{CreateParticipantError, SetQosError};
+use crate::participant::{DomainParticipant, DomainParticipantBuilder, ParticipantInner};
+use crate::writer_core::lock;
+use dunlin_core::DomainId;
+use dunlin_driver::machine;
+use dunlin_qos::DomainParticipantQos;
+use std::sync::{Arc, Mutex, Weak};
+
+/// Makes and finds the participants of this process. There is one; [`DomainParticipant::builder`] does the same without it.
+#[derive(Debug)]
+pub struct DomainParticipantFactory(());
+
+static FACTORY: DomainParticipantFactory = DomainParticipantFactory(());
+static PARTICIPANTS: Mutex<Vec<Weak<ParticipantInner>>> = Mutex::new(Vec::new());
+static DEFAULT_QOS: Mutex<Option<DomainParticipantQos>> = Mutex::new(None);
+
+/// Makes a participant known to [`DomainParticipantFactory::lookup_participant`].
+pub(crate) fn register(participant: &Arc<ParticipantInner>) {
+    let mut participants = lock(&PARTICIPANTS);
+    participants.retain(|known| known.strong_count() > 0);
+    participants.push(Arc::downgrade(participant));
+}
+
+/// Whether a participant lives on the machine of this thread: a node of a simulation does not find those of others.
+fn is_here(participant: &ParticipantInner) -> bool {
+    match (participant.machine(), machine::entered()) {
+        (None, None) => true,
+        (Some(one), Some(other)) => Arc::ptr_eq(one, &other),
+        _ => false,
+    }
+}
+
+impl DomainParticipantFactory {
+    /// get_instance.
+    #[must_use]
+    pub fn instance() -> &'static Self {
+        &FACTORY
+    }
+
+    /// create_participant with the default QoS of the factory.
+    ///
+    /// # Errors
+    /// As [`DomainParticipantBuilder::build`].
+    pub fn create_participant(&self, domain: DomainId) -> Result<DomainParticipant, CreateParticipantError> {
+        self.builder(domain).build()
+    }
+
+    /// Settings for a participant, beginning with the default QoS of the factory.
+    #[must_use]
+    pub fn builder(&self, domain: DomainId) -> DomainParticipantBuilder {
+        DomainParticipant::builder(domain).qos(self.default_participant_qos())
+    }
+
+    /// lookup_participant: one of this process in the domain, if there is any.
+    #[must_use]
+    pub fn lookup_participant(&self, domain: DomainId) -> Option<DomainParticipant> {
+        // Taken out first: dropping the last handle to one of them must not happen under the lock.
+        let all: Vec<_> = lock(&PARTICIPANTS).iter().filter_map(Weak::upgrade).collect();
+        let mut here = all.into_iter().map(DomainParticipant::from_inner).filter(|participant| {
+            let inner = participant.inner();
+            participant.domain_id() == domain && !inner.entity.is_deleted() && is_here(inner)
+        });
+        here.next()
+    }
+
+    /// delete_participant: it leaves the domain although there are handles to it.
+    ///
+    /// # Errors
+    /// [`EntityError::InUse`] while it contains entities; [`EntityError::AlreadyDeleted`].
+    pub fn delete_participant(&self, participant: &DomainParticipant) -> Result<(), EntityError> {
+        participant.inner().entity.check()?;
+        if !participant.is_empty() {
+            return Err(EntityError::InUse);
+        }
+        participant.inner().close();
+        Ok(())
+    }
+
+    /// get_default_participant_qos.
+    #[must_use]
+    pub fn default_participant_qos(&self) -> DomainParticipantQos {
+        lock(&DEFAULT_QOS).clone().unwrap_or_default()
+    }
+
+    /// set_default_participant_qos: for participants that this factory makes from now on.
+    ///
+    /// # Errors
+    /// When the QoS is inconsistent or unsupported.
+    pub fn set_default_participant_qos(&self, qos: &DomainParticipantQos) -> Result<(), SetQosError> {
+        qos.check_consistency()?;
+        qos.check_supported()?;
+        *lock(&DEFAULT_QOS) = Some(qos.clone());
+        Ok(())
+    }
+}

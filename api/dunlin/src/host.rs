@@ -1,0 +1,4 @@
+//! This host as Dunlin sees it: for tools that show or check it.
+
+pub use dunlin_core::PortParameters;
+pub use dunlin_udp::interface::{Interface, all as interfaces, choose};

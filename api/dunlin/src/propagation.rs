@@ -1,0 +1,154 @@
+//! Which listener hears of a status (DDS 1.4 §2.2.4.2.3): the most specific one whose mask has it.
+
+use crate::any::{AnyDataReader, AnyDataWriter, AnyTopic};
+use crate::listener::{PublisherListener, SubscriberListener};
+use crate::reader_core::ReaderCore;
+use crate::status::StatusMask;
+use crate::topic::TopicInner;
+use crate::writer_core::WriterCore;
+use std::sync::Arc;
+
+impl WriterCore {
+    /// Tells writer, publisher or participant.
+    pub(crate) fn tell(self: &Arc<Self>, status: StatusMask) {
+        if let Some(own) = self.listener.of(status) {
+            return own.into_iter().for_each(|listener| listener.call(self, status));
+        }
+        if let Some(group) = self.publisher.group.entity.listener.of(status) {
+            return group.into_iter().for_each(|listener| self.call_publisher(&*listener, status));
+        }
+        if let Some(participant) = self.participant.entity.listener.of(status) {
+            participant.into_iter().for_each(|listener| self.call_publisher(&*listener, status));
+        }
+    }
+
+    fn call_publisher<L: PublisherListener + ?Sized>(self: &Arc<Self>, listener: &L, status: StatusMask) {
+        let writer = AnyDataWriter(Arc::clone(self));
+        match status {
+            StatusMask::PUBLICATION_MATCHED => {
+                listener.on_publication_matched(&writer, self.read_status(status, |s| &mut s.matched));
+            }
+            StatusMask::OFFERED_INCOMPATIBLE_QOS => {
+                listener
+                    .on_offered_incompatible_qos(&writer, self.read_status(status, |s| &mut s.incompatible));
+            }
+            StatusMask::OFFERED_DEADLINE_MISSED => {
+                listener.on_offered_deadline_missed(&writer, self.read_status(status, |s| &mut s.deadline));
+            }
+            StatusMask::LIVELINESS_LOST => {
+                listener.on_liveliness_lost(&writer, self.read_status(status, |s| &mut s.liveliness));
+            }
+            _ => {}
+        }
+    }
+}
+
+impl ReaderCore {
+    /// Tells reader, subscriber or participant. Of data the subscriber or participant that wants DATA_ON_READERS hears
+    /// first, and then nobody hears of DATA_AVAILABLE.
+    pub(crate) fn tell(self: &Arc<Self>, status: StatusMask) {
+        if status == StatusMask::DATA_AVAILABLE && !self.hidden && self.tell_subscriber() {
+            return;
+        }
+        self.tell_plain(status);
+    }
+
+    /// DATA_AVAILABLE after DATA_ON_READERS was told.
+    pub(crate) fn tell_data_available(self: &Arc<Self>) {
+        self.tell_plain(StatusMask::DATA_AVAILABLE);
+    }
+
+    fn tell_plain(self: &Arc<Self>, status: StatusMask) {
+        if let Some(own) = self.listener.of(status) {
+            return own.into_iter().for_each(|listener| {
+                self.clear_told(status);
+                listener.call(self, status);
+            });
+        }
+        if self.hidden {
+            return;
+        }
+        if let Some(group) = self.subscriber.group.entity.listener.of(status) {
+            return group.into_iter().for_each(|listener| self.call_subscriber(&*listener, status));
+        }
+        if let Some(participant) = self.participant.entity.listener.of(status) {
+            participant.into_iter().for_each(|listener| self.call_subscriber(&*listener, status));
+        }
+    }
+
+    /// DATA_ON_READERS; whether somebody answers for it.
+    fn tell_subscriber(&self) -> bool {
+        let status = StatusMask::DATA_ON_READERS;
+        let group = &self.subscriber.group.entity;
+        group.note(status);
+        // Without a call nothing is told instead of DATA_AVAILABLE.
+        let told = if let Some(own) = group.listener.of(status) {
+            own.map(|listener| {
+                group.clear(status);
+                listener.on_data_on_readers(&self.subscriber);
+            })
+        } else {
+            self.participant.entity.listener.of(status).flatten().map(|listener| {
+                group.clear(status);
+                listener.on_data_on_readers(&self.subscriber);
+            })
+        };
+        group.signal.raise();
+        told.is_some()
+    }
+
+    /// What a call for DATA_AVAILABLE resets.
+    fn clear_told(&self, status: StatusMask) {
+        if status == StatusMask::DATA_AVAILABLE {
+            self.clear_data_available();
+        }
+    }
+
+    fn call_subscriber<L: SubscriberListener + ?Sized>(self: &Arc<Self>, listener: &L, status: StatusMask) {
+        let reader = AnyDataReader(Arc::clone(self));
+        self.clear_told(status);
+        match status {
+            StatusMask::DATA_AVAILABLE => listener.on_data_available(&reader),
+            StatusMask::SUBSCRIPTION_MATCHED => {
+                listener.on_subscription_matched(&reader, self.read_status(status, |s| &mut s.matched));
+            }
+            StatusMask::REQUESTED_INCOMPATIBLE_QOS => {
+                let read = self.read_status(status, |s| &mut s.incompatible);
+                listener.on_requested_incompatible_qos(&reader, read);
+            }
+            StatusMask::REQUESTED_DEADLINE_MISSED => {
+                listener.on_requested_deadline_missed(&reader, self.read_status(status, |s| &mut s.deadline));
+            }
+            StatusMask::LIVELINESS_CHANGED => {
+                listener.on_liveliness_changed(&reader, self.read_status(status, |s| &mut s.liveliness));
+            }
+            StatusMask::SAMPLE_LOST => {
+                listener.on_sample_lost(&reader, self.read_status(status, |s| &mut s.lost));
+            }
+            StatusMask::SAMPLE_REJECTED => {
+                listener.on_sample_rejected(&reader, self.read_status(status, |s| &mut s.rejected));
+            }
+            _ => {}
+        }
+    }
+}
+
+impl TopicInner {
+    /// Another endpoint uses the name with another type.
+    pub(crate) fn on_inconsistent(self: &Arc<Self>) {
+        let status = StatusMask::INCONSISTENT_TOPIC;
+        self.count_inconsistent();
+        self.entity.note(status);
+        let topic = AnyTopic(Arc::clone(self));
+        if let Some(own) = self.entity.listener.of(status) {
+            if let Some(listener) = own {
+                listener.on_inconsistent_topic(&topic, self.read_inconsistent());
+            }
+        } else if let Some(participant) = self.participant.upgrade()
+            && let Some(Some(listener)) = participant.entity.listener.of(status)
+        {
+            listener.on_inconsistent_topic(&topic, self.read_inconsistent());
+        }
+        self.entity.signal.raise();
+    }
+}

@@ -1,0 +1,272 @@
+//! Look-up, containment, deletion, default QoS, handles, the factory.
+
+use crate::common::{self, eventually};
+use crate::support::*;
+use dunlin::qos::*;
+use dunlin::sim::Sim;
+use dunlin::{
+    DomainParticipant, DomainParticipantFactory, EntityError, FoundTopic, Guid, InstanceHandle, ReadError,
+    ReturnCode, StateMasks, StatusMask, WaitSet, WriteError,
+};
+
+#[test]
+fn entities_are_looked_up_by_topic() {
+    let (_sim, a, b, w, r) = pair();
+    let writer = w.publisher.lookup_datawriter::<Reading>("Readings").unwrap();
+    assert_eq!(writer.guid(), w.writer.guid());
+    assert!(w.publisher.lookup_datawriter::<Reading>("Other").is_none());
+    assert!(w.publisher.lookup_datawriter::<Measurement>("Readings").is_none(), "another type");
+    let reader = r.subscriber.lookup_datareader::<Reading>("Readings").unwrap();
+    assert_eq!(reader.guid(), r.reader.guid());
+    let elsewhere = a.run(|| w.participant.create_publisher(&PublisherQos::default())).unwrap();
+    assert!(elsewhere.lookup_datawriter::<Reading>("Readings").is_none(), "another publisher's");
+    let filtered =
+        b.run(|| r.participant.create_contentfilteredtopic("Fast", &r.topic, "n > 3", &[""; 0]).unwrap());
+    assert!(matches!(
+        r.participant.lookup_topicdescription::<Reading>("Readings"),
+        Some(FoundTopic::Topic(topic)) if topic.name() == "Readings"
+    ));
+    assert!(matches!(
+        r.participant.lookup_topicdescription::<Reading>("Fast"),
+        Some(FoundTopic::ContentFilteredTopic(found)) if found.filter_expression() == "n > 3"
+    ));
+    assert!(r.participant.lookup_topicdescription::<Measurement>("Fast").is_none());
+    drop(filtered);
+    assert!(r.participant.lookup_topicdescription::<Reading>("Fast").is_none());
+}
+
+#[test]
+fn parents_and_handles() {
+    let (_sim, _a, _b, w, r) = pair();
+    let handles = [
+        w.participant.instance_handle(),
+        w.topic.instance_handle(),
+        w.publisher.instance_handle(),
+        w.writer.instance_handle(),
+    ];
+    for (at, handle) in handles.iter().enumerate() {
+        assert!(!handle.is_nil() && !handles[..at].contains(handle));
+        assert_eq!(w.participant.contains_entity(*handle), at > 0, "the participant does not contain itself");
+        assert!(!r.participant.contains_entity(*handle));
+    }
+    assert_eq!(w.writer.instance_handle().to_guid(), w.writer.guid().unwrap());
+    assert_eq!(r.reader.matched_publications(), [w.writer.instance_handle()]);
+    for handle in [r.reader.instance_handle(), r.subscriber.instance_handle(), r.topic.instance_handle()] {
+        assert!(r.participant.contains_entity(handle));
+    }
+    assert_eq!(w.writer.publisher().instance_handle(), w.publisher.instance_handle());
+    assert_eq!(w.writer.topic().instance_handle(), w.topic.instance_handle());
+    assert_eq!(r.reader.subscriber().instance_handle(), r.subscriber.instance_handle());
+    assert_eq!(w.publisher.participant().guid(), w.participant.guid());
+    assert_eq!(r.subscriber.participant().guid(), r.participant.guid());
+    assert_eq!(w.topic.participant().unwrap().guid(), w.participant.guid());
+}
+
+#[test]
+fn what_is_deleted_is_gone_for_all_handles() {
+    let (mut sim, a, b, w, r) = pair();
+    a.run(|| w.writer.write(&reading(1, 1))).unwrap();
+    sim.run_until(|| !r.reader.read(9).unwrap().is_empty(), secs(9)).unwrap();
+    let other = writing(&a, &DataWriterQos::default());
+    assert_eq!(w.publisher.delete_datawriter(&other.writer), Err(EntityError::Foreign));
+    assert_eq!(w.participant.delete_publisher(&other.publisher), Err(EntityError::Foreign));
+    assert_eq!(w.participant.delete_publisher(&w.publisher), Err(EntityError::InUse));
+    assert_eq!(w.participant.delete_topic(&w.topic), Err(EntityError::InUse));
+    assert_eq!(EntityError::InUse.return_code(), ReturnCode::PreconditionNotMet);
+    let kept = w.writer.clone();
+    a.run(|| w.publisher.delete_datawriter(&w.writer)).unwrap();
+    assert_eq!(w.publisher.delete_datawriter(&w.writer), Err(EntityError::AlreadyDeleted));
+    assert_eq!(a.run(|| kept.write(&reading(1, 2))), Err(WriteError::AlreadyDeleted));
+    assert!(w.publisher.lookup_datawriter::<Reading>("Readings").is_none());
+    sim.run_until(|| r.reader.matched_publications().len() == 1, secs(9)).unwrap();
+    // With the writer gone, its publisher and topic can go.
+    w.participant.delete_publisher(&w.publisher).unwrap();
+    w.participant.delete_topic(&w.topic).unwrap();
+    assert_eq!(w.participant.delete_topic(&w.topic), Err(EntityError::AlreadyDeleted));
+    assert!(a.run(|| w.publisher.create_datawriter(&w.topic, &DataWriterQos::default())).is_err());
+    let again = a.run(|| w.participant.create_topic::<Measurement>("Readings", &TopicQos::default()));
+    assert_eq!(again.unwrap().type_name(), "Measurement", "the name is free for another type");
+    // The other side.
+    let condition = r.reader.create_readcondition(StateMasks::ANY);
+    assert!(condition.condition().trigger_value());
+    assert_eq!(r.participant.delete_subscriber(&r.subscriber), Err(EntityError::InUse));
+    b.run(|| r.subscriber.delete_datareader(&r.reader)).unwrap();
+    assert!(matches!(r.reader.take(1), Err(ReadError::AlreadyDeleted)));
+    assert!(!condition.condition().trigger_value());
+    r.participant.delete_subscriber(&r.subscriber).unwrap();
+    let created = b.run(|| r.subscriber.create_datareader(&r.topic, &DataReaderQos::default()));
+    assert_eq!(created.unwrap_err().return_code(), ReturnCode::AlreadyDeleted);
+}
+
+#[test]
+fn delete_contained_entities_reaches_everything() {
+    let (mut sim, a, b, w, r) = pair();
+    b.run(|| r.subscriber.delete_contained_entities()).unwrap();
+    assert!(r.subscriber.lookup_datareader::<Reading>("Readings").is_none());
+    assert!(r.participant.contains_entity(r.subscriber.instance_handle()));
+    a.run(|| w.participant.delete_contained_entities());
+    assert_eq!(a.run(|| w.writer.write(&reading(1, 1))), Err(WriteError::AlreadyDeleted));
+    for handle in [w.topic.instance_handle(), w.publisher.instance_handle()] {
+        assert!(!w.participant.contains_entity(handle));
+    }
+    assert_eq!(w.publisher.delete_contained_entities(), Err(EntityError::AlreadyDeleted));
+    sim.run_until(|| r.participant.discovered_publications().is_empty(), secs(9)).unwrap();
+    // The participant goes on.
+    let again = a.run(|| w.participant.create_topic::<Reading>("Readings", &TopicQos::default())).unwrap();
+    let publisher = a.run(|| w.participant.create_publisher(&PublisherQos::default())).unwrap();
+    let writer = a.run(|| publisher.create_datawriter(&again, &DataWriterQos::default())).unwrap();
+    sim.run_until(|| r.participant.discovered_publications().len() == 1, secs(9)).unwrap();
+    drop(writer);
+}
+
+#[test]
+fn default_qos_of_each_factory() {
+    let (_sim, a, _b, w, r) = pair();
+    let strict = DataWriterQos::default().transient_local().keep_last(7);
+    assert_eq!(w.publisher.default_datawriter_qos(), DataWriterQos::default());
+    w.publisher.set_default_datawriter_qos(&strict).unwrap();
+    assert_eq!(w.publisher.default_datawriter_qos(), strict);
+    let wrong = DataWriterQos::default().keep_last(9).resource_limits(5, 5, 5);
+    let error = w.publisher.set_default_datawriter_qos(&wrong).unwrap_err();
+    assert_eq!(error.return_code(), ReturnCode::InconsistentPolicy);
+    let writer = a.run(|| w.publisher.create_datawriter(&w.topic, &w.publisher.default_datawriter_qos()));
+    assert_eq!(writer.unwrap().qos().history.depth, 7);
+    let qos = DataReaderQos::default().reliable();
+    r.subscriber.set_default_datareader_qos(&qos).unwrap();
+    assert_eq!(r.subscriber.default_datareader_qos(), qos);
+    let partition = PublisherQos::default().partition(["p"]);
+    w.participant.set_default_publisher_qos(&partition).unwrap();
+    assert_eq!(w.participant.default_publisher_qos(), partition);
+    let partition = SubscriberQos::default().partition(["p"]);
+    w.participant.set_default_subscriber_qos(&partition).unwrap();
+    assert_eq!(w.participant.default_subscriber_qos(), partition);
+    let topic = TopicQos { history: History { depth: 4, ..History::default() }, ..TopicQos::default() };
+    w.participant.set_default_topic_qos(&topic).unwrap();
+    assert_eq!(w.participant.default_topic_qos(), topic);
+    let mut copied = DataWriterQos::default();
+    w.publisher.copy_from_topic_qos(&mut copied, &topic).unwrap();
+    assert_eq!(copied.history.depth, 4);
+    let mut copied = DataReaderQos { deadline: Deadline { period: secs(1) }, ..DataReaderQos::default() };
+    r.subscriber.copy_from_topic_qos(&mut copied, &topic).unwrap();
+    assert_eq!((copied.history.depth, copied.deadline.period.is_infinite()), (4, true));
+}
+
+#[test]
+fn the_factory_finds_and_deletes_participants() {
+    let mut sim = Sim::new(1);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let factory = DomainParticipantFactory::instance();
+    let participant = a.run(|| factory.create_participant(7)).unwrap();
+    let found = a.run(|| factory.lookup_participant(7)).unwrap();
+    assert_eq!(found.guid(), participant.guid());
+    assert!(a.run(|| factory.lookup_participant(8)).is_none());
+    assert!(b.run(|| factory.lookup_participant(7)).is_none(), "that of another node");
+    assert!(factory.lookup_participant(7).is_none(), "that of a node");
+    let topic = a.run(|| participant.create_topic::<Reading>("T", &TopicQos::default())).unwrap();
+    assert_eq!(factory.delete_participant(&participant), Err(EntityError::InUse));
+    participant.delete_topic(&topic).unwrap();
+    let watcher = b.run(|| DomainParticipant::new(7)).unwrap();
+    sim.run_until(|| !watcher.discovered_participants().is_empty(), secs(9)).unwrap();
+    a.run(|| factory.delete_participant(&participant)).unwrap();
+    sim.run_until(|| watcher.discovered_participants().is_empty(), secs(1)).unwrap();
+    assert_eq!(factory.delete_participant(&participant), Err(EntityError::AlreadyDeleted));
+    assert!(a.run(|| factory.lookup_participant(7)).is_none());
+    assert!(a.run(|| participant.create_topic::<Reading>("T", &TopicQos::default())).is_err());
+    assert!(a.run(|| participant.create_publisher(&PublisherQos::default())).is_err());
+    let wrong = DomainParticipantQos {
+        property: Property { values: vec![("dds.sec.auth".into(), "x".into())] },
+        ..DomainParticipantQos::default()
+    };
+    assert_eq!(
+        factory.set_default_participant_qos(&wrong).unwrap_err().return_code(),
+        ReturnCode::Unsupported
+    );
+    assert_eq!(factory.default_participant_qos(), DomainParticipantQos::default());
+}
+
+#[test]
+fn topic_qos_changes_and_its_data_is_announced() {
+    let (mut sim, a, _b, w, r) = pair();
+    let data = || r.reader.matched_publication_data(w.writer.instance_handle()).unwrap().topic_data.0.clone();
+    assert_eq!(data(), [0; 0]);
+    let changed = TopicQos { topic_data: TopicData(vec![1, 2]), ..TopicQos::default() };
+    a.run(|| w.topic.set_qos(&changed)).unwrap();
+    sim.run_until(|| data() == [1, 2], secs(9)).unwrap();
+    assert_eq!(w.topic.qos(), changed);
+    assert_eq!(r.reader.subscription_matched_status().total_count, 1, "the match stayed");
+    let immutable =
+        TopicQos { ownership: Ownership { kind: OwnershipKind::Exclusive }, ..TopicQos::default() };
+    assert_eq!(w.topic.set_qos(&immutable).unwrap_err().return_code(), ReturnCode::ImmutablePolicy);
+    assert_eq!(w.topic.qos(), changed, "nothing changed");
+}
+
+#[test]
+fn an_inconsistent_topic_is_counted_and_shows_in_its_condition() {
+    let mut sim = Sim::new(3);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let w = writing(&a, &DataWriterQos::default());
+    let set = WaitSet::new();
+    let condition = w.topic.status_condition();
+    set.attach_condition(condition.condition());
+    let (_other, _reader) = b.run(|| {
+        let participant = DomainParticipant::new(0).unwrap();
+        let topic = participant.create_topic::<Measurement>("Readings", &TopicQos::default()).unwrap();
+        let subscriber = participant.create_subscriber(&SubscriberQos::default()).unwrap();
+        (participant, subscriber.create_datareader(&topic, &DataReaderQos::default()).unwrap())
+    });
+    sim.run_until(|| condition.condition().trigger_value(), secs(9)).unwrap();
+    assert_eq!(w.topic.status_changes(), StatusMask::INCONSISTENT_TOPIC);
+    let status = w.topic.inconsistent_topic_status();
+    assert_eq!((status.total, status.change), (1, 1));
+    assert_eq!(w.topic.status_changes(), StatusMask::NONE);
+    assert!(!condition.condition().trigger_value());
+    assert_eq!(w.topic.inconsistent_topic_status().change, 0);
+}
+
+#[test]
+fn find_topic_finds_local_and_discovered_topics() {
+    let (mut sim, _a, b, w, _r) = pair();
+    let second = sim.node("c");
+    let participant = second.run(|| DomainParticipant::new(0)).unwrap();
+    let found = second.spawn_thread(move |_| {
+        let topic = participant.find_topic::<Reading>("Readings", secs(5))?;
+        Ok((topic.name().to_owned(), participant))
+    });
+    let (name, participant) = sim.join(&found, secs(9)).unwrap();
+    assert_eq!(name, "Readings");
+    let missing = second.spawn_thread(move |_| {
+        let error = participant.find_topic::<Reading>("Nothing", secs(2)).unwrap_err();
+        let wrong = participant.find_topic::<Measurement>("Readings", secs(1)).unwrap_err();
+        Ok((error.return_code(), wrong.return_code()))
+    });
+    assert_eq!(sim.join(&missing, secs(9)).unwrap(), (ReturnCode::Timeout, ReturnCode::Timeout));
+    drop((b, w));
+}
+
+#[test]
+fn publishers_wait_for_all_their_writers() {
+    let domain = common::domain();
+    let (one, other) = (common::participant(domain), common::participant(domain));
+    let name = format!("Waited{}", std::process::id());
+    let topic = one.create_topic::<Reading>(&name, &TopicQos::default()).unwrap();
+    let publisher = one.create_publisher(&PublisherQos::default()).unwrap();
+    let writers: Vec<_> = (0..3)
+        .map(|_| publisher.create_datawriter(&topic, &DataWriterQos::default().keep_all()).unwrap())
+        .collect();
+    let topic = other.create_topic::<Reading>(&name, &TopicQos::default()).unwrap();
+    let subscriber = other.create_subscriber(&SubscriberQos::default()).unwrap();
+    let reader =
+        subscriber.create_datareader(&topic, &DataReaderQos::default().reliable().keep_all()).unwrap();
+    eventually("three matches", || {
+        writers.iter().all(|writer| !writer.matched_subscriptions().is_empty())
+            && reader.matched_publications().len() == 3
+    });
+    for (id, writer) in (0..).zip(&writers) {
+        writer.write(&reading(id, 1)).unwrap();
+    }
+    publisher.wait_for_acknowledgments(secs(20)).unwrap();
+    assert_eq!(reader.take(9).unwrap().len(), 3);
+    let found =
+        one.contains_entity(InstanceHandle::from(Guid::new(one.guid().prefix, Guid::UNKNOWN.entity_id)));
+    assert!(!found);
+}

@@ -1,0 +1,301 @@
+//! Which listener hears what (DDS 1.4 §2.2.4.2.3).
+
+use crate::common::{self, eventually};
+use crate::support::*;
+use dunlin::qos::*;
+use dunlin::sim::Sim;
+use dunlin::{
+    AnyDataReader, AnyDataWriter, AnyTopic, DataReader, DataReaderListener, DataWriter, DataWriterListener,
+    DomainParticipant, IncompatibleQosStatus, InconsistentTopicStatus, MatchedStatus, PublisherListener,
+    StatusMask, Subscriber, SubscriberListener, TopicListener,
+};
+use std::sync::{Arc, Mutex};
+
+/// Writes down who heard what.
+#[derive(Clone)]
+struct Ear(&'static str, Arc<Mutex<Vec<String>>>);
+
+impl Ear {
+    fn new(name: &'static str, heard: &Arc<Mutex<Vec<String>>>) -> Self {
+        Self(name, Arc::clone(heard))
+    }
+
+    fn hear(&self, what: impl std::fmt::Display) {
+        self.1.lock().unwrap().push(format!("{} {what}", self.0));
+    }
+}
+
+impl DataWriterListener<Reading> for Ear {
+    fn on_publication_matched(&self, writer: &DataWriter<Reading>, status: MatchedStatus) {
+        assert_eq!(writer.publication_matched_status().current_count_change, 0, "reset before the call");
+        self.hear(format_args!("matched {}", status.current_count_change));
+    }
+}
+
+impl DataReaderListener<Reading> for Ear {
+    fn on_data_available(&self, reader: &DataReader<Reading>) {
+        self.hear(format_args!("data {}", reader.take(9).unwrap().len()));
+    }
+}
+
+impl PublisherListener for Ear {
+    fn on_publication_matched(&self, writer: &AnyDataWriter, status: MatchedStatus) {
+        assert!(writer.typed::<Reading>().is_some() && writer.typed::<Measurement>().is_none());
+        self.hear(format_args!("matched {} of {}", status.current_count_change, writer.topic_name()));
+    }
+
+    fn on_offered_incompatible_qos(&self, _: &AnyDataWriter, status: IncompatibleQosStatus) {
+        self.hear(format_args!("incompatible {:?}", status.last_policy_id));
+    }
+}
+
+impl SubscriberListener for Ear {
+    fn on_data_on_readers(&self, subscriber: &Subscriber) {
+        self.hear("data on readers");
+        assert_eq!(subscriber.status_changes(), StatusMask::NONE);
+        assert_eq!(subscriber.datareaders(dunlin::StateMasks::NOT_READ).len(), 1);
+        subscriber.notify_datareaders();
+    }
+
+    fn on_data_available(&self, reader: &AnyDataReader) {
+        let taken = reader.typed::<Reading>().unwrap().take(9).unwrap();
+        self.hear(format_args!("data {}", taken.len()));
+    }
+
+    fn on_subscription_matched(&self, _: &AnyDataReader, status: MatchedStatus) {
+        self.hear(format_args!("matched {}", status.current_count_change));
+    }
+}
+
+impl TopicListener for Ear {
+    fn on_inconsistent_topic(&self, topic: &AnyTopic, status: InconsistentTopicStatus) {
+        self.hear(format_args!("inconsistent {} {}", topic.name(), status.change));
+    }
+}
+
+type Heard = Arc<Mutex<Vec<String>>>;
+
+fn taken(heard: &Heard) -> Vec<String> {
+    std::mem::take(&mut heard.lock().unwrap())
+}
+
+#[test]
+fn the_most_specific_listener_with_the_status_hears_it() {
+    let mut sim = Sim::new(3);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let heard = Heard::default();
+    let w = writing(&a, &DataWriterQos::default());
+    let matched = StatusMask::PUBLICATION_MATCHED;
+    w.participant.set_listener(Ear::new("participant", &heard), StatusMask::ALL);
+    let mut come_and_go = |expected: &str| {
+        let r = reads(&b, &DataReaderQos::default().reliable());
+        sim.run_until(|| !w.writer.matched_subscriptions().is_empty(), secs(9)).unwrap();
+        b.run(|| drop(r));
+        sim.run_until(|| w.writer.matched_subscriptions().is_empty(), secs(9)).unwrap();
+        let of_match: Vec<_> = taken(&heard);
+        assert_eq!(of_match.first().map(String::as_str), Some(expected).filter(|text| !text.is_empty()));
+    };
+    come_and_go("participant matched 1 of Readings");
+    w.publisher.set_listener(Ear::new("publisher", &heard), matched);
+    come_and_go("publisher matched 1 of Readings");
+    w.writer.set_listener(Ear::new("writer", &heard), matched);
+    come_and_go("writer matched 1");
+    // A listener whose mask lacks the status is passed over.
+    w.writer.set_listener(Ear::new("writer", &heard), StatusMask::LIVELINESS_LOST);
+    come_and_go("publisher matched 1 of Readings");
+    // One that does nothing is not.
+    w.writer.consume_statuses(matched);
+    come_and_go("");
+    w.writer.clear_listener();
+    w.publisher.consume_statuses(matched);
+    come_and_go("");
+    w.publisher.clear_listener();
+    w.participant.clear_listener();
+    come_and_go("");
+    let status = w.writer.publication_matched_status();
+    assert_eq!((status.total_count, status.current_count), (7, 0), "counted whoever heard of it");
+    assert!(status.total_count_change > 0, "what nobody was told of is still news");
+}
+
+#[test]
+fn of_a_publisher_every_writer_is_heard() {
+    let mut sim = Sim::new(3);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let heard = Heard::default();
+    let w = writing(&a, &DataWriterQos::default().best_effort());
+    w.publisher.set_listener(Ear::new("publisher", &heard), StatusMask::OFFERED_INCOMPATIBLE_QOS);
+    let _second = a.run(|| w.publisher.create_datawriter(&w.topic, &DataWriterQos::default().best_effort()));
+    let _r = reads(&b, &DataReaderQos::default().reliable());
+    sim.run_for(secs(1)).unwrap();
+    assert_eq!(taken(&heard), ["publisher incompatible Some(Reliability)"; 2]);
+}
+
+#[test]
+fn data_is_told_to_the_subscriber_first() {
+    let (mut sim, a, _b, w, r) = pair();
+    let heard = Heard::default();
+    let mut write = |expected: &[&str]| {
+        a.run(|| w.writer.write(&reading(1, 1))).unwrap();
+        sim.run_for(secs(1)).unwrap();
+        assert_eq!(taken(&heard), expected);
+    };
+    r.participant.set_listener(Ear::new("participant", &heard), StatusMask::DATA_AVAILABLE);
+    write(&["participant data 1"]);
+    r.subscriber.set_listener(Ear::new("subscriber", &heard), StatusMask::DATA_AVAILABLE);
+    write(&["subscriber data 1"]);
+    r.reader.set_listener(Ear::new("reader", &heard), StatusMask::DATA_AVAILABLE);
+    write(&["reader data 1"]);
+    // DATA_ON_READERS comes instead; notify_datareaders brings the other.
+    r.subscriber.set_listener(Ear::new("subscriber", &heard), StatusMask::DATA_ON_READERS);
+    write(&["subscriber data on readers", "reader data 1"]);
+    r.subscriber.clear_listener();
+    r.participant.set_listener(Ear::new("participant", &heard), StatusMask::ALL);
+    write(&["participant data on readers", "reader data 1"]);
+    r.subscriber.consume_statuses(StatusMask::DATA_ON_READERS);
+    write(&["reader data 1"]);
+}
+
+#[test]
+fn data_on_readers_is_a_status_until_somebody_looks() {
+    let (mut sim, a, _b, w, r) = pair();
+    let condition = r.subscriber.status_condition();
+    assert!(!condition.condition().trigger_value());
+    a.run(|| w.writer.write(&reading(1, 1))).unwrap();
+    sim.run_until(|| condition.condition().trigger_value(), secs(9)).unwrap();
+    assert_eq!(r.subscriber.status_changes(), StatusMask::DATA_ON_READERS);
+    assert_eq!(r.subscriber.datareaders(dunlin::StateMasks::NOT_READ), [AnyDataReader::from(&r.reader)]);
+    assert_eq!(r.reader.read(9).unwrap().len(), 1);
+    assert_eq!(r.subscriber.status_changes(), StatusMask::NONE, "reset by reading");
+    assert!(r.subscriber.datareaders(dunlin::StateMasks::NOT_READ).is_empty());
+    let after = a.run(|| w.writer.write(&reading(1, 2)));
+    after.unwrap();
+    sim.run_until(|| condition.condition().trigger_value(), secs(9)).unwrap();
+    condition.set_enabled_statuses(StatusMask::NONE);
+    assert!(!condition.condition().trigger_value());
+}
+
+#[test]
+fn an_inconsistent_topic_is_told_to_topic_or_participant() {
+    let mut sim = Sim::new(3);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let heard = Heard::default();
+    let w = writing(&a, &DataWriterQos::default());
+    w.participant.set_listener(Ear::new("participant", &heard), StatusMask::INCONSISTENT_TOPIC);
+    let other = b.run(|| DomainParticipant::new(0)).unwrap();
+    let mut misuse = |expected: &[&str]| {
+        let reader = b.run(|| {
+            let topic = other.create_topic::<Measurement>("Readings", &TopicQos::default()).unwrap();
+            let subscriber = other.create_subscriber(&SubscriberQos::default()).unwrap();
+            subscriber.create_datareader(&topic, &DataReaderQos::default()).unwrap()
+        });
+        sim.run_for(secs(1)).unwrap();
+        b.run(|| drop(reader));
+        assert_eq!(taken(&heard), expected);
+    };
+    misuse(&["participant inconsistent Readings 1"]);
+    w.topic.set_listener(Ear::new("topic", &heard), StatusMask::ALL);
+    misuse(&["topic inconsistent Readings 1"]);
+    w.topic.consume_statuses(StatusMask::ALL);
+    misuse(&[]);
+    assert_eq!(w.topic.inconsistent_topic_status().total, 3);
+}
+
+/// Does in a listener what applications do there.
+struct Busy(Heard);
+
+impl TopicListener for Busy {}
+
+impl PublisherListener for Busy {
+    fn on_publication_matched(&self, writer: &AnyDataWriter, status: MatchedStatus) {
+        let writer = writer.typed::<Reading>().unwrap();
+        let publisher = writer.publisher();
+        if status.current_count_change > 0 {
+            writer.write(&reading(1, 1)).unwrap();
+            writer.set_qos(&writer.qos().user_data([1])).unwrap();
+            publisher.set_qos(&publisher.qos()).unwrap();
+            publisher.set_listener(Ear::new("publisher", &self.0), StatusMask::ALL);
+            let second = publisher.create_datawriter(&writer.topic(), &DataWriterQos::default()).unwrap();
+            publisher.delete_datawriter(&second).unwrap();
+            self.0.lock().unwrap().push("busy".into());
+        }
+    }
+}
+
+impl SubscriberListener for Busy {
+    fn on_data_available(&self, reader: &AnyDataReader) {
+        let reader = reader.typed::<Reading>().unwrap();
+        assert_eq!(reader.take(9).unwrap().len(), 1);
+        // It ends itself.
+        reader.subscriber().delete_datareader(&reader).unwrap();
+        self.0.lock().unwrap().push("ended".into());
+    }
+}
+
+#[test]
+fn listeners_may_write_read_change_create_and_delete() {
+    let domain = common::domain();
+    let (one, other) = (common::participant(domain), common::participant(domain));
+    let name = format!("Busy{}", std::process::id());
+    let heard = Heard::default();
+    one.set_listener(Busy(Arc::clone(&heard)), StatusMask::PUBLICATION_MATCHED);
+    other.set_listener(Busy(Arc::clone(&heard)), StatusMask::DATA_AVAILABLE);
+    let topic = one.create_topic::<Reading>(&name, &TopicQos::default()).unwrap();
+    let publisher = one.create_publisher(&PublisherQos::default()).unwrap();
+    let writer = publisher.create_datawriter(&topic, &DataWriterQos::default().transient_local()).unwrap();
+    let topic = other.create_topic::<Reading>(&name, &TopicQos::default()).unwrap();
+    let subscriber = other.create_subscriber(&SubscriberQos::default()).unwrap();
+    let qos = DataReaderQos::default().reliable().transient_local();
+    let reader = subscriber.create_datareader(&topic, &qos).unwrap();
+    eventually("both listeners and the end of the match", || {
+        let heard = heard.lock().unwrap();
+        let has = |words: &str| heard.iter().any(|line| line.starts_with(words));
+        has("busy") && has("ended") && has("publisher matched -1")
+    });
+    assert!(reader.take(1).is_err());
+    assert!(writer.matched_subscriptions().is_empty());
+}
+
+#[test]
+fn every_sample_is_told_through_the_subscriber_over_loopback() {
+    let domain = common::domain();
+    let (one, other) = (common::participant(domain), common::participant(domain));
+    let name = format!("Told{}", std::process::id());
+    let heard = Heard::default();
+    let topic = one.create_topic::<Reading>(&name, &TopicQos::default()).unwrap();
+    let publisher = one.create_publisher(&PublisherQos::default()).unwrap();
+    let writer = publisher.create_datawriter(&topic, &DataWriterQos::default().keep_all()).unwrap();
+    let topic = other.create_topic::<Reading>(&name, &TopicQos::default()).unwrap();
+    let subscriber = other.create_subscriber(&SubscriberQos::default()).unwrap();
+    subscriber.set_listener(Counting(Arc::clone(&heard)), StatusMask::DATA_ON_READERS);
+    let qos = DataReaderQos::default().reliable().keep_all();
+    let reader = subscriber.create_datareader(&topic, &qos).unwrap();
+    reader.set_listener(
+        {
+            let heard = Arc::clone(&heard);
+            move |reader: &DataReader<Reading>| {
+                let taken = reader.take(1000).unwrap();
+                heard.lock().unwrap().extend(taken.iter().map(|_| "sample".to_owned()));
+            }
+        },
+        StatusMask::DATA_AVAILABLE,
+    );
+    eventually("the match", || {
+        !writer.matched_subscriptions().is_empty() && !reader.matched_publications().is_empty()
+    });
+    for n in 0..500 {
+        writer.write(&reading(n % 3, n)).unwrap();
+    }
+    eventually("all samples", || {
+        heard.lock().unwrap().iter().filter(|line| *line == "sample").count() == 500
+    });
+}
+
+/// Hands on to the readers' listeners.
+struct Counting(Heard);
+
+impl SubscriberListener for Counting {
+    fn on_data_on_readers(&self, subscriber: &Subscriber) {
+        self.0.lock().unwrap().push("data on readers".into());
+        subscriber.notify_datareaders();
+    }
+}

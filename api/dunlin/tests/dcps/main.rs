@@ -1,0 +1,9 @@
+//! Operations of the DCPS entities (DDS 1.4 §2.2.2), between nodes of the simulator and over loopback.
+
+mod builtin;
+#[path = "../common/mod.rs"]
+mod common;
+mod entities;
+mod listeners;
+mod policies;
+mod support;

@@ -1,0 +1,451 @@
+//! "Why not?" over staged mismatches, most of them between two nodes of the simulator.
+
+mod common;
+
+use common::{Track, eventually};
+use dunlin::qos::*;
+use dunlin::sim::{Result, Sim};
+use dunlin::{
+    Against, Cause, Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration, Explanation, Guid,
+};
+use std::sync::{Arc, Mutex};
+
+#[derive(DdsType, Clone, Debug, Default)]
+struct Reading {
+    n: u32,
+}
+
+#[derive(DdsType, Clone, Debug, Default)]
+#[dds(name = "Reading")]
+struct KeyedReading {
+    #[dds(key)]
+    n: u32,
+}
+
+#[derive(DdsType, Clone, Debug, Default)]
+struct Measurement {
+    n: u32,
+}
+
+/// What one side is made of.
+#[derive(Clone, Default)]
+struct Side {
+    topic: &'static str,
+    partition: &'static [&'static str],
+}
+
+fn partition(names: &[&str]) -> Partition {
+    Partition { names: names.iter().map(ToString::to_string).collect() }
+}
+
+fn writing<T: DdsType>(side: &Side, qos: &DataWriterQos) -> Result<(DomainParticipant, DataWriter<T>)> {
+    let participant = DomainParticipant::builder(0).name("sensor").build()?;
+    let topic = participant.create_topic::<T>(side.topic, &TopicQos::default())?;
+    let group = PublisherQos { partition: partition(side.partition), ..PublisherQos::default() };
+    let writer = participant.create_publisher(&group)?.create_datawriter(&topic, qos)?;
+    Ok((participant, writer))
+}
+
+fn reading<T: DdsType>(side: &Side, qos: &DataReaderQos) -> Result<(DomainParticipant, DataReader<T>)> {
+    let participant = DomainParticipant::builder(0).name("display").build()?;
+    let topic = participant.create_topic::<T>(side.topic, &TopicQos::default())?;
+    let group = SubscriberQos { partition: partition(side.partition), ..SubscriberQos::default() };
+    let reader = participant.create_subscriber(&group)?.create_datareader(&topic, qos)?;
+    Ok((participant, reader))
+}
+
+fn secs(n: i64) -> Duration {
+    Duration::from_secs(n)
+}
+
+fn on(topic: &'static str) -> Side {
+    Side { topic, partition: &[] }
+}
+
+fn names(explanation: &Explanation) -> Vec<&'static str> {
+    explanation.all_causes().map(Cause::name).collect()
+}
+
+/// A writer on one node, a reader on another, two seconds later: what both sides say, and an observer on a third node,
+/// which have to agree on the pair.
+fn staged<W: DdsType, R: DdsType>(
+    sides: (&Side, &Side),
+    writer_qos: &DataWriterQos,
+    reader_qos: &DataReaderQos,
+) -> Explanation {
+    let mut sim = Sim::new(5);
+    let (a, b, c) = (sim.node("a"), sim.node("b"), sim.node("c"));
+    let (one, writer) = a.run(|| writing::<W>(sides.0, writer_qos)).unwrap();
+    let (other, reader) = b.run(|| reading::<R>(sides.1, reader_qos)).unwrap();
+    let observer = c.run(|| DomainParticipant::new(0)).unwrap();
+    sim.run_for(secs(2)).unwrap();
+    let of_writer = one.explain(&writer, reader.guid().unwrap());
+    let of_reader = other.explain(&reader, writer.guid().unwrap());
+    let observed = observer.explain_topic(sides.0.topic);
+    assert_eq!(of_writer.pairs[0].causes, of_reader.pairs[0].causes);
+    if sides.0.topic == sides.1.topic {
+        assert_eq!(of_writer.pairs[0].causes, observed.pairs[0].causes, "{observed}");
+        assert_eq!(one.explain(&writer, Against::Topic).pairs, of_writer.pairs);
+        let name = |info: &Option<dunlin::EndpointInfo>| info.clone().unwrap().participant_name;
+        let pair = &observed.pairs[0];
+        assert_eq!((name(&pair.writer), name(&pair.reader)), ("sensor".into(), "display".into()));
+    }
+    let matched = of_writer.pairs[0].matched;
+    assert_eq!(writer.matched_subscriptions().len(), usize::from(matched));
+    assert_eq!(matched, of_reader.pairs[0].matched);
+    for cause in of_writer.all_causes() {
+        assert!(!cause.hint().is_empty() && !cause.to_string().is_empty());
+    }
+    of_writer
+}
+
+fn policies(writer_qos: &DataWriterQos, reader_qos: &DataReaderQos) -> Vec<(&'static str, String)> {
+    let explanation = staged::<Reading, Reading>((&on("T"), &on("T")), writer_qos, reader_qos);
+    explanation.pairs[0].causes.iter().map(|cause| (cause.name(), cause.to_string())).collect()
+}
+
+fn writer() -> DataWriterQos {
+    DataWriterQos::default()
+}
+
+fn reader() -> DataReaderQos {
+    DataReaderQos::default()
+}
+
+#[test]
+fn what_fits_has_no_cause() {
+    let explanation = staged::<Reading, Reading>((&on("T"), &on("T")), &writer(), &reader().reliable());
+    assert!(explanation.pairs[0].matched && names(&explanation).is_empty(), "{explanation}");
+    assert!(explanation.to_string().starts_with("topic 'T': 1 of 1 pairs match\nwriter "));
+}
+
+#[test]
+fn each_policy_is_named_with_both_values() {
+    let cases: Vec<(DataWriterQos, DataReaderQos, &str, &str)> = vec![
+        (
+            writer().best_effort(),
+            reader().reliable(),
+            "RELIABILITY",
+            "offered BEST_EFFORT, requested RELIABLE",
+        ),
+        (writer(), reader().transient_local(), "DURABILITY", "offered VOLATILE, requested TRANSIENT_LOCAL"),
+        (
+            writer(),
+            DataReaderQos { deadline: Deadline { period: secs(1) }, ..reader() },
+            "DEADLINE",
+            "requested 1s",
+        ),
+        (
+            writer(),
+            DataReaderQos { ownership: Ownership { kind: OwnershipKind::Exclusive }, ..reader() },
+            "OWNERSHIP",
+            "offered SHARED, requested EXCLUSIVE",
+        ),
+        (
+            writer(),
+            DataReaderQos {
+                liveliness: Liveliness { kind: LivelinessKind::ManualByTopic, ..Liveliness::default() },
+                ..reader()
+            },
+            "LIVELINESS",
+            "requested MANUAL_BY_TOPIC",
+        ),
+        (
+            writer(),
+            DataReaderQos {
+                liveliness: Liveliness { lease_duration: secs(3), ..Liveliness::default() },
+                ..reader()
+            },
+            "LIVELINESS",
+            "lease 3s",
+        ),
+        (
+            writer(),
+            DataReaderQos {
+                destination_order: DestinationOrder { kind: DestinationOrderKind::BySourceTimestamp },
+                ..reader()
+            },
+            "DESTINATION_ORDER",
+            "requested BY_SOURCE_TIMESTAMP",
+        ),
+        (
+            DataWriterQos {
+                representation: DataRepresentation { ids: vec![DataRepresentationId::Xcdr2] },
+                ..writer()
+            },
+            DataReaderQos {
+                representation: DataRepresentation { ids: vec![DataRepresentationId::Xcdr1] },
+                ..reader()
+            },
+            "DATA_REPRESENTATION",
+            "offered XCDR2, requested [XCDR1]",
+        ),
+    ];
+    for (writer_qos, reader_qos, name, text) in cases {
+        let found = policies(&writer_qos, &reader_qos);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].0 == name && found[0].1.contains(text), "{found:?}, expected {name}: {text}");
+    }
+}
+
+#[test]
+fn every_cause_is_listed_not_the_first_alone() {
+    let (one, other) =
+        (Side { topic: "T", partition: &["left"] }, Side { topic: "T", partition: &["right", "r*"] });
+    let reader_qos =
+        DataReaderQos { deadline: Deadline { period: secs(1) }, ..reader().reliable().transient_local() };
+    let explanation = staged::<Reading, Measurement>((&one, &other), &writer().best_effort(), &reader_qos);
+    let expected = ["PARTITION", "TYPE_NAME", "DURABILITY", "DEADLINE", "RELIABILITY"];
+    assert_eq!(names(&explanation), expected);
+    let text = explanation.to_string();
+    for line in [
+        "topic 'T': 0 of 1 pairs match",
+        "PARTITION: publisher 'left', subscriber 'right', 'r*'",
+        "type name: the writer's is 'Reading', the reader's 'Measurement'",
+        "  hint: let the writer offer at least RELIABLE, or the reader request no more than BEST_EFFORT",
+    ] {
+        assert!(text.contains(line), "{line} is not in\n{text}");
+    }
+}
+
+#[test]
+fn partitions_types_and_keys() {
+    let empty = (&on("T"), &Side { topic: "T", partition: &["p"] });
+    let explanation = staged::<Reading, Reading>(empty, &writer(), &reader());
+    let wanted = Cause::Partition { publisher: vec![], subscriber: vec!["p".into()] };
+    assert_eq!(explanation.pairs[0].causes, [wanted]);
+    let explanation = staged::<Reading, KeyedReading>((&on("T"), &on("T")), &writer(), &reader());
+    assert_eq!(explanation.pairs[0].causes, [Cause::TypeKey { writer_is_keyed: false }]);
+    assert!(explanation.to_string().contains("the reader's type has a key, the writer's has none"));
+}
+
+#[test]
+fn topics_are_compared_to_the_letter() {
+    let sides = (&on("Temperature"), &on("temperature"));
+    let explanation = staged::<Reading, Reading>(sides, &writer(), &reader());
+    assert_eq!(names(&explanation), ["TOPIC_NAME"]);
+    let mut sim = Sim::new(1);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let (one, writer) = a.run(|| writing::<Reading>(sides.0, &writer())).unwrap();
+    let (_other, _reader) = b.run(|| reading::<Reading>(sides.1, &reader())).unwrap();
+    sim.run_for(secs(1)).unwrap();
+    let explanation = one.explain(&writer, Against::Topic);
+    let similar = Some("temperature".to_owned());
+    assert_eq!(
+        explanation.causes,
+        [Cause::NoCounterpart { writers: false, topic: "Temperature".into(), similar }]
+    );
+    let hint = "there is a topic 'temperature': check the spelling on both sides";
+    assert!(explanation.to_string().contains(hint), "{explanation}");
+    assert_eq!(names(&one.explain_topic("Nothing")), ["NO_COUNTERPART", "NO_COUNTERPART"]);
+}
+
+#[test]
+fn who_is_alone_disabled_or_unknown_is_told_so() {
+    let mut sim = Sim::new(1);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let (one, first) = a.run(|| writing::<Reading>(&on("T"), &writer())).unwrap();
+    assert_eq!(names(&one.explain(&first, Against::Topic)), ["NO_COUNTERPART", "ALONE"]);
+    let disabled = a.run(|| {
+        let qos = PublisherQos {
+            entity_factory: EntityFactory { autoenable_created_entities: false },
+            ..PublisherQos::default()
+        };
+        let topic = one.create_topic::<Reading>("T", &TopicQos::default())?;
+        one.create_publisher(&qos)?.create_datawriter(&topic, &writer())
+    });
+    assert_eq!(names(&one.explain(&disabled.unwrap(), Against::Topic)), ["NOT_ENABLED"]);
+    let (other, _reader) = b.run(|| reading::<Reading>(&on("T"), &reader())).unwrap();
+    let unknown = Guid::from_bytes([7; 16]);
+    assert_eq!(names(&one.explain(&first, unknown)), ["NOT_DISCOVERED", "ALONE"]);
+    sim.run_for(secs(1)).unwrap();
+    assert_eq!(names(&one.explain(&first, unknown)), ["NOT_DISCOVERED"]);
+    let of_known = Guid::new(other.guid().prefix, unknown.entity_id);
+    let explanation = one.explain(&first, of_known);
+    assert_eq!(explanation.pairs[0].causes, [Cause::NotDiscovered { participant_is_known: true }]);
+    assert_eq!(names(&one.explain(&first, first.guid().unwrap())), ["SAME_KIND"]);
+}
+
+#[test]
+fn one_domain_with_two_tags() {
+    let mut sim = Sim::new(1);
+    let mut tagged = Config::default();
+    tagged.set("domain.tag", "blue").unwrap();
+    let (a, b) = (sim.node("a"), sim.node_with("b", tagged));
+    let (one, first) = a.run(|| writing::<Reading>(&on("T"), &writer())).unwrap();
+    let (_other, _reader) = b.run(|| reading::<Reading>(&on("T"), &reader())).unwrap();
+    sim.run_for(secs(2)).unwrap();
+    let explanation = one.explain(&first, Against::Topic);
+    assert_eq!(names(&explanation), ["NO_COUNTERPART", "ALONE", "OTHER_DOMAIN"]);
+    assert!(explanation.to_string().contains("domain.tag"), "{explanation}");
+}
+
+#[test]
+fn what_quotas_refuse_is_said() {
+    let mut sim = Sim::new(1);
+    let mut small = Config::default();
+    small.set("quotas.max_endpoints_per_participant", "1").unwrap();
+    let (a, b) = (sim.node_with("a", small), sim.node("b"));
+    let (one, first) = a.run(|| writing::<Reading>(&on("T"), &writer())).unwrap();
+    let (_other, _others, _reader) = b
+        .run(|| -> Result<_> {
+            let (other, first) = reading::<Reading>(&on("X"), &reader())?;
+            let topic = other.create_topic::<Reading>("T", &TopicQos::default())?;
+            let reader =
+                other.create_subscriber(&SubscriberQos::default())?.create_datareader(&topic, &reader())?;
+            Ok((other, first, reader))
+        })
+        .unwrap();
+    sim.run_for(secs(2)).unwrap();
+    let explanation = one.explain(&first, Against::Topic);
+    assert_eq!(names(&explanation), ["NO_COUNTERPART", "QUOTA"]);
+    assert!(explanation.to_string().contains("quotas.max_endpoints_per_participant"), "{explanation}");
+}
+
+#[test]
+fn one_way_networks_are_noticed() {
+    let mut sim = Sim::new(1);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    sim.cut(&a, &b);
+    let (one, first) = a.run(|| writing::<Reading>(&on("T"), &writer())).unwrap();
+    let (_other, _reader) = b.run(|| reading::<Reading>(&on("T"), &reader().reliable())).unwrap();
+    sim.run_for(secs(4)).unwrap();
+    let explanation = one.explain(&first, Against::Topic);
+    assert_eq!(names(&explanation), ["NO_COUNTERPART", "ONE_SIDED"]);
+    let text = explanation.to_string();
+    assert!(text.contains("'display' (Dunlin) announces itself here, but answers nothing"), "{text}");
+}
+
+#[test]
+fn an_endpoint_discovered_on_one_side_only() {
+    let mut sim = Sim::new(1);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let (one, first) = a.run(|| writing::<Reading>(&on("T"), &writer())).unwrap();
+    let (other, reader_of_first) = b.run(|| reading::<Reading>(&on("T"), &reader().reliable())).unwrap();
+    sim.run_for(secs(2)).unwrap();
+    assert!(names(&one.explain(&first, Against::Topic)).is_empty());
+    // What a creates from now on, b does not hear of.
+    sim.cut(&a, &b);
+    let (second, third) = a
+        .run(|| -> Result<_> {
+            let topic = one.create_topic::<Reading>("T", &TopicQos::default())?;
+            let publisher = one.create_publisher(&PublisherQos::default())?;
+            Ok((publisher.create_datawriter(&topic, &writer())?, publisher))
+        })
+        .unwrap();
+    let late = b.run(|| {
+        let topic = other.create_topic::<Reading>("T", &TopicQos::default())?;
+        other.create_subscriber(&SubscriberQos::default())?.create_datareader(&topic, &reader().reliable())
+    });
+    let late = late.unwrap();
+    sim.run_for(secs(2)).unwrap();
+    let explanation = one.explain(&second, reader_of_first.guid().unwrap());
+    assert!(explanation.pairs[0].matched);
+    assert_eq!(names(&explanation), ["NOTHING_RECEIVED"], "{explanation}");
+    assert!(explanation.to_string().contains("match, but\n  matched here, but nothing has come from it yet"));
+    // b knows the first writer, but its new reader hears nothing of it.
+    assert_eq!(names(&other.explain(&late, first.guid().unwrap())), ["NOTHING_RECEIVED"]);
+    assert_eq!(names(&other.explain(&late, second.guid().unwrap())), ["NOT_DISCOVERED"]);
+    drop((second, third));
+}
+
+#[test]
+fn a_filter_that_rejects_everything() {
+    let mut sim = Sim::new(1);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let (_one, writer) = a.run(|| writing::<Reading>(&on("T"), &writer())).unwrap();
+    let (other, reader) = b
+        .run(|| -> Result<_> {
+            let participant = DomainParticipant::new(0)?;
+            let topic = participant.create_topic::<Reading>("T", &TopicQos::default())?;
+            let filtered = participant.create_contentfilteredtopic("F", &topic, "n > %0", &["10"])?;
+            let subscriber = participant.create_subscriber(&SubscriberQos::default())?;
+            Ok((participant.clone(), subscriber.create_datareader(&filtered, &reader().reliable())?))
+        })
+        .unwrap();
+    sim.run_until(|| !writer.matched_subscriptions().is_empty(), secs(9)).unwrap();
+    a.run(|| (0..3).try_for_each(|n| writer.write(&Reading { n }))).unwrap();
+    sim.run_for(secs(1)).unwrap();
+    let explanation = other.explain(&reader, Against::Topic);
+    assert_eq!(explanation.pairs[0].causes, [Cause::Filtered { rejected: 3 }]);
+    a.run(|| writer.write(&Reading { n: 11 })).unwrap();
+    sim.run_for(secs(1)).unwrap();
+    assert!(names(&other.explain(&reader, Against::Topic)).is_empty());
+}
+
+/// Two participants over real sockets.
+#[test]
+fn over_loopback_too() {
+    let domain = common::domain();
+    let (one, other) = (common::participant(domain), common::participant(domain));
+    let name = format!("Why{}", std::process::id());
+    let topic = one.create_topic::<Track>(&name, &TopicQos::default()).unwrap();
+    let publisher = one.create_publisher(&PublisherQos::default()).unwrap();
+    let best_effort = publisher.create_datawriter(&topic, &writer().best_effort()).unwrap();
+    let reliable = publisher.create_datawriter(&topic, &writer()).unwrap();
+    let topic = other.create_topic::<Track>(&name, &TopicQos::default()).unwrap();
+    let subscriber = other.create_subscriber(&SubscriberQos::default()).unwrap();
+    let reader = subscriber.create_datareader(&topic, &reader().reliable()).unwrap();
+    eventually("both writers explained", || {
+        let explanation = other.explain(&reader, Against::Topic);
+        explanation.pairs.len() == 2
+            && explanation.matched() == 1
+            && names(&explanation).first() == Some(&"RELIABILITY")
+            && names(&other.explain(&reader, reliable.guid().unwrap())).is_empty()
+    });
+    let explanation = one.explain(&best_effort, reader.guid().unwrap());
+    let wanted = Cause::Policy {
+        policy: PolicyId::Reliability,
+        offered: "BEST_EFFORT".into(),
+        requested: "RELIABLE".into(),
+    };
+    assert_eq!(explanation.pairs[0].causes, [wanted]);
+    assert_eq!(one.explain_topic(&name).pairs.len(), 2);
+}
+
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Lines {
+    fn write(&mut self, octets: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(octets);
+        Ok(octets.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The simulator runs everything on this thread, so a subscriber of this thread hears all.
+#[test]
+fn the_log_has_one_warning_for_each_cause() {
+    let lines = Lines::default();
+    let sink = lines.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter("warn")
+        .with_ansi(false)
+        .with_writer(move || sink.clone())
+        .finish();
+    tracing::subscriber::with_default(subscriber, || {
+        let mut sim = Sim::new(1);
+        let (a, b) = (sim.node("a"), sim.node("b"));
+        let side = Side { topic: "T", partition: &["p"] };
+        let (_one, _writer) = a.run(|| writing::<Reading>(&on("T"), &writer().best_effort())).unwrap();
+        let readers = b.run(|| -> Result<_> {
+            let qos = reader().reliable().transient_local();
+            (0..3).map(|_| reading::<Reading>(&on("T"), &qos)).collect::<Result<Vec<_>>>()
+        });
+        let (_other, _reader) = b.run(|| reading::<Reading>(&side, &reader())).unwrap();
+        sim.run_for(secs(20)).unwrap();
+        assert_eq!(readers.unwrap().len(), 3);
+    });
+    let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    let count = |words: &str| text.lines().filter(|line| line.contains(words)).count();
+    // The writer finds each cause once and not for each reader; each of three readers for itself.
+    for cause in ["RELIABILITY: offered BEST_EFFORT, requested RELIABLE", "DURABILITY: offered VOLATILE"] {
+        assert_eq!(count(cause), 4, "{cause} in\n{text}");
+    }
+    assert_eq!(count("PARTITION: publisher none, subscriber 'p'"), 2, "{text}");
+    assert!(text.lines().all(|line| line.contains("WARN dunlin::why: ")), "{text}");
+}
