@@ -226,7 +226,8 @@ impl World {
     }
 
     pub(super) fn take(&mut self, node: usize) {
-        let (now, honest) = (self.now, !self.forged);
+        // A reader that has forgotten a writer, which did not hear that the last sample had arrived, gets it again.
+        let (now, honest) = (self.now, !self.forged && !self.parted);
         let writer = std::sync::Arc::clone(&self.nodes[1 - node].writer);
         self.nodes[node].take(now, &writer, honest);
         self.send(node);
