@@ -75,6 +75,15 @@ impl Checker<'_> {
         self.that(burst > Size(0), "reliability.pacing_burst", "must be larger than zero");
     }
 
+    fn receive(&mut self) {
+        let receive = &self.config.receive;
+        let fits = (Duration::ZERO..=Duration::from_millis(1)).contains(&receive.spin);
+        self.that(fits, "receive.spin", "must be at most 1ms");
+        if let Switch::Value(priority) = receive.priority {
+            self.that((1..=99).contains(&priority), "receive.priority", "must be from 1 to 99");
+        }
+    }
+
     fn fault(&mut self) {
         let fault = &self.config.fault;
         for (key, span) in [("fault.delay", fault.delay), ("fault.jitter", fault.jitter)] {
@@ -93,6 +102,7 @@ impl Config {
         checker.network();
         checker.discovery();
         checker.reliability();
+        checker.receive();
         checker.fault();
         checker.problems.into_result()
     }

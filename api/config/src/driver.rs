@@ -3,7 +3,7 @@
 use std::time::Duration as StdDuration;
 
 use dunlin_core::{DomainId, Duration, PortParameters};
-use dunlin_driver::{DriverConfig, peer_locators};
+use dunlin_driver::{DriverConfig, ReceiveConfig, peer_locators};
 use dunlin_engine::{Quotas, Tuning};
 use dunlin_qos::DomainParticipantQos;
 use dunlin_rtps::Pacing;
@@ -11,7 +11,7 @@ use dunlin_transport::FaultConfig;
 use dunlin_udp::{MulticastUse, UdpConfig};
 
 use crate::error::Problems;
-use crate::value::{Multicast, ParticipantIndex, Size};
+use crate::value::{Multicast, ParticipantIndex, Size, Waiting};
 use crate::{Config, ConfigError};
 
 /// An infinite duration becomes a very long one.
@@ -51,6 +51,7 @@ impl Config {
             pcap_max_octets: self.debug.pcap_limit.0,
             fault: fault.is_active().then_some(fault),
             interface_poll: std_duration(self.network.interface_poll),
+            receive: self.receive_config(),
             domain_tag: self.domain.tag.clone(),
             initial_peers,
             qos,
@@ -103,6 +104,20 @@ impl Config {
             send_buffer: network.send_buffer.value().map(Size::to_usize),
             segmentation_offload: network.segmentation_offload,
             receive_offload: network.receive_offload,
+        }
+    }
+
+    fn receive_config(&self) -> ReceiveConfig {
+        let receive = &self.receive;
+        ReceiveConfig {
+            waiting: match receive.waiting {
+                Waiting::Adaptive => dunlin_driver::Waiting::Adaptive,
+                Waiting::Blocking => dunlin_driver::Waiting::Blocking,
+                Waiting::Polling => dunlin_driver::Waiting::Polling,
+            },
+            spin: std_duration(receive.spin),
+            cpu: receive.cpu.value().map(count),
+            priority: receive.priority.value().map(|priority| u8::try_from(priority).unwrap_or(u8::MAX)),
         }
     }
 
@@ -201,6 +216,10 @@ mod tests {
             ("network.segmentation_offload", "false"),
             ("network.receive_offload", "false"),
             ("network.interface_poll", "7s"),
+            ("receive.waiting", "polling"),
+            ("receive.spin", "7us"),
+            ("receive.cpu", "0"),
+            ("receive.priority", "7"),
             ("ports.base", "7000"),
             ("ports.domain_gain", "200"),
             ("ports.participant_gain", "4"),

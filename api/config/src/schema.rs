@@ -9,7 +9,7 @@ use dunlin_engine::{Quotas, Tuning};
 use dunlin_udp::UdpConfig;
 
 use crate::origin::Origins;
-use crate::value::{Auto, Multicast, ParticipantIndex, Rate, Raw, Share, Size, Switch, Value};
+use crate::value::{Auto, Multicast, ParticipantIndex, Rate, Raw, Share, Size, Switch, Value, Waiting};
 
 /// A key of the schema.
 pub(crate) struct Key {
@@ -168,6 +168,19 @@ schema! {
         receive_offload: bool = udp().receive_offload;
         /// Time between looks at the interfaces of the host.
         interface_poll: Duration = driver().interface_poll.into();
+    }
+    /// How the threads that receive user data wait and run; `docs/waiting.md` says what each choice costs. Participants of a
+    /// process with different choices have sockets and threads of their own.
+    receive: ReceiveSection {
+        /// What they do while nothing arrives: "blocking" sleeps, "polling" looks again and again and takes a core,
+        /// "adaptive" looks for a moment where the next datagram is about to come, and sleeps otherwise.
+        waiting: Waiting = Waiting::Adaptive;
+        /// Longest time that "adaptive" looks for one datagram.
+        spin: Duration = driver().receive.spin.into();
+        /// The processor that the thread for unicast data runs on.
+        cpu: Switch<u32> = Switch::Off;
+        /// Real-time priority (SCHED_FIFO, 1 to 99) of the thread for unicast data.
+        priority: Switch<u32> = Switch::Off;
     }
     /// Constants of the well-known ports (RTPS 2.5 §9.6.2): all participants of a domain must agree.
     ports: PortsSection {

@@ -277,6 +277,19 @@ words! {
     }
 }
 
+words! {
+    /// What a thread that receives user data does while nothing arrives.
+    Waiting, "\"adaptive\", \"blocking\" or \"polling\"" {
+        /// Looks again and again for a moment where the next datagram is about to come, and sleeps otherwise.
+        #[default]
+        Adaptive = "adaptive",
+        /// Sleeps.
+        Blocking = "blocking",
+        /// Looks again and again, and takes a core for it.
+        Polling = "polling"
+    }
+}
+
 /// Which pair of well-known unicast ports is used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ParticipantIndex {

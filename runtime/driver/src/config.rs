@@ -12,8 +12,10 @@ use dunlin_transport::FaultConfig;
 use dunlin_udp::UdpConfig;
 use thiserror::Error;
 
+use crate::waiting::ReceiveConfig;
+
 /// How a participant and its transport are set up. Sessions of one process for which `udp`, `pcap`,
-/// `pcap_max_octets`, `fault` and `interface_poll` are equal share sockets and threads.
+/// `pcap_max_octets`, `fault`, `interface_poll` and `receive` are equal share sockets and threads.
 #[derive(Clone, Debug)]
 pub struct DriverConfig {
     /// Sockets, and the domain.
@@ -26,6 +28,8 @@ pub struct DriverConfig {
     pub fault: Option<FaultConfig>,
     /// Time between looks at the interfaces of the host.
     pub interface_poll: StdDuration,
+    /// How the threads that receive user data wait and run.
+    pub receive: ReceiveConfig,
     /// Participants of another tag are ignored (RTPS 2.5 §9.4.2.20).
     pub domain_tag: String,
     /// Unicast locators to announce to; see [`peer_locators`].
@@ -54,6 +58,7 @@ impl Default for DriverConfig {
             pcap_max_octets: 1 << 30,
             fault: None,
             interface_poll: StdDuration::from_secs(3),
+            receive: ReceiveConfig::default(),
             domain_tag: String::new(),
             initial_peers: Vec::new(),
             qos: DomainParticipantQos::default(),

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::Duration as StdDuration;
@@ -19,7 +20,9 @@ use crate::host::Host;
 use crate::lock::lock;
 use crate::machine::{Machine, Pump};
 use crate::member::Member;
+use crate::thread::{self, Run};
 use crate::timer::Timer;
+use crate::waiting::{ReceiveConfig, Waiter, Waiting, on_battery};
 
 /// Octets of buffers a receiving thread keeps for reuse.
 const POOL: usize = 16 << 20;
@@ -33,6 +36,7 @@ struct Key {
     pcap: Option<(PathBuf, u64)>,
     fault: Option<FaultConfig>,
     interface_poll: StdDuration,
+    receive: ReceiveConfig,
 }
 
 impl Key {
@@ -42,6 +46,7 @@ impl Key {
             pcap: config.pcap.clone().map(|path| (path, config.pcap_max_octets)),
             fault: config.fault.filter(FaultConfig::is_active),
             interface_poll: config.interface_poll,
+            receive: config.receive,
         }
     }
 }
@@ -54,6 +59,9 @@ pub(crate) struct Group {
     pub(crate) transport: Arc<dyn Transport>,
     pub(crate) host: Host,
     interface_poll: Duration,
+    receive: ReceiveConfig,
+    /// Spinning is worth its energy now.
+    may_spin: AtomicBool,
     members: RwLock<Members>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -77,7 +85,7 @@ pub(crate) fn join(
     for note in transport.notes() {
         tracing::warn!(transport = transport.name(), "{note}");
     }
-    let (group, member) = start(Some(key), transport, config.interface_poll, make)?;
+    let (group, member) = start(Some(key), transport, config, make)?;
     groups.push(Arc::clone(&group));
     Ok((group, member))
 }
@@ -85,10 +93,10 @@ pub(crate) fn join(
 /// Makes a group of one member around a transport.
 pub(crate) fn join_on(
     transport: Arc<dyn Transport>,
-    interface_poll: StdDuration,
+    config: &DriverConfig,
     make: impl FnOnce(&Group) -> Result<Arc<Member>, JoinError>,
 ) -> Result<(Arc<Group>, Arc<Member>), JoinError> {
-    start(None, transport, interface_poll, make)
+    start(None, transport, config, make)
 }
 
 /// Makes a group of one member, without threads, on a machine that is not the real one.
@@ -100,7 +108,7 @@ pub(crate) fn join_machine(
     let port = machine.open(config)?;
     let transport = Arc::clone(&port) as Arc<dyn Transport>;
     let host = Host::Machine(machine, Arc::clone(&port));
-    let group = Arc::new(Group::new(None, transport, host, config.interface_poll));
+    let group = Arc::new(Group::new(None, transport, host, config));
     let member = make(&group)?;
     group.add(&member);
     port.attach(Pump::of(&group));
@@ -139,11 +147,11 @@ fn open(key: &Key) -> Result<Arc<dyn Transport>, JoinError> {
 fn start(
     key: Option<Key>,
     transport: Arc<dyn Transport>,
-    interface_poll: StdDuration,
+    config: &DriverConfig,
     make: impl FnOnce(&Group) -> Result<Arc<Member>, JoinError>,
 ) -> Result<(Arc<Group>, Arc<Member>), JoinError> {
     let timer = Arc::new(Timer::new());
-    let group = Arc::new(Group::new(key, transport, Host::Real(Arc::clone(&timer)), interface_poll));
+    let group = Arc::new(Group::new(key, transport, Host::Real(Arc::clone(&timer)), config));
     let member = make(&group)?;
     group.add(&member);
     if let Err(error) = group.start_threads(timer) {
@@ -162,12 +170,14 @@ fn thread_name(channel: Channel) -> &'static str {
 }
 
 impl Group {
-    fn new(key: Option<Key>, transport: Arc<dyn Transport>, host: Host, interface_poll: StdDuration) -> Self {
+    fn new(key: Option<Key>, transport: Arc<dyn Transport>, host: Host, config: &DriverConfig) -> Self {
         Self {
             key,
             transport,
             host,
-            interface_poll: interface_poll.into(),
+            interface_poll: config.interface_poll.into(),
+            receive: config.receive,
+            may_spin: AtomicBool::new(true),
             members: RwLock::default(),
             threads: Mutex::default(),
         }
@@ -194,23 +204,24 @@ impl Group {
     fn start_threads(self: &Arc<Self>, timer: Arc<Timer>) -> Result<(), JoinError> {
         for channel in self.transport.channels() {
             let channel = *channel;
-            self.spawn(thread_name(channel), move |group| group.receive(channel))?;
+            let run = if channel == Channel::Data { Run::of(&self.receive) } else { Run::default() };
+            self.spawn(thread_name(channel), run, move |group| group.receive(channel))?;
         }
-        self.spawn("dunlin-timer", move |group| group.run_timer(&timer))
+        self.spawn("dunlin-timer", Run::default(), move |group| group.run_timer(&timer))
     }
 
     fn spawn(
         self: &Arc<Self>,
         name: &'static str,
-        run: impl FnOnce(&Self) + Send + 'static,
+        run: Run,
+        work: impl FnOnce(&Self) + Send + 'static,
     ) -> Result<(), JoinError> {
         let group = Arc::clone(self);
-        let thread = std::thread::Builder::new().name(name.into()).spawn(move || {
+        let thread = thread::spawn(name, run, move || {
             dispatch::become_library_thread();
-            run(&group);
+            work(&group);
         });
-        let thread = thread.map_err(|source| JoinError::Thread { name, source })?;
-        lock(&self.threads).push(thread);
+        lock(&self.threads).push(thread.map_err(|source| JoinError::Thread { name, source })?);
         Ok(())
     }
 
@@ -231,8 +242,12 @@ impl Group {
     /// A receiving thread.
     fn receive(&self, channel: Channel) {
         let (mut pool, mut batch) = (BufPool::new(POOL), Vec::new());
+        let mut waiter = Waiter::new(self.waiting(channel), self.receive.spin, &self.may_spin);
         loop {
-            match self.transport.recv(channel, &mut pool, &mut batch) {
+            let received = waiter.receive(|mode| {
+                self.transport.recv(channel, mode, &mut pool, &mut batch).map(|()| !batch.is_empty())
+            });
+            match received {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotConnected => return,
                 Err(error) => {
@@ -253,6 +268,15 @@ impl Group {
         }
     }
 
+    /// Discovery has time. Of those who were told to poll only the thread for unicast does, or two cores would be taken.
+    fn waiting(&self, channel: Channel) -> Waiting {
+        match (channel, self.receive.waiting) {
+            (Channel::Meta, _) => Waiting::Blocking,
+            (Channel::DataMulticast, Waiting::Polling) => Waiting::Adaptive,
+            (_, waiting) => waiting,
+        }
+    }
+
     /// The timer thread.
     fn run_timer(&self, timer: &Timer) {
         let mut next_look = clock::mono().plus(self.interface_poll);
@@ -262,6 +286,7 @@ impl Group {
             if now >= next_look {
                 next_look = now.plus(self.interface_poll);
                 self.follow_interfaces();
+                self.may_spin.store(!on_battery(), Relaxed);
                 self.report_overflow(&mut overflow);
             }
         }

@@ -2,8 +2,8 @@
 //!
 //! [`Session::join`] makes a participant and attaches it to the receive group of its process, domain and
 //! transport. A group has one transport and at most four threads, however many participants share it:
-//! `dunlin-rx-data`, `dunlin-rx-mcast` and `dunlin-rx-meta` block in receive and hand what arrives to every
-//! participant of the group; `dunlin-timer` sleeps until the next deadline of any of them.
+//! `dunlin-rx-data`, `dunlin-rx-mcast` and `dunlin-rx-meta` receive, waiting as [`Waiting`] says, and hand what arrives
+//! to every participant of the group; `dunlin-timer` sleeps until the next deadline of any of them.
 //!
 //! There is no sending thread. Whoever causes output sends it: an application thread in
 //! [`Session::write`] and [`Session::run`], where a full socket makes it wait; a library thread without ever
@@ -27,7 +27,9 @@ mod member;
 mod parking;
 mod session;
 mod sync;
+mod thread;
 mod timer;
+mod waiting;
 
 pub use clock::now;
 pub use config::{DriverConfig, JoinError, peer_locators};
@@ -35,3 +37,4 @@ pub use dispatch::on_receive_thread;
 pub use machine::{CannotWait, cannot_wait};
 pub use member::EventSink;
 pub use session::Session;
+pub use waiting::{ReceiveConfig, Waiting};

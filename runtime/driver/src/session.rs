@@ -53,7 +53,7 @@ impl Session {
         sink: Arc<dyn EventSink>,
     ) -> Result<Arc<Self>, JoinError> {
         let make = |group: &Group| make_member(&config, sink, group);
-        let (group, member) = group::join_on(transport, config.interface_poll, make)?;
+        let (group, member) = group::join_on(transport, &config, make)?;
         Ok(Self::announce(group, member))
     }
 

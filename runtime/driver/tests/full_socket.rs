@@ -12,7 +12,7 @@ use dunlin_core::Locator;
 use dunlin_driver::{DriverConfig, EventSink, Session};
 use dunlin_qos::{DataReaderQos, DataWriterQos};
 use dunlin_transport::memory::MemoryNetwork;
-use dunlin_transport::{Channel, Locators, SendMode, SendReport, Transport};
+use dunlin_transport::{Channel, Locators, RecvMode, SendMode, SendReport, Transport};
 
 /// A transport whose socket can be full: then a blocking send waits and any other one loses its datagrams.
 struct Full {
@@ -56,10 +56,11 @@ impl Transport for Full {
     fn recv(
         &self,
         channel: Channel,
+        mode: RecvMode,
         pool: &mut BufPool,
         out: &mut Vec<(SharedBytes, Locator)>,
     ) -> io::Result<()> {
-        self.inner.recv(channel, pool, out)
+        self.inner.recv(channel, mode, pool, out)
     }
     fn shutdown(&self) {
         self.set(false);

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use dunlin_buf::{BufPool, Outbox, SharedBytes};
 use dunlin_core::{Locator, LocatorKind, Rng};
 
-use crate::{Channel, SendMode, SendReport, Transport};
+use crate::{Channel, RecvMode, SendMode, SendReport, Transport};
 
 /// Time in which things that must happen do happen, on a busy machine too.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -35,6 +35,7 @@ pub fn run(make: &dyn Fn() -> Pair) {
     what_others_carry_is_skipped(make());
     a_bad_datagram_does_not_stop_the_next(make());
     nonblocking_never_waits(make());
+    nonblocking_receivers_find_what_has_arrived(make());
     blocking_senders_of_two_threads_do_not_disturb_each_other(make());
     shutdown_wakes_receivers_and_lasts(make());
 }
@@ -55,7 +56,7 @@ impl Listener {
         let thread = std::thread::spawn(move || {
             let (mut pool, mut batch) = (BufPool::new(8 << 20), vec![]);
             loop {
-                match receiver.recv(channel, &mut pool, &mut batch) {
+                match receiver.recv(channel, RecvMode::Blocking, &mut pool, &mut batch) {
                     Ok(()) => batch.drain(..).for_each(|item| drop(sender.send(item))),
                     Err(error) if error.kind() == std::io::ErrorKind::NotConnected => return,
                     Err(error) => panic!("{channel:?}: {error}"),
@@ -259,6 +260,23 @@ fn nonblocking_never_waits((a, b): Pair) {
     assert_eq!(report.failed, 0, "{report:?}");
 }
 
+fn nonblocking_receivers_find_what_has_arrived((a, b): Pair) {
+    let to = first(&b.locators().default_unicast);
+    let (mut pool, mut batch) = (BufPool::new(0), vec![]);
+    b.recv(Channel::Data, RecvMode::NonBlocking, &mut pool, &mut batch).expect("nothing is no error");
+    assert!(batch.is_empty());
+    sent(a.send(&single(b"here", &[to]), SendMode::Blocking), 1);
+    let start = Instant::now();
+    while batch.is_empty() {
+        assert!(start.elapsed() < PATIENCE);
+        b.recv(Channel::Data, RecvMode::NonBlocking, &mut pool, &mut batch).expect("it is open");
+    }
+    assert_eq!(&*batch[0].0, b"here");
+    b.shutdown();
+    let error = b.recv(Channel::Data, RecvMode::NonBlocking, &mut pool, &mut batch).expect_err("closed");
+    assert_eq!(error.kind(), std::io::ErrorKind::NotConnected);
+}
+
 fn blocking_senders_of_two_threads_do_not_disturb_each_other((a, b): Pair) {
     const EACH: u64 = 50;
     let listener = Listener::start(&b, Channel::Data);
@@ -291,7 +309,8 @@ fn shutdown_wakes_receivers_and_lasts((a, b): Pair) {
     assert!(start.elapsed() < PATIENCE);
     let mut batch = vec![];
     for channel in b.channels() {
-        let error = b.recv(*channel, &mut BufPool::new(0), &mut batch).expect_err("closed");
+        let error =
+            b.recv(*channel, RecvMode::Blocking, &mut BufPool::new(0), &mut batch).expect_err("closed");
         assert_eq!(error.kind(), std::io::ErrorKind::NotConnected);
     }
     let listener = Listener::start(&a, Channel::Data);

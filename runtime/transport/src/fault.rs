@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use dunlin_buf::{BufPool, Datagram, Outbox, SharedBytes};
 use dunlin_core::{Locator, Rng};
 
-use crate::{Channel, Locators, SendMode, SendReport, Transport, TransportStats};
+use crate::{Channel, Locators, RecvMode, SendMode, SendReport, Transport, TransportStats};
 
 /// Most datagrams held back at a time; beyond that they are lost.
 const MAX_HELD: usize = 16_384;
@@ -299,10 +299,11 @@ impl Transport for Fault {
     fn recv(
         &self,
         channel: Channel,
+        mode: RecvMode,
         pool: &mut BufPool,
         out: &mut Vec<(SharedBytes, Locator)>,
     ) -> io::Result<()> {
-        self.shared.inner.recv(channel, pool, out)
+        self.shared.inner.recv(channel, mode, pool, out)
     }
 
     fn shutdown(&self) {

@@ -42,6 +42,15 @@ pub enum SendMode {
     NonBlocking,
 }
 
+/// What to do when nothing has arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RecvMode {
+    /// Wait for it.
+    Blocking,
+    /// Return without anything.
+    NonBlocking,
+}
+
 /// Where a participant can be reached (RTPS 2.5 §8.5.3.2): what it announces.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Locators {
@@ -71,8 +80,8 @@ pub trait Transport: Send + Sync {
     /// destination does not keep the others from their data.
     fn send(&self, datagrams: &Outbox, mode: SendMode) -> SendReport;
 
-    /// Blocks until something arrives on `channel` and appends it, each datagram with the address it
-    /// came from. May return without a datagram; call it again then.
+    /// Appends what has arrived on `channel`, each datagram with the address it came from; if there is nothing,
+    /// `mode` says whether to wait for it. May return without a datagram in both modes; call it again then.
     ///
     /// # Errors
     /// Of kind `NotConnected` after [`Transport::shutdown`]; anything else means that this call
@@ -80,6 +89,7 @@ pub trait Transport: Send + Sync {
     fn recv(
         &self,
         channel: Channel,
+        mode: RecvMode,
         pool: &mut BufPool,
         out: &mut Vec<(SharedBytes, Locator)>,
     ) -> io::Result<()>;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use dunlin_buf::{BufPool, Datagram, Outbox, SharedBytes};
 use dunlin_core::{DomainId, Locator, LocatorKind, PortParameters};
 
-use crate::{Channel, Locators, SendMode, SendReport, Transport, closed};
+use crate::{Channel, Locators, RecvMode, SendMode, SendReport, Transport, closed};
 
 /// Datagrams a channel holds before it is full.
 const QUEUE: usize = 1024;
@@ -183,12 +183,13 @@ impl Transport for MemoryTransport {
     fn recv(
         &self,
         channel: Channel,
+        mode: RecvMode,
         _pool: &mut BufPool,
         out: &mut Vec<(SharedBytes, Locator)>,
     ) -> io::Result<()> {
         let queue = self.inbox.queue(channel);
         let mut state = lock(&queue.state);
-        while state.datagrams.is_empty() && !state.closed {
+        while mode == RecvMode::Blocking && state.datagrams.is_empty() && !state.closed {
             state = queue.arrived.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         if state.closed {

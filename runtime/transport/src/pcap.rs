@@ -16,7 +16,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use dunlin_buf::{BufPool, Outbox, SharedBytes};
 use dunlin_core::{Locator, WallTime};
 
-use crate::{Channel, Locators, SendMode, SendReport, Transport, TransportStats};
+use crate::{Channel, Locators, RecvMode, SendMode, SendReport, Transport, TransportStats};
 
 mod frame;
 
@@ -185,11 +185,12 @@ impl Transport for Pcap {
     fn recv(
         &self,
         channel: Channel,
+        mode: RecvMode,
         pool: &mut BufPool,
         out: &mut Vec<(SharedBytes, Locator)>,
     ) -> io::Result<()> {
         let before = out.len();
-        self.inner.recv(channel, pool, out)?;
+        self.inner.recv(channel, mode, pool, out)?;
         let arrived = out.get(before..).unwrap_or_default();
         if arrived.is_empty() {
             return Ok(());

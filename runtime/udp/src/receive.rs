@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 use dunlin_buf::{BufPool, SharedBytes};
 use dunlin_core::Locator;
-use dunlin_transport::closed;
+use dunlin_transport::{RecvMode, closed};
 use socket2::Socket;
 
 use crate::counters::{Counters, add};
@@ -114,9 +114,10 @@ pub(crate) struct Receivers {
 }
 
 impl Receivers {
-    /// Blocks until something arrives on one of the sockets.
+    /// Takes what there is on the sockets, and waits for it if it may.
     pub(crate) fn receive(
         &self,
+        mode: RecvMode,
         stopped: &AtomicBool,
         pool: &mut BufPool,
         out: &mut Vec<(SharedBytes, Locator)>,
@@ -126,8 +127,8 @@ impl Receivers {
             return Err(closed());
         }
         let result = match self.sockets.as_slice() {
-            [only] => only.receive(true, pool, out, counters),
-            several => self.receive_any(several, pool, out, counters),
+            [only] => only.receive(mode == RecvMode::Blocking, pool, out, counters),
+            several => self.receive_any(several, mode, pool, out, counters),
         };
         match result {
             _ if stopped.load(Relaxed) => Err(closed()),
@@ -142,6 +143,7 @@ impl Receivers {
     fn receive_any(
         &self,
         several: &[Receiver],
+        mode: RecvMode,
         pool: &mut BufPool,
         out: &mut Vec<(SharedBytes, Locator)>,
         counters: &Counters,
@@ -150,7 +152,9 @@ impl Receivers {
         for (entry, receiver) in entries.iter_mut().zip(several) {
             *entry = sys::poll_entry(receiver.socket.as_fd());
         }
-        sys::wait_readable(&mut entries)?;
+        if !sys::wait_readable(&mut entries, mode == RecvMode::Blocking)? {
+            return Ok(());
+        }
         let (start, mut result) = (out.len(), Ok(()));
         // What was sent before something that is found on a later socket is on the earlier ones by then. So the later
         // ones are read first, and what the earlier ones have goes in front.

@@ -153,11 +153,13 @@ pub(crate) fn receive_message(socket: BorrowedFd<'_>, buffer: &mut [u8], wait: b
 /// An entry of [`wait_readable`] for no socket.
 pub(crate) const NOBODY: libc::pollfd = libc::pollfd { fd: -1, events: 0, revents: 0 };
 
-/// Waits until one of the sockets has something to receive or was shut down, and marks it.
-pub(crate) fn wait_readable(sockets: &mut [libc::pollfd]) -> io::Result<()> {
+/// Marks the sockets that have something to receive or were shut down, and waits for one if it may; true if there is
+/// one.
+pub(crate) fn wait_readable(sockets: &mut [libc::pollfd], wait: bool) -> io::Result<bool> {
+    let patience = if wait { -1 } else { 0 };
     // SAFETY: the pointer and the count describe a live slice, exclusively borrowed.
-    let result = unsafe { libc::poll(sockets.as_mut_ptr(), sockets.len() as libc::nfds_t, -1) };
-    if result >= 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    let result = unsafe { libc::poll(sockets.as_mut_ptr(), sockets.len() as libc::nfds_t, patience) };
+    if result >= 0 { Ok(result > 0) } else { Err(io::Error::last_os_error()) }
 }
 
 /// An entry for [`wait_readable`].

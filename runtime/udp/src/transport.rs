@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use dunlin_buf::{BufPool, Outbox, SharedBytes};
 use dunlin_core::Locator;
-use dunlin_transport::{Channel, Locators, SendMode, SendReport, Transport, TransportStats, closed};
+use dunlin_transport::{
+    Channel, Locators, RecvMode, SendMode, SendReport, Transport, TransportStats, closed,
+};
 use socket2::Socket;
 
 use crate::bind::{self, Unicast};
@@ -227,6 +229,7 @@ impl Transport for UdpTransport {
     fn recv(
         &self,
         channel: Channel,
+        mode: RecvMode,
         pool: &mut BufPool,
         out: &mut Vec<(SharedBytes, Locator)>,
     ) -> io::Result<()> {
@@ -234,7 +237,7 @@ impl Transport for UdpTransport {
         if receivers.sockets.is_empty() {
             return Err(closed());
         }
-        receivers.receive(&self.stopped, pool, out, &self.counters)
+        receivers.receive(mode, &self.stopped, pool, out, &self.counters)
     }
 
     fn shutdown(&self) {

@@ -8,8 +8,10 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use dunlin_buf::{BufPool, Outbox, SharedBytes};
 use dunlin_core::{DomainId, Locator, LocatorKind, MonoTime};
 use dunlin_driver::machine::{Port, Pump};
-use dunlin_driver::{DriverConfig, JoinError};
-use dunlin_transport::{Channel, Locators, SendMode, SendReport, Transport, TransportStats, closed};
+use dunlin_driver::{DriverConfig, JoinError, ReceiveConfig};
+use dunlin_transport::{
+    Channel, Locators, RecvMode, SendMode, SendReport, Transport, TransportStats, closed,
+};
 use dunlin_udp::{MulticastUse, ParticipantIndex, UdpConfig};
 
 use crate::sim::agenda::Entry;
@@ -52,6 +54,7 @@ fn refused(config: &DriverConfig) -> Option<&'static str> {
         (udp.multicast_ttl == 0, "network.multicast_ttl"),
         (config.pcap.is_some(), "debug.pcap"),
         (config.fault.is_some(), "fault.*"),
+        (config.receive != ReceiveConfig::default(), "receive.*"),
     ];
     keys.iter().find(|(asked, _)| *asked).map(|(_, key)| *key)
 }
@@ -226,6 +229,7 @@ impl Transport for SimPort {
     fn recv(
         &self,
         _channel: Channel,
+        _mode: RecvMode,
         _pool: &mut BufPool,
         _out: &mut Vec<(SharedBytes, Locator)>,
     ) -> io::Result<()> {

@@ -30,7 +30,7 @@ fn exchange(config: FaultConfig, count: u16, enough: impl Fn(&[u16]) -> bool) ->
     let (sender, arrived) = mpsc::channel();
     let thread = std::thread::spawn(move || {
         let (mut pool, mut batch) = (BufPool::new(0), vec![]);
-        while receiver.recv(Channel::Data, &mut pool, &mut batch).is_ok() {
+        while receiver.recv(Channel::Data, RecvMode::Blocking, &mut pool, &mut batch).is_ok() {
             for (bytes, _) in batch.drain(..) {
                 let number = u16::from_le_bytes([bytes[0], bytes[1]]);
                 if number == u16::MAX || sender.send(number).is_err() {
@@ -65,7 +65,7 @@ fn survivors(config: FaultConfig, count: u16) -> (Vec<u16>, FaultStats) {
     let expected = u64::from(count) - stats.lost + stats.duplicated;
     let (mut pool, mut batch) = (BufPool::new(0), vec![]);
     while (batch.len() as u64) < expected {
-        receiver.recv(Channel::Data, &mut pool, &mut batch).unwrap();
+        receiver.recv(Channel::Data, RecvMode::Blocking, &mut pool, &mut batch).unwrap();
     }
     (batch.iter().map(|(bytes, _)| u16::from_le_bytes([bytes[0], bytes[1]])).collect(), stats)
 }
@@ -125,7 +125,7 @@ fn what_is_held_back_is_bounded_and_goes_out_at_shutdown() {
     faulty.send(&numbered(1, to)[0], SendMode::Blocking);
     let (mut pool, mut batch) = (BufPool::new(0), vec![]);
     while batch.len() < 11 {
-        receiver.recv(Channel::Data, &mut pool, &mut batch).unwrap();
+        receiver.recv(Channel::Data, RecvMode::Blocking, &mut pool, &mut batch).unwrap();
     }
 
     let (faulty, receiver) = pair(FaultConfig { delay: Duration::from_secs(600), ..Default::default() });

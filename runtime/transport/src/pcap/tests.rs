@@ -108,7 +108,7 @@ fn both_directions_are_written_with_addresses_and_times() {
     let back = own.locators().metatraffic_unicast[0];
     other.send(&outbox(b"odd answer!", &[back]), SendMode::Blocking);
     let mut received = vec![];
-    own.recv(Channel::Meta, &mut BufPool::new(0), &mut received).unwrap();
+    own.recv(Channel::Meta, RecvMode::Blocking, &mut BufPool::new(0), &mut received).unwrap();
     assert_eq!(&*received[0].0, b"odd answer!");
 
     let packets = packets(&file.0.lock().unwrap());

@@ -173,7 +173,7 @@ fn what_came_to_us_alone_is_read_before_what_came_later_to_the_group() {
     assert_eq!(sender.send(&outbox, SendMode::Blocking).sent, 101);
     let (mut pool, mut batch) = (BufPool::new(1 << 20), vec![]);
     while batch.len() < 101 {
-        receiver.recv(Channel::Meta, &mut pool, &mut batch).unwrap();
+        receiver.recv(Channel::Meta, RecvMode::Blocking, &mut pool, &mut batch).unwrap();
     }
     assert_eq!(&*batch[100].0, b"goodbye");
     assert!(batch[..100].iter().enumerate().all(|(number, (bytes, _))| bytes.len() == number + 1));

@@ -1,0 +1,83 @@
+//! The choices of `[receive]` over loopback: how threads wait changes nothing but the time it takes.
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering::SeqCst};
+
+use common::{Track, domain, eventually, track};
+use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
+use dunlin::{Config, DataReader, DataWriter, DomainParticipant, StatusMask};
+
+fn participant(
+    domain: u32,
+    settings: &[(&str, &str)],
+) -> Result<DomainParticipant, dunlin::CreateParticipantError> {
+    let mut config = Config::default();
+    config.set("network.interfaces", "lo").unwrap();
+    settings.iter().for_each(|(key, value)| config.set(key, value).unwrap());
+    DomainParticipant::builder(domain).config(config).build()
+}
+
+/// A writer of one topic, and a reader of another one that is told of each sample.
+fn side(
+    participant: &DomainParticipant,
+    writes: &str,
+    reads: &str,
+    on: impl Fn(&DataWriter<Track>, Track) + Send + Sync + 'static,
+) -> (Arc<DataWriter<Track>>, DataReader<Track>) {
+    let topic = |name| participant.create_topic::<Track>(name, &TopicQos::default()).unwrap();
+    let publisher = participant.create_publisher(&PublisherQos::default()).unwrap();
+    let qos = DataWriterQos::default().reliable().keep_all();
+    let writer = Arc::new(publisher.create_datawriter(&topic(writes), &qos).unwrap());
+    let subscriber = participant.create_subscriber(&SubscriberQos::default()).unwrap();
+    let qos = DataReaderQos::default().reliable().keep_all();
+    let reader = subscriber.create_datareader(&topic(reads), &qos).unwrap();
+    let answers = Arc::clone(&writer);
+    reader.set_listener(
+        move |reader: &DataReader<Track>| {
+            for sample in reader.take(16).unwrap() {
+                sample.data.into_iter().for_each(|data| on(&answers, data));
+            }
+        },
+        StatusMask::DATA_AVAILABLE,
+    );
+    (writer, reader)
+}
+
+#[test]
+fn a_thousand_round_trips_arrive_however_threads_wait() {
+    for waiting in ["blocking", "polling", "adaptive"] {
+        let domain = domain();
+        let settings = [("receive.waiting", waiting)];
+        let (near, far) = (participant(domain, &settings).unwrap(), participant(domain, &settings).unwrap());
+        let seen = Arc::new(AtomicI32::new(0));
+        let count = Arc::clone(&seen);
+        let (first, _home) = side(&near, "There", "Back", move |writer, data| {
+            assert_eq!(data.speed, count.fetch_add(1, SeqCst));
+            if data.speed < 999 {
+                writer.write(&track(1, data.speed + 1)).unwrap();
+            }
+        });
+        let (second, _away) = side(&far, "Back", "There", |writer, data| writer.write(&data).unwrap());
+        let met = |writer: &DataWriter<Track>| writer.publication_matched_status().current_count == 1;
+        eventually("both sides match", || met(&first) && met(&second));
+        first.write(&track(1, 0)).unwrap();
+        eventually("all round trips", || seen.load(SeqCst) == 1000);
+    }
+}
+
+#[test]
+fn a_processor_that_does_not_exist_is_refused_by_name() {
+    let error = participant(domain(), &[("receive.cpu", "100000")]).expect_err("no such processor");
+    let text = error.to_string();
+    assert!(text.contains("processor 100000"), "{text}");
+}
+
+#[test]
+fn values_that_make_no_sense_are_refused() {
+    for (key, value) in [("receive.spin", "2ms"), ("receive.priority", "0"), ("receive.priority", "100")] {
+        let error = participant(domain(), &[(key, value)]).expect_err("it makes no sense");
+        assert!(error.to_string().contains(key), "{error}");
+    }
+}
