@@ -225,7 +225,7 @@ impl<'a> Waiter<'a> {
             self.shared = 0;
             return false;
         }
-        let heads = away.subsec_nanos() / 16 % 2 == 0;
+        let heads = (away.subsec_nanos() / 16).is_multiple_of(2);
         !heads || thread::leave_core()
     }
 }
