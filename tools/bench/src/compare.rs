@@ -106,6 +106,8 @@ pub(crate) mod tests {
             began: 0,
             machine: [("processors".to_string(), "2".to_string())].into(),
             versions: [("a".to_string(), "A 1".to_string())].into(),
+            absent: Vec::new(),
+            notes: Vec::new(),
             scenario,
             cells,
         }

@@ -1,8 +1,48 @@
-//! Two hosts on one machine: network namespaces with a virtual cable, removed again when the value goes.
+//! Two hosts: on one machine, as network namespaces with a virtual cable that are removed again when the value goes; or
+//! this machine and another one over ssh.
 
 use crate::scenario::Link;
 use anyhow::{Context, Result, bail};
+use std::ffi::OsString;
 use std::process::{Command, Stdio};
+
+/// What every host has, side by side: the near one and the far one.
+#[derive(Clone, Debug)]
+pub(crate) struct Ends {
+    /// Names of the interfaces.
+    pub(crate) interfaces: [String; 2],
+    /// Addresses on them.
+    pub(crate) addresses: [String; 2],
+}
+
+/// Another machine.
+#[derive(Clone, Debug)]
+pub struct Remote {
+    /// What runs a command line there: `ssh` and its arguments, the host last.
+    pub(crate) shell: Vec<OsString>,
+    /// Where its adapters are.
+    pub(crate) peers: String,
+    /// The command line tool there.
+    pub(crate) dunlin: String,
+    pub(crate) ends: Ends,
+}
+
+/// The two hosts of a measurement.
+pub(crate) enum Hosts<'a> {
+    Namespaces(TwoHosts),
+    Machines(&'a Remote),
+}
+
+impl Hosts<'_> {
+    pub(crate) fn ends(&self) -> Ends {
+        match self {
+            Self::Namespaces(_) => {
+                Ends { interfaces: [INTERFACE; 2].map(String::from), addresses: ADDRESSES.map(String::from) }
+            }
+            Self::Machines(remote) => remote.ends.clone(),
+        }
+    }
+}
 
 /// Two namespaces. Each has an interface of the same name with an address of its own.
 pub(crate) struct TwoHosts {
@@ -10,9 +50,9 @@ pub(crate) struct TwoHosts {
 }
 
 /// The interface in each namespace.
-pub(crate) const INTERFACE: &str = "bench0";
+const INTERFACE: &str = "bench0";
 /// The address of each host.
-pub(crate) const ADDRESSES: [&str; 2] = ["10.77.0.1", "10.77.0.2"];
+const ADDRESSES: [&str; 2] = ["10.77.0.1", "10.77.0.2"];
 
 impl TwoHosts {
     pub(crate) fn new(link: Link) -> Result<Self> {

@@ -1,7 +1,7 @@
-//! dust_dds. Options: fragment, the octets of a fragment.
+//! dust_dds.
 
 use anyhow::{Result, anyhow};
-use dunlin_bench_adapter::{Implementation, OnPayload, Open, Session, serve};
+use dunlin_bench_adapter::{About, Can, Implementation, OnPayload, Open, Session, only, serve};
 use dust_dds::dds_async::data_reader::DataReaderAsync;
 use dust_dds::domain::domain_participant::DomainParticipant;
 use dust_dds::domain::domain_participant_factory::DomainParticipantFactory;
@@ -66,14 +66,15 @@ fn history(open: &Open) -> HistoryQosPolicy {
 }
 
 impl Implementation for Dust {
-    fn hello(&self) -> (String, String) {
-        ("dust_dds".into(), "0.16".into())
+    fn about(&self, options: &[(String, String)]) -> Result<About> {
+        only(options, &[])?;
+        Ok(About { name: "dust_dds".into(), version: "0.16".into(), can: Can::ALL })
     }
 
     fn open(&self, open: &Open, on_payload: OnPayload) -> Result<Box<dyn Session>> {
-        open.only(&[])?;
         let said = |what: &'static str| move |error| anyhow!("{what}: {error:?}");
         let factory = DomainParticipantFactory::get_instance();
+        factory.get_mut_transport().set_interface_name(Some(open.interface.clone()));
         let participant = factory
             .create_participant(open.domain as i32, QosKind::Default, NO_LISTENER, NO_STATUS)
             .map_err(said("participant"))?;

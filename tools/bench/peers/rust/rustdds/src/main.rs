@@ -1,7 +1,7 @@
 //! RustDDS.
 
-use anyhow::{Context, Result, anyhow};
-use dunlin_bench_adapter::{Implementation, OnPayload, Open, Session, serve};
+use anyhow::{Result, anyhow};
+use dunlin_bench_adapter::{About, Can, Implementation, OnPayload, Open, Session, only, serve};
 use rustdds::dds::statusevents::{DataReaderStatus, DataWriterStatus, StatusEvented};
 use rustdds::no_key::{DataReader, DataWriter};
 use rustdds::policy::{History, Reliability};
@@ -10,8 +10,6 @@ use rustdds::{
     TopicKind,
 };
 use serde::{Deserialize, Serialize};
-use std::net::{IpAddr, Ipv4Addr};
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -44,17 +42,6 @@ fn qos(open: &Open) -> QosPolicies {
         .reliability(if open.reliable { Reliability::Reliable { max_blocking_time } } else { Reliability::BestEffort })
         .history(open.keep_last.map_or(History::KeepAll, |depth| History::KeepLast { depth }))
         .build()
-}
-
-/// The address of an interface, as `ip` says it.
-fn address_of(interface: &str) -> Result<IpAddr> {
-    if interface == "lo" {
-        return Ok(Ipv4Addr::LOCALHOST.into());
-    }
-    let output = Command::new("ip").args(["-4", "-o", "address", "show", "dev", interface]).output()?;
-    let text = String::from_utf8(output.stdout)?;
-    let address = text.split_whitespace().skip_while(|word| *word != "inet").nth(1).context("no address")?;
-    Ok(address.split('/').next().unwrap_or_default().parse()?)
 }
 
 impl Writing {
@@ -103,15 +90,15 @@ fn read(
 }
 
 impl Implementation for RustDds {
-    fn hello(&self) -> (String, String) {
-        ("RustDDS".into(), "0.15".into())
+    fn about(&self, options: &[(String, String)]) -> Result<About> {
+        only(options, &[])?;
+        Ok(About { name: "RustDDS".into(), version: "0.15".into(), can: Can::ALL })
     }
 
     fn open(&self, open: &Open, on_payload: OnPayload) -> Result<Box<dyn Session>> {
-        open.only(&[])?;
         let said = |what: &'static str| move |error| anyhow!("{what}: {error:?}");
         let participant = DomainParticipantBuilder::new(open.domain as u16)
-            .with_only_networks(vec![address_of(&open.interface)?])
+            .with_only_networks(vec![open.address.parse::<std::net::IpAddr>()?])
             .build()
             .map_err(|error| anyhow!("participant: {error:?}"))?;
         let qos = qos(open);
