@@ -56,6 +56,7 @@ const ADDRESSES: [&str; 2] = ["10.77.0.1", "10.77.0.2"];
 
 impl TwoHosts {
     pub(crate) fn new(link: Link) -> Result<Self> {
+        sweep();
         let names = ["a", "b"].map(|side| format!("dunlin-bench-{}-{side}", std::process::id()));
         let hosts = Self { names };
         hosts
@@ -108,6 +109,23 @@ impl TwoHosts {
     }
 }
 
+/// Removes what a run that was interrupted has left behind.
+fn sweep() {
+    let Ok(entries) = std::fs::read_dir("/run/netns") else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if owner(&name).is_some_and(|pid| !std::path::Path::new(&format!("/proc/{pid}")).exists()) {
+            let _ = run(&format!("ip netns delete {name}"));
+        }
+    }
+}
+
+/// The process that made a namespace, if one of these did.
+fn owner(name: &str) -> Option<u32> {
+    let (pid, side) = name.strip_prefix("dunlin-bench-")?.split_once('-')?;
+    if side == "a" || side == "b" { pid.parse().ok() } else { None }
+}
+
 impl Drop for TwoHosts {
     fn drop(&mut self) {
         for name in &self.names {
@@ -128,4 +146,19 @@ fn run(command: &str) -> Result<()> {
         bail!("{command}: {}", String::from_utf8_lossy(&output.stderr).trim());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_namespaces_of_this_tool_are_swept() {
+        assert_eq!(owner("dunlin-bench-17-a"), Some(17));
+        for other in
+            ["dunlin-bench-17", "dunlin-bench-17-c", "dunlin-bench-x-a", "eth-17-a", "dunlin-bench-1 2-a"]
+        {
+            assert_eq!(owner(other), None, "{other}");
+        }
+    }
 }

@@ -15,8 +15,10 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long a ping may stay without its pong.
 const PONG: Duration = Duration::from_secs(15);
-/// The arrival of samples has ended when nothing came for so long.
+/// The arrival of samples has ended when nothing came for so long. Reliable ones may come late: some implementations ask
+/// for what is missing every three seconds.
 const SILENCE: Duration = Duration::from_millis(300);
+const SILENCE_RELIABLE: Duration = Duration::from_millis(3_500);
 /// Round trips and seconds of writing while system calls are counted, which makes everything slow.
 const COUNTED_TRIPS: u64 = 500;
 const COUNTED_TIME: Duration = Duration::from_millis(300);
@@ -208,9 +210,10 @@ impl Bench<'_> {
             .with("by_chance", u8::from(self.measure.by_chance));
         let sent = source.ask(&blast, "sent", time + PATIENCE)?;
         let file = (self.measure.kind == Kind::OneWay).then(|| self.file("delays"));
+        let silence = if self.measure.reliable { SILENCE_RELIABLE } else { SILENCE };
         let counted = sinks
             .iter_mut()
-            .map(|sink| settle(sink, figure(&sent, "samples")? as u64, file.as_deref()))
+            .map(|sink| settle(sink, figure(&sent, "samples")? as u64, silence, file.as_deref()))
             .collect::<Result<Vec<_>>>()?;
         if let Some((writer, reader)) = calls {
             return call_figures(&sent, counted.first(), writer, reader);
@@ -329,11 +332,11 @@ fn figure(line: &Line, name: &str) -> Result<f64> {
 }
 
 /// Waits until a reader has everything or nothing comes any more, and asks it for its count.
-fn settle(sink: &mut Adapter, expected: u64, file: Option<&str>) -> Result<Line> {
+fn settle(sink: &mut Adapter, expected: u64, silence: Duration, file: Option<&str>) -> Result<Line> {
     let ask = |reset: u8| Line::new("count").with("reset", reset);
     let deadline = std::time::Instant::now() + PATIENCE;
     let (mut last, mut changed) = (0_u64, std::time::Instant::now());
-    while last < expected && changed.elapsed() < SILENCE && std::time::Instant::now() < deadline {
+    while last < expected && changed.elapsed() < silence && std::time::Instant::now() < deadline {
         std::thread::park_timeout(Duration::from_millis(20));
         let samples = sink.ask(&ask(0), "counted", PATIENCE)?.get("samples")?;
         if samples != last {

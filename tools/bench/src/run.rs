@@ -134,6 +134,10 @@ fn rounds(contenders: &Contenders<'_>, cells: &[Cell], results: &mut Results, fi
             bar.inc(1);
         }
         results.save(file).with_context(|| format!("after round {}", round + 1))?;
+        // Where no bar can be drawn, a line tells that it goes on.
+        if bar.is_hidden() {
+            eprintln!("bench: round {} of {repetitions} is done", round + 1);
+        }
     }
     bar.finish_and_clear();
     Ok(())

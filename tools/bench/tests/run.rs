@@ -107,7 +107,7 @@ fn a_scenario_is_run_compared_and_reported() {
     }
 
     let (verdicts, _) = texts(&bench(folder.path(), &["compare", "r.json"]));
-    assert!(verdicts.contains("round trip, two processes, 64 B: floor: mean"), "{verdicts}");
+    assert!(verdicts.contains("round trip, two processes, 64 B: floor: median"), "{verdicts}");
     let (markdown, _) = texts(&bench(folder.path(), &["report", "--markdown", "r.json"]));
     assert!(
         markdown.contains("### round trip, one process, 64 B") && markdown.contains("Without nobody"),

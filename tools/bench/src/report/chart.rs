@@ -132,7 +132,7 @@ fn grid(svg: &mut String, frame: &Frame<'_>, x: &Axis, y: &Axis) {
              <text class='axis' x='{}' y='{:.1}' text-anchor='end'>{}</text>",
             LEFT - 7.0,
             at + 4.0,
-            number(value)
+            mark_text(value)
         );
     }
     // Marks too close to each other would overlap: only those with room are named.
@@ -190,7 +190,7 @@ pub(crate) fn bars(title: &str, unit: &str, less_is_better: bool, rows: &[Bar<'_
             "<path d='M{at:.1} 2V{base}' stroke='#e3e7eb'/>\
              <text class='axis' x='{at:.1}' y='{:.1}' text-anchor='middle'>{}</text>",
             base + 14.0,
-            number(step)
+            mark_text(step)
         );
     }
     for (at, (look, (median, low, high))) in rows.iter().enumerate() {
@@ -226,6 +226,12 @@ pub(crate) fn bars(title: &str, unit: &str, less_is_better: bool, rows: &[Bar<'_
         escape(unit)
     );
     svg
+}
+
+/// A number at an axis, without zeros that say nothing.
+fn mark_text(value: f64) -> String {
+    let text = number(value);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
 }
 
 /// Four or five round numbers from nothing to the longest.
@@ -312,6 +318,7 @@ mod tests {
         }
         assert!(Axis::new([0.0].into_iter(), 0.0, 1.0).is_none());
         assert_eq!(linear_marks(87.0), [0.0, 25.0, 50.0, 75.0]);
+        assert_eq!([0.0, 0.5, 30.0, 3_000.0].map(mark_text), ["0", "0.5", "30", "3\u{202f}000"]);
     }
 
     #[test]

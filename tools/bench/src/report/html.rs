@@ -50,9 +50,9 @@ fn date(seconds: u64) -> String {
 
 fn section(page: &mut String, run: &Results, number: usize) {
     let parts = parts(run);
-    let _ = write!(page, "<nav><a href='#v{number}'>Verdicts</a>");
+    let _ = write!(page, "<nav><a href='#v{number}'>Verdicts</a> ");
     for (at, (measure, set_up, _)) in parts.iter().enumerate() {
-        let _ = write!(page, "<a href='#p{number}-{at}'>{}</a>", escape(&heading(measure, *set_up)));
+        let _ = write!(page, "<a href='#p{number}-{at}'>{}</a> ", escape(&heading(measure, *set_up)));
     }
     let _ = write!(page, "</nav><p>{}</p>", escape(&method(run)));
     for note in notes(run) {
@@ -253,22 +253,28 @@ fn pictures(page: &mut String, run: &Results, measure: &Measure, cells: &[&Measu
 
 fn over(page: &mut String, run: &Results, kind: Kind, cells: &[&Measured], axis: (&str, Place)) {
     let (x, of) = axis;
-    let figures: &[(&str, &str)] = match kind {
+    let figures: &[(&str, &str, &str)] = match kind {
         Kind::Latency | Kind::OneWay => &[
-            ("mean", "mean, µs"),
-            ("stddev", "jitter (standard deviation), µs"),
-            ("p50", "median, µs"),
-            ("p99", "99 % are faster than, µs"),
+            ("mean", "Mean", "µs"),
+            ("stddev", "Jitter (standard deviation)", "µs"),
+            ("p50", "Median", "µs"),
+            ("p99", "99th percentile", "µs"),
         ],
-        Kind::Throughput => &[("samples_per_s", "samples/s of the slowest reader"), ("gbit_per_s", "Gbit/s")],
-        Kind::Discovery => &[("matched_ms", "time to match, ms"), ("cpu_ms", "processor time, ms")],
-        Kind::Footprint => &[("rss_mb", "memory, MB"), ("idle_cpu_percent", "processor at rest, %")],
+        Kind::Throughput => &[
+            ("samples_per_s", "Samples per second, the slowest reader", "samples/s"),
+            ("gbit_per_s", "Data rate, the slowest reader", "Gbit/s"),
+            ("cpu_us_per_sample_written", "Processor time of the writer", "µs per sample"),
+        ],
+        Kind::Discovery => {
+            &[("matched_ms", "Time to match", "ms"), ("cpu_ms", "Processor time of both sides", "ms")]
+        }
+        Kind::Footprint => &[("rss_mb", "Memory", "MB"), ("idle_cpu_percent", "Processor at rest", "%")],
     };
     let mut places: Vec<usize> = cells.iter().map(|cell| of(cell)).collect();
     places.sort_unstable();
     places.dedup();
     let marks: Vec<(f64, String)> = places.iter().map(|place| (*place as f64, short(*place))).collect();
-    for (figure, y) in figures {
+    for (figure, title, y) in figures {
         let points = |name: &str| {
             let mine = cells.iter().filter(|cell| cell.implementation == name);
             let mut points: Vec<(f64, f64)> =
@@ -276,8 +282,8 @@ fn over(page: &mut String, run: &Results, kind: Kind, cells: &[&Measured], axis:
             points.sort_by(|a, b| a.0.total_cmp(&b.0));
             points
         };
-        let frame = Frame { title: y, x, y, marks: &marks, dots: true };
-        picture(page, y, &curves(&frame, &series(run, points)));
+        let frame = Frame { title, x, y, marks: &marks, dots: true };
+        picture(page, title, &curves(&frame, &series(run, points)));
     }
 }
 
@@ -361,7 +367,7 @@ fn short(size: usize) -> String {
         0..1_024 => size.to_string(),
         size if size % 1_048_576 == 0 => format!("{} Mi", size / 1_048_576),
         size if size % 1_024 == 0 => format!("{} Ki", size / 1_024),
-        _ => super::table::number(size as f64),
+        _ => super::table::whole(size),
     }
 }
 

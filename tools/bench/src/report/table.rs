@@ -116,12 +116,15 @@ pub(crate) fn columns(kind: Kind) -> &'static [(&'static str, &'static str)] {
 /// How the figures came about.
 pub(crate) fn method(results: &Results) -> String {
     let first = results.scenario.implementations.first().map_or("", |one| one.name.as_str());
+    let times = match results.scenario.repetitions {
+        1 => "once".to_string(),
+        times => format!("{times} times"),
+    };
     format!(
-        "Every combination was measured {} times, each time with new processes; implementations took turns in an order by \
+        "Every combination was measured {times}, each time with new processes; implementations took turns in an order by \
          chance, so that what disturbed the machine disturbed all alike. Tables show medians of the repetitions. A ratio is \
          {first} divided by the other, the geometric mean over pairs measured one after the other, with its 95 % interval; \
-         where the interval holds 1, or with fewer than three repetitions, there is no verdict.",
-        results.scenario.repetitions
+         where the interval holds 1, or with fewer than three repetitions, there is no verdict."
     )
 }
 
@@ -143,10 +146,20 @@ pub(crate) fn table(results: &Results, group: &[&Measured]) -> Option<Table> {
     let is_known = |name: &str| group.iter().any(|cell| cell.figure(name).is_some());
     let figures: Vec<_> = columns(kind).iter().filter(|(name, _)| is_known(name)).collect();
     let mut headings: Vec<String> = figures.iter().map(|(_, heading)| (*heading).to_string()).collect();
-    headings.push(format!("{} of {} ÷ this", judged_by(kind).1, first.implementation));
+    let figure = judged_by(kind).1.split(',').next().unwrap_or_default();
+    // A mean shows every disturbance, a median none: where they differ, both are needed.
+    let has_median = matches!(kind, Kind::Latency | Kind::OneWay);
+    if has_median {
+        headings.push(format!("{} ÷ this, median", first.implementation));
+    }
+    headings.push(format!("{} ÷ this, {figure}", first.implementation));
     let row = |cell: &&&Measured| {
         let mut values: Vec<String> = figures.iter().map(|(name, _)| shown(cell.figure(name))).collect();
         let (verdict, ratio) = Verdict::of(first, cell, kind);
+        if has_median {
+            let is_first = cell.implementation == first.implementation;
+            values.push(with_spread(first.over(cell, "p50").filter(|_| !is_first)));
+        }
         values.push(with_spread(ratio));
         Row { name: cell.implementation.clone(), values, verdict }
     };
@@ -201,21 +214,27 @@ pub(crate) fn number(value: f64) -> String {
     } else {
         format!("{value:.4}")
     };
-    let (whole, rest) =
-        text.split_once('.').map_or((text.as_str(), String::new()), |(w, r)| (w, format!(".{r}")));
-    let digits: Vec<char> = whole.chars().collect();
-    let mut grouped = String::new();
-    for (at, digit) in digits.iter().enumerate() {
-        if at > 0
-            && (digits.len() - at).is_multiple_of(3)
-            && *digit != '-'
-            && digits.get(at - 1) != Some(&'-')
-        {
+    match text.split_once('.') {
+        Some((whole, rest)) => format!("{}.{rest}", grouped(whole)),
+        None => grouped(&text),
+    }
+}
+
+/// A whole number, with thousands set apart.
+pub(crate) fn whole(value: usize) -> String {
+    grouped(&value.to_string())
+}
+
+fn grouped(text: &str) -> String {
+    let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
+    let mut grouped = sign.to_string();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             grouped.push('\u{202f}');
         }
-        grouped.push(*digit);
+        grouped.push(digit);
     }
-    grouped + &rest
+    grouped
 }
 
 #[cfg(test)]
@@ -225,6 +244,8 @@ mod tests {
     #[test]
     fn numbers_have_three_digits_that_mean_something() {
         let shown = [1_234_567.8, 999.4, 42.25, 2.34159, 0.5, 0.0, 0.00123].map(number);
+        assert_eq!([64, 1_024].map(whole), ["64", "1\u{202f}024"]);
+        assert_eq!(number(-1_234.0), "-1\u{202f}234");
         assert_eq!(shown, ["1\u{202f}234\u{202f}568", "999", "42.2", "2.34", "0.50", "0.00", "0.0012"]);
     }
 }
