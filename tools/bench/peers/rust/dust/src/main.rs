@@ -65,7 +65,11 @@ impl DataReaderListener<Octets> for Listener {
 
 fn reliability(open: &Open) -> ReliabilityQosPolicy {
     ReliabilityQosPolicy {
-        kind: if open.reliable { ReliabilityQosPolicyKind::Reliable } else { ReliabilityQosPolicyKind::BestEffort },
+        kind: if open.reliable {
+            ReliabilityQosPolicyKind::Reliable
+        } else {
+            ReliabilityQosPolicyKind::BestEffort
+        },
         max_blocking_time: DurationKind::Finite(Duration::new(10, 0)),
     }
 }
@@ -93,8 +97,9 @@ impl Implementation for Dust {
         let publisher = DomainParticipantAsync::from(participant.clone());
         let publisher = block_on(publisher.create_publisher(QosKind::Default, NO_LISTENER, NO_STATUS));
         let publisher = publisher.map_err(said("publisher"))?;
-        let subscriber =
-            participant.create_subscriber(QosKind::Default, NO_LISTENER, NO_STATUS).map_err(said("subscriber"))?;
+        let subscriber = participant
+            .create_subscriber(QosKind::Default, NO_LISTENER, NO_STATUS)
+            .map_err(said("subscriber"))?;
         let topic = |name: &str| {
             participant
                 .create_topic::<Octets>(name, "Octets", QosKind::Default, NO_LISTENER, NO_STATUS)
@@ -102,15 +107,24 @@ impl Implementation for Dust {
         };
         let mut writers: Vec<DataWriterAsync<Octets>> = Vec::new();
         for name in &open.writes {
-            let qos = DataWriterQos { reliability: reliability(open), history: history(open), ..Default::default() };
+            let qos = DataWriterQos {
+                reliability: reliability(open),
+                history: history(open),
+                ..Default::default()
+            };
             let topic = TopicAsync::from(topic(name)?);
             let writer = publisher.create_datawriter(&topic, QosKind::Specific(qos), NO_LISTENER, NO_STATUS);
             writers.push(block_on(writer).map_err(said("writer"))?);
         }
         let mut readers = Vec::new();
         for name in &open.reads {
-            let qos = DataReaderQos { reliability: reliability(open), history: history(open), ..Default::default() };
-            let listener = Listener { on_payload: Arc::clone(&on_payload), answers: writers.first().cloned() };
+            let qos = DataReaderQos {
+                reliability: reliability(open),
+                history: history(open),
+                ..Default::default()
+            };
+            let listener =
+                Listener { on_payload: Arc::clone(&on_payload), answers: writers.first().cloned() };
             let reader = subscriber
                 .create_datareader::<Octets>(
                     &topic(name)?,
@@ -128,8 +142,10 @@ impl Implementation for Dust {
 
 impl Session for Endpoints {
     fn matched(&self) -> usize {
-        let writers = self.writers.iter().map(|writer| writer.get_matched_subscriptions().map_or(0, |m| m.len()));
-        let readers = self.readers.iter().map(|reader| reader.get_matched_publications().map_or(0, |m| m.len()));
+        let writers =
+            self.writers.iter().map(|writer| writer.get_matched_subscriptions().map_or(0, |m| m.len()));
+        let readers =
+            self.readers.iter().map(|reader| reader.get_matched_publications().map_or(0, |m| m.len()));
         writers.chain(readers).min().unwrap_or(0)
     }
 

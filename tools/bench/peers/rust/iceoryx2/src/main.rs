@@ -68,7 +68,11 @@ impl Iceoryx2 {
             .map_err(said("service"))
     }
 
-    fn events(node: &Node<Kind>, open: &Open, name: &str) -> Result<iceoryx2::service::port_factory::event::PortFactory<Kind>> {
+    fn events(
+        node: &Node<Kind>,
+        open: &Open,
+        name: &str,
+    ) -> Result<iceoryx2::service::port_factory::event::PortFactory<Kind>> {
         let name = format!("{name}/{}/events", open.domain);
         let name = name.as_str().try_into().map_err(said("name"))?;
         node.service_builder(&name).event().max_listeners(64).open_or_create().map_err(said("event service"))
@@ -77,7 +81,8 @@ impl Iceoryx2 {
 
 impl Implementation for Iceoryx2 {
     fn about(&self, options: &[(String, String)]) -> Result<About> {
-        const CAN: &[Can] = &[Can::IntraProcess, Can::Reliable, Can::BestEffort, Can::ManyTopics, Can::ManyReaders];
+        const CAN: &[Can] =
+            &[Can::IntraProcess, Can::Reliable, Can::BestEffort, Can::ManyTopics, Can::ManyReaders];
         only(options, &["wait"])?;
         with_events(options)?;
         Ok(About { name: "iceoryx2".into(), version: "0.10".into(), can: CAN })
@@ -101,7 +106,9 @@ impl Implementation for Iceoryx2 {
                 .create()
                 .map_err(said("publisher"))?;
             let notifier = match events {
-                true => Some(Self::events(&node, open, name)?.notifier_builder().create().map_err(said("notifier"))?),
+                true => Some(
+                    Self::events(&node, open, name)?.notifier_builder().create().map_err(said("notifier"))?,
+                ),
                 false => None,
             };
             writers.push(Arc::new(Writer { publisher, notifier }));
@@ -112,12 +119,17 @@ impl Implementation for Iceoryx2 {
             let topic = Self::topic(&node, open, name, open.arriving)?;
             let subscriber = topic.subscriber_builder().create().map_err(said("subscriber"))?;
             let listener = match events {
-                true => Some(Self::events(&node, open, name)?.listener_builder().create().map_err(said("listener"))?),
+                true => Some(
+                    Self::events(&node, open, name)?.listener_builder().create().map_err(said("listener"))?,
+                ),
                 false => None,
             };
-            let (answers, end, on_payload) = (writers.first().cloned(), Arc::clone(&end), Arc::clone(&on_payload));
+            let (answers, end, on_payload) =
+                (writers.first().cloned(), Arc::clone(&end), Arc::clone(&on_payload));
             threads.push(std::thread::spawn(move || {
-                if let Err(error) = read(&subscriber, listener.as_ref(), answers.as_deref(), &on_payload, &end) {
+                if let Err(error) =
+                    read(&subscriber, listener.as_ref(), answers.as_deref(), &on_payload, &end)
+                {
                     eprintln!("reading: {error:#}");
                 }
             }));

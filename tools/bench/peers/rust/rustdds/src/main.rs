@@ -8,8 +8,8 @@ use rustdds::dds::statusevents::{DataReaderStatus, DataWriterStatus, StatusEvent
 use rustdds::no_key::{DataReader, DataWriter};
 use rustdds::policy::{History, Reliability};
 use rustdds::{
-    DomainParticipant, DomainParticipantBuilder, Duration, Publisher, QosPolicies, QosPolicyBuilder, Subscriber, Topic,
-    TopicKind,
+    DomainParticipant, DomainParticipantBuilder, Duration, Publisher, QosPolicies, QosPolicyBuilder,
+    Subscriber, Topic, TopicKind,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -38,7 +38,11 @@ struct Endpoints {
 fn qos(open: &Open) -> QosPolicies {
     let max_blocking_time = Duration::from_secs(10);
     QosPolicyBuilder::new()
-        .reliability(if open.reliable { Reliability::Reliable { max_blocking_time } } else { Reliability::BestEffort })
+        .reliability(if open.reliable {
+            Reliability::Reliable { max_blocking_time }
+        } else {
+            Reliability::BestEffort
+        })
         .history(open.keep_last.map_or(History::KeepAll, |depth| History::KeepLast { depth }))
         .build()
 }

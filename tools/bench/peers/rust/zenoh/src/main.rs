@@ -99,7 +99,8 @@ impl Implementation for Zenoh {
             let reader = session
                 .declare_subscriber(name.clone())
                 .callback(move |sample| {
-                    let answer = |payload: &[u8]| answers.as_ref().map_or(Ok(()), |writer| put(writer, payload));
+                    let answer =
+                        |payload: &[u8]| answers.as_ref().map_or(Ok(()), |writer| put(writer, payload));
                     on_payload(&sample.payload().to_bytes(), &answer);
                 })
                 .wait()
@@ -107,7 +108,11 @@ impl Implementation for Zenoh {
             readers.push(reader);
         }
         // Declared last, so that who sees them knows that the rest is there.
-        let all = open.writes.iter().map(|name| ("writer", name)).chain(open.reads.iter().map(|name| ("reader", name)));
+        let all = open
+            .writes
+            .iter()
+            .map(|name| ("writer", name))
+            .chain(open.reads.iter().map(|name| ("reader", name)));
         for (side, name) in all {
             let key = format!("there/{side}/{name}/{}", session.zid());
             tokens.push(session.liveliness().declare_token(key).wait().map_err(said("token"))?);
