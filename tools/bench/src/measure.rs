@@ -3,7 +3,7 @@
 use crate::adapters::Adapters;
 use crate::hosts::{Hosts, Remote, TwoHosts};
 use crate::process::{Adapter, Launch};
-use crate::scenario::{Cell, Contender, Kind, Link, Measure, Placement, SetUp};
+use crate::scenario::{Cell, Contender, Kind, Link, Measure, Placement, Scheduling, SetUp};
 use crate::statistics::{Figures, summarise};
 use crate::usage::{Calls, Usage};
 use anyhow::{Context, Result, bail, ensure};
@@ -79,7 +79,8 @@ impl Bench<'_> {
                 Some(side.min(1))
             }
         };
-        let mut launch = Launch { command: self.command.to_vec(), core, ..Launch::default() };
+        let real_time = self.measure.scheduling == Scheduling::RealTime;
+        let mut launch = Launch { command: self.command.to_vec(), core, real_time, ..Launch::default() };
         match hosts {
             Some(Hosts::Namespaces(hosts)) => launch.namespace = Some(hosts.name(side.min(1)).to_string()),
             Some(Hosts::Machines(remote)) if side > 0 => {

@@ -26,6 +26,8 @@ pub(crate) struct Launch {
     pub(crate) command: Vec<OsString>,
     /// The processor it may use.
     pub(crate) core: Option<usize>,
+    /// Whether it goes before all normal processes.
+    pub(crate) real_time: bool,
     /// The network namespace.
     pub(crate) namespace: Option<String>,
     /// What is put before a command line of one word to have it run on another machine: `ssh` and its arguments.
@@ -40,6 +42,9 @@ impl Launch {
         }
         if let Some(core) = self.core {
             words.extend(["taskset".into(), "-c".into(), core.to_string().into()]);
+        }
+        if self.real_time {
+            words.extend(["chrt", "--rr", "10"].map(OsString::from));
         }
         words.extend(self.command.iter().cloned());
         if !self.remote.is_empty() {
@@ -254,6 +259,21 @@ mod tests {
     fn what_is_refused_can_be_told_from_what_is_broken() {
         assert!(heard("echo error text=x").unwrap_err().is::<Refused>());
         assert!(!heard("exit 1").unwrap_err().is::<Refused>());
+    }
+
+    #[test]
+    fn a_process_is_put_where_it_belongs() {
+        let launch = Launch {
+            command: vec!["adapter".into()],
+            core: Some(1),
+            real_time: true,
+            namespace: Some("far".into()),
+            remote: Vec::new(),
+        };
+        let command = launch.command().unwrap();
+        let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy()).collect();
+        assert_eq!(command.get_program(), "ip");
+        assert_eq!(words.join(" "), "netns exec far taskset -c 1 chrt --rr 10 adapter");
     }
 
     #[test]

@@ -65,6 +65,9 @@ pub struct Measure {
     /// Which processor each side may use.
     #[serde(default)]
     pub placement: Placement,
+    /// How the kernel schedules the sides.
+    #[serde(default)]
+    pub scheduling: Scheduling,
     /// RELIABILITY.
     #[serde(default = "yes")]
     pub reliable: bool,
@@ -139,6 +142,17 @@ pub enum Placement {
     OneCore,
     /// As the kernel likes.
     Free,
+}
+
+/// How the kernel schedules a process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scheduling {
+    /// As it schedules everybody.
+    #[default]
+    Normal,
+    /// Round robin with priority 10, before all that is normal: keeps other work of a busy machine out of the tails.
+    RealTime,
 }
 
 /// A virtual cable.

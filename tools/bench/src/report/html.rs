@@ -4,7 +4,7 @@ use super::chart::{Bar, Frame, Look, Series, bars, curves, escape};
 use super::table::{Table, Verdict, method, notes, table, with_spread};
 use crate::compare::what;
 use crate::results::{Measured, Results, judged_by};
-use crate::scenario::{Kind, Link, Measure, Placement, SetUp};
+use crate::scenario::{Kind, Link, Measure, Placement, Scheduling, SetUp};
 use std::fmt::Write;
 
 /// Where a cell is on an axis.
@@ -131,6 +131,9 @@ fn conditions(measure: &Measure) -> String {
         Placement::OneCore => "both sides on one processor".into(),
         Placement::Free => "processors as the kernel likes".into(),
     });
+    if measure.scheduling == Scheduling::RealTime {
+        words.push("scheduled before normal processes".into());
+    }
     match measure.kind {
         Kind::Latency => words.push(format!("{} round trips after {}", measure.count, measure.warm_up)),
         Kind::OneWay | Kind::Throughput | Kind::Footprint => words.push(format!("{} s", measure.seconds)),
