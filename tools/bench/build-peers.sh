@@ -68,6 +68,8 @@ for name in "${chosen[@]}"; do
         echo "built"
     else
         echo "failed: $(grep -m 1 -iE 'error' "$log" || tail -n 1 "$log")"
+        # What was built before is not what was asked for.
+        rm -f "$out/$name"
         missing+=("$name")
     fi
 done
