@@ -5,7 +5,7 @@ DEMO_SECONDS := $(filter-out 0,$(SECONDS))
 PROTOCOL := core sync buf qos cdr wire rtps filter cache discovery engine
 PROTOCOL_CRATES := $(foreach c,$(PROTOCOL),-p dunlin-$(c))
 
-.PHONY: help demo test lint unit loom shuttle miri miri-short tsan cross interop interop-fastdds3 network browser gstreamer bench fuzz flood sim mutants scale million soak
+.PHONY: help demo test lint unit loom shuttle miri miri-short tsan cross interop interop-fastdds3 network browser gstreamer bench bench-peers fuzz flood sim mutants scale million soak
 
 help:
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -84,9 +84,13 @@ mutants: ## deliberate protocol bugs, each of which the simulation must find wit
 scale: ## what discovery costs with 10, 100 and 1000 participants (8 GB, some minutes); PARTICIPANTS=10,100
 	cargo run --release --quiet -p dunlin-scale -- --participants $(or $(PARTICIPANTS),10,100,1000) --max-state 9000 --max-datagrams 7
 
-bench: ## latency and throughput over loopback
-	@scripts/setup.sh build
-	cargo run --profile dist --quiet -p dunlin --example bench
+bench: bench-peers ## compare with other implementations in about ten minutes; SCENARIO=latency-2019 runs that one
+	cargo build --profile dist --quiet -p dunlin-cli
+	@tools/bench/bench.sh $(or $(SCENARIO),short)
+
+bench-peers: ## build the benchmark's adapters of other implementations; PEERS="cyclone fastdds" only these
+	@scripts/setup.sh build bench
+	@tools/bench/build-peers.sh $(PEERS)
 
 fuzz: ## each fuzz target for RUNS executions (default 20000); TARGETS="live_participant" SANITIZER=none runs one, faster
 	@scripts/setup.sh build

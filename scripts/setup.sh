@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what a make target needs and says what it installs. Usage: scripts/setup.sh GROUP...
-# Groups: build test demo browser interop fastdds3 gstreamer cross. Debian 12; root or sudo for apt.
+# Groups: build test demo browser interop fastdds3 bench gstreamer cross. Debian 12; root or sudo for apt.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -41,6 +41,16 @@ for group in "$@"; do
         need libfastcdr-dev /usr/include/fastcdr/Cdr.h
         need zlib1g-dev /usr/include/zlib.h
         need cmake cmake
+        ;;
+    bench)
+        need_python python3-pip pip
+        need libfastrtps-dev /usr/include/fastdds/dds/domain/DomainParticipant.hpp
+        need libfastcdr-dev /usr/include/fastcdr/Cdr.h
+        need cmake cmake
+        need iproute2 /usr/sbin/tc
+        need ethtool /usr/sbin/ethtool
+        need nftables /usr/sbin/nft
+        need strace strace
         ;;
     gstreamer)
         need libgstreamer1.0-dev /usr/include/gstreamer-1.0/gst/gst.h

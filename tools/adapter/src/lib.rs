@@ -5,11 +5,13 @@
 //! and stands here; an adapter only opens endpoints, hands over what arrives and writes what it is given.
 #![forbid(unsafe_code)]
 
+mod can;
 mod clock;
 mod line;
 mod roles;
 mod serve;
 
+pub use can::Can;
 pub use line::Line;
 pub use roles::Role;
 pub use serve::serve;
@@ -32,14 +34,20 @@ pub struct Open {
     pub writes: Vec<String>,
     /// Topics to read.
     pub reads: Vec<String>,
-    /// Octets of each payload, so that what has to be reserved can be.
+    /// Octets of each payload that is written, so that what has to be reserved can be.
     pub payload: usize,
+    /// Octets of each payload that arrives.
+    pub arriving: usize,
     /// RELIABILITY: reliable, or best effort.
     pub reliable: bool,
     /// HISTORY: keep the last so many, or all.
     pub keep_last: Option<i32>,
     /// The network interface.
     pub interface: String,
+    /// The address of this host on it.
+    pub address: String,
+    /// The address of the other host, for implementations that do not search.
+    pub peer: String,
     /// What only this implementation understands: transport, waiting strategy, tuning.
     pub options: Vec<(String, String)>,
 }
@@ -50,23 +58,38 @@ impl Open {
     pub fn option(&self, name: &str) -> Option<&str> {
         self.options.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
+}
 
-    /// Refuses options that nobody looks at.
-    ///
-    /// # Errors
-    /// An option is not among the known ones.
-    pub fn only(&self, known: &[&str]) -> Result<()> {
-        match self.options.iter().find(|(key, _)| !known.contains(&key.as_str())) {
-            Some((key, _)) => anyhow::bail!("the option {key} is unknown; there are: {}", known.join(", ")),
-            None => Ok(()),
-        }
+/// Refuses options that nobody looks at.
+///
+/// # Errors
+/// An option is not among the known ones.
+pub fn only(options: &[(String, String)], known: &[&str]) -> Result<()> {
+    match options.iter().find(|(key, _)| !known.contains(&key.as_str())) {
+        Some((key, _)) if known.is_empty() => anyhow::bail!("the option {key} is unknown; there are none"),
+        Some((key, _)) => anyhow::bail!("the option {key} is unknown; there are: {}", known.join(", ")),
+        None => Ok(()),
     }
+}
+
+/// Who an implementation is and what it can do.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// What the benchmark may ask of it.
+    pub can: &'static [Can],
 }
 
 /// An implementation as the benchmark sees it.
 pub trait Implementation {
-    /// Its name and version.
-    fn hello(&self) -> (String, String);
+    /// Name, version and abilities; refuses options that it does not know.
+    ///
+    /// # Errors
+    /// An option is unknown or has a value that cannot be.
+    fn about(&self, options: &[(String, String)]) -> Result<About>;
 
     /// Creates endpoints. `on_payload` is called for all that arrives, on whatever thread the implementation prefers.
     ///

@@ -41,8 +41,8 @@ impl FromStr for Role {
 }
 
 /// Measures round trips: each pong is followed by the next ping on the thread that received it.
-#[derive(Default)]
 pub(crate) struct Pinger {
+    ping: Vec<u8>,
     state: Mutex<Round>,
     done: Condvar,
 }
@@ -59,13 +59,17 @@ struct Round {
 }
 
 impl Pinger {
+    pub(crate) fn new(ping: Vec<u8>) -> Self {
+        Self { ping, state: Mutex::default(), done: Condvar::new() }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Round> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn on_payload(self: &Arc<Self>) -> OnPayload {
         let pinger = Arc::clone(self);
-        Arc::new(move |payload, write| {
+        Arc::new(move |_, write| {
             let now = clock::now();
             let mut round = pinger.lock();
             if round.left == 0 {
@@ -84,7 +88,7 @@ impl Pinger {
             }
             round.written_at = clock::now();
             drop(round);
-            if let Err(error) = write(payload) {
+            if let Err(error) = write(&pinger.ping) {
                 pinger.lock().failure = Some(format!("{error:#}"));
                 pinger.done.notify_all();
             }
@@ -92,7 +96,7 @@ impl Pinger {
     }
 
     /// Plays, and returns the nanoseconds of each round trip.
-    pub(crate) fn play(&self, session: &dyn Session, payload: &[u8], game: Game) -> Result<Vec<u64>> {
+    pub(crate) fn play(&self, session: &dyn Session, game: Game) -> Result<Vec<u64>> {
         let Game { warm_up, count, patience, by_turns } = game;
         let nanos = Vec::with_capacity(count);
         *self.lock() = Round { left: warm_up + count, warm_up, by_turns, nanos, ..Round::default() };
@@ -103,7 +107,7 @@ impl Pinger {
             if by_turns || std::mem::take(&mut first) {
                 round.written_at = clock::now();
                 drop(round);
-                session.write(payload)?;
+                session.write(&self.ping)?;
                 session.flush()?;
                 round = self.lock();
             }
@@ -134,10 +138,10 @@ pub(crate) struct Game {
     pub(crate) by_turns: bool,
 }
 
-/// Writes back what arrives.
-pub(crate) fn ponger() -> OnPayload {
-    Arc::new(|payload, write: Write<'_>| {
-        if let Err(error) = write(payload) {
+/// Writes back what arrives, or so many octets if that is less.
+pub(crate) fn ponger(octets: usize) -> OnPayload {
+    Arc::new(move |payload, write: Write<'_>| {
+        if let Err(error) = write(payload.get(..octets).unwrap_or(payload)) {
             eprintln!("writing a pong: {error:#}");
         }
     })
@@ -210,6 +214,8 @@ pub(crate) struct Blast {
     pub(crate) time: Duration,
     /// Samples at most.
     pub(crate) count: u64,
+    /// Whether the time between samples is by chance (exponential, as independent events have it).
+    pub(crate) by_chance: bool,
 }
 
 /// What a source did: samples written, how many the implementation refused, and for how long it wrote.
@@ -224,10 +230,14 @@ pub(crate) struct Written {
 pub(crate) fn blast(session: &dyn Session, blast: Blast) -> Result<Written> {
     let mut payload = vec![0_u8; blast.payload];
     let mut written = Written::default();
+    let mut dues = Dues::new(blast.rate, blast.by_chance);
     let begin = Instant::now();
     while written.samples < blast.count && begin.elapsed() < blast.time {
-        if let Some(due) = written.samples.saturating_mul(1_000_000_000).checked_div(blast.rate) {
-            wait_until(begin + Duration::from_nanos(due));
+        if let Some(due) = dues.next() {
+            if due >= blast.time {
+                break;
+            }
+            wait_until(begin + due);
         }
         if let Some(number) = payload.get_mut(..NUMBER) {
             number.copy_from_slice(&written.samples.to_le_bytes());
@@ -247,6 +257,43 @@ pub(crate) fn blast(session: &dyn Session, blast: Blast) -> Result<Written> {
     session.flush()?;
     written.nanos = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
     Ok(written)
+}
+
+/// When samples are due, from the beginning; never without a rate.
+struct Dues {
+    gap: f64,
+    by_chance: bool,
+    seconds: f64,
+    state: u64,
+}
+
+impl Dues {
+    fn new(rate: u64, by_chance: bool) -> Self {
+        let gap = if rate == 0 { 0.0 } else { 1.0 / rate as f64 };
+        // The same sequence for every implementation.
+        Self { gap, by_chance, seconds: 0.0, state: 0x9E37_79B9_7F4A_7C15 }
+    }
+
+    /// Above 0, at most 1.
+    fn chance(&mut self) -> f64 {
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        ((self.state >> 11) + 1) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+impl Iterator for Dues {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        if self.gap == 0.0 {
+            return None;
+        }
+        let due = Duration::try_from_secs_f64(self.seconds).unwrap_or(Duration::MAX);
+        self.seconds += if self.by_chance { -self.chance().ln() * self.gap } else { self.gap };
+        Some(due)
+    }
 }
 
 /// Sleeps to shortly before a moment and looks at the clock for the rest.
@@ -276,5 +323,16 @@ mod tests {
         assert_eq!((seen.samples, seen.octets, seen.out_of_order, seen.delays.len()), (5, 120, 2, 5));
         seen.add(&[1, 2, 3]);
         assert_eq!((seen.samples, seen.delays.len()), (6, 5), "too short for a number");
+    }
+
+    #[test]
+    fn samples_are_due_at_the_rate_also_by_chance() {
+        assert_eq!(Dues::new(0, true).next(), None);
+        let even: Vec<Duration> = Dues::new(100, false).take(3).collect();
+        assert_eq!(even, [0, 10, 20].map(Duration::from_millis));
+        let by_chance: Vec<Duration> = Dues::new(100, true).take(10_001).collect();
+        let mean = by_chance[10_000].as_secs_f64() / 10_000.0;
+        assert!((0.0095..0.0105).contains(&mean), "{mean}");
+        assert!(by_chance.windows(2).any(|pair| pair[1] - pair[0] > Duration::from_millis(30)));
     }
 }

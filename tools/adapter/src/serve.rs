@@ -3,9 +3,12 @@
 use crate::roles::{Blast, Game, Pinger, Sink, blast, ponger};
 use crate::{Implementation, Line, Open, Role, Session};
 use anyhow::{Context, Result, bail};
-use std::io::{BufRead, Write as _};
+use std::io::{BufRead, Read as _, Write as _};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// The longest command, octets. What is longer is cut, and then no command.
+const MAX_LINE: u64 = 64 << 10;
 
 /// Answers commands until `close` or the end of the input.
 ///
@@ -14,8 +17,12 @@ use std::time::{Duration, Instant};
 pub fn serve(implementation: &dyn Implementation) -> Result<()> {
     let mut adapter = Adapter { implementation, sides: Vec::new() };
     let mut output = std::io::stdout();
-    for line in std::io::stdin().lock().lines() {
-        let line = line?;
+    let mut input = std::io::stdin().lock();
+    loop {
+        let mut line = String::new();
+        if input.by_ref().take(MAX_LINE).read_line(&mut line)? == 0 {
+            break;
+        }
         let answer = match line.parse().and_then(|line| adapter.obey(&line)) {
             Ok(answer) => answer,
             Err(error) => Line::new("error").with("text", format!("{error:#}")),
@@ -52,8 +59,10 @@ impl Adapter<'_> {
     fn obey(&mut self, line: &Line) -> Result<Line> {
         match line.word() {
             "hello" => {
-                let (name, version) = self.implementation.hello();
-                Ok(Line::new("hello").with("name", name).with("version", version))
+                let about = self.implementation.about(&line.under("x."))?;
+                let can: Vec<String> = about.can.iter().map(ToString::to_string).collect();
+                let answer = Line::new("hello").with("name", about.name).with("version", about.version);
+                Ok(answer.with("can", can.join(",")))
             }
             "open" => self.open(line),
             "await" => self.await_peers(line),
@@ -73,14 +82,21 @@ impl Adapter<'_> {
         let topics: usize = line.get("topics")?;
         let prefix = line.text("topic").unwrap_or("Bench");
         let names = |suffix: &str| (0..topics).map(|n| format!("{prefix}{suffix}{n}")).collect::<Vec<_>>();
+        let payload = line.get("payload")?;
+        let answer = if line.text("answer").is_some() { line.get("answer")? } else { payload };
+        let (written, arriving) = match role {
+            Role::Pinger => (payload, answer),
+            Role::Ponger => (answer, payload),
+            Role::Source | Role::Sink => (payload, payload),
+        };
         let (duty, on_payload, writes, reads) = match role {
             Role::Pinger => {
-                let pinger = Arc::new(Pinger::default());
+                let pinger = Arc::new(Pinger::new(vec![0x5A; payload]));
                 let on_payload = pinger.on_payload();
                 (Duty::Ping(pinger), on_payload, names("Ping"), names("Pong"))
             }
-            Role::Ponger => (Duty::Pong, ponger(), names("Pong"), names("Ping")),
-            Role::Source => (Duty::Write, ponger(), names("Ping"), Vec::new()),
+            Role::Ponger => (Duty::Pong, ponger(answer), names("Pong"), names("Ping")),
+            Role::Source => (Duty::Write, ponger(0), names("Ping"), Vec::new()),
             Role::Sink => {
                 let sink = Arc::new(Sink::default());
                 let on_payload = sink.on_payload();
@@ -92,10 +108,13 @@ impl Adapter<'_> {
             domain: line.get("domain")?,
             writes,
             reads,
-            payload: line.get("payload")?,
+            payload: written,
+            arriving,
             reliable: line.get::<u8>("reliable")? != 0,
             keep_last: (keep_last > 0).then_some(keep_last),
             interface: line.text("interface").unwrap_or("lo").to_string(),
+            address: line.text("address").unwrap_or("127.0.0.1").to_string(),
+            peer: line.text("peer").unwrap_or("127.0.0.1").to_string(),
             options: line.under("x."),
         };
         let begin = Instant::now();
@@ -130,7 +149,7 @@ impl Adapter<'_> {
             patience: Duration::from_millis(line.get("patience_ms")?),
             by_turns: line.get::<u8>("by_turns")? != 0,
         };
-        let nanos = pinger.play(&*side.session, &vec![0x5A; side.payload], game)?;
+        let nanos = pinger.play(&*side.session, game)?;
         dump(line.text("file").context("ping: file is missing")?, &nanos)?;
         Ok(Line::new("done").with("count", nanos.len()))
     }
@@ -143,6 +162,7 @@ impl Adapter<'_> {
             rate: line.get("rate")?,
             time: Duration::from_millis(line.get("millis")?),
             count: line.get("count")?,
+            by_chance: line.get::<u8>("by_chance")? != 0,
         };
         let written = blast(&*side.session, plan)?;
         let answer = Line::new("sent").with("samples", written.samples).with("refused", written.refused);

@@ -2,8 +2,10 @@
 // measured must be the same in both. docs/benchmarks.md describes the protocol.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
@@ -36,23 +38,18 @@ using OnPayload = std::function<void(const uint8_t *, size_t, const Write &)>;
 struct Open {
     uint32_t domain = 0;
     std::vector<std::string> writes, reads;
-    size_t payload = 0;
+    // Octets of what is written and of what arrives.
+    size_t payload = 0, arriving = 0;
     bool reliable = true;
     // 0 for all.
     int keep_last = 0;
-    std::string interface;
+    // The interface, the address of this host on it, and that of the other host.
+    std::string interface, address, peer;
     std::map<std::string, std::string> options;
 
     std::string option(const std::string &name, const std::string &fallback) const {
         auto found = options.find(name);
         return found == options.end() ? fallback : found->second;
-    }
-    void only(const std::vector<std::string> &known) const {
-        for (const auto &pair : options) {
-            bool is_known = false;
-            for (const auto &name : known) is_known |= name == pair.first;
-            if (!is_known) throw std::runtime_error("the option " + pair.first + " is unknown");
-        }
     }
 };
 
@@ -67,6 +64,10 @@ public:
 
 struct Implementation {
     std::string name, version;
+    // Of intra-process, two-hosts, reliable, best-effort, many-topics, many-readers: what it can do.
+    std::string can;
+    // The options it knows.
+    std::vector<std::string> options;
     std::function<std::unique_ptr<Session>(const Open &, OnPayload)> open;
 };
 
@@ -86,7 +87,18 @@ public:
         if (found == pairs.end()) throw std::runtime_error(word + ": " + name + " is missing");
         return found->second;
     }
+    std::string text_or(const std::string &name, const std::string &fallback) const {
+        auto found = pairs.find(name);
+        return found == pairs.end() ? fallback : found->second;
+    }
     int64_t number(const std::string &name) const { return std::stoll(text(name)); }
+    // The options of the implementation.
+    std::map<std::string, std::string> options() const {
+        std::map<std::string, std::string> found;
+        for (const auto &pair : pairs)
+            if (pair.first.rfind("x.", 0) == 0) found[pair.first.substr(2)] = pair.second;
+        return found;
+    }
 
     std::string word;
     std::map<std::string, std::string> pairs;
@@ -132,7 +144,9 @@ inline void dump(const std::string &file, const std::vector<uint64_t> &nanos) {
 // Measures round trips: each pong is followed by the next ping on the thread that received it.
 class Pinger {
 public:
-    void on_payload(const uint8_t *payload, size_t size, const Write &write) {
+    explicit Pinger(size_t size) : ping(size, 0x5A) {}
+
+    void on_payload(const Write &write) {
         uint64_t arrived = now();
         std::unique_lock<std::mutex> lock(mutex);
         if (left == 0) return;
@@ -148,7 +162,7 @@ public:
         written_at = now();
         lock.unlock();
         try {
-            write(payload, size);
+            write(ping.data(), ping.size());
         } catch (const std::exception &error) {
             lock.lock();
             failure = error.what();
@@ -158,8 +172,7 @@ public:
 
     // By turns, the thread that plays writes every ping: an implementation that delivers within a process on the thread
     // that writes would otherwise call itself ever deeper.
-    std::vector<uint64_t> play(Session &session, size_t size, size_t warm, size_t count, int64_t patience_ms, bool turns) {
-        std::vector<uint8_t> payload(size, 0x5A);
+    std::vector<uint64_t> play(Session &session, size_t warm, size_t count, int64_t patience_ms, bool turns) {
         {
             std::lock_guard<std::mutex> lock(mutex);
             left = warm + count;
@@ -177,7 +190,7 @@ public:
                 is_first = false;
                 written_at = now();
                 lock.unlock();
-                session.write(payload.data(), payload.size());
+                session.write(ping.data(), ping.size());
                 session.flush();
                 lock.lock();
             }
@@ -193,6 +206,7 @@ public:
     }
 
 private:
+    const std::vector<uint8_t> ping;
     std::mutex mutex;
     std::condition_variable done;
     size_t left = 0, warm_up = 0;
@@ -246,13 +260,42 @@ struct Side {
     bool is_source = false;
 };
 
+// When samples are due, nanoseconds from the beginning: evenly, or by chance (exponential, as independent events have
+// it, and the same for every implementation); at once without a rate.
+class Dues {
+public:
+    Dues(uint64_t rate, bool chance) : gap(rate == 0 ? 0.0 : 1.0 / static_cast<double>(rate)), by_chance(chance) {}
+
+    uint64_t next() {
+        const auto due = static_cast<uint64_t>(std::llround(seconds * 1e9));
+        seconds += by_chance ? -std::log(chance()) * gap : gap;
+        return due;
+    }
+
+private:
+    double chance() {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        return static_cast<double>((state >> 11) + 1) / 9007199254740992.0;
+    }
+
+    const double gap;
+    const bool by_chance;
+    double seconds = 0.0;
+    uint64_t state = 0x9E3779B97F4A7C15u;
+};
+
 class Adapter {
 public:
     explicit Adapter(Implementation of) : implementation(std::move(of)) {}
 
     std::string obey(const Line &line) {
-        if (line.word == "hello")
-            return "hello name=" + escape(implementation.name) + " version=" + escape(implementation.version);
+        if (line.word == "hello") {
+            only(line.options(), implementation.options);
+            return "hello name=" + escape(implementation.name) + " version=" + escape(implementation.version) +
+                   " can=" + implementation.can;
+        }
         if (line.word == "open") return open(line);
         if (line.word == "await") return await(line);
         if (line.word == "ping") return ping(line);
@@ -268,10 +311,18 @@ public:
 private:
     static uint64_t micros_since(uint64_t begin) { return (now() - begin) / 1000; }
 
+    static void only(const std::map<std::string, std::string> &options, const std::vector<std::string> &known) {
+        std::string all;
+        for (const auto &name : known) all += (all.empty() ? "" : ", ") + name;
+        for (const auto &pair : options)
+            if (std::find(known.begin(), known.end(), pair.first) == known.end())
+                throw std::runtime_error("the option " + pair.first + " is unknown; there are: " +
+                                         (all.empty() ? "none" : all));
+    }
+
     std::string open(const Line &line) {
         const std::string role = line.text("role");
-        auto found = line.pairs.find("topic");
-        const std::string prefix = found == line.pairs.end() ? "Bench" : found->second;
+        const std::string prefix = line.text_or("topic", "Bench");
         auto names = [&](const char *suffix) {
             std::vector<std::string> all;
             for (int64_t n = 0; n < line.number("topics"); ++n) all.push_back(prefix + suffix + std::to_string(n));
@@ -279,20 +330,25 @@ private:
         };
         Open open;
         open.domain = static_cast<uint32_t>(line.number("domain"));
-        open.payload = static_cast<size_t>(line.number("payload"));
+        const auto payload = static_cast<size_t>(line.number("payload"));
+        const auto answer = static_cast<size_t>(std::stoll(line.text_or("answer", std::to_string(payload))));
+        open.payload = role == "ponger" ? answer : payload;
+        open.arriving = role == "pinger" ? answer : payload;
         open.reliable = line.number("reliable") != 0;
         open.keep_last = static_cast<int>(line.number("keep_last"));
-        open.interface = line.text("interface");
-        for (const auto &pair : line.pairs)
-            if (pair.first.rfind("x.", 0) == 0) open.options[pair.first.substr(2)] = pair.second;
+        open.interface = line.text_or("interface", "lo");
+        open.address = line.text_or("address", "127.0.0.1");
+        open.peer = line.text_or("peer", "127.0.0.1");
+        open.options = line.options();
+        only(open.options, implementation.options);
         Side side;
         side.payload = open.payload;
-        OnPayload on_payload = [](const uint8_t *payload, size_t size, const Write &write) { write(payload, size); };
+        OnPayload on_payload = [answer](const uint8_t *pong, size_t size, const Write &write) {
+            write(pong, std::min(size, answer));
+        };
         if (role == "pinger") {
-            auto pinger = side.pinger = std::make_shared<Pinger>();
-            on_payload = [pinger](const uint8_t *payload, size_t size, const Write &write) {
-                pinger->on_payload(payload, size, write);
-            };
+            auto pinger = side.pinger = std::make_shared<Pinger>(payload);
+            on_payload = [pinger](const uint8_t *, size_t, const Write &write) { pinger->on_payload(write); };
             open.writes = names("Ping");
             open.reads = names("Pong");
         } else if (role == "ponger") {
@@ -335,7 +391,7 @@ private:
 
     std::string ping(const Line &line) {
         Side &near = side([](const Side &s) { return s.pinger != nullptr; }, "pinger");
-        auto nanos = near.pinger->play(*near.session, near.payload, static_cast<size_t>(line.number("warm_up")),
+        auto nanos = near.pinger->play(*near.session, static_cast<size_t>(line.number("warm_up")),
                                        static_cast<size_t>(line.number("count")), line.number("patience_ms"),
                                        line.number("by_turns") != 0);
         dump(line.text("file"), nanos);
@@ -347,10 +403,12 @@ private:
         std::vector<uint8_t> payload(source.payload, 0);
         const uint64_t begin = now(), end = begin + static_cast<uint64_t>(line.number("millis")) * 1000000u;
         const auto most = static_cast<uint64_t>(line.number("count"));
-        const auto rate = static_cast<uint64_t>(line.number("rate"));
+        Dues dues(static_cast<uint64_t>(line.number("rate")), line.number("by_chance") != 0);
         uint64_t written = 0, refused = 0;
         while (written < most && now() < end) {
-            if (rate > 0) wait_until(begin + written * 1000000000u / rate);
+            const uint64_t due = begin + dues.next();
+            if (due >= end) break;
+            wait_until(due);
             if (payload.size() >= 8) std::memcpy(payload.data(), &written, 8);
             uint64_t stamp = now();
             if (payload.size() >= 16) std::memcpy(payload.data() + 8, &stamp, 8);

@@ -1,6 +1,7 @@
 //! Which adapters there are, and how they are started.
 
 use crate::adapter::BUILT_IN;
+use crate::hosts::Remote;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -12,6 +13,9 @@ pub(crate) const PEERS: &[(&str, &str)] = &[
     ("fastdds", "eProsima Fast DDS, C++, from Debian's packages"),
     ("rustdds", "RustDDS, from the cargo registry"),
     ("dust", "dust_dds, from the cargo registry"),
+    ("zenoh", "zenoh, no DDS, from the cargo registry"),
+    ("iceoryx2", "iceoryx2, no DDS, shared memory, from the cargo registry"),
+    ("shm", "plain shared memory, the floor on one host"),
 ];
 
 /// Finds the programs of adapters.
@@ -21,20 +25,24 @@ pub struct Adapters {
     folder: PathBuf,
     /// Programs that the user names.
     chosen: BTreeMap<String, PathBuf>,
+    /// Arguments with which this program serves an adapter of its own.
+    itself: Vec<OsString>,
 }
 
 impl Adapters {
-    /// Adapters in a folder, with `name=program` for those that are elsewhere.
+    /// Adapters in a folder, with `name=program` for those that are elsewhere. `itself` are the arguments before the
+    /// name with which this program serves an adapter of its own.
     ///
     /// # Errors
     /// A text is not `name=program`.
-    pub fn new(folder: PathBuf, chosen: &[String]) -> Result<Self> {
+    pub fn new(folder: PathBuf, chosen: &[String], itself: &[&str]) -> Result<Self> {
         let split = |text: &String| {
             let (name, program) =
                 text.split_once('=').with_context(|| format!("'{text}' is not NAME=PROGRAM"))?;
             Ok((name.to_string(), PathBuf::from(program)))
         };
-        Ok(Self { folder, chosen: chosen.iter().map(split).collect::<Result<_>>()? })
+        let itself = itself.iter().map(OsString::from).collect();
+        Ok(Self { folder, chosen: chosen.iter().map(split).collect::<Result<_>>()?, itself })
     }
 
     /// Program and arguments of an adapter.
@@ -46,8 +54,10 @@ impl Adapters {
             return Ok(vec![program.into()]);
         }
         if BUILT_IN.contains(&name) {
-            let itself = std::env::current_exe().context("the path of this program")?;
-            return Ok(vec![itself.into(), "bench".into(), "adapter".into(), name.into()]);
+            let mut words = vec![std::env::current_exe().context("the path of this program")?.into()];
+            words.extend(self.itself.iter().cloned());
+            words.push(name.into());
+            return Ok(words);
         }
         let program = self.folder.join(name);
         if program.is_file() {
@@ -59,6 +69,14 @@ impl Adapters {
         bail!(
             "there is no adapter {name}; `dunlin bench list` shows those there are, --adapter {name}=PROGRAM adds one"
         )
+    }
+
+    /// Program and arguments of an adapter on another machine.
+    pub(crate) fn remote_command(name: &str, remote: &Remote) -> Vec<OsString> {
+        if BUILT_IN.contains(&name) {
+            return vec![remote.dunlin.clone().into(), "bench".into(), "adapter".into(), name.into()];
+        }
+        vec![format!("{}/{name}", remote.peers).into()]
     }
 
     /// Every adapter with what it is and whether it can be used.

@@ -1,12 +1,14 @@
 //! `dunlin bench …`.
 
 use crate::adapters::Adapters;
+use crate::hosts::{Ends, Remote};
 use crate::presets::PRESETS;
-use crate::results::Results;
-use crate::scenario::{Kind, Scenario};
+use crate::results::{Results, read_bounded};
+use crate::scenario::{Kind, MAX_FILE, Scenario};
 use crate::{adapter, compare, report, run};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, Subcommand};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Compare DDS implementations, transports and deployments.
@@ -19,7 +21,7 @@ pub enum Command {
         adapters: AdapterOptions,
     },
     /// Measure; the results go to a file that compare and report read
-    Run(RunOptions),
+    Run(Box<RunOptions>),
     /// Say who is ahead, where the spread allows it
     Compare {
         /// A results file; or two of the same scenario, before and after
@@ -60,6 +62,45 @@ pub struct AdapterOptions {
     adapters: Vec<String>,
 }
 
+/// Two hosts as two machines; without these, two hosts are network namespaces of this machine.
+#[derive(Args)]
+pub struct MachineOptions {
+    /// The second machine, as ssh names it: the adapters there are started through ssh
+    #[arg(long, value_name = "USER@HOST", requires_all = ["interfaces", "addresses"])]
+    remote: Option<String>,
+    /// The interface here and the one there
+    #[arg(long, value_name = "HERE,THERE", value_delimiter = ',', requires = "remote")]
+    interfaces: Vec<String>,
+    /// The address here and the one there
+    #[arg(long, value_name = "HERE,THERE", value_delimiter = ',', requires = "remote")]
+    addresses: Vec<String>,
+    /// The folder of adapters there
+    #[arg(long, value_name = "FOLDER", default_value = ".cache/bench")]
+    remote_peers: String,
+    /// The program dunlin there
+    #[arg(long, value_name = "PROGRAM", default_value = "dunlin")]
+    remote_dunlin: String,
+    /// What is called instead of ssh, with its arguments
+    #[arg(long, value_name = "COMMAND", default_value = "ssh -o BatchMode=yes")]
+    ssh: String,
+}
+
+impl MachineOptions {
+    fn resolve(&self) -> Result<Option<Remote>> {
+        let Some(host) = &self.remote else { return Ok(None) };
+        // It would be taken as an option of ssh.
+        ensure!(!host.starts_with('-') && !host.is_empty(), "--remote {host} is no host");
+        let two = |texts: &[String]| {
+            <[String; 2]>::try_from(texts.to_vec()).ok().context("two of each: HERE,THERE")
+        };
+        let mut shell: Vec<OsString> = self.ssh.split_ascii_whitespace().map(OsString::from).collect();
+        shell.push(host.into());
+        let ends = Ends { interfaces: two(&self.interfaces)?, addresses: two(&self.addresses)? };
+        let (peers, dunlin) = (self.remote_peers.clone(), self.remote_dunlin.clone());
+        Ok(Some(Remote { shell, peers, dunlin, ends }))
+    }
+}
+
 /// What to run.
 #[derive(Args)]
 pub struct RunOptions {
@@ -67,6 +108,8 @@ pub struct RunOptions {
     scenario: String,
     #[command(flatten)]
     adapters: AdapterOptions,
+    #[command(flatten)]
+    machines: MachineOptions,
     /// Only these implementations, by name or adapter
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
@@ -76,19 +119,22 @@ pub struct RunOptions {
     /// Only these payloads, octets
     #[arg(long, value_delimiter = ',')]
     payloads: Vec<usize>,
-    /// The results file; results/SCENARIO.json if not given
+    /// Print all figures as Markdown instead of the verdicts
+    #[arg(long)]
+    markdown: bool,
+    /// The results file, the report beside it; results/SCENARIO.json if not given
     #[arg(long)]
     out: Option<PathBuf>,
 }
 
-/// Obeys.
+/// Obeys. `itself` are the arguments before the name with which this program serves an adapter of its own.
 ///
 /// # Errors
 /// What cannot be done, and why.
-pub fn execute(command: Command) -> Result<()> {
+pub fn execute(command: Command, itself: &[&str]) -> Result<()> {
     match command {
-        Command::List { adapters } => list(&adapters.resolve()?),
-        Command::Run(options) => measure(&options)?,
+        Command::List { adapters } => list(&adapters.resolve(itself)?),
+        Command::Run(options) => measure(&options, itself)?,
         Command::Compare { results, base } => print!("{}", comparison(&results, base.as_deref())?),
         Command::Report { results, out, markdown } => page(&results, &out, markdown)?,
         Command::Adapter { name } => adapter::serve(&name)?,
@@ -97,8 +143,8 @@ pub fn execute(command: Command) -> Result<()> {
 }
 
 impl AdapterOptions {
-    fn resolve(&self) -> Result<Adapters> {
-        Adapters::new(self.peers.clone(), &self.adapters)
+    fn resolve(&self, itself: &[&str]) -> Result<Adapters> {
+        Adapters::new(self.peers.clone(), &self.adapters, itself)
     }
 }
 
@@ -120,7 +166,7 @@ fn scenario(options: &RunOptions) -> Result<Scenario> {
     let mut scenario = match preset {
         Some((_, text)) => Scenario::parse(text)?,
         None => {
-            let text = std::fs::read_to_string(&options.scenario).with_context(|| {
+            let text = read_bounded(Path::new(&options.scenario), MAX_FILE).with_context(|| {
                 format!("{} is no scenario (`dunlin bench list` shows them) and no file", options.scenario)
             })?;
             Scenario::parse(&text).with_context(|| options.scenario.clone())?
@@ -138,13 +184,14 @@ fn scenario(options: &RunOptions) -> Result<Scenario> {
             .retain(|one| options.only.iter().any(|n| one.name == *n || one.adapter == *n));
     }
     if let Some(repetitions) = options.repetitions {
-        scenario.repetitions = repetitions.clamp(1, 1_000);
+        scenario.repetitions = repetitions;
     }
     if !options.payloads.is_empty() {
         for measure in scenario.measures.iter_mut().filter(|measure| is_sized(measure.kind)) {
             measure.payloads.clone_from(&options.payloads);
         }
     }
+    scenario.check().context("with these options")?;
     Ok(scenario)
 }
 
@@ -157,7 +204,7 @@ fn names(contenders: &[crate::scenario::Contender]) -> String {
     contenders.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-fn measure(options: &RunOptions) -> Result<()> {
+fn measure(options: &RunOptions, itself: &[&str]) -> Result<()> {
     let scenario = scenario(options)?;
     let file = options.out.clone().unwrap_or_else(|| PathBuf::from(format!("results/{}.json", scenario.id)));
     let file = if file.parent().is_none_or(|folder| folder.as_os_str().is_empty()) {
@@ -165,12 +212,17 @@ fn measure(options: &RunOptions) -> Result<()> {
     } else {
         file
     };
-    let results = run::run(&scenario, &options.adapters.resolve()?, &file)?;
-    print!("{}", report::markdown(&results));
-    let shown = file.display();
-    println!(
-        "results: {shown}; as a page: dunlin bench report {shown}; as verdicts: dunlin bench compare {shown}"
-    );
+    let remote = options.machines.resolve()?;
+    let results = run::run(&scenario, &options.adapters.resolve(itself)?, remote.as_ref(), &file)?;
+    if options.markdown {
+        print!("{}", report::markdown(&results));
+    } else {
+        print!("{}", compare::within(&results, None)?);
+    }
+    let page = file.with_extension("html");
+    std::fs::write(&page, report::html(std::slice::from_ref(&results)))
+        .with_context(|| format!("writing {}", page.display()))?;
+    println!("\nresults: {}\nreport:  {}", file.display(), page.display());
     Ok(())
 }
 

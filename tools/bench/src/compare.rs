@@ -1,6 +1,8 @@
 //! Who is ahead, as far as the spread allows to say.
 
+use crate::report::whole;
 use crate::results::{Measured, Results, judged_by};
+use crate::scenario::{Kind, Placement};
 use anyhow::{Result, bail};
 use std::fmt::Write;
 
@@ -58,7 +60,9 @@ fn line(results: &Results, ours: &Measured, theirs: &Measured, name: &str, text:
                 (true, true) => "better",
                 (true, false) => "worse",
             };
-            writeln!(text, "{figure} {:.3} ({spread}): {verdict}", ratio.mean)
+            let median =
+                ours.over(theirs, "p50").map_or(String::new(), |ratio| format!("median {:.3}, ", ratio.mean));
+            writeln!(text, "{median}{figure} {:.3} ({spread}): {verdict}", ratio.mean)
         }
     };
 }
@@ -66,8 +70,21 @@ fn line(results: &Results, ours: &Measured, theirs: &Measured, name: &str, text:
 /// A cell in words, without the implementation.
 #[must_use]
 pub fn what(results: &Results, cell: &Measured) -> String {
-    let kind = results.measure(cell).map_or(String::new(), |measure| measure.kind.to_string());
-    let mut text = format!("{kind}, {}, {} B", cell.set_up, cell.payload);
+    let Some(measure) = results.measure(cell) else { return String::new() };
+    let mut text = match measure.kind {
+        Kind::Footprint => measure.kind.to_string(),
+        Kind::Discovery => format!("{}, {}", measure.kind, cell.set_up),
+        _ => format!("{}, {}, {} B", measure.kind, cell.set_up, whole(cell.payload)),
+    };
+    if measure.rate > 0 {
+        let _ = write!(text, ", {}/s", measure.rate);
+    }
+    if measure.placement == Placement::OneCore {
+        text.push_str(", one processor");
+    }
+    if measure.link.loss > 0.0 {
+        let _ = write!(text, ", {} % lost", measure.link.loss);
+    }
     for (count, name) in [(cell.readers, "readers"), (cell.topics, "topics")] {
         if count != 1 {
             let _ = write!(text, ", {count} {name}");
@@ -106,6 +123,8 @@ pub(crate) mod tests {
             began: 0,
             machine: [("processors".to_string(), "2".to_string())].into(),
             versions: [("a".to_string(), "A 1".to_string())].into(),
+            absent: Vec::new(),
+            notes: Vec::new(),
             scenario,
             cells,
         }
@@ -114,7 +133,10 @@ pub(crate) mod tests {
     #[test]
     fn a_verdict_needs_a_clear_spread() {
         let text = within(&two(&[10.0, 11.0, 10.5], &[20.0, 22.0, 21.5]), None).unwrap();
-        assert!(text.contains("b & c: mean 0.49") && text.trim_end().ends_with(": better"), "{text}");
+        assert!(
+            text.contains("b & c: median 0.496, mean 0.49") && text.trim_end().ends_with(": better"),
+            "{text}"
+        );
         let text = within(&two(&[10.0, 11.0, 10.5], &[10.1, 10.7, 10.9]), None).unwrap();
         assert!(text.trim_end().ends_with("no verdict"), "{text}");
         let text = within(&two(&[10.0, 11.0, 10.5], &[]), Some("a")).unwrap();
@@ -126,6 +148,6 @@ pub(crate) mod tests {
     fn two_runs_are_compared_cell_by_cell() {
         let (then, now) = (two(&[10.0, 10.1, 10.2], &[5.0; 3]), two(&[5.0, 5.1, 5.2], &[5.0; 3]));
         let text = between(&then, &now).unwrap();
-        assert!(text.contains("two processes, 64 B: a: mean 0.50"), "{text}");
+        assert!(text.contains("two processes, 64 B: a: median 0.50"), "{text}");
     }
 }

@@ -1,8 +1,48 @@
-//! Two hosts on one machine: network namespaces with a virtual cable, removed again when the value goes.
+//! Two hosts: on one machine, as network namespaces with a virtual cable that are removed again when the value goes; or
+//! this machine and another one over ssh.
 
 use crate::scenario::Link;
 use anyhow::{Context, Result, bail};
+use std::ffi::OsString;
 use std::process::{Command, Stdio};
+
+/// What every host has, side by side: the near one and the far one.
+#[derive(Clone, Debug)]
+pub(crate) struct Ends {
+    /// Names of the interfaces.
+    pub(crate) interfaces: [String; 2],
+    /// Addresses on them.
+    pub(crate) addresses: [String; 2],
+}
+
+/// Another machine.
+#[derive(Clone, Debug)]
+pub struct Remote {
+    /// What runs a command line there: `ssh` and its arguments, the host last.
+    pub(crate) shell: Vec<OsString>,
+    /// Where its adapters are.
+    pub(crate) peers: String,
+    /// The command line tool there.
+    pub(crate) dunlin: String,
+    pub(crate) ends: Ends,
+}
+
+/// The two hosts of a measurement.
+pub(crate) enum Hosts<'a> {
+    Namespaces(TwoHosts),
+    Machines(&'a Remote),
+}
+
+impl Hosts<'_> {
+    pub(crate) fn ends(&self) -> Ends {
+        match self {
+            Self::Namespaces(_) => {
+                Ends { interfaces: [INTERFACE; 2].map(String::from), addresses: ADDRESSES.map(String::from) }
+            }
+            Self::Machines(remote) => remote.ends.clone(),
+        }
+    }
+}
 
 /// Two namespaces. Each has an interface of the same name with an address of its own.
 pub(crate) struct TwoHosts {
@@ -10,12 +50,13 @@ pub(crate) struct TwoHosts {
 }
 
 /// The interface in each namespace.
-pub(crate) const INTERFACE: &str = "bench0";
+const INTERFACE: &str = "bench0";
 /// The address of each host.
-pub(crate) const ADDRESSES: [&str; 2] = ["10.77.0.1", "10.77.0.2"];
+const ADDRESSES: [&str; 2] = ["10.77.0.1", "10.77.0.2"];
 
 impl TwoHosts {
     pub(crate) fn new(link: Link) -> Result<Self> {
+        sweep();
         let names = ["a", "b"].map(|side| format!("dunlin-bench-{}-{side}", std::process::id()));
         let hosts = Self { names };
         hosts
@@ -68,6 +109,23 @@ impl TwoHosts {
     }
 }
 
+/// Removes what a run that was interrupted has left behind.
+fn sweep() {
+    let Ok(entries) = std::fs::read_dir("/run/netns") else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if owner(&name).is_some_and(|pid| !std::path::Path::new(&format!("/proc/{pid}")).exists()) {
+            let _ = run(&format!("ip netns delete {name}"));
+        }
+    }
+}
+
+/// The process that made a namespace, if one of these did.
+fn owner(name: &str) -> Option<u32> {
+    let (pid, side) = name.strip_prefix("dunlin-bench-")?.split_once('-')?;
+    if side == "a" || side == "b" { pid.parse().ok() } else { None }
+}
+
 impl Drop for TwoHosts {
     fn drop(&mut self) {
         for name in &self.names {
@@ -88,4 +146,19 @@ fn run(command: &str) -> Result<()> {
         bail!("{command}: {}", String::from_utf8_lossy(&output.stderr).trim());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_namespaces_of_this_tool_are_swept() {
+        assert_eq!(owner("dunlin-bench-17-a"), Some(17));
+        for other in
+            ["dunlin-bench-17", "dunlin-bench-17-c", "dunlin-bench-x-a", "eth-17-a", "dunlin-bench-1 2-a"]
+        {
+            assert_eq!(owner(other), None, "{other}");
+        }
+    }
 }

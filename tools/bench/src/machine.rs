@@ -31,11 +31,21 @@ pub fn describe() -> BTreeMap<String, String> {
     note("processor", first("/proc/cpuinfo", "model name"));
     note("memory", first("/proc/meminfo", "MemTotal"));
     note("kernel", read_to_string("/proc/sys/kernel/osrelease").ok().map(|text| text.trim().to_string()));
-    note("load before", read_to_string("/proc/loadavg").ok().map(|text| text.trim().to_string()));
-    note("virtual", first("/proc/cpuinfo", "flags").map(|flags| flags.contains("hypervisor").to_string()));
+    note("load average before", Some(load()));
+    note(
+        "virtual machine",
+        first("/proc/cpuinfo", "flags").map(|flags| flags.contains("hypervisor").to_string()),
+    );
     for setting in SETTINGS {
         let value = read_to_string(format!("/proc/sys/{setting}")).ok();
         note(&setting.replace('/', "."), value.map(|text| text.trim().to_string()));
     }
     machine
+}
+
+/// How busy the machine is: the load of the last 1, 5 and 15 minutes.
+#[must_use]
+pub fn load() -> String {
+    let text = read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split_ascii_whitespace().take(3).collect::<Vec<_>>().join(" ")
 }

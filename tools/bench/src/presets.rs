@@ -11,12 +11,13 @@ pub(crate) const PRESETS: &[(&str, &str)] = &[
     ("discovery", include_str!("presets/discovery.toml")),
     ("mixed-qos", include_str!("presets/mixed-qos.toml")),
     ("loss", include_str!("presets/loss.toml")),
+    ("waiting", include_str!("presets/waiting.toml")),
 ];
 
 #[cfg(test)]
 mod tests {
     use crate::adapters::Adapters;
-    use crate::scenario::Scenario;
+    use crate::scenario::{Scenario, SetUp};
 
     #[test]
     fn every_preset_can_be_read_and_names_adapters_that_exist() {
@@ -24,13 +25,28 @@ mod tests {
         for (name, text) in super::PRESETS {
             let scenario = Scenario::parse(text).unwrap_or_else(|error| panic!("{name}: {error:#}"));
             assert_eq!(scenario.id, *name);
+            assert!(!scenario.about.is_empty() && !scenario.cells().is_empty(), "{name}");
             for contender in &scenario.implementations {
-                assert!(
-                    known.iter().any(|(adapter, ..)| *adapter == contender.adapter),
-                    "{}",
-                    contender.adapter
-                );
+                let is_known = known.iter().any(|(adapter, ..)| *adapter == contender.adapter);
+                assert!(is_known, "{name}: {}", contender.adapter);
             }
         }
+    }
+
+    #[test]
+    fn the_studies_are_measured_as_they_were() {
+        let preset = |id: &str| {
+            let (_, text) = super::PRESETS.iter().find(|(name, _)| *name == id).unwrap();
+            Scenario::parse(text).unwrap().measures
+        };
+        let powers = |from: u32, to: u32| (from..=to).map(|n| 1_usize << n).collect::<Vec<_>>();
+        let dbe = &preset("dbe-2008")[0];
+        assert_eq!((&dbe.payloads, dbe.answer, dbe.count), (&powers(2, 14), Some(4), 10_000));
+        assert_eq!(dbe.set_ups, [SetUp::InterProcess, SetUp::TwoHosts]);
+        let latency = &preset("latency-2019")[0];
+        assert_eq!((&latency.payloads, latency.reliable, latency.keep_last), (&powers(4, 14), true, 1));
+        assert_eq!(latency.set_ups, [SetUp::InterProcess, SetUp::IntraProcess, SetUp::TwoHosts]);
+        let video = preset("video-2017");
+        assert!(video.iter().all(|one| one.payloads == [307_200, 921_600] && one.link.mbit == 100));
     }
 }

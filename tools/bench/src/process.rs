@@ -1,17 +1,23 @@
-//! An adapter that runs: lines to it, lines from it, and what the kernel says about it.
+//! An adapter that runs: lines to it, lines from it. It is a program of others: what it says is bounded.
 
+use crate::usage::{Usage, usage};
 use anyhow::{Context, Result, bail};
 use dunlin_bench_adapter::Line;
+use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a process may take to end by itself.
 const GOODBYE: Duration = Duration::from_secs(5);
-/// Ticks per second in `/proc`, the same on every Linux.
-const TICKS: f64 = 100.0;
+/// The longest answer, octets.
+const MAX_LINE: u64 = 64 << 10;
+/// So many lines of complaints are kept, each so long at most.
+const COMPLAINTS: usize = 5;
+const COMPLAINT: u64 = 400;
 
 /// Where and how to start an adapter.
 #[derive(Clone, Debug, Default)]
@@ -20,8 +26,12 @@ pub(crate) struct Launch {
     pub(crate) command: Vec<OsString>,
     /// The processor it may use.
     pub(crate) core: Option<usize>,
+    /// Whether it goes before all normal processes.
+    pub(crate) real_time: bool,
     /// The network namespace.
     pub(crate) namespace: Option<String>,
+    /// What is put before a command line of one word to have it run on another machine: `ssh` and its arguments.
+    pub(crate) remote: Vec<OsString>,
 }
 
 impl Launch {
@@ -33,7 +43,15 @@ impl Launch {
         if let Some(core) = self.core {
             words.extend(["taskset".into(), "-c".into(), core.to_string().into()]);
         }
+        if self.real_time {
+            words.extend(["chrt", "--rr", "10"].map(OsString::from));
+        }
         words.extend(self.command.iter().cloned());
+        if !self.remote.is_empty() {
+            let line = words.iter().map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>();
+            words = self.remote.clone();
+            words.push(line.join(" ").into());
+        }
         let (program, arguments) = words.split_first().context("an adapter without a program")?;
         let mut command = Command::new(program);
         command.args(arguments);
@@ -41,53 +59,80 @@ impl Launch {
     }
 }
 
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
 /// A running adapter. It is ended when this goes.
 pub(crate) struct Adapter {
     child: Child,
     input: Option<ChildStdin>,
-    answers: Receiver<String>,
+    answers: Receiver<Result<String, String>>,
+    complaints: Complaints,
     name: String,
+    is_remote: bool,
 }
+
+/// The last lines of the standard error.
+type Complaints = Arc<Mutex<VecDeque<String>>>;
 
 impl Adapter {
     pub(crate) fn start(name: &str, launch: &Launch) -> Result<Self> {
         let mut command = launch.command()?;
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child =
             command.spawn().with_context(|| format!("starting {name}: {:?}", command.get_program()))?;
         let output = child.stdout.take().context("no output")?;
+        let errors = child.stderr.take().context("no errors")?;
         let (sender, answers) = sync_channel(64);
-        std::thread::spawn(move || {
-            for line in BufReader::new(output).lines().map_while(Result::ok) {
-                if sender.send(line).is_err() {
-                    return;
-                }
-            }
-        });
+        std::thread::spawn(move || listen(output, &sender));
+        let complaints = Complaints::default();
+        let heard = Arc::clone(&complaints);
+        std::thread::spawn(move || remember(errors, &heard));
         let input = child.stdin.take();
-        Ok(Self { child, input, answers, name: name.to_string() })
+        let is_remote = !launch.remote.is_empty();
+        Ok(Self { child, input, answers, complaints, name: name.to_string(), is_remote })
     }
 
     /// Sends a command without waiting for its answer.
     pub(crate) fn tell(&mut self, line: &Line) -> Result<()> {
         let input = self.input.as_mut().context("no input")?;
-        writeln!(input, "{line}").with_context(|| format!("{} has ended", self.name))
+        writeln!(input, "{line}")
+            .with_context(|| format!("{} has ended{}", self.name, complained(&self.complaints)))
     }
 
     /// Waits for an answer with this first word.
     pub(crate) fn hear(&mut self, word: &str, patience: Duration) -> Result<Line> {
         let answer = match self.answers.recv_timeout(patience) {
-            Ok(text) => text.parse::<Line>().with_context(|| format!("{} said {text:?}", self.name))?,
-            Err(RecvTimeoutError::Timeout) => {
-                bail!("{} said nothing for {} s", self.name, patience.as_secs())
+            Ok(Ok(text)) => {
+                text.parse::<Line>().with_context(|| format!("{} said '{}'", self.name, shown(&text)))?
             }
-            Err(RecvTimeoutError::Disconnected) => bail!("{} ended without an answer", self.name),
+            Ok(Err(why)) => bail!("{}: {why}", self.name),
+            Err(RecvTimeoutError::Timeout) => {
+                bail!(
+                    "{} said nothing for {} s{}",
+                    self.name,
+                    patience.as_secs(),
+                    complained(&self.complaints)
+                )
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                // What it complained about may come a moment after its end.
+                std::thread::park_timeout(Duration::from_millis(20));
+                bail!("{} ended without an answer{}", self.name, complained(&self.complaints))
+            }
         };
         if answer.word() == "error" {
-            bail!("{}: {}", self.name, answer.text("text").unwrap_or("no reason given"));
+            return Err(Refused(format!(
+                "{}: {}",
+                self.name,
+                shown(answer.text("text").unwrap_or("no reason given"))
+            ))
+            .into());
         }
         if answer.word() != word {
-            bail!("{}: '{answer}' instead of {word}", self.name);
+            bail!("{}: '{}' instead of {word}", self.name, shown(&answer.to_string()));
         }
         Ok(answer)
     }
@@ -97,10 +142,79 @@ impl Adapter {
         self.hear(word, patience)
     }
 
-    /// What the kernel counts for the process.
-    pub(crate) fn usage(&self) -> Result<Usage> {
-        usage(self.child.id())
+    /// What the kernel counts for the process; nothing of one that runs elsewhere.
+    pub(crate) fn usage(&self) -> Result<Option<Usage>> {
+        if self.is_remote { Ok(None) } else { usage(self.child.id()).map(Some) }
     }
+
+    /// The id of the process, if it runs on this machine.
+    pub(crate) fn local_id(&self) -> Option<u32> {
+        (!self.is_remote).then(|| self.child.id())
+    }
+}
+
+/// What an adapter answered instead of doing it.
+#[derive(Debug)]
+pub(crate) struct Refused(String);
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// Passes lines on until one is too long or is no text.
+fn listen(output: ChildStdout, sender: &SyncSender<Result<String, String>>) {
+    let mut output = BufReader::new(output);
+    loop {
+        let mut line = Vec::new();
+        match output.by_ref().take(MAX_LINE).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        let is_whole = line.last() == Some(&b'\n');
+        let text = match String::from_utf8(line) {
+            Ok(text) if is_whole => Ok(text),
+            Ok(_) => Err(format!("an answer without an end, or above {MAX_LINE} octets")),
+            Err(_) => Err("an answer that is no text".to_string()),
+        };
+        let is_end = text.is_err();
+        if sender.send(text).is_err() || is_end {
+            return;
+        }
+    }
+}
+
+fn remember(errors: ChildStderr, complaints: &Complaints) {
+    let mut errors = BufReader::new(errors);
+    let mut line = Vec::new();
+    while matches!(errors.by_ref().take(COMPLAINT).read_until(b'\n', &mut line), Ok(length) if length > 0) {
+        let mut kept = complaints.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() == COMPLAINTS {
+            kept.pop_front();
+        }
+        kept.push_back(String::from_utf8_lossy(&line).trim_end().to_string());
+        line.clear();
+    }
+}
+
+fn complained(complaints: &Complaints) -> String {
+    let kept = complaints.lock().unwrap_or_else(PoisonError::into_inner);
+    let lines: Vec<String> = kept.iter().map(|line| shown(line)).collect();
+    if lines.is_empty() { String::new() } else { format!("; it said: {}", lines.join(" | ")) }
+}
+
+/// Text of others, short enough and without what controls a terminal.
+pub(crate) fn shown(text: &str) -> String {
+    const MOST: usize = 400;
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    let mut short: String = text.trim().chars().take(MOST).map(plain).collect();
+    if text.trim().chars().nth(MOST).is_some() {
+        short.push('…');
+    }
+    short
 }
 
 impl Drop for Adapter {
@@ -117,58 +231,59 @@ impl Drop for Adapter {
     }
 }
 
-/// What a process has used.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Usage {
-    /// Processor time, seconds.
-    pub(crate) cpu: f64,
-    /// Memory in use and at its highest, octets.
-    pub(crate) rss: f64,
-    pub(crate) peak: f64,
-    pub(crate) threads: f64,
-}
-
-fn usage(pid: u32) -> Result<Usage> {
-    let read =
-        |file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).context("the process has ended");
-    let (stat, status) = (read("stat")?, read("status")?);
-    parse_usage(&stat, &status).context("the kernel's figures cannot be read")
-}
-
-fn parse_usage(stat: &str, status: &str) -> Option<Usage> {
-    // The name of the program, in brackets, may hold anything.
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
-    let ticks = |at: usize| fields.get(at)?.parse::<f64>().ok();
-    let field = |name: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-        line.split_ascii_whitespace().next()?.parse::<f64>().ok()
-    };
-    Some(Usage {
-        cpu: (ticks(11)? + ticks(12)?) / TICKS,
-        rss: field("VmRSS:")? * 1024.0,
-        peak: field("VmHWM:")? * 1024.0,
-        threads: field("Threads:")?,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_kernels_figures_are_read() {
-        let stat = "1 (a) b) S 1 1 1 0 -1 4194560 1 2 3 4 250 50 0 0 20 0 3 0 1 1 1";
-        let status = "Name:\ta\nVmHWM:\t    2048 kB\nVmRSS:\t    1024 kB\nThreads:\t3\n";
-        let expected = Usage { cpu: 3.0, rss: 1_048_576.0, peak: 2_097_152.0, threads: 3.0 };
-        assert_eq!(parse_usage(stat, status), Some(expected));
-        assert!(usage(std::process::id()).unwrap().threads >= 1.0);
+    /// What a shell script as an adapter leads to.
+    fn heard(script: &str) -> Result<Line> {
+        let command = ["sh", "-c", script].map(OsString::from).to_vec();
+        let launch = Launch { command, ..Launch::default() };
+        Adapter::start("script", &launch).unwrap().hear("hello", Duration::from_secs(10))
     }
 
     #[test]
-    fn an_adapter_that_ends_is_noticed() {
-        let launch = Launch { command: vec!["true".into()], ..Launch::default() };
-        let mut adapter = Adapter::start("nothing", &launch).unwrap();
-        let answer = adapter.hear("hello", Duration::from_secs(10));
-        assert_eq!(answer.unwrap_err().to_string(), "nothing ended without an answer");
+    fn an_adapter_that_says_nonsense_is_told_apart() {
+        let said = |script: &str| format!("{:#}", heard(script).unwrap_err());
+        assert_eq!(said("exit 0"), "script ended without an answer");
+        assert_eq!(said("echo no library >&2"), "script ended without an answer; it said: no library");
+        assert_eq!(said("echo error text=no%20room"), "script: no room");
+        assert_eq!(said("echo opened micros=1"), "script: 'opened micros=1' instead of hello");
+        assert!(said("printf 'hello a\\033[2Jb\\n'").starts_with("script said 'hello a [2Jb'"));
+        assert!(said("head -c 100000 /dev/zero | tr '\\0' x; read x").contains("above 65536 octets"));
+        assert!(said("printf '\\377\\n'; read x").contains("no text"));
+        assert_eq!(heard("echo hello name=a").unwrap().text("name"), Some("a"));
+    }
+
+    #[test]
+    fn what_is_refused_can_be_told_from_what_is_broken() {
+        assert!(heard("echo error text=x").unwrap_err().is::<Refused>());
+        assert!(!heard("exit 1").unwrap_err().is::<Refused>());
+    }
+
+    #[test]
+    fn a_process_is_put_where_it_belongs() {
+        let launch = Launch {
+            command: vec!["adapter".into()],
+            core: Some(1),
+            real_time: true,
+            namespace: Some("far".into()),
+            remote: Vec::new(),
+        };
+        let command = launch.command().unwrap();
+        let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy()).collect();
+        assert_eq!(command.get_program(), "ip");
+        assert_eq!(words.join(" "), "netns exec far taskset -c 1 chrt --rr 10 adapter");
+    }
+
+    #[test]
+    fn another_machine_gets_one_line_for_its_shell() {
+        // The stand-in for ssh ignores the host and has a shell read the rest, as a remote machine does.
+        let remote = ["sh", "-c", "exec sh -c \"$1\"", "host"].map(OsString::from).to_vec();
+        let command = ["printf", "hello name=%s\\n", "it's"].map(OsString::from).to_vec();
+        let mut adapter = Adapter::start("far", &Launch { command, remote, ..Launch::default() }).unwrap();
+        let hello = adapter.hear("hello", Duration::from_secs(10)).unwrap();
+        assert_eq!(hello.text("name"), Some("it's"));
+        assert_eq!(adapter.usage().unwrap(), None);
     }
 }

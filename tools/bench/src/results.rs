@@ -5,7 +5,11 @@ use crate::statistics::{Figures, Ratio, median, ratio};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::Path;
+
+/// The largest results file, octets.
+const MAX_FILE: u64 = 256 << 20;
 
 /// A results file.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -20,8 +24,23 @@ pub struct Results {
     pub scenario: Scenario,
     /// Version of each implementation, as its adapter said.
     pub versions: BTreeMap<String, String>,
+    /// Implementations of the scenario that were not there.
+    #[serde(default)]
+    pub absent: Vec<Absent>,
+    /// What else has to be known.
+    #[serde(default)]
+    pub notes: Vec<String>,
     /// What was measured.
     pub cells: Vec<Measured>,
+}
+
+/// An implementation that was not there.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Absent {
+    /// Its name.
+    pub name: String,
+    /// Why.
+    pub why: String,
 }
 
 /// A cell with its repetitions.
@@ -41,6 +60,12 @@ pub struct Measured {
     pub topics: usize,
     /// One per repetition, in the order of time.
     pub repetitions: Vec<Repetition>,
+    /// System calls, counted apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<Repetition>,
+    /// Why it was not measured, if the implementation cannot do it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsupported: Option<String>,
 }
 
 /// One repetition of one cell.
@@ -69,14 +94,26 @@ impl Measured {
             readers: cell.readers,
             topics: cell.topics,
             repetitions: Vec::new(),
+            calls: None,
+            unsupported: None,
         }
+    }
+
+    /// Whether there is no repetition without a failure.
+    #[must_use]
+    pub fn failed_always(&self) -> bool {
+        self.repetitions.iter().all(|one| one.failure.is_some())
     }
 
     /// The median of a figure over the repetitions that have it, with the least and the greatest.
     #[must_use]
     pub fn figure(&self, name: &str) -> Option<(f64, f64, f64)> {
-        let values: Vec<f64> =
-            self.repetitions.iter().filter_map(|one| one.figures.get(name).copied()).collect();
+        let values: Vec<f64> = self
+            .repetitions
+            .iter()
+            .chain(&self.calls)
+            .filter_map(|one| one.figures.get(name).copied())
+            .collect();
         let (least, greatest) =
             values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, g), v| (l.min(*v), g.max(*v)));
         Some((median(&values)?, least, greatest))
@@ -87,7 +124,8 @@ impl Measured {
     pub fn distribution(&self) -> Vec<(u64, u64)> {
         let mut all = BTreeMap::new();
         for (nanos, count) in self.repetitions.iter().flat_map(|one| &one.bins) {
-            *all.entry(*nanos).or_insert(0) += count;
+            let sum: &mut u64 = all.entry(*nanos).or_insert(0);
+            *sum = sum.saturating_add(*count);
         }
         all.into_iter().collect()
     }
@@ -119,15 +157,25 @@ impl Measured {
     }
 }
 
-/// The figure by which a measure is judged, its unit, and whether less is better.
+/// The figure by which a measure is judged, what it is called, and whether less is better.
 #[must_use]
 pub fn judged_by(kind: Kind) -> (&'static str, &'static str, bool) {
     match kind {
-        Kind::Latency | Kind::OneWay => ("mean", "µs", true),
+        Kind::Latency | Kind::OneWay => ("mean", "mean, µs", true),
         Kind::Throughput => ("samples_per_s", "samples/s", false),
-        Kind::Discovery => ("matched_ms", "ms", true),
-        Kind::Footprint => ("rss_mb", "MB", true),
+        Kind::Discovery => ("matched_ms", "time to match, ms", true),
+        Kind::Footprint => ("rss_mb", "memory, MB", true),
     }
+}
+
+/// The text of a file that is not larger than it may be.
+pub(crate) fn read_bounded(path: &Path, most: u64) -> Result<String> {
+    let shown = path.display();
+    let file = std::fs::File::open(path).with_context(|| format!("opening {shown}"))?;
+    let mut text = String::new();
+    file.take(most + 1).read_to_string(&mut text).with_context(|| format!("reading {shown}"))?;
+    anyhow::ensure!(text.len() as u64 <= most, "{shown} has more than {most} octets");
+    Ok(text)
 }
 
 impl Results {
@@ -136,9 +184,10 @@ impl Results {
     /// # Errors
     /// It cannot be read or is none.
     pub fn load(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+        let text = read_bounded(path, MAX_FILE)?;
         let results: Self =
             serde_json::from_str(&text).with_context(|| format!("{} is no results file", path.display()))?;
+        results.scenario.check().with_context(|| path.display().to_string())?;
         let measures = results.scenario.measures.len();
         anyhow::ensure!(
             results.cells.iter().all(|cell| cell.measure < measures),
@@ -179,5 +228,31 @@ impl Results {
             }
         }
         groups
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::tests::two;
+
+    #[test]
+    fn a_results_file_of_a_stranger_is_checked() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("r.json");
+        let good = two(&[10.0], &[20.0]);
+        good.save(&file).unwrap();
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert_eq!(Results::load(&file).unwrap().cells.len(), 2);
+        let refused = |from: &str, to: &str| {
+            assert!(text.contains(from), "{from}");
+            std::fs::write(&file, text.replacen(from, to, 1)).unwrap();
+            format!("{:#}", Results::load(&file).unwrap_err())
+        };
+        assert!(refused("\"measure\":0", "\"measure\":7").contains("belongs to no measure"));
+        assert!(refused("\"repetitions\":5", "\"repetitions\":0").contains("repetitions: from 1"));
+        assert!(refused("\"cells\"", "\"sells\"").contains("no results file"));
+        assert!(refused("\"mean\":10.0", "\"mean\":1e999").contains("no results file"));
+        assert!(format!("{:#}", read_bounded(&file, 10).unwrap_err()).contains("more than 10 octets"));
     }
 }

@@ -1,65 +1,172 @@
 //! Runs a scenario: all cells, again and again, in an order that gives every implementation the same noise.
 
 use crate::adapters::Adapters;
+use crate::hosts::Remote;
 use crate::machine;
 use crate::measure::{Bench, Outcome};
-use crate::process::{Adapter, Launch};
-use crate::results::{Measured, Repetition, Results};
-use crate::scenario::{Cell, Contender, Scenario};
+use crate::process::{Adapter, Launch, Refused, shown};
+use crate::results::{Absent, Measured, Repetition, Results};
+use crate::scenario::{Cell, Contender, Measure, Scenario, SetUp};
+use crate::usage::Calls;
 use anyhow::{Context, Result, bail};
-use dunlin_bench_adapter::Line;
+use dunlin_bench_adapter::{Can, Line};
 use indicatif::{ProgressBar, ProgressStyle};
+use rustix::fs::{FlockOperation, flock};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Domains of a run; each repetition takes the next, so that nobody meets a process that is about to end.
 const DOMAINS: std::ops::Range<u32> = 100..230;
+/// How long an adapter may take to say who it is.
+const GREETING: Duration = Duration::from_secs(20);
 
 /// What there is to choose from.
 struct Contenders<'a> {
     scenario: &'a Scenario,
     commands: Vec<Vec<OsString>>,
+    remote: Option<&'a Remote>,
 }
 
 /// Runs a scenario. After every round of repetitions the results so far are in `file`.
 ///
 /// # Errors
-/// No implementation can be used, or the results cannot be written. What fails in a repetition is part of the results.
-pub fn run(scenario: &Scenario, adapters: &Adapters, file: &Path) -> Result<Results> {
-    let (scenario, commands, versions) = usable(scenario, adapters)?;
+/// No implementation can be used for anything, one refuses its options, or the results cannot be written. What fails in
+/// a repetition is part of the results.
+pub fn run(
+    scenario: &Scenario,
+    adapters: &Adapters,
+    remote: Option<&Remote>,
+    file: &Path,
+) -> Result<Results> {
+    let _alone = alone();
+    let Usable { scenario, commands, versions, can, absent } = usable(scenario, adapters)?;
+    for one in &absent {
+        eprintln!("bench: without {}: {}", one.name, one.why);
+    }
     let cells = scenario.cells();
+    let measured = |cell: &Cell| {
+        let mut measured = Measured::new(cell, contender(&scenario, cell)?);
+        let missing = missing(cell, scenario.measures.get(cell.measure)?, can.get(cell.implementation)?);
+        measured.unsupported = missing.map(|can| format!("not supported: {can}"));
+        Some(measured)
+    };
     let began = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     let mut results = Results {
         tool: format!("dunlin {}", env!("CARGO_PKG_VERSION")),
         began,
         machine: machine::describe(),
         versions,
-        cells: cells
-            .iter()
-            .filter_map(|cell| Some(Measured::new(cell, contender(&scenario, cell)?)))
-            .collect(),
+        absent,
+        notes: Vec::new(),
+        cells: cells.iter().filter_map(measured).collect(),
         scenario: scenario.clone(),
     };
-    let contenders = Contenders { scenario: &scenario, commands };
-    let bar = progress(cells.len() * scenario.repetitions);
-    let mut order = Order(began | 1);
+    left_out(&results)?;
+    let contenders = Contenders { scenario: &scenario, commands, remote };
+    rounds(&contenders, &cells, &mut results, file)?;
+    count_calls(&contenders, &cells, &mut results);
+    results.machine.insert("load average after".into(), machine::load());
+    results.save(file)?;
+    Ok(results)
+}
+
+/// Waits until no other run measures on this machine: they would disturb each other and meet in the same domains. The lock
+/// goes with the file.
+fn alone() -> Option<File> {
+    let path = std::env::temp_dir().join("dunlin-bench.lock");
+    let created = File::options().read(true).write(true).create(true).truncate(false).open(&path);
+    // Somebody else's file can be locked too, as long as it can be read; without a lock the run goes on.
+    let file = created.or_else(|_| File::open(&path)).ok()?;
+    if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        eprintln!("bench: another run is going on; waiting for its end");
+        flock(&file, FlockOperation::LockExclusive).ok()?;
+    }
+    Some(file)
+}
+
+/// Says what will not be measured; refuses when that is everything.
+fn left_out(results: &Results) -> Result<()> {
+    let mut reasons: BTreeMap<(String, String), usize> = BTreeMap::new();
+    for cell in &results.cells {
+        if let Some(why) = &cell.unsupported {
+            *reasons.entry((cell.implementation.clone(), why.clone())).or_insert(0) += 1;
+        }
+    }
+    let texts: Vec<String> =
+        reasons.iter().map(|((name, why), count)| format!("{name}: {why} ({count} combinations)")).collect();
+    if results.cells.iter().all(|cell| cell.unsupported.is_some()) {
+        bail!("nothing of this scenario is supported by its implementations: {}", texts.join("; "));
+    }
+    texts.iter().for_each(|text| eprintln!("bench: {text}"));
+    Ok(())
+}
+
+/// The first ability that is needed and not there.
+fn missing(cell: &Cell, measure: &Measure, can: &[Can]) -> Option<Can> {
+    cell.needs(measure).into_iter().find(|need| !can.contains(need))
+}
+
+fn rounds(contenders: &Contenders<'_>, cells: &[Cell], results: &mut Results, file: &Path) -> Result<()> {
+    let repetitions = contenders.scenario.repetitions;
+    let there = results.cells.iter().filter(|cell| cell.unsupported.is_none()).count();
+    let bar = progress(there * repetitions);
+    let mut order = Order(results.began | 1);
     let mut domain = DOMAINS.cycle();
-    for round in 0..scenario.repetitions {
-        for at in order.of(&cells) {
+    for round in 0..repetitions {
+        for at in order.of(cells) {
             let Some((cell, measured)) = cells.get(at).zip(results.cells.get_mut(at)) else { continue };
+            if measured.unsupported.is_some() {
+                continue;
+            }
+            let kind = contenders.scenario.measures.get(cell.measure).map(|measure| measure.kind.to_string());
             bar.set_message(format!(
-                "{} · {} B · {}",
-                measured.implementation, cell.payload, measured.set_up
+                "{} · {} · {} B · {}",
+                kind.unwrap_or_default(),
+                measured.implementation,
+                cell.payload,
+                measured.set_up
             ));
-            measured.repetitions.push(contenders.repeat(cell, domain.next().unwrap_or(DOMAINS.start)));
+            let domain = domain.next().unwrap_or(DOMAINS.start);
+            measured.repetitions.push(contenders.repeat(cell, domain, false));
             bar.inc(1);
         }
         results.save(file).with_context(|| format!("after round {}", round + 1))?;
+        // Where no bar can be drawn, a line tells that it goes on.
+        if bar.is_hidden() {
+            eprintln!("bench: round {} of {repetitions} is done", round + 1);
+        }
     }
     bar.finish_and_clear();
-    Ok(results)
+    Ok(())
+}
+
+/// Counts the system calls of those cells that want it, apart from all that is timed.
+fn count_calls(contenders: &Contenders<'_>, cells: &[Cell], results: &mut Results) {
+    let wanted = |cell: &Cell| {
+        let is_near = contenders.remote.is_none() || cell.set_up != SetUp::TwoHosts;
+        is_near && contenders.scenario.measures.get(cell.measure).is_some_and(|measure| measure.system_calls)
+    };
+    if !cells.iter().any(wanted) {
+        return;
+    }
+    if let Err(error) = Calls::available() {
+        results.notes.push(format!("System calls were not counted: {error:#}."));
+        return;
+    }
+    let bar = progress(cells.len());
+    let mut domain = DOMAINS.cycle();
+    for (cell, measured) in cells.iter().zip(&mut results.cells) {
+        bar.inc(1);
+        if !wanted(cell) || measured.unsupported.is_some() || measured.failed_always() {
+            continue;
+        }
+        bar.set_message(format!("system calls · {} · {} B", measured.implementation, cell.payload));
+        measured.calls = Some(contenders.repeat(cell, domain.next().unwrap_or(DOMAINS.start), true));
+    }
+    bar.finish_and_clear();
 }
 
 fn contender<'a>(scenario: &'a Scenario, cell: &Cell) -> Option<&'a Contender> {
@@ -67,59 +174,84 @@ fn contender<'a>(scenario: &'a Scenario, cell: &Cell) -> Option<&'a Contender> {
 }
 
 impl Contenders<'_> {
-    fn repeat(&self, cell: &Cell, domain: u32) -> Repetition {
-        match self.attempt(cell, domain) {
+    fn repeat(&self, cell: &Cell, domain: u32, counts_calls: bool) -> Repetition {
+        match self.attempt(cell, domain, counts_calls) {
             Ok((figures, bins)) => Repetition { figures, bins, failure: None },
             Err(error) => Repetition { failure: Some(format!("{error:#}")), ..Repetition::default() },
         }
     }
 
-    fn attempt(&self, cell: &Cell, domain: u32) -> Result<Outcome> {
+    fn attempt(&self, cell: &Cell, domain: u32, counts_calls: bool) -> Result<Outcome> {
         let scratch = tempfile::tempdir()?;
         Bench {
             measure: self.scenario.measures.get(cell.measure).context("no such measure")?,
             cell,
             contender: contender(self.scenario, cell).context("no such implementation")?,
             command: self.commands.get(cell.implementation).context("no such adapter")?,
+            remote: self.remote,
             domain,
             scratch: scratch.path(),
+            counts_calls,
         }
         .run()
     }
 }
 
-/// The scenario with those implementations that are there, their commands and versions.
-#[expect(clippy::type_complexity, reason = "three answers to one question, used once")]
-fn usable(
-    scenario: &Scenario,
-    adapters: &Adapters,
-) -> Result<(Scenario, Vec<Vec<OsString>>, BTreeMap<String, String>)> {
-    let mut scenario = scenario.clone();
-    let (mut commands, mut versions) = (Vec::new(), BTreeMap::new());
-    scenario.implementations.retain(|contender| match greet(contender, adapters) {
-        Ok((command, version)) => {
-            commands.push(command);
-            versions.insert(contender.name.clone(), version);
-            true
-        }
-        Err(error) => {
-            eprintln!("bench: without {}: {error:#}", contender.name);
-            false
-        }
-    });
-    if scenario.implementations.is_empty() {
-        bail!("none of the scenario's implementations can be used");
-    }
-    Ok((scenario, commands, versions))
+/// The scenario with those implementations that are there, what was found out about each, and who is not there.
+struct Usable {
+    scenario: Scenario,
+    commands: Vec<Vec<OsString>>,
+    versions: BTreeMap<String, String>,
+    can: Vec<Vec<Can>>,
+    absent: Vec<Absent>,
 }
 
-fn greet(contender: &Contender, adapters: &Adapters) -> Result<(Vec<OsString>, String)> {
+fn usable(scenario: &Scenario, adapters: &Adapters) -> Result<Usable> {
+    let mut usable = Usable {
+        scenario: scenario.clone(),
+        commands: Vec::new(),
+        versions: BTreeMap::new(),
+        can: Vec::new(),
+        absent: Vec::new(),
+    };
+    usable.scenario.implementations.clear();
+    for contender in &scenario.implementations {
+        match greet(contender, adapters) {
+            Ok((command, version, can)) => {
+                usable.commands.push(command);
+                usable.versions.insert(contender.name.clone(), version);
+                usable.can.push(can);
+                usable.scenario.implementations.push(contender.clone());
+            }
+            // A mistake in the scenario is not passed over; a program that is not there is.
+            Err(error) if error.is::<Refused>() => {
+                return Err(error.context("the scenario asks for what is not there"));
+            }
+            Err(error) => {
+                let (name, why) = (contender.name.clone(), format!("{error:#}"));
+                usable.absent.push(Absent { name, why });
+            }
+        }
+    }
+    if usable.scenario.implementations.is_empty() {
+        let why: Vec<String> = usable.absent.iter().map(|one| format!("{}: {}", one.name, one.why)).collect();
+        bail!("none of the scenario's implementations can be used: {}", why.join("; "));
+    }
+    Ok(usable)
+}
+
+fn greet(contender: &Contender, adapters: &Adapters) -> Result<(Vec<OsString>, String, Vec<Can>)> {
     let command = adapters.command(&contender.adapter)?;
     let mut adapter =
         Adapter::start(&contender.name, &Launch { command: command.clone(), ..Launch::default() })?;
-    let hello = adapter.ask(&Line::new("hello"), "hello", Duration::from_secs(20))?;
-    let text = |name| hello.text(name).unwrap_or("?");
-    Ok((command, format!("{} {}", text("name"), text("version"))))
+    let question = Line::new("hello");
+    let question =
+        contender.options.iter().fold(question, |line, (key, value)| line.with(&format!("x.{key}"), value));
+    let hello = adapter.ask(&question, "hello", GREETING)?;
+    let text = |name| shown(hello.text(name).unwrap_or("?"));
+    let can = hello.text("can").context("the adapter does not say what it can do")?;
+    let can = can.split(',').filter(|word| !word.is_empty()).map(str::parse).collect::<Result<_>>()?;
+    Ok((command, format!("{} {}", text("name"), text("version")), can))
 }
 
 /// The order of cells in a round: groups of like cells by chance, and those who are compared by chance within a group.
@@ -159,7 +291,7 @@ impl Order {
 
 fn progress(steps: usize) -> ProgressBar {
     let bar = ProgressBar::new(steps as u64);
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len}  left: {eta}  {msg}");
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len}, {eta} left  {wide_msg}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar.enable_steady_tick(Duration::from_secs(1));
     bar

@@ -1,12 +1,21 @@
 //! Scenario files: what to measure, with what, how often.
 
 use anyhow::{Context, Result, bail, ensure};
+use dunlin_bench_adapter::Can;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// The largest payload a scenario may ask for, octets.
 const MAX_PAYLOAD: usize = 64 << 20;
+
+/// The largest scenario file, octets.
+pub(crate) const MAX_FILE: u64 = 1 << 20;
+/// The most cells, and the most repetitions of all cells together.
+const MAX_CELLS: usize = 20_000;
+const MAX_MEASUREMENTS: usize = 1_000_000;
+/// The longest name of an implementation, characters.
+const MAX_NAME: usize = 60;
 
 /// A scenario file.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -47,12 +56,18 @@ pub struct Measure {
     /// Octets of each sample.
     #[serde(default = "sixty_four")]
     pub payloads: Vec<usize>,
+    /// Octets of what comes back in a round trip; as many as were sent if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<usize>,
     /// Where the two sides are.
     #[serde(default = "two_processes")]
     pub set_ups: Vec<SetUp>,
     /// Which processor each side may use.
     #[serde(default)]
     pub placement: Placement,
+    /// How the kernel schedules the sides.
+    #[serde(default)]
+    pub scheduling: Scheduling,
     /// RELIABILITY.
     #[serde(default = "yes")]
     pub reliable: bool,
@@ -71,6 +86,12 @@ pub struct Measure {
     /// Samples per second; 0 for as fast as possible.
     #[serde(default)]
     pub rate: u64,
+    /// Samples come by chance at that rate, as independent events do, instead of evenly.
+    #[serde(default)]
+    pub by_chance: bool,
+    /// Count the system calls in one more, shorter run of its own, where strace is there.
+    #[serde(default)]
+    pub system_calls: bool,
     /// Readers, each a process.
     #[serde(default = "one")]
     pub readers: Vec<usize>,
@@ -121,6 +142,17 @@ pub enum Placement {
     OneCore,
     /// As the kernel likes.
     Free,
+}
+
+/// How the kernel schedules a process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scheduling {
+    /// As it schedules everybody.
+    #[default]
+    Normal,
+    /// Round robin with priority 10, before all that is normal: keeps other work of a busy machine out of the tails.
+    RealTime,
 }
 
 /// A virtual cable.
@@ -207,7 +239,7 @@ impl Scenario {
         Ok(scenario)
     }
 
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         ensure!(
             !self.id.is_empty() && self.id.chars().all(plain),
@@ -216,13 +248,27 @@ impl Scenario {
         ensure!((1..=1_000).contains(&self.repetitions), "repetitions: from 1 to 1000");
         ensure!(!self.implementations.is_empty(), "implementations: there is none");
         ensure!(!self.measures.is_empty(), "measures: there is none");
+        ensure!(self.implementations.len() <= 64, "implementations: 64 at most");
+        ensure!(self.measures.len() <= 64, "measures: 64 at most");
+        ensure!(self.about.chars().count() <= 1_000, "about: 1000 characters at most");
         for (at, one) in self.implementations.iter().enumerate() {
+            one.check().with_context(|| format!("implementation {}", at + 1))?;
             let twice = self.implementations.iter().take(at).any(|other| other.name == one.name);
             ensure!(!twice, "implementations: {} is there twice; give one another name", one.name);
         }
         self.measures.iter().enumerate().try_for_each(|(at, measure)| {
             measure.check().with_context(|| format!("measure {} ({})", at + 1, measure.kind))
-        })
+        })?;
+        let sizes = |one: &Measure| {
+            [one.set_ups.len(), one.payloads.len(), one.readers.len(), one.topics.len()]
+                .iter()
+                .fold(self.implementations.len(), |product, size| product.saturating_mul(*size))
+        };
+        let cells = self.measures.iter().map(sizes).fold(0_usize, usize::saturating_add);
+        ensure!(cells <= MAX_CELLS, "{cells} combinations; {MAX_CELLS} at most");
+        let all = cells.saturating_mul(self.repetitions);
+        ensure!(all <= MAX_MEASUREMENTS, "{all} measurements; {MAX_MEASUREMENTS} at most");
+        Ok(())
     }
 
     /// All cells, in the order of the file.
@@ -251,6 +297,43 @@ impl Scenario {
     }
 }
 
+impl Contender {
+    fn check(&self) -> Result<()> {
+        let is_plain = |text: &str| !text.is_empty() && !text.chars().any(char::is_control);
+        let is_short = |text: &str| text.chars().count() <= MAX_NAME;
+        ensure!(
+            is_plain(&self.name) && is_short(&self.name),
+            "name: 1 to {MAX_NAME} characters, on one line"
+        );
+        ensure!(is_plain(&self.adapter) && is_short(&self.adapter), "adapter: as its name");
+        for (key, value) in &self.options {
+            let is_word = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+            ensure!(
+                !key.is_empty() && is_short(key) && key.chars().all(is_word),
+                "options: '{key}' is no name"
+            );
+            ensure!(value.len() <= 1_000, "options: {key} is too long");
+        }
+        Ok(())
+    }
+}
+
+impl Cell {
+    /// What an implementation must be able to do for this.
+    #[must_use]
+    pub fn needs(&self, measure: &Measure) -> Vec<Can> {
+        let all = [
+            (self.set_up == SetUp::IntraProcess, Can::IntraProcess),
+            (self.set_up == SetUp::TwoHosts, Can::TwoHosts),
+            (measure.reliable, Can::Reliable),
+            (!measure.reliable, Can::BestEffort),
+            (self.topics > 1, Can::ManyTopics),
+            (self.readers > 1, Can::ManyReaders),
+        ];
+        all.into_iter().filter_map(|(is_needed, can)| is_needed.then_some(can)).collect()
+    }
+}
+
 impl Measure {
     fn check(&self) -> Result<()> {
         for (name, empty) in [
@@ -271,15 +354,40 @@ impl Measure {
         ensure!((0.0..=50.0).contains(&self.link.loss), "link.loss: from 0 to 50 percent");
         ensure!(self.keep_last >= 0, "keep_last: 0 for all, or how many");
         ensure!((1..=100_000_000).contains(&self.count), "count: from 1 to 100000000");
+        ensure!(self.warm_up <= 10_000_000, "warm_up: 10000000 at most");
+        ensure!(self.rate <= 100_000_000, "rate: 100000000 at most");
         let two_hosts = self.set_ups.contains(&SetUp::TwoHosts);
         ensure!(two_hosts || self.link == Link::default(), "link: only two hosts have one");
+        ensure!(self.rate > 0 || !self.by_chance, "by_chance: there is no rate that it could be about");
+        self.check_kind()
+    }
+
+    /// What does not go with the kind.
+    fn check_kind(&self) -> Result<()> {
+        if self.kind == Kind::Latency {
+            ensure!(self.count <= 10_000_000, "count: 10000000 round trips at most");
+            let fits = |answer: usize| self.payloads.iter().all(|payload| (1..=*payload).contains(&answer));
+            ensure!(self.answer.is_none_or(fits), "answer: from 1 to the smallest payload");
+        } else {
+            ensure!(self.answer.is_none(), "answer: only a round trip has one");
+            let apart = !self.set_ups.contains(&SetUp::IntraProcess);
+            ensure!(apart, "set_ups: only round trips are measured within one process");
+        }
         match self.kind {
+            Kind::Discovery | Kind::Footprint if self.system_calls => {
+                bail!("system_calls: counted for each sample, and here are none")
+            }
             Kind::Latency | Kind::OneWay if self.readers != [1] => bail!("readers: this is between two"),
             Kind::OneWay if self.rate == 0 => bail!("rate: one way needs one, or it measures queues"),
             Kind::OneWay if self.payloads.iter().any(|size| *size < 16) => {
                 bail!("payloads: one way needs 16 octets for the number and the time")
             }
-            Kind::Latency | Kind::Footprint if self.rate > 0 => bail!("rate: this has none"),
+            Kind::Discovery | Kind::Footprint if self.readers != [1] => {
+                bail!("readers: none are counted here")
+            }
+            Kind::Latency | Kind::Discovery | Kind::Footprint if self.rate > 0 => {
+                bail!("rate: this has none")
+            }
             Kind::Footprint if self.set_ups != [SetUp::InterProcess] => {
                 bail!("set_ups: one process is looked at")
             }
@@ -332,6 +440,19 @@ mod tests {
         assert!(refused("kind = \"latency\"", "kind = \"latency\"\nreaders = [2]").contains("between two"));
         assert!(refused("\"floor\"", "\"Dunlin\"").contains("twice"));
         assert!(refused("about =", "abut =").contains("abut"));
+        assert!(refused("\"latency\"", "\"latency\"\nanswer = 17").contains("answer: from 1"));
+        assert!(refused("\"latency\"", "\"latency\"\nby_chance = true").contains("by_chance"));
+        assert!(
+            refused("kind = \"latency\"", "kind = \"throughput\"\nanswer = 4").contains("only a round trip")
+        );
+        assert!(refused("\"two-hosts\"]", "\"intra-process\"]\nkind2 = 1").contains("kind2"));
+        assert!(
+            refused("kind = \"latency\"", "kind = \"discovery\"\nsystem_calls = true")
+                .contains("system_calls")
+        );
+        assert!(refused("name = \"floor\"", "name = \"a\\u001b[2J\"").contains("implementation 2: name"));
+        let sizes = vec!["64"; 20_000].join(",");
+        assert!(refused("[16, 64]", &format!("[{sizes}]")).contains("combinations"));
         assert!(refused("id = \"small\"", "id = \"../x\"").contains("id:"));
     }
 }

@@ -54,7 +54,7 @@ fn run(command: Command) -> Result<ExitCode> {
     match command {
         Command::Config { reference: true, .. } => print!("{}", dunlin::config::reference()),
         Command::Config { set, .. } => config(&set)?.effective().print(),
-        Command::Bench(command) => dunlin_bench::cli::execute(command)?,
+        Command::Bench(command) => dunlin_bench::cli::execute(command, &["bench", "adapter"])?,
         Command::Idl(arguments) => return idl::run(&arguments),
         Command::Why(arguments) => {
             return why::run(&arguments, config(arguments.set())?, &mut std::io::stdout());

@@ -82,7 +82,6 @@ int32_t check(int32_t code, const char *what) {
 class Endpoints : public bench::Session {
 public:
     Endpoints(const bench::Open &open, bench::OnPayload handler) : on_payload(std::move(handler)) {
-        open.only({"batching", "max_message", "fragment"});
         std::string config = "<General><Interfaces><NetworkInterface name=\"" + open.interface +
                              "\" multicast=\"true\"/></Interfaces>";
         std::string most = open.option("max_message", ""), fragment = open.option("fragment", "");
@@ -166,6 +165,8 @@ int main() {
     bench::Implementation cyclone;
     cyclone.name = "Cyclone DDS";
     cyclone.version = CYCLONE_VERSION;
+    cyclone.can = "intra-process,two-hosts,reliable,best-effort,many-topics,many-readers";
+    cyclone.options = {"batching", "max_message", "fragment"};
     cyclone.open = [](const bench::Open &open, bench::OnPayload on_payload) {
         return std::make_unique<Endpoints>(open, std::move(on_payload));
     };

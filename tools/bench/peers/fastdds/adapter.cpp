@@ -95,11 +95,10 @@ T *made(T *entity, const char *what) {
 class Endpoints : public bench::Session, public DataReaderListener {
 public:
     Endpoints(const bench::Open &open, bench::OnPayload handler) : on_payload(std::move(handler)) {
-        open.only({"transport", "heartbeat_ms", "buffer_kb"});
         participant = made(
             DomainParticipantFactory::get_instance()->create_participant(open.domain, participant_qos(open)),
             "participant");
-        TypeSupport(new OctetsType(open.payload)).register_type(participant);
+        TypeSupport(new OctetsType(std::max(open.payload, open.arriving))).register_type(participant);
         answer = [this](const uint8_t *payload, size_t size) { write(payload, size); };
         Publisher *publisher = made(participant->create_publisher(PUBLISHER_QOS_DEFAULT), "publisher");
         Subscriber *subscriber = made(participant->create_subscriber(SUBSCRIBER_QOS_DEFAULT), "subscriber");
@@ -183,7 +182,7 @@ private:
             qos.history().depth = open.keep_last;
         } else {
             // About 64 MB, as for the others.
-            const auto room = 64000000 / std::max<size_t>(open.payload, 1);
+            const auto room = 64000000 / std::max<size_t>({open.payload, open.arriving, 1});
             qos.history().kind = KEEP_ALL_HISTORY_QOS;
             qos.resource_limits().max_samples = static_cast<int32_t>(std::clamp<size_t>(room, 16, 1000));
             qos.resource_limits().max_samples_per_instance = qos.resource_limits().max_samples;
@@ -208,6 +207,8 @@ int main() {
     bench::Implementation fastdds;
     fastdds.name = "Fast DDS";
     fastdds.version = FASTDDS_VERSION;
+    fastdds.can = "intra-process,two-hosts,reliable,best-effort,many-topics,many-readers";
+    fastdds.options = {"transport", "heartbeat_ms", "buffer_kb"};
     fastdds.open = [](const bench::Open &open, bench::OnPayload on_payload) {
         return std::make_unique<Endpoints>(open, std::move(on_payload));
     };

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration, StatusMask};
-use dunlin_bench_adapter::{Implementation, OnPayload, Open, Session};
+use dunlin_bench_adapter::{About, Can, Implementation, OnPayload, Open, Session};
 use std::sync::Arc;
 
 /// Samples that a reader hands over at once.
@@ -25,16 +25,14 @@ struct Endpoints {
 }
 
 impl Implementation for Dunlin {
-    fn hello(&self) -> (String, String) {
-        ("Dunlin".to_string(), env!("CARGO_PKG_VERSION").to_string())
+    fn about(&self, options: &[(String, String)]) -> Result<About> {
+        config(options)?;
+        Ok(About { name: "Dunlin".into(), version: env!("CARGO_PKG_VERSION").into(), can: Can::ALL })
     }
 
     fn open(&self, open: &Open, on_payload: OnPayload) -> Result<Box<dyn Session>> {
-        let mut config = Config::load()?;
+        let mut config = config(&open.options)?;
         config.set("network.interfaces", &open.interface)?;
-        for (key, value) in &open.options {
-            config.set(key, value)?;
-        }
         let participant = DomainParticipant::builder(open.domain).config(config).build()?;
         let publisher = participant.create_publisher(&PublisherQos::default())?;
         let subscriber = participant.create_subscriber(&SubscriberQos::default())?;
@@ -57,6 +55,16 @@ impl Implementation for Dunlin {
         }
         Ok(Box::new(Endpoints { writers, readers, _participant: participant }))
     }
+}
+
+/// The configuration with the options of the benchmark, which are its keys.
+fn config(options: &[(String, String)]) -> Result<Config> {
+    let mut config = Config::load()?;
+    for (key, value) in options {
+        config.set(key, value)?;
+    }
+    config.check()?;
+    Ok(config)
 }
 
 fn hand_over(reader: &DataReader<Octets>, answers: Option<&DataWriter<Octets>>, on_payload: &OnPayload) {

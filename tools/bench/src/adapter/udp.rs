@@ -3,7 +3,7 @@
 //! `x.wait` is `block` (the default) or `spin`. Payloads above 65,000 octets travel in several datagrams, unprotected.
 
 use anyhow::{Context, Result, bail};
-use dunlin_bench_adapter::{Implementation, OnPayload, Open, Session};
+use dunlin_bench_adapter::{About, Can, Implementation, OnPayload, Open, Session, only};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::sync::Arc;
@@ -20,28 +20,41 @@ const PROBE_PERIOD: Duration = Duration::from_millis(1);
 pub(crate) struct Udp;
 
 impl Implementation for Udp {
-    fn hello(&self) -> (String, String) {
-        ("UDP sockets".to_string(), "floor".to_string())
+    fn about(&self, options: &[(String, String)]) -> Result<About> {
+        const CAN: &[Can] = &[Can::IntraProcess, Can::TwoHosts, Can::Reliable, Can::BestEffort];
+        only(options, &["wait"])?;
+        spins(options)?;
+        Ok(About { name: "UDP sockets".into(), version: "floor".into(), can: CAN })
     }
 
     fn open(&self, open: &Open, on_payload: OnPayload) -> Result<Box<dyn Session>> {
-        open.only(&["wait", "address", "peer"])?;
-        let spin = match open.option("wait").unwrap_or("block") {
-            "block" => false,
-            "spin" => true,
-            other => bail!("wait={other}: there are block and spin"),
-        };
+        let spin = spins(&open.options)?;
         if open.writes.len() > 1 || open.reads.len() > 1 {
             bail!("plain sockets have no topics: one per process");
         }
+        if open.arriving <= PROBE + 1 {
+            bail!("payloads of 1 and 2 octets are how the sides find each other");
+        }
+        let domain =
+            u16::try_from(open.domain).ok().filter(|domain| *domain < 10_000).context("no such domain")?;
         // Of the two topics of a ping-pong the first side has the lower port.
-        let first = open.writes.first().is_some_and(|topic| topic.contains("Ping"));
-        let ports = (20_000 + open.domain as u16 * 2, 20_001 + open.domain as u16 * 2);
+        let first = open.writes.first().is_some_and(|topic| topic.contains("Ping"))
+            || open.reads.first().is_some_and(|topic| topic.contains("Pong"));
+        let ports = (20_000 + domain * 2, 20_001 + domain * 2);
         let (mine, theirs) = if first { ports } else { (ports.1, ports.0) };
-        let address = |name: &str| open.option(name).unwrap_or("127.0.0.1").parse::<Ipv4Addr>();
-        let socket = bind(SocketAddrV4::new(address("address")?, mine))?;
-        socket.connect(SocketAddrV4::new(address("peer")?, theirs))?;
+        let address =
+            |text: &str| text.parse::<Ipv4Addr>().with_context(|| format!("'{text}' is no IPv4 address"));
+        let socket = bind(SocketAddrV4::new(address(&open.address)?, mine))?;
+        socket.connect(SocketAddrV4::new(address(&open.peer)?, theirs))?;
         Ok(Box::new(Link::start(socket, open, spin, on_payload)?))
+    }
+}
+
+fn spins(options: &[(String, String)]) -> Result<bool> {
+    match options.iter().find(|(key, _)| key == "wait").map_or("block", |(_, value)| value) {
+        "block" => Ok(false),
+        "spin" => Ok(true),
+        other => bail!("wait={other}: there are block and spin"),
     }
 }
 
@@ -68,7 +81,7 @@ impl Link {
             socket: Arc::clone(&socket),
             end: Arc::clone(&end),
             peers: Arc::clone(&peers),
-            payload: open.payload,
+            payload: open.arriving,
         };
         let thread = std::thread::spawn(move || receiver.run(&on_payload));
         Ok(Self { socket, end, peers, thread: Some(thread) })

@@ -1,24 +1,43 @@
-//! Pictures as SVG: curves over the payload, bars, and distributions by percentile.
+//! Pictures as SVG: curves over the payload or the percentile, and bars.
 
 use super::table::number;
 use std::fmt::Write;
 
 const WIDTH: f64 = 640.0;
-const HEIGHT: f64 = 320.0;
-const LEFT: f64 = 70.0;
-const RIGHT: f64 = 16.0;
-const TOP: f64 = 14.0;
-const BOTTOM: f64 = 44.0;
-/// Told apart also without colours by their dashes.
-const COLOURS: &[&str] =
-    &["#0b6e99", "#c4501b", "#3f7d20", "#7d3c98", "#9a7d0a", "#555555", "#b03a5b", "#117a65"];
-const DASHES: &[&str] = &["", "7 3", "2 3", "9 3 2 3", "4 2", "1 2", "12 4", "6 2 2 2"];
+const HEIGHT: f64 = 350.0;
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 14.0;
+const TOP: f64 = 12.0;
+const BOTTOM: f64 = 46.0;
+/// Told apart also without colours, by dashes and marks.
+const COLOURS: &[&str] = &[
+    "#0b5c85", "#d1495b", "#2f8f46", "#8e5ab5", "#c98a00", "#00a3a3", "#7a4b2a", "#5c6bc0", "#e0559b",
+    "#555d66", "#9aa5b1", "#6b8e23", "#222222",
+];
+const DASHES: &[&str] = &["", "8 3", "2 3", "10 3 2 3", "5 3", "1 3"];
 
-/// A named line or row of bars.
-pub(crate) struct Series {
-    pub(crate) name: String,
+/// A named line or bar. The number gives it the same looks in every picture of a page.
+#[derive(Clone, Copy)]
+pub(crate) struct Look<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) number: usize,
+}
+
+/// A line.
+pub(crate) struct Series<'a> {
+    pub(crate) look: Look<'a>,
     /// Place and value.
     pub(crate) points: Vec<(f64, f64)>,
+}
+
+/// What the axes are called, and the marks of the horizontal one.
+pub(crate) struct Frame<'a> {
+    pub(crate) title: &'a str,
+    pub(crate) x: &'a str,
+    pub(crate) y: &'a str,
+    pub(crate) marks: &'a [(f64, String)],
+    /// Whether points carry marks: not where there are hundreds.
+    pub(crate) dots: bool,
 }
 
 /// How an axis is cut: by logarithm, with marks.
@@ -38,7 +57,7 @@ impl Axis {
             return None;
         }
         // A flat line still needs some room.
-        Some(Self { low: (low * 0.9).ln(), high: (high * 1.1).ln(), from, to })
+        Some(Self { low: (low * 0.88).ln(), high: (high * 1.12).ln(), from, to })
     }
 
     fn place(&self, value: f64) -> f64 {
@@ -46,133 +65,228 @@ impl Axis {
         self.from + part.clamp(0.0, 1.0) * (self.to - self.from)
     }
 
-    /// 1, 2 and 5 times powers of ten.
+    /// Some of the digits times powers of ten: as many as give a handful of marks.
     fn marks(&self) -> Vec<f64> {
+        const STEPS: &[&[f64]] = &[
+            &[1.0],
+            &[1.0, 3.0],
+            &[1.0, 2.0, 5.0],
+            &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0],
+            &[
+                1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2.0, 2.2, 2.5, 2.8, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5,
+                6.0, 7.0, 8.0, 9.0,
+            ],
+        ];
         let (low, high) = (self.low.exp(), self.high.exp());
-        let decades = low.log10().floor() as i32..=high.log10().ceil() as i32;
-        let steps: &[f64] = if high / low > 1_000.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
-        let all = decades.flat_map(|decade| steps.iter().map(move |step| step * 10_f64.powi(decade)));
-        all.filter(|mark| (low..=high).contains(mark)).collect()
+        let mut marks = Vec::new();
+        for steps in STEPS {
+            let decades = low.log10().floor() as i32..=high.log10().ceil() as i32;
+            let all = decades.flat_map(|decade| steps.iter().map(move |step| step * 10_f64.powi(decade)));
+            marks = all.filter(|mark| (low..=high).contains(mark)).collect();
+            if marks.len() >= 4 {
+                break;
+            }
+        }
+        marks
     }
 }
 
 /// Curves, both axes logarithmic.
-pub(crate) fn curves(
-    title: &str,
-    x_name: &str,
-    y_name: &str,
-    marks: &[(f64, String)],
-    series: &[Series],
-) -> String {
+pub(crate) fn curves(frame: &Frame<'_>, series: &[Series<'_>]) -> String {
     let all = || series.iter().flat_map(|one| &one.points);
     let x = Axis::new(all().map(|point| point.0), LEFT, WIDTH - RIGHT);
     let y = Axis::new(all().map(|point| point.1), HEIGHT - BOTTOM, TOP);
     let (Some(x), Some(y)) = (x, y) else { return String::new() };
-    let mut svg = open(title, HEIGHT);
-    for mark in y.marks() {
-        horizontal(&mut svg, y.place(mark), &number(mark));
-    }
-    for (at, text) in marks {
+    let mut svg = open(frame.title, HEIGHT);
+    grid(&mut svg, frame, &x, &y);
+    for one in series {
+        let places: Vec<(f64, f64)> =
+            one.points.iter().map(|(px, py)| (x.place(*px), y.place(*py))).collect();
+        let line: Vec<String> = places.iter().map(|(px, py)| format!("{px:.1},{py:.1}")).collect();
+        let (colour, dash) = style(one.look.number);
         let _ = write!(
             svg,
-            "<text x='{:.1}' y='{:.1}' text-anchor='middle'>{}</text>",
-            x.place(*at),
-            HEIGHT - BOTTOM + 16.0,
-            escape(text)
+            "<polyline points='{}' fill='none' stroke='{colour}' stroke-width='2' stroke-linejoin='round' \
+             stroke-dasharray='{dash}'><title>{}</title></polyline>",
+            line.join(" "),
+            escape(one.look.name)
         );
-    }
-    axis_names(&mut svg, x_name, y_name);
-    for (at, one) in series.iter().enumerate() {
-        let points: Vec<String> =
-            one.points.iter().map(|(px, py)| format!("{:.1},{:.1}", x.place(*px), y.place(*py))).collect();
-        let (colour, dash) = style(at);
-        let _ = write!(
-            svg,
-            "<polyline points='{}' fill='none' stroke='{colour}' stroke-width='2' stroke-dasharray='{dash}'><title>{}</title></polyline>",
-            points.join(" "),
-            escape(&one.name)
-        );
+        if frame.dots {
+            for ((x, y), (px, py)) in one.points.iter().zip(&places) {
+                let tip = format!("{}: {} at {}", one.look.name, number(*y), number(*x));
+                svg.push_str(&mark(one.look.number, *px, *py, &tip));
+            }
+        }
     }
     svg.push_str("</svg>");
     svg + &legend(series)
 }
 
-/// Horizontal bars with their values and spread, from nothing.
-pub(crate) fn bars(title: &str, unit: &str, rows: &[(String, (f64, f64, f64))]) -> String {
-    const ROW: f64 = 26.0;
-    let longest = rows.iter().map(|(_, (_, _, high))| *high).fold(0.0, f64::max);
+fn grid(svg: &mut String, frame: &Frame<'_>, x: &Axis, y: &Axis) {
+    let (right, low) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
+    for value in y.marks() {
+        let at = y.place(value);
+        let _ = write!(
+            svg,
+            "<path d='M{LEFT} {at:.1}H{right}' stroke='#e3e7eb'/>\
+             <text class='axis' x='{}' y='{:.1}' text-anchor='end'>{}</text>",
+            LEFT - 7.0,
+            at + 4.0,
+            mark_text(value)
+        );
+    }
+    // Marks too close to each other would overlap: only those with room are named.
+    let mut free = f64::NEG_INFINITY;
+    for (value, text) in frame.marks.iter().filter(|(value, _)| (x.low.exp()..=x.high.exp()).contains(value))
+    {
+        let at = x.place(*value);
+        let half = 3.8 * text.chars().count() as f64;
+        let _ = write!(svg, "<path d='M{at:.1} {TOP}V{low}' stroke='#eef1f4'/>");
+        if at - half >= free && at + half <= WIDTH {
+            let _ = write!(
+                svg,
+                "<text class='axis' x='{at:.1}' y='{}' text-anchor='middle'>{}</text>",
+                low + 17.0,
+                escape(text)
+            );
+            free = at + half + 4.0;
+        }
+    }
+    let _ = write!(
+        svg,
+        "<path d='M{LEFT} {TOP}V{low}H{right}' fill='none' stroke='#5b6570'/>\
+         <text x='{}' y='{}' text-anchor='middle'>{}</text>\
+         <text transform='translate(13 {}) rotate(-90)' text-anchor='middle'>{}</text>",
+        (LEFT + right) / 2.0,
+        HEIGHT - 8.0,
+        escape(frame.x),
+        (low + TOP) / 2.0,
+        escape(frame.y)
+    );
+}
+
+/// A bar: its looks, median, least and greatest.
+pub(crate) type Bar<'a> = (Look<'a>, (f64, f64, f64));
+
+/// Horizontal bars with their values and spread, from nothing; the best first.
+pub(crate) fn bars(title: &str, unit: &str, less_is_better: bool, rows: &[Bar<'_>]) -> String {
+    const ROW: f64 = 25.0;
+    const AXIS: f64 = 34.0;
+    let longest =
+        rows.iter().map(|(_, (_, _, high))| *high).filter(|high| high.is_finite()).fold(0.0, f64::max);
     if longest <= 0.0 {
         return String::new();
     }
-    let height = ROW * rows.len() as f64 + 24.0;
-    let (left, right) = (150.0, WIDTH - 110.0);
-    let place = |value: f64| left + (right - left) * value / longest;
-    let mut svg = open(title, height);
-    for (at, (name, (median, low, high))) in rows.iter().enumerate() {
-        let top = 6.0 + ROW * at as f64;
-        let (colour, _) = style(at);
+    let mut rows: Vec<&Bar<'_>> = rows.iter().collect();
+    rows.sort_by(|a, b| if less_is_better { a.1.0.total_cmp(&b.1.0) } else { b.1.0.total_cmp(&a.1.0) });
+    let base = ROW * rows.len() as f64 + 6.0;
+    let (left, right) = (188.0, WIDTH - 74.0);
+    let place = |value: f64| left + (right - left) * (value / longest).clamp(0.0, 1.0);
+    let mut svg = open(title, base + AXIS);
+    for step in linear_marks(longest) {
+        let at = place(step);
         let _ = write!(
             svg,
-            "<text x='{:.0}' y='{:.1}' text-anchor='end'>{}</text>\
-             <rect x='{left}' y='{top:.1}' width='{:.1}' height='16' fill='{colour}'/>\
-             <path d='M{:.1} {:.1}H{:.1}' stroke='#111' stroke-width='1.5'/>\
-             <text x='{:.1}' y='{:.1}'>{} {}</text>",
-            left - 8.0,
-            top + 13.0,
-            escape(name),
-            (place(*median) - left).max(1.0),
-            place(*low),
-            top + 8.0,
-            place(*high),
-            place(*high) + 6.0,
-            top + 13.0,
-            number(*median),
-            escape(unit)
+            "<path d='M{at:.1} 2V{base}' stroke='#e3e7eb'/>\
+             <text class='axis' x='{at:.1}' y='{:.1}' text-anchor='middle'>{}</text>",
+            base + 14.0,
+            mark_text(step)
         );
     }
-    svg.push_str("</svg>");
+    for (at, (look, (median, low, high))) in rows.iter().enumerate() {
+        let top = 5.0 + ROW * at as f64;
+        let (colour, _) = style(look.number);
+        let middle = top + 8.0;
+        let _ = write!(
+            svg,
+            "<text x='{:.0}' y='{:.1}' text-anchor='end'{}>{}</text>\
+             <rect x='{left}' y='{top:.1}' width='{:.1}' height='16' rx='1.5' fill='{colour}'/>\
+             <path d='M{l:.1} {middle:.1}H{h:.1}M{l:.1} {a:.1}v8M{h:.1} {a:.1}v8' stroke='#111' stroke-width='1.2'/>\
+             <text x='{:.1}' y='{:.1}'>{}</text>",
+            left - 8.0,
+            top + 12.5,
+            if look.number == 0 { " class='strong'" } else { "" },
+            escape(&cut(look.name)),
+            (place(*median) - left).max(1.0),
+            place(*high) + 7.0,
+            top + 12.5,
+            number(*median),
+            l = place(*low),
+            h = place(*high),
+            a = middle - 4.0,
+        );
+    }
+    let better = if less_is_better { "less is better" } else { "more is better" };
+    let _ = write!(
+        svg,
+        "<path d='M{left} 2V{base}' stroke='#5b6570'/>\
+         <text x='{}' y='{:.1}' text-anchor='middle'>{} ({better})</text></svg>",
+        (left + right) / 2.0,
+        base + AXIS - 3.0,
+        escape(unit)
+    );
     svg
+}
+
+/// A number at an axis, without zeros that say nothing.
+fn mark_text(value: f64) -> String {
+    let text = number(value);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
+}
+
+/// Four or five round numbers from nothing to the longest.
+fn linear_marks(longest: f64) -> Vec<f64> {
+    let rough = longest / 4.0;
+    let power = 10_f64.powf(rough.log10().floor());
+    let step = [1.0, 2.0, 2.5, 5.0, 10.0].iter().map(|digit| digit * power).find(|step| *step >= rough);
+    let step = step.unwrap_or(rough);
+    (0..=4).map(|n| f64::from(n) * step).filter(|mark| *mark <= longest * 1.001).collect()
+}
+
+fn cut(name: &str) -> String {
+    const MOST: usize = 28;
+    if name.chars().count() <= MOST {
+        return name.to_string();
+    }
+    name.chars().take(MOST - 1).chain(['…']).collect()
 }
 
 fn open(title: &str, height: f64) -> String {
     let title = escape(title);
-    format!("<svg viewBox='0 0 {WIDTH} {height:.0}' role='img' aria-label='{title}'><title>{title}</title>")
+    format!(
+        "<svg class='chart' viewBox='0 0 {WIDTH} {height:.0}' role='img' aria-label='{title}'><title>{title}</title>"
+    )
 }
 
-fn horizontal(svg: &mut String, at: f64, text: &str) {
-    let _ = write!(
-        svg,
-        "<path d='M{LEFT} {at:.1}H{}' stroke='#ddd'/><text x='{}' y='{:.1}' text-anchor='end'>{text}</text>",
-        WIDTH - RIGHT,
-        LEFT - 6.0,
-        at + 4.0
-    );
+/// A small figure whose shape goes with the number.
+fn mark(number: usize, x: f64, y: f64, tip: &str) -> String {
+    let (colour, _) = style(number);
+    let tip = if tip.is_empty() { String::new() } else { format!("<title>{}</title>", escape(tip)) };
+    match number % 4 {
+        0 => format!("<circle cx='{x:.1}' cy='{y:.1}' r='3.4' fill='{colour}'>{tip}</circle>"),
+        1 => format!(
+            "<rect x='{:.1}' y='{:.1}' width='6' height='6' fill='{colour}'>{tip}</rect>",
+            x - 3.0,
+            y - 3.0
+        ),
+        2 => format!("<path d='M{x:.1} {:.1}l4 7h-8z' fill='{colour}'>{tip}</path>", y - 4.2),
+        _ => format!("<path d='M{x:.1} {:.1}l4 4l-4 4l-4 -4z' fill='{colour}'>{tip}</path>", y - 4.0),
+    }
 }
 
-fn axis_names(svg: &mut String, x_name: &str, y_name: &str) {
-    let (middle, low) = ((HEIGHT - BOTTOM + TOP) / 2.0, HEIGHT - 6.0);
-    let _ = write!(
-        svg,
-        "<text x='{}' y='{low}' text-anchor='middle'>{}</text>\
-         <text transform='translate(12 {middle}) rotate(-90)' text-anchor='middle'>{}</text>",
-        (LEFT + WIDTH - RIGHT) / 2.0,
-        escape(x_name),
-        escape(y_name)
-    );
-}
-
-fn legend(series: &[Series]) -> String {
-    let mut text = String::from("<p class='legend'>");
-    for (at, one) in series.iter().enumerate() {
-        let (colour, dash) = style(at);
+fn legend(series: &[Series<'_>]) -> String {
+    let mut text = String::from("<div class='legend'>");
+    for one in series {
+        let (colour, dash) = style(one.look.number);
         let _ = write!(
             text,
-            "<span><svg viewBox='0 0 30 10' class='key'><path d='M0 5H30' stroke='{colour}' stroke-width='3' \
-             stroke-dasharray='{dash}'/></svg> {}</span> ",
-            escape(&one.name)
+            "<span><svg viewBox='0 0 34 12' class='key'><path d='M0 6H34' stroke='{colour}' stroke-width='2.4' \
+             stroke-dasharray='{dash}'/>{}</svg>{}</span>",
+            mark(one.look.number, 17.0, 6.0, ""),
+            escape(one.look.name)
         );
     }
-    text + "</p>"
+    text + "</div>"
 }
 
 fn style(at: usize) -> (&'static str, &'static str) {
@@ -198,9 +312,22 @@ mod tests {
         let axis = Axis::new([16.0, 16_384.0].into_iter(), 0.0, 100.0).unwrap();
         assert!(axis.place(16.0) > 0.0 && axis.place(16_384.0) < 100.0);
         assert!(axis.marks().contains(&1_000.0));
+        for (low, high) in [(60.0, 95.0), (1.0, 1.01), (0.3, 90.0), (1.0, 1e9)] {
+            let marks = Axis::new([low, high].into_iter(), 0.0, 1.0).unwrap().marks().len();
+            assert!((2..=12).contains(&marks), "{low} to {high}: {marks}");
+        }
         assert!(Axis::new([0.0].into_iter(), 0.0, 1.0).is_none());
-        let series = [Series { name: "<a>".into(), points: vec![(1.0, 2.0), (10.0, 3.0)] }];
-        let svg = curves("t", "x", "y", &[(1.0, "1".into())], &series);
-        assert!(svg.contains("&lt;a&gt;") && !svg.contains("<a>") && !svg.contains("NaN"), "{svg}");
+        assert_eq!(linear_marks(87.0), [0.0, 25.0, 50.0, 75.0]);
+        assert_eq!([0.0, 0.5, 30.0, 3_000.0].map(mark_text), ["0", "0.5", "30", "3\u{202f}000"]);
+    }
+
+    #[test]
+    fn names_of_strangers_stay_text() {
+        let look = Look { name: "<a>", number: 99 };
+        let series = [Series { look, points: vec![(1.0, 2.0), (10.0, 3.0)] }];
+        let marks = [(1.0, "1".to_string())];
+        let frame = Frame { title: "t", x: "x", y: "y", marks: &marks, dots: true };
+        let svg = curves(&frame, &series) + &bars("t", "µs", true, &[(look, (1.0, 0.5, 2.0))]);
+        assert!(svg.contains("&lt;a&gt;") && !svg.contains("<a>"), "{svg}");
     }
 }

@@ -7,3 +7,4 @@ mod table;
 
 pub use html::html;
 pub use markdown::markdown;
+pub(crate) use table::whole;

@@ -3,6 +3,7 @@
 use crate::compare::what;
 use crate::results::{Measured, Results, judged_by};
 use crate::scenario::Kind;
+use crate::statistics::Ratio;
 
 /// A table of like cells.
 pub(crate) struct Table {
@@ -11,12 +12,54 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Row>,
     /// What went wrong, a line each.
     pub(crate) failures: Vec<String>,
+    /// What an implementation cannot do, a line each.
+    pub(crate) left_out: Vec<String>,
 }
 
 /// An implementation in a table.
 pub(crate) struct Row {
     pub(crate) name: String,
+    /// The figures, then the ratio.
     pub(crate) values: Vec<String>,
+    /// What the ratio says about the first implementation.
+    pub(crate) verdict: Verdict,
+}
+
+/// How the first implementation stands against another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Better,
+    Worse,
+    /// The spread does not allow to say.
+    Open,
+    /// It is the first itself, or one of the two was not measured.
+    Nothing,
+}
+
+impl Verdict {
+    /// Of the first implementation's cell against another.
+    pub(crate) fn of(first: &Measured, other: &Measured, kind: Kind) -> (Self, Option<Ratio>) {
+        if first.implementation == other.implementation {
+            return (Self::Nothing, None);
+        }
+        let (figure, _, less) = judged_by(kind);
+        let Some(ratio) = first.over(other, figure) else { return (Self::Nothing, None) };
+        let verdict = match (ratio.is_decided(), (ratio.mean < 1.0) == less) {
+            (false, _) => Self::Open,
+            (true, true) => Self::Better,
+            (true, false) => Self::Worse,
+        };
+        (verdict, Some(ratio))
+    }
+
+    /// The class in the page.
+    pub(crate) fn class(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::Open | Self::Nothing => "open",
+        }
+    }
 }
 
 /// The figures of each kind with their units, the judged one first.
@@ -32,6 +75,8 @@ pub(crate) fn columns(kind: Kind) -> &'static [(&'static str, &'static str)] {
             ("max", "max"),
             ("stddev", "jitter (σ)"),
             ("cpu_us_per_round_trip", "CPU µs per round trip"),
+            ("system_calls_per_round_trip", "system calls per round trip"),
+            ("rss_mb", "MB"),
         ],
         Kind::OneWay => &[
             ("mean", "mean, µs"),
@@ -43,6 +88,8 @@ pub(crate) fn columns(kind: Kind) -> &'static [(&'static str, &'static str)] {
             ("lost_percent", "lost %"),
             ("cpu_us_per_sample_written", "CPU µs per sample, writer"),
             ("cpu_us_per_sample_read", "reader"),
+            ("system_calls_per_sample_written", "system calls per sample, writer"),
+            ("system_calls_per_sample_read", "reader"),
         ],
         Kind::Throughput => &[
             ("samples_per_s", "samples/s"),
@@ -50,6 +97,8 @@ pub(crate) fn columns(kind: Kind) -> &'static [(&'static str, &'static str)] {
             ("lost_percent", "lost %"),
             ("cpu_us_per_sample_written", "CPU µs per sample, writer"),
             ("cpu_us_per_sample_read", "reader"),
+            ("system_calls_per_sample_written", "system calls per sample, writer"),
+            ("system_calls_per_sample_read", "reader"),
             ("writer_peak_rss_mb", "writer's peak MB"),
         ],
         Kind::Discovery => &[
@@ -64,54 +113,92 @@ pub(crate) fn columns(kind: Kind) -> &'static [(&'static str, &'static str)] {
     }
 }
 
+/// How the figures came about.
+pub(crate) fn method(results: &Results) -> String {
+    let first = results.scenario.implementations.first().map_or("", |one| one.name.as_str());
+    let times = match results.scenario.repetitions {
+        1 => "once".to_string(),
+        times => format!("{times} times"),
+    };
+    format!(
+        "Every combination was measured {times}, each time with new processes; implementations took turns in an order by \
+         chance, so that what disturbed the machine disturbed all alike. Tables show medians of the repetitions. A ratio is \
+         {first} divided by the other, the geometric mean over pairs measured one after the other, with its 95 % interval; \
+         where the interval holds 1, or with fewer than three repetitions, there is no verdict."
+    )
+}
+
+/// What else has to be known: who was not there, what could not be measured.
+pub(crate) fn notes(results: &Results) -> Vec<String> {
+    let absent = results.absent.iter().map(|one| format!("Without {}: {}.", one.name, one.why));
+    absent.chain(results.notes.iter().cloned()).collect()
+}
+
 /// One table per group of cells.
 pub(crate) fn tables(results: &Results) -> Vec<Table> {
     results.groups().iter().filter_map(|group| table(results, group)).collect()
 }
 
-fn table(results: &Results, group: &[&Measured]) -> Option<Table> {
+/// The table of one group.
+pub(crate) fn table(results: &Results, group: &[&Measured]) -> Option<Table> {
     let first = group.first()?;
     let kind = results.measure(first)?.kind;
-    let figures = columns(kind);
+    let is_known = |name: &str| group.iter().any(|cell| cell.figure(name).is_some());
+    let figures: Vec<_> = columns(kind).iter().filter(|(name, _)| is_known(name)).collect();
     let mut headings: Vec<String> = figures.iter().map(|(_, heading)| (*heading).to_string()).collect();
-    headings.push(format!("{} over {}", judged_by(kind).0, first.implementation));
+    let figure = judged_by(kind).1.split(',').next().unwrap_or_default();
+    // A mean shows every disturbance, a median none: where they differ, both are needed.
+    let has_median = matches!(kind, Kind::Latency | Kind::OneWay);
+    if has_median {
+        headings.push(format!("{} ÷ this, median", first.implementation));
+    }
+    headings.push(format!("{} ÷ this, {figure}", first.implementation));
     let row = |cell: &&&Measured| {
         let mut values: Vec<String> = figures.iter().map(|(name, _)| shown(cell.figure(name))).collect();
-        values.push(ratio(cell, first, kind));
-        Row { name: cell.implementation.clone(), values }
+        let (verdict, ratio) = Verdict::of(first, cell, kind);
+        if has_median {
+            let is_first = cell.implementation == first.implementation;
+            values.push(with_spread(first.over(cell, "p50").filter(|_| !is_first)));
+        }
+        values.push(with_spread(ratio));
+        Row { name: cell.implementation.clone(), values, verdict }
     };
-    let failures = group.iter().filter_map(|cell| {
-        let (why, how_many) = cell.failure()?;
-        Some(format!(
-            "{}: {how_many} of {} repetitions failed: {why}",
-            cell.implementation,
-            cell.repetitions.len()
-        ))
-    });
     Some(Table {
         title: what(results, first),
         columns: headings,
         rows: group.iter().filter(|cell| !cell.repetitions.is_empty()).map(|cell| row(&cell)).collect(),
-        failures: failures.collect(),
+        failures: group.iter().flat_map(|cell| failures(cell)).collect(),
+        left_out: group
+            .iter()
+            .filter_map(|cell| Some(format!("{}: {}", cell.implementation, cell.unsupported.as_ref()?)))
+            .collect(),
     })
+}
+
+fn failures(cell: &Measured) -> Vec<String> {
+    let name = &cell.implementation;
+    let timed = cell.failure().map(|(why, how_many)| {
+        format!("{name}: {how_many} of {} repetitions failed: {why}", cell.repetitions.len())
+    });
+    let counted = cell.calls.as_ref().and_then(|calls| calls.failure.as_ref());
+    timed
+        .into_iter()
+        .chain(counted.map(|why| format!("{name}: system calls were not counted: {why}")))
+        .collect()
 }
 
 fn shown(figure: Option<(f64, f64, f64)>) -> String {
     figure.map_or("–".to_string(), |(median, ..)| number(median))
 }
 
-fn ratio(cell: &Measured, first: &Measured, kind: Kind) -> String {
-    if cell.implementation == first.implementation {
-        return "1".to_string();
-    }
-    match cell.over(first, judged_by(kind).0) {
+/// A ratio and, if there is one, its interval.
+pub(crate) fn with_spread(ratio: Option<Ratio>) -> String {
+    match ratio {
         None => "–".to_string(),
-        Some(ratio) => match ratio.interval {
-            Some((low, high)) => {
-                format!("{} [{}…{}]", number(ratio.mean), number(low), number(high))
-            }
-            None => number(ratio.mean),
-        },
+        Some(Ratio { mean, interval: Some((low, high)) }) => {
+            format!("{} [{}…{}]", number(mean), number(low), number(high))
+        }
+        Some(Ratio { mean, interval: None }) => number(mean),
     }
 }
 
@@ -127,21 +214,27 @@ pub(crate) fn number(value: f64) -> String {
     } else {
         format!("{value:.4}")
     };
-    let (whole, rest) =
-        text.split_once('.').map_or((text.as_str(), String::new()), |(w, r)| (w, format!(".{r}")));
-    let digits: Vec<char> = whole.chars().collect();
-    let mut grouped = String::new();
-    for (at, digit) in digits.iter().enumerate() {
-        if at > 0
-            && (digits.len() - at).is_multiple_of(3)
-            && *digit != '-'
-            && digits.get(at - 1) != Some(&'-')
-        {
+    match text.split_once('.') {
+        Some((whole, rest)) => format!("{}.{rest}", grouped(whole)),
+        None => grouped(&text),
+    }
+}
+
+/// A whole number, with thousands set apart.
+pub(crate) fn whole(value: usize) -> String {
+    grouped(&value.to_string())
+}
+
+fn grouped(text: &str) -> String {
+    let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
+    let mut grouped = sign.to_string();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             grouped.push('\u{202f}');
         }
-        grouped.push(*digit);
+        grouped.push(digit);
     }
-    grouped + &rest
+    grouped
 }
 
 #[cfg(test)]
@@ -151,6 +244,8 @@ mod tests {
     #[test]
     fn numbers_have_three_digits_that_mean_something() {
         let shown = [1_234_567.8, 999.4, 42.25, 2.34159, 0.5, 0.0, 0.00123].map(number);
+        assert_eq!([64, 1_024].map(whole), ["64", "1\u{202f}024"]);
+        assert_eq!(number(-1_234.0), "-1\u{202f}234");
         assert_eq!(shown, ["1\u{202f}234\u{202f}568", "999", "42.2", "2.34", "0.50", "0.00", "0.0012"]);
     }
 }

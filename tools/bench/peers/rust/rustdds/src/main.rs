@@ -1,20 +1,19 @@
 //! RustDDS.
 
-use anyhow::{Context, Result, anyhow};
-use dunlin_bench_adapter::{Implementation, OnPayload, Open, Session, serve};
+use anyhow::{Result, anyhow};
+use dunlin_bench_adapter::{About, Can, Implementation, OnPayload, Open, Session, only, serve};
+use futures::executor::block_on;
+use futures::{StreamExt, select};
 use rustdds::dds::statusevents::{DataReaderStatus, DataWriterStatus, StatusEvented};
 use rustdds::no_key::{DataReader, DataWriter};
 use rustdds::policy::{History, Reliability};
 use rustdds::{
-    DomainParticipant, DomainParticipantBuilder, Duration, Publisher, QosPolicies, QosPolicyBuilder, Subscriber, Topic,
-    TopicKind,
+    DomainParticipant, DomainParticipantBuilder, Duration, Publisher, QosPolicies, QosPolicyBuilder,
+    Subscriber, Topic, TopicKind,
 };
 use serde::{Deserialize, Serialize};
-use std::net::{IpAddr, Ipv4Addr};
-use std::process::Command;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
 
 #[derive(Serialize, Deserialize, Clone, Debug)]
 struct Octets {
@@ -33,28 +32,19 @@ struct Writing {
 struct Endpoints {
     writers: Vec<Arc<Writing>>,
     counts: Vec<Arc<AtomicUsize>>,
-    end: Arc<AtomicBool>,
-    threads: Vec<JoinHandle<()>>,
     _entities: (DomainParticipant, Publisher, Subscriber, Vec<Topic>),
 }
 
 fn qos(open: &Open) -> QosPolicies {
     let max_blocking_time = Duration::from_secs(10);
     QosPolicyBuilder::new()
-        .reliability(if open.reliable { Reliability::Reliable { max_blocking_time } } else { Reliability::BestEffort })
+        .reliability(if open.reliable {
+            Reliability::Reliable { max_blocking_time }
+        } else {
+            Reliability::BestEffort
+        })
         .history(open.keep_last.map_or(History::KeepAll, |depth| History::KeepLast { depth }))
         .build()
-}
-
-/// The address of an interface, as `ip` says it.
-fn address_of(interface: &str) -> Result<IpAddr> {
-    if interface == "lo" {
-        return Ok(Ipv4Addr::LOCALHOST.into());
-    }
-    let output = Command::new("ip").args(["-4", "-o", "address", "show", "dev", interface]).output()?;
-    let text = String::from_utf8(output.stdout)?;
-    let address = text.split_whitespace().skip_while(|word| *word != "inet").nth(1).context("no address")?;
-    Ok(address.split('/').next().unwrap_or_default().parse()?)
 }
 
 impl Writing {
@@ -75,51 +65,48 @@ impl Writing {
     }
 }
 
-/// Takes whatever comes; matches are told in between.
-fn read(
-    mut reader: DataReader<Octets>,
+/// Takes whatever comes, for ever; matches are told in between.
+async fn read(
+    reader: DataReader<Octets>,
     answers: Option<Arc<Writing>>,
     on_payload: OnPayload,
     matched: Arc<AtomicUsize>,
-    end: Arc<AtomicBool>,
 ) -> Result<()> {
-    use mio_06::{Events, Poll, PollOpt, Ready, Token};
-    let poll = Poll::new()?;
-    poll.register(&reader, Token(0), Ready::readable(), PollOpt::edge())?;
-    let mut events = Events::with_capacity(8);
+    let mut samples = reader.async_sample_stream();
+    let mut events = samples.async_event_stream();
     let answer = |payload: &[u8]| answers.as_ref().map_or(Ok(()), |writer| writer.write(payload));
-    while !end.load(Ordering::Relaxed) {
-        poll.poll(&mut events, Some(std::time::Duration::from_millis(2)))?;
-        while let Some(event) = reader.try_recv_status() {
-            if let DataReaderStatus::SubscriptionMatched { current, .. } = event {
-                matched.store(current.count().max(0) as usize, Ordering::Relaxed);
+    loop {
+        select! {
+            sample = samples.select_next_some() => {
+                let sample = sample.map_err(|error| anyhow!("{error:?}"))?;
+                on_payload(&sample.into_value().data, &answer);
+            }
+            event = events.select_next_some() => {
+                if let DataReaderStatus::SubscriptionMatched { current, .. } = event {
+                    matched.store(current.count().max(0) as usize, Ordering::Relaxed);
+                }
             }
         }
-        while let Ok(Some(sample)) = reader.take_next_sample() {
-            on_payload(&sample.into_value().data, &answer);
-        }
     }
-    Ok(())
 }
 
 impl Implementation for RustDds {
-    fn hello(&self) -> (String, String) {
-        ("RustDDS".into(), "0.15".into())
+    fn about(&self, options: &[(String, String)]) -> Result<About> {
+        only(options, &[])?;
+        Ok(About { name: "RustDDS".into(), version: "0.15".into(), can: Can::ALL })
     }
 
     fn open(&self, open: &Open, on_payload: OnPayload) -> Result<Box<dyn Session>> {
-        open.only(&[])?;
         let said = |what: &'static str| move |error| anyhow!("{what}: {error:?}");
         let participant = DomainParticipantBuilder::new(open.domain as u16)
-            .with_only_networks(vec![address_of(&open.interface)?])
+            .with_only_networks(vec![open.address.parse::<std::net::IpAddr>()?])
             .build()
             .map_err(|error| anyhow!("participant: {error:?}"))?;
         let qos = qos(open);
         let publisher = participant.create_publisher(&qos).map_err(said("publisher"))?;
         let subscriber = participant.create_subscriber(&qos).map_err(said("subscriber"))?;
         let mut topics = Vec::new();
-        let (mut writers, mut counts, mut threads) = (Vec::new(), Vec::new(), Vec::new());
-        let end = Arc::new(AtomicBool::new(false));
+        let (mut writers, mut counts) = (Vec::new(), Vec::new());
         for name in &open.writes {
             let topic = participant
                 .create_topic(name.clone(), "Octets".into(), &qos, TopicKind::NoKey)
@@ -136,16 +123,17 @@ impl Implementation for RustDds {
             let reader =
                 subscriber.create_datareader_no_key_cdr::<Octets>(&topic, None).map_err(said("reader"))?;
             topics.push(topic);
-            let (count, end) = (Arc::new(AtomicUsize::new(0)), Arc::clone(&end));
+            let count = Arc::new(AtomicUsize::new(0));
             counts.push(Arc::clone(&count));
             let (answers, on_payload) = (writers.first().cloned(), Arc::clone(&on_payload));
-            threads.push(std::thread::spawn(move || {
-                if let Err(error) = read(reader, answers, on_payload, count, end) {
+            // It ends with the process: nothing would wake it.
+            std::thread::spawn(move || {
+                if let Err(error) = block_on(read(reader, answers, on_payload, count)) {
                     eprintln!("reading: {error:#}");
                 }
-            }));
+            });
         }
-        Ok(Box::new(Endpoints { writers, counts, end, threads, _entities: (participant, publisher, subscriber, topics) }))
+        Ok(Box::new(Endpoints { writers, counts, _entities: (participant, publisher, subscriber, topics) }))
     }
 }
 
@@ -158,15 +146,6 @@ impl Session for Endpoints {
 
     fn write(&self, payload: &[u8]) -> Result<()> {
         self.writers.first().map_or(Ok(()), |writer| writer.write(payload))
-    }
-}
-
-impl Drop for Endpoints {
-    fn drop(&mut self) {
-        self.end.store(true, Ordering::Relaxed);
-        for thread in self.threads.drain(..) {
-            let _ = thread.join();
-        }
     }
 }
 

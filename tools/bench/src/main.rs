@@ -1,0 +1,23 @@
+//! `dunlin bench` without the rest of the command line: what tests and machines that only measure need.
+#![forbid(unsafe_code)]
+
+use clap::Parser;
+use dunlin_bench::cli;
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "dunlin-bench", version, about = "Compare DDS implementations, transports and deployments")]
+struct Arguments {
+    #[command(subcommand)]
+    command: cli::Command,
+}
+
+fn main() -> ExitCode {
+    match cli::execute(Arguments::parse().command, &["adapter"]) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("dunlin-bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
