@@ -85,6 +85,29 @@ fn millis(time: MonoTime) -> u32 {
     (time.0 / 1_000_000) as u32
 }
 
+/// A silence that is over, seen from the last sign that a writer knows of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Silence {
+    /// It did not begin with that sign but with a later one: in between the writer was alive.
+    pub(crate) later: bool,
+    until: u32,
+}
+
+impl Silence {
+    /// Time since the sign that ended it, to the millisecond.
+    pub(crate) fn age(&self, now: MonoTime) -> Duration {
+        age(now, self.until)
+    }
+}
+
+fn age(now: MonoTime, sign: u32) -> Duration {
+    Duration::from_millis(i64::from(millis(now).wrapping_sub(sign).cast_signed().max(0)))
+}
+
+fn is_after(one: u32, other: u32) -> bool {
+    one.wrapping_sub(other).cast_signed() > 0
+}
+
 impl ManualLiveliness {
     pub(crate) fn add_writer(&self, now: MonoTime, lease: Duration) {
         let period = lease.divided_by(i64::from(SIGNS_PER_LEASE)).as_nanos() / 1_000_000;
@@ -130,19 +153,19 @@ impl ManualLiveliness {
         }
     }
 
-    /// Whether a silence that is over since lasted longer than `lease`, for a writer that last looked at `since`.
-    pub(crate) fn was_silent(&self, since: MonoTime, lease: Duration) -> bool {
+    /// A silence that is over and lasted longer than `lease`, for a writer that knows of signs until `since`.
+    pub(crate) fn ended_silence(&self, since: MonoTime, lease: Duration) -> Option<Silence> {
         let (until, since) = (self.silent_until.load(Acquire), millis(since));
         let from = self.silent_from.load(Relaxed);
-        let after = |one: u32, other: u32| one.wrapping_sub(other).cast_signed() > 0;
-        let from = if after(since, from) { since } else { from };
-        after(until, since) && Duration::from_millis(i64::from(until.wrapping_sub(from))) >= lease
+        let later = is_after(from, since);
+        let from = if later { from } else { since };
+        let long = Duration::from_millis(i64::from(until.wrapping_sub(from))) >= lease;
+        (is_after(until, since) && long).then_some(Silence { later, until })
     }
 
     /// Time since the last sign, to the millisecond; right up to three weeks.
     pub(crate) fn age(&self, now: MonoTime) -> Duration {
-        let age = millis(now).wrapping_sub(self.last.load(Relaxed)).cast_signed();
-        Duration::from_millis(i64::from(age.max(0)))
+        age(now, self.last.load(Relaxed))
     }
 
     /// Whether discovery is to be told; it counts as told then.
@@ -223,14 +246,17 @@ mod tests {
         let ms = |n: u64| MonoTime(n * 1_000_000);
         let lease = |n: i64| Duration::from_millis(n);
         let manual = ManualLiveliness::default();
+        let was_silent = |since, lease| manual.ended_silence(since, lease).is_some();
         manual.add_writer(ms(0), lease(800));
         manual.note(ms(10));
         manual.note(ms(500));
-        assert!(!manual.was_silent(ms(0), lease(1)), "too short for anybody");
+        assert!(!was_silent(ms(0), lease(1)), "too short for anybody");
         manual.note(ms(1_500));
-        assert!(manual.was_silent(ms(0), lease(1_000)) && !manual.was_silent(ms(0), lease(1_001)));
-        assert!(manual.was_silent(ms(700), lease(800)) && !manual.was_silent(ms(701), lease(800)));
-        assert!(!manual.was_silent(ms(1_500), lease(800)), "over when it was looked at last");
+        assert!(was_silent(ms(0), lease(1_000)) && !was_silent(ms(0), lease(1_001)));
+        assert!(was_silent(ms(700), lease(800)) && !was_silent(ms(701), lease(800)));
+        let later = |since| manual.ended_silence(ms(since), lease(800)).map(|silence| silence.later);
+        assert_eq!([later(500), later(499)], [Some(false), Some(true)]);
+        assert!(!was_silent(ms(1_500), lease(800)), "over when it was looked at last");
         manual.add_writer(ms(9_000), lease(800));
         assert_eq!(manual.age(ms(9_000)), lease(7_500), "a new writer is no sign of the others");
         // What is weeks old does not look new when times have gone round.
@@ -238,7 +264,7 @@ mod tests {
         for round in 1..5 {
             manual.note(ms(1_500 + round * weeks / 2));
         }
-        assert!(!manual.was_silent(ms(1_000 + 2 * weeks), lease(800)));
+        assert!(!was_silent(ms(1_000 + 2 * weeks), lease(800)));
     }
 }
 

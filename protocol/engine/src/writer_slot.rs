@@ -578,19 +578,39 @@ impl WriterCore {
             return;
         }
         let lease = self.qos.liveliness.lease_duration;
-        let mut was_lost = false;
+        let mut known = self.liveliness_lost;
         if self.qos.liveliness.kind == LivelinessKind::ManualByParticipant {
-            let manual = &slot.common.manual;
-            was_lost = manual.was_silent(self.asserted, lease);
-            let age = u64::try_from(manual.age(now).as_nanos()).unwrap_or(0);
-            self.asserted = self.asserted.max(MonoTime(now.0.saturating_sub(age)));
+            known = self.follow_participant(now, lease, slot, out);
         }
         self.liveliness_checked = now;
-        let lost = self.asserted.plus(lease) <= now;
-        if (lost || was_lost) && !self.liveliness_lost {
+        self.liveliness_lost = self.asserted.plus(lease) <= now;
+        if self.liveliness_lost && !known {
             out.events.push(Event::LivelinessLost { writer: slot.id() });
         }
-        self.liveliness_lost = lost;
+    }
+
+    /// Takes over the signs of the participant since the last look. Of a silence that is over by now it is told, unless it
+    /// is the one that was told of before. Whether the loss that goes on, if any, was told already.
+    fn follow_participant(
+        &mut self,
+        now: MonoTime,
+        lease: Duration,
+        slot: &WriterSlot,
+        out: &mut Output,
+    ) -> bool {
+        let manual = &slot.common.manual;
+        let silence = manual.ended_silence(self.asserted, lease);
+        if silence.is_some_and(|silence| silence.later || !self.liveliness_lost) {
+            out.events.push(Event::LivelinessLost { writer: slot.id() });
+        }
+        // The end of a silence may be there before it counts as the last sign.
+        let age = silence.map_or(manual.age(now), |silence| silence.age(now).min(manual.age(now)));
+        let age = u64::try_from(age.as_nanos()).unwrap_or(0);
+        let last = self.asserted.max(MonoTime(now.0.saturating_sub(age)));
+        // What is known to the millisecond alone and not a whole one later is the same sign.
+        let revived = last.since(self.asserted) >= Duration::from_millis(1);
+        self.asserted = last;
+        self.liveliness_lost && !revived
     }
 
     fn next_deadline(&self) -> Option<MonoTime> {

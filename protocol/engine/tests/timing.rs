@@ -109,6 +109,35 @@ fn a_manual_writer_dies_and_comes_back() {
 }
 
 #[test]
+fn each_silence_of_a_participant_is_a_loss_however_late_it_is_looked_at() {
+    let mut net = Net::started(1);
+    let by_participant = writer_qos().liveliness(LivelinessKind::ManualByParticipant, ms(150));
+    let quiet = net.writer(0, "Quiet", &by_participant);
+    let busy = net.writer(0, "Busy", &writer_qos());
+    let lost = Event::LivelinessLost { writer: quiet.guid().entity_id };
+    let told = |net: &mut Net| net.take_events(0).iter().filter(|event| **event == lost).count();
+    let write = |net: &mut Net| {
+        net.write(0, &busy, 1, b"x").expect("no limits");
+    };
+    write(&mut net);
+    net.run(ms(200));
+    assert_eq!(told(&mut net), 1);
+    // A sign brings it back to life. Before anybody looks, the next silence is over as well.
+    write(&mut net);
+    net.stand_still(ms(200));
+    write(&mut net);
+    net.run(ms(10));
+    assert_eq!(told(&mut net), 1);
+    // It is alive; the next silence goes on until it is looked at and beyond.
+    net.run(ms(200));
+    assert_eq!(told(&mut net), 1);
+    write(&mut net);
+    net.stand_still(ms(200));
+    net.run(ms(500));
+    assert_eq!(told(&mut net), 1, "once, not with each look");
+}
+
+#[test]
 fn any_write_of_the_participant_keeps_its_manual_writers_alive() {
     let mut net = Net::started(2);
     let by_participant = writer_qos().liveliness(LivelinessKind::ManualByParticipant, ms(150));

@@ -121,6 +121,8 @@ pub struct ReaderLog {
     pub alive: BTreeMap<Guid, Alive>,
     /// Writers that were not alive for some time, though matched.
     pub once_dead: BTreeSet<Guid>,
+    /// When a writer was last told not to be alive.
+    pub died: BTreeMap<Guid, Nanos>,
     /// SAMPLE_LOST.
     pub lost: u64,
     /// REQUESTED_DEADLINE_MISSED by instance.

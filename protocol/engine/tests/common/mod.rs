@@ -293,6 +293,11 @@ impl Net {
         self.now = end;
     }
 
+    /// Time passes in which nothing arrives and no timer runs, as in a program that stands still.
+    pub fn stand_still(&mut self, duration: Duration) {
+        self.now = self.now.plus(duration);
+    }
+
     /// Lets the world go on until something holds; fails after a minute.
     #[track_caller]
     pub fn run_until(&mut self, mut done: impl FnMut(&mut Self) -> bool) {

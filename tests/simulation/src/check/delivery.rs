@@ -2,7 +2,7 @@
 
 use dunlin_rtps::ChangeKind;
 
-use crate::log::{ReaderLog, WriterLog};
+use crate::log::{Nanos, ReaderLog, WriterLog};
 use crate::qos::Qos;
 use crate::run::{MS, Run};
 
@@ -14,6 +14,14 @@ pub(super) fn first_due(writer: &WriterLog, reader: &ReaderLog, durable: bool) -
     }
     let before = writer.changes.iter().take_while(|change| change.at <= *since).count();
     Some(before as u64 + 1)
+}
+
+/// Whether a full history may have given up what it holds of an instance that was disposed by this change, before writer
+/// and reader met: room for what was written afterwards is made of disposed instances that everybody knew of.
+pub(super) fn made_room(writer: &WriterLog, offered: &Qos, disposal: usize, met: Nanos) -> bool {
+    let Some(limit) = offered.max_samples else { return false };
+    let later = writer.changes.iter().enumerate().skip((limit as usize).max(disposal + 1));
+    later.take_while(|(_, change)| change.at <= met).next().is_some()
 }
 
 /// Samples that are due, were not taken, and that nothing excuses.
@@ -45,7 +53,11 @@ fn missing(
             }
         }
         *count += 1;
-        *gone |= matches!(change.kind, ChangeKind::Unregistered | ChangeKind::DisposedUnregistered);
+        *gone |= match change.kind {
+            ChangeKind::Alive => false,
+            ChangeKind::Disposed => made_room(writer, offered, index, met),
+            ChangeKind::Unregistered | ChangeKind::DisposedUnregistered => true,
+        };
     }
     missing.reverse();
     missing

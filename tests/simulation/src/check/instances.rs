@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use dunlin_cache::{InstanceState, instance_handle};
 use dunlin_rtps::ChangeKind;
 
-use super::delivery::first_due;
+use super::delivery::{first_due, made_room};
 use crate::data::instance;
 use crate::log::{Nanos, ReaderLog, WriterLog};
+use crate::qos::Qos;
 use crate::run::{MS, Run};
 
 /// What a writer has last done to an instance.
@@ -90,6 +91,8 @@ fn expected(run: &Run<'_>, reader: &ReaderLog) -> BTreeMap<u32, Doing> {
         };
         // Of what a rival did before it parted a reader may know.
         unclear.extend(keys.iter().filter(|key| !claimed.insert(**key)));
+        let met = writer.matched.get(&reader.guid).copied().unwrap_or(0);
+        unclear.extend(given_up(writer, &offer.qos, met));
         all.extend(doings(writer, first));
     }
     // What happened before a reader came need not be known to it, but may be from an earlier meeting.
@@ -98,6 +101,13 @@ fn expected(run: &Run<'_>, reader: &ReaderLog) -> BTreeMap<u32, Doing> {
         !unclear.contains(key) && settled
     });
     all
+}
+
+/// Instances whose disposal may have left a full history before a reader came.
+fn given_up(writer: &WriterLog, offered: &Qos, met: Nanos) -> impl Iterator<Item = u32> {
+    let disposals =
+        writer.changes.iter().enumerate().filter(|(_, change)| change.kind == ChangeKind::Disposed);
+    disposals.filter(move |(index, _)| made_room(writer, offered, *index, met)).map(|(_, change)| change.key)
 }
 
 /// After every rival has written each instance twice on a good network, the second time belongs to the owner alone:

@@ -1,8 +1,13 @@
 //! What a run may cost: memory, queues, datagrams.
 
-use crate::log::{Nanos, WriterLog};
+use dunlin_sim::Delay;
+
+use crate::log::{Nanos, WriterLog, Written};
 use crate::run::{MS, Run};
-use crate::scenario::{Class, Ms};
+use crate::scenario::{Class, Fault, Ms, PathFault};
+
+/// A writer asks for an acknowledgement no more often than this, and repeats the question after so long at first.
+const ASKED_EVERY: Nanos = 10 * MS;
 
 /// At rest a writer holds what its QoS says and nothing else.
 pub(super) fn histories(run: &Run<'_>, found: &mut Vec<String>) {
@@ -91,8 +96,8 @@ pub(super) fn traffic(run: &Run<'_>, found: &mut Vec<String>) {
     }
 }
 
-/// In no second does a node send more than a few datagrams for each pair of endpoints and for each change that is young
-/// or may have to be repaired: no two ever answer each other without end.
+/// In no second does a node send more than a few datagrams for each pair of endpoints, for each change that is young or
+/// may have to be repaired, and for each question of a writer: no two ever answer each other without end.
 pub(super) fn peaks(run: &Run<'_>, found: &mut Vec<String>) {
     let nodes = run.machines.iter().flatten().count() as u64;
     let endpoints = run.scenario.endpoints.len() as u64;
@@ -101,7 +106,7 @@ pub(super) fn peaks(run: &Run<'_>, found: &mut Vec<String>) {
         for (index, sent) in after.iter().zip(before).map(|(after, before)| after - before).enumerate() {
             let seconds = (until - from).div_ceil(1_000 * MS);
             let new = nodes * fragments_until(run, index, *until) * if is_futile(run) { 25 } else { 2 };
-            let most = seconds * (nodes * (40 + 6 * endpoints) + new);
+            let most = seconds * (nodes * (40 + 6 * endpoints) + new) + answers(run, index, (*from, *until));
             if sent > most {
                 let (from, until) = (from / MS, until / MS);
                 found.push(format!(
@@ -110,6 +115,48 @@ pub(super) fn peaks(run: &Run<'_>, found: &mut Vec<String>) {
             }
         }
     }
+}
+
+/// How often the readers of a node answer in some time. A reliable writer asks them with each write; as long as an answer
+/// is not there it asks again 10, 20, 40 ms later and so on; and an answer that tells it news starts that over. So peers
+/// that are far away are asked several times for one change, but a writer never asks more often than every 10 ms.
+fn answers(run: &Run<'_>, node: usize, (from, until): (Nanos, Nanos)) -> u64 {
+    let trip = round_trip(run);
+    let asked = 2 * (1 + u64::from((trip / ASKED_EVERY + 1).ilog2()));
+    let plans = &run.scenario.endpoints;
+    let lived = |created: Nanos, ended: Option<Nanos>| {
+        created <= until && ended.is_none_or(|ended| ended + trip >= from)
+    };
+    let readers = run.log.readers.iter().filter(|reader| reader.node == node);
+    let mut sum = 0;
+    for reader in readers.filter(|reader| lived(reader.created, reader.ended)) {
+        for writer in run.log.writers.iter().filter(|writer| lived(writer.created, writer.ended)) {
+            let (offer, request) = (&plans[writer.plan], &plans[reader.plan]);
+            let reliable = offer.qos.reliable && request.qos.reliable;
+            if offer.topic != request.topic || !reliable || !offer.qos.matches(&request.qos) {
+                continue;
+            }
+            let young = |change: &&Written| change.at + trip >= from && change.at <= until;
+            let written = writer.changes.iter().filter(young).count() as u64;
+            sum += (asked * written).min((until - from + trip) / ASKED_EVERY + 1);
+        }
+    }
+    sum
+}
+
+/// How long question and answer may be on their way, as far as that is because of the delay of paths. The tails of delays
+/// are cut at ten means, but few are longer than three.
+fn round_trip(run: &Run<'_>) -> Nanos {
+    let longest = |delay: &Delay| match *delay {
+        Delay::Fixed(delay) | Delay::Uniform(_, delay) => delay.as_nanos(),
+        Delay::Tail(least, mean) => least.as_nanos() + 3 * mean.as_nanos(),
+    };
+    let faults = run.scenario.faults.iter().filter(|plan| plan.on).filter_map(|plan| match &plan.fault {
+        Fault::Path(_, _, PathFault::Delay(delay)) => Some(longest(delay)),
+        _ => None,
+    });
+    let delay = faults.fold(longest(&run.scenario.base.delay), i64::max);
+    2 * u64::try_from(delay).unwrap_or(0)
 }
 
 /// While only short datagrams pass, what is requested does not arrive, and is requested again some 15 times a second.

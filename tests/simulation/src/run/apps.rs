@@ -125,6 +125,7 @@ impl Run<'_> {
             matched: BTreeMap::new(),
             alive: BTreeMap::new(),
             once_dead: BTreeSet::new(),
+            died: BTreeMap::new(),
             lost: 0,
             deadlines_missed: BTreeMap::new(),
             arrivals: BTreeMap::new(),

@@ -109,6 +109,7 @@ impl Run<'_> {
         let sum = *sum;
         if sum.not_alive > 0 {
             reader.once_dead.insert(writer);
+            reader.died.insert(writer, at);
         }
         // Who was not alive, even for a moment, may have lost what it owned.
         reader.shown.retain(|(_, shown), _| life != Some(*shown));

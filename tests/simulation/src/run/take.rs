@@ -11,7 +11,7 @@ use super::agenda::Action;
 use super::{MS, Run};
 use crate::check::infos;
 use crate::data::{Content, key_of};
-use crate::log::Nanos;
+use crate::log::{Nanos, WriterLog};
 use crate::qos::Qos;
 use crate::scenario::{Role, Workload};
 
@@ -203,11 +203,15 @@ impl Run<'_> {
             let text = format!("reader {number} got {content:?} although writer {rival} owns since {since}");
             self.log.violation(text);
         }
-        // What a writer had shown before it parted gives it no claim afterwards.
+        // What a writer had shown before it parted gives it no claim afterwards, nor does what it wrote before it was
+        // last told not to be alive, however late that is taken.
         let writer = content.writer as usize;
         let reader = &self.log.readers[number];
+        let WriterLog { guid, changes, .. } = &self.log.writers[writer];
         let fresh = reader.received.get(&writer).is_some_and(|received| received.fresh);
-        if reader.matched.contains_key(&self.log.writers[writer].guid) && !fresh {
+        let written = changes.get(content.number as usize - 1).map_or(0, |change| change.at);
+        let outdated = reader.died.get(guid).is_some_and(|died| written <= *died);
+        if reader.matched.contains_key(guid) && !fresh && !outdated {
             self.log.readers[number].shown.entry((key, writer)).or_insert(now);
         }
     }
