@@ -10,9 +10,9 @@ use crate::error::{CreateEntityError, SetQosError, WaitForError};
 use crate::listener::DomainParticipantListener;
 use crate::multi_topic::{MultiTopic, MultiTopicInner};
 use crate::participant::{DomainParticipant, ParticipantInner};
-use crate::publisher::{Publisher, PublisherGroup};
+use crate::publisher::{Publisher, PublisherState};
 use crate::status::StatusMask;
-use crate::subscriber::{Subscriber, SubscriberGroup};
+use crate::subscriber::{Subscriber, SubscriberState};
 use crate::topic::{Topic, TopicInner};
 use crate::writer_core::{lock, wait_for};
 use dunlin_cdr::DdsType;
@@ -28,8 +28,8 @@ const TOPIC_KIND: u8 = 0x45;
 /// Publishers and subscribers of a participant, and the QoS of those to come.
 #[derive(Default)]
 pub(crate) struct Contents {
-    publishers: Mutex<Vec<Weak<PublisherGroup>>>,
-    subscribers: Mutex<Vec<Weak<SubscriberGroup>>>,
+    publishers: Mutex<Vec<Weak<PublisherState>>>,
+    subscribers: Mutex<Vec<Weak<SubscriberState>>>,
     last_handle: AtomicU32,
     defaults: Mutex<Defaults>,
 }
@@ -67,19 +67,19 @@ impl ParticipantInner {
         self.handle(TOPIC_KIND)
     }
 
-    pub fn add_publisher(&self, group: &Arc<PublisherGroup>) {
+    pub fn add_publisher(&self, group: &Arc<PublisherState>) {
         add(&self.contents.publishers, group);
     }
 
-    pub fn add_subscriber(&self, group: &Arc<SubscriberGroup>) {
+    pub fn add_subscriber(&self, group: &Arc<SubscriberState>) {
         add(&self.contents.subscribers, group);
     }
 
-    fn publishers(&self) -> Vec<Arc<PublisherGroup>> {
+    fn publishers(&self) -> Vec<Arc<PublisherState>> {
         live(&self.contents.publishers).into_iter().filter(|group| !group.entity.is_deleted()).collect()
     }
 
-    fn subscribers(&self) -> Vec<Arc<SubscriberGroup>> {
+    fn subscribers(&self) -> Vec<Arc<SubscriberState>> {
         live(&self.contents.subscribers).into_iter().filter(|group| !group.entity.is_deleted()).collect()
     }
 
@@ -211,11 +211,11 @@ impl DomainParticipant {
         if !Arc::ptr_eq(publisher.participant().inner(), self.inner()) {
             return Err(EntityError::Foreign);
         }
-        publisher.group.entity.check()?;
-        if !publisher.group.writers().is_empty() {
+        publisher.state.entity.check()?;
+        if !publisher.state.writers().is_empty() {
             return Err(EntityError::InUse);
         }
-        if publisher.group.entity.delete() { Ok(()) } else { Err(EntityError::AlreadyDeleted) }
+        if publisher.state.entity.delete() { Ok(()) } else { Err(EntityError::AlreadyDeleted) }
     }
 
     /// delete_subscriber: it ends although there are handles to it.
@@ -226,11 +226,11 @@ impl DomainParticipant {
         if !Arc::ptr_eq(subscriber.participant_inner(), self.inner()) {
             return Err(EntityError::Foreign);
         }
-        subscriber.group.entity.check()?;
-        if !subscriber.group.readers().is_empty() {
+        subscriber.state.entity.check()?;
+        if !subscriber.state.readers().is_empty() {
             return Err(EntityError::InUse);
         }
-        if subscriber.group.entity.delete() { Ok(()) } else { Err(EntityError::AlreadyDeleted) }
+        if subscriber.state.entity.delete() { Ok(()) } else { Err(EntityError::AlreadyDeleted) }
     }
 
     /// delete_topic: it ends although there are handles to it, and its name is free.

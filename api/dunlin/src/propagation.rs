@@ -14,7 +14,7 @@ impl WriterCore {
         if let Some(own) = self.listener.of(status) {
             return own.into_iter().for_each(|listener| listener.call(self, status));
         }
-        if let Some(group) = self.publisher.group.entity.listener.of(status) {
+        if let Some(group) = self.publisher.state.entity.listener.of(status) {
             return group.into_iter().for_each(|listener| self.call_publisher(&*listener, status));
         }
         if let Some(participant) = self.participant.entity.listener.of(status) {
@@ -68,7 +68,7 @@ impl ReaderCore {
         if self.hidden {
             return;
         }
-        if let Some(group) = self.subscriber.group.entity.listener.of(status) {
+        if let Some(group) = self.subscriber.state.entity.listener.of(status) {
             return group.into_iter().for_each(|listener| self.call_subscriber(&*listener, status));
         }
         if let Some(participant) = self.participant.entity.listener.of(status) {
@@ -79,7 +79,7 @@ impl ReaderCore {
     /// DATA_ON_READERS; whether somebody answers for it.
     fn tell_subscriber(&self) -> bool {
         let status = StatusMask::DATA_ON_READERS;
-        let group = &self.subscriber.group.entity;
+        let group = &self.subscriber.state.entity;
         group.note(status);
         // Without a call nothing is told instead of DATA_AVAILABLE.
         let told = if let Some(own) = group.listener.of(status) {

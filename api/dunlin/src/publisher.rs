@@ -20,17 +20,17 @@ use std::sync::{Arc, Mutex, Weak};
 pub struct Publisher {
     participant: Arc<ParticipantInner>,
     qos: Arc<Mutex<PublisherQos>>,
-    pub(crate) group: Arc<PublisherGroup>,
+    pub(crate) state: Arc<PublisherState>,
 }
 
 /// What a publisher has besides its QoS; lives as long as the publisher or a writer of it.
-pub(crate) struct PublisherGroup {
+pub(crate) struct PublisherState {
     pub entity: Entity<dyn PublisherListener>,
     writers: Mutex<Vec<Weak<WriterCore>>>,
     default_qos: Mutex<DataWriterQos>,
 }
 
-impl PublisherGroup {
+impl PublisherState {
     /// The writers that were not deleted.
     pub fn writers(&self) -> Vec<Arc<WriterCore>> {
         let writers = lock(&self.writers);
@@ -59,13 +59,13 @@ impl Publisher {
         qos.check_consistency()?;
         qos.check_supported()?;
         participant.entity.check().map_err(|_| CreateEntityError::AlreadyDeleted)?;
-        let group = Arc::new(PublisherGroup {
+        let state = Arc::new(PublisherState {
             entity: Entity::new(participant.next_handle(EntityKind::WriterGroup)),
             writers: Mutex::default(),
             default_qos: Mutex::default(),
         });
-        participant.add_publisher(&group);
-        Ok(Self { participant, qos: Arc::new(Mutex::new(qos.clone())), group })
+        participant.add_publisher(&state);
+        Ok(Self { participant, qos: Arc::new(Mutex::new(qos.clone())), state })
     }
 
     /// create_datawriter. A QoS without DATA_REPRESENTATION uses the type's default.
@@ -80,7 +80,7 @@ impl Publisher {
         if topic.inner.participant.as_ptr() != Arc::as_ptr(&self.participant) {
             return Err(CreateEntityError::ForeignTopic);
         }
-        if self.group.entity.is_deleted() || topic.inner.entity.is_deleted() {
+        if self.state.entity.is_deleted() || topic.inner.entity.is_deleted() {
             return Err(CreateEntityError::AlreadyDeleted);
         }
         let mut qos = qos.clone();
@@ -101,7 +101,7 @@ impl Publisher {
         if lock(&self.qos).entity_factory.autoenable_created_entities {
             core.enable()?;
         }
-        let mut writers = lock(&self.group.writers);
+        let mut writers = lock(&self.state.writers);
         writers.retain(|writer| writer.strong_count() > 0);
         writers.push(Arc::downgrade(&core));
         Ok(DataWriter::from_core(core))
@@ -124,13 +124,13 @@ impl Publisher {
         qos.check_changeable(new)?;
         *qos = new.clone();
         drop(qos);
-        self.group.writers().iter().try_for_each(|writer| writer.set_publisher_qos(new))
+        self.state.writers().iter().try_for_each(|writer| writer.set_publisher_qos(new))
     }
 
     /// lookup_datawriter: one of the writers of a topic, if there is one of this type.
     #[must_use]
     pub fn lookup_datawriter<T: DdsType>(&self, topic_name: &str) -> Option<DataWriter<T>> {
-        let mut writers = self.group.writers().into_iter();
+        let mut writers = self.state.writers().into_iter();
         writers.find_map(|core| {
             AnyDataWriter(core).typed().filter(|w: &DataWriter<T>| w.topic_name() == topic_name)
         })
@@ -142,7 +142,7 @@ impl Publisher {
     /// # Errors
     /// [`EntityError::Foreign`], [`EntityError::AlreadyDeleted`].
     pub fn delete_datawriter<T: DdsType>(&self, writer: &DataWriter<T>) -> Result<(), EntityError> {
-        if !Arc::ptr_eq(&writer.core().publisher.group, &self.group) {
+        if !Arc::ptr_eq(&writer.core().publisher.state, &self.state) {
             return Err(EntityError::Foreign);
         }
         if writer.core().close() { Ok(()) } else { Err(EntityError::AlreadyDeleted) }
@@ -153,8 +153,8 @@ impl Publisher {
     /// # Errors
     /// [`EntityError::AlreadyDeleted`].
     pub fn delete_contained_entities(&self) -> Result<(), EntityError> {
-        self.group.entity.check()?;
-        self.group.delete_writers();
+        self.state.entity.check()?;
+        self.state.delete_writers();
         Ok(())
     }
 
@@ -164,7 +164,7 @@ impl Publisher {
     /// [`WaitForError::Timeout`].
     pub fn wait_for_acknowledgments(&self, max_wait: Duration) -> Result<(), WaitForError> {
         let deadline = dunlin_driver::machine::deadline(max_wait);
-        for writer in self.group.writers().iter().filter(|writer| writer.slot().is_some()) {
+        for writer in self.state.writers().iter().filter(|writer| writer.slot().is_some()) {
             let left = deadline.since(dunlin_driver::machine::mono());
             let left = if max_wait.is_infinite() { max_wait } else { left };
             writer.wait_for_acknowledgments(left).map_err(|error| match error {
@@ -178,7 +178,7 @@ impl Publisher {
     /// get_default_datawriter_qos: for [`Publisher::create_datawriter`] when the application has no other.
     #[must_use]
     pub fn default_datawriter_qos(&self) -> DataWriterQos {
-        lock(&self.group.default_qos).clone()
+        lock(&self.state.default_qos).clone()
     }
 
     /// set_default_datawriter_qos.
@@ -188,7 +188,7 @@ impl Publisher {
     pub fn set_default_datawriter_qos(&self, qos: &DataWriterQos) -> Result<(), SetQosError> {
         qos.check_consistency()?;
         qos.check_supported()?;
-        *lock(&self.group.default_qos) = qos.clone();
+        *lock(&self.state.default_qos) = qos.clone();
         Ok(())
     }
 
@@ -205,35 +205,35 @@ impl Publisher {
 
     /// set_listener: it hears of what the writers' own listeners do not answer for. Replaces the previous one.
     pub fn set_listener(&self, listener: impl PublisherListener, mask: StatusMask) {
-        self.group.entity.listener.set(Some((Some(Arc::new(listener)), mask)));
+        self.state.entity.listener.set(Some((Some(Arc::new(listener)), mask)));
     }
 
     /// A listener that does nothing: these statuses are not told to the participant's listener.
     pub fn consume_statuses(&self, mask: StatusMask) {
-        self.group.entity.listener.set(Some((None, mask)));
+        self.state.entity.listener.set(Some((None, mask)));
     }
 
     /// Removes the listener; one that runs at this moment finishes.
     pub fn clear_listener(&self) {
-        self.group.entity.listener.set(None);
+        self.state.entity.listener.set(None);
     }
 
     /// get_statuscondition. Publishers have no status of their own, so it is never true.
     #[must_use]
     pub fn status_condition(&self) -> StatusCondition {
-        self.group.entity.condition(&self.group, |group| &group.entity)
+        self.state.entity.condition(&self.state, |state| &state.entity)
     }
 
     /// get_status_changes: always empty.
     #[must_use]
     pub fn status_changes(&self) -> StatusMask {
-        self.group.entity.changes()
+        self.state.entity.changes()
     }
 
     /// get_instance_handle.
     #[must_use]
     pub fn instance_handle(&self) -> InstanceHandle {
-        self.group.entity.handle
+        self.state.entity.handle
     }
 
     /// get_participant.

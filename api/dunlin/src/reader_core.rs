@@ -258,7 +258,7 @@ impl ReaderCore {
         let mut statuses = lock(&self.statuses);
         statuses.changed = statuses.changed & !StatusMask::DATA_AVAILABLE;
         drop(statuses);
-        self.subscriber.group.entity.clear(StatusMask::DATA_ON_READERS);
+        self.subscriber.state.entity.clear(StatusMask::DATA_ON_READERS);
     }
 
     /// Whether there are samples in these states.

@@ -22,18 +22,18 @@ use std::sync::{Arc, Mutex, Weak};
 pub struct Subscriber {
     participant: Arc<ParticipantInner>,
     qos: Arc<Mutex<SubscriberQos>>,
-    pub(crate) group: Arc<SubscriberGroup>,
+    pub(crate) state: Arc<SubscriberState>,
 }
 
 /// What a subscriber has besides its QoS; lives as long as the subscriber or a reader of it.
-pub(crate) struct SubscriberGroup {
+pub(crate) struct SubscriberState {
     pub entity: Entity<dyn SubscriberListener>,
     readers: Mutex<Vec<Weak<ReaderCore>>>,
     default_qos: Mutex<DataReaderQos>,
     builtin: bool,
 }
 
-impl SubscriberGroup {
+impl SubscriberState {
     fn new(handle: InstanceHandle, builtin: bool) -> Arc<Self> {
         let entity = Entity::new(handle);
         if builtin {
@@ -77,16 +77,16 @@ impl Subscriber {
         qos.check_consistency()?;
         qos.check_supported()?;
         participant.entity.check().map_err(|_| CreateEntityError::AlreadyDeleted)?;
-        let group = SubscriberGroup::new(participant.next_handle(EntityKind::ReaderGroup), false);
-        participant.add_subscriber(&group);
-        Ok(Self { participant, qos: Arc::new(Mutex::new(qos.clone())), group })
+        let state = SubscriberState::new(participant.next_handle(EntityKind::ReaderGroup), false);
+        participant.add_subscriber(&state);
+        Ok(Self { participant, qos: Arc::new(Mutex::new(qos.clone())), state })
     }
 
     /// The subscriber of the built-in topics.
     pub(crate) fn builtin(participant: Arc<ParticipantInner>) -> Self {
-        let make = || SubscriberGroup::new(participant.next_handle(EntityKind::ReaderGroup), true);
-        let group = participant.builtin_group(make);
-        Self { participant, qos: Arc::default(), group }
+        let make = || SubscriberState::new(participant.next_handle(EntityKind::ReaderGroup), true);
+        let state = participant.builtin_state(make);
+        Self { participant, qos: Arc::default(), state }
     }
 
     pub(crate) fn participant_inner(&self) -> &Arc<ParticipantInner> {
@@ -95,7 +95,7 @@ impl Subscriber {
 
     /// Makes a core known as one of this subscriber.
     pub(crate) fn add_reader(&self, core: &Arc<ReaderCore>) {
-        self.group.add(core);
+        self.state.add(core);
     }
 
     /// create_datareader: for a topic, a content-filtered topic or a multi-topic.
@@ -111,10 +111,10 @@ impl Subscriber {
         if !self.participant.owns(&source.topic) {
             return Err(CreateEntityError::ForeignTopic);
         }
-        if self.group.builtin {
+        if self.state.builtin {
             return Err(CreateEntityError::BuiltinSubscriber);
         }
-        if self.group.entity.is_deleted() || source.topic.entity.is_deleted() {
+        if self.state.entity.is_deleted() || source.topic.entity.is_deleted() {
             return Err(CreateEntityError::AlreadyDeleted);
         }
         qos.check_consistency()?;
@@ -132,7 +132,7 @@ impl Subscriber {
         if lock(&self.qos).entity_factory.autoenable_created_entities {
             core.enable()?;
         }
-        self.group.add(&core);
+        self.state.add(&core);
         Ok(DataReader::from_core(core))
     }
 
@@ -153,7 +153,7 @@ impl Subscriber {
         qos.check_changeable(new)?;
         *qos = new.clone();
         drop(qos);
-        self.group.readers().iter().try_for_each(|reader| reader.set_subscriber_qos(new))
+        self.state.readers().iter().try_for_each(|reader| reader.set_subscriber_qos(new))
     }
 
     /// lookup_datareader: one of the readers of a topic, if there is one of this type. In the
@@ -162,9 +162,9 @@ impl Subscriber {
     pub fn lookup_datareader<T: DdsType>(&self, topic_name: &str) -> Option<DataReader<T>> {
         let typed =
             |core| AnyDataReader(core).typed().filter(|r: &DataReader<T>| r.topic_name() == topic_name);
-        let known = self.group.readers().into_iter().find_map(typed);
+        let known = self.state.readers().into_iter().find_map(typed);
         known.or_else(|| {
-            self.group.builtin.then(|| builtin::reader(self, topic_name).and_then(typed)).flatten()
+            self.state.builtin.then(|| builtin::reader(self, topic_name).and_then(typed)).flatten()
         })
     }
 
@@ -174,7 +174,7 @@ impl Subscriber {
     /// # Errors
     /// [`EntityError::Foreign`], [`EntityError::AlreadyDeleted`].
     pub fn delete_datareader<T: DdsType>(&self, reader: &DataReader<T>) -> Result<(), EntityError> {
-        if !Arc::ptr_eq(&reader.core().subscriber.group, &self.group) {
+        if !Arc::ptr_eq(&reader.core().subscriber.state, &self.state) {
             return Err(EntityError::Foreign);
         }
         if reader.core().close() { Ok(()) } else { Err(EntityError::AlreadyDeleted) }
@@ -185,22 +185,22 @@ impl Subscriber {
     /// # Errors
     /// [`EntityError::AlreadyDeleted`].
     pub fn delete_contained_entities(&self) -> Result<(), EntityError> {
-        self.group.entity.check()?;
-        self.group.delete_readers();
+        self.state.entity.check()?;
+        self.state.delete_readers();
         Ok(())
     }
 
     /// get_datareaders: the readers that have samples in these states.
     #[must_use]
     pub fn datareaders(&self, states: StateMasks) -> Vec<AnyDataReader> {
-        let readers = self.group.readers().into_iter();
+        let readers = self.state.readers().into_iter();
         readers.filter(|core| core.has_samples(states)).map(AnyDataReader).collect()
     }
 
     /// notify_datareaders: tells the listeners of DATA_AVAILABLE for each reader with data that nobody has looked at; to be
     /// called by [`on_data_on_readers`](crate::SubscriberListener::on_data_on_readers).
     pub fn notify_datareaders(&self) {
-        for reader in self.group.readers() {
+        for reader in self.state.readers() {
             if reader.changes().intersects(StatusMask::DATA_AVAILABLE) {
                 reader.tell_data_available();
             }
@@ -210,7 +210,7 @@ impl Subscriber {
     /// get_default_datareader_qos: for [`Subscriber::create_datareader`] when the application has no other.
     #[must_use]
     pub fn default_datareader_qos(&self) -> DataReaderQos {
-        lock(&self.group.default_qos).clone()
+        lock(&self.state.default_qos).clone()
     }
 
     /// set_default_datareader_qos.
@@ -220,7 +220,7 @@ impl Subscriber {
     pub fn set_default_datareader_qos(&self, qos: &DataReaderQos) -> Result<(), SetQosError> {
         qos.check_consistency()?;
         qos.check_supported()?;
-        *lock(&self.group.default_qos) = qos.clone();
+        *lock(&self.state.default_qos) = qos.clone();
         Ok(())
     }
 
@@ -238,35 +238,35 @@ impl Subscriber {
     /// set_listener: it hears of what the readers' own listeners do not answer for, and with DATA_ON_READERS in the mask of
     /// all data. Replaces the previous one.
     pub fn set_listener(&self, listener: impl SubscriberListener, mask: StatusMask) {
-        self.group.entity.listener.set(Some((Some(Arc::new(listener)), mask)));
+        self.state.entity.listener.set(Some((Some(Arc::new(listener)), mask)));
     }
 
     /// A listener that does nothing: these statuses are not told to the participant's listener.
     pub fn consume_statuses(&self, mask: StatusMask) {
-        self.group.entity.listener.set(Some((None, mask)));
+        self.state.entity.listener.set(Some((None, mask)));
     }
 
     /// Removes the listener; one that runs at this moment finishes.
     pub fn clear_listener(&self) {
-        self.group.entity.listener.set(None);
+        self.state.entity.listener.set(None);
     }
 
     /// get_statuscondition, for DATA_ON_READERS.
     #[must_use]
     pub fn status_condition(&self) -> StatusCondition {
-        self.group.entity.condition(&self.group, |group| &group.entity)
+        self.state.entity.condition(&self.state, |state| &state.entity)
     }
 
     /// get_status_changes.
     #[must_use]
     pub fn status_changes(&self) -> StatusMask {
-        self.group.entity.changes()
+        self.state.entity.changes()
     }
 
     /// get_instance_handle.
     #[must_use]
     pub fn instance_handle(&self) -> InstanceHandle {
-        self.group.entity.handle
+        self.state.entity.handle
     }
 
     /// get_participant.

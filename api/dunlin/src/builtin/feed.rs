@@ -10,7 +10,7 @@ use super::topics::{
 use crate::content_filter::sealed::TopicSource;
 use crate::participant::ParticipantInner;
 use crate::reader_core::ReaderCore;
-use crate::subscriber::{Subscriber, SubscriberGroup};
+use crate::subscriber::{Subscriber, SubscriberState};
 use crate::topic::TopicInner;
 use crate::writer_core::lock;
 use dunlin_buf::SharedBytes;
@@ -25,7 +25,7 @@ use std::sync::{Arc, Weak};
 /// The readers of the four topics, as far as the application has asked for them.
 #[derive(Default)]
 pub(crate) struct Feeds {
-    subscriber: Option<Arc<SubscriberGroup>>,
+    subscriber: Option<Arc<SubscriberState>>,
     participants: Feed,
     topics: Feed,
     publications: Feed,
@@ -211,7 +211,7 @@ pub(crate) fn reader(subscriber: &Subscriber, name: &str) -> Option<Arc<ReaderCo
 
 impl ParticipantInner {
     /// get_builtin_subscriber.
-    pub fn builtin_group(&self, make: impl FnOnce() -> Arc<SubscriberGroup>) -> Arc<SubscriberGroup> {
+    pub fn builtin_state(&self, make: impl FnOnce() -> Arc<SubscriberState>) -> Arc<SubscriberState> {
         Arc::clone(lock(&self.builtin).subscriber.get_or_insert_with(make))
     }
 
