@@ -217,6 +217,15 @@ schema! {
         /// Samples of each remote writer that wait for the ones before them.
         max_out_of_order_samples: u32 = number(tuning().max_out_of_order_samples);
     }
+    /// Several samples in one datagram, several datagrams in one system call. A writer with a LATENCY_BUDGET lets samples
+    /// wait that long at most.
+    batching: BatchingSection {
+        /// How long a sample may wait for others although its writer has no LATENCY_BUDGET, when it was written in a
+        /// burst: right behind several others. "0s" sends every sample at once.
+        burst_delay: Duration = tuning().burst_delay;
+        /// Samples of one writer that may wait, in octets: at this size they leave.
+        max_size: Size = size(tuning().batch_octets);
+    }
     /// What remote participants may make this one remember.
     quotas: QuotasSection {
         /// Remote participants.

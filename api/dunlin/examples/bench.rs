@@ -8,13 +8,14 @@ use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, Duratio
 use std::error::Error;
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::mpsc;
 use std::sync::mpsc::channel;
-use std::sync::{Arc, mpsc};
 use std::time::{Duration as StdDuration, Instant};
 
 const ROUND_TRIPS: usize = 20_000;
 const WARM_UP: usize = 2_000;
 const SAMPLES: u64 = 200_000;
+const SMALL_SAMPLES: u64 = 1_000_000;
 const PATIENCE: StdDuration = StdDuration::from_secs(30);
 
 /// 64 octets of data.
@@ -22,6 +23,13 @@ const PATIENCE: StdDuration = StdDuration::from_secs(30);
 struct Ping {
     number: u64,
     rest: [u64; 7],
+}
+
+/// 16 octets of data.
+#[derive(DdsType, Clone, Debug)]
+struct Tiny {
+    number: u64,
+    rest: u64,
 }
 
 /// 1 KiB of data.
@@ -39,10 +47,10 @@ fn participant(domain: u32) -> Result<DomainParticipant, Failure> {
     Ok(DomainParticipant::builder(domain).config(config).build()?)
 }
 
-fn writer<T: DdsType>(of: &DomainParticipant, topic: &str) -> Result<DataWriter<T>, Failure> {
+fn writer<T: DdsType>(of: &DomainParticipant, topic: &str, history: i32) -> Result<DataWriter<T>, Failure> {
     let topic = of.create_topic::<T>(topic, &TopicQos::default())?;
     let qos = DataWriterQos::default().reliable().keep_all();
-    let qos = qos.resource_limits(1_000, -1, -1).max_blocking_time(Duration::from_secs(10));
+    let qos = qos.resource_limits(history, -1, -1).max_blocking_time(Duration::from_secs(10));
     Ok(of.create_publisher(&PublisherQos::default())?.create_datawriter(&topic, &qos)?)
 }
 
@@ -63,11 +71,29 @@ fn wait_until(what: &str, mut done: impl FnMut() -> bool) -> Result<(), Failure>
     Ok(())
 }
 
-/// The far side: sends pings back, and counts blocks. Ends when the near side has gone.
+/// Counts samples, and says so once all are there.
+fn count<T: DdsType>(reader: &DataReader<T>, all: u64, counts: DataWriter<Ping>) {
+    let seen = AtomicU64::new(0);
+    reader.set_listener(
+        move |reader: &DataReader<T>| {
+            let taken = reader.take_payloads(usize::MAX).unwrap_or_default().len() as u64;
+            let before = seen.fetch_add(taken, SeqCst);
+            if before < all && before + taken >= all {
+                _ = counts.write(&Ping { number: before + taken, ..Ping::default() });
+            }
+        },
+        StatusMask::DATA_AVAILABLE,
+    );
+}
+
+/// The far side: sends pings back, and counts the others. Ends when the near side has gone.
 fn far_side(domain: u32) -> Result<(), Failure> {
     let participant = participant(domain)?;
-    let (pongs, counts) = (writer::<Ping>(&participant, "Pong")?, writer::<Ping>(&participant, "Count")?);
-    let (pings, blocks) = (reader::<Ping>(&participant, "Ping")?, reader::<Block>(&participant, "Block")?);
+    let pongs = writer::<Ping>(&participant, "Pong", 1_000)?;
+    let counts = writer::<Ping>(&participant, "Count", 1_000)?;
+    let pings = reader::<Ping>(&participant, "Ping")?;
+    let (tiny, small) = (reader::<Tiny>(&participant, "Tiny")?, reader::<Ping>(&participant, "Small")?);
+    let blocks = reader::<Block>(&participant, "Block")?;
     pings.set_listener(
         move |reader: &DataReader<Ping>| {
             while let Ok(Some(sample)) = reader.take_next_sample() {
@@ -76,18 +102,9 @@ fn far_side(domain: u32) -> Result<(), Failure> {
         },
         StatusMask::DATA_AVAILABLE,
     );
-    let seen = Arc::new(AtomicU64::new(0));
-    let counter = Arc::clone(&seen);
-    blocks.set_listener(
-        move |reader: &DataReader<Block>| {
-            let taken = reader.take_payloads(usize::MAX).unwrap_or_default().len() as u64;
-            let before = counter.fetch_add(taken, SeqCst);
-            if before < SAMPLES && before + taken >= SAMPLES {
-                _ = counts.write(&Ping { number: before + taken, ..Ping::default() });
-            }
-        },
-        StatusMask::DATA_AVAILABLE,
-    );
+    count(&tiny, SMALL_SAMPLES, counts.clone());
+    count(&small, SMALL_SAMPLES, counts.clone());
+    count(&blocks, SAMPLES, counts);
     // The blocks are the last that the near side does.
     wait_until("the near side", || blocks.subscription_matched_status().total_count > 0)?;
     while blocks.subscription_matched_status().current_count > 0 {
@@ -102,7 +119,7 @@ fn percentile(sorted: &[f64], part: f64) -> f64 {
 }
 
 fn latency(participant: &DomainParticipant) -> Result<(), Failure> {
-    let (pings, pongs) = (writer::<Ping>(participant, "Ping")?, reader::<Ping>(participant, "Pong")?);
+    let (pings, pongs) = (writer::<Ping>(participant, "Ping", 1_000)?, reader::<Ping>(participant, "Pong")?);
     let (back, came_back) = channel();
     pongs.set_listener(
         move |reader: &DataReader<Ping>| {
@@ -135,26 +152,30 @@ fn latency(participant: &DomainParticipant) -> Result<(), Failure> {
     Ok(())
 }
 
-fn throughput(participant: &DomainParticipant) -> Result<(), Failure> {
-    let (blocks, counts) = (writer::<Block>(participant, "Block")?, reader::<Ping>(participant, "Count")?);
+/// Writes `samples` of `make` as fast as they go.
+fn throughput<T: DdsType>(
+    participant: &DomainParticipant,
+    (topic, octets): (&str, usize),
+    (history, samples): (i32, u64),
+    make: impl Fn(u64) -> T,
+) -> Result<(), Failure> {
+    let (writer, counts) = (writer::<T>(participant, topic, history)?, reader::<Ping>(participant, "Count")?);
     let (all, all_there) = channel();
     counts.set_listener(
         move |reader: &DataReader<Ping>| _ = reader.take(8).map(|_| all.send(Instant::now())),
         StatusMask::DATA_AVAILABLE,
     );
-    matched(&blocks)?;
+    matched(&writer)?;
     wait_until("the counts' writer", || !counts.matched_publications().is_empty())?;
-    let mut block = Block { number: 0, rest: [0; 127] };
     let begin = Instant::now();
-    for number in 0..SAMPLES {
-        block.number = number;
-        blocks.write(&block)?;
+    for number in 0..samples {
+        writer.write(&make(number))?;
     }
     let seconds = (all_there.recv_timeout(PATIENCE)? - begin).as_secs_f64();
-    let rate = SAMPLES as f64 / seconds;
+    let rate = samples as f64 / seconds;
+    let gigabits = rate * (octets * 8) as f64 / 1e9;
     println!(
-        "one way, 1 KiB reliable    {rate:.0} samples/s   {:.2} Gbit/s   ({SAMPLES} samples, none lost)",
-        rate * 8192.0 / 1e9
+        "one way, {octets:>4} B reliable   {rate:9.0} samples/s   {gigabits:.2} Gbit/s   ({samples} samples, none lost)"
     );
     Ok(())
 }
@@ -185,5 +206,8 @@ fn main() -> Result<(), Failure> {
     let _far = FarSide(Command::new(std::env::current_exe()?).args([&domain.to_string(), "far"]).spawn()?);
     let participant = participant(domain)?;
     latency(&participant)?;
-    throughput(&participant)
+    let small = (10_000, SMALL_SAMPLES);
+    throughput(&participant, ("Tiny", 16), small, |number| Tiny { number, rest: 0 })?;
+    throughput(&participant, ("Small", 64), small, |number| Ping { number, ..Ping::default() })?;
+    throughput(&participant, ("Block", 1024), (1_000, SAMPLES), |number| Block { number, rest: [0; 127] })
 }

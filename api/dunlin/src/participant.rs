@@ -480,7 +480,16 @@ impl ParticipantInner {
     /// False while a write of `instance` would have to wait.
     pub fn has_room(&self, slot: &WriterSlot, instance: InstanceHandle) -> bool {
         let made = self.session.run(|now, out| slot.make_room(now, instance, out));
-        !matches!(made, Err(Refused::Full { .. }))
+        let full = matches!(made, Err(Refused::Full { .. }));
+        if full {
+            self.flush(slot);
+        }
+        !full
+    }
+
+    /// Sends what waits for more of the same writer.
+    pub fn flush(&self, slot: &WriterSlot) {
+        self.session.flush(slot);
     }
 
     pub fn write(

@@ -231,6 +231,7 @@ impl WriterCore {
     pub fn wait_for_acknowledgments(&self, timeout: Duration) -> Result<(), WaitForError> {
         let slot = self.slot.get().ok_or(WaitForError::NotEnabled)?;
         let last = slot.last_sn();
+        self.participant.flush(slot);
         if slot.acked_by_all() < last {
             self.participant.request_acknowledgments(slot);
         }
@@ -241,6 +242,7 @@ impl WriterCore {
     pub fn acknowledged(&self) -> Result<impl Future<Output = ()> + Send + use<>, WaitForError> {
         let slot = Arc::clone(self.slot.get().ok_or(WaitForError::NotEnabled)?);
         let last = slot.last_sn();
+        self.participant.flush(&slot);
         if slot.acked_by_all() < last {
             self.participant.request_acknowledgments(&slot);
         }

@@ -11,7 +11,7 @@ use dunlin_discovery::{
     LocalReader, LocalWriter, Locators, ParticipantData,
 };
 use dunlin_qos::{
-    DataReaderQos, DataWriterQos, DurabilityKind, LivelinessKind, PublisherQos, ReliabilityKind,
+    DataReaderQos, DataWriterQos, DurabilityKind, HistoryKind, LivelinessKind, PublisherQos, ReliabilityKind,
     ResourceLimits, SubscriberQos, UserData,
 };
 use dunlin_rtps::{Reader, ReaderConfig, Writer, WriterConfig};
@@ -413,6 +413,8 @@ impl Participant {
             repair_budget_per_event,
             fragment_size,
             pacing,
+            burst_delay,
+            batch_octets,
             ..
         } = self.common.tuning;
         let defaults = WriterConfig::default();
@@ -429,6 +431,10 @@ impl Participant {
             nack_suppression,
             repair_budget_per_event,
             pacing,
+            latency_budget: spec.qos.latency_budget.duration,
+            burst_delay,
+            batch_octets,
+            batch_samples: samples_that_may_wait(spec),
             ack_request_samples: defaults.ack_request_samples.min(samples_between_requests(&spec.qos)),
             ..defaults
         }
@@ -488,6 +494,17 @@ impl Control {
         }
         self.last_key = key;
         Ok(key)
+    }
+}
+
+/// What is replaced before it is sent would be lost, and a history full of what waits would block.
+fn samples_that_may_wait(spec: &WriterSpec) -> usize {
+    let limited = usize::try_from(samples_between_requests(&spec.qos)).unwrap_or(usize::MAX);
+    match spec.qos.history.kind {
+        HistoryKind::KeepLast if !spec.keyed => {
+            limited.min(usize::try_from(spec.qos.history.depth).unwrap_or(1))
+        }
+        _ => limited,
     }
 }
 

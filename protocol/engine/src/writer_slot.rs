@@ -76,7 +76,7 @@ impl core::error::Error for WriteError {}
 /// listeners and deliveries to [`dunlin_core::Locator::LOCAL`] come afterwards. Dropping it finishes it.
 #[must_use = "send the output first; the turn ends when this is dropped"]
 pub struct TxTurn<'a> {
-    _turn: Turn<'a, WriterCore>,
+    turn: Turn<'a, WriterCore>,
     sn: SequenceNumber,
 }
 
@@ -89,6 +89,12 @@ impl TxTurn<'_> {
 
     /// The datagrams were sent, or will not be: heartbeats may announce the change from now on.
     pub fn finish(self) {}
+
+    /// The same, `now`: a write right behind this one belongs to the same burst, see
+    /// [`Tuning::burst_delay`](crate::Tuning::burst_delay).
+    pub fn finish_at(self, now: MonoTime) {
+        self.turn.core().writer.write_ended(now);
+    }
 }
 
 /// A writer. Application threads hold it directly, so writing looks nothing up.
@@ -185,7 +191,32 @@ impl WriterSlot {
             self.arm(core, out);
             result
         })?;
-        Ok(TxTurn { _turn: turn, sn })
+        Ok(TxTurn { turn, sn })
+    }
+
+    /// Describes the datagrams of what waits for more, see [`Tuning::burst_delay`](crate::Tuning::burst_delay) and
+    /// LATENCY_BUDGET; `None` if nothing does. Waits while another thread has the turn of this writer.
+    pub fn flush(&self, now: Now, out: &mut Output) -> Option<TxTurn<'_>> {
+        let flush = |core: &mut WriterCore| {
+            // What a timer call has to send before leaves with it.
+            if core.deleted || core.timer_sends || !core.writer.has_waiting_data() {
+                return Err(());
+            }
+            let before = core.writer.acked_by_all();
+            core.writer.flush(now, &core.cache, &mut out.outbox);
+            core.after_ack(before, self.id(), out);
+            self.arm(core, out);
+            let sent = core.writer.sent_sn();
+            Ok((Some(sent), sent))
+        };
+        let (turn, sn) = self.turnstile.begin(flush).ok()?;
+        Some(TxTurn { turn, sn })
+    }
+
+    /// Whether anything waits for more, or for the pacer.
+    #[must_use]
+    pub fn has_waiting_data(&self) -> bool {
+        self.turnstile.core().writer.has_waiting_data()
     }
 
     /// Whether a sample of `instance` would find room now. A caller that asks first need not hold a large sample while
@@ -360,7 +391,7 @@ impl WriterSlot {
         }
         core.tell_missed(self.id(), out);
         core.check_liveliness(now.mono, self, out);
-        let new_data = core.queued || core.writer.has_paced_data();
+        let new_data = core.queued || core.writer.is_push_due(now.mono);
         if new_data && (turn.is_none() || core.timer_sends) {
             // Whatever else is due can wait as long.
             let retry = now.mono.plus(TURN_RETRY);
@@ -427,6 +458,7 @@ impl WriterSlot {
             core.cache.set_deadline(now, qos.deadline.period);
         }
         core.cache.set_lifespan(qos.lifespan.duration);
+        core.writer.set_latency_budget(qos.latency_budget.duration);
         core.qos = qos;
         self.arm(core, out);
     }
@@ -471,7 +503,7 @@ impl WriterCore {
         request: WriteRequest,
         slot: &WriterSlot,
         out: &mut Output,
-    ) -> Result<(SequenceNumber, SequenceNumber), WriteError> {
+    ) -> Result<(Option<SequenceNumber>, SequenceNumber), WriteError> {
         if self.deleted {
             return Err(WriteError::Deleted);
         }
@@ -489,15 +521,21 @@ impl WriterCore {
             payload: (!payload.is_empty()).then_some(payload),
             inline_qos: None,
         };
+        let before = self.writer.sent_sn();
+        if self.writer.has_waiting_data() && !self.timer_sends && self.cache.may_drop_after(instance, before)
+        {
+            self.writer.flush(now, &self.cache, &mut out.outbox);
+        }
         let acked = self.writer.acked_by_all();
         let sn = self.cache.add(now, change, acked).map_err(|error| self.refuse(now, error, out))?;
         self.note_alive(now.mono, slot, out);
         if self.timer_sends {
             self.queued = true;
-            return Ok((SequenceNumber::ZERO, sn));
+            return Ok((None, sn));
         }
         self.writer.on_new_change(now, sn, &self.cache, &mut out.outbox);
-        Ok((self.writer.sent_sn(), sn))
+        let sent = self.writer.sent_sn();
+        Ok(((sent > before).then_some(sent), sn))
     }
 
     /// What the protocol has to send now, preceded by what was queued.

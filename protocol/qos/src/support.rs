@@ -1,13 +1,11 @@
 //! Policies of DDS 1.4 §2.2.3 whose effect does not exist in this version: setting one is refused, never ignored.
 
-use dunlin_core::Duration;
-
 use crate::{
     entity::{DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, SubscriberQos, TopicQos},
     error::{QosError, UnsupportedPolicy},
     id::PolicyId,
     kinds::{DurabilityKind, PresentationAccessScope},
-    policy::{Durability, DurabilityService, LatencyBudget, Presentation, Property, TransportPriority},
+    policy::{Durability, DurabilityService, Presentation, Property, TransportPriority},
     type_policy::{DataRepresentation, DataRepresentationId, TypeConsistencyEnforcement},
 };
 
@@ -43,16 +41,6 @@ fn presentation(presentation: Presentation) -> Check {
         !presentation.coherent_access && !presentation.ordered_access,
         PolicyId::Presentation,
         "coherent and ordered access are not available",
-    )
-}
-
-/// A writer with a budget would promise to batch within it, which none does; a reader's budget is only compared with
-/// what writers offer, so every value of it is effective.
-fn writer_latency_budget(budget: LatencyBudget) -> Check {
-    ensure(
-        budget.duration == Duration::ZERO,
-        PolicyId::LatencyBudget,
-        "writers send at once and offer 0; a reader may request any budget",
     )
 }
 
@@ -105,7 +93,7 @@ impl TopicQos {
     /// Whether every policy is effective in this version.
     ///
     /// # Errors
-    /// The first policy whose value would be without effect. LATENCY_BUDGET is judged when a writer copies it.
+    /// The first policy whose value would be without effect.
     pub fn check_supported(&self) -> Result<(), UnsupportedPolicy> {
         durability(self.durability)?;
         durability_service(&self.durability_service)?;
@@ -142,7 +130,6 @@ impl DataWriterQos {
     pub fn check_supported(&self) -> Result<(), UnsupportedPolicy> {
         durability(self.durability)?;
         durability_service(&self.durability_service)?;
-        writer_latency_budget(self.latency_budget)?;
         transport_priority(self.transport_priority)?;
         representation(&self.representation)?;
         property(&self.property)

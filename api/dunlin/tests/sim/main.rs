@@ -1,5 +1,6 @@
 //! Whole systems in the simulator, through the public API alone.
 
+mod batching;
 mod faults;
 mod repeat;
 mod support;

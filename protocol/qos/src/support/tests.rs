@@ -1,5 +1,7 @@
 use alloc::string::ToString;
 
+use dunlin_core::Duration;
+
 use super::*;
 
 fn policy(result: Result<(), UnsupportedPolicy>) -> Option<PolicyId> {
@@ -31,7 +33,6 @@ fn what_has_no_effect_is_refused() {
             PolicyId::Durability,
         ),
         (policy(writer().durability_service(service).check_supported()), PolicyId::DurabilityService),
-        (policy(writer().latency_budget(SECOND).check_supported()), PolicyId::LatencyBudget),
         (policy(writer().transport_priority(1).check_supported()), PolicyId::TransportPriority),
         (
             policy(writer().representation(&[DataRepresentationId::Xml]).check_supported()),
@@ -68,6 +69,7 @@ fn presentation_is_by_instance_only() {
 #[test]
 fn what_has_an_effect_is_accepted() {
     assert_eq!(DataReaderQos::default().latency_budget(SECOND).check_supported(), Ok(()));
+    assert_eq!(DataWriterQos::default().latency_budget(SECOND).check_supported(), Ok(()));
     let writer = DataWriterQos::default().transient_local().keep_all().exclusive().by_source_timestamp();
     assert_eq!(writer.lifespan(SECOND).deadline(SECOND).property("a", "b").validate(), Ok(()));
     let reader = DataReaderQos::default().reliable().transient_local().time_based_filter(SECOND);
