@@ -242,6 +242,19 @@ return_codes!(ReadError {
     Self::ForeignCondition => PreconditionNotMet,
 });
 
+/// Why a publisher or subscriber did not do something with all its endpoints.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum GroupAccessError {
+    /// Only what was begun can be ended, and what needs an access needs it begun.
+    #[error("there was no begin before: begin_coherent_changes, suspend_publications or begin_access")]
+    NotBegun,
+}
+
+return_codes!(GroupAccessError {
+    Self::NotBegun => PreconditionNotMet,
+});
+
 /// Why waiting for acknowledgments or history ended early.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]

@@ -35,6 +35,7 @@ mod builtin;
 mod condition;
 mod content_filter;
 mod error;
+mod group_access;
 mod listener;
 mod logging;
 mod multi_topic;
@@ -84,10 +85,12 @@ pub use dunlin_engine::{
 pub use dunlin_filter as filter;
 /// QoS policies and the QoS of each entity.
 pub use dunlin_qos as qos;
+pub use error::GroupAccessError;
 pub use error::{
     CreateEntityError, CreateParticipantError, ExpressionError, NotMatched, ReadError, SetQosError,
     WaitForError, WriteError,
 };
+pub use group_access::AnyDataReader;
 pub use listener::{DataReaderListener, DataWriterListener};
 pub use logging::{LoggingError, init_logging};
 pub use multi_topic::{MultiTopic, MultiTopicError};

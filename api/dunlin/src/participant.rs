@@ -19,10 +19,13 @@ use dunlin_config::Config;
 use dunlin_core::{DomainId, Duration, Guid, InstanceHandle, WallTime};
 use dunlin_driver::{CannotWait, Session};
 use dunlin_engine::{
-    CreateError, ParticipantStats, ReaderSlot, ReaderSpec, WriteError as Refused, WriteRequest, WriterSlot,
-    WriterSpec,
+    CreateError, ParticipantStats, PublisherGroup, ReaderSlot, ReaderSpec, SetEnd, SubscriberGroup,
+    WriteError as Refused, WriteRequest, WriterSlot, WriterSpec,
 };
-use dunlin_qos::{DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, SubscriberQos, TopicQos};
+use dunlin_qos::{
+    DataReaderQos, DataWriterQos, DomainParticipantQos, Presentation, PresentationAccessScope, PublisherQos,
+    SubscriberQos, TopicQos,
+};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -288,6 +291,13 @@ impl DomainParticipant {
         Ok(())
     }
 
+    /// Sends what waits for more samples, of all writers: see [`DataWriter::flush`](crate::DataWriter::flush).
+    pub fn flush(&self) {
+        for writer in self.inner.sink.writers() {
+            writer.flush();
+        }
+    }
+
     /// assert_liveliness of the writers whose kind is MANUAL_BY_PARTICIPANT.
     pub fn assert_liveliness(&self) {
         let session = &self.inner.session;
@@ -344,6 +354,10 @@ impl From<CreateError> for CreateEntityError {
     }
 }
 
+fn is_ordered_by_group(presentation: Presentation) -> bool {
+    presentation.ordered_access && presentation.access_scope == PresentationAccessScope::Group
+}
+
 fn refusal(refused: Refused, cannot_wait: Option<CannotWait>, max_blocking_time: Duration) -> WriteError {
     match refused {
         Refused::Full { .. } => match cannot_wait {
@@ -368,7 +382,7 @@ impl ParticipantInner {
     ) -> Result<(), CreateEntityError> {
         let participant = self.session.participant();
         self.session.create(|now, out| {
-            let slot = participant.create_writer(now, spec, out)?;
+            let slot = participant.create_grouped_writer(now, spec, core.group.clone(), out)?;
             // Known to the sink before the events of its first matches are told.
             if keep(Arc::clone(&slot)) {
                 self.sink.add_writer(slot.guid().entity_id, core);
@@ -388,7 +402,7 @@ impl ParticipantInner {
     ) -> Result<(), CreateEntityError> {
         let participant = self.session.participant();
         self.session.create(|now, out| {
-            let slot = participant.create_filtered_reader(now, spec, filter, out)?;
+            let slot = participant.create_filtered_reader(now, spec, filter, core.group.clone(), out)?;
             if keep(Arc::clone(&slot)) {
                 self.sink.add_reader(slot.guid().entity_id, core);
             } else {
@@ -485,6 +499,30 @@ impl ParticipantInner {
             self.flush(slot);
         }
         !full
+    }
+
+    /// What the writers of a publisher with this PRESENTATION have in common, if anything.
+    pub fn publisher_group(
+        &self,
+        presentation: Presentation,
+    ) -> Result<Option<Arc<PublisherGroup>>, CreateEntityError> {
+        let together = presentation.coherent_access || is_ordered_by_group(presentation);
+        let participant = self.session.participant();
+        Ok(together.then(|| participant.create_publisher_group(presentation)).transpose()?)
+    }
+
+    /// What the readers of a subscriber with this PRESENTATION have in common, if anything.
+    pub fn subscriber_group(&self, presentation: Presentation) -> Option<Arc<SubscriberGroup>> {
+        let together = presentation.coherent_access || is_ordered_by_group(presentation);
+        together.then(|| self.session.participant().create_subscriber_group(presentation))
+    }
+
+    pub fn end_access(&self, group: &SubscriberGroup) {
+        self.session.run(|now, out| group.end_access(now, out));
+    }
+
+    pub fn end_set(&self, slot: &WriterSlot, end: &SetEnd) {
+        self.session.end_set(slot, end);
     }
 
     /// Sends what waits for more of the same writer.

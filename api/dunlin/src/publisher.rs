@@ -6,7 +6,9 @@ use crate::topic::Topic;
 use crate::writer::DataWriter;
 use crate::writer_core::{WriterCore, lock};
 use dunlin_cdr::{DdsType, Representation};
+use dunlin_engine::PublisherGroup;
 use dunlin_qos::{DataRepresentationId, DataWriterQos, PublisherQos};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, Weak};
 
 /// Creates data writers with a common PARTITION and PRESENTATION. Cheap to clone.
@@ -14,7 +16,12 @@ use std::sync::{Arc, Mutex, Weak};
 pub struct Publisher {
     participant: Arc<ParticipantInner>,
     qos: Arc<Mutex<PublisherQos>>,
-    writers: Arc<Mutex<Vec<Weak<WriterCore>>>>,
+    pub(crate) writers: Arc<Mutex<Vec<Weak<WriterCore>>>>,
+    /// If changes are coherent, or ordered over all writers.
+    pub(crate) group: Option<Arc<PublisherGroup>>,
+    /// Calls of begin_coherent_changes that were not ended.
+    pub(crate) coherent: Arc<AtomicU32>,
+    pub(crate) suspended: Arc<AtomicBool>,
 }
 
 impl std::fmt::Debug for Publisher {
@@ -30,7 +37,15 @@ impl Publisher {
     ) -> Result<Self, CreateEntityError> {
         qos.check_consistency()?;
         qos.check_supported()?;
-        Ok(Self { participant, qos: Arc::new(Mutex::new(qos.clone())), writers: Arc::default() })
+        let group = participant.publisher_group(qos.presentation)?;
+        Ok(Self {
+            participant,
+            qos: Arc::new(Mutex::new(qos.clone())),
+            writers: Arc::default(),
+            group,
+            coherent: Arc::default(),
+            suspended: Arc::default(),
+        })
     }
 
     /// create_datawriter. A QoS without DATA_REPRESENTATION uses the type's default.
@@ -59,6 +74,7 @@ impl Publisher {
             Arc::clone(&topic.inner),
             Arc::clone(&self.qos),
             qos,
+            self.group.clone(),
         ));
         if lock(&self.qos).entity_factory.autoenable_created_entities {
             core.enable()?;
@@ -66,6 +82,9 @@ impl Publisher {
         let mut writers = lock(&self.writers);
         writers.retain(|writer| writer.strong_count() > 0);
         writers.push(Arc::downgrade(&core));
+        if self.suspended.load(SeqCst) {
+            core.set_suspended(true);
+        }
         Ok(DataWriter::from_core(core))
     }
 

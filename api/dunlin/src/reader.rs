@@ -92,7 +92,7 @@ impl ReadCondition {
     }
 }
 
-fn selection(max_samples: usize, states: StateMasks, instance: InstanceSelect) -> Selection {
+pub(crate) fn selection(max_samples: usize, states: StateMasks, instance: InstanceSelect) -> Selection {
     Selection {
         max_samples,
         sample_states: states.sample,

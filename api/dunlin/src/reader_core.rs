@@ -16,7 +16,7 @@ use dunlin_cache::{CachedSample, Selection};
 use dunlin_cdr::TypeSupport;
 use dunlin_core::{Duration, EntityId, Guid};
 use dunlin_discovery::EndpointLocators;
-use dunlin_engine::{ContentFilter, Event, ReaderSlot, ReaderSpec, WriteRequest};
+use dunlin_engine::{ContentFilter, Event, ReaderSlot, ReaderSpec, SubscriberGroup, WriteRequest};
 use dunlin_qos::{DataReaderQos, IncompatiblePolicy, SubscriberQos};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
@@ -46,6 +46,7 @@ pub(crate) struct ReaderCore {
     multi: Option<Arc<crate::multi_topic::MultiTopicInner>>,
     feed: OnceLock<crate::multi_topic::Feed>,
     pub subscriber_qos: Arc<Mutex<SubscriberQos>>,
+    pub group: Option<Arc<SubscriberGroup>>,
     type_support: Arc<dyn TypeSupport>,
     qos: Mutex<DataReaderQos>,
     slot: OnceLock<Arc<ReaderSlot>>,
@@ -65,6 +66,7 @@ impl ReaderCore {
         subscriber_qos: Arc<Mutex<SubscriberQos>>,
         type_support: Arc<dyn TypeSupport>,
         qos: DataReaderQos,
+        group: Option<Arc<SubscriberGroup>>,
     ) -> Self {
         Self {
             participant,
@@ -73,6 +75,7 @@ impl ReaderCore {
             multi,
             feed: OnceLock::new(),
             subscriber_qos,
+            group,
             type_support,
             qos: Mutex::new(qos),
             slot: OnceLock::new(),

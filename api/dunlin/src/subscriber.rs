@@ -7,15 +7,21 @@ use crate::reader::DataReader;
 use crate::reader_core::ReaderCore;
 use crate::writer_core::lock;
 use dunlin_cdr::TypeSupportOf;
+use dunlin_engine::SubscriberGroup;
 use dunlin_qos::{DataReaderQos, SubscriberQos};
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, Weak};
 
 /// Creates data readers with a common PARTITION and PRESENTATION. Cheap to clone.
 #[derive(Clone)]
 pub struct Subscriber {
-    participant: Arc<ParticipantInner>,
+    pub(crate) participant: Arc<ParticipantInner>,
     qos: Arc<Mutex<SubscriberQos>>,
-    readers: Arc<Mutex<Vec<Weak<ReaderCore>>>>,
+    pub(crate) readers: Arc<Mutex<Vec<Weak<ReaderCore>>>>,
+    /// If readers show coherent sets, or changes in order over all of them.
+    pub(crate) group: Option<Arc<SubscriberGroup>>,
+    /// Calls of begin_access that were not ended.
+    pub(crate) accesses: Arc<AtomicU32>,
 }
 
 impl std::fmt::Debug for Subscriber {
@@ -31,7 +37,14 @@ impl Subscriber {
     ) -> Result<Self, CreateEntityError> {
         qos.check_consistency()?;
         qos.check_supported()?;
-        Ok(Self { participant, qos: Arc::new(Mutex::new(qos.clone())), readers: Arc::default() })
+        let group = participant.subscriber_group(qos.presentation);
+        Ok(Self {
+            participant,
+            qos: Arc::new(Mutex::new(qos.clone())),
+            readers: Arc::default(),
+            group,
+            accesses: Arc::default(),
+        })
     }
 
     /// create_datareader: for a topic, a content-filtered topic or a multi-topic.
@@ -55,6 +68,7 @@ impl Subscriber {
             Arc::clone(&self.qos),
             Arc::new(TypeSupportOf::<D::Data>::default()),
             qos.clone(),
+            self.group.clone(),
         ));
         if let Some(filter) = &source.filter {
             filter.add_reader(&core);

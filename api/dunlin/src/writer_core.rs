@@ -13,7 +13,7 @@ use dunlin_buf::BufPool;
 use dunlin_cdr::Representation;
 use dunlin_core::{Duration, EntityId, Guid, InstanceHandle};
 use dunlin_discovery::EndpointLocators;
-use dunlin_engine::{Event, WriterSlot, WriterSpec};
+use dunlin_engine::{Event, PublisherGroup, WriterSlot, WriterSpec};
 use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy, PublisherQos};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
@@ -50,6 +50,7 @@ pub(crate) struct WriterCore {
     pub participant: Arc<ParticipantInner>,
     pub topic: Arc<TopicInner>,
     pub publisher_qos: Arc<Mutex<PublisherQos>>,
+    pub group: Option<Arc<PublisherGroup>>,
     qos: Mutex<DataWriterQos>,
     /// Fixed by the QoS, which cannot change it later.
     pub representation: Representation,
@@ -70,6 +71,7 @@ impl WriterCore {
         topic: Arc<TopicInner>,
         publisher_qos: Arc<Mutex<PublisherQos>>,
         qos: DataWriterQos,
+        group: Option<Arc<PublisherGroup>>,
     ) -> Self {
         let representation = match qos.representation.ids.first() {
             Some(DataRepresentationId::Xcdr2) => Representation::Xcdr2,
@@ -79,6 +81,7 @@ impl WriterCore {
             participant,
             topic,
             publisher_qos,
+            group,
             qos: Mutex::new(qos),
             representation,
             slot: OnceLock::new(),

@@ -15,6 +15,7 @@ use dunlin_rtps::{ChangeKind, Writer, WriterHistory, WriterStats};
 use dunlin_wire::{AckNack, NackFrag};
 
 use crate::common::{Common, earliest};
+use crate::group::{Membership, PublisherGroup, SetEnd};
 use crate::matching;
 use crate::output::{Event, Output};
 use crate::timers::{TimerId, TimerOwner};
@@ -125,6 +126,9 @@ pub(crate) struct WriterCore {
     liveliness_lost: bool,
     deleted: bool,
     missed: Vec<DeadlineMissed>,
+    /// The publisher, if changes are numbered or belong together.
+    group: Option<Arc<PublisherGroup>>,
+    member: Membership,
 }
 
 impl OnWire for WriterCore {
@@ -140,6 +144,7 @@ impl WriterSlot {
         writer: Writer,
         cache: WriterCache,
         qos: Arc<DataWriterQos>,
+        group: Option<Arc<PublisherGroup>>,
     ) -> Self {
         let guid = writer.guid();
         if qos.liveliness.kind == LivelinessKind::ManualByParticipant {
@@ -159,6 +164,8 @@ impl WriterSlot {
             liveliness_lost: false,
             deleted: false,
             missed: Vec::new(),
+            group,
+            member: Membership::default(),
         };
         let timer = common.timers.register(TimerOwner::Writer(guid.entity_id));
         Self { guid, common: Arc::clone(common), timer, turnstile: Turnstile::new(core) }
@@ -203,6 +210,7 @@ impl WriterSlot {
                 return Err(());
             }
             let before = core.writer.acked_by_all();
+            core.report_group();
             core.writer.flush(now, &core.cache, &mut out.outbox);
             core.after_ack(before, self.id(), out);
             self.arm(core, out);
@@ -211,6 +219,17 @@ impl WriterSlot {
         };
         let (turn, sn) = self.turnstile.begin(flush).ok()?;
         Some(TxTurn { turn, sn })
+    }
+
+    /// Ends a coherent set at this writer (RTPS 2.5 §8.7.5, §8.7.6); `None` if it had no part in it and need not say so.
+    pub fn end_set(&self, now: Now, end: &SetEnd, out: &mut Output) -> Option<TxTurn<'_>> {
+        let (turn, sn) = self.turnstile.begin(|core| core.end_set(now, end, self, out)).ok()?;
+        Some(TxTurn { turn, sn })
+    }
+
+    /// Lets new data wait without limit of time (DDS 1.4 §2.2.2.4.1.8), or not any more; then [`flush`](Self::flush).
+    pub fn set_suspended(&self, suspended: bool) {
+        self.turnstile.core().writer.set_suspended(suspended);
     }
 
     /// Whether anything waits for more, or for the pacer.
@@ -318,6 +337,7 @@ impl WriterSlot {
     pub fn request_acknowledgments(&self, now: Now, out: &mut Output) {
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
+        core.report_group();
         core.writer.request_acknowledgments(now, &core.cache, &mut out.outbox);
         self.arm(core, out);
     }
@@ -362,6 +382,7 @@ impl WriterSlot {
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
         let before = core.writer.acked_by_all();
+        core.report_group();
         core.writer.on_acknack(now, source, acknack, &core.cache, &mut out.outbox);
         core.after_ack(before, self.id(), out);
         self.arm(core, out);
@@ -370,6 +391,7 @@ impl WriterSlot {
     pub(crate) fn on_nack_frag(&self, now: Now, source: GuidPrefix, nack: &NackFrag, out: &mut Output) {
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
+        core.report_group();
         core.writer.on_nack_frag(now, source, nack, &core.cache, &mut out.outbox);
         self.arm(core, out);
     }
@@ -400,6 +422,7 @@ impl WriterSlot {
             self.common.arm(self.timer, &mut core.armed, deadline, &mut out.deadline_closer);
             return;
         }
+        core.report_group();
         core.send_due(now, out);
         if new_data {
             core.timer_sends = true;
@@ -420,6 +443,7 @@ impl WriterSlot {
     pub(crate) fn match_reader(&self, now: Now, remote: &Arc<DiscoveredReader>, out: &mut Output) {
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
+        core.report_group();
         let proxy = matching::reader_proxy(remote);
         if matching::upsert(&mut core.readers, Arc::clone(remote)) {
             core.writer.match_reader(now, proxy, &core.cache, &mut out.outbox);
@@ -528,6 +552,10 @@ impl WriterCore {
         }
         let acked = self.writer.acked_by_all();
         let sn = self.cache.add(now, change, acked).map_err(|error| self.refuse(now, error, out))?;
+        if let Some(list) = self.group.as_ref().and_then(|group| group.number(&mut self.member, sn)) {
+            self.cache.set_inline_qos(sn, list);
+        }
+        self.report_group();
         self.note_alive(now.mono, slot, out);
         if self.timer_sends {
             self.queued = true;
@@ -536,6 +564,39 @@ impl WriterCore {
         self.writer.on_new_change(now, sn, &self.cache, &mut out.outbox);
         let sent = self.writer.sent_sn();
         Ok(((sent > before).then_some(sent), sn))
+    }
+
+    fn end_set(
+        &mut self,
+        now: Now,
+        end: &SetEnd,
+        slot: &WriterSlot,
+        out: &mut Output,
+    ) -> Result<(Option<SequenceNumber>, SequenceNumber), ()> {
+        let group = self.group.as_ref().filter(|_| !self.deleted).ok_or(())?;
+        let next = self.cache.last_sn().next();
+        let (first, list) = group.end(&mut self.member, end, next).ok_or(())?;
+        let before = (self.writer.sent_sn(), self.writer.acked_by_all());
+        let time = self.cache.last_source_timestamp().map_or(now.wall, |last| last.max(now.wall));
+        let sn = self.cache.add_set_end(time, first, list, before.1);
+        self.report_group();
+        if self.timer_sends {
+            self.queued = true;
+        } else {
+            self.writer.on_new_change(now, sn, &self.cache, &mut out.outbox);
+            self.writer.flush(now, &self.cache, &mut out.outbox);
+            self.after_ack(before.1, slot.id(), out);
+        }
+        slot.arm(self, out);
+        let sent = self.writer.sent_sn();
+        Ok(((sent > before.0).then_some(sent), sn))
+    }
+
+    /// What HEARTBEATs say of the publisher is of now.
+    fn report_group(&mut self) {
+        if let Some(group) = &self.group {
+            self.writer.set_group(group.report(&self.member));
+        }
     }
 
     /// What the protocol has to send now, preceded by what was queued.

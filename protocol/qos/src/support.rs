@@ -4,8 +4,8 @@ use crate::{
     entity::{DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, SubscriberQos, TopicQos},
     error::{QosError, UnsupportedPolicy},
     id::PolicyId,
-    kinds::{DurabilityKind, PresentationAccessScope},
-    policy::{Durability, DurabilityService, Presentation, Property, TransportPriority},
+    kinds::DurabilityKind,
+    policy::{Durability, DurabilityService, Property, TransportPriority},
     type_policy::{DataRepresentation, DataRepresentationId, TypeConsistencyEnforcement},
 };
 
@@ -28,19 +28,6 @@ fn durability_service(service: &DurabilityService) -> Check {
         *service == DurabilityService::default(),
         PolicyId::DurabilityService,
         "there is no durability service; leave the default",
-    )
-}
-
-fn presentation(presentation: Presentation) -> Check {
-    ensure(
-        presentation.access_scope == PresentationAccessScope::Instance,
-        PolicyId::Presentation,
-        "only the access scope INSTANCE is available",
-    )?;
-    ensure(
-        !presentation.coherent_access && !presentation.ordered_access,
-        PolicyId::Presentation,
-        "coherent and ordered access are not available",
     )
 }
 
@@ -108,7 +95,7 @@ impl PublisherQos {
     /// # Errors
     /// The first policy whose value would be without effect.
     pub fn check_supported(&self) -> Result<(), UnsupportedPolicy> {
-        presentation(self.presentation)
+        Ok(())
     }
 }
 
@@ -118,7 +105,7 @@ impl SubscriberQos {
     /// # Errors
     /// The first policy whose value would be without effect.
     pub fn check_supported(&self) -> Result<(), UnsupportedPolicy> {
-        presentation(self.presentation)
+        Ok(())
     }
 }
 

@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, RwLock};
 
 use dunlin_core::{Now, SequenceNumber};
-use dunlin_engine::{Output, Participant, ParticipantConfig, TxTurn, WriteError, WriteRequest, WriterSlot};
+use dunlin_engine::{
+    Output, Participant, ParticipantConfig, SetEnd, TxTurn, WriteError, WriteRequest, WriterSlot,
+};
 use dunlin_qos::ReliabilityKind;
 use dunlin_transport::{SendMode, Transport, TransportStats};
 
@@ -163,6 +165,16 @@ impl Session {
         }
         dispatch::with_output(|out| {
             if let Some(turn) = slot.flush(self.now(), out) {
+                self.send_in_turn(slot, turn, out);
+            }
+            self.member.conclude(out);
+        });
+    }
+
+    /// Ends a coherent set at a writer, and sends that.
+    pub fn end_set(&self, slot: &WriterSlot, end: &SetEnd) {
+        dispatch::with_output(|out| {
+            if let Some(turn) = slot.end_set(self.now(), end, out) {
                 self.send_in_turn(slot, turn, out);
             }
             self.member.conclude(out);

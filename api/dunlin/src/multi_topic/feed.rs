@@ -64,6 +64,7 @@ impl Feed {
                 Arc::clone(&rows.subscriber_qos),
                 Arc::clone(&source.topic.type_support),
                 qos.clone(),
+                None,
             ));
             let ear = Ear { shared: Arc::clone(&shared), side };
             reader.set_listener(Some(Arc::new(ear)), StatusMask::DATA_AVAILABLE);

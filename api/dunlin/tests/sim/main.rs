@@ -2,6 +2,7 @@
 
 mod batching;
 mod faults;
+mod presentation;
 mod repeat;
 mod support;
 mod tasks;

@@ -27,7 +27,7 @@ impl WriterCache {
     #[must_use]
     pub fn may_drop_after(&self, instance: InstanceHandle, sent: SequenceNumber) -> bool {
         let Some(kept) = self.kept_per_instance() else { return false };
-        if self.changes.len() >= self.limits.samples {
+        if self.sample_count() >= self.limits.samples {
             return true;
         }
         let known = self.find(self.config.raw(instance)).and_then(|id| self.instances.get(id));
@@ -85,7 +85,7 @@ impl WriterCache {
             None if count >= self.limits.samples_per_instance => self.make_room_within(known, acked)?,
             _ => {}
         }
-        if self.changes.len() < self.limits.samples {
+        if self.sample_count() < self.limits.samples {
             return Ok(());
         }
         self.make_room_anywhere(acked)

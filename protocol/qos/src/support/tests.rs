@@ -3,6 +3,7 @@ use alloc::string::ToString;
 use dunlin_core::Duration;
 
 use super::*;
+use crate::kinds::PresentationAccessScope;
 
 fn policy(result: Result<(), UnsupportedPolicy>) -> Option<PolicyId> {
     result.err().map(|error| error.policy)
@@ -54,15 +55,12 @@ fn what_has_no_effect_is_refused() {
 }
 
 #[test]
-fn presentation_is_by_instance_only() {
+fn every_presentation_is_accepted() {
     use PresentationAccessScope::{Group, Instance, Topic};
-    for (scope, coherent, ordered) in
-        [(Topic, false, false), (Group, false, false), (Instance, true, false), (Instance, false, true)]
-    {
+    for (scope, coherent, ordered) in [(Topic, false, true), (Group, true, true), (Instance, true, false)] {
         let publisher = PublisherQos::default().presentation(scope, coherent, ordered);
         let subscriber = SubscriberQos::default().presentation(scope, coherent, ordered);
-        assert_eq!(policy(publisher.check_supported()), Some(PolicyId::Presentation));
-        assert_eq!(policy(subscriber.check_supported()), Some(PolicyId::Presentation));
+        assert_eq!((publisher.validate(), subscriber.validate()), (Ok(()), Ok(())));
     }
 }
 
@@ -78,10 +76,10 @@ fn what_has_an_effect_is_accepted() {
 
 #[test]
 fn errors_name_policy_and_remedy() {
-    let error = PublisherQos::default().presentation(PresentationAccessScope::Group, true, true).validate();
+    let error = DataWriterQos::default().representation(&[DataRepresentationId::Xml]).validate();
     assert_eq!(
         error.unwrap_err().to_string(),
-        "unsupported PRESENTATION: only the access scope INSTANCE is available"
+        "unsupported DATA_REPRESENTATION: samples can be encoded as XCDR1 or XCDR2 only"
     );
     let error = DataWriterQos::default().keep_last(0).validate().unwrap_err();
     assert_eq!(error.to_string(), "inconsistent HISTORY: the depth of KEEP_LAST must be at least 1");

@@ -18,7 +18,7 @@ use crate::{DeliverySink, ReaderStats};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use dunlin_buf::{BufPool, Outbox};
-use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, MonoTime, Now};
+use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, MonoTime, Now, SequenceNumber};
 use proxy::WriterProxy;
 
 /// A reader with its matched writers.
@@ -93,6 +93,20 @@ impl Reader {
     pub fn next_acknack_count(&mut self) -> i32 {
         self.acknacks = self.acknacks.wrapping_add(1);
         self.acknacks
+    }
+
+    /// Whether nothing up to `sn` is to come from a writer any more.
+    #[must_use]
+    pub fn has_passed(&self, writer: Guid, sn: SequenceNumber) -> bool {
+        self.find(writer).and_then(|index| self.writers.get(index)).is_some_and(|proxy| proxy.expected > sn)
+    }
+
+    /// Asks a reliable writer for a HEARTBEAT, again and again until one comes.
+    pub fn ask(&mut self, now: Now, writer: Guid) {
+        let Some(index) = self.find(writer) else { return };
+        let Some(proxy) = self.writers.get_mut(index).filter(|proxy| proxy.reliable) else { return };
+        arm(&mut proxy.ack.preemptive_due, now.mono);
+        self.wake_for(index);
     }
 
     /// Replaces the locators of a matched writer; false when it is not matched.

@@ -21,6 +21,7 @@ const MOST_EVIDENCE: u32 = 1024;
 pub(super) struct Batch {
     budget: Duration,
     burst_delay: Duration,
+    suspended: bool,
     max_octets: usize,
     max_samples: usize,
     /// When the last write ended, as far as it is known.
@@ -39,6 +40,7 @@ impl Batch {
         Self {
             budget: cfg.latency_budget,
             burst_delay: cfg.burst_delay,
+            suspended: false,
             max_octets: cfg.batch_octets,
             max_samples: cfg.batch_samples.max(1),
             last: None,
@@ -52,6 +54,10 @@ impl Batch {
 
     pub(super) fn set_budget(&mut self, budget: Duration) {
         self.budget = budget;
+    }
+
+    pub(super) fn set_suspended(&mut self, suspended: bool) {
+        self.suspended = suspended;
     }
 
     /// A sample of `len` octets was written. Until when it may wait; `None` if everything leaves now.
@@ -70,6 +76,9 @@ impl Batch {
 
     /// How long a sample written now may wait.
     fn patience(&self) -> Option<Duration> {
+        if self.suspended {
+            return Some(Duration::INFINITE);
+        }
         if self.budget > Duration::ZERO {
             return Some(self.budget);
         }

@@ -73,7 +73,7 @@ impl Writer {
             count: self.heartbeat.count,
             final_flag: false,
             liveliness_flag: false,
-            group: None,
+            group: self.group.filter(|_| last >= history.last_sn()),
         }
     }
 

@@ -24,6 +24,7 @@ use alloc::vec::Vec;
 use batch::Batch;
 use dunlin_buf::Outbox;
 use dunlin_core::{Duration, Guid, Locator, MonoTime, Now, SequenceNumber, SnRange};
+use dunlin_wire::HeartbeatGroup;
 use heartbeat::HeartbeatState;
 use proxy::ReaderProxy;
 use repair::RepairGate;
@@ -70,6 +71,8 @@ pub struct Writer {
     batch: Batch,
     /// New data waits for more, not for the pacer.
     holding: bool,
+    /// What HEARTBEATs say of the publisher.
+    group: Option<HeartbeatGroup>,
     heartbeat: HeartbeatState,
     gate: RepairGate,
     repair_due: Option<MonoTime>,
@@ -105,6 +108,7 @@ impl Writer {
             pacer: cfg.pacing.map(Pacer::new),
             batch: Batch::new(&cfg),
             holding: false,
+            group: None,
             heartbeat: HeartbeatState::new(&cfg),
             gate: RepairGate::default(),
             repair_due: None,
@@ -163,6 +167,17 @@ impl Writer {
     #[must_use]
     pub fn is_push_due(&self, now: MonoTime) -> bool {
         self.has_waiting_data() && crate::timing::is_due(self.push_due, now)
+    }
+
+    /// What HEARTBEATs say of the publisher from now on (RTPS 2.5 §8.3.8.6), as far as they announce everything that is
+    /// written.
+    pub fn set_group(&mut self, group: Option<HeartbeatGroup>) {
+        self.group = group;
+    }
+
+    /// Lets new data wait without limit of time, or not (DDS 1.4 §2.2.2.4.1.8 suspend_publications).
+    pub fn set_suspended(&mut self, suspended: bool) {
+        self.batch.set_suspended(suspended);
     }
 
     /// Changes [`WriterConfig::latency_budget`], for what is written from now on.

@@ -142,7 +142,7 @@ impl Writer {
         }
         let change = history.get(last.next())?;
         self.prepare_inline_qos(change);
-        let heartbeat = if self.reliable_count > 0 { size::HEARTBEAT } else { 0 };
+        let heartbeat = if self.reliable_count > 0 { self.heartbeat_len() } else { 0 };
         let behind = super::Framing::data_len(change, &self.inline).saturating_add(heartbeat);
         (len.saturating_add(behind) <= self.cfg.max_message_size).then_some(change)
     }
@@ -173,13 +173,18 @@ impl Writer {
         Some(last)
     }
 
+    /// Octets of a HEARTBEAT of this writer, at most.
+    fn heartbeat_len(&self) -> usize {
+        if self.group.is_some() { size::HEARTBEAT_OF_GROUP } else { size::HEARTBEAT }
+    }
+
     /// Completes a datagram with new data and with a HEARTBEAT if it fits. Its length, and the HEARTBEAT if not.
     fn finish_data(
         &self,
         mut message: MessageBuilder<'_>,
         heartbeat: Option<Heartbeat>,
     ) -> (usize, Option<Heartbeat>) {
-        let fits = message.len().saturating_add(size::HEARTBEAT) <= self.cfg.max_message_size;
+        let fits = message.len().saturating_add(self.heartbeat_len()) <= self.cfg.max_message_size;
         let (inside, left_over) = if fits { (heartbeat, None) } else { (None, heartbeat) };
         if let Some(heartbeat) = &inside {
             message.heartbeat(heartbeat);
