@@ -250,7 +250,13 @@ mod tests {
             ("fault.jitter", "7ms"),
         ];
         // These act only together with another, or on programs instead of the driver.
-        let elsewhere = ["reliability.pacing_burst", "fault.seed", "domain.id", "logging.filter"];
+        let elsewhere = [
+            "reliability.pacing_burst",
+            "fault.seed",
+            "domain.id",
+            "logging.filter",
+            "durability.without_service",
+        ];
         for key in crate::schema::KEYS.iter().map(crate::schema::Key::path) {
             let Some((_, value)) = values.iter().find(|(named, _)| *named == key) else {
                 assert!(elsewhere.contains(&&*key), "{key} is not tested");

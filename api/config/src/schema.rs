@@ -9,7 +9,9 @@ use dunlin_engine::{Quotas, Tuning};
 use dunlin_udp::UdpConfig;
 
 use crate::origin::Origins;
-use crate::value::{Auto, Multicast, ParticipantIndex, Rate, Raw, Share, Size, Switch, Value};
+use crate::value::{
+    Auto, Multicast, ParticipantIndex, Rate, Raw, Share, Size, Switch, Value, WithoutService,
+};
 
 /// A key of the schema.
 pub(crate) struct Key {
@@ -225,6 +227,12 @@ schema! {
         burst_delay: Duration = tuning().burst_delay;
         /// Samples of one writer that may wait, in octets: at this size they leave.
         max_size: Size = size(tuning().batch_octets);
+    }
+    /// Samples for those who join later.
+    durability: DurabilitySection {
+        /// What becomes of DURABILITY transient and persistent without a durability service: "refuse" such endpoints, or
+        /// treat them as "local": their writers keep samples as with transient-local, as long as they exist.
+        without_service: WithoutService = WithoutService::Refuse;
     }
     /// What remote participants may make this one remember.
     quotas: QuotasSection {

@@ -88,6 +88,9 @@ pub enum CreateEntityError {
     /// The topic belongs to another participant.
     #[error("the topic belongs to another participant")]
     ForeignTopic,
+    /// An entity can be enabled when the one that created it is.
+    #[error("the publisher or subscriber is not enabled")]
+    FactoryNotEnabled,
     /// No more endpoints can be made in this participant.
     #[error("the participant has no entity ids left")]
     OutOfResources,
@@ -106,6 +109,7 @@ impl CreateEntityError {
             Self::TypeConflict { .. }
             | Self::TopicQosConflict(_)
             | Self::ForeignTopic
+            | Self::FactoryNotEnabled
             | Self::NameInUse(_) => ReturnCode::PreconditionNotMet,
             Self::BadName | Self::Expression(_) => ReturnCode::BadParameter,
             Self::MultiTopic(error) => error.return_code(),

@@ -23,8 +23,8 @@ use dunlin_engine::{
     WriteError as Refused, WriteRequest, WriterSlot, WriterSpec,
 };
 use dunlin_qos::{
-    DataReaderQos, DataWriterQos, DomainParticipantQos, Presentation, PresentationAccessScope, PublisherQos,
-    SubscriberQos, TopicQos,
+    DataReaderQos, DataWriterQos, DomainParticipantQos, Durability, DurabilityKind, Presentation,
+    PresentationAccessScope, PublisherQos, SubscriberQos, TopicQos, UnsupportedPolicy,
 };
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -48,6 +48,8 @@ pub(crate) struct ParticipantInner {
     qos: Mutex<DomainParticipantQos>,
     topics: Mutex<BTreeMap<String, Weak<TopicInner>>>,
     derived_topics: DerivedTopics,
+    /// Durable samples are those of their writers, also where a service should keep them.
+    durable_is_local: bool,
 }
 
 /// A condition on the contents of samples.
@@ -105,6 +107,7 @@ impl DomainParticipantBuilder {
         #[cfg(feature = "sim")]
         let config = crate::sim::resolve(config)
             .map_err(|source| CreateParticipantError::Network { domain: self.domain, source })?;
+        let durable_is_local = config.durability.without_service == dunlin_config::WithoutService::Local;
         let driver = config.driver_config(self.domain, self.qos.clone(), &self.name)?;
         let sink = Arc::new(Sink::default());
         let session = Session::join(driver, Arc::clone(&sink) as _)
@@ -116,6 +119,7 @@ impl DomainParticipantBuilder {
             qos: Mutex::new(self.qos),
             topics: Mutex::default(),
             derived_topics: DerivedTopics::default(),
+            durable_is_local,
         };
         Ok(DomainParticipant { inner: Arc::new(inner) })
     }
@@ -186,6 +190,7 @@ impl DomainParticipant {
         }
         qos.check_consistency()?;
         qos.check_supported()?;
+        self.inner.check_durability(qos.durability)?;
         let mut topics = lock(&self.inner.topics);
         topics.retain(|_, topic| topic.strong_count() > 0);
         if self.inner.derived_topics.contains(name) {
@@ -499,6 +504,27 @@ impl ParticipantInner {
             self.flush(slot);
         }
         !full
+    }
+
+    /// Whether publishers and subscribers are created enabled.
+    pub fn autoenables(&self) -> bool {
+        lock(&self.qos).entity_factory.autoenable_created_entities
+    }
+
+    /// Whether a DURABILITY can be had.
+    pub fn check_durability(&self, durability: Durability) -> Result<(), UnsupportedPolicy> {
+        durability.check_service(self.durable_is_local)
+    }
+
+    /// Says of an endpoint that is as durable as its writer at most.
+    pub fn note_durability(&self, what: &str, topic: &str, durability: Durability) {
+        if durability.kind > DurabilityKind::TransientLocal {
+            tracing::warn!(
+                "{what} of '{topic}' asks for {:?} durability, but there is no durability service: \
+                 samples are kept by their writers, as with TransientLocal (durability.without_service = \"local\")",
+                durability.kind
+            );
+        }
     }
 
     /// What the writers of a publisher with this PRESENTATION have in common, if anything.

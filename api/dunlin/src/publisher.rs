@@ -22,6 +22,7 @@ pub struct Publisher {
     /// Calls of begin_coherent_changes that were not ended.
     pub(crate) coherent: Arc<AtomicU32>,
     pub(crate) suspended: Arc<AtomicBool>,
+    enabled: Arc<AtomicBool>,
 }
 
 impl std::fmt::Debug for Publisher {
@@ -37,6 +38,7 @@ impl Publisher {
     ) -> Result<Self, CreateEntityError> {
         qos.check_consistency()?;
         qos.check_supported()?;
+        let enabled = Arc::new(AtomicBool::new(participant.autoenables()));
         let group = participant.publisher_group(qos.presentation)?;
         Ok(Self {
             participant,
@@ -45,6 +47,7 @@ impl Publisher {
             group,
             coherent: Arc::default(),
             suspended: Arc::default(),
+            enabled,
         })
     }
 
@@ -69,14 +72,16 @@ impl Publisher {
         }
         qos.check_consistency()?;
         qos.check_supported()?;
+        self.participant.check_durability(qos.durability)?;
         let core = Arc::new(WriterCore::new(
             Arc::clone(&self.participant),
             Arc::clone(&topic.inner),
             Arc::clone(&self.qos),
             qos,
             self.group.clone(),
+            Arc::clone(&self.enabled),
         ));
-        if lock(&self.qos).entity_factory.autoenable_created_entities {
+        if self.enabled.load(SeqCst) && lock(&self.qos).entity_factory.autoenable_created_entities {
             core.enable()?;
         }
         let mut writers = lock(&self.writers);
@@ -86,6 +91,20 @@ impl Publisher {
             core.set_suspended(true);
         }
         Ok(DataWriter::from_core(core))
+    }
+
+    /// enable: of a publisher whose participant does not enable what it creates. Writers that were created meanwhile are
+    /// enabled too, unless ENTITY_FACTORY of the publisher leaves that to the application.
+    ///
+    /// # Errors
+    /// When a writer cannot be enabled.
+    pub fn enable(&self) -> Result<(), CreateEntityError> {
+        self.enabled.store(true, SeqCst);
+        if !lock(&self.qos).entity_factory.autoenable_created_entities {
+            return Ok(());
+        }
+        let writers: Vec<_> = lock(&self.writers).iter().filter_map(Weak::upgrade).collect();
+        writers.iter().try_for_each(WriterCore::enable)
     }
 
     /// get_qos.

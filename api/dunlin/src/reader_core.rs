@@ -18,7 +18,7 @@ use dunlin_core::{Duration, EntityId, Guid};
 use dunlin_discovery::EndpointLocators;
 use dunlin_engine::{ContentFilter, Event, ReaderSlot, ReaderSpec, SubscriberGroup, WriteRequest};
 use dunlin_qos::{DataReaderQos, IncompatiblePolicy, SubscriberQos};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 #[derive(Default)]
@@ -47,6 +47,8 @@ pub(crate) struct ReaderCore {
     feed: OnceLock<crate::multi_topic::Feed>,
     pub subscriber_qos: Arc<Mutex<SubscriberQos>>,
     pub group: Option<Arc<SubscriberGroup>>,
+    /// Whether the subscriber is enabled.
+    factory_enabled: Arc<AtomicBool>,
     type_support: Arc<dyn TypeSupport>,
     qos: Mutex<DataReaderQos>,
     slot: OnceLock<Arc<ReaderSlot>>,
@@ -67,6 +69,7 @@ impl ReaderCore {
         type_support: Arc<dyn TypeSupport>,
         qos: DataReaderQos,
         group: Option<Arc<SubscriberGroup>>,
+        factory_enabled: Arc<AtomicBool>,
     ) -> Self {
         Self {
             participant,
@@ -76,6 +79,7 @@ impl ReaderCore {
             feed: OnceLock::new(),
             subscriber_qos,
             group,
+            factory_enabled,
             type_support,
             qos: Mutex::new(qos),
             slot: OnceLock::new(),
@@ -91,6 +95,10 @@ impl ReaderCore {
         if self.slot.get().is_some() {
             return Ok(());
         }
+        if !self.factory_enabled.load(Ordering::SeqCst) {
+            return Err(CreateEntityError::FactoryNotEnabled);
+        }
+        self.participant.note_durability("a reader", &self.topic.name, self.qos().durability);
         let spec = ReaderSpec {
             topic_name: self.topic.name.clone(),
             type_name: self.topic.type_name.clone(),
@@ -148,6 +156,7 @@ impl ReaderCore {
     pub fn set_qos(&self, new: &DataReaderQos) -> Result<(), SetQosError> {
         new.check_consistency()?;
         new.check_supported()?;
+        self.participant.check_durability(new.durability)?;
         if self.multi.is_some() && self.slot.get().is_some() {
             return Err(SetQosError::MultiTopic);
         }

@@ -9,7 +9,7 @@ use crate::writer_core::lock;
 use dunlin_cdr::TypeSupportOf;
 use dunlin_engine::SubscriberGroup;
 use dunlin_qos::{DataReaderQos, SubscriberQos};
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, Weak};
 
 /// Creates data readers with a common PARTITION and PRESENTATION. Cheap to clone.
@@ -22,6 +22,7 @@ pub struct Subscriber {
     pub(crate) group: Option<Arc<SubscriberGroup>>,
     /// Calls of begin_access that were not ended.
     pub(crate) accesses: Arc<AtomicU32>,
+    enabled: Arc<AtomicBool>,
 }
 
 impl std::fmt::Debug for Subscriber {
@@ -37,6 +38,7 @@ impl Subscriber {
     ) -> Result<Self, CreateEntityError> {
         qos.check_consistency()?;
         qos.check_supported()?;
+        let enabled = Arc::new(AtomicBool::new(participant.autoenables()));
         let group = participant.subscriber_group(qos.presentation);
         Ok(Self {
             participant,
@@ -44,6 +46,7 @@ impl Subscriber {
             readers: Arc::default(),
             group,
             accesses: Arc::default(),
+            enabled,
         })
     }
 
@@ -62,6 +65,7 @@ impl Subscriber {
         }
         qos.check_consistency()?;
         qos.check_supported()?;
+        self.participant.check_durability(qos.durability)?;
         let core = Arc::new(ReaderCore::new(
             Arc::clone(&self.participant),
             source.clone(),
@@ -69,17 +73,32 @@ impl Subscriber {
             Arc::new(TypeSupportOf::<D::Data>::default()),
             qos.clone(),
             self.group.clone(),
+            Arc::clone(&self.enabled),
         ));
         if let Some(filter) = &source.filter {
             filter.add_reader(&core);
         }
-        if lock(&self.qos).entity_factory.autoenable_created_entities {
+        if self.enabled.load(SeqCst) && lock(&self.qos).entity_factory.autoenable_created_entities {
             core.enable()?;
         }
         let mut readers = lock(&self.readers);
         readers.retain(|reader| reader.strong_count() > 0);
         readers.push(Arc::downgrade(&core));
         Ok(DataReader::from_core(core))
+    }
+
+    /// enable: of a subscriber whose participant does not enable what it creates. Readers that were created meanwhile are
+    /// enabled too, unless ENTITY_FACTORY of the subscriber leaves that to the application.
+    ///
+    /// # Errors
+    /// When a reader cannot be enabled.
+    pub fn enable(&self) -> Result<(), CreateEntityError> {
+        self.enabled.store(true, SeqCst);
+        if !lock(&self.qos).entity_factory.autoenable_created_entities {
+            return Ok(());
+        }
+        let readers: Vec<_> = lock(&self.readers).iter().filter_map(Weak::upgrade).collect();
+        readers.iter().try_for_each(ReaderCore::enable)
     }
 
     /// get_qos.

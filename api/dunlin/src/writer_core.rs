@@ -15,6 +15,7 @@ use dunlin_core::{Duration, EntityId, Guid, InstanceHandle};
 use dunlin_discovery::EndpointLocators;
 use dunlin_engine::{Event, PublisherGroup, WriterSlot, WriterSpec};
 use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy, PublisherQos};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 /// How long a writer that goes away waits for readers that have not acknowledged everything.
@@ -51,6 +52,8 @@ pub(crate) struct WriterCore {
     pub topic: Arc<TopicInner>,
     pub publisher_qos: Arc<Mutex<PublisherQos>>,
     pub group: Option<Arc<PublisherGroup>>,
+    /// Whether the publisher is enabled.
+    factory_enabled: Arc<AtomicBool>,
     qos: Mutex<DataWriterQos>,
     /// Fixed by the QoS, which cannot change it later.
     pub representation: Representation,
@@ -72,6 +75,7 @@ impl WriterCore {
         publisher_qos: Arc<Mutex<PublisherQos>>,
         qos: DataWriterQos,
         group: Option<Arc<PublisherGroup>>,
+        factory_enabled: Arc<AtomicBool>,
     ) -> Self {
         let representation = match qos.representation.ids.first() {
             Some(DataRepresentationId::Xcdr2) => Representation::Xcdr2,
@@ -82,6 +86,7 @@ impl WriterCore {
             topic,
             publisher_qos,
             group,
+            factory_enabled,
             qos: Mutex::new(qos),
             representation,
             slot: OnceLock::new(),
@@ -100,6 +105,10 @@ impl WriterCore {
         if self.slot.get().is_some() {
             return Ok(());
         }
+        if !self.factory_enabled.load(SeqCst) {
+            return Err(CreateEntityError::FactoryNotEnabled);
+        }
+        self.participant.note_durability("a writer", &self.topic.name, self.qos().durability);
         let spec = WriterSpec {
             topic_name: self.topic.name.clone(),
             type_name: self.topic.type_name.clone(),
@@ -144,6 +153,7 @@ impl WriterCore {
     pub fn set_qos(&self, new: &DataWriterQos) -> Result<(), SetQosError> {
         new.check_consistency()?;
         new.check_supported()?;
+        self.participant.check_durability(new.durability)?;
         if let Some(slot) = self.slot.get() {
             self.qos().check_changeable(new)?;
             // No lock is held here: a changed match runs listeners, which may ask for the QoS.

@@ -10,7 +10,7 @@ use dunlin_core::{
     Duration, EntityId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, SequenceNumber, WallTime,
 };
 use dunlin_discovery::DiscoveredReader;
-use dunlin_qos::{DataWriterQos, LivelinessKind};
+use dunlin_qos::{DataWriterQos, LivelinessKind, TransportPriority};
 use dunlin_rtps::{ChangeKind, Writer, WriterHistory, WriterStats};
 use dunlin_wire::{AckNack, NackFrag};
 
@@ -20,6 +20,11 @@ use crate::matching;
 use crate::output::{Event, Output};
 use crate::timers::{TimerId, TimerOwner};
 use crate::turn::{OnWire, Turn, Turnstile};
+
+/// A priority is a differentiated services code point.
+fn traffic_class(priority: TransportPriority) -> u8 {
+    u8::try_from(priority.value).unwrap_or(0)
+}
 
 /// How long the timer waits for a thread that is just sending new data of the same writer.
 const TURN_RETRY: Duration = Duration::from_micros(200);
@@ -147,6 +152,8 @@ impl WriterSlot {
         group: Option<Arc<PublisherGroup>>,
     ) -> Self {
         let guid = writer.guid();
+        let mut writer = writer;
+        writer.set_traffic_class(traffic_class(qos.transport_priority));
         if qos.liveliness.kind == LivelinessKind::ManualByParticipant {
             common.manual.add_writer(now.mono, qos.liveliness.lease_duration);
         }
@@ -483,6 +490,7 @@ impl WriterSlot {
         }
         core.cache.set_lifespan(qos.lifespan.duration);
         core.writer.set_latency_budget(qos.latency_budget.duration);
+        core.writer.set_traffic_class(traffic_class(qos.transport_priority));
         core.qos = qos;
         self.arm(core, out);
     }

@@ -9,18 +9,29 @@ use crate::{
     type_policy::{DataRepresentation, DataRepresentationId, TypeConsistencyEnforcement},
 };
 
+/// The highest differentiated services code point (RFC 2474).
+const MAX_PRIORITY: i32 = 63;
+
 type Check = Result<(), UnsupportedPolicy>;
 
 fn ensure(supported: bool, policy: PolicyId, reason: &'static str) -> Check {
     if supported { Ok(()) } else { Err(UnsupportedPolicy { policy, reason }) }
 }
 
-fn durability(durability: Durability) -> Check {
-    ensure(
-        durability.kind <= DurabilityKind::TransientLocal,
-        PolicyId::Durability,
-        "TRANSIENT and PERSISTENT need a durability service; use VOLATILE or TRANSIENT_LOCAL",
-    )
+impl Durability {
+    /// TRANSIENT and PERSISTENT are those of a durability service. Without one a writer can still keep its samples for late
+    /// joiners as with TRANSIENT_LOCAL, if that is `enough`.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn check_service(&self, enough: bool) -> Result<(), UnsupportedPolicy> {
+        ensure(
+            enough || self.kind <= DurabilityKind::TransientLocal,
+            PolicyId::Durability,
+            "TRANSIENT and PERSISTENT need a durability service; use VOLATILE or TRANSIENT_LOCAL, or set the \
+             configuration key durability.without_service = \"local\"",
+        )
+    }
 }
 
 fn durability_service(service: &DurabilityService) -> Check {
@@ -32,7 +43,11 @@ fn durability_service(service: &DurabilityService) -> Check {
 }
 
 fn transport_priority(priority: TransportPriority) -> Check {
-    ensure(priority.value == 0, PolicyId::TransportPriority, "no transport has priorities; leave 0")
+    ensure(
+        (0..=MAX_PRIORITY).contains(&priority.value),
+        PolicyId::TransportPriority,
+        "priorities are differentiated services code points, 0 to 63",
+    )
 }
 
 fn representation(representation: &DataRepresentation) -> Check {
@@ -67,11 +82,6 @@ impl DomainParticipantQos {
     /// # Errors
     /// The first policy whose value would be without effect.
     pub fn check_supported(&self) -> Result<(), UnsupportedPolicy> {
-        ensure(
-            self.entity_factory.autoenable_created_entities,
-            PolicyId::EntityFactory,
-            "publishers and subscribers are created enabled; set it on them for writers and readers",
-        )?;
         property(&self.property)
     }
 }
@@ -82,7 +92,6 @@ impl TopicQos {
     /// # Errors
     /// The first policy whose value would be without effect.
     pub fn check_supported(&self) -> Result<(), UnsupportedPolicy> {
-        durability(self.durability)?;
         durability_service(&self.durability_service)?;
         transport_priority(self.transport_priority)?;
         representation(&self.representation)
@@ -115,7 +124,6 @@ impl DataWriterQos {
     /// # Errors
     /// The first policy whose value would be without effect.
     pub fn check_supported(&self) -> Result<(), UnsupportedPolicy> {
-        durability(self.durability)?;
         durability_service(&self.durability_service)?;
         transport_priority(self.transport_priority)?;
         representation(&self.representation)?;
@@ -129,7 +137,6 @@ impl DataReaderQos {
     /// # Errors
     /// The first policy whose value would be without effect.
     pub fn check_supported(&self) -> Result<(), UnsupportedPolicy> {
-        durability(self.durability)?;
         representation(&self.representation)?;
         type_consistency(self.type_consistency)?;
         property(&self.property)

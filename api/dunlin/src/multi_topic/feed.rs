@@ -15,6 +15,7 @@ use dunlin_engine::WriteRequest;
 use dunlin_qos::TimeBasedFilter;
 use dunlin_rtps::ChangeKind;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, Weak};
 
 /// The readers behind the reader of a multi-topic.
@@ -65,6 +66,7 @@ impl Feed {
                 Arc::clone(&source.topic.type_support),
                 qos.clone(),
                 None,
+                Arc::new(AtomicBool::new(true)),
             ));
             let ear = Ear { shared: Arc::clone(&shared), side };
             reader.set_listener(Some(Arc::new(ear)), StatusMask::DATA_AVAILABLE);

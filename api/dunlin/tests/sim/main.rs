@@ -2,6 +2,7 @@
 
 mod batching;
 mod faults;
+mod policies;
 mod presentation;
 mod repeat;
 mod support;

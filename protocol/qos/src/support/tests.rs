@@ -27,14 +27,13 @@ fn what_has_no_effect_is_refused() {
     let reader = DataReaderQos::default;
     let service = DurabilityService { history_depth: 2, ..DurabilityService::default() };
     let rows = [
-        (policy(writer().durability(DurabilityKind::Transient).check_supported()), PolicyId::Durability),
-        (policy(reader().durability(DurabilityKind::Persistent).check_supported()), PolicyId::Durability),
         (
-            policy(TopicQos::default().durability(DurabilityKind::Transient).check_supported()),
+            policy(writer().durability(DurabilityKind::Transient).durability.check_service(false)),
             PolicyId::Durability,
         ),
         (policy(writer().durability_service(service).check_supported()), PolicyId::DurabilityService),
-        (policy(writer().transport_priority(1).check_supported()), PolicyId::TransportPriority),
+        (policy(writer().transport_priority(64).check_supported()), PolicyId::TransportPriority),
+        (policy(writer().transport_priority(-1).check_supported()), PolicyId::TransportPriority),
         (
             policy(writer().representation(&[DataRepresentationId::Xml]).check_supported()),
             PolicyId::DataRepresentation,
@@ -67,6 +66,10 @@ fn every_presentation_is_accepted() {
 #[test]
 fn what_has_an_effect_is_accepted() {
     assert_eq!(DataReaderQos::default().latency_budget(SECOND).check_supported(), Ok(()));
+    let persistent = DataWriterQos::default().durability(DurabilityKind::Persistent).durability;
+    assert_eq!(persistent.check_service(true), Ok(()));
+    assert_eq!(DataWriterQos::default().transient_local().durability.check_service(false), Ok(()));
+    assert_eq!(DataWriterQos::default().transport_priority(63).check_supported(), Ok(()));
     assert_eq!(DataWriterQos::default().latency_budget(SECOND).check_supported(), Ok(()));
     let writer = DataWriterQos::default().transient_local().keep_all().exclusive().by_source_timestamp();
     assert_eq!(writer.lifespan(SECOND).deadline(SECOND).property("a", "b").validate(), Ok(()));

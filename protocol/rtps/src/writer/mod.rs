@@ -175,6 +175,12 @@ impl Writer {
         self.group = group;
     }
 
+    /// Changes how urgent the datagrams of the writer are (DDS 1.4 §2.2.3.15 TRANSPORT_PRIORITY): a differentiated services
+    /// code point, 0 by default.
+    pub fn set_traffic_class(&mut self, class: u8) {
+        self.framing.class = class;
+    }
+
     /// Lets new data wait without limit of time, or not (DDS 1.4 §2.2.2.4.1.8 suspend_publications).
     pub fn set_suspended(&mut self, suspended: bool) {
         self.batch.set_suspended(suspended);
