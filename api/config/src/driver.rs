@@ -133,6 +133,8 @@ impl Config {
             nack_suppression: reliability.nack_suppression,
             repair_budget_per_event: reliability.repair_budget.to_usize(),
             fragment_size: u16::try_from(fragment.0).unwrap_or(u16::MAX),
+            burst_delay: self.batching.burst_delay,
+            batch_octets: self.batching.max_size.to_usize(),
             pacing: reliability.pacing_rate.value().map(pacing),
             max_reassembly_bytes_per_writer: reliability.max_reassembly_per_writer.to_usize(),
             max_reassembly_bytes: reliability.max_reassembly.to_usize(),
@@ -240,6 +242,8 @@ mod tests {
             ("reliability.max_out_of_order", "7KiB"),
             ("reliability.max_out_of_order_total", "7KiB"),
             ("reliability.max_out_of_order_samples", "7"),
+            ("batching.burst_delay", "7us"),
+            ("batching.max_size", "7KiB"),
             ("quotas.max_participants", "7"),
             ("quotas.max_unverified", "7"),
             ("quotas.max_unverified_per_source", "7"),
@@ -267,7 +271,13 @@ mod tests {
             ("fault.jitter", "7ms"),
         ];
         // These act only together with another, or on programs instead of the driver.
-        let elsewhere = ["reliability.pacing_burst", "fault.seed", "domain.id", "logging.filter"];
+        let elsewhere = [
+            "reliability.pacing_burst",
+            "fault.seed",
+            "domain.id",
+            "logging.filter",
+            "durability.without_service",
+        ];
         for key in crate::schema::KEYS.iter().map(crate::schema::Key::path) {
             let Some((_, value)) = values.iter().find(|(named, _)| *named == key) else {
                 assert!(elsewhere.contains(&&*key), "{key} is not tested");

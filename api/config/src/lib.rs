@@ -38,4 +38,4 @@ pub use schema::{
     Config, DebugSection, DiscoverySection, DomainSection, FaultSection, LoggingSection, NetworkSection,
     PortsSection, QuotasSection, ReliabilitySection,
 };
-pub use value::{Auto, Multicast, ParticipantIndex, Rate, Share, Size, Switch, Waiting};
+pub use value::{Auto, Multicast, ParticipantIndex, Rate, Share, Size, Switch, Waiting, WithoutService};

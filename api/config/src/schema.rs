@@ -9,7 +9,9 @@ use dunlin_engine::{Quotas, Tuning};
 use dunlin_udp::UdpConfig;
 
 use crate::origin::Origins;
-use crate::value::{Auto, Multicast, ParticipantIndex, Rate, Raw, Share, Size, Switch, Value, Waiting};
+use crate::value::{
+    Auto, Multicast, ParticipantIndex, Rate, Raw, Share, Size, Switch, Value, Waiting, WithoutService,
+};
 
 /// A key of the schema.
 pub(crate) struct Key {
@@ -229,6 +231,21 @@ schema! {
         max_out_of_order_total: Size = size(tuning().max_out_of_order_bytes_total);
         /// Samples of each remote writer that wait for the ones before them.
         max_out_of_order_samples: u32 = number(tuning().max_out_of_order_samples);
+    }
+    /// Several samples in one datagram, several datagrams in one system call. A writer with a LATENCY_BUDGET lets samples
+    /// wait that long at most.
+    batching: BatchingSection {
+        /// How long a sample may wait for others although its writer has no LATENCY_BUDGET, when it was written in a
+        /// burst: right behind several others. "0s" sends every sample at once.
+        burst_delay: Duration = tuning().burst_delay;
+        /// Samples of one writer that may wait, in octets: at this size they leave.
+        max_size: Size = size(tuning().batch_octets);
+    }
+    /// Samples for those who join later.
+    durability: DurabilitySection {
+        /// What becomes of DURABILITY transient and persistent without a durability service: "refuse" such endpoints, or
+        /// treat them as "local": their writers keep samples as with transient-local, as long as they exist.
+        without_service: WithoutService = WithoutService::Refuse;
     }
     /// What remote participants may make this one remember.
     quotas: QuotasSection {

@@ -290,6 +290,17 @@ words! {
     }
 }
 
+words! {
+    /// What becomes of DURABILITY transient and persistent where there is no durability service.
+    WithoutService, "\"refuse\" or \"local\"" {
+        /// Such endpoints are refused.
+        #[default]
+        Refuse = "refuse",
+        /// Writers keep their own samples for late joiners, as with TRANSIENT_LOCAL.
+        Local = "local"
+    }
+}
+
 /// Which pair of well-known unicast ports is used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ParticipantIndex {

@@ -88,6 +88,9 @@ pub enum CreateEntityError {
     /// The topic belongs to another participant.
     #[error("the topic belongs to another participant")]
     ForeignTopic,
+    /// An entity can be enabled when the one that created it is.
+    #[error("the publisher or subscriber is not enabled")]
+    FactoryNotEnabled,
     /// No more endpoints can be made in this participant.
     #[error("the participant has no entity ids left")]
     OutOfResources,
@@ -110,6 +113,7 @@ impl CreateEntityError {
             | Self::TopicQosConflict(_)
             | Self::ForeignTopic
             | Self::BuiltinSubscriber
+            | Self::FactoryNotEnabled
             | Self::NameInUse(_) => ReturnCode::PreconditionNotMet,
             Self::BadName | Self::Expression(_) => ReturnCode::BadParameter,
             Self::MultiTopic(error) => error.return_code(),
@@ -248,6 +252,19 @@ return_codes!(ReadError {
     Self::UnknownInstance => BadParameter,
     Self::ForeignCondition => PreconditionNotMet,
     Self::AlreadyDeleted => AlreadyDeleted,
+});
+
+/// Why a publisher or subscriber did not do something with all its endpoints.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum GroupAccessError {
+    /// Only what was begun can be ended, and what needs an access needs it begun.
+    #[error("there was no begin before: begin_coherent_changes, suspend_publications or begin_access")]
+    NotBegun,
+}
+
+return_codes!(GroupAccessError {
+    Self::NotBegun => PreconditionNotMet,
 });
 
 /// Why waiting for acknowledgments or history ended early.

@@ -40,6 +40,7 @@ mod entity;
 mod error;
 mod explain;
 mod factory;
+mod group_access;
 pub mod host;
 mod listener;
 mod logging;
@@ -98,6 +99,7 @@ pub use dunlin_filter as filter;
 /// QoS policies and the QoS of each entity.
 pub use dunlin_qos as qos;
 pub use entity::EntityError;
+pub use error::GroupAccessError;
 pub use error::{
     CreateEntityError, CreateParticipantError, ExpressionError, NotMatched, ReadError, SetQosError,
     WaitForError, WriteError,

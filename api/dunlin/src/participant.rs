@@ -23,11 +23,12 @@ use dunlin_config::Config;
 use dunlin_core::{DomainId, Duration, Guid, InstanceHandle, Now, WallTime};
 use dunlin_driver::{CannotWait, Session};
 use dunlin_engine::{
-    CreateError, Output, ParticipantStats, ReaderSlot, ReaderSpec, WriteError as Refused, WriteRequest,
-    WriterSlot, WriterSpec,
+    CreateError, Output, ParticipantStats, PublisherGroup, ReaderSlot, ReaderSpec, SetEnd, SubscriberGroup,
+    WriteError as Refused, WriteRequest, WriterSlot, WriterSpec,
 };
 use dunlin_qos::{
-    DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, SubscriberQos, TopicData, TopicQos,
+    DataReaderQos, DataWriterQos, DomainParticipantQos, Durability, DurabilityKind, Presentation,
+    PresentationAccessScope, PublisherQos, SubscriberQos, TopicData, TopicQos, UnsupportedPolicy,
 };
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -54,6 +55,8 @@ pub(crate) struct ParticipantInner {
     pub(crate) entity: Entity<dyn DomainParticipantListener>,
     pub(crate) contents: Contents,
     pub(crate) builtin: Mutex<Feeds>,
+    /// Durable samples are those of their writers, also where a service should keep them.
+    durable_is_local: bool,
 }
 
 /// A condition on the contents of samples.
@@ -111,6 +114,7 @@ impl DomainParticipantBuilder {
         #[cfg(feature = "sim")]
         let config = crate::sim::resolve(config)
             .map_err(|source| CreateParticipantError::Network { domain: self.domain, source })?;
+        let durable_is_local = config.durability.without_service == dunlin_config::WithoutService::Local;
         let driver = config.driver_config(self.domain, self.qos.clone(), &self.name)?;
         let sink = Arc::new(Sink::default());
         let session = Session::join(driver, Arc::clone(&sink) as _)
@@ -126,6 +130,7 @@ impl DomainParticipantBuilder {
             entity: Entity::new(guid.into()),
             contents: Contents::default(),
             builtin: Mutex::default(),
+            durable_is_local,
         };
         let inner = Arc::new(inner);
         inner.sink.set_participant(&inner);
@@ -207,6 +212,7 @@ impl DomainParticipant {
         }
         qos.check_consistency()?;
         qos.check_supported()?;
+        self.inner.check_durability(qos.durability)?;
         let mut topics = lock(&self.inner.topics);
         topics.retain(|_, topic| topic.strong_count() > 0);
         if self.inner.derived_topics.contains(name) {
@@ -316,6 +322,13 @@ impl DomainParticipant {
         Ok(())
     }
 
+    /// Sends what waits for more samples, of all writers: see [`DataWriter::flush`](crate::DataWriter::flush).
+    pub fn flush(&self) {
+        for writer in self.inner.sink.writers() {
+            writer.flush();
+        }
+    }
+
     /// assert_liveliness of the writers whose kind is MANUAL_BY_PARTICIPANT.
     pub fn assert_liveliness(&self) {
         let session = &self.inner.session;
@@ -372,6 +385,10 @@ impl From<CreateError> for CreateEntityError {
     }
 }
 
+fn is_ordered_by_group(presentation: Presentation) -> bool {
+    presentation.ordered_access && presentation.access_scope == PresentationAccessScope::Group
+}
+
 fn refusal(refused: Refused, cannot_wait: Option<CannotWait>, max_blocking_time: Duration) -> WriteError {
     match refused {
         Refused::Full { .. } => match cannot_wait {
@@ -409,7 +426,7 @@ impl ParticipantInner {
     ) -> Result<(), CreateEntityError> {
         let participant = self.session.participant();
         self.session.create(|now, out| {
-            let slot = participant.create_writer(now, spec, out)?;
+            let slot = participant.create_grouped_writer(now, spec, core.publisher.group.clone(), out)?;
             // Known to the sink before the events of its first matches are told.
             if keep(Arc::clone(&slot)) {
                 self.sink.add_writer(slot.guid().entity_id, core);
@@ -429,7 +446,8 @@ impl ParticipantInner {
     ) -> Result<(), CreateEntityError> {
         let participant = self.session.participant();
         self.session.create(|now, out| {
-            let slot = participant.create_filtered_reader(now, spec, filter, out)?;
+            let slot =
+                participant.create_filtered_reader(now, spec, filter, core.subscriber.group.clone(), out)?;
             if keep(Arc::clone(&slot)) {
                 self.sink.add_reader(slot.guid().entity_id, core);
             } else {
@@ -554,7 +572,61 @@ impl ParticipantInner {
     /// False while a write of `instance` would have to wait.
     pub fn has_room(&self, slot: &WriterSlot, instance: InstanceHandle) -> bool {
         let made = self.session.run(|now, out| slot.make_room(now, instance, out));
-        !matches!(made, Err(Refused::Full { .. }))
+        let full = matches!(made, Err(Refused::Full { .. }));
+        if full {
+            self.flush(slot);
+        }
+        !full
+    }
+
+    /// Whether publishers and subscribers are created enabled.
+    pub fn autoenables(&self) -> bool {
+        lock(&self.qos).entity_factory.autoenable_created_entities
+    }
+
+    /// Whether a DURABILITY can be had.
+    pub fn check_durability(&self, durability: Durability) -> Result<(), UnsupportedPolicy> {
+        durability.check_service(self.durable_is_local)
+    }
+
+    /// Says of an endpoint that is as durable as its writer at most.
+    pub fn note_durability(&self, what: &str, topic: &str, durability: Durability) {
+        if durability.kind > DurabilityKind::TransientLocal {
+            tracing::warn!(
+                "{what} of '{topic}' asks for {:?} durability, but there is no durability service: \
+                 samples are kept by their writers, as with TransientLocal (durability.without_service = \"local\")",
+                durability.kind
+            );
+        }
+    }
+
+    /// What the writers of a publisher with this PRESENTATION have in common, if anything.
+    pub fn publisher_group(
+        &self,
+        presentation: Presentation,
+    ) -> Result<Option<Arc<PublisherGroup>>, CreateEntityError> {
+        let together = presentation.coherent_access || is_ordered_by_group(presentation);
+        let participant = self.session.participant();
+        Ok(together.then(|| participant.create_publisher_group(presentation)).transpose()?)
+    }
+
+    /// What the readers of a subscriber with this PRESENTATION have in common, if anything.
+    pub fn subscriber_group(&self, presentation: Presentation) -> Option<Arc<SubscriberGroup>> {
+        let together = presentation.coherent_access || is_ordered_by_group(presentation);
+        together.then(|| self.session.participant().create_subscriber_group(presentation))
+    }
+
+    pub fn end_access(&self, group: &SubscriberGroup) {
+        self.session.run(|now, out| group.end_access(now, out));
+    }
+
+    pub fn end_set(&self, slot: &WriterSlot, end: &SetEnd) {
+        self.session.end_set(slot, end);
+    }
+
+    /// Sends what waits for more of the same writer.
+    pub fn flush(&self, slot: &WriterSlot) {
+        self.session.flush(slot);
     }
 
     pub fn write(

@@ -12,7 +12,9 @@ use crate::writer::DataWriter;
 use crate::writer_core::{WriterCore, lock};
 use dunlin_cdr::{DdsType, Representation};
 use dunlin_core::{Duration, EntityKind, InstanceHandle};
+use dunlin_engine::PublisherGroup;
 use dunlin_qos::{DataRepresentationId, DataWriterQos, PublisherQos, TopicQos};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, Weak};
 
 /// Creates data writers with a common PARTITION and PRESENTATION. Cheap to clone.
@@ -21,6 +23,12 @@ pub struct Publisher {
     participant: Arc<ParticipantInner>,
     qos: Arc<Mutex<PublisherQos>>,
     pub(crate) state: Arc<PublisherState>,
+    /// If changes are coherent, or ordered over all writers.
+    pub(crate) group: Option<Arc<PublisherGroup>>,
+    /// Calls of begin_coherent_changes that were not ended.
+    pub(crate) coherent: Arc<AtomicU32>,
+    pub(crate) suspended: Arc<AtomicBool>,
+    pub(crate) enabled: Arc<AtomicBool>,
 }
 
 /// What a publisher has besides its QoS; lives as long as the publisher or a writer of it.
@@ -59,13 +67,23 @@ impl Publisher {
         qos.check_consistency()?;
         qos.check_supported()?;
         participant.entity.check().map_err(|_| CreateEntityError::AlreadyDeleted)?;
+        let enabled = Arc::new(AtomicBool::new(participant.autoenables()));
+        let group = participant.publisher_group(qos.presentation)?;
         let state = Arc::new(PublisherState {
             entity: Entity::new(participant.next_handle(EntityKind::WriterGroup)),
             writers: Mutex::default(),
             default_qos: Mutex::default(),
         });
         participant.add_publisher(&state);
-        Ok(Self { participant, qos: Arc::new(Mutex::new(qos.clone())), state })
+        Ok(Self {
+            participant,
+            qos: Arc::new(Mutex::new(qos.clone())),
+            state,
+            group,
+            coherent: Arc::default(),
+            suspended: Arc::default(),
+            enabled,
+        })
     }
 
     /// create_datawriter. A QoS without DATA_REPRESENTATION uses the type's default.
@@ -92,19 +110,36 @@ impl Publisher {
         }
         qos.check_consistency()?;
         qos.check_supported()?;
+        self.participant.check_durability(qos.durability)?;
         let core = Arc::new(WriterCore::new(
             Arc::clone(&self.participant),
             Arc::clone(&topic.inner),
             self.clone(),
             qos,
         ));
-        if lock(&self.qos).entity_factory.autoenable_created_entities {
+        if self.enabled.load(SeqCst) && lock(&self.qos).entity_factory.autoenable_created_entities {
             core.enable()?;
         }
         let mut writers = lock(&self.state.writers);
         writers.retain(|writer| writer.strong_count() > 0);
         writers.push(Arc::downgrade(&core));
+        if self.suspended.load(SeqCst) {
+            core.set_suspended(true);
+        }
         Ok(DataWriter::from_core(core))
+    }
+
+    /// enable: of a publisher whose participant does not enable what it creates. Writers that were created meanwhile are
+    /// enabled too, unless ENTITY_FACTORY of the publisher leaves that to the application.
+    ///
+    /// # Errors
+    /// When a writer cannot be enabled.
+    pub fn enable(&self) -> Result<(), CreateEntityError> {
+        self.enabled.store(true, SeqCst);
+        if !lock(&self.qos).entity_factory.autoenable_created_entities {
+            return Ok(());
+        }
+        self.state.writers().iter().try_for_each(|writer| writer.enable())
     }
 
     /// get_qos.

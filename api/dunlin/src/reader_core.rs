@@ -6,7 +6,6 @@ use crate::content_filter::sealed::TopicSource;
 use crate::entity::ListenerSlot;
 use crate::error::{CreateEntityError, ReadError, SetQosError, WaitForError};
 use crate::participant::ParticipantInner;
-use crate::reader::{StateMasks, selection};
 use crate::signal::{Signal, when};
 use crate::status::{
     DeadlineMissedStatus, IncompatibleQosStatus, LivelinessChangedStatus, MatchedStatus, ReadAndReset,
@@ -15,7 +14,7 @@ use crate::status::{
 use crate::subscriber::Subscriber;
 use crate::topic::TopicInner;
 use crate::writer_core::{lock, record_incompatible, wait_for};
-use dunlin_cache::{CachedSample, InstanceSelect, Selection};
+use dunlin_cache::{CachedSample, Selection};
 use dunlin_cdr::TypeSupport;
 use dunlin_core::{Duration, EntityId};
 use dunlin_discovery::EndpointLocators;
@@ -99,6 +98,10 @@ impl ReaderCore {
         if self.slot.get().is_some() {
             return Ok(());
         }
+        if !self.subscriber.enabled.load(Ordering::SeqCst) {
+            return Err(CreateEntityError::FactoryNotEnabled);
+        }
+        self.participant.note_durability("a reader", &self.topic.name, self.qos().durability);
         let spec = self.spec();
         if let Some(multi) = &self.multi {
             let first = self.create_private(&spec)?;
@@ -196,6 +199,7 @@ impl ReaderCore {
     pub fn set_qos(&self, new: &DataReaderQos) -> Result<(), SetQosError> {
         new.check_consistency()?;
         new.check_supported()?;
+        self.participant.check_durability(new.durability)?;
         if self.multi.is_some() && self.slot.get().is_some() {
             return Err(SetQosError::MultiTopic);
         }
@@ -259,12 +263,6 @@ impl ReaderCore {
         statuses.changed = statuses.changed & !StatusMask::DATA_AVAILABLE;
         drop(statuses);
         self.subscriber.state.entity.clear(StatusMask::DATA_ON_READERS);
-    }
-
-    /// Whether there are samples in these states.
-    pub fn has_samples(&self, states: StateMasks) -> bool {
-        let wanted = selection(1, states, InstanceSelect::Any);
-        self.slot.get().is_some_and(|slot| slot.has_matching(&wanted))
     }
 
     pub fn changes(&self) -> StatusMask {

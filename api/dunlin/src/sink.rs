@@ -51,6 +51,11 @@ impl Sink {
         change(&self.readers, id, Some(core));
     }
 
+    pub fn writers(&self) -> Vec<Arc<WriterCore>> {
+        let writers = self.writers.read().unwrap_or_else(PoisonError::into_inner);
+        writers.values().filter_map(Weak::upgrade).collect()
+    }
+
     pub fn remove_writer(&self, id: EntityId) {
         change(&self.writers, id, None);
     }

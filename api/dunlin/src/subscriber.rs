@@ -8,21 +8,28 @@ use crate::entity::{Entity, EntityError};
 use crate::error::{CreateEntityError, SetQosError};
 use crate::listener::SubscriberListener;
 use crate::participant::{DomainParticipant, ParticipantInner};
-use crate::reader::{DataReader, StateMasks};
+use crate::reader::DataReader;
 use crate::reader_core::ReaderCore;
 use crate::status::StatusMask;
 use crate::writer_core::lock;
 use dunlin_cdr::{DdsType, TypeSupportOf};
 use dunlin_core::{EntityKind, InstanceHandle};
+use dunlin_engine::SubscriberGroup;
 use dunlin_qos::{DataReaderQos, SubscriberQos, TopicQos};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, Weak};
 
 /// Creates data readers with a common PARTITION and PRESENTATION. Cheap to clone.
 #[derive(Clone)]
 pub struct Subscriber {
-    participant: Arc<ParticipantInner>,
+    pub(crate) participant: Arc<ParticipantInner>,
     qos: Arc<Mutex<SubscriberQos>>,
     pub(crate) state: Arc<SubscriberState>,
+    /// If readers show coherent sets, or changes in order over all of them.
+    pub(crate) group: Option<Arc<SubscriberGroup>>,
+    /// Calls of begin_access that were not ended.
+    pub(crate) accesses: Arc<AtomicU32>,
+    pub(crate) enabled: Arc<AtomicBool>,
 }
 
 /// What a subscriber has besides its QoS; lives as long as the subscriber or a reader of it.
@@ -77,16 +84,32 @@ impl Subscriber {
         qos.check_consistency()?;
         qos.check_supported()?;
         participant.entity.check().map_err(|_| CreateEntityError::AlreadyDeleted)?;
+        let enabled = Arc::new(AtomicBool::new(participant.autoenables()));
+        let group = participant.subscriber_group(qos.presentation);
         let state = SubscriberState::new(participant.next_handle(EntityKind::ReaderGroup), false);
         participant.add_subscriber(&state);
-        Ok(Self { participant, qos: Arc::new(Mutex::new(qos.clone())), state })
+        Ok(Self {
+            participant,
+            qos: Arc::new(Mutex::new(qos.clone())),
+            state,
+            group,
+            accesses: Arc::default(),
+            enabled,
+        })
     }
 
     /// The subscriber of the built-in topics.
     pub(crate) fn builtin(participant: Arc<ParticipantInner>) -> Self {
         let make = || SubscriberState::new(participant.next_handle(EntityKind::ReaderGroup), true);
         let state = participant.builtin_state(make);
-        Self { participant, qos: Arc::default(), state }
+        Self {
+            participant,
+            qos: Arc::default(),
+            state,
+            group: None,
+            accesses: Arc::default(),
+            enabled: Arc::new(AtomicBool::new(true)),
+        }
     }
 
     pub(crate) fn participant_inner(&self) -> &Arc<ParticipantInner> {
@@ -119,6 +142,7 @@ impl Subscriber {
         }
         qos.check_consistency()?;
         qos.check_supported()?;
+        self.participant.check_durability(qos.durability)?;
         let core = Arc::new(ReaderCore::new(
             Arc::clone(&self.participant),
             source.clone(),
@@ -129,11 +153,24 @@ impl Subscriber {
         if let Some(filter) = &source.filter {
             filter.add_reader(&core);
         }
-        if lock(&self.qos).entity_factory.autoenable_created_entities {
+        if self.enabled.load(SeqCst) && lock(&self.qos).entity_factory.autoenable_created_entities {
             core.enable()?;
         }
         self.state.add(&core);
         Ok(DataReader::from_core(core))
+    }
+
+    /// enable: of a subscriber whose participant does not enable what it creates. Readers that were created meanwhile are
+    /// enabled too, unless ENTITY_FACTORY of the subscriber leaves that to the application.
+    ///
+    /// # Errors
+    /// When a reader cannot be enabled.
+    pub fn enable(&self) -> Result<(), CreateEntityError> {
+        self.enabled.store(true, SeqCst);
+        if !lock(&self.qos).entity_factory.autoenable_created_entities {
+            return Ok(());
+        }
+        self.state.readers().iter().try_for_each(|reader| reader.enable())
     }
 
     /// get_qos.
@@ -188,13 +225,6 @@ impl Subscriber {
         self.state.entity.check()?;
         self.state.delete_readers();
         Ok(())
-    }
-
-    /// get_datareaders: the readers that have samples in these states.
-    #[must_use]
-    pub fn datareaders(&self, states: StateMasks) -> Vec<AnyDataReader> {
-        let readers = self.state.readers().into_iter();
-        readers.filter(|core| core.has_samples(states)).map(AnyDataReader).collect()
     }
 
     /// notify_datareaders: tells the listeners of DATA_AVAILABLE for each reader with data that nobody has looked at; to be

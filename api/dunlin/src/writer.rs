@@ -80,6 +80,15 @@ impl<T: DdsType> DataWriter<T> {
         self.write_change(ChangeKind::Alive, sample, None, None).map(drop)
     }
 
+    /// Sends what waits for more samples at once: those within the LATENCY_BUDGET of the writer, and those of a burst (see
+    /// the configuration key `batching.burst_delay`). Waiting for acknowledgments, blocking on a full history and deleting
+    /// the writer do so too. A disabled writer has nothing to send.
+    pub fn flush(&self) {
+        if let Some(slot) = self.core.slot() {
+            self.core.participant.flush(slot);
+        }
+    }
+
     /// write for async code, on any executor: while the history is full the future waits for room, without the limit of
     /// max_blocking_time; dropping it gives up, and then nothing was written. The sample is serialized at once.
     ///

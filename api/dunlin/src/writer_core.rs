@@ -17,7 +17,7 @@ use dunlin_core::{Duration, EntityId, InstanceHandle};
 use dunlin_discovery::EndpointLocators;
 use dunlin_engine::{Event, WriterSlot, WriterSpec};
 use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy, PublisherQos};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// How long a writer that goes away waits for readers that have not acknowledged everything.
@@ -105,6 +105,10 @@ impl WriterCore {
         if self.slot.get().is_some() {
             return Ok(());
         }
+        if !self.publisher.enabled.load(SeqCst) {
+            return Err(CreateEntityError::FactoryNotEnabled);
+        }
+        self.participant.note_durability("a writer", &self.topic.name, self.qos().durability);
         let spec = WriterSpec {
             topic_name: self.topic.name.clone(),
             type_name: self.topic.type_name.clone(),
@@ -126,12 +130,12 @@ impl WriterCore {
     }
 
     pub fn is_deleted(&self) -> bool {
-        self.deleted.load(Ordering::SeqCst)
+        self.deleted.load(SeqCst)
     }
 
     /// Ends the writer although there are handles to it; false if it had ended before.
     pub fn close(&self) -> bool {
-        if self.deleted.swap(true, Ordering::SeqCst) {
+        if self.deleted.swap(true, SeqCst) {
             return false;
         }
         self.listener.set(None);
@@ -174,6 +178,7 @@ impl WriterCore {
     pub fn set_qos(&self, new: &DataWriterQos) -> Result<(), SetQosError> {
         new.check_consistency()?;
         new.check_supported()?;
+        self.participant.check_durability(new.durability)?;
         if let Some(slot) = self.slot.get() {
             self.qos().check_changeable(new)?;
             // No lock is held here: a changed match runs listeners, which may ask for the QoS.
@@ -249,6 +254,7 @@ impl WriterCore {
     pub fn wait_for_acknowledgments(&self, timeout: Duration) -> Result<(), WaitForError> {
         let slot = self.slot.get().ok_or(WaitForError::NotEnabled)?;
         let last = slot.last_sn();
+        self.participant.flush(slot);
         if slot.acked_by_all() < last {
             self.participant.request_acknowledgments(slot);
         }
@@ -259,6 +265,7 @@ impl WriterCore {
     pub fn acknowledged(&self) -> Result<impl Future<Output = ()> + Send + use<>, WaitForError> {
         let slot = Arc::clone(self.slot.get().ok_or(WaitForError::NotEnabled)?);
         let last = slot.last_sn();
+        self.participant.flush(&slot);
         if slot.acked_by_all() < last {
             self.participant.request_acknowledgments(&slot);
         }

@@ -18,6 +18,7 @@ struct Entry {
     parts: Range<usize>,
     destinations: Range<usize>,
     len: usize,
+    class: u8,
 }
 
 /// Datagrams as scatter lists of scratch bytes (headers) and shared bytes (payloads), each with its
@@ -31,6 +32,7 @@ pub struct Outbox {
     /// Where the datagram under construction began: scratch, parts.
     open: Option<(usize, usize)>,
     open_len: usize,
+    open_class: u8,
 }
 
 /// One finished datagram.
@@ -51,6 +53,7 @@ impl Outbox {
             entries: Vec::new(),
             open: None,
             open_len: 0,
+            open_class: 0,
         }
     }
 
@@ -87,6 +90,21 @@ impl Outbox {
         self.abandon();
         self.open = Some((self.scratch.len(), self.parts.len()));
         self.open_len = 0;
+        self.open_class = 0;
+    }
+
+    /// How urgent the datagram under construction is, as a differentiated services code point (RFC 2474): 0 to 63, 0
+    /// being the default.
+    pub fn set_class(&mut self, class: u8) {
+        self.open_class = class;
+    }
+
+    /// Moves the datagrams from number `from` on that are more urgent before the others; those of one class stay in order.
+    pub fn put_urgent_first(&mut self, from: usize) {
+        let entries = self.entries.get_mut(from..).unwrap_or_default();
+        if entries.iter().any(|entry| entry.class > 0) {
+            entries.sort_by_key(|entry| core::cmp::Reverse(entry.class));
+        }
     }
 
     /// Discards the datagram under construction.
@@ -171,12 +189,13 @@ impl Outbox {
             parts: first_part..self.parts.len(),
             destinations: first_destination..self.destinations.len(),
             len: self.open_len,
+            class: self.open_class,
         });
         self.open = None;
         self.open_len = 0;
     }
 
-    /// Puts datagrams from number `from` on together that have the same destinations and begin with the same `header`
+    /// Puts datagrams from number `from` on together that have the same destinations and class and begin with the same `header`
     /// octets, of which one copy is left, up to `max_len` octets. `follows` says, given how a datagram begins, whether
     /// it may stand behind another one. What goes to one destination stays in order.
     pub fn join(&mut self, from: usize, max_len: usize, header: usize, follows: impl Fn(&[u8]) -> bool) {
@@ -184,10 +203,10 @@ impl Outbox {
         // The datagrams that make up each one that is left.
         let mut joined: Vec<Vec<usize>> = Vec::new();
         let mut lengths: Vec<usize> = Vec::new();
-        let mut last_to: BTreeMap<&[Locator], usize> = BTreeMap::new();
+        let mut last_to: BTreeMap<(&[Locator], u8), usize> = BTreeMap::new();
         for (index, entry) in entries.iter().enumerate() {
-            let to = self.destinations.get(entry.destinations.clone()).unwrap_or(&[]);
-            let target = last_to.get(to).copied().filter(|target| {
+            let to = (self.destinations.get(entry.destinations.clone()).unwrap_or(&[]), entry.class);
+            let target = last_to.get(&to).copied().filter(|target| {
                 let length =
                     lengths.get(*target).map_or(usize::MAX, |length| length.saturating_add(entry.len));
                 let first = joined.get(*target).and_then(|group| entries.get(*group.first()?));
@@ -243,6 +262,7 @@ impl Outbox {
                         parts: start..start,
                         destinations: entry.destinations.clone(),
                         len: entry.len,
+                        class: entry.class,
                     },
                     Some(whole) => {
                         Entry { len: whole.len.saturating_add(entry.len).saturating_sub(header), ..whole }
@@ -266,6 +286,12 @@ impl<'a> Datagram<'a> {
     #[must_use]
     pub fn destinations(&self) -> &'a [Locator] {
         self.outbox.destinations.get(self.entry.destinations.clone()).unwrap_or(&[])
+    }
+
+    /// How urgent it is, see [`Outbox::set_class`].
+    #[must_use]
+    pub fn class(&self) -> u8 {
+        self.entry.class
     }
 
     /// Octets.
@@ -304,6 +330,23 @@ mod tests {
         let mut out = vec![];
         datagram.copy_to(&mut out);
         out
+    }
+
+    #[test]
+    fn what_is_urgent_goes_first_in_order() {
+        let mut outbox = Outbox::new();
+        for (octet, class) in [(0, 0), (1, 0), (2, 10), (3, 46), (4, 10), (5, 0)] {
+            outbox.begin();
+            outbox.set_class(class);
+            outbox.put(&[octet]);
+            outbox.finish(&[locator(1)]);
+        }
+        outbox.put_urgent_first(1);
+        let order: Vec<_> =
+            outbox.datagrams().map(|datagram| (bytes(datagram)[0], datagram.class())).collect();
+        assert_eq!(order, [(0, 0), (3, 46), (2, 10), (4, 10), (1, 0), (5, 0)]);
+        outbox.join(0, 100, 0, |_| true);
+        assert_eq!(outbox.datagram_count(), 3, "one of each class");
     }
 
     #[test]

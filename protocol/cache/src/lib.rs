@@ -22,16 +22,18 @@ extern crate alloc;
 mod handle;
 mod limits;
 mod list;
+mod presentation;
 mod reader;
 mod slab;
 mod timers;
 mod writer;
 
 pub use handle::{KEYLESS_INSTANCE, instance_handle, key_hash};
+pub use presentation::{Place, Presentation, Release, Stream, Unit};
 pub use reader::{
     CachedSample, FilterReason, Insert, InstanceSelect, InstanceState, InstanceStateMask, ReaderCache,
-    ReaderCacheConfig, ReaderTimerReport, RejectReason, SampleData, SampleInfo, SampleState, SampleStateMask,
-    Selection, UnknownInstance, ViewState, ViewStateMask, WriterInfo,
+    ReaderCacheConfig, ReaderTimerReport, RejectReason, Room, SampleData, SampleInfo, SampleState,
+    SampleStateMask, Selection, UnknownInstance, ViewState, ViewStateMask, WriterInfo,
 };
 pub use timers::DeadlineMissed;
 pub use writer::{AddError, NewChange, WriterCache, WriterCacheConfig};

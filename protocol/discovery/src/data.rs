@@ -99,6 +99,8 @@ pub struct DiscoveredWriter {
     pub publisher_qos: Arc<PublisherQos>,
     /// TOPIC_DATA.
     pub topic_data: TopicData,
+    /// Its publisher, if it is announced: writers with the same one number their changes together.
+    pub group: EntityId,
     /// The XTypes TypeInformation as it was announced, without encapsulation header.
     pub type_information: Option<Arc<[u8]>>,
     /// Who made it.
@@ -199,6 +201,8 @@ pub struct LocalWriter {
     pub qos: DataWriterQos,
     /// The publisher's QoS.
     pub publisher_qos: PublisherQos,
+    /// The publisher as a group of RTPS; [`EntityId::UNKNOWN`] is not announced.
+    pub group: EntityId,
     /// TOPIC_DATA.
     pub topic_data: TopicData,
     /// The XTypes TypeInformation to announce, without encapsulation header.
@@ -239,6 +243,7 @@ impl LocalWriter {
             type_name: self.type_name.into(),
             qos: Arc::new(self.qos),
             publisher_qos: Arc::new(self.publisher_qos),
+            group: self.group,
             topic_data: self.topic_data,
             type_information: self.type_information.map(Into::into),
             vendor,

@@ -87,6 +87,11 @@ pub struct Tuning {
     pub fragment_size: u16,
     /// Shapes what writers send; without it new data leaves at once.
     pub pacing: Option<Pacing>,
+    /// How long a sample of a burst may wait for others to share its datagram although its writer has no LATENCY_BUDGET
+    /// (default 50 µs); zero sends every sample at once.
+    pub burst_delay: Duration,
+    /// Octets of samples at which what waits leaves, whatever the time.
+    pub batch_octets: usize,
     /// Octets of partly received samples per remote writer; a larger sample is never received.
     pub max_reassembly_bytes_per_writer: usize,
     /// Octets of partly received samples per reader.
@@ -112,6 +117,8 @@ impl Default for Tuning {
             repair_budget_per_event: writer.repair_budget_per_event,
             fragment_size: writer.fragment_size,
             pacing: writer.pacing,
+            burst_delay: Duration::from_micros(50),
+            batch_octets: writer.batch_octets,
             max_reassembly_bytes_per_writer: reader.max_reassembly_bytes_per_writer,
             max_reassembly_bytes: reader.max_reassembly_bytes,
             max_out_of_order_bytes: reader.max_out_of_order_bytes,

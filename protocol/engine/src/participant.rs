@@ -11,8 +11,9 @@ use dunlin_discovery::{
     LocalReader, LocalWriter, Locators, ParticipantData, Survey,
 };
 use dunlin_qos::{
-    DataReaderQos, DataWriterQos, DurabilityKind, LivelinessKind, PublisherQos, ReliabilityKind,
-    ResourceLimits, SubscriberQos, TopicData, UserData,
+    DataReaderQos, DataWriterQos, DurabilityKind, HistoryKind, LivelinessKind, Presentation,
+    PresentationAccessScope, PublisherQos, ReliabilityKind, ResourceLimits, SubscriberQos, TopicData,
+    UserData,
 };
 use dunlin_rtps::{Reader, ReaderConfig, Writer, WriterConfig};
 use dunlin_sync::{ArcSnapshot, RankedGuard, RankedMutex};
@@ -20,6 +21,7 @@ use dunlin_sync::{ArcSnapshot, RankedGuard, RankedMutex};
 use crate::common::{Common, Counters, ManualLiveliness, ParticipantStats};
 use crate::config::{CreateError, ParticipantConfig, ReaderSpec, SetQosError, Tuning, WriterSpec};
 use crate::content_filter::ContentFilter;
+use crate::group::{PublisherGroup, SubscriberGroup};
 use crate::output::Output;
 use crate::ranks;
 use crate::reader_slot::ReaderSlot;
@@ -27,6 +29,8 @@ use crate::routes::Routes;
 use crate::timers::{TimerOwner, Timers};
 use crate::writer_slot::WriterSlot;
 
+/// Kind of the entity id of a publisher (RTPS 2.5 §9.3.1.2).
+const WRITER_GROUP: u8 = 0x08;
 /// Entity keys have 24 bits.
 const MAX_ENTITY_KEY: u32 = 0x00ff_ffff;
 
@@ -147,6 +151,40 @@ impl Participant {
         spec: WriterSpec,
         out: &mut Output,
     ) -> Result<Arc<WriterSlot>, CreateError> {
+        self.create_grouped_writer(now, spec, None, out)
+    }
+
+    /// What the writers of a publisher have in common whose changes are coherent, or ordered over all of them.
+    ///
+    /// # Errors
+    /// See [`CreateError`].
+    pub fn create_publisher_group(
+        &self,
+        presentation: Presentation,
+    ) -> Result<Arc<PublisherGroup>, CreateError> {
+        let key = self.control.lock().next_key()?.to_be_bytes();
+        let [_, a, b, c] = key;
+        Ok(Arc::new(PublisherGroup::new(EntityId([a, b, c, WRITER_GROUP]), presentation)))
+    }
+
+    /// What the readers of a subscriber have in common that show coherent sets, or changes in order, over all of them.
+    #[must_use]
+    pub fn create_subscriber_group(&self, presentation: Presentation) -> Arc<SubscriberGroup> {
+        let octets = self.common.tuning.max_out_of_order_bytes_total;
+        Arc::new(SubscriberGroup::new(presentation.access_scope, octets))
+    }
+
+    /// Creates, announces and matches a writer of a group.
+    ///
+    /// # Errors
+    /// See [`CreateError`]; nothing was created then.
+    pub fn create_grouped_writer(
+        &self,
+        now: Now,
+        spec: WriterSpec,
+        group: Option<Arc<PublisherGroup>>,
+        out: &mut Output,
+    ) -> Result<Arc<WriterSlot>, CreateError> {
         spec.publisher_qos.validate()?;
         spec.qos.validate()?;
         let mut control = self.control.lock();
@@ -160,12 +198,13 @@ impl Participant {
             type_name: spec.type_name,
             qos: spec.qos,
             publisher_qos: spec.publisher_qos,
+            group: group.as_ref().map_or(EntityId::UNKNOWN, |group| group.id()),
             topic_data: spec.topic_data,
             type_information: spec.type_information,
             locators: spec.locators,
         };
         control.put_writer(now, local, out)?;
-        let slot = Arc::new(WriterSlot::new(now, &self.common, writer, cache, qos));
+        let slot = Arc::new(WriterSlot::new(now, &self.common, writer, cache, qos, group));
         slot.start(out);
         self.change_routes(|routes| routes.add_writer(&slot));
         self.conclude(now, control, out);
@@ -182,10 +221,10 @@ impl Participant {
         spec: ReaderSpec,
         out: &mut Output,
     ) -> Result<Arc<ReaderSlot>, CreateError> {
-        self.create_filtered_reader(now, spec, None, out)
+        self.create_filtered_reader(now, spec, None, None, out)
     }
 
-    /// Creates, announces and matches a reader of a content-filtered topic.
+    /// Creates, announces and matches a reader, of a content-filtered topic or of a group.
     ///
     /// # Errors
     /// As [`create_reader`](Self::create_reader).
@@ -194,13 +233,18 @@ impl Participant {
         now: Now,
         spec: ReaderSpec,
         content_filter: Option<Arc<ContentFilter>>,
+        group: Option<Arc<SubscriberGroup>>,
         out: &mut Output,
     ) -> Result<Arc<ReaderSlot>, CreateError> {
         spec.subscriber_qos.validate()?;
         spec.qos.validate()?;
         let mut control = self.control.lock();
         let entity_id = EntityId::user_reader(control.next_key()?, spec.type_support.has_key());
-        let slot = self.reader_slot(entity_id, &spec);
+        let presentation = spec.subscriber_qos.presentation;
+        let by_group = presentation.access_scope == PresentationAccessScope::Group;
+        let waits = presentation.coherent_access || (presentation.ordered_access && by_group);
+        let group = group.or_else(|| waits.then(|| self.create_subscriber_group(presentation)));
+        let slot = self.reader_slot(entity_id, &spec, group);
         let local = LocalReader {
             entity_id,
             topic_name: spec.topic_name,
@@ -234,18 +278,28 @@ impl Participant {
         spec.qos.validate()?;
         let mut control = self.control.lock();
         let entity_id = EntityId::user_reader(control.next_key()?, spec.type_support.has_key());
-        let slot = self.reader_slot(entity_id, spec);
+        let slot = self.reader_slot(entity_id, spec, None);
         self.change_routes(|routes| routes.add_reader(&slot));
         Ok(slot)
     }
 
-    fn reader_slot(&self, entity_id: EntityId, spec: &ReaderSpec) -> Arc<ReaderSlot> {
+    fn reader_slot(
+        &self,
+        entity_id: EntityId,
+        spec: &ReaderSpec,
+        group: Option<Arc<SubscriberGroup>>,
+    ) -> Arc<ReaderSlot> {
         let guid = Guid::new(self.common.prefix, entity_id);
         let reader = Reader::new(self.reader_config(guid, &spec.qos));
         let (presentation, keyed) = (spec.subscriber_qos.presentation, spec.type_support.has_key());
         let cache = ReaderCache::new(ReaderCacheConfig::from_qos(&spec.qos, presentation, keyed));
         let (qos, type_support) = (Arc::new(spec.qos.clone()), Arc::clone(&spec.type_support));
-        Arc::new(ReaderSlot::new(&self.common, reader, guid, cache, qos, type_support))
+        let together = group.clone();
+        let slot = Arc::new(ReaderSlot::new(&self.common, reader, guid, cache, qos, type_support, group));
+        if let Some(group) = together {
+            group.add_reader(&slot);
+        }
+        slot
     }
 
     /// Deletes a writer: readers are told that it is gone, and what it has not been acknowledged is lost. Waiting for
@@ -465,6 +519,8 @@ impl Participant {
             repair_budget_per_event,
             fragment_size,
             pacing,
+            burst_delay,
+            batch_octets,
             ..
         } = self.common.tuning;
         let defaults = WriterConfig::default();
@@ -481,6 +537,10 @@ impl Participant {
             nack_suppression,
             repair_budget_per_event,
             pacing,
+            latency_budget: spec.qos.latency_budget.duration,
+            burst_delay,
+            batch_octets,
+            batch_samples: samples_that_may_wait(spec),
             ack_request_samples: defaults.ack_request_samples.min(samples_between_requests(&spec.qos)),
             ..defaults
         }
@@ -540,6 +600,17 @@ impl Control {
         }
         self.last_key = key;
         Ok(key)
+    }
+}
+
+/// What is replaced before it is sent would be lost, and a history full of what waits would block.
+fn samples_that_may_wait(spec: &WriterSpec) -> usize {
+    let limited = usize::try_from(samples_between_requests(&spec.qos)).unwrap_or(usize::MAX);
+    match spec.qos.history.kind {
+        HistoryKind::KeepLast if !spec.keyed => {
+            limited.min(usize::try_from(spec.qos.history.depth).unwrap_or(1))
+        }
+        _ => limited,
     }
 }
 

@@ -10,19 +10,21 @@ use dunlin_cache::{
     WriterInfo,
 };
 use dunlin_cdr::{DecodeOptions, TypeSupport};
-use dunlin_core::{EntityId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, SequenceNumber};
+use dunlin_core::{EntityId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, SequenceNumber, WallTime};
 use dunlin_discovery::{DiscoveredWriter, LivelinessTracker, LivelinessTransition};
-use dunlin_qos::{DataReaderQos, DurabilityKind, LivelinessKind};
+use dunlin_qos::{DataReaderQos, DurabilityKind, LivelinessKind, ReliabilityKind};
 use dunlin_rtps::{ChangeKind, Reader, ReaderStats, Received};
 use dunlin_sync::{RankedGuard, RankedMutex};
 use dunlin_wire::{ReceiverState, Submessage};
 
 use crate::common::{Common, earliest};
 use crate::content_filter::{ContentFilter, ContentFilterStats};
+use crate::group::{Arrivals, SubscriberGroup};
 use crate::matching;
 use crate::output::{Event, Output};
 use crate::ranks;
 use crate::sink::CacheSink;
+use crate::staging;
 use crate::timers::{TimerId, TimerOwner};
 use crate::writer_slot::WriteRequest;
 
@@ -33,6 +35,8 @@ pub struct ReaderSlot {
     type_support: Arc<dyn TypeSupport>,
     protocol_timer: TimerId,
     cache_timer: TimerId,
+    /// With whom it shows what it receives, if changes wait for each other.
+    group: Option<Arc<SubscriberGroup>>,
     protocol: RankedMutex<{ ranks::CORE }, Protocol>,
     store: RankedMutex<{ ranks::CACHE }, Store>,
 }
@@ -65,6 +69,8 @@ pub(crate) struct Store {
     /// What samples have to satisfy to enter the cache.
     pub(crate) filter: Option<Arc<ContentFilter>>,
     pub(crate) filter_stats: ContentFilterStats,
+    /// What has just arrived and has to wait for others.
+    pub(crate) arrivals: Arrivals,
     /// How many changes were given to a private reader.
     delivered: SequenceNumber,
     armed: Option<MonoTime>,
@@ -82,6 +88,7 @@ impl ReaderSlot {
         cache: ReaderCache,
         qos: Arc<DataReaderQos>,
         type_support: Arc<dyn TypeSupport>,
+        group: Option<Arc<SubscriberGroup>>,
     ) -> Self {
         let protocol = Protocol {
             reader,
@@ -100,6 +107,7 @@ impl ReaderSlot {
             scratch: Vec::new(),
             filter: None,
             filter_stats: ContentFilterStats::default(),
+            arrivals: Arrivals::default(),
             delivered: SequenceNumber::ZERO,
             armed: None,
             missed: Vec::new(),
@@ -111,6 +119,7 @@ impl ReaderSlot {
             type_support,
             protocol_timer: common.timers.register(TimerOwner::Reader(guid.entity_id)),
             cache_timer: common.timers.register(TimerOwner::ReaderCache(guid.entity_id)),
+            group,
             protocol: RankedMutex::new(protocol),
             store: RankedMutex::new(store),
         }
@@ -132,6 +141,14 @@ impl ReaderSlot {
 
     pub(crate) fn common(&self) -> &Common {
         &self.common
+    }
+
+    pub(crate) fn group(&self) -> Option<&Arc<SubscriberGroup>> {
+        self.group.as_ref()
+    }
+
+    pub(crate) fn protocol_timer(&self) -> TimerId {
+        self.protocol_timer
     }
 
     pub(crate) fn store(&self) -> StoreGuard<'_> {
@@ -252,6 +269,10 @@ impl ReaderSlot {
         if retry {
             self.retry_rejected(now, out);
         }
+        if let Some(group) = &self.group {
+            // What was taken made room.
+            group.release(now, out);
+        }
         result
     }
 
@@ -269,6 +290,15 @@ impl ReaderSlot {
         query: &mut dyn FnMut(&SampleData<'_>) -> bool,
     ) -> bool {
         self.store.lock().cache.has_matching_where(selection, query)
+    }
+
+    /// When each selected sample was received, in reading order; in readers that show what they receive together, later
+    /// samples have later times. Nothing changes by it.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn receptions(&self, selection: &Selection, out: &mut Vec<WallTime>) -> Result<(), UnknownInstance> {
+        self.store.lock().cache.receptions(selection, out)
     }
 
     /// The state of an instance, if this reader knows it.
@@ -342,8 +372,12 @@ impl ReaderSlot {
         self.tell_transitions(now, protocol, &mut sink);
         let (data_available, mut store) = sink.finish();
         self.arm_cache(&mut store, deadline_closer);
+        let arrivals = core::mem::take(&mut store.arrivals);
         drop(store);
         protocol.writers = writers;
+        if let Some(group) = self.group.as_ref().filter(|_| !arrivals.is_empty()) {
+            group.absorb(now, arrivals, out);
+        }
         if data_available {
             out.tell_once(Event::DataAvailable { reader: self.id() });
         }
@@ -382,8 +416,12 @@ impl ReaderSlot {
                 }
                 Submessage::Heartbeat(heartbeat) => {
                     let news = reader.on_heartbeat(now, source, heartbeat, sink, outbox);
+                    let writer = Guid::new(source, heartbeat.writer_id);
+                    if heartbeat.group.is_some() && reader.has_passed(writer, heartbeat.last_sn) {
+                        sink.note_group(writer, heartbeat.group.as_ref());
+                    }
                     if news && heartbeat.liveliness_flag {
-                        protocol.assert(now, Guid::new(source, heartbeat.writer_id));
+                        protocol.assert(now, writer);
                     }
                 }
                 Submessage::HeartbeatFrag(heartbeat) => {
@@ -400,6 +438,7 @@ impl ReaderSlot {
     }
 
     pub(crate) fn on_protocol_timer(&self, now: Now, out: &mut Output) {
+        let lagging = self.group.as_ref().map(|group| group.lagging(self.id())).unwrap_or_default();
         self.protocol(now, out, |protocol, sink, outbox| {
             protocol.armed = None;
             if protocol.deleted {
@@ -407,6 +446,7 @@ impl ReaderSlot {
             }
             protocol.leases.on_timer(now.mono, &mut protocol.transitions);
             self.spare_local(now, protocol, sink.writers());
+            lagging.iter().for_each(|writer| protocol.reader.ask(now, *writer));
             protocol.reader.on_timer(now, sink, outbox);
         });
     }
@@ -467,6 +507,10 @@ impl ReaderSlot {
         let durable = protocol.qos.durability.kind > DurabilityKind::Volatile;
         let proxy = matching::writer_proxy(remote, durable);
         if matching::upsert(&mut protocol.writers, Arc::clone(remote)) {
+            if let Some(group) = &self.group {
+                let reliable = proxy.reliable && protocol.qos.reliability.kind == ReliabilityKind::Reliable;
+                group.matched(staging::stream(group, remote, self.id()), reliable, proxy.durable);
+            }
             protocol.reader.match_writer(now, proxy, &mut out.outbox);
             self.tell_match(remote.guid, protocol.writers.len(), true, (1, 0), out);
             protocol.historical_due |= !protocol.reader.historical_complete();
@@ -488,10 +532,11 @@ impl ReaderSlot {
     pub(crate) fn unmatch_writer(&self, now: Now, remote: Guid, out: &mut Output) {
         let mut guard = self.protocol.lock();
         let protocol = &mut *guard;
-        if matching::remove(&mut protocol.writers, remote).is_none() {
-            return;
-        }
+        let Some(writer) = matching::remove(&mut protocol.writers, remote) else { return };
         protocol.reader.unmatch_writer(remote);
+        if let Some(group) = &self.group {
+            group.writer_lost(now, staging::stream(group, &writer, self.id()), out);
+        }
         let alive = protocol.leases.remove(remote).unwrap_or(true);
         {
             let mut store = self.store.lock();
@@ -553,6 +598,9 @@ impl ReaderSlot {
             self.store.lock().deleted = true;
             self.common.timers.unregister(self.protocol_timer);
             self.common.timers.unregister(self.cache_timer);
+            if let Some(group) = &self.group {
+                group.reader_deleted(self.id());
+            }
         }
     }
 
@@ -574,7 +622,7 @@ impl ReaderSlot {
         }
     }
 
-    fn arm_cache(&self, store: &mut Store, closer: &mut bool) {
+    pub(crate) fn arm_cache(&self, store: &mut Store, closer: &mut bool) {
         if !store.deleted {
             let deadline = store.cache.next_deadline();
             self.common.arm(self.cache_timer, &mut store.armed, deadline, closer);

@@ -8,10 +8,12 @@ use dunlin_cdr::DecodeOptions;
 use dunlin_core::{Guid, InstanceHandle, Now, VendorId};
 use dunlin_discovery::DiscoveredWriter;
 use dunlin_rtps::{Delivery, DeliverySink, Received};
+use dunlin_wire::HeartbeatGroup;
 
 use crate::matching;
 use crate::output::Event;
 use crate::reader_slot::{ReaderSlot, StoreGuard};
+use crate::staging::{self, Staged};
 
 /// Holds the cache's lock for the changes of one submessage.
 pub(crate) struct CacheSink<'a> {
@@ -93,26 +95,55 @@ impl<'a> CacheSink<'a> {
     }
 }
 
-impl DeliverySink for CacheSink<'_> {
-    fn deliver(&mut self, now: Now, change: &Received<'_>) -> Delivery {
-        // A writer is unmatched under the protocol's lock, so this finds it.
-        let Some(writer) = matching::find(self.writers, change.writer) else { return Delivery::Accepted };
-        let info = WriterInfo {
-            strength: writer.qos.ownership_strength.value,
-            lifespan: writer.qos.lifespan.duration,
-        };
-        let Some(instance) = self.instance(change, writer.vendor) else {
-            self.slot.common().counters.undecodable();
-            return Delivery::Accepted;
-        };
-        let insert = if self.passes(change, instance, writer.vendor) {
-            self.store.cache.insert(now, change, instance, &info)
+impl CacheSink<'_> {
+    /// What a HEARTBEAT says of its publisher, for a reader that has everything it announces.
+    pub(crate) fn note_group(&mut self, writer: Guid, report: Option<&HeartbeatGroup>) {
+        let group = self.slot.group().filter(|group| group.is_by_publisher());
+        let known = group.zip(matching::find(self.writers, writer)).zip(report);
+        if let Some(((group, writer), report)) = known {
+            let stream = staging::stream(group, writer, self.slot.id());
+            self.store.arrivals.passed = Some((stream, report.current_gsn));
+        }
+    }
+
+    /// Lets a change wait for others, if its writer says where it belongs.
+    fn stage(
+        &mut self,
+        change: &Received<'_>,
+        writer: &DiscoveredWriter,
+        (instance, info): (InstanceHandle, WriterInfo),
+    ) -> bool {
+        let Some(group) = self.slot.group() else { return false };
+        let Some(place) = staging::place(group, change) else { return false };
+        let stream = staging::stream(group, writer, self.slot.id());
+        let staged = if staging::is_empty(change) {
+            None
         } else {
-            self.store.cache.insert_filtered(now, change, instance, &info)
+            let passes = self.passes(change, instance, writer.vendor);
+            Some(Staged { change: staging::owned(change), instance, info, vendor: writer.vendor, passes })
+        };
+        self.store.arrivals.changes.push((stream, place, staged, staging::octets(change)));
+        true
+    }
+
+    /// Puts a change into the cache, where it becomes visible if it `passes` the content filter.
+    pub(crate) fn insert(
+        &mut self,
+        now: Now,
+        change: &Received<'_>,
+        (instance, info): (InstanceHandle, WriterInfo),
+        vendor: VendorId,
+        passes: bool,
+    ) -> Delivery {
+        let cache = &mut self.store.cache;
+        let insert = if passes {
+            cache.insert(now, change, instance, &info)
+        } else {
+            cache.insert_filtered(now, change, instance, &info)
         };
         self.data_available |= insert.data_available();
         if insert.new_instance() {
-            self.note_key(change, instance, writer.vendor);
+            self.note_key(change, instance, vendor);
         }
         if let Some(reason) = insert.reject_reason() {
             let place = (change.writer, change.sn);
@@ -123,6 +154,28 @@ impl DeliverySink for CacheSink<'_> {
         let delivery = insert.delivery();
         self.store.rejected |= delivery == Delivery::Rejected;
         delivery
+    }
+}
+
+impl DeliverySink for CacheSink<'_> {
+    fn deliver(&mut self, now: Now, change: &Received<'_>) -> Delivery {
+        // A writer is unmatched under the protocol's lock, so this finds it.
+        let Some(writer) = matching::find(self.writers, change.writer) else { return Delivery::Accepted };
+        let info = WriterInfo {
+            strength: writer.qos.ownership_strength.value,
+            lifespan: writer.qos.lifespan.duration,
+        };
+        let empty = staging::is_empty(change);
+        let instance = if empty { Some(InstanceHandle::NIL) } else { self.instance(change, writer.vendor) };
+        let Some(instance) = instance else {
+            self.slot.common().counters.undecodable();
+            return Delivery::Accepted;
+        };
+        if self.stage(change, writer, (instance, info)) || empty {
+            return Delivery::Accepted;
+        }
+        let passes = self.passes(change, instance, writer.vendor);
+        self.insert(now, change, (instance, info), writer.vendor, passes)
     }
 
     fn lost(&mut self, _writer: Guid, count: u64) {

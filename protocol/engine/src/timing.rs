@@ -27,12 +27,18 @@ impl Participant {
     /// than `budget` means that nothing more is due. A participant without threads calls this in its time window,
     /// between [`on_datagram`](Self::on_datagram) for what arrived and sending `out`.
     pub fn pump(&self, now: Now, budget: usize, out: &mut Output) -> usize {
-        for done in 0..budget {
-            let Some(owner) = self.common.timers.pop_due(now.mono) else { return done };
+        let first = out.outbox.datagram_count();
+        let mut done = 0usize;
+        while done < budget
+            && let Some(owner) = self.common.timers.pop_due(now.mono)
+        {
             self.common.counters.timers_run();
             self.run(now, owner, out);
+            done = done.saturating_add(1);
         }
-        budget
+        // What several paced writers may send now leaves in the order of their TRANSPORT_PRIORITY.
+        out.outbox.put_urgent_first(first);
+        done
     }
 
     fn run(&self, now: Now, owner: TimerOwner, out: &mut Output) {

@@ -7,6 +7,9 @@
 //! sends. When the turn ends, the core learns that everything up to the sample is on the wire; a heartbeat
 //! caused by another thread never announces more than that, so no reader asks for a sample that is just
 //! being sent.
+//!
+//! A sample may also wait in the core for more of them. Then its turn sends nothing and marks nothing; a later turn, of
+//! a write, a flush or the timer, sends all that has waited, in order.
 
 use dunlin_core::SequenceNumber;
 use dunlin_sync::{RankedGuard, RankedMutex};
@@ -38,11 +41,11 @@ impl<C: OnWire> Turnstile<C> {
         self.core.lock()
     }
 
-    /// Waits for the turn and runs `add` on the core. `add` returns what will be on the wire when the turn ends,
-    /// and a result of its own.
+    /// Waits for the turn and runs `add` on the core. `add` returns what will be on the wire when the turn ends, if it
+    /// sends anything, and a result of its own.
     pub(crate) fn begin<R, E>(
         &self,
-        add: impl FnOnce(&mut C) -> Result<(SequenceNumber, R), E>,
+        add: impl FnOnce(&mut C) -> Result<(Option<SequenceNumber>, R), E>,
     ) -> Result<(Turn<'_, C>, R), E> {
         let guard = self.turn.lock();
         let (mark, result) = add(&mut self.core.lock())?;
@@ -58,14 +61,23 @@ impl<C: OnWire> Turnstile<C> {
 /// The turn of one sample. Dropping it ends it: a send that failed is a lost packet, which the protocol repairs.
 pub(crate) struct Turn<'a, C: OnWire> {
     turnstile: &'a Turnstile<C>,
-    mark: SequenceNumber,
+    mark: Option<SequenceNumber>,
     // Released after `drop` below has marked the sample, so that marks are made in order too.
     _guard: RankedGuard<'a, { ranks::TURN }, ()>,
 }
 
+impl<C: OnWire> Turn<'_, C> {
+    /// The core, of the thread whose turn it is.
+    pub(crate) fn core(&self) -> CoreGuard<'_, C> {
+        self.turnstile.core()
+    }
+}
+
 impl<C: OnWire> Drop for Turn<'_, C> {
     fn drop(&mut self) {
-        self.turnstile.core.lock().mark_on_wire(self.mark);
+        if let Some(mark) = self.mark {
+            self.turnstile.core.lock().mark_on_wire(mark);
+        }
     }
 }
 
@@ -90,29 +102,56 @@ mod model {
     #[derive(Default)]
     struct Model {
         last: i64,
+        pushed: i64,
         on_wire: i64,
         acked: i64,
     }
 
     impl OnWire for Model {
         fn mark_on_wire(&mut self, sn: SequenceNumber) {
-            assert!(sn.0 == self.on_wire + 1, "marks are made in order, each once");
+            assert!(sn.0 > self.on_wire, "marks are made in order, each once");
             self.on_wire = sn.0;
         }
     }
 
     type Wire = Arc<Mutex<Vec<Sent>>>;
 
-    fn write(writer: &Turnstile<Model>, wire: &Wire) {
-        let (turn, sn) = writer
-            .begin(|core| {
-                core.last += 1;
-                Ok::<_, ()>((SequenceNumber(core.last), core.last))
-            })
-            .expect("the model never refuses");
+    impl Model {
+        /// Everything that has waited, if there is any.
+        fn push(&mut self) -> (Option<SequenceNumber>, core::ops::RangeInclusive<i64>) {
+            let waited = self.pushed + 1..=self.last;
+            self.pushed = self.last;
+            ((!waited.is_empty()).then_some(SequenceNumber(self.last)), waited)
+        }
+    }
+
+    fn send(turn: Turn<'_, Model>, samples: impl Iterator<Item = i64>, wire: &Wire) {
         // The "system call": no core lock is held here.
-        wire.lock().expect("no poison").push(Sent::Data(sn));
+        samples.for_each(|sn| wire.lock().expect("no poison").push(Sent::Data(sn)));
         drop(turn);
+    }
+
+    fn write(writer: &Turnstile<Model>, wire: &Wire) {
+        let add = |core: &mut Model| {
+            core.last += 1;
+            Ok::<_, ()>(core.push())
+        };
+        let (turn, samples) = writer.begin(add).expect("the model never refuses");
+        send(turn, samples, wire);
+    }
+
+    /// A write whose sample waits for more.
+    fn hold(writer: &Turnstile<Model>) {
+        let add = |core: &mut Model| {
+            core.last += 1;
+            Ok::<_, ()>((None, ()))
+        };
+        drop(writer.begin(add).expect("the model never refuses"));
+    }
+
+    fn flush(writer: &Turnstile<Model>, wire: &Wire) {
+        let (turn, samples) = writer.begin(|core| Ok::<_, ()>(core.push())).expect("the model never refuses");
+        send(turn, samples, wire);
     }
 
     /// An acknowledgement for `base - 1` that asks for `base`, as a receive thread handles it.
@@ -161,6 +200,30 @@ mod model {
         });
     }
 
+    /// One thread writes samples that wait, another flushes, a third writes at once.
+    #[test]
+    fn what_waits_leaves_in_order_and_once() {
+        loom::model(|| {
+            let writer = Arc::new(Turnstile::new(Model::default()));
+            let wire: Wire = Arc::new(Mutex::new(Vec::new()));
+            let threads = [0, 1].map(|number| {
+                let (writer, wire) = (Arc::clone(&writer), Arc::clone(&wire));
+                thread::spawn(move || match number {
+                    0 => flush(&writer, &wire),
+                    _ => write(&writer, &wire),
+                })
+            });
+            hold(&writer);
+            on_acknack(&writer, &wire, 1);
+            for thread in threads {
+                thread.join().expect("no writer fails");
+            }
+            flush(&writer, &wire);
+            check(&wire.lock().expect("no poison"), 2);
+            assert_eq!(writer.core().on_wire, 2);
+        });
+    }
+
     #[test]
     fn a_refused_write_gives_the_turn_back() {
         loom::model(|| {
@@ -170,7 +233,7 @@ mod model {
                 let (writer, wire) = (Arc::clone(&writer), Arc::clone(&wire));
                 thread::spawn(move || write(&writer, &wire))
             };
-            assert!(writer.begin(|_| Err::<(SequenceNumber, ()), _>("full")).is_err());
+            assert!(writer.begin(|_| Err::<(Option<SequenceNumber>, ()), _>("full")).is_err());
             write(&writer, &wire);
             other.join().expect("no writer fails");
             check(&wire.lock().expect("no poison"), 2);

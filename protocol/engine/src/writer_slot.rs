@@ -10,15 +10,21 @@ use dunlin_core::{
     Duration, EntityId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, SequenceNumber, WallTime,
 };
 use dunlin_discovery::DiscoveredReader;
-use dunlin_qos::{DataWriterQos, LivelinessKind};
+use dunlin_qos::{DataWriterQos, LivelinessKind, TransportPriority};
 use dunlin_rtps::{ChangeKind, Writer, WriterHistory, WriterStats};
 use dunlin_wire::{AckNack, NackFrag};
 
 use crate::common::{Common, earliest};
+use crate::group::{Membership, PublisherGroup, SetEnd};
 use crate::matching;
 use crate::output::{Event, Output};
 use crate::timers::{TimerId, TimerOwner};
 use crate::turn::{OnWire, Turn, Turnstile};
+
+/// A priority is a differentiated services code point.
+fn traffic_class(priority: TransportPriority) -> u8 {
+    u8::try_from(priority.value).unwrap_or(0)
+}
 
 /// How long the timer waits for a thread that is just sending new data of the same writer.
 const TURN_RETRY: Duration = Duration::from_micros(200);
@@ -76,7 +82,7 @@ impl core::error::Error for WriteError {}
 /// listeners and deliveries to [`dunlin_core::Locator::LOCAL`] come afterwards. Dropping it finishes it.
 #[must_use = "send the output first; the turn ends when this is dropped"]
 pub struct TxTurn<'a> {
-    _turn: Turn<'a, WriterCore>,
+    turn: Turn<'a, WriterCore>,
     sn: SequenceNumber,
 }
 
@@ -89,6 +95,12 @@ impl TxTurn<'_> {
 
     /// The datagrams were sent, or will not be: heartbeats may announce the change from now on.
     pub fn finish(self) {}
+
+    /// The same, `now`: a write right behind this one belongs to the same burst, see
+    /// [`Tuning::burst_delay`](crate::Tuning::burst_delay).
+    pub fn finish_at(self, now: MonoTime) {
+        self.turn.core().writer.write_ended(now);
+    }
 }
 
 /// A writer. Application threads hold it directly, so writing looks nothing up.
@@ -119,6 +131,9 @@ pub(crate) struct WriterCore {
     liveliness_lost: bool,
     deleted: bool,
     missed: Vec<DeadlineMissed>,
+    /// The publisher, if changes are numbered or belong together.
+    group: Option<Arc<PublisherGroup>>,
+    member: Membership,
 }
 
 impl OnWire for WriterCore {
@@ -134,8 +149,11 @@ impl WriterSlot {
         writer: Writer,
         cache: WriterCache,
         qos: Arc<DataWriterQos>,
+        group: Option<Arc<PublisherGroup>>,
     ) -> Self {
         let guid = writer.guid();
+        let mut writer = writer;
+        writer.set_traffic_class(traffic_class(qos.transport_priority));
         if qos.liveliness.kind == LivelinessKind::ManualByParticipant {
             common.manual.add_writer(now.mono, qos.liveliness.lease_duration);
         }
@@ -153,6 +171,8 @@ impl WriterSlot {
             liveliness_lost: false,
             deleted: false,
             missed: Vec::new(),
+            group,
+            member: Membership::default(),
         };
         let timer = common.timers.register(TimerOwner::Writer(guid.entity_id));
         Self { guid, common: Arc::clone(common), timer, turnstile: Turnstile::new(core) }
@@ -185,7 +205,44 @@ impl WriterSlot {
             self.arm(core, out);
             result
         })?;
-        Ok(TxTurn { _turn: turn, sn })
+        Ok(TxTurn { turn, sn })
+    }
+
+    /// Describes the datagrams of what waits for more, see [`Tuning::burst_delay`](crate::Tuning::burst_delay) and
+    /// LATENCY_BUDGET; `None` if nothing does. Waits while another thread has the turn of this writer.
+    pub fn flush(&self, now: Now, out: &mut Output) -> Option<TxTurn<'_>> {
+        let flush = |core: &mut WriterCore| {
+            // What a timer call has to send before leaves with it.
+            if core.deleted || core.timer_sends || !core.writer.has_waiting_data() {
+                return Err(());
+            }
+            let before = core.writer.acked_by_all();
+            core.report_group();
+            core.writer.flush(now, &core.cache, &mut out.outbox);
+            core.after_ack(before, self.id(), out);
+            self.arm(core, out);
+            let sent = core.writer.sent_sn();
+            Ok((Some(sent), sent))
+        };
+        let (turn, sn) = self.turnstile.begin(flush).ok()?;
+        Some(TxTurn { turn, sn })
+    }
+
+    /// Ends a coherent set at this writer (RTPS 2.5 §8.7.5, §8.7.6); `None` if it had no part in it and need not say so.
+    pub fn end_set(&self, now: Now, end: &SetEnd, out: &mut Output) -> Option<TxTurn<'_>> {
+        let (turn, sn) = self.turnstile.begin(|core| core.end_set(now, end, self, out)).ok()?;
+        Some(TxTurn { turn, sn })
+    }
+
+    /// Lets new data wait without limit of time (DDS 1.4 §2.2.2.4.1.8), or not any more; then [`flush`](Self::flush).
+    pub fn set_suspended(&self, suspended: bool) {
+        self.turnstile.core().writer.set_suspended(suspended);
+    }
+
+    /// Whether anything waits for more, or for the pacer.
+    #[must_use]
+    pub fn has_waiting_data(&self) -> bool {
+        self.turnstile.core().writer.has_waiting_data()
     }
 
     /// Whether a sample of `instance` would find room now. A caller that asks first need not hold a large sample while
@@ -287,6 +344,7 @@ impl WriterSlot {
     pub fn request_acknowledgments(&self, now: Now, out: &mut Output) {
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
+        core.report_group();
         core.writer.request_acknowledgments(now, &core.cache, &mut out.outbox);
         self.arm(core, out);
     }
@@ -337,6 +395,7 @@ impl WriterSlot {
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
         let before = core.writer.acked_by_all();
+        core.report_group();
         core.writer.on_acknack(now, source, acknack, &core.cache, &mut out.outbox);
         core.after_ack(before, self.id(), out);
         self.arm(core, out);
@@ -345,6 +404,7 @@ impl WriterSlot {
     pub(crate) fn on_nack_frag(&self, now: Now, source: GuidPrefix, nack: &NackFrag, out: &mut Output) {
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
+        core.report_group();
         core.writer.on_nack_frag(now, source, nack, &core.cache, &mut out.outbox);
         self.arm(core, out);
     }
@@ -366,7 +426,7 @@ impl WriterSlot {
         }
         core.tell_missed(self.id(), out);
         core.check_liveliness(now.mono, self, out);
-        let new_data = core.queued || core.writer.has_paced_data();
+        let new_data = core.queued || core.writer.is_push_due(now.mono);
         if new_data && (turn.is_none() || core.timer_sends) {
             // Whatever else is due can wait as long.
             let retry = now.mono.plus(TURN_RETRY);
@@ -375,6 +435,7 @@ impl WriterSlot {
             self.common.arm(self.timer, &mut core.armed, deadline, &mut out.deadline_closer);
             return;
         }
+        core.report_group();
         core.send_due(now, out);
         if new_data {
             core.timer_sends = true;
@@ -395,6 +456,7 @@ impl WriterSlot {
     pub(crate) fn match_reader(&self, now: Now, remote: &Arc<DiscoveredReader>, out: &mut Output) {
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
+        core.report_group();
         let proxy = matching::reader_proxy(remote);
         if matching::upsert(&mut core.readers, Arc::clone(remote)) {
             core.writer.match_reader(now, proxy, &core.cache, &mut out.outbox);
@@ -433,6 +495,8 @@ impl WriterSlot {
             core.cache.set_deadline(now, qos.deadline.period);
         }
         core.cache.set_lifespan(qos.lifespan.duration);
+        core.writer.set_latency_budget(qos.latency_budget.duration);
+        core.writer.set_traffic_class(traffic_class(qos.transport_priority));
         core.qos = qos;
         self.arm(core, out);
     }
@@ -477,7 +541,7 @@ impl WriterCore {
         request: WriteRequest,
         slot: &WriterSlot,
         out: &mut Output,
-    ) -> Result<(SequenceNumber, SequenceNumber), WriteError> {
+    ) -> Result<(Option<SequenceNumber>, SequenceNumber), WriteError> {
         if self.deleted {
             return Err(WriteError::Deleted);
         }
@@ -495,15 +559,58 @@ impl WriterCore {
             payload: (!payload.is_empty()).then_some(payload),
             inline_qos: None,
         };
+        let before = self.writer.sent_sn();
+        if self.writer.has_waiting_data() && !self.timer_sends && self.cache.may_drop_after(instance, before)
+        {
+            self.writer.flush(now, &self.cache, &mut out.outbox);
+        }
         let acked = self.writer.acked_by_all();
         let sn = self.cache.add(now, change, acked).map_err(|error| self.refuse(now, error, out))?;
+        if let Some(list) = self.group.as_ref().and_then(|group| group.number(&mut self.member, sn)) {
+            self.cache.set_inline_qos(sn, list);
+        }
+        self.report_group();
         self.note_alive(now.mono, slot, out);
         if self.timer_sends {
             self.queued = true;
-            return Ok((SequenceNumber::ZERO, sn));
+            return Ok((None, sn));
         }
         self.writer.on_new_change(now, sn, &self.cache, &mut out.outbox);
-        Ok((self.writer.sent_sn(), sn))
+        let sent = self.writer.sent_sn();
+        Ok(((sent > before).then_some(sent), sn))
+    }
+
+    fn end_set(
+        &mut self,
+        now: Now,
+        end: &SetEnd,
+        slot: &WriterSlot,
+        out: &mut Output,
+    ) -> Result<(Option<SequenceNumber>, SequenceNumber), ()> {
+        let group = self.group.as_ref().filter(|_| !self.deleted).ok_or(())?;
+        let next = self.cache.last_sn().next();
+        let (first, list) = group.end(&mut self.member, end, next).ok_or(())?;
+        let before = (self.writer.sent_sn(), self.writer.acked_by_all());
+        let time = self.cache.last_source_timestamp().map_or(now.wall, |last| last.max(now.wall));
+        let sn = self.cache.add_set_end(time, first, list, before.1);
+        self.report_group();
+        if self.timer_sends {
+            self.queued = true;
+        } else {
+            self.writer.on_new_change(now, sn, &self.cache, &mut out.outbox);
+            self.writer.flush(now, &self.cache, &mut out.outbox);
+            self.after_ack(before.1, slot.id(), out);
+        }
+        slot.arm(self, out);
+        let sent = self.writer.sent_sn();
+        Ok(((sent > before.0).then_some(sent), sn))
+    }
+
+    /// What HEARTBEATs say of the publisher is of now.
+    fn report_group(&mut self) {
+        if let Some(group) = &self.group {
+            self.writer.set_group(group.report(&self.member));
+        }
     }
 
     /// What the protocol has to send now, preceded by what was queued.

@@ -4,11 +4,11 @@
 
 mod common;
 
-use common::{Net, instance, pattern, unpack};
+use common::{Net, instance, pattern, sample, unpack};
 use dunlin_cache::{InstanceState, instance_handle};
 use dunlin_core::{Duration, Guid};
-use dunlin_engine::{Event, Tuning};
-use dunlin_qos::{DataReaderQos, DataWriterQos, LivelinessKind};
+use dunlin_engine::{Event, Tuning, WriteRequest};
+use dunlin_qos::{DataReaderQos, DataWriterQos, LivelinessKind, PublisherQos};
 use dunlin_rtps::{ChangeKind, Pacing};
 
 fn writer_qos() -> DataWriterQos {
@@ -285,4 +285,57 @@ fn paced_data_leaves_in_order_at_its_rate() {
     net.run(ms(400));
     let bodies: Vec<_> = net.take(1, &reader).iter().map(|sample| unpack(sample).1).collect();
     assert_eq!(bodies, (0..20).map(|n| pattern(n, 10_000)).collect::<Vec<_>>());
+}
+
+/// How urgent the datagrams of one sample are.
+fn classes(net: &mut Net, writer: &dunlin_engine::WriterSlot, len: usize) -> Vec<u8> {
+    let payload = sample(1, &pattern(1, len));
+    let request =
+        WriteRequest { kind: ChangeKind::Alive, instance: instance(1), source_timestamp: None, payload };
+    net.with(0, |_, now, out| {
+        writer.write(now, request, out).expect("no limits").finish();
+        out.outbox.datagrams().map(|datagram| datagram.class()).collect()
+    })
+}
+
+#[test]
+fn the_priority_of_a_writer_marks_its_datagrams_and_changes_at_run_time() {
+    let mut net = Net::new(2);
+    net.start();
+    let qos = DataWriterQos::default().reliable().keep_all();
+    let writer = net.writer(0, "T", &qos.clone().transport_priority(46));
+    let reader = net.reader(1, "T", &DataReaderQos::default().reliable().keep_all());
+    net.settle();
+    assert_eq!(classes(&mut net, &writer, 10), [46]);
+    assert_eq!(classes(&mut net, &writer, 4_000), [46; 3]);
+    for (priority, expected) in [(10, 10), (0, 0)] {
+        net.with(0, |participant, now, out| {
+            let qos = DataWriterQos { ..(*writer.qos()).clone() }.transport_priority(priority);
+            participant.set_writer_qos(now, &writer, qos, PublisherQos::default(), out).expect("changeable");
+        });
+        net.run(ms(10));
+        assert_eq!(classes(&mut net, &writer, 10), [expected]);
+    }
+    net.run(ms(100));
+    assert_eq!(reader.len(), 4);
+}
+
+#[test]
+fn of_what_the_pacer_has_held_back_the_urgent_leaves_first() {
+    let pacing = Pacing { rate: 1_000_000, burst: 5_000 };
+    let mut net = Net::with_tuning(2, &Tuning { pacing: Some(pacing), ..Tuning::default() });
+    net.start();
+    let qos = DataWriterQos::default().best_effort().keep_all();
+    let writers = [0, 46, 10].map(|class| net.writer(0, "T", &qos.clone().transport_priority(class)));
+    let _reader = net.reader(1, "T", &DataReaderQos::default().keep_all());
+    net.settle();
+    for writer in &writers {
+        classes(&mut net, writer, 50_000);
+    }
+    net.now = net.now.plus(ms(4));
+    let order: Vec<u8> = net.with(0, |participant, now, out| {
+        participant.on_timer(now, out);
+        out.outbox.datagrams().map(|datagram| datagram.class()).collect()
+    });
+    assert!(order.is_sorted_by(|a, b| a >= b) && [0, 10, 46].iter().all(|c| order.contains(c)), "{order:?}");
 }

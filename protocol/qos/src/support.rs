@@ -1,15 +1,16 @@
 //! Policies of DDS 1.4 §2.2.3 whose effect does not exist in this version: setting one is refused, never ignored.
 
-use dunlin_core::Duration;
-
 use crate::{
     entity::{DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, SubscriberQos, TopicQos},
     error::{QosError, UnsupportedPolicy},
     id::PolicyId,
-    kinds::{DurabilityKind, PresentationAccessScope},
-    policy::{Durability, DurabilityService, LatencyBudget, Presentation, Property, TransportPriority},
+    kinds::DurabilityKind,
+    policy::{Durability, DurabilityService, Property, TransportPriority},
     type_policy::{DataRepresentation, DataRepresentationId, TypeConsistencyEnforcement},
 };
+
+/// The highest differentiated services code point (RFC 2474).
+const MAX_PRIORITY: i32 = 63;
 
 type Check = Result<(), UnsupportedPolicy>;
 
@@ -17,12 +18,20 @@ fn ensure(supported: bool, policy: PolicyId, reason: &'static str) -> Check {
     if supported { Ok(()) } else { Err(UnsupportedPolicy { policy, reason }) }
 }
 
-fn durability(durability: Durability) -> Check {
-    ensure(
-        durability.kind <= DurabilityKind::TransientLocal,
-        PolicyId::Durability,
-        "TRANSIENT and PERSISTENT need a durability service; use VOLATILE or TRANSIENT_LOCAL",
-    )
+impl Durability {
+    /// TRANSIENT and PERSISTENT are those of a durability service. Without one a writer can still keep its samples for late
+    /// joiners as with TRANSIENT_LOCAL, if that is `enough`.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn check_service(&self, enough: bool) -> Result<(), UnsupportedPolicy> {
+        ensure(
+            enough || self.kind <= DurabilityKind::TransientLocal,
+            PolicyId::Durability,
+            "TRANSIENT and PERSISTENT need a durability service; use VOLATILE or TRANSIENT_LOCAL, or set the \
+             configuration key durability.without_service = \"local\"",
+        )
+    }
 }
 
 fn durability_service(service: &DurabilityService) -> Check {
@@ -33,31 +42,12 @@ fn durability_service(service: &DurabilityService) -> Check {
     )
 }
 
-fn presentation(presentation: Presentation) -> Check {
-    ensure(
-        presentation.access_scope == PresentationAccessScope::Instance,
-        PolicyId::Presentation,
-        "only the access scope INSTANCE is available",
-    )?;
-    ensure(
-        !presentation.coherent_access && !presentation.ordered_access,
-        PolicyId::Presentation,
-        "coherent and ordered access are not available",
-    )
-}
-
-/// A writer with a budget would promise to batch within it, which none does; a reader's budget is only compared with
-/// what writers offer, so every value of it is effective.
-fn writer_latency_budget(budget: LatencyBudget) -> Check {
-    ensure(
-        budget.duration == Duration::ZERO,
-        PolicyId::LatencyBudget,
-        "writers send at once and offer 0; a reader may request any budget",
-    )
-}
-
 fn transport_priority(priority: TransportPriority) -> Check {
-    ensure(priority.value == 0, PolicyId::TransportPriority, "no transport has priorities; leave 0")
+    ensure(
+        (0..=MAX_PRIORITY).contains(&priority.value),
+        PolicyId::TransportPriority,
+        "priorities are differentiated services code points, 0 to 63",
+    )
 }
 
 fn representation(representation: &DataRepresentation) -> Check {
@@ -92,11 +82,6 @@ impl DomainParticipantQos {
     /// # Errors
     /// The first policy whose value would be without effect.
     pub fn check_supported(&self) -> Result<(), UnsupportedPolicy> {
-        ensure(
-            self.entity_factory.autoenable_created_entities,
-            PolicyId::EntityFactory,
-            "publishers and subscribers are created enabled; set it on them for writers and readers",
-        )?;
         property(&self.property)
     }
 }
@@ -105,9 +90,8 @@ impl TopicQos {
     /// Whether every policy is effective in this version.
     ///
     /// # Errors
-    /// The first policy whose value would be without effect. LATENCY_BUDGET is judged when a writer copies it.
+    /// The first policy whose value would be without effect.
     pub fn check_supported(&self) -> Result<(), UnsupportedPolicy> {
-        durability(self.durability)?;
         durability_service(&self.durability_service)?;
         transport_priority(self.transport_priority)?;
         representation(&self.representation)
@@ -120,7 +104,7 @@ impl PublisherQos {
     /// # Errors
     /// The first policy whose value would be without effect.
     pub fn check_supported(&self) -> Result<(), UnsupportedPolicy> {
-        presentation(self.presentation)
+        Ok(())
     }
 }
 
@@ -130,7 +114,7 @@ impl SubscriberQos {
     /// # Errors
     /// The first policy whose value would be without effect.
     pub fn check_supported(&self) -> Result<(), UnsupportedPolicy> {
-        presentation(self.presentation)
+        Ok(())
     }
 }
 
@@ -140,9 +124,7 @@ impl DataWriterQos {
     /// # Errors
     /// The first policy whose value would be without effect.
     pub fn check_supported(&self) -> Result<(), UnsupportedPolicy> {
-        durability(self.durability)?;
         durability_service(&self.durability_service)?;
-        writer_latency_budget(self.latency_budget)?;
         transport_priority(self.transport_priority)?;
         representation(&self.representation)?;
         property(&self.property)
@@ -155,7 +137,6 @@ impl DataReaderQos {
     /// # Errors
     /// The first policy whose value would be without effect.
     pub fn check_supported(&self) -> Result<(), UnsupportedPolicy> {
-        durability(self.durability)?;
         representation(&self.representation)?;
         type_consistency(self.type_consistency)?;
         property(&self.property)

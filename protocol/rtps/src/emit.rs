@@ -18,6 +18,8 @@ pub(crate) struct Framing {
     pub(crate) keyed: bool,
     /// A matched reader needs the work-around for short keys.
     pub(crate) long_keys: bool,
+    /// Of every datagram.
+    pub(crate) class: u8,
 }
 
 impl Framing {
@@ -33,12 +35,15 @@ impl Framing {
             fragment_size: if fragment_size == 0 { derived } else { fragment_size },
             keyed,
             long_keys: false,
+            class: 0,
         }
     }
 
     /// Starts a message from this writer.
     pub(crate) fn begin<'o>(&self, out: &'o mut Outbox) -> MessageBuilder<'o> {
-        MessageBuilder::new(out, self.guid.prefix)
+        let mut message = MessageBuilder::new(out, self.guid.prefix);
+        message.traffic_class(self.class);
+        message
     }
 
     /// Octets of INFO_TS and DATA for a change.

@@ -145,7 +145,7 @@ fn security_bodies_state_their_length() {
 
 #[test]
 fn payloads_are_shared_and_padded() {
-    let payload = SharedBytes::from(vec![1, 2, 3, 4, 5]);
+    let payload = SharedBytes::from(vec![7; 257]);
     let mut outbox = Outbox::new();
     let mut builder = MessageBuilder::new(&mut outbox, GuidPrefix([1; 12]));
     assert!(builder.is_empty());
@@ -157,6 +157,17 @@ fn payloads_are_shared_and_padded() {
     assert_eq!(parts.len(), 3);
     assert_eq!(parts[1].as_ptr(), payload.as_ptr());
     assert_eq!(parts[2], hex("000000 09030000"));
+}
+
+#[test]
+fn small_payloads_are_copied_into_one_piece() {
+    let mut outbox = Outbox::new();
+    let mut builder = MessageBuilder::new(&mut outbox, GuidPrefix([1; 12]));
+    for len in [5, 256] {
+        assert!(builder.data(&large(PayloadSpec::Data(vec![7; len].into()))));
+    }
+    builder.finish(&[Locator::LOCAL]);
+    assert_eq!(outbox.datagrams().map(|datagram| datagram.parts().count()).sum::<usize>(), 1);
 }
 
 #[test]

@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, RwLock};
 
 use dunlin_core::{Now, SequenceNumber};
-use dunlin_engine::{Output, Participant, ParticipantConfig, WriteError, WriteRequest, WriterSlot};
+use dunlin_engine::{
+    Output, Participant, ParticipantConfig, SetEnd, TxTurn, WriteError, WriteRequest, WriterSlot,
+};
 use dunlin_qos::ReliabilityKind;
 use dunlin_transport::{SendMode, Transport, TransportStats};
 
@@ -134,12 +136,11 @@ impl Session {
     /// # Errors
     /// As [`WriterSlot::write`].
     pub fn try_write(&self, slot: &WriterSlot, request: WriteRequest) -> Result<SequenceNumber, WriteError> {
-        dispatch::with_output(|out| {
+        let result = dispatch::with_output(|out| {
             let result = match slot.write(self.now(), request, out) {
                 Ok(turn) => {
-                    self.member.send(out, write_mode(slot));
                     let written = turn.sequence_number();
-                    turn.finish();
+                    self.send_in_turn(slot, turn, out);
                     Ok(written)
                 }
                 Err(error) => {
@@ -149,7 +150,44 @@ impl Session {
             };
             self.member.conclude(out);
             result
-        })
+        });
+        if matches!(result, Err(WriteError::Full { .. })) {
+            // Nobody acknowledges what waits to be sent.
+            self.flush(slot);
+        }
+        result
+    }
+
+    /// Sends what waits for more of the same writer: in a burst, or for its LATENCY_BUDGET.
+    pub fn flush(&self, slot: &WriterSlot) {
+        if !slot.has_waiting_data() {
+            return;
+        }
+        dispatch::with_output(|out| {
+            if let Some(turn) = slot.flush(self.now(), out) {
+                self.send_in_turn(slot, turn, out);
+            }
+            self.member.conclude(out);
+        });
+    }
+
+    /// Ends a coherent set at a writer, and sends that.
+    pub fn end_set(&self, slot: &WriterSlot, end: &SetEnd) {
+        dispatch::with_output(|out| {
+            if let Some(turn) = slot.end_set(self.now(), end, out) {
+                self.send_in_turn(slot, turn, out);
+            }
+            self.member.conclude(out);
+        });
+    }
+
+    fn send_in_turn(&self, slot: &WriterSlot, turn: TxTurn<'_>, out: &Output) {
+        if out.outbox.is_empty() {
+            turn.finish();
+        } else {
+            self.member.send(out, write_mode(slot));
+            turn.finish_at(self.now().mono);
+        }
     }
 
     /// Says goodbye to the others and ends the threads if no other session needs them. Further calls do nothing. May be

@@ -102,6 +102,7 @@ struct Late {
     number: u64,
     bytes: Vec<u8>,
     destination: Locator,
+    class: u8,
 }
 
 impl Ord for Late {
@@ -210,6 +211,7 @@ impl Shared {
         }
         for _ in 0..fate.copies {
             at_once.begin();
+            at_once.set_class(datagram.class());
             datagram.parts().for_each(|part| at_once.put(part));
             at_once.finish(&[destination]);
         }
@@ -231,7 +233,8 @@ impl Shared {
             datagram.copy_to(&mut bytes);
             let number = held.next;
             held.next += 1;
-            held.heap.push(Late { due, number, bytes, destination });
+            let class = datagram.class();
+            held.heap.push(Late { due, number, bytes, destination, class });
             self.counters.held.fetch_add(1, Relaxed);
         }
         self.changed.notify_all();
@@ -247,6 +250,7 @@ impl Shared {
             while held.heap.peek().is_some_and(|late| stopped || late.due <= now) {
                 let Some(late) = held.heap.pop() else { break };
                 out.begin();
+                out.set_class(late.class);
                 out.put(&late.bytes);
                 out.finish(&[late.destination]);
             }

@@ -27,6 +27,8 @@ pub(crate) struct Run {
     pub(crate) count: usize,
     pub(crate) octets: usize,
     pub(crate) segment: usize,
+    /// How urgent all of them are.
+    pub(crate) class: u8,
     /// Pieces written to the scatter list.
     pub(crate) parts: usize,
 }
@@ -39,11 +41,12 @@ impl Run {
         parts: &mut [IoSlice<'a>],
         offload: bool,
     ) -> Option<Self> {
-        let mut run = Self { count: 0, octets: 0, segment: 0, parts: 0 };
+        let mut run = Self { count: 0, octets: 0, segment: 0, class: 0, parts: 0 };
         let mut destinations = &[][..];
         for datagram in datagrams {
             if run.count == 0 {
                 run.segment = datagram.len();
+                run.class = datagram.class();
                 destinations = datagram.destinations();
             } else if !run.accepts(&datagram) || datagram.destinations() != destinations {
                 break;
@@ -62,6 +65,7 @@ impl Run {
     fn accepts(&self, datagram: &Datagram<'_>) -> bool {
         self.count < MAX_SEGMENTS
             && datagram.len() <= self.segment
+            && datagram.class() == self.class
             && self.octets + datagram.len() <= MAX_OCTETS
     }
 }

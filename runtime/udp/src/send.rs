@@ -113,6 +113,7 @@ impl Sender {
             known: None,
             counters,
             report: SendReport::default(),
+            class: 0,
             full: false,
         };
         let segments = self.segments();
@@ -144,6 +145,8 @@ struct Call<'s, R> {
     known: Option<Arc<Routes>>,
     counters: &'s Counters,
     report: SendReport,
+    /// How urgent what is being sent is.
+    class: u8,
     /// A socket was full: the rest of a non-blocking call is dropped without asking again.
     full: bool,
 }
@@ -158,6 +161,7 @@ impl<R: Fn() -> Arc<Routes>> Call<'_, R> {
     ) -> Option<usize> {
         let mut parts = [IoSlice::new(&[]); N];
         let run = Run::gather(datagrams.clone(), &mut parts, offload)?;
+        self.class = run.class;
         for destination in datagrams.clone().next()?.destinations() {
             let Some((port, address)) = self.sender.port(destination) else {
                 self.report.skipped += run.count;
@@ -204,6 +208,7 @@ impl<R: Fn() -> Arc<Routes>> Call<'_, R> {
         let Some(datagram) = datagrams.next() else { return 1 };
         let mut bytes = Vec::with_capacity(datagram.len());
         datagram.copy_to(&mut bytes);
+        self.class = datagram.class();
         for destination in datagram.destinations() {
             match self.sender.port(destination) {
                 Some((port, address)) => {
@@ -263,6 +268,11 @@ impl<R: Fn() -> Arc<Routes>> Call<'_, R> {
             Some((interface, IpAddr::V6(source))) => control.out_of_v6(interface, source),
             None => {}
         }
+        match to.is_ipv6() {
+            _ if self.class == 0 => {}
+            false => control.class_v4(self.class),
+            true => control.class_v6(self.class),
+        }
         add(&self.counters.send_calls, 1);
         let socket: BorrowedFd<'_> = port.socket.as_fd();
         sys::send_message(socket, to, parts, &control, self.mode == SendMode::Blocking)
@@ -289,7 +299,9 @@ impl<R: Fn() -> Arc<Routes>> Call<'_, R> {
 /// True if the first two datagrams may belong to one run.
 fn begins_run<'a>(mut datagrams: impl Iterator<Item = Datagram<'a>>) -> bool {
     let (Some(first), Some(second)) = (datagrams.next(), datagrams.next()) else { return false };
-    second.len() <= first.len() && first.destinations() == second.destinations()
+    second.len() <= first.len()
+        && second.class() == first.class()
+        && first.destinations() == second.destinations()
 }
 
 fn outcome(result: io::Result<()>) -> Outcome {

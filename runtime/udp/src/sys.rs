@@ -107,6 +107,36 @@ pub(crate) fn send_message(
     }
 }
 
+/// Has a socket report the traffic class octet of what it receives.
+#[cfg(test)]
+pub(crate) fn report_class(socket: &std::net::UdpSocket) -> io::Result<()> {
+    use std::os::fd::AsFd;
+    let option = match socket.local_addr()? {
+        std::net::SocketAddr::V4(_) => IntOption { level: libc::IPPROTO_IP, name: libc::IP_RECVTOS },
+        std::net::SocketAddr::V6(_) => IntOption { level: libc::IPPROTO_IPV6, name: libc::IPV6_RECVTCLASS },
+    };
+    set_option(socket.as_fd(), option, 1)
+}
+
+/// Receives one datagram; the octet that [`report_class`] asked for.
+#[cfg(test)]
+pub(crate) fn receive_class(socket: &std::net::UdpSocket) -> io::Result<Option<u8>> {
+    let (mut control, mut buffer) = ([0_u64; 16], [0_u8; 2048]);
+    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    // SAFETY: `msghdr` is a C struct of integers and pointers, for which all zero is a valid value.
+    let mut message: libc::msghdr = unsafe { mem::zeroed() };
+    message.msg_iov = &mut part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.as_mut_ptr().cast();
+    message.msg_controllen = mem::size_of_val(&control) as _;
+    // SAFETY: buffer and control memory are exclusively borrowed, with the lengths given.
+    if unsafe { libc::recvmsg(socket.as_raw_fd(), &mut message, 0) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: `recvmsg` succeeded, so `msg_control` holds what it wrote.
+    Ok(unsafe { control::read_class(&message) })
+}
+
 /// What [`receive_message`] found.
 pub(crate) struct Arrival {
     /// Octets in the buffer.

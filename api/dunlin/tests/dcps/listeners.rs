@@ -53,7 +53,7 @@ impl SubscriberListener for Ear {
     fn on_data_on_readers(&self, subscriber: &Subscriber) {
         self.hear("data on readers");
         assert_eq!(subscriber.status_changes(), StatusMask::NONE);
-        assert_eq!(subscriber.datareaders(dunlin::StateMasks::NOT_READ).len(), 1);
+        assert_eq!(subscriber.datareaders(dunlin::StateMasks::NOT_READ).unwrap().len(), 1);
         subscriber.notify_datareaders();
     }
 
@@ -163,10 +163,13 @@ fn data_on_readers_is_a_status_until_somebody_looks() {
     a.run(|| w.writer.write(&reading(1, 1))).unwrap();
     sim.run_until(|| condition.condition().trigger_value(), secs(9)).unwrap();
     assert_eq!(r.subscriber.status_changes(), StatusMask::DATA_ON_READERS);
-    assert_eq!(r.subscriber.datareaders(dunlin::StateMasks::NOT_READ), [AnyDataReader::from(&r.reader)]);
+    assert_eq!(
+        r.subscriber.datareaders(dunlin::StateMasks::NOT_READ).unwrap(),
+        [AnyDataReader::from(&r.reader)]
+    );
     assert_eq!(r.reader.read(9).unwrap().len(), 1);
     assert_eq!(r.subscriber.status_changes(), StatusMask::NONE, "reset by reading");
-    assert!(r.subscriber.datareaders(dunlin::StateMasks::NOT_READ).is_empty());
+    assert!(r.subscriber.datareaders(dunlin::StateMasks::NOT_READ).unwrap().is_empty());
     let after = a.run(|| w.writer.write(&reading(1, 2)));
     after.unwrap();
     sim.run_until(|| condition.condition().trigger_value(), secs(9)).unwrap();

@@ -1,6 +1,9 @@
 //! Whole systems in the simulator, through the public API alone.
 
+mod batching;
 mod faults;
+mod policies;
+mod presentation;
 mod repeat;
 mod support;
 mod tasks;

@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use dunlin_core::InstanceHandle;
+use dunlin_core::{InstanceHandle, WallTime};
 
 use super::ReaderCache;
 use super::sample::{CachedSample, SampleData, SampleInfo};
@@ -71,6 +71,20 @@ impl ReaderCache {
     ) -> bool {
         let first = Selection { max_samples: 1, ..*selection };
         self.select(&first, Some(query)).is_ok() && !self.picked.is_empty()
+    }
+
+    /// When each selected sample was received, in the order in which they would be read. Nothing changes by it.
+    ///
+    /// # Errors
+    /// As [`ReaderCache::read`].
+    pub fn receptions(
+        &mut self,
+        selection: &Selection,
+        out: &mut Vec<WallTime>,
+    ) -> Result<(), UnknownInstance> {
+        self.select(selection, None)?;
+        out.extend(self.picked.iter().filter_map(|picked| Some(self.samples.get(picked.sample)?.reception)));
+        Ok(())
     }
 
     fn access(

@@ -144,6 +144,17 @@ pub enum FilterReason {
     NoChange,
 }
 
+/// Whether samples that belong together find room together.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Room {
+    /// They do.
+    Now,
+    /// They may when others were taken.
+    Later,
+    /// They exceed RESOURCE_LIMITS by themselves.
+    Never,
+}
+
 /// Why there is no room for a sample (SampleRejectedStatusKind, DDS 1.4 §2.3.3); the numbers are those of the API.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum RejectReason {

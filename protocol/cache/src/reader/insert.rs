@@ -1,11 +1,13 @@
 //! What becomes of a change that arrives (DDS 1.4 §2.2.2.5.1; §2.2.3.12, §2.2.3.14, §2.2.3.18, §2.2.3.19).
 
+use alloc::collections::BTreeMap;
+
 use dunlin_buf::SharedBytes;
 use dunlin_core::{Guid, InstanceHandle, MonoTime, Now, SequenceNumber, WallTime};
 use dunlin_rtps::{ChangeKind, Received};
 
 use super::ReaderCache;
-use super::config::{FilterReason, Insert, RejectReason, WriterInfo};
+use super::config::{FilterReason, Insert, RejectReason, Room, WriterInfo};
 use super::sample::{OrderKey, Sample};
 use super::states::InstanceState;
 use super::transition::Cause;
@@ -180,6 +182,38 @@ impl ReaderCache {
             return Err(RejectReason::SamplesLimit);
         }
         Ok(())
+    }
+
+    /// Whether samples of these instances would all find room.
+    #[must_use]
+    pub fn room_for(&self, instances: &[InstanceHandle]) -> Room {
+        let mut counts: BTreeMap<InstanceHandle, usize> = BTreeMap::new();
+        for handle in instances {
+            let count = counts.entry(self.shown(*handle)).or_default();
+            *count = count.saturating_add(1);
+        }
+        let limits = &self.limits;
+        let most = counts.values().copied().max().unwrap_or(0);
+        let kept_of_each = limits.depth.unwrap_or(usize::MAX);
+        let kept = counts.values().fold(0usize, |sum, count| sum.saturating_add((*count).min(kept_of_each)));
+        let too_many_of_one = limits.depth.is_none() && most > limits.samples_per_instance;
+        if too_many_of_one || kept > limits.samples || counts.len() > limits.instances {
+            return Room::Never;
+        }
+        let kept_of = |id: Id| self.instances.get(id).map_or(0, super::instance::Instance::valid_samples);
+        let (mut new_instances, mut more) = (0usize, 0usize);
+        for (handle, count) in &counts {
+            let present = self.find(*handle).map(kept_of);
+            new_instances = new_instances.saturating_add(usize::from(present.is_none()));
+            let after = present.unwrap_or(0).saturating_add(*count);
+            if limits.depth.is_none() && after > limits.samples_per_instance {
+                return Room::Later;
+            }
+            more = more.saturating_add(after.min(kept_of_each).saturating_sub(present.unwrap_or(0)));
+        }
+        let fits = self.valid_samples.saturating_add(more) <= limits.samples
+            && self.instances.len().saturating_add(new_instances) <= limits.instances;
+        if fits { Room::Now } else { Room::Later }
     }
 
     /// When a sample may be shown, if that is later than now (TIME_BASED_FILTER). What changes the state of the

@@ -29,7 +29,9 @@ use sample::{ARRIVAL, Sample, UNREAD};
 use selection::Picked;
 use states::StateCounts;
 
-pub use config::{FilterReason, Insert, ReaderCacheConfig, ReaderTimerReport, RejectReason, WriterInfo};
+pub use config::{
+    FilterReason, Insert, ReaderCacheConfig, ReaderTimerReport, RejectReason, Room, WriterInfo,
+};
 pub use sample::{CachedSample, SampleData, SampleInfo};
 pub use selection::{InstanceSelect, Selection, UnknownInstance};
 pub use states::{InstanceState, InstanceStateMask, SampleState, SampleStateMask, ViewState, ViewStateMask};

@@ -46,6 +46,8 @@ pub struct WriterCache {
     deadlines: TimerHeap,
     /// Missed deadlines that the timer has yet to report.
     overdue: Vec<DeadlineMissed>,
+    /// The ends of coherent sets, with the first change of their sets. They count as no samples.
+    ends: Vec<(SequenceNumber, SequenceNumber)>,
 }
 
 impl WriterCacheConfig {
@@ -79,6 +81,7 @@ impl WriterCache {
             expiries: TimerHeap::new(),
             deadlines: TimerHeap::new(),
             overdue: Vec::new(),
+            ends: Vec::new(),
         }
     }
 
@@ -122,6 +125,58 @@ impl WriterCache {
         let raw = self.config.raw(instance);
         self.remove_acked(acked_by_all);
         self.make_room(self.find(raw), ChangeKind::Alive, acked_by_all)
+    }
+
+    /// Adds the end of a coherent set that began with `first` at this writer (RTPS 2.5 §8.7.5, §8.7.6): a change of no
+    /// instance that has nothing but inline QoS. It stays as long as a change of its set does, and until it is acknowledged.
+    pub fn add_set_end(
+        &mut self,
+        source_timestamp: WallTime,
+        first: SequenceNumber,
+        inline_qos: SharedBytes,
+        acked_by_all: SequenceNumber,
+    ) -> SequenceNumber {
+        self.drop_ends(acked_by_all);
+        let sn = self.last_sn.next();
+        self.last_sn = sn;
+        let change = Change {
+            sn,
+            kind: ChangeKind::Alive,
+            instance: InstanceHandle::NIL,
+            source_timestamp,
+            payload: None,
+            inline_qos: Some(inline_qos),
+        };
+        let entry = self.changes.insert(Entry { change, instance: NIL, links: Links::NONE });
+        self.index.push(sn, entry);
+        self.ends.push((first, sn));
+        sn
+    }
+
+    /// Drops the ends of sets of which nothing else is left.
+    fn drop_ends(&mut self, acked: SequenceNumber) {
+        let mut ends = core::mem::take(&mut self.ends);
+        ends.retain(|(first, sn)| {
+            let Some(entry) = self.index.get(*sn) else { return false };
+            let over = *sn <= acked && self.index.at_or_after(*first).is_none_or(|(next, _)| next >= *sn);
+            if over {
+                self.remove_change(entry);
+            }
+            !over
+        });
+        self.ends = ends;
+    }
+
+    /// Samples, without the ends of sets.
+    fn sample_count(&self) -> usize {
+        self.changes.len().saturating_sub(self.ends.len())
+    }
+
+    /// Gives a change that is in the history its inline QoS.
+    pub fn set_inline_qos(&mut self, sn: SequenceNumber, inline_qos: SharedBytes) {
+        if let Some(entry) = self.index.get(sn).and_then(|id| self.changes.get_mut(id)) {
+            entry.change.inline_qos = Some(inline_qos);
+        }
     }
 
     fn store(&mut self, now: Now, id: Id, change: NewChange) -> SequenceNumber {
@@ -191,6 +246,9 @@ impl WriterCache {
             {
                 self.remove_change(id);
             }
+        }
+        if !self.ends.is_empty() {
+            self.drop_ends(acked_by_all);
         }
         before.saturating_sub(self.changes.len())
     }

@@ -6,7 +6,7 @@
 //! * RELIABLE, KEEP_ALL: only what is acknowledged goes, and with TRANSIENT_LOCAL durability only what belongs to
 //!   instances that were disposed or unregistered.
 
-use dunlin_core::SequenceNumber;
+use dunlin_core::{InstanceHandle, SequenceNumber};
 use dunlin_qos::DurabilityKind;
 use dunlin_rtps::ChangeKind;
 
@@ -21,6 +21,17 @@ const PROBES: usize = 16;
 impl WriterCache {
     pub(super) fn retains(&self) -> bool {
         self.config.durability > DurabilityKind::Volatile
+    }
+
+    /// Whether adding a sample of `instance` may drop one with a higher number than `sent`, which is still to be sent.
+    #[must_use]
+    pub fn may_drop_after(&self, instance: InstanceHandle, sent: SequenceNumber) -> bool {
+        let Some(kept) = self.kept_per_instance() else { return false };
+        if self.sample_count() >= self.limits.samples {
+            return true;
+        }
+        let known = self.find(self.config.raw(instance)).and_then(|id| self.instances.get(id));
+        known.is_some_and(|found| found.samples.len() >= kept && found.newest > sent)
     }
 
     fn count(&self, known: Option<Id>) -> usize {
@@ -74,7 +85,7 @@ impl WriterCache {
             None if count >= self.limits.samples_per_instance => self.make_room_within(known, acked)?,
             _ => {}
         }
-        if self.changes.len() < self.limits.samples {
+        if self.sample_count() < self.limits.samples {
             return Ok(());
         }
         self.make_room_anywhere(acked)

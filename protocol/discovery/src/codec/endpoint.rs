@@ -33,6 +33,7 @@ pub(crate) fn decode_writer(
     let mut publisher_qos = PublisherQos::default();
     let mut topic_data = TopicData::default();
     let mut information = None;
+    let mut group = EntityId::UNKNOWN;
     let mut own = EndpointLocators::default();
     for parameter in list {
         let mut value = Value::new(parameter.value, list.endianness(), rules);
@@ -44,6 +45,8 @@ pub(crate) fn decode_writer(
             pid::TYPE_NAME => names.type_name = value.name()?,
             pid::TOPIC_DATA => topic_data = TopicData(value.opaque()?),
             pid::TYPE_INFORMATION => information = Some(type_information(parameter.value, rules)?),
+            pid::GROUP_GUID => group = value.reader.guid()?.entity_id,
+            pid::GROUP_ENTITYID => group = EntityId(value.reader.array()?),
             pid::UNICAST_LOCATOR => value.unicast_locator(&mut own.unicast)?,
             pid::MULTICAST_LOCATOR => value.multicast_locator(&mut own.multicast)?,
             _ => (),
@@ -57,6 +60,7 @@ pub(crate) fn decode_writer(
         qos: Arc::new(qos),
         publisher_qos: Arc::new(publisher_qos),
         topic_data,
+        group,
         type_information: information,
         vendor,
         unicast: Arc::new([]),

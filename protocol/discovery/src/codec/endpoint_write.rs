@@ -16,6 +16,9 @@ use crate::data::{DiscoveredReader, DiscoveredWriter, EndpointLocators};
 pub(crate) fn encode_writer(writer: &DiscoveredWriter) -> Vec<u8> {
     let mut list = begin(writer.guid, &writer.topic_name, &writer.type_name, writer.vendor);
     put_own_locators(&mut list, writer.own_locators.as_deref());
+    if writer.group != EntityId::UNKNOWN {
+        list.put_with(pid::GROUP_ENTITYID, |out| out.bytes(&writer.group.0));
+    }
     put_writer_policies(&mut list, &writer.qos, &writer.publisher_qos);
     finish(list, &writer.topic_data, writer.type_information.as_deref())
 }

@@ -184,6 +184,7 @@ fn full_writer() -> LocalWriter {
             true,
             true,
         ),
+        group: EntityId([0, 0, 9, 8]),
         topic_data: TopicData(vec![5, 6]),
         type_information: Some(vec![1, 0, 0, 0]),
         locators: EndpointLocators {

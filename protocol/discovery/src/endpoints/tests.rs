@@ -18,6 +18,7 @@ fn writer(prefix: GuidPrefix, edit: impl FnOnce(&mut LocalWriter)) -> Discovered
         type_name: "ShapeType".to_string(),
         qos: DataWriterQos::default(),
         publisher_qos: PublisherQos::default(),
+        group: EntityId::UNKNOWN,
         topic_data: TopicData::default(),
         type_information: None,
         locators: EndpointLocators::default(),

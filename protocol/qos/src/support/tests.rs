@@ -1,6 +1,9 @@
 use alloc::string::ToString;
 
+use dunlin_core::Duration;
+
 use super::*;
+use crate::kinds::PresentationAccessScope;
 
 fn policy(result: Result<(), UnsupportedPolicy>) -> Option<PolicyId> {
     result.err().map(|error| error.policy)
@@ -24,15 +27,13 @@ fn what_has_no_effect_is_refused() {
     let reader = DataReaderQos::default;
     let service = DurabilityService { history_depth: 2, ..DurabilityService::default() };
     let rows = [
-        (policy(writer().durability(DurabilityKind::Transient).check_supported()), PolicyId::Durability),
-        (policy(reader().durability(DurabilityKind::Persistent).check_supported()), PolicyId::Durability),
         (
-            policy(TopicQos::default().durability(DurabilityKind::Transient).check_supported()),
+            policy(writer().durability(DurabilityKind::Transient).durability.check_service(false)),
             PolicyId::Durability,
         ),
         (policy(writer().durability_service(service).check_supported()), PolicyId::DurabilityService),
-        (policy(writer().latency_budget(SECOND).check_supported()), PolicyId::LatencyBudget),
-        (policy(writer().transport_priority(1).check_supported()), PolicyId::TransportPriority),
+        (policy(writer().transport_priority(64).check_supported()), PolicyId::TransportPriority),
+        (policy(writer().transport_priority(-1).check_supported()), PolicyId::TransportPriority),
         (
             policy(writer().representation(&[DataRepresentationId::Xml]).check_supported()),
             PolicyId::DataRepresentation,
@@ -53,21 +54,23 @@ fn what_has_no_effect_is_refused() {
 }
 
 #[test]
-fn presentation_is_by_instance_only() {
+fn every_presentation_is_accepted() {
     use PresentationAccessScope::{Group, Instance, Topic};
-    for (scope, coherent, ordered) in
-        [(Topic, false, false), (Group, false, false), (Instance, true, false), (Instance, false, true)]
-    {
+    for (scope, coherent, ordered) in [(Topic, false, true), (Group, true, true), (Instance, true, false)] {
         let publisher = PublisherQos::default().presentation(scope, coherent, ordered);
         let subscriber = SubscriberQos::default().presentation(scope, coherent, ordered);
-        assert_eq!(policy(publisher.check_supported()), Some(PolicyId::Presentation));
-        assert_eq!(policy(subscriber.check_supported()), Some(PolicyId::Presentation));
+        assert_eq!((publisher.validate(), subscriber.validate()), (Ok(()), Ok(())));
     }
 }
 
 #[test]
 fn what_has_an_effect_is_accepted() {
     assert_eq!(DataReaderQos::default().latency_budget(SECOND).check_supported(), Ok(()));
+    let persistent = DataWriterQos::default().durability(DurabilityKind::Persistent).durability;
+    assert_eq!(persistent.check_service(true), Ok(()));
+    assert_eq!(DataWriterQos::default().transient_local().durability.check_service(false), Ok(()));
+    assert_eq!(DataWriterQos::default().transport_priority(63).check_supported(), Ok(()));
+    assert_eq!(DataWriterQos::default().latency_budget(SECOND).check_supported(), Ok(()));
     let writer = DataWriterQos::default().transient_local().keep_all().exclusive().by_source_timestamp();
     assert_eq!(writer.lifespan(SECOND).deadline(SECOND).property("a", "b").validate(), Ok(()));
     let reader = DataReaderQos::default().reliable().transient_local().time_based_filter(SECOND);
@@ -76,10 +79,10 @@ fn what_has_an_effect_is_accepted() {
 
 #[test]
 fn errors_name_policy_and_remedy() {
-    let error = PublisherQos::default().presentation(PresentationAccessScope::Group, true, true).validate();
+    let error = DataWriterQos::default().representation(&[DataRepresentationId::Xml]).validate();
     assert_eq!(
         error.unwrap_err().to_string(),
-        "unsupported PRESENTATION: only the access scope INSTANCE is available"
+        "unsupported DATA_REPRESENTATION: samples can be encoded as XCDR1 or XCDR2 only"
     );
     let error = DataWriterQos::default().keep_last(0).validate().unwrap_err();
     assert_eq!(error.to_string(), "inconsistent HISTORY: the depth of KEEP_LAST must be at least 1");

@@ -95,6 +95,20 @@ impl Reader {
         self.acknacks
     }
 
+    /// Whether nothing up to `sn` is to come from a writer any more.
+    #[must_use]
+    pub fn has_passed(&self, writer: Guid, sn: SequenceNumber) -> bool {
+        self.find(writer).and_then(|index| self.writers.get(index)).is_some_and(|proxy| proxy.expected > sn)
+    }
+
+    /// Asks a reliable writer for a HEARTBEAT, again and again until one comes.
+    pub fn ask(&mut self, now: Now, writer: Guid) {
+        let Some(index) = self.find(writer) else { return };
+        let Some(proxy) = self.writers.get_mut(index).filter(|proxy| proxy.reliable) else { return };
+        arm(&mut proxy.ack.preemptive_due, now.mono);
+        self.wake_for(index);
+    }
+
     /// Replaces the locators of a matched writer; false when it is not matched.
     pub fn update_writer(&mut self, writer: Guid, unicast: Vec<Locator>, multicast: Vec<Locator>) -> bool {
         let Some(proxy) = self.find(writer).and_then(|index| self.writers.get_mut(index)) else {

@@ -209,7 +209,7 @@ impl World {
 
     fn settled(&self) -> bool {
         let last = self.source.history.last_sn();
-        self.source.writer.acked_by_all() >= last && !self.source.writer.has_paced_data()
+        self.source.writer.acked_by_all() >= last && !self.source.writer.has_waiting_data()
     }
 
     /// Runs until every reliable reader has everything; how long that took.

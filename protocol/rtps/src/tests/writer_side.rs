@@ -112,6 +112,65 @@ fn small_samples_go_as_data_with_a_heartbeat_behind() {
 }
 
 #[test]
+fn what_waits_shares_datagrams_of_equal_size_each_with_one_heartbeat() {
+    let cfg = WriterConfig { latency_budget: Duration::from_millis(1), ..Default::default() };
+    let mut source = matched(cfg);
+    for n in 0..60 {
+        source.write(at(20_000 + n), 16);
+    }
+    assert!(source.out.is_empty() && source.writer.has_waiting_data());
+    assert_eq!(source.writer.next_deadline(), Some(at(21_000).mono));
+    assert!(!source.writer.is_push_due(at(20_999).mono) && source.writer.is_push_due(at(21_000).mono));
+    source.timer(at(21_000));
+    let lengths: Vec<usize> = source.out.datagrams().map(|datagram| datagram.len()).collect();
+    assert_eq!(lengths.len(), 3, "{lengths:?}");
+    assert!(lengths[0] == lengths[1] && lengths[0] <= 1472 && lengths[0] > 1400, "{lengths:?}");
+    let sent = source.sent();
+    let samples = sent.iter().flatten().filter(|seen| matches!(seen, Seen::Data { .. })).count();
+    assert_eq!(samples, 60);
+    assert_eq!(*sent[2].last().unwrap(), hb(1, 60, false));
+    assert_eq!((source.writer.sent_sn(), source.writer.stats().samples_sent), (SequenceNumber(60), 60));
+}
+
+#[test]
+fn what_waits_leaves_when_it_is_full_when_flushed_and_before_a_large_one() {
+    let cfg = || WriterConfig {
+        latency_budget: Duration::from_secs(1),
+        batch_octets: 300,
+        batch_samples: 5,
+        ..Default::default()
+    };
+    let count = |source: &mut Source| {
+        source.sent().iter().flatten().filter(|s| matches!(s, Seen::Data { .. })).count()
+    };
+    let mut source = matched(cfg());
+    (0..4).for_each(|n| _ = source.write(at(20_000 + n), 10));
+    assert!(source.out.is_empty());
+    source.write(at(20_005), 10);
+    assert_eq!(count(&mut source), 5, "five samples");
+    source.write(at(20_006), 150);
+    source.write(at(20_007), 150);
+    assert_eq!(count(&mut source), 2, "300 octets");
+    source.write(at(20_008), 10);
+    source.writer.flush(at(20_009), &source.history, &mut source.out);
+    assert_eq!(count(&mut source), 1);
+    source.writer.flush(at(20_010), &source.history, &mut source.out);
+    assert!(source.out.is_empty() && !source.writer.has_waiting_data());
+    source.write(at(20_011), 10);
+    source.write(at(20_012), 5_000);
+    assert!(matches!(source.sent()[0][1], Seen::Data { sn: 9, .. }), "the order is kept");
+}
+
+#[test]
+fn without_readers_nothing_waits() {
+    let cfg = WriterConfig { latency_budget: Duration::from_secs(1), ..Default::default() };
+    let mut source = Source::new(cfg);
+    source.write(at(1), 10);
+    assert!(!source.writer.has_waiting_data());
+    assert_eq!(source.writer.acked_by_all(), SequenceNumber(1));
+}
+
+#[test]
 fn every_so_many_samples_an_acknowledgment_is_asked_for() {
     let mut source = matched(WriterConfig { ack_request_samples: 4, ..Default::default() });
     let asks: Vec<bool> = (0..9)
@@ -429,13 +488,13 @@ fn paced_data_leaves_at_the_rate_and_in_order() {
     let pacing = Pacing { rate: 1_472_000, burst: 1472 * 2 };
     let mut source = matched(WriterConfig { pacing: Some(pacing), ..Default::default() });
     source.write(at(20_000), 1404 * 20);
-    assert!(source.writer.has_paced_data());
+    assert!(source.writer.has_waiting_data());
     source.write(at(20_001), 10);
     let (mut frags, mut announced, mut now) = (vec![], vec![], at(20_001));
     let mut after = vec![];
     let mut more = true;
     while more {
-        more = source.writer.has_paced_data();
+        more = source.writer.has_waiting_data();
         for seen in source.sent().into_iter().flatten() {
             match seen {
                 Seen::Frag { number, .. } => frags.push((number, now.mono.0 / 1_000_000)),
@@ -467,7 +526,7 @@ fn paced_samples_replaced_before_they_leave_are_skipped() {
     source.history.remove(2);
     source.history.remove(3);
     let mut now = at(20_000);
-    while source.writer.has_paced_data() {
+    while source.writer.has_waiting_data() {
         now.mono = source.writer.next_deadline().unwrap();
         source.timer(now);
     }
@@ -485,7 +544,7 @@ fn a_reader_that_comes_after_paced_data_lost_its_last_reader_gets_whole_samples(
     source.out.clear();
     assert!(source.writer.unmatch_reader(reader_guid(1)));
     source.match_reader(at(20_001), reader_proxy(2));
-    assert!(!source.writer.has_paced_data());
+    assert!(!source.writer.has_waiting_data());
     source.out.clear();
     source.writer.on_timer(at(90_000_000), &source.history, &mut source.out);
     source.out.clear();
@@ -637,7 +696,7 @@ fn readers_are_told_of_a_change_that_was_gone_before_all_of_it_was_sent() {
         source.receive(at(2), &packet);
     }
     source.write(at(10), 12_000);
-    assert!(source.writer.has_paced_data());
+    assert!(source.writer.has_waiting_data());
     source.history.remove(1);
     for step in 1..20 {
         let now = at(20_000 * step);

@@ -38,6 +38,14 @@ pub struct WriterConfig {
     pub repair_budget_per_event: usize,
     /// Shapes everything that carries data; without it, new data leaves at once.
     pub pacing: Option<Pacing>,
+    /// How long a change may wait for others to share its datagram (DDS 1.4 §2.2.3.8); none by default.
+    pub latency_budget: Duration,
+    /// How long a change of a burst may wait although there is no budget; none by default.
+    pub burst_delay: Duration,
+    /// Octets of payload at which what waits leaves.
+    pub batch_octets: usize,
+    /// Changes at which what waits leaves.
+    pub batch_samples: usize,
     /// Inline QoS for readers that expect it: ready-made little-endian parameters, without sentinel.
     pub reader_inline_qos: Option<SharedBytes>,
 }
@@ -59,6 +67,10 @@ impl Default for WriterConfig {
             nack_suppression: Duration::from_millis(2),
             repair_budget_per_event: 128 * 1024,
             pacing: None,
+            latency_budget: Duration::ZERO,
+            burst_delay: Duration::ZERO,
+            batch_octets: 16 * 1024,
+            batch_samples: usize::MAX,
             reader_inline_qos: None,
         }
     }

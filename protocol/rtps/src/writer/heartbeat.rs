@@ -73,16 +73,17 @@ impl Writer {
             count: self.heartbeat.count,
             final_flag: false,
             liveliness_flag: false,
-            group: None,
+            group: self.group.filter(|_| last >= history.last_sn()),
         }
     }
 
-    /// The HEARTBEAT that travels with a new change, if any reader is reliable. It asks for an acknowledgment only now
+    /// The HEARTBEAT that travels with `count` new changes up to `sn`, if any reader is reliable. It asks for an acknowledgment only now
     /// and then: the others let readers notice losses at once.
     pub(super) fn piggyback(
         &mut self,
         now: MonoTime,
         sn: SequenceNumber,
+        count: u32,
         history: &dyn WriterHistory,
     ) -> Option<Heartbeat> {
         if self.reliable_count == 0 {
@@ -90,7 +91,7 @@ impl Writer {
         }
         let mut heartbeat = self.announce(EntityId::UNKNOWN, sn, history);
         let state = &mut self.heartbeat;
-        state.samples_since = state.samples_since.saturating_add(1);
+        state.samples_since = state.samples_since.saturating_add(count);
         let ask = state.samples_since >= self.cfg.ack_request_samples
             || passed(state.asked_at, now, self.cfg.ack_request_period);
         if ask {

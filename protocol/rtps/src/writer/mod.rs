@@ -1,5 +1,6 @@
 //! RTPS 2.5 §8.4.9 "RTPS StatefulWriter Reference Implementation".
 
+mod batch;
 mod config;
 mod heartbeat;
 mod matching;
@@ -20,8 +21,10 @@ use crate::timing::earliest;
 use crate::{WriterHistory, WriterStats};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use batch::Batch;
 use dunlin_buf::Outbox;
-use dunlin_core::{Guid, Locator, MonoTime, Now, SequenceNumber, SnRange};
+use dunlin_core::{Duration, Guid, Locator, MonoTime, Now, SequenceNumber, SnRange};
+use dunlin_wire::HeartbeatGroup;
 use heartbeat::HeartbeatState;
 use proxy::ReaderProxy;
 use repair::RepairGate;
@@ -29,7 +32,8 @@ use routes::Cover;
 
 /// A writer with its matched readers.
 ///
-/// New data leaves in [`on_new_change`](Self::on_new_change), or later in [`on_timer`](Self::on_timer) when it is paced.
+/// New data leaves in [`on_new_change`](Self::on_new_change), or later in [`on_timer`](Self::on_timer) when it is paced or
+/// waits for more, see [`WriterConfig::latency_budget`].
 /// After the datagrams of such a call were handed to the transport, tell [`mark_on_wire`](Self::mark_on_wire) what
 /// [`sent_sn`](Self::sent_sn) said right after the call: until then no HEARTBEAT announces those changes, except the one
 /// that travels with them, so a HEARTBEAT sent by another thread cannot overtake the data it announces.
@@ -64,6 +68,11 @@ pub struct Writer {
     /// How many reliable readers have acknowledged no more than that.
     slowest: usize,
     pacer: Option<Pacer>,
+    batch: Batch,
+    /// New data waits for more, not for the pacer.
+    holding: bool,
+    /// What HEARTBEATs say of the publisher.
+    group: Option<HeartbeatGroup>,
     heartbeat: HeartbeatState,
     gate: RepairGate,
     repair_due: Option<MonoTime>,
@@ -97,6 +106,9 @@ impl Writer {
             acked_min: None,
             slowest: 0,
             pacer: cfg.pacing.map(Pacer::new),
+            batch: Batch::new(&cfg),
+            holding: false,
+            group: None,
             heartbeat: HeartbeatState::new(&cfg),
             gate: RepairGate::default(),
             repair_due: None,
@@ -120,6 +132,9 @@ impl Writer {
         let now = now.mono;
         self.repairs_due(now, history, out);
         if crate::timing::is_due(self.push_due, now) {
+            if self.holding {
+                self.batch.timed_out();
+            }
             self.push(now, history, out);
         }
         self.heartbeats_due(now, history, out);
@@ -142,11 +157,44 @@ impl Writer {
         self.pushed
     }
 
-    /// True while new data waits for the pacer: the next [`on_timer`](Self::on_timer) sends some of it, which counts as
-    /// new data for the order on the wire.
+    /// True while new data waits, for the pacer or for more of it.
     #[must_use]
-    pub fn has_paced_data(&self) -> bool {
+    pub fn has_waiting_data(&self) -> bool {
         self.pushed < self.last_sn
+    }
+
+    /// True if [`on_timer`](Self::on_timer) would send new data now, for whose order on the wire the caller has to care.
+    #[must_use]
+    pub fn is_push_due(&self, now: MonoTime) -> bool {
+        self.has_waiting_data() && crate::timing::is_due(self.push_due, now)
+    }
+
+    /// What HEARTBEATs say of the publisher from now on (RTPS 2.5 §8.3.8.6), as far as they announce everything that is
+    /// written.
+    pub fn set_group(&mut self, group: Option<HeartbeatGroup>) {
+        self.group = group;
+    }
+
+    /// Changes how urgent the datagrams of the writer are (DDS 1.4 §2.2.3.15 TRANSPORT_PRIORITY): a differentiated services
+    /// code point, 0 by default.
+    pub fn set_traffic_class(&mut self, class: u8) {
+        self.framing.class = class;
+    }
+
+    /// Lets new data wait without limit of time, or not (DDS 1.4 §2.2.2.4.1.8 suspend_publications).
+    pub fn set_suspended(&mut self, suspended: bool) {
+        self.batch.set_suspended(suspended);
+    }
+
+    /// Changes [`WriterConfig::latency_budget`], for what is written from now on.
+    pub fn set_latency_budget(&mut self, budget: Duration) {
+        self.batch.set_budget(budget);
+    }
+
+    /// The write that [`on_new_change`](Self::on_new_change) was last told of ended at this time, all sent: what comes
+    /// right behind it makes a burst.
+    pub fn write_ended(&mut self, at: MonoTime) {
+        self.batch.write_ended(at);
     }
 
     /// Every change up to this one is acknowledged by every matched reliable reader; without such a reader, every

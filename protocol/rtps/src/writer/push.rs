@@ -11,7 +11,8 @@ use dunlin_wire::{Heartbeat, MessageBuilder, size};
 
 impl Writer {
     /// Sends a change that was just added to the history, and those before it that have not been sent yet, as far as
-    /// the pacer allows; the rest leaves in [`on_timer`](Self::on_timer). A HEARTBEAT travels with every change.
+    /// the pacer allows; the rest leaves in [`on_timer`](Self::on_timer). So do changes that wait for more to come. A
+    /// HEARTBEAT travels with every datagram.
     pub fn on_new_change(
         &mut self,
         now: Now,
@@ -24,7 +25,36 @@ impl Writer {
         for proxy in self.proxies.iter_mut().filter(|proxy| proxy.catching_up) {
             proxy.requests.whole.insert(behind, MAX_REQUEST_INTERVALS);
         }
-        if self.push_due.is_none() {
+        let paced = self.push_due.is_some() && !self.holding;
+        let held_until = self.may_wait(now.mono, sn, history);
+        match held_until.filter(|_| !paced) {
+            Some(due) => {
+                self.holding = true;
+                self.push_due = Some(due);
+            }
+            None if paced => {}
+            None => self.push(now.mono, history, out),
+        }
+    }
+
+    /// Until when a new change may wait for others.
+    fn may_wait(
+        &mut self,
+        now: MonoTime,
+        sn: SequenceNumber,
+        history: &dyn WriterHistory,
+    ) -> Option<MonoTime> {
+        let change = history.get(sn)?;
+        let len = change.payload.as_ref().map_or(0, |payload| payload.len());
+        let due = self.batch.on_write(now, len)?;
+        // A change of several datagrams gains nothing, and without readers there is nothing to gain.
+        let large = self.framing.needs_fragments(change, &[]);
+        (!large && !self.proxies.is_empty()).then_some(due)
+    }
+
+    /// Sends what waits for more, as far as the pacer allows.
+    pub fn flush(&mut self, now: Now, history: &dyn WriterHistory, out: &mut Outbox) {
+        if self.holding {
             self.push(now.mono, history, out);
         }
     }
@@ -32,6 +62,8 @@ impl Writer {
     /// Sends what has not been sent yet.
     pub(super) fn push(&mut self, now: MonoTime, history: &dyn WriterHistory, out: &mut Outbox) {
         self.push_due = None;
+        self.holding = false;
+        self.batch.left();
         self.refresh_routes();
         while self.pushed < self.last_sn {
             let next = history.next_at_or_after(self.pushed.next()).filter(|sn| *sn <= self.last_sn);
@@ -48,12 +80,12 @@ impl Writer {
             if change.sn > self.pushed.next() {
                 self.finish_push(change.sn.previous());
             }
-            if !self.push_change(now, change, history, out) {
+            let Some(through) = self.push_change(now, change, history, out) else {
                 self.stats.paced = self.stats.paced.saturating_add(1);
                 self.push_due = Some(pacer::ready_at(&mut self.pacer, now));
                 return;
-            }
-            self.finish_push(change.sn);
+            };
+            self.finish_push(through);
         }
     }
 
@@ -71,16 +103,16 @@ impl Writer {
         self.next_fragment = 1;
     }
 
-    /// Sends one change, or what the pacer allows of it. True when it is complete.
+    /// Sends one change and what fits behind it, or what the pacer allows of it. Returns the last change that is
+    /// complete, if any is.
     fn push_change(
         &mut self,
         now: MonoTime,
         change: &Change,
         history: &dyn WriterHistory,
         out: &mut Outbox,
-    ) -> bool {
-        let for_readers = self.cfg.reader_inline_qos.as_ref().filter(|_| self.inline_qos_expected);
-        self.framing.inline_qos(change, for_readers, &mut self.inline);
+    ) -> Option<SequenceNumber> {
+        self.prepare_inline_qos(change);
         if !self.framing.needs_fragments(change, &self.inline) {
             return self.push_data(now, change, history, out);
         }
@@ -88,9 +120,31 @@ impl Writer {
         if u32::try_from(size).is_err() {
             self.stats.oversized = self.stats.oversized.saturating_add(1);
             self.tell_what_is_gone(now);
-            return true;
+            return Some(change.sn);
         }
-        self.push_fragments(now, change, self.framing.fragment_count(size), history, out)
+        self.push_fragments(now, change, self.framing.fragment_count(size), history, out).then_some(change.sn)
+    }
+
+    fn prepare_inline_qos(&mut self, change: &Change) {
+        let for_readers = self.cfg.reader_inline_qos.as_ref().filter(|_| self.inline_qos_expected);
+        self.framing.inline_qos(change, for_readers, &mut self.inline);
+    }
+
+    /// The change after `last`, if it fits behind `len` octets; its inline QoS is prepared then.
+    fn next_behind<'h>(
+        &mut self,
+        last: SequenceNumber,
+        len: usize,
+        history: &'h dyn WriterHistory,
+    ) -> Option<&'h Change> {
+        if last >= self.last_sn {
+            return None;
+        }
+        let change = history.get(last.next())?;
+        self.prepare_inline_qos(change);
+        let heartbeat = if self.reliable_count > 0 { self.heartbeat_len() } else { 0 };
+        let behind = super::Framing::data_len(change, &self.inline).saturating_add(heartbeat);
+        (len.saturating_add(behind) <= self.cfg.max_message_size).then_some(change)
     }
 
     fn push_data(
@@ -99,18 +153,29 @@ impl Writer {
         change: &Change,
         history: &dyn WriterHistory,
         out: &mut Outbox,
-    ) -> bool {
+    ) -> Option<SequenceNumber> {
         if !pacer::is_ready(&mut self.pacer, now) {
-            return false;
+            return None;
         }
-        let heartbeat = self.piggyback(now, change.sn, history);
         let mut message = self.framing.begin(out);
         self.framing.put_data(&mut message, change, &self.inline, EntityId::UNKNOWN);
+        let (mut last, mut count) = (change.sn, 1u32);
+        while let Some(next) = self.next_behind(last, message.len(), history) {
+            self.framing.put_data(&mut message, next, &self.inline, EntityId::UNKNOWN);
+            last = next.sn;
+            count = count.saturating_add(1);
+        }
+        let heartbeat = self.piggyback(now, last, count, history);
         let (len, left_over) = self.finish_data(message, heartbeat);
         self.trail(left_over, out);
         self.account(len);
-        self.stats.samples_sent = self.stats.samples_sent.saturating_add(1);
-        true
+        self.stats.samples_sent = self.stats.samples_sent.saturating_add(u64::from(count));
+        Some(last)
+    }
+
+    /// Octets of a HEARTBEAT of this writer, at most.
+    fn heartbeat_len(&self) -> usize {
+        if self.group.is_some() { size::HEARTBEAT_OF_GROUP } else { size::HEARTBEAT }
     }
 
     /// Completes a datagram with new data and with a HEARTBEAT if it fits. Its length, and the HEARTBEAT if not.
@@ -119,7 +184,7 @@ impl Writer {
         mut message: MessageBuilder<'_>,
         heartbeat: Option<Heartbeat>,
     ) -> (usize, Option<Heartbeat>) {
-        let fits = message.len().saturating_add(size::HEARTBEAT) <= self.cfg.max_message_size;
+        let fits = message.len().saturating_add(self.heartbeat_len()) <= self.cfg.max_message_size;
         let (inside, left_over) = if fits { (heartbeat, None) } else { (None, heartbeat) };
         if let Some(heartbeat) = &inside {
             message.heartbeat(heartbeat);
@@ -155,7 +220,7 @@ impl Writer {
             if !self.framing.put_fragment(&mut message, change, &self.inline, number, EntityId::UNKNOWN) {
                 break;
             }
-            let heartbeat = if number == total { self.piggyback(now, change.sn, history) } else { None };
+            let heartbeat = if number == total { self.piggyback(now, change.sn, 1, history) } else { None };
             let (len, left_over) = self.finish_data(message, heartbeat);
             self.trail(left_over, out);
             self.account(len);

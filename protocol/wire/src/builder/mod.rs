@@ -70,6 +70,11 @@ impl<'o> MessageBuilder<'o> {
         self.non_standard_payload = marked;
     }
 
+    /// How urgent the datagram is: a differentiated services code point, 0 to 63.
+    pub fn traffic_class(&mut self, class: u8) {
+        self.out.set_class(class);
+    }
+
     /// Octets so far.
     pub fn len(&self) -> usize {
         self.out.open_len()

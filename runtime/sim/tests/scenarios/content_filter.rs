@@ -32,7 +32,7 @@ fn filter(expression: &str, parameters: &[String], revision: u32) -> Arc<Content
 fn filtered(world: &mut World, node: NodeId, durable: bool, filter: Arc<ContentFilter>) -> Arc<ReaderSlot> {
     let qos = if durable { keep_all_reader().transient_local() } else { keep_all_reader() };
     let create = |participant: &Participant, now, out: &mut Output| {
-        participant.create_filtered_reader(now, reader_spec("All", qos), Some(filter), out)
+        participant.create_filtered_reader(now, reader_spec("All", qos), Some(filter), None, out)
     };
     world.with(node, create).expect("a good reader")
 }

@@ -46,6 +46,16 @@ impl Control {
         self.push(libc::IPPROTO_IPV6, libc::IPV6_PKTINFO, info);
     }
 
+    /// Mark the packets with a differentiated services code point.
+    pub(crate) fn class_v4(&mut self, class: u8) {
+        self.push(libc::IPPROTO_IP, libc::IP_TOS, libc::c_int::from(class << 2));
+    }
+
+    /// Mark the packets with a differentiated services code point.
+    pub(crate) fn class_v6(&mut self, class: u8) {
+        self.push(libc::IPPROTO_IPV6, libc::IPV6_TCLASS, libc::c_int::from(class << 2));
+    }
+
     fn push<T: Copy>(&mut self, level: libc::c_int, kind: libc::c_int, value: T) {
         let size = mem::size_of::<T>() as libc::c_uint;
         // SAFETY: these compute lengths from a length; they touch no memory.
@@ -67,6 +77,32 @@ impl Control {
         }
         self.len += space;
     }
+}
+
+/// The traffic class octet from the ancillary data of a received message.
+///
+/// # Safety
+/// As for [`read`].
+#[cfg(test)]
+pub(super) unsafe fn read_class(message: &libc::msghdr) -> Option<u8> {
+    // SAFETY: the caller vouches for the control memory.
+    let mut next = unsafe { libc::CMSG_FIRSTHDR(message) };
+    while !next.is_null() {
+        // SAFETY: a non-null header from these macros lies inside the control memory.
+        let (header, data) = unsafe { (ptr::read_unaligned(next), libc::CMSG_DATA(next)) };
+        match (header.cmsg_level, header.cmsg_type) {
+            // SAFETY: the kernel puts an octet there.
+            (libc::IPPROTO_IP, libc::IP_TOS) => return Some(unsafe { ptr::read(data) }),
+            (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => {
+                // SAFETY: the kernel puts a C `int` there.
+                return u8::try_from(unsafe { ptr::read_unaligned(data.cast::<libc::c_int>()) }).ok();
+            }
+            _ => {}
+        }
+        // SAFETY: as for the first header.
+        next = unsafe { libc::CMSG_NXTHDR(message, next) };
+    }
+    None
 }
 
 /// Segment size and drop count from the ancillary data of a received message.

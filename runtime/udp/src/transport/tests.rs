@@ -178,3 +178,54 @@ fn what_came_to_us_alone_is_read_before_what_came_later_to_the_group() {
     assert_eq!(&*batch[100].0, b"goodbye");
     assert!(batch[..100].iter().enumerate().all(|(number, (bytes, _))| bytes.len() == number + 1));
 }
+
+/// Sends one datagram and a run of them, and gives the traffic class octet of what arrives.
+fn traffic_classes(
+    config: UdpConfig,
+    address: &str,
+    kind: fn(std::net::IpAddr, u16) -> Locator,
+) -> Vec<Option<u8>> {
+    let sender = UdpTransport::open(config).unwrap();
+    let socket = std::net::UdpSocket::bind((address, 0)).unwrap();
+    socket.set_read_timeout(Some(std::time::Duration::from_secs(10))).unwrap();
+    crate::sys::report_class(&socket).unwrap();
+    let to = socket.local_addr().unwrap();
+    let to = kind(to.ip(), to.port());
+    for (count, class) in [(1, 46), (5, 10), (1, 0)] {
+        let mut outbox = Outbox::new();
+        for number in 0..count {
+            outbox.begin();
+            outbox.set_class(class);
+            outbox.put(&pattern(number, 500));
+            outbox.finish(&[to]);
+        }
+        assert_eq!(sender.send(&outbox, SendMode::Blocking).sent, count as usize);
+    }
+    (0..7).map(|_| crate::sys::receive_class(&socket).unwrap()).collect()
+}
+
+#[test]
+#[cfg_attr(target_arch = "arm", ignore = "user-mode emulation drops the ancillary data that counts")]
+fn datagrams_are_marked_with_their_class() {
+    let expected = [46, 10, 10, 10, 10, 10, 0].map(|class: u8| Some(class << 2));
+    let v4 = |ip, port| match ip {
+        std::net::IpAddr::V4(ip) => Locator::udp_v4(ip, port),
+        std::net::IpAddr::V6(_) => panic!("bound to IPv4"),
+    };
+    assert_eq!(traffic_classes(config(26_000), "127.0.0.1", v4), expected);
+}
+
+#[test]
+#[cfg_attr(target_arch = "arm", ignore = "user-mode emulation drops the ancillary data that counts")]
+fn datagrams_of_ipv6_are_marked_with_their_class() {
+    if std::net::UdpSocket::bind("[::1]:0").is_err() {
+        eprintln!("this host has no IPv6");
+        return;
+    }
+    let expected = [46, 10, 10, 10, 10, 10, 0].map(|class: u8| Some(class << 2));
+    let v6 = |ip, port| match ip {
+        std::net::IpAddr::V6(ip) => Locator::udp_v6(ip, port),
+        std::net::IpAddr::V4(_) => panic!("bound to IPv6"),
+    };
+    assert_eq!(traffic_classes(UdpConfig { ipv6: true, ..config(26_250) }, "::1", v6), expected);
+}

@@ -76,6 +76,7 @@ pub(super) fn local_writer(qos: DataWriterQos) -> LocalWriter {
         type_name: "ShapeType".to_string(),
         qos,
         publisher_qos: PublisherQos::default(),
+        group: EntityId::UNKNOWN,
         topic_data: TopicData::default(),
         type_information: None,
         locators: EndpointLocators::default(),

@@ -1,0 +1,151 @@
+//! What publishers and subscribers do with all their endpoints at once: PRESENTATION (DDS 1.4 §2.2.3.6) and suspended
+//! publications.
+
+use crate::any::AnyDataReader;
+use crate::error::GroupAccessError;
+use crate::publisher::Publisher;
+use crate::reader::StateMasks;
+use crate::reader_core::ReaderCore;
+use crate::subscriber::Subscriber;
+use crate::writer_core::WriterCore;
+use dunlin_cache::{InstanceSelect, Selection};
+use dunlin_core::WallTime;
+use dunlin_qos::PresentationAccessScope;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+
+impl Publisher {
+    /// begin_coherent_changes: what the publisher's writers write from now on is shown together or not at all by readers
+    /// that ask for coherent access. Calls nest. Without coherent_access in the publisher's PRESENTATION it has no effect.
+    ///
+    /// With access scope GROUP a set comprises all writers of the publisher, otherwise each writer's part is a set.
+    pub fn begin_coherent_changes(&self) {
+        self.coherent.fetch_add(1, SeqCst);
+        if let Some(group) = &self.group {
+            group.begin_set();
+        }
+    }
+
+    /// end_coherent_changes: the outermost call lets readers see what was written since the first begin.
+    ///
+    /// # Errors
+    /// [`GroupAccessError::NotBegun`].
+    pub fn end_coherent_changes(&self) -> Result<(), GroupAccessError> {
+        let begun = self.coherent.fetch_update(SeqCst, SeqCst, |depth| depth.checked_sub(1));
+        begun.map_err(|_| GroupAccessError::NotBegun)?;
+        let end = self.group.as_ref().and_then(|group| group.end_set().flatten());
+        if let Some(end) = end {
+            for writer in self.state.writers() {
+                writer.end_set(&end);
+            }
+        }
+        Ok(())
+    }
+
+    /// suspend_publications: what the publisher's writers write from now on waits until it is resumed, or fills
+    /// `batching.max_size`, or a call of the writer waits. Suspending twice is suspending once.
+    pub fn suspend_publications(&self) {
+        self.suspended.store(true, SeqCst);
+        self.state.writers().iter().for_each(|writer| writer.set_suspended(true));
+    }
+
+    /// resume_publications.
+    ///
+    /// # Errors
+    /// [`GroupAccessError::NotBegun`] when publications are not suspended.
+    pub fn resume_publications(&self) -> Result<(), GroupAccessError> {
+        if !self.suspended.swap(false, SeqCst) {
+            return Err(GroupAccessError::NotBegun);
+        }
+        self.state.writers().iter().for_each(|writer| writer.set_suspended(false));
+        Ok(())
+    }
+
+    /// Sends what waits for more samples, of all writers: see [`DataWriter::flush`](crate::DataWriter::flush).
+    pub fn flush(&self) {
+        self.state.writers().iter().for_each(|writer| writer.flush());
+    }
+}
+
+impl WriterCore {
+    fn end_set(&self, end: &dunlin_engine::SetEnd) {
+        if let Some(slot) = self.slot() {
+            self.participant.end_set(slot, end);
+        }
+    }
+
+    pub(crate) fn set_suspended(&self, suspended: bool) {
+        if let Some(slot) = self.slot() {
+            slot.set_suspended(suspended);
+            if !suspended {
+                self.participant.flush(slot);
+            }
+        }
+    }
+
+    pub(crate) fn flush(&self) {
+        if let Some(slot) = self.slot() {
+            self.participant.flush(slot);
+        }
+    }
+}
+
+impl Subscriber {
+    /// begin_access: until it is ended, the subscriber's readers show nothing new of what they show together, so that
+    /// several of them can be read as of one moment. Calls nest. Of readers without coherent and group-wide ordered access
+    /// it changes nothing.
+    pub fn begin_access(&self) {
+        self.accesses.fetch_add(1, SeqCst);
+        self.groups().iter().for_each(|group| group.begin_access());
+    }
+
+    /// end_access: what has arrived since becomes visible.
+    ///
+    /// # Errors
+    /// [`GroupAccessError::NotBegun`].
+    pub fn end_access(&self) -> Result<(), GroupAccessError> {
+        let begun = self.accesses.fetch_update(SeqCst, SeqCst, |depth| depth.checked_sub(1));
+        begun.map_err(|_| GroupAccessError::NotBegun)?;
+        self.groups().iter().for_each(|group| self.participant.end_access(group));
+        Ok(())
+    }
+
+    fn groups(&self) -> Vec<Arc<dunlin_engine::SubscriberGroup>> {
+        self.group.iter().cloned().collect()
+    }
+
+    /// get_datareaders: the readers with samples in these states. With ordered access of scope GROUP there is one entry
+    /// for each such sample, in the order in which they are to be read: take or read one sample from each. Otherwise each
+    /// reader is there once.
+    ///
+    /// # Errors
+    /// [`GroupAccessError::NotBegun`] with access scope GROUP outside of
+    /// [`begin_access`](Self::begin_access) and [`end_access`](Self::end_access).
+    pub fn datareaders(&self, states: StateMasks) -> Result<Vec<AnyDataReader>, GroupAccessError> {
+        let presentation = self.qos().presentation;
+        let by_group = presentation.access_scope == PresentationAccessScope::Group;
+        if by_group && self.accesses.load(SeqCst) == 0 {
+            return Err(GroupAccessError::NotBegun);
+        }
+        let selection = crate::reader::selection(usize::MAX, states, InstanceSelect::Any);
+        let mut found: Vec<(WallTime, AnyDataReader)> = Vec::new();
+        for core in self.state.readers() {
+            let times = receptions(&core, &selection);
+            let wanted =
+                if by_group && presentation.ordered_access { times.len() } else { times.len().min(1) };
+            let entries = times.into_iter().take(wanted);
+            found.extend(entries.map(|time| (time, AnyDataReader(Arc::clone(&core)))));
+        }
+        found.sort_by_key(|(time, _)| *time);
+        Ok(found.into_iter().map(|(_, reader)| reader).collect())
+    }
+}
+
+fn receptions(core: &ReaderCore, selection: &Selection) -> Vec<WallTime> {
+    let mut times = Vec::new();
+    if let Some(slot) = core.slot() {
+        // Only a selection by instance can fail.
+        let _ = slot.receptions(selection, &mut times);
+    }
+    times
+}

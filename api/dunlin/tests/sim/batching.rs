@@ -1,0 +1,142 @@
+//! LATENCY_BUDGET (DDS 1.4 §2.2.3.8) and bursts: several samples in one datagram.
+
+use crate::support::*;
+use dunlin::qos::{DataReaderQos, DataWriterQos, PolicyId};
+use dunlin::sim::{Node, Result, Sim};
+use dunlin::{Config, DataReader, DataWriter, Duration};
+
+fn budget(duration: Duration) -> DataWriterQos {
+    writer_qos().latency_budget(duration)
+}
+
+fn pair(sim: &mut Sim, qos: &DataWriterQos) -> Result<(Node, DataWriter<Reading>, DataReader<Reading>)> {
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let writer = a.run(|| writer(qos))?;
+    let reader = b.run(|| reader(&reader_qos().latency_budget(secs(1))))?;
+    sim.run_until(|| matched(&writer, &reader), secs(30))?;
+    // Whatever they still have to tell each other.
+    sim.run_for(secs(5))?;
+    Ok((a, writer, reader))
+}
+
+fn taken(reader: &DataReader<Reading>) -> Vec<u32> {
+    let taken = reader.take(100_000).expect("no condition");
+    taken.into_iter().filter_map(|sample| sample.data).map(|reading| reading.n).collect()
+}
+
+#[test]
+fn a_sample_waits_for_others_within_the_budget() {
+    let mut sim = Sim::new(1);
+    let (a, writer, reader) = pair(&mut sim, &budget(millis(50))).unwrap();
+    let before = writer.stats();
+    for n in 0..3 {
+        a.run(|| writer.write(&reading(n)).unwrap());
+        sim.run_for(millis(15)).unwrap();
+    }
+    assert_eq!(taken(&reader), [], "45 ms are not over the budget");
+    sim.run_for(millis(6)).unwrap();
+    assert_eq!(taken(&reader), [0, 1, 2]);
+    let stats = writer.stats();
+    assert_eq!(
+        (stats.samples_sent - before.samples_sent, stats.datagrams_sent - before.datagrams_sent),
+        (3, 1)
+    );
+}
+
+#[test]
+fn flush_and_waiting_end_the_wait() {
+    let mut sim = Sim::new(2);
+    let (a, writer, reader) = pair(&mut sim, &budget(secs(1))).unwrap();
+    a.run(|| writer.write(&reading(1)).unwrap());
+    a.run(|| writer.flush());
+    sim.run_for(millis(5)).unwrap();
+    assert_eq!(taken(&reader), [1]);
+    let waiting = writer.clone();
+    let task = a.spawn(|_| async move {
+        waiting.write(&reading(2))?;
+        waiting.wait_for_acknowledgments_async().await?;
+        Ok(())
+    });
+    sim.join(&task, millis(100)).unwrap();
+    assert_eq!(taken(&reader), [2]);
+}
+
+#[test]
+fn the_budget_changes_at_run_time() {
+    let mut sim = Sim::new(3);
+    let (a, writer, reader) = pair(&mut sim, &budget(millis(500))).unwrap();
+    a.run(|| writer.set_qos(&writer.qos().latency_budget(Duration::ZERO)).unwrap());
+    a.run(|| writer.write(&reading(1)).unwrap());
+    sim.run_for(millis(5)).unwrap();
+    assert_eq!(taken(&reader), [1], "no budget any more");
+    a.run(|| writer.set_qos(&writer.qos().latency_budget(millis(200))).unwrap());
+    a.run(|| writer.write(&reading(2)).unwrap());
+    sim.run_for(millis(190)).unwrap();
+    assert_eq!(taken(&reader), []);
+    sim.run_for(millis(20)).unwrap();
+    assert_eq!(taken(&reader), [2]);
+}
+
+#[test]
+fn a_reader_in_more_of_a_hurry_is_incompatible() {
+    let mut sim = Sim::new(4);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let writer = a.run(|| writer(&budget(millis(50)))).unwrap();
+    let reader = b.run(|| reader(&reader_qos().latency_budget(millis(49)))).unwrap();
+    let policy = || reader.requested_incompatible_qos_status().last_policy_id;
+    sim.run_until(|| policy() == Some(PolicyId::LatencyBudget), secs(10)).unwrap();
+    assert_eq!(writer.offered_incompatible_qos_status().last_policy_id, Some(PolicyId::LatencyBudget));
+    assert!(reader.matched_publications().is_empty());
+    b.run(|| reader.set_qos(&reader.qos().latency_budget(millis(50))).unwrap());
+    sim.run_until(|| matched(&writer, &reader), secs(10)).unwrap();
+}
+
+#[test]
+fn a_burst_shares_datagrams_and_loses_nothing() {
+    bad_network().seeds(0..5, |sim| {
+        let (a, writer, reader) = pair(sim, &writer_qos())?;
+        let before = writer.stats();
+        a.run(|| (0..2_000).try_for_each(|n| writer.write(&reading(n))))?;
+        let mut seen = Vec::new();
+        sim.run_until(
+            || {
+                seen.extend(taken(&reader));
+                seen.len() >= 2_000
+            },
+            secs(60),
+        )?;
+        assert!(seen.into_iter().eq(0..2_000), "in order, each once");
+        let sent = writer.stats().datagrams_sent - before.datagrams_sent;
+        assert!(sent < 200, "{sent} datagrams");
+        Ok(())
+    });
+}
+
+#[test]
+fn a_burst_is_sent_one_by_one_where_that_is_configured() {
+    let mut config = Config::default();
+    config.set("batching.burst_delay", "0s").unwrap();
+    let mut sim = Sim::builder().config(config).build();
+    let (a, writer, reader) = pair(&mut sim, &writer_qos()).unwrap();
+    let before = writer.stats();
+    a.run(|| (0..100).try_for_each(|n| writer.write(&reading(n)))).unwrap();
+    sim.run_for(secs(1)).unwrap();
+    assert_eq!(taken(&reader).len(), 100);
+    assert_eq!(writer.stats().datagrams_sent - before.datagrams_sent, 100);
+}
+
+/// What KEEP_LAST would replace in a burst leaves before.
+#[test]
+fn nothing_is_replaced_before_it_was_sent() {
+    let mut sim = Sim::new(6);
+    let qos = DataWriterQos::default().reliable().keep_last(3).latency_budget(millis(100));
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let writer = a.run(|| writer(&qos)).unwrap();
+    let qos = DataReaderQos::default().reliable().keep_all().latency_budget(millis(100));
+    let reader = b.run(|| reader(&qos)).unwrap();
+    sim.run_until(|| matched(&writer, &reader), secs(30)).unwrap();
+    sim.run_for(secs(5)).unwrap();
+    a.run(|| (0..50).try_for_each(|n| writer.write(&reading(n)))).unwrap();
+    sim.run_for(secs(1)).unwrap();
+    assert_eq!(taken(&reader), (0..50).collect::<Vec<_>>());
+}

@@ -1,0 +1,293 @@
+//! PRESENTATION (DDS 1.4 §2.2.3.6): coherent sets and ordered access, of a topic and of a group.
+
+use crate::support::*;
+use dunlin::qos::{
+    DataReaderQos, DataWriterQos, PolicyId, PresentationAccessScope, PublisherQos, SubscriberQos, TopicQos,
+};
+use dunlin::sim::{Context, Node, Result, Sim, seeds};
+use dunlin::{
+    DataReader, DataWriter, DomainParticipant, GroupAccessError, Publisher, ReturnCode, StateMasks,
+    Subscriber,
+};
+use std::collections::BTreeMap;
+
+use PresentationAccessScope::{Group, Topic};
+
+const TOPICS: [&str; 3] = ["First", "Second", "Third"];
+
+/// A publisher with a writer for each topic.
+#[derive(Clone)]
+struct Sources {
+    publisher: Publisher,
+    writers: Vec<DataWriter<Reading>>,
+}
+
+/// A subscriber with a reader for each topic.
+#[derive(Clone)]
+struct Views {
+    subscriber: Subscriber,
+    readers: Vec<DataReader<Reading>>,
+}
+
+fn sources(qos: PublisherQos, writer_qos: &DataWriterQos, topics: &[&str]) -> Result<Sources> {
+    let participant = DomainParticipant::new(0)?;
+    let publisher = participant.create_publisher(&qos)?;
+    let writer = |topic: &&str| -> Result<DataWriter<Reading>> {
+        let topic = participant.create_topic::<Reading>(topic, &TopicQos::default())?;
+        Ok(publisher.create_datawriter(&topic, writer_qos)?)
+    };
+    let writers = topics.iter().map(writer).collect::<Result<Vec<_>>>()?;
+    Ok(Sources { publisher, writers })
+}
+
+fn views(qos: SubscriberQos, reader_qos: &DataReaderQos, topics: &[&str]) -> Result<Views> {
+    let participant = DomainParticipant::new(0)?;
+    let subscriber = participant.create_subscriber(&qos)?;
+    let reader = |topic: &&str| -> Result<DataReader<Reading>> {
+        let topic = participant.create_topic::<Reading>(topic, &TopicQos::default())?;
+        Ok(subscriber.create_datareader(&topic, reader_qos)?)
+    };
+    let readers = topics.iter().map(reader).collect::<Result<Vec<_>>>()?;
+    Ok(Views { subscriber, readers })
+}
+
+fn publisher_qos(scope: PresentationAccessScope, coherent: bool, ordered: bool) -> PublisherQos {
+    PublisherQos::default().presentation(scope, coherent, ordered)
+}
+
+fn subscriber_qos(scope: PresentationAccessScope, coherent: bool, ordered: bool) -> SubscriberQos {
+    SubscriberQos::default().presentation(scope, coherent, ordered)
+}
+
+fn volatile_writer() -> DataWriterQos {
+    DataWriterQos::default().reliable().keep_all()
+}
+
+fn volatile_reader() -> DataReaderQos {
+    DataReaderQos::default().reliable().keep_all()
+}
+
+fn all_matched(sources: &Sources, views: &Views) -> bool {
+    sources.writers.iter().all(|writer| writer.matched_subscriptions().len() == 1)
+        && views.readers.iter().all(|reader| reader.matched_publications().len() == 1)
+}
+
+fn taken(reader: &DataReader<Reading>) -> Vec<u32> {
+    let taken = reader.take(100_000).expect("no condition");
+    taken.into_iter().filter_map(|sample| sample.data).map(|reading| reading.n).collect()
+}
+
+fn pair(
+    sim: &mut Sim,
+    scope: PresentationAccessScope,
+    topics: &[&str],
+) -> Result<(Node, Node, Sources, Views)> {
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let sources = a.run(|| sources(publisher_qos(scope, true, true), &volatile_writer(), topics))?;
+    let views = b.run(|| views(subscriber_qos(scope, true, true), &volatile_reader(), topics))?;
+    sim.run_until(|| all_matched(&sources, &views), secs(30))?;
+    sim.run_for(secs(3))?;
+    Ok((a, b, sources, views))
+}
+
+#[test]
+fn a_set_of_a_topic_is_seen_when_it_is_ended() {
+    let mut sim = Sim::new(1);
+    let (a, _, sources, views) = pair(&mut sim, Topic, &TOPICS[..1]).unwrap();
+    let (writer, reader) = (&sources.writers[0], &views.readers[0]);
+    a.run(|| writer.write(&reading(0)).unwrap());
+    sim.run_for(millis(100)).unwrap();
+    assert_eq!(taken(reader), [0], "what is in no set does not wait");
+    a.run(|| {
+        sources.publisher.begin_coherent_changes();
+        sources.publisher.begin_coherent_changes();
+        (1..4).for_each(|n| writer.write(&reading(n)).unwrap());
+        sources.publisher.end_coherent_changes().unwrap();
+    });
+    sim.run_for(secs(1)).unwrap();
+    assert_eq!(taken(reader), [], "the outer one is open");
+    a.run(|| {
+        writer.write(&reading(4)).unwrap();
+        sources.publisher.end_coherent_changes().unwrap();
+        assert_eq!(sources.publisher.end_coherent_changes(), Err(GroupAccessError::NotBegun));
+    });
+    sim.run_for(millis(100)).unwrap();
+    assert_eq!(taken(reader), [1, 2, 3, 4]);
+    assert_eq!(GroupAccessError::NotBegun.return_code(), ReturnCode::PreconditionNotMet);
+}
+
+/// In a set all values are the same, and each set has another.
+async fn write_sets(cx: Context, sources: Sources, sets: u32) -> Result {
+    for set in 0..sets {
+        sources.publisher.begin_coherent_changes();
+        for round in 0..3 {
+            for writer in sources.writers.iter().skip(round % 2) {
+                writer.write_async(&reading(set)).await?;
+            }
+            cx.sleep(millis(3)).await;
+        }
+        sources.publisher.end_coherent_changes()?;
+        cx.sleep(millis(5)).await;
+    }
+    Ok(())
+}
+
+/// Samples of each set in each reader.
+type Seen = BTreeMap<u32, [usize; 3]>;
+
+fn look(views: &Views, seen: &mut Seen) {
+    views.subscriber.begin_access();
+    let mut now: Seen = BTreeMap::new();
+    for (index, reader) in views.readers.iter().enumerate() {
+        taken(reader).into_iter().for_each(|set| now.entry(set).or_default()[index] += 1);
+    }
+    views.subscriber.end_access().expect("begun");
+    for (set, counts) in now {
+        assert_eq!(counts, [2, 3, 3], "set {set} is whole");
+        assert_eq!(seen.insert(set, counts), None, "and seen at once");
+    }
+}
+
+#[test]
+fn sets_of_a_group_are_whole_or_not_there_under_loss() {
+    Sim::builder().loss(0.1).delay(millis(1), millis(10)).seeds(0..20, |sim| {
+        let (a, b, sources, views) = pair(sim, Group, &TOPICS)?;
+        let writing = sources.clone();
+        let task = a.spawn(|cx| write_sets(cx, writing, 50));
+        let mut seen = Seen::new();
+        for _ in 0..2_000 {
+            sim.run_for(millis(7))?;
+            b.run(|| look(&views, &mut seen));
+            if seen.len() == 50 {
+                break;
+            }
+        }
+        assert_eq!(seen.len(), 50, "every set arrives");
+        sim.join(&task, secs(10))?;
+        Ok(())
+    });
+}
+
+#[test]
+fn a_set_whose_writer_crashes_is_not_seen() {
+    Sim::builder().loss(0.1).delay(millis(1), millis(10)).seeds(0..20, |sim| {
+        let (a, b, sources, views) = pair(sim, Group, &TOPICS)?;
+        a.spawn(|cx| write_sets(cx, sources, 1_000));
+        let mut seen = Seen::new();
+        // Somewhere in the midst of things.
+        sim.run_for(millis(100 + sim.seed() as i64 * 17))?;
+        b.run(|| look(&views, &mut seen));
+        a.crash();
+        for _ in 0..300 {
+            sim.run_for(millis(100))?;
+            b.run(|| look(&views, &mut seen));
+        }
+        assert!(views.readers.iter().all(|reader| reader.matched_publications().is_empty()));
+        assert!(seen.len() > 1 && seen.keys().copied().eq(0..seen.len() as u32), "{:?}", seen.keys());
+        Ok(())
+    });
+}
+
+#[test]
+fn what_is_accessed_stands_still() {
+    let mut sim = Sim::new(5);
+    let (a, b, sources, views) = pair(&mut sim, Group, &TOPICS).unwrap();
+    b.run(|| views.subscriber.begin_access());
+    a.run(|| sources.writers[1].write(&reading(7)).unwrap());
+    sim.run_for(secs(1)).unwrap();
+    assert_eq!(taken(&views.readers[1]), []);
+    b.run(|| views.subscriber.end_access()).unwrap();
+    assert_eq!(taken(&views.readers[1]), [7]);
+    assert_eq!(b.run(|| views.subscriber.end_access()), Err(GroupAccessError::NotBegun));
+}
+
+#[test]
+fn changes_of_a_group_are_read_in_the_order_of_writing() {
+    seeds(0..10, |sim| {
+        let (a, b, sources, views) = pair(sim, Group, &TOPICS)?;
+        assert_eq!(
+            b.run(|| views.subscriber.datareaders(StateMasks::ANY)).err(),
+            Some(GroupAccessError::NotBegun)
+        );
+        let seed = sim.seed() as usize;
+        let writer = |n: u32| &sources.writers[(n as usize * 7 + seed + n as usize / 3) % 3];
+        a.run(|| (0..60).try_for_each(|n| writer(n).write(&reading(n))))?;
+        sim.run_for(secs(2))?;
+        b.run(|| {
+            views.subscriber.begin_access();
+            let list = views.subscriber.datareaders(StateMasks::NOT_READ).unwrap();
+            let next = |reader: &dunlin::AnyDataReader| {
+                let reader = reader.typed::<Reading>().expect("all are of this type");
+                reader.take(1).unwrap().pop().and_then(|sample| sample.data).map(|reading| reading.n)
+            };
+            let order: Vec<u32> = list.iter().filter_map(next).collect();
+            assert_eq!(order, (0..60).collect::<Vec<_>>());
+            views.subscriber.end_access().unwrap();
+        });
+        Ok(())
+    });
+}
+
+/// A reader of one topic of three does not wait for ever for what others are to receive.
+#[test]
+fn those_who_receive_a_part_of_the_group_see_their_part() {
+    Sim::builder().loss(0.1).delay(millis(1), millis(10)).seeds(0..10, |sim| {
+        let (a, b) = (sim.node("a"), sim.node("b"));
+        let sources = a.run(|| sources(publisher_qos(Group, true, true), &volatile_writer(), &TOPICS))?;
+        let views = b.run(|| views(subscriber_qos(Group, true, true), &volatile_reader(), &TOPICS[1..]))?;
+        let met = || views.readers.iter().all(|reader| reader.matched_publications().len() == 1);
+        sim.run_until(
+            || met() && sources.writers[1..].iter().all(|w| w.matched_subscriptions().len() == 1),
+            secs(30),
+        )?;
+        sim.run_for(secs(3))?;
+        // Those in no set have no end that everybody is told.
+        a.run(|| (0..9).try_for_each(|n| sources.writers[n as usize % 3].write(&reading(n))))?;
+        let mut seen = [Vec::new(), Vec::new()];
+        sim.run_until(
+            || {
+                seen.iter_mut().zip(&views.readers).for_each(|(seen, reader)| seen.extend(taken(reader)));
+                seen == [vec![1, 4, 7], vec![2, 5, 8]]
+            },
+            secs(10),
+        )?;
+        let writing = sources.clone();
+        let task = a.spawn(|cx| write_sets(cx, writing, 10));
+        sim.join(&task, secs(10))?;
+        sim.run_for(secs(5))?;
+        assert!(views.readers.iter().all(|reader| taken(reader).len() == 30));
+        Ok(())
+    });
+}
+
+#[test]
+fn who_asks_for_more_is_incompatible_and_presentation_is_fixed() {
+    let mut sim = Sim::new(6);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let offers =
+        a.run(|| sources(publisher_qos(Topic, true, false), &volatile_writer(), &TOPICS[..1])).unwrap();
+    let asks = b.run(|| views(subscriber_qos(Group, true, false), &volatile_reader(), &TOPICS[..1])).unwrap();
+    let policy = || asks.readers[0].requested_incompatible_qos_status().last_policy_id;
+    sim.run_until(|| policy() == Some(PolicyId::Presentation), secs(10)).unwrap();
+    let refused = a.run(|| offers.publisher.set_qos(&publisher_qos(Group, true, false))).unwrap_err();
+    assert_eq!(refused.return_code(), ReturnCode::ImmutablePolicy);
+    assert!(asks.readers[0].matched_publications().is_empty());
+}
+
+#[test]
+fn suspended_publications_leave_together() {
+    let mut sim = Sim::new(7);
+    let (a, _, sources, views) = pair(&mut sim, Topic, &TOPICS).unwrap();
+    let before = sources.writers[0].stats().datagrams_sent;
+    a.run(|| {
+        sources.publisher.suspend_publications();
+        (0..9).for_each(|n| sources.writers[n as usize % 3].write(&reading(n)).unwrap());
+    });
+    sim.run_for(secs(5)).unwrap();
+    assert!(views.readers.iter().all(|reader| taken(reader).is_empty()));
+    a.run(|| sources.publisher.resume_publications()).unwrap();
+    sim.run_for(millis(100)).unwrap();
+    assert_eq!(views.readers.iter().map(taken).collect::<Vec<_>>(), [[0, 3, 6], [1, 4, 7], [2, 5, 8]]);
+    assert_eq!(sources.writers[0].stats().datagrams_sent - before, 1);
+    assert_eq!(a.run(|| sources.publisher.resume_publications()), Err(GroupAccessError::NotBegun));
+}

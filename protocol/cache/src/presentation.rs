@@ -1,0 +1,385 @@
+//! PRESENTATION (DDS 1.4 §2.2.3.6; RTPS 2.5 §8.7.5, §8.7.6 and §9.6.4): changes wait until their coherent set is whole,
+//! and become visible in the order of their publisher.
+//!
+//! A *stream* is what one writer sends to one reader; it arrives in order, perhaps with holes. All streams of a
+//! publisher number their changes together. A number is settled once its change was released or given up, and nobody
+//! can have it any more once every stream has passed it. A set is whole when all its numbers are here, or when every
+//! stream has passed its end without a hole inside it: the other numbers belong to writers that no reader listens to.
+//! Otherwise it is given up as a whole.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use dunlin_core::{EntityId, Guid, SequenceNumber, SnRange};
+
+/// What one writer sends to one reader.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stream {
+    /// Who made the writer: writers with the same publisher share numbers.
+    pub publisher: Guid,
+    /// The writer.
+    pub writer: Guid,
+    /// The reader.
+    pub reader: EntityId,
+}
+
+/// Where a change stands among those of its publisher.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// Its number at its writer.
+    pub sn: SequenceNumber,
+    /// The first change of its set at its writer, if it is in one.
+    pub set_at_writer: Option<SequenceNumber>,
+    /// Its number at the publisher.
+    pub number: SequenceNumber,
+    /// The first number of its set at the publisher, if it is in one.
+    pub set: Option<SequenceNumber>,
+    /// It only closes the set.
+    pub end: bool,
+}
+
+/// Changes for readers, to be shown together.
+pub type Unit<T> = Vec<(EntityId, T)>;
+
+/// What comes out of the wait.
+#[derive(PartialEq, Eq, Debug)]
+pub enum Release<T> {
+    /// To be shown.
+    Show(Unit<T>),
+    /// Lost: their set is not whole.
+    GiveUp(Unit<T>),
+}
+
+/// The changes that wait, of all publishers that a subscriber, or a single reader, listens to.
+#[derive(Debug)]
+pub struct Presentation<T> {
+    publishers: BTreeMap<Guid, Publisher<T>>,
+    octets: usize,
+    max_octets: usize,
+}
+
+#[derive(Debug)]
+struct Publisher<T> {
+    streams: Vec<Progress>,
+    waiting: BTreeMap<SequenceNumber, Entry<T>>,
+    /// Everything up to here is settled.
+    settled: SequenceNumber,
+    /// A set that is given up although some of it may still come.
+    given_up: Option<SequenceNumber>,
+    /// Was released, but found no room.
+    refused: Option<Unit<T>>,
+}
+
+#[derive(Debug)]
+struct Entry<T> {
+    writer: Guid,
+    set: Option<SequenceNumber>,
+    end: bool,
+    /// How many readers it has come to.
+    arrived: usize,
+    items: Unit<T>,
+    octets: usize,
+}
+
+#[derive(Debug)]
+struct Progress {
+    writer: Guid,
+    reader: EntityId,
+    reliable: bool,
+    /// The reader wants what was written before it came.
+    durable: bool,
+    last_sn: Option<SequenceNumber>,
+    /// Nothing up to this number is to come.
+    passed: SequenceNumber,
+    /// Numbers among which some are missing.
+    holes: Option<SnRange>,
+    /// When the writer was lost, its publisher was at this number: it had a part in sets up to here at most.
+    lost_at: Option<SequenceNumber>,
+}
+
+impl Progress {
+    /// Whether a change arrived without one before it that was meant for the reader.
+    fn misses(&self, place: &Place) -> bool {
+        match self.last_sn {
+            Some(last) => place.sn > last.next(),
+            None => {
+                place.set_at_writer.is_some_and(|first| first < place.sn)
+                    || (self.durable && place.sn > SequenceNumber::FIRST)
+            }
+        }
+    }
+
+    fn alive(&self) -> bool {
+        self.lost_at.is_none()
+    }
+
+    /// Whether a set may lack a change of this writer.
+    fn tears(&self, set: SequenceNumber, end: &End) -> bool {
+        let inside = |holes: SnRange| holes.first < end.after && holes.last >= set;
+        let part = self.lost_at.is_none_or(|last| set <= last);
+        part && ((self.alive() && !self.reliable) || self.holes.is_some_and(inside))
+    }
+
+    fn note_hole(&mut self, range: SnRange) {
+        let known = self.holes.unwrap_or(range);
+        self.holes = Some(SnRange::new(known.first.min(range.first), known.last.max(range.last)));
+    }
+}
+
+impl<T> Default for Publisher<T> {
+    fn default() -> Self {
+        Self {
+            streams: Vec::new(),
+            waiting: BTreeMap::new(),
+            settled: SequenceNumber::ZERO,
+            given_up: None,
+            refused: None,
+        }
+    }
+}
+
+impl<T> Presentation<T> {
+    /// Nothing waits yet; what waits takes up to `max_octets`, then the oldest is released or given up before its time.
+    #[must_use]
+    pub fn new(max_octets: usize) -> Self {
+        Self { publishers: BTreeMap::new(), octets: 0, max_octets }
+    }
+
+    /// A reader has met a writer.
+    pub fn matched(&mut self, stream: Stream, reliable: bool, durable: bool) {
+        let publisher = self.publishers.entry(stream.publisher).or_default();
+        publisher.forget(stream.writer, stream.reader);
+        publisher.streams.push(Progress {
+            writer: stream.writer,
+            reader: stream.reader,
+            reliable,
+            durable,
+            last_sn: None,
+            passed: SequenceNumber::ZERO,
+            holes: None,
+            lost_at: None,
+        });
+    }
+
+    /// A writer is gone: what it did not complete is missing.
+    pub fn writer_lost(&mut self, stream: Stream) {
+        let Some(publisher) = self.publishers.get_mut(&stream.publisher) else { return };
+        let seen = publisher.newest();
+        let Some(progress) = publisher.progress(stream.writer, stream.reader) else { return };
+        let missing = SnRange::new(progress.passed.next(), SequenceNumber::MAX);
+        progress.note_hole(missing);
+        progress.lost_at = Some(seen);
+    }
+
+    /// A reader is gone, and what waits for it.
+    pub fn reader_deleted(&mut self, reader: EntityId) {
+        for publisher in self.publishers.values_mut() {
+            publisher.streams.retain(|stream| stream.reader != reader);
+            publisher.waiting.values_mut().for_each(|entry| entry.items.retain(|item| item.0 != reader));
+            publisher.refused.iter_mut().for_each(|unit| unit.retain(|item| item.0 != reader));
+        }
+    }
+
+    /// A change arrived; without `item` only its place counts.
+    pub fn offer(&mut self, stream: Stream, place: &Place, item: Option<T>, octets: usize) {
+        let publisher = self.publishers.entry(stream.publisher).or_default();
+        if let Some(progress) = publisher.progress(stream.writer, stream.reader) {
+            if progress.misses(place) {
+                let from_the_start = progress.last_sn.is_some() || progress.durable;
+                let joined = place.set.unwrap_or(place.number);
+                let first = if from_the_start { progress.passed.next() } else { joined };
+                progress.note_hole(SnRange::new(first, place.number.previous()));
+            }
+            progress.last_sn = Some(place.sn);
+            progress.passed = progress.passed.max(place.number);
+        }
+        let entry = publisher.waiting.entry(place.number).or_insert_with(|| Entry {
+            writer: stream.writer,
+            set: place.set,
+            end: place.end,
+            arrived: 0,
+            items: Vec::new(),
+            octets: 0,
+        });
+        entry.arrived = entry.arrived.saturating_add(1);
+        entry.items.extend(item.map(|item| (stream.reader, item)));
+        entry.octets = entry.octets.saturating_add(octets);
+        self.octets = self.octets.saturating_add(octets);
+    }
+
+    /// The writer has no change with a number up to this one that is still to come.
+    pub fn passed(&mut self, stream: Stream, number: SequenceNumber) {
+        let publisher = self.publishers.get_mut(&stream.publisher);
+        if let Some(progress) = publisher.and_then(|found| found.progress(stream.writer, stream.reader)) {
+            progress.passed = progress.passed.max(number);
+        }
+    }
+
+    /// Gives everything that has waited long enough to `show`, in order. A unit that comes back found no room, and is
+    /// offered again by the next call.
+    pub fn release(&mut self, mut show: impl FnMut(Release<T>) -> Result<(), Unit<T>>) {
+        for publisher in self.publishers.values_mut() {
+            loop {
+                if let Some(unit) = publisher.refused.take()
+                    && let Err(unit) = show(Release::Show(unit))
+                {
+                    publisher.refused = Some(unit);
+                    break;
+                }
+                let full = self.octets > self.max_octets;
+                let Some((release, octets)) = publisher.next(full) else { break };
+                self.octets = self.octets.saturating_sub(octets);
+                match release {
+                    Release::Show(unit) => publisher.refused = Some(unit),
+                    lost @ Release::GiveUp(_) => _ = show(lost),
+                }
+            }
+        }
+        self.publishers.retain(|_, publisher| !publisher.is_over());
+    }
+
+    /// The writers that have to say how far they are, so that what waits can be released, with their readers.
+    pub fn lagging(&self) -> Vec<(EntityId, Guid)> {
+        let mut found = Vec::new();
+        for publisher in self.publishers.values() {
+            let Some(needed) = publisher.needed() else { continue };
+            let behind = publisher.live().filter(|stream| stream.reliable && stream.passed < needed);
+            found.extend(behind.map(|stream| (stream.reader, stream.writer)));
+        }
+        found
+    }
+
+    /// Octets that wait.
+    #[must_use]
+    pub fn octets(&self) -> usize {
+        self.octets
+    }
+}
+
+/// How far a set reaches.
+struct End {
+    /// Its last number, that of what closes it included.
+    last: SequenceNumber,
+    /// The number after its last change.
+    after: SequenceNumber,
+}
+
+impl<T> Publisher<T> {
+    fn progress(&mut self, writer: Guid, reader: EntityId) -> Option<&mut Progress> {
+        self.streams
+            .iter_mut()
+            .find(|stream| stream.writer == writer && stream.reader == reader && stream.alive())
+    }
+
+    fn forget(&mut self, writer: Guid, reader: EntityId) {
+        self.streams.retain(|stream| stream.writer != writer || stream.reader != reader);
+    }
+
+    fn live(&self) -> impl Iterator<Item = &Progress> {
+        self.streams.iter().filter(|stream| stream.alive())
+    }
+
+    /// The highest number seen.
+    fn newest(&self) -> SequenceNumber {
+        let waiting = self.waiting.last_key_value().map(|(number, _)| *number);
+        let passed = self.streams.iter().map(|stream| stream.passed);
+        passed.chain(waiting).fold(self.settled, SequenceNumber::max)
+    }
+
+    fn is_over(&self) -> bool {
+        self.waiting.is_empty() && self.refused.is_none() && self.live().next().is_none()
+    }
+
+    /// Every stream has passed this. Nobody can ask an unreliable one.
+    fn reached(&self) -> SequenceNumber {
+        let passed = self.live().filter(|stream| stream.reliable).map(|stream| stream.passed);
+        passed.min().unwrap_or(SequenceNumber::MAX)
+    }
+
+    /// Whether a change has come to all readers of its writer.
+    fn is_everywhere(&self, entry: &Entry<T>) -> bool {
+        let readers = self.live().filter(|stream| stream.writer == entry.writer).count();
+        entry.arrived >= readers
+    }
+
+    /// Where a set ends, if that is known.
+    fn end_of(&self, set: SequenceNumber) -> Option<End> {
+        let (_, newest) = self.waiting.last_key_value()?;
+        if newest.set == Some(set) && !newest.end {
+            return None;
+        }
+        let (number, entry) =
+            self.waiting.range(set..).find(|(_, entry)| entry.end || entry.set != Some(set))?;
+        let own = entry.set == Some(set);
+        Some(End { last: if own { *number } else { number.previous() }, after: *number })
+    }
+
+    /// Up to where every stream has to come before the first that waits can go.
+    fn needed(&self) -> Option<SequenceNumber> {
+        let (first, entry) = self.waiting.first_key_value()?;
+        if *first > self.settled.next() || !self.is_everywhere(entry) {
+            return Some(*first);
+        }
+        entry.set.and_then(|set| self.end_of(set)).map(|end| end.after.previous())
+    }
+
+    /// The next unit, with its octets. When there is no more room, the oldest does not wait any longer.
+    fn next(&mut self, full: bool) -> Option<(Release<T>, usize)> {
+        let (first, entry) = self.waiting.first_key_value()?;
+        let (first, set) = (*first, entry.set);
+        if first <= self.settled {
+            // Its turn is over: alone it can still be shown, but not what the rest of its set has done without.
+            return Some(self.cut(first, set.is_none()));
+        }
+        let reached = self.reached();
+        let settled = first == self.settled.next() || reached >= first.previous();
+        let Some(set) = set else {
+            let ready = settled && (self.is_everywhere(entry) || reached >= first);
+            return (ready || full).then(|| self.cut(first, true));
+        };
+        if self.given_up == Some(set) {
+            return Some(self.cut(first, false));
+        }
+        let end = self.end_of(set);
+        if let Some(end) = &end {
+            let here = self.waiting.range(set..end.after);
+            let count = here.filter(|(_, entry)| self.is_everywhere(entry)).count();
+            let all = i64::try_from(count).ok() == Some(end.after.0.saturating_sub(set.0));
+            let passed = settled && reached >= end.after.previous();
+            if (settled && all) || (passed && !self.is_torn(set, end)) {
+                return Some(self.cut(end.last, true));
+            }
+            if passed {
+                return Some(self.cut(end.last, false));
+            }
+        }
+        if full || (end.is_none() && self.live().next().is_none()) {
+            self.given_up = Some(set);
+            return Some(self.cut(first, false));
+        }
+        None
+    }
+
+    /// Whether anything of a set may be missing.
+    fn is_torn(&self, set: SequenceNumber, end: &End) -> bool {
+        self.streams.iter().any(|stream| stream.tears(set, end))
+    }
+
+    /// Takes everything up to a number.
+    fn cut(&mut self, through: SequenceNumber, whole: bool) -> (Release<T>, usize) {
+        let rest = self.waiting.split_off(&through.next());
+        let taken = core::mem::replace(&mut self.waiting, rest);
+        self.settled = self.settled.max(through);
+        let octets = taken.values().fold(0usize, |sum, entry| sum.saturating_add(entry.octets));
+        let unit: Unit<T> = taken.into_values().flat_map(|entry| entry.items).collect();
+        for stream in &mut self.streams {
+            stream.holes = stream.holes.filter(|holes| holes.last > self.settled);
+        }
+        let settled = self.settled;
+        self.streams.retain(|stream| stream.lost_at.is_none_or(|last| last > settled));
+        (if whole { Release::Show(unit) } else { Release::GiveUp(unit) }, octets)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,328 @@
+//! Publishers and subscribers as groups (DDS 1.4 §2.2.3.6 PRESENTATION, §2.2.2.4.1.10 begin_coherent_changes;
+//! RTPS 2.5 §8.7.5, §8.7.6): what their endpoints number, hold back and show together.
+
+use alloc::sync::{Arc, Weak};
+use alloc::vec::Vec;
+
+use dunlin_buf::SharedBytes;
+use dunlin_cache::{Place, Presentation as Waiting, Release, Room, Stream, Unit};
+use dunlin_core::{Duration, EntityId, Guid, Now, SequenceNumber, WallTime};
+use dunlin_qos::{Presentation, PresentationAccessScope};
+use dunlin_sync::RankedMutex;
+use dunlin_wire::{HeartbeatGroup, pid};
+
+use crate::output::Output;
+use crate::ranks;
+use crate::reader_slot::ReaderSlot;
+use crate::staging::Staged;
+
+/// A publisher whose changes are coherent or ordered.
+#[derive(Debug)]
+pub struct PublisherGroup {
+    id: EntityId,
+    presentation: Presentation,
+    state: RankedMutex<{ ranks::LEAF }, Numbers>,
+}
+
+#[derive(Debug)]
+struct Numbers {
+    /// The last number given out.
+    last: SequenceNumber,
+    /// Calls of begin that were not ended.
+    depth: u32,
+    /// Which set is open, or was last.
+    round: u64,
+    /// The first number of the open set.
+    set: Option<SequenceNumber>,
+}
+
+/// What a writer of a group remembers of the set that is open.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Membership {
+    round: u64,
+    /// Its first change of the set.
+    first: SequenceNumber,
+    /// The last number its changes have had.
+    last_number: SequenceNumber,
+}
+
+/// The end of a coherent set, for every writer of the publisher.
+#[derive(Clone, Copy, Debug)]
+pub struct SetEnd {
+    round: u64,
+    /// Of access scope GROUP: the number of the end, and the first number of the set.
+    numbers: Option<(SequenceNumber, SequenceNumber)>,
+}
+
+impl PublisherGroup {
+    pub(crate) fn new(id: EntityId, presentation: Presentation) -> Self {
+        let state = Numbers { last: SequenceNumber::ZERO, depth: 0, round: 0, set: None };
+        Self { id, presentation, state: RankedMutex::new(state) }
+    }
+
+    pub(crate) fn id(&self) -> EntityId {
+        self.id
+    }
+
+    fn counts(&self) -> bool {
+        self.presentation.access_scope == PresentationAccessScope::Group
+    }
+
+    /// begin_coherent_changes: what is written from now on belongs together. Calls nest.
+    pub fn begin_set(&self) {
+        let mut state = self.state.lock();
+        state.depth = state.depth.saturating_add(1);
+        if state.depth == 1 {
+            state.round = state.round.wrapping_add(1);
+            state.set = None;
+        }
+    }
+
+    /// end_coherent_changes; false without a begin. The outermost one gives what every writer of the publisher has to be
+    /// told, with [`WriterSlot::end_set`](crate::WriterSlot::end_set).
+    pub fn end_set(&self) -> Option<Option<SetEnd>> {
+        let mut state = self.state.lock();
+        state.depth = state.depth.checked_sub(1)?;
+        if state.depth > 0 || !self.presentation.coherent_access {
+            return Some(None);
+        }
+        let round = state.round;
+        if !self.counts() {
+            return Some(Some(SetEnd { round, numbers: None }));
+        }
+        let Some(first) = state.set.take() else { return Some(None) };
+        state.last = state.last.next();
+        Some(Some(SetEnd { round, numbers: Some((state.last, first)) }))
+    }
+
+    /// Numbers a change of a writer; its inline QoS.
+    pub(crate) fn number(&self, member: &mut Membership, sn: SequenceNumber) -> Option<SharedBytes> {
+        let mut state = self.state.lock();
+        let coherent = state.depth > 0 && self.presentation.coherent_access;
+        let mut list = Vec::new();
+        if self.counts() {
+            state.last = state.last.next();
+            member.last_number = state.last;
+            put(&mut list, pid::GROUP_SEQ_NUM, state.last);
+        }
+        if coherent {
+            let last = state.last;
+            let first = *state.set.get_or_insert(last);
+            if member.round != state.round {
+                (member.round, member.first) = (state.round, sn);
+            }
+            put(&mut list, pid::COHERENT_SET, member.first);
+            if self.counts() {
+                put(&mut list, pid::GROUP_COHERENT_SET, first);
+            }
+        }
+        (!list.is_empty()).then(|| list.into())
+    }
+
+    /// The inline QoS of the change that ends a set at a writer; nothing if the writer had no part in it and need not
+    /// say so.
+    pub(crate) fn end(
+        &self,
+        member: &mut Membership,
+        end: &SetEnd,
+        sn: SequenceNumber,
+    ) -> Option<(SequenceNumber, SharedBytes)> {
+        let part = member.round == end.round && member.first > SequenceNumber::ZERO;
+        let first = if part { member.first } else { sn };
+        let mut list = Vec::new();
+        match end.numbers {
+            Some((number, set)) => {
+                member.last_number = number;
+                put(&mut list, pid::GROUP_SEQ_NUM, number);
+                put(&mut list, pid::COHERENT_SET, first);
+                put(&mut list, pid::GROUP_COHERENT_SET, set);
+            }
+            None if part => put(&mut list, pid::COHERENT_SET, SequenceNumber::UNKNOWN),
+            None => return None,
+        }
+        Some((first, list.into()))
+    }
+
+    /// What HEARTBEATs of a writer say of the group (RTPS 2.5 §8.3.8.6): its last number, and the writer's.
+    pub(crate) fn report(&self, member: &Membership) -> Option<HeartbeatGroup> {
+        let current_gsn = self.state.lock().last;
+        (self.counts() && current_gsn > SequenceNumber::ZERO).then_some(HeartbeatGroup {
+            current_gsn,
+            first_gsn: SequenceNumber::FIRST,
+            last_gsn: member.last_number,
+            digests: None,
+        })
+    }
+}
+
+fn put(list: &mut Vec<u8>, pid: u16, sn: SequenceNumber) {
+    list.extend_from_slice(&pid.to_le_bytes());
+    list.extend_from_slice(&8u16.to_le_bytes());
+    list.extend_from_slice(&((sn.0 >> 32) as i32).to_le_bytes());
+    list.extend_from_slice(&(sn.0 as u32).to_le_bytes());
+}
+
+/// How long a writer may keep others waiting before it is asked how far it is.
+const PATIENCE: Duration = Duration::from_millis(1);
+
+/// Readers that show what they receive together: those of a subscriber, or a single one.
+pub struct SubscriberGroup {
+    scope: PresentationAccessScope,
+    state: RankedMutex<{ ranks::GROUP }, Shown>,
+}
+
+struct Shown {
+    waiting: Waiting<Staged>,
+    readers: Vec<Weak<ReaderSlot>>,
+    /// Calls of begin_access that were not ended: what the application sees stands still.
+    accesses: u32,
+    /// The last time given to a change that was shown.
+    last: WallTime,
+}
+
+/// What arrived at one reader.
+#[derive(Default)]
+pub(crate) struct Arrivals {
+    pub(crate) changes: Vec<(Stream, Place, Option<Staged>, usize)>,
+    /// Writers that have nothing up to this number that is still to come.
+    pub(crate) passed: Option<(Stream, SequenceNumber)>,
+}
+
+impl Arrivals {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.changes.is_empty() && self.passed.is_none()
+    }
+}
+
+impl SubscriberGroup {
+    /// Readers with this access scope; what waits takes up to `max_octets`.
+    pub(crate) fn new(scope: PresentationAccessScope, max_octets: usize) -> Self {
+        let shown = Shown {
+            waiting: Waiting::new(max_octets),
+            readers: Vec::new(),
+            accesses: 0,
+            last: WallTime(i64::MIN),
+        };
+        Self { scope, state: RankedMutex::new(shown) }
+    }
+
+    /// Whether all writers of a publisher are numbered together.
+    pub(crate) fn is_by_publisher(&self) -> bool {
+        self.scope == PresentationAccessScope::Group
+    }
+
+    pub(crate) fn add_reader(&self, reader: &Arc<ReaderSlot>) {
+        let mut state = self.state.lock();
+        state.readers.retain(|known| known.strong_count() > 0);
+        state.readers.push(Arc::downgrade(reader));
+    }
+
+    /// begin_access: until it is ended, nothing new becomes visible. Calls nest.
+    pub fn begin_access(&self) {
+        let mut state = self.state.lock();
+        state.accesses = state.accesses.saturating_add(1);
+    }
+
+    /// end_access: shows what has waited; false without a begin.
+    pub fn end_access(&self, now: Now, out: &mut Output) -> bool {
+        {
+            let mut state = self.state.lock();
+            let Some(left) = state.accesses.checked_sub(1) else { return false };
+            state.accesses = left;
+        }
+        self.release(now, out);
+        true
+    }
+
+    /// Whether an access was begun and not ended.
+    #[must_use]
+    pub fn is_accessed(&self) -> bool {
+        self.state.lock().accesses > 0
+    }
+
+    pub(crate) fn matched(&self, stream: Stream, reliable: bool, durable: bool) {
+        self.state.lock().waiting.matched(stream, reliable, durable);
+    }
+
+    pub(crate) fn writer_lost(&self, now: Now, stream: Stream, out: &mut Output) {
+        self.state.lock().waiting.writer_lost(stream);
+        self.release(now, out);
+    }
+
+    pub(crate) fn reader_deleted(&self, reader: EntityId) {
+        self.state.lock().waiting.reader_deleted(reader);
+    }
+
+    /// Takes what arrived at a reader, and shows what has waited long enough.
+    pub(crate) fn absorb(&self, now: Now, arrivals: Arrivals, out: &mut Output) {
+        {
+            let waiting = &mut self.state.lock().waiting;
+            for (stream, place, staged, octets) in arrivals.changes {
+                waiting.offer(stream, &place, staged, octets);
+            }
+            if let Some((stream, number)) = arrivals.passed {
+                waiting.passed(stream, number);
+            }
+        }
+        self.release(now, out);
+    }
+
+    /// The writers that a reader has to ask how far they are.
+    pub(crate) fn lagging(&self, reader: EntityId) -> Vec<Guid> {
+        let all = self.state.lock().waiting.lagging();
+        all.into_iter().filter(|(of, _)| *of == reader).map(|(_, writer)| writer).collect()
+    }
+
+    /// Shows what has waited long enough, in all readers before anybody else may look again.
+    pub(crate) fn release(&self, now: Now, out: &mut Output) {
+        let mut guard = self.state.lock();
+        let Shown { waiting, readers, accesses, last } = &mut *guard;
+        if *accesses > 0 {
+            return;
+        }
+        readers.retain(|known| known.strong_count() > 0);
+        let slots: Vec<Arc<ReaderSlot>> = readers.iter().filter_map(Weak::upgrade).collect();
+        waiting.release(|release| show(now, &slots, release, last, out));
+        for (reader, _) in waiting.lagging() {
+            if let Some(slot) = slots.iter().find(|slot| slot.id() == reader) {
+                slot.look_at(now.mono.plus(PATIENCE), out);
+            }
+        }
+    }
+}
+
+fn show(
+    now: Now,
+    slots: &[Arc<ReaderSlot>],
+    release: Release<Staged>,
+    last: &mut WallTime,
+    out: &mut Output,
+) -> Result<(), Unit<Staged>> {
+    let find = |id: EntityId| slots.iter().find(|slot| slot.id() == id);
+    match release {
+        Release::GiveUp(unit) => {
+            unit.iter().filter_map(|(reader, _)| find(*reader)).for_each(|slot| slot.tell_lost(out));
+        }
+        Release::Show(unit) => {
+            match slots.iter().map(|slot| slot.room_for(&unit)).max().unwrap_or(Room::Now) {
+                Room::Later => return Err(unit),
+                Room::Never => return show(now, slots, Release::GiveUp(unit), last, out),
+                Room::Now => {}
+            }
+            for (reader, staged) in unit {
+                // What was shown earlier was received earlier, in whichever reader it is.
+                *last = WallTime(last.0.saturating_add(1)).max(now.wall);
+                if let Some(slot) = find(reader) {
+                    slot.show(Now { wall: *last, ..now }, &staged, out);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+impl core::fmt::Debug for SubscriberGroup {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("SubscriberGroup").field("scope", &self.scope).finish_non_exhaustive()
+    }
+}

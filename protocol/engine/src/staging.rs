@@ -1,0 +1,117 @@
+//! The way of a received change into a reader's cache when it has to wait for others (RTPS 2.5 §8.7.5, §8.7.6).
+
+use alloc::vec::Vec;
+
+use dunlin_buf::SharedBytes;
+use dunlin_cache::{Place, Room, Stream, Unit, WriterInfo};
+use dunlin_core::{EntityId, Guid, InstanceHandle, MonoTime, Now, SequenceNumber, VendorId};
+use dunlin_discovery::DiscoveredWriter;
+use dunlin_rtps::{ChangeKind, Received};
+use dunlin_wire::params;
+
+use crate::group::SubscriberGroup;
+use crate::output::{Event, Output};
+use crate::reader_slot::ReaderSlot;
+use crate::sink::CacheSink;
+
+/// Octets of memory that a change takes besides its payload, as it is counted.
+const OVERHEAD: usize = 256;
+
+/// A change that waits, with what was found out about it when it arrived.
+#[derive(Debug)]
+pub(crate) struct Staged {
+    pub(crate) change: Received<'static>,
+    pub(crate) instance: InstanceHandle,
+    pub(crate) info: WriterInfo,
+    pub(crate) vendor: VendorId,
+    /// It satisfies the reader's content filter.
+    pub(crate) passes: bool,
+}
+
+/// The stream of a writer to a reader.
+pub(crate) fn stream(group: &SubscriberGroup, writer: &DiscoveredWriter, reader: EntityId) -> Stream {
+    let publisher =
+        if group.is_by_publisher() { Guid::new(writer.guid.prefix, writer.group) } else { writer.guid };
+    Stream { publisher, writer: writer.guid, reader }
+}
+
+/// Where a change stands; `None` if its writer does not number it, so that it cannot wait.
+pub(crate) fn place(group: &SubscriberGroup, change: &Received<'_>) -> Option<Place> {
+    let list = change.inline_qos.as_ref();
+    let number_in = |read: fn(&dunlin_wire::ParameterList<'_>) -> Option<SequenceNumber>| {
+        list.and_then(read).filter(|sn| *sn > SequenceNumber::ZERO)
+    };
+    let set_at_writer = number_in(params::coherent_set);
+    let (number, set) = if group.is_by_publisher() {
+        (number_in(params::group_sequence_number)?, number_in(params::group_coherent_set))
+    } else {
+        (change.sn, set_at_writer)
+    };
+    let set = set.filter(|first| *first <= number);
+    Some(Place { sn: change.sn, set_at_writer, number, set, end: is_empty(change) })
+}
+
+/// Whether a change carries nothing but its inline QoS: it ends a set, or pads.
+pub(crate) fn is_empty(change: &Received<'_>) -> bool {
+    change.kind == ChangeKind::Alive && change.payload.is_none()
+}
+
+/// What `change` takes while it waits.
+pub(crate) fn octets(change: &Received<'_>) -> usize {
+    change.payload.as_ref().map_or(0, |payload| payload.len()).saturating_add(OVERHEAD)
+}
+
+/// A change without what it borrows; a small payload lets go of the large packet it came in.
+pub(crate) fn owned(change: &Received<'_>) -> Received<'static> {
+    let mut payload = change.payload.clone();
+    if let Some(bytes) = &mut payload
+        && bytes.retained_len() > bytes.len().saturating_mul(4).max(OVERHEAD)
+    {
+        *bytes = SharedBytes::copy_from(bytes);
+    }
+    let Received { writer, sn, kind, key_hash, source_timestamp, key_only, reassembled, .. } = *change;
+    Received {
+        writer,
+        sn,
+        kind,
+        key_hash,
+        source_timestamp,
+        payload,
+        key_only,
+        inline_qos: None,
+        reassembled,
+    }
+}
+
+impl ReaderSlot {
+    /// Whether there is room for what a unit has for this reader.
+    pub(crate) fn room_for(&self, unit: &Unit<Staged>) -> Room {
+        let own = unit.iter().filter(|(reader, _)| *reader == self.id()).map(|(_, staged)| staged);
+        let samples = own.filter(|staged| staged.passes && staged.change.kind == ChangeKind::Alive);
+        let instances: Vec<InstanceHandle> = samples.map(|staged| staged.instance).collect();
+        if instances.is_empty() { Room::Now } else { self.store().cache.room_for(&instances) }
+    }
+
+    /// Shows a change that has waited long enough.
+    pub(crate) fn show(&self, now: Now, staged: &Staged, out: &mut Output) {
+        let Output { events, deadline_closer, .. } = out;
+        let mut sink = CacheSink::new(self, &[], events);
+        sink.insert(now, &staged.change, (staged.instance, staged.info), staged.vendor, staged.passes);
+        let (data_available, mut store) = sink.finish();
+        self.arm_cache(&mut store, deadline_closer);
+        drop(store);
+        if data_available {
+            out.tell_once(Event::DataAvailable { reader: self.id() });
+        }
+    }
+
+    /// A change is lost because others of its set are.
+    pub(crate) fn tell_lost(&self, out: &mut Output) {
+        out.events.push(Event::SampleLost { reader: self.id(), count: 1 });
+    }
+
+    /// Sees to it that the protocol's timer runs at this time.
+    pub(crate) fn look_at(&self, at: MonoTime, out: &mut Output) {
+        out.deadline_closer |= self.common().timers.set_closer(self.protocol_timer(), at);
+    }
+}

@@ -1,0 +1,196 @@
+//! DDS 1.4 §2.2.3.8 LATENCY_BUDGET: how long new data may wait for more of it, so that several samples share a datagram
+//! and several datagrams a system call.
+//!
+//! A writer with a budget lets every sample wait that long at most. Without one, samples leave at once, except in a
+//! burst: when several were written in a row with hardly a pause, the next ones wait for each other, a moment at most.
+//! Who writes after every answer makes no burst, because the answer takes longer than the pause of a burst. Where a
+//! burst is presumed and nothing follows, the next presumption takes twice as much evidence.
+
+use crate::WriterConfig;
+use dunlin_core::{Duration, MonoTime};
+
+/// A burst has no longer pause between the end of one write and the beginning of the next.
+const LONGEST_PAUSE: Duration = Duration::from_micros(2);
+/// So many writes in a row make a burst, until the presumption turns out wrong.
+const EVIDENCE: u32 = 4;
+/// The most evidence ever asked for.
+const MOST_EVIDENCE: u32 = 1024;
+
+/// The samples that wait, and what tells a burst.
+#[derive(Clone, Debug)]
+pub(super) struct Batch {
+    budget: Duration,
+    burst_delay: Duration,
+    suspended: bool,
+    max_octets: usize,
+    max_samples: usize,
+    /// When the last write ended, as far as it is known.
+    last: Option<MonoTime>,
+    /// How many writes came right behind another.
+    in_a_row: u32,
+    evidence: u32,
+    samples: usize,
+    octets: usize,
+    /// When the first one that waits has waited long enough.
+    due: Option<MonoTime>,
+}
+
+impl Batch {
+    pub(super) fn new(cfg: &WriterConfig) -> Self {
+        Self {
+            budget: cfg.latency_budget,
+            burst_delay: cfg.burst_delay,
+            suspended: false,
+            max_octets: cfg.batch_octets,
+            max_samples: cfg.batch_samples.max(1),
+            last: None,
+            in_a_row: 0,
+            evidence: EVIDENCE,
+            samples: 0,
+            octets: 0,
+            due: None,
+        }
+    }
+
+    pub(super) fn set_budget(&mut self, budget: Duration) {
+        self.budget = budget;
+    }
+
+    pub(super) fn set_suspended(&mut self, suspended: bool) {
+        self.suspended = suspended;
+    }
+
+    /// A sample of `len` octets was written. Until when it may wait; `None` if everything leaves now.
+    pub(super) fn on_write(&mut self, now: MonoTime, len: usize) -> Option<MonoTime> {
+        let pause = self.last.map(|last| now.since(last));
+        let close = pause.is_some_and(|pause| pause <= LONGEST_PAUSE);
+        self.in_a_row = if close { self.in_a_row.saturating_add(1) } else { 0 };
+        self.last = Some(now);
+        let patience = self.patience()?;
+        self.samples = self.samples.saturating_add(1);
+        self.octets = self.octets.saturating_add(len);
+        let due = *self.due.get_or_insert(now.plus(patience));
+        let full = self.octets >= self.max_octets || self.samples >= self.max_samples;
+        (!full && due > now).then_some(due)
+    }
+
+    /// How long a sample written now may wait.
+    fn patience(&self) -> Option<Duration> {
+        if self.suspended {
+            return Some(Duration::INFINITE);
+        }
+        if self.budget > Duration::ZERO {
+            return Some(self.budget);
+        }
+        (self.burst_delay > Duration::ZERO && self.in_a_row >= self.evidence).then_some(self.burst_delay)
+    }
+
+    /// The write that was told last has ended: it took time to send.
+    pub(super) fn write_ended(&mut self, at: MonoTime) {
+        self.last = self.last.max(Some(at));
+    }
+
+    /// The time is over for what waits: the writer itself came too late, or does not write any more.
+    pub(super) fn timed_out(&mut self) {
+        if self.samples == 1 && self.in_a_row > 0 {
+            self.evidence = self.evidence.saturating_mul(2).min(MOST_EVIDENCE);
+            self.in_a_row = 0;
+        }
+    }
+
+    /// Nothing waits any more.
+    pub(super) fn left(&mut self) {
+        if self.samples > 1 {
+            self.evidence = EVIDENCE;
+        }
+        (self.samples, self.octets, self.due) = (0, 0, None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn batch(budget: Duration, burst_delay: Duration) -> Batch {
+        let cfg =
+            WriterConfig { latency_budget: budget, burst_delay, batch_octets: 1000, ..Default::default() };
+        Batch::new(&cfg)
+    }
+
+    const fn at(nanos: u64) -> MonoTime {
+        MonoTime(nanos)
+    }
+
+    #[test]
+    fn a_budget_is_counted_from_the_first_sample() {
+        let mut batch = batch(Duration::from_millis(1), Duration::ZERO);
+        assert_eq!(batch.on_write(at(5), 10), Some(at(1_000_005)));
+        assert_eq!(batch.on_write(at(900_000), 10), Some(at(1_000_005)));
+        assert_eq!(batch.on_write(at(1_000_005), 10), None, "the time is over");
+        batch.left();
+        assert_eq!(batch.on_write(at(1_100_000), 10), Some(at(2_100_000)));
+        assert_eq!(batch.on_write(at(1_100_000), 990), None, "full");
+    }
+
+    #[test]
+    fn only_a_burst_waits() {
+        let mut batch = batch(Duration::ZERO, Duration::from_micros(50));
+        let mut now = 0;
+        for _ in 0..100 {
+            now += 2_001;
+            assert_eq!(batch.on_write(at(now), 10), None, "pauses between");
+        }
+        for n in 0..4 {
+            now += 1_000;
+            assert_eq!(batch.on_write(at(now), 10).is_some(), n == 3, "write {n} of the burst");
+        }
+        let opened = now;
+        now += 2_000;
+        assert_eq!(batch.on_write(at(now), 10), Some(at(opened + 50_000)));
+        now += 2_001;
+        assert_eq!(batch.on_write(at(now), 10), None, "a pause ends it");
+    }
+
+    #[test]
+    fn the_time_that_sending_took_is_no_pause() {
+        let mut batch = batch(Duration::ZERO, Duration::from_micros(50));
+        let waits: [bool; 6] = core::array::from_fn(|n| {
+            let begin = n as u64 * 6_000;
+            let waits = batch.on_write(at(begin), 10).is_some();
+            batch.write_ended(at(begin + 5_000));
+            waits
+        });
+        assert_eq!(waits, [false, false, false, false, true, true]);
+    }
+
+    #[test]
+    fn a_wrong_presumption_asks_for_more_evidence_and_a_right_one_for_less() {
+        let mut batch = batch(Duration::ZERO, Duration::from_micros(50));
+        let (mut now, mut direct) = (0, alloc::vec![]);
+        for _ in 0..12 {
+            let mut writes = 0;
+            while batch.on_write(at(now), 10).is_none() {
+                writes += 1;
+                now += 100;
+            }
+            direct.push(writes);
+            batch.timed_out();
+            batch.left();
+            now += 50_000;
+        }
+        assert_eq!(direct, [4, 8, 16, 32, 64, 128, 256, 512, 1024, 1024, 1024, 1024]);
+        while batch.on_write(at(now), 10).is_none() {
+            now += 100;
+        }
+        batch.on_write(at(now), 10);
+        batch.timed_out();
+        batch.left();
+        assert_eq!(batch.evidence, EVIDENCE);
+    }
+
+    #[test]
+    fn without_a_delay_and_a_budget_nothing_waits() {
+        let mut batch = batch(Duration::ZERO, Duration::ZERO);
+        assert!((0..10_000).all(|_| batch.on_write(at(0), 1).is_none()));
+    }
+}
