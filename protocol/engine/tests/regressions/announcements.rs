@@ -65,6 +65,7 @@ impl Target {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "thousands of announcements")]
 fn participants_are_bounded_and_a_peer_stays() {
     let mut target = Target::new();
     let quotas = Quotas::default();
@@ -109,6 +110,7 @@ fn endpoints_of_strangers_are_not_taken_up() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "thousands of announcements")]
 fn endpoints_of_a_peer_are_bounded() {
     let mut target = Target::new();
     let quotas = Quotas::default();
@@ -124,6 +126,7 @@ fn endpoints_of_a_peer_are_bounded() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "thousands of announcements")]
 fn type_information_is_bounded_for_each_endpoint_and_in_all() {
     let mut target = Target::new();
     let quotas = Quotas::default();
