@@ -1,6 +1,7 @@
 # Two commands matter: `make demo` (live video over DDS) and `make test` (everything).
 SHELL := /bin/bash
 SECONDS ?=
+PARTICIPANTS ?= 10,100,1000
 DEMO_SECONDS := $(filter-out 0,$(SECONDS))
 PROTOCOL := core sync buf qos cdr wire rtps filter cache discovery engine
 PROTOCOL_CRATES := $(foreach c,$(PROTOCOL),-p dunlin-$(c))
@@ -82,7 +83,7 @@ mutants: ## deliberate protocol bugs, each of which the simulation must find wit
 	tests/simulation/mutants.sh
 
 scale: ## what discovery costs with 10, 100 and 1000 participants (8 GB, some minutes); PARTICIPANTS=10,100
-	cargo run --release --quiet -p dunlin-scale -- --participants $(or $(PARTICIPANTS),10,100,1000) --max-state 9000 --max-datagrams 7
+	cargo run --release --quiet -p dunlin-scale -- --participants $(PARTICIPANTS) --max-state 9000 --max-datagrams 7
 
 bench: bench-peers ## compare with other implementations in about ten minutes; SCENARIO=latency-2019 runs that one
 	cargo build --profile dist --quiet -p dunlin-cli
