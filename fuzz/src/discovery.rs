@@ -181,6 +181,7 @@ impl Victim {
                 publisher_qos: PublisherQos::default(),
                 topic_data: TopicData::default(),
                 type_information: None,
+                group: EntityId::UNKNOWN,
                 locators: EndpointLocators::default(),
             };
             discovery.add_writer(*now, writer, out, effects).expect("a good name");
