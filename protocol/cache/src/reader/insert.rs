@@ -31,7 +31,19 @@ struct Arrival<'a> {
     info: &'a WriterInfo,
 }
 
-impl Arrival<'_> {
+impl<'a> Arrival<'a> {
+    fn of(handle: InstanceHandle, now: Now, change: &'a Received<'_>, info: &'a WriterInfo) -> Self {
+        Self {
+            handle,
+            writer: change.writer,
+            sn: change.sn,
+            source: change.source_timestamp.unwrap_or(now.wall),
+            payload: change.payload.as_ref(),
+            key_only: change.key_only,
+            info,
+        }
+    }
+
     const fn order_key(&self) -> OrderKey {
         (self.source, self.writer, self.sn)
     }
@@ -53,15 +65,7 @@ impl ReaderCache {
         instance: InstanceHandle,
         writer: &WriterInfo,
     ) -> Insert {
-        let arrival = Arrival {
-            handle: self.shown(instance),
-            writer: change.writer,
-            sn: change.sn,
-            source: change.source_timestamp.unwrap_or(now.wall),
-            payload: change.payload.as_ref(),
-            key_only: change.key_only,
-            info: writer,
-        };
+        let arrival = Arrival::of(self.shown(instance), now, change, writer);
         match change.kind {
             ChangeKind::Alive => match arrival.payload {
                 Some(payload) if !change.key_only => self.insert_data(now, &arrival, payload),
@@ -86,13 +90,9 @@ impl ReaderCache {
         writer: &WriterInfo,
     ) -> Insert {
         let arrival = Arrival {
-            handle: self.shown(instance),
-            writer: change.writer,
-            sn: change.sn,
-            source: change.source_timestamp.unwrap_or(now.wall),
             payload: None,
             key_only: false,
-            info: writer,
+            ..Arrival::of(self.shown(instance), now, change, writer)
         };
         match self.find(arrival.handle) {
             // An instance without writers stays so until something of it can be seen.
