@@ -3,6 +3,7 @@
 mod compound;
 
 use crate::layout::MAX_DEPTH;
+use crate::packed::items_in_block;
 use crate::{CdrError, Endianness, Representation, Scope};
 use alloc::vec::Vec;
 
@@ -171,15 +172,31 @@ impl<'b> Encoder<'b> {
             return;
         }
         self.align(alignment);
-        let start = self.out.len();
-        self.out.resize(start.saturating_add(items.len().saturating_mul(N)), 0);
-        let Some(room) = self.out.get_mut(start..) else { return };
-        let pairs = room.as_chunks_mut::<N>().0.iter_mut().zip(items);
-        if self.big_endian {
-            pairs.for_each(|(to, from)| *to = big(*from));
-        } else {
-            pairs.for_each(|(to, from)| *to = little(*from));
+        self.out.reserve(items.len().saturating_mul(N));
+        let big_endian = self.big_endian;
+        for block in items.chunks(items_in_block(N)) {
+            let pairs =
+                self.extend_by(block.len().saturating_mul(N)).as_chunks_mut::<N>().0.iter_mut().zip(block);
+            if big_endian {
+                pairs.for_each(|(to, from)| *to = big(*from));
+            } else {
+                pairs.for_each(|(to, from)| *to = little(*from));
+            }
         }
+    }
+
+    /// Appends `len` zeros and returns them for filling.
+    #[inline]
+    pub(crate) fn extend_by(&mut self, len: usize) -> &mut [u8] {
+        let start = self.out.len();
+        self.out.resize(start.saturating_add(len), 0);
+        self.out.get_mut(start..).unwrap_or_default()
+    }
+
+    /// Makes room for so many octets at once.
+    #[inline]
+    pub(crate) fn reserve(&mut self, len: usize) {
+        self.out.reserve(len);
     }
 
     /// Writes a length or count.

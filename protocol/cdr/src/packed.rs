@@ -70,6 +70,17 @@ impl Packed {
     }
 }
 
+/// How many values of `size` octets are written before the next ones: room is made (and zeroed) for so many at a time, so
+/// that it is in the nearest cache when they are written. A second pass over a large sample would cost as much as the first.
+#[inline]
+pub(crate) const fn items_in_block(size: usize) -> usize {
+    const OCTETS: usize = 1_024;
+    match OCTETS.checked_div(size) {
+        Some(0) | None => 1,
+        Some(items) => items,
+    }
+}
+
 /// The first `n` octets and the rest; both empty if there are fewer.
 #[inline]
 pub fn split_mut(octets: &mut [u8], n: usize) -> (&mut [u8], &mut [u8]) {
@@ -84,16 +95,17 @@ impl Encoder<'_> {
             return;
         }
         self.align(layout.align);
-        let start = self.out.len();
-        self.out.resize(start.saturating_add(items.len().saturating_mul(layout.size)), 0);
+        self.reserve(items.len().saturating_mul(layout.size));
         let big_endian = self.is_big_endian();
-        let Some(room) = self.out.get_mut(start..) else { return };
-        let pairs = room.chunks_exact_mut(layout.size).zip(items);
-        // Two loops, each with a constant byte order.
-        if big_endian {
-            pairs.for_each(|(to, item)| item.pack(to, true));
-        } else {
-            pairs.for_each(|(to, item)| item.pack(to, false));
+        for block in items.chunks(items_in_block(layout.size)) {
+            let room = self.extend_by(block.len().saturating_mul(layout.size));
+            let pairs = room.chunks_exact_mut(layout.size).zip(block);
+            // Two loops, each with a constant byte order.
+            if big_endian {
+                pairs.for_each(|(to, item)| item.pack(to, true));
+            } else {
+                pairs.for_each(|(to, item)| item.pack(to, false));
+            }
         }
     }
 }
