@@ -197,9 +197,8 @@ fn fragment(start: u32, count: u16, size: u16, sample: u32, payload: usize) -> S
     fields.extend(count.to_le_bytes());
     fields.extend(size.to_le_bytes());
     fields.extend(sample.to_le_bytes());
-    fields.extend(vec![0xaa; payload]);
     let fields: String = fields.iter().map(|octet| format!("{octet:02x}")).collect();
-    open("16", "01", &format!("0000 1c00 {IDS} {} {fields}", sn(1)))
+    open("16", "01", &format!("0000 1c00 {IDS} {} {fields}{}", sn(1), "aa".repeat(payload)))
 }
 
 #[test]

@@ -94,8 +94,10 @@ fn octets_after_the_last_known_field_are_ignored() {
 
 #[test]
 fn a_walk_of_the_shortest_submessages_ends() {
-    let bytes = message(&"01 01 0000".repeat(16_000));
-    assert_eq!(walk(&bytes).len(), 16_000);
+    // Miri's records of references to one allocation grow with each of them.
+    let count = if cfg!(miri) { 100 } else { 16_000 };
+    let bytes = message(&"01 01 0000".repeat(count));
+    assert_eq!(walk(&bytes).len(), count);
 }
 
 #[test]
