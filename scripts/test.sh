@@ -4,7 +4,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-parts=${PARTS:-lint unit loom shuttle miri-short million scale sim flood cross interop network browser fuzz}
+parts=${PARTS:-lint unit loom shuttle miri-short million scale sim flood counts cross interop network browser fuzz}
 export CARGO_TERM_PROGRESS_WHEN=never
 [ -t 1 ] || export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-never}
 begin=$SECONDS
@@ -13,8 +13,8 @@ clock() { printf '%d:%02d min' $(($1 / 60)) $(($1 % 60)); }
 heading() { printf '\n===== %s =====\n' "$1"; }
 
 heading setup
-if ! scripts/setup.sh build test demo interop cross browser </dev/null; then
-    printf '\ntest: FAILED in setup. To repeat it alone: scripts/setup.sh build test demo interop cross browser\n' >&2
+if ! scripts/setup.sh build test demo interop counts cross browser </dev/null; then
+    printf '\ntest: FAILED in setup. To repeat it alone: scripts/setup.sh build test demo interop counts cross browser\n' >&2
     exit 1
 fi
 

@@ -1,0 +1,110 @@
+//! The two processes.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::channel;
+use std::time::{Duration as StdDuration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
+use dunlin::{Config, DataReader, DdsType, DomainParticipant, Duration, StatusMask};
+use rustix::thread::nanosleep;
+use rustix::time::Timespec;
+
+use crate::marks;
+
+const TOPIC: &str = "Counts";
+/// Until the two have found each other, and for everything to arrive; under valgrind all takes fifty times as long.
+const PATIENCE: StdDuration = StdDuration::from_secs(120);
+
+/// What is exchanged.
+#[derive(Args, Clone)]
+pub(crate) struct Workload {
+    /// The domain.
+    #[arg(long)]
+    pub(crate) domain: u32,
+    /// Octets of a sample.
+    #[arg(long)]
+    pub(crate) payload: usize,
+    /// Number of samples.
+    #[arg(long)]
+    pub(crate) samples: u64,
+}
+
+impl Workload {
+    /// Between two samples, so that each is sent, received and acknowledged by itself, under valgrind too.
+    fn period(&self) -> Timespec {
+        let micros = 2_000 + self.payload as i64 / 8;
+        Timespec { tv_sec: 0, tv_nsec: micros * 1_000 }
+    }
+}
+
+#[derive(DdsType, Clone, Debug, Default)]
+struct Octets {
+    octets: Vec<u8>,
+}
+
+/// Waiting that does not depend on how fast the machine is, and UDP only.
+fn participant(domain: u32) -> Result<DomainParticipant> {
+    let mut config = Config::default();
+    config.set("network.interfaces", "lo")?;
+    config.set("receive.waiting", "blocking")?;
+    Ok(DomainParticipant::builder(domain).config(config).build()?)
+}
+
+pub(crate) fn write(workload: &Workload) -> Result<()> {
+    let participant = participant(workload.domain)?;
+    let topic = participant.create_topic::<Octets>(TOPIC, &TopicQos::default())?;
+    let qos = DataWriterQos::default().reliable().keep_all().max_blocking_time(Duration::from_secs(60));
+    let writer = participant.create_publisher(&PublisherQos::default())?.create_datawriter(&topic, &qos)?;
+    let deadline = Instant::now() + PATIENCE;
+    while writer.matched_subscriptions().is_empty() {
+        ensure!(Instant::now() < deadline, "the reader was not found");
+        std::thread::park_timeout(StdDuration::from_millis(5));
+    }
+    // Four octets of length and four of the encapsulation count.
+    let sample = Octets { octets: vec![7; workload.payload.saturating_sub(8)] };
+    for number in 0..workload.samples + marks::WARM_UP {
+        // Cut short by a signal it is a little less regular, no more.
+        _ = nanosleep(&workload.period());
+        if number == marks::WARM_UP {
+            marks::begin();
+        }
+        writer.write(&sample)?;
+    }
+    // The last acknowledgement counts.
+    _ = nanosleep(&workload.period());
+    marks::end();
+    writer.wait_for_acknowledgments(Duration::from_secs(60))?;
+    Ok(())
+}
+
+pub(crate) fn read(workload: &Workload) -> Result<()> {
+    let participant = participant(workload.domain)?;
+    let topic = participant.create_topic::<Octets>(TOPIC, &TopicQos::default())?;
+    let qos = DataReaderQos::default().reliable().keep_all();
+    let reader = participant.create_subscriber(&SubscriberQos::default())?.create_datareader(&topic, &qos)?;
+    let (complete, completed) = channel();
+    let (seen, all) = (AtomicU64::new(0), workload.samples + marks::WARM_UP);
+    let taken = Mutex::new(Vec::with_capacity(64));
+    reader.set_listener(
+        move |reader: &DataReader<Octets>| {
+            let Ok(mut taken) = taken.lock() else { return };
+            taken.clear();
+            let count = reader.take_into(64, &mut taken).unwrap_or(0) as u64;
+            let before = seen.fetch_add(count, Ordering::Relaxed);
+            let reached = |number| before < number && before + count >= number;
+            if reached(marks::WARM_UP) {
+                marks::begin();
+            }
+            if reached(all) {
+                marks::end();
+                _ = complete.send(());
+            }
+        },
+        StatusMask::DATA_AVAILABLE,
+    );
+    completed.recv_timeout(PATIENCE).context("not every sample arrived")?;
+    Ok(())
+}
