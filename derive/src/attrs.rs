@@ -31,6 +31,8 @@ pub struct TypeAttrs {
     pub autoid_hash: bool,
     pub krate: Option<Path>,
     pub bit_bound: Option<LitInt>,
+    /// Flags of a bitmask or fields of a bitset: name, position and number of bits.
+    pub bits: Vec<(Ident, u8, u8)>,
     pub kind: Option<(Kind, Ident)>,
     pub discriminator: Option<Type>,
     pub key: Option<Ident>,
@@ -125,6 +127,10 @@ impl TypeAttrs {
             }
             "crate" => set(&mut self.krate, &word, parse_path(meta)?),
             "bit_bound" => set(&mut self.bit_bound, &word, meta.value()?.parse()?),
+            "bits" => {
+                self.bits = parse_bits(meta)?;
+                Ok(())
+            }
             "union" => set(&mut self.kind, &word, (Kind::Union, word.clone())),
             "bitmask" | "bitset" => set(&mut self.kind, &word, (Kind::Bitmask, word.clone())),
             "transparent" => set(&mut self.kind, &word, (Kind::Transparent, word.clone())),
@@ -134,7 +140,7 @@ impl TypeAttrs {
                 word.span(),
                 format!(
                     "unknown attribute `{word}`; on types there are: name, final, appendable, mutable, nested, autoid, \
-                     crate, bit_bound, union, discriminator, key, bitmask, bitset, transparent"
+                     crate, bit_bound, bits, union, discriminator, key, bitmask, bitset, transparent"
                 ),
             )),
         }
@@ -160,6 +166,33 @@ fn parse_cases(meta: &ParseNestedMeta<'_>) -> Result<Vec<Expr>> {
         return Err(Error::new(meta.path.span(), "a case needs at least one label"));
     }
     Ok(cases.into_iter().collect())
+}
+
+/// Parses `(name = 0, other = 3..7)`: a position, or the first position and the one after the last.
+fn parse_bits(meta: &ParseNestedMeta<'_>) -> Result<Vec<(Ident, u8, u8)>> {
+    let content;
+    syn::parenthesized!(content in meta.input);
+    let mut bits = Vec::new();
+    while !content.is_empty() {
+        let name = content.call(Ident::parse_any)?;
+        content.parse::<Token![=]>()?;
+        let first: LitInt = content.parse()?;
+        let position: u8 = first.base10_parse()?;
+        let mut width = 1;
+        if content.peek(Token![..]) {
+            content.parse::<Token![..]>()?;
+            let end: LitInt = content.parse()?;
+            width = end.base10_parse::<u8>()?.saturating_sub(position);
+        }
+        if width == 0 || position.saturating_add(width) > 64 {
+            return Err(Error::new(first.span(), "there are bits 0 to 63, and a field has at least one"));
+        }
+        bits.push((name, position, width));
+        if !content.is_empty() {
+            content.parse::<Token![,]>()?;
+        }
+    }
+    Ok(bits)
 }
 
 impl MemberAttrs {

@@ -86,6 +86,10 @@ impl<'a> Container<'a> {
         if let Some(bound) = self.attrs.bit_bound.as_ref().filter(|_| !sized) {
             return Err(Error::new(bound.span(), "only enumerations and bitmasks have a bit_bound"));
         }
+        let of_bits = self.kind() == Some(Kind::Bitmask);
+        if let Some((name, ..)) = self.attrs.bits.first().filter(|_| !of_bits) {
+            return Err(Error::new(name.span(), "only bitmasks and bitsets have bits"));
+        }
         Ok(())
     }
 

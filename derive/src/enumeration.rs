@@ -103,8 +103,10 @@ impl Enumeration<'_> {
                 }
             }
         });
+        let extensibility = self.container.extensibility_tokens();
         let described = self.container.described(&quote! {
             Enumeration(#krate::EnumerationDescription {
+                extensibility: #extensibility,
                 bit_bound: #bits,
                 literals: const { &[#(#literals),*] },
             })

@@ -47,6 +47,8 @@ use syn::{DeriveInput, parse_macro_input};
 /// - `bit_bound = 8`: size of an enumeration (1 to 32, default 32) or bitmask (1 to 64).
 /// - `union`, `discriminator = "i32"`, and `key` if the discriminator is the key.
 /// - `bitmask`, `bitset`, `transparent`.
+/// - `bits(READ = 0, WRITE = 3)` names the flags of a bitmask, `bits(low = 0..3, high = 3..8)` the fields of a bitset,
+///   for those who see the type without its Rust source.
 ///
 /// # Attributes of fields
 /// - `key`: member of the key.

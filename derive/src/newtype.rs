@@ -4,6 +4,7 @@ use crate::attrs::Kind;
 use crate::container::Container;
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::ext::IdentExt;
 use syn::{DataStruct, Error, Fields, Result, Type};
 
 pub fn expand(container: &Container<'_>, data: &DataStruct) -> Result<TokenStream> {
@@ -14,6 +15,7 @@ pub fn expand(container: &Container<'_>, data: &DataStruct) -> Result<TokenStrea
     let is_bitmask = container.kind() == Some(Kind::Bitmask);
     if is_bitmask {
         check_holder(container, inner)?;
+        check_bits(container)?;
     }
     let mut tokens = TokenStream::new();
     if is_bitmask && container.wants_description() {
@@ -45,11 +47,40 @@ fn describe(container: &Container<'_>, inner: &Type) -> TokenStream {
     let bound = container.attrs.bit_bound.as_ref();
     let bound = bound.map_or_else(|| quote!(<#inner>::BITS as u8), |bound| quote!(#bound));
     let is_bitset = container.attrs.kind.as_ref().is_some_and(|(_, word)| word == "bitset");
+    let bits = container.attrs.bits.iter().map(|(name, position, width)| {
+        let name = name.unraw().to_string();
+        quote!(#krate::BitsDescription { name: #name, position: #position, width: #width })
+    });
+    // Sets of bits that say nothing are final, other types are appendable.
+    let extensibility = match container.attrs.extensibility {
+        Some(_) => container.extensibility_tokens(),
+        None => quote!(#krate::Extensibility::Final),
+    };
+    let bits = quote!(const { &[#(#bits),*] });
     container.described(&match container.kind() {
-        Some(Kind::Bitmask) if is_bitset => quote!(Bitset { holder: <#inner>::BITS as u8 }),
-        Some(Kind::Bitmask) => quote!(Bitmask { bit_bound: #bound }),
+        Some(Kind::Bitmask) if is_bitset => {
+            quote!(Bitset { extensibility: #extensibility, holder: <#inner>::BITS as u8, bits: #bits })
+        }
+        Some(Kind::Bitmask) => {
+            quote!(Bitmask { extensibility: #extensibility, bit_bound: #bound, bits: #bits })
+        }
         _ => quote!(Alias(#krate::TypeRef::of::<#inner>())),
     })
+}
+
+/// Checks that a flag has one bit and that none is outside of the bit bound.
+fn check_bits(container: &Container<'_>) -> Result<()> {
+    let bound = container.attrs.bit_bound.as_ref().and_then(|bound| bound.base10_parse::<u32>().ok());
+    let is_bitset = container.attrs.kind.as_ref().is_some_and(|(_, word)| word == "bitset");
+    for (name, position, width) in &container.attrs.bits {
+        if !is_bitset && *width != 1 {
+            return Err(Error::new(name.span(), "a flag of a bitmask has one position"));
+        }
+        if u32::from(*position) + u32::from(*width) > bound.unwrap_or(64) {
+            return Err(Error::new(name.span(), "the bits are outside of the type"));
+        }
+    }
+    Ok(())
 }
 
 /// Checks that the integer is the one that the bit bound asks for.

@@ -40,6 +40,7 @@ mod preprocess;
 pub mod rust;
 mod source;
 mod syntax;
+pub mod xtypes;
 
 pub use assign::assignable;
 pub use diagnostic::{Diagnostic, Severity};

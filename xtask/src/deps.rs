@@ -17,6 +17,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "dunlin-buf",
             "dunlin-cdr",
             "dunlin-wire",
+            "dunlin-xtypes",
             "dunlin-rtps",
             "dunlin-filter",
             "dunlin-cache",

@@ -51,13 +51,21 @@ pub enum TypeKind {
     Enumeration(EnumerationDescription),
     /// A set of flags.
     Bitmask {
+        /// How it may evolve.
+        extensibility: Extensibility,
         /// Number of flags; 1 to 64.
         bit_bound: u8,
+        /// The flags with names, as far as the type says them.
+        bits: &'static [BitsDescription],
     },
     /// Fields of bits in one integer.
     Bitset {
+        /// How it may evolve.
+        extensibility: Extensibility,
         /// Bits of that integer: 8, 16, 32 or 64.
         holder: u8,
+        /// The fields, as far as the type says them.
+        bits: &'static [BitsDescription],
     },
     /// Another name for a type.
     Alias(TypeRef),
@@ -183,9 +191,22 @@ pub fn description<T: Described + ?Sized>() -> &'static TypeDescription {
     const { &T::DESCRIPTION }
 }
 
+/// A flag of a bitmask or a field of a bitset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BitsDescription {
+    /// Its name.
+    pub name: &'static str,
+    /// Its least bit, 0 the least of all.
+    pub position: u8,
+    /// Number of bits; 1 for a flag.
+    pub width: u8,
+}
+
 /// An enumeration.
 #[derive(Clone, Copy, Debug)]
 pub struct EnumerationDescription {
+    /// How it may evolve.
+    pub extensibility: Extensibility,
     /// Bits of its values: 1 to 32.
     pub bit_bound: u8,
     /// The literals, in the order of their declaration.
@@ -467,7 +488,7 @@ impl TypeDescription {
                 9..=16 => PrimitiveKind::Int16,
                 _ => PrimitiveKind::Int32,
             },
-            TypeKind::Bitmask { bit_bound: bits } | TypeKind::Bitset { holder: bits } => match bits {
+            TypeKind::Bitmask { bit_bound: bits, .. } | TypeKind::Bitset { holder: bits, .. } => match bits {
                 0..=8 => PrimitiveKind::Octet,
                 9..=16 => PrimitiveKind::UInt16,
                 17..=32 => PrimitiveKind::UInt32,

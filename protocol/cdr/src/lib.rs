@@ -64,9 +64,9 @@ mod walk;
 pub use bounded::{Bound, Bounded, BoundedString, BoundedVec};
 pub use decoder::{Decoder, Member, Region};
 pub use description::{
-    CaseDescription, Described, EnumerationDescription, LiteralDescription, MemberDescription, MemberFlags,
-    PrimitiveKind, StructureDescription, TypeDescription, TypeKind, TypeRef, UnionDescription, WriteDefault,
-    description,
+    BitsDescription, CaseDescription, Described, EnumerationDescription, LiteralDescription,
+    MemberDescription, MemberFlags, PrimitiveKind, StructureDescription, TypeDescription, TypeKind, TypeRef,
+    UnionDescription, WriteDefault, description,
 };
 pub use dunlin_derive::{CdrRead, CdrWrite, DdsType};
 pub use encapsulation::{EncapsulationHeader, representation_id};

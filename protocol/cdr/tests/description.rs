@@ -352,8 +352,8 @@ fn descriptions_say_what_was_declared() {
     assert_eq!(color.literal("RED").unwrap().value, 3);
     assert!(color.literal("Red").is_none() && color.literal("Green").unwrap().is_default);
     assert_eq!(color.default_value(), -1);
-    assert!(matches!(description::<Flags>().kind, TypeKind::Bitmask { bit_bound: 9 }));
-    assert!(matches!(description::<Fields>().kind, TypeKind::Bitset { holder: 32 }));
+    assert!(matches!(description::<Flags>().kind, TypeKind::Bitmask { bit_bound: 9, .. }));
+    assert!(matches!(description::<Fields>().kind, TypeKind::Bitset { holder: 32, .. }));
     assert!(matches!(description::<Row>().kind, TypeKind::Alias(_)));
     assert_eq!(description::<Row>().resolved().to_string(), "uint16[3]");
     let TypeKind::Union(shape) = description::<Shape>().kind else { panic!() };

@@ -54,10 +54,12 @@ fn same_type(a: &'static TypeDescription, b: &'static TypeDescription) -> bool {
         (TypeKind::String { .. }, TypeKind::String { .. }) => true,
         (TypeKind::WideString { .. }, TypeKind::WideString { .. }) => true,
         (TypeKind::Enumeration(_), TypeKind::Enumeration(_)) => a.name == b.name,
-        (TypeKind::Bitmask { bit_bound: x }, TypeKind::Bitmask { bit_bound: y }) => {
+        (TypeKind::Bitmask { bit_bound: x, .. }, TypeKind::Bitmask { bit_bound: y, .. }) => {
             a.name == b.name && x == y
         }
-        (TypeKind::Bitset { holder: x }, TypeKind::Bitset { holder: y }) => a.name == b.name && x == y,
+        (TypeKind::Bitset { holder: x, .. }, TypeKind::Bitset { holder: y, .. }) => {
+            a.name == b.name && x == y
+        }
         _ => false,
     }
 }

@@ -1,0 +1,247 @@
+//! The resolved model as types known at run time, of which type objects are made (DDS-XTypes 1.3 §7.3.4).
+
+use crate::check::bit_fields;
+use crate::ir::{self, IdSource, Model, TryConstruct, TypeId, Value};
+use dunlin_xtypes::identifier::kind;
+use dunlin_xtypes::model::*;
+use dunlin_xtypes::object::annotation::{AnnotationParameterValue, AppliedBuiltinMemberAnnotations};
+
+/// The types of a model, and which of them each type is: the n-th of the model is the n-th of the list.
+#[must_use]
+pub fn type_graph(model: &Model) -> (TypeGraph, Vec<TypeIndex>) {
+    let mut graph = TypeGraph::default();
+    let indices: Vec<TypeIndex> = model.types().map(|_| graph.reserve()).collect();
+    let bridge = Bridge { model, indices: &indices };
+    for ((id, ty), index) in model.types().zip(&indices) {
+        graph.set(*index, bridge.definition(id, ty));
+    }
+    (graph, indices)
+}
+
+/// The types of a model, and the one with a name: `M::N::T`.
+#[must_use]
+pub fn type_graph_of(model: &Model, name: &str) -> Option<(TypeGraph, TypeIndex)> {
+    let (graph, _) = type_graph(model);
+    let index = graph.find(name)?;
+    Some((graph, index))
+}
+
+struct Bridge<'a> {
+    model: &'a Model,
+    indices: &'a [TypeIndex],
+}
+
+const fn try_construct(how: TryConstruct) -> u16 {
+    match how {
+        TryConstruct::Discard => member_flag::DISCARD,
+        TryConstruct::UseDefault => member_flag::USE_DEFAULT,
+        TryConstruct::Trim => member_flag::TRIM,
+    }
+}
+
+const fn flag(set: bool, flag: u16) -> u16 {
+    if set { flag } else { 0 }
+}
+
+impl Bridge<'_> {
+    fn definition(&self, id: TypeId, ty: &ir::TypeDef) -> Definition {
+        let extensibility = match ty.extensibility {
+            ir::Extensibility::Final => type_flag::FINAL,
+            ir::Extensibility::Appendable => type_flag::APPENDABLE,
+            ir::Extensibility::Mutable => type_flag::MUTABLE,
+        };
+        // Sets of bits that say nothing are final to Cyclone DDS, whatever the default for other types is.
+        let of_bits = if ty.extensibility_given { extensibility } else { type_flag::FINAL };
+        let flags =
+            extensibility | flag(ty.nested, type_flag::NESTED) | flag(ty.autoid_hash, type_flag::AUTOID_HASH);
+        let (flags, kind) = match &ty.kind {
+            ir::Kind::Struct(it) | ir::Kind::Exception(it) => (flags, self.structure(it, ty.autoid_hash)),
+            ir::Kind::Union(it) => (flags, self.union(it, ty.autoid_hash)),
+            ir::Kind::Enum(it) => (extensibility, enumeration(it)),
+            ir::Kind::Bitmask(it) => (of_bits, bitmask(it)),
+            ir::Kind::Bitset(_) => (of_bits, self.bitset(id)),
+            ir::Kind::Alias(it) => (0, Kind::Alias(Element { ty: self.usage(&it.ty), flags: 0 })),
+        };
+        Definition { name: ty.full_name.clone(), flags, kind }
+    }
+
+    fn index(&self, id: TypeId) -> Option<TypeIndex> {
+        self.indices.get(id.0).copied()
+    }
+
+    fn usage(&self, ty: &ir::Type) -> Type {
+        if let Some(primitive) = primitive(ty) {
+            return Type::Primitive(primitive);
+        }
+        match ty {
+            ir::Type::String { bound } => Type::String { wide: false, bound: bound.unwrap_or(0) },
+            ir::Type::WideString { bound } => Type::String { wide: true, bound: bound.unwrap_or(0) },
+            ir::Type::Sequence { element, bound } => {
+                Type::Sequence { element: self.element(element), bound: bound.unwrap_or(0) }
+            }
+            ir::Type::Array { element, dimensions } => {
+                Type::Array { element: self.element(element), dimensions: dimensions.clone() }
+            }
+            ir::Type::Map { key, value, bound } => {
+                Type::Map { key: self.element(key), value: self.element(value), bound: bound.unwrap_or(0) }
+            }
+            ir::Type::Named(id) => match self.index(*id) {
+                Some(index) => Type::Named(index),
+                None => Type::Primitive(kind::NONE),
+            },
+            _ => Type::Primitive(kind::NONE),
+        }
+    }
+
+    fn element(&self, element: &ir::Element) -> Box<Element> {
+        let flags = try_construct(element.try_construct) | flag(element.external, member_flag::EXTERNAL);
+        Box::new(Element { ty: self.usage(&element.ty), flags })
+    }
+
+    fn structure(&self, it: &ir::Struct, autoid: bool) -> Kind {
+        let members = it.members.iter().filter(|member| !member.non_serialized);
+        Kind::Structure(Structure {
+            base: it.base.and_then(|base| self.index(base)),
+            members: members.map(|member| self.member(member, 0, autoid)).collect(),
+        })
+    }
+
+    fn member(&self, member: &ir::Member, more: u16, autoid: bool) -> Member {
+        Member {
+            name: Name::new(&member.name),
+            id: member.id,
+            flags: try_construct(member.try_construct)
+                | flag(member.external, member_flag::EXTERNAL)
+                | flag(member.optional, member_flag::OPTIONAL)
+                | flag(member.must_understand, member_flag::MUST_UNDERSTAND)
+                | flag(member.key, member_flag::KEY)
+                | more,
+            ty: self.usage(&member.ty),
+            annotations: self.annotations(member, autoid),
+        }
+    }
+
+    /// `autoid`: ids are hashes of names without annotation.
+    fn annotations(&self, member: &ir::Member, autoid: bool) -> AppliedBuiltinMemberAnnotations {
+        let value = |value: &Option<Value>| value.as_ref().and_then(|it| self.value(&member.ty, it));
+        AppliedBuiltinMemberAnnotations {
+            unit: member.unit.clone(),
+            min: value(&member.min),
+            max: value(&member.max),
+            hash_id: match &member.id_source {
+                IdSource::HashOf(name) => Some(name.clone()),
+                IdSource::HashOfName if !autoid => Some(String::new()),
+                IdSource::HashOfName | IdSource::Sequential | IdSource::Given => None,
+            },
+        }
+    }
+
+    /// A constant as the value of an annotation's parameter; texts longer than the standard allows have none.
+    fn value(&self, ty: &ir::Type, value: &Value) -> Option<AnnotationParameterValue> {
+        use AnnotationParameterValue as Annotation;
+        Some(match (value, self.model.resolve(ty)) {
+            (Value::Bool(it), _) => Annotation::Boolean(*it),
+            (Value::Char(it), _) => Annotation::Char(dunlin_xtypes::cdr::Char8(*it)),
+            (Value::WideChar(it), _) => Annotation::WideChar(dunlin_xtypes::cdr::Char16(*it)),
+            (Value::Float(it), ir::Type::Float) => Annotation::Float32(*it as f32),
+            (Value::Float(it), _) => Annotation::Float64(*it),
+            (Value::Str(it), _) => Annotation::String(String::from_utf8(it.clone()).ok()?),
+            (Value::WideStr(it), _) => Annotation::WideString(dunlin_xtypes::cdr::WString(it.clone())),
+            (Value::Enum(id, index), _) => match &self.model.ty(*id)?.kind {
+                ir::Kind::Enum(it) => Annotation::Enumerated(it.literals.get(*index)?.value),
+                _ => return None,
+            },
+            (Value::Bits(_, it), _) => Annotation::UInt64(*it),
+            (Value::Int(it), ty) => integer(*it, ty)?,
+        })
+    }
+
+    fn union(&self, it: &ir::Union, autoid: bool) -> Kind {
+        let discriminator = Element {
+            ty: self.usage(&it.discriminator),
+            flags: try_construct(it.try_construct)
+                | member_flag::MUST_UNDERSTAND
+                | flag(it.key, member_flag::KEY),
+        };
+        let cases = it.cases.iter().map(|case| Case {
+            member: self.member(&case.member, flag(case.is_default, member_flag::DEFAULT), autoid),
+            labels: case.labels.iter().filter_map(|label| self.label(label)).collect(),
+        });
+        Kind::Union(Union { discriminator, cases: cases.collect() })
+    }
+
+    /// A label; type objects keep the low 32 bits of it.
+    fn label(&self, label: &Value) -> Option<i32> {
+        Some(match label {
+            Value::Bool(it) => i32::from(*it),
+            Value::Int(it) => *it as i32,
+            Value::Char(it) => i32::from(*it),
+            Value::WideChar(it) => i32::from(*it),
+            Value::Enum(id, index) => match &self.model.ty(*id)?.kind {
+                ir::Kind::Enum(it) => it.literals.get(*index)?.value,
+                _ => return None,
+            },
+            _ => return None,
+        })
+    }
+
+    fn bitset(&self, id: TypeId) -> Kind {
+        let fields = bit_fields(self.model, id).into_iter().map(|field| Field {
+            name: Name::new(&field.name),
+            position: field.position,
+            width: u8::try_from(field.width).unwrap_or(u8::MAX),
+            holder: primitive(self.model.resolve(&field.holder)).unwrap_or(kind::NONE),
+        });
+        Kind::Bitset(Bitset { fields: fields.collect() })
+    }
+}
+
+fn enumeration(it: &ir::Enum) -> Kind {
+    let literals = it.literals.iter().enumerate().map(|(index, literal)| Literal {
+        name: Name::new(&literal.name),
+        value: literal.value,
+        is_default: index == it.default,
+    });
+    Kind::Enumeration(Enumeration { bit_bound: it.bit_bound, literals: literals.collect() })
+}
+
+fn bitmask(it: &ir::Bitmask) -> Kind {
+    let bits = it.bits.iter().map(|bit| Bit { name: Name::new(&bit.name), position: bit.position });
+    Kind::Bitmask(Bitmask { bit_bound: it.bit_bound, bits: bits.collect() })
+}
+
+fn integer(value: i128, ty: &ir::Type) -> Option<AnnotationParameterValue> {
+    use AnnotationParameterValue as Annotation;
+    Some(match ty {
+        ir::Type::Octet => Annotation::Byte(value.try_into().ok()?),
+        ir::Type::Int8 => Annotation::Int8(value.try_into().ok()?),
+        ir::Type::Uint8 => Annotation::UInt8(value.try_into().ok()?),
+        ir::Type::Int16 => Annotation::Int16(value.try_into().ok()?),
+        ir::Type::Uint16 => Annotation::UInt16(value.try_into().ok()?),
+        ir::Type::Int32 => Annotation::Int32(value.try_into().ok()?),
+        ir::Type::Uint32 => Annotation::UInt32(value.try_into().ok()?),
+        ir::Type::Uint64 => Annotation::UInt64(value.try_into().ok()?),
+        _ => Annotation::Int64(value.try_into().ok()?),
+    })
+}
+
+fn primitive(ty: &ir::Type) -> Option<u8> {
+    Some(match ty {
+        ir::Type::Boolean => kind::BOOLEAN,
+        ir::Type::Octet => kind::BYTE,
+        ir::Type::Char => kind::CHAR8,
+        ir::Type::WideChar => kind::CHAR16,
+        ir::Type::Int8 => kind::INT8,
+        ir::Type::Int16 => kind::INT16,
+        ir::Type::Int32 => kind::INT32,
+        ir::Type::Int64 => kind::INT64,
+        ir::Type::Uint8 => kind::UINT8,
+        ir::Type::Uint16 => kind::UINT16,
+        ir::Type::Uint32 => kind::UINT32,
+        ir::Type::Uint64 => kind::UINT64,
+        ir::Type::Float => kind::FLOAT32,
+        ir::Type::Double => kind::FLOAT64,
+        ir::Type::LongDouble => kind::FLOAT128,
+        _ => return None,
+    })
+}

@@ -1,0 +1,183 @@
+//! Types known at run time made of the descriptions of Rust types.
+
+use crate::TypeIdentifier;
+use crate::identifier::kind;
+use crate::model::*;
+use crate::object::annotation::AppliedBuiltinMemberAnnotations;
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use dunlin_cdr::{
+    BitsDescription, CaseDescription, EnumerationDescription, MemberDescription, StructureDescription,
+    TypeDescription, TypeKind, UnionDescription,
+};
+
+/// The type that a description describes, and those it depends on.
+///
+/// Types are told apart by name: two Rust types with the same name are taken for one.
+#[must_use]
+pub fn from_description(description: &'static TypeDescription) -> (TypeGraph, TypeIndex) {
+    let mut builder = Builder { graph: TypeGraph::default(), known: BTreeMap::new() };
+    let index = builder.definition(description);
+    (builder.graph, index)
+}
+
+struct Builder {
+    graph: TypeGraph,
+    known: BTreeMap<&'static str, TypeIndex>,
+}
+
+/// Flags of elements: nothing but what becomes of values that do not fit.
+const ELEMENT: u16 = member_flag::DISCARD;
+
+/// Bounds above 32 bits are none that the type system knows.
+fn bound(bound: Option<usize>) -> u32 {
+    bound.and_then(|bound| u32::try_from(bound).ok()).unwrap_or(0)
+}
+
+impl Builder {
+    fn definition(&mut self, description: &'static TypeDescription) -> TypeIndex {
+        if let Some(index) = self.known.get(description.name) {
+            return *index;
+        }
+        let index = self.graph.reserve();
+        self.known.insert(description.name, index);
+        let (flags, kind) = match &description.kind {
+            TypeKind::Structure(it) => (flags(it.extensibility, it.nested), self.structure(it)),
+            TypeKind::Union(it) => (flags(it.extensibility, it.nested), self.union(it)),
+            TypeKind::Enumeration(it) => (extensibility_flag(it.extensibility), enumeration(it)),
+            TypeKind::Bitmask { extensibility, bit_bound, bits } => {
+                (extensibility_flag(*extensibility), bitmask(*bit_bound, bits))
+            }
+            TypeKind::Bitset { extensibility, bits, .. } => {
+                (extensibility_flag(*extensibility), bitset(bits))
+            }
+            TypeKind::Alias(target) => (0, Kind::Alias(Element { ty: self.usage(target.get()), flags: 0 })),
+            _ => (0, Kind::Alias(Element { ty: self.usage(description), flags: 0 })),
+        };
+        self.graph.set(index, Definition { name: description.name.into(), flags, kind });
+        index
+    }
+
+    /// A type where it is used.
+    fn usage(&mut self, description: &'static TypeDescription) -> Type {
+        match &description.kind {
+            TypeKind::Primitive(primitive) => match TypeIdentifier::of_primitive(*primitive) {
+                TypeIdentifier::Primitive { kind } => Type::Primitive(kind),
+                _ => Type::Primitive(kind::NONE),
+            },
+            TypeKind::String { bound: most } => Type::String { wide: false, bound: bound(*most) },
+            TypeKind::WideString { bound: most } => Type::String { wide: true, bound: bound(*most) },
+            TypeKind::Sequence { element, bound: most } => {
+                Type::Sequence { element: self.element(element.get()), bound: bound(*most) }
+            }
+            TypeKind::Array { element, length } => {
+                let mut dimensions = alloc::vec![u32::try_from(*length).unwrap_or(u32::MAX)];
+                let mut element = element.get();
+                while let TypeKind::Array { element: inner, length } = &element.kind {
+                    dimensions.push(u32::try_from(*length).unwrap_or(u32::MAX));
+                    element = inner.get();
+                }
+                Type::Array { element: self.element(element), dimensions }
+            }
+            TypeKind::Map { key, value, bound: most } => Type::Map {
+                key: self.element(key.get()),
+                value: self.element(value.get()),
+                bound: bound(*most),
+            },
+            TypeKind::Enumeration(_)
+            | TypeKind::Bitmask { .. }
+            | TypeKind::Bitset { .. }
+            | TypeKind::Alias(_)
+            | TypeKind::Structure(_)
+            | TypeKind::Union(_) => Type::Named(self.definition(description)),
+        }
+    }
+
+    fn element(&mut self, description: &'static TypeDescription) -> Box<Element> {
+        Box::new(Element { ty: self.usage(description), flags: ELEMENT })
+    }
+
+    fn structure(&mut self, it: &'static StructureDescription) -> Kind {
+        let base = it.base.map(|base| self.definition(base.get()));
+        let members = it.members.iter().map(|member| self.member(member)).collect();
+        Kind::Structure(Structure { base, members })
+    }
+
+    fn member(&mut self, member: &'static MemberDescription) -> Member {
+        Member {
+            name: Name::new(member.name),
+            id: member.id,
+            flags: member.flags.0,
+            ty: self.usage(member.ty.get()),
+            annotations: AppliedBuiltinMemberAnnotations::default(),
+        }
+    }
+
+    fn union(&mut self, it: &'static UnionDescription) -> Kind {
+        let key = if it.key { member_flag::KEY } else { 0 };
+        let discriminator = Element {
+            ty: self.usage(it.discriminator.get()),
+            flags: member_flag::DISCARD | member_flag::MUST_UNDERSTAND | key,
+        };
+        // A case without member has none in the type system either: its labels select nothing.
+        let cases = it.cases.iter().filter_map(|case| self.case(case)).collect();
+        Kind::Union(Union { discriminator, cases })
+    }
+
+    fn case(&mut self, case: &'static CaseDescription) -> Option<Case> {
+        let default = if case.is_default { member_flag::DEFAULT } else { 0 };
+        let member = Member {
+            name: Name::new(case.name),
+            id: case.id,
+            flags: member_flag::DISCARD | default,
+            ty: self.usage(case.ty?.get()),
+            annotations: AppliedBuiltinMemberAnnotations::default(),
+        };
+        // Type objects have labels of 32 bits (Annex B `UnionCaseLabelSeq`).
+        let labels: Result<Vec<i32>, _> = case.labels.iter().map(|label| i32::try_from(*label)).collect();
+        Some(Case { member, labels: labels.ok()? })
+    }
+}
+
+fn flags(extensibility: dunlin_cdr::Extensibility, nested: bool) -> u16 {
+    extensibility_flag(extensibility) | if nested { type_flag::NESTED } else { 0 }
+}
+
+fn enumeration(it: &EnumerationDescription) -> Kind {
+    // The first literal is the default unless another is marked.
+    let default = it.default_value();
+    let literals = it.literals.iter().map(|literal| Literal {
+        name: Name::new(literal.name),
+        value: literal.value,
+        is_default: literal.value == default,
+    });
+    Kind::Enumeration(Enumeration { bit_bound: it.bit_bound.into(), literals: literals.collect() })
+}
+
+fn bitmask(bit_bound: u8, bits: &[BitsDescription]) -> Kind {
+    let bits = bits.iter().map(|bit| Bit { name: Name::new(bit.name), position: bit.position.into() });
+    Kind::Bitmask(Bitmask { bit_bound: bit_bound.into(), bits: bits.collect() })
+}
+
+fn bitset(bits: &[BitsDescription]) -> Kind {
+    let fields = bits.iter().map(|field| Field {
+        name: Name::new(field.name),
+        position: field.position.into(),
+        width: field.width,
+        holder: holder(field.width),
+    });
+    Kind::Bitset(Bitset { fields: fields.collect() })
+}
+
+/// The integer of a bit field that says none (IDL 4.2 §7.4.13.4.3.2).
+#[must_use]
+pub const fn holder(width: u8) -> u8 {
+    match width {
+        0 | 1 => kind::BOOLEAN,
+        2..=8 => kind::BYTE,
+        9..=16 => kind::UINT16,
+        17..=32 => kind::UINT32,
+        _ => kind::UINT64,
+    }
+}
