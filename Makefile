@@ -6,7 +6,7 @@ DEMO_SECONDS := $(filter-out 0,$(SECONDS))
 PROTOCOL := core sync buf qos cdr wire rtps filter cache discovery engine
 PROTOCOL_CRATES := $(foreach c,$(PROTOCOL),-p dunlin-$(c))
 
-.PHONY: help demo test lint unit loom shuttle miri miri-short tsan cross interop interop-fastdds3 network browser gstreamer bench bench-peers counts fuzz flood sim mutants scale million soak
+.PHONY: help demo test lint unit loom shuttle miri miri-short tsan cross interop interop-fastdds3 network browser gstreamer bench bench-peers counts fuzz flood sim mutants scale million soak shapes shapes-quick shapes-peers
 
 help:
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -59,6 +59,18 @@ interop: ## exchange with Cyclone DDS, Fast DDS, RustDDS and dust_dds; ROUNDS=20
 interop-fastdds3: ## the same with Fast DDS 3, from Debian 13's packages (600 MB in .cache)
 	@scripts/setup.sh build test interop fastdds3
 	tests/interop/run.sh fastdds3
+
+shapes: ## every scenario of shape_main, Dunlin with Dunlin, ROUNDS=3 times in a row
+	@scripts/setup.sh build
+	tests/shapes/run.sh
+
+shapes-quick: ## part of them, half a minute
+	@scripts/setup.sh build
+	tests/shapes/run.sh quick
+
+shapes-peers: ## the same with Cyclone DDS and RustDDS, in both directions; PEERS=cyclone
+	@scripts/setup.sh build interop
+	tests/shapes/run.sh peers
 
 network: ## 921,600-byte samples over a 100 Mbit/s link between two network namespaces
 	@scripts/setup.sh build test

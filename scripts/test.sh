@@ -4,7 +4,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-parts=${PARTS:-lint unit loom shuttle miri-short million scale sim flood counts cross interop network browser fuzz}
+parts=${PARTS:-lint unit loom shuttle miri-short million scale sim flood counts cross shapes-quick interop network browser fuzz}
 export CARGO_TERM_PROGRESS_WHEN=never
 [ -t 1 ] || export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-never}
 begin=$SECONDS

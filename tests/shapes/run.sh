@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Runs the shapes scenarios: `run.sh quick` part of them with Dunlin alone, `run.sh` all of them ROUNDS times (default 3) with
+# Dunlin alone, `run.sh peers` all of them with other vendors in both directions.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+cd "$root"
+export INTEROP_PEERS=${INTEROP_PEERS:-$root/.cache/peers}
+folder=${CARGO_TARGET_DIR:-target}/debug
+
+cargo build --quiet -p dunlin-shapes -p dunlin-shapes-tests
+run() { "$folder/dunlin-shapes-tests" --program "$folder/shape_main" "$@"; }
+case "${1:-}" in
+quick) run --quick --rounds "${ROUNDS:-1}" ;;
+peers)
+    "$here/build-peers.sh"
+    for peer in ${PEERS:-cyclone rustdds}; do
+        run --publisher "$peer"
+        run --subscriber "$peer"
+    done
+    ;;
+*) run --rounds "${ROUNDS:-3}" --jobs 6 ;;
+esac

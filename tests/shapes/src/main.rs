@@ -1,0 +1,138 @@
+//! Runs the scenarios of `scenarios.toml`: each starts some publishers and subscribers, of Dunlin or of other vendors, and
+//! judges their lines. See docs/shapes.md.
+#![forbid(unsafe_code)]
+
+mod check;
+mod judge;
+mod line;
+mod process;
+mod run;
+mod scenario;
+mod verdict;
+
+use anyhow::{Context, Result, bail};
+use clap::Parser;
+use run::{Outcome, Runner};
+use scenario::List;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// The list.
+pub const SCENARIOS: &str = include_str!("../scenarios.toml");
+
+#[derive(Parser)]
+#[command(name = "dunlin-shapes-tests", about = "Runs the shapes scenarios")]
+struct Arguments {
+    /// Our shape_main
+    #[arg(long)]
+    program: PathBuf,
+    /// Who publishes: dunlin or a peer of the list
+    #[arg(long, default_value = "dunlin")]
+    publisher: String,
+    /// Who subscribes
+    #[arg(long, default_value = "dunlin")]
+    subscriber: String,
+    /// Only scenarios whose names begin so
+    #[arg(long)]
+    only: Vec<String>,
+    /// The quick form: part of the scenarios, with fewer samples
+    #[arg(long)]
+    quick: bool,
+    /// Scenarios that run at the same time
+    #[arg(long, default_value_t = 4)]
+    jobs: u32,
+    /// Runs in a row
+    #[arg(long, default_value_t = 1)]
+    rounds: u32,
+    /// Domains from this one on
+    #[arg(long, default_value_t = 20)]
+    domain: u32,
+    /// Milliseconds before each start
+    #[arg(long, default_value_t = 500)]
+    stagger: u64,
+    /// Folder of the built peers
+    #[arg(long, env = "INTEROP_PEERS", default_value = ".cache/peers")]
+    peers: PathBuf,
+}
+
+impl Arguments {
+    /// Command and further options of a participant.
+    fn command(&self, list: &List, name: &str) -> Result<(Vec<OsString>, Vec<String>)> {
+        if name == "dunlin" {
+            return Ok((vec![self.program.clone().into()], Vec::new()));
+        }
+        let peer = list.peer.iter().find(|peer| peer.name == name);
+        let peer = peer.with_context(|| format!("there is no peer '{name}' in the list"))?;
+        let peers = self.peers.to_string_lossy();
+        let fill = |word: &String| {
+            word.replace("{peers}", &peers).replace("{here}", env!("CARGO_MANIFEST_DIR")).into()
+        };
+        let options = peer.options.split_whitespace().map(str::to_owned).collect();
+        Ok((peer.command.iter().map(fill).collect(), options))
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let list = List::parse(SCENARIOS)?;
+    let runner = Runner {
+        publisher: arguments.command(&list, &arguments.publisher)?,
+        subscriber: arguments.command(&list, &arguments.subscriber)?,
+        ends_in_time: [&arguments.publisher, &arguments.subscriber].map(|name| name == "dunlin"),
+        quick: arguments.quick,
+        stagger: Duration::from_millis(arguments.stagger),
+    };
+    let (publisher, subscriber) = (&arguments.publisher, &arguments.subscriber);
+    let chosen: Vec<_> = list
+        .scenario
+        .iter()
+        .filter(|s| arguments.only.is_empty() || arguments.only.iter().any(|begin| s.name.starts_with(begin)))
+        .filter(|s| s.samples(arguments.quick).is_some())
+        .collect();
+    if chosen.is_empty() {
+        bail!("no scenario has such a name");
+    }
+    let mut failed = 0;
+    for round in 1..=arguments.rounds {
+        let since = Instant::now();
+        let outcomes = runner.run_all(&chosen, arguments.jobs, arguments.domain);
+        let (mut passed, mut waived) = (0, 0);
+        for (scenario, outcome) in chosen.iter().zip(outcomes) {
+            let waiver = list.waiver(&scenario.name, publisher, subscriber);
+            match (outcome, waiver) {
+                (Outcome::Passed { repeated }, _) => {
+                    passed += 1;
+                    if repeated {
+                        println!("repeated  {}", scenario.name);
+                    }
+                }
+                (Outcome::Failed(_), Some(waiver)) => {
+                    waived += 1;
+                    println!("waived    {}: {}: {}", scenario.name, waiver.peer, waiver.reason);
+                }
+                (Outcome::Failed(why), None) => {
+                    failed += 1;
+                    println!("FAILED    {}: {why}", scenario.name);
+                }
+            }
+        }
+        println!(
+            "{publisher} to {subscriber}, round {round} of {}: {passed} of {} scenarios passed, {waived} waived, in {:.0} s",
+            arguments.rounds,
+            chosen.len(),
+            since.elapsed().as_secs_f64(),
+        );
+    }
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("dunlin-shapes-tests: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

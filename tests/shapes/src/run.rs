@@ -1,0 +1,178 @@
+//! Runs scenarios, several at a time, each in domains of its own.
+
+use crate::judge::Watch;
+use crate::process::{LONGEST_END, Lines, Process};
+use crate::scenario::Scenario;
+use crate::verdict::Verdict;
+use anyhow::Result;
+use std::ffi::OsString;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// How it went.
+pub enum Outcome {
+    Passed { repeated: bool },
+    Failed(String),
+}
+
+/// Who runs, and how.
+pub struct Runner {
+    pub publisher: (Vec<OsString>, Vec<String>),
+    pub subscriber: (Vec<OsString>, Vec<String>),
+    /// Whether publishers, and subscribers, must end two seconds after SIGINT.
+    pub ends_in_time: [bool; 2],
+    pub quick: bool,
+    pub stagger: Duration,
+}
+
+struct Running {
+    process: Process,
+    lines: Lines,
+    publishes: bool,
+    prints: bool,
+    wanted: Verdict,
+    name: String,
+}
+
+impl Runner {
+    /// Runs all; the outcomes are in the order of the scenarios.
+    pub fn run_all(&self, scenarios: &[&Scenario], jobs: u32, first_domain: u32) -> Vec<Outcome> {
+        let next = AtomicUsize::new(0);
+        let outcomes: Vec<_> = scenarios.iter().map(|_| Mutex::new(None)).collect();
+        std::thread::scope(|scope| {
+            for job in 0..jobs {
+                let (next, outcomes) = (&next, &outcomes);
+                scope.spawn(move || {
+                    // Every scenario has two domains that no other has for a while.
+                    for domain in (0..).map(|n| first_domain + 2 * job + 2 * jobs * (n % 3)) {
+                        let at = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(scenario) = scenarios.get(at) else { break };
+                        let outcome = self.run(scenario, domain);
+                        if let Ok(mut place) = outcomes[at].lock() {
+                            *place = Some(outcome);
+                        }
+                    }
+                });
+            }
+        });
+        let lost = || Outcome::Failed("the runner did not get to it".into());
+        outcomes.into_iter().map(|o| o.into_inner().ok().flatten().unwrap_or_else(lost)).collect()
+    }
+
+    fn run(&self, scenario: &Scenario, domain: u32) -> Outcome {
+        let mut why = String::new();
+        for repeated in [false, true] {
+            match self.attempt(scenario, domain) {
+                Ok(None) => return Outcome::Passed { repeated },
+                Ok(Some(reason)) => why = reason,
+                Err(error) => return Outcome::Failed(format!("{error:#}")),
+            }
+            if !scenario.timing {
+                break;
+            }
+        }
+        Outcome::Failed(why)
+    }
+
+    /// Runs it once; says what went wrong, if anything did.
+    fn attempt(&self, scenario: &Scenario, domain: u32) -> Result<Option<String>> {
+        let mut running = self.start(scenario, domain)?;
+        let samples = scenario.samples(self.quick).unwrap_or(1);
+        let mut problems = std::thread::scope(|scope| {
+            let mut readers = Vec::new();
+            let mut writers = Vec::new();
+            for Running { lines, publishes, prints, wanted, name, .. } in &mut running {
+                let (publishes, prints, wanted, name) = (*publishes, *prints, *wanted, &*name);
+                let judge = move || judge(lines, publishes, prints, wanted, name, scenario, samples);
+                if publishes {
+                    writers.push(scope.spawn(judge));
+                } else {
+                    readers.push(scope.spawn(judge));
+                }
+            }
+            writers
+                .into_iter()
+                .chain(readers)
+                .filter_map(|thread| thread.join().ok())
+                .flatten()
+                .collect::<Vec<_>>()
+        });
+        // Publishers end first.
+        for Running { process, publishes, name, .. } in &mut running {
+            let took = process.interrupt()?;
+            if self.ends_in_time[usize::from(!*publishes)] && took > LONGEST_END {
+                problems.push(format!("{name} needed {:.1} s to end", took.as_secs_f64()));
+            }
+        }
+        Ok((!problems.is_empty()).then(|| problems.join("; ")))
+    }
+
+    fn start(&self, scenario: &Scenario, domain: u32) -> Result<Vec<Running>> {
+        let mut running = Vec::new();
+        let publishers = scenario.publish.iter().enumerate().map(|(at, o)| (true, at, o));
+        let subscribers = scenario.subscribe.iter().enumerate().map(|(at, o)| (false, at, o));
+        for (publishes, at, options) in publishers.chain(subscribers) {
+            std::thread::park_timeout(self.stagger);
+            let (command, further) = if publishes { &self.publisher } else { &self.subscriber };
+            let mut words = vec![if publishes { "-P" } else { "-S" }.to_owned()];
+            words.extend(split(options, domain));
+            words.extend(further.iter().cloned());
+            for (option, value) in
+                [("-t", "Square".to_owned()), ("-x", "2".to_owned()), ("-d", domain.to_string())]
+            {
+                if !words.iter().any(|word| word == option) {
+                    words.extend([option.to_owned(), value]);
+                }
+            }
+            let prints = words.iter().any(|word| word == "-w");
+            let wanted = if publishes { scenario.of_publisher(at) } else { scenario.of_subscriber(at) };
+            let name = format!("{} {}", if publishes { "publisher" } else { "subscriber" }, at + 1);
+            let (process, lines) = Process::start(command, &words)?;
+            running.push(Running { process, lines, publishes, prints, wanted, name });
+        }
+        Ok(running)
+    }
+}
+
+/// The words of options; single quotes hold several together, `{next}` is a second domain.
+fn split(options: &str, domain: u32) -> Vec<String> {
+    let options = options.replace("{next}", &(domain + 1).to_string());
+    let mut words = Vec::new();
+    for (at, part) in options.split('\'').enumerate() {
+        if at % 2 == 1 {
+            words.push(part.to_owned());
+        } else {
+            words.extend(part.split_whitespace().map(str::to_owned));
+        }
+    }
+    words
+}
+
+fn judge(
+    lines: &mut Lines,
+    publishes: bool,
+    prints: bool,
+    wanted: Verdict,
+    name: &str,
+    scenario: &Scenario,
+    samples: usize,
+) -> Option<String> {
+    let mut watch = Watch::new(lines, wanted);
+    let saw = if publishes { watch.publisher(prints) } else { watch.subscriber(scenario, samples) };
+    (saw != wanted).then(|| {
+        let tail = &watch.seen[watch.seen.len().saturating_sub(6)..];
+        format!("{name} saw {saw:?} instead of {wanted:?}, at the end {tail:?}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_split_as_a_shell_would() {
+        let words = split("-r --cft 'shapesize <= 20' -d {next}", 7);
+        assert_eq!(words, ["-r", "--cft", "shapesize <= 20", "-d", "8"]);
+    }
+}

@@ -1,0 +1,195 @@
+//! The list of scenarios: `scenarios.toml`.
+
+use crate::verdict::Verdict;
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+
+/// The whole list.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct List {
+    pub scenario: Vec<Scenario>,
+    #[serde(default)]
+    pub peer: Vec<Peer>,
+    #[serde(default)]
+    pub waiver: Vec<Waiver>,
+}
+
+/// What some publishers and subscribers do together.
+#[derive(Deserialize, Debug, Clone)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    pub name: String,
+    /// Options of each publisher.
+    pub publish: Vec<String>,
+    /// Options of each subscriber.
+    pub subscribe: Vec<String>,
+    /// What each publisher must see; `matched` for those that are not listed.
+    #[serde(default)]
+    pub publishers: Vec<Verdict>,
+    /// What each subscriber must see; `ok` for those that are not listed.
+    #[serde(default)]
+    pub subscribers: Vec<Verdict>,
+    #[serde(default)]
+    pub check: Check,
+    /// Samples that the check looks at.
+    #[serde(default)]
+    pub samples: Option<usize>,
+    /// The same in a quick run; 0 leaves the scenario to long runs.
+    #[serde(default)]
+    pub quick: Option<usize>,
+    /// The check depends on when threads run, so that a busy machine may spoil it: it may be repeated once.
+    #[serde(default)]
+    pub timing: bool,
+}
+
+/// How the samples of a subscriber are judged.
+#[derive(Deserialize, Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Check {
+    /// One sample of a size that is not 0.
+    #[default]
+    Any,
+    /// Sizes follow each other without gap.
+    NoLoss,
+    /// Sizes grow.
+    Increasing,
+    /// From one writer or from several, by size.
+    Sizes,
+    /// One colour or several.
+    Colors,
+    /// Sizes from 1 to 20.
+    SmallSizes,
+    /// The first size is 5 or more: nothing old.
+    NothingOld,
+    /// The first size is 1.
+    FromTheFirst,
+    /// Steps between 9 and 19.
+    Thinned,
+    /// Each instance ends without writers.
+    NoWriters,
+    /// Each instance ends disposed.
+    Disposed,
+    /// Each sample ends with `{255}`.
+    Payload,
+    /// Two or three samples of each read.
+    Lifespan,
+    /// Whether samples come in order over the instances.
+    Order,
+    /// Whole sets of three samples of each instance, in each topic by itself.
+    Sets,
+    /// Whole sets over all topics.
+    GroupSets,
+    /// A sample, then the missed deadline.
+    Deadline,
+}
+
+/// A program that takes the same options.
+#[derive(Deserialize, Debug, Clone)]
+#[serde(deny_unknown_fields)]
+pub struct Peer {
+    pub name: String,
+    /// `{peers}` stands for the folder of the built peers, `{here}` for that of this program.
+    pub command: Vec<String>,
+    /// Options added to each call.
+    #[serde(default)]
+    pub options: String,
+}
+
+/// Why a peer need not pass.
+#[derive(Deserialize, Debug, Clone)]
+#[serde(deny_unknown_fields)]
+pub struct Waiver {
+    /// The peer.
+    pub peer: String,
+    /// As `publisher` or `subscriber`; either if absent.
+    #[serde(default)]
+    pub role: Option<String>,
+    /// Beginnings of the names of the scenarios.
+    pub scenarios: Vec<String>,
+    /// What the peer does.
+    pub reason: String,
+}
+
+impl List {
+    /// Reads and checks the list.
+    pub fn parse(text: &str) -> Result<Self> {
+        let list: Self = toml::from_str(text).context("scenarios.toml")?;
+        for (at, scenario) in list.scenario.iter().enumerate() {
+            let name = &scenario.name;
+            ensure!(list.scenario[..at].iter().all(|other| other.name != *name), "{name} is there twice");
+            ensure!(
+                !scenario.publish.is_empty() && !scenario.subscribe.is_empty(),
+                "{name} has one role only"
+            );
+            ensure!(scenario.publishers.len() <= scenario.publish.len(), "{name}: too many publishers");
+            ensure!(scenario.subscribers.len() <= scenario.subscribe.len(), "{name}: too many subscribers");
+        }
+        for waiver in &list.waiver {
+            let known = |begin: &String| list.scenario.iter().any(|s| s.name.starts_with(begin.as_str()));
+            ensure!(waiver.scenarios.iter().all(known), "a waiver of {} names no scenario", waiver.peer);
+        }
+        Ok(list)
+    }
+
+    /// The reason why a peer need not pass a scenario.
+    pub fn waiver(&self, scenario: &str, publisher: &str, subscriber: &str) -> Option<&Waiver> {
+        self.waiver.iter().find(|waiver| {
+            let role = waiver.role.as_deref();
+            let by_role = (waiver.peer == publisher && role != Some("subscriber"))
+                || (waiver.peer == subscriber && role != Some("publisher"));
+            by_role && waiver.scenarios.iter().any(|begin| scenario.starts_with(begin.as_str()))
+        })
+    }
+}
+
+impl Scenario {
+    /// Samples to look at; `None` when the scenario is not part of such a run.
+    pub fn samples(&self, quick: bool) -> Option<usize> {
+        let all = self.samples.unwrap_or(1);
+        if quick { self.quick.filter(|count| *count > 0) } else { Some(all) }
+    }
+
+    /// What the publisher at a place in the list must see.
+    pub fn of_publisher(&self, at: usize) -> Verdict {
+        self.publishers.get(at).copied().unwrap_or(Verdict::Ok)
+    }
+
+    /// What the subscriber at a place in the list must see.
+    pub fn of_subscriber(&self, at: usize) -> Verdict {
+        self.subscribers.get(at).copied().unwrap_or(Verdict::Ok)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_sound_and_its_waivers_have_reasons() {
+        let list = List::parse(crate::SCENARIOS).unwrap();
+        assert!(list.scenario.len() > 100, "{}", list.scenario.len());
+        assert!(list.waiver.iter().all(|waiver| waiver.reason.len() > 30));
+        let quick: Vec<_> = list.scenario.iter().filter(|s| s.samples(true).is_some()).collect();
+        let checks = [Check::NoLoss, Check::Sizes, Check::Colors, Check::GroupSets, Check::Lifespan];
+        assert!(checks.iter().all(|check| quick.iter().any(|scenario| scenario.check == *check)));
+    }
+
+    #[test]
+    fn mistakes_in_the_list_are_found() {
+        let scenario = "[[scenario]]\nname = 'a'\npublish = ['']\nsubscribe = ['']\n";
+        assert!(List::parse(scenario).is_ok());
+        assert!(List::parse(&scenario.repeat(2)).is_err());
+        let foreign = format!("{scenario}[[waiver]]\npeer = 'x'\nscenarios = ['b']\nreason = ''\n");
+        assert!(List::parse(&foreign).is_err());
+    }
+
+    #[test]
+    fn waivers_are_of_roles() {
+        let text = "[[scenario]]\nname = 'a-1'\npublish = ['']\nsubscribe = ['']\n\
+                    [[waiver]]\npeer = 'x'\nrole = 'subscriber'\nscenarios = ['a-']\nreason = 'r'\n";
+        let list = List::parse(text).unwrap();
+        assert!(list.waiver("a-1", "dunlin", "x").is_some());
+        assert!(list.waiver("a-1", "x", "dunlin").is_none() && list.waiver("b", "dunlin", "x").is_none());
+    }
+}

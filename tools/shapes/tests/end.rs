@@ -1,0 +1,92 @@
+//! `shape_main` ends within two seconds after SIGINT, also when nobody reads what it prints.
+#![cfg(unix)]
+
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long anything else may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// A domain of this test process.
+fn domain() -> String {
+    (150 + std::process::id() % 40).to_string()
+}
+
+fn start(options: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_shape_main"))
+        .args(["-t", "Ends", "-d", &domain()])
+        .args(options)
+        .env("DUNLIN_NETWORK_INTERFACES", "lo")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn interrupt(child: &mut Child) -> Duration {
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    kill_process(pid, Signal::INT).unwrap();
+    let since = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        assert!(since.elapsed() < PATIENCE, "it does not end");
+        std::thread::park_timeout(Duration::from_millis(2));
+    }
+    since.elapsed()
+}
+
+#[test]
+fn a_publisher_whose_lines_nobody_reads_ends() {
+    let mut child = start(&["-P", "-w", "--write-period", "0", "--num-instances", "20"]);
+    let output = child.stdout.take().unwrap();
+    // The pipe is full when no octet was added for a while.
+    let since = Instant::now();
+    let (mut waiting, mut unchanged) = (0, 0);
+    while unchanged < 20 {
+        assert!(since.elapsed() < PATIENCE, "{waiting} octets do not fill the pipe");
+        std::thread::park_timeout(Duration::from_millis(20));
+        let now = rustix::io::ioctl_fionread(&output).unwrap();
+        unchanged = if now == waiting && now > 0 { unchanged + 1 } else { 0 };
+        waiting = now;
+    }
+    let took = interrupt(&mut child);
+    assert!(took < Duration::from_secs(2), "{took:?}");
+}
+
+#[test]
+fn both_roles_end_in_order_while_they_talk() {
+    let mut publisher = start(&["-P", "-r", "-k", "0"]);
+    let mut subscriber = start(&["-S", "-r", "-k", "0"]);
+    let mut lines = BufReader::new(subscriber.stdout.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.ends_with("[20]")), "no sample came");
+    for child in [&mut publisher, &mut subscriber] {
+        assert!(interrupt(child) < Duration::from_secs(2));
+        assert!(child.wait().unwrap().success());
+    }
+    let mut written = String::new();
+    publisher.stdout.take().unwrap().read_to_string(&mut written).unwrap();
+    let told: Vec<&str> = written.lines().collect();
+    assert_eq!(told[..2], ["Create topic: Ends", "Create writer for topic: Ends color: BLUE"]);
+    let matched =
+        "on_publication_matched() topic: 'Ends'  type: 'ShapeType' : matched readers 1 (change = 1)";
+    assert!(told.contains(&matched), "{told:?}");
+    assert_eq!(told.last(), Some(&"Done."));
+    assert!(lines.any(|line| line == "Ends       BLUE       NOT_ALIVE_NO_WRITERS_INSTANCE_STATE"));
+}
+
+#[test]
+fn what_it_cannot_do_it_says() {
+    let run = |options: &[&str]| {
+        let mut child = start(options);
+        let mut text = String::new();
+        child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+        (child.wait().unwrap().code(), text)
+    };
+    let (code, text) = run(&["-S", "--cft", "no_such_field > 1"]);
+    assert!(code == Some(2) && text.contains("failed to create content filtered topic\n"), "{code:?} {text}");
+    assert!(!text.contains("Create reader"));
+    let (code, text) = run(&["--help"]);
+    assert!(code == Some(0) && text.contains("--coherent-sample-count"), "{code:?} {text}");
+    let (code, _) = run(&[]);
+    assert_eq!(code, Some(1));
+}
