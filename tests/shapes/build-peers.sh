@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Gets the peers into .cache/peers (kept between runs): Cyclone DDS from PyPI, RustDDS's own shape_main from the cargo registry.
+# Gets the peers into .cache/peers (kept between runs): Cyclone DDS from PyPI.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -10,9 +10,4 @@ if ! "$peers/cyclone/bin/python" -c 'import cyclonedds' 2>/dev/null; then
     echo "shapes: Cyclone DDS 11.0.1 (PyPI)"
     python3 -m venv "$peers/cyclone"
     "$peers/cyclone/bin/pip" install --quiet --disable-pip-version-check cyclonedds==11.0.1
-fi
-if [ ! -x "$peers/shapes/bin/shape_main" ]; then
-    echo "shapes: RustDDS 0.15.1 (cargo registry)"
-    CARGO_TARGET_DIR="$peers/shapes/target" cargo install --quiet --locked --debug --root "$peers/shapes" \
-        rustdds@0.15.1 --example shape_main
 fi

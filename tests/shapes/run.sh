@@ -14,9 +14,9 @@ case "${1:-}" in
 quick) run --quick --rounds "${ROUNDS:-1}" ;;
 peers)
     "$here/build-peers.sh"
-    for peer in ${PEERS:-cyclone rustdds}; do
-        run --publisher "$peer"
-        run --subscriber "$peer"
+    for peer in ${PEERS:-cyclone}; do
+        run --publisher "$peer" --stagger 2000 --jobs 6
+        run --subscriber "$peer" --stagger 2000 --jobs 6
     done
     ;;
 *) run --rounds "${ROUNDS:-3}" --jobs 6 ;;

@@ -19,14 +19,6 @@ from cyclonedds.sub import DataReader, Subscriber
 from cyclonedds.topic import Topic
 from cyclonedds.util import duration
 
-POLICIES = {
-    "Durability": "2 (DURABILITY)",
-    "Presentation": "3 (PRESENTATION)",
-    "Deadline": "4 (DEADLINE)",
-    "Ownership": "6 (OWNERSHIP)",
-    "Reliability": "11 (RELIABILITY)",
-    "DataRepresentation": "23 (DATAREPRESENTATION)",
-}
 ENDED = threading.Event()
 
 
@@ -47,31 +39,46 @@ def say(line):
 
 
 class Tell(Listener):
-    """Prints what happens to an endpoint."""
+    """Prints what happens to an endpoint, from the moment when its creation has been told."""
 
     def __init__(self, topic):
         super().__init__()
         self.of = f"topic: '{topic}'  type: 'ShapeType' :"
+        self.lock = threading.Lock()
+        self.kept = []
+
+    def tell(self, line):
+        with self.lock:
+            if self.kept is None:
+                say(line)
+            else:
+                self.kept.append(line)
+
+    def created(self, line):
+        with self.lock:
+            for each in [line, *self.kept]:
+                say(each)
+            self.kept = None
 
     def on_publication_matched(self, writer, status):
         counts = f"{status.current_count} (change = {status.current_count_change})"
-        say(f"on_publication_matched() {self.of} matched readers {counts}")
+        self.tell(f"on_publication_matched() {self.of} matched readers {counts}")
 
     def on_subscription_matched(self, reader, status):
         counts = f"{status.current_count} (change = {status.current_count_change})"
-        say(f"on_subscription_matched() {self.of} matched writers {counts}")
+        self.tell(f"on_subscription_matched() {self.of} matched writers {counts}")
 
     def on_offered_incompatible_qos(self, writer, status):
-        say(f"on_offered_incompatible_qos() {self.of} {status.last_policy_id}")
+        self.tell(f"on_offered_incompatible_qos() {self.of} {status.last_policy_id}")
 
     def on_requested_incompatible_qos(self, reader, status):
-        say(f"on_requested_incompatible_qos() {self.of} {status.last_policy_id}")
+        self.tell(f"on_requested_incompatible_qos() {self.of} {status.last_policy_id}")
 
     def on_offered_deadline_missed(self, writer, status):
-        say(f"on_offered_deadline_missed() {self.of} (total = {status.total_count})")
+        self.tell(f"on_offered_deadline_missed() {self.of} (total = {status.total_count})")
 
     def on_requested_deadline_missed(self, reader, status):
-        say(f"on_requested_deadline_missed() {self.of} (total = {status.total_count})")
+        self.tell(f"on_requested_deadline_missed() {self.of} (total = {status.total_count})")
 
 
 def options():
@@ -142,8 +149,9 @@ def publish(o, participant):
     color = o.c or "BLUE"
     topic = Topic(participant, o.t, ShapeType)
     say(f"Create topic: {o.t}")
-    writer = DataWriter(publisher, topic, qos=endpoint_qos(o), listener=Tell(o.t))
-    say(f"Create writer for topic: {o.t} color: {color}")
+    tell = Tell(o.t)
+    writer = DataWriter(publisher, topic, qos=endpoint_qos(o), listener=tell)
+    tell.created(f"Create writer for topic: {o.t} color: {color}")
     colors = [color + (str(n) if n else "") for n in range(o.num_instances)]
     x, y, size = random.randrange(240), random.randrange(270), o.z
     dx, dy = random.randint(1, 5), random.randint(1, 5)
@@ -178,8 +186,9 @@ def subscribe(o, participant):
     subscriber = Subscriber(participant, qos=group_qos(o))
     topic = Topic(participant, o.t, ShapeType)
     say(f"Create topic: {o.t}")
-    reader = DataReader(subscriber, topic, qos=endpoint_qos(o), listener=Tell(o.t))
-    say(f"Create reader for topic: {o.t}")
+    tell = Tell(o.t)
+    reader = DataReader(subscriber, topic, qos=endpoint_qos(o), listener=tell)
+    tell.created(f"Create reader for topic: {o.t}")
     colors = {}
     while not ENDED.is_set():
         for sample in sorted(reader.take(N=100000), key=lambda s: s.sample_info.instance_handle):

@@ -32,10 +32,10 @@ pub struct Scenario {
     pub subscribers: Vec<Verdict>,
     #[serde(default)]
     pub check: Check,
-    /// Samples that the check looks at.
+    /// Samples that the check looks at; 0 leaves the scenario to quick runs.
     #[serde(default)]
     pub samples: Option<usize>,
-    /// The same in a quick run; 0 leaves the scenario to long runs.
+    /// The same in a quick run; without it the scenario is left to long runs.
     #[serde(default)]
     pub quick: Option<usize>,
     /// The check depends on when threads run, so that a busy machine may spoil it: it may be repeated once.
@@ -146,8 +146,8 @@ impl List {
 impl Scenario {
     /// Samples to look at; `None` when the scenario is not part of such a run.
     pub fn samples(&self, quick: bool) -> Option<usize> {
-        let all = self.samples.unwrap_or(1);
-        if quick { self.quick.filter(|count| *count > 0) } else { Some(all) }
+        let count = if quick { self.quick } else { Some(self.samples.unwrap_or(1)) };
+        count.filter(|count| *count > 0)
     }
 
     /// What the publisher at a place in the list must see.

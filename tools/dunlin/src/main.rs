@@ -2,11 +2,13 @@
 #![forbid(unsafe_code)]
 
 mod doctor;
+mod domain;
 mod idl;
+mod ping;
 mod why;
 
 use anyhow::{Context, Result};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use dunlin::Config;
 use std::process::ExitCode;
 
@@ -37,6 +39,19 @@ enum Command {
     Why(why::Arguments),
     /// Check network, kernel, clock and ports of this host, and say what to do
     Doctor(doctor::Arguments),
+    /// List participants, topics and endpoints of a domain
+    Ls(domain::ls::Arguments),
+    /// Draw who talks to whom, as SVG or for Graphviz
+    Graph(domain::graph::Arguments),
+    /// Measure the round trip to another `dunlin ping --answer`
+    Ping(ping::Arguments),
+    /// Print the completion script of a shell
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+    /// Publish and subscribe to moving shapes, in the terminal or on a page
+    Shapes(dunlin_shapes::cli::Arguments),
 }
 
 fn config(set: &[String]) -> Result<Config> {
@@ -61,6 +76,23 @@ fn run(command: Command) -> Result<ExitCode> {
         }
         Command::Doctor(arguments) => {
             return doctor::run(&arguments, config(arguments.set())?, &mut std::io::stdout());
+        }
+        Command::Ls(arguments) => {
+            let config = config(arguments.joining.set())?;
+            return domain::ls::run(&arguments, config, &mut std::io::stdout());
+        }
+        Command::Graph(arguments) => {
+            let config = config(arguments.joining.set())?;
+            return domain::graph::run(&arguments, config, &mut std::io::stdout());
+        }
+        Command::Ping(arguments) => {
+            return ping::run(&arguments, config(arguments.set())?, &mut std::io::stdout());
+        }
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Arguments::command(), "dunlin", &mut std::io::stdout());
+        }
+        Command::Shapes(arguments) => {
+            dunlin_shapes::cli::run(&arguments, config(arguments.set())?)?;
         }
     }
     Ok(ExitCode::SUCCESS)

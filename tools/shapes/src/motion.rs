@@ -37,18 +37,24 @@ impl Motion {
         }
     }
 
-    /// One step further.
-    pub fn step(&mut self) {
-        (self.x, self.velocity.0) = turned(self.x + self.velocity.0, self.velocity.0, BOARD.0);
-        (self.y, self.velocity.1) = turned(self.y + self.velocity.1, self.velocity.1, BOARD.1);
+    /// One step further, not nearer to the edges than `margin`.
+    pub fn step(&mut self, margin: i32) {
+        let step = |place: i32, velocity: i32, length: i32| {
+            let margin = margin.clamp(0, length / 2 - 1);
+            turned(place.clamp(margin, length - margin) + velocity, velocity, margin, length - margin)
+        };
+        (self.x, self.velocity.0) = step(self.x, self.velocity.0, BOARD.0);
+        (self.y, self.velocity.1) = step(self.y, self.velocity.1, BOARD.1);
     }
 }
 
-fn turned(place: i32, velocity: i32, end: i32) -> (i32, i32) {
-    match place {
-        ..0 => (-place, -velocity),
-        _ if place > end => (2 * end - place, -velocity),
-        _ => (place, velocity),
+fn turned(place: i32, velocity: i32, begin: i32, end: i32) -> (i32, i32) {
+    if place < begin {
+        ((2 * begin - place).min(end), -velocity)
+    } else if place > end {
+        ((2 * end - place).max(begin), -velocity)
+    } else {
+        (place, velocity)
     }
 }
 
@@ -62,9 +68,21 @@ mod tests {
             let mut motion = Motion::seeded(seed);
             for _ in 0..300 {
                 let before = motion;
-                motion.step();
+                motion.step(0);
                 assert!((0..=BOARD.0).contains(&motion.x) && (0..=BOARD.1).contains(&motion.y), "{motion:?}");
                 assert!(motion.x.abs_diff(before.x) <= 5 && motion != before, "{before:?} {motion:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_margin_is_kept_even_if_little_is_left() {
+        for margin in [0, 20, 100, 1000] {
+            let mut motion = Motion::seeded(7);
+            for _ in 0..300 {
+                motion.step(margin);
+                let kept = margin.min(119);
+                assert!((kept..=BOARD.0 - kept).contains(&motion.x), "{margin} {motion:?}");
             }
         }
     }

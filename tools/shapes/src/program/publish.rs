@@ -58,7 +58,7 @@ impl Topics<'_> {
         shape.additional_payload_size = vec![255; payload];
         let period = std::time::Duration::from_millis(options.write_period);
         for iteration in 0..options.num_iterations.unwrap_or(u64::MAX) {
-            motion.step();
+            motion.step(0);
             (shape.x, shape.y) = (motion.x, motion.y);
             if options.size == 0 {
                 let size = options.size_modulo.map_or(shape.shapesize, |modulo| shape.shapesize % modulo);

@@ -1,0 +1,147 @@
+//! `dunlin graph`: a picture of who talks to whom.
+
+use super::{Domain, Joining, Topic, survey};
+use crate::why::listen;
+use anyhow::{Context, Result};
+use clap::{Args, ValueEnum};
+use dunlin::Config;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Kinds of pictures.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For browsers
+    Svg,
+    /// For Graphviz
+    Dot,
+}
+
+/// What is asked for.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    pub joining: Joining,
+    /// What is made
+    #[arg(short, long, default_value = "svg")]
+    format: Format,
+    /// The file instead of standard output
+    #[arg(short, long)]
+    output: Option<PathBuf>,
+}
+
+/// Joins the domain, listens, and draws.
+pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Result<ExitCode> {
+    let participant = arguments.joining.join(config, "dunlin graph")?;
+    listen(arguments.joining.wait)?;
+    let domain = survey(&participant);
+    let picture = match arguments.format {
+        Format::Svg => super::svg::draw(&domain),
+        Format::Dot => dot(&domain),
+    };
+    match &arguments.output {
+        Some(path) => std::fs::write(path, picture).with_context(|| path.display().to_string())?,
+        None => out.write_all(picture.as_bytes())?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// An arrow between a participant and a topic.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+pub struct Arrow {
+    /// The GUID.
+    pub participant: String,
+    /// Whether it points to the topic.
+    pub writes: bool,
+    /// Whether an endpoint of the participant matches somebody, or there is nobody it could match.
+    pub well: bool,
+}
+
+/// The arrows of a topic, one for each participant and direction.
+pub fn arrows(topic: &Topic) -> BTreeSet<Arrow> {
+    let mut arrows = BTreeSet::new();
+    for (writes, endpoints) in [(true, &topic.writers), (false, &topic.readers)] {
+        for endpoint in endpoints {
+            let participant = endpoint.participant.clone();
+            let own = |guid: &str| {
+                endpoints.iter().any(|e| e.participant == endpoint.participant && e.guid == guid)
+            };
+            let pairs = topic.pairs.iter().filter(|p| own(if writes { &p.writer } else { &p.reader }));
+            let (all, matched) =
+                pairs.fold((0, 0), |(all, matched), p| (all + 1, matched + usize::from(p.matched)));
+            arrows.insert(Arrow { participant, writes, well: all == 0 || matched > 0 });
+        }
+    }
+    arrows
+}
+
+/// The language of Graphviz.
+fn dot(domain: &Domain) -> String {
+    let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
+    let mut out = format!("digraph {{\n  rankdir=LR;\n  label=\"domain {}\";\n", domain.domain);
+    for participant in &domain.participants {
+        let label = quoted(&format!("{}\n{}", participant.label(), participant.vendor)).replace('\n', "\\n");
+        // Writing to a string does not fail.
+        _ = writeln!(out, "  {} [shape=box, label={label}];", quoted(&participant.guid));
+    }
+    for topic in &domain.topics {
+        let node = quoted(&format!("topic {}", topic.name));
+        let label = quoted(&format!("{}\n{}", topic.name, topic.types())).replace('\n', "\\n");
+        _ = writeln!(out, "  {node} [shape=ellipse, label={label}];");
+        for Arrow { participant, writes, well } in arrows(topic) {
+            let participant = quoted(&participant);
+            let (from, to) = if writes { (&participant, &node) } else { (&node, &participant) };
+            let style = if well { "" } else { " [color=red, style=dashed]" };
+            _ = writeln!(out, "  {from} -> {to}{style};");
+        }
+    }
+    out + "}\n"
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::super::{Endpoint, Pair, Participant};
+    use super::*;
+
+    /// Two participants; one writes what the other reads, and reads what nobody can give it.
+    pub fn domain() -> Domain {
+        let participant = |name: &str| Participant {
+            guid: format!("guid {name}"),
+            name: format!("the \"{name}\""),
+            vendor: "Dunlin".into(),
+            addresses: Vec::new(),
+            writers: 1,
+            readers: 1,
+        };
+        let endpoint = |name: &str| Endpoint {
+            guid: format!("endpoint {name}"),
+            participant: format!("guid {name}"),
+            of: name.into(),
+            vendor: "Dunlin".into(),
+            type_name: "ShapeType".into(),
+            qos: [("reliability", "RELIABLE".to_owned())].into(),
+        };
+        let topic = |name: &str, matched: bool| {
+            let mut topic = Topic::new(name);
+            topic.add(endpoint("one"), true);
+            topic.add(endpoint("two"), false);
+            let (writer, reader) = ("endpoint one".into(), "endpoint two".into());
+            topic.pairs.push(Pair { writer, reader, matched, causes: vec!["<why>".into()] });
+            topic
+        };
+        let topics = vec![topic("Square", true), topic("rt/a&b", false)];
+        Domain { domain: 7, participants: vec![participant("one"), participant("two")], topics }
+    }
+
+    #[test]
+    fn graphviz_gets_an_arrow_for_each_direction() {
+        let text = dot(&domain());
+        assert!(text.contains("\"guid one\" -> \"topic Square\";\n"), "{text}");
+        assert!(text.contains("\"topic Square\" -> \"guid two\";\n"), "{text}");
+        assert!(text.contains("\"topic rt/a&b\" -> \"guid two\" [color=red, style=dashed];\n"), "{text}");
+        assert!(text.contains("label=\"the \\\"one\\\"\\nDunlin\""), "{text}");
+    }
+}

@@ -1,0 +1,140 @@
+//! `dunlin ls`: participants, topics and endpoints of a domain.
+
+use super::{Domain, Endpoint, Joining, survey};
+use crate::why::listen;
+use anyhow::{Result, ensure};
+use clap::Args;
+use dunlin::Config;
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+/// What is asked for.
+#[derive(Args)]
+pub struct Arguments {
+    /// Only topics whose names contain this
+    topic: Option<String>,
+    #[command(flatten)]
+    pub joining: Joining,
+    /// As JSON, one object in one line
+    #[arg(long)]
+    json: bool,
+    /// With the writers and readers of each topic and their QoS
+    #[arg(short, long)]
+    long: bool,
+    /// Again every so many seconds, until Ctrl-C
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "1")]
+    watch: Option<f64>,
+}
+
+/// Joins the domain, listens, and lists.
+pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Result<ExitCode> {
+    ensure!(arguments.watch.is_none_or(|period| period >= 0.1), "--watch takes 0.1 seconds or more");
+    let participant = arguments.joining.join(config, "dunlin ls")?;
+    listen(arguments.joining.wait)?;
+    loop {
+        let mut domain = survey(&participant);
+        if let Some(wanted) = &arguments.topic {
+            domain.topics.retain(|topic| topic.name.contains(wanted.as_str()));
+        }
+        let text = if arguments.json {
+            serde_json::to_string(&domain)? + "\n"
+        } else {
+            text(&domain, arguments.long)
+        };
+        if arguments.watch.is_some() && !arguments.json && std::io::stdout().is_terminal() {
+            // Home, and clear to the end.
+            write!(out, "\u{1b}[H\u{1b}[2J")?;
+        }
+        if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            // `| head` has enough.
+            ensure!(error.kind() == std::io::ErrorKind::BrokenPipe, error);
+            return Ok(ExitCode::SUCCESS);
+        }
+        let Some(period) = arguments.watch else { return Ok(ExitCode::SUCCESS) };
+        listen(period)?;
+    }
+}
+
+fn text(domain: &Domain, long: bool) -> String {
+    let (participants, topics) = (&domain.participants, &domain.topics);
+    let mut out =
+        format!("domain {}: {} participants, {} topics\n", domain.domain, participants.len(), topics.len());
+    let mut rows = vec![["NAME", "VENDOR", "WRITERS", "READERS", "ADDRESSES"].map(str::to_owned)];
+    for participant in participants {
+        rows.push([
+            participant.label(),
+            participant.vendor.clone(),
+            participant.writers.to_string(),
+            participant.readers.to_string(),
+            participant.addresses.join(" "),
+        ]);
+    }
+    if rows.len() > 1 {
+        out += "\n";
+        table(&mut out, "", &rows);
+    }
+    let mut rows = vec![["TOPIC", "TYPE", "WRITERS", "READERS", "PAIRS"].map(str::to_owned)];
+    for topic in topics {
+        let row = [
+            topic.ros.as_ref().map_or_else(|| topic.name.clone(), |ros| format!("{} ({ros})", topic.name)),
+            topic.types(),
+            topic.writers.len().to_string(),
+            topic.readers.len().to_string(),
+            format!("{} of {} match", topic.matched(), topic.pairs.len()),
+        ];
+        rows.push(row);
+    }
+    if rows.len() > 1 && !long {
+        out += "\n";
+        table(&mut out, "", &rows);
+    }
+    for (topic, row) in topics.iter().zip(&rows[1..]).filter(|_| long) {
+        // Writing to a string does not fail.
+        _ = writeln!(out, "\n{} [{}] {}", row[0], row[1], row[4]);
+        let endpoint = |verb: &str, endpoint: &Endpoint| {
+            let qos: Vec<_> = endpoint.qos.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            [verb.to_owned(), endpoint.of.clone(), endpoint.vendor.clone(), qos.join(" ")]
+        };
+        let writers = topic.writers.iter().map(|writer| endpoint("writes", writer));
+        let readers = topic.readers.iter().map(|reader| endpoint("reads", reader));
+        table(&mut out, "  ", &writers.chain(readers).collect::<Vec<_>>());
+        for pair in topic.pairs.iter().filter(|pair| !pair.matched) {
+            _ = writeln!(
+                out,
+                "  {} and {} do not match: {}",
+                pair.writer,
+                pair.reader,
+                pair.causes.join("; ")
+            );
+        }
+    }
+    out
+}
+
+/// Rows with columns below each other.
+fn table<const N: usize>(out: &mut String, indent: &str, rows: &[[String; N]]) {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<_> = (0..N).map(width).collect();
+    for row in rows {
+        let mut line = indent.to_owned();
+        for (cell, width) in row.iter().zip(&widths) {
+            // Two blanks between columns.
+            _ = write!(line, "{cell:<width$}  ");
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_below_each_other() {
+        let mut out = String::new();
+        table(&mut out, " ", &[["a", "b"], ["long", ""], ["é", "c"]].map(|row| row.map(str::to_owned)));
+        assert_eq!(out, " a     b\n long\n é     c\n");
+    }
+}

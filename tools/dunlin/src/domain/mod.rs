@@ -1,0 +1,200 @@
+//! Who is in a domain, and who talks to whom: what `dunlin ls` and `dunlin graph` show.
+
+pub mod graph;
+pub mod ls;
+mod names;
+mod qos;
+mod svg;
+
+use anyhow::Result;
+use clap::Args;
+use dunlin::{Config, DomainParticipant, Guid};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// How a domain is joined and for how long it is listened to.
+#[derive(Args)]
+pub struct Joining {
+    /// The domain instead of the one of the configuration
+    #[arg(short, long)]
+    domain: Option<u32>,
+    /// Listen for so many seconds before the answer
+    #[arg(short, long, default_value_t = 2.0, value_name = "SECONDS")]
+    wait: f64,
+    /// Set a key of the configuration: network.interfaces=eth0
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+}
+
+impl Joining {
+    /// What overrides the configuration.
+    pub fn set(&self) -> &[String] {
+        &self.set
+    }
+
+    fn join(&self, config: Config, name: &str) -> Result<DomainParticipant> {
+        let domain = self.domain.unwrap_or(config.domain.id);
+        Ok(DomainParticipant::builder(domain).config(config).name(name).build()?)
+    }
+}
+
+/// A domain as it is known at one moment.
+#[derive(Serialize)]
+pub struct Domain {
+    pub domain: u32,
+    pub participants: Vec<Participant>,
+    pub topics: Vec<Topic>,
+}
+
+/// A participant.
+#[derive(Serialize)]
+pub struct Participant {
+    pub guid: String,
+    /// For people; perhaps empty.
+    pub name: String,
+    pub vendor: String,
+    /// Where it receives data.
+    pub addresses: Vec<String>,
+    pub writers: usize,
+    pub readers: usize,
+}
+
+/// A topic with its endpoints.
+#[derive(Serialize)]
+pub struct Topic {
+    pub name: String,
+    /// What ROS 2 calls it, if it is one of its topics.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ros: Option<String>,
+    /// The types that its endpoints name.
+    pub types: Vec<String>,
+    pub writers: Vec<Endpoint>,
+    pub readers: Vec<Endpoint>,
+    /// Every writer with every reader.
+    pub pairs: Vec<Pair>,
+}
+
+/// A writer or reader.
+#[derive(Serialize)]
+pub struct Endpoint {
+    pub guid: String,
+    /// The GUID of its participant.
+    pub participant: String,
+    /// The participant's name, or its GUID if it has none.
+    pub of: String,
+    pub vendor: String,
+    #[serde(rename = "type")]
+    pub type_name: String,
+    /// The policies that say something; see [`qos`].
+    pub qos: BTreeMap<&'static str, String>,
+}
+
+/// A writer and a reader of the same topic.
+#[derive(Serialize)]
+pub struct Pair {
+    pub writer: String,
+    pub reader: String,
+    pub matched: bool,
+    /// Why they do not match.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<String>,
+}
+
+impl Topic {
+    fn new(name: &str) -> Self {
+        let (name, ros) = (name.to_owned(), names::ros_topic(name));
+        Self { name, ros, types: Vec::new(), writers: Vec::new(), readers: Vec::new(), pairs: Vec::new() }
+    }
+
+    /// Its types, as people know them.
+    pub fn types(&self) -> String {
+        let names = self.types.iter().map(|name| names::ros_type(name).unwrap_or_else(|| name.clone()));
+        names.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Pairs that match.
+    pub fn matched(&self) -> usize {
+        self.pairs.iter().filter(|pair| pair.matched).count()
+    }
+
+    fn add(&mut self, endpoint: Endpoint, writes: bool) {
+        if !self.types.contains(&endpoint.type_name) {
+            self.types.push(endpoint.type_name.clone());
+        }
+        let list = if writes { &mut self.writers } else { &mut self.readers };
+        list.push(endpoint);
+    }
+}
+
+/// The domain without the tool itself.
+pub fn survey(participant: &DomainParticipant) -> Domain {
+    let mut participants = BTreeMap::new();
+    for data in participant.discovered_participants() {
+        let addresses = data.locators.default_unicast.iter().map(ToString::to_string).collect();
+        let known = Participant {
+            guid: data.guid().to_string(),
+            name: data.entity_name.clone(),
+            vendor: names::vendor(data.vendor),
+            addresses,
+            writers: 0,
+            readers: 0,
+        };
+        participants.insert(data.guid(), known);
+    }
+    let mut topics = BTreeMap::new();
+    for writer in participant.discovered_publications() {
+        let owner = participants.get_mut(&writer.participant());
+        let of = owner.map(|p| (p.writers += 1, p.label()).1).unwrap_or_default();
+        let endpoint = Endpoint {
+            guid: writer.guid.to_string(),
+            participant: writer.participant().to_string(),
+            of,
+            vendor: names::vendor(writer.vendor),
+            type_name: writer.type_name.to_string(),
+            qos: qos::of_writer(&writer),
+        };
+        let name = writer.topic_name.to_string();
+        topics.entry(name).or_insert_with_key(|name| Topic::new(name)).add(endpoint, true);
+    }
+    for reader in participant.discovered_subscriptions() {
+        let owner = participants.get_mut(&reader.participant());
+        let of = owner.map(|p| (p.readers += 1, p.label()).1).unwrap_or_default();
+        let endpoint = Endpoint {
+            guid: reader.guid.to_string(),
+            participant: reader.participant().to_string(),
+            of,
+            vendor: names::vendor(reader.vendor),
+            type_name: reader.type_name.to_string(),
+            qos: qos::of_reader(&reader),
+        };
+        let name = reader.topic_name.to_string();
+        topics.entry(name).or_insert_with_key(|name| Topic::new(name)).add(endpoint, false);
+    }
+    for topic in topics.values_mut() {
+        topic.pairs = pairs(participant, &topic.name);
+    }
+    let participants = participants.into_values().collect();
+    Domain { domain: participant.domain_id(), participants, topics: topics.into_values().collect() }
+}
+
+fn pairs(participant: &DomainParticipant, topic: &str) -> Vec<Pair> {
+    let pairs = participant.explain_topic(topic).pairs;
+    let both = pairs
+        .into_iter()
+        .filter_map(|pair| Some((pair.writer?.guid, pair.reader?.guid, pair.matched, pair.causes)));
+    let text = |guid: Guid| guid.to_string();
+    both.map(|(writer, reader, matched, causes)| Pair {
+        writer: text(writer),
+        reader: text(reader),
+        matched,
+        causes: causes.iter().map(ToString::to_string).collect(),
+    })
+    .collect()
+}
+
+impl Participant {
+    /// Its name, or its GUID if it has none.
+    pub fn label(&self) -> String {
+        if self.name.is_empty() { self.guid.clone() } else { self.name.clone() }
+    }
+}

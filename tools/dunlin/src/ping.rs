@@ -1,0 +1,189 @@
+//! `dunlin ping`: the round trip between two of these tools, over DDS with its discovery and reliability.
+
+use crate::why::listen;
+use anyhow::{Result, bail, ensure};
+use clap::Args;
+use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
+use dunlin::{
+    Condition, Config, DataReader, DataWriter, DdsType, DomainParticipant, StateMasks, WaitError, WaitSet,
+};
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+const ASKED: &str = "dunlin/ping";
+const ANSWERED: &str = "dunlin/pong";
+/// Octets of the largest sample.
+const MAX_SIZE: u32 = 16 << 20;
+
+/// A question, or its answer.
+#[derive(DdsType, Clone, Debug, Default)]
+#[dds(name = "dunlin::Ping")]
+struct Ping {
+    /// Who asks.
+    asker: [u8; 16],
+    number: u32,
+    payload: Vec<u8>,
+}
+
+/// What is asked for.
+#[derive(Args)]
+pub struct Arguments {
+    /// Answer others, until Ctrl-C
+    #[arg(long)]
+    answer: bool,
+    /// The domain instead of the one of the configuration
+    #[arg(short, long)]
+    domain: Option<u32>,
+    /// Ask so often
+    #[arg(short, long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    count: u32,
+    /// Seconds between two questions
+    #[arg(short, long, default_value_t = 1.0, value_name = "SECONDS")]
+    interval: f64,
+    /// Octets of payload
+    #[arg(short, long, default_value_t = 56, value_parser = clap::value_parser!(u32).range(..=i64::from(MAX_SIZE)))]
+    size: u32,
+    /// Wait so many seconds for somebody who answers, and for each answer
+    #[arg(short, long, default_value_t = 5.0, value_name = "SECONDS")]
+    wait: f64,
+    /// Set a key of the configuration: network.interfaces=eth0
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+}
+
+impl Arguments {
+    /// What overrides the configuration.
+    pub fn set(&self) -> &[String] {
+        &self.set
+    }
+}
+
+struct Ends {
+    participant: DomainParticipant,
+    writer: DataWriter<Ping>,
+    reader: DataReader<Ping>,
+    arrivals: WaitSet,
+    arrived: Condition,
+}
+
+impl Ends {
+    fn new(domain: u32, config: Config, answers: bool) -> Result<Self> {
+        let participant = DomainParticipant::builder(domain).config(config).name("dunlin ping").build()?;
+        let (writes, reads) = if answers { (ANSWERED, ASKED) } else { (ASKED, ANSWERED) };
+        let topic = participant.create_topic::<Ping>(writes, &TopicQos::default())?;
+        let publisher = participant.create_publisher(&PublisherQos::default())?;
+        let writer =
+            publisher.create_datawriter(&topic, &DataWriterQos::default().reliable().keep_last(8))?;
+        let topic = participant.create_topic::<Ping>(reads, &TopicQos::default())?;
+        let subscriber = participant.create_subscriber(&SubscriberQos::default())?;
+        let reader =
+            subscriber.create_datareader(&topic, &DataReaderQos::default().reliable().keep_last(64))?;
+        let arrived = reader.create_readcondition(StateMasks::NOT_READ).condition().clone();
+        let arrivals = WaitSet::new();
+        arrivals.attach_condition(&arrived);
+        Ok(Self { participant, writer, reader, arrivals, arrived })
+    }
+
+    /// Waits for samples, at most for `time`.
+    fn wait(&self, time: Duration) -> Result<()> {
+        if self.arrived.trigger_value() {
+            return Ok(());
+        }
+        let nanos = i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
+        match self.arrivals.wait(dunlin::Duration::from_nanos(nanos)) {
+            Ok(_) | Err(WaitError::Timeout) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Asks and tells the times of the round trips, or answers.
+pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Result<ExitCode> {
+    let domain = arguments.domain.unwrap_or(config.domain.id);
+    for seconds in [arguments.interval, arguments.wait] {
+        ensure!((0.0..=3600.0).contains(&seconds), "seconds are 0 to 3600");
+    }
+    let ends = Ends::new(domain, config, arguments.answer)?;
+    if arguments.answer { answer(&ends, out) } else { ask(&ends, arguments, out) }
+}
+
+fn answer(ends: &Ends, out: &mut impl Write) -> Result<ExitCode> {
+    writeln!(out, "answering in domain {}; Ctrl-C ends", ends.participant.domain_id())?;
+    out.flush()?;
+    loop {
+        ends.wait(Duration::from_secs(3600))?;
+        for question in ends.reader.take(64)?.into_iter().filter_map(|sample| sample.data) {
+            ends.writer.write(&question)?;
+        }
+    }
+}
+
+fn ask(ends: &Ends, arguments: &Arguments, out: &mut impl Write) -> Result<ExitCode> {
+    let patience = Duration::from_secs_f64(arguments.wait);
+    let since = Instant::now();
+    while ends.writer.matched_subscriptions().is_empty() || ends.reader.matched_publications().is_empty() {
+        if since.elapsed() > patience {
+            bail!(
+                "nobody answers in domain {}: run `dunlin ping --answer` there",
+                ends.participant.domain_id()
+            );
+        }
+        listen(0.02)?;
+    }
+    let asker = ends.participant.guid().to_bytes();
+    let payload = vec![0x55; arguments.size as usize];
+    let mut times = Vec::new();
+    for number in 1..=arguments.count {
+        let asked = Instant::now();
+        ends.writer.write(&Ping { asker, number, payload: payload.clone() })?;
+        match answer_to(ends, asker, number, asked, patience)? {
+            Some(time) => {
+                times.push(time);
+                writeln!(out, "{} octets: number {number}, {:.1} us", arguments.size, micros(time))?;
+            }
+            None => writeln!(out, "{} octets: number {number}, no answer", arguments.size)?,
+        }
+        out.flush()?;
+        if number < arguments.count {
+            listen((arguments.interval - asked.elapsed().as_secs_f64()).max(0.0))?;
+        }
+    }
+    times.sort_unstable();
+    write!(out, "{} of {} answered", times.len(), arguments.count)?;
+    if let (Some(least), Some(most)) = (times.first(), times.last()) {
+        let median = times[times.len() / 2];
+        let [least, median, most] = [*least, median, *most].map(micros);
+        write!(out, ": least {least:.1} us, median {median:.1} us, most {most:.1} us")?;
+    }
+    writeln!(out)?;
+    let all = u32::try_from(times.len()).is_ok_and(|answered| answered == arguments.count);
+    Ok(if all { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The time until the answer came; answers to others and late ones are passed over.
+fn answer_to(
+    ends: &Ends,
+    asker: [u8; 16],
+    number: u32,
+    asked: Instant,
+    patience: Duration,
+) -> Result<Option<Duration>> {
+    loop {
+        let left = patience.saturating_sub(asked.elapsed());
+        ends.wait(left)?;
+        let took = asked.elapsed();
+        let answers = ends.reader.take(64)?.into_iter().filter_map(|sample| sample.data);
+        let ours = |answer: &Ping| answer.asker == asker && answer.number == number;
+        if answers.into_iter().any(|answer| ours(&answer)) {
+            return Ok(Some(took));
+        }
+        if left.is_zero() {
+            return Ok(None);
+        }
+    }
+}
+
+fn micros(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}

@@ -1,0 +1,112 @@
+//! Runs the program as people do, against shapes that another process publishes, and looks at what it prints.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long anything may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn program(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dunlin"));
+    command.args(words).env("DUNLIN_NETWORK_INTERFACES", "lo").stdin(Stdio::null());
+    command
+}
+
+fn run(words: &[&str]) -> Output {
+    program(words).output().unwrap()
+}
+
+/// A process that is killed at the end of the test.
+struct Background(Child);
+
+impl Background {
+    /// Starts a command and waits for its first line, which is returned.
+    fn start(words: &[&str]) -> (Self, String) {
+        let mut child = program(words).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        (Self(child), line)
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+/// Asks until the answer has what it must have.
+fn eventually(words: &[&str], wanted: &[&str]) -> String {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let output = run(words);
+        let text = String::from_utf8(output.stdout).unwrap();
+        if wanted.iter().all(|words| text.contains(words)) {
+            return text;
+        }
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(Instant::now() < deadline, "{wanted:?} is not in\n{text}\n{told}");
+    }
+}
+
+/// A domain for each test of this process.
+fn domain(test: u32) -> String {
+    (100 + 4 * (std::process::id() % 25) + test).to_string()
+}
+
+#[test]
+fn topics_participants_and_qos_are_listed_and_drawn() {
+    let domain = &domain(0);
+    let shapes =
+        ["shapes", "--web", "0", "-d", domain, "--exclusive", "3", "-p", "Square:RED", "-s", "Square"];
+    let (_one, line) = Background::start(&shapes);
+    assert!(line.starts_with("open http://127.0.0.1:"), "{line}");
+    let (_other, _) =
+        Background::start(&["shapes", "--web", "0", "-d", domain, "-s", "Square", "-s", "rt/chatter"]);
+    let list = ["ls", "--long", "-d", domain, "--wait", "1"];
+    let text =
+        eventually(&list, &["2 participants, 2 topics", "1 of 2 match", "ownership=EXCLUSIVE", "strength=3"]);
+    assert!(text.contains("rt/chatter (topic /chatter) [ShapeType]"), "{text}");
+    assert!(text.contains("do not match: OWNERSHIP"), "{text}");
+    let json = eventually(&["ls", "--json", "-d", domain, "--wait", "1", "Square"], &["\"name\":\"Square\""]);
+    let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(value["topics"].as_array().unwrap().len(), 1);
+    assert_eq!(value["topics"][0]["types"][0], "ShapeType");
+    assert_eq!(value["participants"][0]["vendor"], "Dunlin");
+    let dot =
+        eventually(&["graph", "--format", "dot", "-d", domain, "--wait", "1"], &["-> \"topic Square\";"]);
+    assert!(dot.contains("\"topic Square\" -> ") && dot.contains("[color=red, style=dashed]"), "{dot}");
+    eventually(&["graph", "-d", domain, "--wait", "1"], &["<svg", "class=\"t\"", "class=\"bad\"", "</svg>"]);
+}
+
+#[test]
+fn a_ping_is_answered_and_without_answer_it_fails() {
+    let domain = &domain(1);
+    let alone = run(&["ping", "-d", domain, "--wait", "0.2"]);
+    assert!(!alone.status.success());
+    assert!(String::from_utf8_lossy(&alone.stderr).contains("dunlin ping --answer"));
+    let (_answers, line) = Background::start(&["ping", "--answer", "-d", domain]);
+    assert!(line.starts_with("answering in domain"), "{line}");
+    let asked = run(&["ping", "-d", domain, "-c", "3", "-i", "0", "--size", "20000", "--wait", "30"]);
+    let text = String::from_utf8(asked.stdout).unwrap();
+    assert!(asked.status.success() && text.contains("20000 octets: number 3, "), "{text}");
+    assert!(text.contains("3 of 3 answered: least "), "{text}");
+}
+
+#[test]
+fn completion_scripts_know_the_commands() {
+    for shell in ["bash", "zsh", "fish"] {
+        let text = String::from_utf8(run(&["completions", shell]).stdout).unwrap();
+        assert!(text.contains("doctor") && text.contains("graph") && text.contains("shapes"), "{shell}");
+    }
+}
+
+#[test]
+fn shapes_need_a_terminal_or_a_page() {
+    let output = run(&["shapes", "-d", &domain(2)]);
+    assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("--web"));
+    let output = run(&["shapes", "--web", "0", "-d", &domain(2), "-p", "Square"]);
+    assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("TOPIC:COLOR"));
+}
