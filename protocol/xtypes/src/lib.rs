@@ -37,18 +37,25 @@
 
 extern crate alloc;
 
+pub mod assign;
 mod build;
 mod describe;
 pub mod identifier;
 pub mod information;
+mod load;
+pub mod lookup;
 pub mod model;
 pub mod object;
+mod print;
 
 pub use dunlin_cdr as cdr;
 
+pub use assign::{Mismatch, TypeIn, assignable};
 pub use build::{BuildError, IdentifiedObject, TypeObjects, TypeRecord, type_objects};
 pub use describe::from_description;
 pub use identifier::{Equivalence, EquivalenceHash, TypeIdentifier};
 pub use information::{TypeIdentifierWithDependencies, TypeIdentifierWithSize, TypeInformation};
+pub use load::{LoadError, from_objects};
 pub use model::{TypeGraph, TypeIndex};
 pub use object::{TypeObject, from_octets, to_octets};
+pub use print::to_idl;

@@ -110,3 +110,28 @@ fn default_final() {
 fn default_appendable() {
     assert_eq!(compare("appendable", Extensibility::Appendable), (5, 18));
 }
+
+/// Types of Cyclone's objects alone have the same objects again, and are assignable to themselves.
+#[test]
+fn types_of_their_objects() {
+    let everything = dunlin_qos::TypeConsistencyEnforcement::default();
+    for file in ["final.golden", "appendable.golden"] {
+        let golden = golden(file);
+        let object = |id: &TypeIdentifier| Some(from_octets(golden.objects.get(id)?).unwrap());
+        for octets in golden.information.values() {
+            let information: TypeInformation = from_octets(octets).unwrap();
+            let complete = &information.complete.typeid_with_size.type_id;
+            let (graph, index) = dunlin_xtypes::from_objects(complete, &object).unwrap();
+            let ours = type_objects(&graph, index).unwrap().information().unwrap();
+            assert_eq!(ours.normalized(), information.clone().normalized());
+            let minimal = &information.minimal.typeid_with_size.type_id;
+            let (least, root) = dunlin_xtypes::from_objects(minimal, &object).unwrap();
+            let again = type_objects(&least, root).unwrap().information().unwrap();
+            assert_eq!(again.minimal.typeid_with_size.type_id, *minimal, "names are known by their hashes");
+            let reader = dunlin_xtypes::TypeIn { graph: &least, index: root };
+            let writer = dunlin_xtypes::TypeIn { graph: &graph, index };
+            let xcdr2 = dunlin_cdr::Representation::Xcdr2;
+            assert_eq!(dunlin_xtypes::assignable(reader, writer, &everything, xcdr2), Ok(()));
+        }
+    }
+}

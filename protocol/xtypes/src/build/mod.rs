@@ -4,6 +4,8 @@ mod components;
 mod identifiers;
 mod objects;
 
+pub(crate) use identifiers::of as identifier_of;
+
 use crate::identifier::{StronglyConnectedComponentId, TypeObjectHashId};
 use crate::information::{TypeIdentifierWithDependencies, TypeIdentifierWithSize, TypeInformation};
 use crate::model::{TypeGraph, TypeIndex};
@@ -75,7 +77,8 @@ pub struct TypeObjects {
     root: TypeIndex,
 }
 
-/// Makes the type objects of a definition and of all that it depends on.
+/// Makes the type objects of a definition and of all that it depends on. Of a graph that was made of minimal objects, whose
+/// names are not known, the minimal objects are right and the complete ones have no names.
 ///
 /// # Errors
 /// [`BuildError`].
@@ -110,7 +113,8 @@ impl Builder<'_> {
             return Ok(TypeObject::Complete(object));
         }
         // The identifiers in it are those of minimal objects already.
-        let object = to_minimal(&object, &mut |id| Some(id.clone())).ok_or(BuildError::Dangling)?;
+        let mut object = to_minimal(&object, &mut |id| Some(id.clone())).ok_or(BuildError::Dangling)?;
+        objects::set_name_hashes(&mut object, definition);
         Ok(TypeObject::Minimal(object))
     }
 

@@ -7,6 +7,7 @@ use crate::model::{
 };
 use crate::object::common::*;
 use crate::object::complete::*;
+use crate::object::minimal::MinimalTypeObject;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -158,4 +159,38 @@ fn alias(it: &Element, detail: CompleteTypeDetail, ids: Ids<'_>) -> Option<Compl
             ann_custom: None,
         },
     })
+}
+
+/// Gives a minimal object the hashes of names that its definition knows: of types from minimal objects, the names
+/// themselves are not known.
+pub fn set_name_hashes(object: &mut MinimalTypeObject, definition: &Definition) {
+    match (object, &definition.kind) {
+        (MinimalTypeObject::Structure(to), Kind::Structure(from)) => {
+            let pairs = to.member_seq.iter_mut().zip(&from.members);
+            pairs.for_each(|(to, from)| to.detail.name_hash = from.name.hash);
+        }
+        (MinimalTypeObject::Union(to), Kind::Union(from)) => {
+            let pairs = to.member_seq.iter_mut().zip(&from.cases);
+            pairs.for_each(|(to, from)| to.detail.name_hash = from.member.name.hash);
+        }
+        (MinimalTypeObject::Enumeration(to), Kind::Enumeration(from)) => {
+            let mut from: Vec<_> = from.literals.iter().collect();
+            from.sort_by_key(|literal| literal.value);
+            let pairs = to.literal_seq.iter_mut().zip(from);
+            pairs.for_each(|(to, from)| to.detail.name_hash = from.name.hash);
+        }
+        (MinimalTypeObject::Bitmask(to), Kind::Bitmask(from)) => {
+            let mut from: Vec<_> = from.bits.iter().collect();
+            from.sort_by_key(|bit| bit.position);
+            let pairs = to.flag_seq.iter_mut().zip(from);
+            pairs.for_each(|(to, from)| to.detail.name_hash = from.name.hash);
+        }
+        (MinimalTypeObject::Bitset(to), Kind::Bitset(from)) => {
+            let mut from: Vec<_> = from.fields.iter().collect();
+            from.sort_by_key(|field| field.position);
+            let pairs = to.field_seq.iter_mut().zip(from);
+            pairs.for_each(|(to, from)| to.name_hash = from.name.hash);
+        }
+        _ => {}
+    }
 }

@@ -1,0 +1,296 @@
+//! Types known at run time made of type objects that came from the network (DDS-XTypes 1.3 §7.3.4, §7.5.2
+//! `create_type_w_type_object`).
+
+use crate::TypeIdentifier;
+use crate::identifier::kind;
+use crate::model::*;
+use crate::object::TypeObject;
+use crate::object::annotation::AppliedBuiltinMemberAnnotations;
+use crate::object::common::{CommonBitfield, CommonEnumeratedLiteral};
+use crate::object::complete::*;
+use crate::object::minimal::*;
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+/// Definitions that one type may depend on.
+pub const MAX_DEFINITIONS: usize = 1024;
+
+/// Why type objects give no type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoadError {
+    /// The object of an identifier is missing.
+    Unknown(TypeIdentifier),
+    /// Part of a later version of the standard, or an annotation where a type should be.
+    Unsupported,
+    /// More than [`MAX_DEFINITIONS`].
+    TooMany,
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(id) => write!(f, "the type object of {id:?} is not known"),
+            Self::Unsupported => f.write_str("the type has a part that this version does not know"),
+            Self::TooMany => write!(f, "the type depends on more than {MAX_DEFINITIONS} others"),
+        }
+    }
+}
+
+impl core::error::Error for LoadError {}
+
+/// The type with an identifier and all that it depends on. Objects are not looked at before they are needed; each is
+/// looked at once.
+///
+/// # Errors
+/// [`LoadError`].
+pub fn from_objects(
+    root: &TypeIdentifier,
+    object_of: &dyn Fn(&TypeIdentifier) -> Option<TypeObject>,
+) -> Result<(TypeGraph, TypeIndex), LoadError> {
+    let mut loader = Loader { graph: TypeGraph::default(), known: BTreeMap::new(), open: Vec::new() };
+    let index = loader.named(root)?;
+    while let Some((index, id)) = loader.open.pop() {
+        let object = object_of(&id).ok_or(LoadError::Unknown(id))?;
+        let definition = loader.definition(&object)?;
+        loader.graph.set(index, definition);
+    }
+    Ok((loader.graph, index))
+}
+
+struct Loader {
+    graph: TypeGraph,
+    known: BTreeMap<TypeIdentifier, TypeIndex>,
+    /// Definitions whose objects are still to be looked at.
+    open: Vec<(TypeIndex, TypeIdentifier)>,
+}
+
+type Load<T> = Result<T, LoadError>;
+
+impl Loader {
+    fn named(&mut self, id: &TypeIdentifier) -> Load<TypeIndex> {
+        if let Some(index) = self.known.get(id) {
+            return Ok(*index);
+        }
+        if self.graph.len() >= MAX_DEFINITIONS {
+            return Err(LoadError::TooMany);
+        }
+        let index = self.graph.reserve();
+        self.known.insert(id.clone(), index);
+        self.open.push((index, id.clone()));
+        Ok(index)
+    }
+
+    /// Nesting of identifiers was limited when they were decoded.
+    fn usage(&mut self, id: &TypeIdentifier) -> Load<Type> {
+        Ok(match id {
+            TypeIdentifier::Primitive { kind: kind::NONE } => return Err(LoadError::Unsupported),
+            TypeIdentifier::Primitive { kind } => Type::Primitive(*kind),
+            TypeIdentifier::StringSmall { kind, bound } => {
+                Type::String { wide: *kind == 0x72, bound: (*bound).into() }
+            }
+            TypeIdentifier::StringLarge { kind, bound } => {
+                Type::String { wide: *kind == 0x73, bound: *bound }
+            }
+            TypeIdentifier::SequenceSmall(it) => Type::Sequence {
+                element: self.element(&it.element, it.header.element_flags)?,
+                bound: it.bound.into(),
+            },
+            TypeIdentifier::SequenceLarge(it) => Type::Sequence {
+                element: self.element(&it.element, it.header.element_flags)?,
+                bound: it.bound,
+            },
+            TypeIdentifier::ArraySmall(it) => Type::Array {
+                element: self.element(&it.element, it.header.element_flags)?,
+                dimensions: it.bounds.iter().map(|size| (*size).into()).collect(),
+            },
+            TypeIdentifier::ArrayLarge(it) => Type::Array {
+                element: self.element(&it.element, it.header.element_flags)?,
+                dimensions: it.bounds.clone(),
+            },
+            TypeIdentifier::MapSmall(it) => Type::Map {
+                key: self.element(&it.key, it.key_flags)?,
+                value: self.element(&it.element, it.header.element_flags)?,
+                bound: it.bound.into(),
+            },
+            TypeIdentifier::MapLarge(it) => Type::Map {
+                key: self.element(&it.key, it.key_flags)?,
+                value: self.element(&it.element, it.header.element_flags)?,
+                bound: it.bound,
+            },
+            TypeIdentifier::Component(_) | TypeIdentifier::Minimal(_) | TypeIdentifier::Complete(_) => {
+                Type::Named(self.named(id)?)
+            }
+            TypeIdentifier::Extended { .. } => return Err(LoadError::Unsupported),
+        })
+    }
+
+    fn element(&mut self, id: &TypeIdentifier, flags: u16) -> Load<Box<Element>> {
+        Ok(Box::new(Element { ty: self.usage(id)?, flags }))
+    }
+
+    fn base(&mut self, id: &TypeIdentifier) -> Load<Option<TypeIndex>> {
+        if id.is_none() {
+            return Ok(None);
+        }
+        match self.usage(id)? {
+            Type::Named(index) => Ok(Some(index)),
+            _ => Err(LoadError::Unsupported),
+        }
+    }
+
+    fn definition(&mut self, object: &TypeObject) -> Load<Definition> {
+        match object {
+            TypeObject::Complete(object) => self.complete(object),
+            TypeObject::Minimal(object) => self.minimal(object),
+        }
+    }
+
+    fn complete(&mut self, object: &CompleteTypeObject) -> Load<Definition> {
+        let (name, flags, kind) = match object {
+            CompleteTypeObject::Structure(it) => {
+                (&it.header.detail.type_name, it.struct_flags, self.complete_structure(it)?)
+            }
+            CompleteTypeObject::Union(it) => {
+                (&it.header.detail.type_name, it.union_flags, self.complete_union(it)?)
+            }
+            CompleteTypeObject::Alias(it) => {
+                let body = &it.body.common;
+                let element = *self.element(&body.related_type, body.related_flags)?;
+                (&it.header.detail.type_name, it.alias_flags, Kind::Alias(element))
+            }
+            CompleteTypeObject::Enumeration(it) => {
+                let literals = it.literal_seq.iter();
+                let literals = literals.map(|it| literal(Name::new(&it.detail.name), &it.common));
+                let bit_bound = it.header.common.bit_bound;
+                let kind = Kind::Enumeration(Enumeration { bit_bound, literals: literals.collect() });
+                (&it.header.detail.type_name, it.enum_flags, kind)
+            }
+            CompleteTypeObject::Bitmask(it) => {
+                let bits = it.flag_seq.iter();
+                let bits =
+                    bits.map(|it| Bit { name: Name::new(&it.detail.name), position: it.common.position });
+                let bit_bound = it.header.common.bit_bound;
+                let kind = Kind::Bitmask(Bitmask { bit_bound, bits: bits.collect() });
+                (&it.header.detail.type_name, it.bitmask_flags, kind)
+            }
+            CompleteTypeObject::Bitset(it) => {
+                let fields = it.field_seq.iter().map(|it| field(Name::new(&it.detail.name), &it.common));
+                let kind = Kind::Bitset(Bitset { fields: fields.collect() });
+                (&it.header.detail.type_name, it.bitset_flags, kind)
+            }
+            // Collections with annotations of their own have objects, but no implementation makes them.
+            CompleteTypeObject::Annotation(_)
+            | CompleteTypeObject::Sequence(_)
+            | CompleteTypeObject::Array(_)
+            | CompleteTypeObject::Map(_)
+            | CompleteTypeObject::Extended { .. } => return Err(LoadError::Unsupported),
+        };
+        Ok(Definition { name: name.clone(), flags, kind })
+    }
+
+    fn complete_structure(&mut self, it: &CompleteStructType) -> Load<Kind> {
+        let base = self.base(&it.header.base_type)?;
+        let mut members = Vec::with_capacity(it.member_seq.len());
+        for member in &it.member_seq {
+            let common = &member.common;
+            let ty = self.usage(&common.member_type_id)?;
+            members.push(named(&member.detail, common.member_id, common.member_flags, ty));
+        }
+        Ok(Kind::Structure(Structure { base, members }))
+    }
+
+    fn complete_union(&mut self, it: &CompleteUnionType) -> Load<Kind> {
+        let discriminator = &it.discriminator.common;
+        let discriminator = *self.element(&discriminator.type_id, discriminator.member_flags)?;
+        let mut cases = Vec::with_capacity(it.member_seq.len());
+        for member in &it.member_seq {
+            let common = &member.common;
+            let ty = self.usage(&common.type_id)?;
+            let labels = common.label_seq.clone();
+            let member = named(&member.detail, common.member_id, common.member_flags, ty);
+            cases.push(Case { member, labels });
+        }
+        Ok(Kind::Union(Union { discriminator, cases }))
+    }
+
+    fn minimal(&mut self, object: &MinimalTypeObject) -> Load<Definition> {
+        let (flags, kind) = match object {
+            MinimalTypeObject::Structure(it) => (it.struct_flags, self.minimal_structure(it)?),
+            MinimalTypeObject::Union(it) => (it.union_flags, self.minimal_union(it)?),
+            MinimalTypeObject::Alias(it) => {
+                let body = &it.body.common;
+                (it.alias_flags, Kind::Alias(*self.element(&body.related_type, body.related_flags)?))
+            }
+            MinimalTypeObject::Enumeration(it) => {
+                let literals = it.literal_seq.iter();
+                let literals = literals.map(|it| literal(Name::hashed(it.detail.name_hash), &it.common));
+                let bit_bound = it.header.common.bit_bound;
+                (it.enum_flags, Kind::Enumeration(Enumeration { bit_bound, literals: literals.collect() }))
+            }
+            MinimalTypeObject::Bitmask(it) => {
+                let bits = it
+                    .flag_seq
+                    .iter()
+                    .map(|it| Bit { name: Name::hashed(it.detail.name_hash), position: it.common.position });
+                let bit_bound = it.header.common.bit_bound;
+                (it.bitmask_flags, Kind::Bitmask(Bitmask { bit_bound, bits: bits.collect() }))
+            }
+            MinimalTypeObject::Bitset(it) => {
+                let fields = it.field_seq.iter().map(|it| field(Name::hashed(it.name_hash), &it.common));
+                (it.bitset_flags, Kind::Bitset(Bitset { fields: fields.collect() }))
+            }
+            MinimalTypeObject::Annotation(_)
+            | MinimalTypeObject::Sequence(_)
+            | MinimalTypeObject::Array(_)
+            | MinimalTypeObject::Map(_)
+            | MinimalTypeObject::Extended { .. } => return Err(LoadError::Unsupported),
+        };
+        Ok(Definition { name: String::new(), flags, kind })
+    }
+
+    fn minimal_structure(&mut self, it: &MinimalStructType) -> Load<Kind> {
+        let base = self.base(&it.header.base_type)?;
+        let mut members = Vec::with_capacity(it.member_seq.len());
+        for member in &it.member_seq {
+            let common = &member.common;
+            let ty = self.usage(&common.member_type_id)?;
+            members.push(hashed(&member.detail, common.member_id, common.member_flags, ty));
+        }
+        Ok(Kind::Structure(Structure { base, members }))
+    }
+
+    fn minimal_union(&mut self, it: &MinimalUnionType) -> Load<Kind> {
+        let discriminator = &it.discriminator.common;
+        let discriminator = *self.element(&discriminator.type_id, discriminator.member_flags)?;
+        let mut cases = Vec::with_capacity(it.member_seq.len());
+        for member in &it.member_seq {
+            let common = &member.common;
+            let ty = self.usage(&common.type_id)?;
+            let labels = common.label_seq.clone();
+            let member = hashed(&member.detail, common.member_id, common.member_flags, ty);
+            cases.push(Case { member, labels });
+        }
+        Ok(Kind::Union(Union { discriminator, cases }))
+    }
+}
+
+fn literal(name: Name, common: &CommonEnumeratedLiteral) -> Literal {
+    Literal { name, value: common.value, is_default: common.flags & member_flag::DEFAULT != 0 }
+}
+
+fn field(name: Name, common: &CommonBitfield) -> Field {
+    Field { name, position: common.position, width: common.bitcount, holder: common.holder_type }
+}
+
+fn named(detail: &CompleteMemberDetail, id: u32, flags: u16, ty: Type) -> Member {
+    let annotations = detail.ann_builtin.clone().unwrap_or_default();
+    Member { name: Name::new(&detail.name), id, flags, ty, annotations }
+}
+
+fn hashed(detail: &MinimalMemberDetail, id: u32, flags: u16, ty: Type) -> Member {
+    let annotations = AppliedBuiltinMemberAnnotations::default();
+    Member { name: Name::hashed(detail.name_hash), id, flags, ty, annotations }
+}

@@ -1,0 +1,267 @@
+//! The TypeLookup service (DDS-XTypes 1.3 §7.6.3.3): messages, and a library of type objects that answers requests and
+//! takes replies. Who carries the messages, and which peers are trusted with them, is not decided here.
+
+pub mod message;
+
+use crate::build::TypeObjects;
+use crate::identifier::kind;
+use crate::load::{LoadError, from_objects};
+use crate::object::{TypeObject, to_octets};
+use crate::{TypeGraph, TypeIdentifier, TypeIdentifierWithSize, TypeIndex};
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use message::{
+    Call, GetTypeDependenciesIn, GetTypeDependenciesOut, GetTypeDependenciesResult, GetTypesIn, GetTypesOut,
+    GetTypesResult, Reply, Request, Return, TypeIdentifierPair, TypeIdentifierTypeObjectPair,
+    remote_exception,
+};
+
+/// Octets of type objects in one reply; what does not fit is left out, and the client asks again.
+pub const MAX_REPLY_OCTETS: usize = 60_000;
+/// Identifiers of one request that are looked at.
+pub const MAX_REQUEST_IDS: usize = 256;
+/// Dependencies in one reply; more follow on request.
+const DEPENDENCIES_PER_REPLY: usize = 128;
+
+/// The name of the service of a participant: requests carry it, so that one participant answers (§7.6.3.3.4).
+#[must_use]
+pub fn instance_name(participant: &[u8; 16]) -> String {
+    let digits: Vec<String> = participant.iter().map(|octet| format!("{octet:02x}")).collect();
+    format!("dds.builtin.TOS.{}", digits.concat())
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    object: Arc<TypeObject>,
+    size: usize,
+    /// The minimal identifier of a complete one.
+    minimal: Option<TypeIdentifier>,
+}
+
+/// Type objects by identifier, of local types and of those that peers have told.
+#[derive(Clone, Debug, Default)]
+pub struct TypeLibrary {
+    entries: BTreeMap<TypeIdentifier, Entry>,
+    /// Octets of those that peers have told.
+    learned_octets: usize,
+    max_learned_octets: usize,
+}
+
+/// What became of a reply.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Learned {
+    /// Objects that were new.
+    pub new: usize,
+    /// Objects whose hash is not that of their identifier, or that cannot be checked alone.
+    pub refused: usize,
+    /// Objects for which there was no room.
+    pub over_quota: usize,
+}
+
+impl TypeLibrary {
+    /// An empty library that keeps up to so many octets of serialized type objects of peers.
+    #[must_use]
+    pub fn new(max_learned_octets: usize) -> Self {
+        Self { max_learned_octets, ..Self::default() }
+    }
+
+    /// Takes up the objects of a local type.
+    pub fn add(&mut self, objects: &TypeObjects) {
+        for record in &objects.records {
+            let minimal = Some(record.minimal.id.clone());
+            for (it, minimal) in [(&record.minimal, None), (&record.complete, minimal)] {
+                let size = usize::try_from(it.size).unwrap_or(usize::MAX);
+                let object = Arc::new(it.object.clone());
+                self.entries.insert(it.id.clone(), Entry { object, size, minimal });
+            }
+        }
+    }
+
+    /// The object of an identifier.
+    #[must_use]
+    pub fn get(&self, id: &TypeIdentifier) -> Option<&Arc<TypeObject>> {
+        self.entries.get(id).map(|entry| &entry.object)
+    }
+
+    /// How many objects there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The entries of an identifier: all types of a component if its index is 0.
+    fn entries_of<'a>(
+        &'a self,
+        id: &TypeIdentifier,
+    ) -> impl Iterator<Item = (&'a TypeIdentifier, &'a Entry)> {
+        let end = match id {
+            TypeIdentifier::Component(component) if component.scc_index == 0 => {
+                TypeIdentifier::Component(crate::identifier::StronglyConnectedComponentId {
+                    scc_index: i32::MAX,
+                    ..*component
+                })
+            }
+            other => other.clone(),
+        };
+        self.entries.range(id.clone()..=end)
+    }
+
+    /// The reply to a request; `None` if another participant is asked. Costs at most [`MAX_REQUEST_IDS`] identifiers and
+    /// [`MAX_REPLY_OCTETS`] of objects.
+    #[must_use]
+    pub fn answer(&self, request: &Request, participant: &[u8; 16]) -> Option<Reply> {
+        // Fast DDS compares the prefix alone and fills in its own entity id.
+        let name = instance_name(participant);
+        let (asked, own) = (request.instance_name.as_bytes().get(..40)?, name.as_bytes().get(..40)?);
+        if asked != own {
+            return None;
+        }
+        let (remote_ex, result) = match &request.call {
+            Call::GetTypes(it) => (remote_exception::OK, Return::GetTypes(self.types(it))),
+            Call::GetTypeDependencies(it) => {
+                (remote_exception::OK, Return::GetTypeDependencies(self.dependencies(it)))
+            }
+            Call::Unknown { operation } => {
+                (remote_exception::UNKNOWN_OPERATION, Return::Unknown { operation: *operation })
+            }
+        };
+        Some(Reply { related_request_id: request.request_id, remote_ex, result })
+    }
+
+    fn types(&self, request: &GetTypesIn) -> GetTypesResult {
+        let (mut out, mut room) = (GetTypesOut::default(), MAX_REPLY_OCTETS);
+        for id in request.type_ids.iter().take(MAX_REQUEST_IDS) {
+            for (id, entry) in self.entries_of(id) {
+                let Some(left) = room.checked_sub(entry.size) else { return GetTypesResult::Ok(out) };
+                room = left;
+                out.types.push(TypeIdentifierTypeObjectPair {
+                    type_identifier: id.clone(),
+                    type_object: (*entry.object).clone(),
+                });
+                out.complete_to_minimal.extend(entry.minimal.iter().map(|minimal| TypeIdentifierPair {
+                    type_identifier1: id.clone(),
+                    type_identifier2: minimal.clone(),
+                }));
+            }
+        }
+        GetTypesResult::Ok(out)
+    }
+
+    fn dependencies(&self, request: &GetTypeDependenciesIn) -> GetTypeDependenciesResult {
+        const BAD_PARAMETER: i32 = 3;
+        let skip = match request.continuation_point.as_slice() {
+            [] => 0,
+            [a, b, c, d] => usize::try_from(u32::from_be_bytes([*a, *b, *c, *d])).unwrap_or(usize::MAX),
+            _ => return GetTypeDependenciesResult::Error { code: BAD_PARAMETER },
+        };
+        let roots: Vec<&TypeIdentifier> = request.type_ids.iter().take(MAX_REQUEST_IDS).collect();
+        let all = self.reachable(&roots).known;
+        let some = all.iter().skip(skip).take(DEPENDENCIES_PER_REPLY).cloned().collect();
+        let next = skip.saturating_add(DEPENDENCIES_PER_REPLY);
+        let more = all.len() > next;
+        let point = u32::try_from(next).ok().filter(|_| more);
+        GetTypeDependenciesResult::Ok(GetTypeDependenciesOut {
+            dependent_typeids: some,
+            continuation_point: point.map_or_else(Vec::new, |next| next.to_be_bytes().to_vec()),
+        })
+    }
+
+    /// What types depend on, without themselves.
+    fn reachable(&self, roots: &[&TypeIdentifier]) -> Reachable {
+        let mut seen: BTreeSet<TypeIdentifier> = roots.iter().map(|id| (*id).clone()).collect();
+        let mut open: Vec<TypeIdentifier> = seen.iter().cloned().collect();
+        let mut result = Reachable::default();
+        while let Some(id) = open.pop() {
+            let is_root = roots.contains(&&id);
+            let mut size = None;
+            for (_, entry) in self.entries_of(&id) {
+                size = Some(size.unwrap_or(0_usize).saturating_add(entry.size));
+                entry.object.visit_identifiers(&mut |mentioned| {
+                    mentioned.visit_hashed(&mut |hashed| {
+                        // A library is bounded, and each of its objects is looked at once.
+                        if seen.len() <= MAX_REACHABLE && seen.insert(hashed.clone()) {
+                            open.push(hashed.clone());
+                        }
+                    });
+                });
+            }
+            match size {
+                None => result.missing.push(id),
+                Some(_) if is_root => {}
+                Some(size) => result.known.push(TypeIdentifierWithSize {
+                    type_id: id,
+                    typeobject_serialized_size: u32::try_from(size).unwrap_or(u32::MAX),
+                }),
+            }
+        }
+        result.known.sort();
+        result
+    }
+
+    /// The identifiers whose objects are needed for a type and not there: what to ask its announcer for.
+    #[must_use]
+    pub fn missing(&self, id: &TypeIdentifier) -> Vec<TypeIdentifier> {
+        let mut hashed = Vec::new();
+        id.visit_hashed(&mut |id| hashed.push(id.clone()));
+        self.reachable(&hashed.iter().collect::<Vec<_>>()).missing
+    }
+
+    /// Takes the objects of a reply, each of which has to have the hash of its identifier. Types that depend on each
+    /// other have one hash together and are refused.
+    pub fn learn(&mut self, reply: &GetTypesOut) -> Learned {
+        let mut learned = Learned::default();
+        for pair in &reply.types {
+            let id = &pair.type_identifier;
+            if self.entries.contains_key(id) {
+                continue;
+            }
+            let Ok(octets) = to_octets(&pair.type_object) else { continue };
+            if pair.type_object.identifier_of(&octets) != *id {
+                learned.refused = learned.refused.saturating_add(1);
+                continue;
+            }
+            let total = self.learned_octets.saturating_add(octets.len());
+            if total > self.max_learned_octets {
+                learned.over_quota = learned.over_quota.saturating_add(1);
+                continue;
+            }
+            self.learned_octets = total;
+            learned.new = learned.new.saturating_add(1);
+            let object = Arc::new(pair.type_object.clone());
+            self.entries.insert(id.clone(), Entry { object, size: octets.len(), minimal: None });
+        }
+        learned
+    }
+
+    /// The type of an identifier with all that it depends on.
+    ///
+    /// # Errors
+    /// [`LoadError`].
+    pub fn load(&self, id: &TypeIdentifier) -> Result<(TypeGraph, TypeIndex), LoadError> {
+        from_objects(id, &|id| self.get(id).map(|object| (**object).clone()))
+    }
+}
+
+/// Identifiers that one question looks at.
+const MAX_REACHABLE: usize = 4096;
+
+#[derive(Default)]
+struct Reachable {
+    known: Vec<TypeIdentifierWithSize>,
+    missing: Vec<TypeIdentifier>,
+}
+
+/// Whether an identifier names type objects, so that they can be asked for.
+#[must_use]
+pub fn is_hashed(id: &TypeIdentifier) -> bool {
+    id.equivalence().value() != kind::EK_BOTH
+}

@@ -1,0 +1,279 @@
+//! Assignability (DDS-XTypes 1.3 §7.2.4): a table of versions of one type with the results that the standard asks for, and
+//! the options of TYPE_CONSISTENCY_ENFORCEMENT one by one.
+
+use dunlin_cdr::Representation::{self, Xcdr1, Xcdr2};
+use dunlin_idl::{Memory, Options, compile};
+use dunlin_qos::TypeConsistencyEnforcement;
+use dunlin_xtypes::{Mismatch, TypeGraph, TypeIn, TypeIndex, assignable, to_idl};
+
+fn parse(idl: &str) -> (TypeGraph, TypeIndex) {
+    let compilation = compile("t.idl", &Options::default(), &Memory::default().with("t.idl", idl));
+    let model = compilation.model.as_ref().unwrap_or_else(|| panic!("{}\n{idl}", compilation.render(false)));
+    dunlin_idl::xtypes::type_graph_of(model, "T").unwrap()
+}
+
+fn check(
+    reader: &str,
+    writer: &str,
+    policy: &TypeConsistencyEnforcement,
+    representation: Representation,
+) -> Result<(), Vec<Mismatch>> {
+    let (reader, writer) = (parse(reader), parse(writer));
+    let reader = TypeIn { graph: &reader.0, index: reader.1 };
+    assignable(reader, TypeIn { graph: &writer.0, index: writer.1 }, policy, representation)
+}
+
+fn allow() -> TypeConsistencyEnforcement {
+    TypeConsistencyEnforcement::default()
+}
+
+/// Members of the versions, and per reader (row) the versions (columns) that it can read.
+type Versions = &'static [(&'static str, &'static str)];
+
+const FINAL: Versions = &[
+    ("long a; long b;", "+------"),
+    ("long a;", "-+-----"),
+    ("long a; double b;", "--+----"),
+    ("long b; long a;", "---+---"),
+    ("long a; string<8> b;", "----++-"),
+    ("long a; string<16> b;", "----++-"),
+    ("@key long a; long b;", "------+"),
+];
+
+const APPENDABLE: Versions = &[
+    ("long a;", "++++-+-----++"),
+    ("long a; long b;", "+++-----+----"),
+    ("long a; long b; string c;", "+++-----+----"),
+    ("long a; double b;", "+--+---------"),
+    ("long b; long a;", "----+--------"),
+    ("long a; @optional long b;", "+----+-------"),
+    ("@key long a; long b;", "------++-----"),
+    ("@key long a; long b; string c;", "------++-----"),
+    ("long a; @must_understand long b;", "-++-----+----"),
+    ("long x; long b;", "---------+---"),
+    ("double a;", "----------+--"),
+    ("long a; sequence<long, 4> b;", "+----------++"),
+    ("long a; sequence<long> b;", "+----------++"),
+];
+
+const MUTABLE: Versions = &[
+    ("long a;", "+++++-----+++"),
+    ("long a; long b;", "+++-++-+--+++"),
+    ("@id(1) long b; @id(0) long a;", "+++-++-+--+++"),
+    ("long a; double b;", "+--+------+++"),
+    ("long a; @optional long b;", "+++-++-+--+++"),
+    ("long a; @must_understand long b;", "-++-++-+-----"),
+    ("@key long a; long b;", "------+------"),
+    ("@id(1) long b; @id(2) string c;", "-++-++-+-----"),
+    ("@id(5) long z;", "--------+----"),
+    ("@id(0) long x;", "---------+---"),
+    ("long a; @id(3) @must_understand @optional long d;", "+++++-----+++"),
+    ("long a; @id(7) string<4> s;", "+++++-----+++"),
+    ("long a; @id(7) string<9> s;", "+++++-----+++"),
+];
+
+#[test]
+fn table() {
+    let groups = [("final", FINAL), ("appendable", APPENDABLE), ("mutable", MUTABLE)];
+    let mut versions = Vec::new();
+    for (group, (word, list)) in groups.iter().enumerate() {
+        for (at, (members, row)) in list.iter().enumerate() {
+            assert_eq!(row.len(), list.len());
+            versions.push((group, at, *row, parse(&format!("@{word} struct T {{ {members} }};")), *members));
+        }
+    }
+    let (mut wrong, mut compared) = (Vec::new(), 0);
+    for (group, _, row, reader, own) in &versions {
+        for (other, at, _, writer, theirs) in &versions {
+            // Types of different extensibility are never assignable.
+            let expected = group == other && row.as_bytes()[*at] == b'+';
+            let reader = TypeIn { graph: &reader.0, index: reader.1 };
+            let writer = TypeIn { graph: &writer.0, index: writer.1 };
+            let result = assignable(reader, writer, &allow(), Xcdr2);
+            compared += 1;
+            if result.is_ok() != expected {
+                wrong.push(format!("{{{own}}} <- {{{theirs}}}: {result:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert_eq!(compared, 33 * 33);
+}
+
+/// Each pair of texts with an option off and on.
+fn option(reader: &str, writer: &str, off: &TypeConsistencyEnforcement, on: &TypeConsistencyEnforcement) {
+    assert!(check(reader, writer, off, Xcdr2).is_err(), "{reader} <- {writer}");
+    assert_eq!(check(reader, writer, on, Xcdr2), Ok(()), "{reader} <- {writer}");
+}
+
+#[test]
+fn every_option() {
+    let allow = allow();
+    let strings = TypeConsistencyEnforcement { ignore_string_bounds: false, ..allow };
+    option("struct T { string<4> s; };", "struct T { string<5> s; };", &strings, &allow);
+    option("struct T { string<4> s; };", "struct T { string s; };", &strings, &allow);
+    assert_eq!(check("struct T { string<5> s; };", "struct T { string<4> s; };", &strings, Xcdr2), Ok(()));
+    let sequences = TypeConsistencyEnforcement { ignore_sequence_bounds: false, ..allow };
+    option("struct T { sequence<long, 4> s; };", "struct T { sequence<long, 5> s; };", &sequences, &allow);
+    option("struct T { map<long, long, 4> s; };", "struct T { map<long, long, 5> s; };", &sequences, &allow);
+    let names = TypeConsistencyEnforcement { ignore_member_names: true, ..allow };
+    option("struct T { long a; long b; };", "struct T { long x; long y; };", &allow, &names);
+    option("@mutable struct T { @id(1) long a; };", "@mutable struct T { @id(1) long x; };", &allow, &names);
+    let narrow = TypeConsistencyEnforcement { prevent_type_widening: true, ..allow };
+    option("struct T { long a; long b; };", "struct T { long a; };", &narrow, &allow);
+    assert_eq!(
+        check("struct T { long a; @optional long b; };", "struct T { long a; };", &narrow, Xcdr2),
+        Ok(())
+    );
+    assert_eq!(check("struct T { long a; };", "struct T { long a; long b; };", &narrow, Xcdr2), Ok(()));
+    let disallow = TypeConsistencyEnforcement::DISALLOW;
+    option("struct T { long a; };", "struct T { long a; long b; };", &disallow, &allow);
+    assert_eq!(check("struct T { long a; };", "struct T { long a; };", &disallow, Xcdr2), Ok(()));
+}
+
+fn verdict(reader: &str, writer: &str) -> Result<(), Vec<Mismatch>> {
+    check(reader, writer, &allow(), Xcdr2)
+}
+
+#[test]
+fn what_is_nested_has_to_end_where_the_data_says() {
+    let with = |word: &str, members: &str| {
+        format!("@{word} @nested struct I {{ {members} }}; struct T {{ sequence<I> s; long after; }};")
+    };
+    let (old, new) = (with("appendable", "long a;"), with("appendable", "long a; long b;"));
+    assert_eq!(check(&old, &new, &allow(), Xcdr2), Ok(()));
+    // XCDR1 has no header that says where an appendable structure ends.
+    assert!(check(&old, &new, &allow(), Xcdr1).is_err());
+    let (old, new) = (with("mutable", "long a;"), with("mutable", "long a; long b;"));
+    assert_eq!(check(&old, &new, &allow(), Xcdr1), Ok(()));
+}
+
+#[test]
+fn differences_are_told_member_by_member() {
+    let reader = "@nested struct I { long a; double b; }; struct T { I inner; string name; long last; };";
+    let writer = "@nested struct I { float a; double b; }; struct T { I inner; wstring name; long last; };";
+    let found: Vec<String> = verdict(reader, writer).unwrap_err().iter().map(ToString::to_string).collect();
+    assert_eq!(found, ["inner.a: `int32` cannot read `float`", "name: `string` cannot read `wstring`"]);
+}
+
+#[test]
+fn keys() {
+    let key = |ty: &str| format!("struct T {{ @key {ty} k; long v; }};");
+    assert!(verdict(&key("string<4>"), &key("string<5>")).is_err(), "bounds of keys always count");
+    assert_eq!(verdict(&key("string<5>"), &key("string<4>")), Ok(()));
+    let enumeration = |literals: &str| format!("enum E {{ {literals} }}; struct T {{ @key E k; long v; }};");
+    assert!(verdict(&enumeration("A"), &enumeration("A, B")).is_err());
+    assert_eq!(verdict(&enumeration("A, B"), &enumeration("A")), Ok(()));
+    let nested = |members: &str| format!("@nested struct I {{ {members} }}; struct T {{ @key I k; }};");
+    assert_eq!(verdict(&nested("@key long a; long b;"), &nested("@key long a; long b; long c;")), Ok(()));
+    assert!(verdict(&nested("long a; long b;"), &nested("long a; long b; long c;")).is_err(), "all are key");
+    // In a member that is no key, keys mean nothing.
+    let plain = |members: &str| format!("@nested struct I {{ {members} }}; struct T {{ I k; }};");
+    assert_eq!(verdict(&plain("@key long a; long b;"), &plain("long a; long b;")), Ok(()));
+}
+
+#[test]
+fn enumerations_bitmasks_and_aliases() {
+    let enumeration = |text: &str| format!("{text}; struct T {{ E e; }};");
+    assert_eq!(verdict(&enumeration("enum E { A, B }"), &enumeration("enum E { A, B, C }")), Ok(()));
+    assert!(
+        verdict(&enumeration("@final enum E { A, B }"), &enumeration("@final enum E { A, B, C }")).is_err()
+    );
+    assert!(verdict(&enumeration("enum E { A, B }"), &enumeration("enum E { B, A }")).is_err());
+    assert!(verdict(&enumeration("@bit_bound(8) enum E { A }"), &enumeration("enum E { A, B }")).is_err());
+    let bits = "@bit_bound(16) bitmask E { A }; struct T { E e; };";
+    assert_eq!(verdict("struct T { uint16 e; };", bits), Ok(()));
+    assert!(verdict("struct T { uint32 e; };", bits).is_err());
+    assert_eq!(verdict("typedef long L; struct T { L e; };", "struct T { long e; };"), Ok(()));
+    assert!(verdict("struct T { octet e; };", "struct T { uint8 e; };").is_err());
+}
+
+#[test]
+fn unions() {
+    let union = |word: &str, cases: &str| {
+        format!("@{word} @nested union U switch (long) {{ {cases} }}; struct T {{ U u; }};")
+    };
+    let (ab, abc) =
+        ("case 1: long a; case 2: string b;", "case 1: long a; case 2: string b; case 3: double c;");
+    assert_eq!(verdict(&union("appendable", ab), &union("appendable", abc)), Ok(()));
+    assert!(verdict(&union("final", ab), &union("final", abc)).is_err());
+    assert!(
+        verdict(&union("mutable", "case 1: @id(1) long a;"), &union("mutable", "case 2: @id(1) long a;"))
+            .is_err()
+    );
+    let other = "case 1: double a; case 2: string b;";
+    assert!(verdict(&union("appendable", ab), &union("appendable", other)).is_err());
+    let default = "case 1: long a; default: string b;";
+    assert_eq!(verdict(&union("appendable", default), &union("appendable", ab)), Ok(()));
+    assert!(
+        verdict(&union("appendable", default), &union("appendable", abc)).is_err(),
+        "c would be read as b"
+    );
+}
+
+#[test]
+fn recursive_types() {
+    let tree = |members: &str| format!("struct T {{ {members} sequence<T> next; }};");
+    assert_eq!(verdict(&tree("long a;"), &tree("long a;")), Ok(()));
+    let more = "struct T { long a; sequence<T> next; long more; };";
+    assert_eq!(verdict(&tree("long a;"), more), Ok(()));
+    assert!(verdict(&tree("long a;"), &tree("float a;")).is_err());
+}
+
+/// Aliases that fan out: 2^30 ways through the type, and an answer at once.
+#[test]
+fn work_is_bounded() {
+    use dunlin_xtypes::model::*;
+    let fan = |bound: u32| {
+        let mut graph = TypeGraph::default();
+        let alias = |ty: Type| {
+            let kind = Kind::Alias(Element { ty, flags: 0 });
+            Definition { name: String::new(), flags: 0, kind }
+        };
+        let mut last = graph.add(alias(Type::String { wide: false, bound }));
+        for _ in 0..30 {
+            let half = || Box::new(Element { ty: Type::Named(last), flags: 1 });
+            last = graph.add(alias(Type::Map { key: half(), value: half(), bound: 0 }));
+        }
+        let annotations = Default::default();
+        let member = Member { name: Name::new("m"), id: 0, flags: 1, ty: Type::Named(last), annotations };
+        let kind = Kind::Structure(Structure { base: None, members: vec![member] });
+        let index = graph.add(Definition { name: "T".into(), flags: type_flag::APPENDABLE, kind });
+        (graph, index)
+    };
+    let (reader, writer) = (fan(4), fan(5));
+    let result = assignable(
+        TypeIn { graph: &reader.0, index: reader.1 },
+        TypeIn { graph: &writer.0, index: writer.1 },
+        &allow(),
+        Xcdr2,
+    );
+    assert!(result.is_err(), "given up");
+}
+
+/// Printed as IDL, a type is the same type again.
+#[test]
+fn idl_of_a_type_means_the_same() {
+    for (_, list) in [("", FINAL), ("", APPENDABLE), ("", MUTABLE)] {
+        for (members, _) in list {
+            again(&format!("struct T {{ {members} }};"));
+        }
+    }
+    again(
+        "module M { module N { enum E { A, @default_literal B }; @bit_bound(9) bitmask F { X, @position(7) Y };
+         bitset S { bitfield<3> a; bitfield<2>; bitfield<9> b; }; typedef long Row[3][2]; }; };
+         @nested union U switch (M::N::E) { case M::N::A: long a; default: string<3> b; };
+         @nested union C switch (char) { case 'x': case '\\'': long a; }; @nested union B switch (boolean) { case TRUE: long a; };
+         @mutable struct T { @key @id(9) M::N::E e; M::N::F f; M::N::S s; M::N::Row r[2]; @optional sequence<U, 4> u; C c; B b;
+           map<string, double, 3> m; wchar w; @try_construct(TRIM) string<3> t; @external @must_understand U x; };",
+    );
+    again("@final struct Base { @unit(\"m\") long b; }; @final struct T : Base { sequence<T> next; };");
+}
+
+fn again(idl: &str) {
+    let (graph, index) = parse(idl);
+    let printed = to_idl(&graph, index);
+    let (again, there) = parse(&printed);
+    let objects = |graph, index| dunlin_xtypes::type_objects(graph, index).unwrap().information().unwrap();
+    assert_eq!(objects(&graph, index), objects(&again, there), "{printed}");
+}

@@ -1,0 +1,187 @@
+//! TypeLookup between two libraries, and replies that lie.
+
+use dunlin_cdr::Representation::Xcdr2;
+use dunlin_idl::{Memory, Options, compile};
+use dunlin_qos::TypeConsistencyEnforcement;
+use dunlin_xtypes::lookup::message::*;
+use dunlin_xtypes::lookup::{MAX_REPLY_OCTETS, TypeLibrary, instance_name};
+use dunlin_xtypes::*;
+
+const SERVER: [u8; 16] = [0x5a; 16];
+
+fn parse(idl: &str) -> (TypeGraph, TypeIndex) {
+    let compilation = compile("t.idl", &Options::default(), &Memory::default().with("t.idl", idl));
+    let model = compilation.model.as_ref().unwrap_or_else(|| panic!("{}", compilation.render(false)));
+    dunlin_idl::xtypes::type_graph_of(model, "T").unwrap()
+}
+
+const IDL: &str =
+    "module M { enum E { A, B }; @nested struct I { long a; E e; }; typedef sequence<I, 5> Is; };
+    @nested union U switch (M::E) { case M::A: long a; default: M::Is is; };
+    @mutable struct T { @key string<20> k; @optional U u; M::I i[2]; };";
+
+fn request(call: Call, instance_name: String) -> Request {
+    let request_id = SampleIdentity { writer_guid: [7; 16], high: 0, low: 1 };
+    Request { request_id, instance_name, call }
+}
+
+fn get(library: &TypeLibrary, type_ids: Vec<TypeIdentifier>) -> GetTypesOut {
+    let request = request(Call::GetTypes(GetTypesIn { type_ids }), instance_name(&SERVER));
+    // Through the octets, as on the wire.
+    let request: Request = message::decode(&message::encode(&request).unwrap()).unwrap();
+    let reply = library.answer(&request, &SERVER).unwrap();
+    let payload = message::encode(&reply).unwrap();
+    assert_eq!(payload[..2], [0, 7], "PLAIN_CDR2, little-endian");
+    let reply: Reply = message::decode(&payload).unwrap();
+    assert_eq!((reply.related_request_id, reply.remote_ex), (request.request_id, 0));
+    match reply.result {
+        Return::GetTypes(GetTypesResult::Ok(out)) => out,
+        other => panic!("{other:?}"),
+    }
+}
+
+use dunlin_xtypes::lookup::message;
+
+#[test]
+fn a_type_is_fetched_and_understood() {
+    let (graph, index) = parse(IDL);
+    let objects = type_objects(&graph, index).unwrap();
+    let mut server = TypeLibrary::default();
+    server.add(&objects);
+    for announced in objects.information().unwrap().identifiers() {
+        let mut client = TypeLibrary::new(1 << 20);
+        // One round per level: what is missing shows when the object that mentions it is there.
+        let mut rounds = 0;
+        loop {
+            let missing = client.missing(announced);
+            if missing.is_empty() {
+                break;
+            }
+            rounds += 1;
+            assert!(rounds < 10, "{missing:?}");
+            let learned = client.learn(&get(&server, missing));
+            assert!(learned.new > 0 && learned.refused == 0, "{learned:?}");
+        }
+        let (fetched, there) = client.load(announced).unwrap();
+        let reader = TypeIn { graph: &graph, index };
+        let writer = TypeIn { graph: &fetched, index: there };
+        assert_eq!(assignable(reader, writer, &TypeConsistencyEnforcement::default(), Xcdr2), Ok(()));
+        let again = type_objects(&fetched, there).unwrap();
+        if matches!(announced, TypeIdentifier::Complete(_)) {
+            assert_eq!(again.information().unwrap(), objects.information().unwrap());
+            assert_eq!(to_idl(&fetched, there), to_idl(&graph, index));
+        }
+    }
+}
+
+#[test]
+fn dependencies_come_in_portions() {
+    let members: Vec<String> = (0..300).map(|i| format!("S{i} m{i};")).collect();
+    let types: Vec<String> = (0..300).map(|i| format!("@nested struct S{i} {{ long a{i}; }};")).collect();
+    let (graph, index) = parse(&format!("{} struct T {{ {} }};", types.concat(), members.concat()));
+    let objects = type_objects(&graph, index).unwrap();
+    let mut library = TypeLibrary::default();
+    library.add(&objects);
+    let root = objects.root().unwrap().complete.id.clone();
+    let (mut found, mut continuation_point) = (Vec::new(), Vec::new());
+    for _ in 0..4 {
+        let type_ids = vec![root.clone()];
+        let call = Call::GetTypeDependencies(GetTypeDependenciesIn { type_ids, continuation_point });
+        let reply = library.answer(&request(call, instance_name(&SERVER)), &SERVER).unwrap();
+        let Return::GetTypeDependencies(GetTypeDependenciesResult::Ok(out)) = reply.result else { panic!() };
+        found.extend(out.dependent_typeids);
+        continuation_point = out.continuation_point;
+        if continuation_point.is_empty() {
+            break;
+        }
+    }
+    let mut expected = objects.information().unwrap().complete.dependent_typeids;
+    expected.sort();
+    assert_eq!((found.len(), found), (300, expected));
+}
+
+#[test]
+fn requests_cost_no_more_than_a_reply_holds() {
+    let members: Vec<String> = (0..400).map(|i| format!("long a_long_name_of_a_member_{i};")).collect();
+    let (graph, index) = parse(&format!("struct T {{ {} }};", members.concat()));
+    let objects = type_objects(&graph, index).unwrap();
+    let mut library = TypeLibrary::default();
+    library.add(&objects);
+    let root = objects.root().unwrap();
+    let many = vec![root.complete.id.clone(); 10_000];
+    let out = get(&library, many);
+    let octets: usize = out.types.iter().map(|pair| to_octets(&pair.type_object).unwrap().len()).sum();
+    assert!(octets <= MAX_REPLY_OCTETS && !out.types.is_empty(), "{octets}");
+}
+
+#[test]
+fn who_is_not_asked_says_nothing() {
+    let library = TypeLibrary::default();
+    let call = || Call::GetTypes(GetTypesIn::default());
+    assert_eq!(library.answer(&request(call(), instance_name(&[1; 16])), &SERVER), None);
+    assert_eq!(library.answer(&request(call(), String::new()), &SERVER), None);
+    // Another entity of the same participant: some implementations are not exact about it.
+    let mut sloppy = SERVER;
+    sloppy[15] = 0;
+    assert!(library.answer(&request(call(), instance_name(&sloppy)), &SERVER).is_some());
+    let reply = library.answer(&request(Call::Unknown { operation: 9 }, instance_name(&SERVER)), &SERVER);
+    assert_eq!(reply.unwrap().remote_ex, 4);
+}
+
+#[test]
+fn lies_are_refused() {
+    let (graph, index) = parse("struct T { long a; };");
+    let objects = type_objects(&graph, index).unwrap();
+    let root = &objects.root().unwrap().complete;
+    let pair = |type_identifier: TypeIdentifier| TypeIdentifierTypeObjectPair {
+        type_identifier,
+        type_object: root.object.clone(),
+    };
+    let lie = GetTypesOut { types: vec![pair(TypeIdentifier::Complete([1; 14]))], ..GetTypesOut::default() };
+    let truth = GetTypesOut { types: vec![pair(root.id.clone())], ..GetTypesOut::default() };
+    let mut library = TypeLibrary::new(1 << 20);
+    assert_eq!(library.learn(&lie).refused, 1);
+    assert!(library.is_empty());
+    assert_eq!(library.learn(&truth).new, 1);
+    assert_eq!(TypeLibrary::new(10).learn(&truth).over_quota, 1);
+}
+
+/// The member ids of parameters are hashes of their names (§7.6.3.3.4).
+#[test]
+fn hashes_of_parameters() {
+    for (name, id) in [
+        ("type_ids", 0x0c53_6065),
+        ("types", 0x0280_4ad1),
+        ("complete_to_minimal", 0x0b8e_6577),
+        ("dependent_typeids", 0x0ba4_dfc9),
+        ("continuation_point", 0x0508_e3d2),
+    ] {
+        assert_eq!(object::hashed_id(name), id, "{name}");
+    }
+}
+
+/// No shorter or damaged message does harm.
+#[test]
+fn damaged_messages() {
+    let (graph, index) = parse(IDL);
+    let mut library = TypeLibrary::default();
+    library.add(&type_objects(&graph, index).unwrap());
+    let ids: Vec<_> =
+        type_objects(&graph, index).unwrap().records.iter().map(|r| r.complete.id.clone()).collect();
+    let call = request(Call::GetTypes(GetTypesIn { type_ids: ids }), instance_name(&SERVER));
+    let payload = message::encode(&library.answer(&call, &SERVER).unwrap()).unwrap();
+    for end in 0..payload.len() {
+        let _ = message::decode::<Reply>(&payload[..end]);
+    }
+    for at in 0..payload.len() {
+        for bit in [1, 0x80, 0xff] {
+            let mut damaged = payload.clone();
+            damaged[at] ^= bit;
+            let Ok(reply) = message::decode::<Reply>(&damaged) else { continue };
+            if let Return::GetTypes(GetTypesResult::Ok(out)) = reply.result {
+                let mut client = TypeLibrary::new(1 << 20);
+                client.learn(&out);
+            }
+        }
+    }
+}
