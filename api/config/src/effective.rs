@@ -9,6 +9,7 @@ use crate::{Config, Origin};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Effective {
     entries: Vec<(&'static str, &'static str, String, Origin)>,
+    profiles: String,
 }
 
 impl Effective {
@@ -33,7 +34,7 @@ impl fmt::Display for Effective {
                 writeln!(f, "{line:<48}# {origin}")?;
             }
         }
-        Ok(())
+        f.write_str(&self.profiles)
     }
 }
 
@@ -47,7 +48,10 @@ impl Config {
             let origin = self.origins.of(index, &value, &(key.print)(&defaults));
             (key.section, key.name, value, origin)
         };
-        Effective { entries: KEYS.iter().enumerate().map(entry).collect() }
+        Effective {
+            entries: KEYS.iter().enumerate().map(entry).collect(),
+            profiles: self.profiles.to_string(),
+        }
     }
 
     /// The origin of one value; `Default` for an unknown key.

@@ -126,6 +126,9 @@ impl Config {
             let origin = at(section.span().start);
             let section = section.into_inner();
             match value.into_inner() {
+                DeValue::Table(profiles) if section == "profile" => {
+                    self.profiles.read(profiles, &at, problems)
+                }
                 _ if !SECTIONS.iter().any(|(known, _)| *known == section) => {
                     problems.add(origin, unknown_section(&section));
                 }
@@ -210,7 +213,7 @@ fn read_bounded(path: &PathBuf) -> std::io::Result<Vec<u8>> {
     Ok(text)
 }
 
-fn raw(value: DeValue<'_>) -> Raw {
+pub(crate) fn raw(value: DeValue<'_>) -> Raw {
     match value {
         DeValue::String(text) => Raw::Text(text.into_owned()),
         DeValue::Boolean(value) => Raw::Bool(value),
@@ -248,7 +251,8 @@ fn unknown_key(path: &str) -> String {
 }
 
 fn unknown_section(name: &str) -> String {
-    let meant = nearest(name, SECTIONS.iter().map(|(known, _)| *known)).map(|known| format!("[{known}]"));
+    let meant = nearest(name, SECTIONS.iter().map(|(known, _)| *known).chain(["profile"]))
+        .map(|known| format!("[{known}]"));
     format!("unknown section [{name:.100}]{}", suggestion(meant.as_deref()))
 }
 

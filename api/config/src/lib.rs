@@ -24,16 +24,20 @@ mod check;
 mod driver;
 mod effective;
 mod error;
+mod import;
 mod layers;
 mod nearest;
 mod origin;
+mod profiles;
 mod schema;
 mod units;
 mod value;
 
 pub use effective::{Effective, reference};
 pub use error::{ConfigError, Problem};
+pub use import::{Dialect, Import, ImportError, LeftOut};
 pub use origin::Origin;
+pub use profiles::{Profiles, UnknownProfile};
 pub use schema::{
     Config, DebugSection, DiscoverySection, DomainSection, FaultSection, LoggingSection, NetworkSection,
     PortsSection, QuotasSection, ReliabilitySection,

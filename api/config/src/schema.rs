@@ -9,6 +9,7 @@ use dunlin_engine::{Quotas, Tuning};
 use dunlin_udp::UdpConfig;
 
 use crate::origin::Origins;
+use crate::profiles::Profiles;
 use crate::value::{
     Auto, Multicast, ParticipantIndex, Rate, Raw, Share, Size, Switch, Value, Waiting, WithoutService,
 };
@@ -62,6 +63,8 @@ macro_rules! schema {
         #[derive(Clone, Debug, Default)]
         pub struct Config {
             $( $(#[doc = $section_doc])* pub $section: $Section, )*
+            /// The QoS profiles.
+            pub profiles: Profiles,
             pub(crate) origins: Origins,
         }
 

@@ -43,6 +43,17 @@ impl fmt::Display for Raw {
 }
 
 impl Raw {
+    /// As it would stand in a TOML file.
+    pub(crate) fn print(&self) -> String {
+        match self {
+            Raw::Plain(text) | Raw::Text(text) => quoted(text),
+            Raw::Integer(n) => n.to_string(),
+            Raw::Bool(b) => b.to_string(),
+            Raw::List(items) => format!("[{}]", items.iter().map(Raw::print).collect::<Vec<_>>().join(", ")),
+            Raw::Other(text) => text.clone(),
+        }
+    }
+
     pub(crate) fn text(&self) -> Option<&str> {
         match self {
             Raw::Plain(text) | Raw::Text(text) => Some(text),
@@ -60,7 +71,7 @@ pub(crate) trait Value: Clone + PartialEq {
     fn print(&self) -> String;
 }
 
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {

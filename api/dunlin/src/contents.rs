@@ -67,6 +67,11 @@ impl ParticipantInner {
         self.handle(TOPIC_KIND)
     }
 
+    /// What a participant created can be enabled when it is.
+    pub fn check_enabled(&self) -> Result<(), CreateEntityError> {
+        if self.entity.is_enabled() { Ok(()) } else { Err(CreateEntityError::FactoryNotEnabled) }
+    }
+
     pub fn add_publisher(&self, group: &Arc<PublisherState>) {
         add(&self.contents.publishers, group);
     }
@@ -248,6 +253,27 @@ impl DomainParticipant {
         }
         self.inner().forget_topic(&topic.inner);
         Ok(())
+    }
+
+    /// enable: of a participant that was created disabled. Topics, publishers and subscribers that were created meanwhile
+    /// are enabled too, unless ENTITY_FACTORY of the participant leaves that to the application. Enabling it again does
+    /// nothing.
+    ///
+    /// # Errors
+    /// When a writer or reader cannot be enabled, or the participant was deleted.
+    pub fn enable(&self) -> Result<(), CreateEntityError> {
+        let inner = self.inner();
+        inner.entity.check().map_err(|_| CreateEntityError::AlreadyDeleted)?;
+        if !inner.entity.enable() {
+            return Ok(());
+        }
+        inner.announce();
+        if !inner.autoenables() {
+            return Ok(());
+        }
+        inner.topics().iter().for_each(|topic| _ = topic.entity.enable());
+        inner.publishers().iter().try_for_each(|group| group.enable())?;
+        inner.subscribers().iter().try_for_each(|group| group.enable())
     }
 
     /// delete_contained_entities: deletes every writer, reader, publisher, subscriber and topic. Handles to them stay, and

@@ -74,16 +74,18 @@ pub(crate) struct Entity<L: ?Sized> {
     pub listener: ListenerSlot<L>,
     changed: AtomicU32,
     pub signal: Arc<Signal>,
+    enabled: AtomicBool,
     deleted: AtomicBool,
 }
 
 impl<L: ?Sized> Entity<L> {
-    pub fn new(handle: InstanceHandle) -> Self {
+    pub fn new(handle: InstanceHandle, enabled: bool) -> Self {
         Self {
             handle,
             listener: ListenerSlot::default(),
             changed: AtomicU32::new(0),
             signal: Arc::default(),
+            enabled: AtomicBool::new(enabled),
             deleted: AtomicBool::new(false),
         }
     }
@@ -102,6 +104,15 @@ impl<L: ?Sized> Entity<L> {
 
     pub fn changes(&self) -> StatusMask {
         StatusMask(self.changed.load(Ordering::SeqCst))
+    }
+
+    /// Enables it; false if it was enabled before.
+    pub fn enable(&self) -> bool {
+        !self.enabled.swap(true, Ordering::SeqCst)
+    }
+
+    pub fn is_enabled(&self) -> bool {
+        self.enabled.load(Ordering::SeqCst)
     }
 
     /// Ends it; false if it had ended before.

@@ -89,7 +89,7 @@ pub enum CreateEntityError {
     #[error("the topic belongs to another participant")]
     ForeignTopic,
     /// An entity can be enabled when the one that created it is.
-    #[error("the publisher or subscriber is not enabled")]
+    #[error("the publisher, subscriber or participant that created it is not enabled")]
     FactoryNotEnabled,
     /// No more endpoints can be made in this participant.
     #[error("the participant has no entity ids left")]

@@ -6,7 +6,7 @@ use crate::participant::{DomainParticipant, DomainParticipantBuilder, Participan
 use crate::writer_core::lock;
 use dunlin_core::DomainId;
 use dunlin_driver::machine;
-use dunlin_qos::DomainParticipantQos;
+use dunlin_qos::{DomainParticipantFactoryQos, DomainParticipantQos};
 use std::sync::{Arc, Mutex, Weak};
 
 /// Makes and finds the participants of this process. There is one; [`DomainParticipant::builder`] does the same without it.
@@ -16,6 +16,7 @@ pub struct DomainParticipantFactory(());
 static FACTORY: DomainParticipantFactory = DomainParticipantFactory(());
 static PARTICIPANTS: Mutex<Vec<Weak<ParticipantInner>>> = Mutex::new(Vec::new());
 static DEFAULT_QOS: Mutex<Option<DomainParticipantQos>> = Mutex::new(None);
+static QOS: Mutex<Option<DomainParticipantFactoryQos>> = Mutex::new(None);
 
 /// Makes a participant known to [`DomainParticipantFactory::lookup_participant`].
 pub(crate) fn register(participant: &Arc<ParticipantInner>) {
@@ -48,10 +49,11 @@ impl DomainParticipantFactory {
         self.builder(domain).build()
     }
 
-    /// Settings for a participant, beginning with the default QoS of the factory.
+    /// Settings for a participant, beginning with the default QoS of the factory, and enabled as its ENTITY_FACTORY says.
     #[must_use]
     pub fn builder(&self, domain: DomainId) -> DomainParticipantBuilder {
-        DomainParticipant::builder(domain).qos(self.default_participant_qos())
+        let enabled = self.qos().entity_factory.autoenable_created_entities;
+        DomainParticipant::builder(domain).qos(self.default_participant_qos()).enabled(enabled)
     }
 
     /// lookup_participant: one of this process in the domain, if there is any.
@@ -77,6 +79,17 @@ impl DomainParticipantFactory {
         }
         participant.inner().close();
         Ok(())
+    }
+
+    /// get_qos.
+    #[must_use]
+    pub fn qos(&self) -> DomainParticipantFactoryQos {
+        lock(&QOS).unwrap_or_default()
+    }
+
+    /// set_qos: for participants that this factory makes from now on.
+    pub fn set_qos(&self, qos: &DomainParticipantFactoryQos) {
+        *lock(&QOS) = Some(*qos);
     }
 
     /// get_default_participant_qos.

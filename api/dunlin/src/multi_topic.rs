@@ -145,7 +145,7 @@ impl MultiTopicInner {
         Ok(Self {
             topic: Arc::new(TopicInner::new::<T>(
                 weak,
-                participant.topic_handle(),
+                (participant.topic_handle(), true),
                 name,
                 &TopicQos::default(),
             )),

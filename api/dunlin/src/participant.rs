@@ -76,6 +76,7 @@ pub struct DomainParticipantBuilder {
     qos: DomainParticipantQos,
     config: Option<Config>,
     name: String,
+    enabled: bool,
 }
 
 impl DomainParticipantBuilder {
@@ -100,6 +101,14 @@ impl DomainParticipantBuilder {
         self
     }
 
+    /// Whether the participant is enabled when it is created, as it is by default. Until it is
+    /// [enabled](DomainParticipant::enable) it neither says nor hears anything.
+    #[must_use]
+    pub fn enabled(mut self, enabled: bool) -> Self {
+        self.enabled = enabled;
+        self
+    }
+
     /// Joins the domain.
     ///
     /// # Errors
@@ -117,7 +126,7 @@ impl DomainParticipantBuilder {
         let durable_is_local = config.durability.without_service == dunlin_config::WithoutService::Local;
         let driver = config.driver_config(self.domain, self.qos.clone(), &self.name)?;
         let sink = Arc::new(Sink::default());
-        let session = Session::join(driver, Arc::clone(&sink) as _)
+        let session = Session::prepare(driver, Arc::clone(&sink) as _)
             .map_err(|source| CreateParticipantError::Network { domain: self.domain, source })?;
         let guid = session.participant().guid();
         let inner = ParticipantInner {
@@ -127,7 +136,7 @@ impl DomainParticipantBuilder {
             qos: Mutex::new(self.qos),
             topics: Mutex::default(),
             derived_topics: DerivedTopics::default(),
-            entity: Entity::new(guid.into()),
+            entity: Entity::new(guid.into(), self.enabled),
             contents: Contents::default(),
             builtin: Mutex::default(),
             durable_is_local,
@@ -135,6 +144,9 @@ impl DomainParticipantBuilder {
         let inner = Arc::new(inner);
         inner.sink.set_participant(&inner);
         crate::factory::register(&inner);
+        if self.enabled {
+            inner.session.announce();
+        }
         Ok(DomainParticipant { inner })
     }
 }
@@ -174,6 +186,7 @@ impl DomainParticipant {
             qos: DomainParticipantQos::default(),
             config: None,
             name: String::new(),
+            enabled: true,
         }
     }
 
@@ -232,8 +245,8 @@ impl DomainParticipant {
             return Ok(Topic::new(existing));
         }
         self.inner.entity.check().map_err(|_| CreateEntityError::AlreadyDeleted)?;
-        let handle = self.inner.topic_handle();
-        let topic = Arc::new(TopicInner::new::<T>(Arc::downgrade(&self.inner), handle, name, qos));
+        let state = (self.inner.topic_handle(), self.inner.autoenables());
+        let topic = Arc::new(TopicInner::new::<T>(Arc::downgrade(&self.inner), state, name, qos));
         topics.insert(name.to_owned(), Arc::downgrade(&topic));
         drop(topics);
         self.inner.entity.signal.raise();
@@ -579,9 +592,14 @@ impl ParticipantInner {
         !full
     }
 
-    /// Whether publishers and subscribers are created enabled.
+    /// Makes itself known to the domain.
+    pub fn announce(&self) {
+        self.session.announce();
+    }
+
+    /// Whether topics, publishers and subscribers are created enabled.
     pub fn autoenables(&self) -> bool {
-        lock(&self.qos).entity_factory.autoenable_created_entities
+        self.entity.is_enabled() && lock(&self.qos).entity_factory.autoenable_created_entities
     }
 
     /// Whether a DURABILITY can be had.
@@ -652,10 +670,13 @@ impl ParticipantInner {
         slot: &WriterSlot,
         instance: InstanceHandle,
         key: SharedBytes,
+        at: Option<WallTime>,
     ) -> Result<(), WriteError> {
-        let registered = self.session.run(|now, out| slot.register_instance(now, instance, Some(key), out));
+        let registered =
+            self.session.run(|now, out| slot.register_instance(now, instance, Some(key), at, out));
         registered.map_err(|refused| match refused {
             Refused::Deleted => WriteError::AlreadyDeleted,
+            Refused::BadTimestamp => WriteError::BadTimestamp,
             _ => WriteError::OutOfResources,
         })
     }

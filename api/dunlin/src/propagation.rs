@@ -136,6 +136,9 @@ impl ReaderCore {
 impl TopicInner {
     /// Another endpoint uses the name with another type.
     pub(crate) fn on_inconsistent(self: &Arc<Self>) {
+        if !self.entity.is_enabled() {
+            return;
+        }
         let status = StatusMask::INCONSISTENT_TOPIC;
         self.count_inconsistent();
         self.entity.note(status);

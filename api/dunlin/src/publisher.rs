@@ -28,7 +28,6 @@ pub struct Publisher {
     /// Calls of begin_coherent_changes that were not ended.
     pub(crate) coherent: Arc<AtomicU32>,
     pub(crate) suspended: Arc<AtomicBool>,
-    pub(crate) enabled: Arc<AtomicBool>,
 }
 
 /// What a publisher has besides its QoS; lives as long as the publisher or a writer of it.
@@ -36,6 +35,7 @@ pub(crate) struct PublisherState {
     pub entity: Entity<dyn PublisherListener>,
     writers: Mutex<Vec<Weak<WriterCore>>>,
     default_qos: Mutex<DataWriterQos>,
+    qos: Arc<Mutex<PublisherQos>>,
 }
 
 impl PublisherState {
@@ -43,6 +43,15 @@ impl PublisherState {
     pub fn writers(&self) -> Vec<Arc<WriterCore>> {
         let writers = lock(&self.writers);
         writers.iter().filter_map(Weak::upgrade).filter(|writer| !writer.is_deleted()).collect()
+    }
+
+    /// enable: the writers too, unless ENTITY_FACTORY leaves that to the application.
+    pub fn enable(&self) -> Result<(), CreateEntityError> {
+        self.entity.enable();
+        if !lock(&self.qos).entity_factory.autoenable_created_entities {
+            return Ok(());
+        }
+        self.writers().iter().try_for_each(|writer| writer.enable())
     }
 
     /// Deletes every writer.
@@ -67,23 +76,17 @@ impl Publisher {
         qos.check_consistency()?;
         qos.check_supported()?;
         participant.entity.check().map_err(|_| CreateEntityError::AlreadyDeleted)?;
-        let enabled = Arc::new(AtomicBool::new(participant.autoenables()));
-        let group = participant.publisher_group(qos.presentation)?;
+        let presentation = qos.presentation;
+        let qos = Arc::new(Mutex::new(qos.clone()));
+        let group = participant.publisher_group(presentation)?;
         let state = Arc::new(PublisherState {
-            entity: Entity::new(participant.next_handle(EntityKind::WriterGroup)),
+            entity: Entity::new(participant.next_handle(EntityKind::WriterGroup), participant.autoenables()),
             writers: Mutex::default(),
             default_qos: Mutex::default(),
+            qos: Arc::clone(&qos),
         });
         participant.add_publisher(&state);
-        Ok(Self {
-            participant,
-            qos: Arc::new(Mutex::new(qos.clone())),
-            state,
-            group,
-            coherent: Arc::default(),
-            suspended: Arc::default(),
-            enabled,
-        })
+        Ok(Self { participant, qos, state, group, coherent: Arc::default(), suspended: Arc::default() })
     }
 
     /// create_datawriter. A QoS without DATA_REPRESENTATION uses the type's default.
@@ -117,7 +120,7 @@ impl Publisher {
             self.clone(),
             qos,
         ));
-        if self.enabled.load(SeqCst) && lock(&self.qos).entity_factory.autoenable_created_entities {
+        if self.state.entity.is_enabled() && lock(&self.qos).entity_factory.autoenable_created_entities {
             core.enable()?;
         }
         let mut writers = lock(&self.state.writers);
@@ -133,13 +136,10 @@ impl Publisher {
     /// enabled too, unless ENTITY_FACTORY of the publisher leaves that to the application.
     ///
     /// # Errors
-    /// When a writer cannot be enabled.
+    /// [`CreateEntityError::FactoryNotEnabled`] while the participant is not enabled, or when a writer cannot be.
     pub fn enable(&self) -> Result<(), CreateEntityError> {
-        self.enabled.store(true, SeqCst);
-        if !lock(&self.qos).entity_factory.autoenable_created_entities {
-            return Ok(());
-        }
-        self.state.writers().iter().try_for_each(|writer| writer.enable())
+        self.participant.check_enabled()?;
+        self.state.enable()
     }
 
     /// get_qos.

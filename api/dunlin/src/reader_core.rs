@@ -98,7 +98,7 @@ impl ReaderCore {
         if self.slot.get().is_some() {
             return Ok(());
         }
-        if !self.subscriber.enabled.load(Ordering::SeqCst) {
+        if !self.subscriber.state.entity.is_enabled() {
             return Err(CreateEntityError::FactoryNotEnabled);
         }
         self.participant.note_durability("a reader", &self.topic.name, self.qos().durability);

@@ -16,7 +16,7 @@ use dunlin_cdr::{DdsType, TypeSupportOf};
 use dunlin_core::{EntityKind, InstanceHandle};
 use dunlin_engine::SubscriberGroup;
 use dunlin_qos::{DataReaderQos, SubscriberQos, TopicQos};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, Weak};
 
 /// Creates data readers with a common PARTITION and PRESENTATION. Cheap to clone.
@@ -29,7 +29,6 @@ pub struct Subscriber {
     pub(crate) group: Option<Arc<SubscriberGroup>>,
     /// Calls of begin_access that were not ended.
     pub(crate) accesses: Arc<AtomicU32>,
-    pub(crate) enabled: Arc<AtomicBool>,
 }
 
 /// What a subscriber has besides its QoS; lives as long as the subscriber or a reader of it.
@@ -38,22 +37,38 @@ pub(crate) struct SubscriberState {
     readers: Mutex<Vec<Weak<ReaderCore>>>,
     default_qos: Mutex<DataReaderQos>,
     builtin: bool,
+    qos: Arc<Mutex<SubscriberQos>>,
 }
 
 impl SubscriberState {
-    fn new(handle: InstanceHandle, builtin: bool) -> Arc<Self> {
-        let entity = Entity::new(handle);
+    fn new(
+        handle: InstanceHandle,
+        enabled: bool,
+        builtin: bool,
+        qos: &Arc<Mutex<SubscriberQos>>,
+    ) -> Arc<Self> {
+        let entity = Entity::new(handle, enabled);
         if builtin {
             // Nothing of the built-in readers is told to the participant's listener.
             entity.listener.set(Some((None, StatusMask::ALL)));
         }
-        Arc::new(Self { entity, readers: Mutex::default(), default_qos: Mutex::default(), builtin })
+        let qos = Arc::clone(qos);
+        Arc::new(Self { entity, readers: Mutex::default(), default_qos: Mutex::default(), builtin, qos })
     }
 
     /// The readers that were not deleted.
     pub fn readers(&self) -> Vec<Arc<ReaderCore>> {
         let readers = lock(&self.readers);
         readers.iter().filter_map(Weak::upgrade).filter(|reader| !reader.is_deleted()).collect()
+    }
+
+    /// enable: the readers too, unless ENTITY_FACTORY leaves that to the application.
+    pub fn enable(&self) -> Result<(), CreateEntityError> {
+        self.entity.enable();
+        if !lock(&self.qos).entity_factory.autoenable_created_entities {
+            return Ok(());
+        }
+        self.readers().iter().try_for_each(|reader| reader.enable())
     }
 
     /// Deletes every reader.
@@ -84,32 +99,21 @@ impl Subscriber {
         qos.check_consistency()?;
         qos.check_supported()?;
         participant.entity.check().map_err(|_| CreateEntityError::AlreadyDeleted)?;
-        let enabled = Arc::new(AtomicBool::new(participant.autoenables()));
         let group = participant.subscriber_group(qos.presentation);
-        let state = SubscriberState::new(participant.next_handle(EntityKind::ReaderGroup), false);
+        let qos = Arc::new(Mutex::new(qos.clone()));
+        let handle = participant.next_handle(EntityKind::ReaderGroup);
+        let state = SubscriberState::new(handle, participant.autoenables(), false, &qos);
         participant.add_subscriber(&state);
-        Ok(Self {
-            participant,
-            qos: Arc::new(Mutex::new(qos.clone())),
-            state,
-            group,
-            accesses: Arc::default(),
-            enabled,
-        })
+        Ok(Self { participant, qos, state, group, accesses: Arc::default() })
     }
 
     /// The subscriber of the built-in topics.
     pub(crate) fn builtin(participant: Arc<ParticipantInner>) -> Self {
-        let make = || SubscriberState::new(participant.next_handle(EntityKind::ReaderGroup), true);
+        let qos = Arc::default();
+        let make =
+            || SubscriberState::new(participant.next_handle(EntityKind::ReaderGroup), true, true, &qos);
         let state = participant.builtin_state(make);
-        Self {
-            participant,
-            qos: Arc::default(),
-            state,
-            group: None,
-            accesses: Arc::default(),
-            enabled: Arc::new(AtomicBool::new(true)),
-        }
+        Self { participant, qos, state, group: None, accesses: Arc::default() }
     }
 
     pub(crate) fn participant_inner(&self) -> &Arc<ParticipantInner> {
@@ -153,7 +157,7 @@ impl Subscriber {
         if let Some(filter) = &source.filter {
             filter.add_reader(&core);
         }
-        if self.enabled.load(SeqCst) && lock(&self.qos).entity_factory.autoenable_created_entities {
+        if self.state.entity.is_enabled() && lock(&self.qos).entity_factory.autoenable_created_entities {
             core.enable()?;
         }
         self.state.add(&core);
@@ -164,13 +168,10 @@ impl Subscriber {
     /// enabled too, unless ENTITY_FACTORY of the subscriber leaves that to the application.
     ///
     /// # Errors
-    /// When a reader cannot be enabled.
+    /// [`CreateEntityError::FactoryNotEnabled`] while the participant is not enabled, or when a reader cannot be.
     pub fn enable(&self) -> Result<(), CreateEntityError> {
-        self.enabled.store(true, SeqCst);
-        if !lock(&self.qos).entity_factory.autoenable_created_entities {
-            return Ok(());
-        }
-        self.state.readers().iter().try_for_each(|reader| reader.enable())
+        self.participant.check_enabled()?;
+        self.state.enable()
     }
 
     /// get_qos.

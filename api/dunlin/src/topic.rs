@@ -2,7 +2,7 @@
 
 use crate::condition::StatusCondition;
 use crate::entity::Entity;
-use crate::error::SetQosError;
+use crate::error::{CreateEntityError, SetQosError};
 use crate::listener::TopicListener;
 use crate::participant::{DomainParticipant, ParticipantInner};
 use crate::status::{InconsistentTopicStatus, ReadAndReset, StatusMask};
@@ -30,13 +30,13 @@ pub(crate) struct TopicInner {
 impl TopicInner {
     pub fn new<T: DdsType>(
         participant: Weak<ParticipantInner>,
-        handle: InstanceHandle,
+        (handle, enabled): (InstanceHandle, bool),
         name: &str,
         qos: &TopicQos,
     ) -> Self {
         Self {
             type_id: TypeId::of::<T>(),
-            entity: Entity::new(handle),
+            entity: Entity::new(handle, enabled),
             participant,
             name: name.to_owned(),
             type_name: T::TYPE_NAME.to_owned(),
@@ -68,7 +68,9 @@ impl TopicInner {
         let participant = self.participant.upgrade().filter(|_| !self.entity.is_deleted());
         let participant = participant.ok_or(SetQosError::AlreadyDeleted)?;
         let mut qos = lock(&self.qos);
-        qos.check_changeable(new)?;
+        if self.entity.is_enabled() {
+            qos.check_changeable(new)?;
+        }
         *qos = new.clone();
         drop(qos);
         participant.set_topic_data(&self.name, &new.topic_data);
@@ -109,9 +111,21 @@ impl<T: DdsType> Topic<T> {
     /// endpoints that copy them when they are created or changed.
     ///
     /// # Errors
-    /// When the QoS is inconsistent, unsupported, or changes an immutable policy.
+    /// When the QoS is inconsistent, unsupported, or changes an immutable policy of an enabled topic.
     pub fn set_qos(&self, qos: &TopicQos) -> Result<(), SetQosError> {
         self.inner.set_qos(qos)
+    }
+
+    /// enable: of a topic whose participant does not enable what it creates. Until then every policy of its QoS can
+    /// change, and INCONSISTENT_TOPIC is not told; writers and readers can be created for it all the same.
+    ///
+    /// # Errors
+    /// [`CreateEntityError::FactoryNotEnabled`] while the participant is not enabled; when either was deleted.
+    pub fn enable(&self) -> Result<(), CreateEntityError> {
+        let participant = self.inner.participant.upgrade().filter(|_| !self.inner.entity.is_deleted());
+        participant.ok_or(CreateEntityError::AlreadyDeleted)?.check_enabled()?;
+        self.inner.entity.enable();
+        Ok(())
     }
 
     /// get_inconsistent_topic_status: endpoints that use the name with another type.

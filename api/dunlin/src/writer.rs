@@ -179,13 +179,29 @@ impl<T: DdsType> DataWriter<T> {
     /// # Errors
     /// [`WriteError::OutOfResources`] when max_instances is reached.
     pub fn register_instance(&self, sample: &T) -> Result<InstanceHandle, WriteError> {
+        self.register(sample, None)
+    }
+
+    /// register_instance_w_timestamp: nothing that is written later may have an earlier source timestamp.
+    ///
+    /// # Errors
+    /// [`WriteError::BadTimestamp`] before what was written last; else as [`DataWriter::register_instance`].
+    pub fn register_instance_w_timestamp(
+        &self,
+        sample: &T,
+        source_timestamp: WallTime,
+    ) -> Result<InstanceHandle, WriteError> {
+        self.register(sample, Some(source_timestamp))
+    }
+
+    fn register(&self, sample: &T, at: Option<WallTime>) -> Result<InstanceHandle, WriteError> {
         let slot = self.core.enabled()?;
         if !T::HAS_KEY {
             return Ok(InstanceHandle::NIL);
         }
         let handle = self.instance_of(sample)?;
         let key = self.encode(|out| dunlin_cdr::key_payload(sample, self.core.representation, out))?;
-        self.core.participant.register_instance(slot, handle, key)?;
+        self.core.participant.register_instance(slot, handle, key, at)?;
         Ok(handle)
     }
 

@@ -105,7 +105,7 @@ impl WriterCore {
         if self.slot.get().is_some() {
             return Ok(());
         }
-        if !self.publisher.enabled.load(SeqCst) {
+        if !self.publisher.state.entity.is_enabled() {
             return Err(CreateEntityError::FactoryNotEnabled);
         }
         self.participant.note_durability("a writer", &self.topic.name, self.qos().durability);

@@ -262,8 +262,8 @@ impl WriterSlot {
         result
     }
 
-    /// Registers an instance (DDS 1.4 §2.2.2.4.2.5); registering it again does nothing. `key` is its serialized
-    /// key, for [`instance_key`](Self::instance_key).
+    /// Registers an instance (DDS 1.4 §2.2.2.4.2.5, §2.2.2.4.2.6); registering it again does nothing. `key` is its
+    /// serialized key, for [`instance_key`](Self::instance_key). No later write may have an earlier timestamp than a given one.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -272,14 +272,22 @@ impl WriterSlot {
         now: Now,
         instance: InstanceHandle,
         key: Option<SharedBytes>,
+        source_timestamp: Option<WallTime>,
         out: &mut Output,
     ) -> Result<(), WriteError> {
         let mut core = self.turnstile.core();
         if core.deleted {
             return Err(WriteError::Deleted);
         }
+        let last = core.cache.last_source_timestamp();
+        if source_timestamp.zip(last).is_some_and(|(given, last)| given < last) {
+            return Err(WriteError::BadTimestamp);
+        }
         let acked = core.writer.acked_by_all();
         let result = core.cache.register(now, instance, key, acked);
+        if let (Ok(()), Some(given)) = (result, source_timestamp) {
+            core.cache.note_source_timestamp(given);
+        }
         let result = result.map_err(|error| core.refuse(now, error, out));
         self.arm(&mut core, out);
         result

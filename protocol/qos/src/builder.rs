@@ -5,7 +5,10 @@ use alloc::{string::String, vec::Vec};
 use dunlin_core::Duration;
 
 use crate::{
-    entity::{DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, SubscriberQos, TopicQos},
+    entity::{
+        DataReaderQos, DataWriterQos, DomainParticipantFactoryQos, DomainParticipantQos, PublisherQos,
+        SubscriberQos, TopicQos,
+    },
     kinds::{
         DestinationOrderKind, DurabilityKind, HistoryKind, LivelinessKind, OwnershipKind,
         PresentationAccessScope, ReliabilityKind,
@@ -225,7 +228,7 @@ macro_rules! group_policies {
 data_policies!(TopicQos, DataWriterQos, DataReaderQos);
 sending_policies!(TopicQos, DataWriterQos);
 announced_policies!(DomainParticipantQos, DataWriterQos, DataReaderQos);
-factory_policies!(DomainParticipantQos, PublisherQos, SubscriberQos);
+factory_policies!(DomainParticipantFactoryQos, DomainParticipantQos, PublisherQos, SubscriberQos);
 group_policies!(PublisherQos, SubscriberQos);
 
 impl TopicQos {

@@ -12,6 +12,13 @@ use crate::{
     type_policy::{DataRepresentation, DataRepresentationId, TypeConsistencyEnforcement},
 };
 
+/// QoS of the DomainParticipantFactory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DomainParticipantFactoryQos {
+    /// Whether participants are enabled when they are created.
+    pub entity_factory: EntityFactory,
+}
+
 /// QoS of a DomainParticipant.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DomainParticipantQos {

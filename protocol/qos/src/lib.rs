@@ -35,7 +35,10 @@ mod support;
 mod type_policy;
 
 pub use compat::{IncompatiblePolicy, ReaderRequest, WriterOffer, check_compatible};
-pub use entity::{DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, SubscriberQos, TopicQos};
+pub use entity::{
+    DataReaderQos, DataWriterQos, DomainParticipantFactoryQos, DomainParticipantQos, PublisherQos,
+    SubscriberQos, TopicQos,
+};
 pub use error::{ImmutablePolicy, InconsistentPolicy, QosError, UnsupportedPolicy};
 pub use id::PolicyId;
 pub use kinds::{

@@ -32,7 +32,10 @@ pub struct Durability {
     pub kind: DurabilityKind,
 }
 
-/// DURABILITY_SERVICE (§2.2.3.5): how a durability service keeps history.
+/// DURABILITY_SERVICE (§2.2.3.5): how history is kept for late joiners.
+///
+/// A writer above VOLATILE that keeps its history itself gives late joiners what this says; the default leaves that to
+/// HISTORY. A limit never blocks a write: the oldest that is kept makes room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DurabilityService {
     /// How long after an instance has no writers and is disposed it may be forgotten.

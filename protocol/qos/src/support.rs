@@ -5,7 +5,7 @@ use crate::{
     error::{QosError, UnsupportedPolicy},
     id::PolicyId,
     kinds::DurabilityKind,
-    policy::{Durability, DurabilityService, Property, TransportPriority},
+    policy::{Durability, Property, TransportPriority},
     type_policy::{DataRepresentation, DataRepresentationId, TypeConsistencyEnforcement},
 };
 
@@ -32,14 +32,6 @@ impl Durability {
              configuration key durability.without_service = \"local\"",
         )
     }
-}
-
-fn durability_service(service: &DurabilityService) -> Check {
-    ensure(
-        *service == DurabilityService::default(),
-        PolicyId::DurabilityService,
-        "there is no durability service; leave the default",
-    )
 }
 
 fn transport_priority(priority: TransportPriority) -> Check {
@@ -92,7 +84,6 @@ impl TopicQos {
     /// # Errors
     /// The first policy whose value would be without effect.
     pub fn check_supported(&self) -> Result<(), UnsupportedPolicy> {
-        durability_service(&self.durability_service)?;
         transport_priority(self.transport_priority)?;
         representation(&self.representation)
     }
@@ -124,7 +115,6 @@ impl DataWriterQos {
     /// # Errors
     /// The first policy whose value would be without effect.
     pub fn check_supported(&self) -> Result<(), UnsupportedPolicy> {
-        durability_service(&self.durability_service)?;
         transport_priority(self.transport_priority)?;
         representation(&self.representation)?;
         property(&self.property)

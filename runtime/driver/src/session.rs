@@ -26,6 +26,7 @@ pub struct Session {
     group: Arc<Group>,
     member: Arc<Member>,
     left: AtomicBool,
+    announced: AtomicBool,
 }
 
 impl Session {
@@ -35,13 +36,23 @@ impl Session {
     /// # Errors
     /// When sockets, files or threads that `config` asks for cannot be had.
     pub fn join(config: DriverConfig, sink: Arc<dyn EventSink>) -> Result<Arc<Self>, JoinError> {
+        let session = Self::prepare(config, sink)?;
+        session.announce();
+        Ok(session)
+    }
+
+    /// The same without announcing the participant: it neither says nor hears anything until [`announce`](Self::announce).
+    ///
+    /// # Errors
+    /// As [`join`](Self::join).
+    pub fn prepare(config: DriverConfig, sink: Arc<dyn EventSink>) -> Result<Arc<Self>, JoinError> {
         let make = |group: &Group| make_member(&config, sink, group);
         let (group, member) = match machine::entered() {
             Some(machine) => group::join_machine(machine, &config, make)?,
             None if machine::outside_of_machines() => return Err(JoinError::OutsideOfNodes),
             None => group::join(&config, make)?,
         };
-        Ok(Self::announce(group, member))
+        Ok(Self::new(group, member))
     }
 
     /// The same over a transport of the caller's; the `udp`, `pcap` and `fault` parts of `config` are not used,
@@ -56,13 +67,20 @@ impl Session {
     ) -> Result<Arc<Self>, JoinError> {
         let make = |group: &Group| make_member(&config, sink, group);
         let (group, member) = group::join_on(transport, &config, make)?;
-        Ok(Self::announce(group, member))
+        let session = Self::new(group, member);
+        session.announce();
+        Ok(session)
     }
 
-    fn announce(group: Arc<Group>, member: Arc<Member>) -> Arc<Self> {
-        let session = Self { group, member, left: AtomicBool::new(false) };
-        session.run(|now, out| session.participant().start(now, out));
-        Arc::new(session)
+    fn new(group: Arc<Group>, member: Arc<Member>) -> Arc<Self> {
+        Arc::new(Self { group, member, left: AtomicBool::new(false), announced: AtomicBool::new(false) })
+    }
+
+    /// Announces a participant that was [prepared](Self::prepare), and lets discovery begin. Further calls do nothing.
+    pub fn announce(&self) {
+        if !self.left.load(Relaxed) && !self.announced.swap(true, Relaxed) {
+            self.run(|now, out| self.participant().start(now, out));
+        }
     }
 
     /// The participant.

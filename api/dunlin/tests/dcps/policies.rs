@@ -355,3 +355,29 @@ fn immutable_policies_stay_and_contradictions_are_refused() {
     assert_eq!(refused, ReturnCode::InconsistentPolicy);
     assert_eq!(r.reader.read_states(1, StateMasks::ANY).unwrap().len(), 0);
 }
+
+#[test]
+fn a_registration_with_a_timestamp_counts_for_the_order_of_the_writer() {
+    let mut sim = Sim::new(8);
+    let a = sim.node("a");
+    let w = writing(&a, &DataWriterQos::default().keep_all());
+    let at = |n: i64| WallTime(n * 1_000_000_000);
+    let now = a.run(|| w.participant.current_time());
+    let later = WallTime(now.0 + at(60).0);
+    let handle = a.run(|| w.writer.register_instance_w_timestamp(&reading(1, 0), later)).unwrap();
+    assert_eq!(
+        (handle, w.writer.key_value(handle).unwrap().id),
+        (w.writer.lookup_instance(&reading(1, 9)), 1)
+    );
+    let before = WallTime(later.0 - 1);
+    for refused in [
+        a.run(|| w.writer.register_instance_w_timestamp(&reading(2, 0), before)).map(drop),
+        a.run(|| w.writer.write_w_timestamp(&reading(1, 1), before)),
+    ] {
+        assert_eq!(refused, Err(WriteError::BadTimestamp));
+    }
+    assert!(w.writer.lookup_instance(&reading(2, 0)).is_nil(), "a refused registration leaves nothing");
+    a.run(|| w.writer.write_w_timestamp(&reading(1, 1), later)).unwrap();
+    a.run(|| w.writer.write(&reading(1, 2))).unwrap();
+    assert_eq!(WriteError::BadTimestamp.return_code(), ReturnCode::BadParameter);
+}

@@ -1,6 +1,9 @@
 //! Whole systems in the simulator, through the public API alone.
 
 mod batching;
+mod beginnings;
+mod durability_service;
+mod enabling;
 mod faults;
 mod policies;
 mod presentation;

@@ -1,8 +1,10 @@
-//! What a writer's history is made from (DDS 1.4 §2.2.3.4, §2.2.3.16, §2.2.3.18, §2.2.3.19).
+//! What a writer's history is made from (DDS 1.4 §2.2.3.4, §2.2.3.5, §2.2.3.16, §2.2.3.18, §2.2.3.19).
 
 use dunlin_buf::SharedBytes;
 use dunlin_core::{Duration, InstanceHandle, WallTime};
-use dunlin_qos::{DataWriterQos, DurabilityKind, History, ReliabilityKind, ResourceLimits};
+use dunlin_qos::{
+    DataWriterQos, DurabilityKind, DurabilityService, History, ReliabilityKind, ResourceLimits,
+};
 use dunlin_rtps::ChangeKind;
 
 /// The policies a [`WriterCache`](crate::WriterCache) follows.
@@ -14,6 +16,8 @@ pub struct WriterCacheConfig {
     pub reliable: bool,
     /// Anything above VOLATILE keeps acknowledged samples for late joiners.
     pub durability: DurabilityKind,
+    /// DURABILITY_SERVICE, if it bounds what late joiners get instead of HISTORY: above VOLATILE, and not its default.
+    pub service: Option<DurabilityService>,
     /// HISTORY.
     pub history: History,
     /// RESOURCE_LIMITS.
@@ -32,6 +36,9 @@ impl WriterCacheConfig {
             keyed,
             reliable: qos.reliability.kind == ReliabilityKind::Reliable,
             durability: qos.durability.kind,
+            service: Some(qos.durability_service).filter(|service| {
+                qos.durability.kind > DurabilityKind::Volatile && *service != DurabilityService::default()
+            }),
             history: qos.history,
             resource_limits: qos.resource_limits,
             lifespan: qos.lifespan.duration,

@@ -9,6 +9,7 @@ use crate::list::{Links, List, linked};
 use crate::slab::{Id, NIL};
 
 pub(super) const OF_INSTANCE: usize = 0;
+pub(super) const STORED: usize = 1;
 pub(super) const SHELF: usize = 0;
 pub(super) const CROWDED: usize = 1;
 
@@ -17,9 +18,19 @@ pub(super) const CROWDED: usize = 1;
 pub(super) struct Entry {
     pub(super) change: Change,
     pub(super) instance: Id,
-    pub(super) links: Links,
+    /// Nobody but late joiners needs it.
+    pub(super) stored: bool,
+    instance_links: Links,
+    stored_links: Links,
 }
-linked!(Entry, OF_INSTANCE, links);
+linked!(Entry, OF_INSTANCE, instance_links);
+linked!(Entry, STORED, stored_links);
+
+impl Entry {
+    pub(super) const fn new(change: Change, instance: Id) -> Self {
+        Self { change, instance, stored: false, instance_links: Links::NONE, stored_links: Links::NONE }
+    }
+}
 
 /// Where an instance waits for its removal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,6 +52,10 @@ pub(super) struct Instance {
     pub(super) registered: bool,
     pub(super) disposed: bool,
     pub(super) samples: List<OF_INSTANCE>,
+    /// Its changes for late joiners alone, all older than `samples`.
+    pub(super) stored: List<OF_INSTANCE>,
+    /// It has ended, and what has arrived is not stored.
+    pub(super) cleaned: bool,
     /// Sequence number of its newest change.
     pub(super) newest: SequenceNumber,
     /// When the next write is due; the end of time while none is.
@@ -60,6 +75,8 @@ impl Instance {
             registered: false,
             disposed: false,
             samples: List::new(),
+            stored: List::new(),
+            cleaned: false,
             newest: SequenceNumber::ZERO,
             deadline: MonoTime::MAX,
             shelf: Shelf::None,
@@ -77,7 +94,7 @@ impl Instance {
         }
     }
 
-    const fn right_shelf(&self) -> Shelf {
+    pub(super) const fn right_shelf(&self) -> Shelf {
         match (self.registered, self.disposed) {
             (true, false) => Shelf::None,
             (true, true) => Shelf::Disposed,
@@ -141,10 +158,11 @@ impl WriterCache {
     pub(super) fn purge(&mut self, id: Id) {
         self.take_off_shelf(id);
         while let Some(instance) = self.instances.get(id) {
-            if instance.samples.is_empty() {
+            let oldest =
+                if instance.stored.is_empty() { instance.samples.head() } else { instance.stored.head() };
+            if oldest == NIL {
                 break;
             }
-            let oldest = instance.samples.head();
             self.remove_change(oldest);
         }
         self.forget_if_unused(id);
@@ -156,25 +174,22 @@ impl WriterCache {
         let (sn, owner) = (entry.change.sn, entry.instance);
         self.index.remove(sn);
         self.expiries.remove(id);
-        if let Some(instance) = self.instances.get_mut(owner) {
-            let was = instance.samples.len();
-            instance.samples.remove(&mut self.changes, id);
-            if was == 2 {
-                self.crowded.remove(&mut self.instances, owner);
-            }
-        }
+        self.unlink(id);
         self.changes.remove(id);
         self.forget_if_unused(owner);
     }
 
     fn forget_if_unused(&mut self, id: Id) {
         let Some(instance) = self.instances.get(id) else { return };
-        if instance.registered || !instance.samples.is_empty() {
+        if instance.registered || !instance.samples.is_empty() || !instance.stored.is_empty() {
             return;
         }
         let handle = instance.handle;
         self.take_off_shelf(id);
         self.deadlines.remove(id);
+        if let Some(service) = &mut self.service {
+            service.forget(id);
+        }
         self.by_handle.remove(&handle);
         self.instances.remove(id);
         if self.recent == id {

@@ -4,6 +4,7 @@ mod config;
 mod index;
 mod instance;
 mod room;
+mod service;
 mod timing;
 
 use alloc::collections::BTreeMap;
@@ -15,11 +16,12 @@ use dunlin_rtps::{Change, ChangeKind, WriterHistory};
 
 use crate::handle::{instance_handle, key_hash};
 use crate::limits::Limits;
-use crate::list::{Links, List};
+use crate::list::List;
 use crate::slab::{Id, NIL, Slab};
 use crate::timers::{DeadlineMissed, TimerHeap, expiry};
 use index::SnIndex;
 use instance::{CROWDED, Entry, Instance, Shelves};
+use service::Service;
 
 pub use config::{AddError, NewChange, WriterCacheConfig};
 
@@ -48,6 +50,8 @@ pub struct WriterCache {
     overdue: Vec<DeadlineMissed>,
     /// The ends of coherent sets, with the first change of their sets. They count as no samples.
     ends: Vec<(SequenceNumber, SequenceNumber)>,
+    /// What is kept for late joiners alone, if that is not what HISTORY keeps.
+    service: Option<Service>,
 }
 
 impl WriterCacheConfig {
@@ -68,6 +72,7 @@ impl WriterCache {
     pub fn new(config: WriterCacheConfig) -> Self {
         Self {
             limits: Limits::new(config.history, config.resource_limits),
+            service: config.service.as_ref().map(Service::new),
             config,
             changes: Slab::new(),
             index: SnIndex::default(),
@@ -147,7 +152,7 @@ impl WriterCache {
             payload: None,
             inline_qos: Some(inline_qos),
         };
-        let entry = self.changes.insert(Entry { change, instance: NIL, links: Links::NONE });
+        let entry = self.changes.insert(Entry::new(change, NIL));
         self.index.push(sn, entry);
         self.ends.push((first, sn));
         sn
@@ -167,9 +172,10 @@ impl WriterCache {
         self.ends = ends;
     }
 
-    /// Samples, without the ends of sets.
+    /// Samples that count against the limits of the writer: without the ends of sets and what is stored.
     fn sample_count(&self) -> usize {
-        self.changes.len().saturating_sub(self.ends.len())
+        let stored = self.service.as_ref().map_or(0, Service::len);
+        self.changes.len().saturating_sub(self.ends.len()).saturating_sub(stored)
     }
 
     /// Gives a change that is in the history its inline QoS.
@@ -189,10 +195,11 @@ impl WriterCache {
         }
         let instance = self.instances.get(id).map_or(InstanceHandle::NIL, |instance| instance.handle);
         let change = Change { sn, kind, instance, source_timestamp, payload, inline_qos };
-        let entry = self.changes.insert(Entry { change, instance: id, links: Links::NONE });
+        let entry = self.changes.insert(Entry::new(change, id));
         self.index.push(sn, entry);
         self.link(id, entry, sn);
         self.apply_kind(id, kind);
+        self.plan_cleanup(now, id);
         if kind == ChangeKind::Alive {
             self.start_deadline(now, id);
             // A sample that is stale when it is written still goes out once, and leaves with the next timer.
@@ -204,6 +211,7 @@ impl WriterCache {
             self.stop_deadline(now, id);
         }
         self.trim(id, kind);
+        self.trim_stored(id);
         sn
     }
 
@@ -226,12 +234,13 @@ impl WriterCache {
             && instance.samples.len() > kept
         {
             let oldest = instance.samples.head();
-            self.remove_change(oldest);
+            self.retire(oldest);
         }
     }
 
     /// Removes what no reader will ask for again: with VOLATILE durability every acknowledged change, else the
-    /// acknowledged changes of instances that were disposed and unregistered. Returns how many were removed.
+    /// acknowledged changes of instances that were disposed and unregistered, or what DURABILITY_SERVICE does not keep.
+    /// Returns how many were removed.
     pub fn remove_acked(&mut self, acked_by_all: SequenceNumber) -> usize {
         let before = self.changes.len();
         if self.retains() {
@@ -239,6 +248,12 @@ impl WriterCache {
                 && instance.newest <= acked_by_all
             {
                 self.purge(self.shelves.gone.head());
+            }
+        } else if self.service.is_some() {
+            while let Some((sn, id)) = self.first_live()
+                && sn <= acked_by_all
+            {
+                self.retire(id);
             }
         } else {
             while let Some((sn, id)) = self.index.first()
@@ -277,6 +292,7 @@ impl WriterCache {
             // Registration as such is not sent: until it is written, readers know the instance as it was, and it stays
             // on its shelf.
             self.start_deadline(now, id);
+            self.plan_cleanup(now, id);
         }
         Ok(())
     }
@@ -337,6 +353,11 @@ impl WriterCache {
     #[must_use]
     pub fn instance_count(&self) -> usize {
         self.instances.len()
+    }
+
+    /// Takes a source timestamp that was given for something that is not sent.
+    pub fn note_source_timestamp(&mut self, given: WallTime) {
+        self.last_source_timestamp = self.last_source_timestamp.max(Some(given));
     }
 
     /// The latest source timestamp so far: later ones must not be earlier (DDS 1.4 §2.2.3.17).

@@ -5,6 +5,7 @@
 //!   together reach `max_samples`, older samples of instances with several go first.
 //! * RELIABLE, KEEP_ALL: only what is acknowledged goes, and with TRANSIENT_LOCAL durability only what belongs to
 //!   instances that were disposed or unregistered.
+//! * With a DURABILITY_SERVICE, what is kept for late joiners has its own limits (see `service`).
 
 use dunlin_core::{InstanceHandle, SequenceNumber};
 use dunlin_qos::DurabilityKind;
@@ -20,7 +21,7 @@ const PROBES: usize = 16;
 
 impl WriterCache {
     pub(super) fn retains(&self) -> bool {
-        self.config.durability > DurabilityKind::Volatile
+        self.config.durability > DurabilityKind::Volatile && self.service.is_none()
     }
 
     /// Whether adding a sample of `instance` may drop one with a higher number than `sent`, which is still to be sent.
@@ -136,15 +137,17 @@ impl WriterCache {
     /// Room below `max_samples`.
     fn make_room_anywhere(&mut self, acked: SequenceNumber) -> Result<(), AddError> {
         if !self.config.reliable {
-            if let Some((_, oldest)) = self.index.first() {
-                self.remove_change(oldest);
+            let oldest = if self.service.is_some() { self.first_live() } else { self.index.first() };
+            if let Some((_, oldest)) = oldest {
+                self.retire(oldest);
             }
             return Ok(());
         }
         if !self.retains() && self.limits.depth.is_none() {
             return Err(AddError::WaitForAck);
         }
-        if self.purge_ended_instance(acked) || self.drop_from_crowded(acked) {
+        let ended = self.service.is_none() && self.purge_ended_instance(acked);
+        if ended || self.drop_from_crowded(acked) {
             return Ok(());
         }
         if !self.retains() {
@@ -187,7 +190,7 @@ impl WriterCache {
         let Some(id) = probed.or_else(|| self.crowded.iter(&self.instances).map(oldest_of).next()) else {
             return false;
         };
-        self.remove_change(id);
+        self.retire(id);
         true
     }
 }

@@ -16,7 +16,8 @@ impl WriterCache {
             return Some(MonoTime(0));
         }
         let first = |heap: &TimerHeap| heap.peek().map(|(time, _)| time);
-        [first(&self.expiries), first(&self.deadlines)].into_iter().flatten().min()
+        let cleanup = self.service.as_ref().and_then(super::service::Service::next_cleanup);
+        [first(&self.expiries), first(&self.deadlines), cleanup].into_iter().flatten().min()
     }
 
     /// Removes expired samples and reports instances that were not written within the deadline period. Returns how
@@ -33,6 +34,7 @@ impl WriterCache {
         {
             self.deadline_due(now, id);
         }
+        self.cleanups_due(now);
         missed.append(&mut self.overdue);
         before.saturating_sub(self.changes.len())
     }

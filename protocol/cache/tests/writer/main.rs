@@ -4,4 +4,5 @@ mod fixture;
 mod instances;
 mod random;
 mod room;
+mod service;
 mod timing;

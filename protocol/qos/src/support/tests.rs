@@ -25,13 +25,11 @@ fn defaults_are_supported() {
 fn what_has_no_effect_is_refused() {
     let writer = DataWriterQos::default;
     let reader = DataReaderQos::default;
-    let service = DurabilityService { history_depth: 2, ..DurabilityService::default() };
     let rows = [
         (
             policy(writer().durability(DurabilityKind::Transient).durability.check_service(false)),
             PolicyId::Durability,
         ),
-        (policy(writer().durability_service(service).check_supported()), PolicyId::DurabilityService),
         (policy(writer().transport_priority(64).check_supported()), PolicyId::TransportPriority),
         (policy(writer().transport_priority(-1).check_supported()), PolicyId::TransportPriority),
         (

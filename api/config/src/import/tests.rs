@@ -1,0 +1,166 @@
+use dunlin_core::{Duration, Rng};
+use dunlin_qos::{DurabilityKind, HistoryKind, ReliabilityKind};
+
+use super::*;
+use crate::Multicast;
+
+const DDS_XML: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
+<dds xmlns="http://www.omg.org/spec/DDS-XML">
+  <!-- <nothing> -->
+  <qos_library name="Ships">
+    <qos_profile name="Base">
+      <datawriter_qos>
+        <reliability><kind>RELIABLE_RELIABILITY_QOS</kind>
+          <max_blocking_time><sec>2</sec><nanosec>500000000</nanosec></max_blocking_time></reliability>
+        <durability><kind>TRANSIENT_LOCAL_DURABILITY_QOS</kind></durability>
+        <resource_limits><max_samples>LENGTH_UNLIMITED</max_samples></resource_limits>
+      </datawriter_qos>
+      <publisher_qos><partition><name><element>North</element><element>South/*</element></name></partition></publisher_qos>
+      <participant_qos><entity_factory><autoenable_created_entities>false</autoenable_created_entities></entity_factory></participant_qos>
+    </qos_profile>
+    <qos_profile name="Radar" base_name="Base">
+      <datawriter_qos topic_filter="Track*"><history><kind>KEEP_LAST_HISTORY_QOS</kind><depth>7</depth></history>
+        <deadline><period><sec>DURATION_INFINITE_SEC</sec><nanosec>DURATION_INFINITE_NSEC</nanosec></period></deadline></datawriter_qos>
+      <datareader_qos><reader_resource_limits><max_remote_writers>4</max_remote_writers></reader_resource_limits>
+        <time_based_filter><minimum_separation><sec>0</sec><nanosec>1000000</nanosec></minimum_separation></time_based_filter>
+        <liveliness><kind>MANUAL_BY_MOON</kind></liveliness></datareader_qos>
+    </qos_profile>
+  </qos_library>
+</dds>"#;
+
+#[test]
+fn profiles_of_dds_xml() {
+    let import = Import::from_xml(DDS_XML).unwrap();
+    assert_eq!(import.dialect, Dialect::DdsXml);
+    let profiles = Config::from_toml("i.toml", &import.toml).unwrap().profiles;
+    let qos = profiles.writer_qos("Ships::Radar", "Tracks").unwrap();
+    assert_eq!((qos.history.kind, qos.history.depth), (HistoryKind::KeepLast, 7));
+    assert_eq!(qos.reliability.max_blocking_time, Duration::from_millis(2_500));
+    assert_eq!(qos.durability.kind, DurabilityKind::TransientLocal);
+    assert_eq!(profiles.writer_qos("Ships::Radar", "Other").unwrap().history.depth, 1);
+    assert_eq!(profiles.publisher_qos("Ships::Base").unwrap().partition.names, ["North", "South/*"]);
+    assert!(!profiles.participant_qos("Ships::Base").unwrap().entity_factory.autoenable_created_entities);
+    let separation = profiles.reader_qos("Ships::Radar", "T").unwrap().time_based_filter.minimum_separation;
+    assert_eq!(separation, Duration::from_millis(1));
+    let report: Vec<String> = import.left_out.iter().map(ToString::to_string).collect();
+    assert_eq!(report.len(), 2, "{report:?}");
+    assert!(report[0].starts_with("line 18: reader_resource_limits.max_remote_writers"), "{report:?}");
+    assert!(report[1].contains("liveliness.kind") && report[1].contains("manual_by_topic"), "{report:?}");
+}
+
+#[test]
+fn profiles_of_fast_dds() {
+    let text = r#"<dds><profiles xmlns="http://www.eprosima.com">
+      <participant profile_name="p"><rtps><userData><value>3.1</value></userData><useBuiltinTransports>true</useBuiltinTransports></rtps></participant>
+      <data_writer profile_name="w" is_default_profile="true">
+        <topic><historyQos><kind>KEEP_ALL</kind></historyQos><resourceLimitsQos><max_samples>50</max_samples></resourceLimitsQos></topic>
+        <qos><reliability><kind>RELIABLE</kind><max_blocking_time><sec>1</sec></max_blocking_time></reliability>
+          <latencyBudget><duration><nanosec>5000</nanosec></duration></latencyBudget>
+          <ownershipStrength><value>9</value></ownershipStrength>
+          <lifespan><duration>DURATION_INFINITY</duration></lifespan>
+          <partition><names><name>A</name></names></partition>
+          <publishMode><kind>ASYNCHRONOUS</kind></publishMode></qos>
+      </data_writer>
+      <transport_descriptors/>
+    </profiles></dds>"#;
+    let import = Import::from_xml(text).unwrap();
+    assert_eq!(import.dialect, Dialect::FastDds);
+    let profiles = Config::from_toml("i.toml", &import.toml).unwrap().profiles;
+    let qos = profiles.writer_qos("w", "T").unwrap();
+    assert_eq!((qos.history.kind, qos.resource_limits.max_samples), (HistoryKind::KeepAll, 50));
+    assert_eq!((qos.latency_budget.duration, qos.ownership_strength.value), (Duration::from_nanos(5000), 9));
+    assert_eq!(qos.reliability.kind, ReliabilityKind::Reliable);
+    assert_eq!(profiles.publisher_qos("w").unwrap().partition.names, ["A"], "ours are the publisher's");
+    let report = import.left_out.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    for part in ["publish_mode.kind", "transport_descriptors", "useBuiltinTransports"] {
+        assert!(report.contains(part), "{report}");
+    }
+}
+
+#[test]
+fn the_configuration_of_cyclone_dds() {
+    let text = r#"<CycloneDDS xmlns="https://cdds.io/config"><Domain Id="7">
+      <General><Interfaces><NetworkInterface name="eth0" priority="default"/><NetworkInterface address="192.0.2.7"/></Interfaces>
+        <AllowMulticast>spdp</AllowMulticast><MaxMessageSize>14720 B</MaxMessageSize><Transport>udp6</Transport></General>
+      <Discovery><Peers><Peer Address="192.0.2.9"/><Peer address="host:7410"/></Peers>
+        <ParticipantIndex>none</ParticipantIndex><LeaseDuration>20s</LeaseDuration><Ports><Base>8000</Base></Ports>
+        <SPDPInterval>often</SPDPInterval></Discovery>
+      <Internal><SocketReceiveBufferSize min="10MB" max="20MB"/><SquashParticipants>true</SquashParticipants></Internal>
+      <Tracing><Verbosity>finest</Verbosity></Tracing></Domain></CycloneDDS>"#;
+    let import = Import::from_xml(text).unwrap();
+    assert_eq!(import.dialect, Dialect::CycloneDds);
+    let config = Config::from_toml("i.toml", &import.toml).unwrap();
+    assert_eq!((config.domain.id, config.network.multicast), (7, Multicast::Spdp));
+    assert_eq!(config.network.interfaces, ["eth0", "192.0.2.7"]);
+    assert_eq!(config.discovery.peers, ["192.0.2.9", "host:7410"]);
+    assert_eq!((config.network.ipv4, config.network.ipv6, config.ports.base), (false, true, 8000));
+    assert_eq!(config.discovery.lease_duration, Duration::from_secs(20));
+    assert_eq!(config.get("network.receive_buffer").as_deref(), Some("\"10MB\""));
+    let report = import.left_out.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    for part in ["priority of", "SPDPInterval", "max of", "SquashParticipants", "Tracing/Verbosity"] {
+        assert!(report.contains(part), "{report}");
+    }
+    assert_eq!(import.left_out.len(), 5, "{report}");
+}
+
+#[test]
+fn what_is_no_configuration_is_refused() {
+    let fails = |text: &str| Import::from_xml(text).unwrap_err().to_string();
+    assert!(fails("<html/>").contains("<html>"));
+    assert!(fails("<dds>").contains("cannot read the XML"));
+    let bomb = "<!DOCTYPE d [<!ENTITY a \"xxxxxxxxxx\"><!ENTITY b \"&a;&a;&a;\">]><dds>&b;</dds>";
+    assert!(fails(bomb).contains("DTD"), "{}", fails(bomb));
+    assert!(fails("<dds>&file;</dds>").contains("cannot read"));
+    assert!(fails(&format!("{}{}", "<dds>".repeat(65), "</dds>".repeat(65))).contains("deep"));
+    assert!(fails(&"<dds>".repeat(100_000)).contains("deep"));
+    for hidden in ["<a x='/>'>", "<!-- <a ' --><a>", "<![CDATA[<a ']]><a>", "<?p <a '?><a y=\"'\">"] {
+        assert!(fails(&format!("<dds>{}", hidden.repeat(20_000))).contains("deep"), "{hidden}");
+    }
+    assert!(fails(&" ".repeat(MAX_TEXT + 1)).contains("1 MiB"));
+    assert!(fails(&format!("<dds>{}</dds>", "<a/>".repeat(150_000))).contains("nodes"));
+    let depth = "<dds><qos_library name='l'><qos_profile name='p'><datareader_qos><history><depth>0</depth></history>\
+                 </datareader_qos></qos_profile></qos_library></dds>";
+    assert!(fails(depth).contains("HISTORY"), "{}", fails(depth));
+    let circle = "<dds><qos_library name='l'><qos_profile name='p' base_name='p'/></qos_library></dds>";
+    assert!(fails(circle).contains("circle"));
+}
+
+/// Whatever is imported is a configuration, and the report is bounded.
+#[test]
+fn mutated_texts_never_panic_and_what_comes_out_is_valid() {
+    let fast = "<profiles><data_writer profile_name='w'><qos><reliability><kind>RELIABLE</kind></reliability></qos></data_writer></profiles>";
+    let cyclone = "<CycloneDDS><Domain Id='any'><General><AllowMulticast>true</AllowMulticast></General></Domain></CycloneDDS>";
+    let pieces = [
+        "<element>",
+        "</kind>",
+        "base_name=\"Radar\"",
+        "&lt;",
+        "2147483648",
+        "-1",
+        "\"",
+        "<a/>",
+        "*",
+        "\u{7f}",
+        "::",
+    ];
+    let mut rng = Rng::new(4);
+    let mut read = 0;
+    for round in 0..if cfg!(miri) { 20 } else { 3_000 } {
+        let mut text = [DDS_XML, fast, cyclone][round % 3].to_owned();
+        for _ in 0..=rng.below(3) {
+            let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+            let at = places[rng.below(places.len() as u64) as usize];
+            match rng.below(3) {
+                0 => text.insert_str(at, pieces[rng.below(pieces.len() as u64) as usize]),
+                1 => _ = text.remove(at),
+                _ => text = text.replacen(["KEEP", "name", "kind", "7"][rng.below(4) as usize], "x", 1),
+            }
+        }
+        if let Ok(import) = Import::from_xml(&text) {
+            Config::from_toml("i.toml", &import.toml).unwrap();
+            assert!(import.left_out.len() <= MAX_REPORT);
+            read += 1;
+        }
+    }
+    assert!(cfg!(miri) || read > 300, "{read}");
+}
