@@ -6,7 +6,7 @@ DEMO_SECONDS := $(filter-out 0,$(SECONDS))
 PROTOCOL := core sync buf qos cdr wire rtps filter cache discovery engine
 PROTOCOL_CRATES := $(foreach c,$(PROTOCOL),-p dunlin-$(c))
 
-.PHONY: help demo test lint unit loom shuttle miri miri-short tsan cross interop interop-fastdds3 network browser gstreamer bench bench-peers counts fuzz flood sim mutants scale million soak shapes shapes-quick shapes-peers
+.PHONY: help demo test lint unit loom shuttle miri miri-short tsan cross interop interop-fastdds3 network browser gstreamer bench bench-peers counts fuzz flood sim mutants scale million soak shapes shapes-quick shapes-peers shm-crash
 
 help:
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -31,7 +31,7 @@ unit: ## unit, property, simulation and loopback tests
 
 loom: ## model-check every lock-level kernel
 	CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/loom RUSTFLAGS="--cfg loom" timeout 600 cargo test --quiet --lib \
-		-p dunlin-sync -p dunlin-buf -p dunlin-engine -p dunlin-driver -p dunlin model
+		-p dunlin-sync -p dunlin-buf -p dunlin-shm -p dunlin-engine -p dunlin-driver -p dunlin model
 
 shuttle: ## the whole engine under random schedules; SEED=7 ROUNDS=1 repeats one
 	CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/shuttle RUSTFLAGS="--cfg shuttle" \
@@ -115,6 +115,9 @@ counts: ## instructions and system calls of a sample, held to their record; RECO
 
 flood: ## a 1 kHz topic under a flood of hostile datagrams SECONDS=30 for so long
 	cargo run --release --quiet -p dunlin-flood -- --seconds $(or $(if $(filter command line,$(origin SECONDS)),$(DEMO_SECONDS)),10)
+
+shm-crash: ## kill processes that use shared memory 200 times; ROUNDS=1000 more often
+	ROUNDS=$(or $(ROUNDS),200) cargo test --release --quiet -p dunlin --test shared_memory killed -- --nocapture
 
 soak: ## the interoperability tests 20 times in a row
 	ROUNDS=20 $(MAKE) interop

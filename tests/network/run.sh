@@ -15,6 +15,8 @@ if [ -z "${PROGRAMS:-}" ]; then
     PROGRAMS=${CARGO_TARGET_DIR:-target}/dist/examples
 fi
 PROGRAMS=$(realpath "$PROGRAMS")
+# The namespaces are of one host, whose memory they would use instead of the link.
+export DUNLIN_SHARED_MEMORY_ENABLED=false
 export PROGRAMS COUNT
 
 # Namespaces need root, or a user namespace in which this script is root.

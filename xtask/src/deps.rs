@@ -25,7 +25,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "dunlin-engine",
         ],
     ),
-    ("runtime", &["dunlin-transport", "dunlin-udp", "dunlin-driver", "dunlin-sim"]),
+    ("runtime", &["dunlin-transport", "dunlin-udp", "dunlin-shm", "dunlin-driver", "dunlin-sim"]),
     ("idl", &["dunlin-idl"]),
     ("api", &["dunlin-config", "dunlin"]),
     ("tools", &["dunlin-bench-adapter", "dunlin-bench", "dunlin-shapes", "dunlin-cli"]),

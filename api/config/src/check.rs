@@ -14,6 +14,8 @@ const MAX_DOMAIN: u32 = 232;
 const MAX_DATAGRAM: Size = Size(65_507);
 /// Smallest datagram that carries every announcement in few fragments.
 const MIN_DATAGRAM: Size = Size(1_024);
+const MIN_RING: Size = Size(256 << 10);
+const MAX_RING: Size = Size(256 << 20);
 const MAX_FRAGMENT: Size = Size(65_000);
 const MIN_FRAGMENT: Size = Size(64);
 
@@ -84,6 +86,15 @@ impl Checker<'_> {
         }
     }
 
+    fn shared_memory(&mut self) {
+        let memory = &self.config.shared_memory;
+        let size = memory.ring_size;
+        let fits = (MIN_RING..=MAX_RING).contains(&size) && size.0.is_power_of_two();
+        self.that(fits, "shared_memory.ring_size", "must be a power of two from 256KiB to 256MiB");
+        let directory = std::path::Path::new(&memory.directory);
+        self.that(directory.is_absolute(), "shared_memory.directory", "must begin with /");
+    }
+
     fn fault(&mut self) {
         let fault = &self.config.fault;
         for (key, span) in [("fault.delay", fault.delay), ("fault.jitter", fault.jitter)] {
@@ -103,6 +114,7 @@ impl Config {
         checker.discovery();
         checker.reliability();
         checker.receive();
+        checker.shared_memory();
         checker.fault();
         checker.problems.into_result()
     }

@@ -7,11 +7,12 @@ use dunlin_driver::{DriverConfig, ReceiveConfig, peer_locators};
 use dunlin_engine::{Quotas, Tuning};
 use dunlin_qos::DomainParticipantQos;
 use dunlin_rtps::Pacing;
+use dunlin_shm::ShmConfig;
 use dunlin_transport::FaultConfig;
 use dunlin_udp::{MulticastUse, UdpConfig};
 
 use crate::error::Problems;
-use crate::value::{Multicast, ParticipantIndex, Size, Waiting};
+use crate::value::{Access, Multicast, ParticipantIndex, Size, Waiting};
 use crate::{Config, ConfigError};
 
 /// An infinite duration becomes a very long one.
@@ -47,6 +48,7 @@ impl Config {
         let fault = self.fault_config();
         Ok(DriverConfig {
             udp: self.udp_config(domain),
+            shared_memory: self.shared_memory_config(),
             pcap: Some(&self.debug.pcap).filter(|path| !path.is_empty()).map(Into::into),
             pcap_max_octets: self.debug.pcap_limit.0,
             fault: fault.is_active().then_some(fault),
@@ -104,6 +106,20 @@ impl Config {
             send_buffer: network.send_buffer.value().map(Size::to_usize),
             segmentation_offload: network.segmentation_offload,
             receive_offload: network.receive_offload,
+        }
+    }
+
+    fn shared_memory_config(&self) -> ShmConfig {
+        let memory = &self.shared_memory;
+        ShmConfig {
+            enabled: memory.enabled,
+            directory: memory.directory.clone().into(),
+            ring_size: u32::try_from(memory.ring_size.0).unwrap_or(u32::MAX),
+            access: match memory.access {
+                Access::User => dunlin_shm::Access::User,
+                Access::Group => dunlin_shm::Access::Group,
+                Access::Everyone => dunlin_shm::Access::Everyone,
+            },
         }
     }
 
@@ -218,6 +234,10 @@ mod tests {
             ("network.segmentation_offload", "false"),
             ("network.receive_offload", "false"),
             ("network.interface_poll", "7s"),
+            ("shared_memory.enabled", "false"),
+            ("shared_memory.directory", "/dev/shm/x"),
+            ("shared_memory.ring_size", "4MiB"),
+            ("shared_memory.access", "group"),
             ("receive.waiting", "polling"),
             ("receive.spin", "7us"),
             ("receive.cpu", "0"),

@@ -40,6 +40,8 @@ pub use origin::Origin;
 pub use profiles::{Profiles, UnknownProfile};
 pub use schema::{
     Config, DebugSection, DiscoverySection, DomainSection, FaultSection, LoggingSection, NetworkSection,
-    PortsSection, QuotasSection, ReliabilitySection,
+    PortsSection, QuotasSection, ReliabilitySection, SharedMemorySection,
 };
-pub use value::{Auto, Multicast, ParticipantIndex, Rate, Share, Size, Switch, Waiting, WithoutService};
+pub use value::{
+    Access, Auto, Multicast, ParticipantIndex, Rate, Share, Size, Switch, Waiting, WithoutService,
+};

@@ -11,7 +11,7 @@ use dunlin_udp::UdpConfig;
 use crate::origin::Origins;
 use crate::profiles::Profiles;
 use crate::value::{
-    Auto, Multicast, ParticipantIndex, Rate, Raw, Share, Size, Switch, Value, Waiting, WithoutService,
+    Access, Auto, Multicast, ParticipantIndex, Rate, Raw, Share, Size, Switch, Value, Waiting, WithoutService,
 };
 
 /// A key of the schema.
@@ -173,6 +173,20 @@ schema! {
         receive_offload: bool = udp().receive_offload;
         /// Time between looks at the interfaces of the host.
         interface_poll: Duration = driver().interface_poll.into();
+    }
+    /// Shared memory with other processes of the host, see `docs/shared-memory.md`. Discovery stays on the network; data
+    /// takes the network wherever shared memory does not work.
+    shared_memory: SharedMemorySection {
+        /// Use it where it works.
+        enabled: bool = driver().shared_memory.enabled;
+        /// Folder of its files, in a file system in memory. Processes with the same folder share memory, also from
+        /// different containers.
+        directory: String = driver().shared_memory.directory.display().to_string();
+        /// Memory for what is under way to one receiving process: a power of two from 256KiB to 256MiB.
+        ring_size: Size = Size(driver().shared_memory.ring_size.into());
+        /// Who may use the files, and whose files are used: "user" the same user alone, "group" the same group,
+        /// "everyone" all who can reach the folder. Whoever may use them can end this process by cutting them short.
+        access: Access = Access::User;
     }
     /// How the threads that receive user data wait and run; `docs/waiting.md` says what each choice costs. Participants of a
     /// process with different choices have sockets and threads of their own.

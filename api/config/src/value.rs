@@ -302,6 +302,19 @@ words! {
 }
 
 words! {
+    /// Who may use the files that stand for shared memory.
+    Access, "\"user\", \"group\" or \"everyone\"" {
+        /// Processes of the same user.
+        #[default]
+        User = "user",
+        /// Those of the same group as well.
+        Group = "group",
+        /// Everybody who can reach the folder.
+        Everyone = "everyone"
+    }
+}
+
+words! {
     /// What becomes of DURABILITY transient and persistent where there is no durability service.
     WithoutService, "\"refuse\" or \"local\"" {
         /// Such endpoints are refused.

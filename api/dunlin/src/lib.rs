@@ -98,6 +98,7 @@ pub use dunlin_engine::{
 pub use dunlin_filter as filter;
 /// QoS policies and the QoS of each entity.
 pub use dunlin_qos as qos;
+pub use dunlin_transport::TransportStats;
 pub use entity::EntityError;
 pub use error::GroupAccessError;
 pub use error::{

@@ -20,7 +20,7 @@ use dunlin_buf::SharedBytes;
 use dunlin_cache::{CachedSample, SampleData, Selection, UnknownInstance};
 use dunlin_cdr::DdsType;
 use dunlin_config::Config;
-use dunlin_core::{DomainId, Duration, Guid, InstanceHandle, Now, WallTime};
+use dunlin_core::{DomainId, Duration, Guid, GuidPrefix, InstanceHandle, Now, WallTime};
 use dunlin_driver::{CannotWait, Session};
 use dunlin_engine::{
     CreateError, Output, ParticipantStats, PublisherGroup, ReaderSlot, ReaderSpec, SetEnd, SubscriberGroup,
@@ -30,6 +30,7 @@ use dunlin_qos::{
     DataReaderQos, DataWriterQos, DomainParticipantQos, Durability, DurabilityKind, Presentation,
     PresentationAccessScope, PublisherQos, SubscriberQos, TopicData, TopicQos, UnsupportedPolicy,
 };
+use dunlin_transport::TransportStats;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -377,6 +378,19 @@ impl DomainParticipant {
     pub fn stats(&self) -> ParticipantStats {
         self.inner.session.participant().stats()
     }
+
+    /// Whether data for another participant goes through shared memory, or why it does not, for people. `None` if it offers
+    /// none, is not known, or this participant uses none.
+    #[must_use]
+    pub fn shared_memory(&self, other: GuidPrefix) -> Option<Result<(), String>> {
+        self.inner.session.shared_memory(other)
+    }
+
+    /// Counters of sockets and shared memory, which participants of one process share where their configurations allow.
+    #[must_use]
+    pub fn transport_stats(&self) -> TransportStats {
+        self.inner.session.transport_stats()
+    }
 }
 
 impl std::fmt::Debug for DomainParticipant {
@@ -429,6 +443,11 @@ impl ParticipantInner {
     /// What the user should know about the network as it was set up.
     pub fn network_notes(&self) -> Vec<String> {
         self.session.notes()
+    }
+
+    /// Whether data for another participant goes through shared memory, or why not.
+    pub fn shared_memory(&self, prefix: GuidPrefix) -> Option<Result<(), String>> {
+        self.session.shared_memory(prefix)
     }
 
     pub fn create_writer(

@@ -14,6 +14,8 @@ impl LocatorKind {
     pub const UDP_V4: Self = Self(1);
     /// UDP over IPv6.
     pub const UDP_V6: Self = Self(2);
+    /// Shared memory between Dunlin participants of one host; others ignore it, as any kind of a vendor's own.
+    pub const SHARED_MEMORY: Self = Self(0x0244_4C01);
     /// Inside the participant itself; never on the wire.
     pub const LOCAL: Self = Self(i32::MIN);
 }
@@ -24,6 +26,7 @@ impl fmt::Debug for LocatorKind {
             Self::INVALID => f.write_str("invalid"),
             Self::UDP_V4 => f.write_str("udpv4"),
             Self::UDP_V6 => f.write_str("udpv6"),
+            Self::SHARED_MEMORY => f.write_str("shm"),
             Self::LOCAL => f.write_str("local"),
             Self(other) => write!(f, "kind {other:#x}"),
         }
@@ -73,6 +76,23 @@ impl Locator {
         }
     }
 
+    /// An inbox in shared memory: `place` names host and folder, `inbox` a file there.
+    #[must_use]
+    pub const fn shared_memory(place: [u8; 8], inbox: u64) -> Self {
+        let [a, b, c, d, e, f, g, h] = place;
+        let [i, j, k, l, m, n, o, p] = inbox.to_be_bytes();
+        let address = [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p];
+        Self { kind: LocatorKind::SHARED_MEMORY, port: 1, address }
+    }
+
+    /// The place and the inbox of a locator for shared memory; `None` for other kinds.
+    #[must_use]
+    pub fn shared_memory_inbox(&self) -> Option<([u8; 8], u64)> {
+        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = self.address;
+        let inbox = u64::from_be_bytes([i, j, k, l, m, n, o, p]);
+        (self.kind == LocatorKind::SHARED_MEMORY).then_some(([a, b, c, d, e, f, g, h], inbox))
+    }
+
     /// The UDP address; `None` for other kinds, port 0 or above 65535, or an IPv4 address with
     /// non-zero leading octets.
     #[must_use]
@@ -114,6 +134,9 @@ impl Default for Locator {
 
 impl fmt::Display for Locator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((_, inbox)) = self.shared_memory_inbox() {
+            return write!(f, "shm/{inbox:016x}");
+        }
         match (self.ip(), self.kind) {
             (Some(IpAddr::V4(ip)), _) => write!(f, "udp/{ip}:{}", self.port),
             (Some(IpAddr::V6(ip)), _) => write!(f, "udp/[{ip}]:{}", self.port),
@@ -142,6 +165,14 @@ mod tests {
             assert_eq!(locator.to_string(), alloc::format!("udp/{text}"));
             assert_eq!(locator.is_multicast(), address.ip().is_multicast());
         }
+    }
+
+    #[test]
+    fn inboxes_round_trip() {
+        let locator = Locator::shared_memory([1, 2, 3, 4, 5, 6, 7, 8], 0xABC);
+        assert_eq!(locator.shared_memory_inbox(), Some(([1, 2, 3, 4, 5, 6, 7, 8], 0xABC)));
+        assert_eq!(locator.to_string(), "shm/0000000000000abc");
+        assert_eq!((locator.ip(), Locator::LOCAL.shared_memory_inbox()), (None, None));
     }
 
     #[test]

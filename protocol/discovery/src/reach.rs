@@ -14,6 +14,8 @@ pub(crate) struct Reach {
     same_host: bool,
     /// The one of its addresses that is known to work.
     via: Option<IpAddr>,
+    /// Its place in shared memory, if that was found to work.
+    shared: Option<Locator>,
 }
 
 impl Reach {
@@ -25,7 +27,25 @@ impl Reach {
         let own_address = |ip: IpAddr| own.unicast().any(|locator| locator.ip() == Some(ip));
         let same_host = source.is_none_or(|ip| ip.is_loopback() || own_address(ip));
         let via = before.and_then(|reach| reach.via).filter(announces).or(source.filter(announces));
-        Self { same_host: same_host || before.is_some_and(|reach| reach.same_host), via }
+        let shared = before.and_then(|reach| reach.shared);
+        let shared = shared.filter(|place| announced.default_unicast.contains(place));
+        Self { same_host: same_host || before.is_some_and(|reach| reach.same_host), via, shared }
+    }
+
+    /// Takes note that a place in shared memory works, or that none does.
+    pub(crate) fn set_shared(&mut self, place: Option<Locator>) {
+        self.shared = place;
+    }
+
+    /// Leaves shared memory alone where it works, and leaves it out where it does not.
+    pub(crate) fn prefer_shared(&self, unicast: &mut Vec<Locator>, multicast: &mut Vec<Locator>) {
+        match self.shared {
+            Some(place) if unicast.contains(&place) => {
+                unicast.retain(|locator| *locator == place);
+                multicast.clear();
+            }
+            _ => unicast.retain(|locator| locator.kind != LocatorKind::SHARED_MEMORY),
+        }
     }
 
     /// Leaves the locators that make sense for a unicast destination: no loopback address of another host, and only
@@ -35,15 +55,20 @@ impl Reach {
         if let Some(via) = self.via
             && list.iter().any(|locator| locator.ip() == Some(via))
         {
-            list.retain(|locator| locator.ip() == Some(via));
+            let shared = LocatorKind::SHARED_MEMORY;
+            list.retain(|locator| locator.ip() == Some(via) || locator.kind == shared);
         }
     }
 }
 
-/// Leaves the locators with an address among those of `verifiable` ones; how many are left out.
+/// Leaves the locators with an address among those of `verifiable` ones, and shared memory, which ends on this host; how
+/// many are left out.
 pub(crate) fn retain_addresses(list: &mut Vec<Locator>, verifiable: &[Locator]) -> usize {
     let before = list.len();
-    list.retain(|locator| verifiable.iter().any(|known| known.ip() == locator.ip()));
+    let shared = LocatorKind::SHARED_MEMORY;
+    list.retain(|locator| {
+        locator.kind == shared || verifiable.iter().any(|known| known.ip() == locator.ip())
+    });
     before.saturating_sub(list.len())
 }
 
@@ -77,6 +102,8 @@ pub(crate) fn usable(mut announced: Locators, reach: &Reach, own: &Locators) -> 
         &mut announced;
     retain_groups(metatraffic_multicast, metatraffic_unicast, &own.metatraffic_multicast);
     retain_groups(default_multicast, default_unicast, &own.default_multicast);
+    reach.prefer_shared(default_unicast, default_multicast);
+    metatraffic_unicast.retain(|locator| locator.kind != LocatorKind::SHARED_MEMORY);
     announced
 }
 
@@ -133,6 +160,39 @@ mod tests {
         let moved = unicast(vec![v4(172, 17, 0, 1)]);
         let third = Reach::learn(Some(first), &moved, v4(172, 17, 0, 1), &own);
         assert_eq!(usable(moved, &third, &own).metatraffic_unicast, [v4(172, 17, 0, 1)]);
+    }
+
+    #[test]
+    fn shared_memory_replaces_the_network_where_it_works() {
+        let place = Locator::shared_memory([1; 8], 2);
+        let group = vec![v4(239, 255, 0, 1)];
+        let own = Locators {
+            default_unicast: vec![Locator::shared_memory([1; 8], 1), v4(10, 0, 0, 1)],
+            default_multicast: group.clone(),
+            ..unicast(vec![v4(10, 0, 0, 1)])
+        };
+        let announced = Locators {
+            default_unicast: vec![place, v4(10, 0, 0, 2)],
+            default_multicast: group.clone(),
+            ..unicast(vec![v4(10, 0, 0, 2)])
+        };
+        let mut reach = Reach::learn(None, &announced, v4(10, 0, 0, 2), &own);
+        let places = |reach: &Reach| {
+            let usable = usable(announced.clone(), reach, &own);
+            (usable.default_unicast, usable.default_multicast, usable.metatraffic_unicast)
+        };
+        let network = (vec![v4(10, 0, 0, 2)], group, vec![v4(10, 0, 0, 2)]);
+        assert_eq!(places(&reach), network);
+        reach.set_shared(Some(place));
+        assert_eq!(places(&reach), (vec![place], vec![], vec![v4(10, 0, 0, 2)]));
+        let later = Reach::learn(Some(reach), &announced, v4(10, 0, 0, 2), &own);
+        assert_eq!(later, reach, "it stays while it is announced");
+        let mut moved = announced.clone();
+        moved.default_unicast.remove(0);
+        let later = Reach::learn(Some(reach), &moved, v4(10, 0, 0, 2), &own);
+        assert_eq!(places(&later), network);
+        let mut list = vec![place, v4(10, 0, 0, 9)];
+        assert_eq!((retain_addresses(&mut list, &announced.metatraffic_unicast), list), (1, vec![place]));
     }
 
     #[test]

@@ -219,6 +219,7 @@ impl Discovery {
                 retain_addresses(&mut unicast, &participant.data.locators.metatraffic_unicast);
             }
             retain_groups(&mut multicast, &unicast, &self.config.locators.default_multicast);
+            participant.reach.prefer_shared(&mut unicast, &mut multicast);
             if !(unicast.is_empty() && multicast.is_empty()) {
                 return (unicast.into(), multicast.into());
             }

@@ -3,7 +3,7 @@
 use alloc::{collections::BTreeSet, sync::Arc, vec::Vec};
 
 use dunlin_buf::Outbox;
-use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, MonoTime, Now};
+use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, LocatorKind, MonoTime, Now};
 use dunlin_rtps::ChangeKind;
 use dunlin_wire::{Data, Payload, ReceiverState, key_hash, size, status_info};
 
@@ -316,19 +316,48 @@ impl Discovery {
 
     /// Applies changed own locators to what is known of a participant.
     pub(crate) fn refresh_locators(&mut self, prefix: GuidPrefix, fx: &mut Vec<DiscoveryEffect>) {
+        if let Some(data) = self.relocate(prefix) {
+            fx.push(DiscoveryEffect::ParticipantUpdated(Arc::clone(&data)));
+            self.move_builtin(&data);
+            self.move_endpoints(&data, fx);
+        }
+    }
+
+    /// The place in shared memory that a participant announced, whether or not it can be used.
+    #[must_use]
+    pub fn shared_memory_of(&self, prefix: GuidPrefix) -> Option<Locator> {
+        let announced = &self.participants.get(&prefix)?.announced.default_unicast;
+        announced.iter().find(|locator| locator.kind == LocatorKind::SHARED_MEMORY).copied()
+    }
+
+    /// Uses a place in shared memory for what goes to the endpoints of a participant, if it announced that; `None`
+    /// goes back to the network.
+    pub fn set_shared_memory(
+        &mut self,
+        prefix: GuidPrefix,
+        place: Option<Locator>,
+        fx: &mut Vec<DiscoveryEffect>,
+    ) {
         let Some(participant) = self.participants.get_mut(&prefix) else { return };
+        participant.reach.set_shared(place);
+        // What it announces has not changed, so nobody is told of an update.
+        if let Some(data) = self.relocate(prefix) {
+            self.move_endpoints(&data, fx);
+        }
+    }
+
+    /// Applies changed rules to the locators of a participant; what is known of it now, if that is something else.
+    fn relocate(&mut self, prefix: GuidPrefix) -> Option<Arc<ParticipantData>> {
+        let participant = self.participants.get_mut(&prefix)?;
         let mut locators = usable(participant.announced.clone(), &participant.reach, &self.config.locators);
         if !self.config.quotas.foreign_locators {
             retain_addresses(&mut locators.default_unicast, &locators.metatraffic_unicast);
         }
         if participant.data.locators == locators {
-            return;
+            return None;
         }
         participant.set_data(ParticipantData { locators, ..(*participant.data).clone() });
-        let data = Arc::clone(&participant.data);
-        fx.push(DiscoveryEffect::ParticipantUpdated(Arc::clone(&data)));
-        self.move_builtin(&data);
-        self.move_endpoints(&data, fx);
+        Some(Arc::clone(&participant.data))
     }
 
     pub(crate) fn match_builtin(&mut self, now: Now, data: &ParticipantData, out: &mut Outbox) {

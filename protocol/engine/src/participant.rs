@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use dunlin_cache::{ReaderCache, ReaderCacheConfig, WriterCache, WriterCacheConfig};
-use dunlin_core::{EntityId, Guid, GuidPrefix, MonoTime, Now};
+use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, MonoTime, Now};
 use dunlin_discovery::{
     DiscoveredReader, DiscoveredWriter, Discovery, DiscoveryConfig, DiscoveryEffect, InvalidName,
     LocalReader, LocalWriter, Locators, ParticipantData, Survey,
@@ -114,6 +114,20 @@ impl Participant {
     pub fn set_locators(&self, now: Now, locators: Locators, out: &mut Output) {
         self.discover(now, out, |discovery, out, effects| {
             discovery.set_locators(now, locators, &mut out.outbox, effects);
+        });
+    }
+
+    /// The place in shared memory that another participant announced, whether or not it can be used.
+    #[must_use]
+    pub fn shared_memory_of(&self, prefix: GuidPrefix) -> Option<Locator> {
+        self.control.lock().discovery.shared_memory_of(prefix)
+    }
+
+    /// Sends data for the endpoints of another participant to a place in shared memory that it announced; `None`
+    /// goes back to the network.
+    pub fn set_shared_memory(&self, now: Now, prefix: GuidPrefix, place: Option<Locator>, out: &mut Output) {
+        self.discover(now, out, |discovery, _, effects| {
+            discovery.set_shared_memory(prefix, place, effects);
         });
     }
 

@@ -8,18 +8,21 @@ use std::time::Duration as StdDuration;
 use dunlin_core::{DomainId, Duration, Locator, PortParameters};
 use dunlin_engine::{Quotas, Tuning};
 use dunlin_qos::DomainParticipantQos;
+use dunlin_shm::ShmConfig;
 use dunlin_transport::FaultConfig;
 use dunlin_udp::UdpConfig;
 use thiserror::Error;
 
 use crate::waiting::ReceiveConfig;
 
-/// How a participant and its transport are set up. Sessions of one process for which `udp`, `pcap`,
+/// How a participant and its transport are set up. Sessions of one process for which `udp`, `shared_memory`, `pcap`,
 /// `pcap_max_octets`, `fault`, `interface_poll` and `receive` are equal share sockets and threads.
 #[derive(Clone, Debug)]
 pub struct DriverConfig {
     /// Sockets, and the domain.
     pub udp: UdpConfig,
+    /// Shared memory with the other processes of the host.
+    pub shared_memory: ShmConfig,
     /// A file that gets a copy of all traffic.
     pub pcap: Option<PathBuf>,
     /// Octets at which that copy ends.
@@ -54,6 +57,7 @@ impl Default for DriverConfig {
     fn default() -> Self {
         Self {
             udp: UdpConfig::default(),
+            shared_memory: ShmConfig::default(),
             pcap: None,
             pcap_max_octets: 1 << 30,
             fault: None,

@@ -10,6 +10,7 @@ use std::time::Duration as StdDuration;
 use dunlin_buf::BufPool;
 use dunlin_core::{Duration, MonoTime, Now};
 use dunlin_engine::{Locators, Output, Participant};
+use dunlin_shm::{ShmConfig, ShmTransport};
 use dunlin_transport::{Channel, Fault, FaultConfig, Pcap, Transport};
 use dunlin_udp::{UdpConfig, UdpTransport};
 
@@ -33,6 +34,7 @@ const AFTER_ERROR: StdDuration = StdDuration::from_millis(10);
 #[derive(PartialEq, Eq, Debug)]
 struct Key {
     udp: UdpConfig,
+    shared_memory: ShmConfig,
     pcap: Option<(PathBuf, u64)>,
     fault: Option<FaultConfig>,
     interface_poll: StdDuration,
@@ -43,6 +45,7 @@ impl Key {
     fn of(config: &DriverConfig) -> Self {
         Self {
             udp: config.udp.clone(),
+            shared_memory: config.shared_memory.clone(),
             pcap: config.pcap.clone().map(|path| (path, config.pcap_max_octets)),
             fault: config.fault.filter(FaultConfig::is_active),
             interface_poll: config.interface_poll,
@@ -64,6 +67,12 @@ pub(crate) struct Group {
     may_spin: AtomicBool,
     members: RwLock<Members>,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Whether the thread for shared memory runs: once somebody may send that way.
+    shared_thread: Mutex<bool>,
+    /// The same, for a look without the lock.
+    shared_runs: AtomicBool,
+    /// What the user should know, besides the notes of the transport.
+    notes: Vec<String>,
 }
 
 /// The groups of this process that can be joined.
@@ -78,14 +87,15 @@ pub(crate) fn join(
     let mut groups = lock(&GROUPS);
     if let Some(group) = groups.iter().find(|group| group.key.as_ref() == Some(&key)) {
         let member = make(group)?;
+        member.set_group(group);
         group.add(&member);
         return Ok((Arc::clone(group), member));
     }
-    let transport = open(&key)?;
-    for note in transport.notes() {
+    let (transport, notes) = open(&key)?;
+    for note in transport.notes().iter().chain(&notes) {
         tracing::warn!(transport = transport.name(), "{note}");
     }
-    let (group, member) = start(Some(key), transport, config, make)?;
+    let (group, member) = start(Some(key), transport, notes, config, make)?;
     groups.push(Arc::clone(&group));
     Ok((group, member))
 }
@@ -96,7 +106,7 @@ pub(crate) fn join_on(
     config: &DriverConfig,
     make: impl FnOnce(&Group) -> Result<Arc<Member>, JoinError>,
 ) -> Result<(Arc<Group>, Arc<Member>), JoinError> {
-    start(None, transport, config, make)
+    start(None, transport, Vec::new(), config, make)
 }
 
 /// Makes a group of one member, without threads, on a machine that is not the real one.
@@ -108,7 +118,7 @@ pub(crate) fn join_machine(
     let port = machine.open(config)?;
     let transport = Arc::clone(&port) as Arc<dyn Transport>;
     let host = Host::Machine(machine, Arc::clone(&port));
-    let group = Arc::new(Group::new(None, transport, host, config));
+    let group = Arc::new(Group::new(None, transport, host, Vec::new(), config));
     let member = make(&group)?;
     group.add(&member);
     port.attach(Pump::of(&group));
@@ -129,9 +139,19 @@ pub(crate) fn leave(group: &Arc<Group>, member: &Arc<Member>) {
     }
 }
 
-fn open(key: &Key) -> Result<Arc<dyn Transport>, JoinError> {
+fn open(key: &Key) -> Result<(Arc<dyn Transport>, Vec<String>), JoinError> {
     let udp = UdpTransport::open(key.udp.clone()).map_err(JoinError::Network)?;
     let mut transport: Arc<dyn Transport> = Arc::new(udp);
+    let mut notes = Vec::new();
+    if key.shared_memory.enabled {
+        match ShmTransport::open(Arc::clone(&transport), &key.shared_memory) {
+            Ok(shared) => transport = Arc::new(shared),
+            Err(error) => notes.push(format!(
+                "no shared memory in {}, so data for other processes of this host goes over the network: {error}",
+                key.shared_memory.directory.display()
+            )),
+        }
+    }
     if let Some((path, max_octets)) = &key.pcap {
         let pcap = Pcap::create(transport, path, *max_octets);
         let pcap = pcap.map_err(|source| JoinError::Capture { path: path.clone(), source })?;
@@ -141,18 +161,20 @@ fn open(key: &Key) -> Result<Arc<dyn Transport>, JoinError> {
         let fault = Fault::new(transport, fault);
         transport = Arc::new(fault.map_err(|source| JoinError::Thread { name: "dunlin-fault", source })?);
     }
-    Ok(transport)
+    Ok((transport, notes))
 }
 
 fn start(
     key: Option<Key>,
     transport: Arc<dyn Transport>,
+    notes: Vec<String>,
     config: &DriverConfig,
     make: impl FnOnce(&Group) -> Result<Arc<Member>, JoinError>,
 ) -> Result<(Arc<Group>, Arc<Member>), JoinError> {
     let timer = Arc::new(Timer::new());
-    let group = Arc::new(Group::new(key, transport, Host::Real(Arc::clone(&timer)), config));
+    let group = Arc::new(Group::new(key, transport, Host::Real(Arc::clone(&timer)), notes, config));
     let member = make(&group)?;
+    member.set_group(&group);
     group.add(&member);
     if let Err(error) = group.start_threads(timer) {
         group.stop();
@@ -166,11 +188,18 @@ fn thread_name(channel: Channel) -> &'static str {
         Channel::Data => "dunlin-rx-data",
         Channel::Meta => "dunlin-rx-meta",
         Channel::DataMulticast => "dunlin-rx-mcast",
+        Channel::DataShared => "dunlin-rx-shm",
     }
 }
 
 impl Group {
-    fn new(key: Option<Key>, transport: Arc<dyn Transport>, host: Host, config: &DriverConfig) -> Self {
+    fn new(
+        key: Option<Key>,
+        transport: Arc<dyn Transport>,
+        host: Host,
+        notes: Vec<String>,
+        config: &DriverConfig,
+    ) -> Self {
         Self {
             key,
             transport,
@@ -180,7 +209,27 @@ impl Group {
             may_spin: AtomicBool::new(true),
             members: RwLock::default(),
             threads: Mutex::default(),
+            shared_thread: Mutex::default(),
+            shared_runs: AtomicBool::new(false),
+            notes,
         }
+    }
+
+    /// What the user should know, in sentences.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        self.transport.notes().into_iter().chain(self.notes.iter().cloned()).collect()
+    }
+
+    /// Starts the thread for shared memory unless it runs.
+    pub(crate) fn receive_shared(self: &Arc<Self>) -> Result<(), JoinError> {
+        let mut runs = lock(&self.shared_thread);
+        if !*runs {
+            let channel = Channel::DataShared;
+            self.spawn(thread_name(channel), Run::default(), move |group| group.receive(channel))?;
+            *runs = true;
+            self.shared_runs.store(true, Relaxed);
+        }
+        Ok(())
     }
 
     fn members(&self) -> Members {
@@ -202,8 +251,8 @@ impl Group {
     }
 
     fn start_threads(self: &Arc<Self>, timer: Arc<Timer>) -> Result<(), JoinError> {
-        for channel in self.transport.channels() {
-            let channel = *channel;
+        let channels = self.transport.channels().iter().copied();
+        for channel in channels.filter(|channel| *channel != Channel::DataShared) {
             let run = if channel == Channel::Data { Run::of(&self.receive) } else { Run::default() };
             self.spawn(thread_name(channel), run, move |group| group.receive(channel))?;
         }
@@ -243,8 +292,13 @@ impl Group {
     fn receive(&self, channel: Channel) {
         let (mut pool, mut batch) = (BufPool::new(POOL), Vec::new());
         let mut waiter = Waiter::new(self.waiting(channel), self.receive.spin, &self.may_spin);
+        let mut gives_way = channel == Channel::Data && self.receive.waiting == Waiting::Polling;
         loop {
             let received = waiter.receive(|mode| {
+                if gives_way && self.shared_runs.load(Relaxed) {
+                    // From now on the thread for shared memory polls: one core is enough.
+                    return Ok(true);
+                }
                 self.transport.recv(channel, mode, &mut pool, &mut batch).map(|()| !batch.is_empty())
             });
             match received {
@@ -255,6 +309,10 @@ impl Group {
                     // Nothing unparks this thread: a pause, so that a broken socket does not take a core.
                     std::thread::park_timeout(AFTER_ERROR);
                 }
+            }
+            if gives_way && self.shared_runs.load(Relaxed) {
+                gives_way = false;
+                waiter = Waiter::new(Waiting::Adaptive, self.receive.spin, &self.may_spin);
             }
             if batch.is_empty() {
                 continue;
@@ -318,7 +376,11 @@ impl Group {
 
     /// Announces the new addresses when the interfaces of the host have changed.
     fn follow_interfaces(&self) {
-        if !self.transport.refresh() {
+        let changed = self.transport.refresh();
+        for member in self.members().iter() {
+            member.leave_lost_memory();
+        }
+        if !changed {
             return;
         }
         let locators = locators(&*self.transport);

@@ -24,6 +24,7 @@ mod identity;
 mod lock;
 pub mod machine;
 mod member;
+mod memory;
 mod parking;
 mod session;
 mod sync;

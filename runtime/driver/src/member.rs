@@ -7,6 +7,7 @@ use dunlin_transport::{SendMode, Transport};
 
 use crate::dispatch;
 use crate::host::Host;
+use crate::memory::MemoryPaths;
 use crate::parking::{Introduction, Space};
 
 /// Receives the events of a participant.
@@ -23,6 +24,8 @@ pub(crate) struct Member {
     pub(crate) host: Host,
     pub(crate) space: Space,
     pub(crate) introduction: Introduction,
+    /// Who is reached through shared memory, where there is any.
+    pub(crate) memory: Option<MemoryPaths>,
     /// Cleared when the participant leaves. Held for reading by library threads while they work for it and send.
     pub(crate) present: RwLock<bool>,
 }
@@ -34,6 +37,7 @@ impl Member {
             let present = self.present.read().unwrap_or_else(PoisonError::into_inner);
             if *present {
                 work(&self.participant, out);
+                self.follow_memory(out);
                 self.send(out, SendMode::NonBlocking);
             }
             drop(present);
@@ -55,6 +59,7 @@ impl Member {
 
     /// Sends the output, then [concludes](Self::conclude) it.
     pub(crate) fn finish(self: &Arc<Self>, out: &mut Output, mode: SendMode) {
+        self.follow_memory(out);
         self.send(out, mode);
         self.conclude(out);
     }
@@ -62,7 +67,12 @@ impl Member {
     pub(crate) fn send(&self, out: &Output, mode: SendMode) {
         if !out.outbox.is_empty() {
             // What is lost here is repaired by the protocol or was best-effort; the transport counts it.
-            self.transport.send(&out.outbox, mode);
+            let report = self.transport.send(&out.outbox, mode);
+            if report.failed > 0
+                && let Some(memory) = &self.memory
+            {
+                memory.note_failure();
+            }
         }
     }
 
@@ -78,6 +88,9 @@ impl Member {
         out.clear();
         if closer && let Some(deadline) = self.participant.next_deadline() {
             self.host.wake_by(deadline);
+        }
+        if self.memory.as_ref().is_some_and(MemoryPaths::take_failure) {
+            self.leave_lost_memory();
         }
     }
 }

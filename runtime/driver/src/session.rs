@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, RwLock};
 
-use dunlin_core::{Now, SequenceNumber};
+use dunlin_core::{GuidPrefix, Now, SequenceNumber};
 use dunlin_engine::{
     Output, Participant, ParticipantConfig, SetEnd, TxTurn, WriteError, WriteRequest, WriterSlot,
 };
@@ -14,6 +14,7 @@ use crate::config::{DriverConfig, JoinError};
 use crate::group::{self, Group};
 use crate::machine::{CannotWait, Machine};
 use crate::member::{EventSink, Member};
+use crate::memory::MemoryPaths;
 use crate::parking::{Introduction, Space};
 use crate::{dispatch, machine};
 
@@ -216,6 +217,7 @@ impl Session {
         }
         self.member.retire();
         self.run(|now, out| self.participant().shutdown(now, out));
+        self.member.leave_memory();
         group::leave(&self.group, &self.member);
         // Whoever still waits for room tries again and hears that the writer is gone.
         self.member.space.notify();
@@ -227,10 +229,17 @@ impl Session {
         self.group.transport.stats()
     }
 
+    /// Whether data for another participant goes through shared memory, or why not. `None` if it announced none, is not
+    /// known, or shared memory is switched off here.
+    #[must_use]
+    pub fn shared_memory(&self, prefix: GuidPrefix) -> Option<Result<(), String>> {
+        self.member.shared_memory(prefix)
+    }
+
     /// What the user should know about the transport, in sentences.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
-        self.group.transport.notes()
+        self.group.notes()
     }
 }
 
@@ -279,6 +288,7 @@ fn make_member(
         host: group.host.clone(),
         space: Space::default(),
         introduction: Introduction::default(),
+        memory: MemoryPaths::of(&**transport),
         present: RwLock::new(true),
     }))
 }

@@ -335,6 +335,18 @@ impl Transport for Fault {
         self.shared.inner.notes()
     }
 
+    fn connect(&self, peer: &Locator) -> Result<(), String> {
+        self.shared.inner.connect(peer)
+    }
+
+    fn disconnect(&self, peer: &Locator) {
+        self.shared.inner.disconnect(peer);
+    }
+
+    fn lost(&self, peer: &Locator) -> Option<String> {
+        self.shared.inner.lost(peer)
+    }
+
     fn stats(&self) -> TransportStats {
         self.shared.inner.stats()
     }

@@ -31,6 +31,9 @@ pub enum Channel {
     Meta,
     /// User data sent to a group.
     DataMulticast,
+    /// User data from processes of this host through memory. Its thread is needed once a peer was
+    /// [connected](Transport::connect), or might be on the other side.
+    DataShared,
 }
 
 /// What to do when the transport cannot take a datagram at once.
@@ -113,6 +116,23 @@ pub trait Transport: Send + Sync {
     /// [`Transport::locators`] now gives something else.
     fn refresh(&self) -> bool {
         false
+    }
+
+    /// Prepares sending to a peer, where that needs preparation and can fail: shared memory. Others use only what
+    /// was connected.
+    ///
+    /// # Errors
+    /// Why the peer cannot be reached this way, for people.
+    fn connect(&self, peer: &Locator) -> Result<(), String> {
+        Err(format!("{} carries no {:?}", self.name(), peer.kind))
+    }
+
+    /// Forgets a peer.
+    fn disconnect(&self, _peer: &Locator) {}
+
+    /// Why a peer that was connected cannot be reached any more, if so.
+    fn lost(&self, _peer: &Locator) -> Option<String> {
+        None
     }
 
     /// What the user should know about how this transport was set up, in sentences.

@@ -197,7 +197,7 @@ impl Transport for Pcap {
         }
         let locators = self.inner.locators();
         let own = match channel {
-            Channel::Data => locators.default_unicast,
+            Channel::Data | Channel::DataShared => locators.default_unicast,
             Channel::Meta => locators.metatraffic_unicast,
             Channel::DataMulticast => locators.default_multicast,
         };
@@ -234,6 +234,18 @@ impl Transport for Pcap {
 
     fn notes(&self) -> Vec<String> {
         self.inner.notes()
+    }
+
+    fn connect(&self, peer: &Locator) -> Result<(), String> {
+        self.inner.connect(peer)
+    }
+
+    fn disconnect(&self, peer: &Locator) {
+        self.inner.disconnect(peer);
+    }
+
+    fn lost(&self, peer: &Locator) -> Option<String> {
+        self.inner.lost(peer)
     }
 
     fn stats(&self) -> TransportStats {

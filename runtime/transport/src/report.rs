@@ -52,4 +52,18 @@ pub struct TransportStats {
     pub receive_truncated: u64,
     /// Datagrams the kernel dropped because nobody received them in time.
     pub receive_overflow: u64,
+    /// Datagrams put into the memory of processes of this host, once per destination. None of them is among those above.
+    pub shared_sent_datagrams: u64,
+    /// Octets of those.
+    pub shared_sent_octets: u64,
+    /// Datagrams dropped because a receiver did not take those before.
+    pub shared_send_full: u64,
+    /// Datagrams that a receiver could not be sent: it is gone, or there is no memory.
+    pub shared_send_failed: u64,
+    /// Datagrams taken from the memory of other processes.
+    pub shared_received_datagrams: u64,
+    /// Octets of those.
+    pub shared_received_octets: u64,
+    /// Processes whose memory made no sense, and that are not listened to any more.
+    pub shared_broken: u64,
 }

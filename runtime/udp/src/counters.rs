@@ -38,6 +38,7 @@ impl Counters {
             receive_calls: get(&self.receive_calls),
             receive_truncated: get(&self.receive_truncated),
             receive_overflow,
+            ..TransportStats::default()
         }
     }
 }

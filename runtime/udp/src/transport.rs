@@ -165,11 +165,12 @@ impl UdpTransport {
         Arc::clone(&self.routes.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn receivers(&self, channel: Channel) -> &Receivers {
+    fn receivers(&self, channel: Channel) -> Option<&Receivers> {
         match channel {
-            Channel::Data => &self.data,
-            Channel::Meta => &self.meta,
-            Channel::DataMulticast => &self.data_group,
+            Channel::Data => Some(&self.data),
+            Channel::Meta => Some(&self.meta),
+            Channel::DataMulticast => Some(&self.data_group),
+            Channel::DataShared => None,
         }
     }
 
@@ -233,10 +234,8 @@ impl Transport for UdpTransport {
         pool: &mut BufPool,
         out: &mut Vec<(SharedBytes, Locator)>,
     ) -> io::Result<()> {
-        let receivers = self.receivers(channel);
-        if receivers.sockets.is_empty() {
-            return Err(closed());
-        }
+        let receivers = self.receivers(channel).filter(|receivers| !receivers.sockets.is_empty());
+        let Some(receivers) = receivers else { return Err(closed()) };
         receivers.receive(mode, &self.stopped, pool, out, &self.counters)
     }
 

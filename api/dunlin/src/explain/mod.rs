@@ -74,6 +74,9 @@ pub struct EndpointInfo {
     pub vendor: VendorId,
     /// The name of its participant, perhaps empty.
     pub participant_name: String,
+    /// Whether data for it goes through shared memory, or why it does not; `None` where its participant offers none, or
+    /// this one does not use any.
+    pub shared_memory: Option<Result<(), String>>,
     /// It belongs to the participant that was asked.
     pub local: bool,
 }

@@ -62,6 +62,7 @@ fn disabled(local: &Local, topic: &str) -> Explanation {
         type_name: type_name.to_owned(),
         vendor: VendorId::DUNLIN,
         participant_name: String::new(),
+        shared_memory: None,
         local: true,
     };
     let (writer, reader) = match local {
@@ -116,6 +117,7 @@ impl<'a> View<'a> {
             type_name: type_name.to_owned(),
             vendor,
             participant_name: name.unwrap_or_default(),
+            shared_memory: self.participant.shared_memory(guid.prefix),
             local: guid.prefix == self.own,
         }
     }

@@ -14,6 +14,11 @@ impl fmt::Display for EndpointInfo {
             (true, _) => f.write_str(" (here)"),
             (false, true) => write!(f, " ({})", self.vendor.name()),
             (false, false) => write!(f, " ('{}', {})", self.participant_name, self.vendor.name()),
+        }?;
+        match &self.shared_memory {
+            None => Ok(()),
+            Some(Ok(())) => f.write_str(" through shared memory"),
+            Some(Err(reason)) => write!(f, " over the network, because for shared memory {reason}"),
         }
     }
 }

@@ -9,6 +9,7 @@ use dunlin_buf::{BufPool, Outbox, SharedBytes};
 use dunlin_core::{DomainId, Locator, LocatorKind, MonoTime};
 use dunlin_driver::machine::{Port, Pump};
 use dunlin_driver::{DriverConfig, JoinError, ReceiveConfig};
+use dunlin_shm::ShmConfig;
 use dunlin_transport::{
     Channel, Locators, RecvMode, SendMode, SendReport, Transport, TransportStats, closed,
 };
@@ -52,6 +53,7 @@ fn refused(config: &DriverConfig) -> Option<&'static str> {
         (!udp.ipv4, "network.ipv4"),
         (udp.ipv6, "network.ipv6"),
         (udp.multicast_ttl == 0, "network.multicast_ttl"),
+        (config.shared_memory.enabled && config.shared_memory != ShmConfig::default(), "shared_memory.*"),
         (config.pcap.is_some(), "debug.pcap"),
         (config.fault.is_some(), "fault.*"),
         (config.receive != ReceiveConfig::default(), "receive.*"),
@@ -298,6 +300,8 @@ mod tests {
         assert_eq!(with(|config| config.udp.ipv4 = false), Some("network.ipv4"));
         assert_eq!(with(|config| config.udp.ipv6 = true), Some("network.ipv6"));
         assert_eq!(with(|config| config.udp.multicast_ttl = 0), Some("network.multicast_ttl"));
+        assert_eq!(with(|config| config.shared_memory.enabled = false), None);
+        assert_eq!(with(|config| config.shared_memory.ring_size *= 2), Some("shared_memory.*"));
         assert_eq!(with(|config| config.pcap = Some("x".into())), Some("debug.pcap"));
         assert_eq!(with(|config| config.fault = Some(Default::default())), Some("fault.*"));
     }

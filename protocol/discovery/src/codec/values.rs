@@ -128,8 +128,9 @@ impl<'a> Value<'a> {
     fn add_locator(&self, locator: Locator, right_kind: bool, list: &mut Vec<Locator>) {
         let udp = matches!(locator.kind, LocatorKind::UDP_V4 | LocatorKind::UDP_V6);
         let addressed = locator.to_socket_addr().is_some_and(|address| !address.ip().is_unspecified());
+        let shared = locator.kind == LocatorKind::SHARED_MEMORY;
         let fresh = list.len() < self.rules.quotas.max_locators && !list.contains(&locator);
-        if udp && addressed && right_kind && fresh {
+        if (shared || udp && addressed) && right_kind && fresh {
             list.push(locator);
         }
     }

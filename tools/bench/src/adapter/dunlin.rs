@@ -33,6 +33,10 @@ impl Implementation for Dunlin {
     fn open(&self, open: &Open, on_payload: OnPayload) -> Result<Box<dyn Session>> {
         let mut config = config(&open.options)?;
         config.set("network.interfaces", &open.interface)?;
+        if open.interface != "lo" {
+            // Two hosts may be namespaces of this one, which share its memory.
+            config.set("shared_memory.enabled", "false")?;
+        }
         let participant = DomainParticipant::builder(open.domain).config(config).build()?;
         let publisher = participant.create_publisher(&PublisherQos::default())?;
         let subscriber = participant.create_subscriber(&SubscriberQos::default())?;

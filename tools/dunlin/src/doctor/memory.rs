@@ -1,18 +1,25 @@
 //! The folder for shared memory.
 
 use super::report::Report;
+use dunlin::Config;
 use rustix::fs::statvfs;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
-const FOLDER: &str = "/dev/shm";
 /// Less than this is soon full of large samples.
 const ENOUGH: u64 = 64 << 20;
 
 /// Looks whether files can be made in shared memory, and how much room there is.
-pub fn shared_memory(report: &mut Report) {
-    folder(Path::new(FOLDER), report);
+pub fn shared_memory(config: &Config, report: &mut Report) {
+    let own = Path::new(&config.shared_memory.directory);
+    if !config.shared_memory.enabled {
+        report.ok("shared memory is switched off (shared_memory.enabled)");
+        return;
+    }
+    // It is made by the first who needs it.
+    let there = if own.exists() { Some(own) } else { own.parent() };
+    folder(there.unwrap_or(own), report);
 }
 
 fn folder(path: &Path, report: &mut Report) {

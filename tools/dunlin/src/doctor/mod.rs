@@ -47,7 +47,7 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     }
     sockets::buffers(&mut report);
     clock::check(&mut report);
-    memory::shared_memory(&mut report);
+    memory::shared_memory(&config, &mut report);
     ports::check(&config, domain, &mut report);
     domain_check(domain, config, arguments.wait, &mut report)?;
     write!(out, "{report}")?;
@@ -72,6 +72,14 @@ fn domain_check(domain: u32, config: Config, wait: f64, report: &mut Report) -> 
             other.guid_prefix,
             other.vendor.name()
         ));
+        match participant.shared_memory(other.guid_prefix) {
+            None => {}
+            Some(Ok(())) => report.ok(format!("{}: shared memory works", other.guid_prefix)),
+            Some(Err(reason)) => report.note(
+                format!("{}: data goes over the network, because for shared memory {reason}", other.guid_prefix),
+                "processes of one host need the same shared_memory.directory, and files that both may use (shared_memory.access)",
+            ),
+        }
     }
     // The topic has a name that nobody can use, so the answer is about the domain alone.
     for cause in participant.explain_topic("").causes {

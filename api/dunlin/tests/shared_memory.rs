@@ -1,0 +1,237 @@
+//! Shared memory between processes, through the public API. The other processes are this program again, with a role.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use common::eventually;
+use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
+use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const ROLE: &str = "DUNLIN_TEST_ROLE";
+const TOPIC: &str = "Numbers";
+const COUNT: u64 = 2_000;
+
+/// Every octet follows from the number, so that a spoilt sample shows.
+#[derive(DdsType, Clone, Debug, Default, PartialEq)]
+struct Numbered {
+    number: u64,
+    octets: Vec<u8>,
+}
+
+fn numbered(number: u64) -> Numbered {
+    let len = [40, 1_000, 5_000, 40_000][(number % 4) as usize];
+    Numbered { number, octets: (0..len).map(|at| (at as u64 ^ number) as u8).collect() }
+}
+
+fn participant(domain: u32, directory: &Path) -> DomainParticipant {
+    let mut config = Config::default();
+    config.set("network.interfaces", "lo").unwrap();
+    config.set("discovery.lease_duration", "2s").unwrap();
+    config.set("discovery.announcement_period", "500ms").unwrap();
+    config.set("network.interface_poll", "200ms").unwrap();
+    config.set("shared_memory.directory", directory.to_str().unwrap()).unwrap();
+    config.set("shared_memory.ring_size", "256KiB").unwrap();
+    DomainParticipant::builder(domain).config(config).build().unwrap()
+}
+
+fn writer(participant: &DomainParticipant, qos: &DataWriterQos) -> DataWriter<Numbered> {
+    let topic = participant.create_topic::<Numbered>(TOPIC, &TopicQos::default()).unwrap();
+    participant.create_publisher(&PublisherQos::default()).unwrap().create_datawriter(&topic, qos).unwrap()
+}
+
+fn reader(participant: &DomainParticipant) -> DataReader<Numbered> {
+    let topic = participant.create_topic::<Numbered>(TOPIC, &TopicQos::default()).unwrap();
+    let qos = DataReaderQos::default().reliable().keep_all();
+    participant.create_subscriber(&SubscriberQos::default()).unwrap().create_datareader(&topic, &qos).unwrap()
+}
+
+/// Takes what has arrived, checks every octet, and gives the numbers.
+fn take(reader: &DataReader<Numbered>) -> Vec<u64> {
+    let samples = reader.take(1_000).unwrap_or_default();
+    let data = samples.into_iter().filter_map(|sample| sample.data);
+    data.inspect(|it| assert!(*it == numbered(it.number), "sample {} is spoilt", it.number))
+        .map(|it| it.number)
+        .collect()
+}
+
+/// The program again, killed when this is dropped.
+struct Other(Child, BufReader<ChildStdout>);
+
+impl Other {
+    fn start(role: &str, domain: u32, directory: &Path) -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "other_process", "--nocapture", "--test-threads", "1"])
+            .env(ROLE, format!("{role} {domain} {}", directory.display()))
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        Self(child, out)
+    }
+
+    /// Reads its output up to a word.
+    fn says(&mut self, word: &str) {
+        let mut line = String::new();
+        while !line.contains(word) {
+            line.clear();
+            assert!(self.1.read_line(&mut line).unwrap() > 0, "it ended without saying {word}");
+        }
+    }
+
+    fn kill(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Other {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// What the other process does; in the first one it is a test of nothing.
+#[test]
+fn other_process() {
+    let Ok(role) = std::env::var(ROLE) else { return };
+    let mut words = role.splitn(3, ' ');
+    let (role, domain, directory) = (words.next().unwrap(), words.next().unwrap(), words.next().unwrap());
+    let participant = participant(domain.parse().unwrap(), Path::new(directory));
+    match role {
+        "write" => {
+            let qos = DataWriterQos::default().reliable().keep_all().resource_limits(200, -1, -1);
+            let qos = qos.max_blocking_time(dunlin::Duration::from_secs(30));
+            let writer = writer(&participant, &qos);
+            eventually("a reader", || !writer.matched_subscriptions().is_empty());
+            println!("matched");
+            (0..COUNT).for_each(|number| writer.write(&numbered(number)).unwrap());
+            writer.wait_for_acknowledgments(dunlin::Duration::from_secs(30)).unwrap();
+            let stats = participant.transport_stats();
+            println!("udp {} shm {}", stats.sent_octets, stats.shared_sent_octets);
+            std::thread::park_timeout(Duration::from_secs(60));
+        }
+        "write-on" => {
+            // It waits for nobody: a reader that was killed is matched until its lease ends.
+            let writer = writer(&participant, &DataWriterQos::default().reliable().keep_last(100));
+            println!("ready");
+            for number in 0.. {
+                writer.write(&numbered(number)).unwrap();
+                std::thread::park_timeout(Duration::from_micros(200));
+            }
+        }
+        "read-on" => {
+            let reader = reader(&participant);
+            println!("ready");
+            let mut told = false;
+            loop {
+                if !take(&reader).is_empty() && !std::mem::replace(&mut told, true) {
+                    println!("reading");
+                }
+                std::thread::park_timeout(Duration::from_millis(1));
+            }
+        }
+        other => panic!("no role {other}"),
+    }
+}
+
+fn receive_all(reader: &DataReader<Numbered>) {
+    let mut all = Vec::new();
+    eventually("all samples", || {
+        all.extend(take(reader));
+        all.len() as u64 >= COUNT
+    });
+    assert!(all.iter().copied().eq(0..COUNT), "in order, once each");
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").unwrap()
+}
+
+fn files(folder: &Path) -> Vec<String> {
+    let name = |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
+    std::fs::read_dir(folder).unwrap().map(name).collect()
+}
+
+#[test]
+fn data_of_another_process_comes_through_memory_and_nothing_of_it_over_the_network() {
+    let (domain, folder) = (common::domain(), folder());
+    let participant = participant(domain, folder.path());
+    let reader = reader(&participant);
+    let mut other = Other::start("write", domain, folder.path());
+    receive_all(&reader);
+    let payload: u64 = (0..COUNT).map(|number| numbered(number).octets.len() as u64).sum();
+    let stats = participant.transport_stats();
+    assert!(stats.shared_received_octets > payload, "{stats:?}");
+    assert_eq!(stats.shared_broken, 0);
+    let mut line = String::new();
+    while !line.contains("udp ") {
+        line.clear();
+        assert!(other.1.read_line(&mut line).unwrap() > 0);
+    }
+    let words: Vec<&str> = line[line.find("udp ").unwrap()..].split_whitespace().collect();
+    let (udp, shared): (u64, u64) = (words[1].parse().unwrap(), words[3].parse().unwrap());
+    assert!(shared > payload && udp < 100_000, "udp {udp}, shared memory {shared}");
+    let text = participant.explain_topic(TOPIC).to_string();
+    assert!(text.contains("through shared memory"), "{text}");
+}
+
+#[test]
+fn with_another_folder_data_takes_the_network_and_the_reason_is_told() {
+    let (domain, here, there) = (common::domain(), folder(), folder());
+    let participant = participant(domain, here.path());
+    let reader = reader(&participant);
+    let _other = Other::start("write", domain, there.path());
+    receive_all(&reader);
+    let stats = participant.transport_stats();
+    assert_eq!((stats.shared_received_octets, stats.shared_sent_octets), (0, 0));
+    let text = participant.explain_topic(TOPIC).to_string();
+    assert!(text.contains("over the network") && text.contains("another folder"), "{text}");
+}
+
+/// Rounds of killing: a few here, 200 with `make shm-crash`.
+fn rounds() -> u32 {
+    std::env::var("ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(3)
+}
+
+/// A writer and a reader that stay exchange samples while others are killed beside them.
+#[test]
+fn killed_processes_leave_nothing_behind_and_stop_nobody() {
+    let (domain, folder) = (common::domain(), folder());
+    let longest = {
+        let participant = participant(domain, folder.path());
+        let reader = reader(&participant);
+        let mut staying = Other::start("write-on", domain, folder.path());
+        staying.says("ready");
+        let (mut arrivals, mut longest) = (Instant::now(), Duration::ZERO);
+        let mut watch = |until: Instant, measure: bool| {
+            while Instant::now() < until {
+                if !take(&reader).is_empty() {
+                    if measure {
+                        longest = longest.max(arrivals.elapsed());
+                    }
+                    arrivals = Instant::now();
+                }
+                std::thread::park_timeout(Duration::from_micros(200));
+            }
+            longest
+        };
+        eventually("traffic", || !take(&reader).is_empty());
+        for round in 0..rounds() {
+            let role = if round % 2 == 0 { "read-on" } else { "write-on" };
+            let mut killed = Other::start(role, domain, folder.path());
+            killed.says("ready");
+            watch(Instant::now() + Duration::from_millis(150 + u64::from(round) * 7 % 100), false);
+            killed.kill();
+            watch(Instant::now() + Duration::from_millis(100), true);
+        }
+        watch(Instant::now(), false)
+    };
+    println!("longest pause after a kill: {longest:?}");
+    assert!(longest < Duration::from_secs(2), "nobody else stops: {longest:?}");
+    drop(participant(domain, folder.path()));
+    assert_eq!(files(folder.path()), [""; 0], "nothing is left behind");
+}

@@ -1,0 +1,147 @@
+//! Who is reached through shared memory instead of the network.
+//!
+//! A participant that announces a place in shared memory is attached as soon as it is discovered. Only then, and as long as that
+//! works, the engine sends data there; everything else stays on the network, and the reason is kept for whoever asks.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+
+use dunlin_core::{GuidPrefix, Locator};
+use dunlin_engine::{Event, Output};
+use dunlin_transport::{Channel, Transport};
+
+use crate::dispatch;
+use crate::group::Group;
+use crate::lock::lock;
+use crate::member::Member;
+
+/// Another participant that announced a place in shared memory.
+struct Path {
+    place: Locator,
+    /// Why the place is not used, if so.
+    refused: Option<String>,
+}
+
+/// The paths of one participant.
+pub(crate) struct MemoryPaths {
+    group: OnceLock<Weak<Group>>,
+    paths: Mutex<BTreeMap<GuidPrefix, Path>>,
+    /// Something could not be sent.
+    failed: AtomicBool,
+}
+
+impl MemoryPaths {
+    /// `None` for a transport without shared memory.
+    pub(crate) fn of(transport: &dyn Transport) -> Option<Self> {
+        let shares = transport.channels().contains(&Channel::DataShared);
+        let (group, paths, failed) = (OnceLock::new(), Mutex::default(), AtomicBool::new(false));
+        shares.then_some(Self { group, paths, failed })
+    }
+
+    pub(crate) fn note_failure(&self) {
+        self.failed.store(true, Relaxed);
+    }
+
+    pub(crate) fn take_failure(&self) -> bool {
+        self.failed.load(Relaxed) && self.failed.swap(false, Relaxed)
+    }
+}
+
+/// What an event says of a participant: it may have a new place, or it is gone.
+fn concerns(event: &Event) -> Option<(GuidPrefix, bool)> {
+    match event {
+        Event::ParticipantDiscovered(data) | Event::ParticipantUpdated(data) => {
+            Some((data.guid_prefix, true))
+        }
+        Event::ParticipantLost { prefix, .. } => Some((*prefix, false)),
+        _ => None,
+    }
+}
+
+impl Member {
+    /// Tells which group the participant belongs to, for the thread that receives.
+    pub(crate) fn set_group(&self, group: &Arc<Group>) {
+        if let Some(memory) = &self.memory {
+            // A member has one group.
+            let _ = memory.group.set(Arc::downgrade(group));
+        }
+    }
+
+    /// Attaches who has come, and lets go of who is gone.
+    pub(crate) fn follow_memory(&self, out: &mut Output) {
+        let Some(memory) = &self.memory else { return };
+        if !out.events.iter().any(|event| concerns(event).is_some()) {
+            return;
+        }
+        let changes: Vec<_> = out.events.iter().filter_map(concerns).collect();
+        for (prefix, present) in changes {
+            let announced = self.participant.shared_memory_of(prefix).filter(|_| present);
+            if lock(&memory.paths).get(&prefix).map(|path| path.place) == announced {
+                continue;
+            }
+            self.let_go(memory, prefix);
+            let Some(place) = announced else { continue };
+            let refused = self.attach(memory, &place).err();
+            match &refused {
+                None => self.participant.set_shared_memory(self.host.now(), prefix, Some(place), out),
+                Some(reason) => {
+                    tracing::info!(peer = %prefix, "data goes over the network, not through shared memory: {reason}");
+                }
+            }
+            lock(&memory.paths).insert(prefix, Path { place, refused });
+        }
+    }
+
+    fn attach(&self, memory: &MemoryPaths, place: &Locator) -> Result<(), String> {
+        let own = self.transport.locators().default_unicast.into_iter();
+        let mut own = own.filter_map(|locator| locator.shared_memory_inbox());
+        let here = own.any(|(own, _)| place.shared_memory_inbox().is_some_and(|(place, _)| place == own));
+        if here && let Some(group) = memory.group.get().and_then(Weak::upgrade) {
+            // Even if we cannot send there, they may be able to send here.
+            group.receive_shared().map_err(|error| error.to_string())?;
+        }
+        self.transport.connect(place)
+    }
+
+    fn let_go(&self, memory: &MemoryPaths, prefix: GuidPrefix) {
+        let path = lock(&memory.paths).remove(&prefix);
+        if let Some(path) = path.filter(|path| path.refused.is_none()) {
+            self.transport.disconnect(&path.place);
+        }
+    }
+
+    /// Goes back to the network with those whose memory cannot be used any more.
+    pub(crate) fn leave_lost_memory(self: &Arc<Self>) {
+        let Some(memory) = &self.memory else { return };
+        let mut lost = Vec::new();
+        for (prefix, path) in lock(&memory.paths).iter_mut().filter(|(_, path)| path.refused.is_none()) {
+            if let Some(reason) = self.transport.lost(&path.place) {
+                path.refused = Some(reason.clone());
+                lost.push((*prefix, path.place, reason));
+            }
+        }
+        for (prefix, place, reason) in lost {
+            tracing::info!(peer = %prefix, "data goes over the network from now on: {reason}");
+            self.transport.disconnect(&place);
+            dispatch::with_output(|out| {
+                self.participant.set_shared_memory(self.host.now(), prefix, None, out);
+                self.finish(out, dispatch::mode());
+            });
+        }
+    }
+
+    /// Lets go of everybody.
+    pub(crate) fn leave_memory(&self) {
+        let Some(memory) = &self.memory else { return };
+        let prefixes: Vec<_> = lock(&memory.paths).keys().copied().collect();
+        prefixes.into_iter().for_each(|prefix| self.let_go(memory, prefix));
+    }
+
+    /// Whether data for another participant goes through shared memory, or why not; `None` if there is nothing to say.
+    pub(crate) fn shared_memory(&self, prefix: GuidPrefix) -> Option<Result<(), String>> {
+        let paths = lock(&self.memory.as_ref()?.paths);
+        let path = paths.get(&prefix)?;
+        Some(path.refused.clone().map_or(Ok(()), Err))
+    }
+}

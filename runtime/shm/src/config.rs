@@ -1,0 +1,65 @@
+//! What can be chosen.
+
+use std::path::PathBuf;
+
+/// Who may use the files that a process makes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Access {
+    /// Processes of the same user.
+    #[default]
+    User,
+    /// Those of the same group as well.
+    Group,
+    /// Everybody on the host who can reach the folder.
+    Everyone,
+}
+
+impl Access {
+    /// Permission bits of a file.
+    #[must_use]
+    pub const fn mode(self) -> u32 {
+        match self {
+            Self::User => 0o600,
+            Self::Group => 0o660,
+            Self::Everyone => 0o666,
+        }
+    }
+}
+
+/// How shared memory is used.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ShmConfig {
+    /// Whether it is used at all.
+    pub enabled: bool,
+    /// The folder of the files. Processes that share it find each other, also from different containers.
+    pub directory: PathBuf,
+    /// Octets of the ring to each receiver: a power of two from 256 KiB to 256 MiB; others are rounded up to one.
+    pub ring_size: u32,
+    /// Who may use the files.
+    pub access: Access,
+}
+
+/// Room for three of the largest messages.
+#[cfg(all(target_os = "linux", not(loom)))]
+pub(crate) const MIN_RING: u32 = 1 << 18;
+#[cfg(all(target_os = "linux", not(loom)))]
+pub(crate) const MAX_RING: u32 = 1 << 28;
+
+impl ShmConfig {
+    /// Octets of a ring as it is made.
+    #[cfg(all(target_os = "linux", not(loom)))]
+    pub(crate) fn capacity(&self) -> u32 {
+        self.ring_size.clamp(MIN_RING, MAX_RING).next_power_of_two()
+    }
+}
+
+impl Default for ShmConfig {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            directory: PathBuf::from("/dev/shm/dunlin"),
+            ring_size: 1 << 20,
+            access: Access::User,
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! The side that receives: one inbox, and the rings that others have made for it.
+
+use std::io;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use dunlin_buf::{BufPool, SharedBytes};
+use dunlin_core::Locator;
+use dunlin_transport::{RecvMode, closed};
+use rustix::thread::futex;
+use rustix::time::Timespec;
+
+use crate::bell::{self, Bell};
+use crate::config::{Access, MAX_RING};
+use crate::folder::{Folder, Name};
+use crate::ring::{Consumer, Found, Memory};
+use crate::segment::{HEAD, Map, Segment};
+
+/// Both kinds of file begin with this, and with the number of the layout.
+pub(crate) const MAGIC: u32 = u32::from_be_bytes(*b"DnLn");
+pub(crate) const LAYOUT: u32 = 1;
+/// Words of the head of a file.
+pub(crate) mod place {
+    pub(crate) const MAGIC: usize = 0;
+    pub(crate) const LAYOUT: usize = 4;
+    /// Octets of a ring.
+    pub(crate) const CAPACITY: usize = 8;
+    /// Of an inbox.
+    pub(crate) const BELL: usize = 64;
+    pub(crate) const SLEEPING: usize = 128;
+    /// Counted up with each new ring.
+    pub(crate) const GENERATION: usize = 192;
+    /// Of a ring.
+    pub(crate) const TAIL: usize = 64;
+    pub(crate) const HEAD: usize = 128;
+    /// 1 while the producer waits for room.
+    pub(crate) const WAITING: usize = 192;
+}
+
+/// Most rings of one inbox.
+const MAX_RINGS: usize = 1024;
+/// What is taken from one ring before the next has its turn.
+const BURST: usize = 64;
+const BURST_OCTETS: usize = 256 << 10;
+/// Threads of one process that may wait for room in one ring.
+const SENDERS: u32 = 64;
+/// Longest sleep, after which the rings are looked through even if nobody rang: somebody may have died just before.
+const SLEEP: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The bell of an inbox, of one's own or of another's.
+pub(crate) struct InboxBell<'a>(pub(crate) &'a Map);
+
+impl Bell for InboxBell<'_> {
+    fn count(&self) -> &AtomicU32 {
+        self.0.word(place::BELL)
+    }
+
+    fn sleeping(&self) -> &AtomicU32 {
+        self.0.word(place::SLEEPING)
+    }
+
+    fn wait(&self, count: u32) {
+        // However this ends, whoever called looks again.
+        let _ = futex::wait(self.count(), futex::Flags::empty(), count, Some(&SLEEP));
+    }
+
+    fn wake(&self) {
+        let _ = futex::wake(self.count(), futex::Flags::empty(), 1);
+    }
+}
+
+/// The memory of a ring in a file, whose size was checked when it was mapped.
+pub(crate) struct RingMemory<'a> {
+    pub(crate) map: &'a Map,
+    /// Checked, and kept where nobody else can change it.
+    pub(crate) capacity: u32,
+}
+
+impl Memory for RingMemory<'_> {
+    fn head(&self) -> &AtomicU32 {
+        self.map.word(place::HEAD)
+    }
+
+    fn tail(&self) -> &AtomicU32 {
+        self.map.word(place::TAIL)
+    }
+
+    fn capacity(&self) -> u32 {
+        self.capacity
+    }
+
+    fn write(&self, at: u32, octets: &[u8]) {
+        self.map.write(HEAD + at as usize, octets);
+    }
+
+    fn header(&self, at: u32) -> (u32, u32) {
+        let word = |at: u32| self.map.word(HEAD + at as usize).load(Ordering::Relaxed);
+        (word(at), word(at + 4))
+    }
+}
+
+/// A ring that somebody else fills.
+struct Incoming {
+    name: Name,
+    segment: Segment,
+    capacity: u32,
+    consumer: Consumer,
+    from: Locator,
+}
+
+/// What one look at a ring brought.
+#[derive(PartialEq, Eq)]
+enum Look {
+    Empty,
+    Some,
+    Broken,
+}
+
+impl Incoming {
+    fn attach(folder: &Folder, name: Name, from: Locator, access: Access) -> io::Result<Self> {
+        let strange = |text: &str| Err(io::Error::other(text));
+        let segment = Segment::attach(&folder.file(name), HEAD, |user| trusts(access, user))?;
+        let word = |at| segment.map.word(at).load(Ordering::Acquire);
+        if word(place::MAGIC) != MAGIC || word(place::LAYOUT) != LAYOUT {
+            return strange("it is not of this kind");
+        }
+        let capacity = word(place::CAPACITY);
+        if !capacity.is_power_of_two()
+            || !(64..=MAX_RING).contains(&capacity)
+            || segment.map.len() != HEAD + capacity as usize
+        {
+            return strange("it has a strange capacity");
+        }
+        Ok(Self { name, segment, capacity, consumer: Consumer::default(), from })
+    }
+
+    fn take(
+        &mut self,
+        pool: &mut BufPool,
+        out: &mut Vec<(SharedBytes, Locator)>,
+        counters: &Received,
+    ) -> Look {
+        let memory = RingMemory { map: &self.segment.map, capacity: self.capacity };
+        let (before, mut octets) = (out.len(), 0);
+        while out.len() - before < BURST && octets < BURST_OCTETS {
+            match self.consumer.find(&memory) {
+                Found::Record { at, len } => {
+                    let size = len as usize;
+                    let mut buffer = pool.take(size);
+                    self.segment.map.read(HEAD + at as usize, buffer.slice_mut(size));
+                    self.consumer.release(&memory, len);
+                    out.push((pool.freeze(buffer, size), self.from));
+                    octets += size;
+                }
+                Found::Nothing => break,
+                Found::Broken => return Look::Broken,
+            }
+        }
+        let count = out.len() - before;
+        if count == 0 {
+            return Look::Empty;
+        }
+        counters.datagrams.fetch_add(count as u64, Ordering::Relaxed);
+        counters.octets.fetch_add(octets as u64, Ordering::Relaxed);
+        self.tell_of_room();
+        Look::Some
+    }
+
+    /// Wakes the producer if it waits.
+    fn tell_of_room(&self) {
+        // Orders what was given back before the look at whether somebody waits; the producer does it the other way
+        // round. It does not sleep for long in any case.
+        fence(Ordering::SeqCst);
+        if self.segment.map.word(place::WAITING).load(Ordering::Relaxed) != 0 {
+            let _ = futex::wake(self.segment.map.word(place::HEAD), futex::Flags::empty(), SENDERS);
+        }
+    }
+
+    fn is_empty(&mut self) -> bool {
+        let memory = RingMemory { map: &self.segment.map, capacity: self.capacity };
+        !matches!(self.consumer.find(&memory), Found::Record { .. })
+    }
+}
+
+/// Whether files of a user are used: with [`Access::User`] only those of one's own.
+pub(crate) fn trusts(access: Access, user: u32) -> bool {
+    access != Access::User || user == rustix::process::geteuid().as_raw()
+}
+
+#[derive(Default)]
+struct Rings {
+    list: Vec<Incoming>,
+    generation: u32,
+    /// Whose turn it is.
+    next: usize,
+    /// Found to make no sense; never looked at again.
+    refused: Vec<Name>,
+}
+
+/// Counters of what has come.
+#[derive(Default)]
+pub(crate) struct Received {
+    pub(crate) datagrams: AtomicU64,
+    pub(crate) octets: AtomicU64,
+    /// Rings that made no sense.
+    pub(crate) broken: AtomicU64,
+}
+
+/// An inbox.
+pub(crate) struct Inbox {
+    folder: Folder,
+    id: u64,
+    segment: Segment,
+    access: Access,
+    rings: Mutex<Rings>,
+    /// The count of the bell when all rings were empty.
+    idle_at: AtomicU32,
+    stopped: std::sync::atomic::AtomicBool,
+    pub(crate) received: Received,
+}
+
+impl Inbox {
+    pub(crate) fn create(folder: &Folder, access: Access) -> io::Result<Self> {
+        let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
+        for _ in 0..4 {
+            let id = getrandom::u64().map_err(io::Error::other)?;
+            match Segment::create(&folder.file(Name::Inbox(id)), HEAD, access.mode()) {
+                Ok(segment) => {
+                    segment.map.word(place::LAYOUT).store(LAYOUT, Ordering::Relaxed);
+                    segment.map.word(place::MAGIC).store(MAGIC, Ordering::Release);
+                    return Ok(Self {
+                        folder: folder.clone(),
+                        id,
+                        segment,
+                        access,
+                        rings: Mutex::default(),
+                        idle_at: AtomicU32::new(u32::MAX),
+                        stopped: false.into(),
+                        received: Received::default(),
+                    });
+                }
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
+    pub(crate) fn locator(&self) -> Locator {
+        Locator::shared_memory(self.folder.place, self.id)
+    }
+
+    fn bell(&self) -> InboxBell<'_> {
+        InboxBell(&self.segment.map)
+    }
+
+    /// As [`Transport::recv`](dunlin_transport::Transport::recv).
+    pub(crate) fn receive(
+        &self,
+        mode: RecvMode,
+        pool: &mut BufPool,
+        out: &mut Vec<(SharedBytes, Locator)>,
+    ) -> io::Result<()> {
+        if self.stopped.load(Ordering::Acquire) {
+            return Err(closed());
+        }
+        let seen = bell::count(&self.bell());
+        if mode == RecvMode::NonBlocking && seen == self.idle_at.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let found = self.look(pool, out);
+        if found {
+            return Ok(());
+        }
+        self.idle_at.store(seen, Ordering::Relaxed);
+        if mode == RecvMode::Blocking {
+            bell::sleep(&self.bell(), seen);
+            self.idle_at.store(seen.wrapping_sub(1), Ordering::Relaxed);
+            if self.stopped.load(Ordering::Acquire) {
+                return Err(closed());
+            }
+            self.look(pool, out);
+        }
+        Ok(())
+    }
+
+    /// Takes what there is, from the first ring that has something; true if that may not be all.
+    fn look(&self, pool: &mut BufPool, out: &mut Vec<(SharedBytes, Locator)>) -> bool {
+        let mut rings = lock(&self.rings);
+        self.meet(&mut rings);
+        let count = rings.list.len();
+        let mut looked = 0;
+        while looked < count {
+            let turn = (rings.next + looked) % count;
+            let Some(ring) = rings.list.get_mut(turn) else { break };
+            match ring.take(pool, out, &self.received) {
+                Look::Empty => looked += 1,
+                Look::Some => {
+                    rings.next = turn + 1;
+                    return true;
+                }
+                Look::Broken => {
+                    self.refuse(&mut rings, turn);
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// Attaches the rings that are new.
+    fn meet(&self, rings: &mut Rings) {
+        let generation = self.segment.map.word(place::GENERATION).load(Ordering::Acquire);
+        if generation != rings.generation {
+            rings.generation = generation;
+            self.search(rings);
+        }
+    }
+
+    fn search(&self, rings: &mut Rings) {
+        for name in self.folder.names() {
+            let Name::Ring { to, from } = name else { continue };
+            let known = rings.list.iter().any(|ring| ring.name == name) || rings.refused.contains(&name);
+            if to != self.id || known || rings.list.len() + rings.refused.len() >= MAX_RINGS {
+                continue;
+            }
+            let from = Locator::shared_memory(self.folder.place, from);
+            // What is not a ring now may be one later: it may just be being made.
+            if let Ok(ring) = Incoming::attach(&self.folder, name, from, self.access) {
+                rings.list.push(ring);
+            }
+        }
+    }
+
+    /// Takes a ring that makes no sense out of the folder, by which its producer learns of it.
+    fn refuse(&self, rings: &mut Rings, turn: usize) {
+        let ring = rings.list.swap_remove(turn);
+        self.folder.remove(ring.name);
+        rings.refused.push(ring.name);
+        self.received.broken.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Removes the rings whose producers are gone, when what they left has been taken.
+    pub(crate) fn maintain(&self) {
+        let mut rings = lock(&self.rings);
+        // Also those whose makers died before they could say so.
+        self.search(&mut rings);
+        rings.list.retain_mut(|ring| {
+            // In this order: nothing comes after its producer is gone.
+            let gone = (ring.segment.is_removed() || ring.segment.is_abandoned()) && ring.is_empty();
+            if gone {
+                self.folder.remove(ring.name);
+            }
+            !gone
+        });
+        let present = self.folder.names();
+        rings.refused.retain(|name| present.contains(name));
+        let known: Vec<Name> = rings.list.iter().map(|ring| ring.name).collect();
+        drop(rings);
+        for name in present {
+            if matches!(name, Name::Ring { to, .. } if to == self.id) && !known.contains(&name) {
+                self.folder.remove_if_abandoned(name);
+            }
+        }
+    }
+
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Release);
+        let bell = self.bell();
+        bell.count().fetch_add(1, Ordering::AcqRel);
+        bell.wake();
+    }
+}
+
+impl Drop for Inbox {
+    fn drop(&mut self) {
+        self.folder.remove(Name::Inbox(self.id));
+        for name in self.folder.names() {
+            if matches!(name, Name::Ring { to, .. } if to == self.id) {
+                self.folder.remove_if_abandoned(name);
+            }
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The side that sends: the inbox of one receiver, and the ring made for it.
+
+use std::io;
+use std::sync::atomic::{Ordering, fence};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use dunlin_buf::Datagram;
+use rustix::thread::futex;
+use rustix::time::Timespec;
+
+use crate::bell;
+use crate::config::ShmConfig;
+use crate::folder::{Folder, Name};
+use crate::inbox::{InboxBell, LAYOUT, MAGIC, RingMemory, lock, place, trusts};
+use crate::ring::{Producer, Put};
+use crate::segment::{HEAD, Segment};
+
+/// Longest datagram, as with UDP over IPv4.
+pub(crate) const MAX_DATAGRAM: usize = 65_507;
+/// How long a sender waits for a sign from the receiver before it looks again.
+const SLICE: Timespec = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
+
+struct Ring {
+    name: Name,
+    segment: Arc<Segment>,
+    capacity: u32,
+    producer: Producer,
+    /// The receiver took nothing for long when it had taken so much: nobody waits for it until it goes on.
+    stalled_at: Option<u32>,
+}
+
+/// The way to one receiver.
+pub(crate) struct Outlet {
+    folder: Folder,
+    /// Of the receiver.
+    to: u64,
+    /// Our own inbox.
+    from: u64,
+    inbox: Segment,
+    config: ShmConfig,
+    /// Made with the first datagram.
+    ring: Mutex<Option<Ring>>,
+    /// Why it cannot be used any more.
+    lost: OnceLock<String>,
+}
+
+/// What became of a datagram.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Outcome {
+    Sent,
+    Full,
+    Failed,
+}
+
+/// Whether a receiver took something.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Room {
+    /// It did: try again.
+    Perhaps,
+    /// It has not, for now.
+    None,
+}
+
+impl Outlet {
+    /// Finds the inbox of a receiver, and out whether this process may use it.
+    pub(crate) fn attach(folder: &Folder, to: u64, from: u64, config: &ShmConfig) -> io::Result<Self> {
+        let trusted = |user| trusts(config.access, user);
+        let inbox = Segment::attach(&folder.file(Name::Inbox(to)), HEAD, trusted)?;
+        let word = |at| inbox.map.word(at).load(Ordering::Acquire);
+        if word(place::MAGIC) != MAGIC || word(place::LAYOUT) != LAYOUT {
+            return Err(io::Error::other("its inbox is of another version"));
+        }
+        let (folder, config) = (folder.clone(), config.clone());
+        Ok(Self { folder, to, from, inbox, config, ring: Mutex::default(), lost: OnceLock::new() })
+    }
+
+    /// Why it cannot be used any more, if so.
+    pub(crate) fn lost(&self) -> Option<&str> {
+        self.lost.get().map(String::as_str)
+    }
+
+    fn give_up(&self, why: impl Into<String>) {
+        // The first reason stays.
+        let _ = self.lost.set(why.into());
+    }
+
+    fn make_ring(&self) -> io::Result<Ring> {
+        let name = Name::Ring { to: self.to, from: self.from };
+        let capacity = self.config.capacity();
+        let path = self.folder.file(name);
+        let create = || Segment::create(&path, HEAD + capacity as usize, self.config.access.mode());
+        // Somebody who sweeps may take it for abandoned in the moment before it is locked.
+        let segment = create().or_else(|_| create())?;
+        let head = &segment.map;
+        head.word(place::CAPACITY).store(capacity, Ordering::Relaxed);
+        head.word(place::LAYOUT).store(LAYOUT, Ordering::Relaxed);
+        head.word(place::MAGIC).store(MAGIC, Ordering::Release);
+        self.inbox.map.word(place::GENERATION).fetch_add(1, Ordering::AcqRel);
+        Ok(Ring {
+            name,
+            segment: Arc::new(segment),
+            capacity,
+            producer: Producer::default(),
+            stalled_at: None,
+        })
+    }
+
+    /// Puts one datagram, without waiting and without a word to the receiver.
+    pub(crate) fn put(&self, datagram: &Datagram<'_>) -> Outcome {
+        if self.lost.get().is_some() || datagram.len() > MAX_DATAGRAM {
+            return Outcome::Failed;
+        }
+        let mut guard = lock(&self.ring);
+        if guard.is_none() {
+            match self.make_ring() {
+                Ok(ring) => *guard = Some(ring),
+                Err(error) => {
+                    self.give_up(format!("no ring of {} octets: {error}", self.config.capacity()));
+                    return Outcome::Failed;
+                }
+            }
+        }
+        let Some(ring) = guard.as_mut() else { return Outcome::Failed };
+        let memory = RingMemory { map: &ring.segment.map, capacity: ring.capacity };
+        match ring.producer.put(&memory, datagram.len(), datagram.parts()) {
+            Put::Done => {
+                ring.stalled_at = None;
+                Outcome::Sent
+            }
+            Put::Full => Outcome::Full,
+            Put::Unfit => Outcome::Failed,
+            Put::Broken => {
+                self.give_up("the receiver spoilt the ring");
+                Outcome::Failed
+            }
+        }
+    }
+
+    /// Tells the receiver that something was put.
+    pub(crate) fn ring_bell(&self) {
+        bell::ring(&InboxBell(&self.inbox.map));
+    }
+
+    /// Waits a moment for the receiver to take something, and says whether it did. Others may send meanwhile.
+    pub(crate) fn wait_for_room(&self) -> Room {
+        let Some((segment, seen)) = self.stand() else { return Room::None };
+        let (head, waiting) = (segment.map.word(place::HEAD), segment.map.word(place::WAITING));
+        waiting.store(1, Ordering::Relaxed);
+        // Orders this before the look at what was taken; the receiver does it the other way round.
+        fence(Ordering::SeqCst);
+        if head.load(Ordering::Acquire) == seen {
+            // However this ends, what was taken says whether there is room.
+            let _ = futex::wait(head, futex::Flags::empty(), seen, Some(&SLICE));
+        }
+        waiting.store(0, Ordering::Relaxed);
+        if head.load(Ordering::Acquire) == seen { Room::None } else { Room::Perhaps }
+    }
+
+    /// The ring, and how much had been taken of it when it was found full.
+    fn stand(&self) -> Option<(Arc<Segment>, u32)> {
+        let guard = lock(&self.ring);
+        let ring = guard.as_ref()?;
+        Some((Arc::clone(&ring.segment), ring.producer.seen()))
+    }
+
+    /// True if the receiver took nothing for long, and still has not.
+    pub(crate) fn is_stalled(&self) -> bool {
+        lock(&self.ring).as_ref().is_some_and(|ring| ring.stalled_at == Some(ring.producer.seen()))
+    }
+
+    /// Notes that the receiver took nothing for long.
+    pub(crate) fn stall(&self) {
+        if let Some(ring) = lock(&self.ring).as_mut() {
+            ring.stalled_at = Some(ring.producer.seen());
+        }
+    }
+
+    /// Looks whether the receiver is still there, and still takes from the ring.
+    pub(crate) fn maintain(&self) {
+        if self.lost.get().is_none() {
+            if self.inbox.is_abandoned() {
+                self.give_up("the receiver is gone");
+            } else if self.stand().is_some_and(|(ring, _)| ring.is_removed()) {
+                self.give_up("the receiver refused the ring");
+            }
+        }
+        if self.lost.get().is_some() {
+            self.remove_files();
+        }
+    }
+
+    /// Removes the ring, unless a receiver that lives has not taken all: it may not even know the ring yet, and removes it
+    /// in the end.
+    fn remove_files(&self) {
+        let gone = self.inbox.is_abandoned();
+        if let Some(ring) = lock(&self.ring).take()
+            && (gone || self.lost.get().is_some() || ring.is_drained())
+        {
+            self.folder.remove(ring.name);
+        }
+        if gone {
+            self.folder.remove(Name::Inbox(self.to));
+        }
+    }
+}
+
+impl Ring {
+    fn is_drained(&self) -> bool {
+        let head = &self.segment.map;
+        head.word(place::HEAD).load(Ordering::Acquire) == head.word(place::TAIL).load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Outlet {
+    fn drop(&mut self) {
+        self.remove_files();
+    }
+}

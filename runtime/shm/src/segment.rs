@@ -1,0 +1,180 @@
+//! Files in memory: made, locked, mapped.
+//!
+//! The owner of a file holds a lock on it that the system gives back when the owner is gone, however it went. Whoever gets
+//! the lock of another's file knows that it has no owner any more.
+#![expect(unsafe_code, reason = "memory that another process writes at any time cannot be a Rust reference")]
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::ptr::NonNull;
+use std::sync::atomic::AtomicU32;
+
+use rustix::fs::{CWD, FallocateFlags, FlockOperation, Mode, OFlags};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+use crate::config::MAX_RING;
+
+/// Octets before those of a ring: one page, with each word on a cache line of its own.
+pub(crate) const HEAD: usize = 4096;
+
+/// A file mapped into memory for reading and writing.
+#[derive(Debug)]
+pub(crate) struct Map {
+    start: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: the memory is used through atomics and through copies that stay inside, and it is there until the value is dropped.
+unsafe impl Send for Map {}
+// SAFETY: as above.
+unsafe impl Sync for Map {}
+
+impl Map {
+    fn new(file: &File, len: usize) -> io::Result<Self> {
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping at a place that the kernel chooses; nothing else in this process is there.
+        let start = unsafe { mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, file, 0)? };
+        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self { start, len })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// One word.
+    ///
+    /// # Panics
+    /// If it does not lie inside, or not at a multiple of four: places are constants of this crate.
+    pub(crate) fn word(&self, at: usize) -> &AtomicU32 {
+        assert!(at.is_multiple_of(4) && at + 4 <= self.len, "a word inside");
+        // SAFETY: inside the mapping, which lives as long as self; aligned, as the mapping begins at a page. Other processes
+        // write the word too, with atomic accesses if they are honest; an atomic of any value is valid.
+        unsafe { AtomicU32::from_ptr(self.start.as_ptr().add(at).cast()) }
+    }
+
+    /// Copies octets there.
+    ///
+    /// # Panics
+    /// If they do not lie inside: callers have checked.
+    pub(crate) fn write(&self, at: usize, octets: &[u8]) {
+        assert!(at.checked_add(octets.len()).is_some_and(|end| end <= self.len), "octets inside");
+        // SAFETY: inside the mapping; no reference to that memory exists, so the two do not overlap.
+        unsafe { std::ptr::copy_nonoverlapping(octets.as_ptr(), self.start.as_ptr().add(at), octets.len()) };
+    }
+
+    /// Copies octets from there. If the other side writes them at the same time the copy has any octets, as any sender
+    /// can send any octets; only the copy is looked at.
+    ///
+    /// # Panics
+    /// If they do not lie inside: callers have checked.
+    pub(crate) fn read(&self, at: usize, octets: &mut [u8]) {
+        assert!(at.checked_add(octets.len()).is_some_and(|end| end <= self.len), "octets inside");
+        // SAFETY: inside the mapping; the target is exclusive memory of this process.
+        unsafe {
+            std::ptr::copy_nonoverlapping(self.start.as_ptr().add(at), octets.as_mut_ptr(), octets.len());
+        }
+    }
+}
+
+impl Drop for Map {
+    fn drop(&mut self) {
+        // SAFETY: the range is that of the mapping, and no borrow of it outlives self. A failure would leave it mapped.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
+    }
+}
+
+/// A file that this process may look into, not more.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    pub(crate) map: Map,
+    file: File,
+}
+
+fn other(text: &str) -> io::Error {
+    io::Error::other(text)
+}
+
+/// Opens a file that somebody has made, neither following links nor waiting for anything.
+fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = File::from(rustix::fs::openat(CWD, path, flags, Mode::empty())?);
+    let metadata = file.metadata()?;
+    if metadata.is_file() { Ok(file) } else { Err(other("not a file")) }
+}
+
+impl Segment {
+    /// Makes a file of `len` octets that nobody has, with memory set aside for all of it, and locks it. It has the permission
+    /// bits `mode`.
+    ///
+    /// # Errors
+    /// Of the system: no permission, no room.
+    pub(crate) fn create(path: &Path, len: usize, mode: u32) -> io::Result<Self> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = File::from(rustix::fs::openat(CWD, path, flags, Mode::RUSR | Mode::WUSR)?);
+        let filled = (|| {
+            rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+            // Without this a full file system would end the process at the first touch.
+            rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, len as u64)?;
+            rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))?;
+            if file.metadata()?.nlink() == 0 {
+                // Somebody who swept the folder was between the two steps above.
+                return Err(other("removed while it was made"));
+            }
+            Map::new(&file, len)
+        })();
+        match filled {
+            Ok(map) => Ok(Self { map, file }),
+            Err(error) => {
+                let _ = std::fs::remove_file(path);
+                Err(error)
+            }
+        }
+    }
+
+    /// Maps a file that somebody else made: of a user that `trusted` accepts, and at least of `least` octets.
+    ///
+    /// # Errors
+    /// Of the system, and if it is not such a file.
+    pub(crate) fn attach(path: &Path, least: usize, trusted: impl Fn(u32) -> bool) -> io::Result<Self> {
+        let file = open(path)?;
+        let metadata = file.metadata()?;
+        if !trusted(metadata.uid()) {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"));
+        }
+        let len = usize::try_from(metadata.len()).map_err(|_| other("it is too large"))?;
+        if len < least || len > HEAD + MAX_RING as usize {
+            return Err(other("it has a strange size"));
+        }
+        Ok(Self { map: Map::new(&file, len)?, file })
+    }
+
+    /// True if its owner is gone. Never call this for a file of one's own.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        match rustix::fs::flock(&self.file, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => {
+                // The owner is gone for good: names are not used twice.
+                let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// True if somebody has taken it out of the folder.
+    pub(crate) fn is_removed(&self) -> bool {
+        self.file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
+    }
+}
+
+/// Removes a file whose owner is gone; false if it has one, or cannot be removed.
+pub(crate) fn remove_if_abandoned(path: &Path) -> bool {
+    let Ok(file) = open(path) else { return false };
+    if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        return false;
+    }
+    // The lock is given back when the file closes, behind this.
+    std::fs::remove_file(path).is_ok()
+}

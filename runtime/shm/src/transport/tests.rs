@@ -1,0 +1,342 @@
+use std::fs::OpenOptions;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use dunlin_transport::conformance::{pattern, push, single};
+use dunlin_transport::memory::MemoryNetwork;
+use proptest::prelude::*;
+
+use super::*;
+
+struct World {
+    network: Arc<MemoryNetwork>,
+    directory: tempfile::TempDir,
+}
+
+impl World {
+    fn new() -> Self {
+        Self { network: MemoryNetwork::new(), directory: tempfile::tempdir_in("/dev/shm").unwrap() }
+    }
+
+    fn config(&self) -> ShmConfig {
+        ShmConfig { directory: self.directory.path().to_owned(), ring_size: 1 << 18, ..ShmConfig::default() }
+    }
+
+    fn open(&self) -> ShmTransport {
+        ShmTransport::open(self.network.attach(0), &self.config()).unwrap()
+    }
+
+    fn files(&self) -> Vec<std::path::PathBuf> {
+        let entries = std::fs::read_dir(self.directory.path()).unwrap();
+        let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+        files.sort();
+        files
+    }
+
+    fn ring(&self) -> std::path::PathBuf {
+        let is_ring =
+            |path: &std::path::PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with("ring");
+        self.files().into_iter().find(is_ring).unwrap()
+    }
+}
+
+fn inbox(transport: &ShmTransport) -> Locator {
+    transport.locators().default_unicast[0]
+}
+
+/// What has arrived, as far as one look finds it.
+fn arrived(transport: &ShmTransport) -> Vec<Vec<u8>> {
+    let (mut pool, mut all, mut empty) = (BufPool::new(1 << 20), vec![], 0);
+    loop {
+        let mut batch = vec![];
+        transport.recv(Channel::DataShared, RecvMode::NonBlocking, &mut pool, &mut batch).unwrap();
+        // A look may be in vain although there is more.
+        empty = if batch.is_empty() { empty + 1 } else { 0 };
+        if empty > 4 {
+            return all;
+        }
+        all.extend(batch.iter().map(|(bytes, _)| bytes.to_vec()));
+    }
+}
+
+fn send(from: &ShmTransport, to: &ShmTransport, octets: &[u8]) -> SendReport {
+    from.send(&single(octets, &[inbox(to)]), SendMode::NonBlocking)
+}
+
+fn overwrite(path: &Path, at: u64, octets: &[u8]) {
+    let mut file = OpenOptions::new().write(true).open(path).unwrap();
+    file.seek(SeekFrom::Start(at)).unwrap();
+    file.write_all(octets).unwrap();
+}
+
+#[test]
+fn what_is_sent_arrives_with_the_sender_and_is_counted() {
+    let world = World::new();
+    let (a, b) = (world.open(), world.open());
+    a.connect(&inbox(&b)).unwrap();
+    assert_eq!(send(&a, &b, b"hello").sent, 1);
+    let (mut pool, mut batch) = (BufPool::new(0), vec![]);
+    b.recv(Channel::DataShared, RecvMode::Blocking, &mut pool, &mut batch).unwrap();
+    assert_eq!((&*batch[0].0, batch[0].1), (&b"hello"[..], inbox(&a)));
+    assert_eq!((a.stats().shared_sent_datagrams, a.stats().shared_sent_octets), (1, 5));
+    assert_eq!((b.stats().shared_received_datagrams, b.stats().shared_received_octets), (1, 5));
+    assert_eq!((a.stats().sent_datagrams, b.stats().shared_broken), (0, 0));
+}
+
+#[test]
+fn only_who_shares_the_folder_is_attached_and_others_get_the_reason() {
+    let (world, elsewhere) = (World::new(), World::new());
+    let (a, b, c) = (world.open(), world.open(), elsewhere.open());
+    assert_eq!(a.connect(&inbox(&b)), Ok(()));
+    assert_eq!(a.connect(&inbox(&b)), Ok(()), "again");
+    assert!(a.connect(&inbox(&c)).unwrap_err().contains("another folder"));
+    let mut address = inbox(&b).address;
+    address[0] ^= 1;
+    assert_eq!(a.connect(&Locator { address, ..inbox(&b) }).unwrap_err(), "it is on another host");
+    address[0] ^= 1;
+    address[15] ^= 1;
+    let gone = a.connect(&Locator { address, ..inbox(&b) }).unwrap_err();
+    assert!(gone.contains("No such file"), "{gone}");
+    assert!(a.connect(&Locator::LOCAL).is_err());
+    assert_eq!(send(&a, &c, b"x").failed, 1, "not attached");
+}
+
+#[test]
+fn a_receiver_that_stops_holds_up_nobody() {
+    let world = World::new();
+    let (a, slow, quick) = (world.open(), world.open(), world.open());
+    let both = [inbox(&slow), inbox(&quick)];
+    both.iter().for_each(|inbox| a.connect(inbox).unwrap());
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let taking = scope.spawn(|| {
+            let mut count = 0;
+            while !stop.load(Relaxed) {
+                count += arrived(&quick).len();
+            }
+            count + arrived(&quick).len()
+        });
+        let start = Instant::now();
+        let mut sent = 0;
+        for _ in 0..100 {
+            let mut outbox = Outbox::new();
+            (0..10).for_each(|seed| push(&mut outbox, &pattern(seed, 1400), &both));
+            let report = a.send(&outbox, SendMode::Blocking);
+            assert_eq!(report.sent + report.full, 20, "{report:?}");
+            sent += report.sent;
+        }
+        // The slow one is waited for once, not each time.
+        assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
+        stop.store(true, Relaxed);
+        let quick = taking.join().unwrap();
+        let held = arrived(&slow).len();
+        assert!(held > 100 && quick > 2 * held && quick + held == sent, "{held} and {quick} of {sent}");
+    });
+    // It goes on, and gets what is new.
+    assert_eq!(a.send(&single(b"again", &both), SendMode::Blocking).sent, 2);
+    assert_eq!(arrived(&slow), [b"again"]);
+}
+
+#[test]
+fn a_sender_waits_for_a_receiver_that_goes_on() {
+    let (world, mut refused) = (World::new(), 0);
+    let (a, b) = (world.open(), world.open());
+    a.connect(&inbox(&b)).unwrap();
+    std::thread::scope(|scope| {
+        let taking = scope.spawn(|| {
+            let (mut pool, mut count) = (BufPool::new(1 << 20), 0);
+            while count < 1000 {
+                let mut batch = vec![];
+                b.recv(Channel::DataShared, RecvMode::Blocking, &mut pool, &mut batch).unwrap();
+                for (bytes, _) in &batch {
+                    assert_eq!(**bytes, *pattern(count, 8000));
+                    count += 1;
+                }
+            }
+        });
+        for seed in 0..1000 {
+            // On a busy machine the receiver may not run for longer than it is waited for.
+            let again = || a.send(&single(&pattern(seed, 8000), &[inbox(&b)]), SendMode::Blocking).sent == 0;
+            while again() {
+                refused += 1;
+            }
+        }
+        taking.join().unwrap();
+    });
+    assert!(refused < 500, "{refused} were not waited for");
+}
+
+#[test]
+fn everything_is_removed_in_the_end_and_what_was_left_behind_is_swept() {
+    let world = World::new();
+    {
+        let (a, b) = (world.open(), world.open());
+        a.connect(&inbox(&b)).unwrap();
+        b.connect(&inbox(&a)).unwrap();
+        assert_eq!(send(&a, &b, b"x").sent + send(&b, &a, b"y").sent, 2);
+        assert_eq!(world.files().len(), 4);
+    }
+    assert_eq!(world.files(), [""; 0].map(std::path::PathBuf::from));
+    // Files of nobody, and one that is none of ours.
+    for name in ["inbox-0000000000000001", "ring-0000000000000001-0000000000000002", "somebody-elses"] {
+        std::fs::write(world.directory.path().join(name), b"old").unwrap();
+    }
+    let c = world.open();
+    assert_eq!(world.files().len(), 2, "{:?}", world.files());
+    drop(c);
+    assert!(world.files()[0].ends_with("somebody-elses"));
+}
+
+#[test]
+fn the_owner_that_lives_keeps_its_files() {
+    let world = World::new();
+    let (a, b) = (world.open(), world.open());
+    a.connect(&inbox(&b)).unwrap();
+    assert_eq!(send(&a, &b, b"x").sent, 1);
+    let before = world.files();
+    assert_eq!(world.open().folder.sweep(), 0);
+    assert_eq!(world.files(), before);
+    a.refresh();
+    b.refresh();
+    assert_eq!(a.lost(&inbox(&b)), None);
+    assert_eq!(arrived(&b), [b"x"]);
+}
+
+#[test]
+fn a_receiver_that_is_gone_is_noticed() {
+    let world = World::new();
+    let (a, b) = (world.open(), world.open());
+    let to = inbox(&b);
+    a.connect(&to).unwrap();
+    assert_eq!(send(&a, &b, b"x").sent, 1);
+    drop(b);
+    a.refresh();
+    assert!(a.lost(&to).unwrap().contains("gone"));
+    assert_eq!(a.send(&single(b"x", &[to]), SendMode::Blocking).failed, 1);
+    assert_eq!(world.files().len(), 1, "its ring went too: {:?}", world.files());
+}
+
+#[test]
+fn what_a_sender_left_is_taken_before_its_ring_goes() {
+    let world = World::new();
+    let (a, b) = (world.open(), world.open());
+    a.connect(&inbox(&b)).unwrap();
+    assert_eq!(send(&a, &b, b"last words").sent, 1);
+    drop(a);
+    assert_eq!(world.open().folder.sweep(), 0, "it has a receiver");
+    b.refresh();
+    assert_eq!(world.files().len(), 2, "not taken yet: {:?}", world.files());
+    assert_eq!(arrived(&b), [b"last words"]);
+    b.refresh();
+    assert_eq!(world.files().len(), 1, "{:?}", world.files());
+}
+
+#[test]
+fn a_ring_that_nobody_announced_is_found_and_removed() {
+    let world = World::new();
+    let b = world.open();
+    let name = crate::folder::Name::Ring { to: b.inbox.id(), from: 7 };
+    std::fs::write(world.directory.path().join(name.to_string()), [0; 8192]).unwrap();
+    b.refresh();
+    b.refresh();
+    assert_eq!(world.files().len(), 1, "{:?}", world.files());
+}
+
+#[test]
+fn a_spoilt_ring_is_refused_and_its_sender_learns_of_it() {
+    let world = World::new();
+    let (a, b, c) = (world.open(), world.open(), world.open());
+    for sender in [&a, &c] {
+        sender.connect(&inbox(&b)).unwrap();
+        assert_eq!(send(sender, &b, b"fine").sent, 1);
+    }
+    assert_eq!(arrived(&b).len(), 2);
+    let broken = world.ring();
+    overwrite(&broken, 64, &7_u32.to_ne_bytes());
+    assert_eq!(send(&a, &b, b"x").sent + send(&c, &b, b"x").sent, 2);
+    // Whose ring comes first is by chance: the other one's is delivered.
+    overwrite(&broken, 64, &7_u32.to_ne_bytes());
+    assert_eq!(arrived(&b).len(), 1);
+    assert_eq!(b.stats().shared_broken, 1);
+    a.refresh();
+    c.refresh();
+    let lost = [&a, &c].map(|sender| sender.lost(&inbox(&b)));
+    assert_eq!(lost.iter().flatten().count(), 1, "{lost:?}");
+}
+
+#[test]
+fn other_users_are_told_apart_by_what_they_may() {
+    let world = World::new();
+    let b = world.open();
+    let file = world.files().remove(0);
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    assert!(crate::inbox::trusts(crate::Access::Everyone, u32::MAX));
+    assert!(!crate::inbox::trusts(crate::Access::User, u32::MAX - 1));
+    drop(b);
+    let config = ShmConfig { access: crate::Access::Everyone, ..world.config() };
+    let _open = ShmTransport::open(world.network.attach(0), &config).unwrap();
+    let mode =
+        std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&world.files()[0]).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o666);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// Random octets over heads and records, while both sides go on: no panic, an end, and nobody else is disturbed.
+    #[test]
+    fn random_octets_harm_nobody_else(
+        spoils in proptest::collection::vec((prop_oneof![0_u64..256, 4096..8192_u64], any::<[u8; 8]>()), 1..20),
+        at_inbox in any::<bool>(),
+    ) {
+        let world = World::new();
+        let (a, b, c) = (world.open(), world.open(), world.open());
+        a.connect(&inbox(&b)).unwrap();
+        for octets in [100, 1000] {
+            prop_assert_eq!(send(&a, &b, &pattern(1, octets)).sent, 1);
+        }
+        drop(arrived(&b));
+        let target = if at_inbox { world.directory.path().join(crate::folder::Name::Inbox(b.inbox.id()).to_string()) } else { world.ring() };
+        for (at, octets) in spoils {
+            let at = if at_inbox { at % 4088 } else { at };
+            overwrite(&target, at, &octets);
+            send(&a, &b, &pattern(2, 500));
+            let _ = a.send(&single(&pattern(3, 60_000), &[inbox(&b)]), SendMode::NonBlocking);
+            drop(arrived(&b));
+        }
+        a.refresh();
+        b.refresh();
+        if !at_inbox {
+            c.connect(&inbox(&b)).unwrap();
+            prop_assert_eq!(send(&c, &b, b"still here").sent, 1);
+            let all = arrived(&b);
+            prop_assert!(all.iter().any(|bytes| bytes == b"still here"));
+        }
+    }
+
+    /// Files of any content under names of ours.
+    #[test]
+    fn random_files_are_refused(content in proptest::collection::vec(any::<u8>(), 0..9000), honest in any::<bool>()) {
+        let world = World::new();
+        let (a, b) = (world.open(), world.open());
+        let ring = crate::folder::Name::Ring { to: b.inbox.id(), from: 7 };
+        let mut content = content;
+        if honest && content.len() >= 12 {
+            content[..4].copy_from_slice(&crate::inbox::MAGIC.to_ne_bytes());
+            content[4..8].copy_from_slice(&crate::inbox::LAYOUT.to_ne_bytes());
+        }
+        let mut file = OpenOptions::new().write(true).create_new(true).open(world.directory.path().join(ring.to_string())).unwrap();
+        file.write_all(&content).unwrap();
+        a.connect(&inbox(&b)).unwrap();
+        prop_assert_eq!(send(&a, &b, b"real").sent, 1);
+        prop_assert!(arrived(&b).iter().any(|bytes| bytes == b"real"));
+        let strange = Locator::shared_memory(a.folder.place, 99);
+        std::fs::write(world.directory.path().join("inbox-0000000000000063"), &content).unwrap();
+        prop_assert!(a.connect(&strange).is_err() || content.len() >= 4096);
+        let mut text = String::new();
+        let _ = file.read_to_string(&mut text);
+    }
+}
