@@ -298,12 +298,12 @@ mod tests {
             samples.chain([Line::Round]).collect::<Vec<_>>()
         };
         let by_instance = [round("aaaabbbb"), round("aaabbbcc")].concat();
-        assert_eq!(judge(Check::Order, 7, [by_instance.clone(), round("a")].concat()), Verdict::NoData);
+        assert_eq!(judge(Check::Order, 9, [by_instance.clone(), round("a")].concat()), Verdict::NoData);
         assert_eq!(judge(Check::Order, 7, by_instance.clone()), Verdict::ByInstance);
         assert_eq!(judge(Check::Order, 4, round("abababab")), Verdict::NoData);
         assert_eq!(judge(Check::Order, 5, [round("abababab"), round("ab")].concat()), Verdict::ByTopic);
         assert_eq!(
-            judge(Check::Order, 9, [by_instance, round("abababab"), round("a")].concat()),
+            judge(Check::Order, 12, [by_instance, round("abababab"), round("a")].concat()),
             Verdict::Wrong
         );
     }
