@@ -59,13 +59,12 @@ fn both_roles_end_in_order_while_they_talk() {
     let mut subscriber = start(&["-S", "-r", "-k", "0"]);
     let mut lines = BufReader::new(subscriber.stdout.take().unwrap()).lines().map_while(Result::ok);
     assert!(lines.any(|line| line.ends_with("[20]")), "no sample came");
-    let ends = |child: &mut Child| {
-        assert!(interrupt(child) < Duration::from_secs(2));
-        assert!(child.wait().unwrap().success());
-    };
-    ends(&mut publisher);
-    assert!(lines.any(|line| line == "Ends       BLUE       NOT_ALIVE_NO_WRITERS_INSTANCE_STATE"));
-    ends(&mut subscriber);
+    assert!(interrupt(&mut publisher) < Duration::from_secs(2));
+    let gone = "Ends       BLUE       NOT_ALIVE_NO_WRITERS_INSTANCE_STATE";
+    assert!(lines.any(|line| line == gone), "the end of the publisher was not told");
+    assert!(interrupt(&mut subscriber) < Duration::from_secs(2));
+    assert!(publisher.wait().unwrap().success() && subscriber.wait().unwrap().success());
+    assert_eq!(lines.last().as_deref(), Some("Done."));
     let mut written = String::new();
     publisher.stdout.take().unwrap().read_to_string(&mut written).unwrap();
     let told: Vec<&str> = written.lines().collect();
