@@ -12,6 +12,7 @@ mod live;
 mod message;
 mod parameters;
 pub mod seeds;
+mod types;
 
 pub use cdr::cdr_value;
 pub use configuration::configuration;
@@ -22,6 +23,7 @@ pub use idl::idl;
 pub use live::live_participant;
 pub use message::wire_message;
 pub use parameters::parameter_list;
+pub use types::types;
 
 #[cfg(test)]
 mod tests;

@@ -76,6 +76,7 @@ pub fn all() -> Vec<Seed> {
         ("endpoint_cores", crate::cores::seeds()),
         ("filter", crate::filter::seeds()),
         ("live_participant", crate::live::seeds()),
+        ("types", crate::types::seeds()),
     ];
     for (target, of_target) in made {
         let seed = |(name, bytes)| Seed { target: target.into(), name, bytes };
@@ -112,7 +113,7 @@ fn captured(line: &str) -> Option<Seed> {
     Some(Seed { target, name, bytes: hex(&words.collect::<String>()) })
 }
 
-fn hex(digits: &str) -> Vec<u8> {
+pub(crate) fn hex(digits: &str) -> Vec<u8> {
     let digits: Vec<u32> = digits.chars().map(|c| c.to_digit(16).expect("hexadecimal digits")).collect();
     assert!(digits.len().is_multiple_of(2), "whole octets");
     digits.chunks(2).map(|pair| (pair[0] * 16 + pair[1]) as u8).collect()

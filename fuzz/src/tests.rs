@@ -11,7 +11,7 @@ use dunlin_wire::{Message, ParameterList};
 use crate::seeds::{self, Seed};
 use crate::{
     cdr_value, configuration, discovery_data, endpoint_cores, filter, idl, live_participant, parameter_list,
-    wire_message,
+    types, wire_message,
 };
 
 fn run(target: &str, bytes: &[u8]) {
@@ -25,6 +25,7 @@ fn run(target: &str, bytes: &[u8]) {
         "live_participant" => live_participant(bytes),
         "filter" => filter(bytes),
         "idl" => idl(bytes),
+        "types" => types(bytes),
         other => panic!("no fuzz target {other}"),
     }
 }
