@@ -10,6 +10,10 @@ mod why;
 use anyhow::{Context, Result};
 use clap::{CommandFactory, Parser, Subcommand};
 use dunlin::Config;
+use dunlin::config::Import;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -22,7 +26,10 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Print the configuration in force, each value with its origin
+    #[command(args_conflicts_with_subcommands = true)]
     Config {
+        #[command(subcommand)]
+        action: Option<ConfigAction>,
         /// Print every key with its meaning and default instead
         #[arg(long)]
         reference: bool,
@@ -54,6 +61,32 @@ enum Command {
     Shapes(dunlin_shapes::cli::Arguments),
 }
 
+#[derive(Subcommand)]
+enum ConfigAction {
+    /// Make a configuration of the XML of DDS-XML, Fast DDS or Cyclone DDS; what could not be carried over is told apart
+    Import {
+        /// The XML
+        file: PathBuf,
+    },
+}
+
+/// The configuration made of a file, and a report of what is not in it.
+fn import(file: &Path) -> Result<(String, String)> {
+    let mut text = String::new();
+    // Longer than what is read, so that it is refused.
+    let source = File::open(file).with_context(|| format!("cannot open {}", file.display()))?;
+    source
+        .take(2 << 20)
+        .read_to_string(&mut text)
+        .with_context(|| format!("cannot read {}", file.display()))?;
+    let import = Import::from_xml(&text).with_context(|| file.display().to_string())?;
+    let mut report = format!("{}: from {}", file.display(), import.dialect);
+    for left_out in &import.left_out {
+        report.push_str(&format!("\n  not carried over: {left_out}"));
+    }
+    Ok((import.toml, report))
+}
+
 fn config(set: &[String]) -> Result<Config> {
     let mut config = Config::load()?;
     for assignment in set {
@@ -67,6 +100,11 @@ fn config(set: &[String]) -> Result<Config> {
 
 fn run(command: Command) -> Result<ExitCode> {
     match command {
+        Command::Config { action: Some(ConfigAction::Import { file }), .. } => {
+            let (toml, report) = import(&file)?;
+            print!("{toml}");
+            eprintln!("{report}");
+        }
         Command::Config { reference: true, .. } => print!("{}", dunlin::config::reference()),
         Command::Config { set, .. } => config(&set)?.effective().print(),
         Command::Bench(command) => dunlin_bench::cli::execute(command, &["bench", "adapter"])?,
@@ -119,6 +157,22 @@ mod tests {
         let error = super::config(&["network.interface=eth7".into()]).unwrap_err();
         assert!(format!("{error:#}").contains("interfaces"), "{error:#}");
         assert!(super::config(&["no assignment".into()]).is_err());
+    }
+
+    #[test]
+    fn what_is_imported_is_a_configuration_and_the_rest_is_reported() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("cyclonedds.xml");
+        let text =
+            "<CycloneDDS><Domain Id='3'><Tracing><Verbosity>fine</Verbosity></Tracing></Domain></CycloneDDS>";
+        std::fs::write(&file, text).unwrap();
+        let (toml, report) = import(&file).unwrap();
+        assert_eq!(Config::from_toml("imported", &toml).unwrap().domain.id, 3);
+        assert!(
+            report.contains("Cyclone DDS") && report.contains("line 1: Domain/Tracing/Verbosity"),
+            "{report}"
+        );
+        assert!(import(&directory.path().join("none.xml")).is_err());
     }
 
     #[test]
