@@ -1,5 +1,5 @@
-//! In steady state a write, its way over the loopback interface, its acknowledgement and the take allocate nothing, on no
-//! thread of the process, for a type without strings and sequences.
+//! In steady state a write, its way over the loopback interface or through shared memory, its acknowledgement and the take
+//! allocate nothing, on no thread of the process, for a type without strings and sequences.
 
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration, Sample};
@@ -77,15 +77,16 @@ struct Pair {
     number: u64,
 }
 
-fn participant() -> DomainParticipant {
+fn participant(shared_memory: bool) -> DomainParticipant {
     let mut config = Config::default();
+    config.set("shared_memory.enabled", &shared_memory.to_string()).unwrap();
     config.set("network.interfaces", "lo").unwrap();
     DomainParticipant::builder(200 + std::process::id() % 30).config(config).build().unwrap()
 }
 
 impl Pair {
-    fn new(writer_qos: &DataWriterQos, reader_qos: &DataReaderQos) -> Self {
-        let (near, far) = (participant(), participant());
+    fn new(shared_memory: bool, writer_qos: &DataWriterQos, reader_qos: &DataReaderQos) -> Self {
+        let (near, far) = (participant(shared_memory), participant(shared_memory));
         let name = format!("Positions{}", std::process::id());
         let topic = near.create_topic::<Position>(&name, &TopicQos::default()).unwrap();
         let publisher = near.create_publisher(&PublisherQos::default()).unwrap();
@@ -145,11 +146,14 @@ fn assert_the_counter_counts() {
 #[test]
 fn steady_state_allocates_nothing() {
     assert_the_counter_counts();
-    let (writer, reader) = (DataWriterQos::default(), DataReaderQos::default());
-    assert_no_allocations("best-effort", Pair::new(&writer.clone().best_effort(), &reader));
-    let kept = writer.clone().reliable().keep_last(1);
-    assert_no_allocations("reliable, keep last", Pair::new(&kept, &reader.clone().reliable()));
-    let all =
-        writer.reliable().keep_all().resource_limits(16, -1, -1).max_blocking_time(Duration::from_secs(20));
-    assert_no_allocations("reliable, keep all", Pair::new(&all, &reader.reliable().keep_all()));
+    for shared_memory in [false, true] {
+        let (writer, reader) = (DataWriterQos::default(), DataReaderQos::default());
+        let pair = |writer: &DataWriterQos, reader: &DataReaderQos| Pair::new(shared_memory, writer, reader);
+        assert_no_allocations("best-effort", pair(&writer.clone().best_effort(), &reader));
+        let kept = writer.clone().reliable().keep_last(1);
+        assert_no_allocations("reliable, keep last", pair(&kept, &reader.clone().reliable()));
+        let all = writer.reliable().keep_all().resource_limits(16, -1, -1);
+        let all = all.max_blocking_time(Duration::from_secs(20));
+        assert_no_allocations("reliable, keep all", pair(&all, &reader.reliable().keep_all()));
+    }
 }
