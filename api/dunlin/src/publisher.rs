@@ -104,13 +104,7 @@ impl Publisher {
         if self.state.entity.is_deleted() || topic.inner.entity.is_deleted() {
             return Err(CreateEntityError::AlreadyDeleted);
         }
-        let mut qos = qos.clone();
-        if qos.representation.ids.is_empty() {
-            qos.representation.ids.push(match T::DEFAULT_REPRESENTATION {
-                Representation::Xcdr1 => DataRepresentationId::Xcdr1,
-                Representation::Xcdr2 => DataRepresentationId::Xcdr2,
-            });
-        }
+        let qos = with_representation::<T>(qos);
         qos.check_consistency()?;
         qos.check_supported()?;
         self.participant.check_durability(qos.durability)?;
@@ -276,4 +270,16 @@ impl Publisher {
     pub fn participant(&self) -> DomainParticipant {
         DomainParticipant::from_inner(Arc::clone(&self.participant))
     }
+}
+
+/// A writer offers one representation; where the QoS names none, it is the type's.
+pub(crate) fn with_representation<T: DdsType>(qos: &DataWriterQos) -> DataWriterQos {
+    let mut qos = qos.clone();
+    if qos.representation.ids.is_empty() {
+        qos.representation.ids.push(match T::DEFAULT_REPRESENTATION {
+            Representation::Xcdr1 => DataRepresentationId::Xcdr1,
+            Representation::Xcdr2 => DataRepresentationId::Xcdr2,
+        });
+    }
+    qos
 }

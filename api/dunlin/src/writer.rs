@@ -4,7 +4,7 @@ use crate::builtin::SubscriptionBuiltinTopicData;
 use crate::condition::StatusCondition;
 use crate::error::{CreateEntityError, NotMatched, SetQosError, WaitForError, WriteError};
 use crate::listener::DataWriterListener;
-use crate::publisher::Publisher;
+use crate::publisher::{Publisher, with_representation};
 use crate::signal::when;
 use crate::status::{
     DeadlineMissedStatus, IncompatibleQosStatus, LivelinessLostStatus, MatchedStatus, StatusMask,
@@ -269,7 +269,7 @@ impl<T: DdsType> DataWriter<T> {
     /// # Errors
     /// When the QoS is inconsistent, unsupported, or changes an immutable policy of an enabled writer.
     pub fn set_qos(&self, qos: &DataWriterQos) -> Result<(), SetQosError> {
-        self.core.set_qos(qos)
+        self.core.set_qos(&with_representation::<T>(qos))
     }
 
     /// set_listener: replaces the previous listener.

@@ -49,6 +49,7 @@ struct Octets {
 fn participant(domain: u32) -> Result<DomainParticipant> {
     let mut config = Config::default();
     config.set("network.interfaces", "lo")?;
+    config.set("shared_memory.enabled", "false")?;
     config.set("receive.waiting", "blocking")?;
     Ok(DomainParticipant::builder(domain).config(config).build()?)
 }

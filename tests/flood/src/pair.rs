@@ -29,6 +29,8 @@ fn now() -> u64 {
 fn participant(domain: u32) -> Result<DomainParticipant> {
     let mut config = Config::load()?;
     config.set("network.interfaces", "lo")?;
+    // What is flooded is the network.
+    config.set("shared_memory.enabled", "false")?;
     Ok(DomainParticipant::builder(domain).config(config).build()?)
 }
 

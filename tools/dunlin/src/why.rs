@@ -126,7 +126,7 @@ mod tests {
         let _weak = writer(&one, &name, &DataWriterQos::default().best_effort());
         let wanted = [
             &*format!("domain {domain}, topic '{name}': 1 of 2 pairs match"),
-            "('display', Dunlin): do not match\n  RELIABILITY: offered BEST_EFFORT, requested RELIABLE\n    hint: ",
+            "('display', Dunlin) through shared memory: do not match\n  RELIABILITY: offered BEST_EFFORT, requested RELIABLE\n    hint: ",
         ];
         let (well, _) = answer(domain, &name, &wanted);
         assert!(!well);

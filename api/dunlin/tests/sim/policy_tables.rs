@@ -1,0 +1,158 @@
+//! Every policy of writers and readers (DDS 1.4 §2.2.3): what stands against a match is told on both sides under loss, and what
+//! changes at run time is taken over or refused.
+
+use crate::support::*;
+use dunlin::qos::*;
+use dunlin::{Duration, ReturnCode};
+
+fn w() -> DataWriterQos {
+    DataWriterQos::default().reliable()
+}
+
+fn r() -> DataReaderQos {
+    DataReaderQos::default().reliable()
+}
+
+fn mismatches() -> Vec<(PolicyId, DataWriterQos, DataReaderQos)> {
+    use PolicyId as P;
+    let by_topic = LivelinessKind::ManualByTopic;
+    let xcdr2 = DataRepresentationId::Xcdr2;
+    vec![
+        (P::Durability, w(), r().transient_local()),
+        (P::Deadline, w().deadline(secs(3)), r().deadline(secs(2))),
+        (P::LatencyBudget, w().latency_budget(secs(2)), r().latency_budget(secs(1))),
+        (P::Ownership, w().exclusive(), r().shared()),
+        (P::Ownership, w().shared(), r().exclusive()),
+        (P::Liveliness, w(), r().liveliness(by_topic, Duration::INFINITE)),
+        (P::Liveliness, w().liveliness(by_topic, secs(5)), r().liveliness(by_topic, secs(4))),
+        (P::Reliability, w().best_effort(), r()),
+        (P::DestinationOrder, w(), r().by_source_timestamp()),
+        (
+            P::DataRepresentation,
+            w().representation(&[xcdr2]),
+            r().representation(&[DataRepresentationId::Xcdr1]),
+        ),
+    ]
+}
+
+#[test]
+fn each_incompatible_policy_is_told_once_on_both_sides_under_loss() {
+    for (seed, (policy, offered, requested)) in mismatches().into_iter().enumerate() {
+        let mut sim = bad_network().seed(seed as u64).build();
+        let (a, b) = (sim.node("a"), sim.node("b"));
+        let writer = a.run(|| writer(&offered)).unwrap();
+        let reader = b.run(|| reader(&requested)).unwrap();
+        let told = || {
+            let by_writer = writer.status_changes().intersects(dunlin::StatusMask::OFFERED_INCOMPATIBLE_QOS);
+            by_writer && reader.status_changes().intersects(dunlin::StatusMask::REQUESTED_INCOMPATIBLE_QOS)
+        };
+        sim.run_until(told, secs(60)).unwrap();
+        sim.run_for(secs(20)).unwrap();
+        let (by_writer, by_reader) =
+            (writer.offered_incompatible_qos_status(), reader.requested_incompatible_qos_status());
+        for status in [by_writer, by_reader] {
+            assert_eq!((status.count.total, status.last_policy_id), (1, Some(policy)));
+            assert!(status.policies.keys().eq([&policy]), "{policy:?}: {:?}", status.policies);
+        }
+        a.run(|| writer.write(&reading(1))).unwrap();
+        sim.run_for(secs(5)).unwrap();
+        assert!(reader.take(1).unwrap().is_empty() && reader.matched_publications().is_empty());
+        assert!(writer.matched_subscriptions().is_empty());
+    }
+}
+
+/// What a changeable mismatch becomes when it is mended at run time.
+#[test]
+fn a_mismatch_that_may_be_mended_becomes_a_match_under_loss() {
+    let mended: [(DataWriterQos, DataReaderQos, DataWriterQos); 2] = [
+        (w().deadline(secs(3)), r().deadline(secs(2)), w().deadline(secs(2))),
+        (w().latency_budget(secs(2)), r().latency_budget(secs(1)), w().latency_budget(secs(1))),
+    ];
+    for (seed, (offered, requested, better)) in mended.into_iter().enumerate() {
+        let mut sim = bad_network().seed(seed as u64).build();
+        let (a, b) = (sim.node("a"), sim.node("b"));
+        let writer = a.run(|| writer(&offered)).unwrap();
+        let reader = b.run(|| reader(&requested)).unwrap();
+        sim.run_until(|| reader.requested_incompatible_qos_status().count.total == 1, secs(60)).unwrap();
+        a.run(|| writer.set_qos(&better)).unwrap();
+        sim.run_until(|| matched(&writer, &reader), secs(60)).unwrap();
+        a.run(|| writer.write(&reading(1))).unwrap();
+        sim.run_until(|| reader.take(1).is_ok_and(|taken| taken.len() == 1), secs(60)).unwrap();
+    }
+}
+
+fn changes_of_writers() -> Vec<(&'static str, bool, DataWriterQos)> {
+    let service = DurabilityService { history_depth: 2, ..DurabilityService::default() };
+    vec![
+        ("DURABILITY", false, w().transient_local()),
+        ("DURABILITY_SERVICE", false, w().durability_service(service)),
+        ("DEADLINE", true, w().deadline(secs(1))),
+        ("LATENCY_BUDGET", true, w().latency_budget(millis(1))),
+        ("LIVELINESS", false, w().liveliness(LivelinessKind::Automatic, secs(9))),
+        ("RELIABILITY", false, w().best_effort()),
+        ("DESTINATION_ORDER", false, w().by_source_timestamp()),
+        ("HISTORY", false, w().keep_last(2)),
+        ("RESOURCE_LIMITS", false, w().resource_limits(10, 10, 10)),
+        ("TRANSPORT_PRIORITY", true, w().transport_priority(3)),
+        ("LIFESPAN", true, w().lifespan(secs(9))),
+        ("USER_DATA", true, w().user_data([1])),
+        ("OWNERSHIP", false, w().exclusive()),
+        ("OWNERSHIP_STRENGTH", true, w().ownership_strength(4)),
+        ("WRITER_DATA_LIFECYCLE", true, w().autodispose_unregistered_instances(false)),
+    ]
+}
+
+fn changes_of_readers() -> Vec<(&'static str, bool, DataReaderQos)> {
+    vec![
+        ("DURABILITY", false, r().transient_local()),
+        ("DEADLINE", true, r().deadline(secs(100))),
+        ("LATENCY_BUDGET", true, r().latency_budget(secs(1))),
+        ("LIVELINESS", false, r().liveliness(LivelinessKind::ManualByTopic, secs(9))),
+        ("RELIABILITY", false, r().best_effort()),
+        ("DESTINATION_ORDER", false, r().by_source_timestamp()),
+        ("HISTORY", false, r().keep_last(2)),
+        ("RESOURCE_LIMITS", false, r().resource_limits(10, 10, 10)),
+        ("USER_DATA", true, r().user_data([1])),
+        ("OWNERSHIP", false, r().exclusive()),
+        ("TIME_BASED_FILTER", true, r().time_based_filter(millis(1))),
+        ("READER_DATA_LIFECYCLE", true, r().autopurge(secs(1), secs(1))),
+    ]
+}
+
+#[test]
+fn each_policy_changes_at_run_time_or_is_refused_by_name() {
+    let mut sim = bad_network().seed(4).build();
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let writer = a.run(|| writer(&w())).unwrap();
+    let reader = b.run(|| reader(&r())).unwrap();
+    sim.run_until(|| matched(&writer, &reader), secs(60)).unwrap();
+    for (name, changeable, new) in changes_of_writers() {
+        let before = writer.qos();
+        match a.run(|| writer.set_qos(&new)) {
+            Ok(()) => assert!(changeable && writer.qos().deadline == new.deadline, "{name}"),
+            Err(refused) => {
+                assert!(!changeable && refused.to_string().contains(name), "{name}: {refused}");
+                assert_eq!((refused.return_code(), writer.qos()), (ReturnCode::ImmutablePolicy, before));
+            }
+        }
+    }
+    for (name, changeable, new) in changes_of_readers() {
+        let before = reader.qos();
+        match b.run(|| reader.set_qos(&new)) {
+            Ok(()) => assert!(changeable && reader.qos() == new, "{name}"),
+            Err(refused) => {
+                assert!(!changeable && refused.to_string().contains(name), "{name}: {refused}");
+                assert_eq!((refused.return_code(), reader.qos()), (ReturnCode::ImmutablePolicy, before));
+            }
+        }
+    }
+    a.run(|| writer.set_qos(&w().user_data([9]))).unwrap();
+    b.run(|| reader.set_qos(&r().user_data([8]))).unwrap();
+    let seen = || {
+        let of_writer = reader.matched_publication_data(writer.instance_handle());
+        let of_reader = writer.matched_subscription_data(reader.instance_handle());
+        of_writer.is_ok_and(|data| data.qos.user_data.0 == [9])
+            && of_reader.is_ok_and(|data| data.qos.user_data.0 == [8])
+    };
+    sim.run_until(seen, secs(60)).unwrap();
+}
