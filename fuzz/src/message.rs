@@ -111,6 +111,8 @@ fn write(builder: &mut MessageBuilder<'_>, body: &Submessage<'_>) -> bool {
         Submessage::InfoReplyIp4(value) => builder.info_reply_ip4(value),
         Submessage::NackFrag(value) => builder.nack_frag(value),
         Submessage::HeartbeatFrag(value) => builder.heartbeat_frag(value),
+        Submessage::EchoRequest(value) => builder.echo_request(value),
+        Submessage::Echo(value) => builder.echo(value),
         Submessage::Data(value) => write_data(builder, value),
         Submessage::DataFrag(value) => write_data_frag(builder, value),
         Submessage::Security(value) => builder.security(value),

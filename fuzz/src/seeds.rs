@@ -10,9 +10,9 @@ use dunlin_core::{
 };
 use dunlin_wire::checksum::ChecksumKind;
 use dunlin_wire::{
-    AckNack, DataFragSpec, DataSpec, Endianness, Gap, GapGroup, GroupDigests, HeaderExtensionSpec, Heartbeat,
-    HeartbeatFrag, HeartbeatGroup, InfoReplyIp4, InfoSrc, MessageBuilder, NackFrag, PayloadSpec,
-    SecurityKind, SecuritySubmessage,
+    AckNack, DataFragSpec, DataSpec, Echo, EchoRequest, Endianness, Gap, GapGroup, GroupDigests,
+    HeaderExtensionSpec, Heartbeat, HeartbeatFrag, HeartbeatGroup, InfoReplyIp4, InfoSrc, MessageBuilder,
+    NackFrag, PayloadSpec, SecurityKind, SecuritySubmessage,
 };
 
 /// Captured messages and lists: target, name and octets on each line.
@@ -41,6 +41,10 @@ const WRITTEN: &[(&str, Write)] = &[
     ("gap", |builder| builder.gap(&gap())),
     ("nack-frag", |builder| builder.nack_frag(&nack_frag())),
     ("heartbeat-frag", |builder| builder.heartbeat_frag(&heartbeat_frag())),
+    ("echo-request", |builder| {
+        builder.echo_request(&EchoRequest { reader_id: READER, writer_id: WRITER, count: 5 })
+    }),
+    ("echo", |builder| builder.echo(&Echo { reader_id: READER, writer_id: WRITER, count: 5 })),
     ("info-ts", |builder| builder.info_ts(Some(WallTime(1_500_000_000)))),
     ("info-ts-none", |builder| builder.info_ts(None)),
     ("info-dst", |builder| builder.info_dst(GuidPrefix([7; 12]))),

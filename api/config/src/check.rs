@@ -73,6 +73,8 @@ impl Checker<'_> {
         if let Switch::Value(rate) = reliability.pacing_rate {
             self.that(rate.0 >= 8_000, "reliability.pacing_rate", "must be at least 8kbit/s");
         }
+        let patience = reliability.send_window_patience;
+        self.that(patience > Duration::ZERO, "reliability.send_window_patience", "must be longer than zero");
         let burst = reliability.pacing_burst;
         self.that(burst > Size(0), "reliability.pacing_burst", "must be larger than zero");
     }

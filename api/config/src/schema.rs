@@ -238,6 +238,11 @@ schema! {
         pacing_rate: Switch<Rate> = Switch::Off;
         /// What a paced writer may send at once after a pause.
         pacing_burst: Size = Size(64 << 10);
+        /// New data that each writer has under way at once to reliable Dunlin readers that did not say yet that they took
+        /// it; "0B" is no bound. "127KiB" fits into a receive buffer of the usual 208KiB.
+        send_window: Size = size(tuning().window);
+        /// How long a writer with a full window waits for a reader that does not answer.
+        send_window_patience: Duration = tuning().window_patience;
         /// Partly received samples of each reader.
         max_reassembly: Size = size(tuning().max_reassembly_bytes);
         /// Partly received samples of each remote writer; a larger sample is never received.

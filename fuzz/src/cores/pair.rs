@@ -118,6 +118,7 @@ impl Pair {
             max_message_size: LONGEST_DATAGRAM,
             repair_budget_per_event: BUDGET,
             pacing,
+            window: usize::from(qos & 64 != 0) * 3_000,
             nack_response_delay: Duration::from_micros(i64::from(qos >> 7) * 500),
             ..WriterConfig::default()
         });
@@ -265,6 +266,7 @@ impl Pair {
                 reader.on_heartbeat(*now, source, heartbeat, sink, out);
             }
             Submessage::HeartbeatFrag(heartbeat) => reader.on_heartbeat_frag(*now, source, heartbeat, out),
+            Submessage::EchoRequest(request) => reader.on_echo_request(*now, source, request, out),
             Submessage::Gap(gap) => reader.on_gap(*now, source, gap, sink, out),
             _ => {}
         }
@@ -278,6 +280,9 @@ impl Pair {
             }
             Submessage::NackFrag(nack) => {
                 writer.on_nack_frag(*now, state.source_prefix, nack, history, out);
+            }
+            Submessage::Echo(echo) => {
+                writer.on_echo(*now, state.source_prefix, echo);
             }
             _ => {}
         }

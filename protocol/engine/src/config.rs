@@ -87,6 +87,11 @@ pub struct Tuning {
     pub fragment_size: u16,
     /// Shapes what writers send; without it new data leaves at once.
     pub pacing: Option<Pacing>,
+    /// Octets of new data that a writer has under way to reliable readers of this vendor that did not say they took it; 0 is
+    /// no bound and the default. 127 KiB, two calls of segmentation offload, fit into a receive buffer of the usual 212,992.
+    pub window: usize,
+    /// A reader that does not answer for so long is not waited for until it does.
+    pub window_patience: Duration,
     /// How long a sample of a burst may wait for others to share its datagram although its writer has no LATENCY_BUDGET
     /// (default 50 µs); zero sends every sample at once.
     pub burst_delay: Duration,
@@ -117,6 +122,8 @@ impl Default for Tuning {
             repair_budget_per_event: writer.repair_budget_per_event,
             fragment_size: writer.fragment_size,
             pacing: writer.pacing,
+            window: writer.window,
+            window_patience: writer.window_patience,
             burst_delay: Duration::from_micros(50),
             batch_octets: writer.batch_octets,
             max_reassembly_bytes_per_writer: reader.max_reassembly_bytes_per_writer,

@@ -533,6 +533,8 @@ impl Participant {
             repair_budget_per_event,
             fragment_size,
             pacing,
+            window,
+            window_patience,
             burst_delay,
             batch_octets,
             ..
@@ -551,6 +553,8 @@ impl Participant {
             nack_suppression,
             repair_budget_per_event,
             pacing,
+            window,
+            window_patience,
             latency_budget: spec.qos.latency_budget.duration,
             burst_delay,
             batch_octets,

@@ -427,6 +427,7 @@ impl ReaderSlot {
                 Submessage::HeartbeatFrag(heartbeat) => {
                     reader.on_heartbeat_frag(now, source, heartbeat, outbox);
                 }
+                Submessage::EchoRequest(request) => reader.on_echo_request(now, source, request, outbox),
                 Submessage::Gap(gap) => reader.on_gap(now, source, gap, sink, outbox),
                 _ => {}
             }

@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 
 use dunlin_buf::SharedBytes;
-use dunlin_core::{EntityId, Guid, Locator, LocatorKind, Now};
+use dunlin_core::{EntityId, Guid, Locator, LocatorKind, Now, VendorId};
 use dunlin_wire::{Message, ReceiverState, Submessage, join_directed};
 
 use crate::output::Output;
@@ -78,6 +78,11 @@ impl Participant {
 
     fn dispatch(&self, delivery: &mut Delivery<'_>, submessage: &Submessage<'_>, out: &mut Output) {
         let Some(Parties { reader, writer, from_writer }) = parties(submessage) else { return };
+        let own_kind = matches!(submessage, Submessage::EchoRequest(_) | Submessage::Echo(_));
+        if own_kind && delivery.state.source_vendor != VendorId::DUNLIN {
+            // Something else to its sender.
+            return;
+        }
         let own = self.common.prefix;
         if !delivery.state.is_destination() {
             self.common.counters.other_destination();
@@ -147,6 +152,7 @@ impl Participant {
         match submessage {
             Submessage::AckNack(acknack) => slot.on_acknack(now, source, acknack, out),
             Submessage::NackFrag(nack) => slot.on_nack_frag(now, source, nack, out),
+            Submessage::Echo(echo) => slot.on_echo(now, source, echo, out),
             _ => {}
         }
     }
@@ -169,6 +175,8 @@ fn parties(submessage: &Submessage<'_>) -> Option<Parties> {
         Submessage::Gap(gap) => (gap.reader_id, gap.writer_id, true),
         Submessage::AckNack(acknack) => (acknack.reader_id, acknack.writer_id, false),
         Submessage::NackFrag(nack) => (nack.reader_id, nack.writer_id, false),
+        Submessage::EchoRequest(request) => (request.reader_id, request.writer_id, true),
+        Submessage::Echo(echo) => (echo.reader_id, echo.writer_id, false),
         _ => return None,
     };
     Some(Parties { reader, writer, from_writer })

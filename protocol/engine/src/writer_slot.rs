@@ -12,7 +12,7 @@ use dunlin_core::{
 use dunlin_discovery::DiscoveredReader;
 use dunlin_qos::{DataWriterQos, LivelinessKind, TransportPriority};
 use dunlin_rtps::{ChangeKind, Writer, WriterHistory, WriterStats};
-use dunlin_wire::{AckNack, NackFrag};
+use dunlin_wire::{AckNack, Echo, NackFrag};
 
 use crate::common::{Common, earliest};
 use crate::group::{Membership, PublisherGroup, SetEnd};
@@ -98,8 +98,12 @@ impl TxTurn<'_> {
 
     /// The same, `now`: a write right behind this one belongs to the same burst, see
     /// [`Tuning::burst_delay`](crate::Tuning::burst_delay).
-    pub fn finish_at(self, now: MonoTime) {
-        self.turn.core().writer.write_ended(now);
+    ///
+    /// True when more can leave at once, see [`WriterSlot::flush`]: readers have answered meanwhile.
+    pub fn finish_at(self, now: MonoTime) -> bool {
+        let mut core = self.turn.core();
+        core.writer.write_ended(now);
+        core.writer.is_push_due(now) && !core.timer_sends
     }
 }
 
@@ -399,14 +403,56 @@ impl WriterSlot {
         self.turnstile.core().cache.len()
     }
 
-    pub(crate) fn on_acknack(&self, now: Now, source: GuidPrefix, acknack: &AckNack, out: &mut Output) {
+    pub(crate) fn on_acknack(
+        self: &Arc<Self>,
+        now: Now,
+        source: GuidPrefix,
+        acknack: &AckNack,
+        out: &mut Output,
+    ) {
+        let turn = self.turnstile.try_turn();
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
         let before = core.writer.acked_by_all();
         core.report_group();
         core.writer.on_acknack(now, source, acknack, &core.cache, &mut out.outbox);
         core.after_ack(before, self.id(), out);
-        self.arm(core, out);
+        self.go_on(core, turn.is_some(), now, out);
+    }
+
+    /// A reader has taken what was under way: what waited for that leaves at once.
+    pub(crate) fn on_echo(self: &Arc<Self>, now: Now, source: GuidPrefix, echo: &Echo, out: &mut Output) {
+        let turn = self.turnstile.try_turn();
+        let mut guard = self.turnstile.core();
+        let core = &mut *guard;
+        if core.writer.on_echo(now, source, echo) {
+            self.go_on(core, turn.is_some(), now, out);
+        }
+    }
+
+    /// Sends new data that need not wait any longer, if it is this thread's turn. Otherwise the thread whose turn it is
+    /// looks at its end; the timer looks too, in case it has just done so.
+    fn go_on(self: &Arc<Self>, core: &mut WriterCore, has_turn: bool, now: Now, out: &mut Output) {
+        if core.deleted || !core.writer.is_push_due(now.mono) {
+            self.arm(core, out);
+        } else if !has_turn || core.timer_sends {
+            self.arm_for_turn(core, now.mono, out);
+        } else {
+            core.report_group();
+            let before = core.writer.acked_by_all();
+            core.writer.flush(now, &core.cache, &mut out.outbox);
+            core.timer_sends = true;
+            out.sent_by_timer(self, core.writer.sent_sn());
+            core.after_ack(before, self.id(), out);
+            self.arm(core, out);
+        }
+    }
+
+    /// Another thread has the turn: look again soon. Whatever else is due can wait as long.
+    fn arm_for_turn(&self, core: &mut WriterCore, now: MonoTime, out: &mut Output) {
+        let others = core.next_deadline().filter(|at| *at > now);
+        let deadline = earliest(others, Some(now.plus(TURN_RETRY)));
+        self.common.arm(self.timer, &mut core.armed, deadline, &mut out.deadline_closer);
     }
 
     pub(crate) fn on_nack_frag(&self, now: Now, source: GuidPrefix, nack: &NackFrag, out: &mut Output) {
@@ -436,11 +482,7 @@ impl WriterSlot {
         core.check_liveliness(now.mono, self, out);
         let new_data = core.queued || core.writer.is_push_due(now.mono);
         if new_data && (turn.is_none() || core.timer_sends) {
-            // Whatever else is due can wait as long.
-            let retry = now.mono.plus(TURN_RETRY);
-            let others = core.next_deadline().filter(|at| *at > now.mono);
-            let deadline = earliest(others, Some(retry));
-            self.common.arm(self.timer, &mut core.armed, deadline, &mut out.deadline_closer);
+            self.arm_for_turn(core, now.mono, out);
             return;
         }
         core.report_group();
@@ -579,7 +621,7 @@ impl WriterCore {
         }
         self.report_group();
         self.note_alive(now.mono, slot, out);
-        if self.timer_sends {
+        if self.timer_sends && !self.writer.is_held_back(now.mono) {
             self.queued = true;
             return Ok((None, sn));
         }

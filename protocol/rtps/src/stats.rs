@@ -39,6 +39,16 @@ pub struct WriterStats {
     pub requests_ignored: u64,
     /// Times new data had to wait for the pacer.
     pub paced: u64,
+    /// Times new data had to wait for readers to take what was under way.
+    pub window_full: u64,
+    /// ECHO_REQUEST submessages sent.
+    pub echoes_requested: u64,
+    /// Those of them that repeated one without an answer.
+    pub window_probes: u64,
+    /// ECHO submessages that said something new.
+    pub echoes_received: u64,
+    /// Times a reader was not waited for any more because it did not answer.
+    pub readers_overdue: u64,
 }
 
 /// What a reader has done since it was made.
@@ -82,6 +92,8 @@ pub struct ReaderStats {
     pub acknacks_sent: u64,
     /// NACK_FRAG submessages sent.
     pub nack_frags_sent: u64,
+    /// ECHO submessages sent.
+    pub echoes_sent: u64,
     /// Changes kept now until the ones before them arrive.
     pub out_of_order_now: u64,
     /// Octets of those.

@@ -50,7 +50,7 @@ pub use params::{
 };
 pub use receiver::{ReceiverState, ReplyLocators};
 pub use submessage::{
-    AckNack, CryptoFooter, CryptoHeader, Data, DataFrag, Gap, GapGroup, GroupDigests, HeaderExtension,
-    Heartbeat, HeartbeatFrag, HeartbeatGroup, InfoReply, InfoReplyIp4, InfoSrc, LocatorList, NackFrag,
-    NotUnderstood, Payload, ReceiverMac, SecurityKind, SecuritySubmessage, Submessage, kind,
+    AckNack, CryptoFooter, CryptoHeader, Data, DataFrag, Echo, EchoRequest, Gap, GapGroup, GroupDigests,
+    HeaderExtension, Heartbeat, HeartbeatFrag, HeartbeatGroup, InfoReply, InfoReplyIp4, InfoSrc, LocatorList,
+    NackFrag, NotUnderstood, Payload, ReceiverMac, SecurityKind, SecuritySubmessage, Submessage, kind,
 };

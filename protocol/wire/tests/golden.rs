@@ -12,9 +12,9 @@ use dunlin_core::{
     VendorId, WallTime,
 };
 use dunlin_wire::{
-    AckNack, DataFragSpec, DataSpec, Endianness, Gap, GapGroup, GroupDigests, Heartbeat, HeartbeatFrag,
-    HeartbeatGroup, InfoReplyIp4, InfoSrc, MessageBuilder, NackFrag, Payload, PayloadSpec, SecurityKind,
-    SecuritySubmessage, Submessage, WireError,
+    AckNack, DataFragSpec, DataSpec, Echo, EchoRequest, Endianness, Gap, GapGroup, GroupDigests, Heartbeat,
+    HeartbeatFrag, HeartbeatGroup, InfoReplyIp4, InfoSrc, MessageBuilder, NackFrag, Payload, PayloadSpec,
+    SecurityKind, SecuritySubmessage, Submessage, WireError,
 };
 
 const READER: EntityId = EntityId([1, 2, 3, 7]);
@@ -205,6 +205,36 @@ fn heartbeat_frag() {
         "13 01 1800 01020307 04050602 01000000 02000000 09000000 05000000",
         "13 00 0018 01020307 04050602 00000001 00000002 00000009 00000005"
     );
+}
+
+#[test]
+fn echo() {
+    golden_value!(
+        echo_request,
+        EchoRequest,
+        EchoRequest { reader_id: EntityId::UNKNOWN, writer_id: WRITER, count: 5 },
+        "d0 01 0c00 00000000 04050602 05000000",
+        "d0 00 000c 00000000 04050602 00000005"
+    );
+    golden_value!(
+        echo,
+        Echo,
+        Echo { reader_id: READER, writer_id: WRITER, count: -2 },
+        "d1 01 0c00 01020307 04050602 feffffff",
+        "d1 00 000c 01020307 04050602 fffffffe"
+    );
+}
+
+/// The ids are every vendor's own: what does not look like ours is passed over, and what follows it is read.
+#[test]
+fn echo_of_another_kind() {
+    for text in [
+        "d0 01 0400 04050602",
+        "d1 01 0c00 00000000 04050602 05000000",
+        "d1 01 0c00 04050602 01020307 00000000",
+    ] {
+        assert_eq!(only(&message(text)), Ok(Submessage::Unknown), "{text}");
+    }
 }
 
 #[test]

@@ -155,22 +155,21 @@ impl Session {
     /// # Errors
     /// As [`WriterSlot::write`].
     pub fn try_write(&self, slot: &WriterSlot, request: WriteRequest) -> Result<SequenceNumber, WriteError> {
-        let result = dispatch::with_output(|out| {
+        let (result, more) = dispatch::with_output(|out| {
             let result = match slot.write(self.now(), request, out) {
                 Ok(turn) => {
                     let written = turn.sequence_number();
-                    self.send_in_turn(slot, turn, out);
-                    Ok(written)
+                    (Ok(written), self.send_in_turn(slot, turn, out))
                 }
                 Err(error) => {
                     self.member.send(out, SendMode::NonBlocking);
-                    Err(error)
+                    (Err(error), false)
                 }
             };
             self.member.conclude(out);
             result
         });
-        if matches!(result, Err(WriteError::Full { .. })) {
+        if more || matches!(result, Err(WriteError::Full { .. })) {
             // Nobody acknowledges what waits to be sent.
             self.flush(slot);
         }
@@ -179,15 +178,17 @@ impl Session {
 
     /// Sends what waits for more of the same writer: in a burst, or for its LATENCY_BUDGET.
     pub fn flush(&self, slot: &WriterSlot) {
-        if !slot.has_waiting_data() {
-            return;
-        }
-        dispatch::with_output(|out| {
-            if let Some(turn) = slot.flush(self.now(), out) {
-                self.send_in_turn(slot, turn, out);
+        while slot.has_waiting_data() {
+            let more = dispatch::with_output(|out| {
+                let turn = slot.flush(self.now(), out);
+                let more = turn.is_some_and(|turn| self.send_in_turn(slot, turn, out));
+                self.member.conclude(out);
+                more
+            });
+            if !more {
+                return;
             }
-            self.member.conclude(out);
-        });
+        }
     }
 
     /// Ends a coherent set at a writer, and sends that.
@@ -200,13 +201,14 @@ impl Session {
         });
     }
 
-    fn send_in_turn(&self, slot: &WriterSlot, turn: TxTurn<'_>, out: &Output) {
+    /// True when more can leave at once.
+    fn send_in_turn(&self, slot: &WriterSlot, turn: TxTurn<'_>, out: &Output) -> bool {
         if out.outbox.is_empty() {
             turn.finish();
-        } else {
-            self.member.send(out, write_mode(slot));
-            turn.finish_at(self.now().mono);
+            return false;
         }
+        self.member.send(out, write_mode(slot));
+        turn.finish_at(self.now().mono)
     }
 
     /// Says goodbye to the others and ends the threads if no other session needs them. Further calls do nothing. May be

@@ -4,7 +4,7 @@ use super::{Reader, doubled};
 use crate::timing::{arm, is_due};
 use dunlin_buf::Outbox;
 use dunlin_core::{Duration, FragmentNumberSet, MonoTime, Now, SequenceNumber};
-use dunlin_wire::{AckNack, MessageBuilder, NackFrag};
+use dunlin_wire::{AckNack, Echo, MessageBuilder, NackFrag};
 
 /// Most NACK_FRAG in one message, so that it stays within any path's MTU.
 const MAX_NACK_FRAGS: usize = 16;
@@ -75,8 +75,34 @@ impl Reader {
         self.acknowledge_if_due(now.mono, index, out);
     }
 
+    /// Sends an ECHO, together with an ACKNACK if more has arrived than the writer knows.
+    pub(super) fn send_echo(&mut self, now: MonoTime, index: usize, count: i32, out: &mut Outbox) {
+        let Some(proxy) = self.writers.get(index) else { return };
+        let echo = Echo { reader_id: self.cfg.guid.entity_id, writer_id: proxy.guid().entity_id, count };
+        self.stats.echoes_sent = self.stats.echoes_sent.saturating_add(1);
+        if proxy.expected > proxy.ack.sent_base {
+            self.send_answer(now, index, true, Some(echo), out);
+            return;
+        }
+        let mut message = MessageBuilder::new(out, self.cfg.guid.prefix);
+        message.info_dst(proxy.guid().prefix);
+        message.echo(&echo);
+        message.finish(proxy.destinations());
+    }
+
     /// Tells a writer what has arrived and what is missing.
     pub(super) fn send_acknack(&mut self, now: MonoTime, index: usize, final_flag: bool, out: &mut Outbox) {
+        self.send_answer(now, index, final_flag, None, out);
+    }
+
+    fn send_answer(
+        &mut self,
+        now: MonoTime,
+        index: usize,
+        final_flag: bool,
+        echo: Option<Echo>,
+        out: &mut Outbox,
+    ) {
         let reader_id = self.cfg.guid.entity_id;
         let count = self.next_acknack_count();
         let Some(proxy) = self.writers.get_mut(index) else { return };
@@ -92,6 +118,9 @@ impl Reader {
             count,
             final_flag,
         });
+        if let Some(echo) = &echo {
+            message.echo(echo);
+        }
         self.stats.acknacks_sent = self.stats.acknacks_sent.saturating_add(1);
         let mut incomplete = !missing.is_empty();
         proxy.partials.request_fragments(

@@ -4,7 +4,7 @@ use super::Reader;
 use crate::DeliverySink;
 use dunlin_buf::Outbox;
 use dunlin_core::{GuidPrefix, Now, SequenceNumber, SnRange};
-use dunlin_wire::{Gap, Heartbeat, HeartbeatFrag};
+use dunlin_wire::{EchoRequest, Gap, Heartbeat, HeartbeatFrag};
 
 impl Reader {
     /// Takes what a writer says it has, and answers if it wants an answer or something is missing. True when the
@@ -53,6 +53,22 @@ impl Reader {
         }
         if proxy.partials.announce_fragments(heartbeat.writer_sn, heartbeat.last_fragment_num) {
             self.answer(now.mono, index, true, false, out);
+        }
+    }
+
+    /// Answers that everything sent before was taken, and tells at once what that has changed.
+    pub fn on_echo_request(
+        &mut self,
+        now: Now,
+        source_prefix: GuidPrefix,
+        request: &EchoRequest,
+        out: &mut Outbox,
+    ) {
+        let index = self.addressed(source_prefix, request.writer_id, request.reader_id);
+        let Some(index) = index else { return };
+        let Some(proxy) = self.writers.get_mut(index).filter(|proxy| proxy.reliable) else { return };
+        if proxy.echoes.pass(now.mono) {
+            self.send_echo(now.mono, index, request.count, out);
         }
     }
 

@@ -15,6 +15,27 @@ pub(super) const MAX_HOLES: usize = 256;
 /// No writer has so many changes under way that it has not announced.
 const OUT_OF_REACH: i64 = 1 << 20;
 
+/// Most ECHOs to one writer in a millisecond. A writer with the usual window asks so often at 130 Gbit/s.
+const MAX_ECHOES: u32 = 256;
+
+/// Bounds how many ECHOs a writer is sent, whoever asks in its name.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct EchoGate {
+    since: MonoTime,
+    sent: u32,
+}
+
+impl EchoGate {
+    /// Whether one more may be sent.
+    pub(super) fn pass(&mut self, now: MonoTime) -> bool {
+        if now.since(self.since) >= Duration::from_millis(1) {
+            *self = Self { since: now, sent: 0 };
+        }
+        self.sent = self.sent.saturating_add(1);
+        self.sent <= MAX_ECHOES
+    }
+}
+
 /// When the writer is next told something.
 #[derive(Debug)]
 pub(super) struct AckState {
@@ -71,6 +92,7 @@ pub(super) struct WriterProxy {
     pub(super) fragment_heartbeats: CountFilter,
     /// The sink has rejected the expected change, which is the first in the store.
     pub(super) blocked: bool,
+    pub(super) echoes: EchoGate,
     pub(super) ack: AckState,
 }
 
@@ -93,6 +115,7 @@ impl WriterProxy {
             heartbeats: CountFilter::default(),
             fragment_heartbeats: CountFilter::default(),
             blocked: false,
+            echoes: EchoGate::default(),
             ack: AckState {
                 due: None,
                 preemptive_due: None,

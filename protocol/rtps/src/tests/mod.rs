@@ -6,4 +6,5 @@ mod model;
 mod reader_side;
 mod stateless;
 pub(crate) mod support;
+mod window;
 mod writer_side;

@@ -223,6 +223,9 @@ pub(crate) fn to_reader(reader: &mut Reader, now: Now, packet: &Packet, sink: &m
                 reader.on_heartbeat(now, state.source_prefix, hb, sink, out);
             }
             Submessage::HeartbeatFrag(hb) => reader.on_heartbeat_frag(now, state.source_prefix, hb, out),
+            Submessage::EchoRequest(request) => {
+                reader.on_echo_request(now, state.source_prefix, request, out)
+            }
             Submessage::Gap(gap) => reader.on_gap(now, state.source_prefix, gap, sink, out),
             _ => {}
         }
@@ -245,6 +248,9 @@ pub(crate) fn to_writer(writer: &mut Writer, now: Now, packet: &Packet, history:
             }
             Submessage::NackFrag(nack) => {
                 writer.on_nack_frag(now, state.source_prefix, nack, history, out);
+            }
+            Submessage::Echo(echo) => {
+                writer.on_echo(now, state.source_prefix, echo);
             }
             _ => {}
         }

@@ -38,6 +38,11 @@ pub struct WriterConfig {
     pub repair_budget_per_event: usize,
     /// Shapes everything that carries data; without it, new data leaves at once.
     pub pacing: Option<Pacing>,
+    /// Octets of new data under way to reliable readers of this vendor that they did not say they took; 0, the default, is no
+    /// bound. As much again as the path holds may be under way to readers far away.
+    pub window: usize,
+    /// A reader that does not answer for so long is not waited for until it does.
+    pub window_patience: Duration,
     /// How long a change may wait for others to share its datagram (DDS 1.4 §2.2.3.8); none by default.
     pub latency_budget: Duration,
     /// How long a change of a burst may wait although there is no budget; none by default.
@@ -67,6 +72,8 @@ impl Default for WriterConfig {
             nack_suppression: Duration::from_millis(2),
             repair_budget_per_event: 128 * 1024,
             pacing: None,
+            window: 0,
+            window_patience: Duration::from_millis(200),
             latency_budget: Duration::ZERO,
             burst_delay: Duration::ZERO,
             batch_octets: 16 * 1024,

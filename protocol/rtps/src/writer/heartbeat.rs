@@ -242,26 +242,30 @@ impl Writer {
     /// Tells readers how much of a change has left while the pacer holds the rest back, so that they need not wait for
     /// its end to ask for what is missing.
     pub(super) fn announce_fragments(&mut self, now: MonoTime, sn: SequenceNumber, out: &mut Outbox) {
-        let Some(last_fragment_num) = self.next_fragment.checked_sub(1).filter(|last| *last > 0) else {
-            return;
-        };
         if self.reliable_count == 0
             || !passed(self.heartbeat.fragments_announced_at, now, self.cfg.heartbeat_period)
         {
             return;
         }
         self.heartbeat.fragments_announced_at = Some(now);
+        let Some(heartbeat) = self.heartbeat_frag(sn) else { return };
+        let mut message = self.framing.begin(out);
+        message.heartbeat_frag(&heartbeat);
+        message.finish(&self.routes);
+    }
+
+    /// How much of a change that is just being sent has left; nothing if none has.
+    pub(super) fn heartbeat_frag(&mut self, sn: SequenceNumber) -> Option<HeartbeatFrag> {
+        let last_fragment_num = self.next_fragment.checked_sub(1).filter(|last| *last > 0)?;
         self.heartbeat.fragment_count = self.heartbeat.fragment_count.wrapping_add(1);
         self.stats.heartbeat_frags_sent = self.stats.heartbeat_frags_sent.saturating_add(1);
-        let mut message = self.framing.begin(out);
-        message.heartbeat_frag(&HeartbeatFrag {
+        Some(HeartbeatFrag {
             reader_id: EntityId::UNKNOWN,
             writer_id: self.cfg.guid.entity_id,
             writer_sn: sn,
             last_fragment_num,
             count: self.heartbeat.fragment_count,
-        });
-        message.finish(&self.routes);
+        })
     }
 
     /// Asserts the writer's liveliness towards all readers (RTPS 2.5 §8.4.13, LIVELINESS MANUAL_BY_TOPIC).

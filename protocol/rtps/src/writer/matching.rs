@@ -41,6 +41,8 @@ impl Writer {
         let start = if wants_history { SequenceNumber::ZERO } else { self.last_sn };
         let mut proxy = ReaderProxy::new(reader, reliable, start);
         proxy.history_end = self.pushed;
+        proxy.windowed = self.has_window(&proxy);
+        proxy.drained = self.window_position();
         if wants_history && reliable {
             proxy.acked = first.previous();
         } else if wants_history && first <= self.last_sn {
@@ -52,6 +54,7 @@ impl Writer {
         self.guids.insert(slot, proxy.guid());
         self.proxies.insert(slot, Box::new(proxy));
         self.reader_added(slot);
+        self.survey_window();
         if reliable {
             self.heartbeat_to(slot, history, out);
             self.heartbeat_soon(now.mono);
@@ -83,6 +86,7 @@ impl Writer {
         self.guids.remove(index);
         self.proxies.remove(index);
         self.proxies_changed();
+        self.survey_window();
         true
     }
 

@@ -11,6 +11,7 @@ mod repaired;
 mod requests;
 mod round_trip;
 mod routes;
+mod window;
 
 pub use config::{ReaderProxyConfig, WriterConfig};
 pub use requests::AckOutcome;
@@ -29,6 +30,7 @@ use heartbeat::HeartbeatState;
 use proxy::ReaderProxy;
 use repair::RepairGate;
 use routes::Cover;
+use window::Window;
 
 /// A writer with its matched readers.
 ///
@@ -68,6 +70,7 @@ pub struct Writer {
     /// How many reliable readers have acknowledged no more than that.
     slowest: usize,
     pacer: Option<Pacer>,
+    window: Window,
     batch: Batch,
     /// New data waits for more, not for the pacer.
     holding: bool,
@@ -106,6 +109,7 @@ impl Writer {
             acked_min: None,
             slowest: 0,
             pacer: cfg.pacing.map(Pacer::new),
+            window: Window::new(cfg.window, cfg.window_patience),
             batch: Batch::new(&cfg),
             holding: false,
             group: None,
@@ -167,6 +171,12 @@ impl Writer {
     #[must_use]
     pub fn is_push_due(&self, now: MonoTime) -> bool {
         self.has_waiting_data() && crate::timing::is_due(self.push_due, now)
+    }
+
+    /// True while new data waits for the pacer or for readers, so that more of it would only be queued.
+    #[must_use]
+    pub fn is_held_back(&self, now: MonoTime) -> bool {
+        !self.holding && self.push_due.is_some_and(|at| at > now)
     }
 
     /// What HEARTBEATs say of the publisher from now on (RTPS 2.5 §8.3.8.6), as far as they announce everything that is

@@ -124,6 +124,14 @@ pub(crate) struct ReaderProxy {
     pub(crate) catching_up: bool,
     /// A HEARTBEAT is owed in answer to an ACKNACK.
     pub(crate) reply_due: Option<MonoTime>,
+    /// It says what it took, so there is a window for it.
+    pub(crate) windowed: bool,
+    /// It has not said so for long: it is not waited for.
+    pub(crate) overdue: bool,
+    /// When that last began.
+    pub(crate) given_up_at: MonoTime,
+    /// Octets of new data, counted since the writer was made, that it took or missed.
+    pub(crate) drained: u64,
     pub(crate) replied_at: Option<MonoTime>,
 }
 
@@ -144,6 +152,10 @@ impl ReaderProxy {
             history_sent: start,
             catching_up: false,
             reply_due: None,
+            windowed: false,
+            overdue: false,
+            given_up_at: MonoTime::default(),
+            drained: 0,
             replied_at: None,
         }
     }

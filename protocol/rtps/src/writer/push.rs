@@ -25,7 +25,7 @@ impl Writer {
         for proxy in self.proxies.iter_mut().filter(|proxy| proxy.catching_up) {
             proxy.requests.whole.insert(behind, MAX_REQUEST_INTERVALS);
         }
-        let paced = self.push_due.is_some() && !self.holding;
+        let paced = self.is_held_back(now.mono);
         let held_until = self.may_wait(now.mono, sn, history);
         match held_until.filter(|_| !paced) {
             Some(due) => {
@@ -52,9 +52,9 @@ impl Writer {
         (!large && !self.proxies.is_empty()).then_some(due)
     }
 
-    /// Sends what waits for more, as far as the pacer allows.
+    /// Sends what waits for more, and what need not wait for pacer or readers any longer, as far as they allow.
     pub fn flush(&mut self, now: Now, history: &dyn WriterHistory, out: &mut Outbox) {
-        if self.holding {
+        if self.holding || self.is_push_due(now.mono) {
             self.push(now.mono, history, out);
         }
     }
@@ -81,11 +81,19 @@ impl Writer {
                 self.finish_push(change.sn.previous());
             }
             let Some(through) = self.push_change(now, change, history, out) else {
-                self.stats.paced = self.stats.paced.saturating_add(1);
-                self.push_due = Some(pacer::ready_at(&mut self.pacer, now));
+                let ready_at = pacer::ready_at(&mut self.pacer, now);
+                if ready_at > now {
+                    self.stats.paced = self.stats.paced.saturating_add(1);
+                    self.push_due = Some(ready_at);
+                } else if self.wait_for_window(now, history, out) {
+                    continue;
+                }
                 return;
             };
             self.finish_push(through);
+            if self.window.wants_echo(self.cfg.max_message_size) {
+                self.ask_for_echo(now, history, out);
+            }
         }
     }
 
@@ -154,7 +162,7 @@ impl Writer {
         history: &dyn WriterHistory,
         out: &mut Outbox,
     ) -> Option<SequenceNumber> {
-        if !pacer::is_ready(&mut self.pacer, now) {
+        if !self.may_leave(now) {
             return None;
         }
         let mut message = self.framing.begin(out);
@@ -168,7 +176,7 @@ impl Writer {
         let heartbeat = self.piggyback(now, last, count, history);
         let (len, left_over) = self.finish_data(message, heartbeat);
         self.trail(left_over, out);
-        self.account(len);
+        self.account(len, true);
         self.stats.samples_sent = self.stats.samples_sent.saturating_add(u64::from(count));
         Some(last)
     }
@@ -211,7 +219,7 @@ impl Writer {
         out: &mut Outbox,
     ) -> bool {
         while self.next_fragment <= total {
-            if !pacer::is_ready(&mut self.pacer, now) {
+            if !self.may_leave(now) {
                 self.announce_fragments(now, change.sn, out);
                 return false;
             }
@@ -223,16 +231,25 @@ impl Writer {
             let heartbeat = if number == total { self.piggyback(now, change.sn, 1, history) } else { None };
             let (len, left_over) = self.finish_data(message, heartbeat);
             self.trail(left_over, out);
-            self.account(len);
+            self.account(len, false);
             self.stats.fragments_sent = self.stats.fragments_sent.saturating_add(1);
             self.next_fragment = number.saturating_add(1);
+            if number < total && self.window.wants_echo(len) {
+                self.ask_for_echo(now, history, out);
+            }
         }
         self.stats.samples_sent = self.stats.samples_sent.saturating_add(1);
         true
     }
 
-    /// Accounts for a datagram with new data.
-    fn account(&mut self, len: usize) {
+    /// Whether pacer and window let a datagram with new data leave.
+    fn may_leave(&mut self, now: MonoTime) -> bool {
+        pacer::is_ready(&mut self.pacer, now) && self.window.is_open(self.cfg.max_message_size)
+    }
+
+    /// Accounts for a datagram with new data, which others share a buffer with or not.
+    fn account(&mut self, len: usize, alone: bool) {
+        self.window.spend(len, alone);
         if let Some(pacer) = &mut self.pacer {
             pacer.spend(len);
         }

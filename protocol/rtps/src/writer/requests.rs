@@ -45,6 +45,9 @@ impl Writer {
             proxy.round_trip.answered(now, set);
         }
         let moved = self.acknowledge(index, set.base().previous());
+        if moved {
+            self.note_taken(index);
+        }
         self.request(now, index, set);
         if !acknack.final_flag {
             self.owe_reply(now, index);

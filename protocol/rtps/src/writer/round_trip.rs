@@ -28,6 +28,8 @@ struct Timed {
 pub(crate) struct RoundTrip {
     timed: Option<Timed>,
     estimate: Option<Duration>,
+    /// Least of the exact ones.
+    least: Option<Duration>,
 }
 
 impl RoundTrip {
@@ -52,6 +54,22 @@ impl RoundTrip {
         if first_repair {
             self.begin(sn, now, true);
         }
+    }
+
+    /// An ECHO has come, which says what it answers: the measurement is exact.
+    pub(crate) fn echoed(&mut self, took: Duration) {
+        if took > MAX_ROUND_TRIP {
+            return;
+        }
+        self.least = Some(self.least.map_or(took, |least| least.min(took)));
+        let old = self.estimate.unwrap_or(took).as_nanos();
+        let difference = took.as_nanos().saturating_sub(old);
+        self.estimate = Some(Duration::from_nanos(old.saturating_add(difference / SHARE)));
+    }
+
+    /// The least round trip that was measured exactly; zero before the first.
+    pub(crate) fn least(&self) -> Duration {
+        self.least.unwrap_or(Duration::ZERO)
     }
 
     /// An ACKNACK has come.

@@ -15,8 +15,8 @@ use dunlin_core::{GuidPrefix, Locator, WallTime};
 use crate::encoder::{Block, Encoder, Sink};
 use crate::submessage::{FLAG_MULTICAST, FixedSubmessage, InfoDst, InfoTs, Ipv4Fields, kind};
 use crate::{
-    AckNack, Endianness, Gap, Header, Heartbeat, HeartbeatFrag, InfoReplyIp4, InfoSrc, NackFrag,
-    SecuritySubmessage,
+    AckNack, Echo, EchoRequest, Endianness, Gap, Header, Heartbeat, HeartbeatFrag, InfoReplyIp4, InfoSrc,
+    NackFrag, SecuritySubmessage,
 };
 
 use header_extension::Pending;
@@ -133,6 +133,16 @@ impl<'o> MessageBuilder<'o> {
     /// Adds HEARTBEAT_FRAG.
     pub fn heartbeat_frag(&mut self, heartbeat: &HeartbeatFrag) -> bool {
         self.fixed(heartbeat)
+    }
+
+    /// Adds a question that readers of this vendor answer at once.
+    pub fn echo_request(&mut self, request: &EchoRequest) -> bool {
+        self.fixed(request)
+    }
+
+    /// Adds the answer to such a question.
+    pub fn echo(&mut self, echo: &Echo) -> bool {
+        self.fixed(echo)
     }
 
     /// Adds INFO_REPLY_IP4; refused when a locator is neither invalid nor UDP over IPv4.

@@ -39,13 +39,18 @@ pub const SRTPS_PREFIX: u8 = 0x33;
 /// Security: after a protected message.
 pub const SRTPS_POSTFIX: u8 = 0x34;
 
+/// Dunlin: a question that is answered at once.
+pub const ECHO_REQUEST: u8 = 0xd0;
+/// Dunlin: the answer to it.
+pub const ECHO: u8 = 0xd1;
+
 /// Whether a length field of zero means an empty submessage (§9.4.5.1.3); for the others it means "to the end of the
 /// message".
 pub const fn may_be_empty(kind: u8) -> bool {
     matches!(kind, PAD | INFO_TS)
 }
 
-/// The standard's name of a submessage id, or `None` when it is reserved, deprecated or a vendor's.
+/// The name of a submessage id, or `None` when it is reserved, deprecated or another vendor's.
 pub const fn name(kind: u8) -> Option<&'static str> {
     Some(match kind {
         HEADER_EXTENSION => "RTPS_HE",
@@ -67,6 +72,8 @@ pub const fn name(kind: u8) -> Option<&'static str> {
         SEC_POSTFIX => "SEC_POSTFIX",
         SRTPS_PREFIX => "SRTPS_PREFIX",
         SRTPS_POSTFIX => "SRTPS_POSTFIX",
+        ECHO_REQUEST => "DUNLIN_ECHO_REQUEST",
+        ECHO => "DUNLIN_ECHO",
         _ => return None,
     })
 }

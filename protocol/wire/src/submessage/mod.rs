@@ -3,6 +3,7 @@
 mod acknack;
 mod data;
 mod data_frag;
+mod echo;
 mod gap;
 mod header_extension;
 mod heartbeat;
@@ -20,6 +21,7 @@ mod security;
 pub use acknack::AckNack;
 pub use data::{Data, Payload};
 pub use data_frag::DataFrag;
+pub use echo::{Echo, EchoRequest};
 pub use gap::{Gap, GapGroup};
 pub use header_extension::HeaderExtension;
 pub use heartbeat::{GroupDigests, Heartbeat, HeartbeatGroup};
@@ -75,6 +77,10 @@ pub enum Submessage<'a> {
     Data(Data<'a>),
     /// Part of a change, §8.3.8.3.
     DataFrag(DataFrag<'a>),
+    /// A writer's question that its readers answer at once; Dunlin's own.
+    EchoRequest(EchoRequest),
+    /// The answer to it; Dunlin's own.
+    Echo(Echo),
     /// An element of DDS Security.
     Security(SecuritySubmessage<'a>),
     /// An id that is reserved, deprecated or another vendor's.
@@ -137,6 +143,9 @@ pub(crate) fn parse(kind: u8, flags: u8, body: &[u8]) -> Result<Submessage<'_>, 
         kind::SEC_BODY..=kind::SRTPS_POSTFIX => {
             SecuritySubmessage::parse(kind, flags, body)?.map_or(Submessage::Unknown, Submessage::Security)
         }
+        // To another vendor the same ids mean something else.
+        kind::ECHO_REQUEST => EchoRequest::parse(cursor).map_or(Submessage::Unknown, Submessage::EchoRequest),
+        kind::ECHO => Echo::parse(cursor).map_or(Submessage::Unknown, Submessage::Echo),
         _ => Submessage::Unknown,
     })
 }

@@ -1,0 +1,288 @@
+//! RTPS 2.5 §8.4.9.2 "pushing": how much new data may be under way to readers that did not say yet that they took it, so
+//! that it finds room in their socket buffers.
+//!
+//! An ACKNACK counts whole changes, and one of them may be larger than any buffer. So the clock is an exchange of its own
+//! between Dunlin peers: after each half of the window an ECHO_REQUEST follows the data on the same way, and what was sent
+//! before it has been taken from the socket, or is lost, when the ECHO comes. Other vendors' readers know no ECHO and have no
+//! window.
+
+use super::Writer;
+use super::proxy::ReaderProxy;
+use crate::WriterHistory;
+use crate::timing::is_due;
+use alloc::collections::VecDeque;
+use dunlin_buf::Outbox;
+use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, MonoTime, Now, VendorId};
+use dunlin_wire::{Echo, EchoRequest};
+
+/// Most requests whose answers are waited for.
+const MAX_MARKS: usize = 32;
+/// Of what may be under way, at least this part between two requests, so that those do not become too many.
+const REQUESTS: u64 = 16;
+/// Shortest time to an answer after which the request is repeated.
+const MIN_PROBE: Duration = Duration::from_millis(2);
+/// Longest time between requests while nobody answers.
+const MAX_PROBE: Duration = Duration::from_millis(64);
+/// Octets that a system keeps of its own for each datagram.
+const DATAGRAM_COST: usize = 768;
+/// What a path carries at least, in octets for each microsecond: 1 Gbit/s. What it holds at this rate besides the receiver's
+/// buffer may be under way.
+const PATH_RATE: i64 = 125;
+
+/// A shorter way holds next to nothing.
+const NEAR: Duration = Duration::from_millis(1);
+
+/// An ECHO_REQUEST under way.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    count: i32,
+    /// Octets that were sent before it.
+    sent: u64,
+    at: MonoTime,
+}
+
+/// The window of one writer.
+#[derive(Clone, Debug)]
+pub(super) struct Window {
+    /// Octets; 0 is no window.
+    size: usize,
+    /// A reader that answers nothing for so long has no window until it answers.
+    patience: Duration,
+    /// Readers that have a window.
+    readers: usize,
+    /// Octets of all new data so far.
+    sent: u64,
+    /// That at the last request.
+    asked: u64,
+    /// Least that was taken by a reader with a window.
+    drained: u64,
+    /// Round trip of the farthest such reader.
+    round_trip: Duration,
+    marks: VecDeque<Mark>,
+    count: i32,
+    /// Since when the window is full.
+    full_since: Option<MonoTime>,
+    probe_at: MonoTime,
+    probe_interval: Duration,
+}
+
+impl Window {
+    pub(super) fn new(size: usize, patience: Duration) -> Self {
+        Self {
+            size,
+            patience,
+            readers: 0,
+            sent: 0,
+            asked: 0,
+            drained: 0,
+            round_trip: Duration::ZERO,
+            marks: VecDeque::new(),
+            count: 0,
+            full_since: None,
+            probe_at: MonoTime::default(),
+            probe_interval: MIN_PROBE,
+        }
+    }
+
+    fn in_use(&self) -> bool {
+        self.size > 0 && self.readers > 0
+    }
+
+    /// Octets that may be under way: the window, and what the path itself holds.
+    fn limit(&self) -> u64 {
+        let far = self.round_trip.as_nanos().saturating_sub(NEAR.as_nanos()).max(0);
+        let path = (far / 1000).saturating_mul(PATH_RATE);
+        (self.size as u64).saturating_add(u64::try_from(path).unwrap_or(0))
+    }
+
+    /// Whether a datagram of up to `len` octets may leave.
+    pub(super) fn is_open(&self, len: usize) -> bool {
+        let under_way = self.sent.saturating_sub(self.drained);
+        !self.in_use() || under_way == 0 || under_way.saturating_add(len as u64) <= self.limit()
+    }
+
+    /// Accounts for a datagram of new data, which other datagrams share a buffer with or not.
+    pub(super) fn spend(&mut self, len: usize, alone: bool) {
+        let cost = if alone { len.saturating_add(DATAGRAM_COST) } else { len };
+        self.sent = self.sent.saturating_add(cost as u64);
+    }
+
+    /// Whether it is time to ask: half of the window was sent since.
+    pub(super) fn wants_echo(&self, next: usize) -> bool {
+        let since = self.sent.saturating_sub(self.asked).saturating_add(next as u64);
+        self.in_use() && since > ((self.size as u64) / 2).max(self.limit() / REQUESTS)
+    }
+
+    /// The next request, and that it leaves now.
+    pub(super) fn ask(&mut self, now: MonoTime, writer_id: EntityId) -> EchoRequest {
+        self.count = self.count.wrapping_add(1);
+        self.asked = self.sent;
+        if self.marks.len() >= MAX_MARKS {
+            self.marks.pop_front();
+        }
+        self.marks.push_back(Mark { count: self.count, sent: self.sent, at: now });
+        EchoRequest { reader_id: EntityId::UNKNOWN, writer_id, count: self.count }
+    }
+
+    /// Takes up which readers have a window and how far they are.
+    fn survey<'p>(&mut self, proxies: impl Iterator<Item = &'p ReaderProxy>) {
+        let (mut readers, mut drained, mut round_trip) = (0usize, self.sent, Duration::ZERO);
+        for proxy in proxies.filter(|proxy| proxy.windowed && !proxy.overdue) {
+            readers = readers.saturating_add(1);
+            drained = drained.min(proxy.drained);
+            round_trip = round_trip.max(proxy.round_trip.least());
+        }
+        (self.readers, self.drained, self.round_trip) = (readers, drained, round_trip);
+        if readers > 0 && self.marks.capacity() < MAX_MARKS {
+            // Asking allocates nothing.
+            self.marks.reserve(MAX_MARKS);
+        }
+    }
+
+    /// How long to wait for an answer before asking again.
+    fn answer_time(&self) -> Duration {
+        self.round_trip.times(2).max(MIN_PROBE)
+    }
+}
+
+impl Writer {
+    /// Whether a reader takes part in the exchange that clocks the window.
+    pub(super) fn has_window(&self, proxy: &ReaderProxy) -> bool {
+        // What does not leave the process fills no buffer.
+        let local = proxy.guid().prefix == self.cfg.guid.prefix;
+        self.cfg.window > 0 && proxy.reliable && proxy.cfg.vendor == VendorId::DUNLIN && !local
+    }
+
+    /// The readers have changed.
+    pub(super) fn survey_window(&mut self) {
+        if self.cfg.window > 0 {
+            self.window.survey(self.proxies.iter().map(|proxy| &**proxy));
+            self.reopen();
+        }
+    }
+
+    /// How far new readers count as being.
+    pub(super) fn window_position(&self) -> u64 {
+        self.window.sent
+    }
+
+    /// What was sent up to an ECHO_REQUEST has been taken from the reader's socket. False when it is not the answer to a
+    /// request of this writer, or a repetition.
+    pub fn on_echo(&mut self, now: Now, source_prefix: GuidPrefix, echo: &Echo) -> bool {
+        let mark = self.window.marks.iter().find(|mark| mark.count == echo.count).copied();
+        let index = self.find(Guid::new(source_prefix, echo.reader_id));
+        let proxy = index.and_then(|index| self.proxies.get_mut(index)).filter(|proxy| proxy.windowed);
+        let (Some(mark), Some(proxy)) = (mark, proxy) else { return false };
+        let before = proxy.round_trip.least();
+        if mark.at >= proxy.given_up_at {
+            // An answer that comes after all says how long the reader stood still, not how far away it is.
+            proxy.round_trip.echoed(now.mono.since(mark.at));
+        }
+        let nearer = proxy.round_trip.least() != before;
+        let news = mark.sent > proxy.drained || proxy.overdue;
+        let slowest = news && (proxy.overdue || proxy.drained <= self.window.drained);
+        proxy.drained = proxy.drained.max(mark.sent);
+        proxy.overdue = false;
+        self.stats.echoes_received = self.stats.echoes_received.saturating_add(1);
+        if slowest || nearer {
+            self.survey_window();
+        }
+        news
+    }
+
+    /// A reader that has acknowledged everything has taken everything.
+    pub(super) fn note_taken(&mut self, index: usize) {
+        let complete = self.next_fragment <= 1;
+        let (pushed, sent) = (self.pushed, self.window.sent);
+        let Some(proxy) = self.proxies.get_mut(index).filter(|proxy| proxy.windowed && complete) else {
+            return;
+        };
+        if proxy.acked >= pushed && proxy.drained < sent {
+            proxy.drained = sent;
+            proxy.overdue = false;
+            self.survey_window();
+        }
+    }
+
+    /// Lets new data go on that waited for the window, if there is room in it now.
+    fn reopen(&mut self) {
+        let len = self.cfg.max_message_size;
+        if self.window.full_since.is_some() && self.window.is_open(len) {
+            self.window.full_since = None;
+            self.window.probe_interval = MIN_PROBE;
+            if self.has_waiting_data() && !self.holding {
+                self.push_due = Some(MonoTime::default());
+            }
+        }
+    }
+
+    /// The window is full: when to look again. Asks again when an answer does not come, and gives up on readers that do
+    /// not answer at all; true when there is room thereby.
+    pub(super) fn wait_for_window(
+        &mut self,
+        now: MonoTime,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) -> bool {
+        let answer_time = self.window.answer_time();
+        let window = &mut self.window;
+        let Some(since) = window.full_since else {
+            window.full_since = Some(now);
+            window.probe_interval = answer_time;
+            window.probe_at = now.plus(answer_time);
+            self.stats.window_full = self.stats.window_full.saturating_add(1);
+            if self.window.asked <= self.window.drained {
+                self.ask_for_echo(now, history, out);
+            }
+            self.push_due = Some(self.window.probe_at);
+            return false;
+        };
+        if now.since(since) >= window.patience.max(answer_time.times(2)) {
+            self.give_up_on_silent(now);
+            if self.window.is_open(self.cfg.max_message_size) {
+                self.window.full_since = None;
+                return true;
+            }
+        }
+        if is_due(Some(self.window.probe_at), now) {
+            let window = &mut self.window;
+            window.probe_interval = window.probe_interval.times(2).min(MAX_PROBE.max(answer_time));
+            window.probe_at = now.plus(window.probe_interval);
+            self.stats.window_probes = self.stats.window_probes.saturating_add(1);
+            self.ask_for_echo(now, history, out);
+        }
+        self.push_due = Some(self.window.probe_at);
+        false
+    }
+
+    /// Readers that are behind have no window until they answer.
+    fn give_up_on_silent(&mut self, now: MonoTime) {
+        let least = self.window.drained;
+        for proxy in self.proxies.iter_mut().filter(|proxy| proxy.windowed && !proxy.overdue) {
+            if proxy.drained <= least {
+                proxy.overdue = true;
+                proxy.given_up_at = now;
+                self.stats.readers_overdue = self.stats.readers_overdue.saturating_add(1);
+            }
+        }
+        self.window.full_since = Some(now);
+        self.window.survey(self.proxies.iter().map(|proxy| &**proxy));
+    }
+
+    /// Asks all readers to say that they took what was sent so far, and tells them how far that is, so that they request
+    /// at once what they miss of it.
+    pub(super) fn ask_for_echo(&mut self, now: MonoTime, history: &dyn WriterHistory, out: &mut Outbox) {
+        let pushed = self.pushed;
+        let heartbeat = self.announce(EntityId::UNKNOWN, pushed, history);
+        let fragments = self.heartbeat_frag(pushed.next());
+        let request = self.window.ask(now, self.cfg.guid.entity_id);
+        self.stats.echoes_requested = self.stats.echoes_requested.saturating_add(1);
+        let mut message = self.framing.begin(out);
+        message.heartbeat(&dunlin_wire::Heartbeat { final_flag: true, ..heartbeat });
+        if let Some(fragments) = fragments {
+            message.heartbeat_frag(&fragments);
+        }
+        message.echo_request(&request);
+        message.finish(&self.routes);
+    }
+}
