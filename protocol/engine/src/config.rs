@@ -122,7 +122,8 @@ impl Default for Tuning {
             repair_budget_per_event: writer.repair_budget_per_event,
             fragment_size: writer.fragment_size,
             pacing: writer.pacing,
-            window: writer.window,
+            // Fits into the receive buffer that Linux gives a socket, with what the kernel adds to each datagram.
+            window: 127 << 10,
             window_patience: writer.window_patience,
             burst_delay: Duration::from_micros(50),
             batch_octets: writer.batch_octets,
