@@ -49,7 +49,7 @@ impl Record {
         if !same {
             println!("the record was made with {}, this is {compiler}: more is allowed", self.compiler);
         }
-        Ok(Tolerance { instructions: if same { 1.05 } else { 1.25 }, system_calls: 0.3 })
+        Ok(Tolerance { instructions: if same { 1.15 } else { 1.35 }, system_calls: 0.3 })
     }
 }
 
