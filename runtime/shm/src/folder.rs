@@ -17,12 +17,15 @@ const MAX_ENTRIES: usize = 65_536;
 pub(crate) enum Name {
     /// What a receiver made.
     Inbox(u64),
-    /// What a sender made: whose inbox it belongs to, and the inbox of the sender.
+    /// What a sender made: whose inbox it belongs to, the inbox of the sender, and which of its rings it is. A name is used
+    /// once: who takes the old one out of the folder must not take the new one.
     Ring {
         /// Of the receiver.
         to: u64,
         /// Of the sender.
         from: u64,
+        /// Counts the rings of the sender's process.
+        number: u64,
     },
 }
 
@@ -33,8 +36,9 @@ impl Name {
         match text.strip_prefix("inbox-") {
             Some(own) => Some(Self::Inbox(id(own)??)),
             None => {
-                let (to, from) = text.strip_prefix("ring-")?.split_once('-')?;
-                Some(Self::Ring { to: id(to)??, from: id(from)?? })
+                let mut ids = text.strip_prefix("ring-")?.splitn(3, '-').map(id);
+                let mut next = || ids.next()??;
+                Some(Self::Ring { to: next()?, from: next()?, number: next()? })
             }
         }
     }
@@ -44,7 +48,7 @@ impl std::fmt::Display for Name {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Inbox(own) => write!(f, "inbox-{own:016x}"),
-            Self::Ring { to, from } => write!(f, "ring-{to:016x}-{from:016x}"),
+            Self::Ring { to, from, number } => write!(f, "ring-{to:016x}-{from:016x}-{number:016x}"),
         }
     }
 }
@@ -135,7 +139,7 @@ mod tests {
 
     #[test]
     fn names_are_read_as_they_are_written() {
-        for name in [Name::Inbox(0), Name::Inbox(u64::MAX), Name::Ring { to: 1, from: 0xABC }] {
+        for name in [Name::Inbox(0), Name::Inbox(u64::MAX), Name::Ring { to: 1, from: 0xABC, number: 2 }] {
             assert_eq!(Name::parse(&name.to_string()), Some(name));
         }
         for text in [

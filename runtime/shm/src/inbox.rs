@@ -1,6 +1,8 @@
 //! The side that receives: one inbox, and the rings that others have made for it.
 
+use std::fs::Metadata;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -13,6 +15,7 @@ use rustix::time::Timespec;
 use crate::bell::{self, Bell};
 use crate::config::{Access, MAX_RING};
 use crate::folder::{Folder, Name};
+use crate::outlet::MAX_DATAGRAM;
 use crate::ring::{Consumer, Found, Memory};
 use crate::segment::{HEAD, Map, Segment};
 
@@ -123,7 +126,7 @@ enum Look {
 impl Incoming {
     fn attach(folder: &Folder, name: Name, from: Locator, access: Access) -> io::Result<Self> {
         let strange = |text: &str| Err(io::Error::other(text));
-        let segment = Segment::attach(&folder.file(name), HEAD, |user| trusts(access, user))?;
+        let segment = Segment::attach(&folder.file(name), HEAD, |file| trusts(access, file))?;
         let word = |at| segment.map.word(at).load(Ordering::Acquire);
         if word(place::MAGIC) != MAGIC || word(place::LAYOUT) != LAYOUT {
             return strange("it is not of this kind");
@@ -150,6 +153,9 @@ impl Incoming {
             match self.consumer.find(&memory) {
                 Found::Record { at, len } => {
                     let size = len as usize;
+                    if size > MAX_DATAGRAM {
+                        return Look::Broken;
+                    }
                     let mut buffer = pool.take(size);
                     self.segment.map.read(HEAD + at as usize, buffer.slice_mut(size));
                     self.consumer.release(&memory, len);
@@ -186,9 +192,17 @@ impl Incoming {
     }
 }
 
-/// Whether files of a user are used: with [`Access::User`] only those of one's own.
-pub(crate) fn trusts(access: Access, user: u32) -> bool {
-    access != Access::User || user == rustix::process::geteuid().as_raw()
+/// Whether a file is used. Who may write to it may end this process by cutting it short, so nobody may do that who is not
+/// meant to.
+pub(crate) fn trusts(access: Access, file: &Metadata) -> bool {
+    let own = file.uid() == rustix::process::geteuid().as_raw();
+    let of_group = file.gid() == rustix::process::getegid().as_raw();
+    let closed = file.mode() & 0o002 == 0;
+    match access {
+        Access::User => own,
+        Access::Group => own || (of_group && closed),
+        Access::Everyone => true,
+    }
 }
 
 #[derive(Default)]
@@ -326,7 +340,7 @@ impl Inbox {
 
     fn search(&self, rings: &mut Rings) {
         for name in self.folder.names() {
-            let Name::Ring { to, from } = name else { continue };
+            let Name::Ring { to, from, .. } = name else { continue };
             let known = rings.list.iter().any(|ring| ring.name == name) || rings.refused.contains(&name);
             if to != self.id || known || rings.list.len() + rings.refused.len() >= MAX_RINGS {
                 continue;

@@ -1,7 +1,8 @@
 //! The side that sends: the inbox of one receiver, and the ring made for it.
 
+use std::fs::Metadata;
 use std::io;
-use std::sync::atomic::{Ordering, fence};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use dunlin_buf::Datagram;
@@ -17,6 +18,9 @@ use crate::segment::{HEAD, Segment};
 
 /// Longest datagram, as with UDP over IPv4.
 pub(crate) const MAX_DATAGRAM: usize = 65_507;
+
+/// Rings that this process has made.
+static RINGS: AtomicU64 = AtomicU64::new(0);
 /// How long a sender waits for a sign from the receiver before it looks again.
 const SLICE: Timespec = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
 
@@ -64,7 +68,7 @@ pub(crate) enum Room {
 impl Outlet {
     /// Finds the inbox of a receiver, and out whether this process may use it.
     pub(crate) fn attach(folder: &Folder, to: u64, from: u64, config: &ShmConfig) -> io::Result<Self> {
-        let trusted = |user| trusts(config.access, user);
+        let trusted = |file: &Metadata| trusts(config.access, file);
         let inbox = Segment::attach(&folder.file(Name::Inbox(to)), HEAD, trusted)?;
         let word = |at| inbox.map.word(at).load(Ordering::Acquire);
         if word(place::MAGIC) != MAGIC || word(place::LAYOUT) != LAYOUT {
@@ -85,12 +89,15 @@ impl Outlet {
     }
 
     fn make_ring(&self) -> io::Result<Ring> {
-        let name = Name::Ring { to: self.to, from: self.from };
         let capacity = self.config.capacity();
-        let path = self.folder.file(name);
-        let create = || Segment::create(&path, HEAD + capacity as usize, self.config.access.mode());
+        let create = || {
+            let name =
+                Name::Ring { to: self.to, from: self.from, number: RINGS.fetch_add(1, Ordering::Relaxed) };
+            let (len, mode) = (HEAD + capacity as usize, self.config.access.mode());
+            Segment::create(&self.folder.file(name), len, mode).map(|segment| (name, segment))
+        };
         // Somebody who sweeps may take it for abandoned in the moment before it is locked.
-        let segment = create().or_else(|_| create())?;
+        let (name, segment) = create().or_else(|_| create())?;
         let head = &segment.map;
         head.word(place::CAPACITY).store(capacity, Ordering::Relaxed);
         head.word(place::LAYOUT).store(LAYOUT, Ordering::Relaxed);

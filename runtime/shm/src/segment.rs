@@ -4,7 +4,7 @@
 //! the lock of another's file knows that it has no owner any more.
 #![expect(unsafe_code, reason = "memory that another process writes at any time cannot be a Rust reference")]
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -134,15 +134,18 @@ impl Segment {
         }
     }
 
-    /// Maps a file that somebody else made: of a user that `trusted` accepts, and at least of `least` octets.
+    /// Maps a file that somebody else made: that `trusted` accepts, and at least of `least` octets.
     ///
     /// # Errors
     /// Of the system, and if it is not such a file.
-    pub(crate) fn attach(path: &Path, least: usize, trusted: impl Fn(u32) -> bool) -> io::Result<Self> {
+    pub(crate) fn attach(path: &Path, least: usize, trusted: impl Fn(&Metadata) -> bool) -> io::Result<Self> {
         let file = open(path)?;
         let metadata = file.metadata()?;
-        if !trusted(metadata.uid()) {
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"));
+        if !trusted(&metadata) {
+            return Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                "who may write to it is not trusted",
+            ));
         }
         let len = usize::try_from(metadata.len()).map_err(|_| other("it is too large"))?;
         if len < least || len > HEAD + MAX_RING as usize {

@@ -180,7 +180,11 @@ fn everything_is_removed_in_the_end_and_what_was_left_behind_is_swept() {
     }
     assert_eq!(world.files(), [""; 0].map(std::path::PathBuf::from));
     // Files of nobody, and one that is none of ours.
-    for name in ["inbox-0000000000000001", "ring-0000000000000001-0000000000000002", "somebody-elses"] {
+    for name in [
+        "inbox-0000000000000001",
+        "ring-0000000000000001-0000000000000002-0000000000000003",
+        "somebody-elses",
+    ] {
         std::fs::write(world.directory.path().join(name), b"old").unwrap();
     }
     let c = world.open();
@@ -234,10 +238,35 @@ fn what_a_sender_left_is_taken_before_its_ring_goes() {
 }
 
 #[test]
+fn who_parts_and_meets_again_has_a_new_ring() {
+    let world = World::new();
+    let (a, b) = (world.open(), world.open());
+    // The second time the first ring is not drained when it is given up.
+    for drained in [true, false, true] {
+        a.connect(&inbox(&b)).unwrap();
+        assert_eq!(send(&a, &b, b"one").sent, 1);
+        if drained {
+            assert!(arrived(&b).iter().any(|bytes| bytes == b"one"));
+        }
+        a.disconnect(&inbox(&b));
+        a.connect(&inbox(&b)).unwrap();
+        assert_eq!(send(&a, &b, b"two").sent, 1);
+        b.refresh();
+        a.refresh();
+        assert_eq!(a.lost(&inbox(&b)), None);
+        assert_eq!(send(&a, &b, b"three").sent, 1);
+        let all = arrived(&b);
+        assert!([&b"two"[..], b"three"].iter().all(|sent| all.iter().any(|bytes| bytes == sent)), "{all:?}");
+        a.disconnect(&inbox(&b));
+        b.refresh();
+    }
+}
+
+#[test]
 fn a_ring_that_nobody_announced_is_found_and_removed() {
     let world = World::new();
     let b = world.open();
-    let name = crate::folder::Name::Ring { to: b.inbox.id(), from: 7 };
+    let name = crate::folder::Name::Ring { to: b.inbox.id(), from: 7, number: 0 };
     std::fs::write(world.directory.path().join(name.to_string()), [0; 8192]).unwrap();
     b.refresh();
     b.refresh();
@@ -273,8 +302,18 @@ fn other_users_are_told_apart_by_what_they_may() {
     let file = world.files().remove(0);
     let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file).unwrap().permissions());
     assert_eq!(mode & 0o777, 0o600);
-    assert!(crate::inbox::trusts(crate::Access::Everyone, u32::MAX));
-    assert!(!crate::inbox::trusts(crate::Access::User, u32::MAX - 1));
+    let trusted = |access| crate::inbox::trusts(access, &std::fs::metadata(&file).unwrap());
+    use crate::Access::{Everyone, Group, User};
+    // Of another user and of no group of ours, then of our group, then open to all.
+    let group = std::os::unix::fs::MetadataExt::gid(&std::fs::metadata(&file).unwrap());
+    if std::os::unix::fs::chown(&file, Some(4_321), Some(group + 1)).is_ok() {
+        assert_eq!([User, Group, Everyone].map(trusted), [false, false, true]);
+        std::os::unix::fs::chown(&file, None, Some(group)).unwrap();
+        assert_eq!([User, Group, Everyone].map(trusted), [false, true, true]);
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+        std::fs::set_permissions(&file, open).unwrap();
+        assert_eq!([User, Group, Everyone].map(trusted), [false, false, true]);
+    }
     drop(b);
     let config = ShmConfig { access: crate::Access::Everyone, ..world.config() };
     let _open = ShmTransport::open(world.network.attach(0), &config).unwrap();
@@ -322,7 +361,7 @@ proptest! {
     fn random_files_are_refused(content in proptest::collection::vec(any::<u8>(), 0..9000), honest in any::<bool>()) {
         let world = World::new();
         let (a, b) = (world.open(), world.open());
-        let ring = crate::folder::Name::Ring { to: b.inbox.id(), from: 7 };
+        let ring = crate::folder::Name::Ring { to: b.inbox.id(), from: 7, number: 0 };
         let mut content = content;
         if honest && content.len() >= 12 {
             content[..4].copy_from_slice(&crate::inbox::MAGIC.to_ne_bytes());
