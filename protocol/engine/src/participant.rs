@@ -553,7 +553,8 @@ impl Participant {
             nack_suppression,
             repair_budget_per_event,
             pacing,
-            window,
+            // KEEP_LAST would replace what waits for room, and nobody would get a whole sample.
+            window: if spec.qos.history.kind == HistoryKind::KeepAll { window } else { 0 },
             window_patience,
             latency_budget: spec.qos.latency_budget.duration,
             burst_delay,

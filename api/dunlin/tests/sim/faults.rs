@@ -293,3 +293,24 @@ fn a_loop_in_which_no_time_passes_is_found() {
     let failure = sim.run_for(secs(1)).unwrap_err();
     assert_eq!(failure.cause, Cause::TimeStandsStill { node: "busy".into() });
 }
+
+#[test]
+fn a_reader_that_stands_still_does_not_keep_large_new_samples_from_others() {
+    let mut sim = Sim::new(7);
+    let (a, b, c) = (sim.node("a"), sim.node("b"), sim.node("c"));
+    let writer = a.run(|| writer(&DataWriterQos::default().reliable().keep_last(1))).unwrap();
+    let take = || DataReaderQos::default().reliable().keep_last(1);
+    let _still = b.run(|| reader(&take())).unwrap();
+    let reader = c.run(|| reader(&take())).unwrap();
+    sim.run_until(|| writer.matched_subscriptions().len() == 2, secs(10)).unwrap();
+    sim.run_until(|| reader.matched_publications().len() == 1, secs(10)).unwrap();
+    b.pause();
+    let large = |n| Reading { n, note: "x".repeat(400_000) };
+    let mut taken = 0;
+    for n in 0..100 {
+        a.run(|| writer.write(&large(n))).unwrap();
+        sim.run_for(millis(20)).unwrap();
+        taken += reader.take(1).unwrap().len();
+    }
+    assert_eq!(taken, 100);
+}
