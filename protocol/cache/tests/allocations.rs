@@ -1,5 +1,8 @@
 //! Once warm, samples of known instances come and go without the allocator.
 
+// Nothing to find for Miri that the other tests do not do, in hours.
+#![cfg(not(miri))]
+
 use dunlin_buf::SharedBytes;
 use dunlin_cache::{
     NewChange, ReaderCache, ReaderCacheConfig, SampleStateMask, Selection, WriterCache, WriterCacheConfig,

@@ -1,5 +1,8 @@
 //! Writing and receiving in steady state takes no memory from the heap.
 
+// Nothing to find for Miri that the other tests do not do, in hours.
+#![cfg(not(miri))]
+
 use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{
     Duration, EntityId, Guid, GuidPrefix, InstanceHandle, Locator, MonoTime, Now, SequenceNumber, WallTime,
