@@ -6,7 +6,9 @@ use crate::identifier::kind;
 use crate::model::*;
 use crate::object::TypeObject;
 use crate::object::annotation::AppliedBuiltinMemberAnnotations;
-use crate::object::common::{CommonBitfield, CommonEnumeratedLiteral};
+use crate::object::common::{
+    CommonBitfield, CommonDiscriminatorMember, CommonEnumeratedLiteral, CommonStructMember, CommonUnionMember,
+};
 use crate::object::complete::*;
 use crate::object::minimal::*;
 use alloc::boxed::Box;
@@ -151,10 +153,14 @@ impl Loader {
     fn complete(&mut self, object: &CompleteTypeObject) -> Load<Definition> {
         let (name, flags, kind) = match object {
             CompleteTypeObject::Structure(it) => {
-                (&it.header.detail.type_name, it.struct_flags, self.complete_structure(it)?)
+                let members = it.member_seq.iter().map(|it| (named(&it.detail), &it.common));
+                let kind = self.structure(&it.header.base_type, members)?;
+                (&it.header.detail.type_name, it.struct_flags, kind)
             }
             CompleteTypeObject::Union(it) => {
-                (&it.header.detail.type_name, it.union_flags, self.complete_union(it)?)
+                let members = it.member_seq.iter().map(|it| (named(&it.detail), &it.common));
+                let kind = self.union(&it.discriminator.common, members)?;
+                (&it.header.detail.type_name, it.union_flags, kind)
             }
             CompleteTypeObject::Alias(it) => {
                 let body = &it.body.common;
@@ -191,35 +197,45 @@ impl Loader {
         Ok(Definition { name: name.clone(), flags, kind })
     }
 
-    fn complete_structure(&mut self, it: &CompleteStructType) -> Load<Kind> {
-        let base = self.base(&it.header.base_type)?;
-        let mut members = Vec::with_capacity(it.member_seq.len());
-        for member in &it.member_seq {
-            let common = &member.common;
+    fn structure<'m>(
+        &mut self,
+        base: &TypeIdentifier,
+        members: impl ExactSizeIterator<Item = (Spelling, &'m CommonStructMember)>,
+    ) -> Load<Kind> {
+        let base = self.base(base)?;
+        let mut list = Vec::with_capacity(members.len());
+        for (spelling, common) in members {
             let ty = self.usage(&common.member_type_id)?;
-            members.push(named(&member.detail, common.member_id, common.member_flags, ty));
+            list.push(member(spelling, common.member_id, common.member_flags, ty));
         }
-        Ok(Kind::Structure(Structure { base, members }))
+        Ok(Kind::Structure(Structure { base, members: list }))
     }
 
-    fn complete_union(&mut self, it: &CompleteUnionType) -> Load<Kind> {
-        let discriminator = &it.discriminator.common;
+    fn union<'m>(
+        &mut self,
+        discriminator: &CommonDiscriminatorMember,
+        members: impl ExactSizeIterator<Item = (Spelling, &'m CommonUnionMember)>,
+    ) -> Load<Kind> {
         let discriminator = *self.element(&discriminator.type_id, discriminator.member_flags)?;
-        let mut cases = Vec::with_capacity(it.member_seq.len());
-        for member in &it.member_seq {
-            let common = &member.common;
+        let mut cases = Vec::with_capacity(members.len());
+        for (spelling, common) in members {
             let ty = self.usage(&common.type_id)?;
             let labels = common.label_seq.clone();
-            let member = named(&member.detail, common.member_id, common.member_flags, ty);
-            cases.push(Case { member, labels });
+            cases.push(Case { member: member(spelling, common.member_id, common.member_flags, ty), labels });
         }
         Ok(Kind::Union(Union { discriminator, cases }))
     }
 
     fn minimal(&mut self, object: &MinimalTypeObject) -> Load<Definition> {
         let (flags, kind) = match object {
-            MinimalTypeObject::Structure(it) => (it.struct_flags, self.minimal_structure(it)?),
-            MinimalTypeObject::Union(it) => (it.union_flags, self.minimal_union(it)?),
+            MinimalTypeObject::Structure(it) => {
+                let members = it.member_seq.iter().map(|it| (hashed(&it.detail), &it.common));
+                (it.struct_flags, self.structure(&it.header.base_type, members)?)
+            }
+            MinimalTypeObject::Union(it) => {
+                let members = it.member_seq.iter().map(|it| (hashed(&it.detail), &it.common));
+                (it.union_flags, self.union(&it.discriminator.common, members)?)
+            }
             MinimalTypeObject::Alias(it) => {
                 let body = &it.body.common;
                 (it.alias_flags, Kind::Alias(*self.element(&body.related_type, body.related_flags)?))
@@ -250,31 +266,6 @@ impl Loader {
         };
         Ok(Definition { name: String::new(), flags, kind })
     }
-
-    fn minimal_structure(&mut self, it: &MinimalStructType) -> Load<Kind> {
-        let base = self.base(&it.header.base_type)?;
-        let mut members = Vec::with_capacity(it.member_seq.len());
-        for member in &it.member_seq {
-            let common = &member.common;
-            let ty = self.usage(&common.member_type_id)?;
-            members.push(hashed(&member.detail, common.member_id, common.member_flags, ty));
-        }
-        Ok(Kind::Structure(Structure { base, members }))
-    }
-
-    fn minimal_union(&mut self, it: &MinimalUnionType) -> Load<Kind> {
-        let discriminator = &it.discriminator.common;
-        let discriminator = *self.element(&discriminator.type_id, discriminator.member_flags)?;
-        let mut cases = Vec::with_capacity(it.member_seq.len());
-        for member in &it.member_seq {
-            let common = &member.common;
-            let ty = self.usage(&common.type_id)?;
-            let labels = common.label_seq.clone();
-            let member = hashed(&member.detail, common.member_id, common.member_flags, ty);
-            cases.push(Case { member, labels });
-        }
-        Ok(Kind::Union(Union { discriminator, cases }))
-    }
 }
 
 fn literal(name: Name, common: &CommonEnumeratedLiteral) -> Literal {
@@ -285,12 +276,17 @@ fn field(name: Name, common: &CommonBitfield) -> Field {
     Field { name, position: common.position, width: common.bitcount, holder: common.holder_type }
 }
 
-fn named(detail: &CompleteMemberDetail, id: u32, flags: u16, ty: Type) -> Member {
-    let annotations = detail.ann_builtin.clone().unwrap_or_default();
-    Member { name: Name::new(&detail.name), id, flags, ty, annotations }
+/// What a complete and a minimal object say differently of a member.
+type Spelling = (Name, AppliedBuiltinMemberAnnotations);
+
+fn named(detail: &CompleteMemberDetail) -> Spelling {
+    (Name::new(&detail.name), detail.ann_builtin.clone().unwrap_or_default())
 }
 
-fn hashed(detail: &MinimalMemberDetail, id: u32, flags: u16, ty: Type) -> Member {
-    let annotations = AppliedBuiltinMemberAnnotations::default();
-    Member { name: Name::hashed(detail.name_hash), id, flags, ty, annotations }
+fn hashed(detail: &MinimalMemberDetail) -> Spelling {
+    (Name::hashed(detail.name_hash), AppliedBuiltinMemberAnnotations::default())
+}
+
+fn member((name, annotations): Spelling, id: u32, flags: u16, ty: Type) -> Member {
+    Member { name, id, flags, ty, annotations }
 }
