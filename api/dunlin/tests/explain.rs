@@ -8,7 +8,6 @@ use dunlin::sim::{Result, Sim};
 use dunlin::{
     Against, Cause, Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration, Explanation, Guid,
 };
-use std::sync::{Arc, Mutex};
 
 #[derive(DdsType, Clone, Debug, Default)]
 struct Reading {
@@ -401,51 +400,4 @@ fn over_loopback_too() {
     };
     assert_eq!(explanation.pairs[0].causes, [wanted]);
     assert_eq!(one.explain_topic(&name).pairs.len(), 2);
-}
-
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl std::io::Write for Lines {
-    fn write(&mut self, octets: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(octets);
-        Ok(octets.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-/// The simulator runs everything on this thread, so a subscriber of this thread hears all.
-#[test]
-fn the_log_has_one_warning_for_each_cause() {
-    let lines = Lines::default();
-    let sink = lines.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_env_filter("warn")
-        .with_ansi(false)
-        .with_writer(move || sink.clone())
-        .finish();
-    tracing::subscriber::with_default(subscriber, || {
-        let mut sim = Sim::new(1);
-        let (a, b) = (sim.node("a"), sim.node("b"));
-        let side = Side { topic: "T", partition: &["p"] };
-        let (_one, _writer) = a.run(|| writing::<Reading>(&on("T"), &writer().best_effort())).unwrap();
-        let readers = b.run(|| -> Result<_> {
-            let qos = reader().reliable().transient_local();
-            (0..3).map(|_| reading::<Reading>(&on("T"), &qos)).collect::<Result<Vec<_>>>()
-        });
-        let (_other, _reader) = b.run(|| reading::<Reading>(&side, &reader())).unwrap();
-        sim.run_for(secs(20)).unwrap();
-        assert_eq!(readers.unwrap().len(), 3);
-    });
-    let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
-    let count = |words: &str| text.lines().filter(|line| line.contains(words)).count();
-    // The writer finds each cause once and not for each reader; each of three readers for itself.
-    for cause in ["RELIABILITY: offered BEST_EFFORT, requested RELIABLE", "DURABILITY: offered VOLATILE"] {
-        assert_eq!(count(cause), 4, "{cause} in\n{text}");
-    }
-    assert_eq!(count("PARTITION: publisher none, subscriber 'p'"), 2, "{text}");
-    assert!(text.lines().all(|line| line.contains("WARN dunlin::why: ")), "{text}");
 }

@@ -139,6 +139,16 @@ impl Window {
         }
     }
 
+    /// Notes that a reader has taken what was sent up to there. Returns whether that is news, and whether it may move the
+    /// window, so that the readers have to be surveyed: not if another one is farther behind.
+    fn advance(&self, proxy: &mut ReaderProxy, to: u64) -> (bool, bool) {
+        let news = to > proxy.drained || proxy.overdue;
+        let slowest = news && (proxy.overdue || proxy.drained <= self.drained);
+        proxy.drained = proxy.drained.max(to);
+        proxy.overdue = false;
+        (news, slowest)
+    }
+
     /// How long to wait for an answer before asking again.
     fn answer_time(&self) -> Duration {
         self.round_trip.times(2).max(MIN_PROBE)
@@ -179,10 +189,7 @@ impl Writer {
             proxy.round_trip.echoed(now.mono.since(mark.at));
         }
         let nearer = proxy.round_trip.least() != before;
-        let news = mark.sent > proxy.drained || proxy.overdue;
-        let slowest = news && (proxy.overdue || proxy.drained <= self.window.drained);
-        proxy.drained = proxy.drained.max(mark.sent);
-        proxy.overdue = false;
+        let (news, slowest) = self.window.advance(proxy, mark.sent);
         self.stats.echoes_received = self.stats.echoes_received.saturating_add(1);
         if slowest || nearer {
             self.survey_window();
@@ -197,9 +204,7 @@ impl Writer {
         let Some(proxy) = self.proxies.get_mut(index).filter(|proxy| proxy.windowed && complete) else {
             return;
         };
-        if proxy.acked >= pushed && proxy.drained < sent {
-            proxy.drained = sent;
-            proxy.overdue = false;
+        if proxy.acked >= pushed && self.window.advance(proxy, sent).1 {
             self.survey_window();
         }
     }
