@@ -6,7 +6,7 @@ DEMO_SECONDS := $(filter-out 0,$(SECONDS))
 PROTOCOL := core sync buf qos cdr wire xtypes rtps filter cache discovery engine
 PROTOCOL_CRATES := $(foreach c,$(PROTOCOL),-p dunlin-$(c))
 
-.PHONY: help demo test lint unit loom shuttle miri miri-short tsan cross interop interop-fastdds3 network browser gstreamer bench bench-peers counts fuzz flood sim mutants scale million soak shapes shapes-quick shapes-peers shm-crash
+.PHONY: help demo test lint unit loom shuttle miri miri-short tsan cross interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers fuzz flood sim mutants scale million soak shapes shapes-quick shapes-peers shm-crash
 
 help:
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -112,6 +112,11 @@ fuzz: ## each fuzz target for RUNS executions (default 20000); TARGETS="live_par
 counts: ## instructions and system calls of a sample, held to their record; RECORD=1 writes the record
 	@scripts/setup.sh build counts
 	cargo run --release --quiet -p dunlin-counts -- $(if $(RECORD),record,check)
+
+counts-peers: ## the same with Cyclone DDS beside it
+	@scripts/setup.sh build bench counts
+	@tools/bench/build-peers.sh cyclone
+	cargo run --release --quiet -p dunlin-counts -- compare $(or $(DUNLIN_BENCH_PEERS),.cache/bench)/cyclone-counts
 
 flood: ## a 1 kHz topic under a flood of hostile datagrams SECONDS=30 for so long
 	cargo run --release --quiet -p dunlin-flood -- --seconds $(or $(if $(filter command line,$(origin SECONDS)),$(DEMO_SECONDS)),10)

@@ -35,8 +35,12 @@ cyclone() {
     fi
     [ -e "$library" ] || { echo "there is no library '$library'"; return 1; }
     library=$(realpath "$library")
-    "${cxx[@]}" "-DCYCLONE_VERSION=\"$version\"" -o "$out/build/cyclone" "$peers/cyclone/adapter.cpp" "$library" \
-        "-Wl,-rpath,$(dirname "$library")" -Wl,--allow-shlib-undefined -pthread && put "$out/build/cyclone" cyclone
+    local link=("$library" "-Wl,-rpath,$(dirname "$library")" -Wl,--allow-shlib-undefined -pthread)
+    "${cxx[@]}" "-DCYCLONE_VERSION=\"$version\"" -o "$out/build/cyclone" "$peers/cyclone/adapter.cpp" "${link[@]}" &&
+        put "$out/build/cyclone" cyclone || return
+    # The exchange that `make counts-peers` counts.
+    "${cxx[@]}" -o "$out/build/cyclone-counts" "$root/tests/counts/peers/cyclone.cpp" "${link[@]}" &&
+        put "$out/build/cyclone-counts" cyclone-counts
 }
 
 fastdds() {
