@@ -48,6 +48,12 @@ fastdds() {
         cmake --build "$out/build/fastdds" | tail -n 1 && put "$out/build/fastdds/adapter" fastdds
 }
 
+# Not one of those built without names: its packages are of another Debian, which takes 600 MB and root.
+fastdds3() {
+    "$root/scripts/setup.sh" fastdds3 &&
+        "$root/scripts/debian13.sh" build "$out/fastdds3" "$peers"/fastdds/adapter.cpp "$peers"/fastdds/*.hpp "$peers/adapter.hpp"
+}
+
 rust() { # rust NAME
     CARGO_TARGET_DIR="$out/build/rust" cargo build --quiet --release --locked \
         --manifest-path "$peers/rust/Cargo.toml" -p "$1-adapter" && put "$out/build/rust/release/$1-adapter" "$1"
@@ -61,10 +67,10 @@ for name in "${chosen[@]}"; do
     log=$out/build/$name.log
     printf 'bench-peers: %-9s ' "$name"
     case $name in
-    shm | cyclone | fastdds) build=("$name") ;;
+    shm | cyclone | fastdds | fastdds3) build=("$name") ;;
     rustdds | dust | iceoryx2 | zenoh) build=(rust "$name") ;;
     *)
-        echo "is no peer; there are: ${all[*]}"
+        echo "is no peer; there are: ${all[*]} fastdds3"
         exit 2
         ;;
     esac
