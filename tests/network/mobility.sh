@@ -39,6 +39,12 @@ link() {
         ip -n "$namespace" link set "$1" up
         host=$((host + 1))
     done
+    # The kernel takes up to a second to call it up.
+    local tries
+    for tries in {1..30}; do
+        ip -n "$near" -o link show "$1" | grep -q 'state UP' && ip -n "$far" -o link show "$1" | grep -q 'state UP' && return
+        sleep 0.1
+    done
 }
 
 make_namespaces
