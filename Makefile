@@ -72,9 +72,10 @@ shapes-peers: ## every scenario with Cyclone DDS, in both directions
 	@scripts/setup.sh build interop
 	tests/shapes/run.sh peers
 
-network: ## 921,600-byte samples over a 100 Mbit/s link between two network namespaces
+network: ## network namespaces: 921,600-byte samples over 100 Mbit/s; addresses that appear, change and vanish
 	@scripts/setup.sh build test
 	tests/network/run.sh
+	tests/network/mobility.sh
 
 browser: ## the demo's page in headless Chromium
 	@scripts/setup.sh build demo browser
