@@ -31,7 +31,7 @@ fn look_up(participant: &DomainParticipant, topic: &str) -> Result<String> {
 #[ignore = "needs the peers: make interop"]
 fn cyclone_tells_its_types() -> Result<()> {
     for (role, topic, wanted) in [
-        ("shape-pub", "Square", ["struct ShapeType", "@key string color;", "long shapesize;"]),
+        ("shape-pub", "Square", ["struct ShapeType", "@key string color;", "int32 shapesize;"]),
         ("video-pub", "Video", ["enum VideoEncoding", "VideoEncoding encoding;", "sequence<uint8> payload;"]),
     ] {
         let participant = participant(141, &capture(&format!("cyclone-tells-{topic}")))?;

@@ -89,20 +89,26 @@ fn settled(participant: &DomainParticipant, guid: Guid) -> Option<Result<(KnownT
     }
 }
 
+/// Asks for the types of all endpoints of a topic, and waits until they are known or will not be.
+pub fn ask(participant: &DomainParticipant, topic: &str) {
+    let deadline = Instant::now() + PATIENCE;
+    let pending =
+        |(guid, ..): &Endpoint| matches!(participant.discovered_type(*guid), TypeDiscovery::Pending);
+    // All are asked before anybody is waited for.
+    while endpoints(participant, topic).iter().filter(|it| pending(it)).count() > 0
+        && Instant::now() < deadline
+    {
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
+}
+
 /// Every type of a topic, once.
 fn find(participant: &DomainParticipant, topic: &str) -> Vec<Found> {
-    let endpoints = endpoints(participant, topic);
-    // All are asked before anybody is waited for.
-    endpoints.iter().for_each(|(guid, ..)| drop(participant.discovered_type(*guid)));
-    let deadline = Instant::now() + PATIENCE;
+    ask(participant, topic);
     let mut found: Vec<Found> = Vec::new();
-    for (guid, name, vendor) in endpoints {
-        let mut ty = settled(participant, guid);
-        while ty.is_none() && Instant::now() < deadline {
-            std::thread::park_timeout(Duration::from_millis(10));
-            ty = settled(participant, guid);
-        }
-        let ty = ty.unwrap_or_else(|| Err("its participant has not answered yet".into()));
+    for (guid, name, vendor) in endpoints(participant, topic) {
+        let ty =
+            settled(participant, guid).unwrap_or_else(|| Err("its participant has not answered yet".into()));
         let at = found.iter().position(|it| it.same(&name, &ty)).unwrap_or_else(|| {
             found.push(Found { name, writers: 0, readers: 0, vendors: Vec::new(), ty });
             found.len() - 1

@@ -117,7 +117,7 @@ fn the_type_of_a_topic_is_told_and_compared() {
     let (_one, _) = Background::start(&["shapes", "--web", "0", "-d", domain, "-p", "Square:RED"]);
     let ask = ["type", "-d", domain, "--wait", "1", "Square"];
     let text = eventually(&ask, &["// ShapeType: 1 writers, 0 readers (Dunlin)", "struct ShapeType {"]);
-    assert!(text.contains("@key string<128> color") && text.contains("long shapesize;"), "{text}");
+    assert!(text.contains("@key string<128> color") && text.contains("int32 shapesize;"), "{text}");
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("shape.idl");
     std::fs::write(&file, "struct ShapeType { @key string<128> color; long x; double y; };").unwrap();
@@ -126,6 +126,6 @@ fn the_type_of_a_topic_is_told_and_compared() {
         &["type", "-d", domain, "--wait", "1", "Square", "--diff", path],
         &["a writer of the topic's type: do not fit", "  y: "],
     );
-    assert!(text.contains("`double` cannot read `long`"), "{text}");
+    assert!(text.contains("`double` cannot read `int32`"), "{text}");
     assert!(!run(&["type", "-d", domain, "--wait", "0", "NoSuchTopic"]).status.success());
 }
