@@ -171,6 +171,8 @@ impl Config {
             max_endpoints: count(quotas.max_endpoints),
             max_octets: quotas.max_octets.to_usize(),
             max_type_octets: quotas.max_type.to_usize(),
+            max_type_object_octets: quotas.max_type_objects.to_usize(),
+            max_type_object_octets_per_participant: quotas.max_type_objects_per_participant.to_usize(),
             foreign_locators: quotas.foreign_locators,
             max_endpoints_per_participant: count(quotas.max_endpoints_per_participant),
             max_octets_per_participant: quotas.max_octets_per_participant.to_usize(),
@@ -274,6 +276,8 @@ mod tests {
             ("quotas.max_endpoints", "7"),
             ("quotas.max_octets", "7KiB"),
             ("quotas.max_type", "7KiB"),
+            ("quotas.max_type_objects", "7KiB"),
+            ("quotas.max_type_objects_per_participant", "7KiB"),
             ("quotas.foreign_locators", "true"),
             ("quotas.max_endpoints_per_participant", "7"),
             ("quotas.max_octets_per_participant", "7KiB"),
@@ -301,6 +305,7 @@ mod tests {
             "domain.id",
             "logging.filter",
             "durability.without_service",
+            "types.announce",
         ];
         for key in crate::schema::KEYS.iter().map(crate::schema::Key::path) {
             let Some((_, value)) = values.iter().find(|(named, _)| *named == key) else {

@@ -61,6 +61,7 @@ mod stream;
 mod subscriber;
 mod sync;
 mod topic;
+mod types;
 #[cfg(all(test, loom))]
 mod waiting_model;
 mod writer;
@@ -92,13 +93,16 @@ pub use dunlin_core::{
 };
 pub use dunlin_derive::{CdrRead, CdrWrite};
 pub use dunlin_engine::{
-    ContentFilterProperty, ContentFilterStats, ParticipantStats, ReaderStats, WriterStats,
+    ContentFilterProperty, ContentFilterStats, KnownType, ParticipantStats, ReaderStats, TypeDiscovery,
+    WriterStats,
 };
 /// The query language: conditions of content-filtered topics and query conditions, and what is wrong with them.
 pub use dunlin_filter as filter;
 /// QoS policies and the QoS of each entity.
 pub use dunlin_qos as qos;
 pub use dunlin_transport::TransportStats;
+/// Types known at run time: graphs of types, their type objects, and whether one can read another.
+pub use dunlin_xtypes as xtypes;
 pub use entity::EntityError;
 pub use error::GroupAccessError;
 pub use error::{

@@ -58,6 +58,7 @@ pub(crate) struct ParticipantInner {
     pub(crate) builtin: Mutex<Feeds>,
     /// Durable samples are those of their writers, also where a service should keep them.
     durable_is_local: bool,
+    pub(crate) announces_types: bool,
 }
 
 /// A condition on the contents of samples.
@@ -125,6 +126,7 @@ impl DomainParticipantBuilder {
         let config = crate::sim::resolve(config)
             .map_err(|source| CreateParticipantError::Network { domain: self.domain, source })?;
         let durable_is_local = config.durability.without_service == dunlin_config::WithoutService::Local;
+        let announces_types = config.types.announce;
         let driver = config.driver_config(self.domain, self.qos.clone(), &self.name)?;
         let sink = Arc::new(Sink::default());
         let session = Session::prepare(driver, Arc::clone(&sink) as _)
@@ -141,6 +143,7 @@ impl DomainParticipantBuilder {
             contents: Contents::default(),
             builtin: Mutex::default(),
             durable_is_local,
+            announces_types,
         };
         let inner = Arc::new(inner);
         inner.sink.set_participant(&inner);
@@ -247,7 +250,8 @@ impl DomainParticipant {
         }
         self.inner.entity.check().map_err(|_| CreateEntityError::AlreadyDeleted)?;
         let state = (self.inner.topic_handle(), self.inner.autoenables());
-        let topic = Arc::new(TopicInner::new::<T>(Arc::downgrade(&self.inner), state, name, qos));
+        let ty = self.inner.announced_type(|| crate::types::local_type::<T>());
+        let topic = Arc::new(TopicInner::new::<T>(Arc::downgrade(&self.inner), state, name, qos, ty));
         topics.insert(name.to_owned(), Arc::downgrade(&topic));
         drop(topics);
         self.inner.entity.signal.raise();

@@ -102,8 +102,12 @@ impl Sink {
                 let (publisher, subscriber) = (publisher.clone(), subscriber.clone());
                 (*local, *remote, vec![Cause::Partition { publisher, subscriber }])
             }
-            Event::InconsistentTopic { local, remote, type_name, .. } => {
-                (*local, *remote, vec![self.type_cause(*local, type_name)])
+            Event::InconsistentTopic { local, remote, type_name, reasons, .. } => {
+                let cause = match &**reasons {
+                    [] => self.type_cause(*local, type_name),
+                    reasons => Cause::type_members(reasons),
+                };
+                (*local, *remote, vec![cause])
             }
             Event::Trouble(trouble) => {
                 let cause = trouble_cause(trouble);

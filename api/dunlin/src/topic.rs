@@ -9,6 +9,7 @@ use crate::status::{InconsistentTopicStatus, ReadAndReset, StatusMask};
 use crate::writer_core::lock;
 use dunlin_cdr::{DdsType, TypeDescription, TypeSupport, TypeSupportOf, description};
 use dunlin_core::InstanceHandle;
+use dunlin_engine::LocalType;
 use dunlin_qos::TopicQos;
 use std::any::TypeId;
 use std::marker::PhantomData;
@@ -21,6 +22,8 @@ pub(crate) struct TopicInner {
     pub keyed: bool,
     pub description: &'static TypeDescription,
     pub type_support: Arc<dyn TypeSupport>,
+    /// What endpoints of the topic announce of its type.
+    pub type_information: Option<Arc<LocalType>>,
     pub type_id: TypeId,
     pub entity: Entity<dyn TopicListener>,
     qos: Mutex<TopicQos>,
@@ -33,8 +36,10 @@ impl TopicInner {
         (handle, enabled): (InstanceHandle, bool),
         name: &str,
         qos: &TopicQos,
+        type_information: Option<Arc<LocalType>>,
     ) -> Self {
         Self {
+            type_information,
             type_id: TypeId::of::<T>(),
             entity: Entity::new(handle, enabled),
             participant,

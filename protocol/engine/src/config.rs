@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use dunlin_cdr::TypeSupport;
 use dunlin_core::{DomainId, Duration, GuidPrefix, Locator};
-use dunlin_discovery::{EndpointLocators, Locators, Quotas};
+use dunlin_discovery::{EndpointLocators, LocalType, Locators, Quotas};
 use dunlin_qos::{
     DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, QosError, SubscriberQos, TopicData,
 };
@@ -151,8 +151,8 @@ pub struct WriterSpec {
     pub publisher_qos: PublisherQos,
     /// TOPIC_DATA of the topic.
     pub topic_data: TopicData,
-    /// The XTypes TypeInformation to announce, without encapsulation header.
-    pub type_information: Option<Vec<u8>>,
+    /// The type, to announce and to compare with those of others; without it, types are compared by name.
+    pub type_information: Option<Arc<LocalType>>,
     /// Where the writer receives, if not where the participant does.
     pub locators: EndpointLocators,
 }
@@ -170,8 +170,8 @@ pub struct ReaderSpec {
     pub subscriber_qos: SubscriberQos,
     /// TOPIC_DATA of the topic.
     pub topic_data: TopicData,
-    /// The XTypes TypeInformation to announce, without encapsulation header.
-    pub type_information: Option<Vec<u8>>,
+    /// The type, to announce and to compare with those of others; without it, types are compared by name.
+    pub type_information: Option<Arc<LocalType>>,
     /// Where the reader receives, if not where the participant does.
     pub locators: EndpointLocators,
     /// Finds the instance of a received sample.

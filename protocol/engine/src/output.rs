@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use dunlin_buf::Outbox;
 use dunlin_cache::RejectReason;
 use dunlin_core::{EntityId, Guid, GuidPrefix, InstanceHandle, SequenceNumber};
+use dunlin_discovery::xtypes::Mismatch as TypeMismatch;
 use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, LostReason, ParticipantData, Trouble};
 use dunlin_qos::IncompatiblePolicy;
 
@@ -149,6 +150,8 @@ pub enum Event {
         topic_name: String,
         /// The name of its type.
         type_name: String,
+        /// Member by member, why the reader's type cannot read the writer's; empty if names or keys differ.
+        reasons: Arc<[TypeMismatch]>,
     },
     /// A local endpoint and one of the same topic have no partition in common.
     OtherPartition {

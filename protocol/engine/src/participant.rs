@@ -8,7 +8,7 @@ use dunlin_cache::{ReaderCache, ReaderCacheConfig, WriterCache, WriterCacheConfi
 use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, MonoTime, Now};
 use dunlin_discovery::{
     DiscoveredReader, DiscoveredWriter, Discovery, DiscoveryConfig, DiscoveryEffect, InvalidName,
-    LocalReader, LocalWriter, Locators, ParticipantData, Survey,
+    LocalReader, LocalWriter, Locators, ParticipantData, Survey, TypeDiscovery,
 };
 use dunlin_qos::{
     DataReaderQos, DataWriterQos, DurabilityKind, HistoryKind, LivelinessKind, Presentation,
@@ -495,6 +495,16 @@ impl Participant {
     #[must_use]
     pub fn survey(&self, wanted: impl Fn(&str, Guid) -> bool) -> Survey {
         self.control.lock().discovery.survey(wanted)
+    }
+
+    /// The type of a writer or reader as far as it is known. If its participant has to be asked for it, it is, and a later
+    /// call tells what came of it.
+    pub fn discovered_type(&self, now: Now, endpoint: Guid, out: &mut Output) -> TypeDiscovery {
+        let mut control = self.control.lock();
+        let Control { discovery, effects, .. } = &mut *control;
+        let found = discovery.discovered_type(now, endpoint, &mut out.outbox, effects);
+        self.conclude(now, control, out);
+        found
     }
 
     /// Counters since the participant was made.

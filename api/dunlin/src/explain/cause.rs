@@ -40,6 +40,13 @@ pub enum Cause {
         /// Whether it is the writer's type that has.
         writer_is_keyed: bool,
     },
+    /// The reader's type cannot read what is written with the writer's type.
+    TypeMembers {
+        /// Each difference, with the member where it is.
+        differences: Vec<String>,
+    },
+    /// One side is being asked for its type.
+    TypeUnsettled,
     /// The writer offers less than the reader requests.
     Policy {
         /// Of which policy.
@@ -137,6 +144,8 @@ impl Cause {
             Self::Partition { .. } => "PARTITION",
             Self::TypeName { .. } => "TYPE_NAME",
             Self::TypeKey { .. } => "TYPE_KEY",
+            Self::TypeMembers { .. } => "TYPE_MEMBERS",
+            Self::TypeUnsettled => "TYPE_UNSETTLED",
             Self::Policy { policy, .. } => policy.name(),
             Self::Representation { .. } => "DATA_REPRESENTATION",
             Self::Ignored { .. } | Self::SomeIgnored { .. } => "IGNORED",
@@ -187,6 +196,10 @@ impl Cause {
                 "give the type one name on both sides, with the same scope (in Rust: #[dds(name = \"…\")])"
             }
             Self::TypeKey { .. } => "mark the same members as key on both sides",
+            Self::TypeMembers { .. } => {
+                "compare the types (`dunlin type TOPIC --diff FILE`): add members at the end of an appendable type or anywhere in a mutable one, and keep the others; TYPE_CONSISTENCY_ENFORCEMENT of the reader says how much may differ"
+            }
+            Self::TypeUnsettled => "wait a moment: after some seconds without an answer, names decide",
             Self::Ignored { .. } | Self::SomeIgnored { .. } => {
                 "what is ignored stays so as long as this participant lives: make a new participant"
             }
@@ -271,6 +284,14 @@ impl fmt::Display for Cause {
                 let (one, other) = if *writer_is_keyed { ("writer", "reader") } else { ("reader", "writer") };
                 write!(f, "type members: the {one}'s type has a key, the {other}'s has none")
             }
+            Self::TypeMembers { differences } => {
+                write!(
+                    f,
+                    "type members: the reader's type cannot read the writer's: {}",
+                    differences.join("; ")
+                )
+            }
+            Self::TypeUnsettled => f.write_str("type: one side is being asked for its type"),
             Self::Policy { policy, offered, requested } => {
                 write!(f, "{policy}: offered {offered}, requested {requested}")
             }
@@ -335,6 +356,13 @@ impl Cause {
     }
 }
 
+impl Cause {
+    /// Types that do not fit.
+    pub(crate) fn type_members(differences: &[dunlin_xtypes::Mismatch]) -> Self {
+        Self::TypeMembers { differences: differences.iter().map(ToString::to_string).collect() }
+    }
+}
+
 impl From<Mismatch> for Cause {
     fn from(mismatch: Mismatch) -> Self {
         match mismatch {
@@ -346,6 +374,8 @@ impl From<Mismatch> for Cause {
                 Self::TypeName { writer: writer.to_string(), reader: reader.to_string() }
             }
             Mismatch::Key { writer_is_keyed } => Self::TypeKey { writer_is_keyed },
+            Mismatch::Types(differences) => Self::type_members(&differences),
+            Mismatch::TypesUnsettled => Self::TypeUnsettled,
             Mismatch::Policy(policy) => policy.into(),
         }
     }

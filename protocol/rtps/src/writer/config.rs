@@ -3,13 +3,16 @@
 use crate::Pacing;
 use alloc::vec::Vec;
 use dunlin_buf::SharedBytes;
-use dunlin_core::{Duration, Guid, Locator, VendorId};
+use dunlin_core::{Duration, Guid, GuidPrefix, Locator, VendorId};
 
 /// Configuration of a [`Writer`](crate::Writer).
 #[derive(Clone, Debug)]
 pub struct WriterConfig {
     /// The writer.
     pub guid: Guid,
+    /// Every reader belongs to this participant: all messages are directed to it, so that others at the same place take no
+    /// notice.
+    pub only: Option<GuidPrefix>,
     /// Offers RELIABLE; otherwise no reader is ever acknowledged or repaired.
     pub reliable: bool,
     /// The topic has a key: disposed and unregistered changes carry a key hash.
@@ -59,6 +62,7 @@ impl Default for WriterConfig {
     fn default() -> Self {
         Self {
             guid: Guid::UNKNOWN,
+            only: None,
             reliable: true,
             keyed: true,
             transient_local: false,

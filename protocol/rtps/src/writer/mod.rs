@@ -93,7 +93,8 @@ impl Writer {
     #[must_use]
     pub fn new(cfg: WriterConfig) -> Self {
         Self {
-            framing: Framing::new(cfg.guid, cfg.keyed, cfg.max_message_size, cfg.fragment_size),
+            framing: Framing::new(cfg.guid, cfg.keyed, cfg.max_message_size, cfg.fragment_size)
+                .directed(cfg.only),
             proxies: Vec::new(),
             guids: Vec::new(),
             routes: Vec::new(),
