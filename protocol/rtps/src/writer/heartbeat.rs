@@ -96,7 +96,11 @@ impl Writer {
             || passed(state.asked_at, now, self.cfg.ack_request_period);
         if ask {
             state.asked(now);
-            self.proxies.iter_mut().for_each(|proxy| proxy.round_trip.sent(now, sn));
+            for proxy in &mut self.proxies {
+                proxy.round_trip.sent(now, sn);
+                proxy.asked(now);
+            }
+            self.await_answers(now);
         }
         let state = &mut self.heartbeat;
         heartbeat.final_flag = !ask;
@@ -119,7 +123,7 @@ impl Writer {
         }
         self.heartbeat.due = None;
         let pushed = self.pushed;
-        if !self.proxies.iter().any(|proxy| proxy.needs_heartbeat(pushed)) {
+        if !self.proxies.iter().any(|proxy| proxy.is_asked(pushed)) {
             return;
         }
         let state = &mut self.heartbeat;
@@ -143,10 +147,12 @@ impl Writer {
 
     fn ask_all(&mut self, now: MonoTime, history: &dyn WriterHistory, out: &mut Outbox) {
         let pushed = self.pushed;
-        let needs = |proxy: &ReaderProxy| proxy.needs_heartbeat(pushed);
+        let needs = |proxy: &ReaderProxy| proxy.is_asked(pushed);
         let mut needing = self.proxies.iter().enumerate().filter(|(_, proxy)| needs(proxy));
         let Some((index, _)) = needing.next() else { return };
         let more = needing.count();
+        self.proxies.iter_mut().filter(|proxy| proxy.is_asked(pushed)).for_each(|proxy| proxy.asked(now));
+        self.await_answers(now);
         if more == 0 {
             self.heartbeat_to(index, history, out);
         } else {

@@ -127,7 +127,7 @@ impl Window {
     /// Takes up which readers have a window and how far they are.
     fn survey<'p>(&mut self, proxies: impl Iterator<Item = &'p ReaderProxy>) {
         let (mut readers, mut drained, mut round_trip) = (0usize, self.sent, Duration::ZERO);
-        for proxy in proxies.filter(|proxy| proxy.windowed && !proxy.overdue) {
+        for proxy in proxies.filter(|proxy| proxy.windowed && !proxy.overdue && proxy.is_sent_new_data()) {
             readers = readers.saturating_add(1);
             drained = drained.min(proxy.drained);
             round_trip = round_trip.max(proxy.round_trip.least());

@@ -16,4 +16,5 @@ mod places;
 mod quiet;
 mod reliable;
 mod simulator;
+mod slow_readers;
 mod timing;
