@@ -5,6 +5,7 @@ mod config;
 mod heartbeat;
 mod inactive;
 mod matching;
+mod path;
 mod proxy;
 mod push;
 mod repair;

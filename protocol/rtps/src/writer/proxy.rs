@@ -1,5 +1,6 @@
 //! RTPS 2.5 §8.4.9.2 "RTPS ReaderProxy": what a writer remembers of one matched reader.
 
+use super::path::PathRoom;
 use super::repaired::{Repaired, Suppression, WHOLE};
 use super::round_trip::RoundTrip;
 use crate::ReaderProxyConfig;
@@ -139,8 +140,11 @@ pub(crate) struct ReaderProxy {
     pub(crate) windowed: bool,
     /// It has not said so for long: it is not waited for.
     pub(crate) overdue: bool,
-    /// When that last began.
+    /// When that last began, and how often in a row that came soon after the last time.
     pub(crate) given_up_at: MonoTime,
+    pub(crate) lapses: u32,
+    /// What the path to it is found to hold besides the receiver's buffer.
+    pub(crate) path: PathRoom,
     /// Octets of new data, counted since the writer was made, that it took or missed.
     pub(crate) drained: u64,
     pub(crate) replied_at: Option<MonoTime>,
@@ -172,6 +176,8 @@ impl ReaderProxy {
             windowed: false,
             overdue: false,
             given_up_at: MonoTime::default(),
+            lapses: 0,
+            path: PathRoom::default(),
             drained: 0,
             replied_at: None,
             standing: Standing::Active,

@@ -48,7 +48,7 @@ impl Writer {
         }
         let moved = self.acknowledge(index, set.base().previous());
         if moved {
-            self.note_taken(index);
+            self.note_taken(now, index);
         }
         self.note_return(index, history);
         self.request(now, index, set);

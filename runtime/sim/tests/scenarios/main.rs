@@ -11,6 +11,7 @@ mod durability;
 mod faults;
 mod hostile;
 mod instances;
+mod loss;
 mod matching;
 mod places;
 mod quiet;
