@@ -6,7 +6,7 @@ DEMO_SECONDS := $(filter-out 0,$(SECONDS))
 PROTOCOL := core sync buf qos cdr wire xtypes rtps filter cache discovery engine
 PROTOCOL_CRATES := $(foreach c,$(PROTOCOL),-p dunlin-$(c))
 
-.PHONY: help demo test lint unit loom shuttle miri miri-short tsan cross interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers fuzz flood sim mutants scale million soak shapes shapes-quick shapes-peers shm-crash
+.PHONY: help demo test lint unit loom shuttle miri miri-short tsan cross interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers fuzz flood sim mutants scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader
 
 help:
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -124,6 +124,10 @@ flood: ## a 1 kHz topic under a flood of hostile datagrams SECONDS=30 for so lon
 
 shm-crash: ## kill processes that use shared memory 200 times; ROUNDS=1000 more often
 	ROUNDS=$(or $(ROUNDS),200) cargo test --release --quiet -p dunlin --test shared_memory killed -- --nocapture
+
+slow-reader: ## SIGSTOP of one of three reader processes for 30 s; SECONDS=3 for so long
+	STOPPED_SECONDS=$(or $(if $(filter command line,$(origin SECONDS)),$(DEMO_SECONDS)),30) \
+		cargo test --release --quiet -p dunlin --test slow_reader -- --nocapture
 
 soak: ## the interoperability tests 20 times in a row
 	ROUNDS=20 $(MAKE) interop

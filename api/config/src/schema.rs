@@ -243,6 +243,11 @@ schema! {
         send_window: Size = size(tuning().window);
         /// How long a writer with a full window waits for a reader that does not answer.
         send_window_patience: Duration = tuning().window_patience;
+        /// A reliable reader that answers a KEEP_ALL writer nothing for so long is inactive: a full history releases what all
+        /// others have acknowledged, see docs/slow-readers.md; "0s" and "infinite": never.
+        inactive_after: Duration = tuning().inactive_after;
+        /// Samples that a KEEP_ALL writer keeps for inactive readers at most, if its RESOURCE_LIMITS do not say less.
+        inactive_backlog: u32 = number(tuning().inactive_backlog);
         /// Partly received samples of each reader.
         max_reassembly: Size = size(tuning().max_reassembly_bytes);
         /// Partly received samples of each remote writer; a larger sample is never received.

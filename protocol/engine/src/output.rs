@@ -100,6 +100,15 @@ pub enum Event {
         /// The writer.
         writer: EntityId,
     },
+    /// A matched reader answers no more, so that a full history is no longer kept for it; or it has caught up again.
+    ReaderActivity {
+        /// The writer.
+        writer: EntityId,
+        /// The reader it concerns.
+        remote: Guid,
+        /// Waited for again.
+        active: bool,
+    },
     /// A writer was matched with a reader, or no longer is.
     PublicationMatched {
         /// The writer.

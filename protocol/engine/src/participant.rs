@@ -545,11 +545,13 @@ impl Participant {
             pacing,
             window,
             window_patience,
+            inactive_after,
             burst_delay,
             batch_octets,
             ..
         } = self.common.tuning;
         let defaults = WriterConfig::default();
+        let keeps_all = spec.qos.history.kind == HistoryKind::KeepAll;
         WriterConfig {
             guid: Guid::new(self.common.prefix, entity_id),
             reliable: spec.qos.reliability.kind == ReliabilityKind::Reliable,
@@ -564,8 +566,10 @@ impl Participant {
             repair_budget_per_event,
             pacing,
             // KEEP_LAST would replace what waits for room, and nobody would get a whole sample.
-            window: if spec.qos.history.kind == HistoryKind::KeepAll { window } else { 0 },
+            window: if keeps_all { window } else { 0 },
             window_patience,
+            // Under KEEP_LAST nobody waits for readers.
+            inactive_after: if keeps_all { inactive_after } else { defaults.inactive_after },
             latency_budget: spec.qos.latency_budget.duration,
             burst_delay,
             batch_octets,

@@ -112,6 +112,11 @@ pub enum Cause {
         /// Whether it would have answered by now if it matched too: it is reliable.
         reliable: bool,
     },
+    /// The reader answers the writer no more, or has not caught up since it did: a full history is not kept for it.
+    Inactive {
+        /// Where it receives.
+        locators: Vec<Locator>,
+    },
     /// Everything that came so far was rejected by the filter of the content-filtered topic.
     Filtered {
         /// How many samples.
@@ -155,6 +160,7 @@ impl Cause {
             Self::OneSided { .. } => "ONE_SIDED",
             Self::Unreachable { .. } => "UNREACHABLE",
             Self::NothingReceived { .. } => "NOTHING_RECEIVED",
+            Self::Inactive { .. } => "INACTIVE",
             Self::Filtered { .. } => "FILTERED",
             Self::OtherDomain { .. } => "OTHER_DOMAIN",
             Self::Quota { .. } => "QUOTA",
@@ -221,6 +227,9 @@ impl Cause {
             }
             Self::NothingReceived { reliable: false, .. } => {
                 "has it written anything since the match? Check that user data passes the firewall, not discovery alone"
+            }
+            Self::Inactive { .. } => {
+                "is its process stopped, overloaded or cut off? When it answers again it gets what is left, and SAMPLE_LOST for the rest; reliability.inactive_after says how long writers wait, RESOURCE_LIMITS how much they keep"
             }
             Self::Filtered { .. } => "look at expression and parameters of the content-filtered topic",
             Self::OtherDomain { .. } => {
@@ -338,6 +347,11 @@ impl Cause {
                     places(locators)
                 )
             }
+            Self::Inactive { locators } => write!(
+                f,
+                "the reader is inactive: it does not acknowledge what it is sent at {}, and is not waited for",
+                places(locators)
+            ),
             Self::Filtered { rejected } => {
                 write!(f, "the content filter rejected all {rejected} samples that came")
             }

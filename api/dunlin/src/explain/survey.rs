@@ -176,6 +176,9 @@ impl<'a> View<'a> {
         }
         if slot.has_heard(reader.guid) == Some(false) {
             causes.push(self.silence(reader.guid.prefix, &reader.unicast, &reader.multicast, true));
+        } else if slot.is_inactive(reader.guid) == Some(true) {
+            let locators = reader.unicast.iter().chain(reader.multicast.iter()).copied().collect();
+            causes.push(Cause::Inactive { locators });
         } else if reader.unicast.is_empty() && reader.multicast.is_empty() {
             causes.push(Cause::Unreachable { announced: self.announced(reader.guid.prefix) });
         }
