@@ -145,9 +145,10 @@ proptest! {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too much to interpret")]
 fn after_the_storm_new_endpoints_still_talk() {
     let mut victim = Victim::new();
-    for n in 0..if cfg!(miri) { 40 } else { 3000_usize } {
+    for n in 0..3000_usize {
         let mut bytes = victim.captured[n * 31 % victim.captured.len()].to_vec();
         let at = 20 + n * 17 % (bytes.len() - 20);
         bytes[at] ^= n as u8 | 1;
