@@ -2,6 +2,7 @@
 
 mod batch;
 mod config;
+mod filtering;
 mod heartbeat;
 mod matching;
 mod proxy;
@@ -14,6 +15,7 @@ mod routes;
 mod window;
 
 pub use config::{ReaderProxyConfig, WriterConfig};
+pub use filtering::ReaderFilter;
 pub use requests::AckOutcome;
 
 use crate::emit::Framing;
@@ -53,6 +55,14 @@ pub struct Writer {
     cover: Cover,
     /// The set of readers has changed since `routes` was derived from it.
     routes_stale: bool,
+    /// Some reader has a filter, so each change is asked about.
+    filters: bool,
+    /// Destinations of what not all readers want; empty while they do.
+    narrow: Vec<Locator>,
+    /// Changes up to here were asked about, and who does not get them is known.
+    filtered_through: SequenceNumber,
+    /// What is in `gaps` was filtered.
+    telling_filtered: bool,
     /// Some reader on the routes expects inline QoS.
     inline_qos_expected: bool,
     /// Matched readers that acknowledge.
@@ -99,6 +109,10 @@ impl Writer {
             routes: Vec::new(),
             cover: Cover::default(),
             routes_stale: false,
+            filters: false,
+            narrow: Vec::new(),
+            filtered_through: SequenceNumber::ZERO,
+            telling_filtered: false,
             inline_qos_expected: false,
             reliable_count: 0,
             last_sn: SequenceNumber::ZERO,

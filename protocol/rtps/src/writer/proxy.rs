@@ -133,6 +133,10 @@ pub(crate) struct ReaderProxy {
     /// Octets of new data, counted since the writer was made, that it took or missed.
     pub(crate) drained: u64,
     pub(crate) replied_at: Option<MonoTime>,
+    /// Its filter rejects the change that is just leaving.
+    pub(crate) rejecting: bool,
+    /// Changes that were not sent to it because of its filter, and of which it was not told.
+    pub(crate) untold: SnRanges,
 }
 
 impl ReaderProxy {
@@ -157,6 +161,8 @@ impl ReaderProxy {
             given_up_at: MonoTime::default(),
             drained: 0,
             replied_at: None,
+            rejecting: false,
+            untold: SnRanges::default(),
         }
     }
 
@@ -190,6 +196,7 @@ impl ReaderProxy {
     pub(crate) fn acknowledge(&mut self, through: SequenceNumber) {
         self.acked = through;
         self.repaired.acknowledged(through);
+        self.untold.remove_through(through);
         self.requests.fragments.retain(|request| request.sn > through);
     }
 

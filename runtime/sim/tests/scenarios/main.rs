@@ -17,3 +17,4 @@ mod quiet;
 mod reliable;
 mod simulator;
 mod timing;
+mod writer_filter;

@@ -1,4 +1,4 @@
-"""Cyclone DDS as a peer: `peer.py ROLE DOMAIN`, roles shape-pub, shape-sub, video-pub, video-sub.
+"""Cyclone DDS as a peer: `peer.py ROLE DOMAIN`, roles shape-pub, shape-sub, video-pub, video-sub, mismatched.
 
 Speaks the line protocol of tests/interop/README.md on standard input and output.
 """
@@ -9,6 +9,7 @@ import time
 import zlib
 from dataclasses import dataclass
 
+import mismatched
 from cyclonedds.core import InstanceState
 from cyclonedds.domain import DomainParticipant
 from cyclonedds.idl import IdlEnum, IdlStruct
@@ -153,6 +154,14 @@ class Listener(threading.Thread):
 
 def main():
     role, domain = sys.argv[1], int(sys.argv[2])
+    if role == "mismatched":
+        endpoints = mismatched.create(domain)
+        say("ready")
+        for line in sys.stdin:
+            if line.split()[:1] == ["quit"]:
+                break
+        del endpoints
+        return
     kind, direction = role.split("-")
     if direction == "sub":
         Listener(domain, kind).start()
