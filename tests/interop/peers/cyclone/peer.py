@@ -1,4 +1,5 @@
-"""Cyclone DDS as a peer: `peer.py ROLE DOMAIN`, roles shape-pub, shape-sub, video-pub, video-sub, type-ask.
+"""Cyclone DDS as a peer: `peer.py ROLE DOMAIN`, roles shape-pub, shape-sub, video-pub, video-sub, type-ask,
+mismatched.
 
 Speaks the line protocol of tests/interop/README.md on standard input and output.
 """
@@ -9,6 +10,7 @@ import time
 import zlib
 from dataclasses import dataclass
 
+import mismatched
 from cyclonedds.builtin import BuiltinDataReader, BuiltinTopicDcpsPublication
 from cyclonedds.core import InstanceState
 from cyclonedds.domain import DomainParticipant
@@ -186,6 +188,14 @@ def main():
             if words[:1] == ["quit"]:
                 break
             say(asker.command(words))
+        return
+    if role == "mismatched":
+        endpoints = mismatched.create(domain)
+        say("ready")
+        for line in sys.stdin:
+            if line.split()[:1] == ["quit"]:
+                break
+        del endpoints
         return
     kind, direction = role.split("-")
     if direction == "sub":
