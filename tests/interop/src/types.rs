@@ -19,6 +19,7 @@ pub struct ShapeType {
 
 /// How a frame is encoded; see `apps/video/idl/VideoFrame.idl`.
 #[derive(DdsType, Clone, Copy, Debug, Default, PartialEq)]
+#[dds(final)]
 #[expect(missing_docs, reason = "the names are those of the IDL file")]
 pub enum VideoEncoding {
     Mjpeg,

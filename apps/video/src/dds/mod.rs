@@ -19,6 +19,7 @@ const CAMERA: &[u8] = b"camera=";
 
 /// Coding of a frame, as in `idl/VideoFrame.idl`.
 #[derive(DdsType, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[dds(final)]
 pub enum VideoEncoding {
     /// One complete JPEG image.
     #[default]
