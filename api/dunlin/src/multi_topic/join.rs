@@ -266,7 +266,13 @@ mod tests {
     }
 
     fn topic<T: DdsType>(name: &str) -> Arc<TopicInner> {
-        Arc::new(TopicInner::new::<T>(Weak::new(), (InstanceHandle::NIL, true), name, &TopicQos::default()))
+        Arc::new(TopicInner::new::<T>(
+            Weak::new(),
+            (InstanceHandle::NIL, true),
+            name,
+            &TopicQos::default(),
+            None,
+        ))
     }
 
     /// The latest samples, by what names their instances.

@@ -17,7 +17,7 @@ from cyclonedds.domain import DomainParticipant
 from cyclonedds.dynamic import get_types_for_typeid
 from cyclonedds.idl import IdlEnum, IdlStruct
 from cyclonedds.idl.annotations import final, key
-from cyclonedds.idl.types import int32, int64, sequence, uint8, uint32, uint64
+from cyclonedds.idl.types import byte, int32, int64, sequence, uint32, uint64
 from cyclonedds.internal import InvalidSample
 from cyclonedds.pub import DataWriter
 from cyclonedds.qos import Policy, Qos
@@ -57,7 +57,7 @@ class VideoFrame(IdlStruct, typename="VideoFrame"):
     width: uint32
     height: uint32
     key_frame: bool
-    payload: sequence[uint8]
+    payload: sequence[byte]
 
 
 TOPICS = {"shape": ("Square", ShapeType), "video": ("Video", VideoFrame)}
