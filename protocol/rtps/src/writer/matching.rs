@@ -117,6 +117,8 @@ impl Writer {
             self.inline_qos_expected |= proxy.cfg.expects_inline_qos;
             self.reliable_count = self.reliable_count.saturating_add(usize::from(proxy.reliable));
         }
+        self.refresh_active();
+        let Some(proxy) = self.proxies.get(slot) else { return };
         if !proxy.reliable || self.acked_min.is_some_and(|least| least < proxy.acked) {
             return;
         }
