@@ -66,6 +66,9 @@ impl Writer {
         let Some(proxy) = self.find(reader).and_then(|index| self.proxies.get_mut(index)) else {
             return false;
         };
+        if proxy.cfg.unicast != unicast {
+            proxy.round_trip.forget_nearest();
+        }
         proxy.cfg.unicast = unicast;
         proxy.cfg.multicast = multicast;
         self.proxies_changed();
