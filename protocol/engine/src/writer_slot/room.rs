@@ -3,9 +3,13 @@
 
 use dunlin_cache::{AddError, WriterCache};
 use dunlin_core::{EntityId, InstanceHandle, Now, SequenceNumber};
+use dunlin_qos::UNLIMITED;
 
 use super::{WriteError, WriterCore};
 use crate::output::{Event, Output};
+
+/// Samples beyond the backlog of inactive readers that one write releases at most: none has to wait for them all.
+const RELEASED_AT_ONCE: usize = 32;
 
 /// What readers have acknowledged.
 #[derive(Clone, Copy)]
@@ -56,13 +60,13 @@ impl WriterCore {
         &mut self,
         mut attempt: impl FnMut(&mut WriterCache, SequenceNumber) -> Result<T, AddError>,
     ) -> Result<T, AddError> {
-        let mut acked = self.writer.acked_by_all();
+        let (mut acked, active) = (self.writer.acked_by_all(), self.writer.acked_by_active());
         loop {
             let result = attempt(&mut self.cache, acked);
             if !matches!(result, Err(AddError::WaitForAck)) || !self.cache.releases_acknowledged() {
                 return result;
             }
-            let Some(released) = self.release_oldest() else { return result };
+            let Some(released) = self.release_oldest(active) else { return result };
             acked = released;
         }
     }
@@ -78,14 +82,28 @@ impl WriterCore {
         if !self.writer.has_inactive_readers() || !self.cache.releases_acknowledged() {
             return;
         }
-        while self.cache.len() >= self.inactive_backlog.max(1) && self.release_oldest().is_some() {}
+        if self.qos.resource_limits.max_samples == UNLIMITED {
+            self.keep_to_backlog();
+        }
         // If there is no room even so, writing says why.
         let _ = self.find_room(|cache, acked| cache.make_room_for(instance, acked));
     }
 
-    /// Removes the oldest sample if only inactive readers have not acknowledged it.
-    fn release_oldest(&mut self) -> Option<SequenceNumber> {
-        let released = self.writer.release_next(&self.cache)?;
+    /// A history without a limit would grow as long as a reader is inactive.
+    fn keep_to_backlog(&mut self) {
+        let active = self.writer.acked_by_active();
+        let kept = self.inactive_backlog.max(1).saturating_sub(1);
+        let beyond = self.cache.len().saturating_sub(kept);
+        for _ in 0..beyond.min(RELEASED_AT_ONCE) {
+            if self.release_oldest(active).is_none() {
+                return;
+            }
+        }
+    }
+
+    /// Removes the oldest sample if only inactive readers have not acknowledged it; all others have up to `active`.
+    fn release_oldest(&mut self, active: SequenceNumber) -> Option<SequenceNumber> {
+        let released = self.writer.release_next(active, &self.cache)?;
         self.cache.remove_acked(released);
         Some(released)
     }

@@ -3,7 +3,7 @@
 use super::Reader;
 use crate::DeliverySink;
 use dunlin_buf::Outbox;
-use dunlin_core::{GuidPrefix, Now, SequenceNumber, SnRange};
+use dunlin_core::{EntityId, GuidPrefix, Now, SequenceNumber, SnRange};
 use dunlin_wire::{EchoRequest, Gap, Heartbeat, HeartbeatFrag};
 
 impl Reader {
@@ -29,6 +29,9 @@ impl Reader {
         self.stats.heartbeats_received = self.stats.heartbeats_received.saturating_add(1);
         if proxy.reliable {
             proxy.announce(heartbeat.first_sn, heartbeat.last_sn);
+            if heartbeat.reader_id != EntityId::UNKNOWN && heartbeat.last_sn < SequenceNumber::FIRST {
+                proxy.begins_with_the_first();
+            }
             self.advance(now, index, sink);
             let quiet = heartbeat.final_flag && heartbeat.liveliness_flag;
             self.answer(now.mono, index, !heartbeat.final_flag, quiet, out);

@@ -74,7 +74,8 @@ pub(super) struct WriterProxy {
     skipped_from: Option<SequenceNumber>,
     /// What the writer has is known: it was heard.
     pub(super) synced: bool,
-    /// Where a volatile reader starts is certain: a GAP has said so, or a change was delivered.
+    /// Where a volatile reader starts is certain: a GAP has said so, a change was delivered, or nothing was written yet when
+    /// the writer met it.
     started: bool,
     pub(super) store: OutOfOrder,
     /// Changes from `expected` on that will not come.
@@ -187,6 +188,12 @@ impl WriterProxy {
         self.historical_last.get_or_insert(last);
         self.ack.preemptive_due = None;
         self.partials.announce_through(last);
+    }
+
+    /// The writer has matched this reader before it wrote anything: all that it ever writes is for this reader, and what is
+    /// gone when it is heard again is lost.
+    pub(super) fn begins_with_the_first(&mut self) {
+        self.started |= self.expected == SequenceNumber::FIRST;
     }
 
     /// The next change lies far behind everything that the writer has: somebody else spoke in its name, and the reader

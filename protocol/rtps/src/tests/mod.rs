@@ -1,6 +1,7 @@
 //! Tests of the state machines.
 
 mod hostile;
+mod inactive;
 mod late_joiners;
 mod model;
 mod reader_side;

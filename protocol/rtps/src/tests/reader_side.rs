@@ -601,3 +601,26 @@ fn a_writer_and_a_reader_settle_with_few_messages() {
     assert!(target.reader.historical_complete());
     assert_eq!(source.writer.acked_by_all(), SequenceNumber(3));
 }
+
+#[test]
+fn who_was_met_before_the_first_write_counts_all_that_is_gone() {
+    for written in [0, 3] {
+        let (mut source, mut target) =
+            (Source::new(WriterConfig::default()), Target::new(0, ReaderConfig::default()));
+        for _ in 0..written {
+            source.write(at(0), 10);
+        }
+        source.match_reader(at(10), reader_proxy(0));
+        target.match_writer(at(10), false);
+        drain(&mut source.out).iter().for_each(|packet| target.receive(at(20), packet));
+        drain(&mut target.out);
+        for _ in 0..20 {
+            source.write(at(1_000), 10);
+        }
+        (1..=15).for_each(|sn| source.history.remove(sn));
+        drain(&mut source.out);
+        source.timer(at(1_000_000));
+        drain(&mut source.out).iter().for_each(|packet| target.receive(at(1_000_100), packet));
+        assert_eq!(target.sink.lost, 15 - written, "{written} were not for it");
+    }
+}

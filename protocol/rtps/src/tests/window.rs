@@ -300,3 +300,68 @@ fn whoever_asks_in_a_writers_name_gets_few_answers() {
     let (mut source, _) = pair();
     assert!(!source.writer.on_echo(at(1_000), reader_guid(0).prefix, &echo), "never asked");
 }
+
+#[test]
+fn who_was_inactive_has_a_window_again() {
+    let inactive_after = dunlin_core::Duration::from_secs(1);
+    let mut source = Source::new(WriterConfig { window: WINDOW, inactive_after, ..WriterConfig::default() });
+    let mut target = Target::new(0, ReaderConfig::default());
+    source.match_reader(at(0), reader_proxy(0));
+    target.match_writer(at(0), false);
+    deliver(&mut source, &mut target, 1, |_| true);
+    source.write(at(1_000), 100);
+    drain(&mut source.out);
+    let mut now = 1_000;
+    while source.writer.is_inactive(reader_guid(0)) == Some(false) {
+        now = (source.writer.next_deadline().unwrap().0 / 1_000 + 1).max(now);
+        assert!(now < 3_000_000);
+        source.timer(at(now));
+        drain(&mut source.out);
+    }
+    source.write(at(now), 1_000);
+    assert!(drain(&mut source.out).is_empty());
+    let mut now = now + 1_100_000;
+    source.timer(at(now));
+    drain(&mut source.out).iter().for_each(|packet| target.receive(at(now), packet));
+    drain(&mut target.out).iter().for_each(|packet| source.receive(at(now), packet));
+    // What is repaired is lost, so it goes on without ever having acknowledged everything.
+    drain(&mut source.out);
+    let asked = source.writer.stats().echoes_requested;
+    now += 1_000;
+    source.write(at(now), 1_000);
+    assert!(source.writer.stats().echoes_requested > asked);
+    deliver(&mut source, &mut target, now, |_| true);
+    now += 1_000_000;
+    source.write(at(now), 921_600);
+    assert!(source.writer.has_waiting_data(), "no more than a window leaves");
+}
+
+#[test]
+fn a_near_reader_is_given_up_soon_although_another_is_far() {
+    let (mut source, mut near) = pair();
+    source.match_reader(at(100), reader_proxy(1));
+    let mut far = Target::new(1, ReaderConfig::default());
+    far.match_writer(at(100), false);
+    source.write(at(1_000_000), 8 << 20);
+    deliver_near_and_far(&mut source, &mut near, &mut far, 1_000_000);
+    // From now on only the far one answers.
+    let begin = 20_000_000;
+    source.write(at(begin), 921_600);
+    let (mut now, mut forth, mut back) = (begin, VecDeque::new(), VecDeque::new());
+    while source.writer.stats().readers_overdue == 0 {
+        forth.extend(drain(&mut source.out).into_iter().map(|packet| (now + 50_000, packet)));
+        let timer = source.writer.next_deadline().map_or(u64::MAX, |at| at.0 / 1_000 + 1);
+        let next = |queue: &VecDeque<(u64, Packet)>| queue.front().map_or(u64::MAX, |(due, _)| *due);
+        now = timer.min(next(&forth)).min(next(&back)).max(now + 1);
+        while next(&forth) <= now {
+            forth.pop_front().iter().for_each(|(_, packet)| far.receive(at(now), packet));
+        }
+        back.extend(drain(&mut far.out).into_iter().map(|packet| (now + 50_000, packet)));
+        while next(&back) <= now {
+            back.pop_front().iter().for_each(|(_, packet)| source.receive(at(now), packet));
+        }
+        source.timer(at(now));
+        assert!(now < begin + 10_000_000);
+    }
+    assert!(now < begin + 220_000, "given up after {} us", now - begin);
+}

@@ -23,7 +23,8 @@ impl Writer {
     /// Readers were asked for acknowledgments.
     pub(super) fn await_answers(&mut self, now: MonoTime) {
         if self.inactive_due.is_none() && self.has_inactivity() {
-            self.inactive_due = Some(now.plus(self.cfg.inactive_after));
+            // At the earliest they are asked for the last time then.
+            self.inactive_due = Some(now.plus(half(self.cfg.inactive_after)));
         }
     }
 
@@ -32,14 +33,14 @@ impl Writer {
         if !is_due(self.inactive_due, now) {
             return;
         }
-        let (pushed, after) = (self.pushed, self.cfg.inactive_after);
+        let pushed = self.pushed;
         let (mut next, mut fallen) = (None, false);
         for index in 0..self.proxies.len() {
             let Some(proxy) = self.proxies.get_mut(index) else { break };
             if proxy.standing != Standing::Silent && proxy.needs_heartbeat(pushed) {
                 let Some(since) = proxy.unanswered else { continue };
-                if since.plus(after) > now {
-                    arm(&mut next, since.plus(after));
+                if let Some(later) = self.wait_on(now, index, since, history, out) {
+                    arm(&mut next, later);
                     continue;
                 }
                 fallen = true;
@@ -57,6 +58,33 @@ impl Writer {
         }
     }
 
+    /// Until when to wait for a reader that has not answered since then, if that is still to come. Shortly before, it is
+    /// asked on its own for the last time, and it always has that long to answer: a writer that stood still itself has
+    /// heard nothing meanwhile, and must not take that for silence.
+    fn wait_on(
+        &mut self,
+        now: MonoTime,
+        index: usize,
+        since: MonoTime,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) -> Option<MonoTime> {
+        let (after, period) = (self.cfg.inactive_after, self.cfg.heartbeat_period);
+        let proxy = self.proxies.get_mut(index)?;
+        let grace = period.max(proxy.round_trip.window().times(2)).min(half(after));
+        if let Some(at) = proxy.last_call {
+            return Some(at.plus(grace).max(since.plus(after))).filter(|end| *end > now);
+        }
+        let call_at =
+            MonoTime(since.plus(after).0.saturating_sub(u64::try_from(grace.as_nanos()).unwrap_or(0)));
+        if call_at > now {
+            return Some(call_at);
+        }
+        proxy.last_call = Some(now);
+        self.heartbeat_to(index, history, out);
+        Some(now.plus(grace).max(since.plus(after)))
+    }
+
     fn fall_silent(&mut self, now: MonoTime, index: usize) {
         let period = self.cfg.heartbeat_period;
         let Some(proxy) = self.proxies.get_mut(index) else { return };
@@ -66,6 +94,7 @@ impl Writer {
         }
         proxy.standing = Standing::Silent;
         (proxy.overdue, proxy.given_up_at) = (proxy.windowed, now);
+        proxy.last_call = None;
         proxy.probe = (now, period);
     }
 
@@ -85,26 +114,23 @@ impl Writer {
     pub(super) fn answers_again(&mut self, now: MonoTime, reader: Guid) {
         if let Some(proxy) = self.find(reader).and_then(|index| self.proxies.get_mut(index)) {
             proxy.standing = Standing::Returning;
+            proxy.return_to = self.pushed;
             self.proxies_changed();
+            // It is sent new data again, so that it is asked for ECHOs: its window opens with the first.
+            self.survey_window();
             self.heartbeat_soon(now);
         }
     }
 
     /// A reader has acknowledged something: if it was inactive, it may have caught up.
-    pub(super) fn note_return(&mut self, index: usize, history: &dyn WriterHistory) {
+    pub(super) fn note_return(&mut self, index: usize) {
         if self.lagging == 0 {
             return;
         }
-        let behind = |proxy: &ReaderProxy| self.pushed.0.saturating_sub(proxy.acked.0).saturating_mul(2);
-        let kept =
-            history.first_sn().map_or(0, |first| self.pushed.0.saturating_sub(first.0).saturating_add(1));
-        let returned = |proxy: &&alloc::boxed::Box<ReaderProxy>| {
-            proxy.standing == Standing::Returning && behind(proxy) <= kept
+        let returned = |proxy: &&mut alloc::boxed::Box<ReaderProxy>| {
+            proxy.standing == Standing::Returning && proxy.acked >= proxy.return_to
         };
-        if self.proxies.get(index).filter(returned).is_none() {
-            return;
-        }
-        if let Some(proxy) = self.proxies.get_mut(index) {
+        if let Some(proxy) = self.proxies.get_mut(index).filter(returned) {
             proxy.standing = Standing::Active;
             self.standing_news.push((proxy.guid(), true));
             self.count_lagging();
@@ -113,6 +139,28 @@ impl Writer {
 
     pub(super) fn count_lagging(&mut self) {
         self.lagging = self.proxies.iter().filter(|proxy| proxy.standing != Standing::Active).count();
+        self.refresh_active();
+    }
+
+    /// Finds out what the slowest of those that are waited for has acknowledged; only while that is not all readers.
+    pub(super) fn refresh_active(&mut self) {
+        if self.lagging > 0 {
+            let acked = || self.proxies.iter().filter(|proxy| proxy.is_waited_for()).map(|proxy| proxy.acked);
+            let least = acked().min();
+            self.active_min = least;
+            self.slowest_active = acked().filter(|acked| Some(*acked) == least).count();
+        }
+    }
+
+    /// A reader that had acknowledged no more than `before` has acknowledged more.
+    pub(super) fn note_active(&mut self, index: usize, before: SequenceNumber) {
+        let counts = self.proxies.get(index).is_some_and(|proxy| proxy.is_waited_for());
+        if self.lagging > 0 && counts && self.active_min == Some(before) {
+            self.slowest_active = self.slowest_active.saturating_sub(1);
+            if self.slowest_active == 0 {
+                self.refresh_active();
+            }
+        }
     }
 
     /// True while a reader is inactive, or not yet active again.
@@ -134,17 +182,20 @@ impl Writer {
         if self.lagging == 0 {
             return self.acked_by_all();
         }
-        let active = self.proxies.iter().filter(|proxy| proxy.reliable && proxy.standing == Standing::Active);
-        active.map(|proxy| proxy.acked).min().unwrap_or(self.pushed).min(self.pushed)
+        self.active_min.map_or(self.pushed, |acked| acked.min(self.pushed))
     }
 
-    /// The oldest change of a history, if only readers that are inactive have not acknowledged it. The caller removes it:
-    /// those readers will be told that it is lost.
-    pub fn release_next(&mut self, history: &dyn WriterHistory) -> Option<SequenceNumber> {
+    /// The oldest change of a history, if only readers that are inactive have not acknowledged it; `active` is what
+    /// [`acked_by_active`](Self::acked_by_active) says. The caller removes it: those readers will be told that it is lost.
+    pub fn release_next(
+        &mut self,
+        active: SequenceNumber,
+        history: &dyn WriterHistory,
+    ) -> Option<SequenceNumber> {
         if self.lagging == 0 {
             return None;
         }
-        let first = history.first_sn().filter(|first| *first <= self.acked_by_active())?;
+        let first = history.first_sn().filter(|first| *first <= active)?;
         self.released = self.released.max(first);
         self.stats.released_unacknowledged = self.stats.released_unacknowledged.saturating_add(1);
         Some(first)
@@ -154,4 +205,8 @@ impl Writer {
     pub fn next_standing(&mut self) -> Option<(Guid, bool)> {
         if self.standing_news.is_empty() { None } else { Some(self.standing_news.remove(0)) }
     }
+}
+
+fn half(duration: Duration) -> Duration {
+    Duration::from_nanos(duration.as_nanos() / 2)
 }

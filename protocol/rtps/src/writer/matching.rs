@@ -66,6 +66,9 @@ impl Writer {
         let Some(proxy) = self.find(reader).and_then(|index| self.proxies.get_mut(index)) else {
             return false;
         };
+        if proxy.cfg.unicast != unicast {
+            proxy.round_trip.forget_nearest();
+        }
         proxy.cfg.unicast = unicast;
         proxy.cfg.multicast = multicast;
         self.proxies_changed();
@@ -117,6 +120,8 @@ impl Writer {
             self.inline_qos_expected |= proxy.cfg.expects_inline_qos;
             self.reliable_count = self.reliable_count.saturating_add(usize::from(proxy.reliable));
         }
+        self.refresh_active();
+        let Some(proxy) = self.proxies.get(slot) else { return };
         if !proxy.reliable || self.acked_min.is_some_and(|least| least < proxy.acked) {
             return;
         }

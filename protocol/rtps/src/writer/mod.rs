@@ -99,6 +99,9 @@ pub struct Writer {
     inactive_due: Option<MonoTime>,
     /// Readers that are not waited for.
     lagging: usize,
+    /// While there are such: the lowest `acked` of the others, and how many have acknowledged no more than that.
+    active_min: Option<SequenceNumber>,
+    slowest_active: usize,
     /// Readers that became inactive or active again since this was last asked for.
     standing_news: Vec<(Guid, bool)>,
     /// Changes up to here were removed although such readers had not acknowledged them.
@@ -145,6 +148,8 @@ impl Writer {
             repair_turn: 0,
             inactive_due: None,
             lagging: 0,
+            active_min: None,
+            slowest_active: 0,
             standing_news: Vec::new(),
             released: SequenceNumber::ZERO,
             inline: Vec::new(),

@@ -4,6 +4,10 @@
 //! arrives, twice as much with each round trip, until answers take longer: then a queue fills somewhere, and it is
 //! reduced before the queue runs over. Datagrams that are lost while answers take no longer are lost by chance, and say
 //! nothing about the room.
+//!
+//! The least that an answer takes is that of all time: on a line that is always full every answer of the last seconds has
+//! waited in a queue, and taking that for the way would make ever more room until the queue runs over for good. A way that
+//! becomes longer while the reader keeps its address so has the room of the shorter one.
 
 use dunlin_core::{Duration, MonoTime};
 

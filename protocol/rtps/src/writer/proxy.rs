@@ -150,8 +150,12 @@ pub(crate) struct ReaderProxy {
     pub(crate) replied_at: Option<MonoTime>,
     /// Whether the writer keeps changes for it.
     pub(crate) standing: Standing,
+    /// What had been sent when it answered again: having acknowledged that it is active again.
+    pub(crate) return_to: SequenceNumber,
     /// When it was first asked for an acknowledgment after its last answer.
     pub(crate) unanswered: Option<MonoTime>,
+    /// When it was asked for the last time before it counts as inactive.
+    pub(crate) last_call: Option<MonoTime>,
     /// When an inactive reader is asked again, and how long after the last time that is.
     pub(crate) probe: (MonoTime, Duration),
     /// Its filter rejects the change that is just leaving.
@@ -185,7 +189,9 @@ impl ReaderProxy {
             drained: 0,
             replied_at: None,
             standing: Standing::Active,
+            return_to: SequenceNumber::ZERO,
             unanswered: None,
+            last_call: None,
             probe: (MonoTime::default(), Duration::ZERO),
             rejecting: false,
             untold: SnRanges::default(),
@@ -250,6 +256,11 @@ impl ReaderProxy {
     /// Whether HEARTBEATs to all ask it for changes up to `last`; an inactive reader is asked on its own.
     pub(crate) fn is_asked(&self, last: SequenceNumber) -> bool {
         self.standing != Standing::Silent && self.needs_heartbeat(last)
+    }
+
+    /// Whether the writer keeps changes until it has acknowledged them.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        self.reliable && self.standing == Standing::Active
     }
 
     /// Whether new data goes to it.

@@ -50,7 +50,7 @@ impl Writer {
         if moved {
             self.note_taken(now, index);
         }
-        self.note_return(index, history);
+        self.note_return(index);
         self.request(now, index, set);
         if !acknack.final_flag {
             self.owe_reply(now, index);
@@ -111,7 +111,7 @@ impl Writer {
         if let Some(proxy) = proxy
             && is_new(proxy)
         {
-            proxy.unanswered = None;
+            (proxy.unanswered, proxy.last_call) = (None, None);
             if proxy.standing == Standing::Silent {
                 self.answers_again(now, reader);
             }
@@ -127,8 +127,10 @@ impl Writer {
         let Some(proxy) = self.proxies.get_mut(index).filter(|proxy| proxy.acked < through) else {
             return false;
         };
-        let was_lowest = self.acked_min == Some(proxy.acked);
+        let before = proxy.acked;
+        let was_lowest = self.acked_min == Some(before);
         proxy.acknowledge(through);
+        self.note_active(index, before);
         if was_lowest {
             self.slowest = self.slowest.saturating_sub(1);
             if self.slowest == 0 {

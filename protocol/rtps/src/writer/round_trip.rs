@@ -33,6 +33,8 @@ pub(crate) struct RoundTrip {
     /// Least of the exact ones of the present span of time and of the one before it: paths change.
     least: [Option<Duration>; 2],
     span_since: MonoTime,
+    /// Least of all exact ones since the reader was last somewhere else.
+    nearest: Option<Duration>,
 }
 
 impl RoundTrip {
@@ -64,6 +66,7 @@ impl RoundTrip {
         if took > MAX_ROUND_TRIP {
             return;
         }
+        self.nearest = Some(self.nearest.map_or(took, |nearest| nearest.min(took)));
         let [present, before] = self.least;
         self.least = match now.since(self.span_since) {
             age if age < LEAST_SPAN => [Some(present.map_or(took, |least| least.min(took))), before],
@@ -80,6 +83,17 @@ impl RoundTrip {
     /// The least round trip that was measured exactly in the last ten seconds or so; zero before the first.
     pub(crate) fn least(&self) -> Duration {
         self.least.iter().flatten().min().copied().unwrap_or(Duration::ZERO)
+    }
+
+    /// The least round trip that was ever measured exactly; zero before the first. A line that is always full makes all
+    /// answers wait in its queue: the least of the last seconds then says how long the queue is, not how long the way.
+    pub(crate) fn nearest(&self) -> Duration {
+        self.nearest.unwrap_or(Duration::ZERO)
+    }
+
+    /// The reader has moved: how far away it is now has to be measured again.
+    pub(crate) fn forget_nearest(&mut self) {
+        self.nearest = None;
     }
 
     /// An ACKNACK has come.
@@ -167,6 +181,10 @@ mod tests {
         }
         round_trip.echoed(at(90_000), ms(100));
         assert_eq!(round_trip.least(), ms(100), "what was before the pause is forgotten");
+        assert_eq!(round_trip.nearest(), ms(3), "a queue that is always full does not make the way longer");
+        round_trip.forget_nearest();
+        round_trip.echoed(at(91_000), ms(120));
+        assert_eq!(round_trip.nearest(), ms(120));
     }
 
     #[test]

@@ -61,8 +61,6 @@ pub(super) struct Window {
     /// Readers that were given up and have not answered since, and when those are asked again.
     overdue: usize,
     ask_overdue_at: MonoTime,
-    /// Round trip of the farthest such reader.
-    round_trip: Duration,
     marks: VecDeque<Mark>,
     count: i32,
     /// What had been sent when the window was last full.
@@ -86,7 +84,6 @@ impl Window {
             narrowest: 0,
             overdue: 0,
             ask_overdue_at: MonoTime::default(),
-            round_trip: Duration::ZERO,
             marks: VecDeque::new(),
             count: 0,
             full_through: 0,
@@ -102,7 +99,7 @@ impl Window {
 
     /// Octets that may be under way to a reader: the window, and what the path itself holds.
     fn limit(&self, proxy: &ReaderProxy) -> u64 {
-        (self.size as u64).saturating_add(proxy.path.octets(proxy.round_trip.least()))
+        (self.size as u64).saturating_add(proxy.path.octets(proxy.round_trip.nearest()))
     }
 
     /// Whether a datagram of up to `len` octets may leave.
@@ -147,7 +144,7 @@ impl Window {
     /// Takes up which readers have a window and how far they are.
     fn survey<'p>(&mut self, proxies: impl Iterator<Item = &'p ReaderProxy>) {
         let (mut readers, mut overdue, mut drained) = (0usize, 0usize, self.sent);
-        let (mut ceiling, mut narrowest, mut round_trip) = (u64::MAX, u64::MAX, Duration::ZERO);
+        let (mut ceiling, mut narrowest) = (u64::MAX, u64::MAX);
         for proxy in proxies.filter(|proxy| proxy.windowed && proxy.is_sent_new_data()) {
             if proxy.overdue {
                 overdue = overdue.saturating_add(1);
@@ -158,10 +155,9 @@ impl Window {
             drained = drained.min(proxy.drained);
             narrowest = narrowest.min(limit);
             ceiling = ceiling.min(proxy.drained.saturating_add(limit));
-            round_trip = round_trip.max(proxy.round_trip.least());
         }
         (self.readers, self.overdue, self.drained) = (readers, overdue, drained);
-        (self.ceiling, self.narrowest, self.round_trip) = (ceiling, narrowest, round_trip);
+        (self.ceiling, self.narrowest) = (ceiling, narrowest);
         if readers > 0 && self.marks.capacity() < MAX_MARKS {
             // Asking allocates nothing.
             self.marks.reserve(MAX_MARKS);
@@ -201,11 +197,6 @@ impl Window {
     fn asks_overdue(&self, now: MonoTime) -> bool {
         self.overdue > 0 && now >= self.ask_overdue_at
     }
-
-    /// How long to wait for an answer before asking again.
-    fn answer_time(&self) -> Duration {
-        self.round_trip.times(2).max(MIN_PROBE)
-    }
 }
 
 impl Writer {
@@ -243,15 +234,14 @@ impl Writer {
             proxy.drained = proxy.drained.max(mark.sent);
             return false;
         }
-        let before = (proxy.round_trip.least(), proxy.path.octets(proxy.round_trip.least()));
+        let before = (proxy.round_trip.least(), self.window.limit(proxy));
         // Where the window was not used up, answers say nothing about how much there is room for.
         let used_up = mark.sent <= self.window.full_through;
         let taken = if used_up { mark.sent.saturating_sub(proxy.drained) } else { 0 };
         let took = now.mono.since(mark.at);
         proxy.round_trip.echoed(now.mono, took);
-        let least = proxy.round_trip.least();
-        proxy.path.answered(now.mono, took, least, taken);
-        let wider = (least, proxy.path.octets(least)) != before;
+        proxy.path.answered(now.mono, took, proxy.round_trip.nearest(), taken);
+        let wider = (proxy.round_trip.least(), self.window.limit(proxy)) != before;
         let (news, slowest) = self.window.advance(now.mono, proxy, mark.sent);
         if slowest || wider {
             self.survey_window();
@@ -291,7 +281,7 @@ impl Writer {
         history: &dyn WriterHistory,
         out: &mut Outbox,
     ) -> bool {
-        let answer_time = self.window.answer_time();
+        let (answer_time, patience) = self.patience_now();
         self.window.full_through = self.window.sent;
         let Some(since) = self.window.full_since else {
             let window = &mut self.window;
@@ -305,7 +295,7 @@ impl Writer {
             self.push_due = Some(self.window.probe_at);
             return false;
         };
-        if now.since(since) >= self.patience_now().max(answer_time.times(2)) {
+        if now.since(since) >= patience.max(answer_time.times(2)) {
             self.give_up_on_silent(now);
             if self.window.is_open(self.cfg.max_message_size) {
                 self.window.full_since = None;
@@ -323,18 +313,24 @@ impl Writer {
         false
     }
 
-    /// How long a reader without room is waited for: less if others have some.
-    fn patience_now(&self) -> Duration {
+    /// How long to wait for the answer of readers without room before asking again, and for these readers altogether: less
+    /// if others have room.
+    fn patience_now(&self) -> (Duration, Duration) {
         let len = self.cfg.max_message_size;
-        let (mut company, mut unknown) = (false, false);
+        let (mut company, mut unknown, mut round_trip) = (false, false, Duration::ZERO);
         for proxy in self.proxies.iter().filter(|proxy| self.is_waited_for(proxy)) {
             let full = self.window.is_full_for(proxy, len);
             company |= !full;
-            // It may be far away.
-            unknown |= full && proxy.round_trip.least() == Duration::ZERO;
+            if full {
+                let least = proxy.round_trip.least();
+                // It may be far away.
+                unknown |= least == Duration::ZERO;
+                round_trip = round_trip.max(least);
+            }
         }
         let patience = self.window.patience.as_nanos();
-        Duration::from_nanos(if company && !unknown { patience / IN_COMPANY } else { patience })
+        let patience = if company && !unknown { patience / IN_COMPANY } else { patience };
+        (round_trip.times(2).max(MIN_PROBE), Duration::from_nanos(patience))
     }
 
     /// Whether a reader has a window that counts.

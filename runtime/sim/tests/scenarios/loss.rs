@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use dunlin_core::Duration;
 use dunlin_engine::{ReaderSlot, WriterSlot};
-use dunlin_sim::{NodeId, PathConfig, World};
+use dunlin_sim::{Delay, NodeId, PathConfig, World};
 
 use crate::common::*;
 
@@ -89,3 +90,37 @@ fn ping_pong(seed: u64) {
     }
 }
 scenario!(ping_pong_under_loss, 3, ping_pong);
+
+/// A near reader behind a line that is full for a minute: what is under way stays within the window, and the queue never
+/// runs over for long.
+fn full_line(seed: u64) {
+    const LEN: usize = 20_000;
+    let filling = Filling::new(LEN);
+    let path = PathConfig {
+        delay: Delay::Fixed(Duration::from_micros(100)),
+        rate: Some(2_000_000),
+        queue: 256 * 1024,
+        mtu: 1472,
+        ..PathConfig::default()
+    };
+    let (mut world, nodes) = world_on(seed, 2, path);
+    let qos = keep_all_writer().resource_limits(200, 1, 200).max_blocking_time(secs(10));
+    let writer = writer(&mut world, nodes[0], "Full", qos);
+    let reader = reader(&mut world, nodes[1], "Full", keep_all_reader());
+    until_matched(&mut world, &[&writer], &[&reader]);
+    let end = world.age().as_nanos() + secs(60).as_nanos();
+    let mut next = 0;
+    while world.age().as_nanos() < end {
+        write_all(&mut world, nodes[0], &writer, &filling, [next], LEN);
+        next += 1;
+        if next % 100 == 0 {
+            world.take(nodes[1], &reader);
+        }
+    }
+    let stats = writer.stats();
+    let (sent, repaired) = (stats.fragments_sent, stats.repair_fragments_sent);
+    println!("{next} samples, {sent} fragments, {repaired} repaired");
+    assert!(next * LEN as u64 > 100_000_000, "{next} samples in a minute");
+    assert!(repaired * 50 < sent, "{repaired} of {sent} fragments repaired");
+}
+scenario!(line_that_is_always_full, 1, full_line);

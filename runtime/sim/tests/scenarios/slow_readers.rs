@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dunlin_core::Duration;
 use dunlin_engine::{Event, ReaderSlot, WriteError, WriterSlot};
-use dunlin_sim::{NetworkConfig, NodeConfig, NodeId, PathConfig, World};
+use dunlin_sim::{Delay, NetworkConfig, NodeConfig, NodeId, PathConfig, World};
 
 use crate::common::*;
 
@@ -69,6 +69,23 @@ impl Scene {
         }
         let rest = ms(1).as_nanos() + begin.as_nanos() - self.world.age().as_nanos();
         self.world.run_for(Duration::from_nanos(rest.max(0)));
+    }
+
+    /// Writes as fast as the history lets it.
+    fn write_on(&mut self, lasts: Duration) {
+        let end = self.world.age().as_nanos() + lasts.as_nanos();
+        while self.world.age().as_nanos() < end {
+            let request = self.filling.request(1, self.next, LEN);
+            match self.world.write(self.nodes[0], &self.writer, request) {
+                Ok(_) => self.next += 1,
+                Err(WriteError::Full { .. }) => {}
+                Err(error) => panic!("{error}"),
+            }
+            self.world.run_for(Duration::from_micros(200));
+        }
+        for n in (0..3).filter(|n| !self.stopped[*n]).collect::<Vec<_>>() {
+            self.take(n);
+        }
     }
 
     fn take(&mut self, n: usize) {
@@ -223,3 +240,87 @@ fn stutters(seed: u64) {
     scene.third_knows_what_it_missed();
 }
 scenario!(stops_again_and_again, 4, stutters);
+
+/// A reader 50 ms away (there and back) from a writer that fills a small history at once comes back all the same: waited
+/// for, with a window, and with everything that is written from then on.
+fn far_away(seed: u64) {
+    let mut scene = Scene::new(seed, 100, INACTIVE_AFTER);
+    scene.world.set_network(PathConfig { delay: Delay::Fixed(ms(25)), ..PathConfig::default() });
+    scene.stop(2);
+    scene.write_on(secs(2));
+    assert!(scene.is_inactive(2));
+    scene.go_on(2);
+    scene.write_on(secs(2));
+    assert!(!scene.is_inactive(2));
+    scene.take(2);
+    let (lost, from) = (scene.lost(2), scene.next);
+    let echoes = scene.writer.stats().echoes_received;
+    scene.write_on(secs(2));
+    until_acked(&mut scene.world, &scene.writer, secs(5));
+    let got = scene.got[2].len() as u64;
+    scene.take(2);
+    assert!(lost > 0 && scene.next > from + 1_000, "{lost} lost, {} written", scene.next - from);
+    assert_eq!(scene.lost(2), 0);
+    assert_eq!(scene.got[2].len() as u64, scene.next - lost, "{got} before");
+    assert!(scene.writer.stats().echoes_received > echoes);
+}
+scenario!(far_reader_returns, 2, far_away);
+
+/// A writer that stands still itself, and to which nothing comes meanwhile, blames no reader for it.
+fn writer_stops(seed: u64) {
+    let mut scene = Scene::new(seed, 1_000, INACTIVE_AFTER);
+    for round in 0..6 {
+        scene.ticks(40 + round);
+        // It has just asked.
+        let request = scene.filling.request(1, scene.next, LEN);
+        scene.world.write(scene.nodes[0], &scene.writer, request).expect("room");
+        scene.next += 1;
+        scene.world.pause(scene.nodes[0]);
+        (1..4).for_each(|n| scene.world.cut(scene.nodes[n], scene.nodes[0]));
+        scene.world.run_for(ms(490 + 5 * round as i64));
+        (1..4).for_each(|n| scene.world.mend(scene.nodes[n], scene.nodes[0]));
+        scene.world.resume(scene.nodes[0]);
+    }
+    scene.ticks(700);
+    assert_eq!(scene.writer.stats().readers_inactivated, 0);
+    scene.others_have_everything();
+    assert_eq!(scene.third_knows_what_it_missed(), 0);
+}
+scenario!(paused_writer, 3, writer_stops);
+
+/// A reader that was met before anything was written, and then hears nothing of what is written and released, counts it all.
+fn cut_off(seed: u64) {
+    let mut scene = Scene::new(seed, 200, INACTIVE_AFTER);
+    scene.world.cut(scene.nodes[0], scene.nodes[3]);
+    scene.ticks(3_000);
+    assert!(scene.writer.stats().released_unacknowledged > 1_000);
+    scene.world.mend(scene.nodes[0], scene.nodes[3]);
+    scene.ticks(2_000);
+    until_acked(&mut scene.world, &scene.writer, secs(5));
+    scene.others_have_everything();
+    assert!(scene.third_knows_what_it_missed() > 1_000);
+}
+scenario!(cut_off_before_the_first_write, 3, cut_off);
+
+/// Nothing is released while RESOURCE_LIMITS leave room, whatever the backlog; without limits, little with each write.
+fn backlog(seed: u64) {
+    let mut scene = Scene::new(seed, 5_000, INACTIVE_AFTER);
+    scene.ticks(10);
+    scene.stop(2);
+    scene.ticks(4_000);
+    assert!(scene.is_inactive(2));
+    assert_eq!(scene.writer.stats().released_unacknowledged, 0);
+    let mut scene = Scene::new(seed, 0, secs(3));
+    scene.ticks(10);
+    scene.stop(2);
+    scene.ticks(2_900);
+    for _ in 0..400 {
+        let before = scene.writer.stats().released_unacknowledged;
+        scene.tick();
+        assert!(scene.writer.stats().released_unacknowledged <= before + 32);
+    }
+    // All but the backlog.
+    let (released, written) = (scene.writer.stats().released_unacknowledged, scene.next);
+    assert!((written - 2_020..=written - 1_999).contains(&released), "{released} of {written}");
+}
+scenario!(backlog_of_inactive_readers, 1, backlog);

@@ -81,9 +81,7 @@ pub(super) fn complete(run: &Run<'_>, found: &mut Vec<String>) {
         let missing = missing(writer, reader, offered, requested, count, first);
         // Several writers may fill the same instance of a KEEP_LAST reader.
         let shared = requested.keep_last.is_some() && has_rivals(run, w, r);
-        // Who had heard nothing of the writer yet does not count what was written before the first HEARTBEAT that came.
-        let unheard = missing.first() == Some(&first);
-        let released = may_release(run, writer, reader, if unheard { 0 } else { missing.len() });
+        let released = may_release(run, writer, reader, missing.len());
         if !missing.is_empty() && !shared && !released {
             found.push(format!(
                 "reader {r} lacks {} of the {} samples of writer {w} from {first} on, first {:?}; it was told of {} lost",
