@@ -36,6 +36,8 @@ pub struct TypeAttrs {
     pub kind: Option<(Kind, Ident)>,
     pub discriminator: Option<Type>,
     pub key: Option<Ident>,
+    /// `u8` in the discriminator or behind the alias is `uint8`.
+    pub uint8: Option<Ident>,
 }
 
 /// How the id of a member is given.
@@ -63,6 +65,8 @@ pub struct MemberAttrs {
     pub must_understand: bool,
     pub default: Option<(Ident, Option<Expr>)>,
     pub bound: Option<Expr>,
+    /// `u8` in the type is `uint8`, not `octet`.
+    pub uint8: Option<Ident>,
     pub try_construct: TryConstruct,
     pub external: Option<Ident>,
     pub non_serialized: bool,
@@ -136,11 +140,13 @@ impl TypeAttrs {
             "transparent" => set(&mut self.kind, &word, (Kind::Transparent, word.clone())),
             "discriminator" => set(&mut self.discriminator, &word, parse_type(meta)?),
             "key" => set(&mut self.key, &word, word.clone()),
+            "uint8" => set(&mut self.uint8, &word, word.clone()),
             _ => Err(Error::new(
                 word.span(),
                 format!(
                     "unknown attribute `{word}`; on types there are: name, final, appendable, mutable, nested, autoid, \
-                     crate, bit_bound, bits, union, discriminator, key, bitmask, bitset, transparent"
+                     crate, bit_bound, bits, union, discriminator, key, uint8, bitmask, bitset, \
+                     transparent"
                 ),
             )),
         }
@@ -230,6 +236,7 @@ impl MemberAttrs {
                 set(&mut self.default, &word, (word.clone(), value))
             }
             "bound" => set(&mut self.bound, &word, meta.value()?.parse()?),
+            "uint8" => set(&mut self.uint8, &word, word.clone()),
             "try_construct" => {
                 self.try_construct = match parse_choice(meta, &["discard", "default", "trim"])? {
                     0 => TryConstruct::Discard,

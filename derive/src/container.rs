@@ -86,6 +86,12 @@ impl<'a> Container<'a> {
         if let Some(bound) = self.attrs.bit_bound.as_ref().filter(|_| !sized) {
             return Err(Error::new(bound.span(), "only enumerations and bitmasks have a bit_bound"));
         }
+        let has_type = is_union || self.kind() == Some(Kind::Transparent);
+        if let Some(word) = self.attrs.uint8.as_ref().filter(|_| !has_type) {
+            let message =
+                "`uint8` belongs on fields; on a type it is for the discriminator of a union, or an alias";
+            return Err(Error::new(word.span(), message));
+        }
         let of_bits = self.kind() == Some(Kind::Bitmask);
         if let Some((name, ..)) = self.attrs.bits.first().filter(|_| !of_bits) {
             return Err(Error::new(name.span(), "only bitmasks and bitsets have bits"));

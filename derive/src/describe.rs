@@ -3,6 +3,7 @@
 use crate::attrs::TryConstruct;
 use crate::container::Container;
 use crate::structure::{Member, Structure};
+use crate::uint8::described_type;
 use crate::union::{Case, Union};
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -34,9 +35,10 @@ impl Container<'_> {
         }
     }
 
-    /// A reference to the description of a type, with a bound or without.
-    fn type_ref(&self, ty: &Type, bound: Option<&Expr>) -> TokenStream {
+    /// A reference to the description of a type, with a bound or without, and with `uint8` for `u8` or without.
+    pub fn type_ref(&self, ty: &Type, bound: Option<&Expr>, uint8: bool) -> TokenStream {
         let krate = &self.krate;
+        let ty = described_type(ty, uint8, krate);
         match bound {
             Some(bound) => quote!(#krate::TypeRef::bounded::<#ty, { #bound }>()),
             None => quote!(#krate::TypeRef::of::<#ty>()),
@@ -66,7 +68,7 @@ impl Structure<'_> {
         let extensibility = self.container.extensibility_tokens();
         let base = match &self.base {
             Some(base) => {
-                let ty = self.container.type_ref(base.ty, None);
+                let ty = self.container.type_ref(base.ty, None, false);
                 quote!(Some(#ty))
             }
             None => quote!(None),
@@ -84,7 +86,8 @@ impl Structure<'_> {
 
     fn describe_member(&self, member: &Member<'_>) -> TokenStream {
         let (krate, id, name, flags) = (&self.container.krate, self.id(member), &member.name, flags(member));
-        let (declared, ty) = (member.ty, self.container.type_ref(member.ty, member.bound.as_ref()));
+        let ty = self.container.type_ref(member.ty, member.bound.as_ref(), member.uint8);
+        let declared = member.ty;
         let default = match &member.default {
             Some(value) => quote! {
                 Some(|e: &mut #krate::Encoder<'_>| {
@@ -112,7 +115,8 @@ impl Union<'_> {
         let (krate, nested) = (&self.container.krate, self.container.attrs.nested);
         let (extensibility, key) =
             (self.container.extensibility_tokens(), self.container.attrs.key.is_some());
-        let discriminator = self.container.type_ref(self.discriminator, None);
+        let discriminator =
+            self.container.type_ref(self.discriminator, None, self.container.attrs.uint8.is_some());
         let cases = self.cases.iter().map(|case| self.describe_case(case));
         self.container.described(&quote! {
             Union(#krate::UnionDescription {
@@ -131,7 +135,7 @@ impl Union<'_> {
         let labels = case.labels.iter().map(|label| self.labels().value_of(label, self.discriminator));
         let ty = match &case.value {
             Some(value) => {
-                let ty = self.container.type_ref(value.ty, value.bound.as_ref());
+                let ty = self.container.type_ref(value.ty, value.bound.as_ref(), value.uint8);
                 quote!(Some(#ty))
             }
             None => quote!(None),

@@ -11,6 +11,7 @@ mod enumeration;
 mod ids;
 mod newtype;
 mod structure;
+mod uint8;
 mod union;
 
 #[cfg(test)]
@@ -47,6 +48,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// - `bit_bound = 8`: size of an enumeration (1 to 32, default 32) or bitmask (1 to 64).
 /// - `union`, `discriminator = "i32"`, and `key` if the discriminator is the key.
 /// - `bitmask`, `bitset`, `transparent`.
+/// - `uint8`: the discriminator `u8` of a union, or `u8` in a transparent type, is `uint8` and not `octet`.
 /// - `bits(READ = 0, WRITE = 3)` names the flags of a bitmask, `bits(low = 0..3, high = 3..8)` the fields of a bitset,
 ///   for those who see the type without its Rust source.
 ///
@@ -59,6 +61,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// - `default = value`: value of a missing member.
 /// - `bound = 16`: greatest length of a string, sequence or map.
 /// - `try_construct = "discard"` (default), `"default"`, `"trim"`: what becomes of a value that the type cannot hold.
+/// - `uint8`: `u8` in the type is `uint8`, and not `octet` as otherwise. The octets are the same, the types are not.
 /// - `external`: refused on types other than `Box<T>`.
 /// - `non_serialized`: not part of the data; gets its `Default` value.
 /// - `base`: the first field holds the members of the base type.

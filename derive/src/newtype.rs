@@ -36,6 +36,9 @@ pub fn expand(container: &Container<'_>, data: &DataStruct) -> Result<TokenStrea
     if container.wants_read() {
         tokens.extend(read(container, inner, is_bitmask));
     }
+    if let Some(word) = &container.attrs.uint8 {
+        crate::uint8::check(word, inner)?;
+    }
     if container.wants_description() {
         tokens.extend(describe(container, inner));
     }
@@ -64,7 +67,10 @@ fn describe(container: &Container<'_>, inner: &Type) -> TokenStream {
         Some(Kind::Bitmask) => {
             quote!(Bitmask { extensibility: #extensibility, bit_bound: #bound, bits: #bits })
         }
-        _ => quote!(Alias(#krate::TypeRef::of::<#inner>())),
+        _ => {
+            let target = container.type_ref(inner, None, container.attrs.uint8.is_some());
+            quote!(Alias(#target))
+        }
     })
 }
 

@@ -32,6 +32,8 @@ pub struct Member<'a> {
     pub external: bool,
     pub id: Id,
     pub bound: Option<Expr>,
+    /// `u8` in the type is `uint8`.
+    pub uint8: bool,
     pub default: Option<Expr>,
     pub try_construct: TryConstruct,
     /// The type contains the structure itself.
@@ -149,6 +151,7 @@ impl<'a> Structure<'a> {
             external: attrs.external.is_some(),
             id: self.next_id(ident, &attrs)?,
             bound: attrs.bound,
+            uint8: attrs.uint8.is_some(),
             default,
             try_construct: attrs.try_construct,
             recursive: mentions(ty, self.container.ident()),
@@ -318,6 +321,9 @@ fn member_name(ident: &Ident, attrs: &MemberAttrs) -> String {
 fn check_member(attrs: &MemberAttrs, ty: &Type, is_option: bool) -> Result<()> {
     if let Some(word) = attrs.optional.as_ref().filter(|_| !is_option) {
         return Err(Error::new(word.span(), "an optional member has the type `Option<...>`"));
+    }
+    if let Some(word) = &attrs.uint8 {
+        crate::uint8::check(word, ty)?;
     }
     let stored = inner_of(ty, "Option").unwrap_or(ty);
     if let Some(word) = attrs.external.as_ref().filter(|_| inner_of(stored, "Box").is_none()) {

@@ -18,6 +18,8 @@ pub struct Value<'a> {
     pub member: Member,
     pub ty: &'a Type,
     pub bound: Option<Expr>,
+    /// `u8` in the type is `uint8`.
+    pub uint8: bool,
     /// The type may contain the union, so it has no greatest size.
     pub recursive: bool,
 }
@@ -69,6 +71,9 @@ impl<'a> Union<'a> {
                 "a union needs the type of its discriminator: #[dds(union, discriminator = \"i32\")]",
             ));
         };
+        if let Some(word) = &container.attrs.uint8 {
+            crate::uint8::check(word, discriminator)?;
+        }
         let mut cases: Vec<Case<'a>> = Vec::new();
         for variant in &data.variants {
             let case = parse_case(container, variant, &cases)?;
@@ -151,7 +156,10 @@ fn add_field<'a>(
         }
         return Ok(());
     }
-    attrs.allow("the member of a union", &["bound", "external"])?;
+    attrs.allow("the member of a union", &["bound", "external", "uint8"])?;
+    if let Some(word) = &attrs.uint8 {
+        crate::uint8::check(word, &field.ty)?;
+    }
     let boxed = inner_of(&field.ty, "Box").is_some();
     if let Some(word) = attrs.external.as_ref().filter(|_| !boxed) {
         return Err(Error::new(word.span(), "an external member has the type `Box<...>`"));
@@ -163,6 +171,7 @@ fn add_field<'a>(
         ));
     }
     let recursive = boxed || mentions(&field.ty, container.ident());
-    case.value = Some(Value { member, ty: &field.ty, bound: attrs.bound, recursive });
+    case.value =
+        Some(Value { member, ty: &field.ty, bound: attrs.bound, uint8: attrs.uint8.is_some(), recursive });
     Ok(())
 }

@@ -18,6 +18,7 @@ mod flags;
 mod names;
 mod structure;
 mod types;
+mod uint8;
 
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::ir::*;

@@ -1,6 +1,6 @@
 //! Structures, exceptions and unions.
 
-use super::{Generator, names};
+use super::{Generator, names, uint8::is_uint8};
 use crate::check::number_of_values;
 use crate::ir::*;
 use names::Taken;
@@ -86,6 +86,9 @@ impl Generator<'_> {
         if let Some(bound) = bound {
             words.push(format!("bound = {bound}"));
         }
+        if is_uint8(self.model, &member.ty) {
+            words.push("uint8".to_owned());
+        }
         if member.key && member.try_construct != TryConstruct::Discard {
             self.sink.error(member.span, "the Rust back end does not support `@try_construct` on keys");
         }
@@ -114,6 +117,9 @@ impl Generator<'_> {
         let mut words = vec!["union".to_owned(), format!("discriminator = \"{discriminator}\"")];
         if union.key {
             words.push("key".to_owned());
+        }
+        if selector == Type::Uint8 {
+            words.push("uint8".to_owned());
         }
         self.type_attributes(ty, name, &words);
         self.open(&format!("pub enum {name} {{"));
@@ -200,7 +206,8 @@ impl Generator<'_> {
         let stored = self.stored(inner, member.optional, member.external);
         let bound = bound.map(|bound| format!("bound = {bound}"));
         let external = member.external.then(|| "external".to_owned());
-        let attributes: Vec<String> = bound.into_iter().chain(external).collect();
+        let uint8 = is_uint8(self.model, &member.ty).then(|| "uint8".to_owned());
+        let attributes: Vec<String> = bound.into_iter().chain(external).chain(uint8).collect();
         let attributes =
             if attributes.is_empty() { String::new() } else { format!("#[dds({})] ", attributes.join(", ")) };
         let kept = case.is_default || labels.len() > 1;

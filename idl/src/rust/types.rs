@@ -1,6 +1,9 @@
 //! Types and values where they are used.
 
-use super::Generator;
+use super::{
+    Generator,
+    uint8::{is_uint8, spelled_out},
+};
 use crate::ir::*;
 
 impl Generator<'_> {
@@ -132,6 +135,8 @@ impl Generator<'_> {
             _ => member.ty.clone(),
         };
         let (ty, bound) = unbounded(&ty);
+        // The derive sees no type behind a name.
+        let ty = if is_uint8(self.model, &ty) { spelled_out(self.model, &ty) } else { ty };
         (self.plain_type(&ty), bound)
     }
 

@@ -103,9 +103,10 @@ pub enum TypeKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrimitiveKind {
     Boolean,
-    /// `octet`; `uint8` has the same values and octets.
+    /// `octet`: what `u8` stands for unless `#[dds(uint8)]` says otherwise.
     Octet,
     Int8,
+    UInt8,
     Int16,
     UInt16,
     Int32,
@@ -124,7 +125,7 @@ impl PrimitiveKind {
     #[must_use]
     pub const fn size(self) -> usize {
         match self {
-            Self::Boolean | Self::Octet | Self::Int8 | Self::Char8 => 1,
+            Self::Boolean | Self::Octet | Self::Int8 | Self::UInt8 | Self::Char8 => 1,
             Self::Int16 | Self::UInt16 | Self::Char16 => 2,
             Self::Int32 | Self::UInt32 | Self::Float32 => 4,
             Self::Int64 | Self::UInt64 | Self::Float64 => 8,
@@ -139,6 +140,7 @@ impl PrimitiveKind {
             Self::Boolean => "boolean",
             Self::Octet => "octet",
             Self::Int8 => "int8",
+            Self::UInt8 => "uint8",
             Self::Int16 => "int16",
             Self::UInt16 => "uint16",
             Self::Int32 => "int32",

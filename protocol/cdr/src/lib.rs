@@ -83,7 +83,7 @@ pub use layout::{
 pub use payload::{
     from_key_payload, from_payload, from_payload_with, key_payload, to_payload, to_payload_as,
 };
-pub use primitive::{Char8, Char16, Float128};
+pub use primitive::{Char8, Char16, Float128, UInt8};
 pub use text::WString;
 pub use traits::{CdrRead, CdrWrite, DdsType};
 pub use type_support::{TypeSupport, TypeSupportOf};

@@ -9,6 +9,11 @@ use alloc::vec::Vec;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Char8(pub u8);
 
+/// An 8-bit unsigned integer (IDL `uint8`). `u8` does as well, but is described as `octet` where `#[dds(uint8)]` does not
+/// say otherwise; the octets are the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UInt8(pub u8);
+
 /// A 16-bit character (IDL `wchar`): one UTF-16 unit, no surrogate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Char16(pub u16);
@@ -127,6 +132,7 @@ primitive! {
     f32, u32, write_u32, read_u32, f32::to_bits, f32::from_bits, 0.0;
     f64, u64, write_u64, read_u64, f64::to_bits, f64::from_bits, 0.0;
     Char8, u8, write_u8, read_u8, (|c: Char8| c.0), Char8, Char8(0);
+    UInt8, u8, write_u8, read_u8, (|n: UInt8| n.0), UInt8, UInt8(0);
     Char16, u16, write_u16, read_u16, (|c: Char16| c.0), Char16, Char16(0);
     Float128, u128, write_u128, read_u128, (|f: Float128| f.0), Float128, Float128(0);
 }

@@ -153,7 +153,7 @@ impl<'de> Decoder<'de> {
     fn read_primitive(&mut self, kind: PrimitiveKind) -> Result<Scalar<'de>, CdrError> {
         Ok(match kind {
             PrimitiveKind::Boolean => Scalar::Boolean(self.read_bool()?),
-            PrimitiveKind::Octet => Scalar::Unsigned(self.read_u8()?.into()),
+            PrimitiveKind::Octet | PrimitiveKind::UInt8 => Scalar::Unsigned(self.read_u8()?.into()),
             PrimitiveKind::Int8 => Scalar::Signed(self.read_u8()?.cast_signed().into()),
             PrimitiveKind::Int16 => Scalar::Signed(self.read_u16()?.cast_signed().into()),
             PrimitiveKind::UInt16 => Scalar::Unsigned(self.read_u16()?.into()),

@@ -80,9 +80,15 @@ impl Endpoints {
     /// Judges the pairs whose types became known, or will not be; whether there were any.
     pub(crate) fn judge_again(&mut self, fx: &mut Vec<DiscoveryEffect>) -> bool {
         let finished = core::mem::take(&mut self.types.lookups.finished);
+        let recovered = core::mem::take(&mut self.types.lookups.recovered);
         let any = !finished.is_empty();
-        let pairs: BTreeSet<(Guid, Guid)> =
+        let mut pairs: BTreeSet<(Guid, Guid)> =
             finished.iter().filter_map(|key| self.waiting.remove(key)).flatten().collect();
+        if !recovered.is_empty() {
+            // Names have decided on these, and nobody has waited.
+            let of = |guid: &Guid| recovered.iter().any(|(prefix, _)| guid.prefix == *prefix);
+            pairs.extend(self.verdicts.keys().filter(|(writer, reader)| of(writer) || of(reader)));
+        }
         for (writer, reader) in pairs {
             self.judge_pair(writer, reader, writer.prefix != self.own, fx);
         }

@@ -351,6 +351,7 @@ impl TypeIdentifier {
             PrimitiveKind::Boolean => kind::BOOLEAN,
             PrimitiveKind::Octet => kind::BYTE,
             PrimitiveKind::Int8 => kind::INT8,
+            PrimitiveKind::UInt8 => kind::UINT8,
             PrimitiveKind::Int16 => kind::INT16,
             PrimitiveKind::UInt16 => kind::UINT16,
             PrimitiveKind::Int32 => kind::INT32,

@@ -187,7 +187,19 @@ fn enumerations_bitmasks_and_aliases() {
     assert_eq!(verdict("struct T { uint16 e; };", bits), Ok(()));
     assert!(verdict("struct T { uint32 e; };", bits).is_err());
     assert_eq!(verdict("typedef long L; struct T { L e; };", "struct T { long e; };"), Ok(()));
-    assert!(verdict("struct T { octet e; };", "struct T { uint8 e; };").is_err());
+}
+
+#[test]
+fn octet_and_uint8_are_one_type() {
+    for members in ["X e;", "X e[3];", "sequence<X> e;", "map<X, X> e;", "sequence<I> e;", "@key U e;"] {
+        let with = |name: &str| {
+            let text = "@final @nested struct I { X a; }; @nested union U switch (X) { case 1: X a; }; struct T { M };";
+            text.replace('M', members).replace('X', name)
+        };
+        assert_eq!(verdict(&with("octet"), &with("uint8")), Ok(()), "{members}");
+        assert_eq!(verdict(&with("uint8"), &with("octet")), Ok(()), "{members}");
+        assert!(verdict(&with("octet"), &with("int8")).is_err(), "{members}");
+    }
 }
 
 #[test]

@@ -117,7 +117,11 @@ struct Tree {
 }
 
 fn same<T: Described>(name: &str) {
-    let files = Memory::default().with("t.idl", IDL);
+    same_as::<T>(IDL, name);
+}
+
+fn same_as<T: Described>(idl: &str, name: &str) {
+    let files = Memory::default().with("t.idl", idl);
     let compilation = compile("t.idl", &Options::default(), &files);
     let model = compilation.model.as_ref().unwrap_or_else(|| panic!("{}", compilation.render(false)));
     let (graph, index) = dunlin_idl::xtypes::type_graph_of(model, name).unwrap();
@@ -154,4 +158,53 @@ fn recursion() {
     let dunlin_xtypes::TypeIdentifier::Component(id) = &objects.root().unwrap().minimal.id else { panic!() };
     assert_eq!((id.scc_length, id.scc_index), (1, 1));
     assert_eq!(objects.information().unwrap().complete.dependent_typeid_count, 0);
+}
+
+const UINT8: &str = r#"
+module T {
+  @final @nested union Of switch(uint8) { case 1: uint8 a; };
+  typedef uint8 Alias;
+  struct Numbers {
+    @key uint8 k; octet o; uint8 a[3][2]; sequence<uint8> s; sequence<uint8, 5> b; @optional uint8 m; map<uint8, string> p;
+    Of u; Alias l; int8 i;
+  };
+};
+"#;
+
+#[derive(DdsType, Clone)]
+#[dds(name = "T::Of", union, discriminator = "u8", uint8, nested, final)]
+#[allow(dead_code)]
+enum Of {
+    #[dds(case = 1, name = "a")]
+    A(#[dds(uint8)] u8),
+}
+
+#[derive(DdsType, Clone)]
+#[dds(name = "T::Alias", transparent, uint8)]
+struct Alias(u8);
+
+#[derive(DdsType, Clone)]
+#[dds(name = "T::Numbers")]
+struct Numbers {
+    #[dds(key, uint8)]
+    k: u8,
+    o: u8,
+    #[dds(uint8)]
+    a: [[u8; 2]; 3],
+    #[dds(uint8)]
+    s: Vec<u8>,
+    #[dds(uint8)]
+    b: dunlin_cdr::BoundedVec<u8, 5>,
+    #[dds(uint8)]
+    m: Option<u8>,
+    #[dds(uint8)]
+    p: BTreeMap<u8, String>,
+    u: Of,
+    l: Alias,
+    i: i8,
+}
+
+#[test]
+fn uint8_is_told_from_octet() {
+    same_as::<Numbers>(UINT8, "T::Numbers");
 }

@@ -43,6 +43,16 @@ fn get(library: &TypeLibrary, type_ids: Vec<TypeIdentifier>) -> GetTypesOut {
 use dunlin_xtypes::lookup::message;
 
 #[test]
+fn what_is_asked_for_twice_is_told_once() {
+    let (graph, index) = parse(IDL);
+    let objects = type_objects(&graph, index).unwrap();
+    let mut server = TypeLibrary::default();
+    server.add(&objects);
+    let root = &objects.root().unwrap().complete.id;
+    assert_eq!(get(&server, vec![root.clone(); 200]).types.len(), 1);
+}
+
+#[test]
 fn a_type_is_fetched_and_understood() {
     let (graph, index) = parse(IDL);
     let objects = type_objects(&graph, index).unwrap();

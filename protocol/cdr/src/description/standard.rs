@@ -1,7 +1,7 @@
 //! Descriptions of the types that need no derivation (DDS-XTypes 1.3 §7.2.2.2, §7.2.2.3 and §7.2.2.4.2).
 
 use super::{Described, PrimitiveKind, TypeDescription, TypeKind, TypeRef};
-use crate::{Bound, Bounded, Char8, Char16, Float128, WString};
+use crate::{Bound, Bounded, Char8, Char16, Float128, UInt8, WString};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -19,7 +19,7 @@ macro_rules! primitives {
 
 primitives! {
     bool: Boolean, u8: Octet, i8: Int8, i16: Int16, u16: UInt16, i32: Int32, u32: UInt32, i64: Int64, u64: UInt64,
-    f32: Float32, f64: Float64, Float128: Float128, Char8: Char8, Char16: Char16,
+    f32: Float32, f64: Float64, Float128: Float128, Char8: Char8, UInt8: UInt8, Char16: Char16,
 }
 
 impl Described for str {

@@ -8,7 +8,9 @@ use alloc::{collections::VecDeque, vec::Vec};
 
 use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{Duration, EntityId, Guid, InstanceHandle, Locator, MonoTime, Now, SequenceNumber};
-use dunlin_rtps::{Change, ChangeKind, ReaderProxyConfig, Writer, WriterConfig, WriterHistory};
+use dunlin_rtps::{
+    Change, ChangeKind, HeartbeatCounts, ReaderProxyConfig, Writer, WriterConfig, WriterHistory,
+};
 use dunlin_wire::Submessage;
 
 use crate::data::ParticipantData;
@@ -69,6 +71,21 @@ impl WriterHistory for Queue {
     }
 }
 
+/// Where lines have ended. A peer that has never forgotten this participant still knows the line before: what has the
+/// numbers of that it takes for duplicates.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Past {
+    last: SequenceNumber,
+    counts: HeartbeatCounts,
+}
+
+impl Past {
+    /// The later of two, in each regard.
+    pub(crate) fn max(self, other: Self) -> Self {
+        Self { last: self.last.max(other.last), counts: self.counts.max(other.counts) }
+    }
+}
+
 /// A writer with one reader, and what that has not acknowledged.
 #[derive(Debug)]
 pub(crate) struct Line {
@@ -92,6 +109,7 @@ impl Line {
         peer: &ParticipantData,
         reader: EntityId,
         max_message_size: usize,
+        past: Past,
         out: &mut Outbox,
     ) -> Self {
         let config = WriterConfig {
@@ -117,16 +135,27 @@ impl Line {
             vendor: peer.vendor,
             filter: None,
         };
-        let mut line = Self { writer: Writer::new(config), queue: Queue::default(), reader };
+        let queue = Queue { last: past.last, ..Queue::default() };
+        let mut line = Self { writer: Writer::new(config), queue, reader };
+        line.writer.continue_counts(past.counts);
         line.writer.match_reader(now, proxy, &line.queue, out);
         line.sent();
         line
     }
 
+    /// Where it is, for the next line.
+    pub(crate) fn past(&self) -> Past {
+        Past { last: self.queue.last, counts: self.writer.heartbeat_counts() }
+    }
+
+    /// Whether it takes a message: not too much was left without acknowledgement.
+    pub(crate) fn has_room(&self) -> bool {
+        self.queue.changes.len() < MAX_WAITING && self.queue.octets < MAX_WAITING_OCTETS
+    }
+
     /// Sends a message; false if too much was not acknowledged yet.
     pub(crate) fn write(&mut self, now: Now, payload: Vec<u8>, out: &mut Outbox) -> bool {
-        let waiting = self.queue.changes.len() >= MAX_WAITING || self.queue.octets >= MAX_WAITING_OCTETS;
-        if waiting {
+        if !self.has_room() {
             return false;
         }
         let sn = self.queue.put(now, payload.into());

@@ -22,6 +22,12 @@ pub(crate) type LookupKey = (GuidPrefix, TypeIdentifier);
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Questions without an answer after which a lookup has failed.
 const MAX_ATTEMPTS: u8 = 3;
+/// After it, who was silent is asked again, and a lookup that failed is tried again; each time twice as late.
+const RETRY: Duration = Duration::from_secs(10);
+/// Doublings of that.
+const MAX_DOUBLINGS: u8 = 5;
+/// Questions of a lookup whose answers are still taken.
+const MAX_NUMBERS: usize = 8;
 /// Answers that one lookup may take: each level of nesting is one, if its types were not announced.
 const MAX_ROUNDS: u8 = 64;
 /// Questions under way to one participant.
@@ -48,9 +54,9 @@ pub(crate) enum State {
     /// It waits for others to be done.
     Queued,
     /// This question was sent, to be answered until then.
-    Asked { number: u32, until: MonoTime },
-    /// It led to nothing.
-    Failed(Arc<str>),
+    Asked { until: MonoTime },
+    /// It led to nothing, and is tried again then.
+    Failed { retry: MonoTime },
 }
 
 #[derive(Debug)]
@@ -60,6 +66,13 @@ struct Lookup {
     announced: Vec<TypeIdentifier>,
     attempts: u8,
     rounds: u8,
+    /// Questions that were not answered, the newest last: answers may be late.
+    numbers: VecDeque<u32>,
+    /// Asked for in the newest question.
+    asked: Vec<TypeIdentifier>,
+    /// Why it led to nothing the last time: names decide until it has led to something.
+    failed: Option<Arc<str>>,
+    failures: u8,
 }
 
 /// What concerns one participant.
@@ -67,8 +80,8 @@ struct Lookup {
 struct Peer {
     lookups: usize,
     asked: usize,
-    /// It has left questions without any answer.
-    silent: bool,
+    /// It has left questions without any answer, and is not asked before this.
+    silent: Option<MonoTime>,
     learned: Vec<TypeIdentifier>,
     learned_octets: usize,
 }
@@ -90,6 +103,8 @@ pub(crate) struct Lookups {
     wakeup: Option<MonoTime>,
     /// Those that came to an end: whoever waits for them is to be judged again.
     pub(crate) finished: Vec<LookupKey>,
+    /// Those that led to something after they had failed: names have decided meanwhile.
+    pub(crate) recovered: Vec<LookupKey>,
     pub(crate) failed: u64,
     pub(crate) refused: u64,
 }
@@ -112,6 +127,7 @@ impl Lookups {
             last_number: 0,
             wakeup: None,
             finished: Vec::new(),
+            recovered: Vec::new(),
             failed: 0,
             refused: 0,
         }
@@ -144,6 +160,11 @@ impl Lookups {
         self.lookups.get(key).map(|lookup| &lookup.state)
     }
 
+    /// Why a lookup led to nothing, if it did.
+    pub(crate) fn failure(&self, key: &LookupKey) -> Option<&Arc<str>> {
+        self.lookups.get(key)?.failed.as_ref()
+    }
+
     /// Begins a lookup; an error if it cannot lead to anything.
     pub(crate) fn want(
         &mut self,
@@ -156,7 +177,16 @@ impl Lookups {
         }
         peer.lookups = peer.lookups.saturating_add(1);
         announced.truncate(MAX_IDS);
-        let lookup = Lookup { state: State::Queued, announced, attempts: 0, rounds: 0 };
+        let lookup = Lookup {
+            state: State::Queued,
+            announced,
+            attempts: 0,
+            rounds: 0,
+            numbers: VecDeque::new(),
+            asked: Vec::new(),
+            failed: None,
+            failures: 0,
+        };
         self.lookups.insert(key.clone(), lookup);
         self.queue.push_back(key);
         self.stirred = true;
@@ -175,8 +205,13 @@ impl Lookups {
         for _ in 0..self.queue.len() {
             let key = self.queue.pop_front()?;
             let Some(peer) = self.peers.get(&key.0) else { continue };
-            if peer.silent {
-                self.end(&key, Some(SILENT));
+            let queued = self.state(&key) == Some(&State::Queued);
+            if !queued {
+                // Another participant has told it meanwhile.
+                continue;
+            }
+            if peer.silent.is_some_and(|until| until > now) {
+                self.end(now, &key, Some(SILENT));
             } else if peer.asked >= MAX_ASKED_OF_ONE || self.asked >= MAX_ASKED {
                 self.queue.push_back(key);
             } else if let Some(request) = self.ask(now, &key, library) {
@@ -190,7 +225,7 @@ impl Lookups {
     fn ask(&mut self, now: MonoTime, key: &LookupKey, library: &TypeLibrary) -> Option<Request> {
         let mut type_ids = library.missing(&key.1);
         if type_ids.is_empty() {
-            self.end(key, None);
+            self.end(now, key, None);
             return None;
         }
         let lookup = self.lookups.get_mut(key)?;
@@ -202,7 +237,12 @@ impl Lookups {
         type_ids.truncate(MAX_IDS);
         self.last_number = self.last_number.wrapping_add(1);
         let (number, until) = (self.last_number, now.plus(PATIENCE));
-        lookup.state = State::Asked { number, until };
+        lookup.state = State::Asked { until };
+        if lookup.numbers.len() >= MAX_NUMBERS {
+            lookup.numbers.pop_front();
+        }
+        lookup.numbers.push_back(number);
+        lookup.asked.clone_from(&type_ids);
         lookup.attempts = lookup.attempts.saturating_add(1);
         self.asked = self.asked.saturating_add(1);
         if let Some(peer) = self.peers.get_mut(&key.0) {
@@ -226,26 +266,37 @@ impl Lookups {
         if to.writer_guid != self.writer() || to.high != 0 {
             return None;
         }
-        let asked = |key: &&LookupKey| matches!(self.state(key), Some(State::Asked { number, .. }) if *number == to.low);
+        let asked = |key: &&LookupKey| self.lookups.get(key).is_some_and(|it| it.numbers.contains(&to.low));
         self.keys_of(prefix).find(asked).cloned()
+    }
+
+    /// A question was answered: another answer to it is not looked at.
+    pub(crate) fn answered(&mut self, key: &LookupKey, to: &SampleIdentity) {
+        if let Some(lookup) = self.lookups.get_mut(key) {
+            lookup.numbers.retain(|number| *number != to.low);
+        }
     }
 
     /// Takes an answer; `None` stands for one that tells nothing.
     pub(crate) fn on_answer(
         &mut self,
+        now: MonoTime,
         key: &LookupKey,
         answer: Option<&GetTypesOut>,
         library: &mut TypeLibrary,
     ) {
         self.end_question(key);
         let Some(peer) = self.peers.get_mut(&key.0) else { return };
-        peer.silent = false;
+        let spoke = peer.silent.take().is_some();
         let room = self.max_octets_of_one.saturating_sub(peer.learned_octets);
         let learned = answer.map(|out| library.learn_within(out, room, &mut peer.learned));
         let learned = learned.unwrap_or_default();
         peer.learned_octets = peer.learned_octets.saturating_add(learned.octets);
         let refused = learned.refused.saturating_add(learned.over_quota);
         self.refused = self.refused.saturating_add(u64::try_from(refused).unwrap_or(u64::MAX));
+        if spoke {
+            self.retry_all(key.0);
+        }
         let Some(lookup) = self.lookups.get_mut(key) else { return };
         lookup.announced.clear();
         lookup.attempts = 0;
@@ -254,16 +305,48 @@ impl Lookups {
             None
         } else if learned.over_quota > 0 {
             Some(NO_ROOM)
-        } else if learned.new == 0 {
+        } else if !lookup.asked.iter().any(|id| library.get(id).is_some()) {
             Some(IGNORANT)
         } else if lookup.rounds >= MAX_ROUNDS {
             Some(TOO_DEEP)
         } else {
             lookup.state = State::Queued;
+            self.queue.retain(|queued| queued != key);
             self.queue.push_front(key.clone());
             return;
         };
-        self.end(key, failure);
+        self.end(now, key, failure);
+        if failure.is_none() {
+            self.end_equal(now, &key.1);
+        }
+    }
+
+    /// A type is known now: whoever else is asked for it need not answer.
+    fn end_equal(&mut self, now: MonoTime, root: &TypeIdentifier) {
+        let same = self.lookups.keys().filter(|key| key.1 == *root);
+        for key in same.cloned().collect::<Vec<_>>() {
+            self.end_question(&key);
+            self.end(now, &key, None);
+        }
+    }
+
+    /// A participant answers after all: what it did not answer before is asked anew.
+    fn retry_all(&mut self, prefix: GuidPrefix) {
+        for key in self.keys_of(prefix).cloned().collect::<Vec<_>>() {
+            self.retry(&key);
+        }
+    }
+
+    /// Tries a failed lookup again, with one question.
+    fn retry(&mut self, key: &LookupKey) {
+        let Some(lookup) = self.lookups.get_mut(key) else { return };
+        if matches!(lookup.state, State::Failed { .. }) {
+            lookup.state = State::Queued;
+            lookup.attempts = MAX_ATTEMPTS.saturating_sub(1);
+            lookup.rounds = 0;
+            self.queue.push_back(key.clone());
+            self.stirred = true;
+        }
     }
 
     /// A question is not under way any more.
@@ -278,16 +361,25 @@ impl Lookups {
     }
 
     /// Ends a lookup: with its type in the library, or for a reason without.
-    fn end(&mut self, key: &LookupKey, failure: Option<&str>) {
+    fn end(&mut self, now: MonoTime, key: &LookupKey, failure: Option<&str>) {
         match failure {
             Some(why) => {
-                self.failed = self.failed.saturating_add(1);
-                if let Some(lookup) = self.lookups.get_mut(key) {
-                    lookup.state = State::Failed(why.into());
+                let Some(lookup) = self.lookups.get_mut(key) else { return };
+                let doublings = lookup.failures.min(MAX_DOUBLINGS);
+                let retry = now.plus(RETRY.times(1 << doublings));
+                lookup.state = State::Failed { retry };
+                lookup.failures = lookup.failures.saturating_add(1);
+                self.wakeup = Some(self.wakeup.map_or(retry, |wakeup| wakeup.min(retry)));
+                if lookup.failed.replace(why.into()).is_some() {
+                    return;
                 }
+                self.failed = self.failed.saturating_add(1);
             }
             None => {
-                self.lookups.remove(key);
+                let Some(lookup) = self.lookups.remove(key) else { return };
+                if lookup.failed.is_some() {
+                    self.recovered.push(key.clone());
+                }
                 if let Some(peer) = self.peers.get_mut(&key.0) {
                     peer.lookups = peer.lookups.saturating_sub(1);
                 }
@@ -296,24 +388,28 @@ impl Lookups {
         self.finished.push(key.clone());
     }
 
-    /// Asks again, or gives up, where an answer is late.
+    /// Asks again, or gives up, where an answer is late; tries again what failed.
     pub(crate) fn on_timer(&mut self, now: MonoTime) {
         if self.wakeup.is_none_or(|wakeup| wakeup > now) {
             return;
         }
         let until = |lookup: &Lookup| match lookup.state {
-            State::Asked { until, .. } => Some(until),
-            _ => None,
+            State::Asked { until } | State::Failed { retry: until } => Some(until),
+            State::Queued => None,
         };
         let late = self.lookups.iter().filter(|(_, lookup)| until(lookup).is_some_and(|until| until <= now));
         let late: Vec<(LookupKey, u8)> = late.map(|(key, lookup)| (key.clone(), lookup.attempts)).collect();
         for (key, attempts) in late {
+            if matches!(self.state(&key), Some(State::Failed { .. })) {
+                self.retry(&key);
+                continue;
+            }
             self.end_question(&key);
             if attempts >= MAX_ATTEMPTS {
                 if let Some(peer) = self.peers.get_mut(&key.0) {
-                    peer.silent = true;
+                    peer.silent = Some(now.plus(RETRY));
                 }
-                self.end(&key, Some(SILENT));
+                self.end(now, &key, Some(SILENT));
             } else if let Some(lookup) = self.lookups.get_mut(&key) {
                 lookup.state = State::Queued;
                 // Before others, so that who never answers is found out soon.

@@ -247,8 +247,10 @@ impl Types {
             };
         }
         let key = (prefix, root.clone());
+        if let Some(why) = self.lookups.failure(&key) {
+            return Resolved::Failed(Arc::clone(why));
+        }
         match self.lookups.state(&key) {
-            Some(lookup::State::Failed(why)) => Resolved::Failed(Arc::clone(why)),
             Some(_) => Resolved::Pending(key),
             None if !ask => Resolved::NotAsked,
             None => match self.lookups.want(key.clone(), dependencies(octets)) {
@@ -264,8 +266,8 @@ impl Types {
     }
 
     /// Takes an answer; `None` stands for one that tells nothing.
-    pub(crate) fn on_answer(&mut self, key: &LookupKey, told: Option<&GetTypesOut>) {
-        self.lookups.on_answer(key, told, &mut self.library);
+    pub(crate) fn on_answer(&mut self, now: MonoTime, key: &LookupKey, told: Option<&GetTypesOut>) {
+        self.lookups.on_answer(now, key, told, &mut self.library);
     }
 
     /// The next question to send, and to whom.
@@ -276,6 +278,7 @@ impl Types {
     /// A participant is gone.
     pub(crate) fn remove_peer(&mut self, prefix: GuidPrefix) {
         self.lookups.remove_peer(prefix, &mut self.library);
+        self.loaded.retain(|root, _| self.library.missing(root).is_empty());
     }
 
     /// Octets of what others have told.

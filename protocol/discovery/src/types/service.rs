@@ -17,7 +17,10 @@ use dunlin_xtypes::lookup::message::{
     self, GetTypesResult, Reply, Request, Return, SampleIdentity, remote_exception,
 };
 
-use super::{TypeDiscovery, line::Line};
+use super::{
+    TypeDiscovery,
+    line::{Line, Past},
+};
 use crate::{
     builtin::{Collector, Peer, builtin_reader, feed, match_writer},
     config::DiscoveryConfig,
@@ -67,6 +70,8 @@ pub(crate) struct Service {
     /// Writers of others that the readers know.
     heard: BTreeSet<Guid>,
     lines: BTreeMap<(GuidPrefix, Way), Line>,
+    /// Where the lines of each way that are gone have ended: a new one goes on there.
+    past: [Past; 2],
     /// No line has anything to do before this.
     wakeup: Option<MonoTime>,
     collected: Collector,
@@ -85,6 +90,7 @@ impl Service {
             answers: reader(Way::Answers),
             heard: BTreeSet::new(),
             lines: BTreeMap::new(),
+            past: [Past::default(); 2],
             wakeup: None,
             collected: Collector::default(),
             asked: 0,
@@ -95,6 +101,14 @@ impl Service {
     /// Whether this is one of the four endpoints.
     pub(crate) fn has(entity: EntityId) -> bool {
         Way::BOTH.iter().any(|way| entity == way.writer() || entity == way.reader())
+    }
+
+    fn past_mut(&mut self, way: Way) -> &mut Past {
+        let [questions, answers] = &mut self.past;
+        match way {
+            Way::Questions => questions,
+            Way::Answers => answers,
+        }
     }
 
     fn reader_mut(&mut self, way: Way) -> &mut Reader {
@@ -120,7 +134,10 @@ impl Service {
             if self.heard.remove(&writer) {
                 self.reader_mut(way).unmatch_writer(writer);
             }
-            self.lines.remove(&(prefix, way));
+            if let Some(line) = self.lines.remove(&(prefix, way)) {
+                let past = self.past_mut(way);
+                *past = past.max(line.past());
+            }
         }
     }
 
@@ -153,10 +170,11 @@ impl Service {
             return None;
         }
         let guid = Guid::new(config.guid_prefix, way.writer());
+        let past = *self.past_mut(way);
         let line = self
             .lines
             .entry((peer.guid_prefix, way))
-            .or_insert_with(|| Line::new(now, guid, peer, way.reader(), config.max_message_size, out));
+            .or_insert_with(|| Line::new(now, guid, peer, way.reader(), config.max_message_size, past, out));
         let result = call(line, out);
         if let Some(due) = line.next_deadline() {
             self.wakeup = Some(self.wakeup.map_or(due, |wakeup| wakeup.min(due)));
@@ -222,7 +240,7 @@ impl Discovery {
             let Some(payload) = &sample.payload else { continue };
             match way {
                 Way::Questions => self.on_question(now, sample.writer.prefix, payload, out),
-                Way::Answers => self.on_answer(sample.writer.prefix, payload),
+                Way::Answers => self.on_answer(now.mono, sample.writer.prefix, payload),
             }
         }
         collected.lost = false;
@@ -237,6 +255,10 @@ impl Discovery {
         };
         let own = Guid::new(self.config.guid_prefix, EntityId::PARTICIPANT).to_bytes();
         let Some(peer) = self.participants.get(&prefix).map(|known| Arc::clone(&known.data)) else { return };
+        // An answer costs more than the question: none is made that cannot be sent.
+        if self.service.lines.get(&(prefix, Way::Answers)).is_some_and(|line| !line.has_room()) {
+            return;
+        }
         let Some(reply) = self.endpoints.types.answer(&request, &own) else { return };
         let Ok(payload) = message::encode(&reply) else { return };
         let service = &mut self.service;
@@ -247,7 +269,7 @@ impl Discovery {
     }
 
     /// Takes an answer to a question that was asked; nothing else is looked at.
-    fn on_answer(&mut self, prefix: GuidPrefix, payload: &[u8]) {
+    fn on_answer(&mut self, now: MonoTime, prefix: GuidPrefix, payload: &[u8]) {
         let Ok(id) = message::decode::<SampleIdentity>(payload) else { return };
         let Some(key) = self.endpoints.types.lookups.asked_by(prefix, &id) else { return };
         let reply = message::decode::<Reply>(payload);
@@ -263,7 +285,8 @@ impl Discovery {
                 None
             }
         };
-        self.endpoints.types.on_answer(&key, told);
+        self.endpoints.types.lookups.answered(&key, &id);
+        self.endpoints.types.on_answer(now, &key, told);
     }
 
     /// Sends the questions that there are, and judges the pairs anew whose types are known now or will not be.

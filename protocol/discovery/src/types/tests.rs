@@ -63,7 +63,8 @@ fn an_answer_has_to_belong_to_a_question() {
     }
     assert_eq!(types.lookups.asked_by(OWN, &id), None, "another participant was asked");
     let key = types.lookups.asked_by(PEER, &id).expect("it was asked");
-    types.on_answer(&key, Some(&told(&ty, TypeIdentifier::clone)));
+    types.lookups.answered(&key, &id);
+    types.on_answer(NOW, &key, Some(&told(&ty, TypeIdentifier::clone)));
     assert_eq!(types.lookups.asked_by(PEER, &id), None, "once");
     assert!(matches!(types.discover(PEER, Some(ty.octets())), TypeDiscovery::Known(_)));
     types.remove_peer(PEER);
@@ -79,7 +80,7 @@ fn lies_and_silence_end_a_lookup() {
         let _ = types.discover(PEER, Some(ty.octets()));
         let (_, request) = types.next_question(NOW).expect("it asks");
         let key = types.lookups.asked_by(PEER, &request.request_id).expect("it was asked");
-        types.on_answer(&key, answer.as_ref());
+        types.on_answer(NOW, &key, answer.as_ref());
         assert!(matches!(types.discover(PEER, Some(ty.octets())), TypeDiscovery::Refused(_)));
         assert_eq!((types.learned_octets(), types.lookups.finished.len()), (0, 1));
         assert!(types.next_question(NOW).is_none());
@@ -104,9 +105,9 @@ fn questions_are_few_and_patience_is_short() {
     }
     assert!(types.next_question(now).is_none(), "who was silent three times is not asked again");
     assert_eq!((sent, types.lookups.failed), (24, 256));
-    assert_eq!(types.lookups.next_deadline(), None);
+    assert_eq!(types.lookups.next_deadline(), Some(now.plus(dunlin_core::Duration::from_secs(9))), "later");
     let (_, state) = state_of(&mut types, &many[0]);
-    assert!(matches!(state, Some(State::Failed(_))), "{state:?}");
+    assert!(matches!(state, Some(State::Failed { .. })), "{state:?}");
 }
 
 #[test]
@@ -123,4 +124,85 @@ fn announcements_that_are_none() {
         types().discover(PEER, Some(&Arc::from([1, 2, 3].as_slice()))),
         TypeDiscovery::Refused(_)
     ));
+}
+
+const OTHER: GuidPrefix = GuidPrefix([3; 12]);
+
+/// The answer to what was asked, of at most so many objects.
+fn part(ty: &LocalType, request: &Request, most: usize) -> GetTypesOut {
+    let Call::GetTypes(call) = &request.call else { return GetTypesOut::default() };
+    let mut out = told(ty, TypeIdentifier::clone);
+    out.types.retain(|pair| call.type_ids.contains(&pair.type_identifier));
+    out.types.truncate(most);
+    out
+}
+
+fn answer(types: &mut Types, from: GuidPrefix, request: &Request, out: &GetTypesOut) {
+    let key = types.lookups.asked_by(from, &request.request_id).expect("it was asked");
+    types.lookups.answered(&key, &request.request_id);
+    types.on_answer(NOW, &key, Some(out));
+}
+
+#[test]
+fn two_participants_tell_one_type() {
+    let ty = local("@nested struct A { long a; }; @nested struct B { long b; }; struct T { A a; B b; };");
+    let (mut types, ids) = (types(), [PEER, OTHER]);
+    types.lookups.add_peer(OTHER);
+    ids.iter().for_each(|peer| drop(types.discover(*peer, Some(ty.octets()))));
+    let asked: Vec<_> = (0..2).map(|_| types.next_question(NOW).expect("both are asked")).collect();
+    // The same part of the type: what the second tells is not new.
+    for (to, request) in &asked {
+        answer(&mut types, *to, request, &part(&ty, request, 1));
+    }
+    assert_eq!((types.lookups.finished.len(), types.lookups.failed), (0, 0), "nobody has failed");
+    while let Some((to, request)) = types.next_question(NOW) {
+        answer(&mut types, to, &request, &part(&ty, &request, 8));
+    }
+    assert_eq!((types.lookups.finished.len(), types.lookups.failed), (2, 0), "both pairs are judged");
+}
+
+#[test]
+fn late_answers_are_answers() {
+    let (mut types, ty) = (types(), local("struct T { long a; };"));
+    let _ = types.discover(PEER, Some(ty.octets()));
+    let (_, first) = types.next_question(NOW).expect("it asks");
+    for second in 1..=3 {
+        let now = NOW.plus(dunlin_core::Duration::from_secs(second));
+        types.lookups.on_timer(now);
+        assert_eq!(types.next_question(now).is_some(), second < 3);
+    }
+    assert!(matches!(types.discover(PEER, Some(ty.octets())), TypeDiscovery::Refused(_)));
+    answer(&mut types, PEER, &first, &part(&ty, &first, 1));
+    assert!(matches!(types.discover(PEER, Some(ty.octets())), TypeDiscovery::Known(_)));
+    assert_eq!(types.lookups.recovered.len(), 1, "names have decided meanwhile");
+}
+
+#[test]
+fn silence_is_not_for_ever() {
+    let (mut types, ty) = (types(), local("struct T { long a; };"));
+    let _ = types.discover(PEER, Some(ty.octets()));
+    let (mut now, mut asked) = (NOW, 0);
+    let end = NOW.plus(dunlin_core::Duration::from_secs(60));
+    while now < end {
+        asked += core::iter::from_fn(|| types.next_question(now)).count();
+        now = types.lookups.next_deadline().expect("there is more to do");
+        types.lookups.on_timer(now);
+    }
+    // Three at once, and one after 10 and after 20 seconds more.
+    assert_eq!((asked, types.lookups.failed), (5, 1));
+    let (_, request) = core::iter::from_fn(|| {
+        let request = types.next_question(now);
+        now = types.lookups.next_deadline().expect("there is more to do");
+        types.lookups.on_timer(now);
+        Some(request)
+    })
+    .take(4)
+    .flatten()
+    .next()
+    .expect("it asks again");
+    answer(&mut types, PEER, &request, &part(&ty, &request, 1));
+    assert!(matches!(types.discover(PEER, Some(ty.octets())), TypeDiscovery::Known(_)));
+    let other = local("struct T { long b; };");
+    assert!(matches!(types.discover(PEER, Some(other.octets())), TypeDiscovery::Pending));
+    assert!(types.next_question(now).is_some(), "who has answered is asked");
 }

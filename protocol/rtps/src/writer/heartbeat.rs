@@ -74,7 +74,38 @@ fn passed(since: Option<MonoTime>, now: MonoTime, interval: Duration) -> bool {
     since.is_none_or(|at| now.since(at) >= interval)
 }
 
+/// Where a writer is with its counts of HEARTBEAT and HEARTBEAT_FRAG (RTPS 2.5 §8.3.8.6, §8.3.8.7).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HeartbeatCounts {
+    heartbeat: i32,
+    fragments: i32,
+}
+
+impl HeartbeatCounts {
+    /// The greater of each.
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        Self {
+            heartbeat: self.heartbeat.max(other.heartbeat),
+            fragments: self.fragments.max(other.fragments),
+        }
+    }
+}
+
 impl Writer {
+    /// Where its counts are, for a writer that takes its place.
+    #[must_use]
+    pub fn heartbeat_counts(&self) -> HeartbeatCounts {
+        HeartbeatCounts { heartbeat: self.heartbeat.count, fragments: self.heartbeat.fragment_count }
+    }
+
+    /// Goes on where another writer of this GUID has ended, before any reader is matched: readers that still know that one
+    /// take no HEARTBEAT with a count that they have seen.
+    pub fn continue_counts(&mut self, counts: HeartbeatCounts) {
+        self.heartbeat.count = counts.heartbeat;
+        self.heartbeat.fragment_count = counts.fragments;
+    }
+
     /// A HEARTBEAT about changes up to `last`, which asks for an acknowledgment.
     pub(super) fn announce(
         &mut self,

@@ -30,6 +30,7 @@ use batch::Batch;
 use dunlin_buf::Outbox;
 use dunlin_core::{Duration, Guid, Locator, MonoTime, Now, SequenceNumber, SnRange};
 use dunlin_wire::HeartbeatGroup;
+pub use heartbeat::HeartbeatCounts;
 use heartbeat::HeartbeatState;
 use proxy::ReaderProxy;
 use repair::RepairGate;

@@ -4,6 +4,7 @@
 //! Work is bounded whatever the types are: nesting by [`MAX_DEPTH`], comparisons by [`MAX_STEPS`]; types beyond are not
 //! assignable.
 
+mod octets;
 mod structure;
 mod union;
 
@@ -108,8 +109,9 @@ struct Side<'a> {
 impl<'a> Side<'a> {
     fn new(ty: TypeIn<'a>) -> Self {
         let mut minimal = alloc::vec![None; ty.graph.len()];
+        let graph = octets::unified(ty.graph);
         // A type without objects equals no other.
-        for record in type_objects(ty.graph, ty.index).map(|objects| objects.records).unwrap_or_default() {
+        for record in type_objects(&graph, ty.index).map(|objects| objects.records).unwrap_or_default() {
             if let Some(slot) = minimal.get_mut(record.index.0) {
                 *slot = Some(record.minimal.id);
             }
@@ -185,7 +187,7 @@ impl<'a> Rules<'a> {
                 self.element("keys", rk, wk, keys)?;
                 self.element("values", rv, wv, keys)
             }
-            (Type::Primitive(r), Type::Primitive(w)) if r == w && *r != kind::NONE => Ok(()),
+            (Type::Primitive(r), Type::Primitive(w)) if octets::same(*r, *w) && *r != kind::NONE => Ok(()),
             (Type::Primitive(integer), Type::Named(bits)) => bitmask(writer_graph, *bits, *integer),
             (Type::Named(bits), Type::Primitive(integer)) => bitmask(reader_graph, *bits, *integer),
             (r, w) => {

@@ -155,8 +155,13 @@ impl TypeLibrary {
 
     fn types(&self, request: &GetTypesIn) -> GetTypesResult {
         let (mut out, mut room) = (GetTypesOut::default(), MAX_REPLY_OCTETS);
+        let mut told = BTreeSet::new();
         for id in request.type_ids.iter().take(MAX_REQUEST_IDS) {
             for (id, entry) in self.entries_of(id) {
+                // Who asks for one type many times gets it once.
+                if !told.insert(id) {
+                    continue;
+                }
                 let Some(left) = room.checked_sub(entry.size) else { return GetTypesResult::Ok(out) };
                 room = left;
                 out.types.push(TypeIdentifierTypeObjectPair {

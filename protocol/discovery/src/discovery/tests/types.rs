@@ -164,3 +164,26 @@ fn large_types_are_announced_and_told_in_parts() {
     net.run_for(secs(20));
     assert_eq!(events(&mut net), [["+reader 1"], ["+writer 0"]]);
 }
+
+#[test]
+fn who_was_never_forgotten_understands_the_next_question() {
+    let mut net = pair([config(0), config(1)]);
+    writes(&mut net, 0, NEW);
+    net.run_for(secs(1));
+    let ask = |net: &mut Net| {
+        let found =
+            |net: &mut Net| net.with(1, |d, now, out, fx| d.discovered_type(now, guid(0, WRITER), out, fx));
+        let _ = found(net);
+        // Less than it takes until a question is asked again.
+        net.run_for(millis(500));
+        found(net)
+    };
+    assert!(matches!(ask(&mut net), TypeDiscovery::Known(_)));
+    // One direction was cut for a while: node 0 has heard node 1 all the time, but not the other way round.
+    net.with(1, |d, _, _, fx| d.remove_participant(prefix(0), crate::LostReason::LeaseExpired, fx));
+    net.run_for(secs(10));
+    assert_eq!(net.nodes[1].discovery.stats().type_object_octets, 0);
+    let known = ask(&mut net);
+    assert!(matches!(known, TypeDiscovery::Known(_)), "{known:?}");
+    assert!(net.nodes[1].discovery.stats().type_object_octets > 0, "it was told again");
+}
