@@ -18,6 +18,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "dunlin-cdr",
             "dunlin-wire",
             "dunlin-xtypes",
+            "dunlin-dynamic",
             "dunlin-rtps",
             "dunlin-filter",
             "dunlin-cache",
