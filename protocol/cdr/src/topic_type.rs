@@ -1,4 +1,5 @@
-//! What the samples of a topic are to an application: values of a Rust type, or of a type known at run time.
+//! What the samples of a topic are to an application: values of a Rust type, or of a type known at run time (DDS 1.4 §2.2.2.3;
+//! DDS-XTypes 1.3 §7.5).
 
 use crate::{CdrError, DdsType, KeyHash, Limits, Representation, TypeSupport};
 use alloc::vec::Vec;
