@@ -6,7 +6,7 @@ DEMO_SECONDS := $(filter-out 0,$(SECONDS))
 PROTOCOL := core sync buf qos cdr wire xtypes rtps filter cache discovery engine
 PROTOCOL_CRATES := $(foreach c,$(PROTOCOL),-p dunlin-$(c))
 
-.PHONY: help demo test lint unit loom shuttle miri miri-short tsan cross interop interop-fastdds3 network browser gstreamer bench bench-peers counts fuzz flood sim mutants scale million soak shapes shapes-quick shapes-peers shm-crash
+.PHONY: help demo test lint unit loom shuttle miri miri-short tsan cross interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers fuzz flood sim mutants scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader
 
 help:
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -72,9 +72,10 @@ shapes-peers: ## every scenario with Cyclone DDS, in both directions
 	@scripts/setup.sh build interop
 	tests/shapes/run.sh peers
 
-network: ## 921,600-byte samples over a 100 Mbit/s link between two network namespaces
+network: ## network namespaces: 921,600-byte samples over 100 Mbit/s; addresses that appear, change and vanish
 	@scripts/setup.sh build test
 	tests/network/run.sh
+	tests/network/mobility.sh
 
 browser: ## the demo's page in headless Chromium
 	@scripts/setup.sh build demo browser
@@ -113,11 +114,20 @@ counts: ## instructions and system calls of a sample, held to their record; RECO
 	@scripts/setup.sh build counts
 	cargo run --release --quiet -p dunlin-counts -- $(if $(RECORD),record,check)
 
+counts-peers: ## the same with Cyclone DDS beside it
+	@scripts/setup.sh build bench counts
+	@tools/bench/build-peers.sh cyclone
+	cargo run --release --quiet -p dunlin-counts -- compare $(or $(DUNLIN_BENCH_PEERS),.cache/bench)/cyclone-counts
+
 flood: ## a 1 kHz topic under a flood of hostile datagrams SECONDS=30 for so long
 	cargo run --release --quiet -p dunlin-flood -- --seconds $(or $(if $(filter command line,$(origin SECONDS)),$(DEMO_SECONDS)),10)
 
 shm-crash: ## kill processes that use shared memory 200 times; ROUNDS=1000 more often
 	ROUNDS=$(or $(ROUNDS),200) cargo test --release --quiet -p dunlin --test shared_memory killed -- --nocapture
+
+slow-reader: ## SIGSTOP of one of three reader processes for 30 s; SECONDS=3 for so long
+	STOPPED_SECONDS=$(or $(if $(filter command line,$(origin SECONDS)),$(DEMO_SECONDS)),30) \
+		cargo test --release --quiet -p dunlin --test slow_reader -- --nocapture
 
 soak: ## the interoperability tests 20 times in a row
 	ROUNDS=20 $(MAKE) interop

@@ -2,16 +2,24 @@
 //! that is remembered although a quota forbids it.
 
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 use dunlin_buf::{Outbox, SharedBytes};
-use dunlin_core::{Duration, EntityId, GuidPrefix, Locator, MonoTime, Now, SequenceNumber, WallTime};
+use dunlin_cdr::{DdsType, TypeDescription, description};
+use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, MonoTime, Now, SequenceNumber, WallTime};
 use dunlin_discovery::{
-    Discovery, DiscoveryConfig, DiscoveryEffect, EndpointLocators, LocalReader, LocalWriter, Locators, Quotas,
+    Discovery, DiscoveryConfig, DiscoveryEffect, EndpointLocators, LocalReader, LocalType, LocalWriter,
+    Locators, Quotas,
 };
 use dunlin_qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicData};
 use dunlin_wire::{
     DataSpec, Endianness, Message, MessageBuilder, ParameterListBuilder, PayloadSpec, ReceiverState,
     Submessage, pid,
+};
+
+use dunlin_xtypes::lookup::{
+    TypeLibrary, instance_name,
+    message::{self, Call, GetTypesIn, Request, SampleIdentity},
 };
 
 use crate::input::Input;
@@ -31,6 +39,8 @@ const QUOTAS: Quotas = Quotas {
     max_octets_per_participant: 16 * 1024,
     max_octets: 48 * 1024,
     max_type_octets: 1024,
+    max_type_object_octets_per_participant: 4 * 1024,
+    max_type_object_octets: 8 * 1024,
     max_opaque_octets: 1024,
     max_string_octets: 128,
     max_partitions: 8,
@@ -47,6 +57,46 @@ const WRITERS: [EntityId; 3] = [
     EntityId::SEDP_SUBSCRIPTIONS_WRITER,
     EntityId::PARTICIPANT_MESSAGE_WRITER,
 ];
+
+/// The TypeLookup service: questions of the peer, and its answers.
+const TYPE_WRITERS: [EntityId; 2] = [EntityId::TYPE_LOOKUP_REQUEST_WRITER, EntityId::TYPE_LOOKUP_REPLY_WRITER];
+
+/// The type of the victim's endpoints.
+#[derive(DdsType)]
+#[dds(name = "ShapeType")]
+struct Shape {
+    #[dds(key, bound = 128)]
+    color: String,
+    parts: Vec<Part>,
+}
+
+#[derive(DdsType)]
+#[dds(nested)]
+struct Part {
+    x: i32,
+}
+
+/// What peers announce, of which the victim knows nothing.
+#[derive(DdsType)]
+#[dds(name = "ShapeType")]
+struct NewShape {
+    #[dds(key, bound = 128)]
+    color: String,
+    parts: Vec<NewPart>,
+    size: f64,
+}
+
+#[derive(DdsType)]
+#[dds(nested, name = "Part")]
+struct NewPart {
+    x: i32,
+    y: i32,
+}
+
+fn local_type(description: &'static TypeDescription) -> Arc<LocalType> {
+    let (graph, root) = dunlin_xtypes::from_description(description);
+    LocalType::new(graph, root).expect("a structure")
+}
 
 /// Announces what the input says. The first octet of each announcement chooses whose and of what it is.
 pub fn discovery_data(data: &[u8]) {
@@ -83,6 +133,10 @@ fn announce(victim: &mut Victim, input: &mut Input<'_>) {
             &[],
             endianness,
         ),
+        4 if from > PEER && from < PEER + 3 => {
+            let way = usize::from(from - PEER - 1);
+            victim.hear_about_types(way, PayloadSpec::Data(payload), endianness);
+        }
         2..=4 => victim.hear_reliably(usize::from(kind) - 2, PayloadSpec::Data(payload), &[], endianness),
         5 | 6 => {
             let gone = gone(endianness);
@@ -132,6 +186,7 @@ struct Victim {
     out: Outbox,
     effects: Vec<DiscoveryEffect>,
     next: [SequenceNumber; 3],
+    next_about_types: [SequenceNumber; 2],
 }
 
 fn config(name: u8) -> DiscoveryConfig {
@@ -164,6 +219,7 @@ impl Victim {
             out: Outbox::new(),
             effects: Vec::new(),
             next: [SequenceNumber::FIRST; 3],
+            next_about_types: [SequenceNumber::FIRST; 2],
         };
         victim.discovery.start(now, &mut victim.out);
         victim
@@ -172,6 +228,7 @@ impl Victim {
     fn with_endpoints() -> Self {
         let mut victim = Self::new(VICTIM);
         let Self { now, discovery, out, effects, .. } = &mut victim;
+        let ty = local_type(description::<Shape>());
         for (n, keyed) in [(1, true), (2, false)] {
             let writer = LocalWriter {
                 entity_id: EntityId::user_writer(n, keyed),
@@ -180,7 +237,7 @@ impl Victim {
                 qos: DataWriterQos::default().reliable(),
                 publisher_qos: PublisherQos::default(),
                 topic_data: TopicData::default(),
-                type_information: None,
+                type_information: Some(Arc::clone(&ty)),
                 group: EntityId::UNKNOWN,
                 locators: EndpointLocators::default(),
             };
@@ -193,7 +250,7 @@ impl Victim {
                 qos: DataReaderQos::default(),
                 subscriber_qos: SubscriberQos::default(),
                 topic_data: TopicData::default(),
-                type_information: None,
+                type_information: Some(Arc::clone(&ty)),
                 locators: EndpointLocators::default(),
             };
             discovery.add_reader(*now, reader, out, effects).expect("a good name");
@@ -258,6 +315,12 @@ impl Victim {
         self.hear(PEER, WRITERS[channel], sn, payload, inline_qos, endianness);
     }
 
+    fn hear_about_types(&mut self, way: usize, payload: PayloadSpec, endianness: Endianness) {
+        let sn = self.next_about_types[way];
+        self.next_about_types[way] = sn.next();
+        self.hear(PEER, TYPE_WRITERS[way], sn, payload, &[], endianness);
+    }
+
     fn hear(
         &mut self,
         from: u8,
@@ -290,6 +353,7 @@ impl Victim {
         assert!(stats.participants_unverified <= QUOTAS.max_unverified as u64, "{stats:?}");
         assert!(stats.endpoints <= QUOTAS.max_endpoints as u64, "{stats:?}");
         assert!(stats.octets <= QUOTAS.max_octets as u64, "{stats:?}");
+        assert!(stats.type_object_octets <= QUOTAS.max_type_object_octets as u64, "{stats:?}");
         assert!(self.out.octets() <= 16 * 1024, "{} octets at once", self.out.octets());
         assert!(self.effects.len() <= 64, "{} effects at once", self.effects.len());
         for writer in self.discovery.writers() {
@@ -371,5 +435,66 @@ pub(crate) fn seeds(captured: &[(String, Vec<u8>)]) -> Vec<(String, Vec<u8>)> {
             seeds.push((format!("{name}-{kind}"), bytes));
         }
     }
+    seeds.extend(type_seeds());
     seeds
+}
+
+/// One announcement of an input.
+fn step(choice: u8, payload: &[u8]) -> Vec<u8> {
+    let units = payload.len().div_ceil(4).min(255);
+    let mut bytes = vec![choice, units as u8];
+    bytes.extend_from_slice(payload);
+    bytes.resize(2 + units * 4, 0);
+    bytes
+}
+
+/// A peer announces a writer of a newer type, asks for the victim's type, and answers the question of the victim.
+fn type_seeds() -> Vec<(String, Vec<u8>)> {
+    let (ours, theirs) = (local_type(description::<Shape>()), local_type(description::<NewShape>()));
+    let mut list = ParameterListBuilder::payload(Endianness::Little);
+    list.put_guid(pid::ENDPOINT_GUID, Guid::new(GuidPrefix([PEER; 12]), EntityId::user_writer(1, true)));
+    list.put_string(pid::TOPIC_NAME, "Square");
+    list.put_string(pid::TYPE_NAME, "ShapeType");
+    list.put_bytes(pid::TYPE_INFORMATION, theirs.octets());
+    let announcement = list.finish();
+    let name = |name: u8| Guid::new(GuidPrefix([name; 12]), EntityId::PARTICIPANT).to_bytes();
+    let id = |from: u8| SampleIdentity {
+        writer_guid: Guid::new(GuidPrefix([from; 12]), EntityId::TYPE_LOOKUP_REQUEST_WRITER).to_bytes(),
+        high: 0,
+        low: 1,
+    };
+    let library = |ty: &LocalType| {
+        let mut library = TypeLibrary::default();
+        let (graph, root) = (&ty.known().graph, ty.known().root);
+        let objects = dunlin_xtypes::type_objects(graph, root).expect("a structure");
+        library.add(&objects);
+        let ids = objects.records.iter().map(|record| record.complete.id.clone()).collect();
+        (library, Call::GetTypes(GetTypesIn { type_ids: ids }))
+    };
+    let ask = |from: u8, of: u8, call| Request { request_id: id(from), instance_name: instance_name(&name(of)), call };
+    let question = message::encode(&ask(PEER, VICTIM, library(&ours).1)).expect("it is short");
+    let (library, call) = library(&theirs);
+    let reply = library.answer(&ask(VICTIM, PEER, call), &name(PEER)).expect("it is asked");
+    let answer = message::encode(&reply).expect("it is short");
+    let all = [step(2, &announcement), step(4 | 1 << 3, &question), step(4 | 2 << 3, &answer)].concat();
+    vec![("types-of-a-peer".into(), all)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_seed_of_types_gets_to_the_answer() {
+        let (_, seed) = type_seeds().remove(0);
+        let mut input = Input::new(&seed);
+        let mut victim = Victim::acquainted();
+        for _ in 0..3 {
+            announce(&mut victim, &mut input);
+            victim.check();
+        }
+        let stats = victim.discovery.stats();
+        assert_eq!((stats.type_questions, stats.type_answers), (1, 1), "{stats:?}");
+        assert!(stats.type_object_octets > 0, "{stats:?}");
+    }
 }

@@ -9,7 +9,7 @@ export INTEROP_CAPTURES=$root/.cache/captures
 rounds=${ROUNDS:-1}
 
 if [ "${1:-}" = fastdds3 ]; then
-    "$here/build-fastdds3.sh"
+    "$root/scripts/debian13.sh" build "$INTEROP_PEERS/fastdds3/peer" "$here"/peers/fastdds/peer.cpp "$here"/peers/fastdds/*.hpp
     chosen=(fast_dds3)
 else
     "$here/build-peers.sh"

@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-PATH=$PATH:/usr/sbin:/sbin
+. tests/network/namespaces.sh
 RATE=100mbit
 COUNT=${COUNT:-200}
 
@@ -19,53 +19,25 @@ PROGRAMS=$(realpath "$PROGRAMS")
 export DUNLIN_SHARED_MEMORY_ENABLED=false
 export PROGRAMS COUNT
 
-# Namespaces need root, or a user namespace in which this script is root.
-if [ "$(id -u)" != 0 ]; then
-    if ! unshare --user --map-root-user --mount --net true 2>/dev/null; then
-        cat >&2 <<'TEXT'
-network: this test makes network namespaces and is allowed to neither as root nor in a user namespace. Either
-  - run it as root:                  sudo -E env "PATH=$PATH" make network
-  - or allow user namespaces:        sudo sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000
-  - in a container, start it with    --cap-add NET_ADMIN --cap-add SYS_ADMIN   (docker, podman)
-TEXT
-        exit 1
-    fi
-    exec unshare --user --map-root-user --mount --net -- "$(realpath "$0")"
-fi
+become_root
 
-near=dunlin-near-$$
-far=dunlin-far-$$
 files=$(mktemp -d)
 subscriber=
 
 finish() {
     [ -z "$subscriber" ] || kill "$subscriber" 2>/dev/null || true
-    ip netns del "$near" 2>/dev/null || true
-    ip netns del "$far" 2>/dev/null || true
+    delete_namespaces
     rm -rf "$files"
 }
 trap finish EXIT
 trap 'exit 130' INT TERM
 
-refuse() {
-    cat >&2 <<TEXT
-network: $1
-The kernel must have network namespaces, veth and the tbf queueing discipline, and this process must be allowed to use
-them: as root on the machine itself, or in a container started with --cap-add NET_ADMIN --cap-add SYS_ADMIN.
-TEXT
-    exit 1
-}
-
-# The real root's /run/netns cannot be written from a user namespace; a private one can.
-grep -q '^ *0 *0 *4294967295$' /proc/self/uid_map || mount -t tmpfs tmpfs /run || refuse "cannot mount a private /run"
-ip netns add "$near" || refuse "cannot make a network namespace"
-ip netns add "$far" || refuse "cannot make a network namespace"
+make_namespaces
 ip link add veth0 netns "$near" type veth peer name veth0 netns "$far" || refuse "cannot make a veth pair"
 
 host=1
 for namespace in "$near" "$far"; do
     inside=(ip netns exec "$namespace")
-    "${inside[@]}" ip link set lo up
     "${inside[@]}" ip address add "10.99.0.$host/24" dev veth0
     "${inside[@]}" ip link set veth0 mtu 1500 up
     "${inside[@]}" ip route add 224.0.0.0/4 dev veth0
@@ -76,7 +48,6 @@ for namespace in "$near" "$far"; do
     host=$((host + 1))
 done
 
-value() { awk -v name="$2" '$1 == name { print $2 }' "$1"; }
 field() { printf '%-34s %14s %14s %10s\n' "$@"; }
 
 failed=0

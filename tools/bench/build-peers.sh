@@ -35,13 +35,23 @@ cyclone() {
     fi
     [ -e "$library" ] || { echo "there is no library '$library'"; return 1; }
     library=$(realpath "$library")
-    "${cxx[@]}" "-DCYCLONE_VERSION=\"$version\"" -o "$out/build/cyclone" "$peers/cyclone/adapter.cpp" "$library" \
-        "-Wl,-rpath,$(dirname "$library")" -Wl,--allow-shlib-undefined -pthread && put "$out/build/cyclone" cyclone
+    local link=("$library" "-Wl,-rpath,$(dirname "$library")" -Wl,--allow-shlib-undefined -pthread)
+    "${cxx[@]}" "-DCYCLONE_VERSION=\"$version\"" -o "$out/build/cyclone" "$peers/cyclone/adapter.cpp" "${link[@]}" &&
+        put "$out/build/cyclone" cyclone || return
+    # The exchange that `make counts-peers` counts.
+    "${cxx[@]}" -o "$out/build/cyclone-counts" "$root/tests/counts/peers/cyclone.cpp" "${link[@]}" &&
+        put "$out/build/cyclone-counts" cyclone-counts
 }
 
 fastdds() {
     cmake -S "$peers/fastdds" -B "$out/build/fastdds" -DCMAKE_BUILD_TYPE=Release >/dev/null &&
         cmake --build "$out/build/fastdds" | tail -n 1 && put "$out/build/fastdds/adapter" fastdds
+}
+
+# Not one of those built without names: its packages are of another Debian, which takes 600 MB and root.
+fastdds3() {
+    "$root/scripts/setup.sh" fastdds3 &&
+        "$root/scripts/debian13.sh" build "$out/fastdds3" "$peers"/fastdds/adapter.cpp "$peers"/fastdds/*.hpp "$peers/adapter.hpp"
 }
 
 rust() { # rust NAME
@@ -57,10 +67,10 @@ for name in "${chosen[@]}"; do
     log=$out/build/$name.log
     printf 'bench-peers: %-9s ' "$name"
     case $name in
-    shm | cyclone | fastdds) build=("$name") ;;
+    shm | cyclone | fastdds | fastdds3) build=("$name") ;;
     rustdds | dust | iceoryx2 | zenoh) build=(rust "$name") ;;
     *)
-        echo "is no peer; there are: ${all[*]}"
+        echo "is no peer; there are: ${all[*]} fastdds3"
         exit 2
         ;;
     esac

@@ -29,7 +29,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("runtime", &["dunlin-transport", "dunlin-udp", "dunlin-shm", "dunlin-driver", "dunlin-sim"]),
     ("idl", &["dunlin-idl"]),
     ("api", &["dunlin-config", "dunlin-json", "dunlin"]),
-    ("tools", &["dunlin-bench-adapter", "dunlin-bench", "dunlin-shapes", "dunlin-cli"]),
+    ("tools", &["dunlin-program", "dunlin-bench-adapter", "dunlin-bench", "dunlin-shapes", "dunlin-cli"]),
     ("apps", &[]),
     ("tests", &[]),
     ("xtask", &[]),

@@ -154,6 +154,8 @@ impl Config {
             pacing: reliability.pacing_rate.value().map(pacing),
             window: reliability.send_window.to_usize(),
             window_patience: reliability.send_window_patience,
+            inactive_after: reliability.inactive_after,
+            inactive_backlog: count(reliability.inactive_backlog),
             max_reassembly_bytes_per_writer: reliability.max_reassembly_per_writer.to_usize(),
             max_reassembly_bytes: reliability.max_reassembly.to_usize(),
             max_out_of_order_bytes: reliability.max_out_of_order.to_usize(),
@@ -171,6 +173,8 @@ impl Config {
             max_endpoints: count(quotas.max_endpoints),
             max_octets: quotas.max_octets.to_usize(),
             max_type_octets: quotas.max_type.to_usize(),
+            max_type_object_octets: quotas.max_type_objects.to_usize(),
+            max_type_object_octets_per_participant: quotas.max_type_objects_per_participant.to_usize(),
             foreign_locators: quotas.foreign_locators,
             max_endpoints_per_participant: count(quotas.max_endpoints_per_participant),
             max_octets_per_participant: quotas.max_octets_per_participant.to_usize(),
@@ -261,6 +265,8 @@ mod tests {
             ("reliability.pacing_rate", "7Mbit/s"),
             ("reliability.send_window", "7KiB"),
             ("reliability.send_window_patience", "7ms"),
+            ("reliability.inactive_after", "7s"),
+            ("reliability.inactive_backlog", "7"),
             ("reliability.max_reassembly", "7MiB"),
             ("reliability.max_reassembly_per_writer", "7MiB"),
             ("reliability.max_out_of_order", "7KiB"),
@@ -274,6 +280,8 @@ mod tests {
             ("quotas.max_endpoints", "7"),
             ("quotas.max_octets", "7KiB"),
             ("quotas.max_type", "7KiB"),
+            ("quotas.max_type_objects", "7KiB"),
+            ("quotas.max_type_objects_per_participant", "7KiB"),
             ("quotas.foreign_locators", "true"),
             ("quotas.max_endpoints_per_participant", "7"),
             ("quotas.max_octets_per_participant", "7KiB"),
@@ -301,6 +309,7 @@ mod tests {
             "domain.id",
             "logging.filter",
             "durability.without_service",
+            "types.announce",
         ];
         for key in crate::schema::KEYS.iter().map(crate::schema::Key::path) {
             let Some((_, value)) = values.iter().find(|(named, _)| *named == key) else {

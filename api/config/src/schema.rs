@@ -243,6 +243,11 @@ schema! {
         send_window: Size = size(tuning().window);
         /// How long a writer with a full window waits for a reader that does not answer.
         send_window_patience: Duration = tuning().window_patience;
+        /// A reliable reader that answers a KEEP_ALL writer nothing for so long is inactive: a full history releases what all
+        /// others have acknowledged, see docs/slow-readers.md; "0s" and "infinite": never.
+        inactive_after: Duration = tuning().inactive_after;
+        /// Samples that a KEEP_ALL writer keeps for inactive readers at most, if its RESOURCE_LIMITS do not say less.
+        inactive_backlog: u32 = number(tuning().inactive_backlog);
         /// Partly received samples of each reader.
         max_reassembly: Size = size(tuning().max_reassembly_bytes);
         /// Partly received samples of each remote writer; a larger sample is never received.
@@ -289,6 +294,10 @@ schema! {
         max_opaque: Size = size(quotas().max_opaque_octets);
         /// Type information of one endpoint.
         max_type: Size = size(quotas().max_type_octets);
+        /// Type objects told by all remote participants.
+        max_type_objects: Size = size(quotas().max_type_object_octets);
+        /// The same, by one remote participant.
+        max_type_objects_per_participant: Size = size(quotas().max_type_object_octets_per_participant);
         /// One name of a topic, type, entity or partition.
         max_string: Size = size(quotas().max_string_octets);
         /// Names of one PARTITION.
@@ -308,6 +317,12 @@ schema! {
         /// Send data to addresses that a participant names for it although they are none of those that it names for
         /// discovery. It shows that it receives at the latter only, so the others may be those of a victim.
         foreign_locators: bool = quotas().foreign_locators;
+    }
+    /// Types of topics (DDS-XTypes), see `docs/xtypes.md`.
+    types: TypesSection {
+        /// Announce them with every writer and reader, tell them to participants that ask, and compare them with those of
+        /// others member by member. Without it types are compared by name.
+        announce: bool = true;
     }
     /// For finding out what goes wrong.
     debug: DebugSection {

@@ -1,7 +1,7 @@
 //! Takes the samples of `frames_publisher` and says how many came, how many did not, and how fast.
 //!
 //! `frames_subscriber BYTES COUNT [DOMAIN]`: ends when COUNT samples have come or the publisher has gone. Its exit status is 0
-//! only if none was lost, damaged or out of order.
+//! only if none was lost, damaged or out of order. Pauses of more than 100 ms are told: since when (Unix time) and how long.
 
 mod frames;
 
@@ -9,7 +9,10 @@ use dunlin::qos::{DataReaderQos, SubscriberQos, TopicQos};
 use dunlin::{DomainParticipant, Duration, StateMasks, WaitSet};
 use frames::{Frame, TOPIC, argument};
 use std::error::Error;
-use std::time::Instant;
+use std::time::{Duration as StdDuration, Instant, SystemTime, UNIX_EPOCH};
+
+/// A pause between two samples that is worth a line.
+const PAUSE: StdDuration = StdDuration::from_millis(100);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (bytes, count) = (argument(1, 921_600), argument(2, 200));
@@ -29,6 +32,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             wrong += usize::from(!whole || frame.number as usize != received);
             received += 1;
             let now = Instant::now();
+            let pause = arrivals.map_or(StdDuration::ZERO, |(_, last)| now - last);
+            if pause > PAUSE {
+                let began = SystemTime::now().duration_since(UNIX_EPOCH)?.saturating_sub(pause);
+                println!("pause {:.3} {:.3}", began.as_secs_f64(), pause.as_secs_f64());
+            }
             arrivals = Some((arrivals.map_or(now, |(first, _)| first), now));
         }
     }

@@ -3,6 +3,7 @@
 use crate::error::CreateEntityError;
 use crate::participant::DomainParticipant;
 use crate::topic::{Topic, TopicInner};
+use crate::types::local_dynamic_type;
 use dunlin_cdr::{
     CdrError, DecodeOptions, EncapsulationHeader, Extensibility, KeyHash, Limits, Representation, TopicType,
     TypeSupport,
@@ -121,7 +122,8 @@ pub(crate) fn is_dynamic(topic: &TopicInner) -> bool {
 
 impl DomainParticipant {
     /// create_topic for a type known at run time: of IDL, of type objects, of the description of a Rust type. Writers and
-    /// readers of the topic have samples of type [`DynamicData`]; everything else about them is as for Rust types.
+    /// readers of the topic have samples of type [`DynamicData`]; everything else about them is as for Rust types, the
+    /// announcement of the type included.
     ///
     /// A content filter or a query on such a topic needs a description of its type, which is made when the first is
     /// created and never freed.
@@ -139,11 +141,12 @@ impl DomainParticipant {
             let support: &dyn Any = &*known.type_support;
             support.downcast_ref::<DynamicType>().is_some_and(|known| known.is_same(ty))
         };
-        self.topic_of::<DynamicData>(name, qos, Arc::new(ty.clone()), same).map(Topic::new)
+        let announced = || local_dynamic_type(ty);
+        self.topic_of::<DynamicData>(name, qos, Arc::new(ty.clone()), same, announced).map(Topic::new)
     }
 
     /// create_topic for samples that are not looked into: of the type their name is enough, and whether it has a key, which
-    /// decides with whom endpoints match. There are no content filters, and samples with a key cannot be written.
+    /// decides with whom endpoints match: by the name, for nothing is announced of the type. There are no content filters, and samples with a key cannot be written.
     ///
     /// # Errors
     /// As [`DomainParticipant::create_dynamic_topic`].
@@ -157,6 +160,6 @@ impl DomainParticipant {
         let same =
             |known: &TopicInner| known.type_id == TypeId::of::<SerializedData>() && known.keyed == keyed;
         let support = Arc::new(Opaque { name: type_name.to_owned(), keyed });
-        self.topic_of::<SerializedData>(name, qos, support, same).map(Topic::new)
+        self.topic_of::<SerializedData>(name, qos, support, same, || None).map(Topic::new)
     }
 }

@@ -62,6 +62,7 @@ mod stream;
 mod subscriber;
 mod sync;
 mod topic;
+mod types;
 #[cfg(all(test, loom))]
 mod waiting_model;
 mod writer;
@@ -97,13 +98,16 @@ pub use dunlin_derive::{CdrRead, CdrWrite};
 /// Types and values known at run time.
 pub use dunlin_dynamic::{self as dynamic_types, DynamicData, DynamicType, Value};
 pub use dunlin_engine::{
-    ContentFilterProperty, ContentFilterStats, ParticipantStats, ReaderStats, WriterStats,
+    ContentFilterProperty, ContentFilterStats, KnownType, ParticipantStats, ReaderStats, TypeDiscovery,
+    WriterStats,
 };
 /// The query language: conditions of content-filtered topics and query conditions, and what is wrong with them.
 pub use dunlin_filter as filter;
 /// QoS policies and the QoS of each entity.
 pub use dunlin_qos as qos;
 pub use dunlin_transport::TransportStats;
+/// Graphs of types, their type objects, and whether one can read another.
+pub use dunlin_xtypes as xtypes;
 pub use dynamic::SerializedData;
 pub use entity::EntityError;
 pub use error::GroupAccessError;

@@ -151,6 +151,7 @@ impl MultiTopicInner {
                 (participant.topic_handle(), true),
                 name,
                 &TopicQos::default(),
+                None,
             )),
             expression: expression.to_owned(),
             plan,

@@ -23,8 +23,8 @@ use dunlin_config::Config;
 use dunlin_core::{DomainId, Duration, Guid, GuidPrefix, InstanceHandle, Now, WallTime};
 use dunlin_driver::{CannotWait, Session};
 use dunlin_engine::{
-    CreateError, Output, ParticipantStats, PublisherGroup, ReaderSlot, ReaderSpec, SetEnd, SubscriberGroup,
-    WriteError as Refused, WriteRequest, WriterSlot, WriterSpec,
+    CreateError, LocalType, Output, ParticipantStats, PublisherGroup, ReaderSlot, ReaderSpec, SetEnd,
+    SubscriberGroup, WriteError as Refused, WriteRequest, WriterSlot, WriterSpec,
 };
 use dunlin_qos::{
     DataReaderQos, DataWriterQos, DomainParticipantQos, Durability, DurabilityKind, Presentation,
@@ -58,6 +58,7 @@ pub(crate) struct ParticipantInner {
     pub(crate) builtin: Mutex<Feeds>,
     /// Durable samples are those of their writers, also where a service should keep them.
     durable_is_local: bool,
+    pub(crate) announces_types: bool,
 }
 
 /// A condition on the contents of samples.
@@ -125,6 +126,7 @@ impl DomainParticipantBuilder {
         let config = crate::sim::resolve(config)
             .map_err(|source| CreateParticipantError::Network { domain: self.domain, source })?;
         let durable_is_local = config.durability.without_service == dunlin_config::WithoutService::Local;
+        let announces_types = config.types.announce;
         let driver = config.driver_config(self.domain, self.qos.clone(), &self.name)?;
         let sink = Arc::new(Sink::default());
         let session = Session::prepare(driver, Arc::clone(&sink) as _)
@@ -141,6 +143,7 @@ impl DomainParticipantBuilder {
             contents: Contents::default(),
             builtin: Mutex::default(),
             durable_is_local,
+            announces_types,
         };
         let inner = Arc::new(inner);
         inner.sink.set_participant(&inner);
@@ -221,20 +224,20 @@ impl DomainParticipant {
         name: &str,
         qos: &TopicQos,
     ) -> Result<Topic<T>, CreateEntityError> {
-        self.topic_of::<T>(name, qos, Arc::new(TypeSupportOf::<T>::new()), |known| {
-            !crate::dynamic::is_dynamic(known)
-        })
-        .map(Topic::new)
+        let same = |known: &TopicInner| !crate::dynamic::is_dynamic(known);
+        let support = Arc::new(TypeSupportOf::<T>::new());
+        self.topic_of::<T>(name, qos, support, same, crate::types::local_type::<T>).map(Topic::new)
     }
 
     /// The topic of a name, made if there is none. `same` decides whether a known topic of the same type name has the same
-    /// type.
+    /// type; `announced` makes what is announced of the type of a new one.
     pub(crate) fn topic_of<T: TopicType>(
         &self,
         name: &str,
         qos: &TopicQos,
         support: Arc<dyn TypeSupport>,
         same: impl FnOnce(&TopicInner) -> bool,
+        announced: impl FnOnce() -> Option<Arc<LocalType>>,
     ) -> Result<Arc<TopicInner>, CreateEntityError> {
         if !is_usable(name) || !is_usable(support.type_name()) {
             return Err(CreateEntityError::BadName);
@@ -262,8 +265,9 @@ impl DomainParticipant {
         }
         self.inner.entity.check().map_err(|_| CreateEntityError::AlreadyDeleted)?;
         let state = (self.inner.topic_handle(), self.inner.autoenables());
+        let announced = self.inner.announced_type(announced);
         let weak = Arc::downgrade(&self.inner);
-        let topic = Arc::new(TopicInner::with_support::<T>(weak, state, name, qos, support));
+        let topic = Arc::new(TopicInner::with_support::<T>(weak, state, name, qos, support, announced));
         topics.insert(name.to_owned(), Arc::downgrade(&topic));
         drop(topics);
         self.inner.entity.signal.raise();

@@ -142,7 +142,7 @@ impl ReaderCore {
             qos: self.qos(),
             subscriber_qos: self.subscriber.qos(),
             topic_data: self.topic.qos().topic_data,
-            type_information: None,
+            type_information: self.topic.type_information.clone(),
             locators: EndpointLocators::default(),
             type_support: Arc::clone(&self.type_support),
         }

@@ -5,7 +5,7 @@ use crate::participant::ParticipantInner;
 use crate::reader_core::ReaderCore;
 use crate::topic::TopicInner;
 use crate::writer_core::WriterCore;
-use dunlin_core::EntityId;
+use dunlin_core::{EntityId, Guid};
 use dunlin_discovery::Trouble;
 use dunlin_driver::{EventSink, machine};
 use dunlin_engine::Event;
@@ -102,8 +102,15 @@ impl Sink {
                 let (publisher, subscriber) = (publisher.clone(), subscriber.clone());
                 (*local, *remote, vec![Cause::Partition { publisher, subscriber }])
             }
-            Event::InconsistentTopic { local, remote, type_name, .. } => {
-                (*local, *remote, vec![self.type_cause(*local, type_name)])
+            Event::InconsistentTopic { local, remote, type_name, reasons, .. } => {
+                let cause = match &**reasons {
+                    [] => self.type_cause(*local, type_name),
+                    reasons => Cause::type_members(reasons),
+                };
+                (*local, *remote, vec![cause])
+            }
+            Event::ReaderActivity { writer, remote, active: false } => {
+                return self.warn_inactive(*writer, *remote);
             }
             Event::Trouble(trouble) => {
                 let cause = trouble_cause(trouble);
@@ -117,6 +124,17 @@ impl Sink {
         for cause in &causes {
             self.why.warn(machine::mono(), local, cause, &subject);
         }
+    }
+
+    fn warn_inactive(&self, writer: EntityId, remote: Guid) {
+        let Some(core) = self.writer(writer) else { return };
+        let readers = core.slot().map(|slot| slot.matched_readers()).unwrap_or_default();
+        let reader = readers.iter().find(|reader| reader.guid == remote);
+        let locators =
+            reader.map(|reader| reader.unicast.iter().chain(reader.multicast.iter()).copied().collect());
+        let subject = format!("topic '{}': writer {writer} and reader {remote}", core.topic.name);
+        let cause = Cause::Inactive { locators: locators.unwrap_or_default() };
+        self.why.warn(machine::mono(), writer, &cause, subject);
     }
 
     /// How the type of a remote endpoint differs from that of the local one.
@@ -158,6 +176,7 @@ impl EventSink for Sink {
             | Event::PublicationMatched { writer, .. }
             | Event::OfferedIncompatibleQos { writer, .. }
             | Event::OfferedDeadlineMissed { writer, .. }
+            | Event::ReaderActivity { writer, .. }
             | Event::LivelinessLost { writer } => {
                 if let Some(core) = find(&self.writers, *writer) {
                     core.on_event(event);

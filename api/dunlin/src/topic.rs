@@ -9,6 +9,7 @@ use crate::status::{InconsistentTopicStatus, ReadAndReset, StatusMask};
 use crate::writer_core::lock;
 use dunlin_cdr::{DdsType, TopicType, TypeDescription, TypeSupport, TypeSupportOf};
 use dunlin_core::InstanceHandle;
+use dunlin_engine::LocalType;
 use dunlin_qos::TopicQos;
 use std::any::TypeId;
 use std::marker::PhantomData;
@@ -21,6 +22,8 @@ pub(crate) struct TopicInner {
     pub keyed: bool,
     description: OnceLock<Option<&'static TypeDescription>>,
     pub type_support: Arc<dyn TypeSupport>,
+    /// What endpoints of the topic announce of its type.
+    pub type_information: Option<Arc<LocalType>>,
     /// Of the samples.
     pub type_id: TypeId,
     pub entity: Entity<dyn TopicListener>,
@@ -34,14 +37,10 @@ impl TopicInner {
         (handle, enabled): (InstanceHandle, bool),
         name: &str,
         qos: &TopicQos,
+        type_information: Option<Arc<LocalType>>,
     ) -> Self {
-        Self::with_support::<T>(
-            participant,
-            (handle, enabled),
-            name,
-            qos,
-            Arc::new(TypeSupportOf::<T>::default()),
-        )
+        let support = Arc::new(TypeSupportOf::<T>::default());
+        Self::with_support::<T>(participant, (handle, enabled), name, qos, support, type_information)
     }
 
     /// A topic of samples `T`, of which `support` knows the type.
@@ -51,8 +50,10 @@ impl TopicInner {
         name: &str,
         qos: &TopicQos,
         support: Arc<dyn TypeSupport>,
+        type_information: Option<Arc<LocalType>>,
     ) -> Self {
         Self {
+            type_information,
             type_id: TypeId::of::<T>(),
             entity: Entity::new(handle, enabled),
             participant,

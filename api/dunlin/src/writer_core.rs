@@ -116,7 +116,7 @@ impl WriterCore {
             qos: self.qos(),
             publisher_qos: self.publisher.qos(),
             topic_data: self.topic.qos().topic_data,
-            type_information: None,
+            type_information: self.topic.type_information.clone(),
             locators: EndpointLocators::default(),
         };
         self.participant.create_writer(self, spec, |slot| {

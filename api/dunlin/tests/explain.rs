@@ -23,7 +23,7 @@ struct KeyedReading {
 
 #[derive(DdsType, Clone, Debug, Default)]
 struct Measurement {
-    n: u32,
+    n: f64,
 }
 
 /// What one side is made of.

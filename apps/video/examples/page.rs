@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use clap::Parser;
+use dunlin_program::Stop;
 use dunlin_video::cli::{Cli, Command};
 use dunlin_video::frame::{Frame, now_ns};
 use dunlin_video::publish::choose;
 use dunlin_video::source::{KeyRequest, Source};
-use dunlin_video::stop::Stop;
 use dunlin_video::view::hub::Hub;
 use dunlin_video::view::run::{Limits, pump, summary};
 use dunlin_video::view::server::{Server, bind};
@@ -54,7 +54,7 @@ fn main() -> Result<()> {
     let Command::Publish(args) = Cli::parse().command else {
         bail!("give the options of `publish`");
     };
-    let stop = Stop::new();
+    let stop = Stop::default();
     stop.on_signals()?;
     let source = choose::open(&args, &KeyRequest::default())?;
     let mut direct = Direct { source, camera: choose::camera_id(&args), number: 0, stop: stop.clone() };

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::cli::{self, Place};
 use crate::source::mp4::Mp4File;
-use crate::stop::Stop;
+use dunlin_program::Stop;
 
 /// How often the two are looked after.
 const LOOK: Duration = Duration::from_millis(100);

@@ -12,6 +12,5 @@ pub mod process;
 pub mod publish;
 pub mod source;
 pub mod stats;
-pub mod stop;
 #[cfg(feature = "view")]
 pub mod view;

@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
+use dunlin_program::Stop;
 use dunlin_video::cli::{Cli, Command};
 #[cfg(feature = "view")]
 use dunlin_video::dds::FrameReader;
 use dunlin_video::dds::FrameWriter;
 use dunlin_video::publish;
-use dunlin_video::stop::Stop;
 #[cfg(feature = "view")]
 use dunlin_video::{demo, view};
 
@@ -24,7 +24,7 @@ fn main() -> ExitCode {
 }
 
 fn run(command: &Command) -> Result<()> {
-    let stop = Stop::new();
+    let stop = Stop::default();
     stop.on_signals()?;
     match command {
         Command::Publish(args) => {

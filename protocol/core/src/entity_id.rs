@@ -53,6 +53,15 @@ impl EntityId {
     /// Participant message (liveliness) reader.
     pub const PARTICIPANT_MESSAGE_READER: Self = Self([0, 0x02, 0x00, 0xc7]);
 
+    /// TypeLookup service, writer of requests (DDS-XTypes 1.3 §7.6.3.3.3).
+    pub const TYPE_LOOKUP_REQUEST_WRITER: Self = Self([0, 0x03, 0x00, 0xc3]);
+    /// TypeLookup service, reader of requests.
+    pub const TYPE_LOOKUP_REQUEST_READER: Self = Self([0, 0x03, 0x00, 0xc4]);
+    /// TypeLookup service, writer of replies.
+    pub const TYPE_LOOKUP_REPLY_WRITER: Self = Self([0, 0x03, 0x01, 0xc3]);
+    /// TypeLookup service, reader of replies.
+    pub const TYPE_LOOKUP_REPLY_READER: Self = Self([0, 0x03, 0x01, 0xc4]);
+
     const KEYED_WRITER: u8 = 0x02;
     const KEYLESS_WRITER: u8 = 0x03;
     const KEYLESS_READER: u8 = 0x04;

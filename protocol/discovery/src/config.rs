@@ -55,6 +55,10 @@ pub struct Quotas {
     pub max_octets: usize,
     /// Octets of the type information of one endpoint.
     pub max_type_octets: usize,
+    /// Octets of type objects that one remote participant may tell.
+    pub max_type_object_octets_per_participant: usize,
+    /// Octets of type objects of all remote participants.
+    pub max_type_object_octets: usize,
     /// Octets of one USER_DATA, TOPIC_DATA or GROUP_DATA.
     pub max_opaque_octets: usize,
     /// Octets of one topic name, type name, entity name or partition name.
@@ -89,6 +93,8 @@ impl Default for Quotas {
             max_octets_per_participant: 4 * 1024 * 1024,
             max_octets: 256 * 1024 * 1024,
             max_type_octets: 32 * 1024,
+            max_type_object_octets_per_participant: 1024 * 1024,
+            max_type_object_octets: 16 * 1024 * 1024,
             max_opaque_octets: 16 * 1024,
             max_string_octets: 256,
             max_partitions: 64,
@@ -200,6 +206,16 @@ pub struct DiscoveryStats {
     pub reassembly_octets: u64,
     /// Octets of announcements that wait now for the ones before them.
     pub out_of_order_octets: u64,
+    /// Questions about types sent to other participants.
+    pub type_questions: u64,
+    /// Questions of other participants answered.
+    pub type_answers: u64,
+    /// Type objects that were refused: not those asked for, or more than [`Quotas`] allow.
+    pub type_objects_refused: u64,
+    /// Questions that were given up without an answer that helps.
+    pub type_questions_failed: u64,
+    /// Octets of type objects that other participants have told.
+    pub type_object_octets: u64,
     /// Participants known now.
     pub participants: u64,
     /// Those of them that are not verified.

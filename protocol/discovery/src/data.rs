@@ -11,6 +11,7 @@ use dunlin_qos::{
 
 use crate::config::Locators;
 use crate::content_filter::ContentFilterProperty;
+use crate::types::LocalType;
 
 /// Bits of BuiltinEndpointSet_t (RTPS 2.5 §9.3.2.12).
 pub mod builtin {
@@ -30,6 +31,16 @@ pub mod builtin {
     pub const PARTICIPANT_MESSAGE_WRITER: u32 = 1 << 10;
     /// Liveliness reader.
     pub const PARTICIPANT_MESSAGE_READER: u32 = 1 << 11;
+    /// TypeLookup writer of requests (DDS-XTypes 1.3 §7.6.3.3.3).
+    pub const TYPE_LOOKUP_REQUEST_WRITER: u32 = 1 << 12;
+    /// TypeLookup reader of requests.
+    pub const TYPE_LOOKUP_REQUEST_READER: u32 = 1 << 13;
+    /// TypeLookup writer of replies.
+    pub const TYPE_LOOKUP_REPLY_WRITER: u32 = 1 << 14;
+    /// TypeLookup reader of replies.
+    pub const TYPE_LOOKUP_REPLY_READER: u32 = 1 << 15;
+    /// What it takes to be asked about types.
+    pub const ANSWERS_ABOUT_TYPES: u32 = TYPE_LOOKUP_REQUEST_READER | TYPE_LOOKUP_REPLY_WRITER;
     /// What this implementation announces.
     pub const ALL: u32 = PARTICIPANT_ANNOUNCER
         | PARTICIPANT_DETECTOR
@@ -38,7 +49,10 @@ pub mod builtin {
         | SUBSCRIPTIONS_ANNOUNCER
         | SUBSCRIPTIONS_DETECTOR
         | PARTICIPANT_MESSAGE_WRITER
-        | PARTICIPANT_MESSAGE_READER;
+        | PARTICIPANT_MESSAGE_READER
+        | TYPE_LOOKUP_REQUEST_WRITER
+        | TYPE_LOOKUP_REPLY_READER
+        | ANSWERS_ABOUT_TYPES;
     /// BuiltinEndpointQos_t: the liveliness reader is best-effort.
     pub const BEST_EFFORT_PARTICIPANT_MESSAGE_READER: u32 = 1;
 }
@@ -205,8 +219,9 @@ pub struct LocalWriter {
     pub group: EntityId,
     /// TOPIC_DATA.
     pub topic_data: TopicData,
-    /// The XTypes TypeInformation to announce, without encapsulation header.
-    pub type_information: Option<Vec<u8>>,
+    /// Its type, to announce, to tell those who ask, and to compare with those of others; without it, types are compared
+    /// by name.
+    pub type_information: Option<Arc<LocalType>>,
     /// Locators that differ from the participant's.
     pub locators: EndpointLocators,
 }
@@ -226,8 +241,9 @@ pub struct LocalReader {
     pub subscriber_qos: SubscriberQos,
     /// TOPIC_DATA.
     pub topic_data: TopicData,
-    /// The XTypes TypeInformation to announce, without encapsulation header.
-    pub type_information: Option<Vec<u8>>,
+    /// Its type, to announce, to tell those who ask, and to compare with those of others; without it, types are compared
+    /// by name.
+    pub type_information: Option<Arc<LocalType>>,
     /// Locators that differ from the participant's.
     pub locators: EndpointLocators,
     /// The filter of its content-filtered topic.
@@ -245,7 +261,7 @@ impl LocalWriter {
             publisher_qos: Arc::new(self.publisher_qos),
             group: self.group,
             topic_data: self.topic_data,
-            type_information: self.type_information.map(Into::into),
+            type_information: self.type_information.map(|ty| Arc::clone(ty.octets())),
             vendor,
             unicast: Arc::new([Locator::LOCAL]),
             multicast: Arc::new([]),
@@ -264,7 +280,7 @@ impl LocalReader {
             qos: Arc::new(self.qos),
             subscriber_qos: Arc::new(self.subscriber_qos),
             topic_data: self.topic_data,
-            type_information: self.type_information.map(Into::into),
+            type_information: self.type_information.map(|ty| Arc::clone(ty.octets())),
             expects_inline_qos: false,
             content_filter: self.content_filter,
             vendor,

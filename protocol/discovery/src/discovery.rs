@@ -21,6 +21,7 @@ use crate::{
     goodbye::Goodbyes,
     participant::{Account, RemoteParticipant},
     strangers::Strangers,
+    types::Service,
     wlp::Asserter,
 };
 
@@ -54,6 +55,7 @@ pub struct Discovery {
     pub(crate) publications_reader: Reader,
     pub(crate) subscriptions_reader: Reader,
     pub(crate) messages_reader: Reader,
+    pub(crate) service: Service,
     pub(crate) asserter: Asserter,
     pub(crate) collected: Collector,
     pub(crate) stats: DiscoveryStats,
@@ -117,7 +119,7 @@ impl Discovery {
         let reader = |channel: Channel| builtin_reader(guid(channel.reader_id()), &config.quotas);
         Self {
             announcer: Announcer::new(&config, seed),
-            endpoints: Endpoints::new(config.guid_prefix),
+            endpoints: Endpoints::new(config.guid_prefix, &config.quotas),
             participants: BTreeMap::new(),
             strangers: Strangers::default(),
             newcomers: 0,
@@ -134,6 +136,7 @@ impl Discovery {
             publications_reader: reader(Channel::Publications),
             subscriptions_reader: reader(Channel::Subscriptions),
             messages_reader: reader(Channel::Messages),
+            service: Service::new(&config),
             asserter: Asserter::default(),
             collected: Collector::default(),
             stats: DiscoveryStats::default(),
@@ -146,6 +149,7 @@ impl Discovery {
     #[must_use]
     pub fn handles(entity: EntityId) -> bool {
         matches!(entity, EntityId::SPDP_WRITER | EntityId::SPDP_READER)
+            || Service::has(entity)
             || Channel::ALL
                 .iter()
                 .any(|channel| entity == channel.writer_id() || entity == channel.reader_id())
@@ -234,6 +238,7 @@ impl Discovery {
         let writer_id = match submessage {
             Submessage::Data(data) if data.writer_id == EntityId::SPDP_WRITER => {
                 self.on_announcement(now, from, state, data, out, fx);
+                self.settle_types(now, out, fx);
                 return;
             }
             Submessage::Data(data) => data.writer_id,
@@ -246,6 +251,8 @@ impl Discovery {
             _ => return,
         };
         let Some(channel) = Channel::ALL.into_iter().find(|channel| channel.writer_id() == writer_id) else {
+            self.on_type_lookup(now, writer_id, (state, submessage, packet), out);
+            self.settle_types(now, out, fx);
             return;
         };
         let source = state.source_prefix;
@@ -266,6 +273,7 @@ impl Discovery {
         {
             self.forget_lost(channel, state.source_prefix, heartbeat.first_sn, fx);
         }
+        self.settle_types(now, out, fx);
     }
 
     pub(crate) fn writer_mut(&mut self, channel: Channel) -> &mut BuiltinWriter {
@@ -300,6 +308,8 @@ impl Discovery {
                 self.process(channel, collected, fx);
             }
         }
+        self.type_timers(now, out);
+        self.settle_types(now, out, fx);
     }
 
     /// When [`Self::on_timer`] has something to do at the earliest.
@@ -309,7 +319,10 @@ impl Discovery {
             [&self.publications, &self.subscriptions, &self.messages].map(BuiltinWriter::next_deadline);
         let readers = [&self.publications_reader, &self.subscriptions_reader, &self.messages_reader];
         let answer = self.answers.first().map(|(due, _)| *due);
+        let types = self.service.next_deadline();
+        let lookups = self.endpoints.types.lookups.next_deadline();
         let own = [self.announcer.next_deadline(), self.lease_wakeup, self.asserter.next_deadline(), answer];
+        let own = own.into_iter().chain([types, lookups]);
         let readers = readers.map(|reader| reader.next_deadline());
         writers.into_iter().chain(readers).chain(own).flatten().min()
     }

@@ -145,6 +145,8 @@ pub enum DiscoveryEffect {
         topic_name: String,
         /// The type of the other endpoint.
         type_name: String,
+        /// Member by member, why the reader's type cannot read the writer's; empty if names or keys differ.
+        reasons: Arc<[dunlin_xtypes::Mismatch]>,
     },
     /// A participant asserted the liveliness of its writers of one kind.
     LivelinessAsserted {

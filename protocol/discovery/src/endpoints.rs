@@ -14,10 +14,12 @@ use dunlin_core::{EntityId, Guid, GuidPrefix};
 use dunlin_qos::{IncompatiblePolicy, check_compatible};
 
 use crate::{
+    config::Quotas,
     data::{DiscoveredReader, DiscoveredWriter},
     effect::DiscoveryEffect,
-    explain::{same_partition, same_type},
+    explain::{TypeStanding, same_partition, type_standing},
     interner::Interner,
+    types::{LookupKey, TypeDiscovery, Types},
 };
 
 /// How a writer and a reader of one topic stand to each other.
@@ -25,7 +27,12 @@ use crate::{
 enum Verdict {
     Matched,
     OtherPartition,
+    /// Other names, or a key on one side only.
     OtherType,
+    /// The reader's type cannot read what the writer writes.
+    Types(Arc<[dunlin_xtypes::Mismatch]>),
+    /// A participant is being asked for its type.
+    Unsettled,
     Incompatible(Vec<IncompatiblePolicy>),
 }
 
@@ -47,21 +54,50 @@ pub(crate) struct Endpoints {
     interner: Interner,
     /// Keyed by writer and reader.
     verdicts: BTreeMap<(Guid, Guid), Verdict>,
-}
-
-fn judge(writer: &DiscoveredWriter, reader: &DiscoveredReader) -> Verdict {
-    if !same_partition(writer, reader) {
-        return Verdict::OtherPartition;
-    }
-    if !same_type(writer, reader) {
-        return Verdict::OtherType;
-    }
-    let policies = check_compatible(&writer.offer(), &reader.request());
-    if policies.is_empty() { Verdict::Matched } else { Verdict::Incompatible(policies) }
+    pub(crate) types: Types,
+    /// Pairs that wait for a type of a participant.
+    waiting: BTreeMap<LookupKey, BTreeSet<(Guid, Guid)>>,
 }
 
 impl Endpoints {
-    pub(crate) fn new(own: GuidPrefix) -> Self {
+    fn judge(&mut self, writer: &DiscoveredWriter, reader: &DiscoveredReader) -> Verdict {
+        if !same_partition(writer, reader) {
+            return Verdict::OtherPartition;
+        }
+        match type_standing(&mut self.types, writer, reader, true) {
+            TypeStanding::Fits => {}
+            TypeStanding::OtherName | TypeStanding::OtherKey => return Verdict::OtherType,
+            TypeStanding::Differs(reasons) => return Verdict::Types(reasons),
+            TypeStanding::Unsettled(key) => {
+                self.waiting.entry(key).or_default().insert((writer.guid, reader.guid));
+                return Verdict::Unsettled;
+            }
+        }
+        let policies = check_compatible(&writer.offer(), &reader.request());
+        if policies.is_empty() { Verdict::Matched } else { Verdict::Incompatible(policies) }
+    }
+
+    /// Judges the pairs whose types became known, or will not be; whether there were any.
+    pub(crate) fn judge_again(&mut self, fx: &mut Vec<DiscoveryEffect>) -> bool {
+        let finished = core::mem::take(&mut self.types.lookups.finished);
+        let any = !finished.is_empty();
+        let pairs: BTreeSet<(Guid, Guid)> =
+            finished.iter().filter_map(|key| self.waiting.remove(key)).flatten().collect();
+        for (writer, reader) in pairs {
+            self.judge_pair(writer, reader, writer.prefix != self.own, fx);
+        }
+        any
+    }
+
+    /// The type of an endpoint.
+    pub(crate) fn discovered_type(&mut self, guid: Guid) -> TypeDiscovery {
+        let of_writer = self.writers.get(&guid).map(|writer| writer.type_information.clone());
+        let of_reader = || self.readers.get(&guid).map(|reader| reader.type_information.clone());
+        let information = of_writer.or_else(of_reader).flatten();
+        self.types.discover(guid.prefix, information.as_ref())
+    }
+
+    pub(crate) fn new(own: GuidPrefix, quotas: &Quotas) -> Self {
         Self {
             own,
             writers: BTreeMap::new(),
@@ -69,6 +105,8 @@ impl Endpoints {
             topics: BTreeMap::new(),
             interner: Interner::default(),
             verdicts: BTreeMap::new(),
+            types: Types::new(own, quotas),
+            waiting: BTreeMap::new(),
         }
     }
 
@@ -163,7 +201,7 @@ impl Endpoints {
         let Some(writer) = self.writers.remove(&guid) else { return false };
         let remote = guid.prefix != self.own;
         for reader in self.readers_facing(&writer.topic_name, remote) {
-            if self.verdicts.remove(&(guid, reader)) == Some(Verdict::Matched) {
+            if self.forget_pair(guid, reader) {
                 self.unmatched(guid, reader, fx);
             }
         }
@@ -182,7 +220,7 @@ impl Endpoints {
         let Some(reader) = self.readers.remove(&guid) else { return false };
         let remote = guid.prefix != self.own;
         for writer in self.writers_facing(&reader.topic_name, remote) {
-            if self.verdicts.remove(&(writer, guid)) == Some(Verdict::Matched) {
+            if self.forget_pair(writer, guid) {
                 self.unmatched(writer, guid, fx);
             }
         }
@@ -206,6 +244,14 @@ impl Endpoints {
         for guid in readers {
             self.remove_reader(guid, fx);
         }
+    }
+
+    /// Forgets a verdict; whether it was a match.
+    fn forget_pair(&mut self, writer: Guid, reader: Guid) -> bool {
+        for pairs in self.waiting.values_mut() {
+            pairs.remove(&(writer, reader));
+        }
+        self.verdicts.remove(&(writer, reader)) == Some(Verdict::Matched)
     }
 
     fn forget_empty_topic(&mut self, name: &str) {
@@ -242,9 +288,13 @@ impl Endpoints {
     fn judge_pair(&mut self, w: Guid, r: Guid, writer_changed: bool, fx: &mut Vec<DiscoveryEffect>) {
         let (Some(writer), Some(reader)) = (self.writers.get(&w), self.readers.get(&r)) else { return };
         let (writer, reader) = (Arc::clone(writer), Arc::clone(reader));
-        let verdict = judge(&writer, &reader);
+        let was_matched = self.verdicts.get(&(w, r)) == Some(&Verdict::Matched);
+        let verdict = match self.judge(&writer, &reader) {
+            // What was known of the types has been forgotten meanwhile: they have to show anew that they do not fit.
+            Verdict::Unsettled if was_matched => Verdict::Matched,
+            verdict => verdict,
+        };
         let before = self.verdicts.insert((w, r), verdict.clone());
-        let was_matched = before == Some(Verdict::Matched);
         match &verdict {
             Verdict::Matched if was_matched => self.still_matched(&writer, &reader, writer_changed, fx),
             Verdict::Matched => self.matched(&writer, &reader, fx),
@@ -315,12 +365,19 @@ impl Endpoints {
                         policies: policies.clone(),
                     });
                 }
-                Verdict::OtherType => fx.push(DiscoveryEffect::InconsistentTopic {
-                    local,
-                    remote: other,
-                    topic_name: String::from(&*writer.topic_name),
-                    type_name: String::from(&**type_name),
-                }),
+                Verdict::OtherType | Verdict::Types(_) => {
+                    let reasons = match verdict {
+                        Verdict::Types(reasons) => Arc::clone(reasons),
+                        _ => Arc::default(),
+                    };
+                    fx.push(DiscoveryEffect::InconsistentTopic {
+                        local,
+                        remote: other,
+                        topic_name: String::from(&*writer.topic_name),
+                        type_name: String::from(&**type_name),
+                        reasons,
+                    });
+                }
                 Verdict::OtherPartition => {
                     let topic_name = Arc::clone(&writer.topic_name);
                     fx.push(DiscoveryEffect::OtherPartition {
@@ -331,7 +388,7 @@ impl Endpoints {
                         subscriber: reader.subscriber_qos.partition.names.clone(),
                     });
                 }
-                Verdict::Matched => (),
+                Verdict::Matched | Verdict::Unsettled => (),
             }
         }
     }

@@ -1,15 +1,16 @@
 //! Why a writer and a reader do not match, in full: the rules of DDS 1.4 §2.2.3 with both values, and what else can stand
 //! between two endpoints of one topic (RTPS 2.5 §8.5.5).
 
-use alloc::{string::String, sync::Arc, vec::Vec};
+use alloc::{collections::BTreeMap, string::String, sync::Arc, vec::Vec};
 
-use dunlin_core::{EntityKind, Guid, GuidPrefix, MonoTime};
+use dunlin_core::{EntityKind, Guid, GuidPrefix, MonoTime, VendorId};
 use dunlin_qos::{IncompatiblePolicy, check_compatible, partitions_match};
 
 use crate::{
     config::{DiscoveryStats, Locators},
     data::{DiscoveredReader, DiscoveredWriter, ParticipantData},
     discovery::Discovery,
+    types::{Fit, LookupKey, Types},
 };
 
 /// One difference that keeps a writer and a reader apart.
@@ -41,6 +42,10 @@ pub enum Mismatch {
         /// Whether it is the writer's that has.
         writer_is_keyed: bool,
     },
+    /// The type of the reader cannot read what is written with that of the writer: each difference.
+    Types(Arc<[dunlin_xtypes::Mismatch]>),
+    /// Both announce type information, and one side is being asked for its type.
+    TypesUnsettled,
     /// A policy offers less than is requested.
     Policy(IncompatiblePolicy),
 }
@@ -55,35 +60,49 @@ fn keyed(writer: &DiscoveredWriter, reader: &DiscoveredReader) -> (bool, bool) {
     (keyed_writer, reader.guid.entity_id.kind() == EntityKind::ReaderWithKey)
 }
 
-pub(crate) fn same_type(writer: &DiscoveredWriter, reader: &DiscoveredReader) -> bool {
-    let (keyed_writer, keyed_reader) = keyed(writer, reader);
-    writer.type_name == reader.type_name && keyed_writer == keyed_reader
+/// How the types of a writer and a reader stand to each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum TypeStanding {
+    /// The reader can read what the writer writes, or the names are the same where more is not known.
+    Fits,
+    /// Names differ, and more is not known, or one side needs equal names.
+    OtherName,
+    /// One has key members, the other has none.
+    OtherKey,
+    /// The reader's type cannot read the writer's, and why.
+    Differs(Arc<[dunlin_xtypes::Mismatch]>),
+    /// A participant is being asked for its type.
+    Unsettled(LookupKey),
 }
 
-/// Everything in which a writer and a reader do not fit; empty if they match. Locators are not looked at.
-#[must_use]
-pub fn mismatches(writer: &DiscoveredWriter, reader: &DiscoveredReader) -> Vec<Mismatch> {
-    let mut found = Vec::new();
-    if writer.topic_name != reader.topic_name {
-        let (writer, reader) = (Arc::clone(&writer.topic_name), Arc::clone(&reader.topic_name));
-        found.push(Mismatch::TopicName { writer, reader });
+/// Vendors that match by name even where both sides announce type information.
+const NEED_EQUAL_NAMES: [VendorId; 1] = [VendorId::FAST_DDS];
+
+/// Judges types as DDS-XTypes 1.3 §7.6.3.7 says: by assignability if both are known, or else by name, unless the reader
+/// insists on more.
+pub(crate) fn type_standing(
+    types: &mut Types,
+    writer: &DiscoveredWriter,
+    reader: &DiscoveredReader,
+    ask: bool,
+) -> TypeStanding {
+    let (keyed_writer, keyed_reader) = keyed(writer, reader);
+    if keyed_writer != keyed_reader {
+        return TypeStanding::OtherKey;
     }
-    if !same_partition(writer, reader) {
-        found.push(Mismatch::Partition {
-            publisher: writer.publisher_qos.partition.names.clone(),
-            subscriber: reader.subscriber_qos.partition.names.clone(),
-        });
+    let same_name = writer.type_name == reader.type_name;
+    let by_name = if same_name { TypeStanding::Fits } else { TypeStanding::OtherName };
+    match types.fit(writer, reader, ask) {
+        Fit::Fits if NEED_EQUAL_NAMES.iter().any(|it| [writer.vendor, reader.vendor].contains(it)) => by_name,
+        Fit::Fits => TypeStanding::Fits,
+        Fit::Differs(reasons) => TypeStanding::Differs(reasons),
+        Fit::Unknown(why) if reader.qos.type_consistency.force_type_validation => {
+            let reason = alloc::format!("the reader insists on comparing types, but {why}");
+            TypeStanding::Differs([dunlin_xtypes::Mismatch { path: String::new(), reason }].into())
+        }
+        Fit::Unknown(_) | Fit::NotAsked => by_name,
+        Fit::Pending(key) => TypeStanding::Unsettled(key),
     }
-    if writer.type_name != reader.type_name {
-        let (writer, reader) = (Arc::clone(&writer.type_name), Arc::clone(&reader.type_name));
-        found.push(Mismatch::TypeName { writer, reader });
-    }
-    let (writer_is_keyed, reader_is_keyed) = keyed(writer, reader);
-    if writer_is_keyed != reader_is_keyed {
-        found.push(Mismatch::Key { writer_is_keyed });
-    }
-    found.extend(check_compatible(&writer.offer(), &reader.request()).into_iter().map(Mismatch::Policy));
-    found
 }
 
 /// How a remote participant stands to this one.
@@ -106,6 +125,8 @@ pub struct Survey {
     pub writers: Vec<Arc<DiscoveredWriter>>,
     /// Readers, also those of this participant.
     pub readers: Vec<Arc<DiscoveredReader>>,
+    /// Pairs whose types do not fit, or are not known yet.
+    types: BTreeMap<(Guid, Guid), TypeStanding>,
     /// The other participants.
     pub participants: Vec<Standing>,
     /// Every topic that an endpoint names.
@@ -120,11 +141,49 @@ pub struct Survey {
     pub stats: DiscoveryStats,
 }
 
+impl Survey {
+    /// How the types of two endpoints stand to each other.
+    fn types(&self, writer: &DiscoveredWriter, reader: &DiscoveredReader) -> TypeStanding {
+        let known = self.types.get(&(writer.guid, reader.guid)).cloned();
+        known.unwrap_or(TypeStanding::Fits)
+    }
+
+    /// Everything in which a writer and a reader do not fit; empty if they match. Locators are not looked at.
+    #[must_use]
+    pub fn mismatches(&self, writer: &DiscoveredWriter, reader: &DiscoveredReader) -> Vec<Mismatch> {
+        let mut found = Vec::new();
+        if writer.topic_name != reader.topic_name {
+            let (writer, reader) = (Arc::clone(&writer.topic_name), Arc::clone(&reader.topic_name));
+            found.push(Mismatch::TopicName { writer, reader });
+        }
+        if !same_partition(writer, reader) {
+            found.push(Mismatch::Partition {
+                publisher: writer.publisher_qos.partition.names.clone(),
+                subscriber: reader.subscriber_qos.partition.names.clone(),
+            });
+        }
+        match self.types(writer, reader) {
+            TypeStanding::Fits => {}
+            TypeStanding::OtherName => {
+                let (writer, reader) = (Arc::clone(&writer.type_name), Arc::clone(&reader.type_name));
+                found.push(Mismatch::TypeName { writer, reader });
+            }
+            TypeStanding::OtherKey => {
+                found.push(Mismatch::Key { writer_is_keyed: keyed(writer, reader).0 });
+            }
+            TypeStanding::Differs(reasons) => found.push(Mismatch::Types(reasons)),
+            TypeStanding::Unsettled(_) => found.push(Mismatch::TypesUnsettled),
+        }
+        found.extend(check_compatible(&writer.offer(), &reader.request()).into_iter().map(Mismatch::Policy));
+        found
+    }
+}
+
 impl Discovery {
     /// What is known of the endpoints for which `wanted` is true (given the name of their topic and their GUID), and of
     /// what can keep them apart.
     #[must_use]
-    pub fn survey(&self, wanted: impl Fn(&str, Guid) -> bool) -> Survey {
+    pub fn survey(&mut self, wanted: impl Fn(&str, Guid) -> bool) -> Survey {
         let standing = |participant: &crate::participant::RemoteParticipant| Standing {
             data: Arc::clone(&participant.data),
             verified: participant.stranger.is_none(),
@@ -138,9 +197,14 @@ impl Discovery {
         let mut topics: Vec<Arc<str>> = names.cloned().collect();
         topics.sort_unstable();
         topics.dedup();
+        let writers: Vec<_> =
+            writers.filter(|writer| wanted(&writer.topic_name, writer.guid)).cloned().collect();
+        let readers: Vec<_> =
+            readers.filter(|reader| wanted(&reader.topic_name, reader.guid)).cloned().collect();
         Survey {
-            writers: writers.filter(|writer| wanted(&writer.topic_name, writer.guid)).cloned().collect(),
-            readers: readers.filter(|reader| wanted(&reader.topic_name, reader.guid)).cloned().collect(),
+            types: self.standings(&writers, &readers),
+            writers,
+            readers,
             participants: self.participants.values().map(standing).collect(),
             topics,
             ignored_participants: self.ignored_participants.iter().copied().collect(),
@@ -148,5 +212,24 @@ impl Discovery {
             ignored_topics: self.ignored_topics.iter().map(|(name, _)| Arc::clone(name)).collect(),
             stats: self.stats(),
         }
+    }
+
+    /// Pairs whose types do not fit, or are not known yet. Nobody is asked because of it.
+    fn standings(
+        &mut self,
+        writers: &[Arc<DiscoveredWriter>],
+        readers: &[Arc<DiscoveredReader>],
+    ) -> BTreeMap<(Guid, Guid), TypeStanding> {
+        let types = &mut self.endpoints.types;
+        let mut standings = BTreeMap::new();
+        for writer in writers {
+            for reader in readers {
+                let standing = type_standing(types, writer, reader, false);
+                if standing != TypeStanding::Fits {
+                    standings.insert((writer.guid, reader.guid), standing);
+                }
+            }
+        }
+        standings
     }
 }

@@ -36,6 +36,7 @@ mod sedp;
 mod spdp;
 mod stranger;
 mod strangers;
+mod types;
 mod verify;
 mod wlp;
 
@@ -46,7 +47,9 @@ pub use data::{
     builtin as builtin_endpoints,
 };
 pub use discovery::Discovery;
+pub use dunlin_xtypes as xtypes;
 pub use effect::{DiscoveryEffect, LostReason, Trouble};
-pub use explain::{Mismatch, Standing, Survey, mismatches};
+pub use explain::{Mismatch, Standing, Survey};
 pub use liveliness::{LivelinessTracker, LivelinessTransition};
 pub use local::InvalidName;
+pub use types::{KnownType, LocalType, TypeDiscovery};

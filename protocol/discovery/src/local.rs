@@ -49,11 +49,13 @@ impl Discovery {
         check_name(&writer.topic_name)?;
         check_name(&writer.type_name)?;
         self.asserter.put(now.mono, writer.entity_id, writer.qos.liveliness);
+        writer.type_information.iter().for_each(|ty| self.endpoints.types.add_local(ty));
         let writer = writer.describe(self.config.guid_prefix, VendorId::DUNLIN);
         let (guid, payload) = (writer.guid, encode_writer(&writer));
         if self.endpoints.put_writer(writer, fx) {
             self.publications.write(now, ChangeKind::Alive, guid.into(), payload.into(), out);
         }
+        self.settle_types(now, out, fx);
         Ok(())
     }
 
@@ -70,11 +72,13 @@ impl Discovery {
     ) -> Result<(), InvalidName> {
         check_name(&reader.topic_name)?;
         check_name(&reader.type_name)?;
+        reader.type_information.iter().for_each(|ty| self.endpoints.types.add_local(ty));
         let reader = reader.describe(self.config.guid_prefix, VendorId::DUNLIN);
         let (guid, payload) = (reader.guid, encode_reader(&reader));
         if self.endpoints.put_reader(reader, fx) {
             self.subscriptions.write(now, ChangeKind::Alive, guid.into(), payload.into(), out);
         }
+        self.settle_types(now, out, fx);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! What is known: the contents of the built-in topics (DDS 1.4 §2.2.5) and the counters.
 
-use alloc::sync::Arc;
+use alloc::{sync::Arc, vec::Vec};
 
 use dunlin_core::{Guid, GuidPrefix};
 use dunlin_rtps::{Reader, ReaderStats};
@@ -23,13 +23,20 @@ impl Discovery {
     pub fn stats(&self) -> DiscoveryStats {
         let number = |count| u64::try_from(count).unwrap_or(u64::MAX);
         let readers = [&self.publications_reader, &self.subscriptions_reader, &self.messages_reader];
-        let readers = readers.map(Reader::stats);
+        let readers: Vec<ReaderStats> =
+            readers.into_iter().chain(self.service.readers()).map(Reader::stats).collect();
+        let lookups = &self.endpoints.types.lookups;
         let sum = |of: fn(&ReaderStats) -> u64| readers.iter().map(of).fold(0, u64::saturating_add);
         DiscoveryStats {
             partials_evicted: sum(|stats| stats.partials_evicted),
             out_of_order_dropped: sum(|stats| stats.out_of_order_dropped),
             reassembly_octets: sum(|stats| stats.reassembly_octets),
             out_of_order_octets: sum(|stats| stats.out_of_order_octets),
+            type_questions: self.service.asked,
+            type_answers: self.service.answered,
+            type_objects_refused: lookups.refused,
+            type_questions_failed: lookups.failed,
+            type_object_octets: number(self.endpoints.types.learned_octets()),
             participants: number(self.participants.len()),
             participants_unverified: number(self.strangers.len()),
             endpoints: number(self.account.endpoints),

@@ -361,6 +361,9 @@ impl Discovery {
     }
 
     pub(crate) fn match_builtin(&mut self, now: Now, data: &ParticipantData, out: &mut Outbox) {
+        if data.builtin_endpoints & builtin::ANSWERS_ABOUT_TYPES == builtin::ANSWERS_ABOUT_TYPES {
+            self.endpoints.types.lookups.add_peer(data.guid_prefix);
+        }
         let peer = Peer { prefix: data.guid_prefix, vendor: data.vendor, locators: &data.locators };
         for channel in Channel::ALL {
             let (writer_bit, reader_bit) = channel.bits();
@@ -377,6 +380,8 @@ impl Discovery {
     }
 
     fn unmatch_builtin(&mut self, prefix: GuidPrefix) {
+        self.service.remove_peer(prefix);
+        self.endpoints.types.remove_peer(prefix);
         for channel in Channel::ALL {
             self.reader_mut(channel).unmatch_writer(Guid::new(prefix, channel.writer_id()));
             self.writer_mut(channel).unmatch_reader(Guid::new(prefix, channel.reader_id()));
@@ -384,6 +389,7 @@ impl Discovery {
     }
 
     fn move_builtin(&mut self, data: &ParticipantData) {
+        self.service.moved(data);
         for channel in Channel::ALL {
             let reader = Guid::new(data.guid_prefix, channel.reader_id());
             self.writer_mut(channel).update_reader(reader, &data.locators);

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use dunlin_cdr::TypeSupport;
 use dunlin_core::{DomainId, Duration, GuidPrefix, Locator};
-use dunlin_discovery::{EndpointLocators, Locators, Quotas};
+use dunlin_discovery::{EndpointLocators, LocalType, Locators, Quotas};
 use dunlin_qos::{
     DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, QosError, SubscriberQos, TopicData,
 };
@@ -92,6 +92,12 @@ pub struct Tuning {
     pub window: usize,
     /// A reader that does not answer for so long is not waited for until it does.
     pub window_patience: Duration,
+    /// A reliable reader of a KEEP_ALL writer that answers no request for an acknowledgement for so long is inactive: a
+    /// history that is full releases what all others have acknowledged (default 10 s); zero or infinite: never.
+    pub inactive_after: Duration,
+    /// Samples that a KEEP_ALL writer keeps for inactive readers at most, if RESOURCE_LIMITS do not say less (default
+    /// 10,000).
+    pub inactive_backlog: usize,
     /// How long a sample of a burst may wait for others to share its datagram although its writer has no LATENCY_BUDGET
     /// (default 50 µs); zero sends every sample at once.
     pub burst_delay: Duration,
@@ -125,6 +131,8 @@ impl Default for Tuning {
             // Fits into the receive buffer that Linux gives a socket, with what the kernel adds to each datagram.
             window: 127 << 10,
             window_patience: writer.window_patience,
+            inactive_after: Duration::from_secs(10),
+            inactive_backlog: 10_000,
             burst_delay: Duration::from_micros(50),
             batch_octets: writer.batch_octets,
             max_reassembly_bytes_per_writer: reader.max_reassembly_bytes_per_writer,
@@ -151,8 +159,8 @@ pub struct WriterSpec {
     pub publisher_qos: PublisherQos,
     /// TOPIC_DATA of the topic.
     pub topic_data: TopicData,
-    /// The XTypes TypeInformation to announce, without encapsulation header.
-    pub type_information: Option<Vec<u8>>,
+    /// The type, to announce and to compare with those of others; without it, types are compared by name.
+    pub type_information: Option<Arc<LocalType>>,
     /// Where the writer receives, if not where the participant does.
     pub locators: EndpointLocators,
 }
@@ -170,8 +178,8 @@ pub struct ReaderSpec {
     pub subscriber_qos: SubscriberQos,
     /// TOPIC_DATA of the topic.
     pub topic_data: TopicData,
-    /// The XTypes TypeInformation to announce, without encapsulation header.
-    pub type_information: Option<Vec<u8>>,
+    /// The type, to announce and to compare with those of others; without it, types are compared by name.
+    pub type_information: Option<Arc<LocalType>>,
     /// Where the reader receives, if not where the participant does.
     pub locators: EndpointLocators,
     /// Finds the instance of a received sample.

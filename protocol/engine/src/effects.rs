@@ -103,8 +103,8 @@ fn tell(effect: DiscoveryEffect, out: &mut Output) {
         DiscoveryEffect::ReaderDiscovered(reader) => Event::ReaderDiscovered(reader),
         DiscoveryEffect::ReaderUpdated(reader) => Event::ReaderUpdated(reader),
         DiscoveryEffect::ReaderLost(reader) => Event::ReaderLost(reader),
-        DiscoveryEffect::InconsistentTopic { local, remote, topic_name, type_name } => {
-            Event::InconsistentTopic { local, remote, topic_name, type_name }
+        DiscoveryEffect::InconsistentTopic { local, remote, topic_name, type_name, reasons } => {
+            Event::InconsistentTopic { local, remote, topic_name, type_name, reasons }
         }
         DiscoveryEffect::OtherPartition { local, remote, topic_name, publisher, subscriber } => {
             Event::OtherPartition { local, remote, topic_name, publisher, subscriber }

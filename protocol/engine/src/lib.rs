@@ -64,7 +64,9 @@ pub use participant::Participant;
 pub use reader_slot::ReaderSlot;
 pub use writer_slot::{TxTurn, WriteError, WriteRequest, WriterSlot};
 
-pub use dunlin_discovery::{ContentFilterProperty, EndpointLocators, Locators, Quotas};
+pub use dunlin_discovery::{
+    ContentFilterProperty, EndpointLocators, KnownType, LocalType, Locators, Quotas, TypeDiscovery,
+};
 pub use dunlin_rtps::{ReaderStats, WriterStats};
 
 #[cfg(all(test, not(any(loom, shuttle))))]

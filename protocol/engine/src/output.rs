@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use dunlin_buf::Outbox;
 use dunlin_cache::RejectReason;
 use dunlin_core::{EntityId, Guid, GuidPrefix, InstanceHandle, SequenceNumber};
+use dunlin_discovery::xtypes::Mismatch as TypeMismatch;
 use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, LostReason, ParticipantData, Trouble};
 use dunlin_qos::IncompatiblePolicy;
 
@@ -99,6 +100,15 @@ pub enum Event {
         /// The writer.
         writer: EntityId,
     },
+    /// A matched reader answers no more, so that a full history is no longer kept for it; or it has caught up again.
+    ReaderActivity {
+        /// The writer.
+        writer: EntityId,
+        /// The reader it concerns.
+        remote: Guid,
+        /// Waited for again.
+        active: bool,
+    },
     /// A writer was matched with a reader, or no longer is.
     PublicationMatched {
         /// The writer.
@@ -149,6 +159,8 @@ pub enum Event {
         topic_name: String,
         /// The name of its type.
         type_name: String,
+        /// Member by member, why the reader's type cannot read the writer's; empty if names or keys differ.
+        reasons: Arc<[TypeMismatch]>,
     },
     /// A local endpoint and one of the same topic have no partition in common.
     OtherPartition {

@@ -8,7 +8,7 @@ use dunlin_cache::{ReaderCache, ReaderCacheConfig, WriterCache, WriterCacheConfi
 use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, MonoTime, Now};
 use dunlin_discovery::{
     DiscoveredReader, DiscoveredWriter, Discovery, DiscoveryConfig, DiscoveryEffect, InvalidName,
-    LocalReader, LocalWriter, Locators, ParticipantData, Survey,
+    LocalReader, LocalWriter, Locators, ParticipantData, Survey, TypeDiscovery,
 };
 use dunlin_qos::{
     DataReaderQos, DataWriterQos, DurabilityKind, HistoryKind, LivelinessKind, Presentation,
@@ -497,6 +497,16 @@ impl Participant {
         self.control.lock().discovery.survey(wanted)
     }
 
+    /// The type of a writer or reader as far as it is known. If its participant has to be asked for it, it is, and a later
+    /// call tells what came of it.
+    pub fn discovered_type(&self, now: Now, endpoint: Guid, out: &mut Output) -> TypeDiscovery {
+        let mut control = self.control.lock();
+        let Control { discovery, effects, .. } = &mut *control;
+        let found = discovery.discovered_type(now, endpoint, &mut out.outbox, effects);
+        self.conclude(now, control, out);
+        found
+    }
+
     /// Counters since the participant was made.
     #[must_use]
     pub fn stats(&self) -> ParticipantStats {
@@ -535,11 +545,13 @@ impl Participant {
             pacing,
             window,
             window_patience,
+            inactive_after,
             burst_delay,
             batch_octets,
             ..
         } = self.common.tuning;
         let defaults = WriterConfig::default();
+        let keeps_all = spec.qos.history.kind == HistoryKind::KeepAll;
         WriterConfig {
             guid: Guid::new(self.common.prefix, entity_id),
             reliable: spec.qos.reliability.kind == ReliabilityKind::Reliable,
@@ -554,8 +566,10 @@ impl Participant {
             repair_budget_per_event,
             pacing,
             // KEEP_LAST would replace what waits for room, and nobody would get a whole sample.
-            window: if spec.qos.history.kind == HistoryKind::KeepAll { window } else { 0 },
+            window: if keeps_all { window } else { 0 },
             window_patience,
+            // Under KEEP_LAST nobody waits for readers.
+            inactive_after: if keeps_all { inactive_after } else { defaults.inactive_after },
             latency_budget: spec.qos.latency_budget.duration,
             burst_delay,
             batch_octets,

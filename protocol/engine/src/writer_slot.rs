@@ -1,11 +1,13 @@
 //! A writer behind its locks (DDS 1.4 §2.2.2.4.2 DataWriter): what application threads, receive threads and
 //! the timer do to it.
 
+mod room;
+
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use dunlin_buf::SharedBytes;
-use dunlin_cache::{AddError, DeadlineMissed, NewChange, WriterCache};
+use dunlin_cache::{DeadlineMissed, NewChange, WriterCache};
 use dunlin_core::{
     Duration, EntityId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, SequenceNumber, WallTime,
 };
@@ -125,6 +127,8 @@ pub(crate) struct WriterCore {
     armed: Option<MonoTime>,
     /// A write was refused because the history was full.
     refused: bool,
+    /// Samples kept for inactive readers at most.
+    inactive_backlog: usize,
     /// New data of a timer call is being sent; until it is on the wire, writes only queue theirs.
     timer_sends: bool,
     /// Something was queued for that reason.
@@ -168,6 +172,7 @@ impl WriterSlot {
             readers: Vec::new(),
             armed: None,
             refused: false,
+            inactive_backlog: common.tuning.inactive_backlog,
             timer_sends: false,
             queued: false,
             asserted: now.mono,
@@ -220,7 +225,7 @@ impl WriterSlot {
             if core.deleted || core.timer_sends || !core.writer.has_waiting_data() {
                 return Err(());
             }
-            let before = core.writer.acked_by_all();
+            let before = core.progress();
             core.report_group();
             core.writer.flush(now, &core.cache, &mut out.outbox);
             core.after_ack(before, self.id(), out);
@@ -259,6 +264,7 @@ impl WriterSlot {
         if core.deleted {
             return Err(WriteError::Deleted);
         }
+        core.make_room_of_inactive(instance);
         let acked = core.writer.acked_by_all();
         let result = core.cache.make_room_for(instance, acked);
         let result = result.map_err(|error| core.refuse(now, error, out));
@@ -287,8 +293,7 @@ impl WriterSlot {
         if source_timestamp.zip(last).is_some_and(|(given, last)| given < last) {
             return Err(WriteError::BadTimestamp);
         }
-        let acked = core.writer.acked_by_all();
-        let result = core.cache.register(now, instance, key, acked);
+        let result = core.find_room(|cache, acked| cache.register(now, instance, key.clone(), acked));
         if let (Ok(()), Some(given)) = (result, source_timestamp) {
             core.cache.note_source_timestamp(given);
         }
@@ -391,6 +396,12 @@ impl WriterSlot {
         Arc::clone(&self.turnstile.core().qos)
     }
 
+    /// Whether a matched reader is inactive, or does not count as active again yet; `None` when it is not matched.
+    #[must_use]
+    pub fn is_inactive(&self, reader: Guid) -> Option<bool> {
+        self.turnstile.core().writer.is_inactive(reader)
+    }
+
     /// Counters since the writer was made.
     #[must_use]
     pub fn stats(&self) -> WriterStats {
@@ -413,7 +424,7 @@ impl WriterSlot {
         let turn = self.turnstile.try_turn();
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
-        let before = core.writer.acked_by_all();
+        let before = core.progress();
         core.report_group();
         core.writer.on_acknack(now, source, acknack, &core.cache, &mut out.outbox);
         core.after_ack(before, self.id(), out);
@@ -439,7 +450,7 @@ impl WriterSlot {
             self.arm_for_turn(core, now.mono, out);
         } else {
             core.report_group();
-            let before = core.writer.acked_by_all();
+            let before = core.progress();
             core.writer.flush(now, &core.cache, &mut out.outbox);
             core.timer_sends = true;
             out.sent_by_timer(self, core.writer.sent_sn());
@@ -473,7 +484,7 @@ impl WriterSlot {
         if core.deleted {
             return;
         }
-        let before = core.writer.acked_by_all();
+        let before = core.progress();
         let freed = core.cache.on_timer(now, &mut core.missed);
         if freed > 0 {
             core.tell_space(self.id(), out);
@@ -523,7 +534,7 @@ impl WriterSlot {
     pub(crate) fn unmatch_reader(&self, remote: Guid, out: &mut Output) {
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
-        let before = core.writer.acked_by_all();
+        let before = core.progress();
         if matching::remove(&mut core.readers, remote).is_none() {
             return;
         }
@@ -614,6 +625,7 @@ impl WriterCore {
         {
             self.writer.flush(now, &self.cache, &mut out.outbox);
         }
+        self.make_room_of_inactive(instance);
         let acked = self.writer.acked_by_all();
         let sn = self.cache.add(now, change, acked).map_err(|error| self.refuse(now, error, out))?;
         if let Some(list) = self.group.as_ref().and_then(|group| group.number(&mut self.member, sn)) {
@@ -640,9 +652,9 @@ impl WriterCore {
         let group = self.group.as_ref().filter(|_| !self.deleted).ok_or(())?;
         let next = self.cache.last_sn().next();
         let (first, list) = group.end(&mut self.member, end, next).ok_or(())?;
-        let before = (self.writer.sent_sn(), self.writer.acked_by_all());
+        let before = (self.writer.sent_sn(), self.progress());
         let time = self.cache.last_source_timestamp().map_or(now.wall, |last| last.max(now.wall));
-        let sn = self.cache.add_set_end(time, first, list, before.1);
+        let sn = self.cache.add_set_end(time, first, list, before.1.all);
         self.report_group();
         if self.timer_sends {
             self.queued = true;
@@ -671,41 +683,11 @@ impl WriterCore {
         self.writer.on_timer(now, &self.cache, &mut out.outbox);
     }
 
-    /// Turns a refusal of the history into one of the writer. Before a caller waits for acknowledgements, readers
-    /// are asked for them.
-    fn refuse(&mut self, now: Now, error: AddError, out: &mut Output) -> WriteError {
-        match error {
-            AddError::WaitForAck => {
-                self.refused = true;
-                self.writer.request_acknowledgments(now, &self.cache, &mut out.outbox);
-                WriteError::Full { until: now.mono.plus(self.qos.reliability.max_blocking_time) }
-            }
-            AddError::OutOfResources => WriteError::OutOfResources,
-            AddError::NotRegistered => WriteError::NotRegistered,
-        }
-    }
-
     /// The writer shows itself alive. A sign that comes too late, and yet before the timer, revives it.
     fn note_alive(&mut self, now: MonoTime, slot: &WriterSlot, out: &mut Output) {
         self.check_liveliness(now, slot, out);
         self.asserted = now;
         self.liveliness_lost = false;
-    }
-
-    /// What follows when more than `before` may be acknowledged.
-    fn after_ack(&mut self, before: SequenceNumber, id: EntityId, out: &mut Output) {
-        let acked = self.writer.acked_by_all();
-        if acked > before {
-            self.cache.remove_acked(acked);
-            out.tell_once(Event::AckAdvanced { writer: id });
-            self.tell_space(id, out);
-        }
-    }
-
-    fn tell_space(&mut self, id: EntityId, out: &mut Output) {
-        if core::mem::take(&mut self.refused) {
-            out.events.push(Event::SpaceFreed { writer: id });
-        }
     }
 
     fn tell_missed(&mut self, id: EntityId, out: &mut Output) {

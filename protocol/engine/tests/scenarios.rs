@@ -53,23 +53,24 @@ fn endpoints_match_and_part() {
 
 #[test]
 fn reliable_samples_arrive_in_order_under_loss() {
+    const COUNT: u32 = if cfg!(miri) { 60 } else { 500 };
     let mut net = Net::started(2);
     let writer = net.writer(0, "T", &reliable_writer());
     let reader = net.reader(1, "T", &reliable_reader());
     net.settle();
     net.loss = 200;
-    for n in 0..500 {
+    for n in 0..COUNT {
         net.write(0, &writer, n % 5, &pattern(n, 100)).expect("no limits");
         net.run(Duration::from_micros(100));
     }
     net.run_until(|net| {
         let _ = net;
-        reader.len() == 500 && writer.acked_by_all() == writer.last_sn()
+        reader.len() == COUNT as usize && writer.acked_by_all() == writer.last_sn()
     });
     assert_eq!(writer.history_len(), 0, "volatile samples go when they are acknowledged");
     let samples = net.take(1, &reader);
     for key in 0..5 {
-        let numbers: Vec<u32> = (0..500).filter(|n| n % 5 == key).collect();
+        let numbers: Vec<u32> = (0..COUNT).filter(|n| n % 5 == key).collect();
         let of_key = samples.iter().map(unpack).filter(|(k, _)| *k == key);
         for (n, (_, body)) in numbers.into_iter().zip(of_key) {
             assert_eq!(body, pattern(n, 100));
@@ -80,7 +81,7 @@ fn reliable_samples_arrive_in_order_under_loss() {
 
 #[test]
 fn large_samples_arrive_whole_under_loss() {
-    const LEN: usize = 921_600;
+    const LEN: usize = if cfg!(miri) { 100_000 } else { 921_600 };
     let mut net = Net::started(2);
     let writer = net.writer(0, "T", &reliable_writer());
     let reader = net.reader(1, "T", &reliable_reader());

@@ -6,7 +6,7 @@ use crate::{
     id::PolicyId,
     kinds::DurabilityKind,
     policy::{Durability, Property, TransportPriority},
-    type_policy::{DataRepresentation, DataRepresentationId, TypeConsistencyEnforcement},
+    type_policy::{DataRepresentation, DataRepresentationId},
 };
 
 /// The highest differentiated services code point (RFC 2474).
@@ -49,14 +49,6 @@ fn representation(representation: &DataRepresentation) -> Check {
         representation.ids.iter().all(known),
         PolicyId::DataRepresentation,
         "samples can be encoded as XCDR1 or XCDR2 only",
-    )
-}
-
-fn type_consistency(enforcement: TypeConsistencyEnforcement) -> Check {
-    ensure(
-        enforcement == TypeConsistencyEnforcement::default(),
-        PolicyId::TypeConsistencyEnforcement,
-        "types are compared by name; leave the default",
     )
 }
 
@@ -128,7 +120,6 @@ impl DataReaderQos {
     /// The first policy whose value would be without effect.
     pub fn check_supported(&self) -> Result<(), UnsupportedPolicy> {
         representation(&self.representation)?;
-        type_consistency(self.type_consistency)?;
         property(&self.property)
     }
 }

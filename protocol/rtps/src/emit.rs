@@ -3,7 +3,7 @@
 use crate::{Change, ChangeKind, compat};
 use alloc::vec::Vec;
 use dunlin_buf::{Outbox, SharedBytes};
-use dunlin_core::{EntityId, Guid, MAX_SET_BITS, SequenceNumberSet, SnRange};
+use dunlin_core::{EntityId, Guid, GuidPrefix, MAX_SET_BITS, SequenceNumberSet, SnRange};
 use dunlin_wire::{DataFragSpec, DataSpec, Gap, MessageBuilder, PayloadSpec, pid, size};
 
 /// Smallest fragment that is derived from a message size, so that absurdly small message sizes still work.
@@ -20,6 +20,8 @@ pub(crate) struct Framing {
     pub(crate) long_keys: bool,
     /// Of every datagram.
     pub(crate) class: u8,
+    /// The one participant that is meant.
+    pub(crate) only: Option<GuidPrefix>,
 }
 
 impl Framing {
@@ -36,13 +38,24 @@ impl Framing {
             keyed,
             long_keys: false,
             class: 0,
+            only: None,
         }
+    }
+
+    /// Directs every message to one participant, which takes some room.
+    pub(crate) fn directed(self, to: Option<GuidPrefix>) -> Self {
+        let Some(_) = to else { return self };
+        let max_message_size = self.max_message_size.saturating_sub(size::INFO_DST);
+        Self { only: to, ..Self::new(self.guid, self.keyed, max_message_size, 0) }
     }
 
     /// Starts a message from this writer.
     pub(crate) fn begin<'o>(&self, out: &'o mut Outbox) -> MessageBuilder<'o> {
         let mut message = MessageBuilder::new(out, self.guid.prefix);
         message.traffic_class(self.class);
+        if let Some(prefix) = self.only {
+            message.info_dst(prefix);
+        }
         message
     }
 

@@ -49,6 +49,12 @@ pub struct WriterStats {
     pub echoes_received: u64,
     /// Times a reader was not waited for any more because it did not answer.
     pub readers_overdue: u64,
+    /// Readers that are inactive now: what they do not acknowledge is not kept for them.
+    pub readers_inactive: u64,
+    /// Times a reader became inactive.
+    pub readers_inactivated: u64,
+    /// Changes removed that an inactive reader had not acknowledged, each counted once.
+    pub released_unacknowledged: u64,
 }
 
 /// What a reader has done since it was made.

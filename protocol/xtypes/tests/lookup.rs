@@ -144,6 +144,27 @@ fn lies_are_refused() {
     assert!(library.is_empty());
     assert_eq!(library.learn(&truth).new, 1);
     assert_eq!(TypeLibrary::new(10).learn(&truth).over_quota, 1);
+    assert_eq!(TypeLibrary::new(1 << 20).learn_within(&truth, 10, &mut vec![]).over_quota, 1);
+}
+
+#[test]
+fn what_a_peer_told_goes_with_it_and_local_types_stay() {
+    let (graph, index) = parse("struct T { long a; };");
+    let objects = type_objects(&graph, index).unwrap();
+    let id = objects.root().unwrap().complete.id.clone();
+    let mut server = TypeLibrary::default();
+    server.add(&objects);
+    let told = get(&server, vec![id.clone()]);
+    let (mut library, mut taken) = (TypeLibrary::new(1 << 20), vec![]);
+    let learned = library.learn_within(&told, usize::MAX, &mut taken);
+    assert_eq!((learned.octets, taken), (library.learned_octets(), vec![id.clone()]));
+    library.forget(&id);
+    assert_eq!((library.len(), library.learned_octets()), (0, 0));
+    library.learn(&told);
+    library.add(&objects);
+    assert_eq!(library.learned_octets(), 0, "it is local now");
+    library.forget(&id);
+    assert!(library.get(&id).is_some());
 }
 
 /// The member ids of parameters are hashes of their names (§7.6.3.3.4).

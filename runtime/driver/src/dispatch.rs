@@ -26,7 +26,9 @@ enum Work {
 }
 
 struct ThreadState {
-    outputs: Vec<Output>,
+    /// Each in its place: they are taken and put back for every call.
+    #[expect(clippy::vec_box, reason = "moving an output copies 200 octets, several times a call")]
+    outputs: Vec<Box<Output>>,
     queue: VecDeque<Work>,
     pool: BufPool,
     /// A call of this thread is working off the queue.

@@ -1,6 +1,7 @@
 //! Counting one side, from when the exchange has got going to its last sample.
 
 use std::collections::BTreeMap;
+use std::io::Seek;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -8,6 +9,10 @@ use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use crate::marks;
+
+/// The cache that is modelled: 32 KiB of instructions and of data, 8 MiB behind them. Fixed, so that counts are the same on
+/// every machine; the real one is larger or smaller.
+const CACHE: [&str; 4] = ["--cache-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,16,64"];
 
 /// Which of the two processes is counted.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -37,6 +42,9 @@ impl Side {
 pub(crate) struct Count {
     /// In user space, over all threads.
     pub(crate) instructions: u64,
+    /// Accesses that miss the first-level data cache, in callgrind's model of one ([`CACHE`]).
+    #[serde(default)]
+    pub(crate) cache_misses: u64,
     /// Of all kinds, but not the sleep between two samples, and not `futex`: who sleeps when another thread is sending depends
     /// on the machine.
     pub(crate) system_calls: f64,
@@ -53,34 +61,53 @@ impl Count {
     }
 }
 
+/// What is counted: one exchange of a program that has both sides.
+#[derive(Clone, Copy)]
+pub(crate) struct Exchange<'a> {
+    pub(crate) program: &'a Path,
+    pub(crate) payload: usize,
+    pub(crate) samples: u64,
+}
+
 /// Counts one side while the other runs as usual.
-pub(crate) fn measure(side: Side, payload: usize, samples: u64) -> Result<Count> {
+pub(crate) fn measure(exchange: Exchange<'_>, side: Side) -> Result<Count> {
     let folder = tempfile::tempdir()?;
-    let instructions = instructions(side, payload, samples, folder.path())? / samples;
-    let calls = system_calls(side, payload, samples, folder.path())?;
+    let samples = exchange.samples;
+    let (instructions, cache_misses) = instructions(exchange, side, folder.path())?;
+    let calls = system_calls(exchange, side, folder.path())?;
     let by_kind: BTreeMap<String, f64> =
         calls.into_iter().map(|(name, count)| (name, count as f64 / samples as f64)).collect();
     let of_traffic = by_kind.iter().filter(|(name, _)| *name != "futex").map(|(_, count)| count);
     let system_calls = (of_traffic.sum::<f64>() * 100.0).round() / 100.0;
-    Ok(Count { instructions, system_calls, by_kind })
+    let (instructions, cache_misses) = (instructions / samples, cache_misses / samples);
+    Ok(Count { instructions, cache_misses, system_calls, by_kind })
 }
 
-/// The instructions between the two marks.
-fn instructions(side: Side, payload: usize, samples: u64, folder: &Path) -> Result<u64> {
+/// The instructions between the two marks, and the misses of the data cache.
+fn instructions(exchange: Exchange<'_>, side: Side, folder: &Path) -> Result<(u64, u64)> {
     let file = folder.join("callgrind");
     let (begin, end) = ("--zero-before=*marks::begin*", "--dump-before=*marks::end*");
-    let counter = ["valgrind", "--quiet", "--tool=callgrind", begin, end];
-    run(side, payload, samples, &counter, &format!("--callgrind-out-file={}", file.display()))?;
+    let counter = [&["valgrind", "--quiet", "--tool=callgrind", begin, end], &CACHE[..]].concat();
+    run(exchange, side, &counter, &format!("--callgrind-out-file={}", file.display()))?;
     let text = std::fs::read_to_string(folder.join("callgrind.1")).context("callgrind saw no mark")?;
-    let total = text.lines().find_map(|line| line.strip_prefix("totals: ")).context("no totals")?;
-    Ok(total.trim().parse()?)
+    let line = |name| text.lines().find_map(|line| line.strip_prefix(name)).context("no totals");
+    let (events, totals) = (line("events: ")?, line("totals: ")?);
+    let count = |event: &str| -> Result<u64> {
+        let at = events
+            .split_whitespace()
+            .position(|name| name == event)
+            .context("callgrind counted something else")?;
+        // Zeros at the end are left out.
+        Ok(totals.split_whitespace().nth(at).unwrap_or("0").parse()?)
+    };
+    Ok((count("Ir")?, count("D1mr")? + count("D1mw")?))
 }
 
 /// The system calls between the two marks.
-fn system_calls(side: Side, payload: usize, samples: u64, folder: &Path) -> Result<BTreeMap<String, u64>> {
+fn system_calls(exchange: Exchange<'_>, side: Side, folder: &Path) -> Result<BTreeMap<String, u64>> {
     let file = folder.join("strace");
     let counter = ["strace", "--follow-forks", "--quiet=all", "--signal=none", "--string-limit=0"];
-    run(side, payload, samples, &counter, &format!("--output={}", file.display()))?;
+    run(exchange, side, &counter, &format!("--output={}", file.display()))?;
     let text = std::fs::read_to_string(&file)?;
     let mut calls = BTreeMap::new();
     let names = text.lines().filter_map(called);
@@ -101,19 +128,23 @@ fn called(line: &str) -> Option<&str> {
 }
 
 /// Runs both sides, one of them under `counter`.
-fn run(side: Side, payload: usize, samples: u64, counter: &[&str], output: &str) -> Result<()> {
-    let program = std::env::current_exe()?;
-    let program = program.to_str().context("the path of the program is not text")?;
+fn run(exchange: Exchange<'_>, side: Side, counter: &[&str], output: &str) -> Result<()> {
+    let program = exchange.program.to_str().context("the path of the program is not text")?;
     // Another exchange on this machine is not met.
     let domain = (100 + std::process::id() % 100).to_string();
-    let (payload, samples) = (payload.to_string(), samples.to_string());
+    let (payload, samples) = (exchange.payload.to_string(), exchange.samples.to_string());
     let workload = ["--domain", &domain, "--payload", &payload, "--samples", &samples];
     let (counted, plain) = (side.name(), side.other().name());
-    let mut other = start(&[&[program, plain], &workload[..]].concat())?;
-    let mut this = start(&[counter, &[output, program, counted], &workload[..]].concat())?;
+    let mut other = start(&[&[program, plain], &workload[..]].concat(), Stdio::inherit())?;
+    // Both counters talk of themselves; what they say matters if they fail.
+    let mut said = tempfile::tempfile()?;
+    let mut this =
+        start(&[counter, &[output, program, counted], &workload[..]].concat(), said.try_clone()?.into())?;
     let ended = this.wait()?;
     if !ended.success() {
         _ = other.kill();
+        said.rewind()?;
+        std::io::copy(&mut said, &mut std::io::stderr())?;
     }
     let other = other.wait()?;
     ensure!(ended.success(), "{} of {counted} ended with {ended}", counter[0]);
@@ -121,8 +152,9 @@ fn run(side: Side, payload: usize, samples: u64, counter: &[&str], output: &str)
     Ok(())
 }
 
-fn start(command: &[&str]) -> Result<Child> {
+fn start(command: &[&str], errors: Stdio) -> Result<Child> {
     let (program, arguments) = command.split_first().context("no program")?;
-    let child = Command::new(program).args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
-    child.with_context(|| format!("cannot start {program}"))
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
+    command.spawn().with_context(|| format!("cannot start {program}"))
 }

@@ -10,10 +10,11 @@ mod record;
 mod sides;
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use clap::{Parser, Subcommand};
-use count::{Count, Side};
+use count::{Count, Exchange, Side};
 use record::Record;
 
 /// Octets of payload, and samples.
@@ -32,6 +33,11 @@ enum Task {
     Check,
     /// Counts and writes the record.
     Record,
+    /// Counts, and counts another implementation too, as a table side by side.
+    Compare {
+        /// A program that has the two sides as this one has them.
+        program: PathBuf,
+    },
     /// One side of the exchange.
     #[command(hide = true)]
     Write(sides::Workload),
@@ -43,7 +49,8 @@ enum Task {
 fn main() -> Result<()> {
     match Arguments::parse().task {
         Task::Check => check(),
-        Task::Record => Record { compiler: record::compiler()?, counts: count_all()? }.save(),
+        Task::Record => Record { compiler: record::compiler()?, counts: count_own()? }.save(),
+        Task::Compare { program } => compare(&program),
         Task::Write(workload) => sides::write(&workload),
         Task::Read(workload) => sides::read(&workload),
     }
@@ -52,16 +59,17 @@ fn main() -> Result<()> {
 type Counts = BTreeMap<String, Count>;
 
 /// Every workload, both sides.
-fn count_all() -> Result<Counts> {
+fn count_all(program: &Path) -> Result<Counts> {
     let mut counts = Counts::new();
-    println!("payload  side   instructions  system calls");
+    println!("payload  side   instructions  cache misses  system calls");
     for (payload, samples) in WORKLOADS {
         for side in [Side::Write, Side::Read] {
-            let count = count::measure(side, payload, samples)?;
+            let count = count::measure(Exchange { program, payload, samples }, side)?;
             println!(
-                "{payload:>7}  {:<5}  {:>12}  {:>12.2}  {}",
+                "{payload:>7}  {:<5}  {:>12}  {:>12}  {:>12.2}  {}",
                 side.name(),
                 count.instructions,
+                count.cache_misses,
                 count.system_calls,
                 count.kinds()
             );
@@ -71,10 +79,32 @@ fn count_all() -> Result<Counts> {
     Ok(counts)
 }
 
+fn count_own() -> Result<Counts> {
+    count_all(&std::env::current_exe()?)
+}
+
+/// Dunlin first, then the other.
+fn compare(program: &Path) -> Result<()> {
+    let ours = count_own()?;
+    println!("{}", program.display());
+    let theirs = count_all(program)?;
+    println!("theirs / ours, instructions, cache misses, system calls");
+    for (name, our) in &ours {
+        let Some(their) = theirs.get(name) else { continue };
+        println!(
+            "{name:<13}  {:.2}  {:.2}  {:.2}",
+            their.instructions as f64 / our.instructions as f64,
+            their.cache_misses as f64 / our.cache_misses as f64,
+            their.system_calls / our.system_calls
+        );
+    }
+    Ok(())
+}
+
 fn check() -> Result<()> {
     let record = Record::load()?;
     let tolerance = record.tolerance()?;
-    let counts = count_all()?;
+    let counts = count_own()?;
     let mut above = Vec::new();
     for (name, count) in &counts {
         match record.counts.get(name) {

@@ -67,7 +67,8 @@ pub fn generate(seed: u64) -> Scenario {
         }
         Size::Whole => (dice.within(20_000, 60_000), dice.within(8, 20) as usize),
     };
-    let nodes = nodes(&mut Dice::new(seed, 2), count, size);
+    let mut nodes = nodes(&mut Dice::new(seed, 2), count, size);
+    patience(&mut Dice::new(seed, 5), &mut nodes);
     let endpoints = endpoints::endpoints(&mut Dice::new(seed, 3), &nodes, lasts);
     let faults = faults::faults(&mut Dice::new(seed, 4), &nodes, &endpoints, lasts, size);
     Scenario { seed, lasts, base: base(&mut dice), nodes, endpoints, faults }
@@ -104,7 +105,16 @@ fn nodes(dice: &mut Dice, count: usize, size: Size) -> Vec<NodePlan> {
                 big_endian: mixed && dice.percent(50),
                 nat: peers && nats && dice.percent(40),
                 peers,
+                inactive_after: 10_000,
             }
         })
         .collect()
+}
+
+/// In some scenarios writers soon have enough of readers that do not answer.
+fn patience(dice: &mut Dice, nodes: &mut [NodePlan]) {
+    if dice.percent(40) {
+        let inactive_after = dice.within(100, 1_500);
+        nodes.iter_mut().for_each(|node| node.inactive_after = inactive_after);
+    }
 }

@@ -56,6 +56,8 @@ pub struct WriterLog {
     pub refused: BTreeMap<Guid, Vec<PolicyId>>,
     /// Writes refused because the history was full.
     pub full: u64,
+    /// Readers that it was told are inactive, now or once.
+    pub given_up: BTreeSet<Guid>,
 }
 
 /// What a reader got of one life of a writer.

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 pub(crate) const PEERS: &[(&str, &str)] = &[
     ("cyclone", "Eclipse Cyclone DDS, C, from the wheel of its Python package"),
     ("fastdds", "eProsima Fast DDS, C++, from Debian's packages"),
+    ("fastdds3", "the same, version 3, from Debian 13's packages: `make bench-peers PEERS=fastdds3`"),
     ("rustdds", "RustDDS, from the cargo registry"),
     ("dust", "dust_dds, from the cargo registry"),
     ("zenoh", "zenoh, no DDS, from the cargo registry"),

@@ -6,6 +6,7 @@ mod domain;
 mod idl;
 mod ping;
 mod topic;
+mod types;
 mod why;
 
 use anyhow::{Context, Result};
@@ -46,6 +47,8 @@ enum Command {
     Idl(idl::Arguments),
     /// Say which writers and readers of a topic match, and why the others do not
     Why(why::Arguments),
+    /// Print the type of a topic as its endpoints announce it, as IDL, or compare it with a file
+    Type(types::Arguments),
     /// Check network, kernel, clock and ports of this host, and say what to do
     Doctor(doctor::Arguments),
     /// List participants, topics and endpoints of a domain
@@ -128,6 +131,9 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Idl(arguments) => return idl::run(&arguments),
         Command::Why(arguments) => {
             return why::run(&arguments, config(arguments.set())?, &mut std::io::stdout());
+        }
+        Command::Type(arguments) => {
+            return types::run(&arguments, config(arguments.set())?, &mut std::io::stdout());
         }
         Command::Doctor(arguments) => {
             return doctor::run(&arguments, config(arguments.set())?, &mut std::io::stdout());

@@ -41,6 +41,7 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     let domain = arguments.domain.unwrap_or(config.domain.id);
     let participant = DomainParticipant::builder(domain).config(config).name("dunlin why").build()?;
     listen(arguments.wait)?;
+    crate::types::ask(&participant, &arguments.topic);
     let explanation = participant.explain_topic(&arguments.topic);
     write!(out, "domain {domain}, {explanation}")?;
     let well = !explanation.pairs.is_empty() && explanation.matched() == explanation.pairs.len();

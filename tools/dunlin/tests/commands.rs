@@ -110,3 +110,22 @@ fn shapes_need_a_terminal_or_a_page() {
     let output = run(&["shapes", "--web", "0", "-d", &domain(2), "-p", "Square"]);
     assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("TOPIC:COLOR"));
 }
+
+#[test]
+fn the_type_of_a_topic_is_told_and_compared() {
+    let domain = &domain(3);
+    let (_one, _) = Background::start(&["shapes", "--web", "0", "-d", domain, "-p", "Square:RED"]);
+    let ask = ["type", "-d", domain, "--wait", "1", "Square"];
+    let text = eventually(&ask, &["// ShapeType: 1 writers, 0 readers (Dunlin)", "struct ShapeType {"]);
+    assert!(text.contains("@key string<128> color") && text.contains("int32 shapesize;"), "{text}");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("shape.idl");
+    std::fs::write(&file, "struct ShapeType { @key string<128> color; long x; double y; };").unwrap();
+    let path = file.to_str().unwrap();
+    let text = eventually(
+        &["type", "-d", domain, "--wait", "1", "Square", "--diff", path],
+        &["a writer of the topic's type: do not fit", "  y: "],
+    );
+    assert!(text.contains("`double` cannot read `int32`"), "{text}");
+    assert!(!run(&["type", "-d", domain, "--wait", "0", "NoSuchTopic"]).status.success());
+}

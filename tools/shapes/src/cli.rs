@@ -1,11 +1,11 @@
 //! `dunlin shapes`.
 
 use crate::board::{Board, Settings, TOPICS};
-use crate::program::Stop;
 use crate::{terminal, web};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use dunlin::{Config, DomainParticipant};
+use dunlin_program::Stop;
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::time::Duration;
@@ -134,7 +134,7 @@ pub fn run(arguments: &Arguments, config: Config) -> Result<()> {
     if let Some(seconds) = arguments.seconds {
         let stop = stop.clone();
         std::thread::spawn(move || {
-            stop.wait(Duration::from_secs(seconds));
+            _ = stop.wait(Duration::from_secs(seconds));
             stop.set();
         });
     }

@@ -3,7 +3,7 @@
 use crate::board::{Board, Shape, View};
 use crate::cli::PERIOD;
 use crate::motion::BOARD;
-use crate::program::Stop;
+use dunlin_program::Stop;
 use anyhow::Result;
 use ratatui::Frame;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};

@@ -40,6 +40,13 @@ pub enum Cause {
         /// Whether it is the writer's type that has.
         writer_is_keyed: bool,
     },
+    /// The reader's type cannot read what is written with the writer's type.
+    TypeMembers {
+        /// Each difference, with the member where it is.
+        differences: Vec<String>,
+    },
+    /// One side is being asked for its type.
+    TypeUnsettled,
     /// The writer offers less than the reader requests.
     Policy {
         /// Of which policy.
@@ -105,6 +112,11 @@ pub enum Cause {
         /// Whether it would have answered by now if it matched too: it is reliable.
         reliable: bool,
     },
+    /// The reader answers the writer no more, or has not caught up since it did: a full history is not kept for it.
+    Inactive {
+        /// Where it receives.
+        locators: Vec<Locator>,
+    },
     /// Everything that came so far was rejected by the filter of the content-filtered topic.
     Filtered {
         /// How many samples.
@@ -137,6 +149,8 @@ impl Cause {
             Self::Partition { .. } => "PARTITION",
             Self::TypeName { .. } => "TYPE_NAME",
             Self::TypeKey { .. } => "TYPE_KEY",
+            Self::TypeMembers { .. } => "TYPE_MEMBERS",
+            Self::TypeUnsettled => "TYPE_UNSETTLED",
             Self::Policy { policy, .. } => policy.name(),
             Self::Representation { .. } => "DATA_REPRESENTATION",
             Self::Ignored { .. } | Self::SomeIgnored { .. } => "IGNORED",
@@ -146,6 +160,7 @@ impl Cause {
             Self::OneSided { .. } => "ONE_SIDED",
             Self::Unreachable { .. } => "UNREACHABLE",
             Self::NothingReceived { .. } => "NOTHING_RECEIVED",
+            Self::Inactive { .. } => "INACTIVE",
             Self::Filtered { .. } => "FILTERED",
             Self::OtherDomain { .. } => "OTHER_DOMAIN",
             Self::Quota { .. } => "QUOTA",
@@ -187,6 +202,10 @@ impl Cause {
                 "give the type one name on both sides, with the same scope (in Rust: #[dds(name = \"…\")])"
             }
             Self::TypeKey { .. } => "mark the same members as key on both sides",
+            Self::TypeMembers { .. } => {
+                "compare the types (`dunlin type TOPIC --diff FILE`): add members at the end of an appendable type or anywhere in a mutable one, and keep the others; TYPE_CONSISTENCY_ENFORCEMENT of the reader says how much may differ"
+            }
+            Self::TypeUnsettled => "wait a moment: after some seconds without an answer, names decide",
             Self::Ignored { .. } | Self::SomeIgnored { .. } => {
                 "what is ignored stays so as long as this participant lives: make a new participant"
             }
@@ -208,6 +227,9 @@ impl Cause {
             }
             Self::NothingReceived { reliable: false, .. } => {
                 "has it written anything since the match? Check that user data passes the firewall, not discovery alone"
+            }
+            Self::Inactive { .. } => {
+                "is its process stopped, overloaded or cut off? When it answers again it gets what is left, and SAMPLE_LOST for the rest; reliability.inactive_after says how long writers wait, RESOURCE_LIMITS how much they keep"
             }
             Self::Filtered { .. } => "look at expression and parameters of the content-filtered topic",
             Self::OtherDomain { .. } => {
@@ -271,6 +293,14 @@ impl fmt::Display for Cause {
                 let (one, other) = if *writer_is_keyed { ("writer", "reader") } else { ("reader", "writer") };
                 write!(f, "type members: the {one}'s type has a key, the {other}'s has none")
             }
+            Self::TypeMembers { differences } => {
+                write!(
+                    f,
+                    "type members: the reader's type cannot read the writer's: {}",
+                    differences.join("; ")
+                )
+            }
+            Self::TypeUnsettled => f.write_str("type: one side is being asked for its type"),
             Self::Policy { policy, offered, requested } => {
                 write!(f, "{policy}: offered {offered}, requested {requested}")
             }
@@ -317,6 +347,11 @@ impl Cause {
                     places(locators)
                 )
             }
+            Self::Inactive { locators } => write!(
+                f,
+                "the reader is inactive: it does not acknowledge what it is sent at {}, and is not waited for",
+                places(locators)
+            ),
             Self::Filtered { rejected } => {
                 write!(f, "the content filter rejected all {rejected} samples that came")
             }
@@ -335,6 +370,13 @@ impl Cause {
     }
 }
 
+impl Cause {
+    /// Types that do not fit.
+    pub(crate) fn type_members(differences: &[dunlin_xtypes::Mismatch]) -> Self {
+        Self::TypeMembers { differences: differences.iter().map(ToString::to_string).collect() }
+    }
+}
+
 impl From<Mismatch> for Cause {
     fn from(mismatch: Mismatch) -> Self {
         match mismatch {
@@ -346,6 +388,8 @@ impl From<Mismatch> for Cause {
                 Self::TypeName { writer: writer.to_string(), reader: reader.to_string() }
             }
             Mismatch::Key { writer_is_keyed } => Self::TypeKey { writer_is_keyed },
+            Mismatch::Types(differences) => Self::type_members(&differences),
+            Mismatch::TypesUnsettled => Self::TypeUnsettled,
             Mismatch::Policy(policy) => policy.into(),
         }
     }

@@ -6,7 +6,7 @@ use crate::participant::ParticipantInner;
 use crate::reader_core::ReaderCore;
 use crate::writer_core::WriterCore;
 use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, VendorId};
-use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, Standing, Survey, mismatches};
+use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, Standing, Survey};
 use std::sync::Arc;
 
 /// What one explanation is made from.
@@ -141,7 +141,8 @@ impl<'a> View<'a> {
     }
 
     fn pair(&self, writer: &DiscoveredWriter, reader: &DiscoveredReader) -> Pair {
-        let mut causes: Vec<Cause> = mismatches(writer, reader).into_iter().map(Cause::from).collect();
+        let mut causes: Vec<Cause> =
+            self.survey.mismatches(writer, reader).into_iter().map(Cause::from).collect();
         let matched = causes.is_empty();
         if matched {
             self.look_at_reader(writer, reader, &mut causes);
@@ -175,6 +176,9 @@ impl<'a> View<'a> {
         }
         if slot.has_heard(reader.guid) == Some(false) {
             causes.push(self.silence(reader.guid.prefix, &reader.unicast, &reader.multicast, true));
+        } else if slot.is_inactive(reader.guid) == Some(true) {
+            let locators = reader.unicast.iter().chain(reader.multicast.iter()).copied().collect();
+            causes.push(Cause::Inactive { locators });
         } else if reader.unicast.is_empty() && reader.multicast.is_empty() {
             causes.push(Cause::Unreachable { announced: self.announced(reader.guid.prefix) });
         }

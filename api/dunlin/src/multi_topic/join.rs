@@ -266,7 +266,8 @@ mod tests {
     }
 
     fn topic<T: DdsType>(name: &str) -> Arc<TopicInner> {
-        Arc::new(TopicInner::new::<T>(Weak::new(), (InstanceHandle::NIL, true), name, &TopicQos::default()))
+        let state = (InstanceHandle::NIL, true);
+        Arc::new(TopicInner::new::<T>(Weak::new(), state, name, &TopicQos::default(), None))
     }
 
     /// The latest samples, by what names their instances.

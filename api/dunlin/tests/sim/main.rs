@@ -12,3 +12,4 @@ mod repeat;
 mod support;
 mod tasks;
 mod threads;
+mod types;

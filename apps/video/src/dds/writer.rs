@@ -8,7 +8,7 @@ use super::{CAMERA, VideoFrame, join};
 use crate::frame::Frame;
 use crate::publish::{FrameSink, WriterSettings};
 use crate::source::KeyRequest;
-use crate::stop::Stop;
+use dunlin_program::Stop;
 
 /// How long one attempt to write waits for viewers; then the wish to stop is looked at.
 const WRITE_LOOK: dunlin::Duration = dunlin::Duration::from_millis(200);

@@ -10,7 +10,7 @@ use anyhow::Result;
 use crate::cli;
 use crate::frame::Frame;
 use crate::source::{Info, KeyRequest};
-use crate::stop::Stop;
+use dunlin_program::Stop;
 
 /// Takes frames to viewers.
 pub trait FrameSink {

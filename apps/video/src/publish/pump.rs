@@ -12,7 +12,7 @@ use super::report::{FrameLog, Totals};
 use crate::cli;
 use crate::frame::{Frame, now_ns};
 use crate::source::{Info, KeyRequest, Source};
-use crate::stop::Stop;
+use dunlin_program::Stop;
 
 /// What to do with the frames of a source.
 pub struct Plan {
@@ -190,7 +190,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("log.csv");
         let plan = Plan { log: Some(log.clone()), ..plan(Some(50)) };
-        let totals = run(source(), &mut sink, &plan, &Stop::new()).unwrap();
+        let totals = run(source(), &mut sink, &plan, &Stop::default()).unwrap();
         assert_eq!(sink.numbers, (0..50).collect::<Vec<_>>());
         assert!(sink.finished);
         assert_eq!((totals.frames, totals.bytes, totals.dropped), (50, 50_000, 0));
@@ -200,14 +200,14 @@ mod tests {
     #[test]
     fn a_failing_writer_ends_the_source_too() {
         let mut sink = Sink { fail_at: Some(5), ..Sink::default() };
-        let error = run(source(), &mut sink, &plan(None), &Stop::new()).err().unwrap();
+        let error = run(source(), &mut sink, &plan(None), &Stop::default()).err().unwrap();
         assert_eq!(error.to_string(), "the cable is cut");
         assert!(!sink.finished);
     }
 
     #[test]
     fn the_wish_to_stop_ends_it() {
-        let stop = Stop::new();
+        let stop = Stop::default();
         stop.set();
         let totals = run(source(), &mut Sink::default(), &plan(None), &stop).unwrap();
         assert_eq!(totals.frames, 0);

@@ -10,7 +10,7 @@ use super::{ImageSource, Info, Source};
 use crate::codec::Image;
 use crate::codec::jpeg;
 use crate::frame::{Encoding, Frame, now_ns};
-use crate::stop::Stop;
+use dunlin_program::Stop;
 
 /// How often a waiting camera looks whether it should end.
 const LOOK: Duration = Duration::from_millis(200);

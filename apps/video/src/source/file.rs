@@ -7,7 +7,7 @@ use super::pace::Pacer;
 use super::{Info, Source};
 use crate::codec::annexb;
 use crate::frame::{Encoding, Frame, now_ns};
-use crate::stop::Stop;
+use dunlin_program::Stop;
 
 /// Goes through the pictures of a file round and round, each when it is due.
 struct Player {
@@ -102,7 +102,7 @@ mod decoded {
     use crate::frame::now_ns;
     use crate::source::ImageSource;
     use crate::source::mp4::Mp4File;
-    use crate::stop::Stop;
+    use dunlin_program::Stop;
 
     /// Decodes the pictures of a file, to be coded anew.
     pub struct Decoded {
@@ -211,14 +211,14 @@ mod tests {
         let mut frame = Frame::default();
         let keys: Vec<bool> = (0..13)
             .map(|_| {
-                assert!(source.next(&Stop::new(), &mut frame).unwrap());
+                assert!(source.next(&Stop::default(), &mut frame).unwrap());
                 assert_eq!((frame.encoding, frame.width, frame.height), (Encoding::H264, 160, 120));
                 frame.key
             })
             .collect();
         let expected: Vec<bool> = (0..13).map(|i| i % 6 == 0).collect();
         assert_eq!(keys, expected);
-        let stop = Stop::new();
+        let stop = Stop::default();
         stop.set();
         assert!(!source.next(&stop, &mut frame).unwrap());
     }
@@ -229,7 +229,7 @@ mod tests {
         let mut frame = Frame::default();
         let mut times = Vec::new();
         for _ in 0..4 {
-            source.next(&Stop::new(), &mut frame).unwrap();
+            source.next(&Stop::default(), &mut frame).unwrap();
             times.push(frame.captured_at);
         }
         let spent = times[3] - times[0];
@@ -243,7 +243,7 @@ mod tests {
         let mut image = Image::default();
         let mut seen = BTreeSet::new();
         for _ in 0..10 {
-            assert!(source.next(&Stop::new(), &mut image).unwrap().is_some());
+            assert!(source.next(&Stop::default(), &mut image).unwrap().is_some());
             assert_eq!((image.width(), image.height()), (80, 60));
             seen.insert(image.data().to_vec());
         }

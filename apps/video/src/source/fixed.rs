@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use super::pace::Pacer;
 use super::{Info, Source};
 use crate::frame::{Encoding, Frame, now_ns};
-use crate::stop::Stop;
+use dunlin_program::Stop;
 
 /// The largest frame on offer, in octets.
 pub const MAX_BYTES: usize = 64 << 20;
@@ -122,7 +122,7 @@ mod tests {
         let mut seen = BTreeSet::new();
         let mut buffer = None;
         for _ in 0..count {
-            assert!(source.next(&Stop::new(), &mut frame).unwrap());
+            assert!(source.next(&Stop::default(), &mut frame).unwrap());
             assert_eq!(frame.payload.len(), bytes);
             assert_eq!(*buffer.get_or_insert(frame.payload.as_ptr()), frame.payload.as_ptr(), "one buffer");
             seen.insert(frame.payload.clone());

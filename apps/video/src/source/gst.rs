@@ -13,7 +13,7 @@ use crate::cli::Coding;
 use crate::codec::annexb;
 use crate::codec::image::check_size;
 use crate::frame::{Encoding, Frame, now_ns};
-use crate::stop::Stop;
+use dunlin_program::Stop;
 
 /// How often a waiting source looks whether it should end.
 const LOOK: ClockTime = ClockTime::from_mseconds(200);
@@ -237,7 +237,7 @@ mod tests {
         let mut frame = Frame::default();
         (0..count)
             .map(|_| {
-                ensure!(source.next(&Stop::new(), &mut frame)?, "the source has ended");
+                ensure!(source.next(&Stop::default(), &mut frame)?, "the source has ended");
                 Ok(frame.clone())
             })
             .collect()

@@ -21,7 +21,7 @@ use anyhow::Result;
 
 use crate::codec::{Encoder, Image};
 use crate::frame::{Encoding, Frame};
-use crate::stop::Stop;
+use dunlin_program::Stop;
 
 /// What a publisher has to know of a source before it starts.
 #[derive(Clone, Debug, PartialEq, Eq)]

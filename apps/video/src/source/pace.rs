@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::stop::Stop;
+use dunlin_program::Stop;
 
 /// Gives the beat for a source.
 #[derive(Clone, Debug)]
@@ -80,10 +80,10 @@ mod tests {
     fn without_a_rate_nothing_waits() {
         let mut pacer = Pacer::new(0.0);
         for _ in 0..1000 {
-            assert!(pacer.wait(&Stop::new()));
+            assert!(pacer.wait(&Stop::default()));
         }
         assert_eq!(pacer.missed(), 0);
-        let stop = Stop::new();
+        let stop = Stop::default();
         stop.set();
         assert!(!pacer.wait(&stop));
     }

@@ -7,7 +7,7 @@ use super::pace::Pacer;
 use crate::codec::Image;
 use crate::codec::image::{check_even_size, chroma, luma};
 use crate::frame::now_ns;
-use crate::stop::Stop;
+use dunlin_program::Stop;
 
 /// Draws the test pattern at a steady rate.
 pub struct Pattern {
@@ -226,7 +226,7 @@ mod tests {
         let mut pattern = Pattern::new((32, 32), 0.0).unwrap();
         let mut image = Image::default();
         let before = now_ns();
-        let at = pattern.next(&Stop::new(), &mut image).unwrap().unwrap();
+        let at = pattern.next(&Stop::default(), &mut image).unwrap().unwrap();
         assert!((before..=now_ns()).contains(&at));
         assert!(Pattern::new((31, 32), 1.0).is_err());
     }

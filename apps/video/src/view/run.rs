@@ -12,7 +12,7 @@ use super::server::{self, Server};
 use super::{FrameSource, Publisher, ReaderSettings};
 use crate::cli;
 use crate::stats::human_bits;
-use crate::stop::Stop;
+use dunlin_program::Stop;
 
 /// How long one look for frames takes.
 const LOOK: Duration = Duration::from_millis(100);

@@ -8,10 +8,11 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use axum::Router;
 use axum::extract::{Query, State, WebSocketUpgrade};
-use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, ORIGIN};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use dunlin_program::page;
 
 use super::hub::Hub;
 use super::{mjpeg, session};
@@ -115,16 +116,11 @@ fn router(hub: Arc<Hub>, address: SocketAddr) -> Router {
 }
 
 async fn asset(kind: &'static str, text: &'static str) -> Response {
-    let headers = [
-        (CONTENT_TYPE, format!("{kind}; charset=utf-8")),
-        (CACHE_CONTROL, "no-cache".to_owned()),
-        (CONTENT_SECURITY_POLICY, POLICY.to_owned()),
-    ];
-    (headers, text).into_response()
+    page::part(kind, POLICY, text)
 }
 
 async fn open_session(State(app): State<App>, headers: HeaderMap, upgrade: WebSocketUpgrade) -> Response {
-    if !allowed(&headers, app.address) {
+    if !page::is_ours(&headers, app.address.ip().is_loopback()) {
         return StatusCode::FORBIDDEN.into_response();
     }
     upgrade.max_message_size(session::MAX_COMMAND).on_upgrade(move |socket| session::serve(socket, app.hub))
@@ -135,73 +131,23 @@ async fn open_mjpeg(
     headers: HeaderMap,
     Query(query): Query<HashMap<String, String>>,
 ) -> Response {
-    if !allowed(&headers, app.address) {
+    if !page::is_ours(&headers, app.address.ip().is_loopback()) {
         return StatusCode::FORBIDDEN.into_response();
     }
     mjpeg::response(&app.hub, query.get("camera").map(String::as_str))
 }
 
 async fn status(State(app): State<App>, headers: HeaderMap) -> Response {
-    if !allowed(&headers, app.address) {
+    if !page::is_ours(&headers, app.address.ip().is_loopback()) {
         return StatusCode::FORBIDDEN.into_response();
     }
     let text = serde_json::to_string(&app.hub.status()).unwrap_or_default();
     ([(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")], text).into_response()
 }
 
-/// Whether a request comes from our own page and not from another site that is open in the same browser: the
-/// origin is the host asked for, and a server for this machine alone is asked by a name of this machine.
-fn allowed(headers: &HeaderMap, address: SocketAddr) -> bool {
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    let host = text(HOST).unwrap_or_default();
-    let same_site = text(ORIGIN).is_none_or(|origin| {
-        origin.split_once("://").is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(host))
-    });
-    same_site && (!address.ip().is_loopback() || is_this_machine(host))
-}
-
-fn is_this_machine(host: &str) -> bool {
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => name,
-        _ => host,
-    };
-    let name = name.trim_start_matches('[').trim_end_matches(']');
-    name.eq_ignore_ascii_case("localhost")
-        || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn headers(host: &str, origin: Option<&str>) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        headers.insert(HOST, host.parse().unwrap());
-        if let Some(origin) = origin {
-            headers.insert(ORIGIN, origin.parse().unwrap());
-        }
-        headers
-    }
-
-    #[test]
-    fn other_sites_get_nothing() {
-        let local: SocketAddr = "127.0.0.1:8080".parse().unwrap();
-        let open: SocketAddr = "0.0.0.0:8080".parse().unwrap();
-        let cases = [
-            ("localhost:8080", Some("http://localhost:8080"), true, true),
-            ("127.0.0.1:8080", None, true, true),
-            ("[::1]:8080", Some("http://[::1]:8080"), true, true),
-            ("127.0.0.1:8080", Some("http://evil.example"), false, false),
-            ("evil.example:8080", Some("http://evil.example:8080"), false, true),
-            ("camera-host:8080", Some("http://camera-host:8080"), false, true),
-            ("localhost:8080", Some("null"), false, false),
-        ];
-        for (host, origin, on_loopback, elsewhere) in cases {
-            let headers = headers(host, origin);
-            assert_eq!(allowed(&headers, local), on_loopback, "{host} {origin:?}");
-            assert_eq!(allowed(&headers, open), elsewhere, "{host} {origin:?}");
-        }
-    }
 
     #[test]
     fn a_taken_address_is_refused() {

@@ -46,7 +46,7 @@ impl SnIndex {
     /// The lowest entry at or above `sn`.
     pub(super) fn at_or_after(&self, sn: SequenceNumber) -> Option<Entry> {
         let chunk = self.chunks.get(self.chunk_of(sn))?;
-        chunk.get(chunk.partition_point(|entry| entry.0 < sn)).copied()
+        chunk.get(place_of(chunk, sn)).copied()
     }
 
     pub(super) fn get(&self, sn: SequenceNumber) -> Option<Id> {
@@ -56,7 +56,7 @@ impl SnIndex {
     pub(super) fn remove(&mut self, sn: SequenceNumber) {
         let at = self.chunk_of(sn);
         let Some(chunk) = self.chunks.get_mut(at) else { return };
-        let place = chunk.partition_point(|entry| entry.0 < sn);
+        let place = place_of(chunk, sn);
         if chunk.get(place).is_none_or(|entry| entry.0 != sn) {
             return;
         }
@@ -71,8 +71,17 @@ impl SnIndex {
         }
     }
 
-    /// The first chunk that ends at or above `sn`.
+    /// The first chunk that ends at or above `sn`. What is asked for most is the newest, then the oldest.
     fn chunk_of(&self, sn: SequenceNumber) -> usize {
+        let last = self.chunks.len().saturating_sub(1);
+        let begins = |chunk: &VecDeque<Entry>| chunk.front().is_some_and(|entry| entry.0 <= sn);
+        let ends = |chunk: &VecDeque<Entry>| chunk.back().is_some_and(|entry| entry.0 >= sn);
+        if self.chunks.get(last).is_some_and(|chunk| begins(chunk) && ends(chunk)) {
+            return last;
+        }
+        if self.chunks.front().is_some_and(ends) {
+            return 0;
+        }
         self.chunks.partition_point(|chunk| chunk.back().is_some_and(|entry| entry.0 < sn))
     }
 
@@ -97,6 +106,15 @@ impl SnIndex {
             }
         }
         self.drop_chunk(at);
+    }
+}
+
+/// The position in a chunk of the first entry at or above `sn`. Without holes the number itself says where it is.
+fn place_of(chunk: &VecDeque<Entry>, sn: SequenceNumber) -> usize {
+    let steps = chunk.front().map_or(0, |first| sn.0.saturating_sub(first.0.0));
+    match usize::try_from(steps) {
+        Ok(place) if chunk.get(place).is_some_and(|entry| entry.0 == sn) => place,
+        _ => chunk.partition_point(|entry| entry.0 < sn),
     }
 }
 

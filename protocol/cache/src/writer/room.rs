@@ -24,6 +24,12 @@ impl WriterCache {
         self.config.durability > DurabilityKind::Volatile && self.service.is_none()
     }
 
+    /// Whether what is acknowledged leaves the history: nothing is kept for late joiners.
+    #[must_use]
+    pub fn releases_acknowledged(&self) -> bool {
+        self.config.durability == DurabilityKind::Volatile && self.service.is_none()
+    }
+
     /// Whether adding a sample of `instance` may drop one with a higher number than `sent`, which is still to be sent.
     #[must_use]
     pub fn may_drop_after(&self, instance: InstanceHandle, sent: SequenceNumber) -> bool {

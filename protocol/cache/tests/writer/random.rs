@@ -60,12 +60,13 @@ fn check_reliable(f: &Fixture, present: &BTreeSet<i64>, qos: &DataWriterQos, mod
     }
 }
 
-/// An interpreter is slow.
-const STEPS: i64 = if cfg!(miri) { 40 } else { 1_000 };
+/// An interpreter is slow: it takes few steps, of one configuration in five.
+const STEPS: i64 = if cfg!(miri) { 15 } else { 1_000 };
+const CONFIGURATIONS: usize = if cfg!(miri) { 5 } else { 1 };
 
 #[test]
 fn limits_hold_and_nothing_unacknowledged_is_lost() {
-    for (n, qos) in configurations().into_iter().enumerate() {
+    for (n, qos) in configurations().into_iter().enumerate().step_by(CONFIGURATIONS) {
         let mut rng = Rng::new(n as u64);
         let mut f = Fixture::new(&qos);
         let mut model = Model::default();
@@ -113,6 +114,7 @@ fn limits_hold_and_nothing_unacknowledged_is_lost() {
             check_limits(&f, &present, &qos, &model, 6);
             check_reliable(&f, &present, &qos, &model);
         }
-        assert!(last > halfway + STEPS / 50, "{halfway}, then {last} with {qos:?}");
+        // So few steps may be too few for it.
+        assert!(cfg!(miri) || last > halfway + STEPS / 50, "{halfway}, then {last} with {qos:?}");
     }
 }

@@ -180,7 +180,7 @@ fn random_histories_keep_the_newest_of_each_instance() {
             let mut f = Fixture::new(&with(history.clone(), service(depth)));
             let mut written = BTreeMap::<u8, Vec<i64>>::new();
             let mut last = 0;
-            for _ in 0..if cfg!(miri) { 40 } else { 2_000 } {
+            for _ in 0..if cfg!(miri) { 10 } else { 2_000 } {
                 let instance = 1 + rng.below(5) as u8;
                 match rng.below(4) {
                     0 => _ = f.ack(f.acked + rng.below((last - f.acked + 1) as u64) as i64),

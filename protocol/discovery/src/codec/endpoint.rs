@@ -82,7 +82,7 @@ pub(crate) fn decode_reader(
         return Err(DecodeError::Malformed);
     }
     let mut names = Names::default();
-    let mut qos = announced_reader_defaults();
+    let mut qos = announced_reader_defaults(vendor);
     let mut subscriber_qos = SubscriberQos::default();
     let mut topic_data = TopicData::default();
     let mut information = None;
@@ -127,11 +127,19 @@ pub(crate) fn decode_reader(
     })
 }
 
+/// Vendors whose readers leave out TYPE_CONSISTENCY_ENFORCEMENT where it has the default of the API.
+const LEAVE_OUT_DEFAULT_TYPE_CONSISTENCY: [VendorId; 2] = [VendorId::CYCLONE_DDS, VendorId::FAST_DDS];
+
 /// What a remote reader has whose announcement is silent: the defaults of the standard, not those of our own API.
-fn announced_reader_defaults() -> DataReaderQos {
+fn announced_reader_defaults(vendor: VendorId) -> DataReaderQos {
+    let type_consistency = if LEAVE_OUT_DEFAULT_TYPE_CONSISTENCY.contains(&vendor) {
+        TypeConsistencyEnforcement::default()
+    } else {
+        TypeConsistencyEnforcement::DISALLOW
+    };
     DataReaderQos {
         representation: DataRepresentation::default(),
-        type_consistency: TypeConsistencyEnforcement::DISALLOW,
+        type_consistency,
         ..DataReaderQos::default()
     }
 }

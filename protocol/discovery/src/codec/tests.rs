@@ -35,6 +35,8 @@ const QUOTAS: Quotas = Quotas {
     max_endpoints: 1,
     max_octets: 1,
     max_type_octets: 256,
+    max_type_object_octets_per_participant: 1,
+    max_type_object_octets: 1,
     max_participants: 10,
     max_endpoints_per_participant: 10,
     max_octets_per_participant: 10_000,
@@ -186,12 +188,18 @@ fn full_writer() -> LocalWriter {
         ),
         group: EntityId([0, 0, 9, 8]),
         topic_data: TopicData(vec![5, 6]),
-        type_information: Some(vec![1, 0, 0, 0]),
+        type_information: Some(some_type()),
         locators: EndpointLocators {
             unicast: vec![udp(10, 0, 0, 1, 7500)],
             multicast: vec![udp(239, 1, 2, 3, 7501)],
         },
     }
+}
+
+fn some_type() -> alloc::sync::Arc<crate::LocalType> {
+    let mut graph = dunlin_xtypes::TypeGraph::default();
+    let root = graph.reserve();
+    crate::LocalType::new(graph, root).unwrap()
 }
 
 #[test]
@@ -261,7 +269,7 @@ fn participants_round_trip() {
         (data.user_data, data.property, data.locators),
         (config.user_data, config.property, config.locators)
     );
-    assert_eq!((data.lease_duration, data.builtin_endpoints), (Duration::from_secs(10), 0x0c3f));
+    assert_eq!((data.lease_duration, data.builtin_endpoints), (Duration::from_secs(10), 0xfc3f));
     let key = encode_participant_key(config.guid_prefix);
     assert_eq!(decode_participant_key(&key), Ok(config.guid_prefix));
 }

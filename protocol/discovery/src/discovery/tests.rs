@@ -2,3 +2,4 @@ mod endpoints;
 mod hostile;
 mod net;
 mod participants;
+mod types;

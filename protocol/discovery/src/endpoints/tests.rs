@@ -4,6 +4,7 @@ use dunlin_core::{Duration, VendorId};
 use dunlin_qos::{DataReaderQos, DataWriterQos, PolicyId, PublisherQos, SubscriberQos, TopicData};
 
 use super::*;
+use crate::config::Quotas;
 use crate::data::{EndpointLocators, LocalReader, LocalWriter};
 
 const OWN: GuidPrefix = GuidPrefix([1; 12]);
@@ -67,7 +68,7 @@ fn words(fx: &mut Vec<DiscoveryEffect>) -> Vec<&'static str> {
 }
 
 fn endpoints() -> (Endpoints, Vec<DiscoveryEffect>) {
-    (Endpoints::new(OWN), vec![])
+    (Endpoints::new(OWN, &Quotas::default()), vec![])
 }
 
 #[test]

@@ -3,7 +3,7 @@ use alloc::string::ToString;
 use dunlin_core::Duration;
 
 use super::*;
-use crate::kinds::PresentationAccessScope;
+use crate::{kinds::PresentationAccessScope, type_policy::TypeConsistencyEnforcement};
 
 fn policy(result: Result<(), UnsupportedPolicy>) -> Option<PolicyId> {
     result.err().map(|error| error.policy)
@@ -40,14 +40,19 @@ fn what_has_no_effect_is_refused() {
             policy(reader().representation(&[DataRepresentationId::Other(9)]).check_supported()),
             PolicyId::DataRepresentation,
         ),
-        (
-            policy(reader().type_consistency(TypeConsistencyEnforcement::DISALLOW).check_supported()),
-            PolicyId::TypeConsistencyEnforcement,
-        ),
         (policy(writer().property("dds.sec.auth.plugin", "x").check_supported()), PolicyId::Property),
     ];
     for (found, expected) in rows {
         assert_eq!(found, Some(expected));
+    }
+}
+
+#[test]
+fn every_type_consistency_is_accepted() {
+    let strictest =
+        TypeConsistencyEnforcement { force_type_validation: true, ..TypeConsistencyEnforcement::DISALLOW };
+    for enforcement in [TypeConsistencyEnforcement::DISALLOW, strictest] {
+        assert_eq!(DataReaderQos::default().type_consistency(enforcement).validate(), Ok(()));
     }
 }
 

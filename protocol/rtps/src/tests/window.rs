@@ -150,13 +150,138 @@ fn far_readers_and_other_vendors_are_not_slowed_down() {
     drain(&mut source.out);
     source.write(at(1_000), 921_600);
     assert!(octets(&drain(&mut source.out)) > 921_600);
-    // A window at 100 ms: what the path holds comes on top.
+    // At 100 ms what the path holds comes on top, twice as much with each round trip.
     let (mut source, mut target) = pair();
-    source.write(at(1_000), 4 << 20);
-    drain(&mut source.out).iter().for_each(|packet| target.receive(at(51_000), packet));
-    drain(&mut target.out).iter().for_each(|packet| source.receive(at(101_000), packet));
-    source.timer(at(101_000));
-    assert!(octets(&drain(&mut source.out)) > 4_000_000);
+    source.write(at(1_000), 8 << 20);
+    let (mut now, mut rounds) = (1_000, 0);
+    while source.writer.has_waiting_data() {
+        drain(&mut source.out).iter().for_each(|packet| target.receive(at(now + 50_000), packet));
+        now += 100_000;
+        drain(&mut target.out).iter().for_each(|packet| source.receive(at(now), packet));
+        source.timer(at(now));
+        rounds += 1;
+        assert!(rounds < 9);
+    }
+    assert_eq!(source.writer.stats().repair_fragments_sent, 0);
+}
+
+/// Lets one near reader and one 50 ms away take what is sent. Returns the most octets that left before the near one had
+/// answered.
+fn deliver_near_and_far(source: &mut Source, near: &mut Target, far: &mut Target, start: u64) -> usize {
+    let (mut now, mut most) = (start, 0);
+    let (mut forth, mut back) = (VecDeque::new(), VecDeque::new());
+    loop {
+        let packets = drain(&mut source.out);
+        most = most.max(octets(&packets));
+        packets.iter().for_each(|packet| near.receive(at(now + 10), packet));
+        forth.extend(packets.into_iter().map(|packet| (now + 50_000, packet)));
+        now += 20;
+        drain(&mut near.out).iter().for_each(|packet| source.receive(at(now), packet));
+        let due = |(due, _): &(u64, Packet)| *due <= now;
+        while forth.front().is_some_and(due) {
+            forth.pop_front().iter().for_each(|(_, packet)| far.receive(at(now), packet));
+        }
+        back.extend(drain(&mut far.out).into_iter().map(|packet| (now + 50_000, packet)));
+        while back.front().is_some_and(due) {
+            back.pop_front().iter().for_each(|(_, packet)| source.receive(at(now), packet));
+        }
+        if source.writer.is_push_due(at(now).mono) {
+            source.timer(at(now));
+        }
+        let silent = source.out.datagrams().len() == 0;
+        if silent && forth.is_empty() && back.is_empty() && !source.writer.has_waiting_data() {
+            return most;
+        }
+        assert!(now < start + 20_000_000);
+        if silent {
+            let next = forth.front().into_iter().chain(back.front()).map(|(due, _)| *due).min();
+            let timer = source.writer.next_deadline().map_or(u64::MAX, |at| at.0 / 1_000 + 1);
+            now = next.unwrap_or(u64::MAX).min(timer).max(now + 1);
+            source.timer(at(now));
+        }
+    }
+}
+
+#[test]
+fn a_near_reader_has_no_more_room_because_another_is_far() {
+    let (mut source, mut near) = pair();
+    source.match_reader(at(100), reader_proxy(1));
+    let mut far = Target::new(1, ReaderConfig::default());
+    far.match_writer(at(100), false);
+    for round in 0..4 {
+        source.write(at(1_000_000 * (round + 1)), 8 << 20);
+        let most = deliver_near_and_far(&mut source, &mut near, &mut far, 1_000_000 * (round + 1));
+        assert!(most < WINDOW + 2_000, "{most} octets at once in round {round}");
+    }
+    assert_eq!((near.sink.got.len(), far.sink.got.len()), (4, 4));
+    assert_eq!((source.writer.stats().repair_fragments_sent, source.writer.stats().readers_overdue), (0, 0));
+}
+
+fn echo(count: u64) -> dunlin_wire::Echo {
+    let reader_id = reader_guid(0).entity_id;
+    dunlin_wire::Echo { reader_id, writer_id: WRITER.entity_id, count: count as i32 }
+}
+
+/// Lets timers run until everything has left although nobody answers.
+fn until_sent(source: &mut Source, now: &mut u64) {
+    drain(&mut source.out);
+    while source.writer.has_waiting_data() {
+        *now = (source.writer.next_deadline().unwrap().0 / 1_000 + 1).max(*now);
+        source.timer(at(*now));
+        drain(&mut source.out);
+    }
+}
+
+#[test]
+fn old_answers_do_not_bring_a_reader_back() {
+    let (mut source, _) = pair();
+    let mut now = 1_000;
+    for round in 0..10 {
+        source.write(at(now), 300_000);
+        let asked = source.writer.stats().echoes_requested;
+        until_sent(&mut source, &mut now);
+        for count in 0..=if round == 0 { asked } else { 3 } {
+            source.writer.on_echo(at(now), reader_guid(0).prefix, &echo(count));
+        }
+        now += 1_000;
+    }
+    assert_eq!(source.writer.stats().readers_overdue, 1);
+    assert!(now < 300_000, "waited for until {now} us");
+}
+
+#[test]
+fn who_stops_again_and_again_is_waited_for_ever_more_rarely() {
+    let (mut source, _) = pair();
+    let (mut now, mut asked) = (1_000, 0);
+    while now < 10_000_000 {
+        source.write(at(now), 300_000);
+        until_sent(&mut source, &mut now);
+        // A single reader that was given up is asked again although nothing waits for it.
+        now += 70_000;
+        let before = source.writer.stats().echoes_requested;
+        source.write(at(now), 1_000);
+        until_sent(&mut source, &mut now);
+        let count = source.writer.stats().echoes_requested;
+        asked += u64::from(count > before);
+        source.writer.on_echo(at(now + 100), reader_guid(0).prefix, &echo(count));
+        now += 1_000;
+    }
+    let given_up = source.writer.stats().readers_overdue;
+    assert!((3..=8).contains(&given_up), "given up {given_up} times in ten seconds");
+    assert!(asked > 50, "asked {asked} times");
+}
+
+#[test]
+fn what_has_left_in_part_is_not_held_back_by_suspending() {
+    let (mut source, mut target) = pair();
+    source.write(at(1_000), 921_600);
+    source.writer.set_suspended(true);
+    drain(&mut source.out).iter().for_each(|packet| target.receive(at(1_010), packet));
+    drain(&mut target.out).iter().for_each(|packet| source.receive(at(1_020), packet));
+    assert!(source.writer.is_push_due(at(1_030).mono));
+    source.write(at(1_030), 10);
+    deliver(&mut source, &mut target, 1_040, |_| true);
+    assert_eq!(target.sink.got, [1, 2]);
 }
 
 #[test]

@@ -3,13 +3,16 @@
 use crate::Pacing;
 use alloc::vec::Vec;
 use dunlin_buf::SharedBytes;
-use dunlin_core::{Duration, Guid, Locator, VendorId};
+use dunlin_core::{Duration, Guid, GuidPrefix, Locator, VendorId};
 
 /// Configuration of a [`Writer`](crate::Writer).
 #[derive(Clone, Debug)]
 pub struct WriterConfig {
     /// The writer.
     pub guid: Guid,
+    /// Every reader belongs to this participant: all messages are directed to it, so that others at the same place take no
+    /// notice.
+    pub only: Option<GuidPrefix>,
     /// Offers RELIABLE; otherwise no reader is ever acknowledged or repaired.
     pub reliable: bool,
     /// The topic has a key: disposed and unregistered changes carry a key hash.
@@ -43,6 +46,9 @@ pub struct WriterConfig {
     pub window: usize,
     /// A reader that does not answer for so long is not waited for until it does.
     pub window_patience: Duration,
+    /// A reader that answers no request for an acknowledgment for so long is inactive: changes are not kept for it, see
+    /// [`Writer::release_next`](crate::Writer::release_next). Zero, the default, or infinite: never.
+    pub inactive_after: Duration,
     /// How long a change may wait for others to share its datagram (DDS 1.4 §2.2.3.8); none by default.
     pub latency_budget: Duration,
     /// How long a change of a burst may wait although there is no budget; none by default.
@@ -59,6 +65,7 @@ impl Default for WriterConfig {
     fn default() -> Self {
         Self {
             guid: Guid::UNKNOWN,
+            only: None,
             reliable: true,
             keyed: true,
             transient_local: false,
@@ -74,6 +81,7 @@ impl Default for WriterConfig {
             pacing: None,
             window: 0,
             window_patience: Duration::from_millis(200),
+            inactive_after: Duration::ZERO,
             latency_budget: Duration::ZERO,
             burst_delay: Duration::ZERO,
             batch_octets: 16 * 1024,

@@ -12,6 +12,9 @@ use dunlin_wire::{Heartbeat, HeartbeatFrag, size};
 /// Answers to ACKNACKs of one reader are at least this far apart, so that two peers that answer each other do not spin.
 const REPLY_INTERVAL: Duration = Duration::from_millis(1);
 
+/// Least time from the last new data to the question for it.
+const LEAST_TAIL: Duration = Duration::from_millis(3);
+
 /// A group is used for what not all of its members want if at least one in so many of all readers does.
 pub(super) const GROUP_SHARE: usize = 4;
 
@@ -26,6 +29,10 @@ pub(super) struct HeartbeatState {
     /// When an acknowledgment was last asked for.
     asked_at: Option<MonoTime>,
     samples_since: u32,
+    /// When new data last left.
+    pushed_at: Option<MonoTime>,
+    /// How long after that the readers are asked for the last of it.
+    tail: Duration,
     fragments_announced_at: Option<MonoTime>,
 }
 
@@ -38,8 +45,21 @@ impl HeartbeatState {
             interval: cfg.heartbeat_period,
             asked_at: None,
             samples_since: 0,
+            pushed_at: None,
+            tail: cfg.heartbeat_period,
             fragments_announced_at: None,
         }
+    }
+
+    /// When to ask, if that is not now: readers were asked not long ago. What left after that and is the last was not asked
+    /// for, so they are asked as soon as nothing has followed for a moment.
+    fn asked_lately(&self, now: MonoTime, period: Duration) -> Option<MonoTime> {
+        let asked_at = self.asked_at?;
+        let mut due = asked_at.plus(self.interval);
+        if let Some(pushed_at) = self.pushed_at.filter(|at| *at >= asked_at) {
+            due = pushed_at.plus(self.tail).min(asked_at.plus(period)).max(due);
+        }
+        (due > now).then_some(due)
     }
 
     fn asked(&mut self, now: MonoTime) {
@@ -96,13 +116,31 @@ impl Writer {
             || passed(state.asked_at, now, self.cfg.ack_request_period);
         if ask {
             state.asked(now);
-            self.proxies.iter_mut().for_each(|proxy| proxy.round_trip.sent(now, sn));
+            self.note_question(now, sn);
         }
         let state = &mut self.heartbeat;
         heartbeat.final_flag = !ask;
-        state.interval = self.cfg.heartbeat_period;
+        state.pushed_at = Some(now);
+        state.interval = state.tail;
         arm(&mut state.due, now.plus(state.interval));
         Some(heartbeat)
+    }
+
+    /// All readers are asked for an acknowledgment of a change that leaves now. Until the farthest can have answered twice,
+    /// the last of the data is not asked for again; while that is unknown, `heartbeat_period` has to do.
+    fn note_question(&mut self, now: MonoTime, sn: SequenceNumber) {
+        let period = self.cfg.heartbeat_period;
+        let mut tail = LEAST_TAIL;
+        for proxy in &mut self.proxies {
+            proxy.round_trip.sent(now, sn);
+            proxy.asked(now);
+            if proxy.reliable {
+                let round_trip = proxy.round_trip.window();
+                tail = tail.max(if round_trip > Duration::ZERO { round_trip.times(2) } else { period });
+            }
+        }
+        self.heartbeat.tail = tail.min(period);
+        self.await_answers(now);
     }
 
     /// Brings the next HEARTBEAT close again, because a reader has moved.
@@ -119,14 +157,12 @@ impl Writer {
         }
         self.heartbeat.due = None;
         let pushed = self.pushed;
-        if !self.proxies.iter().any(|proxy| proxy.needs_heartbeat(pushed)) {
+        if !self.proxies.iter().any(|proxy| proxy.is_asked(pushed)) {
             return;
         }
         let state = &mut self.heartbeat;
-        if let Some(asked_at) = state.asked_at
-            && now.since(asked_at) < state.interval
-        {
-            state.due = Some(asked_at.plus(state.interval));
+        if let Some(later) = state.asked_lately(now, self.cfg.heartbeat_period) {
+            state.due = Some(later);
             return;
         }
         state.interval = state.interval.times(2).min(self.cfg.heartbeat_max_period);
@@ -143,10 +179,12 @@ impl Writer {
 
     fn ask_all(&mut self, now: MonoTime, history: &dyn WriterHistory, out: &mut Outbox) {
         let pushed = self.pushed;
-        let needs = |proxy: &ReaderProxy| proxy.needs_heartbeat(pushed);
+        let needs = |proxy: &ReaderProxy| proxy.is_asked(pushed);
         let mut needing = self.proxies.iter().enumerate().filter(|(_, proxy)| needs(proxy));
         let Some((index, _)) = needing.next() else { return };
         let more = needing.count();
+        self.proxies.iter_mut().filter(|proxy| proxy.is_asked(pushed)).for_each(|proxy| proxy.asked(now));
+        self.await_answers(now);
         if more == 0 {
             self.heartbeat_to(index, history, out);
         } else {

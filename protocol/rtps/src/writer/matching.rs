@@ -127,18 +127,19 @@ impl Writer {
     /// Recomputes everything that is derived from the set of readers, but for the destinations of new data.
     pub(super) fn proxies_changed(&mut self) {
         self.routes_stale = true;
-        let live = || self.proxies.iter().filter(|proxy| !proxy.catching_up);
+        let live = || self.proxies.iter().filter(|proxy| proxy.is_sent_new_data());
         self.inline_qos_expected = live().any(|proxy| proxy.cfg.expects_inline_qos);
         self.framing.long_keys =
             self.proxies.iter().any(|proxy| compat::misreads_short_keys(proxy.cfg.vendor));
         self.reliable_count = live().filter(|proxy| proxy.reliable).count();
         self.refresh_acked();
+        self.count_lagging();
     }
 
     /// Derives where new data goes from the set of readers.
     pub(super) fn refresh_routes(&mut self) {
         if core::mem::take(&mut self.routes_stale) {
-            self.cover.compute(&self.proxies, true, |proxy| !proxy.catching_up);
+            self.cover.compute(&self.proxies, true, ReaderProxy::is_sent_new_data);
             self.routes.clear();
             self.routes.extend_from_slice(&self.cover.destinations);
         }

@@ -3,7 +3,9 @@
 mod batch;
 mod config;
 mod heartbeat;
+mod inactive;
 mod matching;
+mod path;
 mod proxy;
 mod push;
 mod repair;
@@ -83,6 +85,14 @@ pub struct Writer {
     serving_all: bool,
     /// Which reader is served first at the next opportunity.
     repair_turn: usize,
+    /// When to look for readers that do not answer, or to ask them again.
+    inactive_due: Option<MonoTime>,
+    /// Readers that are not waited for.
+    lagging: usize,
+    /// Readers that became inactive or active again since this was last asked for.
+    standing_news: Vec<(Guid, bool)>,
+    /// Changes up to here were removed although such readers had not acknowledged them.
+    released: SequenceNumber,
     inline: Vec<u8>,
     gaps: Vec<SnRange>,
     stats: WriterStats,
@@ -93,7 +103,8 @@ impl Writer {
     #[must_use]
     pub fn new(cfg: WriterConfig) -> Self {
         Self {
-            framing: Framing::new(cfg.guid, cfg.keyed, cfg.max_message_size, cfg.fragment_size),
+            framing: Framing::new(cfg.guid, cfg.keyed, cfg.max_message_size, cfg.fragment_size)
+                .directed(cfg.only),
             proxies: Vec::new(),
             guids: Vec::new(),
             routes: Vec::new(),
@@ -118,6 +129,10 @@ impl Writer {
             repair_due: None,
             serving_all: false,
             repair_turn: 0,
+            inactive_due: None,
+            lagging: 0,
+            standing_news: Vec::new(),
+            released: SequenceNumber::ZERO,
             inline: Vec::new(),
             gaps: Vec::new(),
             stats: WriterStats::default(),
@@ -142,12 +157,14 @@ impl Writer {
             self.push(now, history, out);
         }
         self.heartbeats_due(now, history, out);
+        self.inactivity_due(now, history, out);
     }
 
     /// When [`on_timer`](Self::on_timer) next has something to do; it may turn out to be nothing.
     #[must_use]
     pub fn next_deadline(&self) -> Option<MonoTime> {
-        earliest(earliest(self.push_due, self.repair_due), self.heartbeat.due)
+        let data = earliest(self.push_due, self.repair_due);
+        earliest(data, earliest(self.heartbeat.due, self.inactive_due))
     }
 
     /// The change with this number, and all before it, have been handed to the transport.
@@ -230,7 +247,7 @@ impl Writer {
     /// Counters since the writer was made.
     #[must_use]
     pub fn stats(&self) -> WriterStats {
-        self.stats
+        WriterStats { readers_inactive: self.lagging as u64, ..self.stats }
     }
 
     fn find(&self, reader: Guid) -> Option<usize> {

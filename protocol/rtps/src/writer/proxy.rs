@@ -1,5 +1,6 @@
 //! RTPS 2.5 §8.4.9.2 "RTPS ReaderProxy": what a writer remembers of one matched reader.
 
+use super::path::PathRoom;
 use super::repaired::{Repaired, Suppression, WHOLE};
 use super::round_trip::RoundTrip;
 use crate::ReaderProxyConfig;
@@ -99,6 +100,17 @@ impl Requests {
     }
 }
 
+/// What a reader that acknowledges is to its writer, see [`super::inactive`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Standing {
+    /// The writer waits for its acknowledgments.
+    Active,
+    /// It answers nothing: it is sent nothing but questions, and not waited for.
+    Silent,
+    /// It answers again and is sent everything, but is not waited for until it has caught up.
+    Returning,
+}
+
 /// The state of one matched reader.
 #[derive(Clone, Debug)]
 pub(crate) struct ReaderProxy {
@@ -128,11 +140,20 @@ pub(crate) struct ReaderProxy {
     pub(crate) windowed: bool,
     /// It has not said so for long: it is not waited for.
     pub(crate) overdue: bool,
-    /// When that last began.
+    /// When that last began, and how often in a row that came soon after the last time.
     pub(crate) given_up_at: MonoTime,
+    pub(crate) lapses: u32,
+    /// What the path to it is found to hold besides the receiver's buffer.
+    pub(crate) path: PathRoom,
     /// Octets of new data, counted since the writer was made, that it took or missed.
     pub(crate) drained: u64,
     pub(crate) replied_at: Option<MonoTime>,
+    /// Whether the writer keeps changes for it.
+    pub(crate) standing: Standing,
+    /// When it was first asked for an acknowledgment after its last answer.
+    pub(crate) unanswered: Option<MonoTime>,
+    /// When an inactive reader is asked again, and how long after the last time that is.
+    pub(crate) probe: (MonoTime, Duration),
 }
 
 impl ReaderProxy {
@@ -155,8 +176,13 @@ impl ReaderProxy {
             windowed: false,
             overdue: false,
             given_up_at: MonoTime::default(),
+            lapses: 0,
+            path: PathRoom::default(),
             drained: 0,
             replied_at: None,
+            standing: Standing::Active,
+            unanswered: None,
+            probe: (MonoTime::default(), Duration::ZERO),
         }
     }
 
@@ -212,6 +238,23 @@ impl ReaderProxy {
     /// Whether the reader has to hear of changes up to `last`.
     pub(crate) fn needs_heartbeat(&self, last: SequenceNumber) -> bool {
         self.reliable && (self.acked < last || !self.acks.heard())
+    }
+
+    /// Whether HEARTBEATs to all ask it for changes up to `last`; an inactive reader is asked on its own.
+    pub(crate) fn is_asked(&self, last: SequenceNumber) -> bool {
+        self.standing != Standing::Silent && self.needs_heartbeat(last)
+    }
+
+    /// Whether new data goes to it.
+    pub(crate) fn is_sent_new_data(&self) -> bool {
+        !self.catching_up && self.standing != Standing::Silent
+    }
+
+    /// It was asked for an acknowledgment.
+    pub(crate) fn asked(&mut self, now: MonoTime) {
+        if self.reliable {
+            self.unanswered.get_or_insert(now);
+        }
     }
 
     /// When `on_timer` has work for this reader.

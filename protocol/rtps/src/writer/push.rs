@@ -20,6 +20,8 @@ impl Writer {
         history: &dyn WriterHistory,
         out: &mut Outbox,
     ) {
+        // What has begun to leave is not held back: a large sample may have left in part.
+        let leaving = !self.holding && self.has_waiting_data();
         let behind = SnRange::new(self.last_sn.next().max(history.first_sn().unwrap_or(sn)), sn);
         self.last_sn = self.last_sn.max(sn);
         for proxy in self.proxies.iter_mut().filter(|proxy| proxy.catching_up) {
@@ -27,7 +29,7 @@ impl Writer {
         }
         let paced = self.is_held_back(now.mono);
         let held_until = self.may_wait(now.mono, sn, history);
-        match held_until.filter(|_| !paced) {
+        match held_until.filter(|_| !paced && !leaving) {
             Some(due) => {
                 self.holding = true;
                 self.push_due = Some(due);
@@ -91,9 +93,7 @@ impl Writer {
                 return;
             };
             self.finish_push(through);
-            if self.window.wants_echo(self.cfg.max_message_size) {
-                self.ask_for_echo(now, history, out);
-            }
+            self.ask_if_due(now, self.cfg.max_message_size, history, out);
         }
     }
 
@@ -234,8 +234,8 @@ impl Writer {
             self.account(len, false);
             self.stats.fragments_sent = self.stats.fragments_sent.saturating_add(1);
             self.next_fragment = number.saturating_add(1);
-            if number < total && self.window.wants_echo(len) {
-                self.ask_for_echo(now, history, out);
+            if number < total {
+                self.ask_if_due(now, len, history, out);
             }
         }
         self.stats.samples_sent = self.stats.samples_sent.saturating_add(1);

@@ -247,6 +247,12 @@ impl Writer {
             let change = history.get(wanted.first).filter(|change| change.sn > proxy.start);
             let Some(change) = change else {
                 let start = proxy.start;
+                if wanted.first > start && wanted.first <= self.released {
+                    // Not irrelevant but lost, which the HEARTBEAT behind the repairs says.
+                    proxy.requests.whole.remove_through(self.released);
+                    proxy.requests.start_over();
+                    continue;
+                }
                 let hole = self.hole(wanted, start, history);
                 self.gaps.push(hole);
                 if let Some(proxy) = self.proxies.get_mut(index) {

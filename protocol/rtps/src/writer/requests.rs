@@ -1,7 +1,9 @@
 //! RTPS 2.5 §8.3.8.1 AckNack and §8.3.8.10 NackFrag at the writer: what readers have and what they ask for.
 
 use super::Writer;
-use super::proxy::{FragmentRequest, MAX_FRAGMENT_REQUESTS, MAX_REQUEST_INTERVALS, ReaderProxy, Requests};
+use super::proxy::{
+    FragmentRequest, MAX_FRAGMENT_REQUESTS, MAX_REQUEST_INTERVALS, ReaderProxy, Requests, Standing,
+};
 use super::repaired::WHOLE;
 use crate::WriterHistory;
 use crate::timing::{arm, earliest};
@@ -35,7 +37,7 @@ impl Writer {
     ) -> AckOutcome {
         let now = now.mono;
         let reader = Guid::new(source_prefix, acknack.reader_id);
-        let Some(index) = self.accept(reader, |proxy| proxy.acks.accept(now, acknack.count)) else {
+        let Some(index) = self.accept(now, reader, |proxy| proxy.acks.accept(now, acknack.count)) else {
             return AckOutcome::default();
         };
         self.stats.acknacks_received = self.stats.acknacks_received.saturating_add(1);
@@ -46,8 +48,9 @@ impl Writer {
         }
         let moved = self.acknowledge(index, set.base().previous());
         if moved {
-            self.note_taken(index);
+            self.note_taken(now, index);
         }
+        self.note_return(index, history);
         self.request(now, index, set);
         if !acknack.final_flag {
             self.owe_reply(now, index);
@@ -71,7 +74,8 @@ impl Writer {
     ) -> bool {
         let now = now.mono;
         let reader = Guid::new(source_prefix, nack.reader_id);
-        let Some(index) = self.accept(reader, |proxy| proxy.fragment_nacks.accept(now, nack.count)) else {
+        let Some(index) = self.accept(now, reader, |proxy| proxy.fragment_nacks.accept(now, nack.count))
+        else {
             return false;
         };
         self.stats.nack_frags_received = self.stats.nack_frags_received.saturating_add(1);
@@ -96,10 +100,21 @@ impl Writer {
     }
 
     /// The reliable reader a submessage came from, unless `is_new` says it was seen before.
-    fn accept(&mut self, reader: Guid, is_new: impl FnOnce(&mut ReaderProxy) -> bool) -> Option<usize> {
+    fn accept(
+        &mut self,
+        now: MonoTime,
+        reader: Guid,
+        is_new: impl FnOnce(&mut ReaderProxy) -> bool,
+    ) -> Option<usize> {
         let index = self.find(reader);
         let proxy = index.and_then(|index| self.proxies.get_mut(index)).filter(|proxy| proxy.reliable);
-        if proxy.is_some_and(|proxy| is_new(proxy)) {
+        if let Some(proxy) = proxy
+            && is_new(proxy)
+        {
+            proxy.unanswered = None;
+            if proxy.standing == Standing::Silent {
+                self.answers_again(now, reader);
+            }
             return index;
         }
         self.stats.requests_ignored = self.stats.requests_ignored.saturating_add(1);

@@ -9,6 +9,8 @@ use dunlin_core::{Duration, MonoTime, SequenceNumber, SequenceNumberSet};
 
 /// A measurement that takes longer is given up.
 const MAX_ROUND_TRIP: Duration = Duration::from_secs(3);
+/// How long the least round trip counts, at least.
+const LEAST_SPAN: Duration = Duration::from_secs(10);
 /// What part of its difference to the estimate a measurement changes it by.
 const SHARE: i64 = 8;
 
@@ -28,8 +30,9 @@ struct Timed {
 pub(crate) struct RoundTrip {
     timed: Option<Timed>,
     estimate: Option<Duration>,
-    /// Least of the exact ones.
-    least: Option<Duration>,
+    /// Least of the exact ones of the present span of time and of the one before it: paths change.
+    least: [Option<Duration>; 2],
+    span_since: MonoTime,
 }
 
 impl RoundTrip {
@@ -57,19 +60,26 @@ impl RoundTrip {
     }
 
     /// An ECHO has come, which says what it answers: the measurement is exact.
-    pub(crate) fn echoed(&mut self, took: Duration) {
+    pub(crate) fn echoed(&mut self, now: MonoTime, took: Duration) {
         if took > MAX_ROUND_TRIP {
             return;
         }
-        self.least = Some(self.least.map_or(took, |least| least.min(took)));
+        let [present, before] = self.least;
+        self.least = match now.since(self.span_since) {
+            age if age < LEAST_SPAN => [Some(present.map_or(took, |least| least.min(took))), before],
+            age => {
+                self.span_since = now;
+                [Some(took), present.filter(|_| age < LEAST_SPAN.times(2))]
+            }
+        };
         let old = self.estimate.unwrap_or(took).as_nanos();
         let difference = took.as_nanos().saturating_sub(old);
         self.estimate = Some(Duration::from_nanos(old.saturating_add(difference / SHARE)));
     }
 
-    /// The least round trip that was measured exactly; zero before the first.
+    /// The least round trip that was measured exactly in the last ten seconds or so; zero before the first.
     pub(crate) fn least(&self) -> Duration {
-        self.least.unwrap_or(Duration::ZERO)
+        self.least.iter().flatten().min().copied().unwrap_or(Duration::ZERO)
     }
 
     /// An ACKNACK has come.
@@ -138,6 +148,25 @@ mod tests {
         }
         round_trip.answered(at(180), &acknack(3, &[3, 6]));
         assert_eq!(round_trip.window(), Duration::from_millis(100));
+    }
+
+    #[test]
+    fn the_least_round_trip_is_that_of_the_last_seconds() {
+        let mut round_trip = RoundTrip::default();
+        let ms = Duration::from_millis;
+        for (now, took, least) in [
+            (10_000, 5, 5),
+            (12_000, 80, 5),
+            (19_000, 3, 3),
+            (25_000, 80, 3),
+            (34_000, 90, 3),
+            (36_000, 70, 70),
+        ] {
+            round_trip.echoed(at(now), ms(took));
+            assert_eq!(round_trip.least(), ms(least), "after {now} ms");
+        }
+        round_trip.echoed(at(90_000), ms(100));
+        assert_eq!(round_trip.least(), ms(100), "what was before the pause is forgotten");
     }
 
     #[test]

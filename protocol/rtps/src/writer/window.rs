@@ -25,12 +25,10 @@ const MIN_PROBE: Duration = Duration::from_millis(2);
 const MAX_PROBE: Duration = Duration::from_millis(64);
 /// Octets that a system keeps of its own for each datagram.
 const DATAGRAM_COST: usize = 768;
-/// What a path carries at least, in octets for each microsecond: 1 Gbit/s. What it holds at this rate besides the receiver's
-/// buffer may be under way.
-const PATH_RATE: i64 = 125;
-
-/// A shorter way holds next to nothing.
-const NEAR: Duration = Duration::from_millis(1);
+/// While another reader has room, one that has none is waited for only this part of the patience.
+const IN_COMPANY: i64 = 8;
+/// How often the time doubles after which a reader that was given up again and again has a window again.
+const MAX_LAPSES: u32 = 6;
 
 /// An ECHO_REQUEST under way.
 #[derive(Clone, Copy, Debug)]
@@ -56,10 +54,19 @@ pub(super) struct Window {
     asked: u64,
     /// Least that was taken by a reader with a window.
     drained: u64,
+    /// Up to where may be sent: the least of what each of them has room for.
+    ceiling: u64,
+    /// The smallest window of theirs.
+    narrowest: u64,
+    /// Readers that were given up and have not answered since, and when those are asked again.
+    overdue: usize,
+    ask_overdue_at: MonoTime,
     /// Round trip of the farthest such reader.
     round_trip: Duration,
     marks: VecDeque<Mark>,
     count: i32,
+    /// What had been sent when the window was last full.
+    full_through: u64,
     /// Since when the window is full.
     full_since: Option<MonoTime>,
     probe_at: MonoTime,
@@ -75,9 +82,14 @@ impl Window {
             sent: 0,
             asked: 0,
             drained: 0,
+            ceiling: 0,
+            narrowest: 0,
+            overdue: 0,
+            ask_overdue_at: MonoTime::default(),
             round_trip: Duration::ZERO,
             marks: VecDeque::new(),
             count: 0,
+            full_through: 0,
             full_since: None,
             probe_at: MonoTime::default(),
             probe_interval: MIN_PROBE,
@@ -88,17 +100,20 @@ impl Window {
         self.size > 0 && self.readers > 0
     }
 
-    /// Octets that may be under way: the window, and what the path itself holds.
-    fn limit(&self) -> u64 {
-        let far = self.round_trip.as_nanos().saturating_sub(NEAR.as_nanos()).max(0);
-        let path = (far / 1000).saturating_mul(PATH_RATE);
-        (self.size as u64).saturating_add(u64::try_from(path).unwrap_or(0))
+    /// Octets that may be under way to a reader: the window, and what the path itself holds.
+    fn limit(&self, proxy: &ReaderProxy) -> u64 {
+        (self.size as u64).saturating_add(proxy.path.octets(proxy.round_trip.least()))
     }
 
     /// Whether a datagram of up to `len` octets may leave.
     pub(super) fn is_open(&self, len: usize) -> bool {
-        let under_way = self.sent.saturating_sub(self.drained);
-        !self.in_use() || under_way == 0 || under_way.saturating_add(len as u64) <= self.limit()
+        !self.in_use() || self.sent <= self.drained || self.sent.saturating_add(len as u64) <= self.ceiling
+    }
+
+    /// Whether a reader has no room for so much.
+    fn is_full_for(&self, proxy: &ReaderProxy, len: usize) -> bool {
+        self.sent > proxy.drained
+            && self.sent.saturating_add(len as u64) > proxy.drained.saturating_add(self.limit(proxy))
     }
 
     /// Accounts for a datagram of new data, which other datagrams share a buffer with or not.
@@ -110,7 +125,7 @@ impl Window {
     /// Whether it is time to ask: half of the window was sent since.
     pub(super) fn wants_echo(&self, next: usize) -> bool {
         let since = self.sent.saturating_sub(self.asked).saturating_add(next as u64);
-        self.in_use() && since > ((self.size as u64) / 2).max(self.limit() / REQUESTS)
+        self.in_use() && since > ((self.size as u64) / 2).max(self.narrowest / REQUESTS)
     }
 
     /// The next request, and that it leaves now.
@@ -118,7 +133,12 @@ impl Window {
         self.count = self.count.wrapping_add(1);
         self.asked = self.sent;
         if self.marks.len() >= MAX_MARKS {
-            self.marks.pop_front();
+            // Of those under way, every other one does as well.
+            let mut keep = false;
+            self.marks.retain(|_| {
+                keep = !keep;
+                keep
+            });
         }
         self.marks.push_back(Mark { count: self.count, sent: self.sent, at: now });
         EchoRequest { reader_id: EntityId::UNKNOWN, writer_id, count: self.count }
@@ -126,13 +146,22 @@ impl Window {
 
     /// Takes up which readers have a window and how far they are.
     fn survey<'p>(&mut self, proxies: impl Iterator<Item = &'p ReaderProxy>) {
-        let (mut readers, mut drained, mut round_trip) = (0usize, self.sent, Duration::ZERO);
-        for proxy in proxies.filter(|proxy| proxy.windowed && !proxy.overdue) {
+        let (mut readers, mut overdue, mut drained) = (0usize, 0usize, self.sent);
+        let (mut ceiling, mut narrowest, mut round_trip) = (u64::MAX, u64::MAX, Duration::ZERO);
+        for proxy in proxies.filter(|proxy| proxy.windowed && proxy.is_sent_new_data()) {
+            if proxy.overdue {
+                overdue = overdue.saturating_add(1);
+                continue;
+            }
+            let limit = self.limit(proxy);
             readers = readers.saturating_add(1);
             drained = drained.min(proxy.drained);
+            narrowest = narrowest.min(limit);
+            ceiling = ceiling.min(proxy.drained.saturating_add(limit));
             round_trip = round_trip.max(proxy.round_trip.least());
         }
-        (self.readers, self.drained, self.round_trip) = (readers, drained, round_trip);
+        (self.readers, self.overdue, self.drained) = (readers, overdue, drained);
+        (self.ceiling, self.narrowest, self.round_trip) = (ceiling, narrowest, round_trip);
         if readers > 0 && self.marks.capacity() < MAX_MARKS {
             // Asking allocates nothing.
             self.marks.reserve(MAX_MARKS);
@@ -140,13 +169,37 @@ impl Window {
     }
 
     /// Notes that a reader has taken what was sent up to there. Returns whether that is news, and whether it may move the
-    /// window, so that the readers have to be surveyed: not if another one is farther behind.
-    fn advance(&self, proxy: &mut ReaderProxy, to: u64) -> (bool, bool) {
-        let news = to > proxy.drained || proxy.overdue;
-        let slowest = news && (proxy.overdue || proxy.drained <= self.drained);
+    /// window, so that the readers have to be surveyed: not if another one is farther behind. Who was given up is waited
+    /// for again: after the first time at once, then ever later.
+    fn advance(&self, now: MonoTime, proxy: &mut ReaderProxy, to: u64) -> (bool, bool) {
+        let back = proxy.overdue && now >= self.readmitted_at(proxy);
+        let news = to > proxy.drained || back;
+        let moves = proxy.drained.saturating_add(self.limit(proxy)) <= self.ceiling;
+        let slowest = back || (news && !proxy.overdue && (moves || proxy.drained <= self.drained));
         proxy.drained = proxy.drained.max(to);
-        proxy.overdue = false;
+        proxy.overdue &= !back;
         (news, slowest)
+    }
+
+    /// From when on an answer makes a reader that was given up one that is waited for.
+    fn readmitted_at(&self, proxy: &ReaderProxy) -> MonoTime {
+        match proxy.lapses.checked_sub(2) {
+            None => proxy.given_up_at,
+            Some(doublings) => proxy.given_up_at.plus(self.patience.times(1 << doublings.min(MAX_LAPSES))),
+        }
+    }
+
+    /// Gives up a reader.
+    fn give_up(&self, now: MonoTime, proxy: &mut ReaderProxy) {
+        let steady =
+            now.since(self.readmitted_at(proxy)) > self.patience.times(4 << proxy.lapses.min(MAX_LAPSES));
+        proxy.lapses = if steady { 1 } else { proxy.lapses.saturating_add(1) };
+        (proxy.overdue, proxy.given_up_at) = (true, now);
+    }
+
+    /// Whether it is time to ask readers that were given up.
+    fn asks_overdue(&self, now: MonoTime) -> bool {
+        self.overdue > 0 && now >= self.ask_overdue_at
     }
 
     /// How long to wait for an answer before asking again.
@@ -183,28 +236,37 @@ impl Writer {
         let index = self.find(Guid::new(source_prefix, echo.reader_id));
         let proxy = index.and_then(|index| self.proxies.get_mut(index)).filter(|proxy| proxy.windowed);
         let (Some(mark), Some(proxy)) = (mark, proxy) else { return false };
-        let before = proxy.round_trip.least();
-        if mark.at >= proxy.given_up_at {
-            // An answer that comes after all says how long the reader stood still, not how far away it is.
-            proxy.round_trip.echoed(now.mono.since(mark.at));
-        }
-        let nearer = proxy.round_trip.least() != before;
-        let (news, slowest) = self.window.advance(proxy, mark.sent);
         self.stats.echoes_received = self.stats.echoes_received.saturating_add(1);
-        if slowest || nearer {
+        if mark.at < proxy.given_up_at {
+            // An answer that comes after all says how long the reader stood still, not how far away it is; and whether it
+            // goes on, the answer to a later question shows.
+            proxy.drained = proxy.drained.max(mark.sent);
+            return false;
+        }
+        let before = (proxy.round_trip.least(), proxy.path.octets(proxy.round_trip.least()));
+        // Where the window was not used up, answers say nothing about how much there is room for.
+        let used_up = mark.sent <= self.window.full_through;
+        let taken = if used_up { mark.sent.saturating_sub(proxy.drained) } else { 0 };
+        let took = now.mono.since(mark.at);
+        proxy.round_trip.echoed(now.mono, took);
+        let least = proxy.round_trip.least();
+        proxy.path.answered(now.mono, took, least, taken);
+        let wider = (least, proxy.path.octets(least)) != before;
+        let (news, slowest) = self.window.advance(now.mono, proxy, mark.sent);
+        if slowest || wider {
             self.survey_window();
         }
         news
     }
 
     /// A reader that has acknowledged everything has taken everything.
-    pub(super) fn note_taken(&mut self, index: usize) {
+    pub(super) fn note_taken(&mut self, now: MonoTime, index: usize) {
         let complete = self.next_fragment <= 1;
         let (pushed, sent) = (self.pushed, self.window.sent);
         let Some(proxy) = self.proxies.get_mut(index).filter(|proxy| proxy.windowed && complete) else {
             return;
         };
-        if proxy.acked >= pushed && self.window.advance(proxy, sent).1 {
+        if proxy.acked >= pushed && self.window.advance(now, proxy, sent).1 {
             self.survey_window();
         }
     }
@@ -230,8 +292,9 @@ impl Writer {
         out: &mut Outbox,
     ) -> bool {
         let answer_time = self.window.answer_time();
-        let window = &mut self.window;
-        let Some(since) = window.full_since else {
+        self.window.full_through = self.window.sent;
+        let Some(since) = self.window.full_since else {
+            let window = &mut self.window;
             window.full_since = Some(now);
             window.probe_interval = answer_time;
             window.probe_at = now.plus(answer_time);
@@ -242,7 +305,7 @@ impl Writer {
             self.push_due = Some(self.window.probe_at);
             return false;
         };
-        if now.since(since) >= window.patience.max(answer_time.times(2)) {
+        if now.since(since) >= self.patience_now().max(answer_time.times(2)) {
             self.give_up_on_silent(now);
             if self.window.is_open(self.cfg.max_message_size) {
                 self.window.full_since = None;
@@ -260,18 +323,54 @@ impl Writer {
         false
     }
 
-    /// Readers that are behind have no window until they answer.
+    /// How long a reader without room is waited for: less if others have some.
+    fn patience_now(&self) -> Duration {
+        let len = self.cfg.max_message_size;
+        let (mut company, mut unknown) = (false, false);
+        for proxy in self.proxies.iter().filter(|proxy| self.is_waited_for(proxy)) {
+            let full = self.window.is_full_for(proxy, len);
+            company |= !full;
+            // It may be far away.
+            unknown |= full && proxy.round_trip.least() == Duration::ZERO;
+        }
+        let patience = self.window.patience.as_nanos();
+        Duration::from_nanos(if company && !unknown { patience / IN_COMPANY } else { patience })
+    }
+
+    /// Whether a reader has a window that counts.
+    fn is_waited_for(&self, proxy: &ReaderProxy) -> bool {
+        proxy.windowed && !proxy.overdue && proxy.is_sent_new_data()
+    }
+
+    /// Readers without room have no window until they answer.
     fn give_up_on_silent(&mut self, now: MonoTime) {
-        let least = self.window.drained;
-        for proxy in self.proxies.iter_mut().filter(|proxy| proxy.windowed && !proxy.overdue) {
-            if proxy.drained <= least {
-                proxy.overdue = true;
-                proxy.given_up_at = now;
+        let len = self.cfg.max_message_size;
+        for index in 0..self.proxies.len() {
+            let full = self
+                .proxies
+                .get(index)
+                .is_some_and(|proxy| self.is_waited_for(proxy) && self.window.is_full_for(proxy, len));
+            if let Some(proxy) = self.proxies.get_mut(index).filter(|_| full) {
+                self.window.give_up(now, proxy);
                 self.stats.readers_overdue = self.stats.readers_overdue.saturating_add(1);
             }
         }
         self.window.full_since = Some(now);
         self.window.survey(self.proxies.iter().map(|proxy| &**proxy));
+    }
+
+    /// Asks for an ECHO if half of the window was sent since the last question, or if readers that were given up have not
+    /// been asked for long; `next` octets are still to follow.
+    pub(super) fn ask_if_due(
+        &mut self,
+        now: MonoTime,
+        next: usize,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) {
+        if self.window.wants_echo(next) || self.window.asks_overdue(now) {
+            self.ask_for_echo(now, history, out);
+        }
     }
 
     /// Asks all readers to say that they took what was sent so far, and tells them how far that is, so that they request
@@ -281,6 +380,7 @@ impl Writer {
         let heartbeat = self.announce(EntityId::UNKNOWN, pushed, history);
         let fragments = self.heartbeat_frag(pushed.next());
         let request = self.window.ask(now, self.cfg.guid.entity_id);
+        self.window.ask_overdue_at = now.plus(MAX_PROBE);
         self.stats.echoes_requested = self.stats.echoes_requested.saturating_add(1);
         let mut message = self.framing.begin(out);
         message.heartbeat(&dunlin_wire::Heartbeat { final_flag: true, ..heartbeat });

@@ -39,6 +39,8 @@ struct Entry {
     size: usize,
     /// The minimal identifier of a complete one.
     minimal: Option<TypeIdentifier>,
+    /// A peer has told it.
+    learned: bool,
 }
 
 /// Type objects by identifier, of local types and of those that peers have told.
@@ -59,6 +61,8 @@ pub struct Learned {
     pub refused: usize,
     /// Objects for which there was no room.
     pub over_quota: usize,
+    /// Octets of those that were new.
+    pub octets: usize,
 }
 
 impl TypeLibrary {
@@ -75,7 +79,8 @@ impl TypeLibrary {
             for (it, minimal) in [(&record.minimal, None), (&record.complete, minimal)] {
                 let size = usize::try_from(it.size).unwrap_or(usize::MAX);
                 let object = Arc::new(it.object.clone());
-                self.entries.insert(it.id.clone(), Entry { object, size, minimal });
+                self.forget(&it.id);
+                self.entries.insert(it.id.clone(), Entry { object, size, minimal, learned: false });
             }
         }
     }
@@ -218,6 +223,17 @@ impl TypeLibrary {
     /// Takes the objects of a reply, each of which has to have the hash of its identifier. Types that depend on each
     /// other have one hash together and are refused.
     pub fn learn(&mut self, reply: &GetTypesOut) -> Learned {
+        self.learn_within(reply, usize::MAX, &mut Vec::new())
+    }
+
+    /// The same with a limit of octets for this reply; the identifiers of what is new are added to `taken`, so that it can
+    /// be [forgotten](Self::forget) with the peer that told it.
+    pub fn learn_within(
+        &mut self,
+        reply: &GetTypesOut,
+        mut room: usize,
+        taken: &mut Vec<TypeIdentifier>,
+    ) -> Learned {
         let mut learned = Learned::default();
         for pair in &reply.types {
             let id = &pair.type_identifier;
@@ -230,16 +246,34 @@ impl TypeLibrary {
                 continue;
             }
             let total = self.learned_octets.saturating_add(octets.len());
-            if total > self.max_learned_octets {
+            let left = room.checked_sub(octets.len()).filter(|_| total <= self.max_learned_octets);
+            let Some(left) = left else {
                 learned.over_quota = learned.over_quota.saturating_add(1);
                 continue;
-            }
-            self.learned_octets = total;
+            };
+            (room, self.learned_octets) = (left, total);
             learned.new = learned.new.saturating_add(1);
+            learned.octets = learned.octets.saturating_add(octets.len());
             let object = Arc::new(pair.type_object.clone());
-            self.entries.insert(id.clone(), Entry { object, size: octets.len(), minimal: None });
+            let entry = Entry { object, size: octets.len(), minimal: None, learned: true };
+            self.entries.insert(id.clone(), entry);
+            taken.push(id.clone());
         }
         learned
+    }
+
+    /// Forgets what a peer has told; objects of local types stay.
+    pub fn forget(&mut self, id: &TypeIdentifier) {
+        if let Some(size) = self.entries.get(id).filter(|entry| entry.learned).map(|entry| entry.size) {
+            self.entries.remove(id);
+            self.learned_octets = self.learned_octets.saturating_sub(size);
+        }
+    }
+
+    /// Octets of what peers have told.
+    #[must_use]
+    pub fn learned_octets(&self) -> usize {
+        self.learned_octets
     }
 
     /// The type of an identifier with all that it depends on.

@@ -1,4 +1,4 @@
-"""Cyclone DDS as a peer: `peer.py ROLE DOMAIN`, roles shape-pub, shape-sub, video-pub, video-sub.
+"""Cyclone DDS as a peer: `peer.py ROLE DOMAIN`, roles shape-pub, shape-sub, video-pub, video-sub, type-ask.
 
 Speaks the line protocol of tests/interop/README.md on standard input and output.
 """
@@ -9,8 +9,10 @@ import time
 import zlib
 from dataclasses import dataclass
 
+from cyclonedds.builtin import BuiltinDataReader, BuiltinTopicDcpsPublication
 from cyclonedds.core import InstanceState
 from cyclonedds.domain import DomainParticipant
+from cyclonedds.dynamic import get_types_for_typeid
 from cyclonedds.idl import IdlEnum, IdlStruct
 from cyclonedds.idl.annotations import final, key
 from cyclonedds.idl.types import int32, int64, sequence, uint8, uint32, uint64
@@ -151,8 +153,40 @@ class Listener(threading.Thread):
         return getattr(getattr(sample, "key_sample", None), "color", "?")
 
 
+class Asker:
+    """Asks whoever publishes a topic for its type."""
+
+    def __init__(self, domain):
+        self.participant = DomainParticipant(domain)
+        self.reader = BuiltinDataReader(self.participant, BuiltinTopicDcpsPublication)
+
+    def command(self, words):
+        verb, topic = words
+        if verb != "type":
+            return f"error unknown command {verb}"
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            for sample in self.reader.read(N=64):
+                if getattr(sample, "topic_name", None) == topic and sample.type_id is not None:
+                    timeout = duration(seconds=10)
+                    found, _ = get_types_for_typeid(self.participant, sample.type_id, timeout)
+                    say("type", found.__idl_typename__, *found.__annotations__)
+                    return "ok"
+            time.sleep(0.05)
+        return "error nobody announces a type"
+
+
 def main():
     role, domain = sys.argv[1], int(sys.argv[2])
+    if role == "type-ask":
+        asker = Asker(domain)
+        say("ready")
+        for line in sys.stdin:
+            words = line.split()
+            if words[:1] == ["quit"]:
+                break
+            say(asker.command(words))
+        return
     kind, direction = role.split("-")
     if direction == "sub":
         Listener(domain, kind).start()

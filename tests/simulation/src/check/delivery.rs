@@ -5,6 +5,7 @@ use dunlin_rtps::ChangeKind;
 use crate::log::{Nanos, ReaderLog, WriterLog};
 use crate::qos::Qos;
 use crate::run::{MS, Run};
+use crate::scenario::{Class, FaultPlan};
 
 /// Which changes a reader owes an explanation for: from this number on.
 pub(super) fn first_due(writer: &WriterLog, reader: &ReaderLog, durable: bool) -> Option<u64> {
@@ -80,7 +81,8 @@ pub(super) fn complete(run: &Run<'_>, found: &mut Vec<String>) {
         let missing = missing(writer, reader, offered, requested, count, first);
         // Several writers may fill the same instance of a KEEP_LAST reader.
         let shared = requested.keep_last.is_some() && has_rivals(run, w, r);
-        if !missing.is_empty() && !shared {
+        let released = may_release(run, writer, reader, missing.len());
+        if !missing.is_empty() && !shared && !released {
             found.push(format!(
                 "reader {r} lacks {} of the {} samples of writer {w} from {first} on, first {:?}; it was told of {} lost",
                 missing.len(),
@@ -91,6 +93,18 @@ pub(super) fn complete(run: &Run<'_>, found: &mut Vec<String>) {
         }
         lost(run, r, reader, found);
     }
+}
+
+/// A writer whose history is limited releases what only inactive readers have not acknowledged; they are told how much. A
+/// reader is inactive if something kept it from answering, for which there must have been a fault.
+fn may_release(run: &Run<'_>, writer: &WriterLog, reader: &ReaderLog, missing: usize) -> bool {
+    let offered = &run.scenario.endpoints[writer.plan].qos;
+    let patience = run.scenario.nodes[writer.node].inactive_after;
+    let long_enough =
+        |plan: &FaultPlan| plan.on && (plan.until - plan.from >= patience || plan.class != Class::Pause);
+    let limited = offered.max_samples.is_some() && offered.keep_last.is_none() && !offered.durable;
+    let silent = writer.given_up.contains(&reader.guid) && run.scenario.faults.iter().any(long_enough);
+    limited && silent && missing as u64 <= reader.lost
 }
 
 /// BY_SOURCE_TIMESTAMP drops what comes too late, which happens between writers with different clocks.

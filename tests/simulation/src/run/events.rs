@@ -27,6 +27,9 @@ fn tell_writer(writer: &mut WriterLog, at: Nanos, event: Event, keyed: bool) {
             *writer.deadlines_missed.entry(key_of(instance, keyed)).or_default() += u64::from(count);
         }
         Event::LivelinessLost { .. } => writer.liveliness_lost += 1,
+        Event::ReaderActivity { remote, active: false, .. } => {
+            writer.given_up.insert(remote);
+        }
         _ => {}
     }
 }
@@ -40,6 +43,7 @@ impl Run<'_> {
                 Event::PublicationMatched { writer, .. }
                 | Event::OfferedIncompatibleQos { writer, .. }
                 | Event::OfferedDeadlineMissed { writer, .. }
+                | Event::ReaderActivity { writer, .. }
                 | Event::LivelinessLost { writer } => *writer,
                 Event::SubscriptionMatched { reader, .. }
                 | Event::RequestedIncompatibleQos { reader, .. }

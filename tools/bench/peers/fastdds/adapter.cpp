@@ -1,5 +1,10 @@
-// eProsima Fast DDS 2. Options: transport = udp, shm or default; heartbeat_ms; buffer_kb.
-#include "../adapter.hpp"
+// eProsima Fast DDS 2 or 3. Options: transport = udp, shm or default; heartbeat_ms; buffer_kb.
+#include "adapter.hpp"
+#if __has_include(<fastdds/rtps/transport/UDPv4TransportDescriptor.hpp>)
+#include "version3.hpp"
+#else
+#include "version2.hpp"
+#endif
 
 #include <fastdds/dds/domain/DomainParticipant.hpp>
 #include <fastdds/dds/domain/DomainParticipantFactory.hpp>
@@ -9,9 +14,6 @@
 #include <fastdds/dds/subscriber/SampleInfo.hpp>
 #include <fastdds/dds/subscriber/Subscriber.hpp>
 #include <fastdds/dds/topic/Topic.hpp>
-#include <fastdds/dds/topic/TopicDataType.hpp>
-#include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
-#include <fastdds/rtps/transport/shared_mem/SharedMemTransportDescriptor.h>
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -20,57 +22,8 @@
 #include <cstring>
 
 using namespace eprosima::fastdds::dds;
-using eprosima::fastrtps::Duration_t;
-using eprosima::fastrtps::rtps::InstanceHandle_t;
-using eprosima::fastrtps::rtps::SerializedPayload_t;
-static const auto OK = eprosima::fastrtps::types::ReturnCode_t::RETCODE_OK;
 
 namespace {
-
-using Octets = std::vector<uint8_t>;
-// Encapsulation and the length of the sequence.
-constexpr uint32_t header = 8;
-
-// The best case of serialization: the octets are copied as they are.
-class OctetsType : public TopicDataType {
-public:
-    explicit OctetsType(size_t payload) {
-        setName("Octets");
-        m_typeSize = static_cast<uint32_t>(payload + header);
-        m_isGetKeyDefined = false;
-        auto_fill_type_object(false);
-        auto_fill_type_information(false);
-    }
-
-    bool serialize(void *data, SerializedPayload_t *payload) override {
-        const auto &octets = *static_cast<const Octets *>(data);
-        const auto length = static_cast<uint32_t>(octets.size());
-        if (payload->max_size < header + length) return false;
-        const uint8_t encapsulation[4] = {0, 1, 0, 0};
-        std::memcpy(payload->data, encapsulation, 4);
-        std::memcpy(payload->data + 4, &length, 4);
-        std::memcpy(payload->data + header, octets.data(), length);
-        payload->encapsulation = CDR_LE;
-        payload->length = header + length;
-        return true;
-    }
-
-    bool deserialize(SerializedPayload_t *payload, void *data) override {
-        uint32_t length = 0;
-        if (payload->length < header) return false;
-        std::memcpy(&length, payload->data + 4, 4);
-        if (payload->length < header + length) return false;
-        static_cast<Octets *>(data)->assign(payload->data + header, payload->data + header + length);
-        return true;
-    }
-
-    std::function<uint32_t()> getSerializedSizeProvider(void *data) override {
-        return [data] { return static_cast<uint32_t>(header + static_cast<Octets *>(data)->size()); };
-    }
-    void *createData() override { return new Octets(); }
-    void deleteData(void *data) override { delete static_cast<Octets *>(data); }
-    bool getKey(void *, InstanceHandle_t *, bool) override { return false; }
-};
 
 std::string address_of(const std::string &interface) {
     ifaddrs *all = nullptr;
@@ -107,8 +60,8 @@ public:
         writing.publish_mode().kind = SYNCHRONOUS_PUBLISH_MODE;
         const int64_t heartbeat = std::stoll(open.option("heartbeat_ms", "0"));
         if (heartbeat > 0)
-            writing.reliable_writer_qos().times.heartbeatPeriod =
-                Duration_t(static_cast<int32_t>(heartbeat / 1000), static_cast<uint32_t>(heartbeat % 1000) * 1000000u);
+            set_heartbeat_period(writing, Duration_t(static_cast<int32_t>(heartbeat / 1000),
+                                                     static_cast<uint32_t>(heartbeat % 1000) * 1000000u));
         DataReaderQos reading = DATAREADER_QOS_DEFAULT;
         common(open, reading);
         for (const auto &name : open.writes)
@@ -140,7 +93,7 @@ public:
     void write(const uint8_t *payload, size_t size) override {
         thread_local Octets octets;
         octets.assign(payload, payload + size);
-        if (!writers.front()->write(&octets)) throw std::runtime_error("write refused");
+        if (!write_sample(writers.front(), octets)) throw std::runtime_error("write refused");
     }
 
     void on_data_available(DataReader *reader) override {
@@ -176,7 +129,7 @@ private:
         qos.reliability().kind = open.reliable ? RELIABLE_RELIABILITY_QOS : BEST_EFFORT_RELIABILITY_QOS;
         qos.reliability().max_blocking_time = Duration_t(10, 0);
         qos.durability().kind = VOLATILE_DURABILITY_QOS;
-        qos.endpoint().history_memory_policy = eprosima::fastrtps::rtps::PREALLOCATED_WITH_REALLOC_MEMORY_MODE;
+        qos.endpoint().history_memory_policy = PREALLOCATED_WITH_REALLOC_MEMORY_MODE;
         if (open.keep_last > 0) {
             qos.history().kind = KEEP_LAST_HISTORY_QOS;
             qos.history().depth = open.keep_last;

@@ -5,11 +5,9 @@ mod listener;
 mod options;
 mod output;
 mod publish;
-mod stop;
 mod subscribe;
 
 pub use options::Options;
-pub use stop::Stop;
 
 use crate::types::ShapeType;
 use clap::Parser;
@@ -18,12 +16,15 @@ use dunlin::{
     CreateEntityError, CreateParticipantError, DomainParticipant, GroupAccessError, ReadError, ReturnCode,
     Topic,
 };
+use dunlin_program::Stop;
 use output::Output;
 use std::process::ExitCode;
 use std::time::Duration;
 
 /// How long the last lines may take to be read.
 const LAST_LINES: Duration = Duration::from_millis(300);
+/// How long after a signal the process has ended, however its output and its readers behave.
+const LONGEST_END: Duration = Duration::from_millis(1700);
 
 /// Why the program ended.
 #[derive(Debug)]
@@ -85,7 +86,7 @@ fn create_topics(
 }
 
 fn run(options: &Options, output: &Output, stop: &Stop) -> Result<(), Failure> {
-    stop.on_signals().map_err(|error| Failure::Start(error.into()))?;
+    stop.on_signals_within(LONGEST_END).map_err(|error| Failure::Start(error.into()))?;
     options.warnings().into_iter().for_each(|line| output.print(line));
     let config = options.config().map_err(Failure::Start)?;
     let participant = DomainParticipant::builder(options.domain).config(config).name("shape_main").build()?;

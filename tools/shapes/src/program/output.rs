@@ -1,7 +1,7 @@
 //! Lines on standard output that hold nobody up: a thread writes them, so that a reader who does not read stops neither
 //! the listeners nor the end of the program.
 
-use super::stop::Stop;
+use dunlin_program::Stop;
 use std::collections::VecDeque;
 use std::io::Write;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

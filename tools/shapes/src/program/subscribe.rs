@@ -2,7 +2,6 @@
 
 use super::options::Options;
 use super::output::Output;
-use super::stop::Stop;
 use super::{Failure, line_of};
 use crate::types::ShapeType;
 use dunlin::qos::TopicQos;
@@ -10,6 +9,7 @@ use dunlin::{
     DataReader, DomainParticipant, InstanceHandle, InstanceState, ReadError, Sample, SampleStateMask,
     StateMasks, Subscriber,
 };
+use dunlin_program::Stop;
 
 /// More samples than any cache has.
 const ALL: usize = i32::MAX as usize;

@@ -1,18 +1,16 @@
 //! Shapes on a page: a server for browsers on this host, and a WebSocket that shows the board and takes wishes.
 
-mod origin;
 mod session;
 
 use crate::board::Board;
 use crate::cli::PERIOD;
-use crate::program::Stop;
 use anyhow::{Context, Result};
 use axum::Router;
 use axum::extract::{State, WebSocketUpgrade};
-use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use dunlin_program::{Stop, page};
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
@@ -71,16 +69,11 @@ fn router(app: App) -> Router {
 }
 
 async fn asset(kind: &'static str, text: &'static str) -> Response {
-    let headers = [
-        (CONTENT_TYPE, format!("{kind}; charset=utf-8")),
-        (CACHE_CONTROL, "no-cache".to_owned()),
-        (CONTENT_SECURITY_POLICY, POLICY.to_owned()),
-    ];
-    (headers, text).into_response()
+    page::part(kind, POLICY, text)
 }
 
 async fn open_session(State(app): State<App>, headers: HeaderMap, upgrade: WebSocketUpgrade) -> Response {
-    if !origin::is_ours(&headers) {
+    if !page::is_ours(&headers, true) {
         return StatusCode::FORBIDDEN.into_response();
     }
     upgrade

@@ -14,7 +14,7 @@ use dunlin_core::{Duration, Rng, WallTime};
 pub(super) use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, MonoTime, Now, VendorId};
 pub(super) use dunlin_qos::{DataReaderQos, DataWriterQos, LivelinessKind, PublisherQos, UserData};
 use dunlin_qos::{SubscriberQos, TopicData};
-pub(super) use dunlin_wire::{Message, ReceiverState};
+pub(super) use dunlin_wire::{Message, ReceiverState, Submessage};
 
 use crate::EndpointLocators;
 pub(super) use crate::{
@@ -104,6 +104,8 @@ pub(super) struct Node {
     pub(super) joined: bool,
     /// Receives nothing and sends nothing that arrives.
     pub(super) cut_off: bool,
+    /// Gets no question about types.
+    pub(super) mute_about_types: bool,
 }
 
 pub(super) struct Net {
@@ -127,6 +129,7 @@ impl Net {
             fx: vec![],
             joined: true,
             cut_off: false,
+            mute_about_types: false,
         };
         Self {
             nodes: configs.into_iter().enumerate().map(node).collect(),
@@ -189,12 +192,19 @@ impl Net {
 
     fn deliver(&mut self, to: usize, from: Locator, bytes: Vec<u8>) {
         let packet = SharedBytes::from(bytes);
+        let mute = self.nodes[to].mute_about_types;
         self.with(to, |discovery, now, out, fx| {
             let message = Message::parse(&packet).expect("own messages are well formed");
             let mut state = ReceiverState::new(discovery.config().guid_prefix, &message.header());
             for parsed in message.submessages() {
                 let parsed = parsed.expect("own submessages are well formed");
                 state.apply(&parsed.body);
+                let question = |writer| mute && writer == EntityId::TYPE_LOOKUP_REQUEST_WRITER;
+                if matches!(&parsed.body, Submessage::Data(data) if question(data.writer_id))
+                    || matches!(&parsed.body, Submessage::Heartbeat(beat) if question(beat.writer_id))
+                {
+                    continue;
+                }
                 discovery.on_submessage(now, from, &state, &parsed.body, &packet, out, fx);
             }
         });

@@ -4,8 +4,6 @@ use std::io::Read;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
-
 /// A flag that can be waited for; clones share it.
 #[derive(Clone, Default)]
 pub struct Stop(Arc<Inner>);
@@ -17,17 +15,12 @@ struct Inner {
 }
 
 impl Stop {
-    /// A flag that is not set.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets the flag on Ctrl-C and on a request to terminate; the second one ends the process at once.
+    /// Sets the flag on Ctrl-C and on a request to terminate, also where the parent process ignores these signals; the
+    /// second one ends the process at once, with status 130.
     ///
     /// # Errors
     /// When the process has such a handler already.
-    pub fn on_signals(&self) -> anyhow::Result<()> {
+    pub fn on_signals(&self) -> Result<(), ctrlc::Error> {
         let stop = self.clone();
         ctrlc::set_handler(move || {
             if stop.is_set() {
@@ -35,7 +28,25 @@ impl Stop {
             }
             stop.set();
         })
-        .context("cannot install the handler for Ctrl-C")
+    }
+
+    /// The same for a program that promises an end: when it has not ended by itself in `longest`, the process is ended with
+    /// status 0. Further signals change nothing.
+    ///
+    /// # Errors
+    /// When the process has such a handler already.
+    pub fn on_signals_within(&self, longest: Duration) -> Result<(), ctrlc::Error> {
+        let stop = self.clone();
+        ctrlc::set_handler(move || {
+            if stop.is_set() {
+                return;
+            }
+            stop.set();
+            std::thread::spawn(move || {
+                _ = Self::default().wait(longest);
+                std::process::exit(0);
+            });
+        })
     }
 
     /// Sets the flag when standard input ends: a child so ends with its parent, however that one ended.
@@ -93,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_waiter_is_woken() {
-        let stop = Stop::new();
+        let stop = Stop::default();
         assert!(!stop.wait(Duration::ZERO));
         let other = stop.clone();
         let waiter = std::thread::spawn(move || other.wait(Duration::from_secs(3600)));

@@ -1,0 +1,158 @@
+//! A reader whose process is stopped by SIGSTOP, among three (docs/slow-readers.md). The readers are this program again.
+//! `STOPPED_SECONDS` says for how long; `make slow-reader` stops it for 30 s.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use common::{domain, eventually};
+use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
+use dunlin::{Config, DdsType, DomainParticipant};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+const ROLE: &str = "DUNLIN_TEST_SLOW_READER";
+const TOPIC: &str = "Steady";
+const PERIOD: Duration = Duration::from_millis(1);
+
+#[derive(DdsType, Clone, Debug, Default, PartialEq)]
+struct Steady {
+    number: u64,
+    /// Nanoseconds since 1970.
+    written_at: u64,
+    last: bool,
+}
+
+fn wall() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64
+}
+
+fn participant(domain: u32) -> DomainParticipant {
+    let mut config = Config::default();
+    for (key, value) in [
+        ("network.interfaces", "lo"),
+        ("shared_memory.enabled", "false"),
+        // Longer than the process stands still: else it is forgotten, and comes back as a new one.
+        ("discovery.lease_duration", "120s"),
+        ("reliability.inactive_after", "500ms"),
+    ] {
+        config.set(key, value).unwrap();
+    }
+    DomainParticipant::builder(domain).config(config).build().unwrap()
+}
+
+/// What the other processes do; in the first one it is a test of nothing.
+#[test]
+fn reading_process() {
+    let Ok(domain) = std::env::var(ROLE) else { return };
+    let participant = participant(domain.parse().unwrap());
+    let topic = participant.create_topic::<Steady>(TOPIC, &TopicQos::default()).unwrap();
+    let qos = DataReaderQos::default().reliable().keep_all();
+    let subscriber = participant.create_subscriber(&SubscriberQos::default()).unwrap();
+    let reader = subscriber.create_datareader(&topic, &qos).unwrap();
+    let (mut got, mut next, mut latencies, mut over) = (0_u64, 0, Vec::new(), false);
+    let end = Instant::now() + Duration::from_secs(180);
+    while !over && Instant::now() < end {
+        for sample in reader.take(1_000).unwrap_or_default().into_iter().filter_map(|sample| sample.data) {
+            assert!(sample.number >= next, "in order");
+            latencies.push(wall().saturating_sub(sample.written_at) / 1_000);
+            (got, next, over) = (got + 1, sample.number + 1, sample.last);
+        }
+        std::thread::park_timeout(Duration::from_micros(200));
+    }
+    latencies.sort_unstable();
+    let at = |share: usize| latencies.get(latencies.len() * share / 100).copied().unwrap_or(0);
+    let lost = reader.sample_lost_status().total;
+    println!("took {got} {lost} {} {} {}", at(50), at(99), latencies.last().unwrap_or(&0));
+}
+
+struct Reading(Child, BufReader<ChildStdout>);
+
+impl Reading {
+    fn start(domain: u32) -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "reading_process", "--nocapture", "--test-threads", "1"])
+            .env(ROLE, domain.to_string())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        Self(child, out)
+    }
+
+    fn signal(&self, name: &str) {
+        let status = Command::new("kill").args([name, &self.0.id().to_string()]).status().unwrap();
+        assert!(status.success());
+    }
+
+    /// Samples taken and lost; median, 99th percentile and worst of their latency in microseconds.
+    fn result(mut self) -> [u64; 5] {
+        let mut line = String::new();
+        while !line.contains("took ") {
+            line.clear();
+            assert!(self.1.read_line(&mut line).unwrap() > 0, "it ended without a result");
+        }
+        let words = line[line.find("took ").unwrap() + 5..].split_whitespace();
+        let numbers: Vec<u64> = words.map(|word| word.parse().unwrap()).collect();
+        numbers.try_into().unwrap()
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_stopped_process_among_three() {
+    let seconds = std::env::var("STOPPED_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(3);
+    let domain = domain();
+    let readers: [Reading; 3] = std::array::from_fn(|_| Reading::start(domain));
+    let participant = participant(domain);
+    let topic = participant.create_topic::<Steady>(TOPIC, &TopicQos::default()).unwrap();
+    let qos = DataWriterQos::default().reliable().keep_all().resource_limits(1_000, 1, 1_000);
+    let publisher = participant.create_publisher(&PublisherQos::default()).unwrap();
+    let writer = publisher.create_datawriter(&topic, &qos).unwrap();
+    eventually("three readers", || writer.matched_subscriptions().len() == 3);
+    let (mut number, mut longest, mut due) = (0, Duration::ZERO, Instant::now());
+    let mut write_for = |time: Duration, longest: &mut Duration| {
+        let end = due + time;
+        while due < end {
+            due += PERIOD;
+            if let Some(rest) = due.checked_duration_since(Instant::now()) {
+                std::thread::park_timeout(rest);
+            }
+            let begin = Instant::now();
+            writer.write(&Steady { number, written_at: wall(), last: false }).unwrap();
+            *longest = begin.elapsed().max(*longest);
+            number += 1;
+        }
+    };
+    write_for(Duration::from_millis(500), &mut longest);
+    readers[2].signal("-STOP");
+    // The history has room for a second: no write waits before the rule acts.
+    write_for(Duration::from_millis(900), &mut longest);
+    assert_eq!(writer.stats().readers_inactive, 1);
+    let mut after = Duration::ZERO;
+    write_for(Duration::from_secs(seconds), &mut after);
+    readers[2].signal("-CONT");
+    write_for(Duration::from_millis(600), &mut after);
+    writer.write(&Steady { number, written_at: wall(), last: true }).unwrap();
+    writer.wait_for_acknowledgments(dunlin::Duration::from_secs(30)).unwrap();
+    let (written, stats) = (number + 1, writer.stats());
+    println!("{written} written; the longest write took {longest:?}, once one is inactive {after:?}");
+    assert!(after < Duration::from_millis(90), "a write waited: {after:?}");
+    let [one, other, stopped] = readers.map(Reading::result);
+    println!(
+        "taken, lost, latency in us (median, 99 %, most): {one:?}, {other:?}; the one that was stopped {stopped:?}"
+    );
+    for [taken, lost, ..] in [one, other] {
+        assert_eq!((taken, lost), (written, 0));
+    }
+    assert_eq!(stopped[0] + stopped[1], written, "taken and lost");
+    // Some of what it had not acknowledged had arrived and waited in its socket.
+    assert!(stopped[1] <= stats.released_unacknowledged);
+    assert!(stopped[1] > 0 && stats.readers_inactive == 0);
+}

@@ -1,0 +1,166 @@
+//! Types of endpoints over the network: announced, asked for, compared.
+
+use alloc::{string::ToString, sync::Arc, vec};
+
+use dunlin_idl::{Memory, Options, compile};
+use dunlin_qos::{DataRepresentationId, TypeConsistencyEnforcement};
+use dunlin_xtypes::to_idl;
+
+use super::net::*;
+use crate::{LocalType, Quotas, TypeDiscovery};
+
+const OLD: &str =
+    "@nested struct Part { long a; }; struct ShapeType { string color; sequence<Part> parts; };";
+const NEW: &str = "@nested struct Part { long a; long b; };
+    struct ShapeType { string color; sequence<Part> parts; long size; };";
+const OTHER: &str = "struct ShapeType { double color; };";
+
+fn local(idl: &str) -> Arc<LocalType> {
+    let model = compile("a.idl", &Options::default(), &Memory::default().with("a.idl", idl)).model;
+    let (graph, root) =
+        dunlin_idl::xtypes::type_graph_of(&model.expect("it is correct"), "ShapeType").expect("it is there");
+    LocalType::new(graph, root).expect("a structure")
+}
+
+fn writes(net: &mut Net, node: usize, idl: &str) {
+    let qos = DataWriterQos::default().representation(&[DataRepresentationId::Xcdr2]);
+    let writer = LocalWriter { type_information: Some(local(idl)), ..local_writer(qos) };
+    net.with(node, |d, now, out, fx| d.add_writer(now, writer, out, fx)).expect("valid names");
+}
+
+fn reads(net: &mut Net, node: usize, idl: &str, consistency: TypeConsistencyEnforcement) {
+    let qos = DataReaderQos::default().type_consistency(consistency);
+    let reader = LocalReader { type_information: Some(local(idl)), ..local_reader(qos) };
+    net.with(node, |d, now, out, fx| d.add_reader(now, reader, out, fx)).expect("valid names");
+}
+
+/// Two nodes that know each other.
+fn pair(configs: [DiscoveryConfig; 2]) -> Net {
+    let mut net = Net::new(configs);
+    net.start();
+    net.run_for(secs(1));
+    net.forget_events();
+    net
+}
+
+const ALLOW: fn() -> TypeConsistencyEnforcement = TypeConsistencyEnforcement::default;
+
+fn events(net: &mut Net) -> [vec::Vec<alloc::string::String>; 2] {
+    [net.events(0), net.events(1)]
+}
+
+#[test]
+fn equal_types_need_no_question() {
+    let mut net = pair([config(0), config(1)]);
+    writes(&mut net, 0, OLD);
+    reads(&mut net, 1, OLD, TypeConsistencyEnforcement::DISALLOW);
+    net.run_for(secs(1));
+    assert_eq!(events(&mut net), [["+reader 1"], ["+writer 0"]]);
+    assert!(net.nodes.iter().all(|node| node.discovery.stats().type_questions == 0));
+}
+
+#[test]
+fn versions_are_compared_once_they_are_known_also_under_loss() {
+    for (loss, wait) in [(0, 1), (300, 30)] {
+        let mut net = pair([patient(0), patient(1)]);
+        net.loss = loss;
+        writes(&mut net, 0, OLD);
+        reads(&mut net, 1, NEW, ALLOW());
+        net.run_for(secs(wait));
+        assert_eq!(events(&mut net), [["+reader 1"], ["+writer 0"]], "{loss}");
+        let stats = net.nodes[1].discovery.stats();
+        assert!(stats.type_questions > 0 && stats.type_object_octets > 0);
+    }
+}
+
+#[test]
+fn types_that_do_not_fit_part_the_endpoints_on_both_sides() {
+    let mut net = pair([config(0), config(1)]);
+    writes(&mut net, 0, OTHER);
+    reads(&mut net, 1, OLD, ALLOW());
+    net.run_for(secs(1));
+    for node in [0, 1] {
+        let reasons = net.nodes[node].fx.iter().find_map(|effect| match effect {
+            DiscoveryEffect::InconsistentTopic { reasons, .. } => Some(reasons[0].to_string()),
+            _ => None,
+        });
+        assert_eq!(reasons.as_deref(), Some("color: `string` cannot read `double`"));
+    }
+    assert_eq!(events(&mut net), [["inconsistent 1"], ["inconsistent 0"]]);
+}
+
+#[test]
+fn who_does_not_answer_is_judged_by_name() {
+    let mut net = pair([config(0), config(1)]);
+    // The question gets lost wherever it goes.
+    net.nodes[0].mute_about_types = true;
+    writes(&mut net, 0, OTHER);
+    reads(&mut net, 1, OLD, ALLOW());
+    net.run_for(millis(2900));
+    assert_eq!(net.events(1), [""; 0], "it waits");
+    net.run_for(secs(1));
+    assert_eq!(net.events(1), ["+writer 0"]);
+    assert_eq!(net.nodes[1].discovery.stats().type_questions_failed, 1);
+    // A reader that insists has nothing to go by.
+    let force = TypeConsistencyEnforcement { force_type_validation: true, ..ALLOW() };
+    reads(&mut net, 1, OLD, force);
+    net.run_for(secs(1));
+    assert_eq!(net.events(1), ["-writer 0", "inconsistent 0"]);
+}
+
+#[test]
+fn who_has_no_service_is_judged_by_name_at_once() {
+    let mut net = pair([config(0), config(1)]);
+    net.nodes[1].discovery.endpoints.types.remove_peer(prefix(0));
+    writes(&mut net, 0, OTHER);
+    reads(&mut net, 1, OLD, ALLOW());
+    net.run_for(millis(500));
+    assert_eq!(net.events(1), ["+writer 0"]);
+}
+
+#[test]
+fn a_type_is_told_to_whoever_asks_and_forgotten_with_its_participant() {
+    let mut net = pair([config(0), config(1)]);
+    writes(&mut net, 0, NEW);
+    net.run_for(secs(1));
+    let ask = |net: &mut Net, guid| net.with(1, |d, now, out, fx| d.discovered_type(now, guid, out, fx));
+    let there = guid(0, WRITER);
+    assert!(matches!(ask(&mut net, there), TypeDiscovery::Pending));
+    net.run_for(secs(1));
+    let TypeDiscovery::Known(known) = ask(&mut net, there) else { panic!("it is known") };
+    let here = local(NEW);
+    assert_eq!(to_idl(&known.graph, known.root), to_idl(&here.known().graph, here.known().root));
+    assert!(matches!(ask(&mut net, guid(0, READER)), TypeDiscovery::NotAnnounced));
+    assert!(net.nodes[1].discovery.stats().type_object_octets > 0);
+    net.with(0, |d, now, out, _| d.shutdown(now, out));
+    net.run_for(secs(1));
+    assert_eq!(net.nodes[1].discovery.stats().type_object_octets, 0);
+    assert!(matches!(ask(&mut net, there), TypeDiscovery::NotAnnounced));
+}
+
+#[test]
+fn quotas_bound_what_a_participant_tells() {
+    let quotas = Quotas { max_type_object_octets_per_participant: 100, ..Quotas::default() };
+    let mut net = pair([config(0), DiscoveryConfig { quotas, ..config(1) }]);
+    writes(&mut net, 0, NEW);
+    reads(&mut net, 1, OLD, ALLOW());
+    net.run_for(secs(1));
+    assert_eq!(net.events(1), ["+writer 0"], "by name");
+    let stats = net.nodes[1].discovery.stats();
+    assert!(stats.type_object_octets <= 100 && stats.type_objects_refused > 0, "{stats:?}");
+}
+
+#[test]
+fn large_types_are_announced_and_told_in_parts() {
+    let nested: alloc::string::String =
+        (0..200).map(|n| alloc::format!("@nested struct S{n} {{ long long_member_name_{n}; }};")).collect();
+    let members: alloc::string::String = (0..200).map(|n| alloc::format!("S{n} m{n};")).collect();
+    let large = alloc::format!("{nested} struct ShapeType {{ {members} }};");
+    assert!(local(&large).octets().len() < 8192, "{}", local(&large).octets().len());
+    let mut net = pair([config(0), config(1)]);
+    net.loss = 50;
+    writes(&mut net, 0, &large);
+    reads(&mut net, 1, &alloc::format!("{nested} struct ShapeType {{ {members} long more; }};"), ALLOW());
+    net.run_for(secs(20));
+    assert_eq!(events(&mut net), [["+reader 1"], ["+writer 0"]]);
+}

@@ -1,0 +1,329 @@
+//! Asking other participants for type objects: DDS-XTypes 1.3 §7.6.3.3.4, `getTypes`, as a client.
+
+use alloc::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+    vec::Vec,
+};
+
+use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, MonoTime};
+use dunlin_xtypes::{
+    TypeIdentifier,
+    lookup::{
+        TypeLibrary, instance_name,
+        message::{Call, GetTypesIn, GetTypesOut, Request, SampleIdentity},
+    },
+};
+
+/// A participant and the type that it is asked for.
+pub(crate) type LookupKey = (GuidPrefix, TypeIdentifier);
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Questions without an answer after which a lookup has failed.
+const MAX_ATTEMPTS: u8 = 3;
+/// Answers that one lookup may take: each level of nesting is one, if its types were not announced.
+const MAX_ROUNDS: u8 = 64;
+/// Questions under way to one participant.
+const MAX_ASKED_OF_ONE: usize = 8;
+/// Questions under way to all.
+const MAX_ASKED: usize = 64;
+/// Types of one participant that are looked up or could not be.
+const MAX_LOOKUPS_OF_ONE: usize = 256;
+/// The same, of all participants.
+const MAX_LOOKUPS: usize = 4096;
+/// Types asked for in one question.
+const MAX_IDS: usize = 64;
+
+const TOO_MANY: &str = "its participant announces too many types";
+const NO_SERVICE: &str = "its participant has no TypeLookup service";
+const SILENT: &str = "its participant does not answer questions about types";
+const IGNORANT: &str = "its participant does not tell all type objects, or not the right ones";
+const NO_ROOM: &str = "quotas.max_type_objects leaves no room for its type objects";
+const TOO_DEEP: &str = "its type is nested too deep";
+
+/// How far a lookup is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum State {
+    /// It waits for others to be done.
+    Queued,
+    /// This question was sent, to be answered until then.
+    Asked { number: u32, until: MonoTime },
+    /// It led to nothing.
+    Failed(Arc<str>),
+}
+
+#[derive(Debug)]
+struct Lookup {
+    state: State,
+    /// Announced as well; asked for at once.
+    announced: Vec<TypeIdentifier>,
+    attempts: u8,
+    rounds: u8,
+}
+
+/// What concerns one participant.
+#[derive(Debug, Default)]
+struct Peer {
+    lookups: usize,
+    asked: usize,
+    /// It has left questions without any answer.
+    silent: bool,
+    learned: Vec<TypeIdentifier>,
+    learned_octets: usize,
+}
+
+/// Every lookup.
+#[derive(Debug)]
+pub(crate) struct Lookups {
+    own: GuidPrefix,
+    max_octets_of_one: usize,
+    /// Participants that can be asked.
+    peers: BTreeMap<GuidPrefix, Peer>,
+    lookups: BTreeMap<LookupKey, Lookup>,
+    queue: VecDeque<LookupKey>,
+    /// Something changed since nobody in the queue could go on.
+    stirred: bool,
+    asked: usize,
+    last_number: u32,
+    /// No answer is late before this.
+    wakeup: Option<MonoTime>,
+    /// Those that came to an end: whoever waits for them is to be judged again.
+    pub(crate) finished: Vec<LookupKey>,
+    pub(crate) failed: u64,
+    pub(crate) refused: u64,
+}
+
+/// The smallest key of a participant.
+fn first_of(prefix: GuidPrefix) -> LookupKey {
+    (prefix, TypeIdentifier::NONE)
+}
+
+impl Lookups {
+    pub(crate) fn new(own: GuidPrefix, max_octets_of_one: usize) -> Self {
+        Self {
+            own,
+            max_octets_of_one,
+            peers: BTreeMap::new(),
+            lookups: BTreeMap::new(),
+            queue: VecDeque::new(),
+            stirred: false,
+            asked: 0,
+            last_number: 0,
+            wakeup: None,
+            finished: Vec::new(),
+            failed: 0,
+            refused: 0,
+        }
+    }
+
+    /// A participant that answers came.
+    pub(crate) fn add_peer(&mut self, prefix: GuidPrefix) {
+        self.peers.entry(prefix).or_default();
+    }
+
+    /// A participant is gone; what it told is forgotten.
+    pub(crate) fn remove_peer(&mut self, prefix: GuidPrefix, library: &mut TypeLibrary) {
+        let Some(peer) = self.peers.remove(&prefix) else { return };
+        peer.learned.iter().for_each(|id| library.forget(id));
+        self.asked = self.asked.saturating_sub(peer.asked);
+        self.stirred = true;
+        let keys: Vec<LookupKey> = self.keys_of(prefix).cloned().collect();
+        for key in keys {
+            self.lookups.remove(&key);
+            self.finished.push(key);
+        }
+        self.queue.retain(|key| key.0 != prefix);
+    }
+
+    fn keys_of(&self, prefix: GuidPrefix) -> impl Iterator<Item = &LookupKey> {
+        self.lookups.range(first_of(prefix)..).map(|(key, _)| key).take_while(move |key| key.0 == prefix)
+    }
+
+    pub(crate) fn state(&self, key: &LookupKey) -> Option<&State> {
+        self.lookups.get(key).map(|lookup| &lookup.state)
+    }
+
+    /// Begins a lookup; an error if it cannot lead to anything.
+    pub(crate) fn want(
+        &mut self,
+        key: LookupKey,
+        mut announced: Vec<TypeIdentifier>,
+    ) -> Result<(), &'static str> {
+        let peer = self.peers.get_mut(&key.0).ok_or(NO_SERVICE)?;
+        if peer.lookups >= MAX_LOOKUPS_OF_ONE || self.lookups.len() >= MAX_LOOKUPS {
+            return Err(TOO_MANY);
+        }
+        peer.lookups = peer.lookups.saturating_add(1);
+        announced.truncate(MAX_IDS);
+        let lookup = Lookup { state: State::Queued, announced, attempts: 0, rounds: 0 };
+        self.lookups.insert(key.clone(), lookup);
+        self.queue.push_back(key);
+        self.stirred = true;
+        Ok(())
+    }
+
+    /// The next question to send, and to whom; whoever sends it calls again.
+    pub(crate) fn next_question(
+        &mut self,
+        now: MonoTime,
+        library: &TypeLibrary,
+    ) -> Option<(GuidPrefix, Request)> {
+        if !self.stirred {
+            return None;
+        }
+        for _ in 0..self.queue.len() {
+            let key = self.queue.pop_front()?;
+            let Some(peer) = self.peers.get(&key.0) else { continue };
+            if peer.silent {
+                self.end(&key, Some(SILENT));
+            } else if peer.asked >= MAX_ASKED_OF_ONE || self.asked >= MAX_ASKED {
+                self.queue.push_back(key);
+            } else if let Some(request) = self.ask(now, &key, library) {
+                return Some((key.0, request));
+            }
+        }
+        self.stirred = false;
+        None
+    }
+
+    fn ask(&mut self, now: MonoTime, key: &LookupKey, library: &TypeLibrary) -> Option<Request> {
+        let mut type_ids = library.missing(&key.1);
+        if type_ids.is_empty() {
+            self.end(key, None);
+            return None;
+        }
+        let lookup = self.lookups.get_mut(key)?;
+        for id in &lookup.announced {
+            if library.get(id).is_none() && !type_ids.contains(id) {
+                type_ids.push(id.clone());
+            }
+        }
+        type_ids.truncate(MAX_IDS);
+        self.last_number = self.last_number.wrapping_add(1);
+        let (number, until) = (self.last_number, now.plus(PATIENCE));
+        lookup.state = State::Asked { number, until };
+        lookup.attempts = lookup.attempts.saturating_add(1);
+        self.asked = self.asked.saturating_add(1);
+        if let Some(peer) = self.peers.get_mut(&key.0) {
+            peer.asked = peer.asked.saturating_add(1);
+        }
+        self.wakeup = Some(self.wakeup.map_or(until, |wakeup| wakeup.min(until)));
+        let participant = Guid::new(key.0, EntityId::PARTICIPANT);
+        Some(Request {
+            request_id: SampleIdentity { writer_guid: self.writer(), high: 0, low: number },
+            instance_name: instance_name(&participant.to_bytes()),
+            call: Call::GetTypes(GetTypesIn { type_ids }),
+        })
+    }
+
+    fn writer(&self) -> [u8; 16] {
+        Guid::new(self.own, EntityId::TYPE_LOOKUP_REQUEST_WRITER).to_bytes()
+    }
+
+    /// The lookup whose question an answer belongs to.
+    pub(crate) fn asked_by(&self, prefix: GuidPrefix, to: &SampleIdentity) -> Option<LookupKey> {
+        if to.writer_guid != self.writer() || to.high != 0 {
+            return None;
+        }
+        let asked = |key: &&LookupKey| matches!(self.state(key), Some(State::Asked { number, .. }) if *number == to.low);
+        self.keys_of(prefix).find(asked).cloned()
+    }
+
+    /// Takes an answer; `None` stands for one that tells nothing.
+    pub(crate) fn on_answer(
+        &mut self,
+        key: &LookupKey,
+        answer: Option<&GetTypesOut>,
+        library: &mut TypeLibrary,
+    ) {
+        self.end_question(key);
+        let Some(peer) = self.peers.get_mut(&key.0) else { return };
+        peer.silent = false;
+        let room = self.max_octets_of_one.saturating_sub(peer.learned_octets);
+        let learned = answer.map(|out| library.learn_within(out, room, &mut peer.learned));
+        let learned = learned.unwrap_or_default();
+        peer.learned_octets = peer.learned_octets.saturating_add(learned.octets);
+        let refused = learned.refused.saturating_add(learned.over_quota);
+        self.refused = self.refused.saturating_add(u64::try_from(refused).unwrap_or(u64::MAX));
+        let Some(lookup) = self.lookups.get_mut(key) else { return };
+        lookup.announced.clear();
+        lookup.attempts = 0;
+        lookup.rounds = lookup.rounds.saturating_add(1);
+        let failure = if library.missing(&key.1).is_empty() {
+            None
+        } else if learned.over_quota > 0 {
+            Some(NO_ROOM)
+        } else if learned.new == 0 {
+            Some(IGNORANT)
+        } else if lookup.rounds >= MAX_ROUNDS {
+            Some(TOO_DEEP)
+        } else {
+            lookup.state = State::Queued;
+            self.queue.push_front(key.clone());
+            return;
+        };
+        self.end(key, failure);
+    }
+
+    /// A question is not under way any more.
+    fn end_question(&mut self, key: &LookupKey) {
+        self.stirred = true;
+        if matches!(self.state(key), Some(State::Asked { .. })) {
+            self.asked = self.asked.saturating_sub(1);
+            if let Some(peer) = self.peers.get_mut(&key.0) {
+                peer.asked = peer.asked.saturating_sub(1);
+            }
+        }
+    }
+
+    /// Ends a lookup: with its type in the library, or for a reason without.
+    fn end(&mut self, key: &LookupKey, failure: Option<&str>) {
+        match failure {
+            Some(why) => {
+                self.failed = self.failed.saturating_add(1);
+                if let Some(lookup) = self.lookups.get_mut(key) {
+                    lookup.state = State::Failed(why.into());
+                }
+            }
+            None => {
+                self.lookups.remove(key);
+                if let Some(peer) = self.peers.get_mut(&key.0) {
+                    peer.lookups = peer.lookups.saturating_sub(1);
+                }
+            }
+        }
+        self.finished.push(key.clone());
+    }
+
+    /// Asks again, or gives up, where an answer is late.
+    pub(crate) fn on_timer(&mut self, now: MonoTime) {
+        if self.wakeup.is_none_or(|wakeup| wakeup > now) {
+            return;
+        }
+        let until = |lookup: &Lookup| match lookup.state {
+            State::Asked { until, .. } => Some(until),
+            _ => None,
+        };
+        let late = self.lookups.iter().filter(|(_, lookup)| until(lookup).is_some_and(|until| until <= now));
+        let late: Vec<(LookupKey, u8)> = late.map(|(key, lookup)| (key.clone(), lookup.attempts)).collect();
+        for (key, attempts) in late {
+            self.end_question(&key);
+            if attempts >= MAX_ATTEMPTS {
+                if let Some(peer) = self.peers.get_mut(&key.0) {
+                    peer.silent = true;
+                }
+                self.end(&key, Some(SILENT));
+            } else if let Some(lookup) = self.lookups.get_mut(&key) {
+                lookup.state = State::Queued;
+                // Before others, so that who never answers is found out soon.
+                self.queue.push_front(key);
+            }
+        }
+        self.wakeup = self.lookups.values().filter_map(until).min();
+    }
+
+    pub(crate) const fn next_deadline(&self) -> Option<MonoTime> {
+        self.wakeup
+    }
+}

@@ -1,0 +1,126 @@
+use alloc::vec;
+
+use dunlin_core::{EntityId, Guid};
+use dunlin_idl::{Memory, Options, compile};
+use dunlin_xtypes::{
+    lookup::message::{Call, SampleIdentity, TypeIdentifierTypeObjectPair},
+    object::TypeObject,
+};
+
+use super::*;
+use lookup::State;
+
+const OWN: GuidPrefix = GuidPrefix([1; 12]);
+const PEER: GuidPrefix = GuidPrefix([2; 12]);
+const NOW: MonoTime = MonoTime(1_000_000_000);
+
+fn local(idl: &str) -> Arc<LocalType> {
+    let model = compile("a.idl", &Options::default(), &Memory::default().with("a.idl", idl)).model;
+    let (graph, root) =
+        dunlin_idl::xtypes::type_graph_of(&model.expect("it is correct"), "T").expect("it is there");
+    LocalType::new(graph, root).expect("a structure")
+}
+
+fn types() -> Types {
+    let mut types = Types::new(OWN, &Quotas::default());
+    types.lookups.add_peer(PEER);
+    types
+}
+
+/// Objects of a type as a peer tells them, each under the identifier that `name` makes of the right one.
+fn told(ty: &LocalType, name: impl Fn(&TypeIdentifier) -> TypeIdentifier) -> GetTypesOut {
+    let pair = |id: &TypeIdentifier, object: &TypeObject| TypeIdentifierTypeObjectPair {
+        type_identifier: name(id),
+        type_object: object.clone(),
+    };
+    let records = ty.objects().records.iter();
+    let types = records.map(|record| pair(&record.complete.id, &record.complete.object)).collect();
+    GetTypesOut { types, complete_to_minimal: vec![] }
+}
+
+fn state_of(types: &mut Types, ty: &LocalType) -> (LookupKey, Option<State>) {
+    let root = types.announced(ty.octets()).and_then(|it| it.root().cloned()).expect("it is announced");
+    let key = (PEER, root);
+    let state = types.lookups.state(&key).cloned();
+    (key, state)
+}
+
+#[test]
+fn an_answer_has_to_belong_to_a_question() {
+    let (mut types, ty) = (types(), local("struct T { long a; };"));
+    assert!(matches!(types.discover(PEER, Some(ty.octets())), TypeDiscovery::Pending));
+    let (to, request) = types.next_question(NOW).expect("it asks");
+    assert_eq!(to, PEER);
+    assert!(matches!(&request.call, Call::GetTypes(it) if it.type_ids.len() == 1));
+    let id = request.request_id;
+    let other_writer = Guid::new(OWN, EntityId::TYPE_LOOKUP_REPLY_WRITER).to_bytes();
+    for lie in [
+        SampleIdentity { low: id.low + 1, ..id },
+        SampleIdentity { high: 1, ..id },
+        SampleIdentity { writer_guid: other_writer, ..id },
+    ] {
+        assert_eq!(types.lookups.asked_by(PEER, &lie), None);
+    }
+    assert_eq!(types.lookups.asked_by(OWN, &id), None, "another participant was asked");
+    let key = types.lookups.asked_by(PEER, &id).expect("it was asked");
+    types.on_answer(&key, Some(&told(&ty, TypeIdentifier::clone)));
+    assert_eq!(types.lookups.asked_by(PEER, &id), None, "once");
+    assert!(matches!(types.discover(PEER, Some(ty.octets())), TypeDiscovery::Known(_)));
+    types.remove_peer(PEER);
+    assert_eq!(types.learned_octets(), 0);
+}
+
+#[test]
+fn lies_and_silence_end_a_lookup() {
+    let ty = local("struct T { long a; };");
+    for answer in [None, Some(told(&ty, |_| TypeIdentifier::Complete([7; 14]))), Some(GetTypesOut::default())]
+    {
+        let mut types = types();
+        let _ = types.discover(PEER, Some(ty.octets()));
+        let (_, request) = types.next_question(NOW).expect("it asks");
+        let key = types.lookups.asked_by(PEER, &request.request_id).expect("it was asked");
+        types.on_answer(&key, answer.as_ref());
+        assert!(matches!(types.discover(PEER, Some(ty.octets())), TypeDiscovery::Refused(_)));
+        assert_eq!((types.learned_octets(), types.lookups.finished.len()), (0, 1));
+        assert!(types.next_question(NOW).is_none());
+    }
+}
+
+#[test]
+fn questions_are_few_and_patience_is_short() {
+    let mut types = types();
+    let many: Vec<_> = (0..300).map(|n| local(&format!("struct T {{ long a{n}; }};"))).collect();
+    let refused =
+        many.iter().filter(|ty| matches!(types.discover(PEER, Some(ty.octets())), TypeDiscovery::Refused(_)));
+    assert_eq!(refused.count(), 300 - 256);
+    let mut now = NOW;
+    let mut sent = 0;
+    for _ in 0..4 {
+        let asked = core::iter::from_fn(|| types.next_question(now)).count();
+        assert!(asked <= 8, "{asked} at once");
+        sent += asked;
+        now = now.plus(dunlin_core::Duration::from_secs(1));
+        types.lookups.on_timer(now);
+    }
+    assert!(types.next_question(now).is_none(), "who was silent three times is not asked again");
+    assert_eq!((sent, types.lookups.failed), (24, 256));
+    assert_eq!(types.lookups.next_deadline(), None);
+    let (_, state) = state_of(&mut types, &many[0]);
+    assert!(matches!(state, Some(State::Failed(_))), "{state:?}");
+}
+
+#[test]
+fn announcements_that_are_none() {
+    let ty = local("struct T { long a; };");
+    for end in 0..ty.octets().len() {
+        let _ = Announced::parse(&ty.octets()[..end]);
+    }
+    assert_eq!(Announced::parse(&[]), None);
+    // Padding behind it.
+    let padded = [ty.octets(), [0; 3].as_slice()].concat();
+    assert_eq!(Announced::parse(&padded), Announced::parse(ty.octets()));
+    assert!(matches!(
+        types().discover(PEER, Some(&Arc::from([1, 2, 3].as_slice()))),
+        TypeDiscovery::Refused(_)
+    ));
+}

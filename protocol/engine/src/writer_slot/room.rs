@@ -1,0 +1,92 @@
+//! Room in the history of a writer (DDS 1.4 §2.2.2.4.2.11 write, §2.2.3.14 RELIABILITY): what gives way to new samples, and
+//! who is told when some has.
+
+use dunlin_cache::{AddError, WriterCache};
+use dunlin_core::{EntityId, InstanceHandle, Now, SequenceNumber};
+
+use super::{WriteError, WriterCore};
+use crate::output::{Event, Output};
+
+/// What readers have acknowledged.
+#[derive(Clone, Copy)]
+pub(super) struct Progress {
+    /// All of them.
+    pub(super) all: SequenceNumber,
+    /// Those that are waited for when the history is full.
+    active: SequenceNumber,
+}
+
+impl WriterCore {
+    /// Turns a refusal of the history into one of the writer. Before a caller waits for acknowledgements, readers
+    /// are asked for them.
+    pub(super) fn refuse(&mut self, now: Now, error: AddError, out: &mut Output) -> WriteError {
+        match error {
+            AddError::WaitForAck => {
+                self.refused = true;
+                self.writer.request_acknowledgments(now, &self.cache, &mut out.outbox);
+                WriteError::Full { until: now.mono.plus(self.qos.reliability.max_blocking_time) }
+            }
+            AddError::OutOfResources => WriteError::OutOfResources,
+            AddError::NotRegistered => WriteError::NotRegistered,
+        }
+    }
+
+    /// What follows when more than `before` may be acknowledged.
+    pub(super) fn after_ack(&mut self, before: Progress, id: EntityId, out: &mut Output) {
+        let now = self.progress();
+        if now.all > before.all {
+            self.cache.remove_acked(now.all);
+            out.tell_once(Event::AckAdvanced { writer: id });
+        }
+        if now.all > before.all || now.active > before.active {
+            self.tell_space(id, out);
+        }
+        while let Some((remote, active)) = self.writer.next_standing() {
+            out.events.push(Event::ReaderActivity { writer: id, remote, active });
+        }
+    }
+
+    /// What readers have acknowledged by now.
+    pub(super) fn progress(&self) -> Progress {
+        Progress { all: self.writer.acked_by_all(), active: self.writer.acked_by_active() }
+    }
+
+    /// Tries to find room in the history; what only inactive readers have not acknowledged gives way, oldest first.
+    pub(super) fn find_room<T>(
+        &mut self,
+        mut attempt: impl FnMut(&mut WriterCache, SequenceNumber) -> Result<T, AddError>,
+    ) -> Result<T, AddError> {
+        let mut acked = self.writer.acked_by_all();
+        loop {
+            let result = attempt(&mut self.cache, acked);
+            if !matches!(result, Err(AddError::WaitForAck)) || !self.cache.releases_acknowledged() {
+                return result;
+            }
+            let Some(released) = self.release_oldest() else { return result };
+            acked = released;
+        }
+    }
+
+    pub(super) fn tell_space(&mut self, id: EntityId, out: &mut Output) {
+        if core::mem::take(&mut self.refused) {
+            out.events.push(Event::SpaceFreed { writer: id });
+        }
+    }
+
+    /// Makes the room that a sample needs at the cost of readers that are inactive, if there are any and it is needed.
+    pub(super) fn make_room_of_inactive(&mut self, instance: InstanceHandle) {
+        if !self.writer.has_inactive_readers() || !self.cache.releases_acknowledged() {
+            return;
+        }
+        while self.cache.len() >= self.inactive_backlog.max(1) && self.release_oldest().is_some() {}
+        // If there is no room even so, writing says why.
+        let _ = self.find_room(|cache, acked| cache.make_room_for(instance, acked));
+    }
+
+    /// Removes the oldest sample if only inactive readers have not acknowledged it.
+    fn release_oldest(&mut self) -> Option<SequenceNumber> {
+        let released = self.writer.release_next(&self.cache)?;
+        self.cache.remove_acked(released);
+        Some(released)
+    }
+}

@@ -1,0 +1,225 @@
+//! A reader that stops must not cost the others anything, and hears how much it missed (docs/slow-readers.md).
+
+use std::sync::Arc;
+
+use dunlin_core::Duration;
+use dunlin_engine::{Event, ReaderSlot, WriteError, WriterSlot};
+use dunlin_sim::{NetworkConfig, NodeConfig, NodeId, PathConfig, World};
+
+use crate::common::*;
+
+const LEN: usize = 64;
+const INACTIVE_AFTER: Duration = Duration::from_millis(500);
+/// Twice what a sample takes on the default path.
+const SOON: Duration = Duration::from_micros(100);
+
+/// One writer at 1 kHz and three readers on nodes of their own.
+struct Scene {
+    world: World,
+    nodes: Vec<NodeId>,
+    writer: Arc<WriterSlot>,
+    readers: Vec<Arc<ReaderSlot>>,
+    filling: Filling,
+    next: u64,
+    refused: u64,
+    /// When each write began that did not return at once, and how long it took.
+    blocked: Vec<(Duration, Duration)>,
+    got: [Vec<u64>; 3],
+    late: [u64; 3],
+    stopped: [bool; 3],
+}
+
+impl Scene {
+    fn new(seed: u64, history: i32, inactive_after: Duration) -> Self {
+        let mut world = World::new(seed, NetworkConfig::of(PathConfig::default()));
+        let mut config = NodeConfig::default();
+        config.participant.lease_duration = secs(300);
+        config.participant.tuning.inactive_after = inactive_after;
+        config.participant.tuning.inactive_backlog = 2_000;
+        let nodes: Vec<_> = (0..4).map(|_| world.add_node(config.clone())).collect();
+        let qos = keep_all_writer().max_blocking_time(ms(100));
+        let qos = if history == 0 { qos } else { qos.resource_limits(history, 1, history) };
+        let writer = writer(&mut world, nodes[0], "Slow", qos);
+        let readers: Vec<_> =
+            (1..4).map(|n| reader(&mut world, nodes[n], "Slow", keep_all_reader())).collect();
+        until_matched(&mut world, &[&writer], &readers.iter().collect::<Vec<_>>());
+        world.run_for(ms(100));
+        let filling = Filling::new(LEN);
+        let (blocked, got, late, stopped) = (Vec::new(), Default::default(), [0; 3], [false; 3]);
+        Self { world, nodes, writer, readers, filling, next: 0, refused: 0, blocked, got, late, stopped }
+    }
+
+    /// Writes one sample, looks soon after who has it, and goes on to the next period.
+    fn tick(&mut self) {
+        let begin = self.world.age();
+        let request = self.filling.request(1, self.next, LEN);
+        match self.world.write_blocking(self.nodes[0], &self.writer, request) {
+            Ok(_) => self.next += 1,
+            Err(WriteError::Full { .. }) => self.refused += 1,
+            Err(error) => panic!("{error}"),
+        }
+        let took = self.world.age().as_nanos() - begin.as_nanos();
+        if took > 0 {
+            self.blocked.push((begin, Duration::from_nanos(took)));
+        }
+        self.world.run_for(SOON);
+        for n in (0..3).filter(|n| !self.stopped[*n]).collect::<Vec<_>>() {
+            self.take(n);
+            self.late[n] += u64::from(self.got[n].last() != self.next.checked_sub(1).as_ref());
+        }
+        let rest = ms(1).as_nanos() + begin.as_nanos() - self.world.age().as_nanos();
+        self.world.run_for(Duration::from_nanos(rest.max(0)));
+    }
+
+    fn take(&mut self, n: usize) {
+        let numbers = take_numbers(&mut self.world, self.nodes[n + 1], &self.readers[n], &self.filling);
+        self.got[n].extend(numbers);
+    }
+
+    fn stop(&mut self, n: usize) {
+        self.stopped[n] = true;
+        self.world.pause(self.nodes[n + 1]);
+    }
+
+    fn go_on(&mut self, n: usize) {
+        self.stopped[n] = false;
+        self.world.resume(self.nodes[n + 1]);
+    }
+
+    fn ticks(&mut self, count: u64) {
+        (0..count).for_each(|_| self.tick());
+    }
+
+    fn lost(&mut self, n: usize) -> u64 {
+        let count = |event| if let Event::SampleLost { count, .. } = event { count } else { 0 };
+        events(&mut self.world, self.nodes[n + 1]).into_iter().map(count).sum()
+    }
+
+    fn is_inactive(&self, n: usize) -> bool {
+        self.writer.is_inactive(self.readers[n].guid()).expect("matched")
+    }
+
+    /// All that was written has arrived at the first two readers, in order; they are told of no loss.
+    fn others_have_everything(&mut self) {
+        for n in 0..2 {
+            self.take(n);
+            assert_eq!(self.got[n], (0..self.next).collect::<Vec<_>>());
+            assert_eq!(self.lost(n), 0);
+        }
+    }
+
+    /// The third reader has what is not lost, in order, and knows how much is. Returns how much.
+    fn third_knows_what_it_missed(&mut self) -> u64 {
+        self.take(2);
+        assert!(self.got[2].is_sorted_by(|a, b| a < b));
+        let missing = self.next - self.got[2].len() as u64;
+        assert_eq!(self.lost(2), missing, "SAMPLE_LOST");
+        missing
+    }
+}
+
+/// SIGSTOP of one of three readers for 30 s at 1 kHz.
+fn stopped(seed: u64) {
+    for (history, kept) in [(1_000, 1_000_u64), (200, 200), (0, 2_000)] {
+        let mut scene = Scene::new(seed, history, INACTIVE_AFTER);
+        scene.ticks(2_000);
+        assert_eq!((scene.late, scene.blocked.len()), ([0; 3], 0));
+        let stopped_at = scene.world.age();
+        scene.stop(2);
+        scene.ticks(30_000);
+        assert!(scene.is_inactive(2) && !scene.is_inactive(0) && !scene.is_inactive(1));
+        let stats = scene.writer.stats();
+        assert_eq!((stats.readers_inactive, stats.readers_inactivated), (1, 1));
+        // A question is under way at least every 10 ms.
+        let acted_at = stopped_at.as_nanos() + INACTIVE_AFTER.as_nanos() + ms(12).as_nanos();
+        for (begin, took) in &scene.blocked {
+            let blocked_since = begin.as_nanos().max(acted_at);
+            assert!(
+                begin.as_nanos() + took.as_nanos() - blocked_since <= ms(1).as_nanos(),
+                "{begin:?} {took:?}"
+            );
+        }
+        if kept > 500 {
+            assert_eq!((scene.blocked.len(), scene.refused), (0, 0), "a history of a second is enough");
+        }
+        // They wait once, for an eighth of the window's patience.
+        assert!(scene.late[0] <= 30 && scene.late[1] <= 30, "{:?} of 30,000 came late", scene.late);
+        let (writes_before, late_before) = (scene.blocked.len(), scene.late);
+        scene.go_on(2);
+        scene.ticks(2_000);
+        assert_eq!(scene.blocked.len(), writes_before, "its return costs nobody anything");
+        assert_eq!(scene.late[..2], late_before[..2]);
+        assert!(!scene.is_inactive(2));
+        until_acked(&mut scene.world, &scene.writer, secs(5));
+        scene.others_have_everything();
+        let missing = scene.third_knows_what_it_missed();
+        // Some of what it had not acknowledged had arrived and waited in its socket.
+        assert!(missing <= scene.writer.stats().released_unacknowledged);
+        assert!(missing + kept < 30_000 && missing > 20_000, "{missing} lost with a history of {kept}");
+    }
+}
+scenario!(stopped_reader, 3, stopped);
+
+/// The same with the rule switched off: writes wait for their max_blocking_time and fail, and nothing is lost.
+fn strict(seed: u64) {
+    let mut scene = Scene::new(seed, 200, Duration::ZERO);
+    scene.ticks(100);
+    scene.stop(2);
+    scene.ticks(1_000);
+    assert!(!scene.is_inactive(2) && scene.refused > 500);
+    scene.go_on(2);
+    scene.ticks(100);
+    until_acked(&mut scene.world, &scene.writer, secs(5));
+    scene.others_have_everything();
+    assert_eq!(scene.third_knows_what_it_missed(), 0);
+}
+scenario!(rule_switched_off, 3, strict);
+
+/// A single reader that is inactive: the writer goes on alone. Waiting for acknowledgements waits for it all the same.
+fn alone(seed: u64) {
+    let mut scene = Scene::new(seed, 100, INACTIVE_AFTER);
+    scene.ticks(10);
+    (0..3).for_each(|n| scene.stop(n));
+    scene.ticks(600);
+    let refused = scene.refused;
+    scene.ticks(1_000);
+    assert_eq!(scene.refused, refused);
+    assert_eq!(scene.writer.stats().readers_inactive, 3);
+    assert!(scene.writer.acked_by_all() < scene.writer.last_sn());
+    (0..3).for_each(|n| scene.go_on(n));
+    until_acked(&mut scene.world, &scene.writer, secs(5));
+    assert_eq!(scene.writer.stats().readers_inactive, 0);
+    assert!(scene.third_knows_what_it_missed() > 500);
+}
+scenario!(nobody_answers, 3, alone);
+
+/// A reader that answers but whose application takes nothing is not inactive: RELIABILITY asks the writer to wait for it.
+fn takes_nothing(seed: u64) {
+    let mut scene = Scene::new(seed, 50, INACTIVE_AFTER);
+    let full = reader(&mut scene.world, scene.nodes[3], "Slow", keep_all_reader().resource_limits(4, 1, 4));
+    until_matched(
+        &mut scene.world,
+        &[&scene.writer],
+        &[&scene.readers[0], &scene.readers[1], &scene.readers[2], &full],
+    );
+    scene.ticks(200);
+    assert!(scene.refused > 0);
+    assert_eq!(scene.writer.stats().readers_inactivated, 0);
+}
+scenario!(full_reader, 2, takes_nothing);
+
+/// A reader that stops again and again, in the middle of its return too.
+fn stutters(seed: u64) {
+    let mut scene = Scene::new(seed, 300, INACTIVE_AFTER);
+    for round in 0..12 {
+        scene.stop(2);
+        scene.ticks(700 + 37 * round);
+        scene.go_on(2);
+        scene.ticks(1 + 5 * round);
+    }
+    scene.ticks(500);
+    until_acked(&mut scene.world, &scene.writer, secs(5));
+    scene.others_have_everything();
+    scene.third_knows_what_it_missed();
+}
+scenario!(stops_again_and_again, 4, stutters);

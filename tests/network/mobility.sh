@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# Addresses that appear, change and vanish under a reliable stream: two network namespaces, two links. Every sample must
+# arrive once and in order, and after each step the stream must go on within DEADLINE seconds; how soon it does is reported.
+#
+# PROGRAMS=folder of frames_publisher and frames_subscriber, built here otherwise.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+. tests/network/namespaces.sh
+
+DEADLINE=12
+COUNT=2400
+RATE=100
+if [ -z "${PROGRAMS:-}" ]; then
+    cargo build --quiet --profile dist -p dunlin --example frames_publisher --example frames_subscriber
+    PROGRAMS=${CARGO_TARGET_DIR:-target}/dist/examples
+fi
+PROGRAMS=$(realpath "$PROGRAMS")
+export PROGRAMS DUNLIN_SHARED_MEMORY_ENABLED=false DUNLIN_NETWORK_INTERFACE_POLL=${POLL:-500ms}
+become_root
+
+files=$(mktemp -d)
+subscriber=
+publisher=
+finish() {
+    [ -z "$subscriber" ] || kill "$subscriber" 2>/dev/null || true
+    [ -z "$publisher" ] || kill "$publisher" 2>/dev/null || true
+    delete_namespaces
+    rm -rf "$files"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+
+# link NAME NET: a veth pair between the namespaces with addresses NET.1 and NET.2.
+link() {
+    ip link add "$1" netns "$near" type veth peer name "$1" netns "$far" || refuse "cannot make a veth pair"
+    local host=1 namespace
+    for namespace in "$near" "$far"; do
+        ip -n "$namespace" address add "$2.$host/24" dev "$1"
+        ip -n "$namespace" link set "$1" up
+        host=$((host + 1))
+    done
+    # The kernel takes up to a second to call it up.
+    local tries
+    for tries in {1..30}; do
+        ip -n "$near" -o link show "$1" | grep -q 'state UP' && ip -n "$far" -o link show "$1" | grep -q 'state UP' && return
+        sleep 0.1
+    done
+}
+
+make_namespaces
+link veth0 10.99.0
+ip netns exec "$far" "$PROGRAMS/frames_subscriber" 1000 "$COUNT" >"$files/subscriber" 2>&1 &
+subscriber=$!
+ip netns exec "$near" "$PROGRAMS/frames_publisher" 1000 "$COUNT" "$RATE" 0 256 >"$files/publisher" 2>&1 &
+publisher=$!
+
+steps=()
+# step TEXT COMMAND...: does something to the network and lets the stream go on for a while.
+step() {
+    local text=$1
+    shift
+    steps+=("$(date +%s.%N) $text")
+    "$@"
+    sleep 5
+}
+change_address() {
+    ip -n "$far" address del 10.99.0.2/24 dev veth0
+    ip -n "$far" address add 10.99.0.22/24 dev veth0
+}
+change_writer() {
+    ip -n "$near" address del 10.98.0.1/24 dev veth1
+    ip -n "$near" address add 10.98.0.11/24 dev veth1
+}
+
+sleep 3
+step "a second interface appears" link veth1 10.98.0
+step "the reader's first address changes" change_address
+step "the first interface vanishes" ip -n "$near" link del veth0
+step "the writer's only address changes" change_writer
+
+failed=0
+for process in "$publisher" "$subscriber"; do
+    timeout 60 tail --pid="$process" -f /dev/null || failed=1
+    kill -0 "$process" 2>/dev/null && kill "$process"
+    wait "$process" || failed=1
+done
+subscriber= publisher=
+
+echo "network: $(value "$files/subscriber" received) of $COUNT samples received, $(value "$files/subscriber" wrong) wrong or out of order"
+for at in "${!steps[@]}"; do
+    begin=${steps[$at]%% *}
+    next=${steps[$((at + 1))]:-}
+    awk -v begin="$begin" -v end="${next%% *}" -v text="${steps[$at]#* }" -v deadline="$DEADLINE" '
+        $1 == "pause" && $2 + $3 > begin && (end == "" || $2 < end) && $3 > longest { longest = $3 }
+        END {
+            if (longest == 0) printf "  %s: without a pause of 100 ms\n", text
+            else printf "  %s: continued after %.2f s\n", text, longest
+            exit longest > deadline
+        }' "$files/subscriber" || { echo "network: that took longer than $DEADLINE s" >&2; failed=1; }
+done
+[ "$failed" = 0 ] || { echo "network: the stream did not survive" >&2; tail -n 20 "$files/subscriber" "$files/publisher" >&2; }
+exit "$failed"

@@ -1,0 +1,187 @@
+//! `dunlin type TOPIC`: the types that the endpoints of a topic announce, as IDL, or compared with a local file.
+
+use crate::why::listen;
+use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
+use dunlin::qos::TypeConsistencyEnforcement;
+use dunlin::xtypes::cdr::Representation;
+use dunlin::xtypes::{TypeGraph, TypeIn, TypeIndex, assignable, to_idl};
+use dunlin::{Config, DomainParticipant, Guid, KnownType, TypeDiscovery};
+use dunlin_idl::{Disk, Options};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// How long participants are asked at most; the library gives up before.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// What is asked for.
+#[derive(Args)]
+pub struct Arguments {
+    /// Name of the topic
+    topic: String,
+    /// Compare with the type of the same name in an IDL file: who can read whom, and which member is in the way
+    #[arg(long, value_name = "FILE")]
+    diff: Option<PathBuf>,
+    /// The type in the file, if it has another name there: M::T
+    #[arg(long, value_name = "NAME", requires = "diff")]
+    name: Option<String>,
+    /// The domain instead of the one of the configuration
+    #[arg(short, long)]
+    domain: Option<u32>,
+    /// Listen for so many seconds before the answer
+    #[arg(short, long, default_value_t = 2.0, value_name = "SECONDS")]
+    wait: f64,
+    /// Set a key of the configuration: network.interfaces=eth0
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+}
+
+impl Arguments {
+    /// What overrides the configuration.
+    pub fn set(&self) -> &[String] {
+        &self.set
+    }
+}
+
+/// Endpoints of one type.
+struct Found {
+    /// The name that endpoints announce.
+    name: String,
+    writers: usize,
+    readers: usize,
+    vendors: Vec<&'static str>,
+    ty: Result<(KnownType, String), String>,
+}
+
+impl Found {
+    fn same(&self, name: &str, ty: &Result<(KnownType, String), String>) -> bool {
+        let text = |ty: &Result<(KnownType, String), String>| {
+            ty.as_ref().map(|ty| ty.1.clone()).map_err(Clone::clone)
+        };
+        self.name == name && text(&self.ty) == text(ty)
+    }
+}
+
+/// An endpoint of the topic: its GUID, type name, vendor.
+type Endpoint = (Guid, String, &'static str);
+
+fn endpoints(participant: &DomainParticipant, topic: &str) -> Vec<Endpoint> {
+    let (writers, readers) = (participant.discovered_publications(), participant.discovered_subscriptions());
+    let writers = writers.iter().filter(|it| &*it.topic_name == topic);
+    let readers = readers.iter().filter(|it| &*it.topic_name == topic);
+    let writers = writers.map(|it| (it.guid, it.type_name.to_string(), it.vendor.name()));
+    let readers = readers.map(|it| (it.guid, it.type_name.to_string(), it.vendor.name()));
+    writers.chain(readers).collect()
+}
+
+/// The type of an endpoint as text, when the answer is there.
+fn settled(participant: &DomainParticipant, guid: Guid) -> Option<Result<(KnownType, String), String>> {
+    match participant.discovered_type(guid) {
+        TypeDiscovery::Pending => None,
+        TypeDiscovery::Known(known) => {
+            let text = to_idl(&known.graph, known.root);
+            Some(Ok((known, text)))
+        }
+        TypeDiscovery::NotAnnounced => Some(Err("it announces no type information".into())),
+        TypeDiscovery::Refused(why) => Some(Err(why)),
+    }
+}
+
+/// Asks for the types of all endpoints of a topic, and waits until they are known or will not be.
+pub fn ask(participant: &DomainParticipant, topic: &str) {
+    let deadline = Instant::now() + PATIENCE;
+    let pending =
+        |(guid, ..): &Endpoint| matches!(participant.discovered_type(*guid), TypeDiscovery::Pending);
+    // All are asked before anybody is waited for.
+    while endpoints(participant, topic).iter().filter(|it| pending(it)).count() > 0
+        && Instant::now() < deadline
+    {
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
+}
+
+/// Every type of a topic, once.
+fn find(participant: &DomainParticipant, topic: &str) -> Vec<Found> {
+    ask(participant, topic);
+    let mut found: Vec<Found> = Vec::new();
+    for (guid, name, vendor) in endpoints(participant, topic) {
+        let ty =
+            settled(participant, guid).unwrap_or_else(|| Err("its participant has not answered yet".into()));
+        let at = found.iter().position(|it| it.same(&name, &ty)).unwrap_or_else(|| {
+            found.push(Found { name, writers: 0, readers: 0, vendors: Vec::new(), ty });
+            found.len() - 1
+        });
+        let it = &mut found[at];
+        let count = if guid.entity_id.is_writer() { &mut it.writers } else { &mut it.readers };
+        *count += 1;
+        if !it.vendors.contains(&vendor) {
+            it.vendors.push(vendor);
+        }
+    }
+    found
+}
+
+/// A type of a local file.
+fn local(file: &Path, name: &str) -> Result<(TypeGraph, TypeIndex)> {
+    let result = dunlin_idl::compile(&file.to_string_lossy(), &Options::default(), &Disk);
+    eprint!("{}", result.render(false));
+    let model = result.model.with_context(|| format!("{} has errors", file.display()))?;
+    dunlin_idl::xtypes::type_graph_of(&model, name)
+        .with_context(|| format!("{} has no type {name}: name another with --name", file.display()))
+}
+
+/// Who can read whom, member by member. Whether both can.
+fn compare(file: &Path, name: &str, there: &KnownType, out: &mut impl Write) -> Result<bool> {
+    let (graph, index) = local(file, name)?;
+    let here = TypeIn { graph: &graph, index };
+    let there = TypeIn { graph: &there.graph, index: there.root };
+    let file = file.display();
+    let mut both = true;
+    for (reader, writer, text) in [
+        (here, there, format!("a reader of {file} and a writer of the topic's type")),
+        (there, here, format!("a reader of the topic's type and a writer of {file}")),
+    ] {
+        match assignable(reader, writer, &TypeConsistencyEnforcement::default(), Representation::Xcdr2) {
+            Ok(()) => writeln!(out, "{text}: fit")?,
+            Err(differences) => {
+                both = false;
+                writeln!(out, "{text}: do not fit")?;
+                for difference in differences {
+                    writeln!(out, "  {difference}")?;
+                }
+            }
+        }
+    }
+    Ok(both)
+}
+
+/// Joins the domain, asks, and prints each type of the topic. Fails if one is not known, or cannot be read and written
+/// with the file.
+pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Result<ExitCode> {
+    ensure!(!arguments.topic.is_empty(), "a topic has a name");
+    let domain = arguments.domain.unwrap_or(config.domain.id);
+    let participant = DomainParticipant::builder(domain).config(config).name("dunlin type").build()?;
+    listen(arguments.wait)?;
+    let found = find(&participant, &arguments.topic);
+    if found.is_empty() {
+        bail!("nobody writes or reads topic '{}' in domain {domain}", arguments.topic);
+    }
+    let mut well = true;
+    for Found { name, writers, readers, vendors, ty } in found {
+        writeln!(out, "// {name}: {writers} writers, {readers} readers ({})", vendors.join(", "))?;
+        match (ty, &arguments.diff) {
+            (Ok((_, text)), None) => write!(out, "{text}")?,
+            (Ok((known, _)), Some(file)) => {
+                let name = arguments.name.as_deref().unwrap_or(&name);
+                well &= compare(file, name, &known, out)?;
+            }
+            (Err(why), _) => {
+                writeln!(out, "// the type is not known: {why}")?;
+                well = false;
+            }
+        }
+    }
+    Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,9 @@
+//! What Dunlin's programs have in common: how they end, and who may see their pages.
+
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "page")]
+pub mod page;
+mod stop;
+
+pub use stop::Stop;
