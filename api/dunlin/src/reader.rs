@@ -352,7 +352,7 @@ impl<T: TopicType> DataReader<T> {
     /// [`ReadError::NotEnabled`].
     pub fn take_payloads(&self, max_samples: usize) -> Result<Vec<RawSample>, ReadError> {
         let all = selection(max_samples, StateMasks::ANY, InstanceSelect::Any);
-        let raw = |s: CachedSample| RawSample { info: s.info, payload: s.payload };
+        let raw = |s: CachedSample| RawSample { info: s.info, payload: s.payload, key: s.key };
         self.core.collect(&all, true, |found| found.drain(..).map(raw).collect())
     }
 

@@ -23,6 +23,8 @@ pub struct RawSample {
     pub info: SampleInfo,
     /// The serialized value with its encapsulation header; `None` when `valid_data` is false.
     pub payload: Option<SharedBytes>,
+    /// For a sample without data, the serialized key with its encapsulation header, where the key is known.
+    pub key: Option<SharedBytes>,
 }
 
 impl<T: TopicType> Sample<T> {

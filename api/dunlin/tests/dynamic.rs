@@ -5,12 +5,12 @@ mod common;
 use common::{Fixture, Track, domain, eventually, participant, track};
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{
-    CreateEntityError, DataReader, DataWriter, DdsType, DomainParticipant, DynamicData, DynamicType,
-    InstanceState, SerializedData, StateMasks, Topic, Value,
+    CreateEntityError, DataReader, DataWriter, DdsType, DomainParticipant, DynamicData, DynamicType, Guid,
+    InstanceState, SerializedData, StateMasks, Topic, TypeDiscovery, Value,
 };
 
 fn type_of<T: DdsType>() -> DynamicType {
-    let (graph, index) = dunlin_xtypes::from_description(dunlin::cdr::description::<T>());
+    let (graph, index) = dunlin::xtypes::from_description(dunlin::cdr::description::<T>());
     DynamicType::new(graph, index).unwrap()
 }
 
@@ -22,9 +22,9 @@ fn topic(participant: &DomainParticipant, name: &str) -> Topic<DynamicData> {
     participant.create_dynamic_topic(name, &type_of::<Track>(), &TopicQos::default()).unwrap()
 }
 
-fn reader(participant: &DomainParticipant, name: &str) -> DataReader<DynamicData> {
+fn reader(participant: &DomainParticipant, topic: &Topic<DynamicData>) -> DataReader<DynamicData> {
     let subscriber = participant.create_subscriber(&SubscriberQos::default()).unwrap();
-    let reader = subscriber.create_datareader(&topic(participant, name), &reliable().1).unwrap();
+    let reader = subscriber.create_datareader(topic, &reliable().1).unwrap();
     eventually("the match", || !reader.matched_publications().is_empty());
     reader
 }
@@ -42,7 +42,7 @@ fn a_reader_without_the_rust_type_reads_takes_and_selects() {
     let (writer_qos, reader_qos) = reliable();
     let f = Fixture::new(&writer_qos, &reader_qos);
     let another = participant(f.subscribing.domain_id());
-    let reader = reader(&another, &f.topic);
+    let reader = reader(&another, &topic(&another, &f.topic));
     for n in 0..6 {
         f.writer.write(&track(n % 2, n)).unwrap();
     }
@@ -139,6 +139,37 @@ fn filters_and_untyped_readers() {
     let decoded = DynamicData::from_payload(&type_of::<Track>(), &payloads[5].payload).unwrap();
     assert_eq!(decoded.get("speed").unwrap(), Some(&Value::Int32(5)));
     assert_eq!(few[2].get("speed").unwrap(), Some(&Value::Int32(2)));
+}
+
+/// The type that an endpoint announces, as another participant knows it.
+fn discovered(participant: &DomainParticipant, endpoint: Option<Guid>) -> DynamicType {
+    let mut found = None;
+    eventually("the type", || {
+        if let TypeDiscovery::Known(known) = participant.discovered_type(endpoint.unwrap()) {
+            found = Some(DynamicType::new(known.graph, known.root).unwrap());
+        }
+        found.is_some()
+    });
+    found.unwrap()
+}
+
+#[test]
+fn a_type_that_others_announce_makes_a_topic_and_is_announced_again() {
+    let (writer_qos, reader_qos) = reliable();
+    let f = Fixture::new(&writer_qos, &reader_qos);
+    let another = participant(f.subscribing.domain_id());
+    let ty = discovered(&another, f.writer.guid());
+    assert_eq!(ty.to_idl(), type_of::<Track>().to_idl());
+    let topic = another.create_dynamic_topic(&f.topic, &ty, &TopicQos::default()).unwrap();
+    let reader = reader(&another, &topic);
+    f.writer.write(&track(3, 4)).unwrap();
+    let mut seen = Vec::new();
+    eventually("the sample", || {
+        seen.extend(reader.take(10).unwrap().into_iter().filter_map(|sample| sample.data));
+        !seen.is_empty()
+    });
+    assert_eq!(seen[0].get("speed").unwrap(), Some(&Value::Int32(4)));
+    assert_eq!(discovered(&f.publishing, reader.guid()).to_idl(), ty.to_idl());
 }
 
 #[test]

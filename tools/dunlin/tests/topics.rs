@@ -2,6 +2,11 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+
+/// How long anything may take.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn program(words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dunlin"));
@@ -23,6 +28,16 @@ fn text(words: &[&str]) -> String {
 struct Background(Child);
 
 impl Background {
+    /// Starts a command, whose lines are received.
+    fn lines(words: &[&str]) -> (Self, Receiver<String>) {
+        let mut child = program(words).stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let (sender, receiver) = mpsc::channel();
+        std::thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        (Self(child), receiver)
+    }
+
+    /// Starts a command and waits for its first line.
     fn start(words: &[&str]) -> Self {
         let mut child = program(words).stdout(Stdio::piped()).spawn().unwrap();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
@@ -42,7 +57,10 @@ fn domain(test: u32) -> String {
     (100 + 4 * (std::process::id() % 25) + test).to_string()
 }
 
-const IDL: &str = "@appendable struct ShapeType { @key string<128> color; long x; long y; long shapesize; };";
+/// The type of shapes, with a name of its own.
+const IDL: &str = "module local {
+    @appendable struct Shape { @key string<128> color; long x; long y; long shapesize; };
+};";
 
 fn idl(folder: &tempfile::TempDir) -> String {
     let file = folder.path().join("shape.idl");
@@ -52,11 +70,10 @@ fn idl(folder: &tempfile::TempDir) -> String {
 
 #[test]
 fn samples_are_echoed_and_measured() {
-    let (domain, folder) = (&domain(0), tempfile::tempdir().unwrap());
-    let idl = &idl(&folder);
+    let domain = &domain(0);
     let _shapes =
         Background::start(&["shapes", "--web", "0", "-d", domain, "-p", "Square:RED", "-p", "Square:BLUE"]);
-    let echo = ["echo", "Square", "-d", domain, "--wait", "60", "--idl", idl];
+    let echo = ["echo", "Square", "-d", domain, "--wait", "60"];
     let yaml = text(&[&echo[..], &["--count", "1"]].concat());
     assert!(yaml.starts_with("---\ncolor: ") && yaml.contains("\nshapesize: "), "{yaml}");
     let filter = ["--count", "3", "--format", "json", "--filter", "color = 'RED'", "--stats"];
@@ -85,24 +102,45 @@ fn samples_are_echoed_and_measured() {
 }
 
 #[test]
-fn what_is_published_is_echoed() {
+fn what_is_published_is_echoed_until_its_end() {
     let (domain, folder) = (&domain(1), tempfile::tempdir().unwrap());
     let idl = &idl(&folder);
-    let publish = ["pub", "/shapes", "-d", domain, "--idl", idl, "--type", "ShapeType"];
+    let publish = ["pub", "/shapes", "-d", domain, "--idl", idl, "--type", "local::Shape"];
     let value = "{color: GREEN, x: 3, y: -4}";
     let alone = run(&[&publish[..], &["--wait", "0.2", value]].concat());
     let told = String::from_utf8(alone.stderr).unwrap();
     assert!(!alone.status.success() && told.contains("dunlin why rt/shapes"), "{told}");
     let wrong = run(&[&publish[..], &["--wait", "0", "{x: wide}"]].concat());
     assert!(String::from_utf8(wrong.stderr).unwrap().contains("x: expected int32, not \"wide\""));
-    let all = ["--wait", "0", "--count", "0", "--rate", "50", value];
-    let mut writer = program(&[&publish[..], &all].concat()).stdout(Stdio::null()).spawn().unwrap();
-    let echo = ["echo", "/shapes", "-d", domain, "--wait", "60", "--idl", idl, "--count", "1", "-f", "json"];
-    let line = run(&echo);
-    writer.kill().unwrap();
-    writer.wait().unwrap();
-    let value: serde_json::Value = serde_json::from_slice(&line.stdout).unwrap();
-    assert_eq!(value, serde_json::json!({"color": "GREEN", "x": 3, "y": -4, "shapesize": 0}));
+    let echo = ["echo", "/shapes", "-d", domain, "--wait", "60", "-f", "json"];
+    let (_echo, lines) = Background::lines(&echo);
+    let told = text(&[&publish[..], &["--wait", "60", value]].concat());
+    assert_eq!(told, "1 samples of local::Shape written to 1 readers\n");
+    let line =
+        || -> serde_json::Value { serde_json::from_str(&lines.recv_timeout(PATIENCE).unwrap()).unwrap() };
+    assert_eq!(line(), serde_json::json!({"color": "GREEN", "x": 3, "y": -4, "shapesize": 0}));
+    let end = line();
+    assert!(end["info"]["instance_state"].as_str().unwrap().starts_with("NOT_ALIVE"), "{end}");
+    assert_eq!(end["key"], serde_json::json!({"color": "GREEN"}));
     let nobody = run(&["hz", "Nobody", "-d", domain, "--wait", "0.2"]);
     assert!(String::from_utf8(nobody.stderr).unwrap().contains("nobody writes 'Nobody'"));
+}
+
+#[test]
+fn the_type_comes_from_the_reader_or_from_a_file() {
+    let (domain, folder) = (&domain(2), tempfile::tempdir().unwrap());
+    let idl = &idl(&folder);
+    let _shapes =
+        Background::start(&["shapes", "--web", "0", "-d", domain, "-s", "Circle", "-p", "Square:RED"]);
+    let publish = ["pub", "Circle", "-d", domain, "--rate", "1000"];
+    let told = text(&[&publish[..], &["--wait", "60", "--count", "3", "{color: BLUE, x: 7}"]].concat());
+    assert_eq!(told, "3 samples of ShapeType written to 1 readers\n");
+    let untold = run(&["pub", "Nobody", "-d", domain, "--wait", "0", "{}"]);
+    let why = String::from_utf8(untold.stderr).unwrap();
+    assert!(!untold.status.success() && why.contains("give it with --idl and --type"), "{why}");
+    // Who announces no type matches by its name, which is that of the writer.
+    let silent = ["--set", "types.announce=false", "--type", "local::Shape", "--count", "1", "-f", "line"];
+    let echo = ["echo", "Square", "-d", domain, "--wait", "60", "--idl", idl];
+    let line = text(&[&echo[..], &silent].concat());
+    assert!(line.starts_with("color=RED x="), "{line}");
 }

@@ -1,11 +1,13 @@
 //! `dunlin echo TOPIC`: prints what is written to a topic.
 
 use super::format::{Format, Printer};
-use super::{Stop, Target, TypeOf, subscribe, wait};
+use super::{PATIENCE, Target, TypeOf, on_interrupt, subscribe, wait};
 use anyhow::Result;
 use clap::Args;
+use dunlin::cdr::{DecodeOptions, Limits};
 use dunlin::qos::TopicQos;
-use dunlin::{Config, DataReader, DynamicData, StateMasks, WaitSet};
+use dunlin::{Config, DataReader, DynamicData, DynamicType, StateMasks, WaitSet};
+use dunlin_program::Stop;
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -77,18 +79,12 @@ impl Stats {
 
 /// Prints samples until there were enough, or Ctrl-C.
 pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Result<ExitCode> {
-    let stop = Stop::on_interrupt()?;
+    let stop = on_interrupt()?;
     let participant = arguments.target.join(config, "dunlin echo")?;
     let writers = arguments.target.writers(&participant, &stop)?;
     let Some(first) = writers.first() else { return Ok(ExitCode::SUCCESS) };
-    let ty = arguments.ty.find(Some(&first.type_name))?;
-    let mut printer = Printer {
-        format: arguments.format,
-        fields: arguments.fields.clone(),
-        info: arguments.info,
-        widths: Vec::new(),
-    };
-    printer.check(&DynamicData::new(&ty))?;
+    let ty = arguments.ty.find(&participant, &writers.iter().map(Into::into).collect::<Vec<_>>())?;
+    let mut printer = Printer::new(&ty, arguments.format, &arguments.fields, arguments.info)?;
     let topic = participant.create_dynamic_topic(&first.topic_name, &ty, &TopicQos::default())?;
     let (subscriber, qos) = subscribe(&participant, &writers)?;
     let reader = match &arguments.filter {
@@ -99,6 +95,8 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
             subscriber.create_datareader(&filtered, &qos)?
         }
     };
+    let matched = || !reader.matched_publications().is_empty();
+    arguments.target.until_matched((&first.topic_name, "writer"), PATIENCE, &stop, matched)?;
     let mut stats = Stats { since: Instant::now(), samples: 0, octets: 0, least: u64::MAX, most: 0 };
     let printed = print(arguments, &reader, &ty, &mut printer, &mut stats, &stop, out);
     if arguments.stats {
@@ -110,7 +108,7 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
 fn print(
     arguments: &Arguments,
     reader: &DataReader<DynamicData>,
-    ty: &dunlin::DynamicType,
+    ty: &DynamicType,
     printer: &mut Printer,
     stats: &mut Stats,
     stop: &Stop,
@@ -124,18 +122,21 @@ fn print(
         wait(&arrivals, &arrived, Duration::from_millis(200))?;
         let most = usize::try_from(left.min(256)).unwrap_or(256);
         for raw in reader.take_payloads(most)? {
-            let Some(payload) = raw.payload.filter(|_| raw.info.valid_data) else {
-                if let Ok(key) = reader.key_value(raw.info.instance_handle) {
-                    printer.print(&key, &raw.info, out)?;
+            let value = match (&raw.payload, &raw.key) {
+                (Some(payload), _) => {
+                    stats.add(payload.len());
+                    left -= 1;
+                    DynamicData::from_payload(ty, payload)
                 }
-                continue;
+                (None, Some(key)) => {
+                    DynamicData::from_key_payload(ty, key, &Limits::default(), DecodeOptions::default())
+                }
+                (None, None) => continue,
             };
-            stats.add(payload.len());
-            match DynamicData::from_payload(ty, &payload) {
-                Ok(data) => printer.print(&data, &raw.info, out)?,
+            match value {
+                Ok(value) => printer.print(&value, &raw.info, out)?,
                 Err(error) => eprintln!("dunlin: a sample does not fit the type {}: {error}", ty.name()),
             }
-            left -= 1;
         }
     }
     Ok(())

@@ -2,8 +2,8 @@
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use dunlin::dynamic_types::{AccessError, AccessFailure, PathError};
-use dunlin::{DynamicData, InstanceState, SampleInfo};
+use dunlin::dynamic_types::{AccessError, AccessFailure, PathError, Shape};
+use dunlin::{DynamicData, DynamicType, InstanceState, SampleInfo};
 use dunlin_json::{Json, Selected, leaves};
 use serde::Serialize;
 use std::io::Write;
@@ -23,11 +23,14 @@ pub enum Format {
 
 /// What is printed of each sample.
 pub struct Printer {
-    pub format: Format,
-    pub fields: Vec<String>,
-    pub info: bool,
+    format: Format,
+    /// Paths of the parts; all of them if there are none.
+    fields: Vec<String>,
+    /// Paths of the key, which is what the end of an instance has.
+    keys: Vec<String>,
+    info: bool,
     /// Widths of the columns of a table, once its head is printed.
-    pub widths: Vec<usize>,
+    widths: Vec<usize>,
 }
 
 /// What is known about a sample besides its value.
@@ -80,9 +83,29 @@ fn seconds(time: dunlin::WallTime) -> String {
     format!("{}.{:09}", time.0.div_euclid(1_000_000_000), time.0.rem_euclid(1_000_000_000))
 }
 
+/// The paths of the key members.
+fn keys(ty: &DynamicType) -> Vec<String> {
+    match ty.view().shape() {
+        Shape::Structure(it) => {
+            it.members.iter().filter(|member| member.is_key()).map(|member| member.name.clone()).collect()
+        }
+        _ => vec!["_d".into()],
+    }
+}
+
 impl Printer {
+    /// Prints samples of a type.
+    ///
+    /// # Errors
+    /// Fields that the type does not have.
+    pub fn new(ty: &DynamicType, format: Format, fields: &[String], info: bool) -> Result<Self> {
+        let printer = Self { format, fields: fields.to_vec(), keys: keys(ty), info, widths: Vec::new() };
+        printer.check(&DynamicData::new(ty))?;
+        Ok(printer)
+    }
+
     /// Checks the fields against a value of the type, so that a mistake is told before anything arrives.
-    pub fn check(&self, sample: &DynamicData) -> Result<()> {
+    fn check(&self, sample: &DynamicData) -> Result<()> {
         // What is absent from this value, or beyond the end of its sequences, may be in others.
         let serious = |error: &AccessError| {
             !matches!(error.why, AccessFailure::Path(PathError::Absent { .. } | PathError::Index { .. }))
@@ -93,12 +116,13 @@ impl Printer {
         Ok(())
     }
 
-    fn body<'a>(&'a self, data: &'a DynamicData) -> Body<'a> {
-        if self.fields.is_empty() {
+    fn body<'a>(&'a self, data: &'a DynamicData, info: &SampleInfo) -> Body<'a> {
+        if self.fields.is_empty() && info.valid_data {
             return Body::All(Json::of(data));
         }
+        let fields = if info.valid_data { &self.fields } else { &self.keys };
         let part = |field: &'a String| (field.as_str(), data.part(field).ok().flatten());
-        Body::Selected(Selected(self.fields.iter().map(part).collect()))
+        Body::Selected(Selected(fields.iter().map(part).collect()))
     }
 
     /// Prints a sample, or the end of an instance, of which the key alone is known.
@@ -106,7 +130,7 @@ impl Printer {
         if matches!(self.format, Format::Line | Format::Table) {
             return self.print_leaves(data, info, out);
         }
-        let body = self.body(data);
+        let body = self.body(data, info);
         let told = self.info || !info.valid_data;
         let text = if told {
             let (data, key) = if info.valid_data { (Some(body), None) } else { (None, Some(body)) };
@@ -133,16 +157,17 @@ impl Printer {
             cells.push(("reception_timestamp".to_owned(), about.reception_timestamp));
             cells.push(("writer".to_owned(), about.writer));
         }
-        if self.fields.is_empty() {
+        if self.fields.is_empty() && info.valid_data {
             cells.extend(leaves(data, ""));
         }
-        for field in &self.fields {
+        for field in if info.valid_data { &self.fields } else { &self.keys } {
             cells.extend(leaves(data, field));
         }
         if !info.valid_data {
             cells.push(("instance_state".to_owned(), state(info).to_owned()));
         }
-        if self.format == Format::Line {
+        // The end of an instance does not have the columns of a table.
+        if self.format == Format::Line || !info.valid_data {
             let words: Vec<String> = cells.iter().map(|(path, text)| format!("{path}={text}")).collect();
             writeln!(out, "{}", words.join(" "))?;
         } else {

@@ -1,10 +1,11 @@
 //! `dunlin hz`, `dunlin bw` and `dunlin latency`: what can be told of a topic without knowing its type.
 
-use super::{Stop, Target, subscribe, wait};
+use super::{PATIENCE, Target, on_interrupt, subscribe, wait};
 use anyhow::{Result, ensure};
 use clap::Args;
 use dunlin::qos::TopicQos;
 use dunlin::{Config, DataReader, SerializedData, StateMasks, WaitSet, WallTime};
+use dunlin_program::Stop;
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -115,7 +116,7 @@ impl Window {
 /// Prints a line in each interval until there were enough, or Ctrl-C.
 pub fn run(arguments: &Arguments, what: What, config: Config, out: &mut impl Write) -> Result<ExitCode> {
     ensure!((0.05..=3600.0).contains(&arguments.interval), "--interval takes 0.05 to 3600 seconds");
-    let stop = Stop::on_interrupt()?;
+    let stop = on_interrupt()?;
     let participant = arguments.target.join(config, "dunlin")?;
     let writers = arguments.target.writers(&participant, &stop)?;
     let Some(first) = writers.first() else { return Ok(ExitCode::SUCCESS) };
@@ -129,6 +130,8 @@ pub fn run(arguments: &Arguments, what: What, config: Config, out: &mut impl Wri
     )?;
     let (subscriber, qos) = subscribe(&participant, &writers)?;
     let reader = subscriber.create_datareader(&topic, &qos)?;
+    let matched = || !reader.matched_publications().is_empty();
+    arguments.target.until_matched((&first.topic_name, "writer"), PATIENCE, &stop, matched)?;
     if what == What::Latency {
         eprintln!(
             "from source timestamp to reception: of another host this contains the difference of the clocks"

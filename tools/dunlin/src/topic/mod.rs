@@ -6,18 +6,25 @@ pub mod measure;
 pub mod publish;
 
 use crate::domain::names;
+use crate::types;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use dunlin::qos::{DataReaderQos, DurabilityKind, OwnershipKind, Partition, ReliabilityKind, SubscriberQos};
+use dunlin::xtypes::{TypeGraph, TypeIndex};
 use dunlin::{
-    Condition, Config, DomainParticipant, DynamicType, PublicationBuiltinTopicData, Subscriber,
+    Condition, Config, DomainParticipant, DynamicType, Guid, PublicationBuiltinTopicData, Subscriber,
     SubscriptionBuiltinTopicData, WaitError, WaitSet,
 };
 use dunlin_idl::{Disk, Options};
-use std::path::PathBuf;
+use dunlin_program::Stop;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+
+/// How long an endpoint that is known may take to match.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Between two looks at what was discovered.
+const STEP: Duration = Duration::from_millis(20);
 
 /// A topic of a domain.
 #[derive(Args)]
@@ -41,15 +48,34 @@ pub struct Target {
 /// Where the type comes from.
 #[derive(Args)]
 pub struct TypeOf {
-    /// An IDL file with the type of the topic
+    /// An IDL file with the type of the topic, instead of the type that the endpoints announce
     #[arg(long, value_name = "FILE")]
-    idl: PathBuf,
+    idl: Option<PathBuf>,
     /// The type in the IDL file, if it is not the one that the endpoints name: M::T
-    #[arg(long = "type", value_name = "NAME")]
+    #[arg(long = "type", value_name = "NAME", requires = "idl")]
     name: Option<String>,
     /// A folder in which included IDL files are searched
-    #[arg(short = 'I', long = "include", value_name = "FOLDER")]
+    #[arg(short = 'I', long = "include", value_name = "FOLDER", requires = "idl")]
     include: Vec<String>,
+}
+
+/// An endpoint of a topic, with the names that it uses.
+struct Endpoint<'a> {
+    guid: Guid,
+    topic: &'a str,
+    ty: &'a str,
+}
+
+impl<'a> From<&'a Arc<PublicationBuiltinTopicData>> for Endpoint<'a> {
+    fn from(it: &'a Arc<PublicationBuiltinTopicData>) -> Self {
+        Self { guid: it.guid, topic: &it.topic_name, ty: &it.type_name }
+    }
+}
+
+impl<'a> From<&'a Arc<SubscriptionBuiltinTopicData>> for Endpoint<'a> {
+    fn from(it: &'a Arc<SubscriptionBuiltinTopicData>) -> Self {
+        Self { guid: it.guid, topic: &it.topic_name, ty: &it.type_name }
+    }
 }
 
 impl Target {
@@ -84,15 +110,27 @@ impl Target {
         ros.unwrap_or_else(|| name.to_owned())
     }
 
-    fn poll<T>(&self, stop: &Stop, mut found: impl FnMut() -> Vec<T>) -> Vec<T> {
-        let deadline = Instant::now() + Duration::from_secs_f64(self.wait);
-        loop {
-            let list = found();
-            if !list.is_empty() || stop.is_set() || Instant::now() >= deadline {
-                return list;
+    /// How long somebody is waited for.
+    fn wait(&self) -> Duration {
+        Duration::from_secs_f64(self.wait)
+    }
+
+    /// Waits until an endpoint of this process has somebody to talk to; `other` says who that would be.
+    fn until_matched(
+        &self,
+        (name, other): (&str, &str),
+        patience: Duration,
+        stop: &Stop,
+        matched: impl Fn() -> bool,
+    ) -> Result<()> {
+        let deadline = Instant::now() + patience;
+        while !matched() && !stop.wait(STEP) {
+            if Instant::now() >= deadline {
+                let topic = &self.topic;
+                bail!("no {other} of '{topic}' matches: `dunlin why {name}` says why, --wait waits longer");
             }
-            std::thread::park_timeout(Duration::from_millis(20));
         }
+        Ok(())
     }
 
     /// The writers of the topic, as soon as there is one.
@@ -102,7 +140,7 @@ impl Target {
         stop: &Stop,
     ) -> Result<Vec<Arc<PublicationBuiltinTopicData>>> {
         let all = || participant.discovered_publications().into_iter();
-        let writers = self.poll(stop, || all().filter(|writer| self.is(&writer.topic_name)).collect());
+        let writers = poll(self.wait(), stop, || all().filter(|it| self.is(&it.topic_name)).collect());
         if writers.is_empty() && !stop.is_set() {
             bail!(
                 "nobody writes '{}' in domain {}: `dunlin ls` lists the topics that there are, and --wait waits longer",
@@ -113,24 +151,51 @@ impl Target {
         Ok(writers)
     }
 
-    /// The readers of the topic, as soon as there is one.
+    /// The readers of the topic, as soon as there is one, at the latest after `most`.
     fn readers(
         &self,
         participant: &DomainParticipant,
+        most: Duration,
         stop: &Stop,
     ) -> Vec<Arc<SubscriptionBuiltinTopicData>> {
         let all = || participant.discovered_subscriptions().into_iter();
-        self.poll(stop, || all().filter(|reader| self.is(&reader.topic_name)).collect())
+        poll(most, stop, || all().filter(|it| self.is(&it.topic_name)).collect())
+    }
+}
+
+/// Asks again and again until something is found, at the latest after `most`.
+fn poll<T>(most: Duration, stop: &Stop, mut found: impl FnMut() -> Vec<T>) -> Vec<T> {
+    let deadline = Instant::now() + most;
+    loop {
+        let list = found();
+        if !list.is_empty() || Instant::now() >= deadline || stop.wait(STEP) {
+            return list;
+        }
     }
 }
 
 impl TypeOf {
-    /// The type: the one that is named, else the one of the file that endpoints name `announced`.
-    fn find(&self, announced: Option<&str>) -> Result<DynamicType> {
-        let file = self.idl.to_string_lossy();
+    /// Whether the type is given in full, so that nobody else has to tell it.
+    fn is_given(&self) -> bool {
+        self.name.is_some()
+    }
+
+    /// The type that endpoints of one topic have: the one of the IDL file, else what the first of them announces. The
+    /// topic's type gets the name that they use.
+    fn find(&self, participant: &DomainParticipant, endpoints: &[Endpoint<'_>]) -> Result<DynamicType> {
+        let announced = endpoints.first().map(|it| it.ty);
+        let (graph, index) = match &self.idl {
+            Some(file) => self.of_file(file, announced)?,
+            None => discovered(participant, endpoints)?,
+        };
+        Ok(DynamicType::new(renamed(graph, index, announced), index)?)
+    }
+
+    fn of_file(&self, file: &Path, announced: Option<&str>) -> Result<(Arc<TypeGraph>, TypeIndex)> {
         let options = Options { include_dirs: self.include.clone(), ..Options::default() };
-        let compiled = dunlin_idl::compile(&file, &options, &Disk);
+        let compiled = dunlin_idl::compile(&file.to_string_lossy(), &options, &Disk);
         eprint!("{}", compiled.render(false));
+        let file = file.display();
         let model = compiled.model.with_context(|| format!("{file} has errors"))?;
         let (graph, _) = dunlin_idl::xtypes::type_graph(&model);
         let name =
@@ -139,28 +204,60 @@ impl TypeOf {
             let known: Vec<&str> = graph.iter().map(|(_, definition)| definition.name.as_str()).collect();
             format!("{file} has no type {name} (name one with --type); it has {}", known.join(", "))
         })?;
-        Ok(DynamicType::new(graph, index)?)
+        Ok((Arc::new(graph), index))
     }
 }
 
-/// Set by Ctrl-C.
-#[derive(Clone)]
-pub struct Stop(Arc<AtomicBool>);
-
-impl Stop {
-    fn on_interrupt() -> Result<Self> {
-        let stop = Self(Arc::default());
-        let (set, waiting) = (stop.clone(), std::thread::current());
-        ctrlc::set_handler(move || {
-            set.0.store(true, Ordering::SeqCst);
-            waiting.unpark();
-        })?;
-        Ok(stop)
+/// The type of the first endpoint that announces one.
+fn discovered(
+    participant: &DomainParticipant,
+    endpoints: &[Endpoint<'_>],
+) -> Result<(Arc<TypeGraph>, TypeIndex)> {
+    let first = endpoints.first().context("nobody tells the type: give it with --idl and --type")?;
+    types::ask(participant, first.topic);
+    let mut reason = String::new();
+    for endpoint in endpoints {
+        match types::type_of(participant, endpoint.guid) {
+            Ok(known) => return Ok((known.graph, known.root)),
+            Err(why) => reason = why,
+        }
     }
+    bail!("the type {} of '{}' is not known: {reason}; give it with --idl", first.ty, first.topic)
+}
 
-    fn is_set(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
+/// The graph, in which the type has the name that endpoints use: those that announce no type match by name.
+fn renamed(graph: Arc<TypeGraph>, index: TypeIndex, name: Option<&str>) -> Arc<TypeGraph> {
+    let (Some(definition), Some(name)) = (graph.get(index), name) else { return graph };
+    if definition.name == name {
+        return graph;
     }
+    let mut definition = definition.clone();
+    name.clone_into(&mut definition.name);
+    let mut graph = (*graph).clone();
+    graph.set(index, definition);
+    Arc::new(graph)
+}
+
+/// Ctrl-C, or a request to terminate.
+fn on_interrupt() -> Result<Stop> {
+    let stop = Stop::default();
+    stop.on_signals()?;
+    Ok(stop)
+}
+
+/// The partitions that an endpoint needs to meet others, each of which is in some.
+fn partitions<'a>(others: impl Iterator<Item = &'a Partition> + Clone) -> Partition {
+    let mut names: Vec<String> = Vec::new();
+    for name in others.clone().flat_map(|partition| &partition.names) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    // Who names no partition is in the one without name.
+    if !names.is_empty() && others.into_iter().any(|partition| partition.names.is_empty()) {
+        names.push(String::new());
+    }
+    Partition { names }
 }
 
 /// A subscriber and the QoS of a reader that match all of the writers.
@@ -168,19 +265,8 @@ fn subscribe(
     participant: &DomainParticipant,
     writers: &[Arc<PublicationBuiltinTopicData>],
 ) -> Result<(Subscriber, DataReaderQos)> {
-    let mut partitions: Vec<String> = Vec::new();
-    for name in writers.iter().flat_map(|writer| &writer.publisher_qos.partition.names) {
-        if !partitions.contains(name) {
-            partitions.push(name.clone());
-        }
-    }
-    // A writer without partition is in the one without name.
-    if !partitions.is_empty() && writers.iter().any(|writer| writer.publisher_qos.partition.names.is_empty())
-    {
-        partitions.push(String::new());
-    }
-    let subscriber_qos =
-        SubscriberQos { partition: Partition { names: partitions }, ..SubscriberQos::default() };
+    let partition = partitions(writers.iter().map(|writer| &writer.publisher_qos.partition));
+    let subscriber_qos = SubscriberQos { partition, ..SubscriberQos::default() };
     let subscriber = participant.create_subscriber(&subscriber_qos)?;
     let all = |test: fn(&PublicationBuiltinTopicData) -> bool| writers.iter().all(|writer| test(writer));
     let mut qos = DataReaderQos::default().keep_last(10_000);

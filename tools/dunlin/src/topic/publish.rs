@@ -1,17 +1,22 @@
 //! `dunlin pub TOPIC VALUE`: writes to a topic.
 
-use super::{Stop, Target, TypeOf};
+use super::{PATIENCE, Target, TypeOf, on_interrupt, partitions};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
+use dunlin::cdr::Representation;
 use dunlin::qos::{
     DataRepresentationId, DataWriterQos, DurabilityKind, OwnershipKind, PublisherQos, TopicQos,
 };
 use dunlin::{Config, DataWriter, DomainParticipant, DynamicData, DynamicType, SubscriptionBuiltinTopicData};
+use dunlin_program::Stop;
 use serde::Deserialize;
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// How long readers are looked for that the writer could suit, by those who need not know them.
+const SURVEY: Duration = Duration::from_secs(1);
 
 /// What is asked for.
 #[derive(Args)]
@@ -61,12 +66,8 @@ fn writer(
     ty: &DynamicType,
     readers: &[Arc<SubscriptionBuiltinTopicData>],
 ) -> Result<DataWriter<DynamicData>> {
-    let mut publisher_qos = PublisherQos::default();
-    for partition in readers.iter().flat_map(|reader| &reader.subscriber_qos.partition.names) {
-        if !publisher_qos.partition.names.contains(partition) {
-            publisher_qos.partition.names.push(partition.clone());
-        }
-    }
+    let partition = partitions(readers.iter().map(|reader| &reader.subscriber_qos.partition));
+    let publisher_qos = PublisherQos { partition, ..PublisherQos::default() };
     let mut qos = DataWriterQos::default().reliable().keep_all();
     if readers.iter().any(|reader| reader.qos.durability.kind != DurabilityKind::Volatile) {
         qos = qos.transient_local();
@@ -74,14 +75,13 @@ fn writer(
     if readers.iter().any(|reader| reader.qos.ownership.kind == OwnershipKind::Exclusive) {
         qos.ownership.kind = OwnershipKind::Exclusive;
     }
-    // What the reader prefers, if it does not accept what the type has by default.
-    let accepts_both = |reader: &&Arc<SubscriptionBuiltinTopicData>| {
-        let ids = &reader.qos.representation.ids;
-        ids.contains(&DataRepresentationId::Xcdr1) && ids.contains(&DataRepresentationId::Xcdr2)
+    // Another representation than that of the type only if all readers then understand the writer.
+    let accepted = |id| readers.iter().all(|reader| reader.qos.representation.accepts(id));
+    let (usual, other) = match ty.default_representation() {
+        Representation::Xcdr1 => (DataRepresentationId::Xcdr1, DataRepresentationId::Xcdr2),
+        Representation::Xcdr2 => (DataRepresentationId::Xcdr2, DataRepresentationId::Xcdr1),
     };
-    if let Some(picky) = readers.iter().find(|reader| !accepts_both(reader)) {
-        qos.representation.ids = picky.qos.representation.ids.first().copied().into_iter().collect();
-    }
+    qos.representation.ids = vec![if !accepted(usual) && accepted(other) { other } else { usual }];
     let topic = participant.create_dynamic_topic(name, ty, &TopicQos::default())?;
     let publisher = participant.create_publisher(&publisher_qos)?;
     Ok(publisher.create_datawriter(&topic, &qos)?)
@@ -90,27 +90,29 @@ fn writer(
 /// Writes values until each was written often enough, or Ctrl-C.
 pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Result<ExitCode> {
     ensure!(arguments.rate > 0.0 && arguments.rate <= 1e6, "--rate takes more than 0 and at most 1000000");
-    let stop = Stop::on_interrupt()?;
+    let stop = on_interrupt()?;
     let target = &arguments.target;
     let participant = target.join(config, "dunlin pub")?;
-    let readers = target.readers(&participant, &stop);
-    let announced = readers.first().map(|reader| reader.type_name.to_string());
-    let ty = arguments.ty.find(announced.as_deref())?;
+    // Who knows the type need not wait for a reader, which may itself wait for a writer: `dunlin echo` does.
+    let given = arguments.ty.is_given();
+    let most = if given { target.wait().min(SURVEY) } else { target.wait() };
+    let readers = target.readers(&participant, most, &stop);
+    if readers.is_empty() && !given && !stop.is_set() {
+        bail!(
+            "nobody reads '{}' in domain {}, so nobody tells its type: give it with --idl and --type, or --wait longer",
+            target.topic,
+            participant.domain_id()
+        );
+    }
+    let ty = arguments.ty.find(&participant, &readers.iter().map(Into::into).collect::<Vec<_>>())?;
     let values = values(arguments, &ty)?;
     ensure!(!values.is_empty(), "standard input holds no value");
     let name = readers.first().map_or_else(|| target.wire_name(), |reader| reader.topic_name.to_string());
     let writer = writer(&participant, &name, &ty, &readers)?;
-    let deadline = Instant::now() + Duration::from_secs_f64(target.wait);
-    while writer.matched_subscriptions().is_empty() && target.wait > 0.0 && !stop.is_set() {
-        if Instant::now() >= deadline {
-            bail!(
-                "no reader of '{}' in domain {} matches within {} s: `dunlin why {name}` says why, --wait 0 writes all the same",
-                target.topic,
-                participant.domain_id(),
-                target.wait
-            );
-        }
-        std::thread::park_timeout(Duration::from_millis(20));
+    if !target.wait().is_zero() {
+        let patience = if readers.is_empty() { target.wait() } else { PATIENCE };
+        let matched = || !writer.matched_subscriptions().is_empty();
+        target.until_matched((&name, "reader"), patience, &stop, matched)?;
     }
     let written = write(arguments, &writer, &values, &stop)?;
     let patience = dunlin::Duration::from_secs(if stop.is_set() { 0 } else { 5 });
@@ -133,19 +135,12 @@ fn write(
     let (mut written, mut next) = (0, Instant::now());
     for _ in 0..if arguments.count == 0 { u64::MAX } else { arguments.count } {
         for value in values {
-            while let Some(left) = next.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
-            {
-                if stop.is_set() {
-                    return Ok(written);
-                }
-                std::thread::park_timeout(left);
+            if stop.wait_until(next) {
+                return Ok(written);
             }
             writer.write(value)?;
             written += 1;
             next += step;
-        }
-        if stop.is_set() {
-            break;
         }
     }
     Ok(written)
