@@ -127,7 +127,7 @@ impl Target {
         while !matched() && !stop.wait(STEP) {
             if Instant::now() >= deadline {
                 let topic = &self.topic;
-                bail!("no {other} of '{topic}' matches: `dunlin why {name}` says why, --wait waits longer");
+                bail!("no {other} of '{topic}' matches: `dunlin why {name}` says why");
             }
         }
         Ok(())
@@ -246,7 +246,7 @@ fn on_interrupt() -> Result<Stop> {
 }
 
 /// The partitions that an endpoint needs to meet others, each of which is in some.
-fn partitions<'a>(others: impl Iterator<Item = &'a Partition> + Clone) -> Partition {
+fn partitions<'a>(mut others: impl Iterator<Item = &'a Partition> + Clone) -> Partition {
     let mut names: Vec<String> = Vec::new();
     for name in others.clone().flat_map(|partition| &partition.names) {
         if !names.contains(name) {
@@ -254,7 +254,7 @@ fn partitions<'a>(others: impl Iterator<Item = &'a Partition> + Clone) -> Partit
         }
     }
     // Who names no partition is in the one without name.
-    if !names.is_empty() && others.into_iter().any(|partition| partition.names.is_empty()) {
+    if !names.is_empty() && others.any(|partition| partition.names.is_empty()) {
         names.push(String::new());
     }
     Partition { names }
