@@ -58,7 +58,7 @@ fn domain(test: u32) -> String {
 }
 
 /// The type of shapes, with a name of its own.
-const IDL: &str = "module local {
+const IDL: &str = "module mine {
     @appendable struct Shape { @key string<128> color; long x; long y; long shapesize; };
 };";
 
@@ -105,7 +105,7 @@ fn samples_are_echoed_and_measured() {
 fn what_is_published_is_echoed_until_its_end() {
     let (domain, folder) = (&domain(1), tempfile::tempdir().unwrap());
     let idl = &idl(&folder);
-    let publish = ["pub", "/shapes", "-d", domain, "--idl", idl, "--type", "local::Shape"];
+    let publish = ["pub", "/shapes", "-d", domain, "--idl", idl, "--type", "mine::Shape"];
     let value = "{color: GREEN, x: 3, y: -4}";
     let alone = run(&[&publish[..], &["--wait", "0.2", value]].concat());
     let told = String::from_utf8(alone.stderr).unwrap();
@@ -115,7 +115,7 @@ fn what_is_published_is_echoed_until_its_end() {
     let echo = ["echo", "/shapes", "-d", domain, "--wait", "60", "-f", "json"];
     let (_echo, lines) = Background::lines(&echo);
     let told = text(&[&publish[..], &["--wait", "60", value]].concat());
-    assert_eq!(told, "1 samples of local::Shape written to 1 readers\n");
+    assert_eq!(told, "1 samples of mine::Shape written to 1 readers\n");
     let line =
         || -> serde_json::Value { serde_json::from_str(&lines.recv_timeout(PATIENCE).unwrap()).unwrap() };
     assert_eq!(line(), serde_json::json!({"color": "GREEN", "x": 3, "y": -4, "shapesize": 0}));
@@ -139,7 +139,7 @@ fn the_type_comes_from_the_reader_or_from_a_file() {
     let why = String::from_utf8(untold.stderr).unwrap();
     assert!(!untold.status.success() && why.contains("give it with --idl and --type"), "{why}");
     // Who announces no type matches by its name, which is that of the writer.
-    let silent = ["--set", "types.announce=false", "--type", "local::Shape", "--count", "1", "-f", "line"];
+    let silent = ["--set", "types.announce=false", "--type", "mine::Shape", "--count", "1", "-f", "line"];
     let echo = ["echo", "Square", "-d", domain, "--wait", "60", "--idl", idl];
     let line = text(&[&echo[..], &silent].concat());
     assert!(line.starts_with("color=RED x="), "{line}");
