@@ -161,6 +161,7 @@ impl Config {
             max_out_of_order_bytes: reliability.max_out_of_order.to_usize(),
             max_out_of_order_bytes_total: reliability.max_out_of_order_total.to_usize(),
             max_out_of_order_samples: count(reliability.max_out_of_order_samples),
+            filter_at_writer: self.filters.at_writer,
         }
     }
 
@@ -274,6 +275,7 @@ mod tests {
             ("reliability.max_out_of_order_samples", "7"),
             ("batching.burst_delay", "7us"),
             ("batching.max_size", "7KiB"),
+            ("filters.at_writer", "false"),
             ("quotas.max_participants", "7"),
             ("quotas.max_unverified", "7"),
             ("quotas.max_unverified_per_source", "7"),

@@ -268,6 +268,11 @@ schema! {
         /// Samples of one writer that may wait, in octets: at this size they leave.
         max_size: Size = size(tuning().batch_octets);
     }
+    /// Filters of readers, see `docs/filters.md`.
+    filters: FiltersSection {
+        /// Writers evaluate the content filters of their Dunlin readers, and send them nothing that these would drop.
+        at_writer: bool = tuning().filter_at_writer;
+    }
     /// Samples for those who join later.
     durability: DurabilitySection {
         /// What becomes of DURABILITY transient and persistent without a durability service: "refuse" such endpoints, or

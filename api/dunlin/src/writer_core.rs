@@ -117,6 +117,7 @@ impl WriterCore {
             publisher_qos: self.publisher.qos(),
             topic_data: self.topic.qos().topic_data,
             type_information: self.topic.type_information.clone(),
+            type_description: Some(self.topic.description),
             locators: EndpointLocators::default(),
         };
         self.participant.create_writer(self, spec, |slot| {

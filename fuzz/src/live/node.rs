@@ -135,6 +135,7 @@ fn writer_spec(topic: String, qos: DataWriterQos) -> WriterSpec {
         publisher_qos: PublisherQos::default(),
         topic_data: TopicData::default(),
         type_information: None,
+        type_description: None,
         locators: EndpointLocators::default(),
     }
 }

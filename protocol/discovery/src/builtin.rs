@@ -99,6 +99,7 @@ impl BuiltinWriter {
             unicast: peer.locators.metatraffic_unicast.clone(),
             multicast: peer.locators.metatraffic_multicast.clone(),
             vendor: peer.vendor,
+            filter: None,
         };
         self.writer.match_reader(now, proxy, &self.history, out);
         self.sent();

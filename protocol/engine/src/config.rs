@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use dunlin_cdr::TypeSupport;
+use dunlin_cdr::{TypeDescription, TypeSupport};
 use dunlin_core::{DomainId, Duration, GuidPrefix, Locator};
 use dunlin_discovery::{EndpointLocators, LocalType, Locators, Quotas};
 use dunlin_qos::{
@@ -113,6 +113,8 @@ pub struct Tuning {
     pub max_out_of_order_bytes_total: usize,
     /// Samples kept per remote writer until the ones before them arrive.
     pub max_out_of_order_samples: usize,
+    /// Writers do not send to readers what these say to filter out (default); see `docs/filters.md`.
+    pub filter_at_writer: bool,
 }
 
 impl Default for Tuning {
@@ -140,6 +142,7 @@ impl Default for Tuning {
             max_out_of_order_bytes: reader.max_out_of_order_bytes,
             max_out_of_order_bytes_total: reader.max_out_of_order_bytes_total,
             max_out_of_order_samples: reader.max_out_of_order_samples,
+            filter_at_writer: true,
         }
     }
 }
@@ -163,6 +166,8 @@ pub struct WriterSpec {
     pub type_information: Option<Arc<LocalType>>,
     /// Where the writer receives, if not where the participant does.
     pub locators: EndpointLocators,
+    /// The type, for filtering what readers do not want; without it every reader gets everything.
+    pub type_description: Option<&'static TypeDescription>,
 }
 
 /// What a reader is made from. Whether the topic has a key is known to `type_support`.

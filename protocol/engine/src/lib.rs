@@ -53,6 +53,7 @@ mod staging;
 mod timers;
 mod timing;
 mod turn;
+mod writer_filter;
 mod writer_slot;
 
 pub use common::ParticipantStats;

@@ -92,6 +92,7 @@ fn create_writer(participant: &Participant, qos: DataWriterQos, out: &mut Output
         publisher_qos: PublisherQos::default(),
         topic_data: TopicData::default(),
         type_information: None,
+        type_description: None,
         locators: EndpointLocators::default(),
     };
     participant.create_writer(at(0), spec, out).expect("a good writer")

@@ -27,6 +27,7 @@ use crate::ranks;
 use crate::reader_slot::ReaderSlot;
 use crate::routes::Routes;
 use crate::timers::{TimerOwner, Timers};
+use crate::writer_filter::WriterFilters;
 use crate::writer_slot::WriterSlot;
 
 /// Kind of the entity id of a publisher (RTPS 2.5 §9.3.1.2).
@@ -206,6 +207,7 @@ impl Participant {
         let writer = Writer::new(self.writer_config(entity_id, &spec));
         let cache = WriterCache::new(WriterCacheConfig::from_qos(&spec.qos, spec.keyed));
         let qos = Arc::new(spec.qos.clone());
+        let filters = WriterFilters::new(&spec, self.common.tuning.filter_at_writer && group.is_none());
         let local = LocalWriter {
             entity_id,
             topic_name: spec.topic_name,
@@ -218,7 +220,7 @@ impl Participant {
             locators: spec.locators,
         };
         control.put_writer(now, local, out)?;
-        let slot = Arc::new(WriterSlot::new(now, &self.common, writer, cache, qos, group));
+        let slot = Arc::new(WriterSlot::new(now, &self.common, writer, cache, qos, group, filters));
         slot.start(out);
         self.change_routes(|routes| routes.add_writer(&slot));
         self.conclude(now, control, out);

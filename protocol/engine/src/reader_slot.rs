@@ -589,7 +589,8 @@ impl ReaderSlot {
     /// What became of the changes that the content filter looked at.
     #[must_use]
     pub fn content_filter_stats(&self) -> ContentFilterStats {
-        self.store.lock().filter_stats
+        let at_writer = self.stats().filtered_at_writer;
+        ContentFilterStats { at_writer, ..self.store.lock().filter_stats }
     }
 
     /// From now on nothing is delivered, answered or timed; what is in the cache can still be taken.

@@ -22,6 +22,7 @@ use crate::matching;
 use crate::output::{Event, Output};
 use crate::timers::{TimerId, TimerOwner};
 use crate::turn::{OnWire, Turn, Turnstile};
+use crate::writer_filter::WriterFilters;
 
 /// A priority is a differentiated services code point.
 fn traffic_class(priority: TransportPriority) -> u8 {
@@ -123,6 +124,7 @@ pub(crate) struct WriterCore {
     qos: Arc<DataWriterQos>,
     /// By GUID.
     readers: Vec<Arc<DiscoveredReader>>,
+    filters: WriterFilters,
     /// What the timers have for this writer; never later than the true deadline.
     armed: Option<MonoTime>,
     /// A write was refused because the history was full.
@@ -158,6 +160,7 @@ impl WriterSlot {
         cache: WriterCache,
         qos: Arc<DataWriterQos>,
         group: Option<Arc<PublisherGroup>>,
+        filters: WriterFilters,
     ) -> Self {
         let guid = writer.guid();
         let mut writer = writer;
@@ -170,6 +173,7 @@ impl WriterSlot {
             cache,
             qos,
             readers: Vec::new(),
+            filters,
             armed: None,
             refused: false,
             inactive_backlog: common.tuning.inactive_backlog,
@@ -518,7 +522,8 @@ impl WriterSlot {
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
         core.report_group();
-        let proxy = matching::reader_proxy(remote);
+        let mut proxy = matching::reader_proxy(remote);
+        proxy.filter = core.filters.find(remote);
         if matching::upsert(&mut core.readers, Arc::clone(remote)) {
             core.writer.match_reader(now, proxy, &core.cache, &mut out.outbox);
             let current = core.readers.len();
@@ -526,6 +531,7 @@ impl WriterSlot {
             out.events.push(Event::PublicationMatched { writer: self.id(), remote, current, added: true });
         } else {
             core.writer.update_reader(remote.guid, proxy.unicast, proxy.multicast);
+            core.writer.set_reader_filter(remote.guid, proxy.filter);
         }
         self.arm(core, out);
     }

@@ -43,4 +43,4 @@ pub use pacer::{Pacer, Pacing};
 pub use reader::{Reader, ReaderConfig, WriterProxyConfig};
 pub use stateless::{StatelessReader, StatelessWriter};
 pub use stats::{ReaderStats, WriterStats};
-pub use writer::{AckOutcome, ReaderProxyConfig, Writer, WriterConfig};
+pub use writer::{AckOutcome, ReaderFilter, ReaderProxyConfig, Writer, WriterConfig};

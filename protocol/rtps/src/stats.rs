@@ -21,6 +21,8 @@ pub struct WriterStats {
     pub gaps_sent: u64,
     /// Whole changes sent again (or sent late) because a reader asked.
     pub repairs_sent: u64,
+    /// Changes that were not sent to a reader because of its filter, counted for each such reader.
+    pub samples_filtered: u64,
     /// Fragments sent again because a reader asked.
     pub repair_fragments_sent: u64,
     /// Octets of datagrams with repairs.
@@ -94,6 +96,8 @@ pub struct ReaderStats {
     pub heartbeats_ignored: u64,
     /// GAP submessages accepted.
     pub gaps_received: u64,
+    /// Changes that writers said in GAPs to have filtered for this reader.
+    pub filtered_at_writer: u64,
     /// ACKNACK submessages sent.
     pub acknacks_sent: u64,
     /// NACK_FRAG submessages sent.

@@ -179,6 +179,8 @@ fn enumerations_bitmasks_and_aliases() {
     assert!(
         verdict(&enumeration("@final enum E { A, B }"), &enumeration("@final enum E { A, B, C }")).is_err()
     );
+    assert_eq!(verdict(&enumeration("@final enum E { A, B }"), &enumeration("enum E { A, B }")), Ok(()));
+    assert!(verdict(&enumeration("enum E { A, B }"), &enumeration("@final enum E { A, B, C }")).is_err());
     assert!(verdict(&enumeration("enum E { A, B }"), &enumeration("enum E { B, A }")).is_err());
     assert!(verdict(&enumeration("@bit_bound(8) enum E { A }"), &enumeration("enum E { A, B }")).is_err());
     let bits = "@bit_bound(16) bitmask E { A }; struct T { E e; };";

@@ -124,6 +124,15 @@ fn who_is_not_asked_says_nothing() {
     let mut sloppy = SERVER;
     sloppy[15] = 0;
     assert!(library.answer(&request(call(), instance_name(&sloppy)), &SERVER).is_some());
+    // Everybody is asked: who knows nothing says nothing.
+    assert_eq!(library.answer(&request(call(), instance_name(&[0; 16])), &SERVER), None);
+    let (graph, index) = parse("struct T { long a; };");
+    let objects = type_objects(&graph, index).unwrap();
+    let mut knows = TypeLibrary::default();
+    knows.add(&objects);
+    let type_ids = vec![objects.root().unwrap().complete.id.clone()];
+    let asked = request(Call::GetTypes(GetTypesIn { type_ids }), instance_name(&[0; 16]));
+    assert!(knows.answer(&asked, &SERVER).is_some());
     let reply = library.answer(&request(Call::Unknown { operation: 9 }, instance_name(&SERVER)), &SERVER);
     assert_eq!(reply.unwrap().remote_ex, 4);
 }

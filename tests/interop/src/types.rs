@@ -19,15 +19,22 @@ pub struct ShapeType {
 
 /// How a frame is encoded; see `apps/video/idl/VideoFrame.idl`.
 #[derive(DdsType, Clone, Copy, Debug, Default, PartialEq)]
+#[dds(final)]
 #[expect(missing_docs, reason = "the names are those of the IDL file")]
 pub enum VideoEncoding {
+    #[dds(name = "MJPEG")]
     Mjpeg,
     H264,
+    #[dds(name = "RAW_I420")]
     RawI420,
+    #[dds(name = "RAW_RGB24")]
     RawRgb24,
+    #[dds(name = "RAW_GRAY8")]
     RawGray8,
+    #[dds(name = "RAW_YUYV")]
     RawYuyv,
     #[default]
+    #[dds(name = "OPAQUE")]
     Opaque,
 }
 

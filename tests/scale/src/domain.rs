@@ -179,6 +179,7 @@ fn writer_spec(owner: usize, number: usize) -> WriterSpec {
         publisher_qos: PublisherQos::default(),
         topic_data: TopicData::default(),
         type_information: None,
+        type_description: None,
         locators: EndpointLocators::default(),
     }
 }

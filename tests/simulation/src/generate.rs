@@ -6,7 +6,7 @@ mod faults;
 use dunlin_core::{Duration, Rng};
 use dunlin_sim::{Delay, PathConfig};
 
-use crate::scenario::{Ms, NodePlan, Scenario};
+use crate::scenario::{Class, EndpointPlan, Fault, FaultPlan, Ms, NodePlan, Scenario};
 
 /// Chance, asked in the words of scenarios.
 pub struct Dice(Rng);
@@ -68,9 +68,9 @@ pub fn generate(seed: u64) -> Scenario {
         Size::Whole => (dice.within(20_000, 60_000), dice.within(8, 20) as usize),
     };
     let mut nodes = nodes(&mut Dice::new(seed, 2), count, size);
-    patience(&mut Dice::new(seed, 5), &mut nodes);
-    let endpoints = endpoints::endpoints(&mut Dice::new(seed, 3), &nodes, lasts);
-    let faults = faults::faults(&mut Dice::new(seed, 4), &nodes, &endpoints, lasts, size);
+    let mut endpoints = endpoints::endpoints(&mut Dice::new(seed, 3), &nodes, lasts);
+    let mut faults = faults::faults(&mut Dice::new(seed, 4), &nodes, &endpoints, lasts, size);
+    patience(&mut Dice::new(seed, 5), &mut nodes, &mut endpoints, &mut faults, lasts);
     Scenario { seed, lasts, base: base(&mut dice), nodes, endpoints, faults }
 }
 
@@ -111,10 +111,29 @@ fn nodes(dice: &mut Dice, count: usize, size: Size) -> Vec<NodePlan> {
         .collect()
 }
 
-/// In some scenarios writers soon have enough of readers that do not answer.
-fn patience(dice: &mut Dice, nodes: &mut [NodePlan]) {
-    if dice.percent(40) {
-        let inactive_after = dice.within(100, 1_500);
-        nodes.iter_mut().for_each(|node| node.inactive_after = inactive_after);
+/// In some scenarios writers soon have enough of readers that do not answer: they keep little, and nodes stand still for
+/// long.
+fn patience(
+    dice: &mut Dice,
+    nodes: &mut [NodePlan],
+    endpoints: &mut [EndpointPlan],
+    faults: &mut Vec<FaultPlan>,
+    lasts: Ms,
+) {
+    if !dice.percent(40) {
+        return;
+    }
+    let inactive_after = dice.within(100, 1_500);
+    nodes.iter_mut().for_each(|node| node.inactive_after = inactive_after);
+    for plan in endpoints.iter_mut().filter(|plan| plan.is_writer()) {
+        let volatile = plan.qos.reliable && plan.qos.keep_last.is_none() && !plan.qos.durable;
+        if volatile && dice.percent(60) {
+            plan.qos.max_samples = Some(dice.within(2, 10) as u32);
+        }
+    }
+    for _ in 0..dice.within(1, 3) {
+        let from = dice.within(0, lasts / 2);
+        let until = (from + inactive_after + dice.within(500, 4_000)).min(lasts);
+        faults::add(faults, Class::Pause, from, until, Fault::Pause(dice.index(nodes.len())));
     }
 }

@@ -40,6 +40,8 @@ pub struct Outcome {
     pub written: u64,
     /// Samples taken.
     pub taken: u64,
+    /// Changes that writers gave up because only inactive readers had not acknowledged them.
+    pub released: u64,
     /// Of the run: another one with the same scenario has the same.
     pub fingerprint: u64,
 }
@@ -292,6 +294,7 @@ impl<'a> Run<'a> {
             datagrams: self.world.network_stats().sent.datagrams,
             written: self.log.writers.iter().map(|writer| writer.changes.len() as u64).sum(),
             taken: self.taken,
+            released: self.log.writers.iter().map(|writer| writer.slot.stats().released_unacknowledged).sum(),
             fingerprint: self.world.fingerprint(),
         }
     }

@@ -17,6 +17,20 @@ fn some_seeds_hold() {
 }
 
 #[test]
+fn inactive_readers_happen_and_cost_something() {
+    let plain = |seed: &u64| {
+        let scenario = generate(*seed);
+        scenario.nodes[0].inactive_after < 1_500
+            && scenario.endpoints.iter().any(|plan| plan.is_writer() && plan.qos.max_samples.is_some())
+    };
+    let released = (1..=600).filter(plain).take(40).map(|seed| run(&generate(seed)).map(|run| run.released));
+    let released: Vec<u64> = released.map(|released| released.expect("it holds")).collect();
+    let some = released.iter().filter(|released| **released > 0).count();
+    println!("{some} of {} scenarios", released.len());
+    assert!(some > 0);
+}
+
+#[test]
 fn the_same_seed_gives_the_same_run() {
     for seed in [3, 14] {
         let scenario = generate(seed);

@@ -117,7 +117,7 @@ fn the_type_of_a_topic_is_told_and_compared() {
     let (_one, _) = Background::start(&["shapes", "--web", "0", "-d", domain, "-p", "Square:RED"]);
     let ask = ["type", "-d", domain, "--wait", "1", "Square"];
     let text = eventually(&ask, &["// ShapeType: 1 writers, 0 readers (Dunlin)", "struct ShapeType {"]);
-    assert!(text.contains("@key string<128> color") && text.contains("int32 shapesize;"), "{text}");
+    assert!(text.contains("string<128> color;") && text.contains("int32 shapesize;"), "{text}");
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("shape.idl");
     std::fs::write(&file, "struct ShapeType { @key string<128> color; long x; double y; };").unwrap();

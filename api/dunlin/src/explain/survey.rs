@@ -161,7 +161,8 @@ impl<'a> View<'a> {
             causes.push(self.silence(writer.guid.prefix, &writer.unicast, &writer.multicast, reliable));
         }
         let filter = slot.content_filter_stats();
-        let rejected = filter.rejected.saturating_add(filter.unreadable);
+        let at_writer = usize::try_from(filter.at_writer).unwrap_or(usize::MAX);
+        let rejected = filter.rejected.saturating_add(filter.unreadable).saturating_add(at_writer);
         if filter.passed == 0 && rejected > 0 {
             causes.push(Cause::Filtered { rejected });
         }

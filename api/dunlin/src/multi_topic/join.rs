@@ -266,8 +266,13 @@ mod tests {
     }
 
     fn topic<T: DdsType>(name: &str) -> Arc<TopicInner> {
-        let state = (InstanceHandle::NIL, true);
-        Arc::new(TopicInner::new::<T>(Weak::new(), state, name, &TopicQos::default(), None))
+        Arc::new(TopicInner::new::<T>(
+            Weak::new(),
+            (InstanceHandle::NIL, true),
+            name,
+            &TopicQos::default(),
+            None,
+        ))
     }
 
     /// The latest samples, by what names their instances.

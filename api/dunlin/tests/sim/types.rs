@@ -136,7 +136,7 @@ fn reads<W: DdsType + Clone, R: DdsType + Clone + PartialEq + std::fmt::Debug>(
         !taken.is_empty()
     };
     sim.run_until(done, secs(60))?;
-    assert_eq!(taken, [expected.clone()]);
+    assert_eq!(taken, std::slice::from_ref(expected));
     assert_eq!(writer.matched_subscriptions().len(), 1);
     Ok(())
 }

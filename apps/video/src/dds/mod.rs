@@ -19,21 +19,28 @@ const CAMERA: &[u8] = b"camera=";
 
 /// Coding of a frame, as in `idl/VideoFrame.idl`.
 #[derive(DdsType, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[dds(final)]
 pub enum VideoEncoding {
     /// One complete JPEG image.
     #[default]
+    #[dds(name = "MJPEG")]
     Mjpeg,
     /// One H.264 access unit as an Annex B byte stream.
     H264,
     /// Planes Y, U, V with chroma at half width and half height.
+    #[dds(name = "RAW_I420")]
     RawI420,
     /// Packed R, G, B.
+    #[dds(name = "RAW_RGB24")]
     RawRgb24,
     /// One octet of luma per pixel.
+    #[dds(name = "RAW_GRAY8")]
     RawGray8,
     /// Packed Y0, U, Y1, V.
+    #[dds(name = "RAW_YUYV")]
     RawYuyv,
     /// Octets that are no picture.
+    #[dds(name = "OPAQUE")]
     Opaque,
 }
 

@@ -115,6 +115,7 @@ impl Line {
             unicast,
             multicast,
             vendor: peer.vendor,
+            filter: None,
         };
         let mut line = Self { writer: Writer::new(config), queue: Queue::default(), reader };
         line.writer.match_reader(now, proxy, &line.queue, out);

@@ -1,4 +1,4 @@
-//! Types of this participant, and what is known of those of others.
+//! Types of this participant, and what is known of those of others (DDS-XTypes 1.3 §7.6.3.2).
 
 use alloc::{string::String, sync::Arc, vec::Vec};
 

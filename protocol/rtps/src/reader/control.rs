@@ -87,6 +87,8 @@ impl Reader {
             return;
         }
         self.stats.gaps_received = self.stats.gaps_received.saturating_add(1);
+        let filtered = gap.filtered_count.and_then(|count| u64::try_from(count).ok()).unwrap_or(0);
+        self.stats.filtered_at_writer = self.stats.filtered_at_writer.saturating_add(filtered);
         let base = gap.gap_list.base();
         if gap.gap_start < base {
             proxy.gap(SnRange::new(gap.gap_start, base.previous()));

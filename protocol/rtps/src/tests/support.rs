@@ -311,6 +311,7 @@ pub(crate) fn reader_proxy(n: u8) -> ReaderProxyConfig {
         unicast: vec![host(guid.prefix)],
         multicast: vec![],
         vendor: VendorId::DUNLIN,
+        filter: None,
     }
 }
 

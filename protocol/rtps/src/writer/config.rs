@@ -1,6 +1,8 @@
 //! RTPS 2.5 §8.4.7 "RTPS Writer Reference Implementations": configuration of writers and of reader proxies.
 
+use super::ReaderFilter;
 use crate::Pacing;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use dunlin_buf::SharedBytes;
 use dunlin_core::{Duration, Guid, GuidPrefix, Locator, VendorId};
@@ -108,4 +110,6 @@ pub struct ReaderProxyConfig {
     pub multicast: Vec<Locator>,
     /// Maker of its implementation.
     pub vendor: VendorId,
+    /// What it does not want.
+    pub filter: Option<Arc<dyn ReaderFilter>>,
 }

@@ -2,6 +2,7 @@
 //! readers, and when it asks for an acknowledgment.
 
 use super::Writer;
+use super::filtering::{count_after, with_count};
 use super::proxy::ReaderProxy;
 use crate::timing::{arm, is_due};
 use crate::{WriterConfig, WriterHistory};
@@ -188,6 +189,7 @@ impl Writer {
         if more == 0 {
             self.heartbeat_to(index, history, out);
         } else {
+            self.tell_all_untold(history, out);
             // Everybody who gets it answers.
             let by_group = more.saturating_mul(GROUP_SHARE) >= self.proxies.len();
             self.cover.compute(&self.proxies, by_group, needs);
@@ -202,7 +204,11 @@ impl Writer {
     /// Sends one reader a HEARTBEAT of its own, which it has to answer unless it has acknowledged everything.
     pub(super) fn heartbeat_to(&mut self, index: usize, history: &dyn WriterHistory, out: &mut Outbox) {
         self.gaps.clear();
+        self.collect_untold(index);
+        self.telling_filtered = true;
         self.tell(index, true, history, out);
+        self.telling_filtered = false;
+        self.gaps.clear();
     }
 
     /// Sends one reader the GAPs in `self.gaps`, and a HEARTBEAT behind them if wanted. A reader that may not know yet
@@ -233,6 +239,8 @@ impl Writer {
         let mut message = self.framing.begin(out);
         message.info_dst(guid.prefix);
         while let Some((gap, used)) = crate::emit::gap(self.cfg.guid.entity_id, guid.entity_id, rest) {
+            let count = count_after(proxy.start, rest.get(..used).unwrap_or(&[]));
+            let gap = if self.telling_filtered { with_count(gap, proxy.cfg.vendor, count) } else { gap };
             rest = rest.get(used..).unwrap_or(&[]);
             // Leave room for the HEARTBEAT.
             let len = message.len().saturating_add(size::GAP_MAX).saturating_add(size::HEARTBEAT);

@@ -112,6 +112,7 @@ impl Writer {
         self.routes_stale = true;
         let Some(proxy) = self.proxies.get(slot) else { return };
         self.framing.long_keys |= compat::misreads_short_keys(proxy.cfg.vendor);
+        self.filters |= proxy.cfg.filter.is_some();
         if !proxy.catching_up {
             self.inline_qos_expected |= proxy.cfg.expects_inline_qos;
             self.reliable_count = self.reliable_count.saturating_add(usize::from(proxy.reliable));
@@ -134,6 +135,7 @@ impl Writer {
         self.reliable_count = live().filter(|proxy| proxy.reliable).count();
         self.refresh_acked();
         self.count_lagging();
+        self.survey_filters();
     }
 
     /// Derives where new data goes from the set of readers.
@@ -142,6 +144,7 @@ impl Writer {
             self.cover.compute(&self.proxies, true, ReaderProxy::is_sent_new_data);
             self.routes.clear();
             self.routes.extend_from_slice(&self.cover.destinations);
+            self.narrow.clear();
         }
     }
 }

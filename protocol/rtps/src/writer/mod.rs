@@ -2,6 +2,7 @@
 
 mod batch;
 mod config;
+mod filtering;
 mod heartbeat;
 mod inactive;
 mod matching;
@@ -16,6 +17,7 @@ mod routes;
 mod window;
 
 pub use config::{ReaderProxyConfig, WriterConfig};
+pub use filtering::ReaderFilter;
 pub use requests::AckOutcome;
 
 use crate::emit::Framing;
@@ -55,6 +57,14 @@ pub struct Writer {
     cover: Cover,
     /// The set of readers has changed since `routes` was derived from it.
     routes_stale: bool,
+    /// Some reader has a filter, so each change is asked about.
+    filters: bool,
+    /// Destinations of what not all readers want; empty while they do.
+    narrow: Vec<Locator>,
+    /// Changes up to here were asked about, and who does not get them is known.
+    filtered_through: SequenceNumber,
+    /// What is in `gaps` was filtered.
+    telling_filtered: bool,
     /// Some reader on the routes expects inline QoS.
     inline_qos_expected: bool,
     /// Matched readers that acknowledge.
@@ -110,6 +120,10 @@ impl Writer {
             routes: Vec::new(),
             cover: Cover::default(),
             routes_stale: false,
+            filters: false,
+            narrow: Vec::new(),
+            filtered_through: SequenceNumber::ZERO,
+            telling_filtered: false,
             inline_qos_expected: false,
             reliable_count: 0,
             last_sn: SequenceNumber::ZERO,

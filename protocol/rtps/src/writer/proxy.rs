@@ -154,6 +154,10 @@ pub(crate) struct ReaderProxy {
     pub(crate) unanswered: Option<MonoTime>,
     /// When an inactive reader is asked again, and how long after the last time that is.
     pub(crate) probe: (MonoTime, Duration),
+    /// Its filter rejects the change that is just leaving.
+    pub(crate) rejecting: bool,
+    /// Changes that were not sent to it because of its filter, and of which it was not told.
+    pub(crate) untold: SnRanges,
 }
 
 impl ReaderProxy {
@@ -183,6 +187,8 @@ impl ReaderProxy {
             standing: Standing::Active,
             unanswered: None,
             probe: (MonoTime::default(), Duration::ZERO),
+            rejecting: false,
+            untold: SnRanges::default(),
         }
     }
 
@@ -216,6 +222,7 @@ impl ReaderProxy {
     pub(crate) fn acknowledge(&mut self, through: SequenceNumber) {
         self.acked = through;
         self.repaired.acknowledged(through);
+        self.untold.remove_through(through);
         self.requests.fragments.retain(|request| request.sn > through);
     }
 

@@ -82,6 +82,10 @@ impl Writer {
             if change.sn > self.pushed.next() {
                 self.finish_push(change.sn.previous());
             }
+            if self.filters && self.select_readers(now, change, history, out) {
+                self.finish_push(change.sn);
+                continue;
+            }
             let Some(through) = self.push_change(now, change, history, out) else {
                 let ready_at = pacer::ready_at(&mut self.pacer, now);
                 if ready_at > now {
@@ -149,6 +153,9 @@ impl Writer {
             return None;
         }
         let change = history.get(last.next())?;
+        if self.filters && !self.is_for_the_same(change) {
+            return None;
+        }
         self.prepare_inline_qos(change);
         let heartbeat = if self.reliable_count > 0 { self.heartbeat_len() } else { 0 };
         let behind = super::Framing::data_len(change, &self.inline).saturating_add(heartbeat);
@@ -165,7 +172,11 @@ impl Writer {
         if !self.may_leave(now) {
             return None;
         }
+        let alone = if self.filters { self.tell_before(change, history, out) } else { None };
         let mut message = self.framing.begin(out);
+        if let Some(index) = alone {
+            self.put_untold(index, &mut message);
+        }
         self.framing.put_data(&mut message, change, &self.inline, EntityId::UNKNOWN);
         let (mut last, mut count) = (change.sn, 1u32);
         while let Some(next) = self.next_behind(last, message.len(), history) {
@@ -198,7 +209,7 @@ impl Writer {
             message.heartbeat(heartbeat);
         }
         let len = message.len();
-        message.finish(&self.routes);
+        message.finish(self.data_routes());
         (len, left_over)
     }
 
@@ -207,7 +218,7 @@ impl Writer {
         let Some(heartbeat) = heartbeat else { return };
         let mut message = self.framing.begin(out);
         message.heartbeat(&heartbeat);
-        message.finish(&self.routes);
+        message.finish(self.data_routes());
     }
 
     fn push_fragments(
@@ -218,6 +229,9 @@ impl Writer {
         history: &dyn WriterHistory,
         out: &mut Outbox,
     ) -> bool {
+        if self.filters && self.next_fragment == 1 {
+            self.tell_before(change, history, out);
+        }
         while self.next_fragment <= total {
             if !self.may_leave(now) {
                 self.announce_fragments(now, change.sn, out);

@@ -244,7 +244,8 @@ impl Writer {
             let Some(wanted) = proxy.requests.whole.as_slice().first().copied() else {
                 return Progress::Done;
             };
-            let change = history.get(wanted.first).filter(|change| change.sn > proxy.start);
+            let change = history.get(wanted.first);
+            let change = change.filter(|change| change.sn > proxy.start && !proxy.rejects(change));
             let Some(change) = change else {
                 let start = proxy.start;
                 if wanted.first > start && wanted.first <= self.released {
@@ -382,7 +383,7 @@ impl Writer {
     fn next_small<'h>(&self, index: usize, history: &'h dyn WriterHistory) -> Option<&'h Change> {
         let proxy = self.proxies.get(index)?;
         let wanted = proxy.requests.whole.first().filter(|sn| *sn > proxy.start)?;
-        history.get(wanted)
+        history.get(wanted).filter(|change| !proxy.rejects(change))
     }
 
     fn repaired(&mut self, now: MonoTime, index: usize, sn: SequenceNumber) {

@@ -127,7 +127,10 @@ impl TypeLibrary {
         // Fast DDS compares the prefix alone and fills in its own entity id.
         let name = instance_name(participant);
         let (asked, own) = (request.instance_name.as_bytes().get(..40)?, name.as_bytes().get(..40)?);
-        if asked != own {
+        // Cyclone DDS asks everybody by a name of zeros where the application asks: who knows answers.
+        let anybody = instance_name(&[0; 16]);
+        let of_anybody = anybody.as_bytes().get(..40) == Some(asked);
+        if asked != own && !of_anybody {
             return None;
         }
         let (remote_ex, result) = match &request.call {
@@ -139,7 +142,15 @@ impl TypeLibrary {
                 (remote_exception::UNKNOWN_OPERATION, Return::Unknown { operation: *operation })
             }
         };
-        Some(Reply { related_request_id: request.request_id, remote_ex, result })
+        let tells = match &result {
+            Return::GetTypes(GetTypesResult::Ok(out)) => !out.types.is_empty(),
+            Return::GetTypeDependencies(GetTypeDependenciesResult::Ok(out)) => {
+                !out.dependent_typeids.is_empty()
+            }
+            _ => false,
+        };
+        let reply = Reply { related_request_id: request.request_id, remote_ex, result };
+        Some(reply).filter(|_| tells || !of_anybody)
     }
 
     fn types(&self, request: &GetTypesIn) -> GetTypesResult {

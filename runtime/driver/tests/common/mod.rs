@@ -127,6 +127,7 @@ impl Node {
             publisher_qos: PublisherQos::default(),
             topic_data: TopicData::default(),
             type_information: None,
+            type_description: None,
             locators: EndpointLocators::default(),
         };
         let session = &self.session;

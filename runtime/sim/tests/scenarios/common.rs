@@ -172,6 +172,7 @@ pub fn writer_spec(topic: &str, qos: DataWriterQos) -> WriterSpec {
         publisher_qos: PublisherQos::default(),
         topic_data: TopicData::default(),
         type_information: None,
+        type_description: None,
         locators: EndpointLocators::default(),
     }
 }

@@ -11,13 +11,13 @@ use dunlin_sim::{NodeId, World};
 /// How the samples of the scenarios look to a filter.
 #[derive(DdsType)]
 #[dds(final, name = "Keyed")]
-struct Numbered {
+pub struct Numbered {
     #[dds(key)]
-    key: u32,
-    number: u32,
+    pub key: u32,
+    pub number: u32,
 }
 
-fn filter(expression: &str, parameters: &[String], revision: u32) -> Arc<ContentFilter> {
+pub fn filter(expression: &str, parameters: &[String], revision: u32) -> Arc<ContentFilter> {
     let property = ContentFilterProperty {
         content_filtered_topic_name: "Some".into(),
         related_topic_name: "All".into(),
@@ -29,7 +29,12 @@ fn filter(expression: &str, parameters: &[String], revision: u32) -> Arc<Content
     Arc::new(ContentFilter::new(property, filter, revision))
 }
 
-fn filtered(world: &mut World, node: NodeId, durable: bool, filter: Arc<ContentFilter>) -> Arc<ReaderSlot> {
+pub fn filtered(
+    world: &mut World,
+    node: NodeId,
+    durable: bool,
+    filter: Arc<ContentFilter>,
+) -> Arc<ReaderSlot> {
     let qos = if durable { keep_all_reader().transient_local() } else { keep_all_reader() };
     let create = |participant: &Participant, now, out: &mut Output| {
         participant.create_filtered_reader(now, reader_spec("All", qos), Some(filter), None, out)
@@ -37,11 +42,11 @@ fn filtered(world: &mut World, node: NodeId, durable: bool, filter: Arc<ContentF
     world.with(node, create).expect("a good reader")
 }
 
-fn set_filter(world: &mut World, node: NodeId, reader: &ReaderSlot, filter: &Arc<ContentFilter>) {
+pub fn set_filter(world: &mut World, node: NodeId, reader: &ReaderSlot, filter: &Arc<ContentFilter>) {
     world.with(node, |participant, now, out| participant.set_content_filter(now, reader, filter, out));
 }
 
-fn losses(world: &mut World, node: NodeId) -> usize {
+pub fn losses(world: &mut World, node: NodeId) -> usize {
     events(world, node).iter().filter(|event| matches!(event, Event::SampleLost { .. })).count()
 }
 

@@ -19,3 +19,4 @@ mod reliable;
 mod simulator;
 mod slow_readers;
 mod timing;
+mod writer_filter;

@@ -1,4 +1,5 @@
-"""Cyclone DDS as a peer: `peer.py ROLE DOMAIN`, roles shape-pub, shape-sub, video-pub, video-sub, type-ask.
+"""Cyclone DDS as a peer: `peer.py ROLE DOMAIN`, roles shape-pub, shape-sub, video-pub, video-sub, type-ask,
+mismatched.
 
 Speaks the line protocol of tests/interop/README.md on standard input and output.
 """
@@ -9,13 +10,14 @@ import time
 import zlib
 from dataclasses import dataclass
 
+import mismatched
 from cyclonedds.builtin import BuiltinDataReader, BuiltinTopicDcpsPublication
 from cyclonedds.core import InstanceState
 from cyclonedds.domain import DomainParticipant
 from cyclonedds.dynamic import get_types_for_typeid
 from cyclonedds.idl import IdlEnum, IdlStruct
 from cyclonedds.idl.annotations import final, key
-from cyclonedds.idl.types import int32, int64, sequence, uint8, uint32, uint64
+from cyclonedds.idl.types import byte, int32, int64, sequence, uint32, uint64
 from cyclonedds.internal import InvalidSample
 from cyclonedds.pub import DataWriter
 from cyclonedds.qos import Policy, Qos
@@ -55,7 +57,7 @@ class VideoFrame(IdlStruct, typename="VideoFrame"):
     width: uint32
     height: uint32
     key_frame: bool
-    payload: sequence[uint8]
+    payload: sequence[byte]
 
 
 TOPICS = {"shape": ("Square", ShapeType), "video": ("Video", VideoFrame)}
@@ -186,6 +188,14 @@ def main():
             if words[:1] == ["quit"]:
                 break
             say(asker.command(words))
+        return
+    if role == "mismatched":
+        endpoints = mismatched.create(domain)
+        say("ready")
+        for line in sys.stdin:
+            if line.split()[:1] == ["quit"]:
+                break
+        del endpoints
         return
     kind, direction = role.split("-")
     if direction == "sub":

@@ -81,7 +81,9 @@ pub(super) fn complete(run: &Run<'_>, found: &mut Vec<String>) {
         let missing = missing(writer, reader, offered, requested, count, first);
         // Several writers may fill the same instance of a KEEP_LAST reader.
         let shared = requested.keep_last.is_some() && has_rivals(run, w, r);
-        let released = may_release(run, writer, reader, missing.len());
+        // Who had heard nothing of the writer yet does not count what was written before the first HEARTBEAT that came.
+        let unheard = missing.first() == Some(&first);
+        let released = may_release(run, writer, reader, if unheard { 0 } else { missing.len() });
         if !missing.is_empty() && !shared && !released {
             found.push(format!(
                 "reader {r} lacks {} of the {} samples of writer {w} from {first} on, first {:?}; it was told of {} lost",
@@ -97,7 +99,7 @@ pub(super) fn complete(run: &Run<'_>, found: &mut Vec<String>) {
 
 /// A writer whose history is limited releases what only inactive readers have not acknowledged; they are told how much. A
 /// reader is inactive if something kept it from answering, for which there must have been a fault.
-fn may_release(run: &Run<'_>, writer: &WriterLog, reader: &ReaderLog, missing: usize) -> bool {
+pub(super) fn may_release(run: &Run<'_>, writer: &WriterLog, reader: &ReaderLog, missing: usize) -> bool {
     let offered = &run.scenario.endpoints[writer.plan].qos;
     let patience = run.scenario.nodes[writer.node].inactive_after;
     let long_enough =

@@ -40,7 +40,10 @@ pub(super) fn states(run: &Run<'_>, found: &mut Vec<String>) {
         let plan = &run.scenario.endpoints[reader.plan];
         let qos = &plan.qos;
         let plain = qos.reliable && !qos.exclusive && qos.separation == 0 && plan.keyed;
-        if !plain || run.scenario.is_tainted(reader.node) {
+        // Who was inactive may have lost the last that a writer said of an instance.
+        let released =
+            run.log.writers.iter().any(|writer| super::delivery::may_release(run, writer, reader, 1));
+        if !plain || released || run.scenario.is_tainted(reader.node) {
             continue;
         }
         for (key, doing) in expected(run, reader) {

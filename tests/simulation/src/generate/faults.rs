@@ -34,6 +34,14 @@ pub(super) fn faults(
     plans
 }
 
+/// Adds a fault unless it would disturb another one.
+pub(super) fn add(plans: &mut Vec<FaultPlan>, class: Class, from: Ms, until: Ms, fault: Fault) {
+    let plan = FaultPlan { on: true, class, from, until, fault };
+    if plans.iter().all(|other| !clash(other, &plan)) {
+        plans.push(plan);
+    }
+}
+
 /// What comes next. Corruption is rarer, as nothing that its victims do afterwards can be judged.
 fn class(dice: &mut Dice) -> Class {
     let class = dice.one_of(&CLASSES).0;

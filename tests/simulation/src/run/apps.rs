@@ -31,6 +31,7 @@ fn writer_spec(plan: &EndpointPlan) -> WriterSpec {
         publisher_qos,
         topic_data: TopicData::default(),
         type_information: None,
+        type_description: None,
         locators: EndpointLocators::default(),
     }
 }

@@ -1,0 +1,109 @@
+//! Filtering by content at the writer (DDS 1.4 §2.2.2.3.3 ContentFilteredTopic; RTPS 2.5 §8.7.3): the filters that readers
+//! announce, compiled once for all readers of a writer that have the same.
+//!
+//! A reader filters what it gets in any case, so a filter that is not used here costs datagrams and nothing else. It is not
+//! used where a reader would tell the difference: see [`sees_what_is_filtered`].
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use dunlin_cdr::{DecodeOptions, TypeDescription};
+use dunlin_core::VendorId;
+use dunlin_discovery::{ContentFilterProperty, DiscoveredReader};
+use dunlin_filter::{Filter, Verdict};
+use dunlin_qos::{LivelinessKind, OwnershipKind};
+use dunlin_rtps::{Change, ChangeKind, ReaderFilter};
+
+use crate::config::WriterSpec;
+
+/// Most different filters of one writer; further readers get everything.
+const MAX_FILTERS: usize = 32;
+
+/// The filters of the readers of one writer.
+#[derive(Debug)]
+pub(crate) struct WriterFilters {
+    /// `None` if the writer does not filter.
+    ty: Option<&'static TypeDescription>,
+    /// LIVELINESS is shown by what is written.
+    alive_by_writing: bool,
+    known: Vec<Arc<SampleFilter>>,
+}
+
+/// One of them.
+#[derive(Debug)]
+struct SampleFilter {
+    signature: [u8; 16],
+    filter: Filter,
+    /// It can never have been another one, and looks at the key alone: then it also holds for the end of an instance.
+    for_ends: bool,
+}
+
+impl WriterFilters {
+    /// Of a writer that is not part of a publisher whose changes belong together, if it is to filter at all.
+    pub(crate) fn new(spec: &WriterSpec, enabled: bool) -> Self {
+        let liveliness = spec.qos.liveliness;
+        Self {
+            ty: spec.type_description.filter(|_| enabled),
+            alive_by_writing: liveliness.kind != LivelinessKind::Automatic
+                && !liveliness.lease_duration.is_infinite(),
+            known: Vec::new(),
+        }
+    }
+
+    /// The filter to use for a reader; `None` if it gets everything.
+    pub(crate) fn find(&mut self, remote: &DiscoveredReader) -> Option<Arc<dyn ReaderFilter>> {
+        let property = remote.content_filter.as_ref()?;
+        let ty = self.ty.filter(|_| !self.alive_by_writing && !sees_what_is_filtered(remote))?;
+        let signature = property.signature();
+        if let Some(known) = self.known.iter().find(|known| known.signature == signature) {
+            return Some(Arc::<SampleFilter>::clone(known));
+        }
+        // The list has one reference to each.
+        self.known.retain(|known| Arc::strong_count(known) > 1);
+        if self.known.len() >= MAX_FILTERS {
+            return None;
+        }
+        let filter = Arc::new(SampleFilter::compile(ty, property, signature)?);
+        self.known.push(Arc::clone(&filter));
+        Some(filter)
+    }
+}
+
+/// Whether a reader takes notice of samples that its filter rejects: they keep OWNERSHIP and DEADLINE of an instance alive. Of
+/// other vendors' readers it is not known how they take what is missing.
+fn sees_what_is_filtered(remote: &DiscoveredReader) -> bool {
+    remote.vendor != VendorId::DUNLIN
+        || remote.qos.ownership.kind == OwnershipKind::Exclusive
+        || !remote.qos.deadline.period.is_infinite()
+}
+
+impl SampleFilter {
+    /// `None` if the filter is of another language, or not for this type.
+    fn compile(
+        ty: &'static TypeDescription,
+        property: &ContentFilterProperty,
+        signature: [u8; 16],
+    ) -> Option<Self> {
+        if property.filter_class_name != ContentFilterProperty::SQL {
+            return None;
+        }
+        let parameters = &property.expression_parameters;
+        let filter = Filter::for_type(ty, &property.filter_expression, parameters).ok()?;
+        // Without parameters it stays as it is.
+        let for_ends = filter.is_about_key() && parameters.is_empty();
+        Some(Self { signature, filter, for_ends })
+    }
+}
+
+impl ReaderFilter for SampleFilter {
+    fn rejects(&self, change: &Change) -> bool {
+        // Without data the change only carries inline QoS. What cannot be read is for the reader to judge.
+        let Some(payload) = &change.payload else { return false };
+        let options = DecodeOptions::default();
+        match change.kind {
+            ChangeKind::Alive => self.filter.check(payload, options) == Verdict::Rejected,
+            // The reader may know the instance from before its parameters changed, or from other writers.
+            _ => self.for_ends && self.filter.check_key(payload, options) == Verdict::Rejected,
+        }
+    }
+}
