@@ -3,8 +3,8 @@
 use crate::board::{Board, Shape, View};
 use crate::cli::PERIOD;
 use crate::motion::BOARD;
-use dunlin_program::Stop;
 use anyhow::Result;
+use dunlin_program::Stop;
 use ratatui::Frame;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 use ratatui::layout::{Constraint, Layout};
