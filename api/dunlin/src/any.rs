@@ -7,7 +7,7 @@ use crate::status::StatusMask;
 use crate::topic::{Topic, TopicInner};
 use crate::writer::DataWriter;
 use crate::writer_core::WriterCore;
-use dunlin_cdr::DdsType;
+use dunlin_cdr::TopicType;
 use dunlin_core::{Guid, InstanceHandle};
 use std::any::TypeId;
 use std::fmt;
@@ -52,7 +52,7 @@ macro_rules! any {
 
             /// The same with its type, if that is `T`.
             #[must_use]
-            pub fn typed<T: DdsType>(&self) -> Option<$typed<T>> {
+            pub fn typed<T: TopicType>(&self) -> Option<$typed<T>> {
                 (self.0.topic.type_id == TypeId::of::<T>()).then(|| $typed::from_core(Arc::clone(&self.0)))
             }
         }
@@ -63,7 +63,7 @@ macro_rules! any {
             }
         }
 
-        impl<T: DdsType> From<&$typed<T>> for $any {
+        impl<T: TopicType> From<&$typed<T>> for $any {
             fn from(typed: &$typed<T>) -> Self {
                 Self(Arc::clone(typed.core()))
             }
@@ -129,7 +129,7 @@ impl AnyTopic {
 
     /// The same with its type, if that is `T`.
     #[must_use]
-    pub fn typed<T: DdsType>(&self) -> Option<Topic<T>> {
+    pub fn typed<T: TopicType>(&self) -> Option<Topic<T>> {
         (self.0.type_id == TypeId::of::<T>()).then(|| Topic::new(Arc::clone(&self.0)))
     }
 }

@@ -5,7 +5,7 @@ use crate::participant::ParticipantInner;
 use crate::reader_core::ReaderCore;
 use crate::topic::{Topic, TopicInner};
 use crate::writer_core::lock;
-use dunlin_cdr::DdsType;
+use dunlin_cdr::TopicType;
 use dunlin_engine::{ContentFilter, ContentFilterProperty};
 use dunlin_filter::Filter;
 use std::any::Any;
@@ -47,13 +47,14 @@ impl State {
 }
 
 impl FilteredTopicInner {
-    pub fn new<T: DdsType>(
+    pub fn new<T: TopicType>(
         topic: &Topic<T>,
         name: &str,
         expression: &str,
         parameters: &[impl AsRef<str>],
     ) -> Result<Self, CreateEntityError> {
-        let filter = Filter::new::<T>(expression, parameters).map_err(ExpressionError::from)?;
+        let description = topic.inner.description().ok_or(ExpressionError::NoDescription)?;
+        let filter = Filter::for_type(description, expression, parameters).map_err(ExpressionError::from)?;
         Ok(Self {
             state: Mutex::new(State::new(name, topic.name(), filter, 0)?),
             name: name.to_owned(),
@@ -97,12 +98,12 @@ impl FilteredTopicInner {
 /// the language of the condition is described at [`filter`](crate::filter). What does not satisfy it never enters the
 /// reader, is acknowledged, and is not lost. The end of an instance (disposal, unregistration) passes if the reader knows
 /// the instance, or if the condition is about the key alone and true.
-pub struct ContentFilteredTopic<T: DdsType> {
+pub struct ContentFilteredTopic<T: TopicType> {
     pub(crate) inner: Arc<FilteredTopicInner>,
     sample: PhantomData<fn(T) -> T>,
 }
 
-impl<T: DdsType> ContentFilteredTopic<T> {
+impl<T: TopicType> ContentFilteredTopic<T> {
     pub(crate) fn new(inner: Arc<FilteredTopicInner>) -> Self {
         Self { inner, sample: PhantomData }
     }
@@ -147,13 +148,13 @@ impl<T: DdsType> ContentFilteredTopic<T> {
     }
 }
 
-impl<T: DdsType> Clone for ContentFilteredTopic<T> {
+impl<T: TopicType> Clone for ContentFilteredTopic<T> {
     fn clone(&self) -> Self {
         Self::new(Arc::clone(&self.inner))
     }
 }
 
-impl<T: DdsType> std::fmt::Debug for ContentFilteredTopic<T> {
+impl<T: TopicType> std::fmt::Debug for ContentFilteredTopic<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "ContentFilteredTopic('{}', {})", self.inner.name, self.inner.expression)
     }
@@ -163,14 +164,14 @@ impl<T: DdsType> std::fmt::Debug for ContentFilteredTopic<T> {
 /// (DDS 1.4 §2.2.2.3.1).
 pub trait TopicDescription: sealed::Source {
     /// The type of the samples.
-    type Data: DdsType;
+    type Data: TopicType;
 }
 
-impl<T: DdsType> TopicDescription for Topic<T> {
+impl<T: TopicType> TopicDescription for Topic<T> {
     type Data = T;
 }
 
-impl<T: DdsType> TopicDescription for ContentFilteredTopic<T> {
+impl<T: TopicType> TopicDescription for ContentFilteredTopic<T> {
     type Data = T;
 }
 
@@ -178,7 +179,7 @@ pub(crate) mod sealed {
     use super::{ContentFilteredTopic, FilteredTopicInner};
     use crate::multi_topic::MultiTopicInner;
     use crate::topic::{Topic, TopicInner};
-    use dunlin_cdr::DdsType;
+    use dunlin_cdr::TopicType;
     use std::sync::Arc;
 
     /// Where samples come from.
@@ -206,13 +207,13 @@ pub(crate) mod sealed {
         }
     }
 
-    impl<T: DdsType> Source for Topic<T> {
+    impl<T: TopicType> Source for Topic<T> {
         fn source(&self) -> TopicSource {
             TopicSource::of_topic(&self.inner)
         }
     }
 
-    impl<T: DdsType> Source for ContentFilteredTopic<T> {
+    impl<T: TopicType> Source for ContentFilteredTopic<T> {
         fn source(&self) -> TopicSource {
             let filter = Some(Arc::clone(&self.inner));
             TopicSource { filter, ..TopicSource::of_topic(&self.inner.topic) }

@@ -15,7 +15,7 @@ use crate::status::StatusMask;
 use crate::subscriber::{Subscriber, SubscriberState};
 use crate::topic::{Topic, TopicInner};
 use crate::writer_core::{lock, wait_for};
-use dunlin_cdr::DdsType;
+use dunlin_cdr::{DdsType, TopicType};
 use dunlin_core::{Duration, EntityId, EntityKind, Guid, InstanceHandle};
 use dunlin_qos::{PublisherQos, SubscriberQos, TopicQos};
 use std::any::TypeId;
@@ -243,7 +243,7 @@ impl DomainParticipant {
     /// # Errors
     /// [`EntityError::InUse`] while writers, readers or other topics use it; [`EntityError::Foreign`],
     /// [`EntityError::AlreadyDeleted`].
-    pub fn delete_topic<T: DdsType>(&self, topic: &Topic<T>) -> Result<(), EntityError> {
+    pub fn delete_topic<T: TopicType>(&self, topic: &Topic<T>) -> Result<(), EntityError> {
         if !self.inner().owns(&topic.inner) {
             return Err(EntityError::Foreign);
         }

@@ -133,10 +133,13 @@ pub enum ExpressionError {
     /// Expression and parameters together cannot be announced.
     #[error("expression and parameters together have more than 32 KiB, or contain NUL")]
     TooLarge,
+    /// The type is known at run time only and contains values of itself, or its samples are not looked into at all.
+    #[error("expressions cannot look into samples of this type")]
+    NoDescription,
 }
 
 return_codes!(ExpressionError {
-    Self::Filter(_) | Self::TooLarge => BadParameter,
+    Self::Filter(_) | Self::TooLarge | Self::NoDescription => BadParameter,
 });
 
 /// Why a QoS was not changed. Nothing of it was applied.

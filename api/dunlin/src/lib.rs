@@ -36,6 +36,7 @@ mod builtin;
 mod condition;
 mod content_filter;
 mod contents;
+mod dynamic;
 mod entity;
 mod error;
 mod explain;
@@ -84,6 +85,8 @@ pub use dunlin_cache::{
 pub use dunlin_cdr as cdr;
 /// Implemented by `#[derive(DdsType)]`: a type that can be the type of a topic.
 pub use dunlin_cdr::DdsType;
+/// What readers and writers are made for: every [`DdsType`], [`DynamicData`] and [`SerializedData`].
+pub use dunlin_cdr::TopicType;
 /// The configuration schema.
 pub use dunlin_config as config;
 pub use dunlin_config::Config;
@@ -92,6 +95,8 @@ pub use dunlin_core::{
     VendorId, WallTime,
 };
 pub use dunlin_derive::{CdrRead, CdrWrite};
+/// Types and values known at run time.
+pub use dunlin_dynamic::{self as dynamic_types, DynamicData, DynamicType, Value};
 pub use dunlin_engine::{
     ContentFilterProperty, ContentFilterStats, KnownType, ParticipantStats, ReaderStats, TypeDiscovery,
     WriterStats,
@@ -101,8 +106,9 @@ pub use dunlin_filter as filter;
 /// QoS policies and the QoS of each entity.
 pub use dunlin_qos as qos;
 pub use dunlin_transport::TransportStats;
-/// Types known at run time: graphs of types, their type objects, and whether one can read another.
+/// Graphs of types, their type objects, and whether one can read another.
 pub use dunlin_xtypes as xtypes;
+pub use dynamic::SerializedData;
 pub use entity::EntityError;
 pub use error::GroupAccessError;
 pub use error::{

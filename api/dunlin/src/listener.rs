@@ -15,11 +15,11 @@ use crate::status::{
 };
 use crate::subscriber::Subscriber;
 use crate::writer::DataWriter;
-use dunlin_cdr::DdsType;
+use dunlin_cdr::TopicType;
 
 /// What a data reader tells the application. Every method does nothing by default.
 #[expect(unused_variables, reason = "the defaults ignore their arguments")]
-pub trait DataReaderListener<T: DdsType>: Send + Sync + 'static {
+pub trait DataReaderListener<T: TopicType>: Send + Sync + 'static {
     /// New samples or instance states can be read.
     fn on_data_available(&self, reader: &DataReader<T>) {}
     /// A writer was matched or unmatched.
@@ -38,7 +38,7 @@ pub trait DataReaderListener<T: DdsType>: Send + Sync + 'static {
 
 /// What a data writer tells the application. Every method does nothing by default.
 #[expect(unused_variables, reason = "the defaults ignore their arguments")]
-pub trait DataWriterListener<T: DdsType>: Send + Sync + 'static {
+pub trait DataWriterListener<T: TopicType>: Send + Sync + 'static {
     /// A reader was matched or unmatched.
     fn on_publication_matched(&self, writer: &DataWriter<T>, status: MatchedStatus) {}
     /// A reader asks for more than this writer offers.
@@ -50,7 +50,7 @@ pub trait DataWriterListener<T: DdsType>: Send + Sync + 'static {
 }
 
 /// A closure is a listener for DATA_AVAILABLE.
-impl<T: DdsType, F: Fn(&DataReader<T>) + Send + Sync + 'static> DataReaderListener<T> for F {
+impl<T: TopicType, F: Fn(&DataReader<T>) + Send + Sync + 'static> DataReaderListener<T> for F {
     fn on_data_available(&self, reader: &DataReader<T>) {
         self(reader);
     }

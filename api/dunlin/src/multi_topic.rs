@@ -33,6 +33,9 @@ pub enum MultiTopicError {
     /// Joined topics, and the resulting type, are structures.
     #[error("{0} is no structure, so it has no members to join or to select")]
     NotAStructure(String),
+    /// A joined topic's type is known at run time only and contains values of itself, or is not known at all.
+    #[error("expressions cannot look into samples of {0}")]
+    NoDescription(String),
     /// A topic has nothing in common with those before it.
     #[error("topic '{topic}' has no key member of the same name and type as one of the topics before it")]
     NoCommonKey {

@@ -18,13 +18,13 @@ use crate::topic::{Topic, TopicInner};
 use crate::writer_core::{WriterCore, lock};
 use dunlin_buf::SharedBytes;
 use dunlin_cache::{CachedSample, SampleData, Selection, UnknownInstance};
-use dunlin_cdr::DdsType;
+use dunlin_cdr::{DdsType, TopicType, TypeSupport, TypeSupportOf};
 use dunlin_config::Config;
 use dunlin_core::{DomainId, Duration, Guid, GuidPrefix, InstanceHandle, Now, WallTime};
 use dunlin_driver::{CannotWait, Session};
 use dunlin_engine::{
-    CreateError, Output, ParticipantStats, PublisherGroup, ReaderSlot, ReaderSpec, SetEnd, SubscriberGroup,
-    WriteError as Refused, WriteRequest, WriterSlot, WriterSpec,
+    CreateError, LocalType, Output, ParticipantStats, PublisherGroup, ReaderSlot, ReaderSpec, SetEnd,
+    SubscriberGroup, WriteError as Refused, WriteRequest, WriterSlot, WriterSpec,
 };
 use dunlin_qos::{
     DataReaderQos, DataWriterQos, DomainParticipantQos, Durability, DurabilityKind, Presentation,
@@ -224,7 +224,22 @@ impl DomainParticipant {
         name: &str,
         qos: &TopicQos,
     ) -> Result<Topic<T>, CreateEntityError> {
-        if !is_usable(name) || !is_usable(T::TYPE_NAME) {
+        let same = |known: &TopicInner| !crate::dynamic::is_dynamic(known);
+        let support = Arc::new(TypeSupportOf::<T>::new());
+        self.topic_of::<T>(name, qos, support, same, crate::types::local_type::<T>).map(Topic::new)
+    }
+
+    /// The topic of a name, made if there is none. `same` decides whether a known topic of the same type name has the same
+    /// type; `announced` makes what is announced of the type of a new one.
+    pub(crate) fn topic_of<T: TopicType>(
+        &self,
+        name: &str,
+        qos: &TopicQos,
+        support: Arc<dyn TypeSupport>,
+        same: impl FnOnce(&TopicInner) -> bool,
+        announced: impl FnOnce() -> Option<Arc<LocalType>>,
+    ) -> Result<Arc<TopicInner>, CreateEntityError> {
+        if !is_usable(name) || !is_usable(support.type_name()) {
             return Err(CreateEntityError::BadName);
         }
         qos.check_consistency()?;
@@ -236,26 +251,27 @@ impl DomainParticipant {
             return Err(CreateEntityError::NameInUse(name.to_owned()));
         }
         if let Some(existing) = topics.get(name).and_then(Weak::upgrade) {
-            if existing.type_name != T::TYPE_NAME {
+            if existing.type_name != support.type_name() || !same(&existing) {
                 return Err(CreateEntityError::TypeConflict {
                     topic: name.to_owned(),
                     existing: existing.type_name.clone(),
-                    requested: T::TYPE_NAME.to_owned(),
+                    requested: support.type_name().to_owned(),
                 });
             }
             if existing.qos() != *qos {
                 return Err(CreateEntityError::TopicQosConflict(name.to_owned()));
             }
-            return Ok(Topic::new(existing));
+            return Ok(existing);
         }
         self.inner.entity.check().map_err(|_| CreateEntityError::AlreadyDeleted)?;
         let state = (self.inner.topic_handle(), self.inner.autoenables());
-        let ty = self.inner.announced_type(|| crate::types::local_type::<T>());
-        let topic = Arc::new(TopicInner::new::<T>(Arc::downgrade(&self.inner), state, name, qos, ty));
+        let announced = self.inner.announced_type(announced);
+        let weak = Arc::downgrade(&self.inner);
+        let topic = Arc::new(TopicInner::with_support::<T>(weak, state, name, qos, support, announced));
         topics.insert(name.to_owned(), Arc::downgrade(&topic));
         drop(topics);
         self.inner.entity.signal.raise();
-        Ok(Topic::new(topic))
+        Ok(topic)
     }
 
     /// create_contentfilteredtopic: readers created for it receive only the samples of `topic` that satisfy
@@ -264,7 +280,7 @@ impl DomainParticipant {
     ///
     /// # Errors
     /// A condition that does not fit the type, a name that is in use, a topic of another participant.
-    pub fn create_contentfilteredtopic<T: DdsType>(
+    pub fn create_contentfilteredtopic<T: TopicType>(
         &self,
         name: &str,
         topic: &Topic<T>,

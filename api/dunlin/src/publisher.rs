@@ -10,7 +10,7 @@ use crate::status::StatusMask;
 use crate::topic::Topic;
 use crate::writer::DataWriter;
 use crate::writer_core::{WriterCore, lock};
-use dunlin_cdr::{DdsType, Representation};
+use dunlin_cdr::{Representation, TopicType, TypeSupport};
 use dunlin_core::{Duration, EntityKind, InstanceHandle};
 use dunlin_engine::PublisherGroup;
 use dunlin_qos::{DataRepresentationId, DataWriterQos, PublisherQos, TopicQos};
@@ -93,7 +93,7 @@ impl Publisher {
     ///
     /// # Errors
     /// When the QoS is inconsistent or unsupported, or the topic is another participant's.
-    pub fn create_datawriter<T: DdsType>(
+    pub fn create_datawriter<T: TopicType>(
         &self,
         topic: &Topic<T>,
         qos: &DataWriterQos,
@@ -104,7 +104,7 @@ impl Publisher {
         if self.state.entity.is_deleted() || topic.inner.entity.is_deleted() {
             return Err(CreateEntityError::AlreadyDeleted);
         }
-        let qos = with_representation::<T>(qos);
+        let qos = with_representation::<T>(qos, &*topic.inner.type_support);
         qos.check_consistency()?;
         qos.check_supported()?;
         self.participant.check_durability(qos.durability)?;
@@ -158,7 +158,7 @@ impl Publisher {
 
     /// lookup_datawriter: one of the writers of a topic, if there is one of this type.
     #[must_use]
-    pub fn lookup_datawriter<T: DdsType>(&self, topic_name: &str) -> Option<DataWriter<T>> {
+    pub fn lookup_datawriter<T: TopicType>(&self, topic_name: &str) -> Option<DataWriter<T>> {
         let mut writers = self.state.writers().into_iter();
         writers.find_map(|core| {
             AnyDataWriter(core).typed().filter(|w: &DataWriter<T>| w.topic_name() == topic_name)
@@ -170,7 +170,7 @@ impl Publisher {
     ///
     /// # Errors
     /// [`EntityError::Foreign`], [`EntityError::AlreadyDeleted`].
-    pub fn delete_datawriter<T: DdsType>(&self, writer: &DataWriter<T>) -> Result<(), EntityError> {
+    pub fn delete_datawriter<T: TopicType>(&self, writer: &DataWriter<T>) -> Result<(), EntityError> {
         if !Arc::ptr_eq(&writer.core().publisher.state, &self.state) {
             return Err(EntityError::Foreign);
         }
@@ -273,10 +273,13 @@ impl Publisher {
 }
 
 /// A writer offers one representation; where the QoS names none, it is the type's.
-pub(crate) fn with_representation<T: DdsType>(qos: &DataWriterQos) -> DataWriterQos {
+pub(crate) fn with_representation<T: TopicType>(
+    qos: &DataWriterQos,
+    support: &dyn TypeSupport,
+) -> DataWriterQos {
     let mut qos = qos.clone();
     if qos.representation.ids.is_empty() {
-        qos.representation.ids.push(match T::DEFAULT_REPRESENTATION {
+        qos.representation.ids.push(match T::default_representation(support) {
             Representation::Xcdr1 => DataRepresentationId::Xcdr1,
             Representation::Xcdr2 => DataRepresentationId::Xcdr2,
         });

@@ -16,7 +16,7 @@ use crate::subscriber::Subscriber;
 use dunlin_cache::{
     CachedSample, InstanceSelect, InstanceStateMask, SampleData, SampleStateMask, Selection, ViewStateMask,
 };
-use dunlin_cdr::DdsType;
+use dunlin_cdr::TopicType;
 use dunlin_core::{Duration, Guid, InstanceHandle};
 use dunlin_engine::{ContentFilterStats, ReaderStats};
 use dunlin_qos::DataReaderQos;
@@ -27,18 +27,18 @@ use std::sync::atomic::Ordering;
 /// Reads samples of one topic. Cheap to clone; the reader goes away with its last handle.
 ///
 /// Reading never blocks. `take` removes what it returns, `read` leaves it marked as read.
-pub struct DataReader<T: DdsType> {
+pub struct DataReader<T: TopicType> {
     core: Arc<ReaderCore>,
     sample: PhantomData<fn() -> T>,
 }
 
-impl<T: DdsType> Clone for DataReader<T> {
+impl<T: TopicType> Clone for DataReader<T> {
     fn clone(&self) -> Self {
         Self::from_core(Arc::clone(&self.core))
     }
 }
 
-impl<T: DdsType> std::fmt::Debug for DataReader<T> {
+impl<T: TopicType> std::fmt::Debug for DataReader<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "DataReader('{}', {:?})", self.core.topic.name, self.core.id())
     }
@@ -103,7 +103,7 @@ pub(crate) fn selection(max_samples: usize, states: StateMasks, instance: Instan
     }
 }
 
-impl<T: DdsType> DataReader<T> {
+impl<T: TopicType> DataReader<T> {
     pub(crate) fn from_core(core: Arc<ReaderCore>) -> Self {
         Self { core, sample: PhantomData }
     }
@@ -176,8 +176,9 @@ impl<T: DdsType> DataReader<T> {
     fn decode(&self, found: &mut Vec<CachedSample>, out: &mut Vec<Sample<T>>) -> usize {
         let before = out.len();
         out.reserve(found.len());
+        let support = &*self.core.topic.type_support;
         for sample in found.drain(..) {
-            match Sample::decode(sample) {
+            match Sample::decode(sample, support) {
                 Ok(sample) => out.push(sample),
                 Err(_) => self.core.count_undecodable(),
             }
@@ -351,7 +352,7 @@ impl<T: DdsType> DataReader<T> {
     /// [`ReadError::NotEnabled`].
     pub fn take_payloads(&self, max_samples: usize) -> Result<Vec<RawSample>, ReadError> {
         let all = selection(max_samples, StateMasks::ANY, InstanceSelect::Any);
-        let raw = |s: CachedSample| RawSample { info: s.info, payload: s.payload };
+        let raw = |s: CachedSample| RawSample { info: s.info, payload: s.payload, key: s.key };
         self.core.collect(&all, true, |found| found.drain(..).map(raw).collect())
     }
 
@@ -389,7 +390,8 @@ impl<T: DdsType> DataReader<T> {
         expression: &str,
         parameters: &[impl AsRef<str>],
     ) -> Result<QueryCondition, ExpressionError> {
-        let query = Arc::new(Query::new(dunlin_cdr::description::<T>(), expression, parameters)?);
+        let description = self.core.topic.description().ok_or(ExpressionError::NoDescription)?;
+        let query = Arc::new(Query::new(description, expression, parameters)?);
         let reader = Arc::downgrade(&self.core);
         let wanted = selection(1, states, InstanceSelect::Any);
         let trigger = {
@@ -411,11 +413,12 @@ impl<T: DdsType> DataReader<T> {
     /// [`InstanceHandle::NIL`] when the reader does not know it.
     #[must_use]
     pub fn lookup_instance(&self, sample: &T) -> InstanceHandle {
+        let support = &*self.core.topic.type_support;
         let known = || {
-            let handle = dunlin_cache::instance_handle(dunlin_cdr::key_hash(sample).ok()?);
+            let handle = dunlin_cache::instance_handle(sample.hash_key(support, &mut Vec::new()).ok()?);
             self.core.slot()?.instance_state(handle).map(|_| handle)
         };
-        if T::HAS_KEY { known().unwrap_or_default() } else { InstanceHandle::NIL }
+        if T::has_key(support) { known().unwrap_or_default() } else { InstanceHandle::NIL }
     }
 
     /// get_key_value: a sample of which only the key fields are set.
@@ -424,7 +427,7 @@ impl<T: DdsType> DataReader<T> {
     /// [`ReadError::UnknownInstance`].
     pub fn key_value(&self, handle: InstanceHandle) -> Result<T, ReadError> {
         let key = self.core.enabled()?.instance_key(handle).ok_or(ReadError::UnknownInstance)?;
-        dunlin_cdr::from_key_payload(&key, &dunlin_cdr::Limits::default())
+        T::read_key_payload(&*self.core.topic.type_support, &key, &dunlin_cdr::Limits::default())
             .map_err(|_| ReadError::UnknownInstance)
     }
 
@@ -582,12 +585,12 @@ impl<T: DdsType> DataReader<T> {
     }
 }
 
-struct Erased<T: DdsType, L> {
+struct Erased<T: TopicType, L> {
     listener: L,
     sample: PhantomData<fn(T)>,
 }
 
-impl<T: DdsType, L: DataReaderListener<T>> ErasedReaderListener for Erased<T, L> {
+impl<T: TopicType, L: DataReaderListener<T>> ErasedReaderListener for Erased<T, L> {
     fn call(&self, core: &Arc<ReaderCore>, status: StatusMask) {
         let reader = DataReader::<T>::from_core(Arc::clone(core));
         let listener = &self.listener;

@@ -2,7 +2,7 @@
 
 use dunlin_buf::SharedBytes;
 use dunlin_cache::{CachedSample, SampleInfo};
-use dunlin_cdr::{CdrError, DdsType, Limits};
+use dunlin_cdr::{CdrError, Limits, TopicType, TypeSupport};
 
 /// A sample, or a change of its instance's state without data.
 #[derive(Clone, Debug)]
@@ -23,16 +23,18 @@ pub struct RawSample {
     pub info: SampleInfo,
     /// The serialized value with its encapsulation header; `None` when `valid_data` is false.
     pub payload: Option<SharedBytes>,
+    /// For a sample without data, the serialized key with its encapsulation header, where the key is known.
+    pub key: Option<SharedBytes>,
 }
 
-impl<T: DdsType> Sample<T> {
-    pub(crate) fn decode(sample: CachedSample) -> Result<Self, CdrError> {
+impl<T: TopicType> Sample<T> {
+    pub(crate) fn decode(sample: CachedSample, support: &dyn TypeSupport) -> Result<Self, CdrError> {
         let limits = Limits::default();
         let data = match &sample.payload {
-            Some(payload) if sample.info.valid_data => Some(dunlin_cdr::from_payload(payload, &limits)?),
+            Some(payload) if sample.info.valid_data => Some(T::read_payload(support, payload, &limits)?),
             _ => None,
         };
-        let key = sample.key.as_ref().and_then(|key| dunlin_cdr::from_key_payload(key, &limits).ok());
+        let key = sample.key.as_ref().and_then(|key| T::read_key_payload(support, key, &limits).ok());
         Ok(Self { info: sample.info, data, key })
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::reader::DataReader;
 use crate::sample::Sample;
-use dunlin_cdr::DdsType;
+use dunlin_cdr::TopicType;
 use futures_core::Stream;
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -14,12 +14,12 @@ const BATCH: usize = 64;
 
 /// Takes every sample of a reader in turn; never ends. Made by [`DataReader::stream`].
 #[derive(Debug)]
-pub struct SampleStream<T: DdsType> {
+pub struct SampleStream<T: TopicType> {
     reader: DataReader<T>,
     taken: VecDeque<Sample<T>>,
 }
 
-impl<T: DdsType> SampleStream<T> {
+impl<T: TopicType> SampleStream<T> {
     pub(crate) fn new(reader: DataReader<T>) -> Self {
         Self { reader, taken: VecDeque::new() }
     }
@@ -37,9 +37,9 @@ impl<T: DdsType> SampleStream<T> {
     }
 }
 
-impl<T: DdsType> Unpin for SampleStream<T> {}
+impl<T: TopicType> Unpin for SampleStream<T> {}
 
-impl<T: DdsType> Stream for SampleStream<T> {
+impl<T: TopicType> Stream for SampleStream<T> {
     type Item = Sample<T>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {

@@ -12,7 +12,7 @@ use crate::reader::DataReader;
 use crate::reader_core::ReaderCore;
 use crate::status::StatusMask;
 use crate::writer_core::lock;
-use dunlin_cdr::{DdsType, TypeSupportOf};
+use dunlin_cdr::TopicType;
 use dunlin_core::{EntityKind, InstanceHandle};
 use dunlin_engine::SubscriberGroup;
 use dunlin_qos::{DataReaderQos, SubscriberQos, TopicQos};
@@ -151,7 +151,7 @@ impl Subscriber {
             Arc::clone(&self.participant),
             source.clone(),
             self.clone(),
-            Arc::new(TypeSupportOf::<D::Data>::default()),
+            Arc::clone(&source.topic.type_support),
             qos.clone(),
         ));
         if let Some(filter) = &source.filter {
@@ -197,7 +197,7 @@ impl Subscriber {
     /// lookup_datareader: one of the readers of a topic, if there is one of this type. In the
     /// [built-in subscriber](crate::DomainParticipant::builtin_subscriber) this makes the reader of a built-in topic.
     #[must_use]
-    pub fn lookup_datareader<T: DdsType>(&self, topic_name: &str) -> Option<DataReader<T>> {
+    pub fn lookup_datareader<T: TopicType>(&self, topic_name: &str) -> Option<DataReader<T>> {
         let typed =
             |core| AnyDataReader(core).typed().filter(|r: &DataReader<T>| r.topic_name() == topic_name);
         let known = self.state.readers().into_iter().find_map(typed);
@@ -211,7 +211,7 @@ impl Subscriber {
     ///
     /// # Errors
     /// [`EntityError::Foreign`], [`EntityError::AlreadyDeleted`].
-    pub fn delete_datareader<T: DdsType>(&self, reader: &DataReader<T>) -> Result<(), EntityError> {
+    pub fn delete_datareader<T: TopicType>(&self, reader: &DataReader<T>) -> Result<(), EntityError> {
         if !Arc::ptr_eq(&reader.core().subscriber.state, &self.state) {
             return Err(EntityError::Foreign);
         }

@@ -7,23 +7,24 @@ use crate::listener::TopicListener;
 use crate::participant::{DomainParticipant, ParticipantInner};
 use crate::status::{InconsistentTopicStatus, ReadAndReset, StatusMask};
 use crate::writer_core::lock;
-use dunlin_cdr::{DdsType, TypeDescription, TypeSupport, TypeSupportOf, description};
+use dunlin_cdr::{DdsType, TopicType, TypeDescription, TypeSupport, TypeSupportOf};
 use dunlin_core::InstanceHandle;
 use dunlin_engine::LocalType;
 use dunlin_qos::TopicQos;
 use std::any::TypeId;
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 pub(crate) struct TopicInner {
     pub participant: Weak<ParticipantInner>,
     pub name: String,
     pub type_name: String,
     pub keyed: bool,
-    pub description: &'static TypeDescription,
+    description: OnceLock<Option<&'static TypeDescription>>,
     pub type_support: Arc<dyn TypeSupport>,
     /// What endpoints of the topic announce of its type.
     pub type_information: Option<Arc<LocalType>>,
+    /// Of the samples.
     pub type_id: TypeId,
     pub entity: Entity<dyn TopicListener>,
     qos: Mutex<TopicQos>,
@@ -38,19 +39,37 @@ impl TopicInner {
         qos: &TopicQos,
         type_information: Option<Arc<LocalType>>,
     ) -> Self {
+        let support = Arc::new(TypeSupportOf::<T>::default());
+        Self::with_support::<T>(participant, (handle, enabled), name, qos, support, type_information)
+    }
+
+    /// A topic of samples `T`, of which `support` knows the type.
+    pub fn with_support<T: TopicType>(
+        participant: Weak<ParticipantInner>,
+        (handle, enabled): (InstanceHandle, bool),
+        name: &str,
+        qos: &TopicQos,
+        support: Arc<dyn TypeSupport>,
+        type_information: Option<Arc<LocalType>>,
+    ) -> Self {
         Self {
             type_information,
             type_id: TypeId::of::<T>(),
             entity: Entity::new(handle, enabled),
             participant,
             name: name.to_owned(),
-            type_name: T::TYPE_NAME.to_owned(),
-            keyed: T::HAS_KEY,
-            description: description::<T>(),
-            type_support: Arc::new(TypeSupportOf::<T>::default()),
+            type_name: support.type_name().to_owned(),
+            keyed: support.has_key(),
+            description: OnceLock::new(),
+            type_support: support,
             qos: Mutex::new(qos.clone()),
             inconsistent: Mutex::default(),
         }
+    }
+
+    /// The description of the type, made when it is first asked for; `None` if it has none.
+    pub fn description(&self) -> Option<&'static TypeDescription> {
+        *self.description.get_or_init(|| self.type_support.description())
     }
 
     pub fn qos(&self) -> TopicQos {
@@ -84,12 +103,12 @@ impl TopicInner {
 }
 
 /// A name and a type that writers and readers share. Cheap to clone.
-pub struct Topic<T: DdsType> {
+pub struct Topic<T: TopicType> {
     pub(crate) inner: Arc<TopicInner>,
     sample: PhantomData<fn(T) -> T>,
 }
 
-impl<T: DdsType> Topic<T> {
+impl<T: TopicType> Topic<T> {
     pub(crate) fn new(inner: Arc<TopicInner>) -> Self {
         Self { inner, sample: PhantomData }
     }
@@ -179,13 +198,13 @@ impl<T: DdsType> Topic<T> {
     }
 }
 
-impl<T: DdsType> Clone for Topic<T> {
+impl<T: TopicType> Clone for Topic<T> {
     fn clone(&self) -> Self {
         Self::new(Arc::clone(&self.inner))
     }
 }
 
-impl<T: DdsType> std::fmt::Debug for Topic<T> {
+impl<T: TopicType> std::fmt::Debug for Topic<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Topic('{}', {})", self.inner.name, self.inner.type_name)
     }

@@ -4,14 +4,25 @@
 use crate::participant::{DomainParticipant, ParticipantInner};
 use dunlin_cdr::{DdsType, description};
 use dunlin_core::Guid;
+use dunlin_dynamic::DynamicType;
 use dunlin_engine::{LocalType, TypeDiscovery};
+use dunlin_xtypes::{TypeGraph, TypeIndex};
 use std::sync::Arc;
 
 /// The type objects of a Rust type.
 pub(crate) fn local_type<T: DdsType>() -> Option<Arc<LocalType>> {
     let (graph, root) = dunlin_xtypes::from_description(description::<T>());
+    type_of_graph(Arc::new(graph), root, T::TYPE_NAME)
+}
+
+/// The type objects of a type known at run time.
+pub(crate) fn local_dynamic_type(ty: &DynamicType) -> Option<Arc<LocalType>> {
+    type_of_graph(Arc::clone(ty.graph()), ty.index(), ty.name())
+}
+
+fn type_of_graph(graph: Arc<TypeGraph>, root: TypeIndex, name: &str) -> Option<Arc<LocalType>> {
     LocalType::new(graph, root)
-        .inspect_err(|error| tracing::debug!("no type information for {}: {error}", T::TYPE_NAME))
+        .inspect_err(|error| tracing::debug!("no type information for {name}: {error}"))
         .ok()
 }
 

@@ -12,7 +12,7 @@ use crate::status::{
 use crate::topic::Topic;
 use crate::writer_core::{ErasedWriterListener, WriterCore, lock};
 use dunlin_buf::SharedBytes;
-use dunlin_cdr::DdsType;
+use dunlin_cdr::{TopicType, TypeSupport};
 use dunlin_core::{Duration, Guid, InstanceHandle, WallTime};
 use dunlin_engine::{WriteRequest, WriterStats};
 use dunlin_qos::DataWriterQos;
@@ -25,30 +25,35 @@ use std::sync::Arc;
 ///
 /// Deleting a writer tells readers that it is gone, so that its instances become
 /// NOT_ALIVE_NO_WRITERS; dispose or unregister them first if that should say more.
-pub struct DataWriter<T: DdsType> {
+pub struct DataWriter<T: TopicType> {
     core: Arc<WriterCore>,
     sample: PhantomData<fn(T)>,
 }
 
-impl<T: DdsType> Clone for DataWriter<T> {
+impl<T: TopicType> Clone for DataWriter<T> {
     fn clone(&self) -> Self {
         Self::from_core(Arc::clone(&self.core))
     }
 }
 
-impl<T: DdsType> std::fmt::Debug for DataWriter<T> {
+impl<T: TopicType> std::fmt::Debug for DataWriter<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "DataWriter('{}', {:?})", self.core.topic.name, self.core.id())
     }
 }
 
-impl<T: DdsType> DataWriter<T> {
+impl<T: TopicType> DataWriter<T> {
     pub(crate) fn from_core(core: Arc<WriterCore>) -> Self {
         Self { core, sample: PhantomData }
     }
 
     pub(crate) fn core(&self) -> &Arc<WriterCore> {
         &self.core
+    }
+
+    /// What the topic knows of the type.
+    fn support(&self) -> &dyn TypeSupport {
+        &*self.core.topic.type_support
     }
 
     /// Enables a writer that its publisher created disabled.
@@ -160,14 +165,14 @@ impl<T: DdsType> DataWriter<T> {
     fn unregister(&self, sample: &T, at: Option<WallTime>) -> Result<(), WriteError> {
         let autodispose = self.core.autodisposes();
         let kind = if autodispose { ChangeKind::DisposedUnregistered } else { ChangeKind::Unregistered };
-        if T::HAS_KEY && self.lookup_instance(sample).is_nil() {
+        if T::has_key(self.support()) && self.lookup_instance(sample).is_nil() {
             return Err(WriteError::UnknownInstance);
         }
         self.end_instance(kind, sample, at)
     }
 
     fn end_instance(&self, kind: ChangeKind, sample: &T, at: Option<WallTime>) -> Result<(), WriteError> {
-        if !T::HAS_KEY {
+        if !T::has_key(self.support()) {
             return Err(WriteError::NoKey);
         }
         self.write_change(kind, sample, None, at).map(drop)
@@ -196,11 +201,12 @@ impl<T: DdsType> DataWriter<T> {
 
     fn register(&self, sample: &T, at: Option<WallTime>) -> Result<InstanceHandle, WriteError> {
         let slot = self.core.enabled()?;
-        if !T::HAS_KEY {
+        if !T::has_key(self.support()) {
             return Ok(InstanceHandle::NIL);
         }
         let handle = self.instance_of(sample)?;
-        let key = self.encode(|out| dunlin_cdr::key_payload(sample, self.core.representation, out))?;
+        let key =
+            self.encode(|out| sample.write_key_payload(self.support(), self.core.representation, out))?;
         self.core.participant.register_instance(slot, handle, key, at)?;
         Ok(handle)
     }
@@ -213,7 +219,7 @@ impl<T: DdsType> DataWriter<T> {
             let handle = self.instance_of(sample).ok()?;
             self.core.slot()?.contains_instance(handle).then_some(handle)
         };
-        if T::HAS_KEY { known().unwrap_or_default() } else { InstanceHandle::NIL }
+        if T::has_key(self.support()) { known().unwrap_or_default() } else { InstanceHandle::NIL }
     }
 
     /// get_key_value: a sample of which only the key fields are set.
@@ -222,7 +228,7 @@ impl<T: DdsType> DataWriter<T> {
     /// [`WriteError::UnknownInstance`].
     pub fn key_value(&self, handle: InstanceHandle) -> Result<T, WriteError> {
         let key = self.core.enabled()?.instance_key(handle).ok_or(WriteError::UnknownInstance)?;
-        Ok(dunlin_cdr::from_key_payload(&key, &dunlin_cdr::Limits::default())?)
+        Ok(T::read_key_payload(self.support(), &key, &dunlin_cdr::Limits::default())?)
     }
 
     /// assert_liveliness, for the manual kinds of LIVELINESS.
@@ -269,7 +275,7 @@ impl<T: DdsType> DataWriter<T> {
     /// # Errors
     /// When the QoS is inconsistent, unsupported, or changes an immutable policy of an enabled writer.
     pub fn set_qos(&self, qos: &DataWriterQos) -> Result<(), SetQosError> {
-        self.core.set_qos(&with_representation::<T>(qos))
+        self.core.set_qos(&with_representation::<T>(qos, self.support()))
     }
 
     /// set_listener: replaces the previous listener.
@@ -371,7 +377,7 @@ impl<T: DdsType> DataWriter<T> {
     /// The instance that the key of `sample` names.
     fn instance_of(&self, sample: &T) -> Result<InstanceHandle, WriteError> {
         let mut encode = lock(&self.core.encode);
-        Ok(dunlin_cache::instance_handle(dunlin_cdr::key_hash_with(sample, &mut encode.key_scratch)?))
+        Ok(dunlin_cache::instance_handle(sample.hash_key(self.support(), &mut encode.key_scratch)?))
     }
 
     fn encode(
@@ -397,7 +403,7 @@ impl<T: DdsType> DataWriter<T> {
         sample: &T,
         handle: Option<InstanceHandle>,
     ) -> Result<InstanceHandle, WriteError> {
-        if !T::HAS_KEY {
+        if !T::has_key(self.support()) {
             return Ok(InstanceHandle::NIL);
         }
         let instance = self.instance_of(sample)?;
@@ -414,10 +420,10 @@ impl<T: DdsType> DataWriter<T> {
         instance: InstanceHandle,
         source_timestamp: Option<WallTime>,
     ) -> Result<WriteRequest, WriteError> {
-        let representation = self.core.representation;
+        let (representation, support) = (self.core.representation, self.support());
         let payload = match kind {
-            ChangeKind::Alive => self.encode(|out| dunlin_cdr::to_payload(sample, representation, out))?,
-            _ => self.encode(|out| dunlin_cdr::key_payload(sample, representation, out))?,
+            ChangeKind::Alive => self.encode(|out| sample.write_payload(support, representation, out))?,
+            _ => self.encode(|out| sample.write_key_payload(support, representation, out))?,
         };
         Ok(WriteRequest { kind, instance, source_timestamp, payload })
     }
@@ -439,12 +445,12 @@ impl<T: DdsType> DataWriter<T> {
     }
 }
 
-struct Erased<T: DdsType, L> {
+struct Erased<T: TopicType, L> {
     listener: L,
     sample: PhantomData<fn(T)>,
 }
 
-impl<T: DdsType, L: DataWriterListener<T>> ErasedWriterListener for Erased<T, L> {
+impl<T: TopicType, L: DataWriterListener<T>> ErasedWriterListener for Erased<T, L> {
     fn call(&self, core: &Arc<WriterCore>, status: StatusMask) {
         let writer = DataWriter::<T>::from_core(Arc::clone(core));
         match status {

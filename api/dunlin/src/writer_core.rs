@@ -1,6 +1,7 @@
 //! What all handles of one data writer share, without the type of its samples.
 
 use crate::builtin::SubscriptionBuiltinTopicData;
+use crate::dynamic::is_dynamic;
 use crate::entity::ListenerSlot;
 use crate::error::{CreateEntityError, SetQosError, WaitForError, WriteError};
 use crate::participant::ParticipantInner;
@@ -117,7 +118,8 @@ impl WriterCore {
             publisher_qos: self.publisher.qos(),
             topic_data: self.topic.qos().topic_data,
             type_information: self.topic.type_information.clone(),
-            type_description: Some(self.topic.description),
+            // Made of a type known at run time it is never freed, so such writers leave filtering to the readers.
+            type_description: if is_dynamic(&self.topic) { None } else { self.topic.description() },
             locators: EndpointLocators::default(),
         };
         self.participant.create_writer(self, spec, |slot| {

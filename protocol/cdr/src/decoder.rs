@@ -212,7 +212,10 @@ impl<'de> Decoder<'de> {
     }
 
     /// Reads the number of elements of a collection whose elements take at least `min_size` octets each.
-    pub(crate) fn read_count(&mut self, min_size: usize) -> Result<usize, CdrError> {
+    ///
+    /// # Errors
+    /// [`CdrError::UnexpectedEnd`] when that many cannot be present; [`CdrError::LimitExceeded`].
+    pub fn read_count(&mut self, min_size: usize) -> Result<usize, CdrError> {
         let count = usize::try_from(self.read_u32()?).unwrap_or(usize::MAX);
         // Key members alone may be smaller than the whole element.
         let min_size = if self.scope == Scope::Sample { min_size } else { min_size.min(1) };

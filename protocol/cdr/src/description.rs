@@ -158,25 +158,42 @@ impl PrimitiveKind {
 
 /// Refers to the description of another type.
 #[derive(Clone, Copy)]
-pub struct TypeRef(fn() -> &'static TypeDescription);
+pub struct TypeRef(Target);
+
+#[derive(Clone, Copy)]
+enum Target {
+    /// Of a Rust type: recursive types have finite descriptions so.
+    Function(fn() -> &'static TypeDescription),
+    /// Of a type known at run time.
+    Made(&'static TypeDescription),
+}
 
 impl TypeRef {
     /// The description of `T`.
     #[must_use]
     pub const fn of<T: Described + ?Sized>() -> Self {
-        Self(description::<T>)
+        Self(Target::Function(description::<T>))
     }
 
     /// The description of `T` with at most `N` characters, elements or pairs.
     #[must_use]
     pub const fn bounded<T: Described + Bounded, const N: usize>() -> Self {
-        Self(description::<Bound<T, N>>)
+        Self(Target::Function(description::<Bound<T, N>>))
+    }
+
+    /// A description that was made at run time.
+    #[must_use]
+    pub const fn to(description: &'static TypeDescription) -> Self {
+        Self(Target::Made(description))
     }
 
     /// The description.
     #[must_use]
     pub fn get(self) -> &'static TypeDescription {
-        (self.0)()
+        match self.0 {
+            Target::Function(description) => description(),
+            Target::Made(description) => description,
+        }
     }
 }
 

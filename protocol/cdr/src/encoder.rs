@@ -40,7 +40,8 @@ impl<'b> Encoder<'b> {
     /// An encoder of the given part of values. [`Scope::KeyHash`] is always XCDR2, big-endian: use
     /// [`Encoder::for_key_hash`].
     #[inline]
-    pub(crate) fn with_scope(
+    #[must_use]
+    pub fn with_scope(
         out: &'b mut Vec<u8>,
         representation: Representation,
         endianness: Endianness,

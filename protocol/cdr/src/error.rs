@@ -104,6 +104,9 @@ pub enum CdrError {
         /// Name of the structure.
         type_name: &'static str,
     },
+    /// A value of a type known at run time belongs to another type than the one it is to be written as, or does not fit
+    /// its type.
+    ForeignType,
 }
 
 impl CdrError {
@@ -156,6 +159,7 @@ impl fmt::Display for CdrError {
             Self::UnorderedKey { type_name } => {
                 write!(f, "{type_name} cannot be a key: its member ids interleave with those of its base")
             }
+            Self::ForeignType => f.write_str("the value belongs to another type, or does not fit its own"),
         }
     }
 }

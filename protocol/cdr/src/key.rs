@@ -11,8 +11,9 @@ pub type KeyHash = [u8; 16];
 /// The greatest key that is its own hash.
 const INLINE_KEY: usize = 16;
 
-/// The hash of serialized key members.
-fn hash_of(octets: &[u8], max_size: Option<usize>) -> KeyHash {
+/// The key hash of key members that [`Encoder::for_key_hash`] wrote, of a type whose key has at most `max_size` octets.
+#[must_use]
+pub fn key_hash_of_octets(octets: &[u8], max_size: Option<usize>) -> KeyHash {
     let mut hash = [0; 16];
     if max_size.is_some_and(|max| max <= INLINE_KEY) {
         hash.iter_mut().zip(octets).for_each(|(to, from)| *to = *from);
@@ -41,7 +42,7 @@ pub fn key_hash_with<T: DdsType>(value: &T, scratch: &mut Vec<u8>) -> Result<Key
     }
     scratch.clear();
     value.write(&mut Encoder::for_key_hash(scratch))?;
-    Ok(hash_of(scratch, T::MAX_KEY_SIZE))
+    Ok(key_hash_of_octets(scratch, T::MAX_KEY_SIZE))
 }
 
 /// The key hash of the value that a decoder is about to read. Reads up to the last key member only.
@@ -57,7 +58,7 @@ pub fn key_hash_from_sample<'de, T: DdsType>(
     }
     scratch.clear();
     <T as CdrRead<'de>>::copy_key(decoder, &mut Encoder::for_key_hash(scratch))?;
-    Ok(hash_of(scratch, T::MAX_KEY_SIZE))
+    Ok(key_hash_of_octets(scratch, T::MAX_KEY_SIZE))
 }
 
 /// The key hash of a payload: a whole sample, or key members alone (`key_only`).

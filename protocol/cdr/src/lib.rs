@@ -57,6 +57,7 @@ mod pointer;
 mod primitive;
 mod sequence;
 mod text;
+mod topic_type;
 mod traits;
 mod type_support;
 mod walk;
@@ -73,18 +74,19 @@ pub use encapsulation::{EncapsulationHeader, representation_id};
 pub use encoder::Encoder;
 pub use error::{CdrError, LimitKind};
 pub use key::{
-    KeyHash, from_key_hash, key_hash, key_hash_from_sample, key_hash_of_payload, key_hash_with,
-    key_payload_of_payload,
+    KeyHash, from_key_hash, key_hash, key_hash_from_sample, key_hash_of_octets, key_hash_of_payload,
+    key_hash_with, key_payload_of_payload,
 };
 pub use key_size::KeySize;
 pub use layout::{
     DecodeOptions, ElementKind, Endianness, Extensibility, LengthCode, Limits, Representation, Scope,
 };
 pub use payload::{
-    from_key_payload, from_payload, from_payload_with, key_payload, to_payload, to_payload_as,
+    from_key_payload, from_payload, from_payload_with, key_payload, to_payload, to_payload_as, write_payload,
 };
 pub use primitive::{Char8, Char16, Float128, UInt8};
 pub use text::WString;
+pub use topic_type::TopicType;
 pub use traits::{CdrRead, CdrWrite, DdsType};
 pub use type_support::{TypeSupport, TypeSupportOf};
 pub use walk::{Located, Scalar, Step};

@@ -2,7 +2,7 @@
 
 use crate::{
     CdrError, CdrRead, CdrWrite, DdsType, DecodeOptions, Decoder, EncapsulationHeader, Encoder, Endianness,
-    Limits, Representation, Scope,
+    Extensibility, Limits, Representation, Scope,
 };
 use alloc::vec::Vec;
 
@@ -45,11 +45,29 @@ pub fn to_payload_as<T: CdrWrite + ?Sized>(
     scope: Scope,
     out: &mut Vec<u8>,
 ) -> Result<(), CdrError> {
+    write_payload(T::FORM, rep, endianness, scope, out, |e| value.write(e))
+}
+
+/// Makes a payload of what `write` writes: encapsulation header for a type of this extensibility, octets, padding.
+///
+/// `out` is cleared first.
+///
+/// # Errors
+/// Those of `write`; `out` is empty then.
+#[inline]
+pub fn write_payload(
+    form: Extensibility,
+    rep: Representation,
+    endianness: Endianness,
+    scope: Scope,
+    out: &mut Vec<u8>,
+    write: impl FnOnce(&mut Encoder<'_>) -> Result<(), CdrError>,
+) -> Result<(), CdrError> {
     out.clear();
-    let mut header = EncapsulationHeader::new(rep, T::FORM, endianness);
+    let mut header = EncapsulationHeader::new(rep, form, endianness);
     out.extend_from_slice(&header.to_bytes());
     let mut encoder = Encoder::with_scope(out, rep, endianness, scope);
-    if let Err(error) = value.write(&mut encoder) {
+    if let Err(error) = write(&mut encoder) {
         out.clear();
         return Err(error);
     }

@@ -1,12 +1,13 @@
 //! Type support without the Rust type: what finds the instance of a received sample (DDS 1.4 §2.2.2.3.6).
 
-use crate::{CdrError, DdsType, DecodeOptions, Extensibility, KeyHash, key};
+use crate::{CdrError, DdsType, DecodeOptions, Extensibility, KeyHash, TypeDescription, description, key};
 use alloc::vec::Vec;
+use core::any::Any;
 use core::fmt;
 use core::marker::PhantomData;
 
 /// What the middleware has to know of a topic type.
-pub trait TypeSupport: Send + Sync {
+pub trait TypeSupport: Any + Send + Sync {
     /// The registered name.
     fn type_name(&self) -> &str;
 
@@ -18,6 +19,12 @@ pub trait TypeSupport: Send + Sync {
 
     /// The greatest size of the key members, or `None` without upper limit.
     fn max_key_size(&self) -> Option<usize>;
+
+    /// The description of the type, which expressions need; `None` if it has none. A type known at run time makes it anew,
+    /// in memory that is never freed: keep it.
+    fn description(&self) -> Option<&'static TypeDescription> {
+        None
+    }
 
     /// The key hash of a payload with encapsulation header: a whole sample, or key members alone (`key_only`), of a
     /// writer with the given deviations. `scratch` is memory to reuse.
@@ -85,6 +92,10 @@ impl<T: DdsType> fmt::Debug for TypeSupportOf<T> {
 }
 
 impl<T: DdsType> TypeSupport for TypeSupportOf<T> {
+    fn description(&self) -> Option<&'static TypeDescription> {
+        Some(description::<T>())
+    }
+
     fn type_name(&self) -> &str {
         T::TYPE_NAME
     }

@@ -5,6 +5,7 @@ mod doctor;
 mod domain;
 mod idl;
 mod ping;
+mod topic;
 mod types;
 mod why;
 
@@ -16,6 +17,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use topic::measure::What;
 
 #[derive(Parser)]
 #[command(name = "dunlin", version, about = "DDS from the command line")]
@@ -53,6 +55,16 @@ enum Command {
     Ls(domain::ls::Arguments),
     /// Draw who talks to whom, as SVG or for Graphviz
     Graph(domain::graph::Arguments),
+    /// Print what is written to a topic
+    Echo(topic::echo::Arguments),
+    /// Write to a topic
+    Pub(topic::publish::Arguments),
+    /// Measure how often a topic is written
+    Hz(topic::measure::Arguments),
+    /// Measure how many octets a topic has
+    Bw(topic::measure::Arguments),
+    /// Measure the time from source timestamp to reception
+    Latency(topic::measure::Arguments),
     /// Measure the round trip to another `dunlin ping --answer`
     Ping(ping::Arguments),
     /// Print the completion script of a shell
@@ -101,6 +113,11 @@ fn config(set: &[String]) -> Result<Config> {
     Ok(config)
 }
 
+fn measure(arguments: &topic::measure::Arguments, what: What) -> Result<ExitCode> {
+    let config = config(arguments.target.set())?;
+    topic::unless_closed(topic::measure::run(arguments, what, config, &mut std::io::stdout()))
+}
+
 fn run(command: Command) -> Result<ExitCode> {
     match command {
         Command::Config { action: Some(ConfigAction::Import { file }), .. } => {
@@ -132,6 +149,17 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Ping(arguments) => {
             return ping::run(&arguments, config(arguments.set())?, &mut std::io::stdout());
         }
+        Command::Echo(arguments) => {
+            let config = config(arguments.target.set())?;
+            return topic::unless_closed(topic::echo::run(&arguments, config, &mut std::io::stdout()));
+        }
+        Command::Pub(arguments) => {
+            let config = config(arguments.target.set())?;
+            return topic::unless_closed(topic::publish::run(&arguments, config, &mut std::io::stdout()));
+        }
+        Command::Hz(arguments) => return measure(&arguments, What::Rate),
+        Command::Bw(arguments) => return measure(&arguments, What::Bandwidth),
+        Command::Latency(arguments) => return measure(&arguments, What::Latency),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Arguments::command(), "dunlin", &mut std::io::stdout());
         }

@@ -76,16 +76,13 @@ fn endpoints(participant: &DomainParticipant, topic: &str) -> Vec<Endpoint> {
     writers.chain(readers).collect()
 }
 
-/// The type of an endpoint as text, when the answer is there.
-fn settled(participant: &DomainParticipant, guid: Guid) -> Option<Result<(KnownType, String), String>> {
+/// The type of an endpoint, or why it is not known.
+pub fn type_of(participant: &DomainParticipant, guid: Guid) -> Result<KnownType, String> {
     match participant.discovered_type(guid) {
-        TypeDiscovery::Pending => None,
-        TypeDiscovery::Known(known) => {
-            let text = to_idl(&known.graph, known.root);
-            Some(Ok((known, text)))
-        }
-        TypeDiscovery::NotAnnounced => Some(Err("it announces no type information".into())),
-        TypeDiscovery::Refused(why) => Some(Err(why)),
+        TypeDiscovery::Known(known) => Ok(known),
+        TypeDiscovery::Pending => Err("its participant has not answered yet".into()),
+        TypeDiscovery::NotAnnounced => Err("it announces no type information".into()),
+        TypeDiscovery::Refused(why) => Err(why),
     }
 }
 
@@ -107,8 +104,10 @@ fn find(participant: &DomainParticipant, topic: &str) -> Vec<Found> {
     ask(participant, topic);
     let mut found: Vec<Found> = Vec::new();
     for (guid, name, vendor) in endpoints(participant, topic) {
-        let ty =
-            settled(participant, guid).unwrap_or_else(|| Err("its participant has not answered yet".into()));
+        let ty = type_of(participant, guid).map(|known| {
+            let text = to_idl(&known.graph, known.root);
+            (known, text)
+        });
         let at = found.iter().position(|it| it.same(&name, &ty)).unwrap_or_else(|| {
             found.push(Found { name, writers: 0, readers: 0, vendors: Vec::new(), ty });
             found.len() - 1

@@ -13,7 +13,7 @@ use crate::reader::DataReader;
 use crate::reader_core::ReaderCore;
 use crate::writer::DataWriter;
 use crate::writer_core::WriterCore;
-use dunlin_cdr::DdsType;
+use dunlin_cdr::TopicType;
 use dunlin_core::{Guid, InstanceHandle, VendorId};
 use std::sync::Arc;
 
@@ -97,8 +97,8 @@ impl Explanation {
 /// A writer or reader of this process, for [`DomainParticipant::explain`].
 pub trait LocalEndpoint: sealed::Core {}
 
-impl<T: DdsType> LocalEndpoint for DataWriter<T> {}
-impl<T: DdsType> LocalEndpoint for DataReader<T> {}
+impl<T: TopicType> LocalEndpoint for DataWriter<T> {}
+impl<T: TopicType> LocalEndpoint for DataReader<T> {}
 
 pub(crate) mod sealed {
     use super::*;
@@ -118,13 +118,13 @@ pub(crate) mod sealed {
         fn local(&self) -> Local;
     }
 
-    impl<T: DdsType> Core for DataWriter<T> {
+    impl<T: TopicType> Core for DataWriter<T> {
         fn local(&self) -> Local {
             Local::Writer(Arc::clone(self.core()))
         }
     }
 
-    impl<T: DdsType> Core for DataReader<T> {
+    impl<T: TopicType> Core for DataReader<T> {
         fn local(&self) -> Local {
             Local::Reader(Arc::clone(self.core()))
         }

@@ -20,6 +20,7 @@ pub(crate) struct Plan {
 /// One of the joined topics.
 pub(crate) struct Side {
     pub topic: Arc<TopicInner>,
+    description: &'static TypeDescription,
     /// What is read of its samples.
     pub fields: Vec<FieldReader>,
     /// The columns that the topic has, with the fields that hold them.
@@ -67,7 +68,7 @@ fn same_type(a: &'static TypeDescription, b: &'static TypeDescription) -> bool {
 impl Side {
     /// The position of a field that is read; adds it if need be.
     fn field(&mut self, name: &str) -> Result<usize, FilterError> {
-        self.fields.push(FieldReader::new(self.topic.description, name)?);
+        self.fields.push(FieldReader::new(self.description, name)?);
         Ok(self.fields.len() - 1)
     }
 }
@@ -79,8 +80,13 @@ impl Plan {
         topics: Vec<Arc<TopicInner>>,
         representation: Representation,
     ) -> Result<Self, MultiTopicError> {
-        let sides = topics.into_iter().map(|topic| Side { topic, fields: Vec::new(), columns: Vec::new() });
-        let sides = sides.collect();
+        let side = |topic: Arc<TopicInner>| {
+            let description = topic.description();
+            let description =
+                description.ok_or_else(|| MultiTopicError::NoDescription(topic.type_name.clone()))?;
+            Ok(Side { topic, description, fields: Vec::new(), columns: Vec::new() })
+        };
+        let sides = topics.into_iter().map(side).collect::<Result<_, MultiTopicError>>()?;
         let (cells, columns) = (Vec::new(), Vec::new());
         let mut plan = Self { sides, cells, row: structure(row)?, representation, columns };
         plan.join()?;
@@ -97,7 +103,7 @@ impl Plan {
     fn join(&mut self) -> Result<(), MultiTopicError> {
         let mut keys_of = Vec::new();
         for side in &self.sides {
-            keys_of.push(keys(structure(side.topic.description)?));
+            keys_of.push(keys(structure(side.description)?));
         }
         for (at, own) in keys_of.iter().enumerate() {
             let before = || keys_of.iter().take(at).flatten();

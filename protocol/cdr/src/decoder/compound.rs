@@ -249,8 +249,11 @@ impl<'de> Decoder<'de> {
     }
 
     /// Reads what follows a DHEADER, if a collection of such elements has one.
+    ///
+    /// # Errors
+    /// Those of `elements`; [`CdrError::UnexpectedEnd`].
     #[inline]
-    pub(crate) fn read_elements<R>(
+    pub fn read_elements<R>(
         &mut self,
         kind: ElementKind,
         elements: impl FnOnce(&mut Self) -> Result<R, CdrError>,

@@ -33,8 +33,11 @@ impl Encoder<'_> {
     }
 
     /// Writes a DHEADER before `body` only if the encoding version and `needed` ask for one.
+    ///
+    /// # Errors
+    /// As [`Encoder::write_delimited`].
     #[inline]
-    pub(crate) fn write_delimited_if(
+    pub fn write_delimited_if(
         &mut self,
         needed: bool,
         body: impl FnOnce(&mut Self) -> Result<(), CdrError>,
@@ -83,20 +86,30 @@ impl Encoder<'_> {
         must_understand: bool,
         value: &T,
     ) -> Result<(), CdrError> {
+        self.write_member_as(id, must_understand, T::LENGTH_CODE, |e| value.write(e))
+    }
+
+    /// Writes a member of a mutable type with its header; `value` writes its value, whose size is announced by `code`.
+    ///
+    /// # Errors
+    /// Those of `value`.
+    #[inline]
+    pub fn write_member_as(
+        &mut self,
+        id: u32,
+        must_understand: bool,
+        code: LengthCode,
+        value: impl FnOnce(&mut Self) -> Result<(), CdrError>,
+    ) -> Result<(), CdrError> {
         if self.scope() == Scope::KeyHash {
-            return value.write(self);
+            return value(self);
         }
         if !self.is_xcdr2() {
             return self.write_long_header(id, must_understand, Some(value));
         }
-        let code = T::LENGTH_CODE;
         let flag = if must_understand { XCDR2_MUST_UNDERSTAND } else { 0 };
         self.write_u32(flag | (code.code() << 28) | (id & 0x0fff_ffff));
-        if matches!(code, LengthCode::NextInt) {
-            self.write_delimited(|e| value.write(e))
-        } else {
-            value.write(self)
-        }
+        if matches!(code, LengthCode::NextInt) { self.write_delimited(value) } else { value(self) }
     }
 
     /// Writes an optional member of a mutable type: nothing if absent.
@@ -129,20 +142,34 @@ impl Encoder<'_> {
         must_understand: bool,
         value: Option<&T>,
     ) -> Result<(), CdrError> {
+        self.write_optional_as(id, must_understand, value.map(|value| |e: &mut Self| value.write(e)))
+    }
+
+    /// Writes an optional member of a final or appendable type, whose value `value` writes, if it is present.
+    ///
+    /// # Errors
+    /// Those of `value`.
+    #[inline]
+    pub fn write_optional_as(
+        &mut self,
+        id: u32,
+        must_understand: bool,
+        value: Option<impl FnOnce(&mut Self) -> Result<(), CdrError>>,
+    ) -> Result<(), CdrError> {
         if !self.is_xcdr2() {
             return self.write_long_header(id, must_understand, value);
         }
         self.write_u8(u8::from(value.is_some()));
-        value.map_or(Ok(()), |value| value.write(self))
+        value.map_or(Ok(()), |value| value(self))
     }
 
     /// Writes a member in XCDR1 with the long header, which holds any id and size: the size is not known before the
     /// value is written, and the short form would have to be widened afterwards. Alignment restarts at the value.
-    fn write_long_header<T: CdrWrite + ?Sized>(
+    fn write_long_header(
         &mut self,
         id: u32,
         must_understand: bool,
-        value: Option<&T>,
+        value: Option<impl FnOnce(&mut Self) -> Result<(), CdrError>>,
     ) -> Result<(), CdrError> {
         self.align(4);
         self.write_u16(EXTENDED);
@@ -155,7 +182,7 @@ impl Encoder<'_> {
         self.write_delimited(|e| {
             let outer = e.origin;
             e.origin = e.out.len();
-            value.write(e)?;
+            value(e)?;
             e.origin = outer;
             Ok(())
         })

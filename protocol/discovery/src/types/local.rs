@@ -34,7 +34,8 @@ impl LocalType {
     ///
     /// # Errors
     /// [`BuildError`] for a type without type objects, or one that no topic can have.
-    pub fn new(graph: TypeGraph, root: TypeIndex) -> Result<Arc<Self>, BuildError> {
+    pub fn new(graph: impl Into<Arc<TypeGraph>>, root: TypeIndex) -> Result<Arc<Self>, BuildError> {
+        let graph = graph.into();
         let objects = type_objects(&graph, root)?;
         let TypeInformation { minimal, complete } = objects.information()?;
         let information = TypeInformation { minimal: shortened(minimal), complete: shortened(complete) };
@@ -47,7 +48,7 @@ impl LocalType {
         // Parameters are padded, so that what others announce of an equal type is equal octet for octet.
         payload.resize(payload.len().next_multiple_of(4), 0);
         let octets = payload.get(ENCAPSULATION..).unwrap_or_default().into();
-        Ok(Arc::new(Self { known: KnownType { graph: Arc::new(graph), root }, objects, octets }))
+        Ok(Arc::new(Self { known: KnownType { graph, root }, objects, octets }))
     }
 
     /// The type.

@@ -2,7 +2,7 @@
 
 pub mod graph;
 pub mod ls;
-mod names;
+pub mod names;
 mod qos;
 mod svg;
 

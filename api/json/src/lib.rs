@@ -1,0 +1,35 @@
+//! Values of types known at run time as JSON, and back.
+//!
+//! | type | JSON |
+//! |---|---|
+//! | integers | numbers, exact up to 64 bits |
+//! | `float`, `double` | numbers with as many digits as lead back to the same value; `"NaN"`, `"Infinity"`, `"-Infinity"` |
+//! | `long double` | its bits: `"0x"` and 32 hexadecimal digits |
+//! | `char`, `wchar` | a string of one character; half a surrogate pair is a number |
+//! | strings | strings; in wide strings U+FFFD stands for half a surrogate pair |
+//! | enumerations | the name of the literal; its value is taken too |
+//! | bitmasks | a list of names, with a number for bits without name; a number is taken too |
+//! | bitsets | an object of the fields; a number is taken too |
+//! | sequences, arrays | lists, octets as numbers |
+//! | maps | an object where keys are strings, integers or enumerations; else a list of `[key, value]` |
+//! | structures | an object; an optional member that is absent is `null`. Members that are missing have their defaults |
+//! | unions | an object of the discriminator `_d` and the member that it selects. Without `_d` the member decides |
+//!
+//! [`Json`] serializes with any serde format, in the order of the type; [`from_json`] says with a path what does not fit.
+
+#![forbid(unsafe_code)]
+
+mod read;
+mod write;
+
+pub use read::{JsonError, from_json};
+pub use write::{Json, Selected, leaves};
+
+use dunlin_dynamic::DynamicData;
+
+/// A value as JSON text in one line.
+#[must_use]
+pub fn to_json(data: &DynamicData) -> String {
+    // Writing to memory cannot fail, and every key is a string.
+    serde_json::to_string(&Json::of(data)).unwrap_or_default()
+}

@@ -1,0 +1,80 @@
+//! Values become JSON and come back from it.
+
+use dunlin_dynamic::{DynamicData, DynamicType};
+use dunlin_idl::{Memory, Options};
+use dunlin_json::{Json, Selected, from_json, to_json};
+use serde_json::json;
+
+const IDL: &str = "
+enum Color { RED, GREEN };
+@bit_bound(8) bitmask Access { READ, WRITE };
+bitset Packed { bitfield<3> level; bitfield<5, int8> offset; };
+union Choice switch (Color) { case RED: long number; case GREEN: string<5> text; };
+struct Inner { double ratio; @optional long maybe; };
+struct All {
+    @key string id; unsigned long long large; float single; char letter; Color color; Access access; Packed packed;
+    sequence<octet> data; long matrix[2][2]; map<string, long> named; map<Color, Inner> of_color; Choice choice;
+    sequence<Inner, 2> inners; wstring wide; boolean flag; long double quad;
+};";
+
+fn ty() -> DynamicType {
+    let loader = Memory::default().with("all.idl", IDL);
+    let compiled = dunlin_idl::compile("all.idl", &Options::default(), &loader);
+    let (graph, index) = dunlin_idl::xtypes::type_graph_of(&compiled.model.unwrap(), "All").unwrap();
+    DynamicType::new(graph, index).unwrap()
+}
+
+#[test]
+fn everything_comes_back() {
+    let text = r#"{"id":"a","large":18446744073709551615,"single":0.1,"letter":"x","color":"GREEN","access":["WRITE"],"packed":{"level":5,"offset":-3},"data":[1,255],"matrix":[[1,2],[3,4]],"named":{"one":1},"of_color":{"RED":{"ratio":"NaN","maybe":null}},"choice":{"_d":"GREEN","text":"hi"},"inners":[{"ratio":-0.5,"maybe":7}],"wide":"ü€","flag":true,"quad":"0x3fff0000000000000000000000000000"}"#;
+    let data = from_json(&ty(), &serde_json::from_str(text).unwrap()).unwrap();
+    assert_eq!(to_json(&data), text);
+    assert_eq!(data.get("large").unwrap(), Some(&u64::MAX.into()));
+    let defaults = from_json(&ty(), &json!({})).unwrap();
+    assert_eq!(defaults, DynamicData::new(&ty()));
+    let again = from_json(&ty(), &serde_json::from_str(&to_json(&defaults)).unwrap()).unwrap();
+    assert_eq!(again, defaults);
+}
+
+#[test]
+fn other_ways_to_say_the_same() {
+    let data =
+        from_json(&ty(), &json!({"color": 1, "access": 2, "packed": 5, "choice": {"text": "x"}})).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&to_json(&data)).unwrap();
+    assert_eq!((&value["color"], &value["access"]), (&json!("GREEN"), &json!(["WRITE"])));
+    assert_eq!(
+        (&value["choice"], &value["packed"]["level"]),
+        (&json!({"_d": "GREEN", "text": "x"}), &json!(5))
+    );
+}
+
+#[test]
+fn mistakes_are_told_with_their_place() {
+    for (json, wanted) in [
+        (json!({"colour": 1}), "no member 'colour' among id, large"),
+        (json!({"color": "BLUE"}), "color: expected one of RED, GREEN, not \"BLUE\""),
+        (json!({"data": [1, 256]}), "data[1]: 256 is out of the range of octet"),
+        (json!({"matrix": [[1, 2], [3]]}), "matrix[1]: length 1 where 2 is allowed"),
+        (json!({"inners": [{}, {"ratio": "x"}]}), "inners[1].ratio: expected a number"),
+        (json!({"inners": [{}, {}, {}]}), "inners: length 3 where 2 is allowed"),
+        (json!({"choice": {"_d": "RED", "text": "x"}}), "choice.text: the discriminator"),
+        (json!({"choice": {"text": "longer"}}), "choice.text: length 6 where 5"),
+        (json!({"large": -1}), "large: -1 is out of the range"),
+        (json!({"packed": {"offset": 16}}), "packed.offset: expected a number of 5 bits"),
+        (json!([]), "expected an object, not a list"),
+    ] {
+        let error = from_json(&ty(), &json).unwrap_err().to_string();
+        assert!(error.starts_with(wanted), "{error} is not {wanted}");
+    }
+}
+
+#[test]
+fn parts_are_selected_by_path() {
+    let mut data = DynamicData::new(&ty());
+    data.set("matrix[1][0]", 9).unwrap();
+    let paths = ["matrix[1][0]", "choice._d", "choice.text"];
+    let parts = paths.iter().map(|path| (*path, data.part(path).unwrap())).collect();
+    let text = serde_json::to_string(&Selected(parts)).unwrap();
+    assert_eq!(text, r#"{"matrix[1][0]":9,"choice._d":"RED","choice.text":null}"#);
+    assert!(format!("{:?}", Json::of(&data)).contains("Json"));
+}

@@ -1,0 +1,264 @@
+//! Makes types for work with values of type graphs (DDS-XTypes 1.3 §7.2.2).
+
+use crate::types::*;
+use crate::{MAX_NESTING, MAX_TYPES, measure};
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use dunlin_cdr::{KeySize, PrimitiveKind};
+use dunlin_xtypes::identifier::kind;
+use dunlin_xtypes::model::{
+    Bitmask, Bitset, Definition, Element, Enumeration, Kind, Type, Union, member_flag,
+};
+use dunlin_xtypes::{TypeGraph, TypeIndex};
+
+pub(crate) fn compile(graph: Arc<TypeGraph>, index: TypeIndex) -> Result<Compiled, TypeError> {
+    let name = graph.get(index).ok_or(TypeError::Missing)?.name.clone();
+    let (nodes, root) = {
+        let mut builder =
+            Builder { graph: &graph, nodes: Vec::new(), known: BTreeMap::new(), queue: VecDeque::new() };
+        let root = builder.node_of(&Type::Named(index), 0)?;
+        while let Some((node, index)) = builder.queue.pop_front() {
+            builder.define(node, index)?;
+        }
+        (builder.nodes, root)
+    };
+    let mut compiled = Compiled { name, graph, index, nodes, root };
+    if !matches!(
+        compiled.nodes.get(root).map(|node| &node.shape),
+        Some(Shape::Structure(_) | Shape::Union(_))
+    ) {
+        return Err(TypeError::NotAggregated { name: compiled.name });
+    }
+    measure::measure(&mut compiled)?;
+    Ok(compiled)
+}
+
+struct Builder<'g> {
+    graph: &'g TypeGraph,
+    nodes: Vec<Node>,
+    /// The nodes of definitions.
+    known: BTreeMap<TypeIndex, usize>,
+    /// Definitions whose nodes are not made yet: members may refer to them before.
+    queue: VecDeque<(usize, TypeIndex)>,
+}
+
+const fn bound(bound: u32) -> Option<usize> {
+    if bound == 0 { None } else { Some(bound as usize) }
+}
+
+fn primitive(kind: u8) -> Option<PrimitiveKind> {
+    Some(match kind {
+        kind::BOOLEAN => PrimitiveKind::Boolean,
+        kind::BYTE | kind::UINT8 => PrimitiveKind::Octet,
+        kind::INT8 => PrimitiveKind::Int8,
+        kind::INT16 => PrimitiveKind::Int16,
+        kind::UINT16 => PrimitiveKind::UInt16,
+        kind::INT32 => PrimitiveKind::Int32,
+        kind::UINT32 => PrimitiveKind::UInt32,
+        kind::INT64 => PrimitiveKind::Int64,
+        kind::UINT64 => PrimitiveKind::UInt64,
+        kind::FLOAT32 => PrimitiveKind::Float32,
+        kind::FLOAT64 => PrimitiveKind::Float64,
+        kind::FLOAT128 => PrimitiveKind::Float128,
+        kind::CHAR8 => PrimitiveKind::Char8,
+        kind::CHAR16 => PrimitiveKind::Char16,
+        _ => return None,
+    })
+}
+
+impl Builder<'_> {
+    fn push(&mut self, name: &str, shape: Shape) -> Result<usize, TypeError> {
+        if self.nodes.len() >= MAX_TYPES {
+            return Err(TypeError::TooLarge { name: name.to_string() });
+        }
+        self.nodes.push(Node {
+            name: name.to_string(),
+            shape,
+            least: 0,
+            key_size: KeySize::UNBOUNDED,
+            parts: 1,
+        });
+        Ok(self.nodes.len().saturating_sub(1))
+    }
+
+    /// The node of a type where it is used.
+    fn node_of(&mut self, ty: &Type, depth: u16) -> Result<usize, TypeError> {
+        if depth > MAX_NESTING {
+            return Err(TypeError::TooLarge { name: String::new() });
+        }
+        let graph = self.graph;
+        match graph.resolve(ty) {
+            Type::Primitive(kind) => {
+                let shape = Shape::Primitive(primitive(*kind).ok_or(TypeError::Missing)?);
+                self.push("", shape)
+            }
+            Type::String { wide, bound: most } => {
+                self.push("", Shape::Text { wide: *wide, bound: bound(*most) })
+            }
+            Type::Sequence { element, bound: most } => {
+                let element = self.part(element, depth)?;
+                self.push("", Shape::Sequence { element, bound: bound(*most) })
+            }
+            Type::Array { element, dimensions } => self.array(element, dimensions, depth),
+            Type::Map { key, value, bound: most } => {
+                let (key, value) = (self.part(key, depth)?, self.part(value, depth)?);
+                self.push("", Shape::Map { key, value, bound: bound(*most) })
+            }
+            Type::Named(index) => self.named(*index),
+        }
+    }
+
+    fn array(&mut self, element: &Element, dimensions: &[u32], depth: u16) -> Result<usize, TypeError> {
+        let mut element = self.part(element, depth)?;
+        let mut node = element.node;
+        for (at, length) in dimensions.iter().enumerate().rev() {
+            let length = usize::try_from(*length).unwrap_or(usize::MAX);
+            node = self.push("", Shape::Array { element, length, dimension: at > 0 })?;
+            element = Part { node, flags: 0 };
+        }
+        Ok(node)
+    }
+
+    fn part(&mut self, element: &Element, depth: u16) -> Result<Part, TypeError> {
+        Ok(Part { node: self.node_of(&element.ty, depth.saturating_add(1))?, flags: element.flags })
+    }
+
+    fn named(&mut self, index: TypeIndex) -> Result<usize, TypeError> {
+        if let Some(node) = self.known.get(&index) {
+            return Ok(*node);
+        }
+        let definition = self.graph.get(index).ok_or(TypeError::Missing)?;
+        // An alias here is one that leads nowhere.
+        if matches!(definition.kind, Kind::Alias(_)) {
+            return Err(TypeError::Missing);
+        }
+        let node = self.push(&definition.name, Shape::Text { wide: false, bound: None })?;
+        self.known.insert(index, node);
+        self.queue.push_back((node, index));
+        Ok(node)
+    }
+
+    fn define(&mut self, node: usize, index: TypeIndex) -> Result<(), TypeError> {
+        let graph = self.graph;
+        let definition = graph.get(index).ok_or(TypeError::Missing)?;
+        let shape = match &definition.kind {
+            Kind::Structure(_) => Shape::Structure(self.structure(definition, index)?),
+            Kind::Union(it) => Shape::Union(self.union(definition, it)?),
+            Kind::Enumeration(it) => Shape::Enumeration(enumeration(definition, it)?),
+            Kind::Bitmask(it) => Shape::Bits(bitmask(definition, it)?),
+            Kind::Bitset(it) => Shape::Bits(bitset(definition, it)?),
+            Kind::Alias(_) => return Err(TypeError::Missing),
+        };
+        if let Some(slot) = self.nodes.get_mut(node) {
+            slot.shape = shape;
+        }
+        Ok(())
+    }
+
+    fn structure(&mut self, definition: &Definition, index: TypeIndex) -> Result<StructureShape, TypeError> {
+        let graph = self.graph;
+        let mut members = Vec::new();
+        for member in graph.members(index) {
+            let part = Part { node: self.node_of(&member.ty, 0)?, flags: member.flags };
+            members.push(MemberShape {
+                name: member.name.to_string(),
+                id: member.id,
+                part,
+                flags: member.flags,
+            });
+        }
+        let mut by_id: Vec<usize> = (0..members.len()).collect();
+        let id_at = |at: usize| members.get(at).map_or(u32::MAX, |member: &MemberShape| member.id);
+        by_id.sort_by_key(|at| id_at(*at));
+        let twice = by_id.windows(2).find_map(|pair| match pair {
+            [a, b] if id_at(*a) == id_at(*b) => Some(id_at(*a)),
+            _ => None,
+        });
+        if let Some(id) = twice {
+            return Err(TypeError::DuplicateId { name: definition.name.clone(), id });
+        }
+        let has_key = members.iter().any(MemberShape::is_key);
+        Ok(StructureShape { extensibility: definition.extensibility(), members, has_key, by_id })
+    }
+
+    fn union(&mut self, definition: &Definition, it: &Union) -> Result<UnionShape, TypeError> {
+        let discriminator = self.part(&it.discriminator, 0)?;
+        // Type objects have labels of 32 bits with a sign, whatever the discriminator.
+        let unsigned = matches!(
+            self.nodes.get(discriminator.node).map(|node| &node.shape),
+            Some(Shape::Primitive(PrimitiveKind::UInt32))
+        );
+        let label = |label: &i32| if unsigned { i64::from(label.cast_unsigned()) } else { i64::from(*label) };
+        let mut cases = Vec::new();
+        for case in &it.cases {
+            cases.push(CaseShape {
+                name: case.member.name.to_string(),
+                id: case.member.id,
+                labels: case.labels.iter().map(label).collect(),
+                is_default: case.is_default(),
+                part: Part { node: self.node_of(&case.member.ty, 0)?, flags: case.member.flags },
+            });
+        }
+        let has_key = it.discriminator.flags & member_flag::KEY != 0;
+        Ok(UnionShape { extensibility: definition.extensibility(), discriminator, has_key, cases })
+    }
+}
+
+fn enumeration(definition: &Definition, it: &Enumeration) -> Result<EnumerationShape, TypeError> {
+    let default = it.literals.iter().find(|literal| literal.is_default).or(it.literals.first());
+    Ok(EnumerationShape {
+        holder: match it.bit_bound {
+            1..=8 => PrimitiveKind::Int8,
+            9..=16 => PrimitiveKind::Int16,
+            17..=32 => PrimitiveKind::Int32,
+            _ => return Err(TypeError::Bits { name: definition.name.clone() }),
+        },
+        literals: it.literals.iter().map(|literal| (literal.name.to_string(), literal.value)).collect(),
+        default: default.map_or(0, |literal| literal.value),
+        extensibility: definition.extensibility(),
+        bit_bound: u8::try_from(it.bit_bound).unwrap_or(32),
+    })
+}
+
+/// The integer that holds so many bits.
+fn holder(definition: &Definition, width: u16) -> Result<PrimitiveKind, TypeError> {
+    Ok(match width {
+        0..=8 => PrimitiveKind::Octet,
+        9..=16 => PrimitiveKind::UInt16,
+        17..=32 => PrimitiveKind::UInt32,
+        33..=64 => PrimitiveKind::UInt64,
+        _ => return Err(TypeError::Bits { name: definition.name.clone() }),
+    })
+}
+
+fn bitmask(definition: &Definition, it: &Bitmask) -> Result<BitsShape, TypeError> {
+    let mut fields = Vec::new();
+    for bit in &it.bits {
+        let position = u8::try_from(bit.position).ok().filter(|position| *position < 64);
+        let position = position.ok_or_else(|| TypeError::Bits { name: definition.name.clone() })?;
+        fields.push(BitField { name: bit.name.to_string(), position, width: 1, signed: false });
+    }
+    Ok(BitsShape {
+        holder: holder(definition, it.bit_bound)?,
+        is_bitset: false,
+        fields,
+        extensibility: definition.extensibility(),
+        bit_bound: u8::try_from(it.bit_bound).unwrap_or(64),
+    })
+}
+
+fn bitset(definition: &Definition, it: &Bitset) -> Result<BitsShape, TypeError> {
+    let mut fields = Vec::new();
+    let mut width = 0;
+    for field in &it.fields {
+        width = width.max(field.position.saturating_add(field.width.into()));
+        let signed = matches!(field.holder, kind::INT8 | kind::INT16 | kind::INT32 | kind::INT64);
+        let position = u8::try_from(field.position).unwrap_or(u8::MAX);
+        fields.push(BitField { name: field.name.to_string(), position, width: field.width, signed });
+    }
+    let holder = holder(definition, width)?;
+    let bit_bound = u8::try_from(holder.size().saturating_mul(8)).unwrap_or(64);
+    Ok(BitsShape { holder, is_bitset: true, fields, extensibility: definition.extensibility(), bit_bound })
+}

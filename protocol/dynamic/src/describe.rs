@@ -1,0 +1,193 @@
+//! Descriptions of types known at run time, for what works with descriptions: the language of filters.
+
+use crate::convert::name_of;
+use crate::types::*;
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+use dunlin_cdr::{
+    BitsDescription, CaseDescription, EnumerationDescription, LiteralDescription, MemberDescription,
+    MemberFlags, StructureDescription, TypeDescription, TypeKind, TypeRef, UnionDescription,
+};
+
+/// Why a type has no description.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DescribeError {
+    /// It contains values of itself.
+    Recursive {
+        /// The type.
+        name: String,
+    },
+}
+
+impl fmt::Display for DescribeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Recursive { name } => {
+                write!(f, "{name} contains values of itself, which expressions cannot look into")
+            }
+        }
+    }
+}
+
+impl core::error::Error for DescribeError {}
+
+impl DynamicType {
+    /// The description of the type, in memory that is never freed: descriptions of Rust types are constants, and what
+    /// works with them expects that. Who describes types again and again should keep the result.
+    ///
+    /// # Errors
+    /// [`DescribeError::Recursive`].
+    pub fn describe(&self) -> Result<&'static TypeDescription, DescribeError> {
+        let mut known = Vec::new();
+        known.resize(self.0.nodes.len(), State::New);
+        Describer { nodes: &self.0.nodes, known }.description(self.0.root)
+    }
+}
+
+#[derive(Clone, Copy)]
+enum State {
+    New,
+    Open,
+    Done(&'static TypeDescription),
+}
+
+struct Describer<'n> {
+    nodes: &'n [Node],
+    known: Vec<State>,
+}
+
+fn leaked(text: &str) -> &'static str {
+    Box::leak(text.to_string().into_boxed_str())
+}
+
+fn list<T>(items: Vec<T>) -> &'static [T] {
+    Box::leak(items.into_boxed_slice())
+}
+
+impl Describer<'_> {
+    fn description(&mut self, node: usize) -> Result<&'static TypeDescription, DescribeError> {
+        let nodes = self.nodes;
+        let Some(it) = nodes.get(node) else { return Err(DescribeError::Recursive { name: String::new() }) };
+        match self.known.get(node) {
+            Some(State::Done(known)) => return Ok(known),
+            Some(State::New) => {}
+            _ => return Err(DescribeError::Recursive { name: name_of(TypeView { nodes, node: it }) }),
+        }
+        self.set(node, State::Open);
+        let kind = self.kind(&it.shape)?;
+        let made: &'static TypeDescription =
+            Box::leak(Box::new(TypeDescription { name: leaked(&it.name), kind }));
+        self.set(node, State::Done(made));
+        Ok(made)
+    }
+
+    fn set(&mut self, node: usize, state: State) {
+        if let Some(slot) = self.known.get_mut(node) {
+            *slot = state;
+        }
+    }
+
+    fn reference(&mut self, part: Part) -> Result<TypeRef, DescribeError> {
+        self.description(part.node).map(TypeRef::to)
+    }
+
+    fn kind(&mut self, shape: &Shape) -> Result<TypeKind, DescribeError> {
+        Ok(match shape {
+            Shape::Primitive(kind) => TypeKind::Primitive(*kind),
+            Shape::Text { wide: false, bound } => TypeKind::String { bound: *bound },
+            Shape::Text { wide: true, bound } => TypeKind::WideString { bound: *bound },
+            Shape::Enumeration(it) => TypeKind::Enumeration(enumeration(it)),
+            Shape::Bits(it) => bits(it),
+            Shape::Sequence { element, bound } => {
+                TypeKind::Sequence { element: self.reference(*element)?, bound: *bound }
+            }
+            Shape::Array { element, length, .. } => {
+                TypeKind::Array { element: self.array_element(*element)?, length: *length }
+            }
+            Shape::Map { key, value, bound } => {
+                TypeKind::Map { key: self.reference(*key)?, value: self.reference(*value)?, bound: *bound }
+            }
+            Shape::Structure(it) => TypeKind::Structure(self.structure(it)?),
+            Shape::Union(it) => TypeKind::Union(self.union(it)?),
+        })
+    }
+
+    /// An array that is an element of an array is another dimension to a description, unless an alias is between them.
+    fn array_element(&mut self, element: Part) -> Result<TypeRef, DescribeError> {
+        let description = self.reference(element)?;
+        let shape = self.nodes.get(element.node).map(|node| &node.shape);
+        if !matches!(shape, Some(Shape::Array { dimension: false, .. })) {
+            return Ok(description);
+        }
+        let alias = TypeDescription { name: "", kind: TypeKind::Alias(description) };
+        Ok(TypeRef::to(Box::leak(Box::new(alias))))
+    }
+
+    fn structure(&mut self, it: &StructureShape) -> Result<StructureDescription, DescribeError> {
+        let mut members = Vec::new();
+        for member in &it.members {
+            members.push(MemberDescription {
+                name: leaked(&member.name),
+                id: member.id,
+                flags: MemberFlags(member.flags),
+                ty: self.reference(member.part)?,
+                write_default: None,
+            });
+        }
+        Ok(StructureDescription {
+            extensibility: it.extensibility,
+            nested: false,
+            base: None,
+            members: list(members),
+        })
+    }
+
+    fn union(&mut self, it: &UnionShape) -> Result<UnionDescription, DescribeError> {
+        let mut cases = Vec::new();
+        for case in &it.cases {
+            cases.push(CaseDescription {
+                name: leaked(&case.name),
+                id: case.id,
+                labels: list(case.labels.clone()),
+                is_default: case.is_default,
+                ty: Some(self.reference(case.part)?),
+            });
+        }
+        Ok(UnionDescription {
+            extensibility: it.extensibility,
+            nested: false,
+            discriminator: self.reference(it.discriminator)?,
+            key: it.has_key,
+            cases: list(cases),
+        })
+    }
+}
+
+fn enumeration(it: &EnumerationShape) -> EnumerationDescription {
+    let literals = it.literals.iter().map(|(name, value)| LiteralDescription {
+        name: leaked(name),
+        value: *value,
+        is_default: *value == it.default,
+    });
+    EnumerationDescription {
+        extensibility: it.extensibility,
+        bit_bound: it.bit_bound,
+        literals: list(literals.collect()),
+    }
+}
+
+fn bits(it: &BitsShape) -> TypeKind {
+    let named = it.fields.iter().map(|field| BitsDescription {
+        name: leaked(&field.name),
+        position: field.position,
+        width: field.width,
+    });
+    let (extensibility, bits) = (it.extensibility, list(named.collect()));
+    if it.is_bitset {
+        return TypeKind::Bitset { extensibility, holder: it.bit_bound, bits };
+    }
+    TypeKind::Bitmask { extensibility, bit_bound: it.bit_bound, bits }
+}

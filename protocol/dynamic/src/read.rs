@@ -1,0 +1,382 @@
+//! Decoding of values (DDS-XTypes 1.3 §7.4.3.5, §7.6.3.4 object construction). The rules are those of derived code.
+
+use crate::MAX_NESTING;
+use crate::types::*;
+use crate::value::{UnionValue, Value, default_of, is_octet, to_discriminator};
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use dunlin_cdr::codegen::{find_member, mark, once, reset};
+use dunlin_cdr::{
+    CdrError, CdrRead, Char8, Char16, Decoder, ElementKind, Extensibility, Float128, LimitKind,
+    PrimitiveKind, Scope, WString,
+};
+
+/// Reads a value of a type, in the scope of the decoder.
+pub(crate) fn read(view: TypeView<'_>, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
+    Reader { nesting: MAX_NESTING, lenient: false }.value(view, d)
+}
+
+struct Reader {
+    /// Levels that may follow.
+    nesting: u16,
+    /// Values that do not fit their type are taken all the same, because they are passed over or shortened.
+    lenient: bool,
+}
+
+const fn type_limit(limit: LimitKind) -> CdrError {
+    CdrError::LimitExceeded { limit }
+}
+
+impl Reader {
+    fn value(&mut self, view: TypeView<'_>, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
+        let Some(nesting) = self.nesting.checked_sub(1) else { return Err(type_limit(LimitKind::Depth)) };
+        self.nesting = nesting;
+        let value = self.shape(view, d)?;
+        self.nesting = nesting.saturating_add(1);
+        Ok(value)
+    }
+
+    fn shape(&mut self, view: TypeView<'_>, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
+        match view.shape() {
+            Shape::Primitive(kind) => primitive(*kind, d),
+            Shape::Enumeration(it) => self.enumeration(it, d),
+            Shape::Bits(it) => bits(it.holder, d).map(Value::Bits),
+            Shape::Text { wide: false, bound } => {
+                let text = d.read_str()?;
+                self.check(*bound, text.len())?;
+                d.claim(text.len())?;
+                Ok(Value::String(String::from(text)))
+            }
+            Shape::Text { wide: true, bound } => {
+                let text = WString::read(d)?;
+                self.check(*bound, text.0.len())?;
+                Ok(Value::WString(text))
+            }
+            Shape::Sequence { element, bound } => self.sequence(view, *element, *bound, d),
+            Shape::Array { element, length, dimension } => {
+                let (element, length) = (*element, *length);
+                if *dimension {
+                    return self.elements(view, element, length, d);
+                }
+                d.read_elements(view.at(element).item_kind(), |d| self.elements(view, element, length, d))
+            }
+            Shape::Map { key, value, bound } => self.map(view, (*key, *value), *bound, d),
+            Shape::Structure(it) => d.read_struct(it.extensibility, |d| self.structure(view, it, d)),
+            Shape::Union(it) => d.read_struct(it.extensibility, |d| self.union(view, it, d)),
+        }
+    }
+
+    fn check(&self, bound: Option<usize>, len: usize) -> Result<(), CdrError> {
+        match bound {
+            Some(bound) if len > bound && !self.lenient => Err(CdrError::BoundExceeded { bound, len }),
+            _ => Ok(()),
+        }
+    }
+
+    fn enumeration(&self, it: &EnumerationShape, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
+        let value = match it.holder {
+            PrimitiveKind::Int8 => i32::from(d.read_u8()?.cast_signed()),
+            PrimitiveKind::Int16 => i32::from(d.read_u16()?.cast_signed()),
+            _ => d.read_u32()?.cast_signed(),
+        };
+        if !self.lenient && it.name_of(value).is_none() {
+            return Err(CdrError::UnknownEnumValue { type_name: "of the sample", value });
+        }
+        Ok(Value::Enumeration(value))
+    }
+
+    fn sequence(
+        &mut self,
+        view: TypeView<'_>,
+        part: Part,
+        bound: Option<usize>,
+        d: &mut Decoder<'_>,
+    ) -> Result<Value, CdrError> {
+        let element = view.at(part);
+        let value = d.read_elements(element.element_kind(), |d| {
+            let count = d.read_count(element.node.least)?;
+            self.elements(view, part, count, d)
+        })?;
+        self.check(bound, crate::convert::len_of(&value))?;
+        Ok(value)
+    }
+
+    /// Reads so many elements, whose octets are known to be there unless they have none.
+    fn elements(
+        &mut self,
+        view: TypeView<'_>,
+        part: Part,
+        count: usize,
+        d: &mut Decoder<'_>,
+    ) -> Result<Value, CdrError> {
+        let element = view.at(part);
+        if is_octet(element) {
+            d.claim(count)?;
+            return d.read_bytes(count).map(|octets| Value::Octets(octets.into()));
+        }
+        // An array says itself how many elements it has: octets have to be there before memory is claimed.
+        let scoped = if d.scope() == Scope::Sample { element.node.least } else { 0 };
+        let octets = scoped.saturating_mul(count);
+        if octets > d.remaining() {
+            return Err(CdrError::UnexpectedEnd { offset: d.position(), needed: octets });
+        }
+        d.claim(count.saturating_mul(size_of::<Value>()))?;
+        let mut items = Vec::with_capacity(count);
+        for _ in 0..count {
+            items.push(self.part(view, part, d)?);
+        }
+        Ok(Value::List(items))
+    }
+
+    /// Reads a part and makes the best of one that does not fit (§7.2.2.4.4.4.7).
+    fn part(&mut self, view: TypeView<'_>, part: Part, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
+        let inner = view.at(part);
+        let how = part.try_construct();
+        if self.lenient || how == TryConstruct::Discard || d.scope() == Scope::KeyHash {
+            return self.value(inner, d);
+        }
+        let (start, nesting) = (mark(d), self.nesting);
+        match self.value(inner, d) {
+            Err(error) if error.is_construction_failure() => {}
+            result => return result,
+        }
+        reset(d, start);
+        (self.nesting, self.lenient) = (nesting, true);
+        let value = self.value(inner, d);
+        self.lenient = false;
+        let value = value?;
+        match trimmed(inner, value).filter(|_| how == TryConstruct::Trim) {
+            Some(value) => Ok(value),
+            None => claimed_default(inner, d),
+        }
+    }
+
+    fn map(
+        &mut self,
+        view: TypeView<'_>,
+        (key, value): (Part, Part),
+        bound: Option<usize>,
+        d: &mut Decoder<'_>,
+    ) -> Result<Value, CdrError> {
+        let (of_key, of_value) = (view.at(key).element_kind(), view.at(value).element_kind());
+        let by_value = d.options().map_dheader_by_value;
+        let kind = if by_value { of_value } else { TypeView::pair_kind(of_key, of_value) };
+        let least = view.at(key).node.least.saturating_add(view.at(value).node.least);
+        let pairs = d.read_elements(kind, |d| {
+            let count = d.read_count(least)?;
+            d.claim(count.saturating_mul(size_of::<(Value, Value)>()))?;
+            let mut pairs = Vec::with_capacity(count);
+            for _ in 0..count {
+                pairs.push((self.part(view, key, d)?, self.part(view, value, d)?));
+            }
+            Ok(pairs)
+        })?;
+        self.check(bound, pairs.len())?;
+        Ok(Value::Map(pairs))
+    }
+
+    fn structure(
+        &mut self,
+        view: TypeView<'_>,
+        it: &StructureShape,
+        d: &mut Decoder<'_>,
+    ) -> Result<Value, CdrError> {
+        d.claim(it.members.len().saturating_mul(size_of::<Option<Value>>()))?;
+        if it.extensibility == Extensibility::Mutable && d.scope() != Scope::KeyHash {
+            return self.member_list(view, it, d);
+        }
+        let mut members: Vec<Option<Value>> = Vec::new();
+        members.resize(it.members.len(), None);
+        for at in 0..it.members.len() {
+            let at = if d.scope() == Scope::KeyHash { it.by_id.get(at).copied().unwrap_or(at) } else { at };
+            let (Some(member), Some(slot)) = (it.members.get(at), members.get_mut(at)) else { continue };
+            *slot = if !in_scope(it, member, d.scope()) {
+                default_of_member(view, member, d)?
+            } else if it.extensibility != Extensibility::Final && d.ends_early() {
+                self.missing(view, member, d)?
+            } else if member.is_optional() {
+                d.read_optional(|d| self.part(view, member.part, d))?
+            } else {
+                Some(self.part(view, member.part, d)?)
+            };
+        }
+        Ok(Value::Structure(members))
+    }
+
+    /// Reads the members of a mutable structure.
+    fn member_list(
+        &mut self,
+        view: TypeView<'_>,
+        it: &StructureShape,
+        d: &mut Decoder<'_>,
+    ) -> Result<Value, CdrError> {
+        let mut members: Vec<Option<Value>> = Vec::new();
+        members.resize(it.members.len(), None);
+        while let Some(header) = d.next_member()? {
+            let known =
+                it.position_of_id(header.id).and_then(|at| Some((it.members.get(at)?, members.get_mut(at)?)));
+            match known {
+                Some((member, slot)) => {
+                    once(slot, header.id)?;
+                    *slot = Some(self.part(view, member.part, d)?);
+                }
+                None => d.unknown_member(&header, self.lenient)?,
+            }
+            d.end_member(header);
+        }
+        for (member, slot) in it.members.iter().zip(&mut members) {
+            if slot.is_none() {
+                *slot = self.missing(view, member, d)?;
+            }
+        }
+        Ok(Value::Structure(members))
+    }
+
+    /// What a member is if the sender did not have it.
+    fn missing(
+        &self,
+        view: TypeView<'_>,
+        member: &MemberShape,
+        d: &mut Decoder<'_>,
+    ) -> Result<Option<Value>, CdrError> {
+        // In a serialized key only key members have to be present.
+        let required = member.is_key() || (member.must_understand() && d.scope() == Scope::Sample);
+        if required && !self.lenient {
+            return Err(CdrError::MissingMember { id: member.id });
+        }
+        default_of_member(view, member, d)
+    }
+
+    fn discriminator(
+        &mut self,
+        view: TypeView<'_>,
+        it: &UnionShape,
+        d: &mut Decoder<'_>,
+    ) -> Result<i64, CdrError> {
+        let value = self.part(view, it.discriminator, d)?;
+        to_discriminator(&value).ok_or(CdrError::ForeignType)
+    }
+
+    fn union(&mut self, view: TypeView<'_>, it: &UnionShape, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
+        d.claim(size_of::<UnionValue>())?;
+        let listed = it.extensibility == Extensibility::Mutable && d.scope() != Scope::KeyHash;
+        let discriminator = if listed {
+            let start = mark(d);
+            let found = find_member(d, 0, false, |d| self.discriminator(view, it, d))?;
+            reset(d, start);
+            found.ok_or(CdrError::MissingMember { id: 0 })?
+        } else {
+            self.discriminator(view, it, d)?
+        };
+        let key_only = it.has_key && d.scope() != Scope::Sample;
+        let value = match it.selected(discriminator) {
+            Some(case) if key_only => {
+                UnionValue { discriminator, member: Some(claimed_default(view.at(case.part), d)?) }
+            }
+            Some(case) => {
+                let member = if listed {
+                    let found = find_member(d, case.id, !self.lenient, |d| self.part(view, case.part, d))?;
+                    match found {
+                        Some(member) => member,
+                        None => claimed_default(view.at(case.part), d)?,
+                    }
+                } else {
+                    self.part(view, case.part, d)?
+                };
+                UnionValue { discriminator, member: Some(member) }
+            }
+            None => {
+                if listed {
+                    dunlin_cdr::codegen::skip_list(d)?;
+                }
+                UnionValue { discriminator, member: None }
+            }
+        };
+        Ok(Value::Union(Box::new(value)))
+    }
+}
+
+/// The default of a type, whose memory is claimed.
+fn claimed_default(view: TypeView<'_>, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
+    d.claim(view.node.parts.saturating_mul(size_of::<Value>()))?;
+    Ok(default_of(view))
+}
+
+/// The default of a member: nothing, if it may be absent.
+fn default_of_member(
+    view: TypeView<'_>,
+    member: &MemberShape,
+    d: &mut Decoder<'_>,
+) -> Result<Option<Value>, CdrError> {
+    if member.is_optional() { Ok(None) } else { claimed_default(view.at(member.part), d).map(Some) }
+}
+
+/// Whether a member is present in a serialization of this scope: in a structure without marked members all belong to the
+/// key, if the structure does.
+pub(crate) fn in_scope(it: &StructureShape, member: &MemberShape, scope: Scope) -> bool {
+    scope == Scope::Sample || !it.has_key || member.is_key()
+}
+
+/// A value that was too long, shortened; `None` if that is not what is wrong with it.
+fn trimmed(view: TypeView<'_>, value: Value) -> Option<Value> {
+    match (view.shape(), value) {
+        (Shape::Text { bound: Some(bound), .. }, Value::String(mut text)) => {
+            let end = (0..=(*bound).min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+            text.truncate(end.unwrap_or(0));
+            Some(Value::String(text))
+        }
+        (Shape::Text { bound: Some(bound), .. }, Value::WString(mut text)) => {
+            text.0.truncate(*bound);
+            Some(Value::WString(text))
+        }
+        (Shape::Sequence { bound: Some(bound), .. }, Value::Octets(mut octets)) => {
+            octets.truncate(*bound);
+            Some(Value::Octets(octets))
+        }
+        (Shape::Sequence { element, bound: Some(bound) }, Value::List(mut items)) => {
+            items.truncate(*bound);
+            fits(view.at(*element), &items).then_some(Value::List(items))
+        }
+        (Shape::Map { bound: Some(bound), .. }, Value::Map(mut pairs)) => {
+            pairs.truncate(*bound);
+            Some(Value::Map(pairs))
+                .filter(|map| crate::convert::convert(view, map.clone(), MAX_NESTING).is_ok())
+        }
+        _ => None,
+    }
+}
+
+/// Whether elements that were taken without checks fit their type.
+fn fits(element: TypeView<'_>, items: &[Value]) -> bool {
+    element.element_kind() == ElementKind::Primitive
+        || items.iter().all(|item| crate::convert::convert(element, item.clone(), MAX_NESTING).is_ok())
+}
+
+fn bits(holder: PrimitiveKind, d: &mut Decoder<'_>) -> Result<u64, CdrError> {
+    Ok(match holder.size() {
+        1 => d.read_u8()?.into(),
+        2 => d.read_u16()?.into(),
+        4 => d.read_u32()?.into(),
+        _ => d.read_u64()?,
+    })
+}
+
+fn primitive(kind: PrimitiveKind, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
+    Ok(match kind {
+        PrimitiveKind::Boolean => Value::Boolean(d.read_bool()?),
+        PrimitiveKind::Octet => Value::Octet(d.read_u8()?),
+        PrimitiveKind::Int8 => Value::Int8(d.read_u8()?.cast_signed()),
+        PrimitiveKind::Int16 => Value::Int16(d.read_u16()?.cast_signed()),
+        PrimitiveKind::UInt16 => Value::UInt16(d.read_u16()?),
+        PrimitiveKind::Int32 => Value::Int32(d.read_u32()?.cast_signed()),
+        PrimitiveKind::UInt32 => Value::UInt32(d.read_u32()?),
+        PrimitiveKind::Int64 => Value::Int64(d.read_u64()?.cast_signed()),
+        PrimitiveKind::UInt64 => Value::UInt64(d.read_u64()?),
+        PrimitiveKind::Float32 => Value::Float32(f32::from_bits(d.read_u32()?)),
+        PrimitiveKind::Float64 => Value::Float64(f64::from_bits(d.read_u64()?)),
+        PrimitiveKind::Float128 => Value::Float128(Float128(d.read_u128()?)),
+        PrimitiveKind::Char8 => Value::Char8(Char8(d.read_u8()?)),
+        PrimitiveKind::Char16 => Value::Char16(Char16(d.read_u16()?)),
+    })
+}

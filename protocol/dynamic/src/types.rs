@@ -1,0 +1,552 @@
+//! Types at run time, compiled for work with values: flat members, resolved aliases, sizes (DDS-XTypes 1.3 §7.2.2,
+//! §7.5.2 `DynamicType`).
+
+use crate::value::Value;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use dunlin_cdr::{ElementKind, Extensibility, KeySize, LengthCode, PrimitiveKind};
+use dunlin_xtypes::model::member_flag;
+use dunlin_xtypes::{TypeGraph, TypeIndex};
+
+/// A type known at run time. Cheap to clone.
+#[derive(Clone)]
+pub struct DynamicType(pub(crate) Arc<Compiled>);
+
+pub(crate) struct Compiled {
+    pub name: String,
+    pub graph: Arc<TypeGraph>,
+    pub index: TypeIndex,
+    pub nodes: Vec<Node>,
+    pub root: usize,
+}
+
+/// A type with everything about it that does not depend on a value.
+pub(crate) struct Node {
+    /// The qualified name; empty if it has none.
+    pub name: String,
+    pub shape: Shape,
+    /// A lower limit of the octets that a value takes.
+    pub least: usize,
+    /// The greatest size as (part of) a key.
+    pub key_size: KeySize,
+    /// Parts of the default value.
+    pub parts: usize,
+}
+
+/// Why a type graph makes no type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TypeError {
+    /// A type is mentioned that the graph does not hold.
+    Missing,
+    /// The type that topics have must be a structure or a union.
+    NotAggregated {
+        /// The type.
+        name: String,
+    },
+    /// A type contains itself other than in a sequence, a map or an optional member.
+    Endless {
+        /// The type.
+        name: String,
+    },
+    /// A type goes beyond [`crate::MAX_TYPES`], [`crate::MAX_DEFAULT`] or [`crate::MAX_NESTING`].
+    TooLarge {
+        /// The type.
+        name: String,
+    },
+    /// Two members of a structure have the same id.
+    DuplicateId {
+        /// The type.
+        name: String,
+        /// The id.
+        id: u32,
+    },
+    /// A bitset that is wider than 64 bits, or a bound of bits that no integer has.
+    Bits {
+        /// The type.
+        name: String,
+    },
+}
+
+impl fmt::Display for TypeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("the type depends on one that is not there"),
+            Self::NotAggregated { name } => write!(f, "{name} is neither a structure nor a union"),
+            Self::Endless { name } => write!(f, "{name} contains itself without end"),
+            Self::TooLarge { name } => write!(f, "{name} is too large to make values of"),
+            Self::DuplicateId { name, id } => write!(f, "two members of {name} have the id {id:#x}"),
+            Self::Bits { name } => write!(f, "{name} has more bits than an integer"),
+        }
+    }
+}
+
+impl core::error::Error for TypeError {}
+
+/// What a type is, behind aliases.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Shape {
+    /// A number, boolean or character; `uint8` counts as `octet`.
+    Primitive(PrimitiveKind),
+    /// A string.
+    Text {
+        /// Of UTF-16 units instead of octets.
+        wide: bool,
+        /// Most units.
+        bound: Option<usize>,
+    },
+    /// An enumeration.
+    Enumeration(EnumerationShape),
+    /// A bitmask or bitset.
+    Bits(BitsShape),
+    /// A structure.
+    Structure(StructureShape),
+    /// A union.
+    Union(UnionShape),
+    /// A sequence.
+    Sequence {
+        /// Type of the elements.
+        element: Part,
+        /// Most elements.
+        bound: Option<usize>,
+    },
+    /// One dimension of an array.
+    Array {
+        /// Type of the elements; further dimensions are arrays as elements.
+        element: Part,
+        /// Number of elements.
+        length: usize,
+        /// A further dimension of an array.
+        dimension: bool,
+    },
+    /// A map.
+    Map {
+        /// Type of the keys.
+        key: Part,
+        /// Type of the values.
+        value: Part,
+        /// Most pairs.
+        bound: Option<usize>,
+    },
+}
+
+/// Refers to the type of a part: [`TypeView::at`] finds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    pub(crate) node: usize,
+    /// What becomes of values that do not fit ([`member_flag`]).
+    pub(crate) flags: u16,
+}
+
+/// What becomes of a value that does not fit (§7.2.2.4.4.4.7).
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TryConstruct {
+    Discard,
+    UseDefault,
+    Trim,
+}
+
+impl Part {
+    pub(crate) const fn try_construct(self) -> TryConstruct {
+        match self.flags & member_flag::TRIM {
+            member_flag::USE_DEFAULT => TryConstruct::UseDefault,
+            member_flag::TRIM => TryConstruct::Trim,
+            _ => TryConstruct::Discard,
+        }
+    }
+}
+
+/// An enumeration.
+#[derive(Debug)]
+pub struct EnumerationShape {
+    /// The integer on the wire.
+    pub holder: PrimitiveKind,
+    /// Name and value of the literals.
+    pub literals: Vec<(String, i32)>,
+    /// The value that a missing member has.
+    pub default: i32,
+    pub(crate) extensibility: Extensibility,
+    pub(crate) bit_bound: u8,
+}
+
+impl EnumerationShape {
+    /// The name of a value.
+    #[must_use]
+    pub fn name_of(&self, value: i32) -> Option<&str> {
+        self.literals.iter().find(|(_, known)| *known == value).map(|(name, _)| name.as_str())
+    }
+
+    /// The value of a name.
+    #[must_use]
+    pub fn value_of(&self, name: &str) -> Option<i32> {
+        self.literals.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+    }
+}
+
+/// A bitmask or bitset.
+#[derive(Debug)]
+pub struct BitsShape {
+    /// The integer on the wire.
+    pub holder: PrimitiveKind,
+    /// Fields of several bits instead of flags.
+    pub is_bitset: bool,
+    /// The flags or fields with names.
+    pub fields: Vec<BitField>,
+    pub(crate) extensibility: Extensibility,
+    pub(crate) bit_bound: u8,
+}
+
+/// A flag of a bitmask or a field of a bitset.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BitField {
+    /// Its name.
+    pub name: String,
+    /// Its least bit.
+    pub position: u8,
+    /// Number of bits.
+    pub width: u8,
+    /// Whether its value has a sign.
+    pub signed: bool,
+}
+
+impl BitField {
+    /// Its bits where they are.
+    #[must_use]
+    pub const fn mask(&self) -> u64 {
+        let ones = match self.width {
+            0 => 0,
+            1..=63 => u64::MAX >> (64_u8.saturating_sub(self.width)),
+            _ => u64::MAX,
+        };
+        match ones.checked_shl(self.position as u32) {
+            Some(mask) => mask,
+            None => 0,
+        }
+    }
+
+    /// Its value in an integer.
+    #[must_use]
+    pub fn get(&self, bits: u64) -> i128 {
+        let raw = (bits & self.mask()).checked_shr(self.position.into()).unwrap_or(0);
+        let negative = self.signed
+            && self.width > 0
+            && raw.checked_shr(u32::from(self.width.saturating_sub(1))).unwrap_or(0) & 1 == 1;
+        if negative {
+            let high = u64::MAX.checked_shl(self.width.into()).unwrap_or(0);
+            return i128::from((raw | high).cast_signed());
+        }
+        i128::from(raw)
+    }
+
+    /// The integer with another value of the field; `None` if that does not fit.
+    #[must_use]
+    pub fn put(&self, bits: u64, value: i128) -> Option<u64> {
+        let low = u64::try_from(value & i128::from(u64::MAX)).ok()?;
+        let moved = low.checked_shl(self.position.into()).unwrap_or(0) & self.mask();
+        let new = (bits & !self.mask()) | moved;
+        (self.get(new) == value).then_some(new)
+    }
+}
+
+/// A structure.
+#[derive(Debug)]
+pub struct StructureShape {
+    /// How it may evolve.
+    pub extensibility: Extensibility,
+    /// The members, those of bases first.
+    pub members: Vec<MemberShape>,
+    /// Whether any member is marked as key.
+    pub has_key: bool,
+    /// Positions of the members in the order of their ids.
+    pub(crate) by_id: Vec<usize>,
+}
+
+impl StructureShape {
+    /// The position of the member with a name.
+    #[must_use]
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.members.iter().position(|member| member.name == name)
+    }
+
+    pub(crate) fn position_of_id(&self, id: u32) -> Option<usize> {
+        let id_at = |at: &usize| self.members.get(*at).map_or(u32::MAX, |member| member.id);
+        let found = self.by_id.binary_search_by_key(&id, id_at).ok()?;
+        self.by_id.get(found).copied()
+    }
+}
+
+/// A member of a structure.
+#[derive(Debug)]
+pub struct MemberShape {
+    /// Its name.
+    pub name: String,
+    /// Its id.
+    pub id: u32,
+    /// Its type.
+    pub part: Part,
+    pub(crate) flags: u16,
+}
+
+impl MemberShape {
+    pub(crate) const fn has(&self, flag: u16) -> bool {
+        self.flags & flag == flag
+    }
+
+    /// Whether it may be absent.
+    #[must_use]
+    pub const fn is_optional(&self) -> bool {
+        self.has(member_flag::OPTIONAL)
+    }
+
+    /// Whether it is part of the key.
+    #[must_use]
+    pub const fn is_key(&self) -> bool {
+        self.has(member_flag::KEY)
+    }
+
+    /// Whether a reader that lacks it discards the sample.
+    #[must_use]
+    pub const fn must_understand(&self) -> bool {
+        self.has(member_flag::MUST_UNDERSTAND)
+    }
+}
+
+/// A union.
+#[derive(Debug)]
+pub struct UnionShape {
+    /// How it may evolve.
+    pub extensibility: Extensibility,
+    /// Type of the discriminator.
+    pub discriminator: Part,
+    /// Whether the discriminator is the key.
+    pub has_key: bool,
+    /// The cases.
+    pub cases: Vec<CaseShape>,
+}
+
+impl UnionShape {
+    /// The case that a discriminator selects.
+    #[must_use]
+    pub fn selected(&self, discriminator: i64) -> Option<&CaseShape> {
+        let labelled = self.cases.iter().find(|case| case.labels.contains(&discriminator));
+        labelled.or_else(|| self.cases.iter().find(|case| case.is_default))
+    }
+
+    /// A discriminator that selects a case: its first label, or for the default case a value that no other has.
+    #[must_use]
+    pub fn label_of(&self, case: &CaseShape) -> Option<i64> {
+        if let Some(label) = case.labels.first() {
+            return Some(*label);
+        }
+        let labels = self.cases.iter().map(|case| case.labels.len()).fold(0, usize::saturating_add);
+        // One of so many numbers is no label.
+        let most = i64::try_from(labels).unwrap_or(i64::MAX);
+        (0..=most).find(|value| self.cases.iter().all(|case| !case.labels.contains(value)))
+    }
+}
+
+/// A case of a union.
+#[derive(Debug)]
+pub struct CaseShape {
+    /// Name of its member.
+    pub name: String,
+    /// Id of its member.
+    pub id: u32,
+    /// The labels that select it.
+    pub labels: Vec<i64>,
+    /// Whether all other values select it.
+    pub is_default: bool,
+    /// Type of its member.
+    pub part: Part,
+}
+
+/// A look at a type or a part of it.
+#[derive(Clone, Copy)]
+pub struct TypeView<'a> {
+    pub(crate) nodes: &'a [Node],
+    pub(crate) node: &'a Node,
+}
+
+/// Stands for a part that a type does not have, which does not happen.
+static NOTHING: Node = Node {
+    name: String::new(),
+    shape: Shape::Primitive(PrimitiveKind::Octet),
+    least: 0,
+    key_size: KeySize::UNBOUNDED,
+    parts: 1,
+};
+
+impl<'a> TypeView<'a> {
+    /// The qualified name; empty if it has none.
+    #[must_use]
+    pub fn name(self) -> &'a str {
+        &self.node.name
+    }
+
+    /// What it is.
+    #[must_use]
+    pub fn shape(self) -> &'a Shape {
+        &self.node.shape
+    }
+
+    /// The type of a part.
+    #[must_use]
+    pub fn at(self, part: Part) -> Self {
+        Self { nodes: self.nodes, node: self.nodes.get(part.node).unwrap_or(&NOTHING) }
+    }
+
+    /// The value of a member that is missing (§7.2.2.4.4.4.7, table 9).
+    #[must_use]
+    pub fn default_value(self) -> Value {
+        crate::value::default_of(self)
+    }
+
+    /// A value as one of this type, if it says the same: numbers of other kinds, names of literals, octets as a list.
+    ///
+    /// # Errors
+    /// When it does not fit.
+    pub fn convert(self, value: Value) -> Result<Value, crate::ValueError> {
+        crate::convert::convert(self, value, crate::MAX_NESTING)
+    }
+
+    /// How the type may evolve.
+    #[must_use]
+    pub const fn extensibility(self) -> Extensibility {
+        match &self.node.shape {
+            Shape::Structure(it) => it.extensibility,
+            Shape::Union(it) => it.extensibility,
+            Shape::Enumeration(it) => it.extensibility,
+            Shape::Bits(it) => it.extensibility,
+            _ => Extensibility::Final,
+        }
+    }
+
+    /// How collections treat elements of this type.
+    pub(crate) const fn element_kind(self) -> ElementKind {
+        match &self.node.shape {
+            Shape::Primitive(_) => ElementKind::Primitive,
+            Shape::Enumeration(_) | Shape::Bits(_) => ElementKind::EnumLike,
+            _ => ElementKind::Compound,
+        }
+    }
+
+    /// How an array of this type treats its elements: the dimensions of an array have one header together.
+    pub(crate) fn item_kind(self) -> ElementKind {
+        let mut view = self;
+        while let Shape::Array { element, dimension: true, .. } = &view.node.shape {
+            view = view.at(*element);
+        }
+        view.element_kind()
+    }
+
+    /// How a map of such keys and values treats them.
+    pub(crate) const fn pair_kind(key: ElementKind, value: ElementKind) -> ElementKind {
+        match (key, value) {
+            (ElementKind::Primitive, value) => value,
+            (key, ElementKind::Primitive) => key,
+            (ElementKind::EnumLike, ElementKind::EnumLike) => ElementKind::EnumLike,
+            _ => ElementKind::Compound,
+        }
+    }
+
+    /// How the size of a member of this type is announced in XCDR2 mutable types.
+    pub(crate) fn length_code(self) -> LengthCode {
+        match &self.node.shape {
+            Shape::Primitive(kind) => LengthCode::of_primitive(kind.size()),
+            Shape::Enumeration(it) => LengthCode::of_primitive(it.holder.size()),
+            Shape::Bits(it) => LengthCode::of_primitive(it.holder.size()),
+            Shape::Text { .. } => LengthCode::Octets,
+            Shape::Structure(StructureShape { extensibility, .. })
+            | Shape::Union(UnionShape { extensibility, .. }) => match extensibility {
+                Extensibility::Final => LengthCode::NextInt,
+                _ => LengthCode::Octets,
+            },
+            Shape::Sequence { element, .. } => {
+                let element = self.at(*element);
+                LengthCode::of_sequence(element.element_kind(), element.length_code())
+            }
+            Shape::Array { element, .. } => of_delimited(self.at(*element).item_kind()),
+            Shape::Map { key, value, .. } => {
+                of_delimited(Self::pair_kind(self.at(*key).element_kind(), self.at(*value).element_kind()))
+            }
+        }
+    }
+}
+
+const fn of_delimited(kind: ElementKind) -> LengthCode {
+    match kind {
+        ElementKind::Primitive => LengthCode::NextInt,
+        _ => LengthCode::Octets,
+    }
+}
+
+impl DynamicType {
+    /// The type of a definition in a graph: a structure or union, or an alias of one.
+    ///
+    /// # Errors
+    /// [`TypeError`].
+    pub fn new(graph: impl Into<Arc<TypeGraph>>, index: TypeIndex) -> Result<Self, TypeError> {
+        crate::build::compile(graph.into(), index).map(|compiled| Self(Arc::new(compiled)))
+    }
+
+    /// The qualified name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// A look at the type.
+    #[must_use]
+    pub fn view(&self) -> TypeView<'_> {
+        TypeView { nodes: &self.0.nodes, node: self.0.nodes.get(self.0.root).unwrap_or(&NOTHING) }
+    }
+
+    /// The graph that the type is in.
+    #[must_use]
+    pub fn graph(&self) -> &Arc<TypeGraph> {
+        &self.0.graph
+    }
+
+    /// Its definition in [`DynamicType::graph`].
+    #[must_use]
+    pub fn index(&self) -> TypeIndex {
+        self.0.index
+    }
+
+    /// Whether topics of this type have instances.
+    #[must_use]
+    pub fn is_keyed(&self) -> bool {
+        match self.view().shape() {
+            Shape::Structure(it) => it.has_key,
+            Shape::Union(it) => it.has_key,
+            _ => false,
+        }
+    }
+
+    /// Whether a value of `other` is one of this type: it is the same type, or one equal in every respect.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || (self.0.index == other.0.index && self.0.graph == other.0.graph)
+    }
+
+    /// The type as IDL.
+    #[must_use]
+    pub fn to_idl(&self) -> String {
+        dunlin_xtypes::to_idl(&self.0.graph, self.0.index)
+    }
+}
+
+impl fmt::Debug for DynamicType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("DynamicType").field(&self.0.name).finish()
+    }
+}
+
+impl fmt::Debug for TypeView<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.node.shape, f)
+    }
+}

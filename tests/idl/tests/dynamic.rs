@@ -1,0 +1,226 @@
+//! Values of types known at run time have the octets of the Rust types made of the same IDL, and come back from them.
+
+use dunlin_cdr::{
+    CdrRead, CdrWrite, DdsType, Decoder, Endianness, Float128, Limits, PrimitiveKind, Representation, Scope,
+    WString, description, key_hash_of_payload, to_payload_as,
+};
+use dunlin_dynamic::{DynamicData, DynamicType, Shape, TypeView, UnionValue, Value};
+use dunlin_idl_tests::{kinds, names, recursive, video};
+use dunlin_xtypes::model::{Bitset, Field, Kind, Name};
+use kinds::test;
+use proptest::prelude::*;
+
+fn type_of<T: DdsType>() -> DynamicType {
+    let (mut graph, index) = dunlin_xtypes::from_description(description::<T>());
+    // Code made of IDL does not say the fields of bitsets, whose width would be unknown without them.
+    for (name, fields) in [("Test::Packed", vec![(8, 7)]), ("Test::Wider", vec![(8, 7), (35, 28)])] {
+        let Some(index) = graph.find(name) else { continue };
+        let mut definition = graph.get(index).unwrap().clone();
+        let field = |(position, width)| Field {
+            name: Name::new(&format!("at{position}")),
+            position,
+            width,
+            holder: dunlin_xtypes::identifier::kind::INT32,
+        };
+        definition.kind = Kind::Bitset(Bitset { fields: fields.into_iter().map(field).collect() });
+        graph.set(index, definition);
+    }
+    DynamicType::new(graph, index).unwrap()
+}
+
+/// A random value that both sides can have: pairs of maps ascend, because Rust's maps write them so.
+fn random(view: TypeView<'_>, random_bits: &mut impl FnMut() -> u64, depth: u32) -> Value {
+    let mut next = || random_bits();
+    match view.shape() {
+        Shape::Primitive(kind) => number(*kind, next()),
+        Shape::Enumeration(it) => {
+            let at = usize::try_from(next()).unwrap() % it.literals.len();
+            Value::Enumeration(it.literals[at].1)
+        }
+        Shape::Bits(it) if it.fields.is_empty() => Value::Bits(next() & 1),
+        Shape::Bits(it) => Value::Bits(next() & it.fields.iter().fold(0, |all, field| all | field.mask())),
+        Shape::Text { wide, bound } => {
+            let len = usize::try_from(next() % 5).unwrap().min(bound.unwrap_or(5));
+            let text: String =
+                (0..len).map(|_| char::from(b'a' + u8::try_from(next() % 26).unwrap())).collect();
+            if *wide { Value::WString(WString::from(text.as_str())) } else { Value::String(text) }
+        }
+        Shape::Sequence { element, bound } => {
+            let most = if depth == 0 { 0 } else { 3.min(bound.unwrap_or(3)) };
+            let len = next() % (u64::try_from(most).unwrap() + 1);
+            list(view.at(*element), usize::try_from(len).unwrap(), random_bits, depth)
+        }
+        Shape::Array { element, length, .. } => list(view.at(*element), *length, random_bits, depth),
+        Shape::Map { key, value, .. } => {
+            let present = depth > 0 && next() % 2 == 1;
+            let pair = |_| {
+                let key = random(view.at(*key), random_bits, depth.saturating_sub(1));
+                (key, random(view.at(*value), random_bits, depth.saturating_sub(1)))
+            };
+            Value::Map((0..usize::from(present)).map(pair).collect())
+        }
+        Shape::Structure(it) => {
+            let member = |member: &dunlin_dynamic::MemberShape| {
+                let absent = member.is_optional() && (depth == 0 || random_bits() % 2 == 0);
+                (!absent).then(|| random(view.at(member.part), random_bits, depth.saturating_sub(1)))
+            };
+            Value::Structure(it.members.iter().map(member).collect())
+        }
+        Shape::Union(it) => {
+            let case = &it.cases[usize::try_from(next()).unwrap() % it.cases.len()];
+            let member = Some(random(view.at(case.part), random_bits, depth.saturating_sub(1)));
+            Value::Union(Box::new(UnionValue { discriminator: it.label_of(case).unwrap(), member }))
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn list(element: TypeView<'_>, len: usize, bits: &mut impl FnMut() -> u64, depth: u32) -> Value {
+    if matches!(element.shape(), Shape::Primitive(PrimitiveKind::Octet)) {
+        return Value::Octets((0..len).map(|_| bits().to_le_bytes()[0]).collect());
+    }
+    Value::List((0..len).map(|_| random(element, bits, depth.saturating_sub(1))).collect())
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "random bits")]
+fn number(kind: PrimitiveKind, bits: u64) -> Value {
+    match kind {
+        PrimitiveKind::Boolean => Value::Boolean(bits & 1 == 1),
+        PrimitiveKind::Octet => Value::Octet(bits as u8),
+        PrimitiveKind::Int8 => Value::Int8(bits as i8),
+        PrimitiveKind::Int16 => Value::Int16(bits as i16),
+        PrimitiveKind::UInt16 => Value::UInt16(bits as u16),
+        PrimitiveKind::Int32 => Value::Int32(bits as i32),
+        PrimitiveKind::UInt32 => Value::UInt32(bits as u32),
+        PrimitiveKind::Int64 => Value::Int64(bits as i64),
+        PrimitiveKind::UInt64 => Value::UInt64(bits),
+        PrimitiveKind::Float32 => Value::Float32(f32::from_bits(bits as u32)),
+        PrimitiveKind::Float64 => Value::Float64(f64::from_bits(bits)),
+        PrimitiveKind::Float128 => Value::Float128(Float128(u128::from(bits) << 17)),
+        PrimitiveKind::Char8 => Value::Char8(dunlin_cdr::Char8(bits as u8)),
+        PrimitiveKind::Char16 => Value::Char16(dunlin_cdr::Char16(bits as u16)),
+    }
+}
+
+const FORMS: [(Representation, Endianness); 4] = [
+    (Representation::Xcdr1, Endianness::Little),
+    (Representation::Xcdr1, Endianness::Big),
+    (Representation::Xcdr2, Endianness::Little),
+    (Representation::Xcdr2, Endianness::Big),
+];
+
+/// The same octets from the Rust type, the same value back, the same key; what is cut off is an error or a value.
+fn check<T: DdsType>(seed: u64) {
+    let ty = type_of::<T>();
+    let mut state = seed | 1;
+    let mut bits = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    let value = DynamicData::from_value(&ty, random(ty.view(), &mut bits, 4)).unwrap();
+    for (representation, endianness) in FORMS {
+        let (mut ours, mut theirs, mut again) = (Vec::new(), Vec::new(), Vec::new());
+        value.to_payload_as(representation, endianness, Scope::Sample, &mut ours).unwrap();
+        let typed: T = dunlin_cdr::from_payload(&ours, &Limits::default())
+            .unwrap_or_else(|error| panic!("{} {representation:?} {error}: {value:?}", T::TYPE_NAME));
+        to_payload_as(&typed, representation, endianness, Scope::Sample, &mut theirs).unwrap();
+        assert_eq!(ours, theirs, "{} {representation:?} {endianness:?} {value:?}", T::TYPE_NAME);
+        let back = DynamicData::from_payload(&ty, &theirs).unwrap();
+        back.to_payload_as(representation, endianness, Scope::Sample, &mut again).unwrap();
+        assert_eq!(again, theirs);
+        keys(&ty, &typed, &back, &theirs, representation);
+        for len in 0..theirs.len() {
+            let _ = DynamicData::from_payload(&ty, &theirs[..len]);
+        }
+    }
+}
+
+fn keys<T: DdsType>(
+    ty: &DynamicType,
+    typed: &T,
+    dynamic: &DynamicData,
+    payload: &[u8],
+    representation: Representation,
+) {
+    assert_eq!((ty.is_keyed(), ty.max_key_size()), (T::HAS_KEY, T::MAX_KEY_SIZE), "{}", T::TYPE_NAME);
+    assert_eq!(ty.default_representation(), T::DEFAULT_REPRESENTATION, "{}", T::TYPE_NAME);
+    let (mut ours, mut theirs, mut scratch) = (Vec::new(), Vec::new(), Vec::new());
+    assert_eq!(dynamic.key_hash(&mut scratch), dunlin_cdr::key_hash(typed));
+    dynamic.key_payload(representation, &mut ours).unwrap();
+    dunlin_cdr::key_payload(typed, representation, &mut theirs).unwrap();
+    assert_eq!(ours, theirs);
+    let support: &dyn dunlin_cdr::TypeSupport = ty;
+    let expected = key_hash_of_payload::<T>(payload, false, Default::default(), &mut scratch).unwrap();
+    assert_eq!(support.key_hash_of_payload(payload, false).unwrap(), expected);
+    assert_eq!(support.key_hash_of_payload(&ours, true).unwrap(), expected);
+    support.key_payload_with(payload, Default::default(), &mut theirs).unwrap();
+    assert_eq!(ours, theirs);
+}
+
+/// Random octets are no panic, and what both take is the same to both.
+fn hostile<T: DdsType>(octets: &[u8]) {
+    let ty = type_of::<T>();
+    for (representation, endianness) in FORMS {
+        let limits = Limits { max_bytes: 1 << 20, ..Limits::default() };
+        let mut d = Decoder::new(octets, representation, endianness, &limits);
+        let Ok(dynamic) = DynamicData::read(&ty, &mut d) else { continue };
+        let mut d = Decoder::new(octets, representation, endianness, &limits);
+        if let Ok(typed) = <T as CdrRead>::read(&mut d) {
+            let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+            if to_payload_as(&typed, representation, endianness, Scope::Sample, &mut theirs).is_ok() {
+                dynamic.to_payload_as(representation, endianness, Scope::Sample, &mut ours).unwrap();
+                // Rust's maps put pairs in order and keep one of equal keys.
+                if !T::TYPE_NAME.contains("Collections") && !T::TYPE_NAME.contains("::A") {
+                    assert_eq!(ours, theirs, "{}", T::TYPE_NAME);
+                }
+            }
+        }
+    }
+}
+
+macro_rules! types {
+    ($($ty:ty),* $(,)?) => {
+        fn all_of_them(seed: u64) {
+            $(check::<$ty>(seed);)*
+        }
+
+        fn all_hostile(octets: &[u8]) {
+            $(hostile::<$ty>(octets);)*
+        }
+    };
+}
+
+types! {
+    test::Primitives, test::Texts, test::Collections, test::Hashed, test::Defaults, test::Choice, test::Numbered,
+    test::Sparse, test::Covered, test::Empty,
+    names::r#type::Again, video::VideoFrame,
+    recursive::Tree, recursive::Node, recursive::Chain, recursive::Outer, recursive::A,
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn octets_are_those_of_rust_types(seed in any::<u64>()) {
+        all_of_them(seed);
+    }
+
+    #[test]
+    fn octets_from_anywhere(octets in proptest::collection::vec(prop_oneof![Just(0_u8), 0_u8..5, any::<u8>()], 0..200)) {
+        all_hostile(&octets);
+    }
+}
+
+#[test]
+fn defaults_are_those_of_types() {
+    let ty = type_of::<test::Texts>();
+    let mut payload = Vec::new();
+    let typed = <test::Texts as CdrRead>::default_value();
+    dunlin_cdr::to_payload(&typed, Representation::Xcdr2, &mut payload).unwrap();
+    let mut ours = Vec::new();
+    DynamicData::new(&ty).to_payload(Representation::Xcdr2, &mut ours).unwrap();
+    assert_eq!(ours, payload);
+    let _ = <test::Texts as CdrWrite>::FORM;
+}

@@ -1,0 +1,143 @@
+//! `dunlin echo TOPIC`: prints what is written to a topic.
+
+use super::format::{Format, Printer};
+use super::{PATIENCE, Target, TypeOf, on_interrupt, subscribe, wait};
+use anyhow::Result;
+use clap::Args;
+use dunlin::cdr::{DecodeOptions, Limits};
+use dunlin::qos::TopicQos;
+use dunlin::{Config, DataReader, DynamicData, DynamicType, StateMasks, WaitSet};
+use dunlin_program::Stop;
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// What is asked for.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    pub target: Target,
+    #[command(flatten)]
+    ty: TypeOf,
+    /// How samples are printed
+    #[arg(short, long, value_enum, default_value = "yaml")]
+    format: Format,
+    /// Print these parts alone: x,position.lat,points[0]
+    #[arg(long, value_delimiter = ',', value_name = "PATHS")]
+    fields: Vec<String>,
+    /// Print only samples that satisfy a condition: "x > 5 AND color LIKE 'B%'"
+    #[arg(long, value_name = "CONDITION")]
+    filter: Option<String>,
+    /// End after so many samples
+    #[arg(short, long, value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+    /// Print times, writer and state of the instance too
+    #[arg(long)]
+    info: bool,
+    /// Tell rate and sizes at the end, on standard error
+    #[arg(long)]
+    stats: bool,
+}
+
+/// Rate and sizes.
+struct Stats {
+    since: Instant,
+    samples: u64,
+    octets: u64,
+    least: u64,
+    most: u64,
+}
+
+impl Stats {
+    fn add(&mut self, octets: usize) {
+        let octets = u64::try_from(octets).unwrap_or(u64::MAX);
+        self.samples += 1;
+        self.octets += octets;
+        (self.least, self.most) = (self.least.min(octets), self.most.max(octets));
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "for people")]
+    fn tell(&self) {
+        let seconds = self.since.elapsed().as_secs_f64().max(1e-9);
+        let (samples, octets) = (self.samples as f64, self.octets as f64);
+        eprintln!(
+            "{} samples in {seconds:.1} s: {:.1} samples/s, {:.0} octets/s",
+            self.samples,
+            samples / seconds,
+            octets / seconds
+        );
+        if self.samples > 0 {
+            eprintln!(
+                "octets of a sample: least {}, mean {:.1}, most {}",
+                self.least,
+                octets / samples,
+                self.most
+            );
+        }
+    }
+}
+
+/// Prints samples until there were enough, or Ctrl-C.
+pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Result<ExitCode> {
+    let stop = on_interrupt()?;
+    let participant = arguments.target.join(config, "dunlin echo")?;
+    let writers = arguments.target.writers(&participant, &stop)?;
+    let Some(first) = writers.first() else { return Ok(ExitCode::SUCCESS) };
+    let ty = arguments.ty.find(&participant, &writers.iter().map(Into::into).collect::<Vec<_>>())?;
+    let mut printer = Printer::new(&ty, arguments.format, &arguments.fields, arguments.info)?;
+    let topic = participant.create_dynamic_topic(&first.topic_name, &ty, &TopicQos::default())?;
+    let (subscriber, qos) = subscribe(&participant, &writers)?;
+    let reader = match &arguments.filter {
+        None => subscriber.create_datareader(&topic, &qos)?,
+        Some(filter) => {
+            let name = format!("{} filtered", topic.name());
+            let filtered = participant.create_contentfilteredtopic(&name, &topic, filter, &[""; 0])?;
+            subscriber.create_datareader(&filtered, &qos)?
+        }
+    };
+    let matched = || !reader.matched_publications().is_empty();
+    arguments.target.until_matched((&first.topic_name, "writer"), PATIENCE, &stop, matched)?;
+    let mut stats = Stats { since: Instant::now(), samples: 0, octets: 0, least: u64::MAX, most: 0 };
+    let printed = print(arguments, &reader, &ty, &mut printer, &mut stats, &stop, out);
+    if arguments.stats {
+        stats.tell();
+    }
+    printed.map(|()| ExitCode::SUCCESS)
+}
+
+fn print(
+    arguments: &Arguments,
+    reader: &DataReader<DynamicData>,
+    ty: &DynamicType,
+    printer: &mut Printer,
+    stats: &mut Stats,
+    stop: &Stop,
+    out: &mut impl Write,
+) -> Result<()> {
+    let arrived = reader.create_readcondition(StateMasks::NOT_READ).condition().clone();
+    let arrivals = WaitSet::new();
+    arrivals.attach_condition(&arrived);
+    let mut left = arguments.count.unwrap_or(u64::MAX);
+    while left > 0 && !stop.is_set() {
+        wait(&arrivals, &arrived, Duration::from_millis(200))?;
+        let most = usize::try_from(left.min(256)).unwrap_or(256);
+        for raw in reader.take_payloads(most)? {
+            let value = match (&raw.payload, &raw.key) {
+                (Some(payload), _) => {
+                    stats.add(payload.len());
+                    left -= 1;
+                    DynamicData::from_payload(ty, payload)
+                }
+                (None, Some(key)) => {
+                    DynamicData::from_key_payload(ty, key, &Limits::default(), DecodeOptions::default())
+                }
+                (None, None) => continue,
+            };
+            match value {
+                Ok(value) => printer.print(&value, &raw.info, out)?,
+                Err(error) => eprintln!("dunlin: a sample does not fit the type {}: {error}", ty.name()),
+            }
+        }
+    }
+    Ok(())
+}

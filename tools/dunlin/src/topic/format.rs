@@ -1,0 +1,194 @@
+//! Samples as text.
+
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+use dunlin::dynamic_types::{AccessError, AccessFailure, PathError, Shape};
+use dunlin::{DynamicData, DynamicType, InstanceState, SampleInfo};
+use dunlin_json::{Json, Selected, leaves};
+use serde::Serialize;
+use std::io::Write;
+
+/// How samples are printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Format {
+    /// Blocks of lines, each sample after `---`
+    Yaml,
+    /// One object in one line for each sample, for jq
+    Json,
+    /// One line of path=value for each sample
+    Line,
+    /// Columns
+    Table,
+}
+
+/// What is printed of each sample.
+pub struct Printer {
+    format: Format,
+    /// Paths of the parts; all of them if there are none.
+    fields: Vec<String>,
+    /// Paths of the key, which is what the end of an instance has.
+    keys: Vec<String>,
+    info: bool,
+    /// Widths of the columns of a table, once its head is printed.
+    widths: Vec<usize>,
+}
+
+/// What is known about a sample besides its value.
+#[derive(Serialize)]
+struct About {
+    source_timestamp: String,
+    reception_timestamp: String,
+    writer: String,
+    sequence_number: i64,
+    instance_state: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Body<'a> {
+    All(Json<'a>),
+    Selected(Selected<'a>),
+}
+
+/// A sample with what is known about it; without data only its key is.
+#[derive(Serialize)]
+struct WithInfo<'a> {
+    info: About,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<Body<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<Body<'a>>,
+}
+
+const fn state(info: &SampleInfo) -> &'static str {
+    match info.instance_state {
+        InstanceState::Alive => "ALIVE",
+        InstanceState::NotAliveDisposed => "NOT_ALIVE_DISPOSED",
+        InstanceState::NotAliveNoWriters => "NOT_ALIVE_NO_WRITERS",
+    }
+}
+
+fn about(info: &SampleInfo) -> About {
+    About {
+        source_timestamp: seconds(info.source_timestamp),
+        reception_timestamp: seconds(info.reception_timestamp),
+        writer: info.publication_handle.to_guid().to_string(),
+        sequence_number: info.sequence_number.0,
+        instance_state: state(info),
+    }
+}
+
+/// Seconds since 1970 with nine digits after the point.
+fn seconds(time: dunlin::WallTime) -> String {
+    format!("{}.{:09}", time.0.div_euclid(1_000_000_000), time.0.rem_euclid(1_000_000_000))
+}
+
+/// The paths of the key members.
+fn keys(ty: &DynamicType) -> Vec<String> {
+    match ty.view().shape() {
+        Shape::Structure(it) => {
+            it.members.iter().filter(|member| member.is_key()).map(|member| member.name.clone()).collect()
+        }
+        _ => vec!["_d".into()],
+    }
+}
+
+impl Printer {
+    /// Prints samples of a type.
+    ///
+    /// # Errors
+    /// Fields that the type does not have.
+    pub fn new(ty: &DynamicType, format: Format, fields: &[String], info: bool) -> Result<Self> {
+        let printer = Self { format, fields: fields.to_vec(), keys: keys(ty), info, widths: Vec::new() };
+        printer.check(&DynamicData::new(ty))?;
+        Ok(printer)
+    }
+
+    /// Checks the fields against a value of the type, so that a mistake is told before anything arrives.
+    fn check(&self, sample: &DynamicData) -> Result<()> {
+        // What is absent from this value, or beyond the end of its sequences, may be in others.
+        let serious = |error: &AccessError| {
+            !matches!(error.why, AccessFailure::Path(PathError::Absent { .. } | PathError::Index { .. }))
+        };
+        if let Some(error) = self.fields.iter().filter_map(|field| sample.part(field).err()).find(serious) {
+            bail!("--fields: {error}");
+        }
+        Ok(())
+    }
+
+    fn body<'a>(&'a self, data: &'a DynamicData, info: &SampleInfo) -> Body<'a> {
+        if self.fields.is_empty() && info.valid_data {
+            return Body::All(Json::of(data));
+        }
+        let fields = if info.valid_data { &self.fields } else { &self.keys };
+        let part = |field: &'a String| (field.as_str(), data.part(field).ok().flatten());
+        Body::Selected(Selected(fields.iter().map(part).collect()))
+    }
+
+    /// Prints a sample, or the end of an instance, of which the key alone is known.
+    pub fn print(&mut self, data: &DynamicData, info: &SampleInfo, out: &mut impl Write) -> Result<()> {
+        if matches!(self.format, Format::Line | Format::Table) {
+            return self.print_leaves(data, info, out);
+        }
+        let body = self.body(data, info);
+        let told = self.info || !info.valid_data;
+        let text = if told {
+            let (data, key) = if info.valid_data { (Some(body), None) } else { (None, Some(body)) };
+            self.text(&WithInfo { info: about(info), data, key })?
+        } else {
+            self.text(&body)?
+        };
+        out.write_all(text.as_bytes())?;
+        Ok(out.flush()?)
+    }
+
+    fn text(&self, value: &impl Serialize) -> Result<String> {
+        Ok(match self.format {
+            Format::Yaml => format!("---\n{}", serde_norway::to_string(value)?),
+            _ => format!("{}\n", serde_json::to_string(value)?),
+        })
+    }
+
+    fn print_leaves(&mut self, data: &DynamicData, info: &SampleInfo, out: &mut impl Write) -> Result<()> {
+        let mut cells = Vec::new();
+        if self.info {
+            let about = about(info);
+            cells.push(("source_timestamp".to_owned(), about.source_timestamp));
+            cells.push(("reception_timestamp".to_owned(), about.reception_timestamp));
+            cells.push(("writer".to_owned(), about.writer));
+        }
+        if self.fields.is_empty() && info.valid_data {
+            cells.extend(leaves(data, ""));
+        }
+        for field in if info.valid_data { &self.fields } else { &self.keys } {
+            cells.extend(leaves(data, field));
+        }
+        if !info.valid_data {
+            cells.push(("instance_state".to_owned(), state(info).to_owned()));
+        }
+        // The end of an instance does not have the columns of a table.
+        if self.format == Format::Line || !info.valid_data {
+            let words: Vec<String> = cells.iter().map(|(path, text)| format!("{path}={text}")).collect();
+            writeln!(out, "{}", words.join(" "))?;
+        } else {
+            self.print_row(&cells, out)?;
+        }
+        Ok(out.flush()?)
+    }
+
+    fn print_row(&mut self, cells: &[(String, String)], out: &mut impl Write) -> Result<()> {
+        if self.widths.is_empty() {
+            self.widths =
+                cells.iter().map(|(path, text)| path.chars().count().max(text.chars().count())).collect();
+            row(&self.widths, cells.iter().map(|(path, _)| path), out)?;
+        }
+        row(&self.widths, cells.iter().map(|(_, text)| text), out)
+    }
+}
+
+fn row<'a>(widths: &[usize], texts: impl Iterator<Item = &'a String>, out: &mut impl Write) -> Result<()> {
+    let widths = widths.iter().copied().chain(std::iter::repeat(0));
+    let cells: Vec<String> = texts.zip(widths).map(|(text, width)| format!("{text:width$}")).collect();
+    writeln!(out, "{}", cells.join("  ").trim_end())?;
+    Ok(())
+}

@@ -1,0 +1,198 @@
+//! `dunlin hz`, `dunlin bw` and `dunlin latency`: what can be told of a topic without knowing its type.
+
+use super::{PATIENCE, Target, on_interrupt, subscribe, wait};
+use anyhow::{Result, ensure};
+use clap::Args;
+use dunlin::qos::TopicQos;
+use dunlin::{Config, DataReader, SerializedData, StateMasks, WaitSet, WallTime};
+use dunlin_program::Stop;
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// What is asked for.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    pub target: Target,
+    /// Seconds between two lines
+    #[arg(short, long, default_value_t = 1.0, value_name = "SECONDS")]
+    interval: f64,
+    /// End after so many lines
+    #[arg(short, long, value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+}
+
+/// What is measured.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    /// Samples in a second, and the time between them.
+    Rate,
+    /// Octets in a second, and those of a sample.
+    Bandwidth,
+    /// From the source timestamp to the reception.
+    Latency,
+}
+
+/// Numbers of which the least, the mean, the most and the standard deviation are told.
+#[derive(Default, Clone)]
+struct Series {
+    count: u64,
+    mean: f64,
+    /// Sum of the squared distances from the mean (Welford).
+    squares: f64,
+    least: f64,
+    most: f64,
+}
+
+impl Series {
+    #[allow(clippy::cast_precision_loss, reason = "counts of a window")]
+    fn add(&mut self, value: f64) {
+        if self.count == 0 {
+            (self.least, self.most) = (value, value);
+        }
+        self.count += 1;
+        (self.least, self.most) = (self.least.min(value), self.most.max(value));
+        let distance = value - self.mean;
+        self.mean += distance / self.count as f64;
+        self.squares += distance * (value - self.mean);
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "counts of a window")]
+    fn deviation(&self) -> f64 {
+        if self.count < 2 { 0.0 } else { (self.squares / (self.count - 1) as f64).sqrt() }
+    }
+
+    /// `least 1.0, mean 2.0, most 3.0, deviation 0.5` in a unit.
+    fn text(&self, unit: &str) -> String {
+        let Self { least, mean, most, .. } = self;
+        format!("least {least:.1}, mean {mean:.1}, most {most:.1}, deviation {:.1} {unit}", self.deviation())
+    }
+}
+
+/// What arrived since the last line.
+#[derive(Default)]
+struct Window {
+    samples: u64,
+    octets: u64,
+    sizes: Series,
+    gaps: Series,
+    delays: Series,
+    /// Reception of the last sample, in nanoseconds, kept from window to window.
+    last: Option<i64>,
+}
+
+impl Window {
+    #[allow(clippy::cast_precision_loss, reason = "for people")]
+    fn add(&mut self, source: WallTime, reception: WallTime, octets: usize) {
+        self.samples += 1;
+        self.octets += u64::try_from(octets).unwrap_or(u64::MAX);
+        self.sizes.add(octets as f64);
+        let now = reception.0;
+        if let Some(last) = self.last.replace(now) {
+            self.gaps.add((now - last) as f64 / 1e6);
+        }
+        self.delays.add((now - source.0) as f64 / 1e3);
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "for people")]
+    fn line(&self, what: What, seconds: f64) -> String {
+        if self.samples == 0 {
+            return "no samples".into();
+        }
+        let rate = self.samples as f64 / seconds;
+        match what {
+            What::Rate if self.gaps.count == 0 => format!("{rate:.1} samples/s"),
+            What::Rate => format!("{rate:.1} samples/s; between two: {}", self.gaps.text("ms")),
+            What::Bandwidth => {
+                let octets = self.octets as f64 / seconds;
+                format!("{octets:.0} octets/s; of a sample: {}", self.sizes.text("octets"))
+            }
+            What::Latency => format!("{} samples: {}", self.samples, self.delays.text("us")),
+        }
+    }
+}
+
+/// Prints a line in each interval until there were enough, or Ctrl-C.
+pub fn run(arguments: &Arguments, what: What, config: Config, out: &mut impl Write) -> Result<ExitCode> {
+    ensure!((0.05..=3600.0).contains(&arguments.interval), "--interval takes 0.05 to 3600 seconds");
+    let stop = on_interrupt()?;
+    let participant = arguments.target.join(config, "dunlin")?;
+    let writers = arguments.target.writers(&participant, &stop)?;
+    let Some(first) = writers.first() else { return Ok(ExitCode::SUCCESS) };
+    // Whether a writer has a key is in its id (RTPS 2.5 §9.3.1.2).
+    let keyed = first.guid.entity_id.0[3] & 0x3f == 0x02;
+    let topic = participant.create_serialized_topic(
+        &first.topic_name,
+        &first.type_name,
+        keyed,
+        &TopicQos::default(),
+    )?;
+    let (subscriber, qos) = subscribe(&participant, &writers)?;
+    let reader = subscriber.create_datareader(&topic, &qos)?;
+    let matched = || !reader.matched_publications().is_empty();
+    arguments.target.until_matched((&first.topic_name, "writer"), PATIENCE, &stop, matched)?;
+    if what == What::Latency {
+        eprintln!(
+            "from source timestamp to reception: of another host this contains the difference of the clocks"
+        );
+    }
+    lines(arguments, what, &reader, &stop, out)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn lines(
+    arguments: &Arguments,
+    what: What,
+    reader: &DataReader<SerializedData>,
+    stop: &Stop,
+    out: &mut impl Write,
+) -> Result<()> {
+    let arrived = reader.create_readcondition(StateMasks::NOT_READ).condition().clone();
+    let arrivals = WaitSet::new();
+    arrivals.attach_condition(&arrived);
+    let interval = Duration::from_secs_f64(arguments.interval);
+    let (mut window, mut since) = (Window::default(), Instant::now());
+    let mut left = arguments.count.unwrap_or(u64::MAX);
+    while left > 0 && !stop.is_set() {
+        wait(&arrivals, &arrived, interval.saturating_sub(since.elapsed()))?;
+        for raw in reader.take_payloads(1024)? {
+            if let Some(payload) = raw.payload.filter(|_| raw.info.valid_data) {
+                window.add(raw.info.source_timestamp, raw.info.reception_timestamp, payload.len());
+            }
+        }
+        if since.elapsed() >= interval {
+            writeln!(out, "{}", window.line(what, since.elapsed().as_secs_f64()))?;
+            out.flush()?;
+            (window, since) = (Window { last: window.last, ..Window::default() }, Instant::now());
+            left -= 1;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn series_and_lines() {
+        let mut window = Window::default();
+        for (at, octets) in [(0, 10), (10_000_000, 20), (30_000_000, 30)] {
+            window.add(WallTime(at - 5_000), WallTime(at), octets);
+        }
+        assert_eq!(
+            window.line(What::Rate, 1.0),
+            "3.0 samples/s; between two: least 10.0, mean 15.0, most 20.0, deviation 7.1 ms"
+        );
+        assert_eq!(
+            window.line(What::Bandwidth, 2.0),
+            "30 octets/s; of a sample: least 10.0, mean 20.0, most 30.0, deviation 10.0 octets"
+        );
+        assert_eq!(
+            window.line(What::Latency, 1.0),
+            "3 samples: least 5.0, mean 5.0, most 5.0, deviation 0.0 us"
+        );
+        assert_eq!(Window::default().line(What::Rate, 1.0), "no samples");
+    }
+}

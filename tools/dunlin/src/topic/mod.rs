@@ -1,0 +1,308 @@
+//! What `dunlin echo`, `pub`, `hz`, `bw` and `latency` share: finding a topic and its type, joining as its endpoints need.
+
+pub mod echo;
+mod format;
+pub mod measure;
+pub mod publish;
+
+use crate::domain::names;
+use crate::types;
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use dunlin::qos::{DataReaderQos, DurabilityKind, OwnershipKind, Partition, ReliabilityKind, SubscriberQos};
+use dunlin::xtypes::{TypeGraph, TypeIndex};
+use dunlin::{
+    Condition, Config, DomainParticipant, DynamicType, Guid, PublicationBuiltinTopicData, Subscriber,
+    SubscriptionBuiltinTopicData, WaitError, WaitSet,
+};
+use dunlin_idl::{Disk, Options};
+use dunlin_program::Stop;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long an endpoint that is known may take to match.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Between two looks at what was discovered.
+const STEP: Duration = Duration::from_millis(20);
+
+/// A topic of a domain.
+#[derive(Args)]
+pub struct Target {
+    /// Name of the topic, as on the wire or as ROS 2 has it: /chatter
+    topic: String,
+    /// The domain instead of the one of the configuration
+    #[arg(short, long)]
+    domain: Option<u32>,
+    /// Wait so many seconds for an endpoint of the topic
+    #[arg(short, long, default_value_t = 10.0, value_name = "SECONDS")]
+    wait: f64,
+    /// Take and print names as they are on the wire, not as ROS 2 has them
+    #[arg(long)]
+    raw_names: bool,
+    /// Set a key of the configuration: network.interfaces=eth0
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+}
+
+/// Where the type comes from.
+#[derive(Args)]
+pub struct TypeOf {
+    /// An IDL file with the type of the topic, instead of the type that the endpoints announce
+    #[arg(long, value_name = "FILE")]
+    idl: Option<PathBuf>,
+    /// The type in the IDL file, if it is not the one that the endpoints name: M::T
+    #[arg(long = "type", value_name = "NAME", requires = "idl")]
+    name: Option<String>,
+    /// A folder in which included IDL files are searched
+    #[arg(short = 'I', long = "include", value_name = "FOLDER", requires = "idl")]
+    include: Vec<String>,
+}
+
+/// An endpoint of a topic, with the names that it uses.
+struct Endpoint<'a> {
+    guid: Guid,
+    topic: &'a str,
+    ty: &'a str,
+}
+
+impl<'a> From<&'a Arc<PublicationBuiltinTopicData>> for Endpoint<'a> {
+    fn from(it: &'a Arc<PublicationBuiltinTopicData>) -> Self {
+        Self { guid: it.guid, topic: &it.topic_name, ty: &it.type_name }
+    }
+}
+
+impl<'a> From<&'a Arc<SubscriptionBuiltinTopicData>> for Endpoint<'a> {
+    fn from(it: &'a Arc<SubscriptionBuiltinTopicData>) -> Self {
+        Self { guid: it.guid, topic: &it.topic_name, ty: &it.type_name }
+    }
+}
+
+impl Target {
+    /// What overrides the configuration.
+    pub fn set(&self) -> &[String] {
+        &self.set
+    }
+
+    fn join(&self, config: Config, name: &str) -> Result<DomainParticipant> {
+        anyhow::ensure!((0.0..=3600.0).contains(&self.wait), "--wait takes 0 to 3600 seconds");
+        let domain = self.domain.unwrap_or(config.domain.id);
+        Ok(DomainParticipant::builder(domain).config(config).name(name).build()?)
+    }
+
+    /// Whether a name on the wire is the topic's.
+    fn is(&self, name: &str) -> bool {
+        let ros = || self.topic.starts_with('/') && name.strip_prefix("rt") == Some(self.topic.as_str());
+        name == self.topic || (!self.raw_names && ros())
+    }
+
+    /// The name on the wire of a topic that nobody has yet.
+    fn wire_name(&self) -> String {
+        if self.topic.starts_with('/') && !self.raw_names {
+            return format!("rt{}", self.topic);
+        }
+        self.topic.clone()
+    }
+
+    /// The name of a type for people.
+    fn type_name(&self, name: &str) -> String {
+        let ros = if self.raw_names { None } else { names::ros_type(name) };
+        ros.unwrap_or_else(|| name.to_owned())
+    }
+
+    /// How long somebody is waited for.
+    fn wait(&self) -> Duration {
+        Duration::from_secs_f64(self.wait)
+    }
+
+    /// Waits until an endpoint of this process has somebody to talk to; `other` says who that would be.
+    fn until_matched(
+        &self,
+        (name, other): (&str, &str),
+        patience: Duration,
+        stop: &Stop,
+        matched: impl Fn() -> bool,
+    ) -> Result<()> {
+        let deadline = Instant::now() + patience;
+        while !matched() && !stop.wait(STEP) {
+            if Instant::now() >= deadline {
+                let topic = &self.topic;
+                bail!("no {other} of '{topic}' matches: `dunlin why {name}` says why");
+            }
+        }
+        Ok(())
+    }
+
+    /// The writers of the topic, as soon as there is one.
+    fn writers(
+        &self,
+        participant: &DomainParticipant,
+        stop: &Stop,
+    ) -> Result<Vec<Arc<PublicationBuiltinTopicData>>> {
+        let all = || participant.discovered_publications().into_iter();
+        let writers = poll(self.wait(), stop, || all().filter(|it| self.is(&it.topic_name)).collect());
+        if writers.is_empty() && !stop.is_set() {
+            bail!(
+                "nobody writes '{}' in domain {}: `dunlin ls` lists the topics that there are, and --wait waits longer",
+                self.topic,
+                participant.domain_id()
+            );
+        }
+        Ok(writers)
+    }
+
+    /// The readers of the topic, as soon as there is one, at the latest after `most`.
+    fn readers(
+        &self,
+        participant: &DomainParticipant,
+        most: Duration,
+        stop: &Stop,
+    ) -> Vec<Arc<SubscriptionBuiltinTopicData>> {
+        let all = || participant.discovered_subscriptions().into_iter();
+        poll(most, stop, || all().filter(|it| self.is(&it.topic_name)).collect())
+    }
+}
+
+/// Asks again and again until something is found, at the latest after `most`.
+fn poll<T>(most: Duration, stop: &Stop, mut found: impl FnMut() -> Vec<T>) -> Vec<T> {
+    let deadline = Instant::now() + most;
+    loop {
+        let list = found();
+        if !list.is_empty() || Instant::now() >= deadline || stop.wait(STEP) {
+            return list;
+        }
+    }
+}
+
+impl TypeOf {
+    /// Whether the type is given in full, so that nobody else has to tell it.
+    fn is_given(&self) -> bool {
+        self.name.is_some()
+    }
+
+    /// The type that endpoints of one topic have: the one of the IDL file, else what the first of them announces. The
+    /// topic's type gets the name that they use.
+    fn find(&self, participant: &DomainParticipant, endpoints: &[Endpoint<'_>]) -> Result<DynamicType> {
+        let announced = endpoints.first().map(|it| it.ty);
+        let (graph, index) = match &self.idl {
+            Some(file) => self.of_file(file, announced)?,
+            None => discovered(participant, endpoints)?,
+        };
+        Ok(DynamicType::new(renamed(graph, index, announced), index)?)
+    }
+
+    fn of_file(&self, file: &Path, announced: Option<&str>) -> Result<(Arc<TypeGraph>, TypeIndex)> {
+        let options = Options { include_dirs: self.include.clone(), ..Options::default() };
+        let compiled = dunlin_idl::compile(&file.to_string_lossy(), &options, &Disk);
+        eprint!("{}", compiled.render(false));
+        let file = file.display();
+        let model = compiled.model.with_context(|| format!("{file} has errors"))?;
+        let (graph, _) = dunlin_idl::xtypes::type_graph(&model);
+        let name =
+            self.name.as_deref().or(announced).context("name the type with --type: nobody tells it")?;
+        let index = graph.find(name).with_context(|| {
+            let known: Vec<&str> = graph.iter().map(|(_, definition)| definition.name.as_str()).collect();
+            format!("{file} has no type {name} (name one with --type); it has {}", known.join(", "))
+        })?;
+        Ok((Arc::new(graph), index))
+    }
+}
+
+/// The type of the first endpoint that announces one.
+fn discovered(
+    participant: &DomainParticipant,
+    endpoints: &[Endpoint<'_>],
+) -> Result<(Arc<TypeGraph>, TypeIndex)> {
+    let first = endpoints.first().context("nobody tells the type: give it with --idl and --type")?;
+    types::ask(participant, first.topic);
+    let mut reason = String::new();
+    for endpoint in endpoints {
+        match types::type_of(participant, endpoint.guid) {
+            Ok(known) => return Ok((known.graph, known.root)),
+            Err(why) => reason = why,
+        }
+    }
+    bail!("the type {} of '{}' is not known: {reason}; give it with --idl", first.ty, first.topic)
+}
+
+/// The graph, in which the type has the name that endpoints use: those that announce no type match by name.
+fn renamed(graph: Arc<TypeGraph>, index: TypeIndex, name: Option<&str>) -> Arc<TypeGraph> {
+    let (Some(definition), Some(name)) = (graph.get(index), name) else { return graph };
+    if definition.name == name {
+        return graph;
+    }
+    let mut definition = definition.clone();
+    name.clone_into(&mut definition.name);
+    let mut graph = (*graph).clone();
+    graph.set(index, definition);
+    Arc::new(graph)
+}
+
+/// Ctrl-C, or a request to terminate.
+fn on_interrupt() -> Result<Stop> {
+    let stop = Stop::default();
+    stop.on_signals()?;
+    Ok(stop)
+}
+
+/// The partitions that an endpoint needs to meet others, each of which is in some.
+fn partitions<'a>(mut others: impl Iterator<Item = &'a Partition> + Clone) -> Partition {
+    let mut names: Vec<String> = Vec::new();
+    for name in others.clone().flat_map(|partition| &partition.names) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    // Who names no partition is in the one without name.
+    if !names.is_empty() && others.any(|partition| partition.names.is_empty()) {
+        names.push(String::new());
+    }
+    Partition { names }
+}
+
+/// A subscriber and the QoS of a reader that match all of the writers.
+fn subscribe(
+    participant: &DomainParticipant,
+    writers: &[Arc<PublicationBuiltinTopicData>],
+) -> Result<(Subscriber, DataReaderQos)> {
+    let partition = partitions(writers.iter().map(|writer| &writer.publisher_qos.partition));
+    let subscriber_qos = SubscriberQos { partition, ..SubscriberQos::default() };
+    let subscriber = participant.create_subscriber(&subscriber_qos)?;
+    let all = |test: fn(&PublicationBuiltinTopicData) -> bool| writers.iter().all(|writer| test(writer));
+    let mut qos = DataReaderQos::default().keep_last(10_000);
+    if all(|writer| writer.qos.reliability.kind == ReliabilityKind::Reliable) {
+        qos = qos.reliable();
+    }
+    if all(|writer| writer.qos.durability.kind != DurabilityKind::Volatile) {
+        qos = qos.transient_local();
+    }
+    if all(|writer| writer.qos.ownership.kind == OwnershipKind::Exclusive) {
+        qos.ownership.kind = OwnershipKind::Exclusive;
+    }
+    Ok((subscriber, qos))
+}
+
+/// Waits for a condition in steps that are short enough for Ctrl-C.
+fn wait(arrivals: &WaitSet, arrived: &Condition, most: Duration) -> Result<()> {
+    if arrived.trigger_value() {
+        return Ok(());
+    }
+    let nanos = i64::try_from(most.min(Duration::from_millis(200)).as_nanos()).unwrap_or(i64::MAX);
+    match arrivals.wait(dunlin::Duration::from_nanos(nanos)) {
+        Ok(_) | Err(WaitError::Timeout) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A pipe that nobody reads any more is an end like any other.
+pub fn unless_closed(result: Result<std::process::ExitCode>) -> Result<std::process::ExitCode> {
+    match result {
+        Err(error) if is_closed(&error) => Ok(std::process::ExitCode::SUCCESS),
+        other => other,
+    }
+}
+
+fn is_closed(error: &anyhow::Error) -> bool {
+    let broken = |error: &std::io::Error| error.kind() == std::io::ErrorKind::BrokenPipe;
+    error.downcast_ref::<std::io::Error>().is_some_and(broken)
+}

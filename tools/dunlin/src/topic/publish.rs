@@ -1,0 +1,147 @@
+//! `dunlin pub TOPIC VALUE`: writes to a topic.
+
+use super::{PATIENCE, Target, TypeOf, on_interrupt, partitions};
+use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
+use dunlin::cdr::Representation;
+use dunlin::qos::{
+    DataRepresentationId, DataWriterQos, DurabilityKind, OwnershipKind, PublisherQos, TopicQos,
+};
+use dunlin::{Config, DataWriter, DomainParticipant, DynamicData, DynamicType, SubscriptionBuiltinTopicData};
+use dunlin_program::Stop;
+use serde::Deserialize;
+use std::io::{BufRead, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long readers are looked for that the writer could suit, by those who need not know them.
+const SURVEY: Duration = Duration::from_secs(1);
+
+/// What is asked for.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    pub target: Target,
+    #[command(flatten)]
+    ty: TypeOf,
+    /// The value as JSON or YAML, or - for values from standard input: JSON, one in a line, or YAML between lines of ---
+    value: String,
+    /// Write so often in a second
+    #[arg(short, long, value_name = "HZ", default_value_t = 1.0)]
+    rate: f64,
+    /// Write each value so many times; 0 until Ctrl-C
+    #[arg(short, long, default_value_t = 1)]
+    count: u64,
+}
+
+/// Values of the command line or of standard input.
+fn values(arguments: &Arguments, ty: &DynamicType) -> Result<Vec<DynamicData>> {
+    let made = |text: &str| -> Result<DynamicData> {
+        let json: serde_json::Value =
+            serde_norway::from_str(text).context("this is neither JSON nor YAML")?;
+        Ok(dunlin_json::from_json(ty, &json)?)
+    };
+    if arguments.value != "-" {
+        return Ok(vec![made(&arguments.value)?]);
+    }
+    let lines = std::io::stdin().lock().lines().collect::<Result<Vec<_>, _>>()?;
+    if lines.iter().filter(|line| !line.trim().is_empty()).all(|line| line.trim_start().starts_with('{')) {
+        let lines = lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty());
+        return lines.map(|(at, line)| made(line).with_context(|| format!("line {}", at + 1))).collect();
+    }
+    let mut values = Vec::new();
+    for (at, document) in serde_norway::Deserializer::from_str(&lines.join("\n")).enumerate() {
+        let place = || format!("value {}", at + 1);
+        let json = serde_json::Value::deserialize(document).with_context(place)?;
+        values.push(dunlin_json::from_json(ty, &json).with_context(place)?);
+    }
+    Ok(values)
+}
+
+/// A writer that matches the readers that there are.
+fn writer(
+    participant: &DomainParticipant,
+    name: &str,
+    ty: &DynamicType,
+    readers: &[Arc<SubscriptionBuiltinTopicData>],
+) -> Result<DataWriter<DynamicData>> {
+    let partition = partitions(readers.iter().map(|reader| &reader.subscriber_qos.partition));
+    let publisher_qos = PublisherQos { partition, ..PublisherQos::default() };
+    let mut qos = DataWriterQos::default().reliable().keep_all();
+    if readers.iter().any(|reader| reader.qos.durability.kind != DurabilityKind::Volatile) {
+        qos = qos.transient_local();
+    }
+    if readers.iter().any(|reader| reader.qos.ownership.kind == OwnershipKind::Exclusive) {
+        qos.ownership.kind = OwnershipKind::Exclusive;
+    }
+    // Another representation than that of the type only if all readers then understand the writer.
+    let accepted = |id| readers.iter().all(|reader| reader.qos.representation.accepts(id));
+    let (usual, other) = match ty.default_representation() {
+        Representation::Xcdr1 => (DataRepresentationId::Xcdr1, DataRepresentationId::Xcdr2),
+        Representation::Xcdr2 => (DataRepresentationId::Xcdr2, DataRepresentationId::Xcdr1),
+    };
+    qos.representation.ids = vec![if !accepted(usual) && accepted(other) { other } else { usual }];
+    let topic = participant.create_dynamic_topic(name, ty, &TopicQos::default())?;
+    let publisher = participant.create_publisher(&publisher_qos)?;
+    Ok(publisher.create_datawriter(&topic, &qos)?)
+}
+
+/// Writes values until each was written often enough, or Ctrl-C.
+pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Result<ExitCode> {
+    ensure!(arguments.rate > 0.0 && arguments.rate <= 1e6, "--rate takes more than 0 and at most 1000000");
+    let stop = on_interrupt()?;
+    let target = &arguments.target;
+    let participant = target.join(config, "dunlin pub")?;
+    // Who knows the type need not wait for a reader, which may itself wait for a writer: `dunlin echo` does.
+    let given = arguments.ty.is_given();
+    let most = if given { target.wait().min(SURVEY) } else { target.wait() };
+    let readers = target.readers(&participant, most, &stop);
+    if readers.is_empty() && !given && !stop.is_set() {
+        bail!(
+            "nobody reads '{}' in domain {}, so nobody tells its type: give it with --idl and --type, or --wait longer",
+            target.topic,
+            participant.domain_id()
+        );
+    }
+    let ty = arguments.ty.find(&participant, &readers.iter().map(Into::into).collect::<Vec<_>>())?;
+    let values = values(arguments, &ty)?;
+    ensure!(!values.is_empty(), "standard input holds no value");
+    let name = readers.first().map_or_else(|| target.wire_name(), |reader| reader.topic_name.to_string());
+    let writer = writer(&participant, &name, &ty, &readers)?;
+    if !target.wait().is_zero() {
+        let patience = if readers.is_empty() { target.wait() } else { PATIENCE };
+        let matched = || !writer.matched_subscriptions().is_empty();
+        target.until_matched((&name, "reader"), patience, &stop, matched)?;
+    }
+    let written = write(arguments, &writer, &values, &stop)?;
+    let patience = dunlin::Duration::from_secs(if stop.is_set() { 0 } else { 5 });
+    let acknowledged = writer.wait_for_acknowledgments(patience).is_ok();
+    let readers = writer.matched_subscriptions().len();
+    writeln!(out, "{written} samples of {} written to {readers} readers", target.type_name(ty.name()))?;
+    if !acknowledged && !stop.is_set() {
+        bail!("not every reader has acknowledged them after 5 s");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write(
+    arguments: &Arguments,
+    writer: &DataWriter<DynamicData>,
+    values: &[DynamicData],
+    stop: &Stop,
+) -> Result<u64> {
+    let step = Duration::from_secs_f64(1.0 / arguments.rate);
+    let (mut written, mut next) = (0, Instant::now());
+    for _ in 0..if arguments.count == 0 { u64::MAX } else { arguments.count } {
+        for value in values {
+            if stop.wait_until(next) {
+                return Ok(written);
+            }
+            writer.write(value)?;
+            written += 1;
+            next += step;
+        }
+    }
+    Ok(written)
+}

@@ -1,0 +1,146 @@
+//! `dunlin echo`, `pub`, `hz`, `bw`, `latency` as people run them, against shapes that another process publishes.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+
+/// How long anything may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn program(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dunlin"));
+    command.args(words).env("DUNLIN_NETWORK_INTERFACES", "lo").stdin(Stdio::null());
+    command
+}
+
+fn run(words: &[&str]) -> Output {
+    program(words).output().unwrap()
+}
+
+fn text(words: &[&str]) -> String {
+    let output = run(words);
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A process that is killed at the end of the test.
+struct Background(Child);
+
+impl Background {
+    /// Starts a command, whose lines are received.
+    fn lines(words: &[&str]) -> (Self, Receiver<String>) {
+        let mut child = program(words).stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let (sender, receiver) = mpsc::channel();
+        std::thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        (Self(child), receiver)
+    }
+
+    /// Starts a command and waits for its first line.
+    fn start(words: &[&str]) -> Self {
+        let mut child = program(words).stdout(Stdio::piped()).spawn().unwrap();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
+        Self(child)
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+/// A domain for each test of this process.
+fn domain(test: u32) -> String {
+    (100 + 4 * (std::process::id() % 25) + test).to_string()
+}
+
+/// The type of shapes, with a name of its own.
+const IDL: &str = "module mine {
+    @appendable struct Shape { @key string<128> color; long x; long y; long shapesize; };
+};";
+
+fn idl(folder: &tempfile::TempDir) -> String {
+    let file = folder.path().join("shape.idl");
+    std::fs::write(&file, IDL).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn samples_are_echoed_and_measured() {
+    let domain = &domain(0);
+    let _shapes =
+        Background::start(&["shapes", "--web", "0", "-d", domain, "-p", "Square:RED", "-p", "Square:BLUE"]);
+    let echo = ["echo", "Square", "-d", domain, "--wait", "60"];
+    let yaml = text(&[&echo[..], &["--count", "1"]].concat());
+    assert!(yaml.starts_with("---\ncolor: ") && yaml.contains("\nshapesize: "), "{yaml}");
+    let filter = ["--count", "3", "--format", "json", "--filter", "color = 'RED'", "--stats"];
+    let output = run(&[&echo[..], &filter].concat());
+    let lines: Vec<serde_json::Value> = String::from_utf8(output.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert!(lines.len() == 3 && lines.iter().all(|line| line["color"] == "RED"), "{lines:?}");
+    assert!(String::from_utf8(output.stderr).unwrap().contains("3 samples in "));
+    let line = text(&[&echo[..], &["--count", "1", "--format", "line", "--fields", "x,color"]].concat());
+    assert!(line.starts_with("x=") && line.contains(" color=") && !line.contains("shapesize"), "{line}");
+    let table = text(&[&echo[..], &["--count", "2", "--format", "table", "--info"]].concat());
+    assert!(table.starts_with("source_timestamp") && table.lines().count() == 3, "{table}");
+    let wrong = run(&[&echo[..], &["--fields", "colour"]].concat());
+    let told = String::from_utf8(wrong.stderr).unwrap();
+    assert!(
+        !wrong.status.success() && told.contains("no member 'colour'") && told.contains("shapesize"),
+        "{told}"
+    );
+    let measure = |what: &str| text(&[what, "Square", "-d", domain, "--wait", "60", "-c", "2", "-i", "0.5"]);
+    assert!(measure("hz").contains("samples/s; between two: least "));
+    assert!(measure("bw").contains("octets/s; of a sample: least "));
+    assert!(measure("latency").contains("deviation "));
+}
+
+#[test]
+fn what_is_published_is_echoed_until_its_end() {
+    let (domain, folder) = (&domain(1), tempfile::tempdir().unwrap());
+    let idl = &idl(&folder);
+    let publish = ["pub", "/shapes", "-d", domain, "--idl", idl, "--type", "mine::Shape"];
+    let value = "{color: GREEN, x: 3, y: -4}";
+    let alone = run(&[&publish[..], &["--wait", "0.2", value]].concat());
+    let told = String::from_utf8(alone.stderr).unwrap();
+    assert!(!alone.status.success() && told.contains("dunlin why rt/shapes"), "{told}");
+    let wrong = run(&[&publish[..], &["--wait", "0", "{x: wide}"]].concat());
+    assert!(String::from_utf8(wrong.stderr).unwrap().contains("x: expected int32, not \"wide\""));
+    let echo = ["echo", "/shapes", "-d", domain, "--wait", "60", "-f", "json"];
+    let (_echo, lines) = Background::lines(&echo);
+    let told = text(&[&publish[..], &["--wait", "60", value]].concat());
+    assert_eq!(told, "1 samples of mine::Shape written to 1 readers\n");
+    let line =
+        || -> serde_json::Value { serde_json::from_str(&lines.recv_timeout(PATIENCE).unwrap()).unwrap() };
+    assert_eq!(line(), serde_json::json!({"color": "GREEN", "x": 3, "y": -4, "shapesize": 0}));
+    let end = line();
+    assert!(end["info"]["instance_state"].as_str().unwrap().starts_with("NOT_ALIVE"), "{end}");
+    assert_eq!(end["key"], serde_json::json!({"color": "GREEN"}));
+    let nobody = run(&["hz", "Nobody", "-d", domain, "--wait", "0.2"]);
+    assert!(String::from_utf8(nobody.stderr).unwrap().contains("nobody writes 'Nobody'"));
+}
+
+#[test]
+fn the_type_comes_from_the_reader_or_from_a_file() {
+    let (domain, folder) = (&domain(2), tempfile::tempdir().unwrap());
+    let idl = &idl(&folder);
+    let _shapes =
+        Background::start(&["shapes", "--web", "0", "-d", domain, "-s", "Circle", "-p", "Square:RED"]);
+    let publish = ["pub", "Circle", "-d", domain, "--rate", "1000"];
+    let told = text(&[&publish[..], &["--wait", "60", "--count", "3", "{color: BLUE, x: 7}"]].concat());
+    assert_eq!(told, "3 samples of ShapeType written to 1 readers\n");
+    let untold = run(&["pub", "Nobody", "-d", domain, "--wait", "0", "{}"]);
+    let why = String::from_utf8(untold.stderr).unwrap();
+    assert!(!untold.status.success() && why.contains("give it with --idl and --type"), "{why}");
+    // Who announces no type matches by its name, which is that of the writer.
+    let silent = ["--set", "types.announce=false", "--type", "mine::Shape", "--count", "1", "-f", "line"];
+    let echo = ["echo", "Square", "-d", domain, "--wait", "60", "--idl", idl];
+    let line = text(&[&echo[..], &silent].concat());
+    assert!(line.starts_with("color=RED x="), "{line}");
+}
