@@ -23,7 +23,7 @@ mod read;
 mod write;
 
 pub use read::{JsonError, from_json};
-pub use write::{Json, Selected, leaves};
+pub use write::{Json, Selected, Selection, leaves};
 
 use dunlin_dynamic::DynamicData;
 

@@ -26,9 +26,12 @@ impl<'a> Json<'a> {
     }
 }
 
+/// A part of a value: its type and what it is.
+pub type Selection<'a> = (TypeView<'a>, Cow<'a, Value>);
+
 /// Parts of a value as one object, whose keys are their paths; `None` is a part that is absent.
 #[derive(Clone, Debug)]
-pub struct Selected<'a>(pub Vec<(&'a str, Option<(TypeView<'a>, Cow<'a, Value>)>)>);
+pub struct Selected<'a>(pub Vec<(&'a str, Option<Selection<'a>>)>);
 
 impl Serialize for Selected<'_> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {

@@ -365,7 +365,7 @@ fn bits(holder: PrimitiveKind, d: &mut Decoder<'_>) -> Result<u64, CdrError> {
 fn primitive(kind: PrimitiveKind, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
     Ok(match kind {
         PrimitiveKind::Boolean => Value::Boolean(d.read_bool()?),
-        PrimitiveKind::Octet => Value::Octet(d.read_u8()?),
+        PrimitiveKind::Octet | PrimitiveKind::UInt8 => Value::Octet(d.read_u8()?),
         PrimitiveKind::Int8 => Value::Int8(d.read_u8()?.cast_signed()),
         PrimitiveKind::Int16 => Value::Int16(d.read_u16()?.cast_signed()),
         PrimitiveKind::UInt16 => Value::UInt16(d.read_u16()?),

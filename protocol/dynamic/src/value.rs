@@ -119,7 +119,7 @@ impl Value {
 const fn zero(kind: PrimitiveKind) -> Value {
     match kind {
         PrimitiveKind::Boolean => Value::Boolean(false),
-        PrimitiveKind::Octet => Value::Octet(0),
+        PrimitiveKind::Octet | PrimitiveKind::UInt8 => Value::Octet(0),
         PrimitiveKind::Int8 => Value::Int8(0),
         PrimitiveKind::Int16 => Value::Int16(0),
         PrimitiveKind::UInt16 => Value::UInt16(0),
@@ -137,7 +137,7 @@ const fn zero(kind: PrimitiveKind) -> Value {
 
 /// Whether lists of this element are kept as octets.
 pub(crate) const fn is_octet(element: TypeView<'_>) -> bool {
-    matches!(element.node.shape, Shape::Primitive(PrimitiveKind::Octet))
+    matches!(element.node.shape, Shape::Primitive(PrimitiveKind::Octet | PrimitiveKind::UInt8))
 }
 
 /// The default value of a type; types whose default is endless or too large do not exist.
@@ -207,7 +207,7 @@ pub(crate) fn integer_of(shape: &Shape, number: i128) -> Option<Value> {
                 1 => true,
                 _ => return None,
             }),
-            PrimitiveKind::Octet => Value::Octet(u8::try_from(number).ok()?),
+            PrimitiveKind::Octet | PrimitiveKind::UInt8 => Value::Octet(u8::try_from(number).ok()?),
             PrimitiveKind::Int8 => Value::Int8(i8::try_from(number).ok()?),
             PrimitiveKind::Int16 => Value::Int16(i16::try_from(number).ok()?),
             PrimitiveKind::UInt16 => Value::UInt16(u16::try_from(number).ok()?),

@@ -162,7 +162,7 @@ fn integer(holder: PrimitiveKind, value: u64, e: &mut Encoder<'_>) {
 fn primitive(kind: PrimitiveKind, value: &Value, e: &mut Encoder<'_>) -> Result<(), CdrError> {
     match (kind, value) {
         (PrimitiveKind::Boolean, Value::Boolean(value)) => value.write(e),
-        (PrimitiveKind::Octet, Value::Octet(value)) => value.write(e),
+        (PrimitiveKind::Octet | PrimitiveKind::UInt8, Value::Octet(value)) => value.write(e),
         (PrimitiveKind::Int8, Value::Int8(value)) => value.write(e),
         (PrimitiveKind::Int16, Value::Int16(value)) => value.write(e),
         (PrimitiveKind::UInt16, Value::UInt16(value)) => value.write(e),

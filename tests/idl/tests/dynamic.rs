@@ -61,7 +61,7 @@ fn random(view: TypeView<'_>, random_bits: &mut impl FnMut() -> u64, depth: u32)
         }
         Shape::Structure(it) => {
             let member = |member: &dunlin_dynamic::MemberShape| {
-                let absent = member.is_optional() && (depth == 0 || random_bits() % 2 == 0);
+                let absent = member.is_optional() && (depth == 0 || random_bits().is_multiple_of(2));
                 (!absent).then(|| random(view.at(member.part), random_bits, depth.saturating_sub(1)))
             };
             Value::Structure(it.members.iter().map(member).collect())
@@ -86,7 +86,7 @@ fn list(element: TypeView<'_>, len: usize, bits: &mut impl FnMut() -> u64, depth
 fn number(kind: PrimitiveKind, bits: u64) -> Value {
     match kind {
         PrimitiveKind::Boolean => Value::Boolean(bits & 1 == 1),
-        PrimitiveKind::Octet => Value::Octet(bits as u8),
+        PrimitiveKind::Octet | PrimitiveKind::UInt8 => Value::Octet(bits as u8),
         PrimitiveKind::Int8 => Value::Int8(bits as i8),
         PrimitiveKind::Int16 => Value::Int16(bits as i16),
         PrimitiveKind::UInt16 => Value::UInt16(bits as u16),
