@@ -19,6 +19,8 @@ use core::fmt;
 
 /// Definitions that one type may depend on.
 pub const MAX_DEFINITIONS: usize = 1024;
+/// Most octets of a name.
+pub const MAX_NAME: usize = 256;
 
 /// Why type objects give no type.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +31,8 @@ pub enum LoadError {
     Unsupported,
     /// More than [`MAX_DEFINITIONS`].
     TooMany,
+    /// A name of more than [`MAX_NAME`] octets (`QualifiedTypeName` of DDS-XTypes 1.3 Annex B has 256).
+    NameTooLong,
 }
 
 impl fmt::Display for LoadError {
@@ -37,6 +41,7 @@ impl fmt::Display for LoadError {
             Self::Unknown(id) => write!(f, "the type object of {id:?} is not known"),
             Self::Unsupported => f.write_str("the type has a part that this version does not know"),
             Self::TooMany => write!(f, "the type depends on more than {MAX_DEFINITIONS} others"),
+            Self::NameTooLong => write!(f, "the type has a name of more than {MAX_NAME} octets"),
         }
     }
 }
@@ -194,6 +199,9 @@ impl Loader {
             | CompleteTypeObject::Map(_)
             | CompleteTypeObject::Extended { .. } => return Err(LoadError::Unsupported),
         };
+        if longest_name(name, &kind) > MAX_NAME {
+            return Err(LoadError::NameTooLong);
+        }
         Ok(Definition { name: name.clone(), flags, kind })
     }
 
@@ -266,6 +274,20 @@ impl Loader {
         };
         Ok(Definition { name: String::new(), flags, kind })
     }
+}
+
+/// Octets of the longest name in a definition.
+fn longest_name(name: &str, kind: &Kind) -> usize {
+    let len = |name: &Name| name.text.len();
+    let inner = match kind {
+        Kind::Structure(it) => it.members.iter().map(|it| len(&it.name)).max(),
+        Kind::Union(it) => it.cases.iter().map(|it| len(&it.member.name)).max(),
+        Kind::Enumeration(it) => it.literals.iter().map(|it| len(&it.name)).max(),
+        Kind::Bitmask(it) => it.bits.iter().map(|it| len(&it.name)).max(),
+        Kind::Bitset(it) => it.fields.iter().map(|it| len(&it.name)).max(),
+        Kind::Alias(_) => None,
+    };
+    inner.unwrap_or(0).max(name.len())
 }
 
 fn literal(name: Name, common: &CommonEnumeratedLiteral) -> Literal {

@@ -53,6 +53,18 @@ fn what_is_asked_for_twice_is_told_once() {
 }
 
 #[test]
+fn names_have_a_bound() {
+    for (len, refused) in [(256, false), (257, true)] {
+        let (graph, index) = parse(&format!("struct T {{ long {}; }};", "a".repeat(len)));
+        let objects = type_objects(&graph, index).unwrap();
+        let mut library = TypeLibrary::default();
+        library.add(&objects);
+        let loaded = library.load(&objects.root().unwrap().complete.id);
+        assert_eq!(matches!(loaded, Err(LoadError::NameTooLong)), refused, "{len}");
+    }
+}
+
+#[test]
 fn a_type_is_fetched_and_understood() {
     let (graph, index) = parse(IDL);
     let objects = type_objects(&graph, index).unwrap();

@@ -156,6 +156,11 @@ fn compare(file: &Path, name: &str, there: &KnownType, out: &mut impl Write) -> 
     Ok(both)
 }
 
+/// What strangers named, without what a terminal would obey.
+fn harmless(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
+}
+
 /// Joins the domain, asks, and prints each type of the topic. Fails if one is not known, or cannot be read and written
 /// with the file.
 pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Result<ExitCode> {
@@ -167,6 +172,14 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     if found.is_empty() {
         bail!("nobody writes or reads topic '{}' in domain {domain}", arguments.topic);
     }
+    let mut page = Vec::new();
+    let well = describe(arguments, found, &mut page)?;
+    out.write_all(harmless(&String::from_utf8_lossy(&page)).as_bytes())?;
+    Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Each type, or how it compares with the file. Whether all is well.
+fn describe(arguments: &Arguments, found: Vec<Found>, out: &mut impl Write) -> Result<bool> {
     let mut well = true;
     for Found { name, writers, readers, vendors, ty } in found {
         writeln!(out, "// {name}: {writers} writers, {readers} readers ({})", vendors.join(", "))?;
@@ -182,5 +195,15 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
             }
         }
     }
-    Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(well)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_do_not_control_the_terminal() {
+        assert_eq!(harmless("struct A\u{1b}[2J {\n}"), "struct A\u{fffd}[2J {\n}");
+    }
 }

@@ -35,9 +35,9 @@ use lookup::Lookups;
 /// Announcements that are kept in the form in which they are compared.
 const MAX_ANNOUNCED: usize = 1024;
 /// Types of others that are kept in the form in which they are compared.
-const MAX_LOADED: usize = 64;
+const MAX_LOADED: usize = 16;
 /// Comparisons that are remembered.
-const MAX_VERDICTS: usize = 2048;
+const MAX_VERDICTS: usize = 256;
 
 /// The identifiers of a type as they were announced.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -279,6 +279,11 @@ impl Types {
     pub(crate) fn remove_peer(&mut self, prefix: GuidPrefix) {
         self.lookups.remove_peer(prefix, &mut self.library);
         self.loaded.retain(|root, _| self.library.missing(root).is_empty());
+        self.verdicts.retain(|(reader, writer, _), _| {
+            self.library.missing(reader).is_empty() && self.library.missing(writer).is_empty()
+        });
+        // What no endpoint announces any more.
+        self.announced.retain(|octets, _| Arc::strong_count(octets) > 1);
     }
 
     /// Octets of what others have told.

@@ -208,6 +208,14 @@ impl<'a> Rules<'a> {
     }
 
     fn element(&mut self, what: &str, reader: &Element, writer: &Element, keys: Keys) -> Verdict {
+        let kinds = (self.reader.graph.resolve(&reader.ty), self.writer.graph.resolve(&writer.ty));
+        // Lists of bitmasks have a DHEADER in XCDR2 (§7.4.3.5.3), lists of integers have none.
+        if matches!(kinds, (Type::Primitive(_), Type::Named(_)) | (Type::Named(_), Type::Primitive(_)))
+            && self.representation == Representation::Xcdr2
+        {
+            let found = one("lists of bitmasks and of integers differ in their octets");
+            return Err(within(what, found));
+        }
         self.strong(&reader.ty, &writer.ty, keys).map_err(|found| within(what, found))
     }
 
@@ -357,10 +365,17 @@ fn sorted(values: impl Iterator<Item = i32>) -> Vec<i32> {
     values
 }
 
+/// Octets of a path beyond which outer members are left out of it.
+const MAX_PATH: usize = 512;
+
 /// Puts differences into a member.
 fn within(name: &str, found: Vec<Mismatch>) -> Vec<Mismatch> {
     let inner = |it: Mismatch| {
-        let path = if it.path.is_empty() { String::from(name) } else { format!("{name}.{}", it.path) };
+        let path = match it.path.len() {
+            0 => String::from(name),
+            len if len > MAX_PATH => it.path,
+            _ => format!("{name}.{}", it.path),
+        };
         Mismatch { path, reason: it.reason }
     };
     found.into_iter().map(inner).collect()

@@ -162,7 +162,8 @@ impl TypeLibrary {
                 if !told.insert(id) {
                     continue;
                 }
-                let Some(left) = room.checked_sub(entry.size) else { return GetTypesResult::Ok(out) };
+                // What is smaller may still find room.
+                let Some(left) = room.checked_sub(entry.size) else { continue };
                 room = left;
                 out.types.push(TypeIdentifierTypeObjectPair {
                     type_identifier: id.clone(),
