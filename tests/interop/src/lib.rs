@@ -38,9 +38,24 @@ pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Result<Option<T>>) ->
 /// # Errors
 /// When the domain cannot be joined.
 pub fn participant(domain: u32, pcap: &std::path::Path) -> Result<DomainParticipant> {
+    participant_with(domain, pcap, &[])
+}
+
+/// The same with keys of the configuration and their values.
+///
+/// # Errors
+/// When there is no such key or value, or the domain cannot be joined.
+pub fn participant_with(
+    domain: u32,
+    pcap: &std::path::Path,
+    settings: &[(&str, &str)],
+) -> Result<DomainParticipant> {
     let mut config = Config::default();
     config.set("network.interfaces", "lo")?;
     config.set("debug.pcap", &pcap.display().to_string())?;
+    for (key, value) in settings {
+        config.set(key, value)?;
+    }
     Ok(DomainParticipant::builder(domain).config(config).build()?)
 }
 
