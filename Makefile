@@ -3,7 +3,7 @@ SHELL := /bin/bash
 SECONDS ?=
 PARTICIPANTS ?= 10,100,1000
 DEMO_SECONDS := $(filter-out 0,$(SECONDS))
-PROTOCOL := core sync buf qos cdr wire xtypes rtps filter cache discovery engine
+PROTOCOL := core sync buf qos cdr wire xtypes dynamic rtps filter cache discovery engine
 PROTOCOL_CRATES := $(foreach c,$(PROTOCOL),-p dunlin-$(c))
 
 .PHONY: help demo test lint unit loom shuttle miri miri-short tsan cross interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers fuzz flood sim mutants scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader

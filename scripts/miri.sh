@@ -32,6 +32,6 @@ if [ "${1:-}" = short ]; then
     exit
 fi
 
-for crate in ${CRATES:-sync buf core qos cdr wire xtypes rtps filter cache discovery engine}; do
+for crate in ${CRATES:-sync buf core qos cdr wire xtypes dynamic rtps filter cache discovery engine}; do
     run "$crate" '' --tests
 done

@@ -174,12 +174,12 @@ impl DomainParticipant {
 
     /// The policies of a topic that an endpoint of another participant names.
     fn discovered_topic_qos(&self, name: &str, type_name: &str) -> Option<TopicQos> {
-        let survey = self.inner().engine().survey(|topic, _| topic == name);
-        let own = self.guid().prefix;
+        let engine = self.inner().engine();
+        let (writers, readers) = (engine.discovered_writers(), engine.discovered_readers());
         let writers =
-            survey.writers.iter().filter(|data| data.guid.prefix != own && *data.type_name == *type_name);
+            writers.iter().filter(|data| *data.topic_name == *name && *data.type_name == *type_name);
         let readers =
-            survey.readers.iter().filter(|data| data.guid.prefix != own && *data.type_name == *type_name);
+            readers.iter().filter(|data| *data.topic_name == *name && *data.type_name == *type_name);
         let of_writer = writers.map(|data| crate::builtin::topic_of_writer(data)).next();
         of_writer.or_else(|| readers.map(|data| crate::builtin::topic_of_reader(data)).next())
     }

@@ -145,8 +145,9 @@ impl DomainParticipant {
         self.topic_of::<DynamicData>(name, qos, Arc::new(ty.clone()), same, announced).map(Topic::new)
     }
 
-    /// create_topic for samples that are not looked into: of the type their name is enough, and whether it has a key, which
-    /// decides with whom endpoints match: by the name, for nothing is announced of the type. There are no content filters, and samples with a key cannot be written.
+    /// create_topic for samples that are not looked into. Of the type their name is enough, and whether it has a key.
+    /// Nothing is announced of the type, so endpoints match by its name. There are no content filters, and samples with a
+    /// key cannot be written.
     ///
     /// # Errors
     /// As [`DomainParticipant::create_dynamic_topic`].
