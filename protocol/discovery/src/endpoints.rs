@@ -19,7 +19,7 @@ use crate::{
     effect::DiscoveryEffect,
     explain::{TypeStanding, same_partition, type_standing},
     interner::Interner,
-    types::{LookupKey, TypeDiscovery, Types},
+    types::{LookupKey, TypeDiscovery, Types, first_of},
 };
 
 /// How a writer and a reader of one topic stand to each other.
@@ -61,6 +61,7 @@ pub(crate) struct Endpoints {
 
 impl Endpoints {
     fn judge(&mut self, writer: &DiscoveredWriter, reader: &DiscoveredReader) -> Verdict {
+        let was_matched = self.verdicts.get(&(writer.guid, reader.guid)) == Some(&Verdict::Matched);
         if !same_partition(writer, reader) {
             return Verdict::OtherPartition;
         }
@@ -70,7 +71,11 @@ impl Endpoints {
             TypeStanding::Differs(reasons) => return Verdict::Types(reasons),
             TypeStanding::Unsettled(key) => {
                 self.waiting.entry(key).or_default().insert((writer.guid, reader.guid));
-                return Verdict::Unsettled;
+                // Who is matched stays so: what was known of the types has been forgotten, and they have to show anew that
+                // they do not fit.
+                if !was_matched {
+                    return Verdict::Unsettled;
+                }
             }
         }
         let policies = check_compatible(&writer.offer(), &reader.request());
@@ -86,7 +91,7 @@ impl Endpoints {
             finished.iter().filter_map(|key| self.waiting.remove(key)).flatten().collect();
         if !recovered.is_empty() {
             // Names have decided on these, and nobody has waited.
-            let of = |guid: &Guid| recovered.iter().any(|(prefix, _)| guid.prefix == *prefix);
+            let of = |guid: &Guid| recovered.contains(&guid.prefix);
             pairs.extend(self.verdicts.keys().filter(|(writer, reader)| of(writer) || of(reader)));
         }
         for (writer, reader) in pairs {
@@ -254,8 +259,12 @@ impl Endpoints {
 
     /// Forgets a verdict; whether it was a match.
     fn forget_pair(&mut self, writer: Guid, reader: Guid) -> bool {
-        for pairs in self.waiting.values_mut() {
-            pairs.remove(&(writer, reader));
+        // Only the two participants are asked for their types.
+        for prefix in [writer.prefix, reader.prefix] {
+            let of_it = self.waiting.range_mut(first_of(prefix)..).take_while(|(key, _)| key.0 == prefix);
+            of_it.for_each(|(_, pairs)| {
+                pairs.remove(&(writer, reader));
+            });
         }
         self.verdicts.remove(&(writer, reader)) == Some(Verdict::Matched)
     }
@@ -295,11 +304,7 @@ impl Endpoints {
         let (Some(writer), Some(reader)) = (self.writers.get(&w), self.readers.get(&r)) else { return };
         let (writer, reader) = (Arc::clone(writer), Arc::clone(reader));
         let was_matched = self.verdicts.get(&(w, r)) == Some(&Verdict::Matched);
-        let verdict = match self.judge(&writer, &reader) {
-            // What was known of the types has been forgotten meanwhile: they have to show anew that they do not fit.
-            Verdict::Unsettled if was_matched => Verdict::Matched,
-            verdict => verdict,
-        };
+        let verdict = self.judge(&writer, &reader);
         let before = self.verdicts.insert((w, r), verdict.clone());
         match &verdict {
             Verdict::Matched if was_matched => self.still_matched(&writer, &reader, writer_changed, fx),

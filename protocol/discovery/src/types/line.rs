@@ -153,6 +153,11 @@ impl Line {
         self.queue.changes.len() < MAX_WAITING && self.queue.octets < MAX_WAITING_OCTETS
     }
 
+    /// Octets that were not acknowledged.
+    pub(crate) const fn waiting_octets(&self) -> usize {
+        self.queue.octets
+    }
+
     /// Sends a message; false if too much was not acknowledged yet.
     pub(crate) fn write(&mut self, now: Now, payload: Vec<u8>, out: &mut Outbox) -> bool {
         if !self.has_room() {

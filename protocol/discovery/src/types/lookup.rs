@@ -1,7 +1,7 @@
 //! Asking other participants for type objects: DDS-XTypes 1.3 §7.6.3.3.4, `getTypes`, as a client.
 
 use alloc::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
     vec::Vec,
 };
@@ -103,14 +103,16 @@ pub(crate) struct Lookups {
     wakeup: Option<MonoTime>,
     /// Those that came to an end: whoever waits for them is to be judged again.
     pub(crate) finished: Vec<LookupKey>,
-    /// Those that led to something after they had failed: names have decided meanwhile.
-    pub(crate) recovered: Vec<LookupKey>,
+    /// Participants for whose types there was no room.
+    turned_away: BTreeSet<GuidPrefix>,
+    /// Participants of whose types something may be found out after all: names have decided meanwhile.
+    pub(crate) recovered: Vec<GuidPrefix>,
     pub(crate) failed: u64,
     pub(crate) refused: u64,
 }
 
 /// The smallest key of a participant.
-fn first_of(prefix: GuidPrefix) -> LookupKey {
+pub(crate) const fn first_of(prefix: GuidPrefix) -> LookupKey {
     (prefix, TypeIdentifier::NONE)
 }
 
@@ -127,6 +129,7 @@ impl Lookups {
             last_number: 0,
             wakeup: None,
             finished: Vec::new(),
+            turned_away: BTreeSet::new(),
             recovered: Vec::new(),
             failed: 0,
             refused: 0,
@@ -145,9 +148,11 @@ impl Lookups {
         self.asked = self.asked.saturating_sub(peer.asked);
         self.stirred = true;
         let keys: Vec<LookupKey> = self.keys_of(prefix).cloned().collect();
+        self.turned_away.remove(&prefix);
         for key in keys {
             self.lookups.remove(&key);
             self.finished.push(key);
+            self.room_came();
         }
         self.queue.retain(|key| key.0 != prefix);
     }
@@ -173,6 +178,7 @@ impl Lookups {
     ) -> Result<(), &'static str> {
         let peer = self.peers.get_mut(&key.0).ok_or(NO_SERVICE)?;
         if peer.lookups >= MAX_LOOKUPS_OF_ONE || self.lookups.len() >= MAX_LOOKUPS {
+            self.turned_away.insert(key.0);
             return Err(TOO_MANY);
         }
         peer.lookups = peer.lookups.saturating_add(1);
@@ -191,6 +197,17 @@ impl Lookups {
         self.queue.push_back(key);
         self.stirred = true;
         Ok(())
+    }
+
+    /// One lookup more has room: a participant that was turned away gets another chance.
+    fn room_came(&mut self) {
+        let has_room = |prefix: &&GuidPrefix| {
+            self.peers.get(prefix).is_some_and(|peer| peer.lookups < MAX_LOOKUPS_OF_ONE)
+        };
+        if let Some(prefix) = self.turned_away.iter().find(has_room).copied() {
+            self.turned_away.remove(&prefix);
+            self.recovered.push(prefix);
+        }
     }
 
     /// The next question to send, and to whom; whoever sends it calls again.
@@ -378,11 +395,12 @@ impl Lookups {
             None => {
                 let Some(lookup) = self.lookups.remove(key) else { return };
                 if lookup.failed.is_some() {
-                    self.recovered.push(key.clone());
+                    self.recovered.push(key.0);
                 }
                 if let Some(peer) = self.peers.get_mut(&key.0) {
                     peer.lookups = peer.lookups.saturating_sub(1);
                 }
+                self.room_came();
             }
         }
         self.finished.push(key.clone());

@@ -10,7 +10,7 @@ mod lookup;
 mod service;
 
 pub use local::{KnownType, LocalType, TypeDiscovery};
-pub(crate) use lookup::LookupKey;
+pub(crate) use lookup::{LookupKey, first_of};
 pub(crate) use service::Service;
 
 use alloc::{collections::BTreeMap, format, string::String, string::ToString, sync::Arc, vec::Vec};

@@ -74,6 +74,8 @@ pub(crate) struct Service {
     past: [Past; 2],
     /// No line has anything to do before this.
     wakeup: Option<MonoTime>,
+    /// Octets of messages that were not acknowledged, of all lines.
+    waiting_octets: usize,
     collected: Collector,
     pub(crate) asked: u64,
     pub(crate) answered: u64,
@@ -81,6 +83,8 @@ pub(crate) struct Service {
 
 /// So often types of a pair are found out in one go; what is left then is done at the next opportunity.
 const MAX_TURNS: usize = 64;
+/// Octets of messages that were not acknowledged, of all lines together, beyond which no question is answered.
+const MAX_WAITING_OCTETS: usize = 8 * 1024 * 1024;
 
 impl Service {
     pub(crate) fn new(config: &DiscoveryConfig) -> Self {
@@ -92,6 +96,7 @@ impl Service {
             lines: BTreeMap::new(),
             past: [Past::default(); 2],
             wakeup: None,
+            waiting_octets: 0,
             collected: Collector::default(),
             asked: 0,
             answered: 0,
@@ -135,6 +140,7 @@ impl Service {
                 self.reader_mut(way).unmatch_writer(writer);
             }
             if let Some(line) = self.lines.remove(&(prefix, way)) {
+                self.waiting_octets = self.waiting_octets.saturating_sub(line.waiting_octets());
                 let past = self.past_mut(way);
                 *past = past.max(line.past());
             }
@@ -175,11 +181,19 @@ impl Service {
             .lines
             .entry((peer.guid_prefix, way))
             .or_insert_with(|| Line::new(now, guid, peer, way.reader(), config.max_message_size, past, out));
+        let before = line.waiting_octets();
         let result = call(line, out);
+        let others = self.waiting_octets.saturating_sub(before);
+        self.waiting_octets = others.saturating_add(line.waiting_octets());
         if let Some(due) = line.next_deadline() {
             self.wakeup = Some(self.wakeup.map_or(due, |wakeup| wakeup.min(due)));
         }
         Some(result)
+    }
+
+    fn has_room_for_answer(&self, prefix: GuidPrefix) -> bool {
+        let line = self.lines.get(&(prefix, Way::Answers));
+        line.is_none_or(Line::has_room) && self.waiting_octets < MAX_WAITING_OCTETS
     }
 
     fn on_timer(&mut self, now: Now, out: &mut Outbox) {
@@ -256,7 +270,7 @@ impl Discovery {
         let own = Guid::new(self.config.guid_prefix, EntityId::PARTICIPANT).to_bytes();
         let Some(peer) = self.participants.get(&prefix).map(|known| Arc::clone(&known.data)) else { return };
         // An answer costs more than the question: none is made that cannot be sent.
-        if self.service.lines.get(&(prefix, Way::Answers)).is_some_and(|line| !line.has_room()) {
+        if !self.service.has_room_for_answer(prefix) {
             return;
         }
         let Some(reply) = self.endpoints.types.answer(&request, &own) else { return };

@@ -111,6 +111,19 @@ fn questions_are_few_and_patience_is_short() {
 }
 
 #[test]
+fn who_was_turned_away_gets_the_next_free_place() {
+    let mut types = types();
+    let many: Vec<_> = (0..=256).map(|n| local(&format!("struct T {{ long a{n}; }};"))).collect();
+    many.iter().for_each(|ty| drop(types.discover(PEER, Some(ty.octets()))));
+    let last = || many.last().expect("there are many");
+    assert_eq!(state_of(&mut types, last()).1, None, "no place");
+    let (_, request) = types.next_question(NOW).expect("it asks");
+    answer(&mut types, PEER, &request, &part(&many[0], &request, 1));
+    assert_eq!(types.lookups.recovered, [PEER], "its pairs are judged again");
+    assert!(matches!(types.discover(PEER, Some(last().octets())), TypeDiscovery::Pending));
+}
+
+#[test]
 fn announcements_that_are_none() {
     let ty = local("struct T { long a; };");
     for end in 0..ty.octets().len() {

@@ -109,6 +109,26 @@ fn who_does_not_answer_is_judged_by_name() {
 }
 
 #[test]
+fn a_match_whose_types_were_forgotten_stays_but_its_policies_are_compared() {
+    let mut net = pair([config(0), config(1)]);
+    writes(&mut net, 0, NEW);
+    reads(&mut net, 1, OLD, ALLOW());
+    net.run_for(secs(1));
+    assert_eq!(net.events(1), ["+writer 0"]);
+    let types = &mut net.nodes[1].discovery.endpoints.types;
+    types.remove_peer(prefix(0));
+    types.lookups.add_peer(prefix(0));
+    net.nodes[0].mute_about_types = true;
+    let reads = |qos| LocalReader { type_information: Some(local(OLD)), ..local_reader(qos) };
+    let other = reads(DataReaderQos::default().user_data([1]));
+    net.with(1, |d, now, out, fx| d.add_reader(now, other, out, fx)).expect("valid names");
+    assert_eq!(net.events(1), [""; 0], "it stays");
+    let strict = reads(DataReaderQos::default().deadline(dunlin_core::Duration::from_secs(1)));
+    net.with(1, |d, now, out, fx| d.add_reader(now, strict, out, fx)).expect("valid names");
+    assert_eq!(net.events(1), ["-writer 0", "incompatible 0 DEADLINE"]);
+}
+
+#[test]
 fn who_has_no_service_is_judged_by_name_at_once() {
     let mut net = pair([config(0), config(1)]);
     net.nodes[1].discovery.endpoints.types.remove_peer(prefix(0));
