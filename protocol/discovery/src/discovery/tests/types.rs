@@ -171,6 +171,7 @@ fn quotas_bound_what_a_participant_tells() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "two hundred structures of IDL")]
 fn large_types_are_announced_and_told_in_parts() {
     let nested: alloc::string::String =
         (0..200).map(|n| alloc::format!("@nested struct S{n} {{ long long_member_name_{n}; }};")).collect();
