@@ -27,6 +27,7 @@ mod compat;
 mod count;
 mod delivery;
 mod emit;
+mod lazy;
 mod pacer;
 mod reader;
 mod stateless;

@@ -3,7 +3,7 @@
 use super::{Reader, doubled};
 use crate::timing::{arm, is_due};
 use dunlin_buf::Outbox;
-use dunlin_core::{Duration, FragmentNumberSet, MonoTime, Now, SequenceNumber};
+use dunlin_core::{Duration, MonoTime, Now};
 use dunlin_wire::{AckNack, Echo, MessageBuilder, NackFrag};
 
 /// Most NACK_FRAG in one message, so that it stays within any path's MTU.
@@ -123,9 +123,8 @@ impl Reader {
         }
         self.stats.acknacks_sent = self.stats.acknacks_sent.saturating_add(1);
         let mut incomplete = !missing.is_empty();
-        proxy.partials.request_fragments(
-            MAX_NACK_FRAGS,
-            |writer_sn: SequenceNumber, set: FragmentNumberSet| {
+        if let Some(partials) = proxy.partials.if_made() {
+            partials.request_fragments(MAX_NACK_FRAGS, |writer_sn, set| {
                 incomplete = true;
                 self.nack_frags = self.nack_frags.wrapping_add(1);
                 message.nack_frag(&NackFrag {
@@ -136,8 +135,8 @@ impl Reader {
                     count: self.nack_frags,
                 });
                 self.stats.nack_frags_sent = self.stats.nack_frags_sent.saturating_add(1);
-            },
-        );
+            });
+        }
         let news = proxy.expected > ack.sent_base;
         let quiet = if news { self.cfg.ack_suppression } else { doubled(ack.quiet, MAX_QUIET) };
         let retry = if news { self.cfg.nack_retry_period } else { doubled(ack.retry_interval, MAX_RETRY) };

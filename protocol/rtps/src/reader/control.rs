@@ -54,7 +54,9 @@ impl Reader {
             self.stats.heartbeats_ignored = self.stats.heartbeats_ignored.saturating_add(1);
             return;
         }
-        if proxy.partials.announce_fragments(heartbeat.writer_sn, heartbeat.last_fragment_num) {
+        let partials = proxy.partials.if_made();
+        let (sn, last) = (heartbeat.writer_sn, heartbeat.last_fragment_num);
+        if partials.is_some_and(|partials| partials.announce_fragments(sn, last)) {
             self.answer(now.mono, index, true, false, out);
         }
     }

@@ -29,7 +29,7 @@ use proxy::WriterProxy;
 pub struct Reader {
     cfg: ReaderConfig,
     /// Sorted by GUID; boxed, so that making room among a thousand moves pointers.
-    #[expect(clippy::vec_box, reason = "a proxy is half a kilobyte")]
+    #[expect(clippy::vec_box, reason = "a proxy is a third of a kilobyte")]
     writers: Vec<Box<WriterProxy>>,
     /// Their GUIDs in the same order, close together for the search.
     guids: Vec<Guid>,
@@ -125,7 +125,9 @@ impl Reader {
         self.guids.remove(index);
         self.deadlines.remove(index);
         let mut proxy = self.writers.remove(index);
-        proxy.partials.clear(&mut self.pool);
+        if let Some(partials) = proxy.partials.if_made() {
+            partials.clear(&mut self.pool);
+        }
         true
     }
 

@@ -3,6 +3,7 @@
 use super::store::OutOfOrder;
 use super::{Incoming, Reassembly};
 use crate::count::CountFilter;
+use crate::lazy::Lazy;
 use crate::timing::earliest;
 use crate::{Delivery, DeliverySink, ReaderStats, WriterProxyConfig};
 use dunlin_core::{
@@ -77,7 +78,7 @@ pub(super) struct WriterProxy {
     /// Where a volatile reader starts is certain: a GAP has said so, a change was delivered, or nothing was written yet when
     /// the writer met it.
     started: bool,
-    pub(super) store: OutOfOrder,
+    pub(super) store: Lazy<OutOfOrder>,
     /// Changes from `expected` on that will not come.
     pub(super) irrelevant: SnRanges,
     /// Changes before this one are not available any more.
@@ -85,7 +86,7 @@ pub(super) struct WriterProxy {
     /// Changes before this one were gone before the writer was heard, or were never meant for this reader: they are
     /// not lost.
     uncounted_before: SequenceNumber,
-    pub(super) partials: Reassembly,
+    pub(super) partials: Lazy<Reassembly>,
     /// Highest change the writer has announced.
     pub(super) announced: SequenceNumber,
     historical_last: Option<SequenceNumber>,
@@ -106,11 +107,11 @@ impl WriterProxy {
             skipped_from: None,
             synced: false,
             started: false,
-            store: OutOfOrder::default(),
+            store: Lazy::default(),
             irrelevant: SnRanges::new(),
             floor: SequenceNumber::ZERO,
             uncounted_before: SequenceNumber::ZERO,
-            partials: Reassembly::default(),
+            partials: Lazy::default(),
             announced: SequenceNumber::ZERO,
             historical_last: None,
             heartbeats: CountFilter::default(),
@@ -163,7 +164,9 @@ impl WriterProxy {
             self.ack.preemptive_due = None;
             if !self.started && !self.cfg.durable {
                 self.started = true;
-                self.store.remove_through(range.last);
+                if let Some(store) = self.store.if_made() {
+                    store.remove_through(range.last);
+                }
                 self.blocked &= range.last < self.expected;
             }
         }
@@ -187,7 +190,9 @@ impl WriterProxy {
         self.announced = last;
         self.historical_last.get_or_insert(last);
         self.ack.preemptive_due = None;
-        self.partials.announce_through(last);
+        if let Some(partials) = self.partials.if_made() {
+            partials.announce_through(last);
+        }
     }
 
     /// The writer has matched this reader before it wrote anything: all that it ever writes is for this reader, and what is
@@ -204,7 +209,9 @@ impl WriterProxy {
             return;
         }
         let resume = self.skipped_from.unwrap_or(last.next());
-        self.store.remove_after(last.plus(OUT_OF_REACH));
+        if let Some(store) = self.store.if_made() {
+            store.remove_after(last.plus(OUT_OF_REACH));
+        }
         (self.expected, self.skipped_from, self.blocked) = (resume, None, false);
         self.floor = first;
         self.irrelevant.clear();
@@ -214,7 +221,9 @@ impl WriterProxy {
     /// Delivers what is in order: after the expected change was put into the store, or a hole was closed.
     pub(super) fn advance(&mut self, now: Now, sink: &mut dyn DeliverySink, stats: &mut ReaderStats) {
         while !self.blocked {
-            let next = if self.is_next(self.expected) { self.store.take(self.expected) } else { None };
+            let expected = self.expected;
+            let store = if self.is_next(expected) { self.store.if_made() } else { None };
+            let next = store.and_then(|store| store.take(expected));
             if let Some(change) = next {
                 self.offer(now, change, sink, stats);
                 continue;
@@ -272,7 +281,7 @@ impl WriterProxy {
             Delivery::Rejected => {
                 stats.rejected = stats.rejected.saturating_add(1);
                 self.blocked = true;
-                self.store.put_first(change);
+                self.store.made().put_first(change);
             }
         }
     }
@@ -320,5 +329,14 @@ fn report_lost(writer: Guid, count: u64, sink: &mut dyn DeliverySink, stats: &mu
     if count > 0 {
         stats.lost = stats.lost.saturating_add(count);
         sink.lost(writer, count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    /// A participant has three of them for each other one; docs/scale.md says what that comes to.
+    #[test]
+    fn a_proxy_stays_small() {
+        assert!(size_of::<super::WriterProxy>() <= 352);
     }
 }

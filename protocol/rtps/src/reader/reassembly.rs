@@ -3,6 +3,7 @@
 
 use super::Incoming;
 use super::incoming::{detach, share_list};
+use crate::lazy::Blank;
 use alloc::vec::Vec;
 use dunlin_buf::{BufMut, BufPool, SharedBytes};
 use dunlin_core::{FragmentNumberSet, MAX_SET_BITS, MonoTime, SequenceNumber, WallTime};
@@ -74,6 +75,10 @@ pub(crate) struct Reassembly {
     partials: Vec<Partial>,
     octets: usize,
     evicted: u64,
+}
+
+impl Blank for Reassembly {
+    const BLANK: &'static Self = &Self { partials: Vec::new(), octets: 0, evicted: 0 };
 }
 
 fn words(total: u32) -> usize {

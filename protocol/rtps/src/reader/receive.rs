@@ -27,8 +27,8 @@ impl Reader {
         if !self.is_new(index, data.writer_sn) {
             return;
         }
-        if let Some(proxy) = self.writers.get_mut(index) {
-            proxy.partials.remove_sn(data.writer_sn, &mut self.pool);
+        if let Some(partials) = self.writers.get_mut(index).and_then(|proxy| proxy.partials.if_made()) {
+            partials.remove_sn(data.writer_sn, &mut self.pool);
         }
         if is_for_another(data.inline_qos.as_ref(), state.source_version, self.cfg.guid) {
             self.directed_elsewhere(now, index, data.writer_sn, sink);
@@ -109,7 +109,7 @@ impl Reader {
     fn keep_out_of_order(&mut self, index: usize, change: Incoming) {
         let room = self.out_of_order_room(index);
         let Some(proxy) = self.writers.get_mut(index) else { return };
-        let counter = if proxy.store.insert(change, self.cfg.max_out_of_order_samples, room) {
+        let counter = if proxy.store.made().insert(change, self.cfg.max_out_of_order_samples, room) {
             &mut self.stats.out_of_order
         } else {
             &mut self.stats.out_of_order_dropped
@@ -161,9 +161,10 @@ impl Reader {
     pub(super) fn advance(&mut self, now: Now, index: usize, sink: &mut dyn DeliverySink) {
         let Some(proxy) = self.writers.get_mut(index) else { return };
         proxy.advance(now, sink, &mut self.stats);
-        let before = proxy.partials.evicted();
-        proxy.partials.remove_before(proxy.expected, &mut self.pool);
-        let evicted = proxy.partials.evicted().saturating_sub(before);
+        let Some(partials) = proxy.partials.if_made() else { return };
+        let before = partials.evicted();
+        partials.remove_before(proxy.expected, &mut self.pool);
+        let evicted = partials.evicted().saturating_sub(before);
         self.stats.partials_evicted = self.stats.partials_evicted.saturating_add(evicted);
     }
 
@@ -202,11 +203,12 @@ impl Reader {
             sample: per_writer.min(self.cfg.max_reassembly_bytes),
             prefer_newest: !proxy.reliable,
         };
-        let before = proxy.partials.evicted();
-        let (added, placed) = proxy.partials.add(now.mono, state, frag, packet, limits, &mut self.pool);
-        let evicted = proxy.partials.evicted().saturating_sub(before);
+        let partials = proxy.partials.made();
+        let before = partials.evicted();
+        let (added, placed) = partials.add(now.mono, state, frag, packet, limits, &mut self.pool);
+        let evicted = partials.evicted().saturating_sub(before);
         if frag.writer_sn <= proxy.announced {
-            proxy.partials.announce_through(proxy.announced);
+            partials.announce_through(proxy.announced);
         }
         self.stats.partials_evicted = self.stats.partials_evicted.saturating_add(evicted);
         self.stats.fragments_received = self.stats.fragments_received.saturating_add(u64::from(placed));
@@ -224,7 +226,9 @@ impl Reader {
         else {
             return false;
         };
-        proxy.partials.remove_sn(sn, &mut self.pool);
+        if let Some(partials) = proxy.partials.if_made() {
+            partials.remove_sn(sn, &mut self.pool);
+        }
         self.stats.partials_evicted = self.stats.partials_evicted.saturating_add(1);
         true
     }

@@ -1,6 +1,7 @@
 //! RTPS 2.5 §8.4.10.4 ChangeFromWriter, RECEIVED state: changes that wait for the ones before them.
 
 use super::Incoming;
+use crate::lazy::Blank;
 use alloc::collections::VecDeque;
 use dunlin_core::SequenceNumber;
 
@@ -12,6 +13,10 @@ const OVERHEAD: usize = 128;
 pub(crate) struct OutOfOrder {
     changes: VecDeque<Incoming>,
     octets: usize,
+}
+
+impl Blank for OutOfOrder {
+    const BLANK: &'static Self = &Self { changes: VecDeque::new(), octets: 0 };
 }
 
 fn cost(change: &Incoming) -> usize {

@@ -16,7 +16,7 @@ use dunlin_core::{Duration, Guid, MonoTime, SequenceNumber};
 
 impl Writer {
     /// Whether readers may become inactive.
-    fn has_inactivity(&self) -> bool {
+    pub(super) fn has_inactivity(&self) -> bool {
         self.cfg.inactive_after > Duration::ZERO && !self.cfg.inactive_after.is_infinite()
     }
 
@@ -38,7 +38,9 @@ impl Writer {
         for index in 0..self.proxies.len() {
             let Some(proxy) = self.proxies.get_mut(index) else { break };
             if proxy.standing != Standing::Silent && proxy.needs_heartbeat(pushed) {
-                let Some(since) = proxy.unanswered else { continue };
+                let Some(since) = proxy.silence.as_ref().and_then(|silence| silence.unanswered) else {
+                    continue;
+                };
                 if let Some(later) = self.wait_on(now, index, since, history, out) {
                     arm(&mut next, later);
                     continue;
@@ -47,8 +49,10 @@ impl Writer {
                 self.fall_silent(now, index);
             }
             self.probe(now, index, history, out);
-            if let Some(proxy) = self.proxies.get(index).filter(|proxy| proxy.standing == Standing::Silent) {
-                arm(&mut next, proxy.probe.0);
+            if let Some(proxy) = self.proxies.get(index).filter(|proxy| proxy.standing == Standing::Silent)
+                && let Some(silence) = &proxy.silence
+            {
+                arm(&mut next, silence.probe.0);
             }
         }
         self.inactive_due = next;
@@ -72,7 +76,8 @@ impl Writer {
         let (after, period) = (self.cfg.inactive_after, self.cfg.heartbeat_period);
         let proxy = self.proxies.get_mut(index)?;
         let grace = period.max(proxy.round_trip.window().times(2)).min(half(after));
-        if let Some(at) = proxy.last_call {
+        let silence = proxy.silence.as_mut()?;
+        if let Some(at) = silence.last_call {
             return Some(at.plus(grace).max(since.plus(after))).filter(|end| *end > now);
         }
         let call_at =
@@ -80,7 +85,7 @@ impl Writer {
         if call_at > now {
             return Some(call_at);
         }
-        proxy.last_call = Some(now);
+        silence.last_call = Some(now);
         self.heartbeat_to(index, history, out);
         Some(now.plus(grace).max(since.plus(after)))
     }
@@ -93,19 +98,24 @@ impl Writer {
             self.standing_news.push((proxy.guid(), false));
         }
         proxy.standing = Standing::Silent;
-        (proxy.overdue, proxy.given_up_at) = (proxy.windowed, now);
-        proxy.last_call = None;
-        proxy.probe = (now, period);
+        if let Some(flow) = &mut proxy.flow {
+            (flow.overdue, flow.given_up_at) = (true, now);
+        }
+        if let Some(silence) = &mut proxy.silence {
+            silence.last_call = None;
+            silence.probe = (now, period);
+        }
     }
 
     /// Asks an inactive reader, if it is time.
     fn probe(&mut self, now: MonoTime, index: usize, history: &dyn WriterHistory, out: &mut Outbox) {
         let most = self.cfg.heartbeat_max_period;
         let silent = |proxy: &&mut alloc::boxed::Box<ReaderProxy>| proxy.standing == Standing::Silent;
-        let Some(proxy) = self.proxies.get_mut(index).filter(silent) else { return };
-        if proxy.probe.0 <= now {
-            let interval = proxy.probe.1.times(2).min(most);
-            proxy.probe = (now.plus(interval), interval);
+        let proxy = self.proxies.get_mut(index).filter(silent);
+        let Some(silence) = proxy.and_then(|proxy| proxy.silence.as_mut()) else { return };
+        if silence.probe.0 <= now {
+            let interval = silence.probe.1.times(2).min(most);
+            silence.probe = (now.plus(interval), interval);
             self.heartbeat_to(index, history, out);
         }
     }
@@ -114,7 +124,9 @@ impl Writer {
     pub(super) fn answers_again(&mut self, now: MonoTime, reader: Guid) {
         if let Some(proxy) = self.find(reader).and_then(|index| self.proxies.get_mut(index)) {
             proxy.standing = Standing::Returning;
-            proxy.return_to = self.pushed;
+            if let Some(silence) = &mut proxy.silence {
+                silence.return_to = self.pushed;
+            }
             self.proxies_changed();
             // It is sent new data again, so that it is asked for ECHOs: its window opens with the first.
             self.survey_window();
@@ -128,7 +140,8 @@ impl Writer {
             return;
         }
         let returned = |proxy: &&mut alloc::boxed::Box<ReaderProxy>| {
-            proxy.standing == Standing::Returning && proxy.acked >= proxy.return_to
+            let to = proxy.silence.as_ref().map(|silence| silence.return_to);
+            proxy.standing == Standing::Returning && to.is_none_or(|to| proxy.acked >= to)
         };
         if let Some(proxy) = self.proxies.get_mut(index).filter(returned) {
             proxy.standing = Standing::Active;

@@ -1,6 +1,6 @@
 //! RTPS 2.5 §8.4.9.1.3–5 matched_reader_add, matched_reader_remove, matched_reader_lookup.
 
-use super::proxy::{MAX_REQUEST_INTERVALS, ReaderProxy};
+use super::proxy::{Flow, MAX_REQUEST_INTERVALS, ReaderProxy};
 use super::{ReaderProxyConfig, Writer};
 use crate::timing::arm;
 use crate::{WriterHistory, compat};
@@ -41,14 +41,15 @@ impl Writer {
         let start = if wants_history { SequenceNumber::ZERO } else { self.last_sn };
         let mut proxy = ReaderProxy::new(reader, reliable, start);
         proxy.history_end = self.pushed;
-        proxy.windowed = self.has_window(&proxy);
-        proxy.drained = self.window_position();
+        proxy.flow = self.has_window(&proxy).then(|| Box::new(Flow::new(self.window_position())));
+        proxy.silence = (reliable && self.has_inactivity()).then(Box::default);
         if wants_history && reliable {
             proxy.acked = first.previous();
         } else if wants_history && first <= self.last_sn {
             proxy.catching_up = true;
-            proxy.requests.whole.insert(SnRange::new(first, self.last_sn), MAX_REQUEST_INTERVALS);
-            proxy.requests.rearm(now.mono.plus(HISTORY_DELAY));
+            let requests = proxy.requests.made();
+            requests.whole.insert(SnRange::new(first, self.last_sn), MAX_REQUEST_INTERVALS);
+            requests.rearm(now.mono.plus(HISTORY_DELAY));
             arm(&mut self.repair_due, now.mono.plus(HISTORY_DELAY));
         }
         self.guids.insert(slot, proxy.guid());

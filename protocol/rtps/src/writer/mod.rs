@@ -49,7 +49,7 @@ pub struct Writer {
     cfg: WriterConfig,
     framing: Framing,
     /// Sorted by GUID; boxed, so that making room among a thousand moves pointers.
-    #[expect(clippy::vec_box, reason = "a proxy is half a kilobyte")]
+    #[expect(clippy::vec_box, reason = "a proxy is a third of a kilobyte")]
     proxies: Vec<Box<ReaderProxy>>,
     /// Their GUIDs in the same order, close together for the search.
     guids: Vec<Guid>,

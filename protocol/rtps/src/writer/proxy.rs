@@ -5,7 +5,9 @@ use super::repaired::{Repaired, Suppression, WHOLE};
 use super::round_trip::RoundTrip;
 use crate::ReaderProxyConfig;
 use crate::count::CountFilter;
+use crate::lazy::{Blank, Lazy};
 use crate::timing::{arm, earliest, is_due};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use dunlin_core::{Duration, FragmentNumberSet, Guid, Locator, MonoTime, SequenceNumber, SnRange, SnRanges};
 
@@ -39,6 +41,18 @@ pub(crate) struct Requests {
     later_at: Option<MonoTime>,
     /// When the next of them may be served.
     pub(crate) due: Option<MonoTime>,
+}
+
+impl Blank for Requests {
+    const BLANK: &'static Self = &Self {
+        whole: SnRanges::new(),
+        next_fragment: 0,
+        group: None,
+        fragments: Vec::new(),
+        later: Vec::new(),
+        later_at: None,
+        due: None,
+    };
 }
 
 impl Requests {
@@ -111,6 +125,46 @@ pub(crate) enum Standing {
     Returning,
 }
 
+/// What a writer with a window remembers of a reader, see [`super::window`].
+#[derive(Clone, Debug)]
+pub(crate) struct Flow {
+    /// It has not said for long what it took: it is not waited for.
+    pub(crate) overdue: bool,
+    /// When that last began, and how often in a row that came soon after the last time.
+    pub(crate) given_up_at: MonoTime,
+    pub(crate) lapses: u32,
+    /// What the path to it is found to hold besides the receiver's buffer.
+    pub(crate) path: PathRoom,
+    /// Octets of new data, counted since the writer was made, that it took or missed.
+    pub(crate) drained: u64,
+}
+
+impl Flow {
+    /// A reader that counts as having taken so much.
+    pub(crate) fn new(drained: u64) -> Self {
+        Self {
+            overdue: false,
+            given_up_at: MonoTime::default(),
+            lapses: 0,
+            path: PathRoom::default(),
+            drained,
+        }
+    }
+}
+
+/// What a writer that does not wait for inactive readers remembers of one, see [`super::inactive`].
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Silence {
+    /// What had been sent when it answered again: having acknowledged that it is active again.
+    pub(crate) return_to: SequenceNumber,
+    /// When it was first asked for an acknowledgment after its last answer.
+    pub(crate) unanswered: Option<MonoTime>,
+    /// When it was asked for the last time before it counts as inactive.
+    pub(crate) last_call: Option<MonoTime>,
+    /// When an inactive reader is asked again, and how long after the last time that is.
+    pub(crate) probe: (MonoTime, Duration),
+}
+
 /// The state of one matched reader.
 #[derive(Clone, Debug)]
 pub(crate) struct ReaderProxy {
@@ -125,7 +179,7 @@ pub(crate) struct ReaderProxy {
     pub(crate) acked: SequenceNumber,
     pub(crate) acks: CountFilter,
     pub(crate) fragment_nacks: CountFilter,
-    pub(crate) requests: Requests,
+    pub(crate) requests: Lazy<Requests>,
     pub(crate) repaired: Repaired,
     pub(crate) round_trip: RoundTrip,
     /// Changes up to here were not sent to this reader when they were new.
@@ -136,28 +190,13 @@ pub(crate) struct ReaderProxy {
     pub(crate) catching_up: bool,
     /// A HEARTBEAT is owed in answer to an ACKNACK.
     pub(crate) reply_due: Option<MonoTime>,
-    /// It says what it took, so there is a window for it.
-    pub(crate) windowed: bool,
-    /// It has not said so for long: it is not waited for.
-    pub(crate) overdue: bool,
-    /// When that last began, and how often in a row that came soon after the last time.
-    pub(crate) given_up_at: MonoTime,
-    pub(crate) lapses: u32,
-    /// What the path to it is found to hold besides the receiver's buffer.
-    pub(crate) path: PathRoom,
-    /// Octets of new data, counted since the writer was made, that it took or missed.
-    pub(crate) drained: u64,
     pub(crate) replied_at: Option<MonoTime>,
+    /// It says what it took, so there is a window for it.
+    pub(crate) flow: Option<Box<Flow>>,
     /// Whether the writer keeps changes for it.
     pub(crate) standing: Standing,
-    /// What had been sent when it answered again: having acknowledged that it is active again.
-    pub(crate) return_to: SequenceNumber,
-    /// When it was first asked for an acknowledgment after its last answer.
-    pub(crate) unanswered: Option<MonoTime>,
-    /// When it was asked for the last time before it counts as inactive.
-    pub(crate) last_call: Option<MonoTime>,
-    /// When an inactive reader is asked again, and how long after the last time that is.
-    pub(crate) probe: (MonoTime, Duration),
+    /// It may become inactive.
+    pub(crate) silence: Option<Box<Silence>>,
     /// Its filter rejects the change that is just leaving.
     pub(crate) rejecting: bool,
     /// Changes that were not sent to it because of its filter, and of which it was not told.
@@ -174,25 +213,17 @@ impl ReaderProxy {
             acked: start,
             acks: CountFilter::default(),
             fragment_nacks: CountFilter::default(),
-            requests: Requests::default(),
+            requests: Lazy::default(),
             repaired: Repaired::default(),
             round_trip: RoundTrip::default(),
             history_end: start,
             history_sent: start,
             catching_up: false,
             reply_due: None,
-            windowed: false,
-            overdue: false,
-            given_up_at: MonoTime::default(),
-            lapses: 0,
-            path: PathRoom::default(),
-            drained: 0,
             replied_at: None,
+            flow: None,
             standing: Standing::Active,
-            return_to: SequenceNumber::ZERO,
-            unanswered: None,
-            last_call: None,
-            probe: (MonoTime::default(), Duration::ZERO),
+            silence: None,
             rejecting: false,
             untold: SnRanges::default(),
         }
@@ -221,7 +252,9 @@ impl ReaderProxy {
     /// Moves requests whose time has come to what is to be served.
     pub(crate) fn release_later(&mut self, now: MonoTime, least: Duration) {
         let suppression = self.suppression(least);
-        self.requests.release_later(now, &self.repaired, suppression);
+        if let Some(requests) = self.requests.if_made() {
+            requests.release_later(now, &self.repaired, suppression);
+        }
     }
 
     /// Everything up to `through` has arrived: nothing of it has to be repaired.
@@ -229,7 +262,17 @@ impl ReaderProxy {
         self.acked = through;
         self.repaired.acknowledged(through);
         self.untold.remove_through(through);
-        self.requests.fragments.retain(|request| request.sn > through);
+        if let Some(requests) = self.requests.if_made() {
+            requests.fragments.retain(|request| request.sn > through);
+        }
+    }
+
+    /// A request was served as far as the change with this number.
+    pub(crate) fn served_through(&mut self, sn: SequenceNumber) {
+        if let Some(requests) = self.requests.if_made() {
+            requests.whole.remove_through(sn);
+            requests.start_over();
+        }
     }
 
     /// How long what was repaired is not repaired again.
@@ -270,13 +313,22 @@ impl ReaderProxy {
 
     /// It was asked for an acknowledgment.
     pub(crate) fn asked(&mut self, now: MonoTime) {
-        if self.reliable {
-            self.unanswered.get_or_insert(now);
+        if let Some(silence) = &mut self.silence {
+            silence.unanswered.get_or_insert(now);
         }
     }
 
     /// When `on_timer` has work for this reader.
     pub(crate) fn deadline(&self) -> Option<MonoTime> {
         earliest(self.requests.due, self.reply_due)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    /// A participant has three of them for each other one; docs/scale.md says what that comes to.
+    #[test]
+    fn a_proxy_stays_small() {
+        assert!(size_of::<super::ReaderProxy>() <= 336);
     }
 }

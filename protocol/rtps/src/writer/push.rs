@@ -25,7 +25,7 @@ impl Writer {
         let behind = SnRange::new(self.last_sn.next().max(history.first_sn().unwrap_or(sn)), sn);
         self.last_sn = self.last_sn.max(sn);
         for proxy in self.proxies.iter_mut().filter(|proxy| proxy.catching_up) {
-            proxy.requests.whole.insert(behind, MAX_REQUEST_INTERVALS);
+            proxy.requests.made().whole.insert(behind, MAX_REQUEST_INTERVALS);
         }
         let paced = self.is_held_back(now.mono);
         let held_until = self.may_wait(now.mono, sn, history);

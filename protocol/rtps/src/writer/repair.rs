@@ -93,7 +93,9 @@ impl Writer {
     ) {
         let ready_at = self.repair_ready_at(now);
         let Some(proxy) = self.proxies.get_mut(index) else { return };
-        proxy.requests.rearm(if progress == Progress::Done { now } else { ready_at });
+        if let Some(requests) = proxy.requests.if_made() {
+            requests.rearm(if progress == Progress::Done { now } else { ready_at });
+        }
         let (reliable, caught_up) = (proxy.reliable, proxy.catching_up && proxy.requests.is_empty());
         if progress == Progress::Deferred {
             self.stats.repairs_deferred = self.stats.repairs_deferred.saturating_add(1);
@@ -153,20 +155,22 @@ impl Writer {
             }
             let Some(change) = history.get(request.sn) else {
                 let range = SnRange::new(request.sn, request.sn);
-                proxy.requests.whole.insert(range, MAX_REQUEST_INTERVALS);
-                proxy.requests.start_over();
-                proxy.requests.fragments.remove(position);
+                let requests = proxy.requests.made();
+                requests.whole.insert(range, MAX_REQUEST_INTERVALS);
+                requests.start_over();
+                requests.fragments.remove(position);
                 continue;
             };
             let stopped_at = self.send_requested(now, index, &request, change, out);
             let Some(proxy) = self.proxies.get_mut(index) else { return Progress::Done };
+            let Some(requests) = proxy.requests.if_made() else { return Progress::Done };
             if let Some(next) = stopped_at {
-                if let Some(request) = proxy.requests.fragments.get_mut(position) {
+                if let Some(request) = requests.fragments.get_mut(position) {
                     request.next = next;
                 }
                 return Progress::Deferred;
             }
-            proxy.requests.fragments.remove(position);
+            requests.fragments.remove(position);
         }
     }
 
@@ -250,15 +254,13 @@ impl Writer {
                 let start = proxy.start;
                 if wanted.first > start && wanted.first <= self.released {
                     // Not irrelevant but lost, which the HEARTBEAT behind the repairs says.
-                    proxy.requests.whole.remove_through(self.released);
-                    proxy.requests.start_over();
+                    proxy.served_through(self.released);
                     continue;
                 }
                 let hole = self.hole(wanted, start, history);
                 self.gaps.push(hole);
                 if let Some(proxy) = self.proxies.get_mut(index) {
-                    proxy.requests.whole.remove_through(hole.last);
-                    proxy.requests.start_over();
+                    proxy.served_through(hole.last);
                 }
                 continue;
             };
@@ -306,8 +308,8 @@ impl Writer {
         loop {
             if self.repair_ready_at(now) > now {
                 if let Some(proxy) = self.proxies.get_mut(index) {
-                    proxy.requests.next_fragment = number;
-                    proxy.requests.group = group;
+                    let requests = proxy.requests.made();
+                    (requests.next_fragment, requests.group) = (number, group);
                 }
                 return Progress::Deferred;
             }
@@ -388,8 +390,7 @@ impl Writer {
 
     fn repaired(&mut self, now: MonoTime, index: usize, sn: SequenceNumber) {
         let Some(proxy) = self.proxies.get_mut(index) else { return };
-        proxy.requests.whole.remove_through(sn);
-        proxy.requests.start_over();
+        proxy.served_through(sn);
         proxy.note_repair(now, sn, WHOLE);
         self.stats.repairs_sent = self.stats.repairs_sent.saturating_add(1);
     }
@@ -404,8 +405,10 @@ impl Writer {
         let group = self.common_group(now, index, sn)?;
         for (_, other) in self.proxies.iter_mut().enumerate().filter(|(place, _)| *place != index) {
             if other.wants(now, sn) && other.cfg.multicast.contains(&group) {
-                other.requests.start_over();
-                other.requests.whole.remove(sn);
+                if let Some(requests) = other.requests.if_made() {
+                    requests.start_over();
+                    requests.whole.remove(sn);
+                }
                 other.note_repair(now, sn, WHOLE);
             }
         }

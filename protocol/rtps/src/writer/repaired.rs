@@ -56,6 +56,13 @@ impl Repaired {
         self.repairs.get(at)
     }
 
+    /// Gives back the memory of an empty record.
+    pub(crate) fn free(&mut self) {
+        if self.repairs.is_empty() {
+            self.repairs = Vec::new();
+        }
+    }
+
     /// Notes a repair. True when it was not the first one.
     pub(crate) fn note(&mut self, now: MonoTime, sn: SequenceNumber, fragment: u32) -> bool {
         let key = (sn, fragment);

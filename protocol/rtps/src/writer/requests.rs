@@ -91,9 +91,9 @@ impl Writer {
             self.stats.requests_suppressed =
                 self.stats.requests_suppressed.saturating_add(u64::from(suppressed));
         } else if sn <= self.pushed {
-            proxy.requests.whole.insert(SnRange::new(sn, sn), MAX_REQUEST_INTERVALS);
+            proxy.requests.made().whole.insert(SnRange::new(sn, sn), MAX_REQUEST_INTERVALS);
         }
-        rearm(&mut proxy.requests, now.plus(self.cfg.nack_response_delay), previous);
+        rearm(proxy.requests.made(), now.plus(self.cfg.nack_response_delay), previous);
         self.heartbeat_soon(now);
         self.serve(now, index, history, out);
         true
@@ -111,7 +111,9 @@ impl Writer {
         if let Some(proxy) = proxy
             && is_new(proxy)
         {
-            (proxy.unanswered, proxy.last_call) = (None, None);
+            if let Some(silence) = &mut proxy.silence {
+                (silence.unanswered, silence.last_call) = (None, None);
+            }
             if proxy.standing == Standing::Silent {
                 self.answers_again(now, reader);
             }
@@ -144,10 +146,7 @@ impl Writer {
     fn request(&mut self, now: MonoTime, index: usize, set: &SequenceNumberSet) {
         let Some(proxy) = self.proxies.get_mut(index) else { return };
         let suppression = proxy.suppression(self.cfg.nack_suppression);
-        let requests = &mut proxy.requests;
-        let (in_progress, previous) = (requests.whole.first(), requests.due);
-        requests.whole.clear();
-        requests.clear_later();
+        let (in_progress, previous) = (proxy.requests.whole.first(), proxy.requests.due);
         // A reader that does not know yet where it starts is told by a GAP.
         let base = set.base().max(SequenceNumber::FIRST);
         let history = proxy.cfg.durable && self.cfg.transient_local;
@@ -157,6 +156,14 @@ impl Writer {
             proxy.start = proxy.acked;
         }
         proxy.start_known |= base > proxy.start;
+        if set.is_empty() && base > proxy.start && proxy.requests.fragments.is_empty() {
+            proxy.requests.forget();
+            proxy.repaired.free();
+            return;
+        }
+        let requests = proxy.requests.made();
+        requests.whole.clear();
+        requests.clear_later();
         requests.whole.insert(SnRange::new(base, proxy.start), MAX_REQUEST_INTERVALS);
         for sn in set.iter().take_while(|sn| *sn <= self.pushed).filter(|sn| *sn >= base) {
             match proxy.repaired.suppressed_until(now, sn, WHOLE, suppression) {
@@ -212,7 +219,7 @@ fn add_fragments(proxy: &mut ReaderProxy, now: MonoTime, nack: &NackFrag, least:
             at_once.insert(number);
         }
     }
-    let requests = &mut proxy.requests.fragments;
+    let requests = &mut proxy.requests.made().fragments;
     requests.retain(|other| (other.sn, other.fragments.base()) != (sn, base));
     let wanted = [(at_once, now), (later, later_at.unwrap_or(now))];
     for (fragments, not_before) in wanted.into_iter().filter(|(fragments, _)| !fragments.is_empty()) {

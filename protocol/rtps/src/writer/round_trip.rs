@@ -5,6 +5,7 @@
 //! first repair hardly ever: only when the change was late, not lost. What had to wait for a repair may only lower the
 //! estimate, because how long that took depends on the estimate itself.
 
+use crate::lazy::{Blank, Lazy};
 use dunlin_core::{Duration, MonoTime, SequenceNumber, SequenceNumberSet};
 
 /// A measurement that takes longer is given up.
@@ -25,16 +26,26 @@ struct Timed {
     is_repair: bool,
 }
 
-/// The distance of one reader.
+/// What ECHOs have shown.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct RoundTrip {
-    timed: Option<Timed>,
-    estimate: Option<Duration>,
+struct Exact {
     /// Least of the exact ones of the present span of time and of the one before it: paths change.
     least: [Option<Duration>; 2],
     span_since: MonoTime,
     /// Least of all exact ones since the reader was last somewhere else.
     nearest: Option<Duration>,
+}
+
+impl Blank for Exact {
+    const BLANK: &'static Self = &Self { least: [None; 2], span_since: MonoTime(0), nearest: None };
+}
+
+/// The distance of one reader.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RoundTrip {
+    timed: Option<Timed>,
+    estimate: Option<Duration>,
+    exact: Lazy<Exact>,
 }
 
 impl RoundTrip {
@@ -66,12 +77,13 @@ impl RoundTrip {
         if took > MAX_ROUND_TRIP {
             return;
         }
-        self.nearest = Some(self.nearest.map_or(took, |nearest| nearest.min(took)));
-        let [present, before] = self.least;
-        self.least = match now.since(self.span_since) {
+        let exact = self.exact.made();
+        exact.nearest = Some(exact.nearest.map_or(took, |nearest| nearest.min(took)));
+        let [present, before] = exact.least;
+        exact.least = match now.since(exact.span_since) {
             age if age < LEAST_SPAN => [Some(present.map_or(took, |least| least.min(took))), before],
             age => {
-                self.span_since = now;
+                exact.span_since = now;
                 [Some(took), present.filter(|_| age < LEAST_SPAN.times(2))]
             }
         };
@@ -82,18 +94,20 @@ impl RoundTrip {
 
     /// The least round trip that was measured exactly in the last ten seconds or so; zero before the first.
     pub(crate) fn least(&self) -> Duration {
-        self.least.iter().flatten().min().copied().unwrap_or(Duration::ZERO)
+        self.exact.least.iter().flatten().min().copied().unwrap_or(Duration::ZERO)
     }
 
     /// The least round trip that was ever measured exactly; zero before the first. A line that is always full makes all
     /// answers wait in its queue: the least of the last seconds then says how long the queue is, not how long the way.
     pub(crate) fn nearest(&self) -> Duration {
-        self.nearest.unwrap_or(Duration::ZERO)
+        self.exact.nearest.unwrap_or(Duration::ZERO)
     }
 
     /// The reader has moved: how far away it is now has to be measured again.
     pub(crate) fn forget_nearest(&mut self) {
-        self.nearest = None;
+        if let Some(exact) = self.exact.if_made() {
+            exact.nearest = None;
+        }
     }
 
     /// An ACKNACK has come.

@@ -7,9 +7,11 @@
 //! window.
 
 use super::Writer;
-use super::proxy::ReaderProxy;
+use super::proxy::{Flow, ReaderProxy};
+use super::round_trip::RoundTrip;
 use crate::WriterHistory;
 use crate::timing::is_due;
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use dunlin_buf::Outbox;
 use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, MonoTime, Now, VendorId};
@@ -98,8 +100,8 @@ impl Window {
     }
 
     /// Octets that may be under way to a reader: the window, and what the path itself holds.
-    fn limit(&self, proxy: &ReaderProxy) -> u64 {
-        (self.size as u64).saturating_add(proxy.path.octets(proxy.round_trip.nearest()))
+    fn limit(&self, flow: &Flow, round_trip: &RoundTrip) -> u64 {
+        (self.size as u64).saturating_add(flow.path.octets(round_trip.nearest()))
     }
 
     /// Whether a datagram of up to `len` octets may leave.
@@ -108,9 +110,10 @@ impl Window {
     }
 
     /// Whether a reader has no room for so much.
-    fn is_full_for(&self, proxy: &ReaderProxy, len: usize) -> bool {
-        self.sent > proxy.drained
-            && self.sent.saturating_add(len as u64) > proxy.drained.saturating_add(self.limit(proxy))
+    fn is_full_for(&self, flow: &Flow, round_trip: &RoundTrip, len: usize) -> bool {
+        self.sent > flow.drained
+            && self.sent.saturating_add(len as u64)
+                > flow.drained.saturating_add(self.limit(flow, round_trip))
     }
 
     /// Accounts for a datagram of new data, which other datagrams share a buffer with or not.
@@ -145,16 +148,17 @@ impl Window {
     fn survey<'p>(&mut self, proxies: impl Iterator<Item = &'p ReaderProxy>) {
         let (mut readers, mut overdue, mut drained) = (0usize, 0usize, self.sent);
         let (mut ceiling, mut narrowest) = (u64::MAX, u64::MAX);
-        for proxy in proxies.filter(|proxy| proxy.windowed && proxy.is_sent_new_data()) {
-            if proxy.overdue {
+        for proxy in proxies.filter(|proxy| proxy.is_sent_new_data()) {
+            let Some(flow) = &proxy.flow else { continue };
+            if flow.overdue {
                 overdue = overdue.saturating_add(1);
                 continue;
             }
-            let limit = self.limit(proxy);
+            let limit = self.limit(flow, &proxy.round_trip);
             readers = readers.saturating_add(1);
-            drained = drained.min(proxy.drained);
+            drained = drained.min(flow.drained);
             narrowest = narrowest.min(limit);
-            ceiling = ceiling.min(proxy.drained.saturating_add(limit));
+            ceiling = ceiling.min(flow.drained.saturating_add(limit));
         }
         (self.readers, self.overdue, self.drained) = (readers, overdue, drained);
         (self.ceiling, self.narrowest) = (ceiling, narrowest);
@@ -167,35 +171,47 @@ impl Window {
     /// Notes that a reader has taken what was sent up to there. Returns whether that is news, and whether it may move the
     /// window, so that the readers have to be surveyed: not if another one is farther behind. Who was given up is waited
     /// for again: after the first time at once, then ever later.
-    fn advance(&self, now: MonoTime, proxy: &mut ReaderProxy, to: u64) -> (bool, bool) {
-        let back = proxy.overdue && now >= self.readmitted_at(proxy);
-        let news = to > proxy.drained || back;
-        let moves = proxy.drained.saturating_add(self.limit(proxy)) <= self.ceiling;
-        let slowest = back || (news && !proxy.overdue && (moves || proxy.drained <= self.drained));
-        proxy.drained = proxy.drained.max(to);
-        proxy.overdue &= !back;
+    fn advance(&self, now: MonoTime, flow: &mut Flow, round_trip: &RoundTrip, to: u64) -> (bool, bool) {
+        let back = flow.overdue && now >= self.readmitted_at(flow);
+        let news = to > flow.drained || back;
+        let moves = flow.drained.saturating_add(self.limit(flow, round_trip)) <= self.ceiling;
+        let slowest = back || (news && !flow.overdue && (moves || flow.drained <= self.drained));
+        flow.drained = flow.drained.max(to);
+        flow.overdue &= !back;
         (news, slowest)
     }
 
     /// From when on an answer makes a reader that was given up one that is waited for.
-    fn readmitted_at(&self, proxy: &ReaderProxy) -> MonoTime {
-        match proxy.lapses.checked_sub(2) {
-            None => proxy.given_up_at,
-            Some(doublings) => proxy.given_up_at.plus(self.patience.times(1 << doublings.min(MAX_LAPSES))),
+    fn readmitted_at(&self, flow: &Flow) -> MonoTime {
+        match flow.lapses.checked_sub(2) {
+            None => flow.given_up_at,
+            Some(doublings) => flow.given_up_at.plus(self.patience.times(1 << doublings.min(MAX_LAPSES))),
         }
     }
 
     /// Gives up a reader.
-    fn give_up(&self, now: MonoTime, proxy: &mut ReaderProxy) {
+    fn give_up(&self, now: MonoTime, flow: &mut Flow) {
         let steady =
-            now.since(self.readmitted_at(proxy)) > self.patience.times(4 << proxy.lapses.min(MAX_LAPSES));
-        proxy.lapses = if steady { 1 } else { proxy.lapses.saturating_add(1) };
-        (proxy.overdue, proxy.given_up_at) = (true, now);
+            now.since(self.readmitted_at(flow)) > self.patience.times(4 << flow.lapses.min(MAX_LAPSES));
+        flow.lapses = if steady { 1 } else { flow.lapses.saturating_add(1) };
+        (flow.overdue, flow.given_up_at) = (true, now);
     }
 
     /// Whether it is time to ask readers that were given up.
     fn asks_overdue(&self, now: MonoTime) -> bool {
         self.overdue > 0 && now >= self.ask_overdue_at
+    }
+}
+
+impl ReaderProxy {
+    /// What an answer to a question about the window changes.
+    fn clocked(&mut self) -> Option<(&mut Flow, &mut RoundTrip)> {
+        Some((self.flow.as_deref_mut()?, &mut self.round_trip))
+    }
+
+    /// Its window, if it counts.
+    fn awaited(&self) -> Option<&Flow> {
+        self.flow.as_deref().filter(|flow| !flow.overdue && self.is_sent_new_data())
     }
 }
 
@@ -225,24 +241,25 @@ impl Writer {
     pub fn on_echo(&mut self, now: Now, source_prefix: GuidPrefix, echo: &Echo) -> bool {
         let mark = self.window.marks.iter().find(|mark| mark.count == echo.count).copied();
         let index = self.find(Guid::new(source_prefix, echo.reader_id));
-        let proxy = index.and_then(|index| self.proxies.get_mut(index)).filter(|proxy| proxy.windowed);
-        let (Some(mark), Some(proxy)) = (mark, proxy) else { return false };
+        let proxy = index.and_then(|index| self.proxies.get_mut(index));
+        let parts = proxy.map(|proxy| &mut **proxy).and_then(ReaderProxy::clocked);
+        let (Some(mark), Some((flow, round_trip))) = (mark, parts) else { return false };
         self.stats.echoes_received = self.stats.echoes_received.saturating_add(1);
-        if mark.at < proxy.given_up_at {
+        if mark.at < flow.given_up_at {
             // An answer that comes after all says how long the reader stood still, not how far away it is; and whether it
             // goes on, the answer to a later question shows.
-            proxy.drained = proxy.drained.max(mark.sent);
+            flow.drained = flow.drained.max(mark.sent);
             return false;
         }
-        let before = (proxy.round_trip.least(), self.window.limit(proxy));
+        let before = (round_trip.least(), self.window.limit(flow, round_trip));
         // Where the window was not used up, answers say nothing about how much there is room for.
         let used_up = mark.sent <= self.window.full_through;
-        let taken = if used_up { mark.sent.saturating_sub(proxy.drained) } else { 0 };
+        let taken = if used_up { mark.sent.saturating_sub(flow.drained) } else { 0 };
         let took = now.mono.since(mark.at);
-        proxy.round_trip.echoed(now.mono, took);
-        proxy.path.answered(now.mono, took, proxy.round_trip.nearest(), taken);
-        let wider = (proxy.round_trip.least(), self.window.limit(proxy)) != before;
-        let (news, slowest) = self.window.advance(now.mono, proxy, mark.sent);
+        round_trip.echoed(now.mono, took);
+        flow.path.answered(now.mono, took, round_trip.nearest(), taken);
+        let wider = (round_trip.least(), self.window.limit(flow, round_trip)) != before;
+        let (news, slowest) = self.window.advance(now.mono, flow, round_trip, mark.sent);
         if slowest || wider {
             self.survey_window();
         }
@@ -253,10 +270,10 @@ impl Writer {
     pub(super) fn note_taken(&mut self, now: MonoTime, index: usize) {
         let complete = self.next_fragment <= 1;
         let (pushed, sent) = (self.pushed, self.window.sent);
-        let Some(proxy) = self.proxies.get_mut(index).filter(|proxy| proxy.windowed && complete) else {
-            return;
-        };
-        if proxy.acked >= pushed && self.window.advance(now, proxy, sent).1 {
+        let taken = |proxy: &&mut Box<ReaderProxy>| complete && proxy.acked >= pushed;
+        let proxy = self.proxies.get_mut(index).filter(taken).map(|proxy| &mut **proxy);
+        let Some((flow, round_trip)) = proxy.and_then(ReaderProxy::clocked) else { return };
+        if self.window.advance(now, flow, round_trip, sent).1 {
             self.survey_window();
         }
     }
@@ -318,8 +335,9 @@ impl Writer {
     fn patience_now(&self) -> (Duration, Duration) {
         let len = self.cfg.max_message_size;
         let (mut company, mut unknown, mut round_trip) = (false, false, Duration::ZERO);
-        for proxy in self.proxies.iter().filter(|proxy| self.is_waited_for(proxy)) {
-            let full = self.window.is_full_for(proxy, len);
+        for proxy in &self.proxies {
+            let Some(flow) = proxy.awaited() else { continue };
+            let full = self.window.is_full_for(flow, &proxy.round_trip, len);
             company |= !full;
             if full {
                 let least = proxy.round_trip.least();
@@ -333,21 +351,16 @@ impl Writer {
         (round_trip.times(2).max(MIN_PROBE), Duration::from_nanos(patience))
     }
 
-    /// Whether a reader has a window that counts.
-    fn is_waited_for(&self, proxy: &ReaderProxy) -> bool {
-        proxy.windowed && !proxy.overdue && proxy.is_sent_new_data()
-    }
-
     /// Readers without room have no window until they answer.
     fn give_up_on_silent(&mut self, now: MonoTime) {
         let len = self.cfg.max_message_size;
-        for index in 0..self.proxies.len() {
-            let full = self
-                .proxies
-                .get(index)
-                .is_some_and(|proxy| self.is_waited_for(proxy) && self.window.is_full_for(proxy, len));
-            if let Some(proxy) = self.proxies.get_mut(index).filter(|_| full) {
-                self.window.give_up(now, proxy);
+        for proxy in &mut self.proxies {
+            let flow = proxy.awaited();
+            if !flow.is_some_and(|flow| self.window.is_full_for(flow, &proxy.round_trip, len)) {
+                continue;
+            }
+            if let Some(flow) = &mut proxy.flow {
+                self.window.give_up(now, flow);
                 self.stats.readers_overdue = self.stats.readers_overdue.saturating_add(1);
             }
         }
