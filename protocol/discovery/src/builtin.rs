@@ -125,17 +125,10 @@ impl BuiltinWriter {
         submessage: &Submessage<'_>,
         out: &mut Outbox,
     ) {
-        match submessage {
-            Submessage::AckNack(acknack) => {
-                self.writer.on_acknack(now, source, acknack, &self.history, out);
-            }
-            Submessage::NackFrag(nack) => {
-                self.writer.on_nack_frag(now, source, nack, &self.history, out);
-            }
-            _ => return,
+        if feed_writer(&mut self.writer, now, source, submessage, &self.history, out) {
+            self.forget_disposed(now);
+            self.sent();
         }
-        self.forget_disposed(now);
-        self.sent();
     }
 
     pub(crate) fn on_timer(&mut self, now: Now, out: &mut Outbox) {
@@ -243,6 +236,27 @@ pub(crate) fn feed_heartbeat(
     out: &mut Outbox,
 ) {
     reader.on_heartbeat(now, source, heartbeat, sink, out);
+}
+
+/// Hands a submessage of a reader to a built-in writer; false if it is none.
+pub(crate) fn feed_writer(
+    writer: &mut Writer,
+    now: Now,
+    source: GuidPrefix,
+    submessage: &Submessage<'_>,
+    history: &dyn WriterHistory,
+    out: &mut Outbox,
+) -> bool {
+    match submessage {
+        Submessage::AckNack(acknack) => {
+            writer.on_acknack(now, source, acknack, history, out);
+        }
+        Submessage::NackFrag(nack) => {
+            writer.on_nack_frag(now, source, nack, history, out);
+        }
+        _ => return false,
+    }
+    true
 }
 
 /// Hands a submessage of a writer to a built-in reader.

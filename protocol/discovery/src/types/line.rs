@@ -13,7 +13,7 @@ use dunlin_rtps::{
 };
 use dunlin_wire::Submessage;
 
-use crate::data::ParticipantData;
+use crate::{builtin::feed_writer, data::ParticipantData};
 
 /// Messages of a line that the peer has not acknowledged.
 const MAX_WAITING: usize = 16;
@@ -170,17 +170,10 @@ impl Line {
     }
 
     pub(crate) fn on_submessage(&mut self, now: Now, submessage: &Submessage<'_>, out: &mut Outbox) {
-        match submessage {
-            Submessage::AckNack(acknack) => {
-                self.writer.on_acknack(now, self.reader.prefix, acknack, &self.queue, out);
-            }
-            Submessage::NackFrag(nack) => {
-                self.writer.on_nack_frag(now, self.reader.prefix, nack, &self.queue, out);
-            }
-            _ => return,
+        if feed_writer(&mut self.writer, now, self.reader.prefix, submessage, &self.queue, out) {
+            self.queue.forget(self.writer.acked_by_all());
+            self.sent();
         }
-        self.queue.forget(self.writer.acked_by_all());
-        self.sent();
     }
 
     pub(crate) fn on_timer(&mut self, now: Now, out: &mut Outbox) {

@@ -152,7 +152,7 @@ impl Writer {
                 continue;
             }
             if !proxy.untold.insert(range, MAX_UNTOLD) {
-                self.tell_untold(index, history, out);
+                self.tell_untold(index, false, history, out);
                 if let Some(proxy) = self.proxies.get_mut(index) {
                     proxy.untold.insert(range, MAX_UNTOLD);
                 }
@@ -165,13 +165,20 @@ impl Writer {
         }
     }
 
-    /// Tells a reader what it did not get, in a datagram of its own.
-    fn tell_untold(&mut self, index: usize, history: &dyn WriterHistory, out: &mut Outbox) {
+    /// Tells a reader what it did not get, in a datagram of its own, with a HEARTBEAT behind it if wanted.
+    pub(super) fn tell_untold(
+        &mut self,
+        index: usize,
+        with_heartbeat: bool,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) {
         self.gaps.clear();
-        self.collect_untold(index);
-        self.telling_filtered = true;
-        self.tell(index, false, history, out);
-        self.telling_filtered = false;
+        if let Some(proxy) = self.proxies.get_mut(index).filter(|proxy| !proxy.untold.is_empty()) {
+            self.gaps.extend_from_slice(proxy.untold.as_slice());
+            proxy.untold.clear();
+        }
+        self.tell(index, true, with_heartbeat, history, out);
         self.gaps.clear();
     }
 
@@ -179,18 +186,9 @@ impl Writer {
     pub(super) fn tell_all_untold(&mut self, history: &dyn WriterHistory, out: &mut Outbox) {
         for index in 0..self.proxies.len() {
             if self.proxies.get(index).is_some_and(|proxy| !proxy.untold.is_empty()) {
-                self.tell_untold(index, history, out);
+                self.tell_untold(index, false, history, out);
             }
         }
-    }
-
-    /// Moves what a reader has to be told to `self.gaps`.
-    pub(super) fn collect_untold(&mut self, index: usize) {
-        let Some(proxy) = self.proxies.get_mut(index).filter(|proxy| !proxy.untold.is_empty()) else {
-            return;
-        };
-        self.gaps.extend_from_slice(proxy.untold.as_slice());
-        proxy.untold.clear();
     }
 
     /// Tells those who want the next change what they did not get before it, except a reader who is the only one to get it
@@ -216,7 +214,7 @@ impl Writer {
         }
         for index in 0..self.proxies.len() {
             if self.proxies.get(index).is_some_and(|proxy| wants(proxy) && !proxy.untold.is_empty()) {
-                self.tell_untold(index, history, out);
+                self.tell_untold(index, false, history, out);
             }
         }
         None

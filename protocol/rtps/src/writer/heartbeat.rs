@@ -218,7 +218,7 @@ impl Writer {
         self.proxies.iter_mut().filter(|proxy| proxy.is_asked(pushed)).for_each(|proxy| proxy.asked(now));
         self.await_answers(now);
         if more == 0 {
-            self.heartbeat_to(index, history, out);
+            self.tell_untold(index, true, history, out);
         } else {
             self.tell_all_untold(history, out);
             // Everybody who gets it answers.
@@ -232,21 +232,13 @@ impl Writer {
         self.heartbeat.asked(now);
     }
 
-    /// Sends one reader a HEARTBEAT of its own, which it has to answer unless it has acknowledged everything.
-    pub(super) fn heartbeat_to(&mut self, index: usize, history: &dyn WriterHistory, out: &mut Outbox) {
-        self.gaps.clear();
-        self.collect_untold(index);
-        self.telling_filtered = true;
-        self.tell(index, true, history, out);
-        self.telling_filtered = false;
-        self.gaps.clear();
-    }
-
-    /// Sends one reader the GAPs in `self.gaps`, and a HEARTBEAT behind them if wanted. A reader that may not know yet
-    /// which changes were written before it came is told that too.
+    /// Sends one reader the GAPs in `self.gaps`, about what was `filtered` or is not there, and a HEARTBEAT of its own behind
+    /// them if wanted, which it has to answer unless it has acknowledged everything. A reader that may not know yet which
+    /// changes were written before it came is told that too.
     pub(super) fn tell(
         &mut self,
         index: usize,
+        filtered: bool,
         with_heartbeat: bool,
         history: &dyn WriterHistory,
         out: &mut Outbox,
@@ -271,7 +263,7 @@ impl Writer {
         message.info_dst(guid.prefix);
         while let Some((gap, used)) = crate::emit::gap(self.cfg.guid.entity_id, guid.entity_id, rest) {
             let count = count_after(proxy.start, rest.get(..used).unwrap_or(&[]));
-            let gap = if self.telling_filtered { with_count(gap, proxy.cfg.vendor, count) } else { gap };
+            let gap = if filtered { with_count(gap, proxy.cfg.vendor, count) } else { gap };
             rest = rest.get(used..).unwrap_or(&[]);
             // Leave room for the HEARTBEAT.
             let len = message.len().saturating_add(size::GAP_MAX).saturating_add(size::HEARTBEAT);
@@ -312,7 +304,7 @@ impl Writer {
         }
         proxy.reply_due = None;
         proxy.replied_at = Some(now);
-        self.heartbeat_to(index, history, out);
+        self.tell_untold(index, true, history, out);
         self.heartbeat_soon(now);
     }
 

@@ -86,7 +86,7 @@ impl Writer {
             return Some(call_at);
         }
         silence.last_call = Some(now);
-        self.heartbeat_to(index, history, out);
+        self.tell_untold(index, true, history, out);
         Some(now.plus(grace).max(since.plus(after)))
     }
 
@@ -116,7 +116,7 @@ impl Writer {
         if silence.probe.0 <= now {
             let interval = silence.probe.1.times(2).min(most);
             silence.probe = (now.plus(interval), interval);
-            self.heartbeat_to(index, history, out);
+            self.tell_untold(index, true, history, out);
         }
     }
 

@@ -57,7 +57,7 @@ impl Writer {
         self.reader_added(slot);
         self.survey_window();
         if reliable {
-            self.heartbeat_to(slot, history, out);
+            self.tell_untold(slot, true, history, out);
             self.heartbeat_soon(now.mono);
         }
     }

@@ -64,8 +64,6 @@ pub struct Writer {
     narrow: Vec<Locator>,
     /// Changes up to here were asked about, and who does not get them is known.
     filtered_through: SequenceNumber,
-    /// What is in `gaps` was filtered.
-    telling_filtered: bool,
     /// Some reader on the routes expects inline QoS.
     inline_qos_expected: bool,
     /// Matched readers that acknowledge.
@@ -127,7 +125,6 @@ impl Writer {
             filters: false,
             narrow: Vec::new(),
             filtered_through: SequenceNumber::ZERO,
-            telling_filtered: false,
             inline_qos_expected: false,
             reliable_count: 0,
             last_sn: SequenceNumber::ZERO,

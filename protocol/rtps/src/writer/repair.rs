@@ -103,10 +103,10 @@ impl Writer {
         if reliable && progress == Progress::Done {
             proxy.reply_due = None;
             proxy.replied_at = Some(now);
-            self.tell(index, true, history, out);
+            self.tell(index, false, true, history, out);
             self.heartbeat_soon(now);
         } else if reliable {
-            self.tell(index, false, history, out);
+            self.tell(index, false, false, history, out);
         } else if caught_up {
             proxy.catching_up = false;
             self.proxies_changed();
