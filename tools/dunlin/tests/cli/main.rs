@@ -1,0 +1,5 @@
+//! Runs the program as people do, against what other processes publish, and looks at what it prints.
+
+mod commands;
+mod common;
+mod topics;
