@@ -7,6 +7,7 @@ mod idl;
 mod join;
 mod names;
 mod ping;
+mod top;
 mod topic;
 mod types;
 mod why;
@@ -55,6 +56,8 @@ enum Command {
     Doctor(doctor::Arguments),
     /// List participants, topics and endpoints of a domain
     Ls(domain::ls::Arguments),
+    /// Show participants, topics and endpoints with rates and losses, until q
+    Top(top::Arguments),
     /// Draw who talks to whom, as SVG or for Graphviz
     Graph(domain::graph::Arguments),
     /// Print what is written to a topic
@@ -143,6 +146,10 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Ls(arguments) => {
             let config = config(arguments.survey.join.set())?;
             return domain::ls::run(&arguments, config, &mut std::io::stdout());
+        }
+        Command::Top(arguments) => {
+            let config = config(arguments.survey.join.set())?;
+            return topic::unless_closed(top::run(&arguments, config, &mut std::io::stdout()));
         }
         Command::Graph(arguments) => {
             let config = config(arguments.survey.join.set())?;

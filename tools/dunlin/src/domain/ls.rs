@@ -114,12 +114,14 @@ fn text(domain: &Domain, long: bool) -> String {
 }
 
 /// Rows with columns below each other.
-fn table<const N: usize>(out: &mut String, indent: &str, rows: &[[String; N]]) {
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<_> = (0..N).map(width).collect();
+pub fn table<R: AsRef<[String]>>(out: &mut String, indent: &str, rows: &[R]) {
+    let columns = rows.iter().map(|row| row.as_ref().len()).max().unwrap_or(0);
+    let length = |row: &R, column: usize| row.as_ref().get(column).map_or(0, |cell| cell.chars().count());
+    let width = |column: usize| rows.iter().map(|row| length(row, column)).max().unwrap_or(0);
+    let widths: Vec<_> = (0..columns).map(width).collect();
     for row in rows {
         let mut line = indent.to_owned();
-        for (cell, width) in row.iter().zip(&widths) {
+        for (cell, width) in row.as_ref().iter().zip(&widths) {
             // Two blanks between columns.
             _ = write!(line, "{:<width$}  ", harmless(cell));
         }

@@ -19,7 +19,7 @@ pub struct Domain {
 }
 
 /// A participant.
-#[derive(Serialize)]
+#[derive(Serialize, Clone)]
 pub struct Participant {
     pub guid: String,
     /// For people; perhaps empty.
@@ -47,7 +47,7 @@ pub struct Topic {
 }
 
 /// A writer or reader.
-#[derive(Serialize)]
+#[derive(Serialize, Clone)]
 pub struct Endpoint {
     pub guid: String,
     /// The GUID of its participant.
@@ -151,9 +151,12 @@ pub fn survey(participant: &DomainParticipant) -> Domain {
 
 fn pairs(participant: &DomainParticipant, topic: &str) -> Vec<Pair> {
     let pairs = participant.explain_topic(topic).pairs;
+    // Readers of the tool itself are no part of the domain that it looks at.
+    let own = participant.guid().prefix;
     let both = pairs
         .into_iter()
         .filter_map(|pair| Some((pair.writer?.guid, pair.reader?.guid, pair.matched, pair.causes)));
+    let both = both.filter(|(writer, reader, ..)| writer.prefix != own && reader.prefix != own);
     let text = |guid: Guid| guid.to_string();
     both.map(|(writer, reader, matched, causes)| Pair {
         writer: text(writer),

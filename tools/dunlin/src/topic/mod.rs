@@ -222,14 +222,14 @@ fn renamed(graph: Arc<TypeGraph>, index: TypeIndex, name: Option<&str>) -> Arc<T
 }
 
 /// Ctrl-C, or a request to terminate.
-fn on_interrupt() -> Result<Stop> {
+pub fn on_interrupt() -> Result<Stop> {
     let stop = Stop::default();
     stop.on_signals()?;
     Ok(stop)
 }
 
 /// The partitions that an endpoint needs to meet others, each of which is in some.
-fn partitions<'a>(mut others: impl Iterator<Item = &'a Partition> + Clone) -> Partition {
+pub fn partitions<'a>(mut others: impl Iterator<Item = &'a Partition> + Clone) -> Partition {
     let mut names: Vec<String> = Vec::new();
     for name in others.clone().flat_map(|partition| &partition.names) {
         if !names.contains(name) {
@@ -244,7 +244,7 @@ fn partitions<'a>(mut others: impl Iterator<Item = &'a Partition> + Clone) -> Pa
 }
 
 /// A subscriber and the QoS of a reader that match all of the writers.
-fn subscribe(
+pub fn subscribe(
     participant: &DomainParticipant,
     writers: &[Arc<PublicationBuiltinTopicData>],
 ) -> Result<(Subscriber, DataReaderQos)> {
