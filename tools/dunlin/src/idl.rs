@@ -2,7 +2,9 @@
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
+use dunlin::xtypes::{TypeGraph, TypeIndex};
 use dunlin_idl::rust::{RustOptions, generate};
+use dunlin_idl::xtypes::type_graph;
 use dunlin_idl::{Compilation, Disk, Extensibility, Options, Severity, diff, diff_text, dump, format};
 use std::fs;
 use std::io::{IsTerminal, Write};
@@ -114,6 +116,18 @@ fn compile(file: &Path, options: &Options) -> Compilation {
     let result = dunlin_idl::compile(&file.to_string_lossy(), options, &Disk);
     eprint!("{}", result.render(std::io::stderr().is_terminal()));
     result
+}
+
+/// A type of a file; `option` is what names another one.
+pub fn type_of(file: &Path, options: &Options, name: &str, option: &str) -> Result<(TypeGraph, TypeIndex)> {
+    let model = compile(file, options).model;
+    let (graph, _) = type_graph(&model.with_context(|| format!("{} has errors", file.display()))?);
+    let index = graph.find(name).with_context(|| {
+        let known: Vec<&str> = graph.iter().map(|(_, definition)| definition.name.as_str()).collect();
+        let file = file.display();
+        format!("{file} has no type {name} (name one with {option}); it has {}", known.join(", "))
+    })?;
+    Ok((graph, index))
 }
 
 /// Prints or generates what was asked for.

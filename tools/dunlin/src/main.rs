@@ -4,7 +4,10 @@
 mod doctor;
 mod domain;
 mod idl;
+mod join;
+mod names;
 mod ping;
+mod top;
 mod topic;
 mod types;
 mod why;
@@ -53,6 +56,8 @@ enum Command {
     Doctor(doctor::Arguments),
     /// List participants, topics and endpoints of a domain
     Ls(domain::ls::Arguments),
+    /// Show participants, topics and endpoints with rates and losses, until q
+    Top(top::Arguments),
     /// Draw who talks to whom, as SVG or for Graphviz
     Graph(domain::graph::Arguments),
     /// Print what is written to a topic
@@ -114,7 +119,7 @@ fn config(set: &[String]) -> Result<Config> {
 }
 
 fn measure(arguments: &topic::measure::Arguments, what: What) -> Result<ExitCode> {
-    let config = config(arguments.target.set())?;
+    let config = config(arguments.target.join.set())?;
     topic::unless_closed(topic::measure::run(arguments, what, config, &mut std::io::stdout()))
 }
 
@@ -130,31 +135,35 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Bench(command) => dunlin_bench::cli::execute(command, &["bench", "adapter"])?,
         Command::Idl(arguments) => return idl::run(&arguments),
         Command::Why(arguments) => {
-            return why::run(&arguments, config(arguments.set())?, &mut std::io::stdout());
+            return why::run(&arguments, config(arguments.join.set())?, &mut std::io::stdout());
         }
         Command::Type(arguments) => {
-            return types::run(&arguments, config(arguments.set())?, &mut std::io::stdout());
+            return types::run(&arguments, config(arguments.survey.join.set())?, &mut std::io::stdout());
         }
         Command::Doctor(arguments) => {
-            return doctor::run(&arguments, config(arguments.set())?, &mut std::io::stdout());
+            return doctor::run(&arguments, config(arguments.join.set())?, &mut std::io::stdout());
         }
         Command::Ls(arguments) => {
-            let config = config(arguments.joining.set())?;
+            let config = config(arguments.survey.join.set())?;
             return domain::ls::run(&arguments, config, &mut std::io::stdout());
         }
+        Command::Top(arguments) => {
+            let config = config(arguments.survey.join.set())?;
+            return topic::unless_closed(top::run(&arguments, config, &mut std::io::stdout()));
+        }
         Command::Graph(arguments) => {
-            let config = config(arguments.joining.set())?;
+            let config = config(arguments.survey.join.set())?;
             return domain::graph::run(&arguments, config, &mut std::io::stdout());
         }
         Command::Ping(arguments) => {
-            return ping::run(&arguments, config(arguments.set())?, &mut std::io::stdout());
+            return ping::run(&arguments, config(arguments.join.set())?, &mut std::io::stdout());
         }
         Command::Echo(arguments) => {
-            let config = config(arguments.target.set())?;
+            let config = config(arguments.target.join.set())?;
             return topic::unless_closed(topic::echo::run(&arguments, config, &mut std::io::stdout()));
         }
         Command::Pub(arguments) => {
-            let config = config(arguments.target.set())?;
+            let config = config(arguments.target.join.set())?;
             return topic::unless_closed(topic::publish::run(&arguments, config, &mut std::io::stdout()));
         }
         Command::Hz(arguments) => return measure(&arguments, What::Rate),
@@ -174,7 +183,7 @@ fn main() -> ExitCode {
     match run(Arguments::parse().command) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("dunlin: {error:#}");
+            eprintln!("dunlin: {}", names::harmless_lines(&format!("{error:#}")));
             ExitCode::FAILURE
         }
     }

@@ -1,12 +1,10 @@
 //! `dunlin ping`: the round trip between two of these tools, over DDS with its discovery and reliability.
 
-use crate::why::listen;
+use crate::join::{Arrivals, Join, listen};
 use anyhow::{Result, bail, ensure};
 use clap::Args;
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
-use dunlin::{
-    Condition, Config, DataReader, DataWriter, DdsType, DomainParticipant, StateMasks, WaitError, WaitSet,
-};
+use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant};
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -32,9 +30,8 @@ pub struct Arguments {
     /// Answer others, until Ctrl-C
     #[arg(long)]
     answer: bool,
-    /// The domain instead of the one of the configuration
-    #[arg(short, long)]
-    domain: Option<u32>,
+    #[command(flatten)]
+    pub join: Join,
     /// Ask so often
     #[arg(short, long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     count: u32,
@@ -47,29 +44,18 @@ pub struct Arguments {
     /// Wait so many seconds for somebody who answers, and for each answer
     #[arg(short, long, default_value_t = 5.0, value_name = "SECONDS")]
     wait: f64,
-    /// Set a key of the configuration: network.interfaces=eth0
-    #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<String>,
-}
-
-impl Arguments {
-    /// What overrides the configuration.
-    pub fn set(&self) -> &[String] {
-        &self.set
-    }
 }
 
 struct Ends {
     participant: DomainParticipant,
     writer: DataWriter<Ping>,
     reader: DataReader<Ping>,
-    arrivals: WaitSet,
-    arrived: Condition,
+    arrivals: Arrivals,
 }
 
 impl Ends {
-    fn new(domain: u32, config: Config, answers: bool) -> Result<Self> {
-        let participant = DomainParticipant::builder(domain).config(config).name("dunlin ping").build()?;
+    fn new(join: &Join, config: Config, answers: bool) -> Result<Self> {
+        let participant = join.participant(config, "dunlin ping")?;
         let (writes, reads) = if answers { (ANSWERED, ASKED) } else { (ASKED, ANSWERED) };
         let topic = participant.create_topic::<Ping>(writes, &TopicQos::default())?;
         let publisher = participant.create_publisher(&PublisherQos::default())?;
@@ -79,32 +65,17 @@ impl Ends {
         let subscriber = participant.create_subscriber(&SubscriberQos::default())?;
         let reader =
             subscriber.create_datareader(&topic, &DataReaderQos::default().reliable().keep_last(64))?;
-        let arrived = reader.create_readcondition(StateMasks::NOT_READ).condition().clone();
-        let arrivals = WaitSet::new();
-        arrivals.attach_condition(&arrived);
-        Ok(Self { participant, writer, reader, arrivals, arrived })
-    }
-
-    /// Waits for samples, at most for `time`.
-    fn wait(&self, time: Duration) -> Result<()> {
-        if self.arrived.trigger_value() {
-            return Ok(());
-        }
-        let nanos = i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
-        match self.arrivals.wait(dunlin::Duration::from_nanos(nanos)) {
-            Ok(_) | Err(WaitError::Timeout) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        let arrivals = Arrivals::of(&reader);
+        Ok(Self { participant, writer, reader, arrivals })
     }
 }
 
 /// Asks and tells the times of the round trips, or answers.
 pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Result<ExitCode> {
-    let domain = arguments.domain.unwrap_or(config.domain.id);
     for seconds in [arguments.interval, arguments.wait] {
         ensure!((0.0..=3600.0).contains(&seconds), "seconds are 0 to 3600");
     }
-    let ends = Ends::new(domain, config, arguments.answer)?;
+    let ends = Ends::new(&arguments.join, config, arguments.answer)?;
     if arguments.answer { answer(&ends, out) } else { ask(&ends, arguments, out) }
 }
 
@@ -112,7 +83,7 @@ fn answer(ends: &Ends, out: &mut impl Write) -> Result<ExitCode> {
     writeln!(out, "answering in domain {}; Ctrl-C ends", ends.participant.domain_id())?;
     out.flush()?;
     loop {
-        ends.wait(Duration::from_secs(3600))?;
+        ends.arrivals.wait(Duration::from_secs(3600))?;
         for question in ends.reader.take(64)?.into_iter().filter_map(|sample| sample.data) {
             ends.writer.write(&question)?;
         }
@@ -171,7 +142,7 @@ fn answer_to(
 ) -> Result<Option<Duration>> {
     loop {
         let left = patience.saturating_sub(asked.elapsed());
-        ends.wait(left)?;
+        ends.arrivals.wait(left)?;
         let took = asked.elapsed();
         let answers = ends.reader.take(64)?.into_iter().filter_map(|sample| sample.data);
         let ours = |answer: &Ping| answer.asker == asker && answer.number == number;

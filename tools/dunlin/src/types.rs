@@ -1,13 +1,15 @@
 //! `dunlin type TOPIC`: the types that the endpoints of a topic announce, as IDL, or compared with a local file.
 
-use crate::why::listen;
-use anyhow::{Context, Result, bail, ensure};
+use crate::idl;
+use crate::join::{Survey, listen};
+use crate::names::harmless_lines;
+use anyhow::{Result, bail, ensure};
 use clap::Args;
 use dunlin::qos::TypeConsistencyEnforcement;
 use dunlin::xtypes::cdr::Representation;
-use dunlin::xtypes::{TypeGraph, TypeIn, TypeIndex, assignable, to_idl};
+use dunlin::xtypes::{TypeIn, assignable, to_idl};
 use dunlin::{Config, DomainParticipant, Guid, KnownType, TypeDiscovery};
-use dunlin_idl::{Disk, Options};
+use dunlin_idl::Options;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -27,22 +29,8 @@ pub struct Arguments {
     /// The type in the file, if it has another name there: M::T
     #[arg(long, value_name = "NAME", requires = "diff")]
     name: Option<String>,
-    /// The domain instead of the one of the configuration
-    #[arg(short, long)]
-    domain: Option<u32>,
-    /// Listen for so many seconds before the answer
-    #[arg(short, long, default_value_t = 2.0, value_name = "SECONDS")]
-    wait: f64,
-    /// Set a key of the configuration: network.interfaces=eth0
-    #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<String>,
-}
-
-impl Arguments {
-    /// What overrides the configuration.
-    pub fn set(&self) -> &[String] {
-        &self.set
-    }
+    #[command(flatten)]
+    pub survey: Survey,
 }
 
 /// Endpoints of one type.
@@ -122,18 +110,9 @@ fn find(participant: &DomainParticipant, topic: &str) -> Vec<Found> {
     found
 }
 
-/// A type of a local file.
-fn local(file: &Path, name: &str) -> Result<(TypeGraph, TypeIndex)> {
-    let result = dunlin_idl::compile(&file.to_string_lossy(), &Options::default(), &Disk);
-    eprint!("{}", result.render(false));
-    let model = result.model.with_context(|| format!("{} has errors", file.display()))?;
-    dunlin_idl::xtypes::type_graph_of(&model, name)
-        .with_context(|| format!("{} has no type {name}: name another with --name", file.display()))
-}
-
 /// Who can read whom, member by member. Whether both can.
 fn compare(file: &Path, name: &str, there: &KnownType, out: &mut impl Write) -> Result<bool> {
-    let (graph, index) = local(file, name)?;
+    let (graph, index) = idl::type_of(file, &Options::default(), name, "--name")?;
     let here = TypeIn { graph: &graph, index };
     let there = TypeIn { graph: &there.graph, index: there.root };
     let file = file.display();
@@ -156,25 +135,19 @@ fn compare(file: &Path, name: &str, there: &KnownType, out: &mut impl Write) -> 
     Ok(both)
 }
 
-/// What strangers named, without what a terminal would obey.
-fn harmless(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
-}
-
 /// Joins the domain, asks, and prints each type of the topic. Fails if one is not known, or cannot be read and written
 /// with the file.
 pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Result<ExitCode> {
     ensure!(!arguments.topic.is_empty(), "a topic has a name");
-    let domain = arguments.domain.unwrap_or(config.domain.id);
-    let participant = DomainParticipant::builder(domain).config(config).name("dunlin type").build()?;
-    listen(arguments.wait)?;
+    let participant = arguments.survey.join.participant(config, "dunlin type")?;
+    listen(arguments.survey.wait)?;
     let found = find(&participant, &arguments.topic);
     if found.is_empty() {
-        bail!("nobody writes or reads topic '{}' in domain {domain}", arguments.topic);
+        bail!("nobody writes or reads topic '{}' in domain {}", arguments.topic, participant.domain_id());
     }
     let mut page = Vec::new();
     let well = describe(arguments, found, &mut page)?;
-    out.write_all(harmless(&String::from_utf8_lossy(&page)).as_bytes())?;
+    out.write_all(harmless_lines(&String::from_utf8_lossy(&page)).as_bytes())?;
     Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -196,14 +169,4 @@ fn describe(arguments: &Arguments, found: Vec<Found>, out: &mut impl Write) -> R
         }
     }
     Ok(well)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_do_not_control_the_terminal() {
-        assert_eq!(harmless("struct A\u{1b}[2J {\n}"), "struct A\u{fffd}[2J {\n}");
-    }
 }

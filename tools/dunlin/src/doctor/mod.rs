@@ -7,10 +7,10 @@ mod ports;
 mod report;
 mod sockets;
 
-use crate::why::listen;
+use crate::join::{Join, listen};
 use anyhow::Result;
 use clap::Args;
-use dunlin::{Config, DomainParticipant};
+use dunlin::Config;
 use report::Report;
 use std::io::Write;
 use std::process::ExitCode;
@@ -18,27 +18,16 @@ use std::process::ExitCode;
 /// What is asked for.
 #[derive(Args)]
 pub struct Arguments {
-    /// The domain instead of the one of the configuration
-    #[arg(short, long)]
-    domain: Option<u32>,
+    #[command(flatten)]
+    pub join: Join,
     /// Listen for other participants for so many seconds
     #[arg(short, long, default_value_t = 3.0, value_name = "SECONDS")]
     wait: f64,
-    /// Set a key of the configuration: network.interfaces=eth0
-    #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<String>,
-}
-
-impl Arguments {
-    /// What overrides the configuration.
-    pub fn set(&self) -> &[String] {
-        &self.set
-    }
 }
 
 /// Makes every check. Fails if one found a problem.
 pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Result<ExitCode> {
-    let domain = arguments.domain.unwrap_or(config.domain.id);
+    let domain = arguments.join.domain(&config);
     let mut report = Report::default();
     let chosen = network::interfaces(&config, &mut report);
     for interface in &chosen {
@@ -49,21 +38,21 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     clock::check(&mut report);
     memory::shared_memory(&config, &mut report);
     ports::check(&config, domain, &mut report);
-    domain_check(domain, config, arguments.wait, &mut report)?;
+    domain_check(domain, config, arguments, &mut report)?;
     write!(out, "{report}")?;
     Ok(if report.problems() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Joins the domain with this configuration and says who is there.
-fn domain_check(domain: u32, config: Config, wait: f64, report: &mut Report) -> Result<()> {
-    let participant = match DomainParticipant::builder(domain).config(config).name("dunlin doctor").build() {
+fn domain_check(domain: u32, config: Config, arguments: &Arguments, report: &mut Report) -> Result<()> {
+    let participant = match arguments.join.participant(config, "dunlin doctor") {
         Ok(participant) => participant,
         Err(error) => {
-            report.problem(format!("domain {domain} cannot be joined: {error}"), "see the lines above");
+            report.problem(format!("domain {domain} cannot be joined: {error:#}"), "see the lines above");
             return Ok(());
         }
     };
-    listen(wait)?;
+    listen(arguments.wait)?;
     let others = participant.discovered_participants();
     for other in &others {
         let name = if other.entity_name.is_empty() { "without name" } else { &other.entity_name };
@@ -95,19 +84,26 @@ fn domain_check(domain: u32, config: Config, wait: f64, report: &mut Report) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
 
-    fn examine(words: &[&str]) -> (bool, String) {
-        let set: Vec<String> = words.iter().map(ToString::to_string).collect();
-        let arguments = Arguments { domain: Some(219), wait: 0.2, set };
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    fn examine(set: &str) -> (bool, String) {
+        let words = ["doctor", "--domain", "219", "--wait", "0.2", "--set", set];
+        let arguments = Command::try_parse_from(words).unwrap().arguments;
         let mut out = Vec::new();
-        let config = crate::config(arguments.set()).unwrap();
+        let config = crate::config(arguments.join.set()).unwrap();
         let code = run(&arguments, config, &mut out).unwrap();
         (code == ExitCode::SUCCESS, String::from_utf8(out).unwrap())
     }
 
     #[test]
     fn every_check_reports_on_loopback() {
-        let (_, text) = examine(&["network.interfaces=lo"]);
+        let (_, text) = examine("network.interfaces=lo");
         for words in [
             "interface lo (127.0.0.1",
             "lo: multicast to 239.255.0.1 goes out and comes back",
@@ -126,7 +122,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_a_problem_with_an_advice() {
-        let (well, text) = examine(&["network.interfaces=none7"]);
+        let (well, text) = examine("network.interfaces=none7");
         assert!(!well);
         for words in ["problem", "no interface matches 'none7'", "  do: ", "cannot be joined"] {
             assert!(text.contains(words), "{words} is not in\n{text}");

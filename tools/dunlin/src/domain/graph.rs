@@ -1,7 +1,7 @@
 //! `dunlin graph`: a picture of who talks to whom.
 
-use super::{Domain, Joining, Topic, survey};
-use crate::why::listen;
+use super::{Domain, Topic, survey};
+use crate::join::{Survey, listen};
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use dunlin::Config;
@@ -24,7 +24,7 @@ pub enum Format {
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    pub joining: Joining,
+    pub survey: Survey,
     /// What is made
     #[arg(short, long, default_value = "svg")]
     format: Format,
@@ -35,8 +35,8 @@ pub struct Arguments {
 
 /// Joins the domain, listens, and draws.
 pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Result<ExitCode> {
-    let participant = arguments.joining.join(config, "dunlin graph")?;
-    listen(arguments.joining.wait)?;
+    let participant = arguments.survey.join.participant(config, "dunlin graph")?;
+    listen(arguments.survey.wait)?;
     let domain = survey(&participant);
     let picture = match arguments.format {
         Format::Svg => super::svg::draw(&domain),

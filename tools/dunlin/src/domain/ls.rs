@@ -1,7 +1,8 @@
 //! `dunlin ls`: participants, topics and endpoints of a domain.
 
-use super::{Domain, Endpoint, Joining, survey};
-use crate::why::listen;
+use super::{Domain, Endpoint, survey};
+use crate::join::{Survey, listen};
+use crate::names::harmless;
 use anyhow::{Result, ensure};
 use clap::Args;
 use dunlin::Config;
@@ -15,7 +16,7 @@ pub struct Arguments {
     /// Only topics whose names contain this
     topic: Option<String>,
     #[command(flatten)]
-    pub joining: Joining,
+    pub survey: Survey,
     /// As JSON, one object in one line
     #[arg(long)]
     json: bool,
@@ -30,8 +31,8 @@ pub struct Arguments {
 /// Joins the domain, listens, and lists.
 pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Result<ExitCode> {
     ensure!(arguments.watch.is_none_or(|period| period >= 0.1), "--watch takes 0.1 seconds or more");
-    let participant = arguments.joining.join(config, "dunlin ls")?;
-    listen(arguments.joining.wait)?;
+    let participant = arguments.survey.join.participant(config, "dunlin ls")?;
+    listen(arguments.survey.wait)?;
     loop {
         let mut domain = survey(&participant);
         if let Some(wanted) = &arguments.topic {
@@ -91,7 +92,7 @@ fn text(domain: &Domain, long: bool) -> String {
     }
     for (topic, row) in topics.iter().zip(&rows[1..]).filter(|_| long) {
         // Writing to a string does not fail.
-        _ = writeln!(out, "\n{} [{}] {}", row[0], row[1], row[4]);
+        _ = writeln!(out, "\n{} [{}] {}", harmless(&row[0]), harmless(&row[1]), row[4]);
         let endpoint = |verb: &str, endpoint: &Endpoint| {
             let qos: Vec<_> = endpoint.qos.iter().map(|(name, value)| format!("{name}={value}")).collect();
             [verb.to_owned(), endpoint.of.clone(), endpoint.vendor.clone(), qos.join(" ")]
@@ -105,7 +106,7 @@ fn text(domain: &Domain, long: bool) -> String {
                 "  {} and {} do not match: {}",
                 pair.writer,
                 pair.reader,
-                pair.causes.join("; ")
+                harmless(&pair.causes.join("; "))
             );
         }
     }
@@ -113,14 +114,16 @@ fn text(domain: &Domain, long: bool) -> String {
 }
 
 /// Rows with columns below each other.
-fn table<const N: usize>(out: &mut String, indent: &str, rows: &[[String; N]]) {
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<_> = (0..N).map(width).collect();
+pub fn table<R: AsRef<[String]>>(out: &mut String, indent: &str, rows: &[R]) {
+    let columns = rows.iter().map(|row| row.as_ref().len()).max().unwrap_or(0);
+    let length = |row: &R, column: usize| row.as_ref().get(column).map_or(0, |cell| cell.chars().count());
+    let width = |column: usize| rows.iter().map(|row| length(row, column)).max().unwrap_or(0);
+    let widths: Vec<_> = (0..columns).map(width).collect();
     for row in rows {
         let mut line = indent.to_owned();
-        for (cell, width) in row.iter().zip(&widths) {
+        for (cell, width) in row.as_ref().iter().zip(&widths) {
             // Two blanks between columns.
-            _ = write!(line, "{cell:<width$}  ");
+            _ = write!(line, "{:<width$}  ", harmless(cell));
         }
         out.push_str(line.trim_end());
         out.push('\n');
@@ -136,5 +139,8 @@ mod tests {
         let mut out = String::new();
         table(&mut out, " ", &[["a", "b"], ["long", ""], ["é", "c"]].map(|row| row.map(str::to_owned)));
         assert_eq!(out, " a     b\n long\n é     c\n");
+        out.clear();
+        table(&mut out, "", &[["a\u{1b}[2J\nb".to_owned()]]);
+        assert_eq!(out, "a\u{fffd}[2J\u{fffd}b\n");
     }
 }

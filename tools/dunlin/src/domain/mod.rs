@@ -2,41 +2,13 @@
 
 pub mod graph;
 pub mod ls;
-pub mod names;
 mod qos;
 mod svg;
 
-use anyhow::Result;
-use clap::Args;
-use dunlin::{Config, DomainParticipant, Guid};
+use crate::names;
+use dunlin::{DomainParticipant, Guid};
 use serde::Serialize;
 use std::collections::BTreeMap;
-
-/// How a domain is joined and for how long it is listened to.
-#[derive(Args)]
-pub struct Joining {
-    /// The domain instead of the one of the configuration
-    #[arg(short, long)]
-    domain: Option<u32>,
-    /// Listen for so many seconds before the answer
-    #[arg(short, long, default_value_t = 2.0, value_name = "SECONDS")]
-    wait: f64,
-    /// Set a key of the configuration: network.interfaces=eth0
-    #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<String>,
-}
-
-impl Joining {
-    /// What overrides the configuration.
-    pub fn set(&self) -> &[String] {
-        &self.set
-    }
-
-    fn join(&self, config: Config, name: &str) -> Result<DomainParticipant> {
-        let domain = self.domain.unwrap_or(config.domain.id);
-        Ok(DomainParticipant::builder(domain).config(config).name(name).build()?)
-    }
-}
 
 /// A domain as it is known at one moment.
 #[derive(Serialize)]
@@ -47,7 +19,7 @@ pub struct Domain {
 }
 
 /// A participant.
-#[derive(Serialize)]
+#[derive(Serialize, Clone)]
 pub struct Participant {
     pub guid: String,
     /// For people; perhaps empty.
@@ -75,7 +47,7 @@ pub struct Topic {
 }
 
 /// A writer or reader.
-#[derive(Serialize)]
+#[derive(Serialize, Clone)]
 pub struct Endpoint {
     pub guid: String,
     /// The GUID of its participant.
@@ -179,9 +151,12 @@ pub fn survey(participant: &DomainParticipant) -> Domain {
 
 fn pairs(participant: &DomainParticipant, topic: &str) -> Vec<Pair> {
     let pairs = participant.explain_topic(topic).pairs;
+    // Readers of the tool itself are no part of the domain that it looks at.
+    let own = participant.guid().prefix;
     let both = pairs
         .into_iter()
         .filter_map(|pair| Some((pair.writer?.guid, pair.reader?.guid, pair.matched, pair.causes)));
+    let both = both.filter(|(writer, reader, ..)| writer.prefix != own && reader.prefix != own);
     let text = |guid: Guid| guid.to_string();
     both.map(|(writer, reader, matched, causes)| Pair {
         writer: text(writer),

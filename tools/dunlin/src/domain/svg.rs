@@ -2,6 +2,7 @@
 
 use super::graph::arrows;
 use super::{Domain, Topic};
+use crate::names::harmless;
 use std::fmt::Write as _;
 
 const BOX: (usize, usize) = (230, 46);
@@ -12,8 +13,9 @@ const STYLE: &str = "<style>text{font:13px system-ui,sans-serif;fill:#1c2733}.q{
 .p{fill:#e8f1fc;stroke:#1769c2}.t{fill:#eef6ea;stroke:#3d8b40}path{fill:none;stroke:#7d8894;stroke-width:1.5}\
 path.bad{stroke:#c62828;stroke-dasharray:6 4}</style>\n";
 
-/// Characters that mean something in XML are written as entities; long names are cut.
+/// Characters that mean something in XML are written as entities, those that it forbids are replaced; long names are cut.
 fn text(words: &str) -> String {
+    let words = harmless(words);
     let mut shown: String = words.chars().take(33).collect();
     if words.chars().count() > 33 {
         shown.pop();

@@ -1,12 +1,14 @@
 //! `dunlin echo TOPIC`: prints what is written to a topic.
 
 use super::format::{Format, Printer};
-use super::{PATIENCE, Target, TypeOf, on_interrupt, subscribe, wait};
+use super::series::Series;
+use super::{LONGEST_STEP, PATIENCE, Target, TypeOf, on_interrupt, subscribe};
+use crate::join::Arrivals;
 use anyhow::Result;
 use clap::Args;
 use dunlin::cdr::{DecodeOptions, Limits};
 use dunlin::qos::TopicQos;
-use dunlin::{Config, DataReader, DynamicData, DynamicType, StateMasks, WaitSet};
+use dunlin::{Config, DataReader, DynamicData, DynamicType};
 use dunlin_program::Stop;
 use std::io::Write;
 use std::process::ExitCode;
@@ -39,48 +41,21 @@ pub struct Arguments {
     stats: bool,
 }
 
-/// Rate and sizes.
-struct Stats {
-    since: Instant,
-    samples: u64,
-    octets: u64,
-    least: u64,
-    most: u64,
-}
-
-impl Stats {
-    fn add(&mut self, octets: usize) {
-        let octets = u64::try_from(octets).unwrap_or(u64::MAX);
-        self.samples += 1;
-        self.octets += octets;
-        (self.least, self.most) = (self.least.min(octets), self.most.max(octets));
-    }
-
-    #[allow(clippy::cast_precision_loss, reason = "for people")]
-    fn tell(&self) {
-        let seconds = self.since.elapsed().as_secs_f64().max(1e-9);
-        let (samples, octets) = (self.samples as f64, self.octets as f64);
-        eprintln!(
-            "{} samples in {seconds:.1} s: {:.1} samples/s, {:.0} octets/s",
-            self.samples,
-            samples / seconds,
-            octets / seconds
-        );
-        if self.samples > 0 {
-            eprintln!(
-                "octets of a sample: least {}, mean {:.1}, most {}",
-                self.least,
-                octets / samples,
-                self.most
-            );
-        }
+/// Tells rate and sizes.
+#[allow(clippy::cast_precision_loss, reason = "for people")]
+fn tell(sizes: &Series, time: Duration) {
+    let (seconds, Series { count, sum, mean, least, most, .. }) = (time.as_secs_f64().max(1e-9), sizes);
+    let (rate, octets) = (*count as f64 / seconds, sum / seconds);
+    eprintln!("{count} samples in {seconds:.1} s: {rate:.1} samples/s, {octets:.0} octets/s");
+    if *count > 0 {
+        eprintln!("octets of a sample: least {least:.0}, mean {mean:.1}, most {most:.0}");
     }
 }
 
 /// Prints samples until there were enough, or Ctrl-C.
 pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Result<ExitCode> {
     let stop = on_interrupt()?;
-    let participant = arguments.target.join(config, "dunlin echo")?;
+    let participant = arguments.target.participant(config, "dunlin echo")?;
     let writers = arguments.target.writers(&participant, &stop)?;
     let Some(first) = writers.first() else { return Ok(ExitCode::SUCCESS) };
     let ty = arguments.ty.find(&participant, &writers.iter().map(Into::into).collect::<Vec<_>>())?;
@@ -97,34 +72,33 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     };
     let matched = || !reader.matched_publications().is_empty();
     arguments.target.until_matched((&first.topic_name, "writer"), PATIENCE, &stop, matched)?;
-    let mut stats = Stats { since: Instant::now(), samples: 0, octets: 0, least: u64::MAX, most: 0 };
-    let printed = print(arguments, &reader, &ty, &mut printer, &mut stats, &stop, out);
+    let (since, mut sizes) = (Instant::now(), Series::default());
+    let printed = print(arguments, &reader, &ty, &mut printer, &mut sizes, &stop, out);
     if arguments.stats {
-        stats.tell();
+        tell(&sizes, since.elapsed());
     }
     printed.map(|()| ExitCode::SUCCESS)
 }
 
+#[allow(clippy::cast_precision_loss, reason = "octets of a sample")]
 fn print(
     arguments: &Arguments,
     reader: &DataReader<DynamicData>,
     ty: &DynamicType,
     printer: &mut Printer,
-    stats: &mut Stats,
+    sizes: &mut Series,
     stop: &Stop,
     out: &mut impl Write,
 ) -> Result<()> {
-    let arrived = reader.create_readcondition(StateMasks::NOT_READ).condition().clone();
-    let arrivals = WaitSet::new();
-    arrivals.attach_condition(&arrived);
+    let arrivals = Arrivals::of(reader);
     let mut left = arguments.count.unwrap_or(u64::MAX);
     while left > 0 && !stop.is_set() {
-        wait(&arrivals, &arrived, Duration::from_millis(200))?;
+        arrivals.wait(LONGEST_STEP)?;
         let most = usize::try_from(left.min(256)).unwrap_or(256);
         for raw in reader.take_payloads(most)? {
             let value = match (&raw.payload, &raw.key) {
                 (Some(payload), _) => {
-                    stats.add(payload.len());
+                    sizes.add(payload.len() as f64);
                     left -= 1;
                     DynamicData::from_payload(ty, payload)
                 }

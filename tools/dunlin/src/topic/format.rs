@@ -1,5 +1,6 @@
 //! Samples as text.
 
+use crate::names::harmless;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use dunlin::dynamic_types::{AccessError, AccessFailure, PathError, Shape};
@@ -165,6 +166,9 @@ impl Printer {
         }
         if !info.valid_data {
             cells.push(("instance_state".to_owned(), state(info).to_owned()));
+        }
+        for (path, text) in &mut cells {
+            (*path, *text) = (harmless(path), harmless(text));
         }
         // The end of an instance does not have the columns of a table.
         if self.format == Format::Line || !info.valid_data {

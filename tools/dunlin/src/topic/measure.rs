@@ -1,10 +1,12 @@
 //! `dunlin hz`, `dunlin bw` and `dunlin latency`: what can be told of a topic without knowing its type.
 
-use super::{PATIENCE, Target, on_interrupt, subscribe, wait};
+use super::series::Series;
+use super::{LONGEST_STEP, PATIENCE, Target, on_interrupt, subscribe};
+use crate::join::Arrivals;
 use anyhow::{Result, ensure};
 use clap::Args;
 use dunlin::qos::TopicQos;
-use dunlin::{Config, DataReader, SerializedData, StateMasks, WaitSet, WallTime};
+use dunlin::{Config, DataReader, EntityKind, SerializedData, WallTime};
 use dunlin_program::Stop;
 use std::io::Write;
 use std::process::ExitCode;
@@ -34,47 +36,9 @@ pub enum What {
     Latency,
 }
 
-/// Numbers of which the least, the mean, the most and the standard deviation are told.
-#[derive(Default, Clone)]
-struct Series {
-    count: u64,
-    mean: f64,
-    /// Sum of the squared distances from the mean (Welford).
-    squares: f64,
-    least: f64,
-    most: f64,
-}
-
-impl Series {
-    #[allow(clippy::cast_precision_loss, reason = "counts of a window")]
-    fn add(&mut self, value: f64) {
-        if self.count == 0 {
-            (self.least, self.most) = (value, value);
-        }
-        self.count += 1;
-        (self.least, self.most) = (self.least.min(value), self.most.max(value));
-        let distance = value - self.mean;
-        self.mean += distance / self.count as f64;
-        self.squares += distance * (value - self.mean);
-    }
-
-    #[allow(clippy::cast_precision_loss, reason = "counts of a window")]
-    fn deviation(&self) -> f64 {
-        if self.count < 2 { 0.0 } else { (self.squares / (self.count - 1) as f64).sqrt() }
-    }
-
-    /// `least 1.0, mean 2.0, most 3.0, deviation 0.5` in a unit.
-    fn text(&self, unit: &str) -> String {
-        let Self { least, mean, most, .. } = self;
-        format!("least {least:.1}, mean {mean:.1}, most {most:.1}, deviation {:.1} {unit}", self.deviation())
-    }
-}
-
 /// What arrived since the last line.
 #[derive(Default)]
 struct Window {
-    samples: u64,
-    octets: u64,
     sizes: Series,
     gaps: Series,
     delays: Series,
@@ -85,8 +49,6 @@ struct Window {
 impl Window {
     #[allow(clippy::cast_precision_loss, reason = "for people")]
     fn add(&mut self, source: WallTime, reception: WallTime, octets: usize) {
-        self.samples += 1;
-        self.octets += u64::try_from(octets).unwrap_or(u64::MAX);
         self.sizes.add(octets as f64);
         let now = reception.0;
         if let Some(last) = self.last.replace(now) {
@@ -97,18 +59,18 @@ impl Window {
 
     #[allow(clippy::cast_precision_loss, reason = "for people")]
     fn line(&self, what: What, seconds: f64) -> String {
-        if self.samples == 0 {
+        if self.sizes.count == 0 {
             return "no samples".into();
         }
-        let rate = self.samples as f64 / seconds;
+        let rate = self.sizes.count as f64 / seconds;
         match what {
             What::Rate if self.gaps.count == 0 => format!("{rate:.1} samples/s"),
             What::Rate => format!("{rate:.1} samples/s; between two: {}", self.gaps.text("ms")),
             What::Bandwidth => {
-                let octets = self.octets as f64 / seconds;
+                let octets = self.sizes.sum / seconds;
                 format!("{octets:.0} octets/s; of a sample: {}", self.sizes.text("octets"))
             }
-            What::Latency => format!("{} samples: {}", self.samples, self.delays.text("us")),
+            What::Latency => format!("{} samples: {}", self.sizes.count, self.delays.text("us")),
         }
     }
 }
@@ -117,11 +79,10 @@ impl Window {
 pub fn run(arguments: &Arguments, what: What, config: Config, out: &mut impl Write) -> Result<ExitCode> {
     ensure!((0.05..=3600.0).contains(&arguments.interval), "--interval takes 0.05 to 3600 seconds");
     let stop = on_interrupt()?;
-    let participant = arguments.target.join(config, "dunlin")?;
+    let participant = arguments.target.participant(config, "dunlin")?;
     let writers = arguments.target.writers(&participant, &stop)?;
     let Some(first) = writers.first() else { return Ok(ExitCode::SUCCESS) };
-    // Whether a writer has a key is in its id (RTPS 2.5 §9.3.1.2).
-    let keyed = first.guid.entity_id.0[3] & 0x3f == 0x02;
+    let keyed = first.guid.entity_id.kind() == EntityKind::WriterWithKey;
     let topic = participant.create_serialized_topic(
         &first.topic_name,
         &first.type_name,
@@ -148,14 +109,12 @@ fn lines(
     stop: &Stop,
     out: &mut impl Write,
 ) -> Result<()> {
-    let arrived = reader.create_readcondition(StateMasks::NOT_READ).condition().clone();
-    let arrivals = WaitSet::new();
-    arrivals.attach_condition(&arrived);
+    let arrivals = Arrivals::of(reader);
     let interval = Duration::from_secs_f64(arguments.interval);
     let (mut window, mut since) = (Window::default(), Instant::now());
     let mut left = arguments.count.unwrap_or(u64::MAX);
     while left > 0 && !stop.is_set() {
-        wait(&arrivals, &arrived, interval.saturating_sub(since.elapsed()))?;
+        arrivals.wait(interval.saturating_sub(since.elapsed()).min(LONGEST_STEP))?;
         for raw in reader.take_payloads(1024)? {
             if let Some(payload) = raw.payload.filter(|_| raw.info.valid_data) {
                 window.add(raw.info.source_timestamp, raw.info.reception_timestamp, payload.len());

@@ -4,20 +4,21 @@ pub mod echo;
 mod format;
 pub mod measure;
 pub mod publish;
+mod series;
 
-use crate::domain::names;
-use crate::types;
+use crate::join::Join;
+use crate::{idl, names, types};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use dunlin::qos::{DataReaderQos, DurabilityKind, OwnershipKind, Partition, ReliabilityKind, SubscriberQos};
 use dunlin::xtypes::{TypeGraph, TypeIndex};
 use dunlin::{
-    Condition, Config, DomainParticipant, DynamicType, Guid, PublicationBuiltinTopicData, Subscriber,
-    SubscriptionBuiltinTopicData, WaitError, WaitSet,
+    Config, DomainParticipant, DynamicType, Guid, PublicationBuiltinTopicData, Subscriber,
+    SubscriptionBuiltinTopicData,
 };
-use dunlin_idl::{Disk, Options};
+use dunlin_idl::Options;
 use dunlin_program::Stop;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,24 +26,22 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Between two looks at what was discovered.
 const STEP: Duration = Duration::from_millis(20);
+/// Longest time without a look at whether to end.
+const LONGEST_STEP: Duration = Duration::from_millis(200);
 
 /// A topic of a domain.
 #[derive(Args)]
 pub struct Target {
     /// Name of the topic, as on the wire or as ROS 2 has it: /chatter
     topic: String,
-    /// The domain instead of the one of the configuration
-    #[arg(short, long)]
-    domain: Option<u32>,
+    #[command(flatten)]
+    pub join: Join,
     /// Wait so many seconds for an endpoint of the topic
     #[arg(short, long, default_value_t = 10.0, value_name = "SECONDS")]
     wait: f64,
     /// Take and print names as they are on the wire, not as ROS 2 has them
     #[arg(long)]
     raw_names: bool,
-    /// Set a key of the configuration: network.interfaces=eth0
-    #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<String>,
 }
 
 /// Where the type comes from.
@@ -79,15 +78,9 @@ impl<'a> From<&'a Arc<SubscriptionBuiltinTopicData>> for Endpoint<'a> {
 }
 
 impl Target {
-    /// What overrides the configuration.
-    pub fn set(&self) -> &[String] {
-        &self.set
-    }
-
-    fn join(&self, config: Config, name: &str) -> Result<DomainParticipant> {
+    fn participant(&self, config: Config, name: &str) -> Result<DomainParticipant> {
         anyhow::ensure!((0.0..=3600.0).contains(&self.wait), "--wait takes 0 to 3600 seconds");
-        let domain = self.domain.unwrap_or(config.domain.id);
-        Ok(DomainParticipant::builder(domain).config(config).name(name).build()?)
+        self.join.participant(config, name)
     }
 
     /// Whether a name on the wire is the topic's.
@@ -185,26 +178,16 @@ impl TypeOf {
     fn find(&self, participant: &DomainParticipant, endpoints: &[Endpoint<'_>]) -> Result<DynamicType> {
         let announced = endpoints.first().map(|it| it.ty);
         let (graph, index) = match &self.idl {
-            Some(file) => self.of_file(file, announced)?,
+            Some(file) => {
+                let options = Options { include_dirs: self.include.clone(), ..Options::default() };
+                let name = self.name.as_deref().or(announced);
+                let name = name.context("name the type with --type: nobody tells it")?;
+                let (graph, index) = idl::type_of(file, &options, name, "--type")?;
+                (Arc::new(graph), index)
+            }
             None => discovered(participant, endpoints)?,
         };
         Ok(DynamicType::new(renamed(graph, index, announced), index)?)
-    }
-
-    fn of_file(&self, file: &Path, announced: Option<&str>) -> Result<(Arc<TypeGraph>, TypeIndex)> {
-        let options = Options { include_dirs: self.include.clone(), ..Options::default() };
-        let compiled = dunlin_idl::compile(&file.to_string_lossy(), &options, &Disk);
-        eprint!("{}", compiled.render(false));
-        let file = file.display();
-        let model = compiled.model.with_context(|| format!("{file} has errors"))?;
-        let (graph, _) = dunlin_idl::xtypes::type_graph(&model);
-        let name =
-            self.name.as_deref().or(announced).context("name the type with --type: nobody tells it")?;
-        let index = graph.find(name).with_context(|| {
-            let known: Vec<&str> = graph.iter().map(|(_, definition)| definition.name.as_str()).collect();
-            format!("{file} has no type {name} (name one with --type); it has {}", known.join(", "))
-        })?;
-        Ok((Arc::new(graph), index))
     }
 }
 
@@ -239,14 +222,14 @@ fn renamed(graph: Arc<TypeGraph>, index: TypeIndex, name: Option<&str>) -> Arc<T
 }
 
 /// Ctrl-C, or a request to terminate.
-fn on_interrupt() -> Result<Stop> {
+pub fn on_interrupt() -> Result<Stop> {
     let stop = Stop::default();
     stop.on_signals()?;
     Ok(stop)
 }
 
 /// The partitions that an endpoint needs to meet others, each of which is in some.
-fn partitions<'a>(mut others: impl Iterator<Item = &'a Partition> + Clone) -> Partition {
+pub fn partitions<'a>(mut others: impl Iterator<Item = &'a Partition> + Clone) -> Partition {
     let mut names: Vec<String> = Vec::new();
     for name in others.clone().flat_map(|partition| &partition.names) {
         if !names.contains(name) {
@@ -261,7 +244,7 @@ fn partitions<'a>(mut others: impl Iterator<Item = &'a Partition> + Clone) -> Pa
 }
 
 /// A subscriber and the QoS of a reader that match all of the writers.
-fn subscribe(
+pub fn subscribe(
     participant: &DomainParticipant,
     writers: &[Arc<PublicationBuiltinTopicData>],
 ) -> Result<(Subscriber, DataReaderQos)> {
@@ -280,18 +263,6 @@ fn subscribe(
         qos.ownership.kind = OwnershipKind::Exclusive;
     }
     Ok((subscriber, qos))
-}
-
-/// Waits for a condition in steps that are short enough for Ctrl-C.
-fn wait(arrivals: &WaitSet, arrived: &Condition, most: Duration) -> Result<()> {
-    if arrived.trigger_value() {
-        return Ok(());
-    }
-    let nanos = i64::try_from(most.min(Duration::from_millis(200)).as_nanos()).unwrap_or(i64::MAX);
-    match arrivals.wait(dunlin::Duration::from_nanos(nanos)) {
-        Ok(_) | Err(WaitError::Timeout) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
 }
 
 /// A pipe that nobody reads any more is an end like any other.

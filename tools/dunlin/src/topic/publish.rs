@@ -1,6 +1,7 @@
 //! `dunlin pub TOPIC VALUE`: writes to a topic.
 
 use super::{PATIENCE, Target, TypeOf, on_interrupt, partitions};
+use crate::names::harmless;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use dunlin::cdr::Representation;
@@ -92,7 +93,7 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     ensure!(arguments.rate > 0.0 && arguments.rate <= 1e6, "--rate takes more than 0 and at most 1000000");
     let stop = on_interrupt()?;
     let target = &arguments.target;
-    let participant = target.join(config, "dunlin pub")?;
+    let participant = target.participant(config, "dunlin pub")?;
     // Who knows the type need not wait for a reader, which may itself wait for a writer: `dunlin echo` does.
     let given = arguments.ty.is_given();
     let most = if given { target.wait().min(SURVEY) } else { target.wait() };
@@ -118,7 +119,11 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     let patience = dunlin::Duration::from_secs(if stop.is_set() { 0 } else { 5 });
     let acknowledged = writer.wait_for_acknowledgments(patience).is_ok();
     let readers = writer.matched_subscriptions().len();
-    writeln!(out, "{written} samples of {} written to {readers} readers", target.type_name(ty.name()))?;
+    writeln!(
+        out,
+        "{written} samples of {} written to {readers} readers",
+        harmless(&target.type_name(ty.name()))
+    )?;
     if !acknowledged && !stop.is_set() {
         bail!("not every reader has acknowledged them after 5 s");
     }

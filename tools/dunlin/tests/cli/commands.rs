@@ -1,60 +1,6 @@
-//! Runs the program as people do, against shapes that another process publishes, and looks at what it prints.
+//! Listing, drawing, asking.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
-
-/// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-fn program(words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dunlin"));
-    command.args(words).env("DUNLIN_NETWORK_INTERFACES", "lo").stdin(Stdio::null());
-    command
-}
-
-fn run(words: &[&str]) -> Output {
-    program(words).output().unwrap()
-}
-
-/// A process that is killed at the end of the test.
-struct Background(Child);
-
-impl Background {
-    /// Starts a command and waits for its first line, which is returned.
-    fn start(words: &[&str]) -> (Self, String) {
-        let mut child = program(words).stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        (Self(child), line)
-    }
-}
-
-impl Drop for Background {
-    fn drop(&mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
-    }
-}
-
-/// Asks until the answer has what it must have.
-fn eventually(words: &[&str], wanted: &[&str]) -> String {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let output = run(words);
-        let text = String::from_utf8(output.stdout).unwrap();
-        if wanted.iter().all(|words| text.contains(words)) {
-            return text;
-        }
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(Instant::now() < deadline, "{wanted:?} is not in\n{text}\n{told}");
-    }
-}
-
-/// A domain for each test of this process.
-fn domain(test: u32) -> String {
-    (100 + 4 * (std::process::id() % 25) + test).to_string()
-}
+use crate::common::{Background, domain, eventually, run};
 
 #[test]
 fn topics_participants_and_qos_are_listed_and_drawn() {

@@ -1,61 +1,6 @@
-//! `dunlin echo`, `pub`, `hz`, `bw`, `latency` as people run them, against shapes that another process publishes.
+//! `dunlin echo`, `pub`, `hz`, `bw`, `latency`, against shapes that another process publishes.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::mpsc::{self, Receiver};
-use std::time::Duration;
-
-/// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-fn program(words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dunlin"));
-    command.args(words).env("DUNLIN_NETWORK_INTERFACES", "lo").stdin(Stdio::null());
-    command
-}
-
-fn run(words: &[&str]) -> Output {
-    program(words).output().unwrap()
-}
-
-fn text(words: &[&str]) -> String {
-    let output = run(words);
-    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
-/// A process that is killed at the end of the test.
-struct Background(Child);
-
-impl Background {
-    /// Starts a command, whose lines are received.
-    fn lines(words: &[&str]) -> (Self, Receiver<String>) {
-        let mut child = program(words).stdout(Stdio::piped()).spawn().unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let (sender, receiver) = mpsc::channel();
-        std::thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| sender.send(line)));
-        (Self(child), receiver)
-    }
-
-    /// Starts a command and waits for its first line.
-    fn start(words: &[&str]) -> Self {
-        let mut child = program(words).stdout(Stdio::piped()).spawn().unwrap();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
-        Self(child)
-    }
-}
-
-impl Drop for Background {
-    fn drop(&mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
-    }
-}
-
-/// A domain for each test of this process.
-fn domain(test: u32) -> String {
-    (100 + 4 * (std::process::id() % 25) + test).to_string()
-}
+use crate::common::{Background, PATIENCE, domain, run, text};
 
 /// The type of shapes, with a name of its own.
 const IDL: &str = "module mine {
@@ -70,7 +15,7 @@ fn idl(folder: &tempfile::TempDir) -> String {
 
 #[test]
 fn samples_are_echoed_and_measured() {
-    let domain = &domain(0);
+    let domain = &domain(4);
     let _shapes =
         Background::start(&["shapes", "--web", "0", "-d", domain, "-p", "Square:RED", "-p", "Square:BLUE"]);
     let echo = ["echo", "Square", "-d", domain, "--wait", "60"];
@@ -103,7 +48,7 @@ fn samples_are_echoed_and_measured() {
 
 #[test]
 fn what_is_published_is_echoed_until_its_end() {
-    let (domain, folder) = (&domain(1), tempfile::tempdir().unwrap());
+    let (domain, folder) = (&domain(5), tempfile::tempdir().unwrap());
     let idl = &idl(&folder);
     let publish = ["pub", "/shapes", "-d", domain, "--idl", idl, "--type", "mine::Shape"];
     let value = "{color: GREEN, x: 3, y: -4}";
@@ -128,7 +73,7 @@ fn what_is_published_is_echoed_until_its_end() {
 
 #[test]
 fn the_type_comes_from_the_reader_or_from_a_file() {
-    let (domain, folder) = (&domain(2), tempfile::tempdir().unwrap());
+    let (domain, folder) = (&domain(6), tempfile::tempdir().unwrap());
     let idl = &idl(&folder);
     let _shapes =
         Background::start(&["shapes", "--web", "0", "-d", domain, "-s", "Circle", "-p", "Square:RED"]);

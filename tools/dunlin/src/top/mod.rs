@@ -1,0 +1,179 @@
+//! `dunlin top`: participants, topics and endpoints with rates and losses, again and again.
+
+mod model;
+mod screen;
+mod table;
+mod watch;
+
+use crate::domain::{ls, survey};
+use crate::join::{Survey, listen};
+use crate::names::harmless;
+use crate::topic::on_interrupt;
+use anyhow::{Result, ensure};
+use clap::Args;
+use dunlin::Config;
+use dunlin_program::Stop;
+use model::Snapshot;
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event, KeyEvent};
+use screen::{Screen, Step};
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+use table::Page;
+use watch::{Counted, Watch};
+
+/// Between two looks at the keyboard.
+const STEP: Duration = Duration::from_millis(50);
+/// How long the writers of what is subscribed to may take to match.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What is asked for.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    pub survey: Survey,
+    /// Show only what has this in its name
+    #[arg(short, long, default_value = "", value_name = "TEXT")]
+    filter: String,
+    /// Subscribe to all topics that are shown, to count their samples: the network carries them to this host too
+    #[arg(short, long)]
+    subscribe: bool,
+    /// Seconds for which is counted
+    #[arg(short, long, default_value_t = 1.0, value_name = "SECONDS")]
+    interval: f64,
+    /// Print one table and end, as without a terminal
+    #[arg(long)]
+    once: bool,
+    /// Print one JSON object in one line and end
+    #[arg(long)]
+    json: bool,
+}
+
+/// Counts in intervals.
+struct Meter {
+    watch: Watch,
+    before: Counted,
+    since: Instant,
+}
+
+impl Meter {
+    fn new(watch: Watch) -> Self {
+        Self { watch, before: Counted::new(), since: Instant::now() }
+    }
+
+    /// Begins an interval.
+    fn begin(&mut self) {
+        (self.before, self.since) = (self.watch.counted(), Instant::now());
+    }
+
+    /// What is known now, with the rates since the interval began; then begins the next.
+    fn snapshot(&mut self) -> Snapshot {
+        let (now, seconds) = (self.watch.counted(), self.since.elapsed().as_secs_f64());
+        let shown = Snapshot::new(survey(self.watch.participant()), &self.before, &now, seconds);
+        (self.before, self.since) = (now, Instant::now());
+        shown
+    }
+}
+
+/// Shows the domain until it is told to end, or once.
+pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Result<ExitCode> {
+    ensure!((0.1..=3600.0).contains(&arguments.interval), "--interval takes 0.1 to 3600 seconds");
+    let stop = on_interrupt()?;
+    let participant = arguments.survey.join.participant(config, "dunlin top")?;
+    let meter = Meter::new(Watch::new(participant));
+    if arguments.once || arguments.json || !std::io::stdout().is_terminal() {
+        once(arguments, meter, &stop, out)?;
+    } else {
+        let terminal = ratatui::try_init()?;
+        let shown = live(arguments, meter, &stop, terminal);
+        ratatui::try_restore()?;
+        shown?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn once(arguments: &Arguments, mut meter: Meter, stop: &Stop, out: &mut impl Write) -> Result<()> {
+    listen(arguments.survey.wait)?;
+    let screen = Screen::new(&arguments.filter, arguments.subscribe);
+    let shown = meter.snapshot().only(screen.filter());
+    meter.watch.only(&screen.wanted(&shown));
+    let deadline = Instant::now() + PATIENCE;
+    while !meter.watch.is_matched() && Instant::now() < deadline && !stop.wait(STEP) {}
+    meter.begin();
+    if arguments.subscribe && stop.wait(Duration::from_secs_f64(arguments.interval)) {
+        return Ok(());
+    }
+    let shown = meter.snapshot().only(screen.filter());
+    for problem in meter.watch.problems() {
+        eprintln!("dunlin: not subscribed: {}", harmless(&problem));
+    }
+    let text = if arguments.json { serde_json::to_string(&shown)? + "\n" } else { text(&shown) };
+    out.write_all(text.as_bytes())?;
+    Ok(out.flush()?)
+}
+
+/// Every page as a table.
+fn text(shown: &Snapshot) -> String {
+    let mut out = String::new();
+    for page in Page::ALL {
+        let titles = page.columns().iter().map(|(title, _)| (*title).to_owned()).collect();
+        let rows = page.rows(shown, (0, false)).into_iter();
+        let rows = rows.map(|row| row.cells.iter().map(|cell| cell.text().to_owned()).collect());
+        let rows: Vec<Vec<String>> = std::iter::once(titles).chain(rows).collect();
+        if rows.len() > 1 {
+            if !out.is_empty() {
+                out.push('\n');
+            }
+            ls::table(&mut out, "", &rows);
+        }
+    }
+    out
+}
+
+/// What is to be done next.
+enum Next {
+    End,
+    Key(KeyEvent),
+    /// The terminal has another size, or the like.
+    Draw,
+    /// The interval is over.
+    Count,
+}
+
+/// Waits for a key or for the end of the interval, if there is one.
+fn next(deadline: Option<Instant>, stop: &Stop) -> Result<Next> {
+    loop {
+        if stop.is_set() {
+            return Ok(Next::End);
+        }
+        if event::poll(STEP)? {
+            return Ok(match event::read()? {
+                Event::Key(key) if key.is_press() => Next::Key(key),
+                _ => Next::Draw,
+            });
+        }
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Ok(Next::Count);
+        }
+    }
+}
+
+fn live(arguments: &Arguments, mut meter: Meter, stop: &Stop, mut terminal: DefaultTerminal) -> Result<()> {
+    let mut screen = Screen::new(&arguments.filter, arguments.subscribe);
+    let interval = Duration::from_secs_f64(arguments.interval);
+    let mut all = meter.snapshot();
+    loop {
+        let shown = all.only(screen.filter());
+        meter.watch.only(&screen.wanted(&shown));
+        let problem = meter.watch.problems().first().map(|problem| harmless(problem));
+        terminal.draw(|frame| screen.draw(frame, &shown, problem.as_deref()))?;
+        let deadline = (!screen.is_paused()).then_some(meter.since + interval);
+        match next(deadline, stop)? {
+            Next::End => return Ok(()),
+            Next::Key(key) if screen.key(key, &shown) == Step::End => return Ok(()),
+            Next::Key(_) | Next::Draw => {}
+            Next::Count => all = meter.snapshot(),
+        }
+    }
+}

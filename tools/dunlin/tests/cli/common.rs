@@ -1,0 +1,86 @@
+//! Runs the program, also in the background.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, Instant};
+
+/// How long anything may take.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+fn program(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dunlin"));
+    command.args(words).env("DUNLIN_NETWORK_INTERFACES", "lo").stdin(Stdio::null());
+    command
+}
+
+/// Runs a command to its end.
+pub fn run(words: &[&str]) -> Output {
+    program(words).output().unwrap()
+}
+
+/// What a command that must succeed prints.
+pub fn text(words: &[&str]) -> String {
+    let output = run(words);
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Asks until the answer has what it must have.
+pub fn eventually(words: &[&str], wanted: &[&str]) -> String {
+    eventually_so(words, |text| wanted.iter().all(|words| text.contains(words)))
+}
+
+/// Asks until the answer is as it must be.
+pub fn eventually_so(words: &[&str], well: impl Fn(&str) -> bool) -> String {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let output = run(words);
+        let text = String::from_utf8(output.stdout).unwrap();
+        if well(&text) {
+            return text;
+        }
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(Instant::now() < deadline, "{words:?} does not tell what it must:\n{text}\n{told}");
+    }
+}
+
+/// A process that is killed at the end of the test.
+pub struct Background(Child);
+
+impl Background {
+    fn spawn(words: &[&str]) -> (Self, BufReader<ChildStdout>) {
+        let mut child = program(words).stdout(Stdio::piped()).spawn().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        (Self(child), output)
+    }
+
+    /// Starts a command and waits for its first line, which is returned.
+    pub fn start(words: &[&str]) -> (Self, String) {
+        let (child, mut output) = Self::spawn(words);
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        (child, line)
+    }
+
+    /// Starts a command, whose lines are received.
+    pub fn lines(words: &[&str]) -> (Self, Receiver<String>) {
+        let (child, output) = Self::spawn(words);
+        let (sender, receiver) = mpsc::channel();
+        let mut lines = output.lines().map_while(Result::ok);
+        std::thread::spawn(move || lines.try_for_each(|line| sender.send(line)));
+        (child, receiver)
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+/// A domain for each test of this process.
+pub fn domain(test: u32) -> String {
+    (100 + 10 * (std::process::id() % 10) + test).to_string()
+}
