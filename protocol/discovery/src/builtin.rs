@@ -36,6 +36,7 @@ impl BuiltinWriter {
             reliable: true,
             keyed: true,
             transient_local: true,
+            frugal: true,
             max_message_size,
             // Longer than answers of a large domain are spread, so that nobody is asked before its turn.
             heartbeat_period: Duration::from_millis(60),
@@ -100,6 +101,7 @@ impl BuiltinWriter {
             multicast: peer.locators.metatraffic_multicast.clone(),
             vendor: peer.vendor,
             filter: None,
+            minimum_separation: Duration::ZERO,
         };
         self.writer.match_reader(now, proxy, &self.history, out);
         self.sent();

@@ -6,7 +6,7 @@ use dunlin_core::Now;
 use dunlin_discovery::DiscoveryEffect;
 
 use crate::output::{Event, Output};
-use crate::participant::{ControlGuard, Participant};
+use crate::participant::{Control, ControlGuard, Participant};
 use crate::routes::Routes;
 
 /// The routing tables while effects are applied: copied with the first change, since most effects change none.
@@ -29,6 +29,7 @@ impl Participant {
     /// Applies the effects of a call of discovery, in their order, and sets its timer. The control lock is held
     /// meanwhile, so that no other thread applies a later decision first.
     pub(crate) fn conclude(&self, now: Now, mut control: ControlGuard<'_>, out: &mut Output) {
+        let news = core::mem::take(&mut control.writers_changed) || !control.effects.is_empty();
         if !control.effects.is_empty() {
             let mut effects = core::mem::take(&mut control.effects);
             let mut routes = Draft { current: self.routes.load(), changed: None };
@@ -40,6 +41,9 @@ impl Participant {
             }
             control.effects = effects;
         }
+        if news {
+            self.tell_company(now, &control, out);
+        }
         let deadline = control.discovery.next_deadline();
         self.common.arm(
             self.common.participant_timer,
@@ -47,6 +51,18 @@ impl Participant {
             deadline,
             &mut out.deadline_closer,
         );
+    }
+
+    /// Tells the writers for which it matters whether there are others of their topics.
+    fn tell_company(&self, now: Now, control: &Control, out: &mut Output) {
+        let routes = self.routes.load();
+        for slot in routes.writers().filter(|slot| slot.minds_company()) {
+            let guid = slot.guid();
+            let Some(own) = control.discovery.writer(guid) else { continue };
+            let mut others = control.discovery.writers().filter(|other| other.guid != guid);
+            let company = others.any(|other| other.topic_name == own.topic_name);
+            slot.set_company(now, company, out);
+        }
     }
 
     /// Applies one effect.

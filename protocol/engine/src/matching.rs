@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use dunlin_core::Guid;
+use dunlin_core::{Duration, Guid};
 use dunlin_discovery::{DiscoveredReader, DiscoveredWriter};
 use dunlin_qos::{DurabilityKind, ReliabilityKind};
 use dunlin_rtps::{ReaderProxyConfig, WriterProxyConfig};
@@ -18,6 +18,7 @@ pub(crate) fn reader_proxy(remote: &DiscoveredReader) -> ReaderProxyConfig {
         multicast: remote.multicast.to_vec(),
         vendor: remote.vendor,
         filter: None,
+        minimum_separation: Duration::ZERO,
     }
 }
 

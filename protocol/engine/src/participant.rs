@@ -54,6 +54,8 @@ pub(crate) struct Control {
     readers: BTreeMap<EntityId, LocalReader>,
     last_key: u32,
     shut_down: bool,
+    /// A local writer came or went.
+    pub(crate) writers_changed: bool,
 }
 
 pub(crate) type ControlGuard<'a> = RankedGuard<'a, { ranks::CONTROL }, Control>;
@@ -81,6 +83,7 @@ impl Participant {
             armed: None,
             last_key: 0,
             shut_down: false,
+            writers_changed: false,
         };
         Self { common: Arc::new(common), routes: ArcSnapshot::default(), control: RankedMutex::new(control) }
     }
@@ -328,6 +331,7 @@ impl Participant {
         let id = writer.guid().entity_id;
         writer.delete(out);
         self.change_routes(|routes| routes.remove_writer(id));
+        control.writers_changed = true;
         let Control { discovery, effects, writers, .. } = &mut *control;
         writers.remove(&id);
         discovery.remove_writer(now, id, &mut out.outbox, effects);
@@ -605,6 +609,7 @@ impl core::fmt::Debug for Participant {
 
 impl Control {
     fn put_writer(&mut self, now: Now, writer: LocalWriter, out: &mut Output) -> Result<(), CreateError> {
+        self.writers_changed = true;
         let Self { discovery, effects, writers, .. } = self;
         let known = writer.clone();
         discovery

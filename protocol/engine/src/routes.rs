@@ -72,6 +72,10 @@ impl Routes {
         find(&self.readers, id)
     }
 
+    pub(crate) fn writers(&self) -> impl Iterator<Item = &Arc<WriterSlot>> {
+        self.writers.iter().map(|(_, slot)| slot)
+    }
+
     pub(crate) fn readers(&self) -> impl Iterator<Item = &Arc<ReaderSlot>> {
         self.readers.iter().map(|(_, slot)| slot)
     }

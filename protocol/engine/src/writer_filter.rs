@@ -1,5 +1,5 @@
-//! Filtering by content at the writer (DDS 1.4 §2.2.2.3.3 ContentFilteredTopic; RTPS 2.5 §8.7.3): the filters that readers
-//! announce, compiled once for all readers of a writer that have the same.
+//! Filtering at the writer: by content (DDS 1.4 §2.2.2.3.3 ContentFilteredTopic; RTPS 2.5 §8.7.3), with the filters that readers
+//! announce, compiled once for all readers of a writer that have the same; and by time (DDS 1.4 §2.2.3.12).
 //!
 //! A reader filters what it gets in any case, so a filter that is not used here costs datagrams and nothing else. It is not
 //! used where a reader would tell the difference: see [`sees_what_is_filtered`].
@@ -8,10 +8,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use dunlin_cdr::{DecodeOptions, TypeDescription};
-use dunlin_core::VendorId;
+use dunlin_core::{Duration, VendorId};
 use dunlin_discovery::{ContentFilterProperty, DiscoveredReader};
 use dunlin_filter::{Filter, Verdict};
-use dunlin_qos::{LivelinessKind, OwnershipKind};
+use dunlin_qos::{DestinationOrderKind, LivelinessKind, OwnershipKind};
 use dunlin_rtps::{Change, ChangeKind, ReaderFilter};
 
 use crate::config::WriterSpec;
@@ -27,6 +27,12 @@ pub(crate) struct WriterFilters {
     /// LIVELINESS is shown by what is written.
     alive_by_writing: bool,
     known: Vec<Arc<SampleFilter>>,
+    /// Readers with a TIME_BASED_FILTER are sent no more than it shows.
+    separates: bool,
+    /// Other writers may write to the same instances.
+    company: bool,
+    /// That matters to some reader.
+    minds_company: bool,
 }
 
 /// One of them.
@@ -47,7 +53,43 @@ impl WriterFilters {
             alive_by_writing: liveliness.kind != LivelinessKind::Automatic
                 && !liveliness.lease_duration.is_infinite(),
             known: Vec::new(),
+            separates: enabled,
+            company: true,
+            minds_company: false,
         }
+    }
+
+    /// The minimum separation to keep towards a reader; zero if it gets everything.
+    pub(crate) fn separation(&mut self, remote: &DiscoveredReader) -> Duration {
+        self.minds_company |= self.may_separate(remote) && !orders_by_source(remote);
+        self.separation_now(remote)
+    }
+
+    /// The same, of a reader that was asked about before.
+    ///
+    /// What is kept back arrives late. A reader that orders by reception would take it for newer than what another writer
+    /// has written meanwhile; one that orders by source timestamp knows better.
+    pub(crate) fn separation_now(&self, remote: &DiscoveredReader) -> Duration {
+        let exact = !self.company || orders_by_source(remote);
+        let wanted = remote.qos.time_based_filter.minimum_separation;
+        if exact && self.may_separate(remote) && !wanted.is_infinite() { wanted } else { Duration::ZERO }
+    }
+
+    fn may_separate(&self, remote: &DiscoveredReader) -> bool {
+        self.separates
+            && !self.alive_by_writing
+            && remote.qos.time_based_filter.minimum_separation > Duration::ZERO
+            && !sees_what_is_filtered(remote)
+    }
+
+    /// Whether it matters if the topic has other writers.
+    pub(crate) fn minds_company(&self) -> bool {
+        self.minds_company
+    }
+
+    /// Whether the topic has other writers; true if that is news.
+    pub(crate) fn set_company(&mut self, company: bool) -> bool {
+        core::mem::replace(&mut self.company, company) != company
     }
 
     /// The filter to use for a reader; `None` if it gets everything.
@@ -67,6 +109,10 @@ impl WriterFilters {
         self.known.push(Arc::clone(&filter));
         Some(filter)
     }
+}
+
+fn orders_by_source(remote: &DiscoveredReader) -> bool {
+    remote.qos.destination_order.kind == DestinationOrderKind::BySourceTimestamp
 }
 
 /// Whether a reader takes notice of samples that its filter rejects: they keep OWNERSHIP and DEADLINE of an instance alive. Of

@@ -2,6 +2,7 @@
 //! the timer do to it.
 
 mod room;
+mod separation;
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -524,6 +525,7 @@ impl WriterSlot {
         core.report_group();
         let mut proxy = matching::reader_proxy(remote);
         proxy.filter = core.filters.find(remote);
+        proxy.minimum_separation = core.filters.separation(remote);
         if matching::upsert(&mut core.readers, Arc::clone(remote)) {
             core.writer.match_reader(now, proxy, &core.cache, &mut out.outbox);
             let current = core.readers.len();
@@ -532,6 +534,7 @@ impl WriterSlot {
         } else {
             core.writer.update_reader(remote.guid, proxy.unicast, proxy.multicast);
             core.writer.set_reader_filter(remote.guid, proxy.filter);
+            core.set_separation(now, remote.guid, proxy.minimum_separation, out);
         }
         self.arm(core, out);
     }

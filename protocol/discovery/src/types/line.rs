@@ -118,6 +118,7 @@ impl Line {
             reliable: true,
             keyed: false,
             transient_local: false,
+            frugal: true,
             max_message_size,
             heartbeat_period: Duration::from_millis(60),
             heartbeat_max_period: Duration::from_secs(2),
@@ -134,6 +135,7 @@ impl Line {
             multicast,
             vendor: peer.vendor,
             filter: None,
+            minimum_separation: Duration::ZERO,
         };
         let queue = Queue { last: past.last, ..Queue::default() };
         let mut line = Self { writer: Writer::new(config), queue, reader };

@@ -5,6 +5,7 @@ mod inactive;
 mod late_joiners;
 mod model;
 mod reader_side;
+mod separation;
 mod stateless;
 pub(crate) mod support;
 mod window;

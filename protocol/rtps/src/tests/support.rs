@@ -312,6 +312,7 @@ pub(crate) fn reader_proxy(n: u8) -> ReaderProxyConfig {
         multicast: vec![],
         vendor: VendorId::DUNLIN,
         filter: None,
+        minimum_separation: dunlin_core::Duration::ZERO,
     }
 }
 

@@ -59,6 +59,8 @@ pub struct WriterConfig {
     pub batch_octets: usize,
     /// Changes at which what waits leaves.
     pub batch_samples: usize,
+    /// Memory for repairs is given back when a reader wants none: for writers with a great many readers that are mostly silent.
+    pub frugal: bool,
     /// Inline QoS for readers that expect it: ready-made little-endian parameters, without sentinel.
     pub reader_inline_qos: Option<SharedBytes>,
 }
@@ -88,6 +90,7 @@ impl Default for WriterConfig {
             burst_delay: Duration::ZERO,
             batch_octets: 16 * 1024,
             batch_samples: usize::MAX,
+            frugal: false,
             reader_inline_qos: None,
         }
     }
@@ -112,4 +115,6 @@ pub struct ReaderProxyConfig {
     pub vendor: VendorId,
     /// What it does not want.
     pub filter: Option<Arc<dyn ReaderFilter>>,
+    /// Of an instance it wants one sample in this time, and the last one (DDS 1.4 §2.2.3.12); zero or infinite if it is sent all.
+    pub minimum_separation: Duration,
 }

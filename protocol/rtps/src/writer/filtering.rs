@@ -48,17 +48,24 @@ struct Opinions {
     rejected: bool,
     /// Not the same readers as the last time.
     changed: bool,
+    /// Anybody has a minimum separation.
+    separated: bool,
 }
 
 impl ReaderProxy {
-    /// Whether a change need not be sent to this reader. A best-effort reader cannot be told in time what of the history it
+    /// Whether its filter rejects a new change.
+    pub(super) fn content_rejects(&self, change: &Change) -> bool {
+        self.cfg.filter.as_ref().is_some_and(|filter| filter.rejects(change))
+    }
+
+    /// Whether a change need not be sent to this reader when it asks for it. A best-effort reader cannot be told in time what of the history it
     /// does not get.
     pub(super) fn rejects(&self, change: &Change) -> bool {
         let filter = self.cfg.filter.as_ref().filter(|_| self.reliable || !self.catching_up);
-        filter.is_some_and(|filter| filter.rejects(change))
+        filter.is_some_and(|filter| filter.rejects(change)) || self.is_overtaken(change.sn)
     }
 
-    fn receives_at(&self, destinations: &[Locator]) -> bool {
+    pub(super) fn receives_at(&self, destinations: &[Locator]) -> bool {
         let mut own = self.cfg.unicast.iter().chain(&self.cfg.multicast);
         own.any(|locator| destinations.contains(locator))
     }
@@ -77,16 +84,19 @@ impl Writer {
 
     /// Takes up whether any reader has a filter.
     pub(super) fn survey_filters(&mut self) {
-        self.filters = self.proxies.iter().any(|proxy| proxy.cfg.filter.is_some());
+        let filters = |proxy: &ReaderProxy| proxy.cfg.filter.is_some() || proxy.separation.is_some();
+        self.filters = self.proxies.iter().any(|proxy| filters(proxy));
         self.narrow.clear();
     }
 
     /// Asks for whom a change is.
-    fn ask_filters(&mut self, change: &Change) -> Opinions {
+    fn ask_filters(&mut self, now: MonoTime, change: &Change) -> Opinions {
         let (mut memo, mut opinions) = (Memo::default(), Opinions::default());
         for proxy in self.proxies.iter_mut().filter(|proxy| proxy.is_sent_new_data()) {
-            let ReaderProxy { cfg, rejecting, .. } = &mut **proxy;
-            let rejects = cfg.filter.as_ref().is_some_and(|filter| memo.ask(filter, change));
+            let too_soon = proxy.is_too_soon(now, change, self.filtered_through);
+            let ReaderProxy { cfg, rejecting, separation, .. } = &mut **proxy;
+            let rejects = too_soon || cfg.filter.as_ref().is_some_and(|filter| memo.ask(filter, change));
+            opinions.separated |= separation.is_some();
             opinions.changed |= core::mem::replace(rejecting, rejects) != rejects;
             opinions.rejected |= rejects;
             opinions.wanted |= !rejects;
@@ -102,12 +112,11 @@ impl Writer {
         history: &dyn WriterHistory,
         out: &mut Outbox,
     ) -> bool {
-        let opinions = self.ask_filters(change);
+        self.separations_due(now, history, out);
+        let opinions = self.ask_filters(now, change);
         if !opinions.rejected {
             self.narrow.clear();
-            return false;
-        }
-        if opinions.wanted && (opinions.changed || self.narrow.is_empty()) {
+        } else if opinions.wanted && (opinions.changed || self.narrow.is_empty()) {
             self.cover.compute(&self.proxies, true, |proxy| proxy.is_sent_new_data() && !proxy.rejecting);
             self.narrow.clear();
             self.narrow.extend_from_slice(&self.cover.destinations);
@@ -115,7 +124,12 @@ impl Writer {
         // What waits for pacer or window comes here again.
         if change.sn > self.filtered_through {
             self.filtered_through = change.sn;
-            self.note_rejected(now, change, opinions.wanted, history, out);
+            if opinions.separated {
+                self.separate(now, change, opinions.wanted, history, out);
+            }
+            if opinions.rejected {
+                self.note_rejected(now, change, opinions.wanted, history, out);
+            }
         }
         !opinions.wanted
     }
@@ -125,8 +139,20 @@ impl Writer {
         let mut memo = Memo::default();
         self.proxies.iter().filter(|proxy| proxy.is_sent_new_data()).all(|proxy| {
             let rejects = proxy.cfg.filter.as_ref().is_some_and(|filter| memo.ask(filter, change));
-            rejects == proxy.rejecting
+            rejects == proxy.rejecting && proxy.separation.is_none()
         })
+    }
+
+    /// A change has joined the one before it, which is for the same readers: nor do the others get this one.
+    pub(super) fn note_joined(&mut self, sn: SequenceNumber) {
+        self.filtered_through = self.filtered_through.max(sn);
+        let narrow = &self.narrow;
+        for proxy in self.proxies.iter_mut().filter(|proxy| proxy.rejecting && proxy.is_sent_new_data()) {
+            if !proxy.receives_at(narrow) {
+                proxy.untold.insert(SnRange::new(sn, sn), MAX_UNTOLD);
+                self.stats.samples_filtered = self.stats.samples_filtered.saturating_add(1);
+            }
+        }
     }
 
     /// Where new data goes.
@@ -144,25 +170,42 @@ impl Writer {
         history: &dyn WriterHistory,
         out: &mut Outbox,
     ) {
-        let range = SnRange::new(change.sn, change.sn);
+        let mut ask = false;
         for index in 0..self.proxies.len() {
             let rejecting = |proxy: &&mut Box<ReaderProxy>| proxy.rejecting && proxy.is_sent_new_data();
             let Some(proxy) = self.proxies.get_mut(index).filter(rejecting) else { continue };
             if sent && proxy.receives_at(&self.narrow) {
                 continue;
             }
-            if !proxy.untold.insert(range, MAX_UNTOLD) {
-                self.tell_untold(index, false, history, out);
-                if let Some(proxy) = self.proxies.get_mut(index) {
-                    proxy.untold.insert(range, MAX_UNTOLD);
-                }
+            // What is kept back is still to be sent, or has just left.
+            if proxy.separation.is_none() || proxy.content_rejects(change) {
+                self.leave_untold(index, change.sn, history, out);
+                ask |= self.proxies.get(index).is_some_and(|proxy| proxy.is_asked(change.sn));
             }
-            self.stats.samples_filtered = self.stats.samples_filtered.saturating_add(1);
         }
-        if self.reliable_count > 0 {
+        if ask {
             // No HEARTBEAT travels with what is not sent.
             self.heartbeat_soon(now);
         }
+    }
+
+    /// Remembers that a reader has to be told that it does not get a change.
+    pub(super) fn leave_untold(
+        &mut self,
+        index: usize,
+        sn: SequenceNumber,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) {
+        let range = SnRange::new(sn, sn);
+        let Some(proxy) = self.proxies.get_mut(index) else { return };
+        if !proxy.untold.insert(range, MAX_UNTOLD) {
+            self.tell_untold(index, false, history, out);
+            if let Some(proxy) = self.proxies.get_mut(index) {
+                proxy.untold.insert(range, MAX_UNTOLD);
+            }
+        }
+        self.stats.samples_filtered = self.stats.samples_filtered.saturating_add(1);
     }
 
     /// Tells a reader what it did not get, in a datagram of its own, with a HEARTBEAT behind it if wanted.
@@ -240,7 +283,7 @@ impl Writer {
 }
 
 /// Whether all of it fits into one GAP.
-fn one_gap_says(ranges: &SnRanges) -> bool {
+pub(super) fn one_gap_says(ranges: &SnRanges) -> bool {
     let first = ranges.as_slice().first().map(|range| range.last.next());
     let end = first.map(|base| base.plus(i64::from(MAX_SET_BITS)));
     ranges.last().is_none_or(|last| end.is_some_and(|end| last < end))

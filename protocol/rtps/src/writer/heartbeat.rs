@@ -205,6 +205,7 @@ impl Writer {
     /// Asks every reader that has not acknowledged everything to do so now. For a caller that waits for
     /// acknowledgments or for room in the history.
     pub fn request_acknowledgments(&mut self, now: Now, history: &dyn WriterHistory, out: &mut Outbox) {
+        self.release_all_kept(now.mono, history, out);
         self.heartbeat_soon(now.mono);
         self.ask_all(now.mono, history, out);
     }
@@ -250,10 +251,9 @@ impl Writer {
             self.gaps.insert(0, SnRange::new(SequenceNumber::FIRST, proxy.start));
         }
         let complete = !proxy.needs_heartbeat(self.pushed);
-        let heartbeat = with_heartbeat.then(|| Heartbeat {
-            final_flag: complete,
-            ..self.announce(guid.entity_id, self.on_wire, history)
-        });
+        let last = proxy.announced_through(self.on_wire);
+        let heartbeat = with_heartbeat
+            .then(|| Heartbeat { final_flag: complete, ..self.announce(guid.entity_id, last, history) });
         if self.gaps.is_empty() && heartbeat.is_none() {
             return;
         }

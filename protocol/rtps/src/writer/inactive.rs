@@ -98,6 +98,7 @@ impl Writer {
             self.standing_news.push((proxy.guid(), false));
         }
         proxy.standing = Standing::Silent;
+        proxy.forget_kept();
         if let Some(flow) = &mut proxy.flow {
             (flow.overdue, flow.given_up_at) = (true, now);
         }

@@ -116,7 +116,7 @@ impl Writer {
         self.routes_stale = true;
         let Some(proxy) = self.proxies.get(slot) else { return };
         self.framing.long_keys |= compat::misreads_short_keys(proxy.cfg.vendor);
-        self.filters |= proxy.cfg.filter.is_some();
+        self.filters |= proxy.cfg.filter.is_some() || proxy.separation.is_some();
         if !proxy.catching_up {
             self.inline_qos_expected |= proxy.cfg.expects_inline_qos;
             self.reliable_count = self.reliable_count.saturating_add(usize::from(proxy.reliable));

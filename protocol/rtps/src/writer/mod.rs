@@ -14,6 +14,7 @@ mod repaired;
 mod requests;
 mod round_trip;
 mod routes;
+mod separation;
 mod window;
 
 pub use config::{ReaderProxyConfig, WriterConfig};
@@ -58,8 +59,10 @@ pub struct Writer {
     cover: Cover,
     /// The set of readers has changed since `routes` was derived from it.
     routes_stale: bool,
-    /// Some reader has a filter, so each change is asked about.
+    /// Some reader has a filter or a minimum separation, so each change is asked about.
     filters: bool,
+    /// When the minimum separation of what is kept back is over, at the earliest.
+    separation_due: Option<MonoTime>,
     /// Destinations of what not all readers want; empty while they do.
     narrow: Vec<Locator>,
     /// Changes up to here were asked about, and who does not get them is known.
@@ -123,6 +126,7 @@ impl Writer {
             cover: Cover::default(),
             routes_stale: false,
             filters: false,
+            separation_due: None,
             narrow: Vec::new(),
             filtered_through: SequenceNumber::ZERO,
             inline_qos_expected: false,
@@ -167,6 +171,7 @@ impl Writer {
     pub fn on_timer(&mut self, now: Now, history: &dyn WriterHistory, out: &mut Outbox) {
         let now = now.mono;
         self.repairs_due(now, history, out);
+        self.separations_due(now, history, out);
         if crate::timing::is_due(self.push_due, now) {
             if self.holding {
                 self.batch.timed_out();
@@ -180,7 +185,7 @@ impl Writer {
     /// When [`on_timer`](Self::on_timer) next has something to do; it may turn out to be nothing.
     #[must_use]
     pub fn next_deadline(&self) -> Option<MonoTime> {
-        let data = earliest(self.push_due, self.repair_due);
+        let data = earliest(self.push_due, earliest(self.repair_due, self.separation_due));
         earliest(data, earliest(self.heartbeat.due, self.inactive_due))
     }
 

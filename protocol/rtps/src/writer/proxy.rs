@@ -3,6 +3,7 @@
 use super::path::PathRoom;
 use super::repaired::{Repaired, Suppression, WHOLE};
 use super::round_trip::RoundTrip;
+use super::separation::Separation;
 use crate::ReaderProxyConfig;
 use crate::count::CountFilter;
 use crate::lazy::{Blank, Lazy};
@@ -70,6 +71,15 @@ impl Requests {
     pub(crate) fn postpone(&mut self, sn: SequenceNumber, until: MonoTime) {
         self.later.push(sn);
         arm(&mut self.later_at, until);
+    }
+
+    /// Nothing is wanted.
+    pub(crate) fn clear(&mut self) {
+        self.whole.clear();
+        self.fragments.clear();
+        self.clear_later();
+        self.start_over();
+        self.due = None;
     }
 
     /// Forgets what was suppressed.
@@ -201,10 +211,13 @@ pub(crate) struct ReaderProxy {
     pub(crate) rejecting: bool,
     /// Changes that were not sent to it because of its filter, and of which it was not told.
     pub(crate) untold: SnRanges,
+    /// What is kept back because it wants less.
+    pub(super) separation: Option<Box<Separation>>,
 }
 
 impl ReaderProxy {
     pub(crate) fn new(cfg: ReaderProxyConfig, reliable: bool, start: SequenceNumber) -> Self {
+        let separation = Separation::new(cfg.minimum_separation, start);
         Self {
             cfg,
             reliable,
@@ -226,6 +239,7 @@ impl ReaderProxy {
             silence: None,
             rejecting: false,
             untold: SnRanges::default(),
+            separation,
         }
     }
 
@@ -262,6 +276,9 @@ impl ReaderProxy {
         self.acked = through;
         self.repaired.acknowledged(through);
         self.untold.remove_through(through);
+        if let Some(separation) = &mut self.separation {
+            separation.acknowledged(through);
+        }
         if let Some(requests) = self.requests.if_made() {
             requests.fragments.retain(|request| request.sn > through);
         }
@@ -293,7 +310,7 @@ impl ReaderProxy {
 
     /// Whether the reader has to hear of changes up to `last`.
     pub(crate) fn needs_heartbeat(&self, last: SequenceNumber) -> bool {
-        self.reliable && (self.acked < last || !self.acks.heard())
+        self.reliable && (self.acked < self.awaited_through(last) || !self.acks.heard())
     }
 
     /// Whether HEARTBEATs to all ask it for changes up to `last`; an inactive reader is asked on its own.
@@ -329,6 +346,6 @@ mod tests {
     /// A participant has three of them for each other one; docs/scale.md says what that comes to.
     #[test]
     fn a_proxy_stays_small() {
-        assert!(size_of::<super::ReaderProxy>() <= 336);
+        assert!(size_of::<super::ReaderProxy>() <= 352);
     }
 }

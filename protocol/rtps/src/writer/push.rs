@@ -183,6 +183,9 @@ impl Writer {
             self.framing.put_data(&mut message, next, &self.inline, EntityId::UNKNOWN);
             last = next.sn;
             count = count.saturating_add(1);
+            if self.filters {
+                self.note_joined(last);
+            }
         }
         let heartbeat = self.piggyback(now, last, count, history);
         let (len, left_over) = self.finish_data(message, heartbeat);

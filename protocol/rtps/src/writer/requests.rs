@@ -51,6 +51,7 @@ impl Writer {
             self.note_taken(now, index);
         }
         self.note_return(index);
+        self.release_requested(now, index, set, history, out);
         self.request(now, index, set);
         if !acknack.final_flag {
             self.owe_reply(now, index);
@@ -157,8 +158,12 @@ impl Writer {
         }
         proxy.start_known |= base > proxy.start;
         if set.is_empty() && base > proxy.start && proxy.requests.fragments.is_empty() {
-            proxy.requests.forget();
-            proxy.repaired.free();
+            if self.cfg.frugal {
+                proxy.requests.forget();
+                proxy.repaired.free();
+            } else if let Some(requests) = proxy.requests.if_made() {
+                requests.clear();
+            }
             return;
         }
         let requests = proxy.requests.made();

@@ -1,0 +1,195 @@
+//! TIME_BASED_FILTER (DDS 1.4 §2.2.3.12) where the writer applies it: less is sent, and nothing is missing.
+
+use std::collections::BTreeMap;
+
+use crate::support::{millis, secs};
+use dunlin::qos::{
+    DataReaderQos, DataWriterQos, DestinationOrderKind, PublisherQos, SubscriberQos, TopicQos,
+};
+use dunlin::sim::{Node, PathConfig, Result, Sim};
+use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration};
+
+#[derive(DdsType, Clone, Debug, Default, PartialEq)]
+struct Value {
+    #[dds(key)]
+    id: u32,
+    n: u32,
+}
+
+const SEPARATION: Duration = millis(100);
+
+fn writer_qos() -> DataWriterQos {
+    DataWriterQos::default().reliable().keep_all()
+}
+
+fn reader_qos() -> DataReaderQos {
+    DataReaderQos::default().reliable().keep_all().time_based_filter(SEPARATION)
+}
+
+fn writer(qos: &DataWriterQos) -> Result<DataWriter<Value>> {
+    let participant = DomainParticipant::new(0)?;
+    let topic = participant.create_topic::<Value>("Values", &TopicQos::default())?;
+    Ok(participant.create_publisher(&PublisherQos::default())?.create_datawriter(&topic, qos)?)
+}
+
+fn reader(qos: &DataReaderQos) -> Result<DataReader<Value>> {
+    let participant = DomainParticipant::new(0)?;
+    let topic = participant.create_topic::<Value>("Values", &TopicQos::default())?;
+    Ok(participant.create_subscriber(&SubscriberQos::default())?.create_datareader(&topic, qos)?)
+}
+
+fn config(at_writer: bool) -> Config {
+    let mut config = Config::default();
+    config.set("filters.at_writer", if at_writer { "true" } else { "false" }).expect("a key");
+    config
+}
+
+fn pair(
+    sim: &mut Sim,
+    writer_qos: &DataWriterQos,
+    reader_qos: &DataReaderQos,
+) -> (Node, DataWriter<Value>, DataReader<Value>) {
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let writer = a.run(|| writer(writer_qos)).unwrap();
+    let reader = b.run(|| reader(reader_qos)).unwrap();
+    let matched = || writer.matched_subscriptions().len() == 1 && reader.matched_publications().len() == 1;
+    sim.run_until(matched, secs(60)).unwrap();
+    sim.run_for(secs(2)).unwrap();
+    (a, writer, reader)
+}
+
+/// When something was first seen, which instance, which number.
+type Seen = Vec<(Duration, u32, u32)>;
+
+fn look(sim: &Sim, reader: &DataReader<Value>, seen: &mut Seen) {
+    let taken = reader.take(100_000).expect("no condition");
+    seen.extend(
+        taken.into_iter().filter_map(|sample| sample.data).map(|value| (sim.elapsed(), value.id, value.n)),
+    );
+}
+
+/// Writes a value each two milliseconds and looks each millisecond. What was seen, and octets on the wire meanwhile.
+fn play(sim: &mut Sim, ids: &[u32], reader_qos: &DataReaderQos) -> (Seen, u64, u64) {
+    let (a, writer, reader) = pair(sim, &writer_qos(), reader_qos);
+    let (before, sent) = (sim.network_stats().sent.octets, writer.stats());
+    let mut seen = Seen::new();
+    for (n, id) in ids.iter().enumerate() {
+        a.run(|| writer.write(&Value { id: *id, n: n as u32 })).unwrap();
+        for _ in 0..2 {
+            sim.run_for(millis(1)).unwrap();
+            look(sim, &reader, &mut seen);
+        }
+    }
+    let octets = sim.network_stats().sent.octets - before;
+    for _ in 0..2_000 {
+        sim.run_for(millis(1)).unwrap();
+        look(sim, &reader, &mut seen);
+    }
+    assert_eq!(reader.sample_lost_status().total, 0);
+    (seen, octets, writer.stats().samples_filtered - sent.samples_filtered)
+}
+
+fn last_values(values: impl Iterator<Item = (u32, u32)>) -> BTreeMap<u32, u32> {
+    values.collect()
+}
+
+#[test]
+fn the_wire_carries_what_is_shown_and_the_same_is_shown() {
+    let ids = [7; 1_000];
+    let run = |at_writer| {
+        let mut sim = Sim::builder().config(config(at_writer)).network(PathConfig::default()).build();
+        play(&mut sim, &ids, &reader_qos())
+    };
+    let ((on, with, saved), (off, without, none)) = (run(true), run(false));
+    let numbers = |seen: &Seen| seen.iter().map(|(_, _, n)| *n).collect::<Vec<_>>();
+    assert_eq!(numbers(&on), numbers(&off));
+    assert!((20..=23).contains(&on.len()), "{} in two seconds", on.len());
+    assert!(saved >= 970 && none == 0, "{saved} and {none}");
+    assert!(without > 10 * with, "{with} octets instead of {without}");
+}
+
+#[test]
+fn nothing_is_missing_whatever_is_lost() {
+    for seed in 0..8 {
+        let run = |at_writer| {
+            let builder = Sim::builder().seed(seed).loss(0.2).delay(millis(1), millis(4));
+            let mut sim = builder.config(config(at_writer)).build();
+            let ids: Vec<u32> =
+                (0..400_u64).map(|n| (n.wrapping_mul(seed * 2 + 7919) >> 3) as u32 % 3).collect();
+            let (seen, _, saved) = play(&mut sim, &ids, &reader_qos());
+            let shown = last_values(seen.iter().map(|(_, id, n)| (*id, *n)));
+            let written = last_values(ids.iter().enumerate().map(|(n, id)| (*id, n as u32)));
+            assert_eq!(shown, written, "seed {seed}, filtered by the writer: {at_writer}: the last values");
+            for id in 0..3 {
+                let times: Vec<_> = seen.iter().filter(|(_, of, _)| *of == id).collect();
+                let ordered = times.windows(2).all(|pair| pair[0].2 < pair[1].2);
+                let apart =
+                    times.windows(2).all(|pair| pair[1].0.as_nanos() - pair[0].0.as_nanos() >= 98_000_000);
+                assert!(ordered && apart, "seed {seed}: {times:?}");
+            }
+            (seen.len(), saved)
+        };
+        let ((on, saved), (off, none)) = (run(true), run(false));
+        assert!(on * 10 >= off * 6, "seed {seed}: {on} values shown instead of {off}");
+        assert!(saved > 100 && none == 0, "seed {seed}: {saved}");
+    }
+}
+
+/// Another writer of the topic: what is kept back could pass for newer than what that one has written since.
+#[test]
+fn company_ends_it_unless_the_reader_orders_by_source() {
+    for by_source in [false, true] {
+        let kind = if by_source {
+            DestinationOrderKind::BySourceTimestamp
+        } else {
+            DestinationOrderKind::ByReceptionTimestamp
+        };
+        let mut sim = Sim::new(5);
+        let (a, first, reader) =
+            pair(&mut sim, &writer_qos().destination_order(kind), &reader_qos().destination_order(kind));
+        let c = sim.node("c");
+        let second = c.run(|| writer(&writer_qos().destination_order(kind))).unwrap();
+        sim.run_until(|| reader.matched_publications().len() == 2, secs(30)).unwrap();
+        sim.run_for(secs(2)).unwrap();
+        for n in 0..50 {
+            a.run(|| first.write(&Value { id: 1, n })).unwrap();
+            sim.run_for(millis(2)).unwrap();
+        }
+        c.run(|| second.write(&Value { id: 1, n: 50 })).unwrap();
+        let mut seen = Seen::new();
+        sim.run_for(secs(1)).unwrap();
+        look(&sim, &reader, &mut seen);
+        assert_eq!(seen.last().map(|(_, _, n)| *n), Some(50), "what was written last is shown last");
+        assert_eq!(first.stats().samples_filtered > 0, by_source);
+        c.run(|| drop(second));
+        c.crash();
+        sim.run_for(secs(20)).unwrap();
+        for n in 51..60 {
+            a.run(|| first.write(&Value { id: 1, n })).unwrap();
+        }
+        sim.run_for(secs(1)).unwrap();
+        assert!(first.stats().samples_filtered > 0, "alone again");
+        look(&sim, &reader, &mut seen);
+        assert_eq!(seen.last().map(|(_, _, n)| *n), Some(59));
+    }
+}
+
+#[test]
+fn a_small_history_does_not_wait_for_the_separation() {
+    let mut sim = Sim::new(6);
+    let slow = reader_qos().time_based_filter(secs(3_000));
+    let small = writer_qos().resource_limits(10, -1, -1).max_blocking_time(secs(1));
+    let (a, writer, reader) = pair(&mut sim, &small, &slow);
+    let task = a.spawn(|_| async move {
+        for n in 0..100 {
+            writer.write_async(&Value { id: 1, n }).await?;
+        }
+        writer.wait_for_acknowledgments_async().await?;
+        Ok(writer.stats().samples_filtered)
+    });
+    let saved = sim.join(&task, secs(1)).unwrap();
+    assert!(saved >= 60, "{saved}");
+    let mut seen = Seen::new();
+    look(&sim, &reader, &mut seen);
+    assert_eq!(seen.len(), 1);
+}

@@ -1,0 +1,38 @@
+//! DDS 1.4 §2.2.3.12 TIME_BASED_FILTER at the writer: whether readers are sent less may depend on who else writes.
+
+use alloc::vec::Vec;
+
+use dunlin_core::{Duration, Guid, Now};
+
+use super::{WriterCore, WriterSlot};
+use crate::output::Output;
+
+impl WriterCore {
+    /// Keeps a minimum separation towards a matched reader, or none.
+    pub(super) fn set_separation(&mut self, now: Now, reader: Guid, minimum: Duration, out: &mut Output) {
+        self.writer.set_reader_separation(now, reader, minimum, &self.cache, &mut out.outbox);
+    }
+}
+
+impl WriterSlot {
+    /// Whether it matters if the topic has other writers.
+    pub(crate) fn minds_company(&self) -> bool {
+        self.turnstile.core().filters.minds_company()
+    }
+
+    /// There are other writers of the topic, or not any more.
+    pub(crate) fn set_company(&self, now: Now, company: bool, out: &mut Output) {
+        let mut guard = self.turnstile.core();
+        let core = &mut *guard;
+        if !core.filters.set_company(company) {
+            return;
+        }
+        core.report_group();
+        let changed: Vec<(Guid, Duration)> =
+            core.readers.iter().map(|remote| (remote.guid, core.filters.separation_now(remote))).collect();
+        for (reader, minimum) in changed {
+            core.set_separation(now, reader, minimum, out);
+        }
+        self.arm(core, out);
+    }
+}
