@@ -240,6 +240,7 @@ impl Victim {
                 type_information: Some(Arc::clone(&ty)),
                 group: EntityId::UNKNOWN,
                 locators: EndpointLocators::default(),
+                related: None,
             };
             discovery.add_writer(*now, writer, out, effects).expect("a good name");
             let reader = LocalReader {
@@ -252,6 +253,7 @@ impl Victim {
                 topic_data: TopicData::default(),
                 type_information: Some(Arc::clone(&ty)),
                 locators: EndpointLocators::default(),
+                related: None,
             };
             discovery.add_reader(*now, reader, out, effects).expect("a good name");
         }

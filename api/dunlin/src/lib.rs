@@ -52,6 +52,7 @@ mod publisher;
 mod query;
 mod reader;
 mod reader_core;
+pub mod request_reply;
 mod sample;
 mod signal;
 #[cfg(feature = "sim")]
@@ -92,7 +93,7 @@ pub use dunlin_config as config;
 pub use dunlin_config::Config;
 pub use dunlin_core::{
     DomainId, Duration, EntityId, EntityKind, Guid, GuidPrefix, InstanceHandle, Locator, ReturnCode,
-    SequenceNumber, VendorId, WallTime,
+    SampleIdentity, SequenceNumber, VendorId, WallTime,
 };
 pub use dunlin_derive::{CdrRead, CdrWrite};
 /// Types and values known at run time.

@@ -7,7 +7,7 @@ use crate::builtin::{
 use crate::content_filter::{ContentFilteredTopic, DerivedTopics, FilteredTopicInner};
 use crate::contents::Contents;
 use crate::entity::Entity;
-use crate::error::{CreateEntityError, CreateParticipantError, SetQosError, WriteError};
+use crate::error::{CreateEntityError, CreateParticipantError, SetQosError};
 use crate::listener::DomainParticipantListener;
 use crate::multi_topic::{MultiTopic, MultiTopicInner};
 use crate::publisher::Publisher;
@@ -16,7 +16,6 @@ use crate::sink::Sink;
 use crate::subscriber::Subscriber;
 use crate::topic::{Topic, TopicInner};
 use crate::writer_core::{WriterCore, lock};
-use dunlin_buf::SharedBytes;
 use dunlin_cache::{CachedSample, SampleData, Selection, UnknownInstance};
 use dunlin_cdr::{DdsType, TopicType, TypeSupport, TypeSupportOf};
 use dunlin_config::Config;
@@ -36,6 +35,8 @@ use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, Weak};
 use std::task::Poll;
+
+mod writing;
 
 /// Octets of the longest topic or type name, so that its terminating NUL makes 256.
 const MAX_NAME: usize = 255;
@@ -436,20 +437,6 @@ fn is_ordered_by_group(presentation: Presentation) -> bool {
     presentation.ordered_access && presentation.access_scope == PresentationAccessScope::Group
 }
 
-fn refusal(refused: Refused, cannot_wait: Option<CannotWait>, max_blocking_time: Duration) -> WriteError {
-    match refused {
-        Refused::Full { .. } => match cannot_wait {
-            Some(CannotWait::Task) => WriteError::InTask,
-            Some(CannotWait::Simulation) => WriteError::InSimulation,
-            Some(CannotWait::Listener) | None => WriteError::Timeout(max_blocking_time),
-        },
-        Refused::OutOfResources => WriteError::OutOfResources,
-        Refused::NotRegistered => WriteError::UnknownInstance,
-        Refused::BadTimestamp => WriteError::BadTimestamp,
-        Refused::Deleted => WriteError::AlreadyDeleted,
-    }
-}
-
 /// What writers and readers need of their participant.
 impl ParticipantInner {
     pub fn engine(&self) -> &dunlin_engine::Participant {
@@ -478,7 +465,8 @@ impl ParticipantInner {
     ) -> Result<(), CreateEntityError> {
         let participant = self.session.participant();
         self.session.create(|now, out| {
-            let slot = participant.create_grouped_writer(now, spec, core.publisher.group.clone(), out)?;
+            let group = core.publisher.group.clone();
+            let slot = participant.create_grouped_writer(now, spec, group, core.related, out)?;
             // Known to the sink before the events of its first matches are told.
             if keep(Arc::clone(&slot)) {
                 self.sink.add_writer(slot.guid().entity_id, core);
@@ -498,8 +486,8 @@ impl ParticipantInner {
     ) -> Result<(), CreateEntityError> {
         let participant = self.session.participant();
         self.session.create(|now, out| {
-            let slot =
-                participant.create_filtered_reader(now, spec, filter, core.subscriber.group.clone(), out)?;
+            let group = core.subscriber.group.clone();
+            let slot = participant.create_filtered_reader(now, spec, filter, group, core.related, out)?;
             if keep(Arc::clone(&slot)) {
                 self.sink.add_reader(slot.guid().entity_id, core);
             } else {
@@ -684,40 +672,6 @@ impl ParticipantInner {
     /// Sends what waits for more of the same writer.
     pub fn flush(&self, slot: &WriterSlot) {
         self.session.flush(slot);
-    }
-
-    pub fn write(
-        &self,
-        slot: &Arc<WriterSlot>,
-        request: WriteRequest,
-        max_blocking_time: Duration,
-    ) -> Result<(), WriteError> {
-        let written = self.session.write(slot, request);
-        written.map(drop).map_err(|refused| refusal(refused, self.cannot_wait(), max_blocking_time))
-    }
-
-    /// Writes if there is room; `None` if the history is full.
-    pub fn try_write(&self, slot: &WriterSlot, request: WriteRequest) -> Option<Result<(), WriteError>> {
-        match self.session.try_write(slot, request) {
-            Err(Refused::Full { .. }) => None,
-            written => Some(written.map(drop).map_err(|refused| refusal(refused, None, Duration::ZERO))),
-        }
-    }
-
-    pub fn register_instance(
-        &self,
-        slot: &WriterSlot,
-        instance: InstanceHandle,
-        key: SharedBytes,
-        at: Option<WallTime>,
-    ) -> Result<(), WriteError> {
-        let registered =
-            self.session.run(|now, out| slot.register_instance(now, instance, Some(key), at, out));
-        registered.map_err(|refused| match refused {
-            Refused::Deleted => WriteError::AlreadyDeleted,
-            Refused::BadTimestamp => WriteError::BadTimestamp,
-            _ => WriteError::OutOfResources,
-        })
     }
 
     pub fn assert_writer_liveliness(&self, slot: &WriterSlot) {

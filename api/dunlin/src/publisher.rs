@@ -11,7 +11,7 @@ use crate::topic::Topic;
 use crate::writer::DataWriter;
 use crate::writer_core::{WriterCore, lock};
 use dunlin_cdr::{Representation, TopicType, TypeSupport};
-use dunlin_core::{Duration, EntityKind, InstanceHandle};
+use dunlin_core::{Duration, EntityKind, Guid, InstanceHandle};
 use dunlin_engine::PublisherGroup;
 use dunlin_qos::{DataRepresentationId, DataWriterQos, PublisherQos, TopicQos};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
@@ -98,6 +98,16 @@ impl Publisher {
         topic: &Topic<T>,
         qos: &DataWriterQos,
     ) -> Result<DataWriter<T>, CreateEntityError> {
+        self.create_related_datawriter(topic, qos, None)
+    }
+
+    /// A writer of requests, to which a reader of replies belongs.
+    pub(crate) fn create_related_datawriter<T: TopicType>(
+        &self,
+        topic: &Topic<T>,
+        qos: &DataWriterQos,
+        related: Option<Guid>,
+    ) -> Result<DataWriter<T>, CreateEntityError> {
         if topic.inner.participant.as_ptr() != Arc::as_ptr(&self.participant) {
             return Err(CreateEntityError::ForeignTopic);
         }
@@ -113,6 +123,7 @@ impl Publisher {
             Arc::clone(&topic.inner),
             self.clone(),
             qos,
+            related,
         ));
         if self.state.entity.is_enabled() && lock(&self.qos).entity_factory.autoenable_created_entities {
             core.enable()?;

@@ -16,7 +16,7 @@ use crate::topic::TopicInner;
 use crate::writer_core::{lock, record_incompatible, wait_for};
 use dunlin_cache::{CachedSample, Selection};
 use dunlin_cdr::TypeSupport;
-use dunlin_core::{Duration, EntityId};
+use dunlin_core::{Duration, EntityId, Guid};
 use dunlin_discovery::EndpointLocators;
 use dunlin_engine::{ContentFilter, Event, ReaderSlot, ReaderSpec, WriteRequest};
 use dunlin_qos::{DataReaderQos, IncompatiblePolicy, SubscriberQos};
@@ -48,6 +48,8 @@ pub(crate) struct ReaderCore {
     multi: Option<Arc<crate::multi_topic::MultiTopicInner>>,
     feed: OnceLock<crate::multi_topic::Feed>,
     pub subscriber: Subscriber,
+    /// The writer of replies, if it reads requests.
+    pub related: Option<Guid>,
     /// One of the readers behind a multi-topic: nobody but that hears of it.
     pub hidden: bool,
     type_support: Arc<dyn TypeSupport>,
@@ -70,6 +72,7 @@ impl ReaderCore {
         subscriber: Subscriber,
         type_support: Arc<dyn TypeSupport>,
         qos: DataReaderQos,
+        related: Option<Guid>,
     ) -> Self {
         Self {
             participant,
@@ -78,6 +81,7 @@ impl ReaderCore {
             multi,
             feed: OnceLock::new(),
             subscriber,
+            related,
             hidden: false,
             type_support,
             qos: Mutex::new(qos),
@@ -318,7 +322,7 @@ impl ReaderCore {
                     s.liveliness.record(*alive_delta, *not_alive_delta, (*writer).into());
                 });
             }
-            Event::HistoricalComplete { .. } => self.signal.raise(),
+            Event::HistoricalComplete { .. } | Event::WriterKnowsReader { .. } => self.signal.raise(),
             _ => {}
         }
     }

@@ -70,12 +70,20 @@ impl Signal {
 }
 
 /// What `done` finds, once it finds something; it changes with a raise of `signal`.
-pub(crate) fn when<R>(signal: Arc<Signal>, mut done: impl FnMut() -> Option<R>) -> impl Future<Output = R> {
+pub(crate) fn when<R>(signal: Arc<Signal>, done: impl FnMut() -> Option<R>) -> impl Future<Output = R> {
+    when_any([signal], done)
+}
+
+/// What `done` finds, once it finds something; it changes with a raise of any of these.
+pub(crate) fn when_any<R, const N: usize>(
+    signals: [Arc<Signal>; N],
+    mut done: impl FnMut() -> Option<R>,
+) -> impl Future<Output = R> {
     poll_fn(move |context| {
         if let Some(found) = done() {
             return Poll::Ready(found);
         }
-        signal.register(context.waker());
+        signals.iter().for_each(|signal| signal.register(context.waker()));
         // What changed between the look and the registration raised the signal too early.
         done().map_or(Poll::Pending, Poll::Ready)
     })

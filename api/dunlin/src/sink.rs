@@ -81,7 +81,10 @@ impl Sink {
     fn note_discovery(&self, event: &Event) {
         let concerns_data = matches!(
             event,
-            Event::DataAvailable { .. } | Event::SpaceFreed { .. } | Event::AckAdvanced { .. }
+            Event::DataAvailable { .. }
+                | Event::SpaceFreed { .. }
+                | Event::AckAdvanced { .. }
+                | Event::WriterKnowsReader { .. }
         );
         if concerns_data {
             return;
@@ -166,6 +169,7 @@ impl EventSink for Sink {
             | Event::SampleRejected { reader, .. }
             | Event::RequestedDeadlineMissed { reader, .. }
             | Event::LivelinessChanged { reader, .. }
+            | Event::WriterKnowsReader { reader }
             | Event::HistoricalComplete { reader } => {
                 if let Some(core) = find(&self.readers, *reader) {
                     core.on_event(event);

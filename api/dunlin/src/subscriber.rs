@@ -13,7 +13,7 @@ use crate::reader_core::ReaderCore;
 use crate::status::StatusMask;
 use crate::writer_core::lock;
 use dunlin_cdr::TopicType;
-use dunlin_core::{EntityKind, InstanceHandle};
+use dunlin_core::{EntityKind, Guid, InstanceHandle};
 use dunlin_engine::SubscriberGroup;
 use dunlin_qos::{DataReaderQos, SubscriberQos, TopicQos};
 use std::sync::atomic::AtomicU32;
@@ -134,6 +134,16 @@ impl Subscriber {
         topic: &D,
         qos: &DataReaderQos,
     ) -> Result<DataReader<D::Data>, CreateEntityError> {
+        self.create_related_datareader(topic, qos, None)
+    }
+
+    /// A reader of requests, to which a writer of replies belongs.
+    pub(crate) fn create_related_datareader<D: TopicDescription>(
+        &self,
+        topic: &D,
+        qos: &DataReaderQos,
+        related: Option<Guid>,
+    ) -> Result<DataReader<D::Data>, CreateEntityError> {
         let source = topic.source();
         if !self.participant.owns(&source.topic) {
             return Err(CreateEntityError::ForeignTopic);
@@ -153,6 +163,7 @@ impl Subscriber {
             self.clone(),
             Arc::clone(&source.topic.type_support),
             qos.clone(),
+            related,
         ));
         if let Some(filter) = &source.filter {
             filter.add_reader(&core);

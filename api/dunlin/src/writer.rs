@@ -13,7 +13,7 @@ use crate::topic::Topic;
 use crate::writer_core::{ErasedWriterListener, WriterCore, lock};
 use dunlin_buf::SharedBytes;
 use dunlin_cdr::{TopicType, TypeSupport};
-use dunlin_core::{Duration, Guid, InstanceHandle, WallTime};
+use dunlin_core::{Duration, Guid, InstanceHandle, SequenceNumber, WallTime};
 use dunlin_engine::{WriteRequest, WriterStats};
 use dunlin_qos::DataWriterQos;
 use dunlin_rtps::ChangeKind;
@@ -100,6 +100,30 @@ impl<T: TopicType> DataWriter<T> {
     /// # Errors
     /// As [`DataWriter::write`], but never [`WriteError::Timeout`].
     pub fn write_async(&self, sample: &T) -> impl Future<Output = Result<(), WriteError>> + Send + use<T> {
+        let written = self.write_numbered_async(sample, None);
+        async move { written.await.map(drop) }
+    }
+
+    /// write with inline QoS; the number of the sample.
+    pub(crate) fn write_numbered(
+        &self,
+        sample: &T,
+        inline_qos: Option<SharedBytes>,
+    ) -> Result<SequenceNumber, WriteError> {
+        let slot = self.core.enabled()?;
+        let instance = self.checked_instance(sample, None)?;
+        self.core.wait_for_room(slot, instance)?;
+        let request = self.request(ChangeKind::Alive, sample, instance, None)?;
+        let timeout = self.core.max_blocking_time();
+        self.core.participant.write_with(slot, request, inline_qos, timeout)
+    }
+
+    /// The same for async code, see [`write_async`](Self::write_async).
+    pub(crate) fn write_numbered_async(
+        &self,
+        sample: &T,
+        inline_qos: Option<SharedBytes>,
+    ) -> impl Future<Output = Result<SequenceNumber, WriteError>> + Send + use<T> {
         let core = Arc::clone(&self.core);
         let instance = self.checked_instance(sample, None);
         let request = instance.and_then(|instance| self.request(ChangeKind::Alive, sample, instance, None));
@@ -108,8 +132,8 @@ impl<T: TopicType> DataWriter<T> {
             let slot = Arc::clone(core.enabled()?);
             let participant = Arc::clone(&core.participant);
             // The handle keeps the writer while its sample waits.
-            let written = when(Arc::clone(&core.signal), || participant.try_write(&slot, request.clone()));
-            written.await
+            let write = || participant.try_write_with(&slot, request.clone(), inline_qos.clone());
+            when(Arc::clone(&core.signal), write).await
         }
     }
 

@@ -14,7 +14,7 @@ use crate::status::{
 use crate::topic::TopicInner;
 use dunlin_buf::BufPool;
 use dunlin_cdr::Representation;
-use dunlin_core::{Duration, EntityId, InstanceHandle};
+use dunlin_core::{Duration, EntityId, Guid, InstanceHandle};
 use dunlin_discovery::EndpointLocators;
 use dunlin_engine::{Event, WriterSlot, WriterSpec};
 use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy, PublisherQos};
@@ -54,6 +54,8 @@ pub(crate) struct WriterCore {
     pub participant: Arc<ParticipantInner>,
     pub topic: Arc<TopicInner>,
     pub publisher: Publisher,
+    /// The reader of replies, if it writes requests.
+    pub related: Option<Guid>,
     qos: Mutex<DataWriterQos>,
     /// Fixed by the QoS, which cannot change it later.
     pub representation: Representation,
@@ -75,6 +77,7 @@ impl WriterCore {
         topic: Arc<TopicInner>,
         publisher: Publisher,
         qos: DataWriterQos,
+        related: Option<Guid>,
     ) -> Self {
         let representation = match qos.representation.ids.first() {
             Some(DataRepresentationId::Xcdr2) => Representation::Xcdr2,
@@ -84,6 +87,7 @@ impl WriterCore {
             participant,
             topic,
             publisher,
+            related,
             qos: Mutex::new(qos),
             representation,
             slot: OnceLock::new(),
@@ -315,6 +319,16 @@ pub(crate) fn wait_for(
     participant: &ParticipantInner,
     signal: &Signal,
     timeout: Duration,
+    done: impl FnMut() -> bool,
+) -> Result<(), WaitForError> {
+    wait_for_any(participant, &[signal], timeout, done)
+}
+
+/// Blocks until `done`, which becomes true with a raise of any of these.
+pub(crate) fn wait_for_any(
+    participant: &ParticipantInner,
+    signals: &[&Signal],
+    timeout: Duration,
     mut done: impl FnMut() -> bool,
 ) -> Result<(), WaitForError> {
     if done() {
@@ -324,7 +338,7 @@ pub(crate) fn wait_for(
         return Err(why.into());
     }
     let core = Arc::new(WaitCore::default());
-    signal.attach(&core);
+    signals.iter().for_each(|signal| signal.attach(&core));
     let deadline = dunlin_driver::machine::deadline(timeout);
     let result = loop {
         let seen = core.generation();
@@ -335,6 +349,6 @@ pub(crate) fn wait_for(
             break Err(WaitForError::Timeout(timeout));
         }
     };
-    signal.detach(&core);
+    signals.iter().for_each(|signal| signal.detach(&core));
     result
 }

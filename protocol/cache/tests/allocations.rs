@@ -56,6 +56,7 @@ fn reader_allocations(qos: &DataReaderQos, keyed: bool, take_every: u64, selecti
         payload: packet.slice(100..300),
         key_only: false,
         inline_qos: None,
+        related: None,
         reassembled: false,
     };
     let info = WriterInfo { strength: 1, lifespan: Duration::from_secs(1) };

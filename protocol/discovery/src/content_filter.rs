@@ -117,6 +117,7 @@ mod tests {
             topic_data: dunlin_qos::TopicData::default(),
             type_information: None,
             locators: EndpointLocators::default(),
+            related: None,
             content_filter: Some(Arc::new(filter())),
         };
         let own = local.describe(GuidPrefix([1; 12]), VendorId::DUNLIN);

@@ -117,6 +117,8 @@ pub struct DiscoveredWriter {
     pub group: EntityId,
     /// The XTypes TypeInformation as it was announced, without encapsulation header.
     pub type_information: Option<Arc<[u8]>>,
+    /// The endpoint that takes or gives the other half of a service (DDS-RPC 1.0 §7.6.2), if it says so.
+    pub related: Option<Guid>,
     /// Who made it.
     pub vendor: VendorId,
     /// Where it receives: its own locators or else its participant's; [`Locator::LOCAL`] in this participant.
@@ -148,6 +150,8 @@ pub struct DiscoveredReader {
     pub expects_inline_qos: bool,
     /// The filter of its content-filtered topic.
     pub content_filter: Option<Arc<ContentFilterProperty>>,
+    /// The endpoint that takes or gives the other half of a service (DDS-RPC 1.0 §7.6.2), if it says so.
+    pub related: Option<Guid>,
     /// Who made it.
     pub vendor: VendorId,
     /// Where it receives: its own locators or else its participant's; [`Locator::LOCAL`] in this participant.
@@ -224,6 +228,8 @@ pub struct LocalWriter {
     pub type_information: Option<Arc<LocalType>>,
     /// Locators that differ from the participant's.
     pub locators: EndpointLocators,
+    /// The endpoint that takes or gives the other half of a service (DDS-RPC 1.0 §7.6.2).
+    pub related: Option<Guid>,
 }
 
 /// A reader of this participant, to be announced and matched.
@@ -246,6 +252,8 @@ pub struct LocalReader {
     pub type_information: Option<Arc<LocalType>>,
     /// Locators that differ from the participant's.
     pub locators: EndpointLocators,
+    /// The endpoint that takes or gives the other half of a service (DDS-RPC 1.0 §7.6.2).
+    pub related: Option<Guid>,
     /// The filter of its content-filtered topic.
     pub content_filter: Option<Arc<ContentFilterProperty>>,
 }
@@ -262,6 +270,7 @@ impl LocalWriter {
             group: self.group,
             topic_data: self.topic_data,
             type_information: self.type_information.map(|ty| Arc::clone(ty.octets())),
+            related: self.related,
             vendor,
             unicast: Arc::new([Locator::LOCAL]),
             multicast: Arc::new([]),
@@ -283,6 +292,7 @@ impl LocalReader {
             type_information: self.type_information.map(|ty| Arc::clone(ty.octets())),
             expects_inline_qos: false,
             content_filter: self.content_filter,
+            related: self.related,
             vendor,
             unicast: Arc::new([Locator::LOCAL]),
             multicast: Arc::new([]),

@@ -130,6 +130,7 @@ mod tests {
             payload: Some(SharedBytes::from(payload)),
             key_only: value.is_none(),
             inline_qos: None,
+            related: None,
             reassembled: false,
         }
     }

@@ -45,6 +45,7 @@ mod output;
 mod participant;
 mod ranks;
 mod reader_slot;
+mod related;
 mod routes;
 mod routing;
 mod sharded;
@@ -63,6 +64,7 @@ pub use group::{PublisherGroup, SetEnd, SubscriberGroup};
 pub use output::{Event, Output};
 pub use participant::Participant;
 pub use reader_slot::ReaderSlot;
+pub use related::reply_qos;
 pub use writer_slot::{TxTurn, WriteError, WriteRequest, WriterSlot};
 
 pub use dunlin_discovery::{

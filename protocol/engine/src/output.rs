@@ -131,6 +131,11 @@ pub enum Event {
         /// Matched, or no longer.
         added: bool,
     },
+    /// A matched writer has shown for the first time that it has matched the reader too.
+    WriterKnowsReader {
+        /// The reader.
+        reader: EntityId,
+    },
     /// A reader asks for more than this writer offers.
     OfferedIncompatibleQos {
         /// The writer.

@@ -169,7 +169,7 @@ impl Participant {
         spec: WriterSpec,
         out: &mut Output,
     ) -> Result<Arc<WriterSlot>, CreateError> {
-        self.create_grouped_writer(now, spec, None, out)
+        self.create_grouped_writer(now, spec, None, None, out)
     }
 
     /// What the writers of a publisher have in common whose changes are coherent, or ordered over all of them.
@@ -192,7 +192,8 @@ impl Participant {
         Arc::new(SubscriberGroup::new(presentation.access_scope, octets))
     }
 
-    /// Creates, announces and matches a writer of a group.
+    /// Creates, announces and matches a writer of a group, or one to which the reader `related` belongs: requests and
+    /// replies of a service (DDS-RPC 1.0 §7.6.2).
     ///
     /// # Errors
     /// See [`CreateError`]; nothing was created then.
@@ -201,6 +202,7 @@ impl Participant {
         now: Now,
         spec: WriterSpec,
         group: Option<Arc<PublisherGroup>>,
+        related: Option<Guid>,
         out: &mut Output,
     ) -> Result<Arc<WriterSlot>, CreateError> {
         spec.publisher_qos.validate()?;
@@ -221,6 +223,7 @@ impl Participant {
             topic_data: spec.topic_data,
             type_information: spec.type_information,
             locators: spec.locators,
+            related,
         };
         control.put_writer(now, local, out)?;
         let slot = Arc::new(WriterSlot::new(now, &self.common, writer, cache, qos, group, filters));
@@ -240,10 +243,11 @@ impl Participant {
         spec: ReaderSpec,
         out: &mut Output,
     ) -> Result<Arc<ReaderSlot>, CreateError> {
-        self.create_filtered_reader(now, spec, None, None, out)
+        self.create_filtered_reader(now, spec, None, None, None, out)
     }
 
-    /// Creates, announces and matches a reader, of a content-filtered topic or of a group.
+    /// Creates, announces and matches a reader, of a content-filtered topic or of a group, or one to which the writer
+    /// `related` belongs.
     ///
     /// # Errors
     /// As [`create_reader`](Self::create_reader).
@@ -253,6 +257,7 @@ impl Participant {
         spec: ReaderSpec,
         content_filter: Option<Arc<ContentFilter>>,
         group: Option<Arc<SubscriberGroup>>,
+        related: Option<Guid>,
         out: &mut Output,
     ) -> Result<Arc<ReaderSlot>, CreateError> {
         spec.subscriber_qos.validate()?;
@@ -273,6 +278,7 @@ impl Participant {
             topic_data: spec.topic_data,
             type_information: spec.type_information,
             locators: spec.locators,
+            related,
             content_filter: content_filter.as_ref().map(|filter| Arc::clone(filter.property())),
         };
         if let Err(error) = control.put_reader(now, local, out) {

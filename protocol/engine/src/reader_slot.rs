@@ -235,6 +235,7 @@ impl ReaderSlot {
             payload: Some(payload),
             key_only: kind != ChangeKind::Alive,
             inline_qos: None,
+            related: None,
             reassembled: true,
         };
         let insert = store.cache.insert(now, &received, instance, &WriterInfo::default());
@@ -337,6 +338,19 @@ impl ReaderSlot {
         self.protocol.lock().reader.has_heard(writer)
     }
 
+    /// Whether a matched writer has matched this reader too, as far as it has shown; `None` when it is not matched.
+    #[must_use]
+    pub fn is_known_to(&self, writer: Guid) -> Option<bool> {
+        self.protocol.lock().reader.is_known_to(writer)
+    }
+
+    /// Asks a reliable writer until it shows that it knows this reader, which [`Event::WriterKnowsReader`] tells.
+    pub fn insist(&self, now: Now, writer: Guid, out: &mut Output) {
+        let mut guard = self.protocol.lock();
+        guard.reader.insist(now, writer, &mut out.outbox);
+        self.arm_protocol(&mut guard, out);
+    }
+
     /// Whether everything has been delivered that the durable writers had when this reader met them.
     #[must_use]
     pub fn historical_complete(&self) -> bool {
@@ -384,6 +398,9 @@ impl ReaderSlot {
         if protocol.historical_due && protocol.reader.historical_complete() {
             protocol.historical_due = false;
             out.events.push(Event::HistoricalComplete { reader: self.id() });
+        }
+        if protocol.reader.take_acquaintance() {
+            out.events.push(Event::WriterKnowsReader { reader: self.id() });
         }
         self.arm_protocol(protocol, out);
         result

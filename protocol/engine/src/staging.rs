@@ -69,7 +69,8 @@ pub(crate) fn owned(change: &Received<'_>) -> Received<'static> {
     {
         *bytes = SharedBytes::copy_from(bytes);
     }
-    let Received { writer, sn, kind, key_hash, source_timestamp, key_only, reassembled, .. } = *change;
+    let Received { writer, sn, kind, key_hash, source_timestamp, key_only, related, reassembled, .. } =
+        *change;
     Received {
         writer,
         sn,
@@ -79,6 +80,7 @@ pub(crate) fn owned(change: &Received<'_>) -> Received<'static> {
         payload,
         key_only,
         inline_qos: None,
+        related,
         reassembled,
     }
 }

@@ -21,6 +21,7 @@ use crate::common::{Common, earliest};
 use crate::group::{Membership, PublisherGroup, SetEnd};
 use crate::matching;
 use crate::output::{Event, Output};
+use crate::related;
 use crate::timers::{TimerId, TimerOwner};
 use crate::turn::{OnWire, Turn, Turnstile};
 use crate::writer_filter::WriterFilters;
@@ -213,9 +214,23 @@ impl WriterSlot {
     /// # Errors
     /// See [`WriteError`]; nothing was written then, and `out` may ask readers for acknowledgements.
     pub fn write(&self, now: Now, request: WriteRequest, out: &mut Output) -> Result<TxTurn<'_>, WriteError> {
+        self.write_with(now, request, None, out)
+    }
+
+    /// [`write`](Self::write) with inline QoS: ready-made little-endian parameters, without sentinel.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn write_with(
+        &self,
+        now: Now,
+        request: WriteRequest,
+        inline_qos: Option<SharedBytes>,
+        out: &mut Output,
+    ) -> Result<TxTurn<'_>, WriteError> {
         self.common.note_manual(now.mono, out);
         let (turn, sn) = self.turnstile.begin(|core| {
-            let result = core.write(now, request, self, out);
+            let result = core.write(now, request, inline_qos, self, out);
             self.arm(core, out);
             result
         })?;
@@ -431,8 +446,12 @@ impl WriterSlot {
         let core = &mut *guard;
         let before = core.progress();
         core.report_group();
-        core.writer.on_acknack(now, source, acknack, &core.cache, &mut out.outbox);
+        let outcome = core.writer.on_acknack(now, source, acknack, &core.cache, &mut out.outbox);
         core.after_ack(before, self.id(), out);
+        if outcome.first {
+            // Somebody may be waiting for a sign of this reader.
+            out.tell_once(Event::AckAdvanced { writer: self.id() });
+        }
         self.go_on(core, turn.is_some(), now, out);
     }
 
@@ -609,6 +628,7 @@ impl WriterCore {
         &mut self,
         now: Now,
         request: WriteRequest,
+        inline_qos: Option<SharedBytes>,
         slot: &WriterSlot,
         out: &mut Output,
     ) -> Result<(Option<SequenceNumber>, SequenceNumber), WriteError> {
@@ -627,7 +647,7 @@ impl WriterCore {
             instance,
             source_timestamp: source_timestamp.unwrap_or(present),
             payload: (!payload.is_empty()).then_some(payload),
-            inline_qos: None,
+            inline_qos: inline_qos.clone(),
         };
         let before = self.writer.sent_sn();
         if self.writer.has_waiting_data() && !self.timer_sends && self.cache.may_drop_after(instance, before)
@@ -638,7 +658,7 @@ impl WriterCore {
         let acked = self.writer.acked_by_all();
         let sn = self.cache.add(now, change, acked).map_err(|error| self.refuse(now, error, out))?;
         if let Some(list) = self.group.as_ref().and_then(|group| group.number(&mut self.member, sn)) {
-            self.cache.set_inline_qos(sn, list);
+            self.cache.set_inline_qos(sn, related::joined(inline_qos.as_ref(), list));
         }
         self.report_group();
         self.note_alive(now.mono, slot, out);

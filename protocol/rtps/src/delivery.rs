@@ -2,7 +2,7 @@
 
 use crate::ChangeKind;
 use dunlin_buf::SharedBytes;
-use dunlin_core::{Guid, Now, SequenceNumber, WallTime};
+use dunlin_core::{Guid, Now, SampleIdentity, SequenceNumber, WallTime};
 use dunlin_wire::ParameterList;
 
 /// A change as it arrived, in the order in which its writer's stream is to be seen.
@@ -25,6 +25,8 @@ pub struct Received<'a> {
     pub key_only: bool,
     /// All inline QoS of the change.
     pub inline_qos: Option<ParameterList<'a>>,
+    /// The request that it answers (DDS-RPC 1.0 §7.8.2).
+    pub related: Option<SampleIdentity>,
     /// The payload was put together from fragments, so it has a buffer of its own.
     pub reassembled: bool,
 }

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, RwLock};
 
+use dunlin_buf::SharedBytes;
 use dunlin_core::{GuidPrefix, Now, SequenceNumber};
 use dunlin_engine::{
     Output, Participant, ParticipantConfig, SetEnd, TxTurn, WriteError, WriteRequest, WriterSlot,
@@ -126,10 +127,23 @@ impl Session {
     /// # Errors
     /// As [`WriterSlot::write`]; `Full` after max_blocking_time.
     pub fn write(&self, slot: &WriterSlot, request: WriteRequest) -> Result<SequenceNumber, WriteError> {
+        self.write_with(slot, request, None)
+    }
+
+    /// [`write`](Self::write) with inline QoS, see [`WriterSlot::write_with`].
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn write_with(
+        &self,
+        slot: &WriterSlot,
+        request: WriteRequest,
+        inline_qos: Option<SharedBytes>,
+    ) -> Result<SequenceNumber, WriteError> {
         let mut give_up = None;
         loop {
             let ticket = self.member.space.ticket();
-            match self.try_write(slot, request.clone()) {
+            match self.try_write_with(slot, request.clone(), inline_qos.clone()) {
                 Err(WriteError::Full { until }) if self.cannot_wait().is_none() => {
                     let until = *give_up.get_or_insert(until);
                     if !self.member.space.wait(ticket, until) {
@@ -155,8 +169,21 @@ impl Session {
     /// # Errors
     /// As [`WriterSlot::write`].
     pub fn try_write(&self, slot: &WriterSlot, request: WriteRequest) -> Result<SequenceNumber, WriteError> {
+        self.try_write_with(slot, request, None)
+    }
+
+    /// [`write_with`](Self::write_with) without waiting.
+    ///
+    /// # Errors
+    /// As [`WriterSlot::write`].
+    pub fn try_write_with(
+        &self,
+        slot: &WriterSlot,
+        request: WriteRequest,
+        inline_qos: Option<SharedBytes>,
+    ) -> Result<SequenceNumber, WriteError> {
         let (result, more) = dispatch::with_output(|out| {
-            let result = match slot.write(self.now(), request, out) {
+            let result = match slot.write_with(self.now(), request, inline_qos, out) {
                 Ok(turn) => {
                     let written = turn.sequence_number();
                     (Ok(written), self.send_in_turn(slot, turn, out))

@@ -174,7 +174,7 @@ fn make<T: DdsType>(subscriber: &Subscriber, name: &str) -> ReaderCore {
     let topic = Arc::new(TopicInner::new::<T>(weak, (handle, true), name, &TopicQos::default(), None));
     let source = TopicSource::of_topic(&topic);
     let types = Arc::new(TypeSupportOf::<T>::default());
-    ReaderCore::new(Arc::clone(participant), source, subscriber.clone(), types, builtin_qos())
+    ReaderCore::new(Arc::clone(participant), source, subscriber.clone(), types, builtin_qos(), None)
 }
 
 /// The reader of a built-in topic, made now if there is none.

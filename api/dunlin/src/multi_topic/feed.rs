@@ -64,6 +64,7 @@ impl Feed {
                 rows.subscriber.clone(),
                 Arc::clone(&source.topic.type_support),
                 qos.clone(),
+                None,
             );
             reader.hidden = true;
             let reader = Arc::new(reader);

@@ -9,6 +9,7 @@ mod policies;
 mod policy_tables;
 mod presentation;
 mod repeat;
+mod request_reply;
 mod separation;
 mod support;
 mod tasks;

@@ -146,6 +146,7 @@ impl ReaderCache {
             instance_handle: instance.handle,
             publication_handle: InstanceHandle::from(sample.writer),
             sequence_number: sample.sn,
+            related_sample: sample.related.as_deref().copied(),
             valid_data: sample.valid(),
         };
         let key = if sample.valid() { None } else { instance.key.clone() };

@@ -1,9 +1,10 @@
 //! What becomes of a change that arrives (DDS 1.4 §2.2.2.5.1; §2.2.3.12, §2.2.3.14, §2.2.3.18, §2.2.3.19).
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 
 use dunlin_buf::SharedBytes;
-use dunlin_core::{Guid, InstanceHandle, MonoTime, Now, SequenceNumber, WallTime};
+use dunlin_core::{Guid, InstanceHandle, MonoTime, Now, SampleIdentity, SequenceNumber, WallTime};
 use dunlin_rtps::{ChangeKind, Received};
 
 use super::ReaderCache;
@@ -28,6 +29,7 @@ struct Arrival<'a> {
     source: WallTime,
     payload: Option<&'a SharedBytes>,
     key_only: bool,
+    related: Option<SampleIdentity>,
     info: &'a WriterInfo,
 }
 
@@ -40,6 +42,7 @@ impl<'a> Arrival<'a> {
             source: change.source_timestamp.unwrap_or(now.wall),
             payload: change.payload.as_ref(),
             key_only: change.key_only,
+            related: change.related,
             info,
         }
     }
@@ -241,6 +244,7 @@ impl ReaderCache {
             source: arrival.source,
             reception: now.wall,
             payload: Some(payload),
+            related: arrival.related.map(Box::new),
             read: false,
             pending: false,
             disposed_generations,

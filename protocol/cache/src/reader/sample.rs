@@ -1,7 +1,9 @@
 //! Samples in a reader's cache and what is handed out of them (DDS 1.4 §2.2.2.5.5 SampleInfo).
 
+use alloc::boxed::Box;
+
 use dunlin_buf::SharedBytes;
-use dunlin_core::{Guid, InstanceHandle, SequenceNumber, WallTime};
+use dunlin_core::{Guid, InstanceHandle, SampleIdentity, SequenceNumber, WallTime};
 
 use super::states::{InstanceState, SampleState, ViewState};
 use crate::list::{Links, linked};
@@ -36,6 +38,8 @@ pub struct SampleInfo {
     pub publication_handle: InstanceHandle,
     /// Position in the writer's stream; 0 when the change of state did not come from a message.
     pub sequence_number: SequenceNumber,
+    /// The request that the sample answers, if its writer said so (DDS-RPC 1.0 §7.8.2).
+    pub related_sample: Option<SampleIdentity>,
     /// Whether there is data: if not, only the key and the state of the instance have a meaning.
     pub valid_data: bool,
 }
@@ -85,6 +89,8 @@ pub(super) struct Sample {
     pub(super) reception: WallTime,
     /// `None` for a sample without data.
     pub(super) payload: Option<SharedBytes>,
+    /// Boxed, as few samples are replies.
+    pub(super) related: Option<Box<SampleIdentity>>,
     pub(super) read: bool,
     /// Held back by the time-based filter: in no list.
     pub(super) pending: bool,

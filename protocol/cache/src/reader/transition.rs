@@ -85,6 +85,7 @@ impl ReaderCache {
             source: cause.source,
             reception: now.wall,
             payload: None,
+            related: None,
             read: false,
             pending: false,
             disposed_generations,

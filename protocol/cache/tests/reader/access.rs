@@ -176,6 +176,7 @@ fn a_topic_without_key_has_one_instance() {
             payload: Some(SharedBytes::copy_from(&[0, 1, 0, 0, n as u8])),
             key_only: false,
             inline_qos: None,
+            related: None,
             reassembled: false,
         };
         let inserted = cache.insert(Now::default(), &change, handle(n as u8), &WriterInfo::default());

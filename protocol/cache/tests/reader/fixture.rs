@@ -98,6 +98,7 @@ impl Fixture {
             payload: sent.value.map(|value| SharedBytes::copy_from(&[0, 1, 0, 0, value])),
             key_only: sent.key_only,
             inline_qos: None,
+            related: None,
             reassembled: false,
         };
         let info = self.info[usize::from(sent.writer)];

@@ -19,6 +19,7 @@ fn kept(len: usize, buffer: usize) -> SharedBytes {
         payload,
         key_only: false,
         inline_qos: None,
+        related: None,
         reassembled: false,
     };
     f.cache.insert(f.now, &change, handle(1), &WriterInfo::default());

@@ -238,6 +238,7 @@ impl Pair {
             payload: with_payload.then(|| SharedBytes::copy_from(&[change.value])),
             key_only: kind != ChangeKind::Alive,
             inline_qos: None,
+            related: None,
             reassembled: false,
         }
     }

@@ -35,6 +35,7 @@ pub(crate) fn decode_writer(
     let mut information = None;
     let mut group = EntityId::UNKNOWN;
     let mut own = EndpointLocators::default();
+    let mut related = None;
     for parameter in list {
         let mut value = Value::new(parameter.value, list.endianness(), rules);
         if read_writer_policy(&mut qos, &mut publisher_qos, parameter.pid, &mut value)? {
@@ -47,6 +48,7 @@ pub(crate) fn decode_writer(
             pid::TYPE_INFORMATION => information = Some(type_information(parameter.value, rules)?),
             pid::GROUP_GUID => group = value.reader.guid()?.entity_id,
             pid::GROUP_ENTITYID => group = EntityId(value.reader.array()?),
+            pid::RELATED_ENTITY_GUID => related = known(value.reader.guid()?),
             pid::UNICAST_LOCATOR => value.unicast_locator(&mut own.unicast)?,
             pid::MULTICAST_LOCATOR => value.multicast_locator(&mut own.multicast)?,
             _ => (),
@@ -62,6 +64,7 @@ pub(crate) fn decode_writer(
         topic_data,
         group,
         type_information: information,
+        related,
         vendor,
         unicast: Arc::new([]),
         multicast: Arc::new([]),
@@ -87,6 +90,7 @@ pub(crate) fn decode_reader(
     let mut topic_data = TopicData::default();
     let mut information = None;
     let mut own = EndpointLocators::default();
+    let mut related = None;
     let mut expects_inline_qos = false;
     let mut content_filter = None;
     for parameter in list {
@@ -104,6 +108,7 @@ pub(crate) fn decode_reader(
             pid::CONTENT_FILTER_PROPERTY => {
                 content_filter = ContentFilterProperty::read(value.reader).map(Arc::new);
             }
+            pid::RELATED_ENTITY_GUID => related = known(value.reader.guid()?),
             pid::UNICAST_LOCATOR => value.unicast_locator(&mut own.unicast)?,
             pid::MULTICAST_LOCATOR => value.multicast_locator(&mut own.multicast)?,
             _ => (),
@@ -120,6 +125,7 @@ pub(crate) fn decode_reader(
         type_information: information,
         expects_inline_qos,
         content_filter,
+        related,
         vendor,
         unicast: Arc::new([]),
         multicast: Arc::new([]),
@@ -153,6 +159,11 @@ pub(crate) fn decode_endpoint_key(
         Some(payload) => endpoint_guid(&ParameterList::from_payload(payload)?, key_hash),
         None => key_hash.map(Guid::from_bytes).ok_or(DecodeError::Malformed),
     }
+}
+
+/// A GUID that names something.
+fn known(guid: Guid) -> Option<Guid> {
+    (guid != Guid::UNKNOWN).then_some(guid)
 }
 
 fn type_information(value: &[u8], rules: Rules<'_>) -> Result<Arc<[u8]>, DecodeError> {

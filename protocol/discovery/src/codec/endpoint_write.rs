@@ -16,6 +16,7 @@ use crate::data::{DiscoveredReader, DiscoveredWriter, EndpointLocators};
 pub(crate) fn encode_writer(writer: &DiscoveredWriter) -> Vec<u8> {
     let mut list = begin(writer.guid, &writer.topic_name, &writer.type_name, writer.vendor);
     put_own_locators(&mut list, writer.own_locators.as_deref());
+    put_related(&mut list, writer.related);
     if writer.group != EntityId::UNKNOWN {
         list.put_with(pid::GROUP_ENTITYID, |out| out.bytes(&writer.group.0));
     }
@@ -27,6 +28,7 @@ pub(crate) fn encode_writer(writer: &DiscoveredWriter) -> Vec<u8> {
 pub(crate) fn encode_reader(reader: &DiscoveredReader) -> Vec<u8> {
     let mut list = begin(reader.guid, &reader.topic_name, &reader.type_name, reader.vendor);
     put_own_locators(&mut list, reader.own_locators.as_deref());
+    put_related(&mut list, reader.related);
     if reader.expects_inline_qos {
         list.put_bool(pid::EXPECTS_INLINE_QOS, true);
     }
@@ -59,6 +61,12 @@ fn put_own_locators(list: &mut ParameterListBuilder, locators: Option<&EndpointL
     let Some(locators) = locators else { return };
     put_locators(list, pid::UNICAST_LOCATOR, &locators.unicast);
     put_locators(list, pid::MULTICAST_LOCATOR, &locators.multicast);
+}
+
+fn put_related(list: &mut ParameterListBuilder, related: Option<Guid>) {
+    if let Some(guid) = related {
+        list.put_guid(pid::RELATED_ENTITY_GUID, guid);
+    }
 }
 
 fn finish(

@@ -193,6 +193,7 @@ fn full_writer() -> LocalWriter {
             unicast: vec![udp(10, 0, 0, 1, 7500)],
             multicast: vec![udp(239, 1, 2, 3, 7501)],
         },
+        related: Some(Guid::from_bytes([3; 16])),
     }
 }
 
@@ -214,6 +215,7 @@ fn writers_round_trip() {
         topic_data: TopicData::default(),
         type_information: None,
         locators: EndpointLocators::default(),
+        related: None,
         ..full_writer()
     };
     let own = default.describe(captured_prefix(), VendorId::DUNLIN);
@@ -241,6 +243,7 @@ fn readers_round_trip() {
             topic_data: TopicData::default(),
             type_information: None,
             locators: EndpointLocators::default(),
+            related: None,
             content_filter: None,
         };
         let own = local.describe(captured_prefix(), VendorId::DUNLIN);

@@ -23,6 +23,7 @@ fn writer(prefix: GuidPrefix, edit: impl FnOnce(&mut LocalWriter)) -> Discovered
         topic_data: TopicData::default(),
         type_information: None,
         locators: EndpointLocators::default(),
+        related: None,
     };
     edit(&mut writer);
     writer.describe(prefix, VendorId::DUNLIN)
@@ -38,6 +39,7 @@ fn reader(prefix: GuidPrefix, edit: impl FnOnce(&mut LocalReader)) -> Discovered
         topic_data: TopicData::default(),
         type_information: None,
         locators: EndpointLocators::default(),
+        related: None,
         content_filter: None,
     };
     edit(&mut reader);

@@ -27,6 +27,8 @@ impl Reader {
             return false;
         }
         self.stats.heartbeats_received = self.stats.heartbeats_received.saturating_add(1);
+        self.note_addressee(index, heartbeat.reader_id);
+        let Some(proxy) = self.writers.get_mut(index) else { return false };
         if proxy.reliable {
             proxy.announce(heartbeat.first_sn, heartbeat.last_sn);
             if heartbeat.reader_id != EntityId::UNKNOWN && heartbeat.last_sn < SequenceNumber::FIRST {
@@ -87,10 +89,11 @@ impl Reader {
         _out: &mut Outbox,
     ) {
         let Some(index) = self.addressed(source_prefix, gap.writer_id, gap.reader_id) else { return };
-        let Some(proxy) = self.writers.get_mut(index) else { return };
         if gap.gap_start < SequenceNumber::FIRST {
             return;
         }
+        self.note_addressee(index, gap.reader_id);
+        let Some(proxy) = self.writers.get_mut(index) else { return };
         self.stats.gaps_received = self.stats.gaps_received.saturating_add(1);
         let filtered = gap.filtered_count.and_then(|count| u64::try_from(count).ok()).unwrap_or(0);
         self.stats.filtered_at_writer = self.stats.filtered_at_writer.saturating_add(filtered);

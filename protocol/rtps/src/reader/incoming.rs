@@ -2,7 +2,7 @@
 
 use crate::{ChangeKind, Received};
 use dunlin_buf::SharedBytes;
-use dunlin_core::{Guid, ProtocolVersion, SequenceNumber, WallTime};
+use dunlin_core::{Guid, ProtocolVersion, SampleIdentity, SequenceNumber, WallTime};
 use dunlin_wire::{Data, Endianness, ParameterList, Payload, ReceiverState, key_hash, params, status_info};
 
 /// From this version on PID_DIRECTED_WRITE is a single GUID.
@@ -89,8 +89,14 @@ impl Incoming {
             source_timestamp: self.source_timestamp,
             payload: self.payload.clone(),
             key_only: self.key_only,
+            related: inline_qos.as_ref().and_then(related),
             inline_qos,
             reassembled: self.reassembled,
         }
     }
+}
+
+fn related(list: &ParameterList<'_>) -> Option<SampleIdentity> {
+    let request = params::related_sample_identity(list)?;
+    Some(SampleIdentity { writer: request.writer_guid, sequence_number: request.writer_sn })
 }

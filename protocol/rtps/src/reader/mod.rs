@@ -40,6 +40,8 @@ pub struct Reader {
     /// Counts of the last ACKNACK and of the last NACK_FRAG.
     acknacks: i32,
     nack_frags: i32,
+    /// For [`take_acquaintance`](Self::take_acquaintance).
+    acquainted: bool,
     stats: ReaderStats,
 }
 
@@ -55,6 +57,7 @@ impl Reader {
             due: None,
             acknacks: 0,
             nack_frags: 0,
+            acquainted: false,
             stats: ReaderStats::default(),
             cfg,
         }
@@ -175,6 +178,40 @@ impl Reader {
     pub fn has_heard(&self, writer: Guid) -> Option<bool> {
         let proxy = self.writers.get(self.find(writer)?)?;
         Some(proxy.synced || proxy.heartbeats.heard() || proxy.expected > SequenceNumber::FIRST)
+    }
+
+    /// Whether a matched writer has matched this reader too: it has sent it a HEARTBEAT or a GAP that is for this reader
+    /// alone. `None` when it is not matched.
+    #[must_use]
+    pub fn is_known_to(&self, writer: Guid) -> Option<bool> {
+        Some(self.writers.get(self.find(writer)?)?.knows_reader)
+    }
+
+    /// Asks a reliable writer, again and again, until it shows that it knows this reader.
+    pub fn insist(&mut self, now: Now, writer: Guid, out: &mut Outbox) {
+        let Some(index) = self.find(writer) else { return };
+        let Some(proxy) = self.writers.get_mut(index) else { return };
+        if !proxy.reliable || proxy.knows_reader || core::mem::replace(&mut proxy.insisted, true) {
+            return;
+        }
+        // A writer that has just met this reader is about to speak.
+        let soon = now.mono.plus(self.cfg.preemptive_ack_delay);
+        proxy.ack.preemptive_due.get_or_insert(soon);
+        self.acknowledge_if_due(now.mono, index, out);
+    }
+
+    /// Whether since the last call a writer has shown for the first time that it knows this reader.
+    pub fn take_acquaintance(&mut self) -> bool {
+        core::mem::take(&mut self.acquainted)
+    }
+
+    /// Something came from a writer that is for this reader alone, or for all.
+    fn note_addressee(&mut self, index: usize, reader_id: EntityId) {
+        let Some(proxy) = self.writers.get_mut(index) else { return };
+        if reader_id != EntityId::UNKNOWN && !proxy.knows_reader {
+            proxy.knows_reader = true;
+            self.acquainted = true;
+        }
     }
 
     /// The matched writers, by GUID.

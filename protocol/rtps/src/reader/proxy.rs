@@ -78,6 +78,10 @@ pub(super) struct WriterProxy {
     /// Where a volatile reader starts is certain: a GAP has said so, a change was delivered, or nothing was written yet when
     /// the writer met it.
     started: bool,
+    /// The writer has said something to this reader alone, so it has matched it.
+    pub(super) knows_reader: bool,
+    /// It is asked until it has.
+    pub(super) insisted: bool,
     pub(super) store: Lazy<OutOfOrder>,
     /// Changes from `expected` on that will not come.
     pub(super) irrelevant: SnRanges,
@@ -107,6 +111,8 @@ impl WriterProxy {
             skipped_from: None,
             synced: false,
             started: false,
+            knows_reader: false,
+            insisted: false,
             store: Lazy::default(),
             irrelevant: SnRanges::new(),
             floor: SequenceNumber::ZERO,
@@ -156,12 +162,19 @@ impl WriterProxy {
         sn == self.expected && (self.synced || self.cfg.durable)
     }
 
+    /// A writer that speaks need not be asked any more, unless it is to show that it knows this reader.
+    fn heard(&mut self) {
+        if self.knows_reader || !self.insisted {
+            self.ack.preemptive_due = None;
+        }
+    }
+
     /// Takes the interval of a GAP. The first one may say where a volatile reader starts: what came before that, by
     /// way of others, is not for it.
     pub(super) fn gap(&mut self, range: SnRange) {
         if self.reliable && range.first <= self.expected {
             self.synced = true;
-            self.ack.preemptive_due = None;
+            self.heard();
             if !self.started && !self.cfg.durable {
                 self.started = true;
                 if let Some(store) = self.store.if_made() {
@@ -189,7 +202,7 @@ impl WriterProxy {
         self.floor = self.floor.max(first);
         self.announced = last;
         self.historical_last.get_or_insert(last);
-        self.ack.preemptive_due = None;
+        self.heard();
         if let Some(partials) = self.partials.if_made() {
             partials.announce_through(last);
         }

@@ -1,5 +1,6 @@
 //! Tests of the state machines.
 
+mod acquaintance;
 mod hostile;
 mod inactive;
 mod late_joiners;

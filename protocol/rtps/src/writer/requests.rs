@@ -18,6 +18,8 @@ use dunlin_wire::{AckNack, NackFrag};
 pub struct AckOutcome {
     /// It came from a matched reliable reader and was not a repetition.
     pub accepted: bool,
+    /// It was the first of that reader.
+    pub first: bool,
     /// [`Writer::acked_by_all`] has risen.
     pub acked_advanced: bool,
     /// Every matched reliable reader has acknowledged everything that was sent.
@@ -37,9 +39,12 @@ impl Writer {
     ) -> AckOutcome {
         let now = now.mono;
         let reader = Guid::new(source_prefix, acknack.reader_id);
-        let Some(index) = self.accept(now, reader, |proxy| proxy.acks.accept(now, acknack.count)) else {
-            return AckOutcome::default();
+        let mut first = false;
+        let is_new = |proxy: &mut ReaderProxy| {
+            first = !proxy.acks.heard();
+            proxy.acks.accept(now, acknack.count)
         };
+        let Some(index) = self.accept(now, reader, is_new) else { return AckOutcome::default() };
         self.stats.acknacks_received = self.stats.acknacks_received.saturating_add(1);
         let before = self.acked_by_all();
         let set = &acknack.reader_sn_state;
@@ -61,7 +66,7 @@ impl Writer {
         }
         self.serve(now, index, history, out);
         let acked = self.acked_by_all();
-        AckOutcome { accepted: true, acked_advanced: acked > before, all_acked: acked >= self.pushed }
+        AckOutcome { accepted: true, first, acked_advanced: acked > before, all_acked: acked >= self.pushed }
     }
 
     /// Takes a reader's request for fragments; false when it is a repetition or from a reader that is not matched.

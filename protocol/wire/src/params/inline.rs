@@ -57,9 +57,11 @@ pub fn original_writer_info(list: &ParameterList<'_>) -> Option<OriginalWriterIn
     identity(list, pid::ORIGINAL_WRITER_INFO)
 }
 
-/// The identity of the request that a reply answers, DDS-RPC 1.0.
+/// The identity of the request that a reply answers, DDS-RPC 1.0; of Fast DDS and RTI, which have an older number for it,
+/// by that one.
 pub fn related_sample_identity(list: &ParameterList<'_>) -> Option<OriginalWriterInfo> {
     identity(list, pid::RELATED_SAMPLE_IDENTITY)
+        .or_else(|| identity(list, pid::vendor::CUSTOM_RELATED_SAMPLE_IDENTITY))
 }
 
 /// Whether the change passed the filter with this signature at the writer (§9.6.4); `None` when the writer did not

@@ -37,7 +37,7 @@ pub fn filtered(
 ) -> Arc<ReaderSlot> {
     let qos = if durable { keep_all_reader().transient_local() } else { keep_all_reader() };
     let create = |participant: &Participant, now, out: &mut Output| {
-        participant.create_filtered_reader(now, reader_spec("All", qos), Some(filter), None, out)
+        participant.create_filtered_reader(now, reader_spec("All", qos), Some(filter), None, None, out)
     };
     world.with(node, create).expect("a good reader")
 }

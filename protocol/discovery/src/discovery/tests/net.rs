@@ -80,6 +80,7 @@ pub(super) fn local_writer(qos: DataWriterQos) -> LocalWriter {
         topic_data: TopicData::default(),
         type_information: None,
         locators: EndpointLocators::default(),
+        related: None,
     }
 }
 
@@ -93,6 +94,7 @@ pub(super) fn local_reader(qos: DataReaderQos) -> LocalReader {
         topic_data: TopicData::default(),
         type_information: None,
         locators: EndpointLocators::default(),
+        related: None,
         content_filter: None,
     }
 }

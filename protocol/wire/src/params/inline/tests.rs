@@ -45,7 +45,8 @@ fn numbers_and_identities() {
     });
     let identity =
         OriginalWriterInfo { writer_guid: Guid::from_bytes([7; 16]), writer_sn: SequenceNumber(9) };
-    for pid in [pid::ORIGINAL_WRITER_INFO, pid::RELATED_SAMPLE_IDENTITY] {
+    let related = [pid::RELATED_SAMPLE_IDENTITY, pid::vendor::CUSTOM_RELATED_SAMPLE_IDENTITY];
+    for pid in related.into_iter().chain([pid::ORIGINAL_WRITER_INFO]) {
         let mut builder = ParameterListBuilder::new();
         assert!(builder.put_identity(pid, &identity));
         let bytes = builder.finish();

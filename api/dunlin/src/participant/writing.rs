@@ -1,0 +1,80 @@
+//! What writers, and the readers of replies, need of their participant.
+
+use super::ParticipantInner;
+use crate::error::WriteError;
+use dunlin_buf::SharedBytes;
+use dunlin_core::{Duration, Guid, InstanceHandle, SequenceNumber, WallTime};
+use dunlin_driver::CannotWait;
+use dunlin_engine::{ReaderSlot, WriteError as Refused, WriteRequest, WriterSlot};
+use std::sync::Arc;
+
+fn refusal(refused: Refused, cannot_wait: Option<CannotWait>, max_blocking_time: Duration) -> WriteError {
+    match refused {
+        Refused::Full { .. } => match cannot_wait {
+            Some(CannotWait::Task) => WriteError::InTask,
+            Some(CannotWait::Simulation) => WriteError::InSimulation,
+            Some(CannotWait::Listener) | None => WriteError::Timeout(max_blocking_time),
+        },
+        Refused::OutOfResources => WriteError::OutOfResources,
+        Refused::NotRegistered => WriteError::UnknownInstance,
+        Refused::BadTimestamp => WriteError::BadTimestamp,
+        Refused::Deleted => WriteError::AlreadyDeleted,
+    }
+}
+
+impl ParticipantInner {
+    pub fn write(
+        &self,
+        slot: &Arc<WriterSlot>,
+        request: WriteRequest,
+        max_blocking_time: Duration,
+    ) -> Result<(), WriteError> {
+        self.write_with(slot, request, None, max_blocking_time).map(drop)
+    }
+
+    /// Writes with inline QoS; the number of the sample.
+    pub fn write_with(
+        &self,
+        slot: &Arc<WriterSlot>,
+        request: WriteRequest,
+        inline_qos: Option<SharedBytes>,
+        max_blocking_time: Duration,
+    ) -> Result<SequenceNumber, WriteError> {
+        let written = self.session.write_with(slot, request, inline_qos);
+        written.map_err(|refused| refusal(refused, self.cannot_wait(), max_blocking_time))
+    }
+
+    /// The same if there is room; `None` if the history is full.
+    pub fn try_write_with(
+        &self,
+        slot: &WriterSlot,
+        request: WriteRequest,
+        inline_qos: Option<SharedBytes>,
+    ) -> Option<Result<SequenceNumber, WriteError>> {
+        match self.session.try_write_with(slot, request, inline_qos) {
+            Err(Refused::Full { .. }) => None,
+            written => Some(written.map_err(|refused| refusal(refused, None, Duration::ZERO))),
+        }
+    }
+
+    pub fn register_instance(
+        &self,
+        slot: &WriterSlot,
+        instance: InstanceHandle,
+        key: SharedBytes,
+        at: Option<WallTime>,
+    ) -> Result<(), WriteError> {
+        let registered =
+            self.session.run(|now, out| slot.register_instance(now, instance, Some(key), at, out));
+        registered.map_err(|refused| match refused {
+            Refused::Deleted => WriteError::AlreadyDeleted,
+            Refused::BadTimestamp => WriteError::BadTimestamp,
+            _ => WriteError::OutOfResources,
+        })
+    }
+
+    /// Asks a writer until it shows that it knows a reader of this participant.
+    pub fn insist(&self, slot: &ReaderSlot, writer: Guid) {
+        self.session.run(|now, out| slot.insist(now, writer, out));
+    }
+}

@@ -1,0 +1,279 @@
+//! The side that answers.
+
+use super::{CreateError, Half, ReplyError, Service, reader_qos, writer_qos};
+use crate::error::{CreateEntityError, WaitForError, WriteError};
+use crate::participant::DomainParticipant;
+use crate::reader::{DataReader, StateMasks, selection};
+use crate::sample::Sample;
+use crate::signal::when_any;
+use crate::writer::DataWriter;
+use crate::writer_core::{lock, wait_for_any};
+use dunlin_cache::{CachedSample, InstanceSelect};
+use dunlin_cdr::DdsType;
+use dunlin_core::{Duration, Guid, SampleIdentity};
+use dunlin_engine::reply_qos;
+use dunlin_qos::{PublisherQos, SubscriberQos, TopicQos};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+/// Names a request, for the reply.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RequestId {
+    sample: SampleIdentity,
+    /// The reader of replies, if the requester has named it.
+    reply_to: Option<Guid>,
+}
+
+impl RequestId {
+    /// The sample that is the request.
+    #[must_use]
+    pub fn sample(&self) -> SampleIdentity {
+        self.sample
+    }
+}
+
+/// A request to answer.
+#[derive(Clone, Debug)]
+pub struct Request<Q> {
+    /// What is asked.
+    pub data: Q,
+    /// For [`Replier::send_reply`].
+    pub id: RequestId,
+}
+
+/// What became of requests; counts wrap.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct ReplierStats {
+    /// Requests that wait until their requester can be answered.
+    pub held: usize,
+    /// Requests whose requester went away before it could be answered.
+    pub abandoned: u32,
+    /// Requests that more recent ones displaced while they were held.
+    pub displaced: u32,
+}
+
+#[derive(Default)]
+struct State {
+    held: VecDeque<(RequestId, CachedSample)>,
+    stats: ReplierStats,
+}
+
+/// Takes requests of type `Q` and sends replies of type `A`. Cheap to clone; its endpoints go away with the last handle.
+pub struct Replier<Q: DdsType, A: DdsType> {
+    reader: DataReader<Q>,
+    writer: DataWriter<A>,
+    state: Arc<Mutex<State>>,
+    max_held: usize,
+}
+
+impl<Q: DdsType, A: DdsType> Clone for Replier<Q, A> {
+    fn clone(&self) -> Self {
+        Self {
+            reader: self.reader.clone(),
+            writer: self.writer.clone(),
+            state: Arc::clone(&self.state),
+            max_held: self.max_held,
+        }
+    }
+}
+
+impl<Q: DdsType, A: DdsType> std::fmt::Debug for Replier<Q, A> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Replier({:?}, {:?})", self.reader, self.writer)
+    }
+}
+
+/// Whether a request can be answered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Prospect {
+    Now,
+    /// The writer of replies has yet to match the requester's reader.
+    Later,
+    Never,
+}
+
+impl<Q: DdsType, A: DdsType> Replier<Q, A> {
+    /// Makes the endpoints of a replier: RELIABLE, KEEP_ALL with room for 1024 samples, VOLATILE.
+    ///
+    /// # Errors
+    /// As of any endpoint; [`CreateEntityError::FactoryNotEnabled`] when the participant does not enable what it creates.
+    pub fn new(participant: &DomainParticipant, service: &Service) -> Result<Self, CreateError> {
+        let topic = participant.create_topic::<A>(&service.reply_topic, &TopicQos::default())?;
+        let publisher = participant.create_publisher(&PublisherQos::default())?;
+        let writer = publisher.create_datawriter(&topic, &writer_qos())?;
+        let related = writer.guid().ok_or(CreateEntityError::FactoryNotEnabled)?;
+        let topic = participant.create_topic::<Q>(&service.request_topic, &TopicQos::default())?;
+        let subscriber = participant.create_subscriber(&SubscriberQos::default())?;
+        let reader = subscriber.create_related_datareader(&topic, &reader_qos(), Some(related))?;
+        reader.guid().ok_or(CreateEntityError::FactoryNotEnabled)?;
+        Ok(Self { reader, writer, state: Arc::default(), max_held: service.max_outstanding })
+    }
+
+    /// The next request, if one has come that can be answered.
+    #[must_use]
+    pub fn take_request(&self) -> Option<Request<Q>> {
+        if let Some(request) = self.take_held() {
+            return Some(request);
+        }
+        let one = selection(1, StateMasks::ANY, InstanceSelect::Any);
+        // Nothing is locked meanwhile: making room may run listeners.
+        while let Some(sample) = self.reader.core().collect(&one, true, Vec::pop).ok().flatten() {
+            let Some(id) = self.identify(&sample) else { continue };
+            match self.prospect(id) {
+                Prospect::Now => {
+                    if let Some(request) = self.decode(id, sample) {
+                        return Some(request);
+                    }
+                }
+                Prospect::Later => self.hold(id, sample),
+                Prospect::Never => self.abandon(),
+            }
+        }
+        None
+    }
+
+    /// Waits for a request.
+    ///
+    /// # Errors
+    /// [`WaitForError::Timeout`]; as of other calls that wait, not in listeners and tasks.
+    pub fn wait(&self, max_wait: Duration) -> Result<Request<Q>, WaitForError> {
+        let mut found = None;
+        let (reader, writer) = (self.reader.core(), self.writer.core());
+        wait_for_any(&reader.participant, &[&reader.signal, &writer.signal], max_wait, || {
+            found = found.take().or_else(|| self.take_request());
+            found.is_some()
+        })?;
+        found.ok_or(WaitForError::Timeout(max_wait))
+    }
+
+    /// [`wait`](Self::wait) for async code, on any executor and without a time-out: dropping the future gives up.
+    pub fn wait_async(&self) -> impl Future<Output = Request<Q>> + Send + use<Q, A> {
+        let this = self.clone();
+        let signals = [Arc::clone(&self.reader.core().signal), Arc::clone(&self.writer.core().signal)];
+        when_any(signals, move || this.take_request())
+    }
+
+    /// Sends a reply; a request may have several.
+    ///
+    /// # Errors
+    /// [`ReplyError::RequesterGone`], or as of [`DataWriter::write`].
+    pub fn send_reply(&self, to: RequestId, reply: &A) -> Result<(), ReplyError> {
+        self.check(to)?;
+        self.writer.write_numbered(reply, Some(reply_qos(to.sample, to.reply_to)))?;
+        Ok(())
+    }
+
+    /// [`send_reply`](Self::send_reply) for async code, see [`DataWriter::write_async`].
+    ///
+    /// # Errors
+    /// As [`send_reply`](Self::send_reply).
+    pub fn send_reply_async(
+        &self,
+        to: RequestId,
+        reply: &A,
+    ) -> impl Future<Output = Result<(), ReplyError>> + Send + use<Q, A> {
+        let checked = self.check(to);
+        let written = self.writer.write_numbered_async(reply, Some(reply_qos(to.sample, to.reply_to)));
+        async move {
+            checked?;
+            let written: Result<_, WriteError> = written.await;
+            written.map(drop).map_err(ReplyError::Write)
+        }
+    }
+
+    /// What became of requests.
+    #[must_use]
+    pub fn stats(&self) -> ReplierStats {
+        let state = lock(&self.state);
+        ReplierStats { held: state.held.len(), ..state.stats }
+    }
+
+    /// The reader of requests.
+    #[must_use]
+    pub fn request_reader(&self) -> &DataReader<Q> {
+        &self.reader
+    }
+
+    /// The writer of replies.
+    #[must_use]
+    pub fn reply_writer(&self) -> &DataWriter<A> {
+        &self.writer
+    }
+
+    fn check(&self, to: RequestId) -> Result<(), ReplyError> {
+        if self.reaches(to) { Ok(()) } else { Err(ReplyError::RequesterGone) }
+    }
+
+    /// The identity of a request; nothing of a sample without data.
+    fn identify(&self, sample: &CachedSample) -> Option<RequestId> {
+        sample.payload.as_ref().filter(|_| sample.info.valid_data)?;
+        let writer = sample.info.publication_handle.to_guid();
+        let known = self.reader.core().matched().into_iter().find(|requester| requester.guid == writer);
+        let sequence_number = sample.info.sequence_number;
+        let reply_to = known.and_then(|requester| requester.related);
+        Some(RequestId { sample: SampleIdentity { writer, sequence_number }, reply_to })
+    }
+
+    /// Whether the writer of replies has matched a reader of the requester.
+    fn reaches(&self, id: RequestId) -> bool {
+        let requester = Half { guid: id.sample.writer, related: id.reply_to };
+        self.writer
+            .core()
+            .matched()
+            .iter()
+            .any(|reader| requester.belongs_to(Half { guid: reader.guid, related: reader.related }))
+    }
+
+    fn prospect(&self, id: RequestId) -> Prospect {
+        if self.reaches(id) {
+            return Prospect::Now;
+        }
+        let requesters = self.reader.core().matched();
+        let present = requesters.iter().any(|requester| requester.guid == id.sample.writer);
+        if present { Prospect::Later } else { Prospect::Never }
+    }
+
+    /// The first of those that were held and can be answered now.
+    fn take_held(&self) -> Option<Request<Q>> {
+        let held = std::mem::take(&mut lock(&self.state).held);
+        let (mut found, mut left) = (None, VecDeque::new());
+        for (id, sample) in held {
+            match self.prospect(id) {
+                Prospect::Now if found.is_none() => found = self.decode(id, sample),
+                Prospect::Never => self.abandon(),
+                _ => left.push_back((id, sample)),
+            }
+        }
+        let mut state = lock(&self.state);
+        // Another thread may have added some meanwhile.
+        left.append(&mut state.held);
+        state.held = left;
+        found
+    }
+
+    fn hold(&self, id: RequestId, sample: CachedSample) {
+        let mut state = lock(&self.state);
+        state.held.push_back((id, sample));
+        while state.held.len() > self.max_held {
+            state.held.pop_front();
+            state.stats.displaced = state.stats.displaced.wrapping_add(1);
+        }
+    }
+
+    fn abandon(&self) {
+        let mut state = lock(&self.state);
+        state.stats.abandoned = state.stats.abandoned.wrapping_add(1);
+    }
+
+    fn decode(&self, id: RequestId, sample: CachedSample) -> Option<Request<Q>> {
+        let core = self.reader.core();
+        match Sample::<Q>::decode(sample, &*core.topic.type_support) {
+            Ok(sample) => Some(Request { data: sample.data?, id }),
+            Err(_) => {
+                core.count_undecodable();
+                None
+            }
+        }
+    }
+}

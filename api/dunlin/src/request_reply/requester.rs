@@ -1,0 +1,224 @@
+//! The side that asks.
+
+use super::book::{Book, PendingRequest, Reply, RequesterStats, reply_of};
+use super::{CreateError, Half, RequestError, Service, reader_qos, writer_qos};
+use crate::error::{CreateEntityError, WaitForError};
+use crate::participant::DomainParticipant;
+use crate::reader::{DataReader, StateMasks, selection};
+use crate::sample::Sample;
+use crate::signal::when_any;
+use crate::status::StatusMask;
+use crate::writer::DataWriter;
+use crate::writer_core::wait_for_any;
+use dunlin_cache::{CachedSample, InstanceSelect};
+use dunlin_cdr::DdsType;
+use dunlin_core::{Duration, Guid, SampleIdentity, SequenceNumber};
+use dunlin_qos::{PublisherQos, SubscriberQos, TopicQos};
+use std::sync::Arc;
+
+/// Replies that one look into the cache takes.
+const BATCH: usize = 64;
+
+/// Sends requests of type `Q` and gets replies of type `A`. Cheap to clone; its endpoints go away with the last handle and
+/// the last [`PendingRequest`].
+pub struct Requester<Q: DdsType, A: DdsType> {
+    writer: DataWriter<Q>,
+    reader: DataReader<A>,
+    book: Arc<Book<A>>,
+}
+
+impl<Q: DdsType, A: DdsType> Clone for Requester<Q, A> {
+    fn clone(&self) -> Self {
+        Self { writer: self.writer.clone(), reader: self.reader.clone(), book: Arc::clone(&self.book) }
+    }
+}
+
+impl<Q: DdsType, A: DdsType> std::fmt::Debug for Requester<Q, A> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Requester({:?}, {:?})", self.writer, self.reader)
+    }
+}
+
+impl<Q: DdsType, A: DdsType> Requester<Q, A> {
+    /// Makes the endpoints of a requester: RELIABLE, KEEP_ALL with room for 1024 samples, VOLATILE.
+    ///
+    /// # Errors
+    /// As of any endpoint; [`CreateEntityError::FactoryNotEnabled`] when the participant does not enable what it creates.
+    pub fn new(participant: &DomainParticipant, service: &Service) -> Result<Self, CreateError> {
+        let topic = participant.create_topic::<A>(&service.reply_topic, &TopicQos::default())?;
+        let subscriber = participant.create_subscriber(&SubscriberQos::default())?;
+        let reader = subscriber.create_datareader(&topic, &reader_qos())?;
+        let related = reader.guid().ok_or(CreateEntityError::FactoryNotEnabled)?;
+        let book = Arc::new(Book::new(service.max_outstanding, service.max_replies));
+        let listener = Arc::clone(&book);
+        let topic = participant.create_topic::<Q>(&service.request_topic, &TopicQos::default())?;
+        let publisher = participant.create_publisher(&PublisherQos::default())?;
+        let writer = publisher.create_related_datawriter(&topic, &writer_qos(), Some(related))?;
+        let own = writer.guid().ok_or(CreateEntityError::FactoryNotEnabled)?;
+        let collect = move |reader: &DataReader<A>| absorb(&listener, reader, own);
+        reader.set_listener(collect, StatusMask::DATA_AVAILABLE);
+        Ok(Self { writer, reader, book })
+    }
+
+    /// Whether a replier is ready, see [`wait_for_service`](Self::wait_for_service).
+    #[must_use]
+    pub fn is_service_ready(&self) -> bool {
+        !self.ready_repliers().is_empty()
+    }
+
+    /// The writers of replies of all repliers that are ready.
+    #[must_use]
+    pub fn ready_repliers(&self) -> Vec<Guid> {
+        let (Some(requests), Some(replies)) = (self.writer.core().slot(), self.reader.core().slot()) else {
+            return Vec::new();
+        };
+        let readers = requests.matched_readers();
+        let writers = replies.matched_writers();
+        let listens = |reader: Guid| requests.has_heard(reader) != Some(false);
+        let ready = |writer: Guid| {
+            let known = replies.is_known_to(writer) == Some(true);
+            if !known {
+                self.reader.core().participant.insist(replies, writer);
+            }
+            known
+        };
+        let with_reader = writers.iter().filter(|writer| {
+            let replier = Half { guid: writer.guid, related: writer.related };
+            let mut of_replier = readers
+                .iter()
+                .filter(|reader| replier.belongs_to(Half { guid: reader.guid, related: reader.related }));
+            of_replier.any(|reader| listens(reader.guid))
+        });
+        with_reader.map(|writer| writer.guid).filter(|writer| ready(*writer)).collect()
+    }
+
+    /// Waits until a request that is sent then reaches a replier, and its reply this requester: the same replier's reader of
+    /// requests and writer of replies are matched here, the one has acknowledged something to this requester's writer, and
+    /// the other has shown that it knows this requester's reader.
+    ///
+    /// # Errors
+    /// [`WaitForError::Timeout`]; as of other calls that wait, not in listeners and tasks.
+    pub fn wait_for_service(&self, max_wait: Duration) -> Result<(), WaitForError> {
+        let (writer, reader) = (self.writer.core(), self.reader.core());
+        let signals = [&*writer.signal, &*reader.signal];
+        wait_for_any(&writer.participant, &signals, max_wait, || self.is_service_ready())
+    }
+
+    /// [`wait_for_service`](Self::wait_for_service) for async code, on any executor and without a time-out: dropping the
+    /// future gives up.
+    pub fn wait_for_service_async(&self) -> impl Future<Output = ()> + Send + use<Q, A> {
+        let this = self.clone();
+        let signals = [Arc::clone(&self.writer.core().signal), Arc::clone(&self.reader.core().signal)];
+        when_any(signals, move || this.is_service_ready().then_some(()))
+    }
+
+    /// Sends a request to every replier.
+    ///
+    /// # Errors
+    /// [`RequestError::NotReady`], [`RequestError::TooManyOutstanding`], or as of [`DataWriter::write`]; nothing was sent
+    /// then.
+    pub fn send_request(&self, request: &Q) -> Result<PendingRequest<A>, RequestError> {
+        if !self.is_service_ready() {
+            return Err(RequestError::NotReady);
+        }
+        let sending = self.book.begin()?;
+        let number = self.writer.write_numbered(request, None)?;
+        sending.written(number);
+        Ok(self.pending(number))
+    }
+
+    /// [`send_request`](Self::send_request) for async code, see [`DataWriter::write_async`].
+    ///
+    /// # Errors
+    /// As [`send_request`](Self::send_request).
+    pub fn send_request_async(
+        &self,
+        request: &Q,
+    ) -> impl Future<Output = Result<PendingRequest<A>, RequestError>> + Send + use<Q, A> {
+        let this = self.clone();
+        let written = self.writer.write_numbered_async(request, None);
+        async move {
+            if !this.is_service_ready() {
+                return Err(RequestError::NotReady);
+            }
+            let sending = this.book.begin()?;
+            let number = written.await?;
+            sending.written(number);
+            Ok(this.pending(number))
+        }
+    }
+
+    /// Sends a request and waits for the first reply.
+    ///
+    /// # Errors
+    /// As [`send_request`](Self::send_request) and [`PendingRequest::wait`].
+    pub fn call(&self, request: &Q, max_wait: Duration) -> Result<Reply<A>, RequestError> {
+        self.send_request(request)?.wait(max_wait)
+    }
+
+    /// [`call`](Self::call) for async code, without a time-out: dropping the future cancels the request.
+    ///
+    /// # Errors
+    /// As [`send_request`](Self::send_request).
+    pub fn call_async(
+        &self,
+        request: &Q,
+    ) -> impl Future<Output = Result<Reply<A>, RequestError>> + Send + use<Q, A> {
+        let sent = self.send_request_async(request);
+        async move { Ok(sent.await?.wait_async().await) }
+    }
+
+    /// What became of requests and replies.
+    #[must_use]
+    pub fn stats(&self) -> RequesterStats {
+        self.book.stats()
+    }
+
+    /// The writer of requests.
+    #[must_use]
+    pub fn request_writer(&self) -> &DataWriter<Q> {
+        &self.writer
+    }
+
+    /// The reader of replies. Whatever comes to it is taken by the requester.
+    #[must_use]
+    pub fn reply_reader(&self) -> &DataReader<A> {
+        &self.reader
+    }
+
+    fn pending(&self, sequence_number: SequenceNumber) -> PendingRequest<A> {
+        let writer = self.writer.guid().unwrap_or_default();
+        PendingRequest {
+            book: Arc::clone(&self.book),
+            id: SampleIdentity { writer, sequence_number },
+            participant: Arc::clone(&self.writer.core().participant),
+            _reader: self.reader.clone(),
+            _writer: Arc::clone(self.writer.core()),
+        }
+    }
+}
+
+/// Files what has come; replies to other requesters are dropped undecoded.
+fn absorb<A: DdsType>(book: &Book<A>, reader: &DataReader<A>, own: Guid) {
+    let (core, any) = (reader.core(), selection(BATCH, StateMasks::ANY, InstanceSelect::Any));
+    let support = &*core.topic.type_support;
+    let mine = |sample: &CachedSample| sample.info.related_sample.is_some_and(|id| id.writer == own);
+    loop {
+        let mut batch: Vec<CachedSample> = Vec::new();
+        let taken = core.collect(&any, true, |found| {
+            let count = found.len();
+            batch.extend(found.drain(..).filter(|sample| mine(sample)));
+            count
+        });
+        for sample in batch {
+            match Sample::decode(sample, support) {
+                Ok(sample) => reply_of(sample).into_iter().for_each(|reply| book.file(reply)),
+                Err(_) => core.count_undecodable(),
+            }
+        }
+        book.signal.raise();
+        if !taken.is_ok_and(|count| count == BATCH) {
+            return;
+        }
+    }
+}
