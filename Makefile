@@ -6,7 +6,7 @@ DEMO_SECONDS := $(filter-out 0,$(SECONDS))
 PROTOCOL := core sync buf qos cdr wire xtypes dynamic rtps filter cache discovery engine
 PROTOCOL_CRATES := $(foreach c,$(PROTOCOL),-p dunlin-$(c))
 
-.PHONY: help demo test lint unit loom shuttle miri miri-short tsan cross interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers fuzz flood sim mutants scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader
+.PHONY: help demo test lint unit loom shuttle miri miri-short tsan cross interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers fuzz flood sim mutants scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader pictures
 
 help:
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -128,6 +128,10 @@ shm-crash: ## kill processes that use shared memory 200 times; ROUNDS=1000 more 
 slow-reader: ## SIGSTOP of one of three reader processes for 30 s; SECONDS=3 for so long
 	STOPPED_SECONDS=$(or $(if $(filter command line,$(origin SECONDS)),$(DEMO_SECONDS)),30) \
 		cargo test --release --quiet -p dunlin --test slow_reader -- --nocapture
+
+pictures: ## what docs/cli.md shows of ls, echo, top and graph, made anew
+	@scripts/setup.sh build pictures
+	scripts/pictures.sh
 
 soak: ## the interoperability tests 20 times in a row
 	ROUNDS=20 $(MAKE) interop

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what a make target needs and says what it installs. Usage: scripts/setup.sh GROUP...
-# Groups: build test demo browser interop fastdds3 bench counts gstreamer cross. Debian 12; root or sudo for apt.
+# Groups: build test demo browser interop fastdds3 bench counts gstreamer cross pictures. Debian 12; root or sudo for apt.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -51,6 +51,9 @@ for group in "$@"; do
         need ethtool /usr/sbin/ethtool
         need nftables /usr/sbin/nft
         need strace strace
+        ;;
+    pictures)
+        need tmux tmux
         ;;
     counts)
         need valgrind valgrind

@@ -16,6 +16,7 @@ else
     chosen=(--skip fast_dds3)
 fi
 cd "$root"
+cargo build --quiet -p dunlin-cli
 cargo test --quiet -p dunlin-interop --no-run
 for round in $(seq "$rounds"); do
     [ "$rounds" = 1 ] || echo "interop: round $round of $rounds"

@@ -2,9 +2,11 @@
 #![forbid(unsafe_code)]
 
 mod peer;
+mod tool;
 mod types;
 
 pub use peer::{Peer, Vendor};
+pub use tool::Tool;
 pub use types::{ShapeType, VideoEncoding, VideoFrame, crc_of_frame, payload_of_frame};
 
 use anyhow::{Result, bail};

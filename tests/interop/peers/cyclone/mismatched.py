@@ -11,16 +11,7 @@ from cyclonedds.qos import Policy, Qos
 from cyclonedds.sub import DataReader, Subscriber
 from cyclonedds.topic import Topic
 from cyclonedds.util import duration
-
-
-@dataclass
-@final
-class ShapeType(IdlStruct, typename="ShapeType"):
-    color: str
-    key("color")
-    x: int32
-    y: int32
-    shapesize: int32
+from topic_types import ShapeType
 
 
 @dataclass

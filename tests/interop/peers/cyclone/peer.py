@@ -1,66 +1,31 @@
-"""Cyclone DDS as a peer: `peer.py ROLE DOMAIN`, roles shape-pub, shape-sub, video-pub, video-sub, type-ask,
-mismatched.
+"""Cyclone DDS as a peer: `peer.py ROLE DOMAIN`, roles shape-pub, shape-sub, video-pub, video-sub,
+report-pub, report-sub, type-ask, mismatched.
 
 Speaks the line protocol of tests/interop/README.md on standard input and output.
 """
 
+import json
 import sys
 import threading
 import time
 import zlib
-from dataclasses import dataclass
 
 import mismatched
+import topic_types
 from cyclonedds.builtin import BuiltinDataReader, BuiltinTopicDcpsPublication
 from cyclonedds.core import InstanceState
 from cyclonedds.domain import DomainParticipant
 from cyclonedds.dynamic import get_types_for_typeid
-from cyclonedds.idl import IdlEnum, IdlStruct
-from cyclonedds.idl.annotations import final, key
-from cyclonedds.idl.types import byte, int32, int64, sequence, uint32, uint64
 from cyclonedds.internal import InvalidSample
 from cyclonedds.pub import DataWriter
 from cyclonedds.qos import Policy, Qos
 from cyclonedds.sub import DataReader
 from cyclonedds.topic import Topic
 from cyclonedds.util import duration
+from topic_types import Report, ShapeType, VideoEncoding, VideoFrame
 
 
-@dataclass
-@final
-class ShapeType(IdlStruct, typename="ShapeType"):
-    color: str
-    key("color")
-    x: int32
-    y: int32
-    shapesize: int32
-
-
-class VideoEncoding(IdlEnum, typename="VideoEncoding"):
-    MJPEG = 0
-    H264 = 1
-    RAW_I420 = 2
-    RAW_RGB24 = 3
-    RAW_GRAY8 = 4
-    RAW_YUYV = 5
-    OPAQUE = 6
-
-
-@dataclass
-@final
-class VideoFrame(IdlStruct, typename="VideoFrame"):
-    camera_id: str
-    key("camera_id")
-    frame_number: uint64
-    capture_timestamp: int64
-    encoding: VideoEncoding
-    width: uint32
-    height: uint32
-    key_frame: bool
-    payload: sequence[byte]
-
-
-TOPICS = {"shape": ("Square", ShapeType), "video": ("Video", VideoFrame)}
+TOPICS = {"shape": ("Square", ShapeType), "video": ("Video", VideoFrame), "report": ("Reports", Report)}
 QOS = Qos(
     Policy.Reliability.Reliable(duration(seconds=10)),
     Policy.Durability.TransientLocal,
@@ -109,6 +74,8 @@ class Publisher:
                 self.writer.write(
                     VideoFrame(camera, number, time.time_ns(), VideoEncoding.OPAQUE, 0, 0, True, payload)
                 )
+        elif verb == "report":
+            self.writer.write(topic_types.report(int(args[0])))
         elif verb == "wait-matched":
             deadline = time.monotonic() + 30
             while self.matched() < int(args[0]) and time.monotonic() < deadline:
@@ -142,6 +109,9 @@ class Listener(threading.Thread):
             octets = bytes(sample.payload)
             say("frame", sample.camera_id, sample.frame_number, len(octets), zlib.crc32(octets))
             color = self.colors[info.instance_handle] = sample.camera_id
+        elif isinstance(sample, Report):
+            say("report", json.dumps(topic_types.plain(sample)))
+            color = self.colors[info.instance_handle] = sample.station
         else:
             color = self.colors[info.instance_handle] = sample.color
             say("sample", color, sample.x, sample.y, sample.shapesize)

@@ -19,6 +19,7 @@ use ratatui::crossterm::event::{self, Event, KeyEvent};
 use screen::{Screen, Step};
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use table::Page;
 use watch::{Counted, Watch};
@@ -141,20 +142,27 @@ enum Next {
     Count,
 }
 
+/// What is typed. A thread of its own waits for it, because that wait does not always end when the terminal is gone.
+fn events() -> Receiver<Event> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || while event::read().is_ok_and(|event| sender.send(event).is_ok()) {});
+    receiver
+}
+
 /// Waits for a key or for the end of the interval, if there is one.
-fn next(deadline: Option<Instant>, stop: &Stop) -> Result<Next> {
+fn next(events: &Receiver<Event>, deadline: Option<Instant>, stop: &Stop) -> Next {
     loop {
         if stop.is_set() {
-            return Ok(Next::End);
+            return Next::End;
         }
-        if event::poll(STEP)? {
-            return Ok(match event::read()? {
-                Event::Key(key) if key.is_press() => Next::Key(key),
-                _ => Next::Draw,
-            });
+        match events.recv_timeout(STEP) {
+            Ok(Event::Key(key)) if key.is_press() => return Next::Key(key),
+            Ok(_) => return Next::Draw,
+            Err(RecvTimeoutError::Disconnected) => return Next::End,
+            Err(RecvTimeoutError::Timeout) => {}
         }
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Ok(Next::Count);
+            return Next::Count;
         }
     }
 }
@@ -162,14 +170,14 @@ fn next(deadline: Option<Instant>, stop: &Stop) -> Result<Next> {
 fn live(arguments: &Arguments, mut meter: Meter, stop: &Stop, mut terminal: DefaultTerminal) -> Result<()> {
     let mut screen = Screen::new(&arguments.filter, arguments.subscribe);
     let interval = Duration::from_secs_f64(arguments.interval);
-    let mut all = meter.snapshot();
+    let (events, mut all) = (events(), meter.snapshot());
     loop {
         let shown = all.only(screen.filter());
         meter.watch.only(&screen.wanted(&shown));
         let problem = meter.watch.problems().first().map(|problem| harmless(problem));
         terminal.draw(|frame| screen.draw(frame, &shown, problem.as_deref()))?;
         let deadline = (!screen.is_paused()).then_some(meter.since + interval);
-        match next(deadline, stop)? {
+        match next(&events, deadline, stop) {
             Next::End => return Ok(()),
             Next::Key(key) if screen.key(key, &shown) == Step::End => return Ok(()),
             Next::Key(_) | Next::Draw => {}

@@ -1,0 +1,139 @@
+//! `dunlin echo`, `pub` and `type` with topics of other vendors, whose types were never compiled into the tool: from what
+//! Cyclone DDS announces, and from IDL where the peer announces nothing.
+
+use anyhow::{Context, Result, ensure};
+use dunlin_interop::{Peer, Tool, Vendor};
+use serde_json::{Value, json};
+
+/// What the peer writes as report 3, in the form of the tool.
+fn third_report() -> Value {
+    json!({
+        "station": 3,
+        "place": {"lat": 50.25, "lon": -3.0},
+        "track": [{"lat": 3.0, "lon": 0.5}, {"lat": 3.0, "lon": 1.5}, {"lat": 3.0, "lon": 2.5}],
+        "levels": [-3, 0, 3],
+        "corners": [3, 4, 255],
+        "quality": "GOOD",
+        "readings": [
+            {"_d": 0, "counted": 3_298_534_883_328_i64},
+            {"_d": 1, "told": "station 3"},
+            {"_d": 3, "seen": {"lat": 3.0, "lon": 0.5}},
+            {"_d": 9, "measured": 0.75},
+        ],
+        "note": "note 3 äöü",
+    })
+}
+
+fn lines(text: &str) -> Result<Vec<Value>> {
+    text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
+}
+
+#[test]
+#[ignore = "needs the peers: make interop"]
+fn cyclone_is_echoed_with_a_type_that_it_announces() -> Result<()> {
+    let domain = 151;
+    let mut peer = Peer::start(Vendor::Cyclone, "report-pub", domain)?;
+    for number in [3, 4] {
+        peer.tell(&format!("report {number}"))?;
+    }
+    let echo = ["echo", "Reports", "--wait", "20"];
+    let told = Tool::run(domain, &[&echo[..], &["-f", "json", "--count", "2"]].concat())?;
+    let told = lines(&told)?;
+    ensure!(told[0] == third_report(), "{}", told[0]);
+    ensure!(told[1]["note"] == Value::Null && told[1]["levels"] == json!([-4, 0, 4]), "{}", told[1]);
+    ensure!(told[1]["readings"][3] == json!({"_d": 9, "measured": 1.0}), "{}", told[1]);
+    let parts = ["-f", "line", "--fields", "station,place.lon,track[1].lon,readings[1].told"];
+    let chosen = ["--filter", "place.lon < -3.5", "--count", "1"];
+    let told = Tool::run(domain, &[&echo[..], &parts, &chosen].concat())?;
+    ensure!(told == "station=4 place.lon=-4.0 track[1].lon=1.5 readings[1].told=station 4\n", "{told}");
+    let idl = Tool::run(domain, &["type", "Reports"])?;
+    for words in [
+        "// survey::Report: 1 writers, 0 readers (Cyclone DDS)",
+        "@key @id(0) uint32 station;",
+        "sequence<::survey::Position> track;",
+        "octet corners[3];",
+        "union Reading switch",
+        "@optional @id(7) string note;",
+        "@value(5) BAD",
+    ] {
+        ensure!(idl.contains(words), "{words} is not in\n{idl}");
+    }
+    peer.quit()
+}
+
+#[test]
+#[ignore = "needs the peers: make interop"]
+fn cyclone_reads_what_is_published_with_a_type_that_it_announces() -> Result<()> {
+    let domain = 152;
+    let mut peer = Peer::start(Vendor::Cyclone, "report-sub", domain)?;
+    let report = third_report();
+    let told = Tool::run(domain, &["pub", "Reports", "--wait", "20", &report.to_string()])?;
+    ensure!(told == "1 samples of survey::Report written to 1 readers\n", "{told}");
+    let line = peer.wait_for_prefix("report ")?;
+    let mut seen: Value = serde_json::from_str(line.strip_prefix("report ").context("no report")?)?;
+    // The peer does not name the members of a union.
+    let mut sent = report;
+    for reading in sent["readings"].as_array_mut().context("no readings")? {
+        let members = reading.as_object_mut().context("no union")?;
+        let name = members.keys().find(|name| *name != "_d").context("no member")?.clone();
+        let value = members.remove(&name).context("no member")?;
+        members.insert("value".into(), value);
+    }
+    ensure!(seen == sent, "{seen}\n{sent}");
+    // What is not said has its default.
+    let sparse = "{station: 77, quality: BAD, readings: [{told: two words, _d: 2}]}";
+    Tool::run(domain, &["pub", "Reports", "--wait", "20", sparse])?;
+    let line = peer.wait_for_prefix("report ")?;
+    seen = serde_json::from_str(line.strip_prefix("report ").context("no report")?)?;
+    let expected = json!({
+        "station": 77, "place": {"lat": 0.0, "lon": 0.0}, "track": [], "levels": [], "corners": [0, 0, 0],
+        "quality": "BAD", "readings": [{"_d": 2, "value": "two words"}], "note": null,
+    });
+    ensure!(seen == expected, "{seen}");
+    peer.quit()
+}
+
+/// What others call the type, who announce nothing of it.
+const IDL: &str = "@final struct ShapeType { @key string color; long x; long y; long shapesize; };\n";
+
+fn with_idl(vendor: Vendor, domain: u32) -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("shape.idl");
+    std::fs::write(&file, IDL)?;
+    let file = file.to_str().context("the name of a file")?;
+    let mut peer = Peer::start(vendor, "shape-pub", domain)?;
+    let echo = ["echo", "Square", "--wait", "20", "-f", "json", "--count", "1", "--idl", file];
+    // The peer may keep nothing for late readers.
+    let tool = Tool::start(domain, &echo)?;
+    peer.tell("wait-matched 1")?;
+    peer.tell("write RED 11 -12 30")?;
+    let told = tool.text()?;
+    let expected = json!({"color": "RED", "x": 11, "y": -12, "shapesize": 30});
+    ensure!(lines(&told)?.first() == Some(&expected), "{vendor:?}: {told}");
+    peer.quit()?;
+    let mut peer = Peer::start(vendor, "shape-sub", domain)?;
+    let value = "{color: BLUE, x: -7, y: 8, shapesize: 21}";
+    let publish = ["pub", "Square", "--wait", "20", "--idl", file, "--type", "ShapeType", value];
+    let told = Tool::run(domain, &publish)?;
+    ensure!(told.starts_with("1 samples of ShapeType written"), "{vendor:?}: {told}");
+    peer.wait_for("sample BLUE -7 8 21")?;
+    peer.quit()
+}
+
+#[test]
+#[ignore = "needs the peers: make interop"]
+fn fast_dds_is_echoed_and_reads_with_idl() -> Result<()> {
+    with_idl(Vendor::FastDds, 153)
+}
+
+#[test]
+#[ignore = "needs the peers: make interop"]
+fn rustdds_is_echoed_and_reads_with_idl() -> Result<()> {
+    with_idl(Vendor::RustDds, 154)
+}
+
+#[test]
+#[ignore = "needs the peers: make interop"]
+fn dust_dds_is_echoed_and_reads_with_idl() -> Result<()> {
+    with_idl(Vendor::DustDds, 155)
+}
