@@ -3,6 +3,7 @@
 mod hostile;
 mod inactive;
 mod late_joiners;
+mod memory;
 mod model;
 mod reader_side;
 mod stateless;

@@ -6,6 +6,7 @@ mod filtering;
 mod heartbeat;
 mod inactive;
 mod matching;
+mod memory;
 mod path;
 mod proxy;
 mod push;
@@ -32,6 +33,7 @@ use dunlin_core::{Duration, Guid, Locator, MonoTime, Now, SequenceNumber, SnRang
 use dunlin_wire::HeartbeatGroup;
 pub use heartbeat::HeartbeatCounts;
 use heartbeat::HeartbeatState;
+use memory::Split;
 use proxy::ReaderProxy;
 use repair::RepairGate;
 use routes::Cover;
@@ -58,6 +60,7 @@ pub struct Writer {
     cover: Cover,
     /// The set of readers has changed since `routes` was derived from it.
     routes_stale: bool,
+    split: Split,
     /// Some reader has a filter, so each change is asked about.
     filters: bool,
     /// Destinations of what not all readers want; empty while they do.
@@ -124,6 +127,7 @@ impl Writer {
             routes: Vec::new(),
             cover: Cover::default(),
             routes_stale: false,
+            split: Split::default(),
             filters: false,
             narrow: Vec::new(),
             filtered_through: SequenceNumber::ZERO,
