@@ -243,7 +243,7 @@ mod tests {
             ("network.interface_poll", "7s"),
             ("shared_memory.enabled", "false"),
             ("shared_memory.directory", "/dev/shm/x"),
-            ("shared_memory.ring_size", "4MiB"),
+            ("shared_memory.ring_size", "8MiB"),
             ("shared_memory.access", "group"),
             ("receive.waiting", "polling"),
             ("receive.spin", "7us"),

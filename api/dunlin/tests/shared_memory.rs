@@ -28,13 +28,17 @@ fn numbered(number: u64) -> Numbered {
 }
 
 fn participant(domain: u32, directory: &Path) -> DomainParticipant {
+    participant_with(domain, directory, "256KiB")
+}
+
+fn participant_with(domain: u32, directory: &Path, ring_size: &str) -> DomainParticipant {
     let mut config = Config::default();
     config.set("network.interfaces", "lo").unwrap();
     config.set("discovery.lease_duration", "2s").unwrap();
     config.set("discovery.announcement_period", "500ms").unwrap();
     config.set("network.interface_poll", "200ms").unwrap();
     config.set("shared_memory.directory", directory.to_str().unwrap()).unwrap();
-    config.set("shared_memory.ring_size", "256KiB").unwrap();
+    config.set("shared_memory.ring_size", ring_size).unwrap();
     DomainParticipant::builder(domain).config(config).build().unwrap()
 }
 
@@ -100,7 +104,11 @@ fn other_process() {
     let Ok(role) = std::env::var(ROLE) else { return };
     let mut words = role.splitn(3, ' ');
     let (role, domain, directory) = (words.next().unwrap(), words.next().unwrap(), words.next().unwrap());
-    let participant = participant(domain.parse().unwrap(), Path::new(directory));
+    let (domain, directory) = (domain.parse().unwrap(), Path::new(directory));
+    if role == "write-frames" {
+        return write_frames(&participant_with(domain, directory, FRAME_RING));
+    }
+    let participant = participant(domain, directory);
     match role {
         "write" => {
             let qos = DataWriterQos::default().reliable().keep_all().resource_limits(200, -1, -1);
@@ -136,6 +144,52 @@ fn other_process() {
         }
         other => panic!("no role {other}"),
     }
+}
+
+/// Samples as large as an uncompressed picture.
+const FRAMES: u64 = 60;
+const FRAME: usize = 921_600;
+const FRAME_RING: &str = "4MiB";
+
+fn frame(number: u64) -> Numbered {
+    Numbered { number, octets: (0..FRAME).map(|at| (at as u64 / 256 ^ number) as u8).collect() }
+}
+
+fn write_frames(participant: &DomainParticipant) {
+    let qos = DataWriterQos::default().reliable().keep_all().resource_limits(8, -1, -1);
+    let writer = writer(participant, &qos.max_blocking_time(dunlin::Duration::from_secs(30)));
+    eventually("two readers", || writer.matched_subscriptions().len() == 2);
+    (0..FRAMES).for_each(|number| writer.write(&frame(number)).unwrap());
+    writer.wait_for_acknowledgments(dunlin::Duration::from_secs(30)).unwrap();
+    println!("acknowledged");
+    std::thread::park_timeout(Duration::from_secs(60));
+}
+
+/// One reader takes them out of memory, in one piece each, and another one from the network beside it.
+#[test]
+fn large_samples_come_in_one_piece_and_beside_it_in_fragments() {
+    let (domain, folder, elsewhere) = (common::domain(), folder(), folder());
+    let participants =
+        [&folder, &elsewhere].map(|folder| participant_with(domain, folder.path(), FRAME_RING));
+    let readers = [&participants[0], &participants[1]].map(reader);
+    let mut other = Other::start("write-frames", domain, folder.path());
+    let mut taken = [0, 0];
+    eventually("all frames", || {
+        for (reader, next) in readers.iter().zip(&mut taken) {
+            for sample in reader.take(4).unwrap_or_default().into_iter().filter_map(|sample| sample.data) {
+                assert!(sample == frame(*next), "sample {next} is spoilt or another one");
+                *next += 1;
+            }
+        }
+        taken == [FRAMES; 2]
+    });
+    other.says("acknowledged");
+    let [inside, outside] = participants.map(|participant| participant.transport_stats());
+    // What asks the other reader how far it is comes here too.
+    let octets = FRAMES * FRAME as u64;
+    assert!((octets..octets + octets / 50).contains(&inside.shared_received_octets), "{inside:?}");
+    assert!(inside.shared_received_datagrams < 60 * FRAMES, "{inside:?}");
+    assert_eq!((outside.shared_received_octets, inside.shared_broken), (0, 0));
 }
 
 fn receive_all(reader: &DataReader<Numbered>) {

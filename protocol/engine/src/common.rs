@@ -16,6 +16,7 @@ pub(crate) struct Common {
     pub(crate) prefix: GuidPrefix,
     pub(crate) tuning: Tuning,
     pub(crate) max_message_size: usize,
+    pub(crate) memory_message_size: usize,
     /// The entry of discovery.
     pub(crate) participant_timer: TimerId,
     pub(crate) timers: Timers,
@@ -283,6 +284,7 @@ mod model {
             prefix: GuidPrefix::UNKNOWN,
             tuning: Tuning::default(),
             max_message_size: 1472,
+            memory_message_size: 0,
             participant_timer: timers.register(TimerOwner::Participant),
             timers,
             manual: ManualLiveliness::default(),

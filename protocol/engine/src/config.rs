@@ -35,6 +35,8 @@ pub struct ParticipantConfig {
     pub announcement_period: Duration,
     /// Octets of the largest datagram to send (default 1472, an Ethernet frame without fragmentation by IP).
     pub max_message_size: usize,
+    /// Octets of the largest message to a place in shared memory; 0, the default, if it is no larger than elsewhere.
+    pub memory_message_size: usize,
     /// Protocol parameters of user endpoints.
     pub tuning: Tuning,
     /// Limits of what remote participants may make this one remember.
@@ -60,6 +62,7 @@ impl ParticipantConfig {
             lease_duration: Duration::from_secs(10),
             announcement_period: Duration::from_secs(3),
             max_message_size: 1472,
+            memory_message_size: 0,
             tuning: Tuning::default(),
             quotas: Quotas::default(),
             seed: 0,

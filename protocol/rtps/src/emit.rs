@@ -76,14 +76,15 @@ impl Framing {
         u32::try_from(len.div_ceil(size)).unwrap_or(u32::MAX)
     }
 
-    /// The octets of fragment `number`, the first being 1.
-    pub(crate) fn fragment(&self, payload: &SharedBytes, number: u32) -> Option<SharedBytes> {
+    /// The octets of up to `count` fragments from `number` on, the first being 1.
+    pub(crate) fn fragments(&self, payload: &SharedBytes, number: u32, count: u16) -> Option<SharedBytes> {
         let size = usize::from(self.fragment_size);
         let start = usize::try_from(number.checked_sub(1)?).ok()?.checked_mul(size)?;
         if start >= payload.len() {
             return None;
         }
-        payload.slice(start..start.saturating_add(size).min(payload.len()))
+        let len = size.saturating_mul(usize::from(count));
+        payload.slice(start..start.saturating_add(len).min(payload.len()))
     }
 
     /// Appends INFO_TS and DATA.
@@ -115,24 +116,36 @@ impl Framing {
         number: u32,
         reader_id: EntityId,
     ) -> bool {
+        self.put_fragments(message, change, inline, (number, 1), reader_id)
+    }
+
+    /// The same with a DATA_FRAG of up to `count` fragments, at least one, from `number` on.
+    pub(crate) fn put_fragments(
+        &self,
+        message: &mut MessageBuilder<'_>,
+        change: &Change,
+        inline: &[u8],
+        (number, count): (u32, u16),
+        reader_id: EntityId,
+    ) -> bool {
         let Some(payload) = &change.payload else { return false };
-        let Some(fragment) = self.fragment(payload, number) else { return false };
+        let Some(fragments) = self.fragments(payload, number, count) else { return false };
         let Ok(sample_size) = u32::try_from(payload.len()) else { return false };
+        let present = self.fragment_count(fragments.len());
         message.info_ts(Some(change.source_timestamp));
         message.data_frag(&DataFragSpec {
             reader_id,
             writer_id: self.guid.entity_id,
             writer_sn: change.sn,
             fragment_starting_num: number,
-            fragments_in_submessage: 1,
+            fragments_in_submessage: u16::try_from(present).unwrap_or(count),
             fragment_size: self.fragment_size,
             sample_size,
             // Only the first fragment needs the parameters (§8.3.8.3.2).
             inline_qos: if number == 1 { inline } else { &[] },
             key_flag: change.kind != ChangeKind::Alive,
-            payload: fragment,
-        });
-        true
+            payload: fragments,
+        })
     }
 
     fn payload_spec(&self, change: &Change) -> PayloadSpec {
@@ -213,9 +226,10 @@ mod tests {
         assert!(framing.needs_fragments(&change(1, sample(1417)), &[]));
         assert_eq!((framing.fragment_count(1404), framing.fragment_count(1405)), (1, 2));
         let payload = sample(1410);
-        assert_eq!(framing.fragment(&payload, 2).unwrap()[..], payload[1404..]);
-        assert!(framing.fragment(&sample(1404), 2).is_none() && framing.fragment(&payload, 3).is_none());
-        assert!(framing.fragment(&payload, 0).is_none());
+        assert_eq!(framing.fragments(&payload, 2, 1).unwrap()[..], payload[1404..]);
+        assert_eq!(framing.fragments(&payload, 1, 9).unwrap(), payload);
+        let none = |payload: &SharedBytes, number| framing.fragments(payload, number, 1).is_none();
+        assert!(none(&sample(1404), 2) && none(&payload, 3) && none(&payload, 0));
         assert_eq!(Framing::new(Guid::UNKNOWN, true, 65_507, 0).fragment_size, 65_436);
         assert_eq!(Framing::new(Guid::UNKNOWN, true, 1 << 20, 0).fragment_size, u16::MAX);
     }

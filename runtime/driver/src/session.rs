@@ -305,6 +305,7 @@ fn make_member(
         lease_duration: config.lease_duration,
         announcement_period: config.announcement_period,
         max_message_size: config.max_message_size.unwrap_or_else(automatic),
+        memory_message_size: transport.memory_message_size(),
         tuning: config.tuning.clone(),
         quotas: config.quotas,
         seed,

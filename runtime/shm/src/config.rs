@@ -33,7 +33,8 @@ pub struct ShmConfig {
     pub enabled: bool,
     /// The folder of the files. Processes that share it find each other, also from different containers.
     pub directory: PathBuf,
-    /// Octets of the ring to each receiver: a power of two from 256 KiB to 256 MiB; others are rounded up to one.
+    /// Octets of the ring to each receiver, once it has got a message of more than a quarter of a MiB; it begins with 1 MiB
+    /// at most. A power of two from 256 KiB to 256 MiB; others are rounded up to one.
     pub ring_size: u32,
     /// Who may use the files.
     pub access: Access,
@@ -44,12 +45,31 @@ pub struct ShmConfig {
 pub(crate) const MIN_RING: u32 = 1 << 18;
 #[cfg(all(target_os = "linux", not(loom)))]
 pub(crate) const MAX_RING: u32 = 1 << 28;
+/// A ring begins with at most so much.
+#[cfg(all(target_os = "linux", not(loom)))]
+const FIRST_RING: u32 = 1 << 20;
+/// No message is longer, however large the ring.
+#[cfg(all(target_os = "linux", not(loom)))]
+pub(crate) const MAX_MESSAGE: usize = 16 << 20;
 
 impl ShmConfig {
-    /// Octets of a ring as it is made.
+    /// Octets of the largest ring.
     #[cfg(all(target_os = "linux", not(loom)))]
     pub(crate) fn capacity(&self) -> u32 {
         self.ring_size.clamp(MIN_RING, MAX_RING).next_power_of_two()
+    }
+
+    /// Octets of a ring in which a message of this length is to find room, beside others.
+    #[cfg(all(target_os = "linux", not(loom)))]
+    pub(crate) fn capacity_for(&self, len: usize) -> u32 {
+        let first = self.capacity().min(FIRST_RING);
+        if len > first as usize / 4 { self.capacity() } else { first }
+    }
+
+    /// Octets of the longest message.
+    #[cfg(all(target_os = "linux", not(loom)))]
+    pub(crate) fn longest(&self) -> usize {
+        (crate::ring::longest(self.capacity()) as usize).min(MAX_MESSAGE)
     }
 }
 
@@ -58,7 +78,7 @@ impl Default for ShmConfig {
         Self {
             enabled: true,
             directory: PathBuf::from("/dev/shm/dunlin"),
-            ring_size: 1 << 20,
+            ring_size: 1 << 22,
             access: Access::User,
         }
     }

@@ -13,15 +13,14 @@ use rustix::thread::futex;
 use rustix::time::Timespec;
 
 use crate::bell::{self, Bell};
-use crate::config::{Access, MAX_RING};
+use crate::config::{Access, MAX_MESSAGE, MAX_RING};
 use crate::folder::{Folder, Name};
-use crate::outlet::MAX_DATAGRAM;
 use crate::ring::{Consumer, Found, Memory};
 use crate::segment::{HEAD, Map, Segment};
 
 /// Both kinds of file begin with this, and with the number of the layout.
 pub(crate) const MAGIC: u32 = u32::from_be_bytes(*b"DnLn");
-pub(crate) const LAYOUT: u32 = 1;
+pub(crate) const LAYOUT: u32 = 2;
 /// Words of the head of a file.
 pub(crate) mod place {
     pub(crate) const MAGIC: usize = 0;
@@ -153,7 +152,7 @@ impl Incoming {
             match self.consumer.find(&memory) {
                 Found::Record { at, len } => {
                     let size = len as usize;
-                    if size > MAX_DATAGRAM {
+                    if size > MAX_MESSAGE {
                         return Look::Broken;
                     }
                     let mut buffer = pool.take(size);

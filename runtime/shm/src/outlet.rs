@@ -10,14 +10,11 @@ use rustix::thread::futex;
 use rustix::time::Timespec;
 
 use crate::bell;
-use crate::config::ShmConfig;
+use crate::config::{MAX_MESSAGE, ShmConfig};
 use crate::folder::{Folder, Name};
 use crate::inbox::{InboxBell, LAYOUT, MAGIC, RingMemory, lock, place, trusts};
 use crate::ring::{Producer, Put};
 use crate::segment::{HEAD, Segment};
-
-/// Longest datagram, as with UDP over IPv4.
-pub(crate) const MAX_DATAGRAM: usize = 65_507;
 
 /// Rings that this process has made.
 static RINGS: AtomicU64 = AtomicU64::new(0);
@@ -88,8 +85,7 @@ impl Outlet {
         let _ = self.lost.set(why.into());
     }
 
-    fn make_ring(&self) -> io::Result<Ring> {
-        let capacity = self.config.capacity();
+    fn make_ring(&self, capacity: u32) -> io::Result<Ring> {
         let create = || {
             let name =
                 Name::Ring { to: self.to, from: self.from, number: RINGS.fetch_add(1, Ordering::Relaxed) };
@@ -114,18 +110,12 @@ impl Outlet {
 
     /// Puts one datagram, without waiting and without a word to the receiver.
     pub(crate) fn put(&self, datagram: &Datagram<'_>) -> Outcome {
-        if self.lost.get().is_some() || datagram.len() > MAX_DATAGRAM {
+        if self.lost.get().is_some() || datagram.len() > MAX_MESSAGE {
             return Outcome::Failed;
         }
         let mut guard = lock(&self.ring);
-        if guard.is_none() {
-            match self.make_ring() {
-                Ok(ring) => *guard = Some(ring),
-                Err(error) => {
-                    self.give_up(format!("no ring of {} octets: {error}", self.config.capacity()));
-                    return Outcome::Failed;
-                }
-            }
+        if let Err(outcome) = self.prepare(&mut guard, datagram.len()) {
+            return outcome;
         }
         let Some(ring) = guard.as_mut() else { return Outcome::Failed };
         let memory = RingMemory { map: &ring.segment.map, capacity: ring.capacity };
@@ -139,6 +129,34 @@ impl Outlet {
             Put::Broken => {
                 self.give_up("the receiver spoilt the ring");
                 Outcome::Failed
+            }
+        }
+    }
+
+    /// Sees to it that there is a ring for messages of this length. One that is too small is replaced when the receiver has
+    /// taken all of it, so that nothing overtakes anything.
+    fn prepare(&self, place: &mut Option<Ring>, len: usize) -> Result<(), Outcome> {
+        let capacity = self.config.capacity_for(len);
+        if let Some(ring) = place {
+            if ring.capacity >= capacity {
+                return Ok(());
+            }
+            let memory = RingMemory { map: &ring.segment.map, capacity: ring.capacity };
+            if !ring.producer.is_drained(&memory) {
+                return Err(Outcome::Full);
+            }
+        }
+        match self.make_ring(capacity) {
+            Ok(ring) => {
+                if let Some(old) = place.replace(ring) {
+                    self.folder.remove(old.name);
+                }
+                Ok(())
+            }
+            // The network takes over.
+            Err(error) => {
+                self.give_up(format!("no ring of {capacity} octets: {error}"));
+                Err(Outcome::Failed)
             }
         }
     }
@@ -187,7 +205,7 @@ impl Outlet {
         if self.lost.get().is_none() {
             if self.inbox.is_abandoned() {
                 self.give_up("the receiver is gone");
-            } else if self.stand().is_some_and(|(ring, _)| ring.is_removed()) {
+            } else if lock(&self.ring).as_ref().is_some_and(|ring| ring.segment.is_removed()) {
                 self.give_up("the receiver refused the ring");
             }
         }

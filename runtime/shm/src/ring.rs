@@ -127,6 +127,16 @@ impl Producer {
         Some(now >= wanted)
     }
 
+    /// Whether the other side has taken everything.
+    pub(crate) fn is_drained(&mut self, memory: &impl Memory) -> bool {
+        let head = memory.head().load(Ordering::Acquire);
+        // One that makes no sense is found out by whoever puts the next record.
+        if memory.capacity() >= self.tail.wrapping_sub(head) {
+            self.head = head;
+        }
+        head == self.tail
+    }
+
     /// How much the other side had taken when that was last looked at.
     pub(crate) fn seen(&self) -> u32 {
         self.head

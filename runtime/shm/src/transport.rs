@@ -130,6 +130,10 @@ impl Transport for ShmTransport {
         self.inner.max_message_size()
     }
 
+    fn memory_message_size(&self) -> usize {
+        self.config.longest()
+    }
+
     fn refresh(&self) -> bool {
         self.inbox.maintain();
         let outlets: Vec<Arc<Outlet>> = self

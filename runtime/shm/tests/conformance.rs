@@ -55,6 +55,10 @@ impl Transport for Shared {
     fn max_message_size(&self) -> usize {
         self.0.max_message_size()
     }
+
+    fn memory_message_size(&self) -> usize {
+        self.0.memory_message_size()
+    }
 }
 
 fn pair(config: &ShmConfig) -> Pair {

@@ -327,6 +327,10 @@ impl Transport for Fault {
         self.shared.inner.max_message_size()
     }
 
+    fn memory_message_size(&self) -> usize {
+        self.shared.inner.memory_message_size()
+    }
+
     fn refresh(&self) -> bool {
         self.shared.inner.refresh()
     }

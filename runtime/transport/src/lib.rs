@@ -112,6 +112,11 @@ pub trait Transport: Send + Sync {
     /// Largest datagram that needs no fragmentation below this transport, in octets.
     fn max_message_size(&self) -> usize;
 
+    /// Largest message to a place in shared memory, in octets; 0 if it is no larger than elsewhere, or there is none.
+    fn memory_message_size(&self) -> usize {
+        0
+    }
+
     /// Looks whether the network interfaces of the host have changed and adapts; true if
     /// [`Transport::locators`] now gives something else.
     fn refresh(&self) -> bool {

@@ -228,6 +228,10 @@ impl Transport for Pcap {
         self.inner.max_message_size()
     }
 
+    fn memory_message_size(&self) -> usize {
+        self.inner.memory_message_size()
+    }
+
     fn refresh(&self) -> bool {
         self.inner.refresh()
     }

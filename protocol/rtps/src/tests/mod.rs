@@ -4,6 +4,7 @@ mod acquaintance;
 mod hostile;
 mod inactive;
 mod late_joiners;
+mod memory;
 mod model;
 mod reader_side;
 mod separation;

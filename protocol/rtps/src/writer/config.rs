@@ -23,6 +23,9 @@ pub struct WriterConfig {
     pub transient_local: bool,
     /// Octets of the largest datagram.
     pub max_message_size: usize,
+    /// Octets of the largest message to a place in shared memory, where a change need not be in fragments; 0, the
+    /// default, if it is no larger than elsewhere.
+    pub memory_message_size: usize,
     /// Octets of payload in a DATA_FRAG; 0 derives it from `max_message_size`. Writers whose changes carry inline QoS
     /// should leave room for it, since the first fragment carries it too.
     pub fragment_size: u16,
@@ -74,6 +77,7 @@ impl Default for WriterConfig {
             keyed: true,
             transient_local: false,
             max_message_size: 1472,
+            memory_message_size: 0,
             fragment_size: 0,
             heartbeat_period: Duration::from_millis(10),
             heartbeat_max_period: Duration::from_secs(1),

@@ -41,7 +41,8 @@ impl Writer {
         let start = if wants_history { SequenceNumber::ZERO } else { self.last_sn };
         let mut proxy = ReaderProxy::new(reader, reliable, start);
         proxy.history_end = self.pushed;
-        proxy.flow = self.has_window(&proxy).then(|| Box::new(Flow::new(self.window_position())));
+        let room = self.room_in_memory(&proxy);
+        proxy.flow = self.has_window(&proxy).then(|| Box::new(Flow::new(self.window_position(), room)));
         proxy.silence = (reliable && self.has_inactivity()).then(Box::default);
         if wants_history && reliable {
             proxy.acked = first.previous();
@@ -73,6 +74,7 @@ impl Writer {
         proxy.cfg.unicast = unicast;
         proxy.cfg.multicast = multicast;
         self.proxies_changed();
+        self.note_room(reader);
         true
     }
 

@@ -6,6 +6,7 @@ mod filtering;
 mod heartbeat;
 mod inactive;
 mod matching;
+mod memory;
 mod path;
 mod proxy;
 mod push;
@@ -33,6 +34,7 @@ use dunlin_core::{Duration, Guid, Locator, MonoTime, Now, SequenceNumber, SnRang
 use dunlin_wire::HeartbeatGroup;
 pub use heartbeat::HeartbeatCounts;
 use heartbeat::HeartbeatState;
+use memory::Split;
 use proxy::ReaderProxy;
 use repair::RepairGate;
 use routes::Cover;
@@ -59,6 +61,7 @@ pub struct Writer {
     cover: Cover,
     /// The set of readers has changed since `routes` was derived from it.
     routes_stale: bool,
+    split: Split,
     /// Some reader has a filter or a minimum separation, so each change is asked about.
     filters: bool,
     /// When the minimum separation of what is kept back is over, at the earliest.
@@ -125,6 +128,7 @@ impl Writer {
             routes: Vec::new(),
             cover: Cover::default(),
             routes_stale: false,
+            split: Split::default(),
             filters: false,
             separation_due: None,
             narrow: Vec::new(),

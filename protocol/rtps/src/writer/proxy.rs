@@ -147,17 +147,20 @@ pub(crate) struct Flow {
     pub(crate) path: PathRoom,
     /// Octets of new data, counted since the writer was made, that it took or missed.
     pub(crate) drained: u64,
+    /// Octets that may be under way at least; for readers in shared memory more than for others.
+    pub(crate) room: u64,
 }
 
 impl Flow {
     /// A reader that counts as having taken so much.
-    pub(crate) fn new(drained: u64) -> Self {
+    pub(crate) fn new(drained: u64, room: u64) -> Self {
         Self {
             overdue: false,
             given_up_at: MonoTime::default(),
             lapses: 0,
             path: PathRoom::default(),
             drained,
+            room,
         }
     }
 }

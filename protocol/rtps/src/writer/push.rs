@@ -1,12 +1,13 @@
 //! RTPS 2.5 §8.4.9 "pushing" state: new changes go to all matched readers as soon as the pacer lets them.
 
 use super::Writer;
+use super::memory::Progress;
 use super::proxy::MAX_REQUEST_INTERVALS;
 use crate::pacer;
 use crate::timing::arm;
 use crate::{Change, WriterHistory};
 use dunlin_buf::Outbox;
-use dunlin_core::{EntityId, MonoTime, Now, SequenceNumber, SnRange};
+use dunlin_core::{EntityId, Locator, MonoTime, Now, SequenceNumber, SnRange};
 use dunlin_wire::{Heartbeat, MessageBuilder, size};
 
 impl Writer {
@@ -134,7 +135,14 @@ impl Writer {
             self.tell_what_is_gone(now);
             return Some(change.sn);
         }
-        self.push_fragments(now, change, self.framing.fragment_count(size), history, out).then_some(change.sn)
+        let complete = match self.push_to_memory(now, change, history, out) {
+            Progress::Complete => true,
+            Progress::Deferred => false,
+            Progress::Others => {
+                self.push_fragments(now, change, self.framing.fragment_count(size), history, out)
+            }
+        };
+        complete.then_some(change.sn)
     }
 
     fn prepare_inline_qos(&mut self, change: &Change) {
@@ -188,8 +196,8 @@ impl Writer {
             }
         }
         let heartbeat = self.piggyback(now, last, count, history);
-        let (len, left_over) = self.finish_data(message, heartbeat);
-        self.trail(left_over, out);
+        let (len, left_over) = self.finish_data(message, heartbeat, self.data_routes());
+        self.trail(left_over, self.data_routes(), out);
         self.account(len, true);
         self.stats.samples_sent = self.stats.samples_sent.saturating_add(u64::from(count));
         Some(last)
@@ -205,6 +213,7 @@ impl Writer {
         &self,
         mut message: MessageBuilder<'_>,
         heartbeat: Option<Heartbeat>,
+        to: &[Locator],
     ) -> (usize, Option<Heartbeat>) {
         let fits = message.len().saturating_add(self.heartbeat_len()) <= self.cfg.max_message_size;
         let (inside, left_over) = if fits { (heartbeat, None) } else { (None, heartbeat) };
@@ -212,16 +221,16 @@ impl Writer {
             message.heartbeat(heartbeat);
         }
         let len = message.len();
-        message.finish(self.data_routes());
+        message.finish(to);
         (len, left_over)
     }
 
     /// Sends a HEARTBEAT that found no room behind its data.
-    fn trail(&self, heartbeat: Option<Heartbeat>, out: &mut Outbox) {
+    pub(super) fn trail(&self, heartbeat: Option<Heartbeat>, to: &[Locator], out: &mut Outbox) {
         let Some(heartbeat) = heartbeat else { return };
         let mut message = self.framing.begin(out);
         message.heartbeat(&heartbeat);
-        message.finish(self.data_routes());
+        message.finish(to);
     }
 
     fn push_fragments(
@@ -246,8 +255,8 @@ impl Writer {
                 break;
             }
             let heartbeat = if number == total { self.piggyback(now, change.sn, 1, history) } else { None };
-            let (len, left_over) = self.finish_data(message, heartbeat);
-            self.trail(left_over, out);
+            let (len, left_over) = self.finish_data(message, heartbeat, self.fragment_routes());
+            self.trail(left_over, self.fragment_routes(), out);
             self.account(len, false);
             self.stats.fragments_sent = self.stats.fragments_sent.saturating_add(1);
             self.next_fragment = number.saturating_add(1);
@@ -260,12 +269,12 @@ impl Writer {
     }
 
     /// Whether pacer and window let a datagram with new data leave.
-    fn may_leave(&mut self, now: MonoTime) -> bool {
+    pub(super) fn may_leave(&mut self, now: MonoTime) -> bool {
         pacer::is_ready(&mut self.pacer, now) && self.window.is_open(self.cfg.max_message_size)
     }
 
     /// Accounts for a datagram with new data, which others share a buffer with or not.
-    fn account(&mut self, len: usize, alone: bool) {
+    pub(super) fn account(&mut self, len: usize, alone: bool) {
         self.window.spend(len, alone);
         if let Some(pacer) = &mut self.pacer {
             pacer.spend(len);

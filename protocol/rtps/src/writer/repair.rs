@@ -121,7 +121,7 @@ impl Writer {
     }
 
     /// Accounts for a datagram with repairs.
-    fn spend(&mut self, octets: usize) {
+    pub(super) fn spend(&mut self, octets: usize) {
         self.gate.used = self.gate.used.saturating_add(octets);
         if let Some(pacer) = &mut self.pacer {
             pacer.spend(octets);
@@ -269,6 +269,9 @@ impl Writer {
             }
             self.prepare_inline(change, index);
             if self.framing.needs_fragments(change, &self.inline) {
+                if self.repair_through_memory(now, index, change, out) {
+                    continue;
+                }
                 if self.repair_in_fragments(now, index, change, out) == Progress::Deferred {
                     return Progress::Deferred;
                 }
@@ -288,6 +291,31 @@ impl Writer {
         let known = self.on_wire.max(wanted.last);
         let last = next.map_or(known, |next| next.previous().min(known));
         SnRange::new(wanted.first, last.max(wanted.first))
+    }
+
+    /// Sends a large change to a reader in memory; false if it is not there.
+    fn repair_through_memory(
+        &mut self,
+        now: MonoTime,
+        index: usize,
+        change: &Change,
+        out: &mut Outbox,
+    ) -> bool {
+        let Some(proxy) = self.proxies.get_mut(index) else { return false };
+        let guid = proxy.guid();
+        // Lent, so that nothing is allocated.
+        let to = core::mem::take(&mut proxy.cfg.unicast);
+        let sent = self.reaches_memory(&to);
+        if sent {
+            self.repair_in_memory(guid, &to, change, out);
+        }
+        if let Some(proxy) = self.proxies.get_mut(index) {
+            proxy.cfg.unicast = to;
+        }
+        if sent {
+            self.repaired(now, index, change.sn);
+        }
+        sent
     }
 
     /// Sends all fragments of a change, going on where the last call stopped.

@@ -101,7 +101,7 @@ impl Window {
 
     /// Octets that may be under way to a reader: the window, and what the path itself holds.
     fn limit(&self, flow: &Flow, round_trip: &RoundTrip) -> u64 {
-        (self.size as u64).saturating_add(flow.path.octets(round_trip.nearest()))
+        (self.size as u64).max(flow.room).saturating_add(flow.path.octets(round_trip.nearest()))
     }
 
     /// Whether a datagram of up to `len` octets may leave.
@@ -228,6 +228,17 @@ impl Writer {
         if self.cfg.window > 0 {
             self.window.survey(self.proxies.iter().map(|proxy| &**proxy));
             self.reopen();
+        }
+    }
+
+    /// A reader may have come into shared memory, or left it.
+    pub(super) fn note_room(&mut self, reader: Guid) {
+        let Some(index) = self.find(reader) else { return };
+        let room = self.proxies.get(index).map_or(0, |proxy| self.room_in_memory(proxy));
+        let flow = self.proxies.get_mut(index).and_then(|proxy| proxy.flow.as_mut());
+        if let Some(flow) = flow.filter(|flow| flow.room != room) {
+            flow.room = room;
+            self.survey_window();
         }
     }
 

@@ -169,6 +169,45 @@ fn a_sender_waits_for_a_receiver_that_goes_on() {
 }
 
 #[test]
+fn a_ring_grows_for_large_messages_and_nothing_overtakes_anything() {
+    let world = World::new();
+    let config = ShmConfig { ring_size: 1 << 22, ..world.config() };
+    let open = || ShmTransport::open(world.network.attach(0), &config).unwrap();
+    let (a, b) = (open(), open());
+    a.connect(&inbox(&b)).unwrap();
+    let size = || std::fs::metadata(world.ring()).unwrap().len();
+    assert_eq!(a.memory_message_size(), (1 << 21) - 8);
+    assert_eq!(send(&a, &b, &pattern(1, 200_000)).sent, 1);
+    assert_eq!(size(), 4096 + (1 << 20));
+    assert_eq!(send(&a, &b, &pattern(2, 1_000_000)).full, 1, "not while there is something in the old one");
+    std::thread::scope(|scope| {
+        let taking = scope.spawn(|| {
+            let mut all = vec![];
+            while all.len() < 9 {
+                all.extend(arrived(&b));
+            }
+            all
+        });
+        for seed in 2..9 {
+            let message = single(&pattern(seed, if seed % 2 == 0 { 1_000_000 } else { 10 }), &[inbox(&b)]);
+            while a.send(&message, SendMode::Blocking).sent == 0 {}
+        }
+        assert_eq!(a.send(&single(&[7; (1 << 21) - 8], &[inbox(&b)]), SendMode::Blocking).sent, 1);
+        let expected = (1..9).map(|seed| match seed {
+            1 => pattern(1, 200_000),
+            _ => pattern(seed, if seed % 2 == 0 { 1_000_000 } else { 10 }),
+        });
+        let expected: Vec<_> = expected.chain([vec![7; (1 << 21) - 8]]).collect();
+        assert!(taking.join().unwrap() == expected);
+    });
+    assert_eq!(size(), 4096 + (1 << 22));
+    assert_eq!(world.files().len(), 3, "the old one is gone: {:?}", world.files());
+    assert_eq!(send(&a, &b, &[7; (1 << 21) - 7]).failed, 1);
+    a.refresh();
+    assert_eq!((a.lost(&inbox(&b)), b.stats().shared_broken), (None, 0));
+}
+
+#[test]
 fn everything_is_removed_in_the_end_and_what_was_left_behind_is_swept() {
     let world = World::new();
     {

@@ -107,7 +107,9 @@ fn put_frame(out: &mut Vec<u8>, from: SocketAddr, to: SocketAddr, payload: &[u8]
     out.reserve(ETHERNET_LEN + 40 + UDP_LEN + payload.len());
     out.extend(hardware_address(to.ip()));
     out.extend(hardware_address(from.ip()));
-    let udp_len = (UDP_LEN + payload.len()) as u16;
+    // What shared memory carries may be longer than any datagram: 0 says so, as where a network card segments (and RFC 2675).
+    let longest = usize::from(u16::MAX) - IPV4_LEN;
+    let udp_len = Some(UDP_LEN + payload.len()).filter(|len| *len <= longest).map_or(0, |len| len as u16);
     let mut sum = Checksum::default();
     match (from.ip(), to.ip()) {
         (IpAddr::V6(source), IpAddr::V6(destination)) => {
@@ -142,7 +144,8 @@ fn put_ipv4(out: &mut Vec<u8>, source: Ipv4Addr, destination: Ipv4Addr, udp_len:
     out.extend([0x08, 0x00]);
     let mut header = [0; IPV4_LEN];
     header[0] = 0x45;
-    header[2..4].copy_from_slice(&udp_len.saturating_add(IPV4_LEN as u16).to_be_bytes());
+    let total = if udp_len == 0 { 0 } else { udp_len + IPV4_LEN as u16 };
+    header[2..4].copy_from_slice(&total.to_be_bytes());
     header[8] = 64;
     header[9] = PROTOCOL_UDP;
     header[12..16].copy_from_slice(&source.octets());

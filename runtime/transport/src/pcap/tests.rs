@@ -55,6 +55,12 @@ fn packets(file: &[u8]) -> Vec<Packet> {
     packets
 }
 
+/// A length that has no room in its field is stated as 0.
+fn assert_length(field: &[u8], len: usize) {
+    let stated = usize::from(u16::from_be_bytes([field[0], field[1]]));
+    assert_eq!(stated, if len > 65_535 { 0 } else { len });
+}
+
 /// Source, destination and payload of a frame; checks lengths and checksums on the way.
 fn parse(frame: &[u8]) -> (SocketAddr, SocketAddr, Vec<u8>) {
     let ethernet_type = u16::from_be_bytes([frame[12], frame[13]]);
@@ -63,14 +69,14 @@ fn parse(frame: &[u8]) -> (SocketAddr, SocketAddr, Vec<u8>) {
         let mut sum = Checksum::default();
         sum.add(&ip[..20]);
         assert_eq!(sum.value(), 0, "IPv4 header checksum");
-        assert_eq!(usize::from(u16::from_be_bytes([ip[2], ip[3]])), ip.len());
+        assert_length(&ip[2..4], ip.len());
         (20, ip[12..16].to_vec(), ip[16..20].to_vec())
     } else {
         assert_eq!(ethernet_type, 0x86dd);
         (40, ip[8..24].to_vec(), ip[24..40].to_vec())
     };
     let udp = &ip[header..];
-    assert_eq!(usize::from(u16::from_be_bytes([udp[4], udp[5]])), udp.len());
+    assert_length(&udp[4..6], udp.len());
     let mut sum = Checksum::default();
     for piece in [&source[..], &destination, &[0, 17], &udp[4..6], udp] {
         sum.add(piece);
@@ -125,7 +131,7 @@ fn both_directions_are_written_with_addresses_and_times() {
 fn frames_of_both_ip_versions_are_valid_at_every_size() {
     let (v4, v6) = ("10.0.0.1:7400".parse().unwrap(), "[fd00::1]:7400".parse().unwrap());
     let (group4, group6) = ("239.255.0.1:7400".parse().unwrap(), "[ff02::1]:7400".parse().unwrap());
-    for len in [0, 1, 2, 3, 4, 1471, 1472, 65_507] {
+    for len in [0, 1, 2, 3, 4, 1471, 1472, 65_507, 65_536, 1_000_000] {
         for (from, to) in [(v4, group4), (v6, group6), (v4, v4), (v6, v6)] {
             let mut file = vec![];
             frame::put_file_head(&mut file, "test");

@@ -1,0 +1,141 @@
+//! RTPS 2.5 §9.4.5.1.3: large changes for readers in shared memory, beside others.
+
+use super::support::*;
+use crate::{ReaderConfig, ReaderProxyConfig, WriterConfig};
+use alloc::vec;
+use alloc::vec::Vec;
+use dunlin_core::{Locator, VendorId};
+
+const LARGE: usize = 200_000;
+
+fn place(n: u8) -> Locator {
+    Locator::shared_memory([1; 8], u64::from(n))
+}
+
+fn in_memory(n: u8) -> ReaderProxyConfig {
+    ReaderProxyConfig { unicast: vec![place(n)], ..reader_proxy(n) }
+}
+
+fn source(memory_message_size: usize) -> Source {
+    Source::new(WriterConfig { memory_message_size, window: 127 << 10, ..Default::default() })
+}
+
+/// A reader that knows the writer.
+fn target(n: u8) -> Target {
+    let mut target = Target::new(n, ReaderConfig::default());
+    target.match_writer(at(0), false);
+    target
+}
+
+/// What was sent to one place.
+fn to(packets: &[Packet], locator: Locator) -> Vec<&Packet> {
+    packets.iter().filter(|packet| packet.to.contains(&locator)).collect()
+}
+
+#[test]
+fn a_large_change_is_one_message_in_memory_and_fragments_elsewhere() {
+    let mut source = source(1 << 20);
+    source.match_reader(at(0), in_memory(1));
+    source.match_reader(at(0), reader_proxy(2));
+    source.out.clear();
+    let (mut inside, mut outside) = (target(1), target(2));
+    source.write(at(10), LARGE);
+    let mut packets = drain(&mut source.out);
+    let large: Vec<_> = packets.iter().filter(|packet| packet.bytes.len() > 1472).collect();
+    assert!(large.len() == 1 && large[0].bytes.len() > LARGE && large[0].to == [place(1)]);
+    // The window holds the network back, not the memory; nothing is sent there again.
+    for round in 1..200 {
+        for packet in &packets {
+            for (target, place) in [(&mut inside, place(1)), (&mut outside, host(reader_guid(2).prefix))] {
+                if packet.to.contains(&place) {
+                    target.receive(at(20 * round), packet);
+                }
+            }
+        }
+        for packet in drain(&mut inside.out).iter().chain(&drain(&mut outside.out)) {
+            source.receive(at(20 * round + 10), packet);
+        }
+        source.timer(at(20 * round + 10));
+        packets = drain(&mut source.out);
+        assert!(to(&packets, place(1)).iter().all(|packet| packet.bytes.len() < 200));
+    }
+    for target in [inside, outside] {
+        assert_eq!((target.sink.got, target.sink.payloads), (vec![1], vec![Some(sample(LARGE))]));
+        assert_eq!(target.reader.stats().duplicates, 0);
+    }
+    assert_eq!(source.writer.stats().samples_sent, 1);
+}
+
+#[test]
+fn what_is_lost_in_memory_comes_again_in_one_message() {
+    let mut source = source(1 << 20);
+    source.match_reader(at(0), in_memory(1));
+    let mut target = target(1);
+    source.out.clear();
+    source.write(at(10), LARGE);
+    let lost = drain(&mut source.out);
+    target.receive(at(20), &lost[1]);
+    for packet in drain(&mut target.out) {
+        source.receive(at(30), &packet);
+    }
+    let repairs = drain(&mut source.out);
+    assert!(repairs[0].bytes.len() > LARGE && repairs.iter().all(|packet| packet.to == [place(1)]));
+    assert!(repairs[1..].iter().all(|packet| packet.bytes.len() < 200));
+    repairs.iter().for_each(|packet| target.receive(at(40), packet));
+    assert_eq!(target.sink.payloads, [Some(sample(LARGE))]);
+    assert_eq!(source.writer.stats().repairs_sent, 1);
+}
+
+#[test]
+fn what_is_too_long_for_a_ring_comes_in_few_pieces_even_when_it_is_repaired() {
+    let mut source = source(70_000);
+    source.match_reader(at(0), in_memory(1));
+    let mut target = target(1);
+    source.out.clear();
+    source.write(at(10), LARGE);
+    let packets = drain(&mut source.out);
+    let packets: Vec<_> = packets.into_iter().filter(|packet| packet.bytes.len() > 1472).collect();
+    assert!(packets.len() == 3 && packets.iter().all(|packet| packet.bytes.len() <= 70_000));
+    // The one in the middle is lost: its fragments are asked for one by one, as on the network.
+    for packet in [&packets[0], &packets[2]] {
+        target.receive(at(20), packet);
+    }
+    for round in 1..20 {
+        for packet in drain(&mut target.out) {
+            source.receive(at(round * 5_000), &packet);
+        }
+        source.timer(at(round * 5_000));
+        for packet in drain(&mut source.out) {
+            target.receive(at(round * 5_000), &packet);
+        }
+        target.timer(at(round * 5_000 + 10));
+    }
+    assert_eq!(target.sink.payloads, [Some(sample(LARGE))]);
+    assert!(source.writer.stats().repair_fragments_sent >= 49);
+}
+
+#[test]
+fn who_leaves_memory_is_served_in_fragments_and_has_a_small_window_again() {
+    let mut source = source(1 << 20);
+    source.match_reader(at(0), in_memory(1));
+    source.out.clear();
+    for _ in 0..4 {
+        source.write(at(10), LARGE);
+    }
+    let large = |packets: &[Packet]| packets.iter().filter(|packet| packet.bytes.len() > LARGE).count();
+    assert_eq!(large(&drain(&mut source.out)), 4, "more than the window of a socket");
+    assert!(source.writer.update_reader(reader_guid(1), vec![host(reader_guid(1).prefix)], vec![]));
+    source.write(at(20), LARGE);
+    assert_eq!(large(&drain(&mut source.out)), 0);
+    assert!(source.writer.has_waiting_data(), "nothing was answered so far");
+}
+
+#[test]
+fn without_room_for_more_in_memory_everything_is_as_on_the_network() {
+    let mut source = source(0);
+    source.match_reader(at(0), ReaderProxyConfig { vendor: VendorId([9, 9]), ..in_memory(1) });
+    source.out.clear();
+    source.write(at(10), LARGE);
+    let packets = drain(&mut source.out);
+    assert!(packets.len() > 100 && packets.iter().all(|packet| packet.bytes.len() <= 1472));
+}

@@ -1,0 +1,197 @@
+//! RTPS 2.5 §9.4.5.1.3 octetsToNextHeader: large changes for readers in shared memory, where a message may be longer than a
+//! datagram.
+//!
+//! The last submessage of a message may reach to its end, however long it is. So a change that needs fragments elsewhere is
+//! one DATA there or, if that is too long for the ring, few DATA_FRAGs of many fragments each. The fragments are those that
+//! readers on the network get, so a reader that changes its way goes on with what it has.
+
+use super::Writer;
+use super::proxy::ReaderProxy;
+use crate::emit::Framing;
+use crate::{Change, WriterHistory};
+use alloc::vec::Vec;
+use dunlin_buf::Outbox;
+use dunlin_core::{EntityId, Guid, Locator, LocatorKind, MonoTime, SequenceNumber};
+use dunlin_wire::{MessageBuilder, size};
+
+/// As many of the longest messages may be under way to a reader in memory: there is room for two in a ring, and no socket
+/// buffer that could run over.
+const MESSAGES_UNDER_WAY: u64 = 2;
+
+/// Where a large change goes, and how.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Split {
+    memory: Vec<Locator>,
+    /// Everywhere else.
+    network: Vec<Locator>,
+    /// The last large change that left through memory: it may still be leaving elsewhere.
+    through: SequenceNumber,
+}
+
+/// What came of trying to send a change through memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// Everybody has it.
+    Complete,
+    /// Pacer or window do not let it leave now.
+    Deferred,
+    /// Others get it in fragments.
+    Others,
+}
+
+impl Writer {
+    fn uses_memory(&self) -> bool {
+        self.cfg.memory_message_size > self.cfg.max_message_size
+    }
+
+    /// Whether a reader with these locators is reached through memory alone.
+    pub(super) fn reaches_memory(&self, unicast: &[Locator]) -> bool {
+        self.uses_memory() && !unicast.is_empty() && unicast.iter().all(is_memory)
+    }
+
+    /// Octets that may be under way to a reader although its socket has no room for them.
+    pub(super) fn room_in_memory(&self, proxy: &ReaderProxy) -> u64 {
+        let longest = self.cfg.memory_message_size as u64;
+        if self.reaches_memory(&proxy.cfg.unicast) { longest.saturating_mul(MESSAGES_UNDER_WAY) } else { 0 }
+    }
+
+    /// Where the fragments of a large change go.
+    pub(super) fn fragment_routes(&self) -> &[Locator] {
+        if self.split.memory.is_empty() { self.data_routes() } else { &self.split.network }
+    }
+
+    fn split_routes(&mut self) {
+        let mut split = core::mem::take(&mut self.split);
+        split.memory.clear();
+        split.network.clear();
+        if self.uses_memory() {
+            for to in self.data_routes() {
+                let part = if is_memory(to) { &mut split.memory } else { &mut split.network };
+                part.push(*to);
+            }
+        }
+        self.split = split;
+    }
+
+    /// Sends a change that needs fragments on the network to the readers in memory, once.
+    pub(super) fn push_to_memory(
+        &mut self,
+        now: MonoTime,
+        change: &Change,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) -> Progress {
+        self.split_routes();
+        if self.split.memory.is_empty() {
+            return Progress::Others;
+        }
+        let alone = self.split.network.is_empty();
+        if self.split.through < change.sn {
+            if !self.may_leave(now) {
+                return Progress::Deferred;
+            }
+            if self.filters && alone {
+                self.tell_before(change, history, out);
+            }
+            self.put_in_memory(now, change, alone, history, out);
+            self.split.through = change.sn;
+        }
+        if !alone {
+            return Progress::Others;
+        }
+        self.stats.samples_sent = self.stats.samples_sent.saturating_add(1);
+        Progress::Complete
+    }
+
+    /// Sends a change, with a HEARTBEAT behind it, to the readers in memory, who are `alone` if there are no others.
+    fn put_in_memory(
+        &mut self,
+        now: MonoTime,
+        change: &Change,
+        alone: bool,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) {
+        let heartbeat = self.piggyback(now, change.sn, u32::from(alone), history);
+        let mut pieces = self.pieces(change);
+        loop {
+            let mut message = self.framing.begin(out);
+            let more = pieces.put(&self.framing, &mut message, change, &self.inline, EntityId::UNKNOWN);
+            let left_over = heartbeat.filter(|heartbeat| !more && !message.heartbeat(heartbeat));
+            let len = message.len();
+            message.finish(&self.split.memory);
+            self.trail(left_over, &self.split.memory, out);
+            if alone {
+                self.account(len, true);
+            } else {
+                // What others get of it is what counts for pacer and window.
+                self.stats.datagrams_sent = self.stats.datagrams_sent.saturating_add(1);
+                self.stats.octets_sent = self.stats.octets_sent.saturating_add(len as u64);
+            }
+            if !more {
+                return;
+            }
+        }
+    }
+
+    /// Sends a large change to one reader in memory again.
+    pub(super) fn repair_in_memory(&mut self, guid: Guid, to: &[Locator], change: &Change, out: &mut Outbox) {
+        let mut pieces = self.pieces(change);
+        loop {
+            let mut message = self.framing.begin(out);
+            message.info_dst(guid.prefix);
+            let more = pieces.put(&self.framing, &mut message, change, &self.inline, guid.entity_id);
+            let len = message.len();
+            message.finish(to);
+            self.spend(len);
+            if !more {
+                return;
+            }
+        }
+    }
+
+    /// How a change is cut for memory; its inline QoS is prepared.
+    fn pieces(&self, change: &Change) -> Pieces {
+        let (limit, inline) = (self.cfg.memory_message_size, self.inline.len());
+        let head = size::HEADER.saturating_add(size::INFO_DST);
+        if head.saturating_add(Framing::data_len(change, &self.inline)) <= limit {
+            return Pieces { next: 1, each: None };
+        }
+        let head = head.saturating_add(size::INFO_TS).saturating_add(size::data_frag(inline, 0));
+        let each = limit.saturating_sub(head).checked_div(usize::from(self.framing.fragment_size));
+        Pieces { next: 1, each: Some(u16::try_from(each.unwrap_or(1)).unwrap_or(u16::MAX).max(1)) }
+    }
+}
+
+/// The messages of a large change.
+struct Pieces {
+    /// The fragment to go on with.
+    next: u32,
+    /// Fragments of a message; `None` if there is one DATA.
+    each: Option<u16>,
+}
+
+impl Pieces {
+    /// Appends the next piece; true if there are more.
+    fn put(
+        &mut self,
+        framing: &Framing,
+        message: &mut MessageBuilder<'_>,
+        change: &Change,
+        inline: &[u8],
+        reader_id: EntityId,
+    ) -> bool {
+        let Some(each) = self.each else {
+            framing.put_data(message, change, inline, reader_id);
+            return false;
+        };
+        framing.put_fragments(message, change, inline, (self.next, each), reader_id);
+        self.next = self.next.saturating_add(u32::from(each));
+        let len = change.payload.as_ref().map_or(0, |payload| payload.len());
+        self.next <= framing.fragment_count(len)
+    }
+}
+
+fn is_memory(locator: &Locator) -> bool {
+    locator.kind == LocatorKind::SHARED_MEMORY
+}
