@@ -72,7 +72,8 @@ pub struct ContentFilterStats {
     pub rejected: usize,
     /// What the filter asks for could not be read from them; they did not pass.
     pub unreadable: usize,
-    /// They did not arrive, because their writers found that they did not satisfy it, as far as these have said so.
+    /// They did not arrive, because their writers found that they did not satisfy it, or came too soon for the
+    /// TIME_BASED_FILTER, as far as these have said so.
     pub at_writer: u64,
 }
 

@@ -19,9 +19,9 @@ pub struct WriterStats {
     pub heartbeat_frags_sent: u64,
     /// GAP submessages sent.
     pub gaps_sent: u64,
-    /// Whole changes sent again (or sent late) because a reader asked.
+    /// Whole changes sent again (or sent late) because a reader asked, or sent late because they came too soon for it.
     pub repairs_sent: u64,
-    /// Changes that were not sent to a reader because of its filter, counted for each such reader.
+    /// Changes that were not sent to a reader because of its filter or its minimum separation, counted for each such reader.
     pub samples_filtered: u64,
     /// Fragments sent again because a reader asked.
     pub repair_fragments_sent: u64,

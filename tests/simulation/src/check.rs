@@ -24,6 +24,13 @@ pub(crate) fn at_rest(run: &mut Run<'_>) {
     found.into_iter().for_each(|text| run.log.violation(text));
 }
 
+/// Seconds after that: what a minimum separation has delayed is there.
+pub(crate) fn at_the_end(run: &mut Run<'_>) {
+    let mut found = Vec::new();
+    delivery::last_values(run, &mut found);
+    found.into_iter().for_each(|text| run.log.violation(text));
+}
+
 /// What holds of a run as a whole, however it ended.
 pub(crate) fn whole_run(run: &mut Run<'_>) {
     let mut found = Vec::new();

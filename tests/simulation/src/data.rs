@@ -1,14 +1,58 @@
 //! What the applications write: a key, who wrote it, its number, and octets that differ from place to place.
 
+use std::sync::Arc;
+
 use dunlin_buf::SharedBytes;
-use dunlin_cdr::{CdrError, DecodeOptions, Extensibility, Limits, TypeSupport};
+use dunlin_cdr::{CdrError, DdsType, DecodeOptions, Extensibility, Limits, TypeDescription, TypeSupport};
 use dunlin_core::{InstanceHandle, Rng};
-use dunlin_engine::WriteRequest;
+use dunlin_engine::{ContentFilter, ContentFilterProperty, WriteRequest};
+use dunlin_filter::Filter;
 use dunlin_rtps::ChangeKind;
 
 /// Encapsulation, key, writer, number.
 pub const HEADER: usize = 20;
 const WINDOWS: u64 = 509;
+
+/// How the samples of a topic with key look to a filter.
+#[derive(DdsType)]
+#[dds(final, name = "Keyed")]
+pub struct Keyed {
+    #[dds(key)]
+    key: u32,
+    writer: u32,
+    number: u64,
+}
+
+/// How those of a topic without key look.
+#[derive(DdsType)]
+#[dds(final, name = "Plain")]
+pub struct Plain {
+    key: u32,
+    writer: u32,
+    number: u64,
+}
+
+/// What filters know of the samples of a topic.
+#[must_use]
+pub fn description(keyed: bool) -> &'static TypeDescription {
+    if keyed { dunlin_cdr::description::<Keyed>() } else { dunlin_cdr::description::<Plain>() }
+}
+
+/// The filter of a reader.
+#[must_use]
+pub fn filter(keyed: bool, expression: &str) -> Arc<ContentFilter> {
+    let property = ContentFilterProperty {
+        content_filtered_topic_name: "Some".into(),
+        related_topic_name: "All".into(),
+        filter_class_name: ContentFilterProperty::SQL.into(),
+        filter_expression: expression.into(),
+        expression_parameters: Vec::new(),
+    };
+    let none: [String; 0] = [];
+    let filter =
+        if keyed { Filter::new::<Keyed>(expression, &none) } else { Filter::new::<Plain>(expression, &none) };
+    Arc::new(ContentFilter::new(property, filter.expect("a good filter"), 0))
+}
 
 /// The type of a topic with or without key.
 pub struct Data {

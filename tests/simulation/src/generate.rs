@@ -71,6 +71,7 @@ pub fn generate(seed: u64) -> Scenario {
     let mut endpoints = endpoints::endpoints(&mut Dice::new(seed, 3), &nodes, lasts);
     let mut faults = faults::faults(&mut Dice::new(seed, 4), &nodes, &endpoints, lasts, size);
     patience(&mut Dice::new(seed, 5), &mut nodes, &mut endpoints, &mut faults, lasts);
+    endpoints::filters(&mut Dice::new(seed, 6), &mut endpoints);
     Scenario { seed, lasts, base: base(&mut dice), nodes, endpoints, faults }
 }
 

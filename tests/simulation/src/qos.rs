@@ -36,6 +36,8 @@ pub struct Qos {
     pub lifespan: Option<u64>,
     /// TIME_BASED_FILTER of a reader.
     pub separation: u64,
+    /// Content filter of a reader: index into [`FILTERS`].
+    pub filter: Option<usize>,
     /// Index into [`PARTITIONS`].
     pub partition: usize,
 }
@@ -56,6 +58,7 @@ impl Default for Qos {
             by_source: false,
             lifespan: None,
             separation: 0,
+            filter: None,
             partition: 0,
         }
     }
@@ -71,6 +74,18 @@ const MEET: [[bool; 5]; 5] = [
     [false, false, true, false, true],
     [false, true, false, false, false],
     [false, false, true, false, false],
+];
+
+/// Whether a sample with this key and number is wanted.
+pub type Wants = fn(u32, u64) -> bool;
+
+/// Content filters of readers, each with what it lets pass: by hand.
+pub const FILTERS: [(&str, Wants); 5] = [
+    ("number BETWEEN 4 AND 30", |_, number| (4..=30).contains(&number)),
+    ("number > 20", |_, number| number > 20),
+    ("NOT key = 2", |key, _| key != 2),
+    ("key <= 2 OR number > 40", |key, number| key <= 2 || number > 40),
+    ("writer < 0 OR number < 1", |_, _| false),
 ];
 
 fn duration(ms: Option<u64>) -> Duration {
@@ -124,6 +139,12 @@ impl Qos {
         let qos = shared!(DataReaderQos::default(), self);
         let qos = qos.time_based_filter(duration(Some(self.separation)));
         (qos, SubscriberQos::default().partition(PARTITIONS[self.partition].iter().copied()))
+    }
+
+    /// Whether its filter lets a sample pass.
+    #[must_use]
+    pub fn wants(&self, key: u32, number: u64) -> bool {
+        self.filter.and_then(|filter| FILTERS.get(filter)).is_none_or(|(_, wants)| wants(key, number))
     }
 
     /// Whether a writer with this QoS and a reader with that one are in the same partition.

@@ -107,6 +107,7 @@ pub fn run(scenario: &Scenario) -> Result<Outcome, Failure> {
         let before: Vec<u64> = run.sent();
         run.go_on_until(run.age_ms() + QUIET);
         check::quiet(&mut run, &before, QUIET);
+        check::at_the_end(&mut run);
     }
     run.poll_all();
     check::whole_run(&mut run);

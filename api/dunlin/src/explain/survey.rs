@@ -163,7 +163,8 @@ impl<'a> View<'a> {
         let filter = slot.content_filter_stats();
         let at_writer = usize::try_from(filter.at_writer).unwrap_or(usize::MAX);
         let rejected = filter.rejected.saturating_add(filter.unreadable).saturating_add(at_writer);
-        if filter.passed == 0 && rejected > 0 {
+        // Without a filter of its own, what did not arrive came too soon: some of it is seen.
+        if reader.content_filter.is_some() && filter.passed == 0 && rejected > 0 {
             causes.push(Cause::Filtered { rejected });
         }
     }

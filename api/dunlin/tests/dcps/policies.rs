@@ -188,6 +188,8 @@ fn the_time_based_filter_spaces_samples_and_keeps_the_last() {
     assert_eq!(numbers(&r.reader), [0, 9]);
     let every = DataReaderQos { time_based_filter: TimeBasedFilter::default(), ..r.reader.qos() };
     b.run(|| r.reader.set_qos(&every)).unwrap();
+    // The writer has to hear of it.
+    sim.run_for(secs(2)).unwrap();
     for n in 0..3 {
         a.run(|| w.writer.write(&reading(1, n))).unwrap();
     }

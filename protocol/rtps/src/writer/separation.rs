@@ -135,6 +135,9 @@ impl Separation {
                 latest.kept = None;
             }
         }
+        if self.kept.is_empty() {
+            self.due = None;
+        }
     }
 
     /// Forgets what is kept back: the reader will have to ask for it.

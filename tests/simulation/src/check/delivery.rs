@@ -45,7 +45,8 @@ fn missing(
             break;
         }
         let (count, gone) = later.entry(change.key).or_default();
-        if change.kind == ChangeKind::Alive && received(number) == 0 {
+        let wanted = change.kind == ChangeKind::Alive && requested.wants(change.key, number);
+        if wanted && received(number) == 0 {
             // A disposal that was read says all, so the sample before it need not be kept either.
             let replaced = depth.is_some_and(|depth| *count >= depth);
             let ended = *gone && change.at <= met;
@@ -92,6 +93,34 @@ pub(super) fn complete(run: &Run<'_>, found: &mut Vec<String>) {
             ));
         }
         lost(run, r, reader, found);
+    }
+}
+
+/// A reader with a TIME_BASED_FILTER ends with the last value of each instance.
+pub(super) fn last_values(run: &Run<'_>, found: &mut Vec<String>) {
+    for (w, writer, r, reader) in super::pairs(run) {
+        let offered = &run.scenario.endpoints[writer.plan].qos;
+        let requested = &run.scenario.endpoints[reader.plan].qos;
+        let reliable = offered.reliable && requested.reliable && offered.matches(requested);
+        let plain = !requested.exclusive && offered.lifespan.is_none() && requested.separation > 0;
+        // Several writers may write to an instance.
+        if !reliable || !plain || has_rivals(run, w, r) || may_release(run, writer, reader, 1) {
+            continue;
+        }
+        let Some(first) = first_due(writer, reader, offered.durable && requested.durable) else { continue };
+        let keyed = run.scenario.endpoints[writer.plan].keyed;
+        let mut last = std::collections::BTreeMap::new();
+        for (number, change) in (1_u64..).zip(&writer.changes) {
+            last.insert(if keyed { change.key } else { 1 }, (number, change));
+        }
+        for (key, (number, change)) in last {
+            let due = number >= first && change.kind == ChangeKind::Alive;
+            let got = reader.received.get(&w).is_some_and(|received| received.count(number) > 0);
+            if due && requested.wants(change.key, number) && !got {
+                found
+                    .push(format!("reader {r}, instance {key}: the last value, number {number}, is missing"));
+            }
+        }
     }
 }
 
@@ -165,8 +194,11 @@ pub(super) fn declared(run: &Run<'_>, found: &mut Vec<String>) {
             let got = |number: &usize| received.count(*number as u64) > 0;
             let Some(first) = (1..=received.samples.len()).find(got) else { continue };
             let missed = (first..=received.samples.len()).filter(|number| !got(number));
-            holes +=
-                missed.filter(|number| writer.changes[number - 1].kind == ChangeKind::Alive).count() as u64;
+            let wanted = |number: &usize| {
+                let change = &writer.changes[number - 1];
+                change.kind == ChangeKind::Alive && qos.wants(change.key, *number as u64)
+            };
+            holes += missed.filter(wanted).count() as u64;
         }
         if holes > reader.lost {
             found.push(format!("reader {r} lacks {holes} samples and was told of {} lost", reader.lost));

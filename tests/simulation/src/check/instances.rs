@@ -39,7 +39,8 @@ pub(super) fn states(run: &Run<'_>, found: &mut Vec<String>) {
     for (r, reader) in run.log.readers.iter().enumerate().filter(|(_, reader)| reader.ended.is_none()) {
         let plan = &run.scenario.endpoints[reader.plan];
         let qos = &plan.qos;
-        let plain = qos.reliable && !qos.exclusive && qos.separation == 0 && plan.keyed;
+        let plain =
+            qos.reliable && !qos.exclusive && qos.separation == 0 && qos.filter.is_none() && plan.keyed;
         // Who was inactive may have lost the last that a writer said of an instance.
         let released =
             run.log.writers.iter().any(|writer| super::delivery::may_release(run, writer, reader, 1));

@@ -69,6 +69,7 @@ pub(super) fn deadlines_of_readers(run: &Run<'_>, found: &mut Vec<String>) {
         let simple = plan.qos.keep_last.is_none()
             && plan.qos.max_samples.is_none()
             && plan.qos.separation == 0
+            && plan.qos.filter.is_none()
             && offer.lifespan.is_none()
             // An instance all of whose samples were taken is forgotten while its writer is not alive.
             && !reader.once_dead.contains(&writer.guid);

@@ -1,7 +1,7 @@
 //! Who writes and reads what, with which QoS.
 
 use super::Dice;
-use crate::qos::{PARTITIONS, Qos};
+use crate::qos::{FILTERS, PARTITIONS, Qos};
 use crate::scenario::{EndpointPlan, Ms, NodePlan, Role, Workload};
 
 /// Deliveries of a scenario at most, roughly: what it may cost.
@@ -203,6 +203,18 @@ fn requests(dice: &mut Dice, topic: &Topic, nodes: &[NodePlan], plans: &mut Vec<
         let reader = plans.len();
         plans.push(plan(node, topic.number, Role::Reader { period: dice.small(10, 100) }));
         plans.push(plan(node, replies, write(Workload::Replies(reader), index as u32)));
+    }
+}
+
+/// Some readers want less: by content, or by time.
+pub(super) fn filters(dice: &mut Dice, plans: &mut [EndpointPlan]) {
+    for plan in plans.iter_mut().filter(|plan| !plan.is_writer() && !plan.qos.exclusive) {
+        if dice.percent(20) {
+            plan.qos.filter = Some(dice.index(FILTERS.len()));
+        }
+        if dice.percent(15) && plan.qos.deadline.is_none_or(|deadline| deadline >= 1_000) {
+            plan.qos.separation = dice.within(20, 1_000);
+        }
     }
 }
 

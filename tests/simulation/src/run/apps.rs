@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dunlin_engine::{EndpointLocators, ReaderSpec, WriteError, WriterSpec};
+use dunlin_engine::{EndpointLocators, Output, Participant, ReaderSpec, WriteError, WriterSpec};
 use dunlin_qos::TopicData;
 use dunlin_rtps::ChangeKind;
 
 use super::agenda::Action;
 use super::{Known, MS, Run};
-use crate::data::{Content, Data, HEADER};
+use crate::data::{self, Content, Data, HEADER};
 use crate::log::{ReaderLog, WriterLog, Written};
+use crate::qos::FILTERS;
 use crate::scenario::{EndpointPlan, Role, Workload};
 
 fn topic_name(plan: &EndpointPlan) -> String {
@@ -31,7 +32,7 @@ fn writer_spec(plan: &EndpointPlan) -> WriterSpec {
         publisher_qos,
         topic_data: TopicData::default(),
         type_information: None,
-        type_description: None,
+        type_description: Some(data::description(plan.keyed)),
         locators: EndpointLocators::default(),
     }
 }
@@ -112,7 +113,11 @@ impl Run<'_> {
 
     fn create_reader(&mut self, index: usize, plan: &EndpointPlan) {
         let Some(machine) = &mut self.machines[plan.node] else { return };
-        let slot = self.world.create_reader(machine.id, reader_spec(plan)).expect("a good reader");
+        let filter = plan.qos.filter.map(|filter| data::filter(plan.keyed, FILTERS[filter].0));
+        let create = |participant: &Participant, now, out: &mut Output| {
+            participant.create_filtered_reader(now, reader_spec(plan), filter, None, out)
+        };
+        let slot = self.world.with(machine.id, create).expect("a good reader");
         let number = self.log.readers.len();
         machine.entities.insert(slot.guid().entity_id, Known::Reader(number));
         let created = self.age();

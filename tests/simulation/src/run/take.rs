@@ -127,6 +127,10 @@ impl Run<'_> {
         let keyed = self.scenario.endpoints[reader.plan].keyed;
         let key = if keyed { content.key } else { 1 };
         let qos = &self.scenario.endpoints[reader.plan].qos;
+        if !qos.wants(content.key, content.number) {
+            self.log.violation(format!("reader {number} got {content:?}, which its filter rejects"));
+            return;
+        }
         *reader.shown_count.entry(key).or_default() += 1;
         if qos.deadline.is_some() {
             reader.arrivals.entry(key).or_default().push(sample.info.reception_timestamp.0);
