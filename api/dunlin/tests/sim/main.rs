@@ -14,3 +14,4 @@ mod support;
 mod tasks;
 mod threads;
 mod types;
+mod under_loss;
