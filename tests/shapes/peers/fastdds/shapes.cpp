@@ -117,9 +117,10 @@ static void common(Qos& qos, const Options& o) {
     const int depth = o.number("-k", 1);
     qos.history().kind = depth == 0 ? KEEP_ALL_HISTORY_QOS : KEEP_LAST_HISTORY_QOS;
     if (depth > 0) qos.history().depth = depth;
-    qos.resource_limits().max_samples = -1;
-    qos.resource_limits().max_instances = -1;
-    qos.resource_limits().max_samples_per_instance = -1;
+    // 0 is no limit here.
+    qos.resource_limits().max_samples = 0;
+    qos.resource_limits().max_instances = 0;
+    qos.resource_limits().max_samples_per_instance = 0;
     qos.ownership().kind = o.number("-s", -1) < 0 ? SHARED_OWNERSHIP_QOS : EXCLUSIVE_OWNERSHIP_QOS;
     if (o.has("-f")) qos.deadline().period = ms(o.number("-f", 0));
     qos.endpoint().history_memory_policy = PREALLOCATED_WITH_REALLOC_MEMORY_MODE;
