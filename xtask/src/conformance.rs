@@ -1,9 +1,11 @@
 //! The conformance table: `docs/conformance.md`, made from `docs/conformance.in`, in which every row names the tests that
 //! show it. A row without a test, or with one that does not exist, fails.
 //!
-//! The source has lines of five forms: `# comment`, `use alias = folder`, `== Section`, `> text`, and rows
-//! `name | state | alias/file::test, … | remark`. The state is `effective`, `partly` (the remark says what is missing) or
+//! The source has lines of six forms: `# comment`, `use alias = folder`, `== Section`, `> text`, those of the matrix of
+//! policies, see [`matrix`], and rows `name | state | alias/file::test, … | remark`. The state is `effective`, `partly` (the remark says what is missing) or
 //! `refused` (the tests show the refusal).
+
+mod matrix;
 
 use anyhow::{Context, Result, bail};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +25,7 @@ enum Line {
     Section(String),
     Text(String),
     Row(Row),
+    Policy(matrix::Row),
 }
 
 #[derive(Debug, PartialEq)]
@@ -61,7 +64,11 @@ fn make(root: &Path) -> Result<(String, Vec<String>)> {
     let policies = fs::read_to_string(root.join(POLICIES)).context(POLICIES)?;
     findings.extend(missing_policies(&policies, &lines));
     let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (file, test) in lines.iter().filter_map(row).flat_map(|row| &row.tests) {
+    let policies: Vec<_> = lines.iter().filter_map(policy).collect();
+    findings.extend(matrix::missing(&policies).into_iter().map(|what| format!("{SOURCE}: {what}")));
+    let of_rows = lines.iter().filter_map(row).flat_map(|row| &row.tests);
+    let of_policies = policies.iter().flat_map(|row| &row.cells).flat_map(|cell| &cell.tests);
+    for (file, test) in of_rows.chain(of_policies) {
         if !known.contains_key(file) {
             let text = fs::read_to_string(root.join(file)).unwrap_or_default();
             known.insert(file.clone(), tests(&text).with_context(|| file.clone())?);
@@ -75,6 +82,10 @@ fn make(root: &Path) -> Result<(String, Vec<String>)> {
 
 fn row(line: &Line) -> Option<&Row> {
     if let Line::Row(row) = line { Some(row) } else { None }
+}
+
+fn policy(line: &Line) -> Option<&matrix::Row> {
+    if let Line::Policy(row) = line { Some(row) } else { None }
 }
 
 fn parse(source: &str) -> (Vec<Line>, Vec<String>) {
@@ -94,6 +105,11 @@ fn parse(source: &str) -> (Vec<Line>, Vec<String>) {
             lines.push(Line::Section(title.to_owned()));
         } else if let Some(text) = line.strip_prefix("> ") {
             lines.push(Line::Text(text.to_owned()));
+        } else if let Some(rest) = line.strip_prefix("* ") {
+            match matrix::parse(rest, &aliases) {
+                Ok(row) => lines.push(Line::Policy(row)),
+                Err(what) => complain(&what),
+            }
         } else {
             match parse_row(line, &aliases) {
                 Ok(row) => lines.push(Line::Row(row)),
@@ -177,6 +193,12 @@ fn render(lines: &[Line]) -> String {
             Line::Text(text) => {
                 let _ = write!(out, "\n{text}\n");
                 in_table = false;
+            }
+            Line::Policy(row) => {
+                if !std::mem::replace(&mut in_table, true) {
+                    out.push_str(&matrix::head());
+                }
+                out.push_str(&matrix::render(row));
             }
             Line::Row(row) => {
                 if !std::mem::replace(&mut in_table, true) {

@@ -3,7 +3,7 @@
 use crate::signal::{Signal, WaitCore};
 use crate::status::StatusMask;
 use crate::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
-use dunlin_core::{Duration, ReturnCode};
+use dunlin_core::{Duration, InstanceHandle, ReturnCode};
 use dunlin_driver::{CannotWait, machine};
 use std::fmt;
 use std::future::poll_fn;
@@ -88,21 +88,38 @@ impl GuardCondition {
 }
 
 /// True while a status of its entity has changed and is enabled in the condition.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct StatusCondition {
     enabled: Arc<Mutex<StatusMask>>,
     signal: Arc<Signal>,
+    entity: Arc<dyn Fn() -> InstanceHandle + Send + Sync>,
     condition: Condition,
 }
 
+impl fmt::Debug for StatusCondition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StatusCondition({}, {:?})", self.condition.trigger_value(), self.enabled_statuses())
+    }
+}
+
 impl StatusCondition {
-    pub(crate) fn new(signal: Arc<Signal>, changes: impl Fn() -> StatusMask + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(
+        signal: Arc<Signal>,
+        entity: impl Fn() -> InstanceHandle + Send + Sync + 'static,
+        changes: impl Fn() -> StatusMask + Send + Sync + 'static,
+    ) -> Self {
         let enabled = Arc::new(Mutex::new(StatusMask::ALL));
         let mask = Arc::clone(&enabled);
         let condition = Condition::new(Arc::clone(&signal), move || {
             changes().intersects(*mask.lock().unwrap_or_else(PoisonError::into_inner))
         });
-        Self { enabled, signal, condition }
+        Self { enabled, signal, entity: Arc::new(entity), condition }
+    }
+
+    /// get_entity: the handle of the entity; [`InstanceHandle::NIL`] of a writer or reader that is disabled or gone.
+    #[must_use]
+    pub fn entity(&self) -> InstanceHandle {
+        (self.entity)()
     }
 
     /// set_enabled_statuses; all are enabled at first.

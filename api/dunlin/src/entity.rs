@@ -60,6 +60,11 @@ impl<L: ?Sized> ListenerSlot<L> {
         drop(before);
     }
 
+    /// The statuses that are answered for here.
+    pub fn mask(&self) -> Option<StatusMask> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(|(_, mask)| *mask)
+    }
+
     /// Who answers for a status: `None` when nobody does here, `Some(None)` when it is consumed without a call.
     pub fn of(&self, status: StatusMask) -> Option<Option<Arc<L>>> {
         let present = self.0.read().unwrap_or_else(PoisonError::into_inner);
@@ -139,8 +144,11 @@ impl<L: ?Sized + Send + Sync + 'static> Entity<L> {
         of: impl Fn(&O) -> &Self + Send + Sync + 'static,
     ) -> StatusCondition {
         let owner = Arc::downgrade(owner);
-        StatusCondition::new(Arc::clone(&self.signal), move || {
-            owner.upgrade().map_or(StatusMask::NONE, |owner| of(&owner).changes())
-        })
+        let handle = self.handle;
+        StatusCondition::new(
+            Arc::clone(&self.signal),
+            move || handle,
+            move || owner.upgrade().map_or(StatusMask::NONE, |owner| of(&owner).changes()),
+        )
     }
 }

@@ -253,6 +253,13 @@ impl Publisher {
         self.state.entity.listener.set(Some((None, mask)));
     }
 
+    /// get_listener: the statuses that a listener set here answers for, or one that does nothing; `None` without either.
+    /// The listener itself is handed over when it is set: who needs it again shares it, as an `Arc` inside.
+    #[must_use]
+    pub fn listener_mask(&self) -> Option<StatusMask> {
+        self.state.entity.listener.mask()
+    }
+
     /// Removes the listener; one that runs at this moment finishes.
     pub fn clear_listener(&self) {
         self.state.entity.listener.set(None);

@@ -2,8 +2,11 @@
 
 use crate::builtin::PublicationBuiltinTopicData;
 use crate::condition::{Condition, StatusCondition};
+use crate::content_filter::ContentFilteredTopic;
+use crate::contents::FoundTopic;
 use crate::error::{CreateEntityError, ExpressionError, NotMatched, ReadError, SetQosError, WaitForError};
 use crate::listener::DataReaderListener;
+use crate::multi_topic::MultiTopic;
 use crate::query::{Query, QueryCondition, satisfies};
 use crate::reader_core::{ErasedReaderListener, ReaderCore};
 use crate::sample::{RawSample, Sample};
@@ -13,10 +16,11 @@ use crate::status::{
 };
 use crate::stream::SampleStream;
 use crate::subscriber::Subscriber;
+use crate::topic::Topic;
 use dunlin_cache::{
     CachedSample, InstanceSelect, InstanceStateMask, SampleData, SampleStateMask, Selection, ViewStateMask,
 };
-use dunlin_cdr::TopicType;
+use dunlin_cdr::{DdsType, TopicType};
 use dunlin_core::{Duration, Guid, InstanceHandle};
 use dunlin_engine::{ContentFilterStats, ReaderStats};
 use dunlin_qos::DataReaderQos;
@@ -493,6 +497,13 @@ impl<T: TopicType> DataReader<T> {
         self.core.subscriber.clone()
     }
 
+    /// get_listener: the statuses that a listener set here answers for, or one that does nothing; `None` without either.
+    /// The listener itself is handed over when it is set: who needs it again shares it, as an `Arc` inside.
+    #[must_use]
+    pub fn listener_mask(&self) -> Option<StatusMask> {
+        self.core.listener.mask()
+    }
+
     /// Removes the listener; one that runs at this moment finishes.
     pub fn clear_listener(&self) {
         self.core.set_listener(None, StatusMask::NONE);
@@ -502,7 +513,12 @@ impl<T: TopicType> DataReader<T> {
     #[must_use]
     pub fn status_condition(&self) -> StatusCondition {
         let core = Arc::downgrade(&self.core);
-        StatusCondition::new(Arc::clone(&self.core.signal), move || {
+        let named = Arc::downgrade(&self.core);
+        let handle = move || {
+            let slot = named.upgrade().and_then(|core| core.slot().map(|slot| slot.guid()));
+            slot.map(InstanceHandle::from).unwrap_or_default()
+        };
+        StatusCondition::new(Arc::clone(&self.core.signal), handle, move || {
             core.upgrade().map_or(StatusMask::NONE, |core| core.changes())
         })
     }
@@ -582,6 +598,19 @@ impl<T: TopicType> DataReader<T> {
     #[must_use]
     pub fn undecodable_count(&self) -> u32 {
         self.core.undecodable.load(Ordering::Relaxed)
+    }
+}
+
+impl<T: DdsType> DataReader<T> {
+    /// get_topicdescription: the topic, content-filtered topic or multi-topic it was made for.
+    #[must_use]
+    pub fn topic_description(&self) -> FoundTopic<T> {
+        let source = self.core.source();
+        match (source.filter, source.multi) {
+            (Some(filtered), _) => FoundTopic::ContentFilteredTopic(ContentFilteredTopic::new(filtered)),
+            (None, Some(multi)) => FoundTopic::MultiTopic(MultiTopic::new(multi)),
+            (None, None) => FoundTopic::Topic(Topic::new(source.topic)),
+        }
     }
 }
 

@@ -159,6 +159,11 @@ impl ReaderCore {
         }
     }
 
+    /// What it reads.
+    pub fn source(&self) -> TopicSource {
+        TopicSource { topic: Arc::clone(&self.topic), filter: self.filter.clone(), multi: self.multi.clone() }
+    }
+
     pub fn slot(&self) -> Option<&Arc<ReaderSlot>> {
         self.slot.get()
     }

@@ -331,6 +331,13 @@ impl<T: TopicType> DataWriter<T> {
         Topic::new(Arc::clone(&self.core.topic))
     }
 
+    /// get_listener: the statuses that a listener set here answers for, or one that does nothing; `None` without either.
+    /// The listener itself is handed over when it is set: who needs it again shares it, as an `Arc` inside.
+    #[must_use]
+    pub fn listener_mask(&self) -> Option<StatusMask> {
+        self.core.listener.mask()
+    }
+
     /// Removes the listener; one that runs at this moment finishes.
     pub fn clear_listener(&self) {
         self.core.set_listener(None, StatusMask::NONE);
@@ -340,7 +347,12 @@ impl<T: TopicType> DataWriter<T> {
     #[must_use]
     pub fn status_condition(&self) -> StatusCondition {
         let core = Arc::downgrade(&self.core);
-        StatusCondition::new(Arc::clone(&self.core.signal), move || {
+        let named = Arc::downgrade(&self.core);
+        let handle = move || {
+            let slot = named.upgrade().and_then(|core| core.slot().map(|slot| slot.guid()));
+            slot.map(InstanceHandle::from).unwrap_or_default()
+        };
+        StatusCondition::new(Arc::clone(&self.core.signal), handle, move || {
             core.upgrade().map_or(StatusMask::NONE, |core| core.changes())
         })
     }

@@ -20,6 +20,8 @@ struct Steady {
     number: u64,
     /// Nanoseconds since 1970.
     written_at: u64,
+    /// 0 before the process stands still, 1 while it does and is not waited for, 2 in between and afterwards.
+    phase: u8,
     last: bool,
 }
 
@@ -50,20 +52,25 @@ fn reading_process() {
     let qos = DataReaderQos::default().reliable().keep_all();
     let subscriber = participant.create_subscriber(&SubscriberQos::default()).unwrap();
     let reader = subscriber.create_datareader(&topic, &qos).unwrap();
-    let (mut got, mut next, mut latencies, mut over) = (0_u64, 0, Vec::new(), false);
+    let (mut got, mut next, mut over) = (0_u64, 0, false);
+    let mut latencies: [Vec<u64>; 3] = Default::default();
     let end = Instant::now() + Duration::from_secs(180);
     while !over && Instant::now() < end {
         for sample in reader.take(1_000).unwrap_or_default().into_iter().filter_map(|sample| sample.data) {
             assert!(sample.number >= next, "in order");
-            latencies.push(wall().saturating_sub(sample.written_at) / 1_000);
+            let latency = wall().saturating_sub(sample.written_at) / 1_000;
+            latencies[usize::from(sample.phase)].push(latency);
             (got, next, over) = (got + 1, sample.number + 1, sample.last);
         }
         std::thread::park_timeout(Duration::from_micros(200));
     }
-    latencies.sort_unstable();
-    let at = |share: usize| latencies.get(latencies.len() * share / 100).copied().unwrap_or(0);
-    let lost = reader.sample_lost_status().total;
-    println!("took {got} {lost} {} {} {}", at(50), at(99), latencies.last().unwrap_or(&0));
+    let [before, still, _] = latencies;
+    let figures = [before, still].map(|mut list| {
+        list.sort_unstable();
+        let at = |share: usize| list.get(list.len() * share / 100).copied().unwrap_or(0);
+        format!("{} {} {}", at(50), at(99), list.last().unwrap_or(&0))
+    });
+    println!("took {got} {} {}", reader.sample_lost_status().total, figures.join(" "));
 }
 
 struct Reading(Child, BufReader<ChildStdout>);
@@ -85,8 +92,9 @@ impl Reading {
         assert!(status.success());
     }
 
-    /// Samples taken and lost; median, 99th percentile and worst of their latency in microseconds.
-    fn result(mut self) -> [u64; 5] {
+    /// Samples taken and lost; median, 99th percentile and worst of their latency in microseconds, before and while the
+    /// process stands still.
+    fn result(mut self) -> [u64; 8] {
         let mut line = String::new();
         while !line.contains("took ") {
             line.clear();
@@ -117,7 +125,7 @@ fn a_stopped_process_among_three() {
     let writer = publisher.create_datawriter(&topic, &qos).unwrap();
     eventually("three readers", || writer.matched_subscriptions().len() == 3);
     let (mut number, mut longest, mut due) = (0, Duration::ZERO, Instant::now());
-    let mut write_for = |time: Duration, longest: &mut Duration| {
+    let mut write_for = |time: Duration, phase: u8, longest: &mut Duration| {
         let end = due + time;
         while due < end {
             due += PERIOD;
@@ -125,29 +133,36 @@ fn a_stopped_process_among_three() {
                 std::thread::park_timeout(rest);
             }
             let begin = Instant::now();
-            writer.write(&Steady { number, written_at: wall(), last: false }).unwrap();
+            writer.write(&Steady { number, written_at: wall(), phase, last: false }).unwrap();
             *longest = begin.elapsed().max(*longest);
             number += 1;
         }
     };
-    write_for(Duration::from_millis(500), &mut longest);
+    // Long enough to compare with.
+    write_for(Duration::from_millis(500 + 250 * seconds), 0, &mut longest);
     readers[2].signal("-STOP");
     // The history has room for a second: no write waits before the rule acts.
-    write_for(Duration::from_millis(900), &mut longest);
+    write_for(Duration::from_millis(900), 2, &mut longest);
     assert_eq!(writer.stats().readers_inactive, 1);
     let mut after = Duration::ZERO;
-    write_for(Duration::from_secs(seconds), &mut after);
+    write_for(Duration::from_secs(seconds), 1, &mut after);
     readers[2].signal("-CONT");
-    write_for(Duration::from_millis(600), &mut after);
-    writer.write(&Steady { number, written_at: wall(), last: true }).unwrap();
+    write_for(Duration::from_millis(600), 2, &mut after);
+    writer.write(&Steady { number, written_at: wall(), phase: 2, last: true }).unwrap();
     writer.wait_for_acknowledgments(dunlin::Duration::from_secs(30)).unwrap();
     let (written, stats) = (number + 1, writer.stats());
     println!("{written} written; the longest write took {longest:?}, once one is inactive {after:?}");
     assert!(after < Duration::from_millis(90), "a write waited: {after:?}");
     let [one, other, stopped] = readers.map(Reading::result);
-    println!(
-        "taken, lost, latency in us (median, 99 %, most): {one:?}, {other:?}; the one that was stopped {stopped:?}"
-    );
+    for (name, [taken, lost, before @ .., median, late, most]) in [("one", one), ("another", other)] {
+        let [median_before, late_before, most_before] = before;
+        println!(
+            "{name}: {taken} taken, {lost} lost; latency in us (median, 99 %, most) {median_before}, {late_before}, {most_before}, \
+             and while one stands still {median}, {late}, {most}: 99 % is {:.2} times that of before",
+            late as f64 / late_before.max(1) as f64
+        );
+    }
+    println!("the one that was stopped: {} taken, {} lost", stopped[0], stopped[1]);
     for [taken, lost, ..] in [one, other] {
         assert_eq!((taken, lost), (written, 0));
     }

@@ -26,8 +26,11 @@ pub const SCENARIOS: &str = include_str!("../scenarios.toml");
 #[command(name = "dunlin-shapes-tests", about = "Runs the shapes scenarios")]
 struct Arguments {
     /// Our shape_main
-    #[arg(long)]
+    #[arg(long, default_value = "shape_main")]
     program: PathBuf,
+    /// Print the table of waivers and end
+    #[arg(long)]
+    table: bool,
     /// Who publishes: dunlin or a peer of the list
     #[arg(long, default_value = "dunlin")]
     publisher: String,
@@ -58,10 +61,10 @@ struct Arguments {
 }
 
 impl Arguments {
-    /// Command and further options of a participant.
-    fn command(&self, list: &List, name: &str) -> Result<(Vec<OsString>, Vec<String>)> {
+    /// The command of a participant.
+    fn command(&self, list: &List, name: &str) -> Result<Vec<OsString>> {
         if name == "dunlin" {
-            return Ok((vec![self.program.clone().into()], Vec::new()));
+            return Ok(vec![self.program.clone().into()]);
         }
         let peer = list.peer.iter().find(|peer| peer.name == name);
         let peer = peer.with_context(|| format!("there is no peer '{name}' in the list"))?;
@@ -69,18 +72,22 @@ impl Arguments {
         let fill = |word: &String| {
             word.replace("{peers}", &peers).replace("{here}", env!("CARGO_MANIFEST_DIR")).into()
         };
-        let options = peer.options.split_whitespace().map(str::to_owned).collect();
-        Ok((peer.command.iter().map(fill).collect(), options))
+        Ok(peer.command.iter().map(fill).collect())
     }
 }
 
 fn run(arguments: &Arguments) -> Result<ExitCode> {
     let list = List::parse(SCENARIOS)?;
+    if arguments.table {
+        print!("{}", list.table());
+        return Ok(ExitCode::SUCCESS);
+    }
     let runner = Runner {
         publisher: arguments.command(&list, &arguments.publisher)?,
         subscriber: arguments.command(&list, &arguments.subscriber)?,
         ends_in_time: [&arguments.publisher, &arguments.subscriber].map(|name| name == "dunlin"),
         quick: arguments.quick,
+        representation: list.representation(&arguments.publisher, &arguments.subscriber),
         stagger: Duration::from_millis(arguments.stagger),
     };
     let (publisher, subscriber) = (&arguments.publisher, &arguments.subscriber);

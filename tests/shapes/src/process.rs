@@ -29,6 +29,7 @@ impl Process {
             .args(first)
             .args(options)
             .env("DUNLIN_NETWORK_INTERFACES", "lo")
+            .env("RUSTDDS_IFACE", "127.0.0.1")
             .env(
                 "CYCLONEDDS_URI",
                 "<General><Interfaces><NetworkInterface name=\"lo\" multicast=\"true\"/></Interfaces></General>",

@@ -18,11 +18,13 @@ pub enum Outcome {
 
 /// Who runs, and how.
 pub struct Runner {
-    pub publisher: (Vec<OsString>, Vec<String>),
-    pub subscriber: (Vec<OsString>, Vec<String>),
+    pub publisher: Vec<OsString>,
+    pub subscriber: Vec<OsString>,
     /// Whether publishers, and subscribers, must end two seconds after SIGINT.
     pub ends_in_time: [bool; 2],
     pub quick: bool,
+    /// For who is not told another one.
+    pub representation: &'static str,
     pub stagger: Duration,
 }
 
@@ -114,12 +116,12 @@ impl Runner {
         let subscribers = scenario.subscribe.iter().enumerate().map(|(at, o)| (false, at, o));
         for (publishes, at, options) in publishers.chain(subscribers) {
             std::thread::park_timeout(self.stagger);
-            let (command, further) = if publishes { &self.publisher } else { &self.subscriber };
+            let command = if publishes { &self.publisher } else { &self.subscriber };
             let mut words = vec![if publishes { "-P" } else { "-S" }.to_owned()];
             words.extend(split(options, domain));
-            words.extend(further.iter().cloned());
+            let representation = self.representation.to_owned();
             for (option, value) in
-                [("-t", "Square".to_owned()), ("-x", "2".to_owned()), ("-d", domain.to_string())]
+                [("-t", "Square".to_owned()), ("-x", representation), ("-d", domain.to_string())]
             {
                 if !words.iter().any(|word| word == option) {
                     words.extend([option.to_owned(), value]);

@@ -91,9 +91,11 @@ pub struct Peer {
     pub name: String,
     /// `{peers}` stands for the folder of the built peers, `{here}` for that of this program.
     pub command: Vec<String>,
-    /// Options added to each call.
+    /// Its name for people, with the version.
+    pub title: String,
+    /// It has XCDR1 alone: that is what both sides use where a scenario does not say.
     #[serde(default)]
-    pub options: String,
+    pub xcdr1: bool,
 }
 
 /// Why a peer need not pass.
@@ -105,7 +107,7 @@ pub struct Waiver {
     /// As `publisher` or `subscriber`; either if absent.
     #[serde(default)]
     pub role: Option<String>,
-    /// Beginnings of the names of the scenarios.
+    /// Beginnings of the names of the scenarios; with `$` at the end, whole names.
     pub scenarios: Vec<String>,
     /// What the peer does.
     pub reason: String,
@@ -126,10 +128,33 @@ impl List {
             ensure!(scenario.subscribers.len() <= scenario.subscribe.len(), "{name}: too many subscribers");
         }
         for waiver in &list.waiver {
-            let known = |begin: &String| list.scenario.iter().any(|s| s.name.starts_with(begin.as_str()));
+            let of = |begin: &String| Waiver { scenarios: vec![begin.clone()], ..waiver.clone() };
+            let known = |begin: &String| list.scenario.iter().any(|s| of(begin).covers(&s.name));
             ensure!(waiver.scenarios.iter().all(known), "a waiver of {} names no scenario", waiver.peer);
         }
         Ok(list)
+    }
+
+    /// The waivers as a table, for docs/shapes.md.
+    pub fn table(&self) -> String {
+        let mut table = String::from("| peer | as | scenarios | why |\n|---|---|---|---|\n");
+        for waiver in &self.waiver {
+            let title = self.peer.iter().find(|peer| peer.name == waiver.peer).map(|peer| &*peer.title);
+            let title = title.unwrap_or(&waiver.peer);
+            let role = waiver.role.as_deref().unwrap_or("both");
+            let names: Vec<_> = waiver.scenarios.iter().map(|begin| format!("`{begin}`")).collect();
+            let count =
+                self.scenario.iter().filter(|s| waiver.covers(&s.name) && s.samples(false).is_some()).count();
+            let (names, reason) = (names.join(", "), &waiver.reason);
+            table.push_str(&format!("| {title} | {role} | {names} ({count}) | {reason} |\n"));
+        }
+        table
+    }
+
+    /// The representation that participants use where a scenario does not say.
+    pub fn representation(&self, publisher: &str, subscriber: &str) -> &'static str {
+        let of_either = |peer: &&Peer| peer.name == publisher || peer.name == subscriber;
+        if self.peer.iter().filter(of_either).any(|peer| peer.xcdr1) { "1" } else { "2" }
     }
 
     /// The reason why a peer need not pass a scenario.
@@ -138,7 +163,17 @@ impl List {
             let role = waiver.role.as_deref();
             let by_role = (waiver.peer == publisher && role != Some("subscriber"))
                 || (waiver.peer == subscriber && role != Some("publisher"));
-            by_role && waiver.scenarios.iter().any(|begin| scenario.starts_with(begin.as_str()))
+            by_role && waiver.covers(scenario)
+        })
+    }
+}
+
+impl Waiver {
+    /// Names that end in `$` are whole, the others are beginnings.
+    fn covers(&self, scenario: &str) -> bool {
+        self.scenarios.iter().any(|begin| match begin.strip_suffix('$') {
+            Some(whole) => scenario == whole,
+            None => scenario.starts_with(begin.as_str()),
         })
     }
 }
@@ -173,6 +208,16 @@ mod tests {
         let quick: Vec<_> = list.scenario.iter().filter(|s| s.samples(true).is_some()).collect();
         let checks = [Check::NoLoss, Check::Sizes, Check::Colors, Check::GroupSets, Check::Lifespan];
         assert!(checks.iter().all(|check| quick.iter().any(|scenario| scenario.check == *check)));
+    }
+
+    #[test]
+    fn the_document_has_the_table_of_waivers() {
+        let document = include_str!("../../../docs/shapes.md");
+        let table = List::parse(crate::SCENARIOS).unwrap().table();
+        assert!(
+            document.contains(&table),
+            "docs/shapes.md needs what dunlin-shapes-tests --table prints:\n{table}"
+        );
     }
 
     #[test]

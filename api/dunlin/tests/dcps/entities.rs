@@ -63,6 +63,41 @@ fn parents_and_handles() {
 }
 
 #[test]
+fn conditions_and_readers_name_what_they_belong_to() {
+    let (_sim, _a, b, w, r) = pair();
+    for (condition, handle) in [
+        (w.participant.status_condition(), w.participant.instance_handle()),
+        (w.topic.status_condition(), w.topic.instance_handle()),
+        (w.publisher.status_condition(), w.publisher.instance_handle()),
+        (w.writer.status_condition(), w.writer.instance_handle()),
+        (r.subscriber.status_condition(), r.subscriber.instance_handle()),
+        (r.reader.status_condition(), r.reader.instance_handle()),
+    ] {
+        assert_eq!(condition.entity(), handle);
+    }
+    assert!(matches!(r.reader.topic_description(), FoundTopic::Topic(topic) if topic.name() == "Readings"));
+    let filtered = r.participant.create_contentfilteredtopic("Few", &r.topic, "n > %0", &["3"]).unwrap();
+    let reader = b.run(|| r.subscriber.create_datareader(&filtered, &DataReaderQos::default())).unwrap();
+    let found = reader.topic_description();
+    assert!(matches!(found, FoundTopic::ContentFilteredTopic(few) if few.filter_expression() == "n > %0"));
+}
+
+#[test]
+fn the_statuses_of_a_listener_are_known() {
+    struct Quiet;
+    impl dunlin::PublisherListener for Quiet {}
+    let (_sim, _a, _b, w, r) = pair();
+    assert_eq!((w.publisher.listener_mask(), w.topic.listener_mask()), (None, None));
+    w.publisher.set_listener(Quiet, StatusMask::PUBLICATION_MATCHED);
+    assert_eq!(w.publisher.listener_mask(), Some(StatusMask::PUBLICATION_MATCHED));
+    w.publisher.clear_listener();
+    assert_eq!(w.publisher.listener_mask(), None);
+    r.reader.consume_statuses(StatusMask::ALL);
+    assert_eq!((r.reader.listener_mask(), w.writer.listener_mask()), (Some(StatusMask::ALL), None));
+    assert_eq!((r.subscriber.listener_mask(), r.participant.listener_mask()), (None, None));
+}
+
+#[test]
 fn what_is_deleted_is_gone_for_all_handles() {
     let (mut sim, a, b, w, r) = pair();
     a.run(|| w.writer.write(&reading(1, 1))).unwrap();

@@ -15,3 +15,4 @@ mod support;
 mod tasks;
 mod threads;
 mod types;
+mod under_loss;
