@@ -185,18 +185,12 @@ impl Builder<'_> {
 
     fn union(&mut self, definition: &Definition, it: &Union) -> Result<UnionShape, TypeError> {
         let discriminator = self.part(&it.discriminator, 0)?;
-        // Type objects have labels of 32 bits with a sign, whatever the discriminator.
-        let unsigned = matches!(
-            self.nodes.get(discriminator.node).map(|node| &node.shape),
-            Some(Shape::Primitive(PrimitiveKind::UInt32))
-        );
-        let label = |label: &i32| if unsigned { i64::from(label.cast_unsigned()) } else { i64::from(*label) };
         let mut cases = Vec::new();
         for case in &it.cases {
             cases.push(CaseShape {
                 name: case.member.name.to_string(),
                 id: case.member.id,
-                labels: case.labels.iter().map(label).collect(),
+                labels: case.labels.clone(),
                 is_default: case.is_default(),
                 part: Part { node: self.node_of(&case.member.ty, 0)?, flags: case.member.flags },
             });
@@ -251,7 +245,7 @@ fn bitmask(definition: &Definition, it: &Bitmask) -> Result<BitsShape, TypeError
 
 fn bitset(definition: &Definition, it: &Bitset) -> Result<BitsShape, TypeError> {
     let mut fields = Vec::new();
-    let mut width = 0;
+    let mut width = it.width;
     for field in &it.fields {
         width = width.max(field.position.saturating_add(field.width.into()));
         let signed = matches!(field.holder, kind::INT8 | kind::INT16 | kind::INT32 | kind::INT64);

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use dunlin_cdr::{
     BitsDescription, CaseDescription, EnumerationDescription, LiteralDescription, MemberDescription,
-    MemberFlags, StructureDescription, TypeDescription, TypeKind, TypeRef, UnionDescription,
+    MemberFlags, PrimitiveKind, StructureDescription, TypeDescription, TypeKind, TypeRef, UnionDescription,
 };
 
 /// Why a type has no description.
@@ -140,6 +140,7 @@ impl Describer<'_> {
         Ok(StructureDescription {
             extensibility: it.extensibility,
             nested: false,
+            autoid_hash: false,
             base: None,
             members: list(members),
         })
@@ -151,6 +152,7 @@ impl Describer<'_> {
             cases.push(CaseDescription {
                 name: leaked(&case.name),
                 id: case.id,
+                flags: MemberFlags(case.part.flags),
                 labels: list(case.labels.clone()),
                 is_default: case.is_default,
                 ty: Some(self.reference(case.part)?),
@@ -159,6 +161,7 @@ impl Describer<'_> {
         Ok(UnionDescription {
             extensibility: it.extensibility,
             nested: false,
+            autoid_hash: false,
             discriminator: self.reference(it.discriminator)?,
             key: it.has_key,
             cases: list(cases),
@@ -184,6 +187,13 @@ fn bits(it: &BitsShape) -> TypeKind {
         name: leaked(&field.name),
         position: field.position,
         width: field.width,
+        holder: match (field.signed, field.width) {
+            (false, width) => BitsDescription::holder_of(width),
+            (true, 0..=8) => PrimitiveKind::Int8,
+            (true, 9..=16) => PrimitiveKind::Int16,
+            (true, 17..=32) => PrimitiveKind::Int32,
+            (true, _) => PrimitiveKind::Int64,
+        },
     });
     let (extensibility, bits) = (it.extensibility, list(named.collect()));
     if it.is_bitset {

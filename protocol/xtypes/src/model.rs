@@ -207,8 +207,8 @@ pub struct Union {
 pub struct Case {
     /// Its member.
     pub member: Member,
-    /// The labels that select it.
-    pub labels: Vec<i32>,
+    /// The labels that select it: values of the discriminator; those of `uint64` as the `int64` of the same bits.
+    pub labels: Vec<i64>,
 }
 
 impl Case {
@@ -262,6 +262,17 @@ pub struct Bit {
 pub struct Bitset {
     /// The fields with names, those of bases first.
     pub fields: Vec<Field>,
+    /// Number of bits, or of the bits of the integer that holds them. Type objects know no bits behind the last field.
+    pub width: u16,
+}
+
+impl Bitset {
+    /// A bitset of which no bits are known but those of the fields.
+    #[must_use]
+    pub fn of(fields: Vec<Field>) -> Self {
+        let ends = fields.iter().map(|field| field.position.saturating_add(field.width.into()));
+        Self { width: ends.max().unwrap_or(0), fields }
+    }
 }
 
 /// A field of a bitset.
