@@ -105,15 +105,21 @@ impl TopicType for DynamicData {
         self.key_hash(scratch)
     }
 
-    fn read_payload(support: &dyn TypeSupport, payload: &[u8], limits: &Limits) -> Result<Self, CdrError> {
-        Self::from_payload_with(of(support)?, payload, limits, DecodeOptions::default())
+    fn read_payload(
+        support: &dyn TypeSupport,
+        payload: &[u8],
+        limits: &Limits,
+        options: DecodeOptions,
+    ) -> Result<Self, CdrError> {
+        Self::from_payload_with(of(support)?, payload, limits, options)
     }
 
     fn read_key_payload(
         support: &dyn TypeSupport,
         payload: &[u8],
         limits: &Limits,
+        options: DecodeOptions,
     ) -> Result<Self, CdrError> {
-        Self::from_key_payload(of(support)?, payload, limits, DecodeOptions::default())
+        Self::from_key_payload(of(support)?, payload, limits, options)
     }
 }

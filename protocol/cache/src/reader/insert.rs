@@ -241,6 +241,7 @@ impl ReaderCache {
             source: arrival.source,
             reception: now.wall,
             payload: Some(payload),
+            vendor: arrival.info.vendor,
             read: false,
             pending: false,
             disposed_generations,
@@ -314,7 +315,7 @@ impl ReaderCache {
         if arrival.key_only
             && let Some(key) = arrival.payload
         {
-            self.set_instance_key(arrival.handle, key);
+            self.set_key(arrival.handle, key, arrival.info.vendor);
         }
         // Who disposes an instance owes it no sample.
         let resumed = self.touch(now, id, arrival.writer, arrival.info, MonoTime::MAX);

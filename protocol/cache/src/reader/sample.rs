@@ -1,8 +1,9 @@
 //! Samples in a reader's cache and what is handed out of them (DDS 1.4 §2.2.2.5.5 SampleInfo).
 
 use dunlin_buf::SharedBytes;
-use dunlin_core::{Guid, InstanceHandle, SequenceNumber, WallTime};
+use dunlin_core::{Guid, InstanceHandle, SequenceNumber, VendorId, WallTime};
 
+use super::instance::Instance;
 use super::states::{InstanceState, SampleState, ViewState};
 use crate::list::{Links, linked};
 use crate::slab::Id;
@@ -49,6 +50,8 @@ pub struct CachedSample {
     pub payload: Option<SharedBytes>,
     /// For a sample without data, the serialized key with encapsulation header, if it is known.
     pub key: Option<SharedBytes>,
+    /// Whose implementation serialized the value or key; unknown if it is as the standard says.
+    pub vendor: VendorId,
 }
 
 /// What a query sees of a sample.
@@ -60,6 +63,8 @@ pub struct SampleData<'a> {
     pub payload: Option<&'a SharedBytes>,
     /// The serialized key of the instance, if it is known.
     pub key: Option<&'a SharedBytes>,
+    /// Whose implementation serialized the value, or without one the key.
+    pub vendor: VendorId,
     /// The writer that the sample came from.
     pub writer: Guid,
     /// Position in the writer's stream; 0 when the change of state did not come from a message.
@@ -85,6 +90,7 @@ pub(super) struct Sample {
     pub(super) reception: WallTime,
     /// `None` for a sample without data.
     pub(super) payload: Option<SharedBytes>,
+    pub(super) vendor: VendorId,
     pub(super) read: bool,
     /// Held back by the time-based filter: in no list.
     pub(super) pending: bool,
@@ -105,6 +111,14 @@ impl Sample {
 
     pub(super) const fn valid(&self) -> bool {
         self.payload.is_some()
+    }
+
+    /// Who serialized the value, or if there is none the key of the instance.
+    pub(super) fn vendor_of(&self, instance: Option<&Instance>) -> VendorId {
+        match instance {
+            Some(instance) if !self.valid() => instance.key_vendor,
+            _ => self.vendor,
+        }
     }
 
     pub(super) const fn generations(&self) -> u32 {
