@@ -1,5 +1,6 @@
 //! Descriptions of types known at run time, for what works with descriptions: the language of filters.
 
+use crate::MAX_NESTING;
 use crate::convert::name_of;
 use crate::types::*;
 use alloc::boxed::Box;
@@ -20,6 +21,11 @@ pub enum DescribeError {
         /// The type.
         name: String,
     },
+    /// Types lie within each other more than [`MAX_NESTING`] levels deep.
+    TooDeep {
+        /// The type.
+        name: String,
+    },
 }
 
 impl fmt::Display for DescribeError {
@@ -27,6 +33,9 @@ impl fmt::Display for DescribeError {
         match self {
             Self::Recursive { name } => {
                 write!(f, "{name} contains values of itself, which expressions cannot look into")
+            }
+            Self::TooDeep { name } => {
+                write!(f, "{name} is more than {MAX_NESTING} levels deep in what contains it")
             }
         }
     }
@@ -39,11 +48,11 @@ impl DynamicType {
     /// works with them expects that. Who describes types again and again should keep the result.
     ///
     /// # Errors
-    /// [`DescribeError::Recursive`].
+    /// [`DescribeError`].
     pub fn describe(&self) -> Result<&'static TypeDescription, DescribeError> {
         let mut known = Vec::new();
         known.resize(self.0.nodes.len(), State::New);
-        Describer { nodes: &self.0.nodes, known }.description(self.0.root)
+        Describer { nodes: &self.0.nodes, known, levels: MAX_NESTING }.description(self.0.root)
     }
 }
 
@@ -57,6 +66,8 @@ enum State {
 struct Describer<'n> {
     nodes: &'n [Node],
     known: Vec<State>,
+    /// Levels that may follow.
+    levels: u16,
 }
 
 fn leaked(text: &str) -> &'static str {
@@ -76,8 +87,13 @@ impl Describer<'_> {
             Some(State::New) => {}
             _ => return Err(DescribeError::Recursive { name: name_of(TypeView { nodes, node: it }) }),
         }
+        let Some(levels) = self.levels.checked_sub(1) else {
+            return Err(DescribeError::TooDeep { name: name_of(TypeView { nodes, node: it }) });
+        };
+        self.levels = levels;
         self.set(node, State::Open);
         let kind = self.kind(&it.shape)?;
+        self.levels = levels.saturating_add(1);
         let made: &'static TypeDescription =
             Box::leak(Box::new(TypeDescription { name: leaked(&it.name), kind }));
         self.set(node, State::Done(made));

@@ -42,7 +42,7 @@ impl TypeSupport for DynamicType {
         let scope = if key_only { Scope::Key } else { Scope::Sample };
         let d = Decoder::from_payload(payload, self.view().extensibility(), &Limits::default())?;
         let mut d = d.with_scope(scope).with_options(options);
-        DynamicData::read(self, &mut d)?.key_hash(scratch)
+        DynamicData::read_key(self, &mut d)?.key_hash(scratch)
     }
 
     fn key_payload_with(
@@ -55,7 +55,7 @@ impl TypeSupport for DynamicType {
         let mut d = Decoder::from_payload(payload, self.view().extensibility(), &Limits::default())?
             .with_options(options);
         let representation = d.representation();
-        DynamicData::read(self, &mut d)?.key_payload(representation, out)
+        DynamicData::read_key(self, &mut d)?.key_payload(representation, out)
     }
 }
 

@@ -5,6 +5,7 @@ use crate::identifier::kind;
 use crate::object::annotation::{AppliedBuiltinMemberAnnotations, NameHash};
 use crate::object::name_hash;
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 use dunlin_cdr::Extensibility;
@@ -399,10 +400,11 @@ impl TypeGraph {
     #[must_use]
     pub fn members(&self, index: TypeIndex) -> Vec<&Member> {
         let (mut levels, mut next) = (Vec::new(), Some(index));
+        let mut seen = BTreeSet::new();
         while let Some(Definition { kind: Kind::Structure(structure), .. }) =
             next.and_then(|index| self.get(index))
         {
-            if levels.len() > self.definitions.len() {
+            if !next.is_some_and(|index| seen.insert(index)) {
                 break;
             }
             levels.push(&structure.members);
