@@ -31,13 +31,22 @@ pub struct TypeAttrs {
     pub autoid_hash: bool,
     pub krate: Option<Path>,
     pub bit_bound: Option<LitInt>,
-    /// Flags of a bitmask or fields of a bitset: name, position and number of bits.
-    pub bits: Vec<(Ident, u8, u8)>,
+    /// Flags of a bitmask or fields of a bitset.
+    pub bits: Vec<Bits>,
     pub kind: Option<(Kind, Ident)>,
     pub discriminator: Option<Type>,
     pub key: Option<Ident>,
     /// `u8` in the discriminator or behind the alias is `uint8`.
     pub uint8: Option<Ident>,
+}
+
+/// A flag of a bitmask or a field of a bitset.
+pub struct Bits {
+    pub name: Ident,
+    pub position: u8,
+    pub width: u8,
+    /// The type of the value, if it is said: a variant of `PrimitiveKind`.
+    pub holder: Option<Ident>,
 }
 
 /// How the id of a member is given.
@@ -174,13 +183,38 @@ fn parse_cases(meta: &ParseNestedMeta<'_>) -> Result<Vec<Expr>> {
     Ok(cases.into_iter().collect())
 }
 
-/// Parses `(name = 0, other = 3..7)`: a position, or the first position and the one after the last.
-fn parse_bits(meta: &ParseNestedMeta<'_>) -> Result<Vec<(Ident, u8, u8)>> {
+/// The variant of `PrimitiveKind` for the type of a bit field's value, and how many bits that has.
+fn parse_holder(content: syn::parse::ParseStream<'_>) -> Result<(Ident, u8)> {
+    let word: Ident = content.parse()?;
+    let (kind, bits) = match word.to_string().as_str() {
+        "bool" => ("Boolean", 1),
+        "u8" => ("Octet", 8),
+        "uint8" => ("UInt8", 8),
+        "i8" => ("Int8", 8),
+        "u16" => ("UInt16", 16),
+        "i16" => ("Int16", 16),
+        "u32" => ("UInt32", 32),
+        "i32" => ("Int32", 32),
+        "u64" => ("UInt64", 64),
+        "i64" => ("Int64", 64),
+        _ => return Err(Error::new(word.span(), "a bit field has an integer, `bool` or `uint8` as value")),
+    };
+    Ok((Ident::new(kind, word.span()), bits))
+}
+
+/// Parses `(name = 0, other = 3..7, signed: i8 = 7..12)`: a position, or the first position and the one after the last.
+fn parse_bits(meta: &ParseNestedMeta<'_>) -> Result<Vec<Bits>> {
     let content;
     syn::parenthesized!(content in meta.input);
     let mut bits = Vec::new();
     while !content.is_empty() {
         let name = content.call(Ident::parse_any)?;
+        let holder = if content.peek(Token![:]) {
+            content.parse::<Token![:]>()?;
+            Some(parse_holder(&content)?)
+        } else {
+            None
+        };
         content.parse::<Token![=]>()?;
         let first: LitInt = content.parse()?;
         let position: u8 = first.base10_parse()?;
@@ -193,7 +227,10 @@ fn parse_bits(meta: &ParseNestedMeta<'_>) -> Result<Vec<(Ident, u8, u8)>> {
         if width == 0 || position.saturating_add(width) > 64 {
             return Err(Error::new(first.span(), "there are bits 0 to 63, and a field has at least one"));
         }
-        bits.push((name, position, width));
+        if holder.as_ref().is_some_and(|(_, most)| *most < width) {
+            return Err(Error::new(first.span(), "the type of the field has less bits"));
+        }
+        bits.push(Bits { name, position, width, holder: holder.map(|(kind, _)| kind) });
         if !content.is_empty() {
             content.parse::<Token![,]>()?;
         }

@@ -1,6 +1,6 @@
 //! What all derived types have in common: crate path, generics, extensibility, the parts to generate.
 
-use crate::attrs::{Extensibility, Kind, TypeAttrs};
+use crate::attrs::{Bits, Extensibility, Kind, TypeAttrs};
 use crate::{enumeration, newtype, structure, union};
 use proc_macro_crate::{FoundCrate, crate_name};
 use proc_macro2::{Span, TokenStream};
@@ -93,7 +93,7 @@ impl<'a> Container<'a> {
             return Err(Error::new(word.span(), message));
         }
         let of_bits = self.kind() == Some(Kind::Bitmask);
-        if let Some((name, ..)) = self.attrs.bits.first().filter(|_| !of_bits) {
+        if let Some(Bits { name, .. }) = self.attrs.bits.first().filter(|_| !of_bits) {
             return Err(Error::new(name.span(), "only bitmasks and bitsets have bits"));
         }
         Ok(())

@@ -46,16 +46,23 @@ impl Container<'_> {
     }
 }
 
+const DISCARD: u16 = 1;
+const EXTERNAL: u16 = 4;
+const DEFAULT: u16 = 0x40;
+
+fn bit(set: bool, bit: u16) -> u16 {
+    if set { bit } else { 0 }
+}
+
 /// The flags of XTypes for a member.
 fn flags(member: &Member<'_>) -> u16 {
     let try_construct = match member.try_construct {
-        TryConstruct::Discard => 1,
+        TryConstruct::Discard => DISCARD,
         TryConstruct::Default => 2,
         TryConstruct::Trim => 3,
     };
-    let bit = |set: bool, bit: u16| if set { bit } else { 0 };
     try_construct
-        | bit(member.external, 4)
+        | bit(member.external, EXTERNAL)
         | bit(member.optional, 8)
         | bit(member.must_understand, 0x10)
         | bit(member.key, 0x20)
@@ -65,7 +72,8 @@ impl Structure<'_> {
     /// The implementation of `Described`.
     pub fn describe(&self) -> TokenStream {
         let (krate, nested) = (&self.container.krate, self.container.attrs.nested);
-        let extensibility = self.container.extensibility_tokens();
+        let (extensibility, autoid_hash) =
+            (self.container.extensibility_tokens(), self.container.attrs.autoid_hash);
         let base = match &self.base {
             Some(base) => {
                 let ty = self.container.type_ref(base.ty, None, false);
@@ -78,6 +86,7 @@ impl Structure<'_> {
             Structure(#krate::StructureDescription {
                 extensibility: #extensibility,
                 nested: #nested,
+                autoid_hash: #autoid_hash,
                 base: ::core::option::Option::#base,
                 members: const { &[#(#members),*] },
             })
@@ -113,8 +122,11 @@ impl Union<'_> {
     /// The implementation of `Described`.
     pub fn describe(&self) -> TokenStream {
         let (krate, nested) = (&self.container.krate, self.container.attrs.nested);
-        let (extensibility, key) =
-            (self.container.extensibility_tokens(), self.container.attrs.key.is_some());
+        let (extensibility, key, autoid_hash) = (
+            self.container.extensibility_tokens(),
+            self.container.attrs.key.is_some(),
+            self.container.attrs.autoid_hash,
+        );
         let discriminator =
             self.container.type_ref(self.discriminator, None, self.container.attrs.uint8.is_some());
         let cases = self.cases.iter().map(|case| self.describe_case(case));
@@ -122,6 +134,7 @@ impl Union<'_> {
             Union(#krate::UnionDescription {
                 extensibility: #extensibility,
                 nested: #nested,
+                autoid_hash: #autoid_hash,
                 discriminator: #discriminator,
                 key: #key,
                 cases: const { &[#(#cases),*] },
@@ -132,6 +145,8 @@ impl Union<'_> {
     fn describe_case(&self, case: &Case<'_>) -> TokenStream {
         let krate = &self.container.krate;
         let (name, id, is_default) = (&case.name, case.id, case.is_default);
+        let external = case.value.as_ref().is_some_and(|value| value.external);
+        let flags = DISCARD | bit(external, EXTERNAL) | bit(is_default, DEFAULT);
         let labels = case.labels.iter().map(|label| self.labels().value_of(label, self.discriminator));
         let ty = match &case.value {
             Some(value) => {
@@ -144,6 +159,7 @@ impl Union<'_> {
             #krate::CaseDescription {
                 name: #name,
                 id: #id,
+                flags: #krate::MemberFlags(#flags),
                 labels: const { &[#(#labels),*] },
                 is_default: #is_default,
                 ty: ::core::option::Option::#ty,

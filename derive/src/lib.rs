@@ -49,7 +49,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// - `union`, `discriminator = "i32"`, and `key` if the discriminator is the key.
 /// - `bitmask`, `bitset`, `transparent`.
 /// - `uint8`: the discriminator `u8` of a union, or `u8` in a transparent type, is `uint8` and not `octet`.
-/// - `bits(READ = 0, WRITE = 3)` names the flags of a bitmask, `bits(low = 0..3, high = 3..8)` the fields of a bitset,
+/// - `bits(READ = 0, WRITE = 3)` names the flags of a bitmask, `bits(low = 0..3, high: i8 = 3..8)` the fields of a bitset,
 ///   for those who see the type without its Rust source.
 ///
 /// # Attributes of fields

@@ -1,6 +1,6 @@
 //! Structures with one unnamed field: bitmasks, bitsets and aliases (DDS-XTypes 1.3 §7.2.2.4.1.3, §7.2.2.4.5).
 
-use crate::attrs::Kind;
+use crate::attrs::{Bits, Kind};
 use crate::container::Container;
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -50,9 +50,14 @@ fn describe(container: &Container<'_>, inner: &Type) -> TokenStream {
     let bound = container.attrs.bit_bound.as_ref();
     let bound = bound.map_or_else(|| quote!(<#inner>::BITS as u8), |bound| quote!(#bound));
     let is_bitset = container.attrs.kind.as_ref().is_some_and(|(_, word)| word == "bitset");
-    let bits = container.attrs.bits.iter().map(|(name, position, width)| {
+    let bits = container.attrs.bits.iter().map(|bits| {
+        let Bits { name, position, width, holder } = bits;
         let name = name.unraw().to_string();
-        quote!(#krate::BitsDescription { name: #name, position: #position, width: #width })
+        let holder = match holder {
+            Some(kind) => quote!(#krate::PrimitiveKind::#kind),
+            None => quote!(#krate::BitsDescription::holder_of(#width)),
+        };
+        quote!(#krate::BitsDescription { name: #name, position: #position, width: #width, holder: #holder })
     });
     // Sets of bits that say nothing are final, other types are appendable.
     let extensibility = match container.attrs.extensibility {
@@ -78,8 +83,8 @@ fn describe(container: &Container<'_>, inner: &Type) -> TokenStream {
 fn check_bits(container: &Container<'_>) -> Result<()> {
     let bound = container.attrs.bit_bound.as_ref().and_then(|bound| bound.base10_parse::<u32>().ok());
     let is_bitset = container.attrs.kind.as_ref().is_some_and(|(_, word)| word == "bitset");
-    for (name, position, width) in &container.attrs.bits {
-        if !is_bitset && *width != 1 {
+    for Bits { name, position, width, holder } in &container.attrs.bits {
+        if !is_bitset && (*width != 1 || holder.is_some()) {
             return Err(Error::new(name.span(), "a flag of a bitmask has one position"));
         }
         if u32::from(*position) + u32::from(*width) > bound.unwrap_or(64) {

@@ -20,6 +20,8 @@ pub struct Value<'a> {
     pub bound: Option<Expr>,
     /// `u8` in the type is `uint8`.
     pub uint8: bool,
+    /// Held by a pointer to other languages too.
+    pub external: bool,
     /// The type may contain the union, so it has no greatest size.
     pub recursive: bool,
 }
@@ -171,7 +173,7 @@ fn add_field<'a>(
         ));
     }
     let recursive = boxed || mentions(&field.ty, container.ident());
-    case.value =
-        Some(Value { member, ty: &field.ty, bound: attrs.bound, uint8: attrs.uint8.is_some(), recursive });
+    let (external, uint8) = (attrs.external.is_some(), attrs.uint8.is_some());
+    case.value = Some(Value { member, ty: &field.ty, bound: attrs.bound, uint8, external, recursive });
     Ok(())
 }

@@ -59,7 +59,7 @@ impl Bridge<'_> {
             ir::Kind::Union(it) => (flags, self.union(it, ty.autoid_hash)),
             ir::Kind::Enum(it) => (extensibility, enumeration(it)),
             ir::Kind::Bitmask(it) => (of_bits, bitmask(it)),
-            ir::Kind::Bitset(_) => (of_bits, self.bitset(id)),
+            ir::Kind::Bitset(it) => (of_bits, self.bitset(id, it.width)),
             ir::Kind::Alias(it) => (0, Kind::Alias(Element { ty: self.usage(&it.ty), flags: 0 })),
         };
         Definition { name: ty.full_name.clone(), flags, kind }
@@ -170,29 +170,30 @@ impl Bridge<'_> {
         Kind::Union(Union { discriminator, cases: cases.collect() })
     }
 
-    /// A label; type objects keep the low 32 bits of it.
-    fn label(&self, label: &Value) -> Option<i32> {
+    /// A label as a value of 64 bits; those of `uint64` wrap.
+    fn label(&self, label: &Value) -> Option<i64> {
         Some(match label {
-            Value::Bool(it) => i32::from(*it),
-            Value::Int(it) => *it as i32,
-            Value::Char(it) => i32::from(*it),
-            Value::WideChar(it) => i32::from(*it),
+            Value::Bool(it) => i64::from(*it),
+            Value::Int(it) => *it as i64,
+            Value::Char(it) => i64::from(*it),
+            Value::WideChar(it) => i64::from(*it),
+            Value::Bits(_, it) => it.cast_signed(),
             Value::Enum(id, index) => match &self.model.ty(*id)?.kind {
-                ir::Kind::Enum(it) => it.literals.get(*index)?.value,
+                ir::Kind::Enum(it) => it.literals.get(*index)?.value.into(),
                 _ => return None,
             },
             _ => return None,
         })
     }
 
-    fn bitset(&self, id: TypeId) -> Kind {
+    fn bitset(&self, id: TypeId, width: u16) -> Kind {
         let fields = bit_fields(self.model, id).into_iter().map(|field| Field {
             name: Name::new(&field.name),
             position: field.position,
             width: u8::try_from(field.width).unwrap_or(u8::MAX),
             holder: primitive(self.model.resolve(&field.holder)).unwrap_or(kind::NONE),
         });
-        Kind::Bitset(Bitset { fields: fields.collect() })
+        Kind::Bitset(Bitset { fields: fields.collect(), width })
     }
 }
 

@@ -106,11 +106,21 @@ impl TopicType for SerializedData {
         Err(CdrError::ForeignType)
     }
 
-    fn read_payload(_: &dyn TypeSupport, payload: &[u8], _: &Limits) -> Result<Self, CdrError> {
+    fn read_payload(
+        _: &dyn TypeSupport,
+        payload: &[u8],
+        _: &Limits,
+        _: DecodeOptions,
+    ) -> Result<Self, CdrError> {
         Ok(Self { payload: payload.to_vec() })
     }
 
-    fn read_key_payload(_: &dyn TypeSupport, payload: &[u8], _: &Limits) -> Result<Self, CdrError> {
+    fn read_key_payload(
+        _: &dyn TypeSupport,
+        payload: &[u8],
+        _: &Limits,
+        _: DecodeOptions,
+    ) -> Result<Self, CdrError> {
         Ok(Self { payload: payload.to_vec() })
     }
 }

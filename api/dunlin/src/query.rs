@@ -83,7 +83,7 @@ impl Deref for QueryCondition {
 
 /// Whether a sample satisfies a query.
 pub(crate) fn satisfies(query: &Filter, sample: &SampleData<'_>) -> bool {
-    let options = DecodeOptions::default();
+    let options = DecodeOptions::for_vendor(sample.vendor.0);
     match (sample.payload, sample.key) {
         (Some(payload), _) => query.check(payload, options).passed(),
         (None, Some(key)) if query.is_about_key() => query.check_key(key, options).passed(),
@@ -133,7 +133,8 @@ impl ReaderCore {
             let other = found.first().is_some_and(|(_, (instance, ..))| *instance != sample.instance);
             if satisfies(query, sample) && !(next_only && other) {
                 let payload = sample.payload.map_or(&[][..], |payload| payload);
-                found.push((query.sort_key(payload, DecodeOptions::default()), place(sample)));
+                let options = DecodeOptions::for_vendor(sample.vendor.0);
+                found.push((query.sort_key(payload, options), place(sample)));
             }
             false
         };

@@ -20,7 +20,7 @@ use crate::topic::Topic;
 use dunlin_cache::{
     CachedSample, InstanceSelect, InstanceStateMask, SampleData, SampleStateMask, Selection, ViewStateMask,
 };
-use dunlin_cdr::{DdsType, TopicType};
+use dunlin_cdr::{DdsType, DecodeOptions, TopicType};
 use dunlin_core::{Duration, Guid, InstanceHandle};
 use dunlin_engine::{ContentFilterStats, ReaderStats};
 use dunlin_qos::DataReaderQos;
@@ -356,7 +356,8 @@ impl<T: TopicType> DataReader<T> {
     /// [`ReadError::NotEnabled`].
     pub fn take_payloads(&self, max_samples: usize) -> Result<Vec<RawSample>, ReadError> {
         let all = selection(max_samples, StateMasks::ANY, InstanceSelect::Any);
-        let raw = |s: CachedSample| RawSample { info: s.info, payload: s.payload, key: s.key };
+        let raw =
+            |s: CachedSample| RawSample { info: s.info, payload: s.payload, key: s.key, vendor: s.vendor };
         self.core.collect(&all, true, |found| found.drain(..).map(raw).collect())
     }
 
@@ -430,8 +431,9 @@ impl<T: TopicType> DataReader<T> {
     /// # Errors
     /// [`ReadError::UnknownInstance`].
     pub fn key_value(&self, handle: InstanceHandle) -> Result<T, ReadError> {
-        let key = self.core.enabled()?.instance_key(handle).ok_or(ReadError::UnknownInstance)?;
-        T::read_key_payload(&*self.core.topic.type_support, &key, &dunlin_cdr::Limits::default())
+        let (key, vendor) = self.core.enabled()?.instance_key(handle).ok_or(ReadError::UnknownInstance)?;
+        let (limits, options) = (dunlin_cdr::Limits::default(), DecodeOptions::for_vendor(vendor.0));
+        T::read_key_payload(&*self.core.topic.type_support, &key, &limits, options)
             .map_err(|_| ReadError::UnknownInstance)
     }
 

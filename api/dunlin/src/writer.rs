@@ -252,7 +252,8 @@ impl<T: TopicType> DataWriter<T> {
     /// [`WriteError::UnknownInstance`].
     pub fn key_value(&self, handle: InstanceHandle) -> Result<T, WriteError> {
         let key = self.core.enabled()?.instance_key(handle).ok_or(WriteError::UnknownInstance)?;
-        Ok(T::read_key_payload(self.support(), &key, &dunlin_cdr::Limits::default())?)
+        let (limits, options) = (dunlin_cdr::Limits::default(), dunlin_cdr::DecodeOptions::default());
+        Ok(T::read_key_payload(self.support(), &key, &limits, options)?)
     }
 
     /// assert_liveliness, for the manual kinds of LIVELINESS.

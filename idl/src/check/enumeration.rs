@@ -177,7 +177,7 @@ impl Checker<'_> {
         let width = width.and_then(|width| u16::try_from(width).ok());
         let holder = match (&field.ty, width) {
             (Some(spec), width) => self.type_spec(spec).filter(|ty| self.check_holder(ty, width, spec.span)),
-            (None, Some(width)) => Some(holder(width)),
+            (None, Some(width)) => Some(default_holder(width)),
             (None, None) => None,
         };
         let Some(width) = width else { return };
@@ -243,7 +243,7 @@ impl Checker<'_> {
 }
 
 /// The type of a bit field that does not say one.
-fn holder(width: u16) -> Type {
+pub(crate) fn default_holder(width: u16) -> Type {
     match width {
         0..=1 => Type::Boolean,
         2..=8 => Type::Octet,

@@ -1,7 +1,7 @@
 //! Enumerations, bitmasks and bitsets.
 
 use super::{Generator, names};
-use crate::check::bit_fields;
+use crate::check::{bit_fields, default_holder};
 use crate::ir::*;
 use names::Taken;
 
@@ -29,8 +29,15 @@ impl Generator<'_> {
         let variants = self.variants.get(&id).cloned().unwrap_or_default();
         for (i, (literal, variant)) in e.literals.iter().zip(variants).enumerate() {
             self.docs(literal.docs.as_deref());
+            let mut words = Vec::new();
             if i == e.default && i > 0 {
-                self.line("#[dds(default)]");
+                words.push("default".to_owned());
+            }
+            if variant.trim_start_matches("r#") != literal.name {
+                words.push(format!("name = \"{}\"", literal.name));
+            }
+            if !words.is_empty() {
+                self.line(&format!("#[dds({})]", words.join(", ")));
             }
             self.line(&format!("{variant} = {},", literal.value));
         }
@@ -70,6 +77,9 @@ impl Generator<'_> {
         if mask.bit_bound != 32 {
             words.push(format!("bit_bound = {}", mask.bit_bound));
         }
+        let flags: Vec<String> =
+            mask.bits.iter().map(|bit| format!("{} = {}", bit.name, bit.position)).collect();
+        words.extend((!flags.is_empty()).then(|| format!("bits({})", flags.join(", "))));
         self.newtype(name, ty, &words, holder);
         self.allow();
         self.open(&format!("impl {name} {{"));
@@ -119,7 +129,11 @@ impl Generator<'_> {
 
     pub(super) fn bitset(&mut self, id: TypeId, name: &str, ty: &TypeDef, bitset: &Bitset) {
         let holder = holder(bitset.width);
-        self.newtype(name, ty, &["bitset".to_owned()], holder);
+        let fields: Vec<String> =
+            bit_fields(self.model, id).into_iter().map(|field| self.described_field(field)).collect();
+        let mut words = vec!["bitset".to_owned()];
+        words.extend((!fields.is_empty()).then(|| format!("bits({})", fields.join(", "))));
+        self.newtype(name, ty, &words, holder);
         self.allow();
         self.open(&format!("impl {name} {{"));
         self.verbatim(&ty.verbatims, Placement::BeginDeclaration);
@@ -135,6 +149,19 @@ impl Generator<'_> {
         }
         self.verbatim(&ty.verbatims, Placement::EndDeclaration);
         self.close("}");
+    }
+
+    /// A field as the derive expects it: `name = first..end`, with the type of its value if that does not follow.
+    fn described_field(&self, field: &BitField) -> String {
+        let resolved = self.model.resolve(&field.holder);
+        let of_its_own = *resolved != default_holder(field.width);
+        let holder = match resolved {
+            _ if !of_its_own => String::new(),
+            Type::Uint8 => ": uint8".to_owned(),
+            other => format!(": {}", self.plain_type(other)),
+        };
+        let end = field.position.saturating_add(field.width);
+        format!("{}{holder} = {}..{end}", field.name, field.position)
     }
 
     fn bit_field(&mut self, field: &BitField, holder: &str, getter: &str, setter: &str) {

@@ -336,7 +336,11 @@ impl<'a> Generator<'a> {
         if ty.full_name != rust_name.trim_start_matches("r#") {
             words.push(format!("name = \"{}\"", ty.full_name));
         }
+        // Sets of bits that say nothing are final to the derive, whatever the default for other types is.
+        let of_bits = matches!(ty.kind, Kind::Bitmask(_) | Kind::Bitset(_));
         match ty.extensibility {
+            _ if of_bits && !ty.extensibility_given => {}
+            Extensibility::Appendable if of_bits => words.push("appendable".to_owned()),
             Extensibility::Final => words.push("final".to_owned()),
             Extensibility::Mutable => words.push("mutable".to_owned()),
             Extensibility::Appendable => {}

@@ -59,7 +59,7 @@ fn reader_allocations(qos: &DataReaderQos, keyed: bool, take_every: u64, selecti
         related: None,
         reassembled: false,
     };
-    let info = WriterInfo { strength: 1, lifespan: Duration::from_secs(1) };
+    let info = WriterInfo { strength: 1, lifespan: Duration::from_secs(1), ..WriterInfo::default() };
     let (mut out, mut missed) = (Vec::new(), Vec::new());
     allocations(|step| {
         let writer = EntityId::user_writer((step % 3) as u32, keyed);

@@ -219,6 +219,22 @@ pub struct BitsDescription {
     pub position: u8,
     /// Number of bits; 1 for a flag.
     pub width: u8,
+    /// The type of its value; [`PrimitiveKind::Boolean`] for a flag.
+    pub holder: PrimitiveKind,
+}
+
+impl BitsDescription {
+    /// The type of a bit field's value if none is said (IDL 4.2 §7.4.13.4.3.2).
+    #[must_use]
+    pub const fn holder_of(width: u8) -> PrimitiveKind {
+        match width {
+            0 | 1 => PrimitiveKind::Boolean,
+            2..=8 => PrimitiveKind::Octet,
+            9..=16 => PrimitiveKind::UInt16,
+            17..=32 => PrimitiveKind::UInt32,
+            _ => PrimitiveKind::UInt64,
+        }
+    }
 }
 
 /// An enumeration.
@@ -338,6 +354,8 @@ pub struct StructureDescription {
     pub extensibility: Extensibility,
     /// Whether it is no topic type.
     pub nested: bool,
+    /// Whether ids are hashes of names unless members say otherwise.
+    pub autoid_hash: bool,
     /// What it inherits from: a structure.
     pub base: Option<TypeRef>,
     /// Its own members in the order of their declaration.
@@ -402,6 +420,8 @@ pub struct UnionDescription {
     pub extensibility: Extensibility,
     /// Whether it is no topic type.
     pub nested: bool,
+    /// Whether ids are hashes of names unless members say otherwise.
+    pub autoid_hash: bool,
     /// Type of the discriminator.
     pub discriminator: TypeRef,
     /// Whether the discriminator is the key.
@@ -417,6 +437,8 @@ pub struct CaseDescription {
     pub name: &'static str,
     /// Id of its member.
     pub id: u32,
+    /// Properties of its member.
+    pub flags: MemberFlags,
     /// The labels that select it: values of the discriminator.
     pub labels: &'static [i64],
     /// Whether it is selected by all other values.

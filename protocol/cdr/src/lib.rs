@@ -82,7 +82,8 @@ pub use layout::{
     DecodeOptions, ElementKind, Endianness, Extensibility, LengthCode, Limits, Representation, Scope,
 };
 pub use payload::{
-    from_key_payload, from_payload, from_payload_with, key_payload, to_payload, to_payload_as, write_payload,
+    from_key_payload, from_key_payload_with, from_payload, from_payload_with, key_payload, to_payload,
+    to_payload_as, write_payload,
 };
 pub use primitive::{Char8, Char16, Float128, UInt8};
 pub use text::WString;

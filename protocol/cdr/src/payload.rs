@@ -109,10 +109,22 @@ pub fn from_payload_with<'de, T: CdrRead<'de>>(
 /// # Errors
 /// As [`from_payload`].
 pub fn from_key_payload<T: DdsType>(payload: &[u8], limits: &Limits) -> Result<T, CdrError> {
+    from_key_payload_with(payload, limits, DecodeOptions::default())
+}
+
+/// Deserializes a serialized key of a writer with the given deviations, like [`from_key_payload`].
+///
+/// # Errors
+/// As [`from_payload`].
+pub fn from_key_payload_with<T: DdsType>(
+    payload: &[u8],
+    limits: &Limits,
+    options: DecodeOptions,
+) -> Result<T, CdrError> {
     if !T::HAS_KEY {
         EncapsulationHeader::parse(payload)?.0.form()?;
         return Ok(<T as CdrRead<'_>>::default_value());
     }
     let decoder = Decoder::from_payload(payload, <T as CdrRead<'_>>::FORM, limits)?;
-    T::read(&mut decoder.with_scope(Scope::Key))
+    T::read(&mut decoder.with_scope(Scope::Key).with_options(options))
 }

@@ -1,7 +1,7 @@
 //! What the samples of a topic are to an application: values of a Rust type, or of a type known at run time (DDS 1.4 §2.2.2.3;
 //! DDS-XTypes 1.3 §7.5).
 
-use crate::{CdrError, DdsType, KeyHash, Limits, Representation, TypeSupport};
+use crate::{CdrError, DdsType, DecodeOptions, KeyHash, Limits, Representation, TypeSupport};
 use alloc::vec::Vec;
 
 /// Something that writers write and readers read.
@@ -43,18 +43,27 @@ pub trait TopicType: Sized + Send + Sync + 'static {
     /// As [`TopicType::write_payload`].
     fn hash_key(&self, support: &dyn TypeSupport, scratch: &mut Vec<u8>) -> Result<KeyHash, CdrError>;
 
-    /// The value of a payload.
+    /// The value of a payload of a writer with these deviations.
     ///
     /// # Errors
     /// As [`crate::from_payload`].
-    fn read_payload(support: &dyn TypeSupport, payload: &[u8], limits: &Limits) -> Result<Self, CdrError>;
+    fn read_payload(
+        support: &dyn TypeSupport,
+        payload: &[u8],
+        limits: &Limits,
+        options: DecodeOptions,
+    ) -> Result<Self, CdrError>;
 
-    /// The value of a serialized key.
+    /// The value of a serialized key of a writer with these deviations.
     ///
     /// # Errors
     /// As [`crate::from_key_payload`].
-    fn read_key_payload(support: &dyn TypeSupport, payload: &[u8], limits: &Limits)
-    -> Result<Self, CdrError>;
+    fn read_key_payload(
+        support: &dyn TypeSupport,
+        payload: &[u8],
+        limits: &Limits,
+        options: DecodeOptions,
+    ) -> Result<Self, CdrError>;
 }
 
 impl<T: DdsType> TopicType for T {
@@ -94,12 +103,22 @@ impl<T: DdsType> TopicType for T {
     }
 
     #[inline]
-    fn read_payload(_: &dyn TypeSupport, payload: &[u8], limits: &Limits) -> Result<Self, CdrError> {
-        crate::from_payload(payload, limits)
+    fn read_payload(
+        _: &dyn TypeSupport,
+        payload: &[u8],
+        limits: &Limits,
+        options: DecodeOptions,
+    ) -> Result<Self, CdrError> {
+        crate::from_payload_with(payload, limits, options)
     }
 
     #[inline]
-    fn read_key_payload(_: &dyn TypeSupport, payload: &[u8], limits: &Limits) -> Result<Self, CdrError> {
-        crate::from_key_payload(payload, limits)
+    fn read_key_payload(
+        _: &dyn TypeSupport,
+        payload: &[u8],
+        limits: &Limits,
+        options: DecodeOptions,
+    ) -> Result<Self, CdrError> {
+        crate::from_key_payload_with(payload, limits, options)
     }
 }

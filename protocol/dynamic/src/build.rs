@@ -1,7 +1,7 @@
 //! Makes types for work with values of type graphs (DDS-XTypes 1.3 §7.2.2).
 
 use crate::types::*;
-use crate::{MAX_NESTING, MAX_TYPES, measure};
+use crate::{MAX_MEMBERS, MAX_NESTING, MAX_TYPES, measure};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
@@ -16,12 +16,18 @@ use dunlin_xtypes::{TypeGraph, TypeIndex};
 pub(crate) fn compile(graph: Arc<TypeGraph>, index: TypeIndex) -> Result<Compiled, TypeError> {
     let name = graph.get(index).ok_or(TypeError::Missing)?.name.clone();
     let (nodes, root) = {
-        let mut builder =
-            Builder { graph: &graph, nodes: Vec::new(), known: BTreeMap::new(), queue: VecDeque::new() };
+        let mut builder = Builder {
+            graph: &graph,
+            nodes: Vec::new(),
+            known: BTreeMap::new(),
+            queue: VecDeque::new(),
+            members: 0,
+        };
         let root = builder.node_of(&Type::Named(index), 0)?;
         while let Some((node, index)) = builder.queue.pop_front() {
             builder.define(node, index)?;
         }
+        builder.choose_free_labels();
         (builder.nodes, root)
     };
     let mut compiled = Compiled { name, graph, index, nodes, root };
@@ -42,6 +48,8 @@ struct Builder<'g> {
     known: BTreeMap<TypeIndex, usize>,
     /// Definitions whose nodes are not made yet: members may refer to them before.
     queue: VecDeque<(usize, TypeIndex)>,
+    /// Members, cases, labels, literals and bits so far.
+    members: usize,
 }
 
 const fn bound(bound: u32) -> Option<usize> {
@@ -81,6 +89,12 @@ impl Builder<'_> {
             parts: 1,
         });
         Ok(self.nodes.len().saturating_sub(1))
+    }
+
+    /// Counts parts of a definition.
+    fn count(&mut self, name: &str, parts: usize) -> Result<(), TypeError> {
+        self.members = self.members.saturating_add(parts);
+        if self.members > MAX_MEMBERS { Err(TypeError::TooLarge { name: name.to_string() }) } else { Ok(()) }
     }
 
     /// The node of a type where it is used.
@@ -143,6 +157,17 @@ impl Builder<'_> {
     fn define(&mut self, node: usize, index: TypeIndex) -> Result<(), TypeError> {
         let graph = self.graph;
         let definition = graph.get(index).ok_or(TypeError::Missing)?;
+        let own = match &definition.kind {
+            Kind::Union(it) => it
+                .cases
+                .iter()
+                .fold(0, |all: usize, case| all.saturating_add(case.labels.len()).saturating_add(1)),
+            Kind::Enumeration(it) => it.literals.len(),
+            Kind::Bitmask(it) => it.bits.len(),
+            Kind::Bitset(it) => it.fields.len(),
+            Kind::Structure(_) | Kind::Alias(_) => 0,
+        };
+        self.count(&definition.name, own)?;
         let shape = match &definition.kind {
             Kind::Structure(_) => Shape::Structure(self.structure(definition, index)?),
             Kind::Union(it) => Shape::Union(self.union(definition, it)?),
@@ -160,7 +185,9 @@ impl Builder<'_> {
     fn structure(&mut self, definition: &Definition, index: TypeIndex) -> Result<StructureShape, TypeError> {
         let graph = self.graph;
         let mut members = Vec::new();
-        for member in graph.members(index) {
+        let all = graph.members(index);
+        self.count(&definition.name, all.len())?;
+        for member in all {
             let part = Part { node: self.node_of(&member.ty, 0)?, flags: member.flags };
             members.push(MemberShape {
                 name: member.name.to_string(),
@@ -185,25 +212,82 @@ impl Builder<'_> {
 
     fn union(&mut self, definition: &Definition, it: &Union) -> Result<UnionShape, TypeError> {
         let discriminator = self.part(&it.discriminator, 0)?;
-        // Type objects have labels of 32 bits with a sign, whatever the discriminator.
-        let unsigned = matches!(
-            self.nodes.get(discriminator.node).map(|node| &node.shape),
-            Some(Shape::Primitive(PrimitiveKind::UInt32))
-        );
-        let label = |label: &i32| if unsigned { i64::from(label.cast_unsigned()) } else { i64::from(*label) };
         let mut cases = Vec::new();
         for case in &it.cases {
             cases.push(CaseShape {
                 name: case.member.name.to_string(),
                 id: case.member.id,
-                labels: case.labels.iter().map(label).collect(),
+                labels: case.labels.clone(),
                 is_default: case.is_default(),
                 part: Part { node: self.node_of(&case.member.ty, 0)?, flags: case.member.flags },
             });
         }
-        let has_key = it.discriminator.flags & member_flag::KEY != 0;
-        Ok(UnionShape { extensibility: definition.extensibility(), discriminator, has_key, cases })
+        let labels = cases.iter().enumerate();
+        let labels = labels.flat_map(|(at, case)| case.labels.iter().map(move |label| (*label, at)));
+        Ok(UnionShape {
+            extensibility: definition.extensibility(),
+            discriminator,
+            has_key: it.discriminator.flags & member_flag::KEY != 0,
+            by_label: ascending(definition, labels)?,
+            default: cases.iter().position(|case| case.is_default),
+            free: None,
+            cases,
+        })
     }
+
+    /// Finds values for default cases, once the types of all discriminators are known.
+    fn choose_free_labels(&mut self) {
+        for at in 0..self.nodes.len() {
+            let Some(Shape::Union(it)) = self.nodes.get(at).map(|node| &node.shape) else { continue };
+            let discriminator = self.nodes.get(it.discriminator.node).map(|node| &node.shape);
+            let free = discriminator.and_then(|shape| free_label(shape, &it.by_label));
+            if let Some(Shape::Union(it)) = self.nodes.get_mut(at).map(|node| &mut node.shape) {
+                it.free = free;
+            }
+        }
+    }
+}
+
+/// Values in ascending order with the positions of what has them; each is there once.
+fn ascending<T: Ord + Copy + Into<i64>>(
+    definition: &Definition,
+    values: impl Iterator<Item = (T, usize)>,
+) -> Result<Vec<(T, usize)>, TypeError> {
+    let mut values: Vec<(T, usize)> = values.collect();
+    values.sort_unstable();
+    match values.windows(2).find(|pair| matches!(pair, [(a, _), (b, _)] if a == b)) {
+        Some([(value, _), ..]) => {
+            Err(TypeError::DuplicateValue { name: definition.name.clone(), value: (*value).into() })
+        }
+        _ => Ok(values),
+    }
+}
+
+/// A value of a discriminator that is no label.
+fn free_label(discriminator: &Shape, labels: &[(i64, usize)]) -> Option<i64> {
+    let is_free = |value: &i64| labels.binary_search_by_key(value, |(label, _)| *label).is_err();
+    let (least, most) = match discriminator {
+        Shape::Enumeration(it) => {
+            return it.literals.iter().map(|(_, value)| i64::from(*value)).find(is_free);
+        }
+        Shape::Bits(it) => {
+            (0, 1_i64.checked_shl(it.bit_bound.into()).map_or(i64::MAX, |bits| bits.wrapping_sub(1)))
+        }
+        Shape::Primitive(PrimitiveKind::Boolean) => (0, 1),
+        Shape::Primitive(PrimitiveKind::Int8) => (i8::MIN.into(), i8::MAX.into()),
+        Shape::Primitive(PrimitiveKind::Int16) => (i16::MIN.into(), i16::MAX.into()),
+        Shape::Primitive(PrimitiveKind::UInt16 | PrimitiveKind::Char16) => (0, u16::MAX.into()),
+        Shape::Primitive(PrimitiveKind::Int32) => (i32::MIN.into(), i32::MAX.into()),
+        Shape::Primitive(PrimitiveKind::UInt32) => (0, u32::MAX.into()),
+        Shape::Primitive(PrimitiveKind::Int64 | PrimitiveKind::UInt64) => (0, i64::MAX),
+        Shape::Primitive(PrimitiveKind::Octet | PrimitiveKind::UInt8 | PrimitiveKind::Char8) => {
+            (0, u8::MAX.into())
+        }
+        _ => return None,
+    };
+    // One of so many numbers is no label.
+    let enough = labels.len().saturating_add(1);
+    (0..=most).take(enough).chain((least..0).rev().take(enough)).find(is_free)
 }
 
 fn enumeration(definition: &Definition, it: &Enumeration) -> Result<EnumerationShape, TypeError> {
@@ -215,6 +299,10 @@ fn enumeration(definition: &Definition, it: &Enumeration) -> Result<EnumerationS
             17..=32 => PrimitiveKind::Int32,
             _ => return Err(TypeError::Bits { name: definition.name.clone() }),
         },
+        by_value: ascending(
+            definition,
+            it.literals.iter().enumerate().map(|(at, literal)| (literal.value, at)),
+        )?,
         literals: it.literals.iter().map(|literal| (literal.name.to_string(), literal.value)).collect(),
         default: default.map_or(0, |literal| literal.value),
         extensibility: definition.extensibility(),
@@ -251,7 +339,7 @@ fn bitmask(definition: &Definition, it: &Bitmask) -> Result<BitsShape, TypeError
 
 fn bitset(definition: &Definition, it: &Bitset) -> Result<BitsShape, TypeError> {
     let mut fields = Vec::new();
-    let mut width = 0;
+    let mut width = it.width;
     for field in &it.fields {
         width = width.max(field.position.saturating_add(field.width.into()));
         let signed = matches!(field.holder, kind::INT8 | kind::INT16 | kind::INT32 | kind::INT64);

@@ -189,6 +189,11 @@ impl DynamicData {
         Ok(Self { ty: ty.clone(), value: read::read(ty.view(), d)? })
     }
 
+    /// Decodes the key of a whole sample, or of key members alone. The result serves for keys, and for nothing else.
+    pub(crate) fn read_key(ty: &DynamicType, d: &mut Decoder<'_>) -> Result<Self, CdrError> {
+        Ok(Self { ty: ty.clone(), value: read::read_key(ty.view(), d)? })
+    }
+
     /// Encodes the value, in the scope of the encoder.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! Descriptions of types known at run time, for what works with descriptions: the language of filters.
 
+use crate::MAX_NESTING;
 use crate::convert::name_of;
 use crate::types::*;
 use alloc::boxed::Box;
@@ -8,7 +9,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use dunlin_cdr::{
     BitsDescription, CaseDescription, EnumerationDescription, LiteralDescription, MemberDescription,
-    MemberFlags, StructureDescription, TypeDescription, TypeKind, TypeRef, UnionDescription,
+    MemberFlags, PrimitiveKind, StructureDescription, TypeDescription, TypeKind, TypeRef, UnionDescription,
 };
 
 /// Why a type has no description.
@@ -20,6 +21,11 @@ pub enum DescribeError {
         /// The type.
         name: String,
     },
+    /// Types lie within each other more than [`MAX_NESTING`] levels deep.
+    TooDeep {
+        /// The type.
+        name: String,
+    },
 }
 
 impl fmt::Display for DescribeError {
@@ -27,6 +33,9 @@ impl fmt::Display for DescribeError {
         match self {
             Self::Recursive { name } => {
                 write!(f, "{name} contains values of itself, which expressions cannot look into")
+            }
+            Self::TooDeep { name } => {
+                write!(f, "{name} is more than {MAX_NESTING} levels deep in what contains it")
             }
         }
     }
@@ -39,11 +48,11 @@ impl DynamicType {
     /// works with them expects that. Who describes types again and again should keep the result.
     ///
     /// # Errors
-    /// [`DescribeError::Recursive`].
+    /// [`DescribeError`].
     pub fn describe(&self) -> Result<&'static TypeDescription, DescribeError> {
         let mut known = Vec::new();
         known.resize(self.0.nodes.len(), State::New);
-        Describer { nodes: &self.0.nodes, known }.description(self.0.root)
+        Describer { nodes: &self.0.nodes, known, levels: MAX_NESTING }.description(self.0.root)
     }
 }
 
@@ -57,6 +66,8 @@ enum State {
 struct Describer<'n> {
     nodes: &'n [Node],
     known: Vec<State>,
+    /// Levels that may follow.
+    levels: u16,
 }
 
 fn leaked(text: &str) -> &'static str {
@@ -76,8 +87,13 @@ impl Describer<'_> {
             Some(State::New) => {}
             _ => return Err(DescribeError::Recursive { name: name_of(TypeView { nodes, node: it }) }),
         }
+        let Some(levels) = self.levels.checked_sub(1) else {
+            return Err(DescribeError::TooDeep { name: name_of(TypeView { nodes, node: it }) });
+        };
+        self.levels = levels;
         self.set(node, State::Open);
         let kind = self.kind(&it.shape)?;
+        self.levels = levels.saturating_add(1);
         let made: &'static TypeDescription =
             Box::leak(Box::new(TypeDescription { name: leaked(&it.name), kind }));
         self.set(node, State::Done(made));
@@ -140,6 +156,7 @@ impl Describer<'_> {
         Ok(StructureDescription {
             extensibility: it.extensibility,
             nested: false,
+            autoid_hash: false,
             base: None,
             members: list(members),
         })
@@ -151,6 +168,7 @@ impl Describer<'_> {
             cases.push(CaseDescription {
                 name: leaked(&case.name),
                 id: case.id,
+                flags: MemberFlags(case.part.flags),
                 labels: list(case.labels.clone()),
                 is_default: case.is_default,
                 ty: Some(self.reference(case.part)?),
@@ -159,6 +177,7 @@ impl Describer<'_> {
         Ok(UnionDescription {
             extensibility: it.extensibility,
             nested: false,
+            autoid_hash: false,
             discriminator: self.reference(it.discriminator)?,
             key: it.has_key,
             cases: list(cases),
@@ -184,6 +203,13 @@ fn bits(it: &BitsShape) -> TypeKind {
         name: leaked(&field.name),
         position: field.position,
         width: field.width,
+        holder: match (field.signed, field.width) {
+            (false, width) => BitsDescription::holder_of(width),
+            (true, 0..=8) => PrimitiveKind::Int8,
+            (true, 9..=16) => PrimitiveKind::Int16,
+            (true, 17..=32) => PrimitiveKind::Int32,
+            (true, _) => PrimitiveKind::Int64,
+        },
     });
     let (extensibility, bits) = (it.extensibility, list(named.collect()));
     if it.is_bitset {

@@ -81,3 +81,5 @@ pub const MAX_NESTING: u16 = 128;
 pub const MAX_DEFAULT: usize = 1 << 22;
 /// Most types that one type may be made of.
 pub const MAX_TYPES: usize = 1 << 16;
+/// Most members, cases, labels, literals and bits of all types that one type is made of.
+pub const MAX_MEMBERS: usize = 1 << 18;

@@ -3,7 +3,10 @@
 use crate::MAX_NESTING;
 use crate::convert::{ValueError, convert, name_of};
 use crate::types::*;
-use crate::value::{UnionValue, Value, default_of, from_discriminator, is_octet, to_discriminator, union_of};
+use crate::value::{
+    UnionValue, Value, default_discriminator, default_of, from_discriminator, is_octet, to_discriminator,
+    union_of,
+};
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -338,13 +341,7 @@ fn set_union(
 ) -> Result<(), AccessFailure> {
     if name == "_d" && rest.is_empty() {
         let converted = convert(view.at(it.discriminator), new, nesting)?;
-        let discriminator = to_discriminator(&converted).unwrap_or_default();
-        let id_of = |discriminator| it.selected(discriminator).map(|case| case.id);
-        if id_of(discriminator) == id_of(union.discriminator) {
-            union.discriminator = discriminator;
-        } else {
-            *union = union_of(view, it, discriminator);
-        }
+        select(view, it, union, to_discriminator(&converted).unwrap_or_default());
         return Ok(());
     }
     let case = it.cases.iter().find(|case| case.name == name);
@@ -355,8 +352,19 @@ fn set_union(
     }
     let mut member = None;
     replace(view.at(case.part), &mut member, rest, new, nesting)?;
-    *union = UnionValue { discriminator: it.label_of(case).unwrap_or_default(), member };
+    let unreachable = || ValueError::Discriminator { union: name_of(view) };
+    *union = UnionValue { discriminator: it.label_of(case).ok_or_else(unreachable)?, member };
     Ok(())
+}
+
+/// Gives a union another discriminator, and the default of what that selects unless it held that before.
+fn select(view: TypeView<'_>, it: &UnionShape, union: &mut UnionValue, discriminator: i64) {
+    let id_of = |discriminator| it.selected(discriminator).map(|case| case.id);
+    if id_of(discriminator) == id_of(union.discriminator) {
+        union.discriminator = discriminator;
+    } else {
+        *union = union_of(view, it, discriminator);
+    }
 }
 
 /// Sets what may be absent.
@@ -399,12 +407,26 @@ pub(crate) fn clear(view: TypeView<'_>, value: &mut Value, steps: &[Step]) -> Re
                 Some(value) => clear(view.at(member.part), value, rest),
             }
         }
+        (Shape::Union(it), Value::Union(union), Step::Member(name)) if name == "_d" && rest.is_empty() => {
+            select(view, it, union, default_discriminator(view.at(it.discriminator)));
+            Ok(())
+        }
         (Shape::Union(it), Value::Union(union), Step::Member(name)) => {
             let case = it.selected(union.discriminator).filter(|case| case.name == *name);
             let (Some(case), Some(member)) = (case, &mut union.member) else {
                 return Err(not_there(view, step).into());
             };
             clear(view.at(case.part), member, rest)
+        }
+        (Shape::Sequence { element, .. } | Shape::Array { element, .. }, Value::Octets(octets), _) => {
+            let index = index_of(step, octets.len()).ok_or_else(|| not_there(view, step))??;
+            if let Some(first) = rest.first() {
+                return Err(not_there(view.at(*element), first).into());
+            }
+            octets.get_mut(index).map_or(Ok(()), |octet| {
+                *octet = 0;
+                Ok(())
+            })
         }
         (Shape::Sequence { element, .. } | Shape::Array { element, .. }, Value::List(items), _) => {
             let index = index_of(step, items.len()).ok_or_else(|| not_there(view, step))??;

@@ -9,12 +9,30 @@ use alloc::vec::Vec;
 use dunlin_cdr::codegen::{find_member, mark, once, reset};
 use dunlin_cdr::{
     CdrError, CdrRead, Char8, Char16, Decoder, ElementKind, Extensibility, Float128, LimitKind,
-    PrimitiveKind, Scope, WString,
+    PrimitiveKind, Representation, Scope, WString,
 };
 
 /// Reads a value of a type, in the scope of the decoder.
 pub(crate) fn read(view: TypeView<'_>, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
     Reader { nesting: MAX_NESTING, lenient: false }.value(view, d)
+}
+
+/// Reads the key members of a value of a whole sample; members that are no key stay without value. Where the decoder is
+/// afterwards is not defined.
+pub(crate) fn read_key(view: TypeView<'_>, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
+    let mut reader = Reader { nesting: MAX_NESTING, lenient: false };
+    match view.shape() {
+        Shape::Structure(it) if it.has_key && d.scope() == Scope::Sample => {
+            d.read_struct(it.extensibility, |d| reader.keys(view, it, d))
+        }
+        Shape::Union(it) if it.has_key && d.scope() == Scope::Sample => {
+            d.read_struct(it.extensibility, |d| match reader.selector(view, it, d)? {
+                Some(discriminator) => Ok(Value::Union(Box::new(UnionValue { discriminator, member: None }))),
+                None => claimed_default(view, d),
+            })
+        }
+        _ => reader.value(view, d),
+    }
 }
 
 struct Reader {
@@ -233,6 +251,55 @@ impl Reader {
         Ok(Value::Structure(members))
     }
 
+    /// Reads the key members of a structure and passes over the others, up to the last key member.
+    fn keys(
+        &mut self,
+        view: TypeView<'_>,
+        it: &StructureShape,
+        d: &mut Decoder<'_>,
+    ) -> Result<Value, CdrError> {
+        d.claim(it.members.len().saturating_mul(size_of::<Option<Value>>()))?;
+        let mut members: Vec<Option<Value>> = Vec::new();
+        members.resize(it.members.len(), None);
+        if it.extensibility == Extensibility::Mutable {
+            while let Some(header) = d.next_member()? {
+                let at = it.position_of_id(header.id);
+                let known = at.and_then(|at| Some((it.members.get(at)?, members.get_mut(at)?)));
+                match known {
+                    Some((member, slot)) if member.is_key() => {
+                        once(slot, header.id)?;
+                        *slot = Some(self.part(view, member.part, d)?);
+                    }
+                    Some(_) => {}
+                    None => d.unknown_member(&header, false)?,
+                }
+                d.end_member(header);
+            }
+        } else {
+            let last = it.members.iter().rposition(MemberShape::is_key).unwrap_or(0);
+            for (member, slot) in it.members.iter().zip(&mut members).take(last.saturating_add(1)) {
+                if it.extensibility != Extensibility::Final && d.ends_early() {
+                    break;
+                }
+                let value = if member.is_optional() {
+                    d.read_optional(|d| self.part(view, member.part, d))?
+                } else {
+                    Some(self.part(view, member.part, d)?)
+                };
+                *slot = value.filter(|_| member.is_key());
+            }
+        }
+        let missing = it
+            .members
+            .iter()
+            .zip(&members)
+            .find(|(member, slot)| member.is_key() && !member.is_optional() && slot.is_none());
+        match missing {
+            Some((member, _)) => Err(CdrError::MissingMember { id: member.id }),
+            None => Ok(Value::Structure(members)),
+        }
+    }
+
     /// What a member is if the sender did not have it.
     fn missing(
         &self,
@@ -248,53 +315,89 @@ impl Reader {
         default_of_member(view, member, d)
     }
 
+    /// Reads a discriminator; `None` if it does not fit its type and the default union takes the place of what was sent,
+    /// which only works if it is known where that ends.
     fn discriminator(
         &mut self,
         view: TypeView<'_>,
         it: &UnionShape,
         d: &mut Decoder<'_>,
-    ) -> Result<i64, CdrError> {
-        let value = self.part(view, it.discriminator, d)?;
-        to_discriminator(&value).ok_or(CdrError::ForeignType)
+    ) -> Result<Option<i64>, CdrError> {
+        let nesting = self.nesting;
+        let ends = it.extensibility == Extensibility::Mutable
+            || (it.extensibility == Extensibility::Appendable && d.representation() == Representation::Xcdr2);
+        match self.value(view.at(it.discriminator), d) {
+            Ok(value) => to_discriminator(&value).map(Some).ok_or(CdrError::ForeignType),
+            Err(error)
+                if error.is_construction_failure()
+                    && it.discriminator.try_construct() == TryConstruct::UseDefault
+                    && ends
+                    && d.scope() != Scope::KeyHash =>
+            {
+                self.nesting = nesting;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads the discriminator of a union, wherever it is. A list of members is to be read again after that.
+    fn selector(
+        &mut self,
+        view: TypeView<'_>,
+        it: &UnionShape,
+        d: &mut Decoder<'_>,
+    ) -> Result<Option<i64>, CdrError> {
+        if !is_listed(it, d) {
+            return self.discriminator(view, it, d);
+        }
+        let start = mark(d);
+        let found = find_member(d, 0, false, |d| self.discriminator(view, it, d))?;
+        reset(d, start);
+        found.ok_or(CdrError::MissingMember { id: 0 })
     }
 
     fn union(&mut self, view: TypeView<'_>, it: &UnionShape, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
         d.claim(size_of::<UnionValue>())?;
-        let listed = it.extensibility == Extensibility::Mutable && d.scope() != Scope::KeyHash;
-        let discriminator = if listed {
-            let start = mark(d);
-            let found = find_member(d, 0, false, |d| self.discriminator(view, it, d))?;
-            reset(d, start);
-            found.ok_or(CdrError::MissingMember { id: 0 })?
-        } else {
-            self.discriminator(view, it, d)?
-        };
+        let selected = self.selector(view, it, d)?;
+        let case = selected.and_then(|discriminator| it.selected(discriminator));
         let key_only = it.has_key && d.scope() != Scope::Sample;
-        let value = match it.selected(discriminator) {
-            Some(case) if key_only => {
-                UnionValue { discriminator, member: Some(claimed_default(view.at(case.part), d)?) }
-            }
-            Some(case) => {
-                let member = if listed {
-                    let found = find_member(d, case.id, !self.lenient, |d| self.part(view, case.part, d))?;
-                    match found {
-                        Some(member) => member,
-                        None => claimed_default(view.at(case.part), d)?,
-                    }
-                } else {
-                    self.part(view, case.part, d)?
-                };
-                UnionValue { discriminator, member: Some(member) }
-            }
-            None => {
-                if listed {
+        let member = match case {
+            Some(case) if !key_only => Some(self.case(view, it, case, d)?),
+            _ => {
+                if is_listed(it, d) {
                     dunlin_cdr::codegen::skip_list(d)?;
                 }
-                UnionValue { discriminator, member: None }
+                case.map(|case| claimed_default(view.at(case.part), d)).transpose()?
             }
         };
-        Ok(Value::Union(Box::new(value)))
+        match selected {
+            Some(discriminator) => Ok(Value::Union(Box::new(UnionValue { discriminator, member }))),
+            None => claimed_default(view, d),
+        }
     }
+
+    /// Reads the member that a union holds.
+    fn case(
+        &mut self,
+        view: TypeView<'_>,
+        it: &UnionShape,
+        case: &CaseShape,
+        d: &mut Decoder<'_>,
+    ) -> Result<Value, CdrError> {
+        if !is_listed(it, d) {
+            return self.part(view, case.part, d);
+        }
+        match find_member(d, case.id, !self.lenient, |d| self.part(view, case.part, d))? {
+            Some(member) => Ok(member),
+            None => claimed_default(view.at(case.part), d),
+        }
+    }
+}
+
+/// Whether a union is a list of members with headers.
+fn is_listed(it: &UnionShape, d: &Decoder<'_>) -> bool {
+    it.extensibility == Extensibility::Mutable && d.scope() != Scope::KeyHash
 }
 
 /// The default of a type, whose memory is claimed.

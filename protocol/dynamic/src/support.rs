@@ -42,7 +42,7 @@ impl TypeSupport for DynamicType {
         let scope = if key_only { Scope::Key } else { Scope::Sample };
         let d = Decoder::from_payload(payload, self.view().extensibility(), &Limits::default())?;
         let mut d = d.with_scope(scope).with_options(options);
-        DynamicData::read(self, &mut d)?.key_hash(scratch)
+        DynamicData::read_key(self, &mut d)?.key_hash(scratch)
     }
 
     fn key_payload_with(
@@ -55,7 +55,7 @@ impl TypeSupport for DynamicType {
         let mut d = Decoder::from_payload(payload, self.view().extensibility(), &Limits::default())?
             .with_options(options);
         let representation = d.representation();
-        DynamicData::read(self, &mut d)?.key_payload(representation, out)
+        DynamicData::read_key(self, &mut d)?.key_payload(representation, out)
     }
 }
 
@@ -105,15 +105,21 @@ impl TopicType for DynamicData {
         self.key_hash(scratch)
     }
 
-    fn read_payload(support: &dyn TypeSupport, payload: &[u8], limits: &Limits) -> Result<Self, CdrError> {
-        Self::from_payload_with(of(support)?, payload, limits, DecodeOptions::default())
+    fn read_payload(
+        support: &dyn TypeSupport,
+        payload: &[u8],
+        limits: &Limits,
+        options: DecodeOptions,
+    ) -> Result<Self, CdrError> {
+        Self::from_payload_with(of(support)?, payload, limits, options)
     }
 
     fn read_key_payload(
         support: &dyn TypeSupport,
         payload: &[u8],
         limits: &Limits,
+        options: DecodeOptions,
     ) -> Result<Self, CdrError> {
-        Self::from_key_payload(of(support)?, payload, limits, DecodeOptions::default())
+        Self::from_key_payload(of(support)?, payload, limits, options)
     }
 }

@@ -51,7 +51,8 @@ pub enum TypeError {
         /// The type.
         name: String,
     },
-    /// A type goes beyond [`crate::MAX_TYPES`], [`crate::MAX_DEFAULT`] or [`crate::MAX_NESTING`].
+    /// A type goes beyond [`crate::MAX_TYPES`], [`crate::MAX_MEMBERS`], [`crate::MAX_DEFAULT`] or
+    /// [`crate::MAX_NESTING`].
     TooLarge {
         /// The type.
         name: String,
@@ -62,6 +63,13 @@ pub enum TypeError {
         name: String,
         /// The id.
         id: u32,
+    },
+    /// Two literals of an enumeration have the same value, or two cases of a union the same label.
+    DuplicateValue {
+        /// The type.
+        name: String,
+        /// The value.
+        value: i64,
     },
     /// A bitset that is wider than 64 bits, or a bound of bits that no integer has.
     Bits {
@@ -78,6 +86,7 @@ impl fmt::Display for TypeError {
             Self::Endless { name } => write!(f, "{name} contains itself without end"),
             Self::TooLarge { name } => write!(f, "{name} is too large to make values of"),
             Self::DuplicateId { name, id } => write!(f, "two members of {name} have the id {id:#x}"),
+            Self::DuplicateValue { name, value } => write!(f, "{name} has {value} twice"),
             Self::Bits { name } => write!(f, "{name} has more bits than an integer"),
         }
     }
@@ -168,6 +177,8 @@ pub struct EnumerationShape {
     pub literals: Vec<(String, i32)>,
     /// The value that a missing member has.
     pub default: i32,
+    /// Values in ascending order, with the positions of their literals.
+    pub(crate) by_value: Vec<(i32, usize)>,
     pub(crate) extensibility: Extensibility,
     pub(crate) bit_bound: u8,
 }
@@ -176,7 +187,9 @@ impl EnumerationShape {
     /// The name of a value.
     #[must_use]
     pub fn name_of(&self, value: i32) -> Option<&str> {
-        self.literals.iter().find(|(_, known)| *known == value).map(|(name, _)| name.as_str())
+        let found = self.by_value.binary_search_by_key(&value, |(known, _)| *known).ok()?;
+        let (_, position) = self.by_value.get(found)?;
+        self.literals.get(*position).map(|(name, _)| name.as_str())
     }
 
     /// The value of a name.
@@ -325,26 +338,28 @@ pub struct UnionShape {
     pub has_key: bool,
     /// The cases.
     pub cases: Vec<CaseShape>,
+    /// Labels in ascending order, with the positions of their cases.
+    pub(crate) by_label: Vec<(i64, usize)>,
+    /// The position of the default case.
+    pub(crate) default: Option<usize>,
+    /// A value of the discriminator that is no label.
+    pub(crate) free: Option<i64>,
 }
 
 impl UnionShape {
     /// The case that a discriminator selects.
     #[must_use]
     pub fn selected(&self, discriminator: i64) -> Option<&CaseShape> {
-        let labelled = self.cases.iter().find(|case| case.labels.contains(&discriminator));
-        labelled.or_else(|| self.cases.iter().find(|case| case.is_default))
+        let found = self.by_label.binary_search_by_key(&discriminator, |(label, _)| *label).ok();
+        let labelled = found.and_then(|found| self.by_label.get(found)).map(|(_, case)| *case);
+        self.cases.get(labelled.or(self.default)?)
     }
 
-    /// A discriminator that selects a case: its first label, or for the default case a value that no other has.
+    /// A discriminator that selects a case: its first label, or for the default case a value of the discriminator's type
+    /// that no other has. `None` if there is none, and nothing selects the case.
     #[must_use]
     pub fn label_of(&self, case: &CaseShape) -> Option<i64> {
-        if let Some(label) = case.labels.first() {
-            return Some(*label);
-        }
-        let labels = self.cases.iter().map(|case| case.labels.len()).fold(0, usize::saturating_add);
-        // One of so many numbers is no label.
-        let most = i64::try_from(labels).unwrap_or(i64::MAX);
-        (0..=most).find(|value| self.cases.iter().all(|case| !case.labels.contains(value)))
+        case.labels.first().copied().or(self.free.filter(|_| case.is_default))
     }
 }
 

@@ -10,7 +10,9 @@ use dunlin_cache::{
     WriterInfo,
 };
 use dunlin_cdr::{DecodeOptions, TypeSupport};
-use dunlin_core::{EntityId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, SequenceNumber, WallTime};
+use dunlin_core::{
+    EntityId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, SequenceNumber, VendorId, WallTime,
+};
 use dunlin_discovery::{DiscoveredWriter, LivelinessTracker, LivelinessTransition};
 use dunlin_qos::{DataReaderQos, DurabilityKind, LivelinessKind, ReliabilityKind};
 use dunlin_rtps::{ChangeKind, Reader, ReaderStats, Received};
@@ -310,8 +312,8 @@ impl ReaderSlot {
 
     /// The serialized key of an instance, with encapsulation header, if it is known.
     #[must_use]
-    pub fn instance_key(&self, instance: InstanceHandle) -> Option<SharedBytes> {
-        self.store.lock().cache.instance_key(instance).cloned()
+    pub fn instance_key(&self, instance: InstanceHandle) -> Option<(SharedBytes, VendorId)> {
+        self.store.lock().cache.instance_key(instance).map(|(key, vendor)| (key.clone(), vendor))
     }
 
     /// How many samples can be read.

@@ -164,6 +164,7 @@ impl DeliverySink for CacheSink<'_> {
         let info = WriterInfo {
             strength: writer.qos.ownership_strength.value,
             lifespan: writer.qos.lifespan.duration,
+            vendor: writer.vendor,
         };
         let empty = staging::is_empty(change);
         let instance = if empty { Some(InstanceHandle::NIL) } else { self.instance(change, writer.vendor) };

@@ -6,10 +6,9 @@ use crate::model::*;
 use crate::object::annotation::AppliedBuiltinMemberAnnotations;
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
 use dunlin_cdr::{
-    BitsDescription, CaseDescription, EnumerationDescription, MemberDescription, StructureDescription,
-    TypeDescription, TypeKind, UnionDescription,
+    BitsDescription, CaseDescription, EnumerationDescription, MemberDescription, PrimitiveKind,
+    StructureDescription, TypeDescription, TypeKind, UnionDescription,
 };
 
 /// The type that a description describes, and those it depends on.
@@ -43,14 +42,16 @@ impl Builder {
         let index = self.graph.reserve();
         self.known.insert(description.name, index);
         let (flags, kind) = match &description.kind {
-            TypeKind::Structure(it) => (flags(it.extensibility, it.nested), self.structure(it)),
-            TypeKind::Union(it) => (flags(it.extensibility, it.nested), self.union(it)),
+            TypeKind::Structure(it) => {
+                (flags(it.extensibility, it.nested, it.autoid_hash), self.structure(it))
+            }
+            TypeKind::Union(it) => (flags(it.extensibility, it.nested, it.autoid_hash), self.union(it)),
             TypeKind::Enumeration(it) => (extensibility_flag(it.extensibility), enumeration(it)),
             TypeKind::Bitmask { extensibility, bit_bound, bits } => {
                 (extensibility_flag(*extensibility), bitmask(*bit_bound, bits))
             }
-            TypeKind::Bitset { extensibility, bits, .. } => {
-                (extensibility_flag(*extensibility), bitset(bits))
+            TypeKind::Bitset { extensibility, holder, bits } => {
+                (extensibility_flag(*extensibility), bitset(*holder, bits))
             }
             TypeKind::Alias(target) => (0, Kind::Alias(Element { ty: self.usage(target.get()), flags: 0 })),
             _ => (0, Kind::Alias(Element { ty: self.usage(description), flags: 0 })),
@@ -62,10 +63,7 @@ impl Builder {
     /// A type where it is used.
     fn usage(&mut self, description: &'static TypeDescription) -> Type {
         match &description.kind {
-            TypeKind::Primitive(primitive) => match TypeIdentifier::of_primitive(*primitive) {
-                TypeIdentifier::Primitive { kind } => Type::Primitive(kind),
-                _ => Type::Primitive(kind::NONE),
-            },
+            TypeKind::Primitive(kind) => Type::Primitive(primitive(*kind)),
             TypeKind::String { bound: most } => Type::String { wide: false, bound: bound(*most) },
             TypeKind::WideString { bound: most } => Type::String { wide: true, bound: bound(*most) },
             TypeKind::Sequence { element, bound: most } => {
@@ -120,28 +118,37 @@ impl Builder {
             ty: self.usage(it.discriminator.get()),
             flags: member_flag::DISCARD | member_flag::MUST_UNDERSTAND | key,
         };
-        // A case without member has none in the type system either: its labels select nothing.
-        let cases = it.cases.iter().filter_map(|case| self.case(case)).collect();
+        // A case without member has none in the type system either: its labels select nothing, unless there is a default
+        // case that they would select. Such a type has no type objects, because of the type that is none.
+        let has_default = it.cases.iter().any(|case| case.is_default && case.ty.is_some());
+        let kept = it.cases.iter().filter(|case| case.ty.is_some() || has_default);
+        let cases = kept.map(|case| self.case(case)).collect();
         Kind::Union(Union { discriminator, cases })
     }
 
-    fn case(&mut self, case: &'static CaseDescription) -> Option<Case> {
-        let default = if case.is_default { member_flag::DEFAULT } else { 0 };
+    fn case(&mut self, case: &'static CaseDescription) -> Case {
         let member = Member {
             name: Name::new(case.name),
             id: case.id,
-            flags: member_flag::DISCARD | default,
-            ty: self.usage(case.ty?.get()),
+            flags: case.flags.0,
+            ty: case.ty.map_or(Type::Primitive(kind::NONE), |ty| self.usage(ty.get())),
             annotations: AppliedBuiltinMemberAnnotations::default(),
         };
-        // Type objects have labels of 32 bits (Annex B `UnionCaseLabelSeq`).
-        let labels: Result<Vec<i32>, _> = case.labels.iter().map(|label| i32::try_from(*label)).collect();
-        Some(Case { member, labels: labels.ok()? })
+        Case { member, labels: case.labels.to_vec() }
     }
 }
 
-fn flags(extensibility: dunlin_cdr::Extensibility, nested: bool) -> u16 {
-    extensibility_flag(extensibility) | if nested { type_flag::NESTED } else { 0 }
+fn primitive(primitive: PrimitiveKind) -> u8 {
+    match TypeIdentifier::of_primitive(primitive) {
+        TypeIdentifier::Primitive { kind } => kind,
+        _ => kind::NONE,
+    }
+}
+
+fn flags(extensibility: dunlin_cdr::Extensibility, nested: bool, autoid_hash: bool) -> u16 {
+    extensibility_flag(extensibility)
+        | if nested { type_flag::NESTED } else { 0 }
+        | if autoid_hash { type_flag::AUTOID_HASH } else { 0 }
 }
 
 fn enumeration(it: &EnumerationDescription) -> Kind {
@@ -160,24 +167,12 @@ fn bitmask(bit_bound: u8, bits: &[BitsDescription]) -> Kind {
     Kind::Bitmask(Bitmask { bit_bound: bit_bound.into(), bits: bits.collect() })
 }
 
-fn bitset(bits: &[BitsDescription]) -> Kind {
+fn bitset(width: u8, bits: &[BitsDescription]) -> Kind {
     let fields = bits.iter().map(|field| Field {
         name: Name::new(field.name),
         position: field.position.into(),
         width: field.width,
-        holder: holder(field.width),
+        holder: primitive(field.holder),
     });
-    Kind::Bitset(Bitset { fields: fields.collect() })
-}
-
-/// The integer of a bit field that says none (IDL 4.2 §7.4.13.4.3.2).
-#[must_use]
-pub const fn holder(width: u8) -> u8 {
-    match width {
-        0 | 1 => kind::BOOLEAN,
-        2..=8 => kind::BYTE,
-        9..=16 => kind::UINT16,
-        17..=32 => kind::UINT32,
-        _ => kind::UINT64,
-    }
+    Kind::Bitset(Bitset { fields: fields.collect(), width: width.into() })
 }

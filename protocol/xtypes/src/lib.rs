@@ -42,6 +42,7 @@ mod build;
 mod describe;
 pub mod identifier;
 pub mod information;
+mod labels;
 mod load;
 pub mod lookup;
 pub mod model;

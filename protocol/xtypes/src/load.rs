@@ -64,6 +64,7 @@ pub fn from_objects(
         let definition = loader.definition(&object)?;
         loader.graph.set(index, definition);
     }
+    crate::labels::widen(&mut loader.graph);
     Ok((loader.graph, index))
 }
 
@@ -189,7 +190,7 @@ impl Loader {
             }
             CompleteTypeObject::Bitset(it) => {
                 let fields = it.field_seq.iter().map(|it| field(Name::new(&it.detail.name), &it.common));
-                let kind = Kind::Bitset(Bitset { fields: fields.collect() });
+                let kind = Kind::Bitset(Bitset::of(fields.collect()));
                 (&it.header.detail.type_name, it.bitset_flags, kind)
             }
             // Collections with annotations of their own have objects, but no implementation makes them.
@@ -228,7 +229,8 @@ impl Loader {
         let mut cases = Vec::with_capacity(members.len());
         for (spelling, common) in members {
             let ty = self.usage(&common.type_id)?;
-            let labels = common.label_seq.clone();
+            // What they mean follows from the discriminator, whose type may not be known yet.
+            let labels = common.label_seq.iter().map(|label| i64::from(*label)).collect();
             cases.push(Case { member: member(spelling, common.member_id, common.member_flags, ty), labels });
         }
         Ok(Kind::Union(Union { discriminator, cases }))
@@ -264,7 +266,7 @@ impl Loader {
             }
             MinimalTypeObject::Bitset(it) => {
                 let fields = it.field_seq.iter().map(|it| field(Name::hashed(it.name_hash), &it.common));
-                (it.bitset_flags, Kind::Bitset(Bitset { fields: fields.collect() }))
+                (it.bitset_flags, Kind::Bitset(Bitset::of(fields.collect())))
             }
             MinimalTypeObject::Annotation(_)
             | MinimalTypeObject::Sequence(_)

@@ -5,6 +5,7 @@ use crate::identifier::kind;
 use crate::object::annotation::{AppliedBuiltinMemberAnnotations, NameHash};
 use crate::object::name_hash;
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 use dunlin_cdr::Extensibility;
@@ -207,8 +208,8 @@ pub struct Union {
 pub struct Case {
     /// Its member.
     pub member: Member,
-    /// The labels that select it.
-    pub labels: Vec<i32>,
+    /// The labels that select it: values of the discriminator; those of `uint64` as the `int64` of the same bits.
+    pub labels: Vec<i64>,
 }
 
 impl Case {
@@ -262,6 +263,17 @@ pub struct Bit {
 pub struct Bitset {
     /// The fields with names, those of bases first.
     pub fields: Vec<Field>,
+    /// Number of bits, or of the bits of the integer that holds them. Type objects know no bits behind the last field.
+    pub width: u16,
+}
+
+impl Bitset {
+    /// A bitset of which no bits are known but those of the fields.
+    #[must_use]
+    pub fn of(fields: Vec<Field>) -> Self {
+        let ends = fields.iter().map(|field| field.position.saturating_add(field.width.into()));
+        Self { width: ends.max().unwrap_or(0), fields }
+    }
 }
 
 /// A field of a bitset.
@@ -388,10 +400,11 @@ impl TypeGraph {
     #[must_use]
     pub fn members(&self, index: TypeIndex) -> Vec<&Member> {
         let (mut levels, mut next) = (Vec::new(), Some(index));
+        let mut seen = BTreeSet::new();
         while let Some(Definition { kind: Kind::Structure(structure), .. }) =
             next.and_then(|index| self.get(index))
         {
-            if levels.len() > self.definitions.len() {
+            if !next.is_some_and(|index| seen.insert(index)) {
                 break;
             }
             levels.push(&structure.members);

@@ -184,7 +184,7 @@ impl Printer<'_> {
     }
 
     /// A label in the way of the discriminator's type.
-    fn label(&self, discriminator: &Element, label: i32) -> String {
+    fn label(&self, discriminator: &Element, label: i64) -> String {
         match self.graph.resolve(&discriminator.ty) {
             Type::Primitive(kind::BOOLEAN) => String::from(if label == 0 { "FALSE" } else { "TRUE" }),
             Type::Primitive(kind::CHAR8) => match u8::try_from(label) {
@@ -195,13 +195,14 @@ impl Printer<'_> {
             },
             Type::Named(index) => {
                 let literal = match self.graph.get(*index).map(|it| &it.kind) {
-                    Some(Kind::Enumeration(it)) => it.literals.iter().find(|it| it.value == label),
+                    Some(Kind::Enumeration(it)) => it.literals.iter().find(|it| i64::from(it.value) == label),
                     _ => None,
                 };
                 let name = self.name_of(*index);
                 let scope = name.rsplit_once("::").map_or("", |(scope, _)| scope);
                 literal.map_or_else(|| label.to_string(), |it| format!("{scope}::{}", it.name))
             }
+            Type::Primitive(kind::UINT64) => label.cast_unsigned().to_string(),
             _ => label.to_string(),
         }
     }
@@ -246,7 +247,7 @@ fn enumeration(out: &mut String, name: &str, it: &Enumeration) {
 
 fn bitset(out: &mut String, name: &str, it: &Bitset) {
     let _ = writeln!(out, "bitset {name} {{");
-    let mut next = 0;
+    let mut next: u16 = 0;
     for field in &it.fields {
         if field.position > next {
             let _ = writeln!(out, "    bitfield<{}>;", field.position.saturating_sub(next));
@@ -254,6 +255,9 @@ fn bitset(out: &mut String, name: &str, it: &Bitset) {
         next = field.position.saturating_add(field.width.into());
         let _ =
             writeln!(out, "    bitfield<{}, {}> {};", field.width, primitive_name(field.holder), field.name);
+    }
+    if it.width > next {
+        let _ = writeln!(out, "    bitfield<{}>;", it.width.saturating_sub(next));
     }
 }
 

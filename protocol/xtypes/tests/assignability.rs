@@ -167,6 +167,15 @@ fn keys() {
     let nested = |members: &str| format!("@nested struct I {{ {members} }}; struct T {{ @key I k; }};");
     assert_eq!(verdict(&nested("@key long a; long b;"), &nested("@key long a; long b; long c;")), Ok(()));
     assert!(verdict(&nested("long a; long b;"), &nested("long a; long b; long c;")).is_err(), "all are key");
+    // The same counts for what instances are told by within a key.
+    assert!(verdict(&nested("@key string<4> a;"), &nested("@key string<5> a;")).is_err());
+    assert_eq!(verdict(&nested("@key string<5> a;"), &nested("@key string<4> a;")), Ok(()));
+    assert!(verdict(&nested("sequence<long, 4> a;"), &nested("sequence<long, 5> a;")).is_err());
+    assert_eq!(
+        verdict(&nested("@key long a; string<4> b;"), &nested("@key long a; string<5> b;")),
+        Ok(()),
+        "no part of the key"
+    );
     // In a member that is no key, keys mean nothing.
     let plain = |members: &str| format!("@nested struct I {{ {members} }}; struct T {{ I k; }};");
     assert_eq!(verdict(&plain("@key long a; long b;"), &plain("long a; long b;")), Ok(()));
@@ -269,6 +278,22 @@ fn work_is_bounded() {
     assert!(result.is_err(), "given up");
 }
 
+/// Bases that go round are looked at once.
+#[test]
+fn bases_that_go_round() {
+    use dunlin_xtypes::model::*;
+    let mut graph = TypeGraph::default();
+    let all: Vec<TypeIndex> = (0..100).map(|_| graph.reserve()).collect();
+    let base = |at: usize| Some(all[if at == 0 { 1 } else { 0 }]);
+    for (at, index) in all.iter().enumerate() {
+        let (ty, annotations) = (Type::Primitive(4), Default::default());
+        let member = Member { name: Name::new("m"), id: 0, flags: 1, ty, annotations };
+        let kind = Kind::Structure(Structure { base: base(at), members: vec![member] });
+        graph.set(*index, Definition { name: format!("T{at}"), flags: type_flag::FINAL, kind });
+    }
+    assert_eq!((graph.members(all[0]).len(), graph.members(all[99]).len()), (2, 3));
+}
+
 /// Printed as IDL, a type is the same type again.
 #[test]
 fn idl_of_a_type_means_the_same() {
@@ -284,6 +309,11 @@ fn idl_of_a_type_means_the_same() {
          @nested union C switch (char) { case 'x': case '\\'': long a; }; @nested union B switch (boolean) { case TRUE: long a; };
          @mutable struct T { @key @id(9) M::N::E e; M::N::F f; M::N::S s; M::N::Row r[2]; @optional sequence<U, 4> u; C c; B b;
            map<string, double, 3> m; wchar w; @try_construct(TRIM) string<3> t; @external @must_understand U x; };",
+    );
+    again(
+        "@nested union U switch (unsigned long) { case 4294967295: long a; case 2147483648: long b; };
+         @nested union V switch (unsigned long long) { case 4294967295: long a; };
+         @nested union W switch (long long) { case -2147483648: long a; }; struct T { U u; V v; W w; };",
     );
     again("@final struct Base { @unit(\"m\") long b; }; @final struct T : Base { sequence<T> next; };");
 }

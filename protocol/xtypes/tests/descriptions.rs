@@ -2,7 +2,8 @@
 
 use dunlin_cdr::{Bound, Char8, DdsType, Described, description};
 use dunlin_idl::{Memory, Options, compile};
-use dunlin_xtypes::{from_description, type_objects};
+use dunlin_xtypes::model::Kind;
+use dunlin_xtypes::{BuildError, from_description, from_objects, to_idl, type_objects};
 use std::collections::BTreeMap;
 
 const IDL: &str = r#"
@@ -207,4 +208,73 @@ struct Numbers {
 #[test]
 fn uint8_is_told_from_octet() {
     same_as::<Numbers>(UINT8, "T::Numbers");
+}
+
+#[derive(DdsType, Clone)]
+#[dds(union, discriminator = "i64")]
+#[allow(dead_code)]
+enum Far {
+    #[dds(case = 0x8000_0000)]
+    Value(i32),
+}
+
+#[derive(DdsType, Clone)]
+#[dds(union, discriminator = "u64")]
+#[allow(dead_code)]
+enum Near {
+    #[dds(case = 0xffff_ffff)]
+    Value(i32),
+}
+
+#[derive(DdsType, Clone)]
+#[dds(union, discriminator = "i32")]
+#[allow(dead_code)]
+enum Nothing {
+    #[dds(case = 1)]
+    Nothing,
+    #[dds(default)]
+    Other(i32),
+}
+
+#[derive(DdsType, Clone)]
+#[dds(union, discriminator = "i32")]
+#[allow(dead_code)]
+enum Unset {
+    #[dds(case = 1)]
+    Value(i32),
+    #[dds(case = 2)]
+    Nothing,
+    #[dds(default)]
+    Unset,
+}
+
+/// What the labels of type objects cannot say is not announced as something else.
+#[test]
+fn labels_have_32_bits() {
+    let objects = |(graph, index)| type_objects(&graph, index);
+    let far = objects(from_description(description::<Far>()));
+    assert_eq!(far, Err(BuildError::Label { union: "Far".into(), label: 0x8000_0000 }));
+    let near = objects(from_description(description::<Near>())).unwrap();
+    let root = near.root().unwrap();
+    let find = |id: &_| {
+        let mut both = near.records.iter().flat_map(|it| [&it.minimal, &it.complete]);
+        both.find(|it| it.id == *id).map(|it| it.object.clone())
+    };
+    for id in [&root.minimal.id, &root.complete.id] {
+        let (graph, index) = from_objects(id, &find).unwrap();
+        let Kind::Union(it) = &graph.get(index).unwrap().kind else { panic!() };
+        assert_eq!(it.cases[0].labels, [0xffff_ffff]);
+        assert!(to_idl(&graph, index).contains("case 4294967295:"));
+    }
+}
+
+/// A case without member is no case of the type system, unless a default case would take its labels.
+#[test]
+fn cases_without_member() {
+    let (graph, index) = from_description(description::<Unset>());
+    let Kind::Union(it) = &graph.get(index).unwrap().kind else { panic!() };
+    assert_eq!(it.cases.len(), 1);
+    assert!(type_objects(&graph, index).is_ok());
+    let (graph, index) = from_description(description::<Nothing>());
+    assert_eq!(type_objects(&graph, index), Err(BuildError::Dangling));
 }

@@ -95,7 +95,8 @@ impl Shared {
         let info = &sample.info;
         if let Some(payload) = &sample.payload {
             let fields = self.multi.plan.sides[side].fields.iter();
-            let values = fields.map(|field| field.read(payload, DecodeOptions::default()));
+            let options = DecodeOptions::for_vendor(sample.vendor.0);
+            let values = fields.map(|field| field.read(payload, options));
             let Ok(values) = values.collect::<Result<Vec<_>, _>>() else {
                 if let Some(rows) = self.rows.upgrade() {
                     rows.count_undecodable();

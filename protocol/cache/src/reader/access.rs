@@ -150,7 +150,8 @@ impl ReaderCache {
             valid_data: sample.valid(),
         };
         let key = if sample.valid() { None } else { instance.key.clone() };
-        Some(CachedSample { info, payload: sample.payload.clone(), key })
+        let vendor = sample.vendor_of(Some(instance));
+        Some(CachedSample { info, payload: sample.payload.clone(), key, vendor })
     }
 
     /// The application saw the newest generation of an instance: it is not new any more.

@@ -1,6 +1,6 @@
 //! What a reader's cache is made from and what it answers (DDS 1.4 §2.2.3, §2.2.4.1 SAMPLE_REJECTED).
 
-use dunlin_core::Duration;
+use dunlin_core::{Duration, VendorId};
 use dunlin_qos::{
     DataReaderQos, DestinationOrderKind, History, OwnershipKind, Presentation, PresentationAccessScope,
     ReaderDataLifecycle, ReliabilityKind, ResourceLimits,
@@ -59,11 +59,13 @@ pub struct WriterInfo {
     pub strength: i32,
     /// LIFESPAN.
     pub lifespan: Duration,
+    /// Whose implementation serializes its samples and keys: not all do as the standard says.
+    pub vendor: VendorId,
 }
 
 impl Default for WriterInfo {
     fn default() -> Self {
-        Self { strength: 0, lifespan: Duration::INFINITE }
+        Self { strength: 0, lifespan: Duration::INFINITE, vendor: VendorId::UNKNOWN }
     }
 }
 

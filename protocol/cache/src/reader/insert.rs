@@ -245,6 +245,7 @@ impl ReaderCache {
             reception: now.wall,
             payload: Some(payload),
             related: arrival.related.map(Box::new),
+            vendor: arrival.info.vendor,
             read: false,
             pending: false,
             disposed_generations,
@@ -318,7 +319,7 @@ impl ReaderCache {
         if arrival.key_only
             && let Some(key) = arrival.payload
         {
-            self.set_instance_key(arrival.handle, key);
+            self.set_key(arrival.handle, key, arrival.info.vendor);
         }
         // Who disposes an instance owes it no sample.
         let resumed = self.touch(now, id, arrival.writer, arrival.info, MonoTime::MAX);

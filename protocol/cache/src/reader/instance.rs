@@ -1,7 +1,7 @@
 //! The instances a reader knows and the samples they hold (DDS 1.4 §2.2.2.5.1).
 
 use dunlin_buf::SharedBytes;
-use dunlin_core::{InstanceHandle, MonoTime};
+use dunlin_core::{InstanceHandle, MonoTime, VendorId};
 
 use super::ReaderCache;
 use super::registration;
@@ -15,6 +15,8 @@ use crate::slab::{Id, NIL};
 pub(super) struct Instance {
     pub(super) handle: InstanceHandle,
     pub(super) key: Option<SharedBytes>,
+    /// Who serialized the key.
+    pub(super) key_vendor: VendorId,
     pub(super) state: InstanceState,
     pub(super) view: ViewState,
     pub(super) disposed_generations: u32,
@@ -50,6 +52,7 @@ impl Instance {
         Self {
             handle,
             key: None,
+            key_vendor: VendorId::UNKNOWN,
             state: InstanceState::Alive,
             view: ViewState::New,
             disposed_generations: 0,
@@ -221,21 +224,27 @@ impl ReaderCache {
         id
     }
 
-    /// Keeps the serialized key of an instance (with encapsulation header), unless it is known already.
+    /// Keeps the serialized key of an instance (with encapsulation header), unless it is known already. It is as the
+    /// standard says, not as the writer would make it.
     pub fn set_instance_key(&mut self, instance: InstanceHandle, key: &[u8]) {
+        self.set_key(instance, key, VendorId::UNKNOWN);
+    }
+
+    pub(super) fn set_key(&mut self, instance: InstanceHandle, key: &[u8], vendor: VendorId) {
         let Some(id) = self.find(self.shown(instance)) else { return };
         if let Some(instance) = self.instances.get_mut(id)
             && instance.key.is_none()
         {
-            instance.key = Some(SharedBytes::copy_from(key));
+            (instance.key, instance.key_vendor) = (Some(SharedBytes::copy_from(key)), vendor);
         }
     }
 
     /// The serialized key of an instance (`get_key_value`, DDS 1.4 §2.2.2.5.3.29), if the instance and its key are
-    /// known.
+    /// known, and whose implementation serialized it.
     #[must_use]
-    pub fn instance_key(&self, instance: InstanceHandle) -> Option<&SharedBytes> {
-        self.instances.get(self.find(self.shown(instance))?)?.key.as_ref()
+    pub fn instance_key(&self, instance: InstanceHandle) -> Option<(&SharedBytes, VendorId)> {
+        let instance = self.instances.get(self.find(self.shown(instance))?)?;
+        Some((instance.key.as_ref()?, instance.key_vendor))
     }
 
     /// Whether the handle names an instance that this reader knows.

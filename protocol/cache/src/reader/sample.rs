@@ -3,8 +3,9 @@
 use alloc::boxed::Box;
 
 use dunlin_buf::SharedBytes;
-use dunlin_core::{Guid, InstanceHandle, SampleIdentity, SequenceNumber, WallTime};
+use dunlin_core::{Guid, InstanceHandle, SampleIdentity, SequenceNumber, VendorId, WallTime};
 
+use super::instance::Instance;
 use super::states::{InstanceState, SampleState, ViewState};
 use crate::list::{Links, linked};
 use crate::slab::Id;
@@ -53,6 +54,8 @@ pub struct CachedSample {
     pub payload: Option<SharedBytes>,
     /// For a sample without data, the serialized key with encapsulation header, if it is known.
     pub key: Option<SharedBytes>,
+    /// Whose implementation serialized the value or key; unknown if it is as the standard says.
+    pub vendor: VendorId,
 }
 
 /// What a query sees of a sample.
@@ -64,6 +67,8 @@ pub struct SampleData<'a> {
     pub payload: Option<&'a SharedBytes>,
     /// The serialized key of the instance, if it is known.
     pub key: Option<&'a SharedBytes>,
+    /// Whose implementation serialized the value, or without one the key.
+    pub vendor: VendorId,
     /// The writer that the sample came from.
     pub writer: Guid,
     /// Position in the writer's stream; 0 when the change of state did not come from a message.
@@ -91,6 +96,7 @@ pub(super) struct Sample {
     pub(super) payload: Option<SharedBytes>,
     /// Boxed, as few samples are replies.
     pub(super) related: Option<Box<SampleIdentity>>,
+    pub(super) vendor: VendorId,
     pub(super) read: bool,
     /// Held back by the time-based filter: in no list.
     pub(super) pending: bool,
@@ -111,6 +117,14 @@ impl Sample {
 
     pub(super) const fn valid(&self) -> bool {
         self.payload.is_some()
+    }
+
+    /// Who serialized the value, or if there is none the key of the instance.
+    pub(super) fn vendor_of(&self, instance: Option<&Instance>) -> VendorId {
+        match instance {
+            Some(instance) if !self.valid() => instance.key_vendor,
+            _ => self.vendor,
+        }
     }
 
     pub(super) const fn generations(&self) -> u32 {

@@ -248,6 +248,7 @@ impl ReaderCache {
                 instance: instance.map_or(InstanceHandle::NIL, |found| found.handle),
                 payload: sample.payload.as_ref(),
                 key: instance.and_then(|found| found.key.as_ref()),
+                vendor: sample.vendor_of(instance),
                 writer: sample.writer,
                 sequence_number: sample.sn,
             };

@@ -1,6 +1,6 @@
 //! How instances change their state (DDS 1.4 §2.2.2.5.1.3 and figure 2.11).
 
-use dunlin_core::{Guid, MonoTime, Now, SequenceNumber, WallTime};
+use dunlin_core::{Guid, MonoTime, Now, SequenceNumber, VendorId, WallTime};
 
 use super::ReaderCache;
 use super::sample::Sample;
@@ -86,6 +86,7 @@ impl ReaderCache {
             reception: now.wall,
             payload: None,
             related: None,
+            vendor: VendorId::UNKNOWN,
             read: false,
             pending: false,
             disposed_generations,

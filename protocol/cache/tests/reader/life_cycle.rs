@@ -4,7 +4,7 @@ use crate::fixture::{Fixture, Sent, guid, handle, keep_all, states, values};
 use dunlin_cache::InstanceState::{Alive, NotAliveDisposed, NotAliveNoWriters};
 use dunlin_cache::ViewState::{New, NotNew};
 use dunlin_cache::{FilterReason, Insert, SampleState};
-use dunlin_core::Duration;
+use dunlin_core::{Duration, VendorId};
 use dunlin_qos::ReaderDataLifecycle;
 use dunlin_rtps::ChangeKind;
 
@@ -189,7 +189,7 @@ fn disposal_of_an_unknown_instance_creates_it() {
     assert_eq!(f.dispose(1, 1), Insert::StateChanged { new_instance: true });
     let samples = f.read_all();
     assert_eq!(states(&samples[0].info), (New, NotAliveDisposed, 0, 0, false));
-    assert_eq!(f.cache.instance_key(handle(1)).map(|key| key[4]), Some(1));
+    assert_eq!(f.cache.instance_key(handle(1)).map(|(key, _)| key[4]), Some(1));
     f.write(1, 1, 10);
     assert_eq!(states(&f.take_all()[0].info), (New, Alive, 1, 0, true));
 }
@@ -286,4 +286,22 @@ fn changes_without_data_or_key_do_nothing() {
     assert_eq!(f.send(&empty), Insert::Filtered(FilterReason::NoChange));
     assert_eq!(f.key_change(ChangeKind::Alive, 1, 1), Insert::Filtered(FilterReason::NoChange));
     assert_eq!(f.cache.instance_count(), 0);
+}
+
+/// What is read of a sample depends on who made its octets.
+#[test]
+fn samples_and_keys_tell_whose_octets_they_are() {
+    let mut f = Fixture::new(&keep_all());
+    (f.info[1].vendor, f.info[2].vendor) = (VendorId::FAST_DDS, VendorId::CYCLONE_DDS);
+    f.write(1, 1, 10);
+    f.write(2, 1, 11);
+    f.dispose(1, 2);
+    for sample in f.read_all() {
+        let cyclone = sample.info.publication_handle == guid(2).into();
+        assert_eq!(sample.vendor, if cyclone { VendorId::CYCLONE_DDS } else { VendorId::FAST_DDS });
+    }
+    assert_eq!(f.cache.instance_key(handle(2)).map(|(_, vendor)| vendor), Some(VendorId::FAST_DDS));
+    // A key that was made of a sample is as the standard says.
+    f.cache.set_instance_key(handle(1), &[0; 8]);
+    assert_eq!(f.cache.instance_key(handle(1)).map(|(_, vendor)| vendor), Some(VendorId::UNKNOWN));
 }

@@ -247,6 +247,7 @@ impl Pair {
         let info = WriterInfo {
             strength: self.model.strengths[usize::from(change.writer)],
             lifespan: change.lifespan.map_or(Duration::INFINITE, Duration::from_nanos),
+            ..WriterInfo::default()
         };
         self.cache.insert(self.clocks(), received, change.instance, &info)
     }

@@ -358,8 +358,8 @@ fn weight(ty: &Type) -> usize {
     inner.saturating_add(1)
 }
 
-fn sorted(values: impl Iterator<Item = i32>) -> Vec<i32> {
-    let mut values: Vec<i32> = values.collect();
+fn sorted<T: Ord>(values: impl Iterator<Item = T>) -> Vec<T> {
+    let mut values: Vec<T> = values.collect();
     values.sort_unstable();
     values.dedup();
     values
@@ -409,7 +409,7 @@ const fn holder(bits: u16) -> u16 {
 
 fn width(bitset: &crate::model::Bitset) -> u16 {
     let ends = bitset.fields.iter().map(|field| field.position.saturating_add(field.width.into()));
-    holder(ends.max().unwrap_or(0))
+    holder(ends.max().unwrap_or(0).max(bitset.width))
 }
 
 const fn word(kind: &Kind) -> &'static str {

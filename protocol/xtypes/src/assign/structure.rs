@@ -87,6 +87,9 @@ impl Rules<'_> {
         }
         if own {
             self.any(&reader.ty, &writer.ty, Keys::Alone)?;
+        }
+        // What tells instances apart within a key is key as well (`KeyHolder`).
+        if own || keys == Keys::Alone {
             self.key(&reader.ty, &writer.ty)?;
         }
         Ok(())

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use dunlin_cdr::Extensibility;
 
 /// The case of each label.
-fn by_label(union: &Union) -> BTreeMap<i32, &Case> {
+fn by_label(union: &Union) -> BTreeMap<i64, &Case> {
     union.cases.iter().flat_map(|case| case.labels.iter().map(move |label| (*label, case))).collect()
 }
 
@@ -35,7 +35,7 @@ impl Rules<'_> {
         if !self.policy.ignore_member_names {
             names(reader, writer)?;
         }
-        let labels = |cases: &BTreeMap<i32, &Case>| sorted(cases.keys().copied());
+        let labels = |cases: &BTreeMap<i64, &Case>| sorted(cases.keys().copied());
         let defaults = (default_case(reader), default_case(writer));
         if form == Extensibility::Final
             && (labels(&own) != labels(&theirs) || defaults.0.is_some() != defaults.1.is_some())

@@ -1,6 +1,7 @@
 //! Type identifiers of types where they are used (DDS-XTypes 1.3 §7.3.4.2).
 
 use crate::TypeIdentifier;
+use crate::identifier::kind;
 use crate::identifier::{
     PlainArrayLarge, PlainArraySmall, PlainCollectionHeader, PlainMapLarge, PlainMapSmall,
     PlainSequenceLarge, PlainSequenceSmall,
@@ -9,9 +10,10 @@ use crate::model::{Element, Type};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// The identifier of a type; `None` if a definition in it has none yet.
+/// The identifier of a type; `None` if it is none, or a definition in it has none yet.
 pub fn of(ty: &Type, ids: &[Option<TypeIdentifier>]) -> Option<TypeIdentifier> {
     Some(match ty {
+        Type::Primitive(kind::NONE) => return None,
         Type::Primitive(kind) => TypeIdentifier::Primitive { kind: *kind },
         Type::String { wide, bound } => string(*wide, *bound),
         Type::Sequence { element, bound } => sequence(header(element, ids)?, *bound),

@@ -20,8 +20,15 @@ use dunlin_cdr::CdrError;
 /// Why a type has no type objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BuildError {
-    /// A member refers to a definition that the graph lacks.
+    /// A member refers to a definition that the graph lacks, or has no type.
     Dangling,
+    /// A label of a union needs more than 32 bits.
+    Label {
+        /// The union.
+        union: String,
+        /// The label.
+        label: i64,
+    },
     /// An object cannot be serialized.
     Serialize(CdrError),
     /// The type is no structure or union, so that no topic can have it.
@@ -38,6 +45,7 @@ impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Dangling => f.write_str("a member has a type that is not defined"),
+            Self::Label { union, label } => write!(f, "label {label} of {union} needs more than 32 bits"),
             Self::Serialize(error) => write!(f, "the type object cannot be serialized: {error}"),
             Self::NoTopicType(name) => write!(f, "{name} is no structure or union"),
         }
@@ -108,7 +116,7 @@ impl Builder<'_> {
         let minimal = equivalence == Equivalence::Minimal;
         let ids = if minimal { &self.minimal } else { &self.complete };
         let definition = self.graph.get(index).ok_or(BuildError::Dangling)?;
-        let object = objects::complete(definition, ids).ok_or(BuildError::Dangling)?;
+        let object = objects::complete(self.graph, definition, ids)?;
         if !minimal {
             return Ok(TypeObject::Complete(object));
         }

@@ -1,26 +1,35 @@
 //! Complete type objects of definitions (DDS-XTypes 1.3 §7.3.4.5).
 
-use super::identifiers;
-use crate::TypeIdentifier;
+use super::{BuildError, identifiers};
+use crate::labels::narrow;
 use crate::model::{
-    Bitmask, Bitset, Definition, Element, Enumeration, Kind, Member, Structure, Union, member_flag,
+    Bitmask, Bitset, Definition, Element, Enumeration, Kind, Member, Structure, Type, Union, member_flag,
 };
 use crate::object::common::*;
 use crate::object::complete::*;
 use crate::object::minimal::MinimalTypeObject;
+use crate::{TypeGraph, TypeIdentifier};
 use alloc::string::String;
 use alloc::vec::Vec;
 
 type Ids<'a> = &'a [Option<TypeIdentifier>];
 
-/// The complete object of a definition; `None` if something it mentions has no identifier.
-pub fn complete(definition: &Definition, ids: Ids<'_>) -> Option<CompleteTypeObject> {
+fn id_of(ty: &Type, ids: Ids<'_>) -> Result<TypeIdentifier, BuildError> {
+    identifiers::of(ty, ids).ok_or(BuildError::Dangling)
+}
+
+/// The complete object of a definition, with the identifiers of what it mentions.
+pub fn complete(
+    graph: &TypeGraph,
+    definition: &Definition,
+    ids: Ids<'_>,
+) -> Result<CompleteTypeObject, BuildError> {
     let detail =
         CompleteTypeDetail { ann_builtin: None, ann_custom: None, type_name: definition.name.clone() };
     let flags = definition.flags;
-    Some(match &definition.kind {
+    Ok(match &definition.kind {
         Kind::Structure(it) => CompleteTypeObject::Structure(structure(it, flags, detail, ids)?),
-        Kind::Union(it) => CompleteTypeObject::Union(union(it, flags, detail, ids)?),
+        Kind::Union(it) => CompleteTypeObject::Union(union(graph, it, (flags, detail), ids)?),
         Kind::Enumeration(it) => CompleteTypeObject::Enumeration(enumeration(it, flags, detail)),
         Kind::Bitmask(it) => CompleteTypeObject::Bitmask(bitmask(it, flags, detail)),
         Kind::Bitset(it) => CompleteTypeObject::Bitset(bitset(it, flags, detail)),
@@ -58,9 +67,9 @@ fn structure(
     struct_flags: u16,
     detail_of_type: CompleteTypeDetail,
     ids: Ids<'_>,
-) -> Option<CompleteStructType> {
+) -> Result<CompleteStructType, BuildError> {
     let base_type = match it.base {
-        Some(base) => ids.get(base.0).cloned().flatten()?,
+        Some(base) => id_of(&Type::Named(base), ids)?,
         None => TypeIdentifier::NONE,
     };
     let mut member_seq = Vec::with_capacity(it.members.len());
@@ -69,30 +78,34 @@ fn structure(
             common: CommonStructMember {
                 member_id: member.id,
                 member_flags: member.flags,
-                member_type_id: identifiers::of(&member.ty, ids)?,
+                member_type_id: id_of(&member.ty, ids)?,
             },
             detail: detail(member),
         });
     }
     let header = CompleteStructHeader { base_type, detail: detail_of_type };
-    Some(CompleteStructType { struct_flags, header, member_seq })
+    Ok(CompleteStructType { struct_flags, header, member_seq })
 }
 
 fn union(
+    graph: &TypeGraph,
     it: &Union,
-    union_flags: u16,
-    detail_of_type: CompleteTypeDetail,
+    (union_flags, detail_of_type): (u16, CompleteTypeDetail),
     ids: Ids<'_>,
-) -> Option<CompleteUnionType> {
+) -> Result<CompleteUnionType, BuildError> {
+    let label = |label: &i64| {
+        let too_wide = || BuildError::Label { union: detail_of_type.type_name.clone(), label: *label };
+        narrow(graph, &it.discriminator.ty, *label).ok_or_else(too_wide)
+    };
     let mut member_seq = Vec::with_capacity(it.cases.len());
     for case in &it.cases {
         member_seq.push(CompleteUnionMember {
             common: CommonUnionMember {
                 member_id: case.member.id,
                 member_flags: case.member.flags,
-                type_id: identifiers::of(&case.member.ty, ids)?,
+                type_id: id_of(&case.member.ty, ids)?,
                 // §7.3.4.5 wants them ascending, Cyclone DDS writes them as declared, and a hash is of use only if it is the same.
-                label_seq: case.labels.clone(),
+                label_seq: case.labels.iter().map(label).collect::<Result<_, _>>()?,
             },
             detail: detail(&case.member),
         });
@@ -100,13 +113,13 @@ fn union(
     let discriminator = CompleteDiscriminatorMember {
         common: CommonDiscriminatorMember {
             member_flags: it.discriminator.flags,
-            type_id: identifiers::of(&it.discriminator.ty, ids)?,
+            type_id: id_of(&it.discriminator.ty, ids)?,
         },
         ann_builtin: None,
         ann_custom: None,
     };
     let header = CompleteUnionHeader { detail: detail_of_type };
-    Some(CompleteUnionType { union_flags, header, discriminator, member_seq })
+    Ok(CompleteUnionType { union_flags, header, discriminator, member_seq })
 }
 
 fn enumeration(it: &Enumeration, enum_flags: u16, detail: CompleteTypeDetail) -> CompleteEnumeratedType {
@@ -149,12 +162,12 @@ fn bitset(it: &Bitset, bitset_flags: u16, detail: CompleteTypeDetail) -> Complet
     CompleteBitsetType { bitset_flags, header: CompleteBitsetHeader { detail }, field_seq }
 }
 
-fn alias(it: &Element, detail: CompleteTypeDetail, ids: Ids<'_>) -> Option<CompleteAliasType> {
-    Some(CompleteAliasType {
+fn alias(it: &Element, detail: CompleteTypeDetail, ids: Ids<'_>) -> Result<CompleteAliasType, BuildError> {
+    Ok(CompleteAliasType {
         alias_flags: 0,
         header: CompleteAliasHeader { detail },
         body: CompleteAliasBody {
-            common: CommonAliasBody { related_flags: it.flags, related_type: identifiers::of(&it.ty, ids)? },
+            common: CommonAliasBody { related_flags: it.flags, related_type: id_of(&it.ty, ids)? },
             ann_builtin: None,
             ann_custom: None,
         },

@@ -96,15 +96,14 @@ fn print(
         arrivals.wait(LONGEST_STEP)?;
         let most = usize::try_from(left.min(256)).unwrap_or(256);
         for raw in reader.take_payloads(most)? {
+            let options = DecodeOptions::for_vendor(raw.vendor.0);
             let value = match (&raw.payload, &raw.key) {
                 (Some(payload), _) => {
                     sizes.add(payload.len() as f64);
                     left -= 1;
-                    DynamicData::from_payload(ty, payload)
+                    DynamicData::from_payload_with(ty, payload, &Limits::default(), options)
                 }
-                (None, Some(key)) => {
-                    DynamicData::from_key_payload(ty, key, &Limits::default(), DecodeOptions::default())
-                }
+                (None, Some(key)) => DynamicData::from_key_payload(ty, key, &Limits::default(), options),
                 (None, None) => continue,
             };
             match value {
