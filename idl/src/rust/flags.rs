@@ -5,6 +5,12 @@ use crate::check::bit_fields;
 use crate::ir::*;
 use names::Taken;
 
+/// What the type object says of the bits, if there is anything to say.
+fn bits(names: impl Iterator<Item = String>) -> Option<String> {
+    let names = names.collect::<Vec<_>>().join(", ");
+    (!names.is_empty()).then(|| format!("bits({names})"))
+}
+
 /// The unsigned integer with at least this many bits.
 fn holder(bits: u16) -> &'static str {
     match bits {
@@ -70,6 +76,7 @@ impl Generator<'_> {
         if mask.bit_bound != 32 {
             words.push(format!("bit_bound = {}", mask.bit_bound));
         }
+        words.extend(bits(mask.bits.iter().map(|bit| format!("{} = {}", bit.name, bit.position))));
         self.newtype(name, ty, &words, holder);
         self.allow();
         self.open(&format!("impl {name} {{"));
@@ -119,12 +126,18 @@ impl Generator<'_> {
 
     pub(super) fn bitset(&mut self, id: TypeId, name: &str, ty: &TypeDef, bitset: &Bitset) {
         let holder = holder(bitset.width);
-        self.newtype(name, ty, &["bitset".to_owned()], holder);
+        let fields = bit_fields(self.model, id);
+        let field = |it: &&BitField| {
+            format!("{} = {}..{}", it.name, it.position, it.position.saturating_add(it.width))
+        };
+        let words: Vec<_> =
+            std::iter::once("bitset".to_owned()).chain(bits(fields.iter().map(field))).collect();
+        self.newtype(name, ty, &words, holder);
         self.allow();
         self.open(&format!("impl {name} {{"));
         self.verbatim(&ty.verbatims, Placement::BeginDeclaration);
         let mut taken = Taken::default();
-        for (i, field) in bit_fields(self.model, id).into_iter().enumerate() {
+        for (i, field) in fields.into_iter().enumerate() {
             if i > 0 {
                 self.line("");
             }

@@ -6,25 +6,11 @@ use dunlin_cdr::{
 };
 use dunlin_dynamic::{DynamicData, DynamicType, Shape, TypeView, UnionValue, Value};
 use dunlin_idl_tests::{kinds, names, recursive, video};
-use dunlin_xtypes::model::{Bitset, Field, Kind, Name};
 use kinds::test;
 use proptest::prelude::*;
 
 fn type_of<T: DdsType>() -> DynamicType {
-    let (mut graph, index) = dunlin_xtypes::from_description(description::<T>());
-    // Code made of IDL does not say the fields of bitsets, whose width would be unknown without them.
-    for (name, fields) in [("Test::Packed", vec![(8, 7)]), ("Test::Wider", vec![(8, 7), (35, 28)])] {
-        let Some(index) = graph.find(name) else { continue };
-        let mut definition = graph.get(index).unwrap().clone();
-        let field = |(position, width)| Field {
-            name: Name::new(&format!("at{position}")),
-            position,
-            width,
-            holder: dunlin_xtypes::identifier::kind::INT32,
-        };
-        definition.kind = Kind::Bitset(Bitset { fields: fields.into_iter().map(field).collect() });
-        graph.set(index, definition);
-    }
+    let (graph, index) = dunlin_xtypes::from_description(description::<T>());
     DynamicType::new(graph, index).unwrap()
 }
 
