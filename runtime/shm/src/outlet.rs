@@ -4,6 +4,7 @@ use std::fs::Metadata;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
 
 use dunlin_buf::Datagram;
 use rustix::thread::futex;
@@ -21,6 +22,9 @@ static RINGS: AtomicU64 = AtomicU64::new(0);
 /// How long a sender waits for a sign from the receiver before it looks again.
 const SLICE: Timespec = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
 
+/// How long small messages wait for a larger ring after the last message that needs it.
+const RETIREMENT: Duration = Duration::from_millis(200);
+
 struct Ring {
     name: Name,
     segment: Arc<Segment>,
@@ -28,6 +32,8 @@ struct Ring {
     producer: Producer,
     /// The receiver took nothing for long when it had taken so much: nobody waits for it until it goes on.
     stalled_at: Option<u32>,
+    /// A message was too long for it: nothing more is put until all is taken and a larger ring can follow.
+    retiring: Option<Instant>,
 }
 
 /// The way to one receiver.
@@ -105,6 +111,7 @@ impl Outlet {
             capacity,
             producer: Producer::default(),
             stalled_at: None,
+            retiring: None,
         })
     }
 
@@ -136,15 +143,19 @@ impl Outlet {
     /// Sees to it that there is a ring for messages of this length. One that is too small is replaced when the receiver has
     /// taken all of it, so that nothing overtakes anything.
     fn prepare(&self, place: &mut Option<Ring>, len: usize) -> Result<(), Outcome> {
-        let capacity = self.config.capacity_for(len);
+        let mut capacity = self.config.capacity_for(len);
         if let Some(ring) = place {
-            if ring.capacity >= capacity {
+            if ring.capacity < capacity {
+                ring.retiring = Some(Instant::now());
+            }
+            if !ring.is_retiring() {
                 return Ok(());
             }
             let memory = RingMemory { map: &ring.segment.map, capacity: ring.capacity };
             if !ring.producer.is_drained(&memory) {
                 return Err(Outcome::Full);
             }
+            capacity = self.config.capacity();
         }
         match self.make_ring(capacity) {
             Ok(ring) => {
@@ -230,6 +241,11 @@ impl Outlet {
 }
 
 impl Ring {
+    /// Small messages in a row would keep it from ever being empty. They wait, unless nobody has had a long one for a while.
+    fn is_retiring(&self) -> bool {
+        self.retiring.is_some_and(|since| since.elapsed() < RETIREMENT)
+    }
+
     fn is_drained(&self) -> bool {
         let head = &self.segment.map;
         head.word(place::HEAD).load(Ordering::Acquire) == head.word(place::TAIL).load(Ordering::Relaxed)

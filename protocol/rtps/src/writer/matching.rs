@@ -74,7 +74,7 @@ impl Writer {
         proxy.cfg.unicast = unicast;
         proxy.cfg.multicast = multicast;
         self.proxies_changed();
-        self.note_room(reader);
+        self.note_rooms();
         true
     }
 

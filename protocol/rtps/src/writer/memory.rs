@@ -14,9 +14,8 @@ use dunlin_buf::Outbox;
 use dunlin_core::{EntityId, Guid, Locator, LocatorKind, MonoTime, SequenceNumber};
 use dunlin_wire::{MessageBuilder, size};
 
-/// As many of the longest messages may be under way to a reader in memory: there is room for two in a ring, and no socket
-/// buffer that could run over.
-const MESSAGES_UNDER_WAY: u64 = 2;
+/// Octets of small changes that may be under way to a reader in memory: half of what a ring begins with.
+const FIRST_ROOM: u64 = 512 * 1024;
 
 /// Where a large change goes, and how.
 #[derive(Clone, Debug, Default)]
@@ -49,10 +48,12 @@ impl Writer {
         self.uses_memory() && !unicast.is_empty() && unicast.iter().all(is_memory)
     }
 
-    /// Octets that may be under way to a reader although its socket has no room for them.
+    /// Octets that may be under way to a reader although its socket has no room for them. One message more may leave, which
+    /// still finds room in a ring of twice the longest.
     pub(super) fn room_in_memory(&self, proxy: &ReaderProxy) -> u64 {
         let longest = self.cfg.memory_message_size as u64;
-        if self.reaches_memory(&proxy.cfg.unicast) { longest.saturating_mul(MESSAGES_UNDER_WAY) } else { 0 }
+        let room = if self.split.through == SequenceNumber::ZERO { longest.min(FIRST_ROOM) } else { longest };
+        if self.reaches_memory(&proxy.cfg.unicast) { room } else { 0 }
     }
 
     /// Where the fragments of a large change go.
@@ -94,7 +95,11 @@ impl Writer {
                 self.tell_before(change, history, out);
             }
             self.put_in_memory(now, change, alone, history, out);
+            let is_first = self.split.through == SequenceNumber::ZERO;
             self.split.through = change.sn;
+            if is_first {
+                self.note_rooms();
+            }
         }
         if !alone {
             return Progress::Others;

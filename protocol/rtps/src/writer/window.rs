@@ -231,13 +231,18 @@ impl Writer {
         }
     }
 
-    /// A reader may have come into shared memory, or left it.
-    pub(super) fn note_room(&mut self, reader: Guid) {
-        let Some(index) = self.find(reader) else { return };
-        let room = self.proxies.get(index).map_or(0, |proxy| self.room_in_memory(proxy));
-        let flow = self.proxies.get_mut(index).and_then(|proxy| proxy.flow.as_mut());
-        if let Some(flow) = flow.filter(|flow| flow.room != room) {
-            flow.room = room;
+    /// A reader may have come into shared memory or left it, or the room there may be another one.
+    pub(super) fn note_rooms(&mut self) {
+        let mut changed = false;
+        for index in 0..self.proxies.len() {
+            let room = self.proxies.get(index).map_or(0, |proxy| self.room_in_memory(proxy));
+            let flow = self.proxies.get_mut(index).and_then(|proxy| proxy.flow.as_mut());
+            if let Some(flow) = flow.filter(|flow| flow.room != room) {
+                flow.room = room;
+                changed = true;
+            }
+        }
+        if changed {
             self.survey_window();
         }
     }

@@ -180,6 +180,7 @@ fn a_ring_grows_for_large_messages_and_nothing_overtakes_anything() {
     assert_eq!(send(&a, &b, &pattern(1, 200_000)).sent, 1);
     assert_eq!(size(), 4096 + (1 << 20));
     assert_eq!(send(&a, &b, &pattern(2, 1_000_000)).full, 1, "not while there is something in the old one");
+    assert_eq!(send(&a, &b, &[1]).full, 1, "nothing that keeps it from being empty");
     std::thread::scope(|scope| {
         let taking = scope.spawn(|| {
             let mut all = vec![];

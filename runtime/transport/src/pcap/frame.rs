@@ -16,6 +16,9 @@ const PROTOCOL_UDP: u8 = 17;
 const ETHERNET_LEN: usize = 14;
 const UDP_LEN: usize = 8;
 const IPV4_LEN: usize = 20;
+/// Octets of the longest datagram of IPv4. What shared memory carries may be longer: of that the beginning is kept, because
+/// readers of such files understand neither longer datagrams nor packets of more than 256 KiB.
+const LONGEST: usize = u16::MAX as usize - IPV4_LEN - UDP_LEN;
 
 fn put_option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
     out.extend(code.to_le_bytes());
@@ -74,9 +77,11 @@ pub(super) fn put_packet(
         let lengths = out.len();
         out.extend([0; 8]);
         let start = out.len();
-        put_frame(out, from, to, payload);
+        let kept = payload.get(..LONGEST).unwrap_or(payload);
+        put_frame(out, from, to, kept);
         let len = out.len() - start;
-        for place in [lengths, lengths + 4] {
+        let original = len + payload.len() - kept.len();
+        for (place, len) in [(lengths, len), (lengths + 4, original)] {
             if let Some(place) = out.get_mut(place..place + 4) {
                 place.copy_from_slice(&(len as u32).to_le_bytes());
             }
@@ -107,9 +112,7 @@ fn put_frame(out: &mut Vec<u8>, from: SocketAddr, to: SocketAddr, payload: &[u8]
     out.reserve(ETHERNET_LEN + 40 + UDP_LEN + payload.len());
     out.extend(hardware_address(to.ip()));
     out.extend(hardware_address(from.ip()));
-    // What shared memory carries may be longer than any datagram: 0 says so, as where a network card segments (and RFC 2675).
-    let longest = usize::from(u16::MAX) - IPV4_LEN;
-    let udp_len = Some(UDP_LEN + payload.len()).filter(|len| *len <= longest).map_or(0, |len| len as u16);
+    let udp_len = (UDP_LEN + payload.len()) as u16;
     let mut sum = Checksum::default();
     match (from.ip(), to.ip()) {
         (IpAddr::V6(source), IpAddr::V6(destination)) => {
@@ -144,8 +147,7 @@ fn put_ipv4(out: &mut Vec<u8>, source: Ipv4Addr, destination: Ipv4Addr, udp_len:
     out.extend([0x08, 0x00]);
     let mut header = [0; IPV4_LEN];
     header[0] = 0x45;
-    let total = if udp_len == 0 { 0 } else { udp_len + IPV4_LEN as u16 };
-    header[2..4].copy_from_slice(&total.to_be_bytes());
+    header[2..4].copy_from_slice(&udp_len.saturating_add(IPV4_LEN as u16).to_be_bytes());
     header[8] = 64;
     header[9] = PROTOCOL_UDP;
     header[12..16].copy_from_slice(&source.octets());
