@@ -3,6 +3,7 @@
 
 use alloc::boxed::Box;
 use core::ops::Deref;
+use dunlin_core::SnRanges;
 
 /// Has a value that stands for one that was never made.
 pub(crate) trait Blank: Default + 'static {
@@ -13,6 +14,10 @@ pub(crate) trait Blank: Default + 'static {
 /// A value that takes no memory before it is first written to.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lazy<T>(Option<Box<T>>);
+
+impl Blank for SnRanges {
+    const BLANK: &'static Self = &Self::new();
+}
 
 impl<T: Blank> Lazy<T> {
     /// The value, to be written to: made if it is not there.

@@ -149,7 +149,7 @@ impl Writer {
         let narrow = &self.narrow;
         for proxy in self.proxies.iter_mut().filter(|proxy| proxy.rejecting && proxy.is_sent_new_data()) {
             if !proxy.receives_at(narrow) {
-                proxy.untold.insert(SnRange::new(sn, sn), MAX_UNTOLD);
+                proxy.untold.made().insert(SnRange::new(sn, sn), MAX_UNTOLD);
                 self.stats.samples_filtered = self.stats.samples_filtered.saturating_add(1);
             }
         }
@@ -199,10 +199,10 @@ impl Writer {
     ) {
         let range = SnRange::new(sn, sn);
         let Some(proxy) = self.proxies.get_mut(index) else { return };
-        if !proxy.untold.insert(range, MAX_UNTOLD) {
+        if !proxy.untold.made().insert(range, MAX_UNTOLD) {
             self.tell_untold(index, false, history, out);
             if let Some(proxy) = self.proxies.get_mut(index) {
-                proxy.untold.insert(range, MAX_UNTOLD);
+                proxy.untold.made().insert(range, MAX_UNTOLD);
             }
         }
         self.stats.samples_filtered = self.stats.samples_filtered.saturating_add(1);
@@ -219,7 +219,7 @@ impl Writer {
         self.gaps.clear();
         if let Some(proxy) = self.proxies.get_mut(index).filter(|proxy| !proxy.untold.is_empty()) {
             self.gaps.extend_from_slice(proxy.untold.as_slice());
-            proxy.untold.clear();
+            proxy.untold.made().clear();
         }
         self.tell(index, true, with_heartbeat, history, out);
         self.gaps.clear();
@@ -274,7 +274,7 @@ impl Writer {
         let through = proxy.untold.as_slice().get(used.saturating_sub(1)).map(|range| range.last);
         let count = count_after(proxy.start, proxy.untold.as_slice().get(..used).unwrap_or(&[]));
         if let Some(through) = through {
-            proxy.untold.remove_through(through);
+            proxy.untold.made().remove_through(through);
         }
         message.info_dst(guid.prefix);
         message.gap(&with_count(gap, vendor, count));

@@ -213,7 +213,7 @@ pub(crate) struct ReaderProxy {
     /// Its filter rejects the change that is just leaving.
     pub(crate) rejecting: bool,
     /// Changes that were not sent to it because of its filter, and of which it was not told.
-    pub(crate) untold: SnRanges,
+    pub(crate) untold: Lazy<SnRanges>,
     /// What is kept back because it wants less.
     pub(super) separation: Option<Box<Separation>>,
 }
@@ -241,7 +241,7 @@ impl ReaderProxy {
             standing: Standing::Active,
             silence: None,
             rejecting: false,
-            untold: SnRanges::default(),
+            untold: Lazy::default(),
             separation,
         }
     }
@@ -278,7 +278,9 @@ impl ReaderProxy {
     pub(crate) fn acknowledge(&mut self, through: SequenceNumber) {
         self.acked = through;
         self.repaired.acknowledged(through);
-        self.untold.remove_through(through);
+        if let Some(untold) = self.untold.if_made() {
+            untold.remove_through(through);
+        }
         if let Some(separation) = &mut self.separation {
             separation.acknowledged(through);
         }
@@ -349,6 +351,6 @@ mod tests {
     /// A participant has three of them for each other one; docs/scale.md says what that comes to.
     #[test]
     fn a_proxy_stays_small() {
-        assert!(size_of::<super::ReaderProxy>() <= 352);
+        assert!(size_of::<super::ReaderProxy>() <= 328);
     }
 }
