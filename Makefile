@@ -68,7 +68,7 @@ shapes-quick: ## part of them, half a minute
 	@scripts/setup.sh build
 	tests/shapes/run.sh quick
 
-shapes-peers: ## every scenario with Cyclone DDS, in both directions
+shapes-peers: ## every scenario with Cyclone DDS, Fast DDS and RustDDS, in both directions; PEERS="fastdds" only with some
 	@scripts/setup.sh build interop
 	tests/shapes/run.sh peers
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the shapes scenarios: `run.sh quick` part of them with Dunlin alone, `run.sh` all of them ROUNDS times (default 3) with
-# Dunlin alone, `run.sh peers` all of them with other vendors in both directions.
+# Dunlin alone, `run.sh peers` all of them with other vendors in both directions; PEERS="cyclone fastdds" only with these.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -13,11 +13,15 @@ run() { "$folder/dunlin-shapes-tests" --program "$folder/shape_main" "$@"; }
 case "${1:-}" in
 quick) run --quick --rounds "${ROUNDS:-1}" ;;
 peers)
-    "$here/build-peers.sh"
-    for peer in ${PEERS:-cyclone}; do
-        run --publisher "$peer" --stagger 2000 --jobs 6
-        run --subscriber "$peer" --stagger 2000 --jobs 6
+    chosen=${PEERS:-cyclone fastdds rustdds}
+    # shellcheck disable=SC2086
+    "$here/build-peers.sh" $chosen
+    failed=0
+    for peer in $chosen; do
+        run --publisher "$peer" --stagger 2000 --jobs 6 || failed=1
+        run --subscriber "$peer" --stagger 2000 --jobs 6 || failed=1
     done
+    exit $failed
     ;;
 *) run --rounds "${ROUNDS:-3}" --jobs 6 ;;
 esac

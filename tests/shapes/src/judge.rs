@@ -103,7 +103,18 @@ impl<'l> Watch<'l> {
                 _ => {}
             }
         };
-        let mut next = || self.next_until(Instant::now() + PATIENCE).map(|line| Line::of(&line));
+        // Rounds of reading that bring nothing do not count: the publisher may be gone.
+        let mut patience_ends = Instant::now() + PATIENCE;
+        let mut next = || {
+            if Instant::now() > patience_ends {
+                return None;
+            }
+            let line = Line::of(&self.next_until(patience_ends)?);
+            if !matches!(line, Line::Round | Line::Other) {
+                patience_ends = Instant::now() + PATIENCE;
+            }
+            Some(line)
+        };
         let mut relevant = || match scenario.check {
             Check::Deadline => loop {
                 match next()? {
