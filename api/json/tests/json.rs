@@ -83,8 +83,7 @@ fn parts_are_selected_by_path() {
 #[test]
 fn floats_come_back_exactly() {
     let idl = "struct F { float single; double large; };";
-    let compiled =
-        dunlin_idl::compile("f.idl", &Options::default(), &Memory::default().with("f.idl", idl));
+    let compiled = dunlin_idl::compile("f.idl", &Options::default(), &Memory::default().with("f.idl", idl));
     let (graph, index) = dunlin_idl::xtypes::type_graph_of(&compiled.model.unwrap(), "F").unwrap();
     let ty = DynamicType::new(graph, index).unwrap();
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
