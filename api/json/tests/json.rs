@@ -1,6 +1,6 @@
 //! Values become JSON and come back from it.
 
-use dunlin_dynamic::{DynamicData, DynamicType};
+use dunlin_dynamic::{DynamicData, DynamicType, Value};
 use dunlin_idl::{Memory, Options};
 use dunlin_json::{Json, Selected, from_json, to_json};
 use serde_json::json;
@@ -77,4 +77,34 @@ fn parts_are_selected_by_path() {
     let text = serde_json::to_string(&Selected(parts)).unwrap();
     assert_eq!(text, r#"{"matrix[1][0]":9,"choice._d":"RED","choice.text":null}"#);
     assert!(format!("{:?}", Json::of(&data)).contains("Json"));
+}
+
+/// Every number of two sizes comes back with the bits that it had.
+#[test]
+fn floats_come_back_exactly() {
+    let idl = "struct F { float single; double large; };";
+    let compiled = dunlin_idl::compile("f.idl", &Options::default(), &Memory::default().with("f.idl", idl));
+    let (graph, index) = dunlin_idl::xtypes::type_graph_of(&compiled.model.unwrap(), "F").unwrap();
+    let ty = DynamicType::new(graph, index).unwrap();
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    for _ in 0..20_000 {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let (single, large) = (f32::from_bits((state >> 32) as u32), f64::from_bits(state));
+        if !single.is_finite() || !large.is_finite() {
+            continue;
+        }
+        let mut data = DynamicData::new(&ty);
+        data.set("single", single).unwrap();
+        data.set("large", large).unwrap();
+        let text = to_json(&data);
+        let back = from_json(&ty, &serde_json::from_str(&text).unwrap()).unwrap();
+        let (Some(Value::Float32(a)), Some(Value::Float64(b))) =
+            (back.get("single").unwrap(), back.get("large").unwrap())
+        else {
+            panic!("{text}")
+        };
+        assert_eq!((a.to_bits(), b.to_bits()), (single.to_bits(), large.to_bits()), "{text}");
+    }
 }

@@ -120,7 +120,7 @@ impl CacheSink<'_> {
             None
         } else {
             let passes = self.passes(change, instance, writer.vendor);
-            Some(Staged { change: staging::owned(change), instance, info, vendor: writer.vendor, passes })
+            Some(Staged { change: staging::owned(change), instance, info, passes })
         };
         self.store.arrivals.changes.push((stream, place, staged, staging::octets(change)));
         true
@@ -132,7 +132,6 @@ impl CacheSink<'_> {
         now: Now,
         change: &Received<'_>,
         (instance, info): (InstanceHandle, WriterInfo),
-        vendor: VendorId,
         passes: bool,
     ) -> Delivery {
         let cache = &mut self.store.cache;
@@ -143,7 +142,7 @@ impl CacheSink<'_> {
         };
         self.data_available |= insert.data_available();
         if insert.new_instance() {
-            self.note_key(change, instance, vendor);
+            self.note_key(change, instance, info.vendor);
         }
         if let Some(reason) = insert.reject_reason() {
             let place = (change.writer, change.sn);
@@ -176,7 +175,7 @@ impl DeliverySink for CacheSink<'_> {
             return Delivery::Accepted;
         }
         let passes = self.passes(change, instance, writer.vendor);
-        self.insert(now, change, (instance, info), writer.vendor, passes)
+        self.insert(now, change, (instance, info), passes)
     }
 
     fn lost(&mut self, _writer: Guid, count: u64) {

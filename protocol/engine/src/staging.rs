@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use dunlin_buf::SharedBytes;
 use dunlin_cache::{Place, Room, Stream, Unit, WriterInfo};
-use dunlin_core::{EntityId, Guid, InstanceHandle, MonoTime, Now, SequenceNumber, VendorId};
+use dunlin_core::{EntityId, Guid, InstanceHandle, MonoTime, Now, SequenceNumber};
 use dunlin_discovery::DiscoveredWriter;
 use dunlin_rtps::{ChangeKind, Received};
 use dunlin_wire::params;
@@ -23,7 +23,6 @@ pub(crate) struct Staged {
     pub(crate) change: Received<'static>,
     pub(crate) instance: InstanceHandle,
     pub(crate) info: WriterInfo,
-    pub(crate) vendor: VendorId,
     /// It satisfies the reader's content filter.
     pub(crate) passes: bool,
 }
@@ -98,7 +97,7 @@ impl ReaderSlot {
     pub(crate) fn show(&self, now: Now, staged: &Staged, out: &mut Output) {
         let Output { events, deadline_closer, .. } = out;
         let mut sink = CacheSink::new(self, &[], events);
-        sink.insert(now, &staged.change, (staged.instance, staged.info), staged.vendor, staged.passes);
+        sink.insert(now, &staged.change, (staged.instance, staged.info), staged.passes);
         let (data_available, mut store) = sink.finish();
         self.arm_cache(&mut store, deadline_closer);
         drop(store);

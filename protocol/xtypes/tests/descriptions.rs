@@ -239,7 +239,7 @@ enum Nothing {
 #[derive(DdsType, Clone)]
 #[dds(union, discriminator = "i32")]
 #[allow(dead_code)]
-enum Unset {
+enum Partial {
     #[dds(case = 1)]
     Value(i32),
     #[dds(case = 2)]
@@ -271,7 +271,7 @@ fn labels_have_32_bits() {
 /// A case without member is no case of the type system, unless a default case would take its labels.
 #[test]
 fn cases_without_member() {
-    let (graph, index) = from_description(description::<Unset>());
+    let (graph, index) = from_description(description::<Partial>());
     let Kind::Union(it) = &graph.get(index).unwrap().kind else { panic!() };
     assert_eq!(it.cases.len(), 1);
     assert!(type_objects(&graph, index).is_ok());
