@@ -78,3 +78,14 @@ fn parts_are_selected_by_path() {
     assert_eq!(text, r#"{"matrix[1][0]":9,"choice._d":"RED","choice.text":null}"#);
     assert!(format!("{:?}", Json::of(&data)).contains("Json"));
 }
+
+#[test]
+fn numbers_come_back_to_the_last_digit() {
+    let mut data = DynamicData::new(&ty());
+    data.resize("inners", 1).unwrap();
+    for ratio in [-4.538_015_479_125_03e279, 5e-324, f64::MAX, 0.1 + 0.2] {
+        data.set("inners[0].ratio", ratio).unwrap();
+        let again = from_json(&ty(), &serde_json::from_str(&to_json(&data)).unwrap()).unwrap();
+        assert_eq!(again.get("inners[0].ratio").unwrap(), Some(&ratio.into()));
+    }
+}
