@@ -12,6 +12,11 @@ impl<'a> Input<'a> {
         Self { rest }
     }
 
+    /// What is left.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }

@@ -77,6 +77,7 @@ pub fn all() -> Vec<Seed> {
         ("cdr_value", crate::cdr::seeds()),
         ("configuration", crate::configuration::seeds()),
         ("discovery_data", crate::discovery::seeds(&lists)),
+        ("dynamic", crate::dynamic::seeds()),
         ("endpoint_cores", crate::cores::seeds()),
         ("filter", crate::filter::seeds()),
         ("live_participant", crate::live::seeds()),
@@ -86,8 +87,12 @@ pub fn all() -> Vec<Seed> {
         let seed = |(name, bytes)| Seed { target: target.into(), name, bytes };
         seeds.extend(of_target.into_iter().map(seed));
     }
-    seeds.extend(IDL.iter().map(|(name, text)| idl(name, text)));
+    seeds.extend(idl_seeds());
     seeds
+}
+
+pub(crate) fn idl_seeds() -> impl Iterator<Item = Seed> {
+    IDL.iter().map(|(name, text)| idl(name, text))
 }
 
 /// The IDL from which Rust is made in our tests.

@@ -2,14 +2,14 @@
 
 use crate::types::*;
 use crate::{MAX_MEMBERS, MAX_NESTING, MAX_TYPES, measure};
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use dunlin_cdr::{KeySize, PrimitiveKind};
 use dunlin_xtypes::identifier::kind;
 use dunlin_xtypes::model::{
-    Bitmask, Bitset, Definition, Element, Enumeration, Kind, Type, Union, member_flag,
+    Bitmask, Bitset, Definition, Element, Enumeration, Kind, Name, Type, Union, member_flag,
 };
 use dunlin_xtypes::{TypeGraph, TypeIndex};
 
@@ -187,11 +187,12 @@ impl Builder<'_> {
         let mut members = Vec::new();
         let all = graph.members(index);
         self.count(&definition.name, all.len())?;
+        unique(definition, all.iter().map(|member| &member.name))?;
         for member in all {
             let part = Part { node: self.node_of(&member.ty, 0)?, flags: member.flags };
             members.push(MemberShape {
                 name: member.name.to_string(),
-                id: member.id,
+                id: id_of(definition, member.id)?,
                 part,
                 flags: member.flags,
             });
@@ -212,11 +213,13 @@ impl Builder<'_> {
 
     fn union(&mut self, definition: &Definition, it: &Union) -> Result<UnionShape, TypeError> {
         let discriminator = self.part(&it.discriminator, 0)?;
+        let own = Name::new(DISCRIMINATOR);
+        unique(definition, it.cases.iter().map(|case| &case.member.name).chain([&own]))?;
         let mut cases = Vec::new();
         for case in &it.cases {
             cases.push(CaseShape {
                 name: case.member.name.to_string(),
-                id: case.member.id,
+                id: id_of(definition, case.member.id)?,
                 labels: case.labels.clone(),
                 is_default: case.is_default(),
                 part: Part { node: self.node_of(&case.member.ty, 0)?, flags: case.member.flags },
@@ -291,6 +294,7 @@ fn free_label(discriminator: &Shape, labels: &[(i64, usize)]) -> Option<i64> {
 }
 
 fn enumeration(definition: &Definition, it: &Enumeration) -> Result<EnumerationShape, TypeError> {
+    unique(definition, it.literals.iter().map(|literal| &literal.name))?;
     let default = it.literals.iter().find(|literal| literal.is_default).or(it.literals.first());
     Ok(EnumerationShape {
         holder: match it.bit_bound {
@@ -321,7 +325,27 @@ fn holder(definition: &Definition, width: u16) -> Result<PrimitiveKind, TypeErro
     })
 }
 
+/// Refuses names that are not unique, because parts of values are told apart by them.
+fn unique<'a>(definition: &Definition, names: impl Iterator<Item = &'a Name>) -> Result<(), TypeError> {
+    let mut known = BTreeSet::new();
+    match names.into_iter().find(|name| !known.insert(*name)) {
+        Some(twice) => {
+            Err(TypeError::DuplicateName { name: definition.name.clone(), member: twice.to_string() })
+        }
+        None => Ok(()),
+    }
+}
+
+/// The id of a member of a type.
+fn id_of(definition: &Definition, id: u32) -> Result<u32, TypeError> {
+    if id > 0x0fff_ffff {
+        return Err(TypeError::WideId { name: definition.name.clone(), id });
+    }
+    Ok(id)
+}
+
 fn bitmask(definition: &Definition, it: &Bitmask) -> Result<BitsShape, TypeError> {
+    unique(definition, it.bits.iter().map(|bit| &bit.name))?;
     let mut fields = Vec::new();
     for bit in &it.bits {
         let position = u8::try_from(bit.position).ok().filter(|position| *position < 64);
@@ -339,6 +363,7 @@ fn bitmask(definition: &Definition, it: &Bitmask) -> Result<BitsShape, TypeError
 
 fn bitset(definition: &Definition, it: &Bitset) -> Result<BitsShape, TypeError> {
     let mut fields = Vec::new();
+    unique(definition, it.fields.iter().map(|field| &field.name))?;
     let mut width = it.width;
     for field in &it.fields {
         width = width.max(field.position.saturating_add(field.width.into()));

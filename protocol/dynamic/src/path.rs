@@ -235,7 +235,7 @@ pub(crate) fn find<'t, 'v>(
                 part.zip(members.get(position).and_then(Option::as_ref))
             }
             (Shape::Union(it), Value::Union(union), Step::Member(name)) => {
-                if name == "_d" && last {
+                if name == DISCRIMINATOR && last {
                     let made = from_discriminator(view.at(it.discriminator), union.discriminator);
                     return Ok((view.at(it.discriminator), made.map_or(Found::Absent, Found::Made)));
                 }
@@ -339,7 +339,7 @@ fn set_union(
     new: Value,
     nesting: u16,
 ) -> Result<(), AccessFailure> {
-    if name == "_d" && rest.is_empty() {
+    if name == DISCRIMINATOR && rest.is_empty() {
         let converted = convert(view.at(it.discriminator), new, nesting)?;
         select(view, it, union, to_discriminator(&converted).unwrap_or_default());
         return Ok(());

@@ -22,6 +22,9 @@ pub(crate) struct Compiled {
     pub root: usize,
 }
 
+/// What the discriminator of a union is called in paths.
+pub(crate) const DISCRIMINATOR: &str = "_d";
+
 /// A type with everything about it that does not depend on a value.
 pub(crate) struct Node {
     /// The qualified name; empty if it has none.
@@ -71,6 +74,20 @@ pub enum TypeError {
         /// The value.
         value: i64,
     },
+    /// Two members, literals or fields of a type have the same name, or a member of a union that of its discriminator (`_d`).
+    DuplicateName {
+        /// The type.
+        name: String,
+        /// What has the name.
+        member: String,
+    },
+    /// The id of a member has more than 28 bits, which no parameter header can have (DDS-XTypes 1.3 §7.2.2.4.4.4.1).
+    WideId {
+        /// The type.
+        name: String,
+        /// The id.
+        id: u32,
+    },
     /// A bitset that is wider than 64 bits, or a bound of bits that no integer has.
     Bits {
         /// The type.
@@ -87,6 +104,10 @@ impl fmt::Display for TypeError {
             Self::TooLarge { name } => write!(f, "{name} is too large to make values of"),
             Self::DuplicateId { name, id } => write!(f, "two members of {name} have the id {id:#x}"),
             Self::DuplicateValue { name, value } => write!(f, "{name} has {value} twice"),
+            Self::DuplicateName { name, member } => write!(f, "{name} has two parts with the name {member}"),
+            Self::WideId { name, id } => {
+                write!(f, "the id {id:#x} of a member of {name} has more than 28 bits")
+            }
             Self::Bits { name } => write!(f, "{name} has more bits than an integer"),
         }
     }

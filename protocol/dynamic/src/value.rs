@@ -194,8 +194,11 @@ pub(crate) fn integer_of(shape: &Shape, number: i128) -> Option<Value> {
         }
         Shape::Bits(it) => {
             let value = u64::try_from(number).ok()?;
-            let width = if it.is_bitset { it.holder.size().saturating_mul(8) } else { it.bit_bound.into() };
-            let over = u32::try_from(width).ok().and_then(|width| value.checked_shr(width)).unwrap_or(0);
+            // Bits above the bit bound are kept where there is room for them, as Rust types do: writers send them.
+            let over = u32::try_from(it.holder.size().saturating_mul(8))
+                .ok()
+                .and_then(|width| value.checked_shr(width))
+                .unwrap_or(0);
             if over != 0 {
                 return None;
             }

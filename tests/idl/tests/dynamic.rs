@@ -4,8 +4,9 @@ use dunlin_cdr::{
     CdrRead, CdrWrite, DdsType, Decoder, Endianness, Float128, Limits, PrimitiveKind, Representation, Scope,
     WString, description, key_hash_of_payload, to_payload_as,
 };
-use dunlin_dynamic::{DynamicData, DynamicType, Shape, TypeView, UnionValue, Value};
+use dunlin_dynamic::{DynamicData, DynamicType, Shape, TypeError, TypeView, UnionValue, Value};
 use dunlin_idl_tests::{kinds, names, recursive, video};
+use dunlin_xtypes::model::{Kind, Member};
 use kinds::test;
 use proptest::prelude::*;
 
@@ -209,4 +210,24 @@ fn defaults_are_those_of_types() {
     DynamicData::new(&ty).to_payload(Representation::Xcdr2, &mut ours).unwrap();
     assert_eq!(ours, payload);
     let _ = <test::Texts as CdrWrite>::FORM;
+}
+
+#[test]
+fn types_whose_members_cannot_be_told_apart_are_refused() {
+    let (graph, index) = dunlin_xtypes::from_description(description::<test::Primitives>());
+    let changed = |change: fn(&mut [Member])| {
+        let (mut graph, mut definition) = (graph.clone(), graph.get(index).unwrap().clone());
+        let Kind::Structure(structure) = &mut definition.kind else { panic!("a structure") };
+        change(&mut structure.members);
+        graph.set(index, definition);
+        DynamicType::new(graph, index).err()
+    };
+    let name = || "Test::Primitives".to_owned();
+    assert_eq!(changed(|_| {}), None);
+    let twice = changed(|members| members[1].name = members[0].name.clone());
+    assert_eq!(twice, Some(TypeError::DuplicateName { name: name(), member: "a".into() }));
+    let wide = changed(|members| members[1].id = 0x1000_0000);
+    assert_eq!(wide, Some(TypeError::WideId { name: name(), id: 0x1000_0000 }));
+    let same = changed(|members| members[1].id = members[0].id);
+    assert!(matches!(same, Some(TypeError::DuplicateId { .. })));
 }
