@@ -696,6 +696,11 @@ impl ParticipantInner {
         written.map(drop).map_err(|refused| refusal(refused, self.cannot_wait(), max_blocking_time))
     }
 
+    /// See [`dunlin_transport::Transport::lender`].
+    pub fn lender(&self, len: usize) -> Option<Box<dyn dunlin_transport::Lender>> {
+        self.session.lender(len)
+    }
+
     /// Writes if there is room; `None` if the history is full.
     pub fn try_write(&self, slot: &WriterSlot, request: WriteRequest) -> Option<Result<(), WriteError>> {
         match self.session.try_write(slot, request) {

@@ -16,7 +16,7 @@ use crate::subscriber::Subscriber;
 use dunlin_cache::{
     CachedSample, InstanceSelect, InstanceStateMask, SampleData, SampleStateMask, Selection, ViewStateMask,
 };
-use dunlin_cdr::TopicType;
+use dunlin_cdr::{Limits, TopicType};
 use dunlin_core::{Duration, Guid, InstanceHandle};
 use dunlin_engine::{ContentFilterStats, ReaderStats};
 use dunlin_qos::DataReaderQos;
@@ -184,6 +184,30 @@ impl<T: TopicType> DataReader<T> {
             }
         }
         out.len() - before
+    }
+
+    /// Takes samples and makes of each what the caller wants; those for which that is `None` count as not decodable.
+    pub(crate) fn take_each<R>(
+        &self,
+        max_samples: usize,
+        make: impl Fn(CachedSample) -> Option<R>,
+    ) -> Result<Vec<R>, ReadError> {
+        let all = selection(max_samples, StateMasks::ANY, InstanceSelect::Any);
+        self.core.collect(&all, true, |found| {
+            let made = found.drain(..).filter_map(|sample| {
+                let made = make(sample);
+                if made.is_none() {
+                    self.core.count_undecodable();
+                }
+                made
+            });
+            made.collect()
+        })
+    }
+
+    /// The value of a payload, if it is one.
+    pub(crate) fn decode_payload(&self, payload: &[u8], limits: &Limits) -> Option<T> {
+        T::read_payload(&*self.core.topic.type_support, payload, limits).ok()
     }
 
     /// take into a list of the caller's, which grows but is not emptied first; returns how many came. For types

@@ -152,7 +152,7 @@ const FRAME: usize = 921_600;
 const FRAME_RING: &str = "4MiB";
 
 fn frame(number: u64) -> Numbered {
-    Numbered { number, octets: (0..FRAME).map(|at| (at as u64 / 256 ^ number) as u8).collect() }
+    Numbered { number, octets: (0..FRAME).map(|at| ((at as u64 / 256) ^ number) as u8).collect() }
 }
 
 fn write_frames(participant: &DomainParticipant) {
