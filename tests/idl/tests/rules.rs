@@ -38,7 +38,10 @@ const LONG: Type = Type::Primitive(kind::INT32);
 /// What follows a union with a list of members in a serialized key is where it is.
 #[test]
 fn a_key_goes_on_behind_a_listed_union() {
-    let ty = ty("@mutable union U switch(@key long) { case 1: long x; }; @final struct K { @key U u; @key long b; };", "K");
+    let ty = ty(
+        "@mutable union U switch(@key long) { case 1: long x; }; @final struct K { @key U u; @key long b; };",
+        "K",
+    );
     let payload = hex("00010000 017f0800 00000000 04000000 01000000 027f0000 05000000");
     let data =
         DynamicData::from_key_payload(&ty, &payload, &Limits::default(), DecodeOptions::default()).unwrap();
@@ -90,9 +93,10 @@ fn unknown_discriminators_with_a_default() {
         assert_eq!(text(&data, "u.n"), "Some(Int32(0))", "{form}");
         assert_eq!(text(&data, "after"), "Some(Int32(5))", "{form}");
     }
-    for (form, payload) in
-        [("@final", "00070000 07000000 11000000 05000000"), ("@appendable", "00010000 07000000 11000000 05000000")]
-    {
+    for (form, payload) in [
+        ("@final", "00070000 07000000 11000000 05000000"),
+        ("@appendable", "00010000 07000000 11000000 05000000"),
+    ] {
         let read = DynamicData::from_payload(&ty(&idl(form), "S"), &hex(payload));
         assert!(matches!(read, Err(CdrError::UnknownEnumValue { value: 7, .. })), "{form} {read:?}");
     }
@@ -132,8 +136,7 @@ fn union_of_booleans(labels: [&[i64]; 3]) -> (TypeGraph, TypeIndex) {
         discriminator: Element { ty: Type::Primitive(kind::BOOLEAN), flags: member_flag::DISCARD },
         cases: (0..).zip(labels).map(case).collect(),
     };
-    let index =
-        graph.add(Definition { name: "U".into(), flags: type_flag::FINAL, kind: Kind::Union(union) });
+    let index = graph.add(Definition { name: "U".into(), flags: type_flag::FINAL, kind: Kind::Union(union) });
     (graph, index)
 }
 
