@@ -11,7 +11,7 @@ use dunlin_cdr::{DecodeOptions, TypeDescription};
 use dunlin_core::{Duration, VendorId};
 use dunlin_discovery::{ContentFilterProperty, DiscoveredReader};
 use dunlin_filter::{Filter, Verdict};
-use dunlin_qos::{DestinationOrderKind, LivelinessKind, OwnershipKind};
+use dunlin_qos::{DestinationOrderKind, HistoryKind, LivelinessKind, OwnershipKind, ReliabilityKind};
 use dunlin_rtps::{Change, ChangeKind, ReaderFilter};
 
 use crate::config::WriterSpec;
@@ -29,6 +29,8 @@ pub(crate) struct WriterFilters {
     known: Vec<Arc<SampleFilter>>,
     /// Readers with a TIME_BASED_FILTER are sent no more than it shows.
     separates: bool,
+    /// A sample displaces an older one of its instance in the history, whether or not that was sent.
+    displaces: bool,
     /// Other writers may write to the same instances.
     company: bool,
     /// That matters to some reader.
@@ -54,6 +56,8 @@ impl WriterFilters {
                 && !liveliness.lease_duration.is_infinite(),
             known: Vec::new(),
             separates: enabled,
+            displaces: spec.qos.history.kind == HistoryKind::KeepLast
+                || spec.qos.reliability.kind == ReliabilityKind::BestEffort,
             company: true,
             minds_company: false,
         }
@@ -80,6 +84,8 @@ impl WriterFilters {
             && !self.alive_by_writing
             && remote.qos.time_based_filter.minimum_separation > Duration::ZERO
             && !sees_what_is_filtered(remote)
+            // What is kept back could be displaced by a sample that the reader's filter by content rejects.
+            && !(self.displaces && remote.content_filter.is_some())
     }
 
     /// Whether it matters if the topic has other writers.

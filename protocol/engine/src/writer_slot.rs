@@ -382,7 +382,10 @@ impl WriterSlot {
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
         core.report_group();
+        let before = core.progress();
         core.writer.request_acknowledgments(now, &core.cache, &mut out.outbox);
+        // What was kept back for best-effort readers is not acknowledged.
+        core.after_ack(before, self.id(), out);
         self.arm(core, out);
     }
 
@@ -655,6 +658,7 @@ impl WriterCore {
             self.writer.flush(now, &self.cache, &mut out.outbox);
         }
         self.make_room_of_inactive(instance);
+        self.let_kept_leave(now, kind, out);
         let acked = self.writer.acked_by_all();
         let sn = self.cache.add(now, change, acked).map_err(|error| self.refuse(now, error, out))?;
         if let Some(list) = self.group.as_ref().and_then(|group| group.number(&mut self.member, sn)) {

@@ -176,20 +176,109 @@ fn company_ends_it_unless_the_reader_orders_by_source() {
 
 #[test]
 fn a_small_history_does_not_wait_for_the_separation() {
-    let mut sim = Sim::new(6);
-    let slow = reader_qos().time_based_filter(secs(3_000));
-    let small = writer_qos().resource_limits(10, -1, -1).max_blocking_time(secs(1));
-    let (a, writer, reader) = pair(&mut sim, &small, &slow);
-    let task = a.spawn(|_| async move {
-        for n in 0..100 {
-            writer.write_async(&Value { id: 1, n }).await?;
+    for reader_qos in [reader_qos(), reader_qos().best_effort()] {
+        let mut sim = Sim::new(6);
+        let slow = reader_qos.time_based_filter(secs(3_000));
+        let small = writer_qos().resource_limits(10, -1, -1).max_blocking_time(secs(1));
+        let (a, writer, reader) = pair(&mut sim, &small, &slow);
+        let task = a.spawn(|_| async move {
+            for n in 0..100 {
+                writer.write_async(&Value { id: 1, n }).await?;
+            }
+            writer.wait_for_acknowledgments_async().await?;
+            Ok(writer.stats().samples_filtered)
+        });
+        let saved = sim.join(&task, secs(1)).unwrap();
+        assert!(saved >= 60, "{saved}");
+        let mut seen = Seen::new();
+        look(&sim, &reader, &mut seen);
+        assert_eq!(seen.len(), 1);
+    }
+}
+
+/// What a reader was shown: in their order, of each instance, the values and the ends.
+type Shown = BTreeMap<u32, Vec<Option<u32>>>;
+
+/// Writes values of three instances each other millisecond, and disposes one now and then if wanted, the last time at the end.
+/// What was shown, and how many samples the writer kept from the wire.
+fn history_of(
+    seed: u64,
+    at_writer: bool,
+    writer_qos: &DataWriterQos,
+    reader_qos: &DataReaderQos,
+    disposes: bool,
+) -> (Shown, u64) {
+    let network = PathConfig { delay_min: millis(1), delay_max: millis(1), ..PathConfig::default() };
+    let mut sim = Sim::builder().seed(seed).config(config(at_writer)).network(network).build();
+    let (a, writer, reader) = pair(&mut sim, writer_qos, reader_qos);
+    let mut shown = Shown::new();
+    for n in 0..400_u32 {
+        let id = n.wrapping_mul(seed as u32 * 2 + 7919) >> 3;
+        let value = Value { id: id % 3, n };
+        a.run(|| writer.write(&value)).unwrap();
+        if disposes && n % 57 == 56 {
+            a.run(|| writer.dispose(&value)).unwrap();
         }
-        writer.wait_for_acknowledgments_async().await?;
-        Ok(writer.stats().samples_filtered)
-    });
-    let saved = sim.join(&task, secs(1)).unwrap();
-    assert!(saved >= 60, "{saved}");
-    let mut seen = Seen::new();
-    look(&sim, &reader, &mut seen);
-    assert_eq!(seen.len(), 1);
+        sim.run_for(millis(2)).unwrap();
+        note(&reader, &mut shown);
+    }
+    sim.run_for(secs(1)).unwrap();
+    note(&reader, &mut shown);
+    assert_eq!(reader.sample_lost_status().total, 0, "filtered by the writer: {at_writer}");
+    (shown, writer.stats().samples_filtered)
+}
+
+fn note(reader: &DataReader<Value>, shown: &mut Shown) {
+    for sample in reader.take(100_000).expect("no condition") {
+        let id = sample.data.as_ref().or(sample.key.as_ref()).map_or(u32::MAX, |value| value.id);
+        shown.entry(id).or_default().push(sample.data.map(|value| value.n));
+    }
+}
+
+/// The writer's filter changes nothing that a reader would miss, whatever the history removes, and when.
+#[test]
+fn no_policy_makes_a_reader_miss_anything() {
+    let lifespans = [None, Some(millis(50)), Some(secs(1))];
+    let cases = (0..24_u64).map(|n| (n % 2 == 1, n / 2 % 2 == 1, n / 4 % 2 == 1, lifespans[n as usize / 8]));
+    for (case, (reliable, keep_all, disposes, lifespan)) in cases.enumerate() {
+        let mut writer = DataWriterQos::default().best_effort();
+        let mut reader = reader_qos().best_effort();
+        if reliable {
+            (writer, reader) = (writer.reliable(), reader.reliable());
+        }
+        writer = if keep_all { writer.keep_all() } else { writer.keep_last(1) };
+        writer = lifespan.map_or(writer.clone(), |lifespan| writer.lifespan(lifespan));
+        let of = |at_writer| history_of(case as u64, at_writer, &writer, &reader, disposes);
+        let ((on, saved), (off, none)) = (of(true), of(false));
+        let what = format!("reliable {reliable}, KEEP_ALL {keep_all}, disposing {disposes}, {lifespan:?}");
+        assert!(saved > 50 && none == 0, "{what}: {saved} and {none}");
+        assert_eq!(on.len(), off.len(), "{what}");
+        for (id, without) in &off {
+            let with = &on[id];
+            assert_eq!(with.last(), without.last(), "{what}: {id}: {with:?} and {without:?}");
+            let ends = |shown: &[Option<u32>]| shown.iter().filter(|value| value.is_none()).count();
+            assert_eq!(ends(with), ends(without), "{what}: {id}: {with:?} and {without:?}");
+            assert!(with.len() * 10 >= without.len() * 6, "{what}: {id}: {with:?} and {without:?}");
+        }
+    }
+}
+
+/// Each of its readers gets the last value, also those that cannot acknowledge it.
+#[test]
+fn a_writer_that_is_deleted_lets_go_of_what_is_kept_back() {
+    for reliable in [false, true] {
+        let mut sim = Sim::new(7);
+        let qos = if reliable { reader_qos() } else { reader_qos().best_effort() };
+        let (a, writer, reader) = pair(&mut sim, &writer_qos(), &qos);
+        for n in 0..5 {
+            a.run(|| writer.write(&Value { id: 1, n })).unwrap();
+            sim.run_for(millis(1)).unwrap();
+        }
+        a.run(|| drop(writer));
+        sim.run_for(secs(1)).unwrap();
+        let mut seen = Seen::new();
+        look(&sim, &reader, &mut seen);
+        let values: Vec<u32> = seen.iter().map(|(_, _, n)| *n).collect();
+        assert_eq!(values, [0, 4], "reliable: {reliable}");
+    }
 }

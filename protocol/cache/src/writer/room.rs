@@ -41,6 +41,16 @@ impl WriterCache {
         known.is_some_and(|found| found.samples.len() >= kept && found.newest > sent)
     }
 
+    /// The change that another one displaces because the history is full and the writer never waits (BEST_EFFORT).
+    #[must_use]
+    pub fn gives_way(&mut self) -> Option<SequenceNumber> {
+        if self.config.reliable || self.sample_count() < self.limits.samples {
+            return None;
+        }
+        let oldest = if self.service.is_some() { self.first_live() } else { self.index.first() };
+        oldest.map(|(sn, _)| sn)
+    }
+
     fn count(&self, known: Option<Id>) -> usize {
         known.and_then(|id| self.instances.get(id)).map_or(0, |instance| instance.samples.len())
     }

@@ -27,7 +27,10 @@ impl WriterCore {
         match error {
             AddError::WaitForAck => {
                 self.refused = true;
+                let before = self.progress();
                 self.writer.request_acknowledgments(now, &self.cache, &mut out.outbox);
+                // What was kept back for best-effort readers alone may go now, and no acknowledgment will say so.
+                self.after_ack(before, self.writer.guid().entity_id, out);
                 WriteError::Full { until: now.mono.plus(self.qos.reliability.max_blocking_time) }
             }
             AddError::OutOfResources => WriteError::OutOfResources,

@@ -4,13 +4,30 @@ use alloc::vec::Vec;
 
 use dunlin_core::{Duration, Guid, Now};
 
+use dunlin_rtps::ChangeKind;
+
 use super::{WriterCore, WriterSlot};
 use crate::output::Output;
 
 impl WriterCore {
     /// Keeps a minimum separation towards a matched reader, or none.
     pub(super) fn set_separation(&mut self, now: Now, reader: Guid, minimum: Duration, out: &mut Output) {
+        let before = self.progress();
         self.writer.set_reader_separation(now, reader, minimum, &self.cache, &mut out.outbox);
+        self.after_ack(before, self.writer.guid().entity_id, out);
+    }
+
+    /// What is kept back leaves before the history drops it for a new change: the end of an instance takes the place of its
+    /// last value under KEEP_LAST, and under BEST_EFFORT any change that of the oldest when the history is full.
+    pub(super) fn let_kept_leave(&mut self, now: Now, kind: ChangeKind, out: &mut Output) {
+        if !self.writer.keeps_back() {
+            return;
+        }
+        let acked = self.writer.acked_by_all();
+        self.cache.remove_acked(acked);
+        if kind != ChangeKind::Alive || self.cache.gives_way().is_some_and(|sn| sn > acked) {
+            self.writer.let_go(now, &self.cache, &mut out.outbox);
+        }
     }
 }
 

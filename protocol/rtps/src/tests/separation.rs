@@ -1,7 +1,7 @@
 //! DDS 1.4 §2.2.3.12 TIME_BASED_FILTER at the writer, against a reader that applies it to everything.
 
 use super::support::*;
-use crate::{Change, ChangeKind, ReaderConfig, ReaderProxyConfig, WriterConfig};
+use crate::{Change, ChangeKind, ReaderConfig, ReaderProxyConfig, WriterConfig, WriterHistory};
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -10,14 +10,14 @@ use dunlin_core::{Duration, InstanceHandle, Rng, SequenceNumber};
 /// One way.
 const DELAY: u64 = 300;
 /// The minimum separation.
-const SEPARATION: u64 = 100_000;
+pub(super) const SEPARATION: u64 = 100_000;
 
 /// What a reader shows, as its cache decides it: when, and which change of which instance.
 #[derive(Default)]
-struct Shown {
+pub(super) struct Shown {
     last: BTreeMap<u8, u64>,
     pending: BTreeMap<u8, i64>,
-    list: Vec<(u64, u8, i64)>,
+    pub(super) list: Vec<(u64, u8, i64)>,
 }
 
 impl Shown {
@@ -45,20 +45,31 @@ impl Shown {
 }
 
 /// A writer, a reader and a line between them that loses one datagram in so many.
-struct Line {
-    source: Source,
-    target: Target,
+pub(super) struct Line {
+    pub(super) source: Source,
+    pub(super) target: Target,
     flights: BTreeMap<(u64, u64), (bool, Packet)>,
     number: u64,
     loss: Option<u64>,
     rng: Rng,
-    shown: Shown,
-    samples: usize,
+    pub(super) shown: Shown,
+    pub(super) samples: usize,
     datagrams: usize,
+    /// The history is VOLATILE and keeps the last change of an instance.
+    pub(super) keep_last: bool,
+    pub(super) len: usize,
+    /// The instances of the changes.
+    instances: BTreeMap<i64, u8>,
 }
 
 impl Line {
-    fn new(minimum: u64, proxy: ReaderProxyConfig, cfg: WriterConfig, loss: Option<u64>, seed: u64) -> Self {
+    pub(super) fn new(
+        minimum: u64,
+        proxy: ReaderProxyConfig,
+        cfg: WriterConfig,
+        loss: Option<u64>,
+        seed: u64,
+    ) -> Self {
         let mut line = Self {
             source: Source::new(cfg),
             target: Target::new(0, ReaderConfig { reliable: proxy.reliable, ..ReaderConfig::default() }),
@@ -69,6 +80,9 @@ impl Line {
             shown: Shown::default(),
             samples: 0,
             datagrams: 0,
+            keep_last: false,
+            len: 100,
+            instances: BTreeMap::new(),
         };
         let minimum_separation = Duration::from_micros(minimum as i64);
         line.source.match_reader(at(0), ReaderProxyConfig { minimum_separation, ..proxy });
@@ -79,7 +93,7 @@ impl Line {
         line
     }
 
-    fn collect(&mut self, now: u64) {
+    pub(super) fn collect(&mut self, now: u64) {
         let forth = drain(&mut self.source.out).into_iter().map(|packet| (true, packet));
         let back = drain(&mut self.target.out).into_iter().map(|packet| (false, packet));
         for (forth, packet) in forth.chain(back) {
@@ -95,7 +109,7 @@ impl Line {
     }
 
     /// Lets everything happen that does before `end`.
-    fn run(&mut self, end: u64) {
+    pub(super) fn run(&mut self, end: u64) {
         loop {
             let flight = self.flights.keys().next().map(|(at, _)| *at);
             let timers = [self.source.writer.next_deadline(), self.target.reader.next_deadline()];
@@ -121,36 +135,46 @@ impl Line {
         let before = self.target.sink.got.len();
         self.target.receive(at(now), packet);
         for sn in self.target.sink.got.get(before..).unwrap_or(&[]).to_vec() {
-            let instance = instances(&self.source, sn);
+            let instance = self.instances[&sn];
             self.shown.take(now, instance, sn);
         }
     }
 
-    fn write(&mut self, now: u64, instance: u8, kind: ChangeKind) {
+    pub(super) fn write(&mut self, now: u64, instance: u8, kind: ChangeKind) {
         self.run(now);
-        let sn = self.source.writer.sent_sn().next();
+        let sn = self.source.history.last_sn().next();
         let mut handle = [0; 16];
         handle[15] = instance;
-        let change = Change { instance: InstanceHandle(handle), kind, ..change(sn.0, sample(100)) };
+        let handle = InstanceHandle(handle);
+        if self.keep_last {
+            self.make_room(now, handle, kind);
+        }
+        let change = Change { instance: handle, kind, ..change(sn.0, sample(self.len)) };
+        self.instances.insert(sn.0, instance);
         let sn = self.source.history.add_change(change);
         self.source.push(at(now), sn);
         self.collect(now);
     }
 
+    fn make_room(&mut self, now: u64, instance: InstanceHandle, kind: ChangeKind) {
+        let Source { writer, history, out } = &mut self.source;
+        if kind != ChangeKind::Alive {
+            writer.let_go(at(now), history, out);
+        }
+        let acked = writer.acked_by_all();
+        history.changes.retain(|sn, change| *sn > acked && change.instance != instance);
+    }
+
     /// The last change of each instance that was shown.
-    fn last_shown(&mut self, end: u64) -> BTreeMap<u8, i64> {
+    pub(super) fn last_shown(&mut self, end: u64) -> BTreeMap<u8, i64> {
         self.run(end);
         self.shown.pass(end);
         self.shown.list.iter().map(|(_, instance, sn)| (*instance, *sn)).collect()
     }
 }
 
-fn instances(source: &Source, sn: i64) -> u8 {
-    source.history.changes[&SequenceNumber(sn)].instance.0[15]
-}
-
 /// Random writes: time and instance.
-fn writes(seed: u64, instances: u64) -> Vec<(u64, u8)> {
+pub(super) fn writes(seed: u64, instances: u64) -> Vec<(u64, u8)> {
     let mut rng = Rng::new(seed);
     let mut now = 100_000;
     (0..600)

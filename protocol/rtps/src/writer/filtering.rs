@@ -130,6 +130,9 @@ impl Writer {
             if opinions.rejected {
                 self.note_rejected(now, change, opinions.wanted, history, out);
             }
+            if opinions.separated {
+                self.refresh_held();
+            }
         }
         !opinions.wanted
     }

@@ -205,7 +205,7 @@ impl Writer {
     /// Asks every reader that has not acknowledged everything to do so now. For a caller that waits for
     /// acknowledgments or for room in the history.
     pub fn request_acknowledgments(&mut self, now: Now, history: &dyn WriterHistory, out: &mut Outbox) {
-        self.release_all_kept(now.mono, history, out);
+        self.hurry(now.mono, history, out);
         self.heartbeat_soon(now.mono);
         self.ask_all(now.mono, history, out);
     }

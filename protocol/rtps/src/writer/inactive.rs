@@ -196,7 +196,8 @@ impl Writer {
         if self.lagging == 0 {
             return self.acked_by_all();
         }
-        self.active_min.map_or(self.pushed, |acked| acked.min(self.pushed))
+        let left = self.left_through();
+        self.active_min.map_or(left, |acked| acked.min(left))
     }
 
     /// The oldest change of a history, if only readers that are inactive have not acknowledged it; `active` is what

@@ -144,6 +144,7 @@ impl Writer {
         self.refresh_acked();
         self.count_lagging();
         self.survey_filters();
+        self.refresh_held();
     }
 
     /// Derives where new data goes from the set of readers.

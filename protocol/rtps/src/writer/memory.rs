@@ -91,7 +91,7 @@ impl Writer {
             if !self.may_leave(now) {
                 return Progress::Deferred;
             }
-            if self.filters && alone {
+            if self.filters {
                 self.tell_before(change, history, out);
             }
             self.put_in_memory(now, change, alone, history, out);

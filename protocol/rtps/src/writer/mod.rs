@@ -66,6 +66,10 @@ pub struct Writer {
     filters: bool,
     /// When the minimum separation of what is kept back is over, at the earliest.
     separation_due: Option<MonoTime>,
+    /// The first change that is kept back for a reader that acknowledges nothing.
+    held: Option<SequenceNumber>,
+    /// Somebody waits for acknowledgments of changes up to here, so none is kept back.
+    hurry_through: SequenceNumber,
     /// Destinations of what not all readers want; empty while they do.
     narrow: Vec<Locator>,
     /// Changes up to here were asked about, and who does not get them is known.
@@ -131,6 +135,8 @@ impl Writer {
             split: Split::default(),
             filters: false,
             separation_due: None,
+            held: None,
+            hurry_through: SequenceNumber::ZERO,
             narrow: Vec::new(),
             filtered_through: SequenceNumber::ZERO,
             inline_qos_expected: false,
@@ -250,11 +256,12 @@ impl Writer {
         self.batch.write_ended(at);
     }
 
-    /// Every change up to this one is acknowledged by every matched reliable reader; without such a reader, every
-    /// change that was sent.
+    /// Every change up to this one is acknowledged by every matched reliable reader, and was sent to the others: what is kept
+    /// back for one of them (DDS 1.4 §2.2.3.12 TIME_BASED_FILTER) is still needed.
     #[must_use]
     pub fn acked_by_all(&self) -> SequenceNumber {
-        self.acked_min.map_or(self.pushed, |acked| acked.min(self.pushed))
+        let left = self.left_through();
+        self.acked_min.map_or(left, |acked| acked.min(left))
     }
 
     /// Whether a matched reader has acknowledged a change. A best-effort reader acknowledges everything that was sent;
@@ -262,7 +269,8 @@ impl Writer {
     #[must_use]
     pub fn is_acked_by(&self, reader: Guid, sn: SequenceNumber) -> bool {
         let proxy = self.find(reader).and_then(|index| self.proxies.get(index));
-        proxy.is_some_and(|proxy| if proxy.reliable { proxy.acked >= sn } else { self.pushed >= sn })
+        let left = |proxy: &ReaderProxy| self.pushed >= sn && proxy.first_kept().is_none_or(|kept| kept > sn);
+        proxy.is_some_and(|proxy| if proxy.reliable { proxy.acked >= sn } else { left(proxy) })
     }
 
     /// The matched readers, by GUID.

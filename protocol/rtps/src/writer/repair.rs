@@ -120,6 +120,13 @@ impl Writer {
         gate.max(pacer::ready_at(&mut self.pacer, now))
     }
 
+    /// Whether the next repair may not leave yet. What was kept back for a best-effort reader leaves in any case, although it
+    /// counts: new data would overtake it, and the reader would ignore it then.
+    fn has_to_wait(&mut self, now: MonoTime, index: usize) -> bool {
+        let kept_back = self.proxies.get(index).is_some_and(|proxy| !proxy.reliable && !proxy.catching_up);
+        !kept_back && self.repair_ready_at(now) > now
+    }
+
     /// Accounts for a datagram with repairs.
     pub(super) fn spend(&mut self, octets: usize) {
         self.gate.used = self.gate.used.saturating_add(octets);
@@ -264,7 +271,7 @@ impl Writer {
                 }
                 continue;
             };
-            if self.repair_ready_at(now) > now {
+            if self.has_to_wait(now, index) {
                 return Progress::Deferred;
             }
             self.prepare_inline(change, index);
@@ -334,7 +341,7 @@ impl Writer {
             group = self.shared_group(now, index, change.sn);
         }
         loop {
-            if self.repair_ready_at(now) > now {
+            if self.has_to_wait(now, index) {
                 if let Some(proxy) = self.proxies.get_mut(index) {
                     let requests = proxy.requests.made();
                     (requests.next_fragment, requests.group) = (number, group);

@@ -53,6 +53,8 @@ pub(super) struct Separation {
     overtaken: SnRanges,
     /// The last change that was sent.
     sent_through: SequenceNumber,
+    /// The last change that was kept back and has left.
+    released: SequenceNumber,
 }
 
 impl Separation {
@@ -67,6 +69,7 @@ impl Separation {
                 due: None,
                 overtaken: SnRanges::new(),
                 sent_through: start,
+                released: SequenceNumber::ZERO,
             })
         })
     }
@@ -114,20 +117,29 @@ impl Separation {
         self.kept.len() >= MAX_KEPT || last.0.saturating_sub(self.sent_through.0) >= MAX_UNSENT
     }
 
-    /// Gives out what is kept back as sent.
-    fn release(&mut self, now: MonoTime) -> impl Iterator<Item = SequenceNumber> {
+    /// Gives out what is kept back, which counts as sent.
+    fn take_kept(&mut self) -> VecDeque<(SequenceNumber, InstanceHandle)> {
         self.due = None;
-        let Self { instances, kept, sent_through, .. } = self;
-        kept.drain(..).map(move |(sn, instance)| {
-            instances.insert(instance, Latest { at: now, kept: None });
-            *sent_through = sn;
-            sn
-        })
+        if let Some((last, _)) = self.kept.back() {
+            (self.sent_through, self.released) = (*last, *last);
+        }
+        core::mem::take(&mut self.kept)
+    }
+
+    /// Notes what became of a change that was kept back: only what was sent begins another separation, else the next sample
+    /// of its instance would be kept back although nothing was sent.
+    fn note_released(&mut self, now: MonoTime, instance: InstanceHandle, sent: bool) {
+        if sent {
+            self.instances.insert(instance, Latest { at: now, kept: None });
+        } else {
+            self.instances.remove(&instance);
+        }
     }
 
     /// Everything up to `through` has arrived.
     pub(super) fn acknowledged(&mut self, through: SequenceNumber) {
         self.overtaken.remove_through(through);
+        let before = self.kept.len();
         while let Some((sn, instance)) = self.kept.front().copied().filter(|(sn, _)| *sn <= through) {
             self.kept.pop_front();
             self.sent_through = sn;
@@ -135,8 +147,9 @@ impl Separation {
                 latest.kept = None;
             }
         }
-        if self.kept.is_empty() {
-            self.due = None;
+        if self.kept.len() < before {
+            let of = |(_, instance): &(_, InstanceHandle)| self.instances.get(instance);
+            self.due = self.kept.iter().filter_map(of).map(|latest| latest.at.plus(self.minimum)).min();
         }
     }
 
@@ -150,7 +163,7 @@ impl Separation {
 
 impl ReaderProxy {
     /// The first change that is kept back.
-    fn first_kept(&self) -> Option<SequenceNumber> {
+    pub(super) fn first_kept(&self) -> Option<SequenceNumber> {
         let separation = self.separation.as_ref()?;
         separation.kept.front().map(|(sn, _)| *sn)
     }
@@ -174,11 +187,12 @@ impl ReaderProxy {
         self.separation.as_ref().is_some_and(|separation| separation.overtaken.contains(sn))
     }
 
-    /// Whether a change comes too soon. What was decided when it was new stays so.
+    /// Whether a change comes too soon. What was decided when it was new stays so: it is kept back, or was.
     pub(super) fn is_too_soon(&self, now: MonoTime, change: &Change, decided: SequenceNumber) -> bool {
         self.separation.as_ref().is_some_and(|separation| {
             if change.sn <= decided {
-                separation.sent_through < change.sn
+                let kept = separation.kept.back().is_some_and(|(sn, _)| *sn == change.sn);
+                kept || separation.released == change.sn
             } else {
                 !separation.passes(now, change)
             }
@@ -211,9 +225,38 @@ impl Writer {
         self.release_kept(now.mono, index, history, out);
         let pushed = self.pushed;
         if let Some(proxy) = self.proxies.get_mut(index) {
+            let released = proxy.separation.as_ref().map_or(SequenceNumber::ZERO, |before| before.released);
             proxy.separation = Separation::new(minimum, pushed);
+            if let Some(separation) = &mut proxy.separation {
+                separation.released = released;
+            }
         }
         self.survey_filters();
+        self.refresh_held();
+    }
+
+    /// Whether anything may be kept back for a reader.
+    #[must_use]
+    pub fn keeps_back(&self) -> bool {
+        self.separation_due.is_some()
+    }
+
+    /// Sends what is kept back although it is too soon: for a caller that is about to drop it from the history.
+    pub fn let_go(&mut self, now: Now, history: &dyn WriterHistory, out: &mut Outbox) {
+        if self.keeps_back() {
+            self.release_all_kept(now.mono, history, out);
+        }
+    }
+
+    /// Takes up what is kept back for readers that acknowledge nothing.
+    pub(super) fn refresh_held(&mut self) {
+        let best_effort = self.proxies.iter().filter(|proxy| !proxy.reliable);
+        self.held = best_effort.filter_map(|proxy| proxy.first_kept()).min();
+    }
+
+    /// Changes up to here have left to all that are sent new data.
+    pub(super) fn left_through(&self) -> SequenceNumber {
+        self.held.map_or(self.pushed, |first| self.pushed.min(first.previous()))
     }
 
     /// Notes what becomes of a new change that is `sent` to some: for each reader with a minimum separation. Those that get
@@ -258,11 +301,12 @@ impl Writer {
         let Some(separation) = self.separation_of(index) else { return };
         let overtaken = separation.keep(now, change);
         let (due, full) = (separation.due, separation.is_full(change.sn));
+        let hurried = change.sn <= self.hurry_through;
         self.separation_due = earliest(self.separation_due, due);
         if let Some(overtaken) = overtaken {
             self.leave_untold(index, overtaken, history, out);
         }
-        if full {
+        if full || hurried {
             self.release_kept(now, index, history, out);
         }
     }
@@ -283,6 +327,7 @@ impl Writer {
             }
         }
         self.separation_due = next;
+        self.refresh_held();
     }
 
     /// Sends all readers what is kept back for them.
@@ -290,6 +335,14 @@ impl Writer {
         for index in 0..self.proxies.len() {
             self.release_kept(now, index, history, out);
         }
+        self.separation_due = None;
+        self.refresh_held();
+    }
+
+    /// Sends all readers what is kept back for them, and at once what waits for pacer or window now and would be kept back.
+    pub(super) fn hurry(&mut self, now: MonoTime, history: &dyn WriterHistory, out: &mut Outbox) {
+        self.hurry_through = self.last_sn;
+        self.release_all_kept(now, history, out);
     }
 
     /// A reader asks for what is kept back: somebody else's HEARTBEAT has announced it.
@@ -307,7 +360,8 @@ impl Writer {
         }
     }
 
-    /// Sends a reader what is kept back for it, behind a GAP about what was not sent before.
+    /// Sends a reader what is kept back for it, behind a GAP about what was not sent before, and about what the history has
+    /// no more: that was overtaken, or has expired.
     pub(super) fn release_kept(
         &mut self,
         now: MonoTime,
@@ -315,16 +369,52 @@ impl Writer {
         history: &dyn WriterHistory,
         out: &mut Outbox,
     ) {
-        let Some(proxy) = self.proxies.get_mut(index) else { return };
-        let ReaderProxy { separation, requests, .. } = &mut **proxy;
-        let Some(separation) = separation.as_mut().filter(|separation| !separation.kept.is_empty()) else {
-            return;
-        };
-        let requests = requests.made();
-        for sn in separation.release(now) {
-            requests.whole.insert(SnRange::new(sn, sn), MAX_REQUEST_INTERVALS.saturating_add(MAX_KEPT));
+        let separation = self.separation_of(index).filter(|separation| !separation.kept.is_empty());
+        let Some(mut kept) = separation.map(Separation::take_kept) else { return };
+        kept.retain(|(sn, instance)| {
+            let there = history.get(*sn).is_some();
+            if !there {
+                self.leave_untold(index, *sn, history, out);
+                if let Some(separation) = self.separation_of(index) {
+                    separation.note_released(now, *instance, false);
+                }
+            }
+            there
+        });
+        if !kept.is_empty() {
+            self.send_released(now, index, &kept, history, out);
         }
-        requests.start_over();
+        let Some(proxy) = self.proxies.get_mut(index) else { return };
+        let ReaderProxy { separation, requests, reliable, .. } = &mut **proxy;
+        if let Some(separation) = separation {
+            for (sn, instance) in kept.drain(..) {
+                separation.note_released(now, instance, !requests.whole.contains(sn));
+            }
+            separation.kept = kept;
+        }
+        if *reliable {
+            // It is to say what it has not got, also if the budget of repairs has left something for later.
+            self.heartbeat_soon(now);
+        }
+    }
+
+    fn send_released(
+        &mut self,
+        now: MonoTime,
+        index: usize,
+        kept: &VecDeque<(SequenceNumber, InstanceHandle)>,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) {
+        let Some(proxy) = self.proxies.get_mut(index) else { return };
+        let requests = proxy.requests.made();
+        let in_progress = requests.whole.first();
+        for (sn, _) in kept {
+            requests.whole.insert(SnRange::new(*sn, *sn), MAX_REQUEST_INTERVALS.saturating_add(MAX_KEPT));
+        }
+        if requests.whole.first() != in_progress {
+            requests.start_over();
+        }
         requests.rearm(now);
         let first = requests.whole.first().and_then(|sn| history.get(sn));
         let first_len = first.map_or(0, |change| super::Framing::data_len(change, &[]));
@@ -333,5 +423,36 @@ impl Writer {
             self.tell_untold(index, false, history, out);
         }
         self.serve(now, index, history, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dunlin_core::WallTime;
+
+    fn change(sn: i64, instance: u8) -> Change {
+        Change {
+            sn: SequenceNumber(sn),
+            kind: ChangeKind::Alive,
+            instance: InstanceHandle([instance; 16]),
+            source_timestamp: WallTime(0),
+            payload: None,
+            inline_qos: None,
+        }
+    }
+
+    #[test]
+    fn what_is_acknowledged_does_not_say_when_the_rest_leaves() {
+        let mut separation = Separation::new(Duration::from_nanos(100), SequenceNumber(0)).unwrap();
+        separation.note_sent(MonoTime(10), &change(1, 1));
+        separation.note_sent(MonoTime(50), &change(2, 2));
+        separation.keep(MonoTime(60), &change(3, 1));
+        separation.keep(MonoTime(60), &change(4, 2));
+        assert_eq!(separation.due, Some(MonoTime(110)));
+        separation.acknowledged(SequenceNumber(3));
+        assert_eq!(separation.due, Some(MonoTime(150)));
+        separation.acknowledged(SequenceNumber(4));
+        assert_eq!(separation.due, None);
     }
 }

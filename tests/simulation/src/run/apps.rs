@@ -115,7 +115,7 @@ impl Run<'_> {
         let Some(machine) = &mut self.machines[plan.node] else { return };
         let filter = plan.qos.filter.map(|filter| data::filter(plan.keyed, FILTERS[filter].0));
         let create = |participant: &Participant, now, out: &mut Output| {
-            participant.create_filtered_reader(now, reader_spec(plan), filter, None, out)
+            participant.create_filtered_reader(now, reader_spec(plan), filter, None, None, out)
         };
         let slot = self.world.with(machine.id, create).expect("a good reader");
         let number = self.log.readers.len();
