@@ -100,6 +100,9 @@ pub enum CreateEntityError {
     /// Only the library creates readers in the built-in subscriber.
     #[error("the built-in subscriber has the readers of the built-in topics and no others")]
     BuiltinSubscriber,
+    /// Requests and replies are no instances: each would register one that nobody ever unregisters.
+    #[error("type '{0}' has a key: requests and replies have none")]
+    KeyedService(String),
 }
 
 impl CreateEntityError {
@@ -108,7 +111,7 @@ impl CreateEntityError {
     pub fn return_code(&self) -> ReturnCode {
         match self {
             Self::InconsistentPolicy(_) => ReturnCode::InconsistentPolicy,
-            Self::UnsupportedPolicy(_) => ReturnCode::Unsupported,
+            Self::UnsupportedPolicy(_) | Self::KeyedService(_) => ReturnCode::Unsupported,
             Self::TypeConflict { .. }
             | Self::TopicQosConflict(_)
             | Self::ForeignTopic

@@ -47,6 +47,11 @@ impl ReaderCore {
     /// Tells reader, subscriber or participant. Of data the subscriber or participant that wants DATA_ON_READERS hears
     /// first, and then nobody hears of DATA_AVAILABLE.
     pub(crate) fn tell(self: &Arc<Self>, status: StatusMask) {
+        if status == StatusMask::DATA_AVAILABLE
+            && let Some(consumer) = self.consumer.get()
+        {
+            return consumer.call(self, status);
+        }
         if status == StatusMask::DATA_AVAILABLE && !self.hidden && self.tell_subscriber() {
             return;
         }

@@ -61,6 +61,8 @@ pub(crate) struct ReaderCore {
     pub undecodable: AtomicU32,
     statuses: Mutex<ReaderStatuses>,
     pub listener: ListenerSlot<dyn ErasedReaderListener>,
+    /// A part of the library that takes all the data: nobody is told of data instead of it.
+    pub consumer: OnceLock<Arc<dyn ErasedReaderListener>>,
     deleted: AtomicBool,
     pub signal: Arc<Signal>,
 }
@@ -90,6 +92,7 @@ impl ReaderCore {
             undecodable: AtomicU32::new(0),
             statuses: Mutex::default(),
             listener: ListenerSlot::default(),
+            consumer: OnceLock::new(),
             deleted: AtomicBool::new(false),
             signal: Arc::default(),
         }

@@ -18,7 +18,9 @@ pub(crate) struct Signal {
 #[derive(Debug, Default)]
 struct Waiters {
     wait_sets: Vec<Weak<WaitCore>>,
-    tasks: Vec<Waker>,
+    tasks: Vec<(u64, Waker)>,
+    /// The number of the last [`Registration`].
+    last: u64,
 }
 
 impl Signal {
@@ -45,27 +47,70 @@ impl Signal {
         self.recount(&waiters);
     }
 
-    /// Wakes `waker` at the next raise; the caller must look at its condition again afterwards.
-    pub(crate) fn register(&self, waker: &Waker) {
-        let mut waiters = self.lock();
-        if !waiters.tasks.iter().any(|known| known.will_wake(waker)) {
-            waiters.tasks.push(waker.clone());
-        }
-        self.recount(&waiters);
-    }
-
     pub(crate) fn raise(&self) {
         if self.count.load(Ordering::SeqCst) == 0 {
             return;
         }
         let mut waiters = self.lock();
-        let mut tasks = std::mem::take(&mut waiters.tasks);
+        let tasks = std::mem::take(&mut waiters.tasks);
+        let mut tasks: Vec<Waker> = tasks.into_iter().map(|(_, waker)| waker).collect();
         for wait_set in waiters.wait_sets.iter().filter_map(Weak::upgrade) {
             tasks.extend(wait_set.advance());
         }
         self.recount(&waiters);
         drop(waiters);
         tasks.into_iter().for_each(Waker::wake);
+    }
+}
+
+/// The place of something that polls among those that a signal wakes; it is given up on drop.
+#[derive(Debug)]
+pub(crate) struct Registration {
+    signal: Arc<Signal>,
+    /// 0 until it is first needed.
+    number: u64,
+}
+
+impl Registration {
+    pub(crate) fn new(signal: Arc<Signal>) -> Self {
+        Self { signal, number: 0 }
+    }
+
+    /// Wakes `waker`, and none that was given before, at the next raise; the caller must look at its condition again
+    /// afterwards.
+    pub(crate) fn register(&mut self, waker: &Waker) {
+        let waker = waker.clone();
+        let mut waiters = self.signal.lock();
+        if self.number == 0 {
+            waiters.last += 1;
+            self.number = waiters.last;
+        }
+        let before = waiters.tasks.iter_mut().find(|(number, _)| *number == self.number);
+        let before = match before {
+            Some((_, before)) => Some(std::mem::replace(before, waker)),
+            None => {
+                waiters.tasks.push((self.number, waker));
+                None
+            }
+        };
+        self.signal.recount(&waiters);
+        drop(waiters);
+        // Outside of the lock, as its drop may be somebody else's code.
+        drop(before);
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        if self.number == 0 {
+            return;
+        }
+        let mut waiters = self.signal.lock();
+        let at = waiters.tasks.iter().position(|(number, _)| *number == self.number);
+        let waker = at.map(|at| waiters.tasks.swap_remove(at));
+        self.signal.recount(&waiters);
+        drop(waiters);
+        drop(waker);
     }
 }
 
@@ -79,11 +124,12 @@ pub(crate) fn when_any<R, const N: usize>(
     signals: [Arc<Signal>; N],
     mut done: impl FnMut() -> Option<R>,
 ) -> impl Future<Output = R> {
+    let mut places = signals.map(Registration::new);
     poll_fn(move |context| {
         if let Some(found) = done() {
             return Poll::Ready(found);
         }
-        signals.iter().for_each(|signal| signal.register(context.waker()));
+        places.iter_mut().for_each(|place| place.register(context.waker()));
         // What changed between the look and the registration raised the signal too early.
         done().map_or(Poll::Pending, Poll::Ready)
     })
@@ -159,5 +205,52 @@ impl WaitCore {
             progress = self.changed.wait_timeout(progress, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         true
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::pin::pin;
+    use std::sync::atomic::AtomicU32;
+    use std::task::{Context, Wake};
+
+    #[derive(Default)]
+    struct Count(AtomicU32);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    fn waits(signal: &Signal) -> usize {
+        assert_eq!(signal.count.load(Ordering::SeqCst), signal.lock().tasks.len());
+        signal.lock().tasks.len()
+    }
+
+    #[test]
+    fn a_wait_that_is_dropped_leaves_nothing_and_takes_no_waker_of_another() {
+        let (one, other) = (Arc::<Signal>::default(), Arc::<Signal>::default());
+        let count = Arc::new(Count::default());
+        let waker = Waker::from(Arc::clone(&count));
+        let mut context = Context::from_waker(&waker);
+        let mut kept = pin!(when(Arc::clone(&one), || None::<()>));
+        assert!(kept.as_mut().poll(&mut context).is_pending());
+        {
+            // Of the same task.
+            let mut dropped = pin!(when_any([Arc::clone(&one), Arc::clone(&other)], || None::<()>));
+            for _ in 0..3 {
+                assert!(dropped.as_mut().poll(&mut context).is_pending());
+                assert_eq!((waits(&one), waits(&other)), (2, 1));
+            }
+        }
+        assert_eq!((waits(&one), waits(&other)), (1, 0));
+        other.raise();
+        assert_eq!(count.0.load(Ordering::SeqCst), 0);
+        one.raise();
+        assert_eq!((count.0.load(Ordering::SeqCst), waits(&one)), (1, 0));
+        assert!(kept.as_mut().poll(&mut context).is_pending());
+        assert_eq!(waits(&one), 1);
     }
 }

@@ -2,11 +2,13 @@
 
 use crate::reader::DataReader;
 use crate::sample::Sample;
+use crate::signal::Registration;
 use dunlin_cdr::TopicType;
 use futures_core::Stream;
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// How many samples one look into the cache takes.
@@ -17,11 +19,13 @@ const BATCH: usize = 64;
 pub struct SampleStream<T: TopicType> {
     reader: DataReader<T>,
     taken: VecDeque<Sample<T>>,
+    place: Registration,
 }
 
 impl<T: TopicType> SampleStream<T> {
     pub(crate) fn new(reader: DataReader<T>) -> Self {
-        Self { reader, taken: VecDeque::new() }
+        let place = Registration::new(Arc::clone(&reader.core().signal));
+        Self { reader, taken: VecDeque::new(), place }
     }
 
     /// The next sample, when there is one; never `None`, as in `while let Some(sample) = stream.next().await`.
@@ -47,7 +51,7 @@ impl<T: TopicType> Stream for SampleStream<T> {
         if let Some(sample) = this.next_taken() {
             return Poll::Ready(Some(sample));
         }
-        this.reader.core().signal.register(context.waker());
+        this.place.register(context.waker());
         // Data that came between the look and the registration raised the signal too early.
         match this.next_taken() {
             Some(sample) => Poll::Ready(Some(sample)),

@@ -11,7 +11,7 @@ use loom::sync::Mutex;
 use loom::thread;
 
 use crate::condition::{Condition, GuardCondition, WaitSet};
-use crate::signal::{Signal, WaitCore};
+use crate::signal::{Registration, Signal, WaitCore};
 
 /// Something that changes, behind a lock of its own as a cache is.
 #[derive(Default)]
@@ -103,20 +103,21 @@ impl Wake for Executor {
 }
 
 /// Polls as a stream of samples does: look, register, look again.
-fn poll(entity: &Entity, waker: &Waker) -> bool {
+fn poll(entity: &Entity, place: &mut Registration, waker: &Waker) -> bool {
     if entity.has_changed() {
         return true;
     }
-    entity.signal.register(waker);
+    place.register(waker);
     entity.has_changed()
 }
 
 fn run_task(entity: &Entity) {
     let executor = Arc::new(Executor::default());
     let waker = Waker::from(Arc::clone(&executor));
+    let mut place = Registration::new(Arc::clone(&entity.signal));
     loop {
         let seen = executor.0.generation();
-        if poll(entity, &waker) {
+        if poll(entity, &mut place, &waker) {
             return;
         }
         assert!(executor.0.wait_past(seen, MonoTime::MAX));

@@ -251,7 +251,9 @@ impl WriterCore {
             Event::LivelinessLost { .. } => {
                 self.change(StatusMask::LIVELINESS_LOST, |s| s.liveliness.add(1));
             }
-            Event::AckAdvanced { .. } | Event::SpaceFreed { .. } => self.signal.raise(),
+            Event::AckAdvanced { .. } | Event::SpaceFreed { .. } | Event::ReaderActivity { .. } => {
+                self.signal.raise();
+            }
             _ => {}
         }
     }

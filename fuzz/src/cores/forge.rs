@@ -44,7 +44,7 @@ impl Pair {
                     group: None,
                 };
                 let Self { now, reader, sink, out, .. } = self;
-                reader.on_heartbeat(*now, WRITER.prefix, &heartbeat, sink, out);
+                reader.on_heartbeat(*now, WRITER.prefix.into(), &heartbeat, sink, out);
             }
             1 => {
                 let gap = Gap {
@@ -56,7 +56,7 @@ impl Pair {
                     filtered_count: None,
                 };
                 let Self { now, reader, sink, out, .. } = self;
-                reader.on_gap(*now, WRITER.prefix, &gap, sink, out);
+                reader.on_gap(*now, WRITER.prefix.into(), &gap, sink, out);
             }
             2 => {
                 let heartbeat = HeartbeatFrag {

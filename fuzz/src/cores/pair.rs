@@ -263,11 +263,11 @@ impl Pair {
             Submessage::Data(data) => reader.on_data(*now, state, data, packet, sink, out),
             Submessage::DataFrag(frag) => reader.on_data_frag(*now, state, frag, packet, sink, out),
             Submessage::Heartbeat(heartbeat) => {
-                reader.on_heartbeat(*now, source, heartbeat, sink, out);
+                reader.on_heartbeat(*now, state.into(), heartbeat, sink, out);
             }
             Submessage::HeartbeatFrag(heartbeat) => reader.on_heartbeat_frag(*now, source, heartbeat, out),
             Submessage::EchoRequest(request) => reader.on_echo_request(*now, source, request, out),
-            Submessage::Gap(gap) => reader.on_gap(*now, source, gap, sink, out),
+            Submessage::Gap(gap) => reader.on_gap(*now, state.into(), gap, sink, out),
             _ => {}
         }
     }

@@ -237,7 +237,7 @@ pub(crate) fn feed_heartbeat(
     sink: &mut Collector,
     out: &mut Outbox,
 ) {
-    reader.on_heartbeat(now, source, heartbeat, sink, out);
+    reader.on_heartbeat(now, source.into(), heartbeat, sink, out);
 }
 
 /// Hands a submessage of a reader to a built-in writer; false if it is none.
@@ -276,10 +276,10 @@ pub(crate) fn feed(
         Submessage::Data(data) => reader.on_data(now, state, data, packet, sink, out),
         Submessage::DataFrag(data) => reader.on_data_frag(now, state, data, packet, sink, out),
         Submessage::Heartbeat(heartbeat) => {
-            reader.on_heartbeat(now, source, heartbeat, sink, out);
+            reader.on_heartbeat(now, state.into(), heartbeat, sink, out);
         }
         Submessage::HeartbeatFrag(heartbeat) => reader.on_heartbeat_frag(now, source, heartbeat, out),
-        Submessage::Gap(gap) => reader.on_gap(now, source, gap, sink, out),
+        Submessage::Gap(gap) => reader.on_gap(now, state.into(), gap, sink, out),
         _ => (),
     }
 }

@@ -434,7 +434,7 @@ impl ReaderSlot {
                     protocol.reader.on_data_frag(now, state, frag, packet, sink, outbox);
                 }
                 Submessage::Heartbeat(heartbeat) => {
-                    let news = reader.on_heartbeat(now, source, heartbeat, sink, outbox);
+                    let news = reader.on_heartbeat(now, state.into(), heartbeat, sink, outbox);
                     let writer = Guid::new(source, heartbeat.writer_id);
                     if heartbeat.group.is_some() && reader.has_passed(writer, heartbeat.last_sn) {
                         sink.note_group(writer, heartbeat.group.as_ref());
@@ -447,7 +447,7 @@ impl ReaderSlot {
                     reader.on_heartbeat_frag(now, source, heartbeat, outbox);
                 }
                 Submessage::EchoRequest(request) => reader.on_echo_request(now, source, request, outbox),
-                Submessage::Gap(gap) => reader.on_gap(now, source, gap, sink, outbox),
+                Submessage::Gap(gap) => reader.on_gap(now, state.into(), gap, sink, outbox),
                 _ => {}
             }
         });

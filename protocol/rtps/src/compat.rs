@@ -13,6 +13,13 @@ pub(crate) fn misreads_short_keys(vendor: VendorId) -> bool {
     vendor == VendorId::FAST_DDS
 }
 
+/// Fast DDS answers an ACKNACK that requests nothing only if it is that of a new reader: with base 0 and not final. So a
+/// writer that is to show that it knows the reader has to be asked like that. Not tried with Fast DDS yet; how it is asked is
+/// in `tests/acquaintance.rs`.
+pub(crate) fn answers_only_new_readers(vendor: VendorId) -> bool {
+    vendor == VendorId::FAST_DDS
+}
+
 /// The same key with zeros behind it, which every decoder skips.
 pub(crate) fn long_key(payload: &SharedBytes) -> SharedBytes {
     if payload.len() >= LONG_KEY {

@@ -41,7 +41,7 @@ mod tests;
 pub use change::{Change, ChangeKind, WriterHistory};
 pub use delivery::{Delivery, DeliverySink, Received};
 pub use pacer::{Pacer, Pacing};
-pub use reader::{Reader, ReaderConfig, WriterProxyConfig};
+pub use reader::{Reader, ReaderConfig, Source, WriterProxyConfig};
 pub use stateless::{StatelessReader, StatelessWriter};
 pub use stats::{ReaderStats, WriterStats};
 pub use writer::{AckOutcome, HeartbeatCounts, ReaderFilter, ReaderProxyConfig, Writer, WriterConfig};

@@ -127,7 +127,7 @@ impl Pair {
                         self.reader.on_data_frag(now, &state, &frag, packet, sink, out)
                     }
                     Submessage::Heartbeat(hb) => {
-                        self.reader.on_heartbeat(now, WRITER.prefix, &hb, sink, out);
+                        self.reader.on_heartbeat(now, WRITER.prefix.into(), &hb, sink, out);
                     }
                     _ => {}
                 }

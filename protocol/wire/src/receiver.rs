@@ -45,6 +45,8 @@ pub struct ReceiverState {
     pub source_vendor: VendorId,
     /// Participant to which the following submessages go.
     pub dest_prefix: GuidPrefix,
+    /// An INFO_DST has named this participant; without one, what follows may be for any that gets the message.
+    pub directed: bool,
     /// Source timestamp of the following changes.
     pub timestamp: Option<WallTime>,
     /// Where unicast replies should go.
@@ -64,6 +66,7 @@ impl ReceiverState {
             source_version: header.version,
             source_vendor: header.vendor_id,
             dest_prefix: own_prefix,
+            directed: false,
             timestamp: None,
             unicast_reply: ReplyLocators::default(),
             multicast_reply: ReplyLocators::default(),
@@ -78,6 +81,7 @@ impl ReceiverState {
             Submessage::InfoTs(timestamp) => self.timestamp = *timestamp,
             Submessage::InfoSrc(source) => self.info_src(source),
             Submessage::InfoDst(prefix) => {
+                self.directed = *prefix == self.own_prefix && *prefix != GuidPrefix::UNKNOWN;
                 self.dest_prefix = if *prefix == GuidPrefix::UNKNOWN { self.own_prefix } else { *prefix };
             }
             Submessage::InfoReply(reply) => self.info_reply(reply),

@@ -44,8 +44,9 @@ pub(super) struct Book<A> {
 
 struct State<A> {
     waiting: BTreeMap<SequenceNumber, VecDeque<Reply<A>>>,
-    /// Requests that are being written: their numbers are not known yet.
-    sending: usize,
+    /// Of each request that is being written, the highest number that was known when that began: its own is above.
+    sending: Vec<SequenceNumber>,
+    highest: SequenceNumber,
     /// Replies that came meanwhile, perhaps to one of those.
     early: Vec<(SequenceNumber, Reply<A>)>,
     stats: RequesterStats,
@@ -55,7 +56,8 @@ impl<A> Book<A> {
     pub(super) fn new(max_outstanding: usize, max_replies: usize) -> Self {
         let state = State {
             waiting: BTreeMap::new(),
-            sending: 0,
+            sending: Vec::new(),
+            highest: SequenceNumber::ZERO,
             early: Vec::new(),
             stats: RequesterStats::default(),
         };
@@ -64,17 +66,18 @@ impl<A> Book<A> {
 
     pub(super) fn stats(&self) -> RequesterStats {
         let state = lock(&self.state);
-        RequesterStats { outstanding: state.waiting.len() + state.sending, ..state.stats }
+        RequesterStats { outstanding: state.waiting.len() + state.sending.len(), ..state.stats }
     }
 
     /// A request is about to be written.
     pub(super) fn begin(self: &Arc<Self>) -> Result<Sending<A>, RequestError> {
         let mut state = lock(&self.state);
-        if state.waiting.len() + state.sending >= self.max_outstanding {
+        if state.waiting.len() + state.sending.len() >= self.max_outstanding {
             return Err(RequestError::TooManyOutstanding(self.max_outstanding));
         }
-        state.sending += 1;
-        Ok(Sending { book: Arc::clone(self) })
+        let above = state.highest;
+        state.sending.push(above);
+        Ok(Sending { book: Arc::clone(self), above })
     }
 
     /// Files a reply with its request.
@@ -82,12 +85,12 @@ impl<A> Book<A> {
         let mut state = lock(&self.state);
         let state = &mut *state;
         let number = reply.request.sequence_number;
+        let room = state.early.len() < self.max_outstanding.saturating_mul(self.max_replies);
+        let early = room && state.may_come(number);
         match state.waiting.get_mut(&number) {
             Some(replies) if replies.len() < self.max_replies => replies.push_back(reply),
             Some(_) => state.stats.dropped = state.stats.dropped.wrapping_add(1),
-            None if state.sending > 0 && state.early.len() < self.max_outstanding * self.max_replies => {
-                state.early.push((number, reply));
-            }
+            None if early => state.early.push((number, reply)),
             None => state.stats.late = state.stats.late.wrapping_add(1),
         }
     }
@@ -96,6 +99,15 @@ impl<A> Book<A> {
 /// A request that is being written, or whose writing was given up.
 pub(super) struct Sending<A> {
     book: Arc<Book<A>>,
+    /// The highest number before its own that is known.
+    above: SequenceNumber,
+}
+
+impl<A> State<A> {
+    /// Whether a request that is being written may have this number.
+    fn may_come(&self, number: SequenceNumber) -> bool {
+        self.sending.iter().any(|above| number > *above)
+    }
 }
 
 impl<A> Sending<A> {
@@ -103,6 +115,7 @@ impl<A> Sending<A> {
     pub(super) fn written(&self, number: SequenceNumber) {
         let mut state = lock(&self.book.state);
         let state = &mut *state;
+        state.highest = state.highest.max(number);
         let replies = state.waiting.entry(number).or_default();
         let of_this = state.early.extract_if(.., |(early, _)| *early == number);
         replies.extend(of_this.map(|(_, reply)| reply).take(self.book.max_replies));
@@ -112,12 +125,15 @@ impl<A> Sending<A> {
 impl<A> Drop for Sending<A> {
     fn drop(&mut self) {
         let mut state = lock(&self.book.state);
-        state.sending -= 1;
-        if state.sending == 0 {
-            let late = u32::try_from(state.early.len()).unwrap_or(u32::MAX);
-            state.early.clear();
-            state.stats.late = state.stats.late.wrapping_add(late);
+        if let Some(at) = state.sending.iter().position(|above| *above == self.above) {
+            state.sending.swap_remove(at);
         }
+        let mut early = std::mem::take(&mut state.early);
+        let before = early.len();
+        early.retain(|(number, _)| state.may_come(*number));
+        let late = u32::try_from(before - early.len()).unwrap_or(u32::MAX);
+        state.early = early;
+        state.stats.late = state.stats.late.wrapping_add(late);
     }
 }
 
@@ -219,5 +235,26 @@ mod tests {
         drop(third);
         assert_eq!((book.stats().outstanding, book.stats().late), (2, 2));
         assert!(lock(&book.state).early.is_empty());
+    }
+
+    /// Requests that overlap without end: what comes for those that were given up does not fill the room for early replies.
+    #[test]
+    fn late_replies_are_forgotten_while_others_are_being_written() {
+        let book = Arc::new(Book::new(2, 1));
+        let mut sending = book.begin().unwrap();
+        for number in 1..100 {
+            let next = book.begin().unwrap();
+            sending.written(SequenceNumber(number));
+            lock(&book.state).waiting.clear();
+            sending = next;
+            book.file(reply(number, 0));
+            assert!(lock(&book.state).early.len() <= 1);
+        }
+        book.file(reply(100, 7));
+        sending.written(SequenceNumber(100));
+        assert_eq!(waiting(&book, 100), [7]);
+        let without_bound = Book::new(usize::MAX, usize::MAX);
+        without_bound.file(reply(1, 0));
+        assert_eq!(without_bound.stats().late, 1);
     }
 }

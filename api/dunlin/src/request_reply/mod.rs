@@ -41,8 +41,11 @@ pub use replier::{Replier, ReplierStats, Request, RequestId};
 pub use requester::Requester;
 
 use crate::error::{CreateEntityError, WaitForError, WriteError};
+use crate::participant::DomainParticipant;
+use crate::topic::Topic;
+use dunlin_cdr::DdsType;
 use dunlin_core::{Guid, ReturnCode};
-use dunlin_qos::{DataReaderQos, DataWriterQos};
+use dunlin_qos::{DataReaderQos, DataWriterQos, TopicQos};
 use thiserror::Error;
 
 /// Samples that each writer and reader of a service holds at most.
@@ -96,6 +99,15 @@ fn writer_qos() -> DataWriterQos {
 
 fn reader_qos() -> DataReaderQos {
     DataReaderQos::default().reliable().keep_all().resource_limits(MAX_SAMPLES, -1, -1)
+}
+
+/// A topic of the service.
+fn topic_of<T: DdsType>(participant: &DomainParticipant, name: &str) -> Result<Topic<T>, CreateError> {
+    let topic = participant.create_topic::<T>(name, &TopicQos::default())?;
+    if topic.inner.keyed {
+        return Err(CreateEntityError::KeyedService(topic.inner.type_name.clone()));
+    }
+    Ok(topic)
 }
 
 /// Which end of a service an endpoint belongs to, as discovery tells it.

@@ -1,6 +1,6 @@
 //! The side that answers.
 
-use super::{CreateError, Half, ReplyError, Service, reader_qos, writer_qos};
+use super::{CreateError, Half, ReplyError, Service, reader_qos, topic_of, writer_qos};
 use crate::error::{CreateEntityError, WaitForError, WriteError};
 use crate::participant::DomainParticipant;
 use crate::reader::{DataReader, StateMasks, selection};
@@ -12,7 +12,7 @@ use dunlin_cache::{CachedSample, InstanceSelect};
 use dunlin_cdr::DdsType;
 use dunlin_core::{Duration, Guid, SampleIdentity};
 use dunlin_engine::reply_qos;
-use dunlin_qos::{PublisherQos, SubscriberQos, TopicQos};
+use dunlin_qos::{PublisherQos, SubscriberQos};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
@@ -97,13 +97,14 @@ impl<Q: DdsType, A: DdsType> Replier<Q, A> {
     /// Makes the endpoints of a replier: RELIABLE, KEEP_ALL with room for 1024 samples, VOLATILE.
     ///
     /// # Errors
-    /// As of any endpoint; [`CreateEntityError::FactoryNotEnabled`] when the participant does not enable what it creates.
+    /// As of any endpoint; [`CreateEntityError::FactoryNotEnabled`] when the participant does not enable what it creates,
+    /// [`CreateEntityError::KeyedService`].
     pub fn new(participant: &DomainParticipant, service: &Service) -> Result<Self, CreateError> {
-        let topic = participant.create_topic::<A>(&service.reply_topic, &TopicQos::default())?;
+        let topic = topic_of::<A>(participant, &service.reply_topic)?;
         let publisher = participant.create_publisher(&PublisherQos::default())?;
         let writer = publisher.create_datawriter(&topic, &writer_qos())?;
         let related = writer.guid().ok_or(CreateEntityError::FactoryNotEnabled)?;
-        let topic = participant.create_topic::<Q>(&service.request_topic, &TopicQos::default())?;
+        let topic = topic_of::<Q>(participant, &service.request_topic)?;
         let subscriber = participant.create_subscriber(&SubscriberQos::default())?;
         let reader = subscriber.create_related_datareader(&topic, &reader_qos(), Some(related))?;
         reader.guid().ok_or(CreateEntityError::FactoryNotEnabled)?;
@@ -236,20 +237,30 @@ impl<Q: DdsType, A: DdsType> Replier<Q, A> {
 
     /// The first of those that were held and can be answered now.
     fn take_held(&self) -> Option<Request<Q>> {
-        let held = std::mem::take(&mut lock(&self.state).held);
-        let (mut found, mut left) = (None, VecDeque::new());
-        for (id, sample) in held {
-            match self.prospect(id) {
-                Prospect::Now if found.is_none() => found = self.decode(id, sample),
-                Prospect::Never => self.abandon(),
-                _ => left.push_back((id, sample)),
+        loop {
+            let (id, sample) = self.next_held()?;
+            if let Some(request) = self.decode(id, sample) {
+                return Some(request);
             }
         }
+    }
+
+    /// Searches under the lock: if the rest were out of sight meanwhile, another waiter would miss it and sleep on.
+    fn next_held(&self) -> Option<(RequestId, CachedSample)> {
         let mut state = lock(&self.state);
-        // Another thread may have added some meanwhile.
-        left.append(&mut state.held);
-        state.held = left;
-        found
+        let State { held, stats } = &mut *state;
+        let mut at = 0;
+        while let Some((id, _)) = held.get(at) {
+            match self.prospect(*id) {
+                Prospect::Now => return held.remove(at),
+                Prospect::Later => at += 1,
+                Prospect::Never => {
+                    held.remove(at);
+                    stats.abandoned = stats.abandoned.wrapping_add(1);
+                }
+            }
+        }
+        None
     }
 
     fn hold(&self, id: RequestId, sample: CachedSample) {
@@ -259,6 +270,9 @@ impl<Q: DdsType, A: DdsType> Replier<Q, A> {
             state.held.pop_front();
             state.stats.displaced = state.stats.displaced.wrapping_add(1);
         }
+        drop(state);
+        // Whoever looked while the sample was neither in the cache nor here has to look again.
+        self.reader.core().signal.raise();
     }
 
     fn abandon(&self) {

@@ -1,10 +1,11 @@
 //! The side that asks.
 
 use super::book::{Book, PendingRequest, Reply, RequesterStats, reply_of};
-use super::{CreateError, Half, RequestError, Service, reader_qos, writer_qos};
+use super::{CreateError, Half, RequestError, Service, reader_qos, topic_of, writer_qos};
 use crate::error::{CreateEntityError, WaitForError};
 use crate::participant::DomainParticipant;
 use crate::reader::{DataReader, StateMasks, selection};
+use crate::reader_core::{ErasedReaderListener, ReaderCore};
 use crate::sample::Sample;
 use crate::signal::when_any;
 use crate::status::StatusMask;
@@ -13,7 +14,7 @@ use crate::writer_core::wait_for_any;
 use dunlin_cache::{CachedSample, InstanceSelect};
 use dunlin_cdr::DdsType;
 use dunlin_core::{Duration, Guid, SampleIdentity, SequenceNumber};
-use dunlin_qos::{PublisherQos, SubscriberQos, TopicQos};
+use dunlin_qos::{PublisherQos, SubscriberQos};
 use std::sync::Arc;
 
 /// Replies that one look into the cache takes.
@@ -43,20 +44,21 @@ impl<Q: DdsType, A: DdsType> Requester<Q, A> {
     /// Makes the endpoints of a requester: RELIABLE, KEEP_ALL with room for 1024 samples, VOLATILE.
     ///
     /// # Errors
-    /// As of any endpoint; [`CreateEntityError::FactoryNotEnabled`] when the participant does not enable what it creates.
+    /// As of any endpoint; [`CreateEntityError::FactoryNotEnabled`] when the participant does not enable what it creates,
+    /// [`CreateEntityError::KeyedService`].
     pub fn new(participant: &DomainParticipant, service: &Service) -> Result<Self, CreateError> {
-        let topic = participant.create_topic::<A>(&service.reply_topic, &TopicQos::default())?;
+        let topic = topic_of::<A>(participant, &service.reply_topic)?;
         let subscriber = participant.create_subscriber(&SubscriberQos::default())?;
         let reader = subscriber.create_datareader(&topic, &reader_qos())?;
         let related = reader.guid().ok_or(CreateEntityError::FactoryNotEnabled)?;
         let book = Arc::new(Book::new(service.max_outstanding, service.max_replies));
-        let listener = Arc::clone(&book);
-        let topic = participant.create_topic::<Q>(&service.request_topic, &TopicQos::default())?;
+        let topic = topic_of::<Q>(participant, &service.request_topic)?;
         let publisher = participant.create_publisher(&PublisherQos::default())?;
         let writer = publisher.create_related_datawriter(&topic, &writer_qos(), Some(related))?;
         let own = writer.guid().ok_or(CreateEntityError::FactoryNotEnabled)?;
-        let collect = move |reader: &DataReader<A>| absorb(&listener, reader, own);
-        reader.set_listener(collect, StatusMask::DATA_AVAILABLE);
+        // Not a listener, which the reader's user may replace and which DATA_ON_READERS elsewhere comes before.
+        let intake = Arc::new(Intake { book: Arc::clone(&book), own });
+        let _ = reader.core().consumer.set(intake);
         Ok(Self { writer, reader, book })
     }
 
@@ -74,7 +76,10 @@ impl<Q: DdsType, A: DdsType> Requester<Q, A> {
         };
         let readers = requests.matched_readers();
         let writers = replies.matched_writers();
-        let listens = |reader: Guid| requests.has_heard(reader) != Some(false);
+        // Not of a best-effort reader, which never acknowledges: a request to it may be lost.
+        let listens = |reader: Guid| {
+            requests.has_heard(reader) == Some(true) && requests.is_inactive(reader) != Some(true)
+        };
         let ready = |writer: Guid| {
             let known = replies.is_known_to(writer) == Some(true);
             if !known {
@@ -93,8 +98,8 @@ impl<Q: DdsType, A: DdsType> Requester<Q, A> {
     }
 
     /// Waits until a request that is sent then reaches a replier, and its reply this requester: the same replier's reader of
-    /// requests and writer of replies are matched here, the one has acknowledged something to this requester's writer, and
-    /// the other has shown that it knows this requester's reader.
+    /// requests and writer of replies are matched here, the one has acknowledged something to this requester's writer
+    /// and is not inactive for being slow, and the other has shown that it knows this requester's reader.
     ///
     /// # Errors
     /// [`WaitForError::Timeout`]; as of other calls that wait, not in listeners and tasks.
@@ -180,7 +185,7 @@ impl<Q: DdsType, A: DdsType> Requester<Q, A> {
         &self.writer
     }
 
-    /// The reader of replies. Whatever comes to it is taken by the requester.
+    /// The reader of replies. Whatever comes to it is taken by the requester, so that no listener hears of data in it.
     #[must_use]
     pub fn reply_reader(&self) -> &DataReader<A> {
         &self.reader
@@ -198,9 +203,22 @@ impl<Q: DdsType, A: DdsType> Requester<Q, A> {
     }
 }
 
+/// What takes the replies out of the reader.
+struct Intake<A> {
+    book: Arc<Book<A>>,
+    /// The writer of requests.
+    own: Guid,
+}
+
+impl<A: DdsType> ErasedReaderListener for Intake<A> {
+    fn call(&self, core: &Arc<ReaderCore>, _: StatusMask) {
+        absorb(&self.book, core, self.own);
+    }
+}
+
 /// Files what has come; replies to other requesters are dropped undecoded.
-fn absorb<A: DdsType>(book: &Book<A>, reader: &DataReader<A>, own: Guid) {
-    let (core, any) = (reader.core(), selection(BATCH, StateMasks::ANY, InstanceSelect::Any));
+fn absorb<A: DdsType>(book: &Book<A>, core: &ReaderCore, own: Guid) {
+    let any = selection(BATCH, StateMasks::ANY, InstanceSelect::Any);
     let support = &*core.topic.type_support;
     let mine = |sample: &CachedSample| sample.info.related_sample.is_some_and(|id| id.writer == own);
     loop {

@@ -4,7 +4,7 @@ use crate::support::*;
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::request_reply::{Replier, ReplyError, RequestError, Requester, Service};
 use dunlin::sim::{Context, Delay, Node, PathConfig, Result, Sim};
-use dunlin::{DdsType, DomainParticipant, WaitForError};
+use dunlin::{CreateEntityError, DdsType, DomainParticipant, StatusMask, WaitForError};
 
 #[derive(DdsType, Clone, Debug, Default, PartialEq)]
 struct Numbers {
@@ -422,4 +422,60 @@ fn within_one_participant_and_without_waiting() {
     a.spawn(move |_| answer(server, 0));
     let asked = a.spawn(move |cx| async move { ask(cx, &client, 5).await });
     sim.join(&asked, secs(60)).unwrap();
+}
+
+/// Listeners of whatever owns the reader of replies, or set on it, do not come between.
+#[test]
+fn listeners_keep_no_reply_from_its_requester() {
+    struct Ear;
+    impl dunlin::SubscriberListener for Ear {}
+    impl dunlin::PublisherListener for Ear {}
+    impl dunlin::TopicListener for Ear {}
+    let mut sim = Sim::new(1);
+    let (a, b, one, other) = acquainted(&mut sim).unwrap();
+    one.set_listener(Ear, StatusMask::ALL);
+    let (client, server) = (client_of(&a, &one).unwrap(), server_of(&b, &other).unwrap());
+    client.reply_reader().set_listener(|_: &dunlin::DataReader<Sum>| {}, StatusMask::ALL);
+    sim.run_until(|| client.is_service_ready(), secs(30)).unwrap();
+    b.spawn(move |_| answer(server, 0));
+    let asked = a.spawn(move |cx| async move { ask(cx, &client, 3).await });
+    sim.join(&asked, secs(100)).unwrap();
+}
+
+#[test]
+fn keys_are_refused() {
+    #[derive(DdsType, Clone, Debug, Default, PartialEq)]
+    struct Keyed {
+        #[dds(key)]
+        id: i32,
+    }
+    let mut sim = Sim::new(1);
+    let a = sim.node("a");
+    let participant = a.run(|| DomainParticipant::new(0)).unwrap();
+    let refused = |error| matches!(error, CreateEntityError::KeyedService(_));
+    assert!(a.run(|| Requester::<Numbers, Keyed>::new(&participant, &service())).is_err_and(refused));
+    assert!(a.run(|| Replier::<Keyed, Sum>::new(&participant, &service())).is_err_and(refused));
+}
+
+/// A reader that never acknowledges is none that a request is sure to reach.
+#[test]
+fn a_best_effort_reader_of_requests_is_not_ready() {
+    let mut sim = Sim::new(1);
+    let (a, b, one, other) = acquainted(&mut sim).unwrap();
+    let client = client_of(&a, &one).unwrap();
+    let publisher = other.create_publisher(&PublisherQos::default()).unwrap();
+    let topic = other.create_topic::<Sum>("AddReply", &TopicQos::default()).unwrap();
+    let qos = DataWriterQos::default().reliable().keep_all();
+    let _writer = b.run(|| publisher.create_datawriter(&topic, &qos)).unwrap();
+    let subscriber = other.create_subscriber(&SubscriberQos::default()).unwrap();
+    let topic = other.create_topic::<Numbers>("AddRequest", &TopicQos::default()).unwrap();
+    let _lossy = b.run(|| subscriber.create_datareader(&topic, &DataReaderQos::default())).unwrap();
+    sim.run_for(secs(2)).unwrap();
+    assert!(!client.is_service_ready());
+    sim.run_for(secs(5)).unwrap();
+    assert_eq!(client.request_writer().matched_subscriptions().len(), 1);
+    assert!(!client.is_service_ready());
+    let qos = DataReaderQos::default().reliable().keep_all();
+    let _reliable = b.run(|| subscriber.create_datareader(&topic, &qos)).unwrap();
+    sim.run_until(|| client.is_service_ready(), secs(30)).unwrap();
 }

@@ -1,9 +1,11 @@
 //! RTPS 2.5 §8.3.8.1 AckNack, §8.3.8.10 NackFrag and §8.4.12.2: what a reader tells its writers, and when.
 
+use super::proxy::WriterProxy;
 use super::{Reader, doubled};
+use crate::compat;
 use crate::timing::{arm, is_due};
 use dunlin_buf::Outbox;
-use dunlin_core::{Duration, MonoTime, Now};
+use dunlin_core::{Duration, MonoTime, Now, SequenceNumber, SequenceNumberSet};
 use dunlin_wire::{AckNack, Echo, MessageBuilder, NackFrag};
 
 /// Most NACK_FRAG in one message, so that it stays within any path's MTU.
@@ -108,13 +110,14 @@ impl Reader {
         let Some(proxy) = self.writers.get_mut(index) else { return };
         let writer = proxy.guid();
         let missing = proxy.missing();
+        let asks_as_new = !final_flag && asks_as_new(proxy, &missing);
         let ack = &mut proxy.ack;
         let mut message = MessageBuilder::new(out, self.cfg.guid.prefix);
         message.info_dst(writer.prefix);
         message.acknack(&AckNack {
             reader_id,
             writer_id: writer.entity_id,
-            reader_sn_state: missing,
+            reader_sn_state: if asks_as_new { SequenceNumberSet::empty(SequenceNumber(0)) } else { missing },
             count,
             final_flag,
         });
@@ -147,4 +150,14 @@ impl Reader {
         message.finish(proxy.destinations());
         self.wake_for(index);
     }
+}
+
+/// Whether a writer that is to show that it knows the reader is asked as by a reader that has met it just now: of such
+/// there is nothing to acknowledge anyway.
+fn asks_as_new(proxy: &WriterProxy, missing: &SequenceNumberSet) -> bool {
+    proxy.insisted
+        && !proxy.knows_reader
+        && missing.is_empty()
+        && proxy.expected == SequenceNumber::FIRST
+        && compat::answers_only_new_readers(proxy.cfg.vendor)
 }

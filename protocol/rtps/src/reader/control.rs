@@ -4,7 +4,30 @@ use super::Reader;
 use crate::DeliverySink;
 use dunlin_buf::Outbox;
 use dunlin_core::{EntityId, GuidPrefix, Now, SequenceNumber, SnRange};
-use dunlin_wire::{EchoRequest, Gap, Heartbeat, HeartbeatFrag};
+use dunlin_wire::{EchoRequest, Gap, Heartbeat, HeartbeatFrag, ReceiverState};
+
+/// Whom a HEARTBEAT or a GAP came from, and how.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Source {
+    /// The writer's participant.
+    pub prefix: GuidPrefix,
+    /// An INFO_DST named the reader's participant. Without one a reader's entity id may be meant for the reader of the
+    /// same id in another participant.
+    pub directed: bool,
+}
+
+impl From<&ReceiverState> for Source {
+    fn from(state: &ReceiverState) -> Self {
+        Self { prefix: state.source_prefix, directed: state.directed }
+    }
+}
+
+/// From somebody who named no destination.
+impl From<GuidPrefix> for Source {
+    fn from(prefix: GuidPrefix) -> Self {
+        Self { prefix, directed: false }
+    }
+}
 
 impl Reader {
     /// Takes what a writer says it has, and answers if it wants an answer or something is missing. True when the
@@ -12,12 +35,12 @@ impl Reader {
     pub fn on_heartbeat(
         &mut self,
         now: Now,
-        source_prefix: GuidPrefix,
+        source: Source,
         heartbeat: &Heartbeat,
         sink: &mut dyn DeliverySink,
         out: &mut Outbox,
     ) -> bool {
-        let index = self.addressed(source_prefix, heartbeat.writer_id, heartbeat.reader_id);
+        let index = self.addressed(source.prefix, heartbeat.writer_id, heartbeat.reader_id);
         let Some(index) = index else { return false };
         let Some(proxy) = self.writers.get_mut(index) else { return false };
         let valid =
@@ -27,7 +50,7 @@ impl Reader {
             return false;
         }
         self.stats.heartbeats_received = self.stats.heartbeats_received.saturating_add(1);
-        self.note_addressee(index, heartbeat.reader_id);
+        self.note_addressee(index, source, heartbeat.reader_id);
         let Some(proxy) = self.writers.get_mut(index) else { return false };
         if proxy.reliable {
             proxy.announce(heartbeat.first_sn, heartbeat.last_sn);
@@ -83,16 +106,16 @@ impl Reader {
     pub fn on_gap(
         &mut self,
         now: Now,
-        source_prefix: GuidPrefix,
+        source: Source,
         gap: &Gap,
         sink: &mut dyn DeliverySink,
         _out: &mut Outbox,
     ) {
-        let Some(index) = self.addressed(source_prefix, gap.writer_id, gap.reader_id) else { return };
+        let Some(index) = self.addressed(source.prefix, gap.writer_id, gap.reader_id) else { return };
         if gap.gap_start < SequenceNumber::FIRST {
             return;
         }
-        self.note_addressee(index, gap.reader_id);
+        self.note_addressee(index, source, gap.reader_id);
         let Some(proxy) = self.writers.get_mut(index) else { return };
         self.stats.gaps_received = self.stats.gaps_received.saturating_add(1);
         let filtered = gap.filtered_count.and_then(|count| u64::try_from(count).ok()).unwrap_or(0);

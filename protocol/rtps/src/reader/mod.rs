@@ -10,6 +10,7 @@ mod receive;
 mod store;
 
 pub use config::{ReaderConfig, WriterProxyConfig};
+pub use control::Source;
 pub(crate) use incoming::Incoming;
 pub(crate) use reassembly::{Added, Limits, Reassembly};
 
@@ -180,8 +181,8 @@ impl Reader {
         Some(proxy.synced || proxy.heartbeats.heard() || proxy.expected > SequenceNumber::FIRST)
     }
 
-    /// Whether a matched writer has matched this reader too: it has sent it a HEARTBEAT or a GAP that is for this reader
-    /// alone. `None` when it is not matched.
+    /// Whether a matched writer has matched this reader too: it has sent it a HEARTBEAT or a GAP that names this
+    /// reader, behind an INFO_DST that names this participant. `None` when it is not matched.
     #[must_use]
     pub fn is_known_to(&self, writer: Guid) -> Option<bool> {
         Some(self.writers.get(self.find(writer)?)?.knows_reader)
@@ -205,10 +206,10 @@ impl Reader {
         core::mem::take(&mut self.acquainted)
     }
 
-    /// Something came from a writer that is for this reader alone, or for all.
-    fn note_addressee(&mut self, index: usize, reader_id: EntityId) {
+    /// Something came from a writer that is for this reader alone, or for others too.
+    fn note_addressee(&mut self, index: usize, source: Source, reader_id: EntityId) {
         let Some(proxy) = self.writers.get_mut(index) else { return };
-        if reader_id != EntityId::UNKNOWN && !proxy.knows_reader {
+        if source.directed && reader_id != EntityId::UNKNOWN && !proxy.knows_reader {
             proxy.knows_reader = true;
             self.acquainted = true;
         }

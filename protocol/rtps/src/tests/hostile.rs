@@ -76,11 +76,11 @@ fn data(sn: i64, payload: &[u8]) -> Data<'_> {
 
 impl Target {
     fn on_heartbeat(&mut self, now: Now, heartbeat: &Heartbeat) {
-        self.reader.on_heartbeat(now, WRITER.prefix, heartbeat, &mut self.sink, &mut self.out);
+        self.reader.on_heartbeat(now, WRITER.prefix.into(), heartbeat, &mut self.sink, &mut self.out);
     }
 
     fn on_gap(&mut self, now: Now, gap: &Gap) {
-        self.reader.on_gap(now, WRITER.prefix, gap, &mut self.sink, &mut self.out);
+        self.reader.on_gap(now, WRITER.prefix.into(), gap, &mut self.sink, &mut self.out);
     }
 
     fn on_data(&mut self, now: Now, sn: i64) {

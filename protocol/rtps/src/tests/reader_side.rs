@@ -564,13 +564,13 @@ fn liveliness_heartbeats_are_reported_and_not_answered() {
         group: None,
     };
     let Target { reader, sink, out } = &mut target;
-    assert!(reader.on_heartbeat(at(2), WRITER.prefix, &alive, sink, out));
-    assert!(!reader.on_heartbeat(at(3), WRITER.prefix, &alive, sink, out));
-    assert!(!reader.on_heartbeat(at(3), GuidPrefix([3; 12]), &alive, sink, out));
+    assert!(reader.on_heartbeat(at(2), WRITER.prefix.into(), &alive, sink, out));
+    assert!(!reader.on_heartbeat(at(3), WRITER.prefix.into(), &alive, sink, out));
+    assert!(!reader.on_heartbeat(at(3), GuidPrefix([3; 12]).into(), &alive, sink, out));
     assert!(out.is_empty());
     let mut best_effort = best_effort();
     let Target { reader, sink, out } = &mut best_effort;
-    assert!(reader.on_heartbeat(at(2), WRITER.prefix, &alive, sink, out));
+    assert!(reader.on_heartbeat(at(2), WRITER.prefix.into(), &alive, sink, out));
     assert!(out.is_empty());
 }
 

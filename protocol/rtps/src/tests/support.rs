@@ -220,13 +220,13 @@ pub(crate) fn to_reader(reader: &mut Reader, now: Now, packet: &Packet, sink: &m
             Submessage::Data(data) => reader.on_data(now, &state, data, &packet.bytes, sink, out),
             Submessage::DataFrag(frag) => reader.on_data_frag(now, &state, frag, &packet.bytes, sink, out),
             Submessage::Heartbeat(hb) => {
-                reader.on_heartbeat(now, state.source_prefix, hb, sink, out);
+                reader.on_heartbeat(now, (&state).into(), hb, sink, out);
             }
             Submessage::HeartbeatFrag(hb) => reader.on_heartbeat_frag(now, state.source_prefix, hb, out),
             Submessage::EchoRequest(request) => {
                 reader.on_echo_request(now, state.source_prefix, request, out)
             }
-            Submessage::Gap(gap) => reader.on_gap(now, state.source_prefix, gap, sink, out),
+            Submessage::Gap(gap) => reader.on_gap(now, (&state).into(), gap, sink, out),
             _ => {}
         }
     }

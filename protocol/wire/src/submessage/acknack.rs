@@ -16,7 +16,7 @@ pub struct AckNack {
     pub reader_id: EntityId,
     /// The writer it reports to.
     pub writer_id: EntityId,
-    /// Everything below the base is acknowledged, the members are requested. The base is at least 1.
+    /// Everything below the base is acknowledged, the members are requested. The base of what is received is at least 1.
     pub reader_sn_state: SequenceNumberSet,
     /// Raised with every new report.
     pub count: i32,
