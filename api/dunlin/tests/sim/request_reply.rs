@@ -4,7 +4,7 @@ use crate::support::*;
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::request_reply::{Replier, ReplyError, RequestError, Requester, Service};
 use dunlin::sim::{Context, Delay, Node, PathConfig, Result, Sim};
-use dunlin::{CreateEntityError, DdsType, DomainParticipant, StatusMask, WaitForError};
+use dunlin::{Config, CreateEntityError, DdsType, DomainParticipant, StatusMask, WaitForError};
 
 #[derive(DdsType, Clone, Debug, Default, PartialEq)]
 struct Numbers {
@@ -478,4 +478,30 @@ fn a_best_effort_reader_of_requests_is_not_ready() {
     let qos = DataReaderQos::default().reliable().keep_all();
     let _reliable = b.run(|| subscriber.create_datareader(&topic, &qos)).unwrap();
     sim.run_until(|| client.is_service_ready(), secs(30)).unwrap();
+}
+
+/// To whom nothing is sent until it answers again, no request is sent either.
+#[test]
+fn an_inactive_replier_is_not_ready() {
+    let mut sim = Sim::builder().delay(millis(1), millis(3)).seed(1).build();
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let mut config = Config::default();
+    config.set("reliability.inactive_after", "500ms").unwrap();
+    let one = a.run(|| DomainParticipant::builder(0).config(config).build()).unwrap();
+    let other = b.run(|| DomainParticipant::new(0)).unwrap();
+    let (client, _server) = (client_of(&a, &one).unwrap(), server_of(&b, &other).unwrap());
+    sim.run_until(|| client.is_service_ready(), secs(30)).unwrap();
+    sim.cut(&b, &a);
+    let _lost = a.run(|| client.send_request(&numbers(1))).unwrap();
+    sim.run_until(|| !client.is_service_ready(), secs(4)).unwrap();
+    assert_eq!(client.request_writer().matched_subscriptions().len(), 1, "it is not forgotten");
+    let waiting = client.clone();
+    let waits = a.spawn(move |_| async move {
+        waiting.wait_for_service_async().await;
+        Ok(())
+    });
+    sim.run_for(millis(500)).unwrap();
+    assert!(!client.is_service_ready());
+    sim.mend(&b, &a);
+    sim.join(&waits, secs(5)).unwrap();
 }
