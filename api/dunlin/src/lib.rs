@@ -44,7 +44,6 @@ mod factory;
 mod group_access;
 pub mod host;
 mod listener;
-mod loan;
 mod logging;
 mod multi_topic;
 mod participant;
@@ -114,8 +113,8 @@ pub use dynamic::SerializedData;
 pub use entity::EntityError;
 pub use error::GroupAccessError;
 pub use error::{
-    CreateEntityError, CreateParticipantError, ExpressionError, LoanError, NotMatched, ReadError,
-    SetQosError, WaitForError, WriteError,
+    CreateEntityError, CreateParticipantError, ExpressionError, NotMatched, ReadError, SetQosError,
+    WaitForError, WriteError,
 };
 pub use explain::{Against, Cause, EndpointInfo, Explanation, LocalEndpoint, Pair};
 pub use factory::DomainParticipantFactory;
@@ -123,7 +122,6 @@ pub use listener::{
     DataReaderListener, DataWriterListener, DomainParticipantListener, PublisherListener, SubscriberListener,
     TopicListener,
 };
-pub use loan::{Loan, LoanedSample};
 pub use logging::{LoggingError, init_logging};
 pub use multi_topic::{MultiTopic, MultiTopicError};
 pub use participant::{DomainParticipant, DomainParticipantBuilder};

@@ -16,12 +16,10 @@
 extern crate alloc;
 
 mod arc;
-mod memory;
 mod outbox;
 mod pool;
 mod shared;
 
-pub use memory::Memory;
 pub use outbox::{Datagram, Outbox};
 pub use pool::{BufMut, BufPool};
 pub use shared::SharedBytes;
