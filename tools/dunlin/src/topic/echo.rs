@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::Args;
 use dunlin::cdr::{DecodeOptions, Limits};
 use dunlin::qos::TopicQos;
-use dunlin::{Config, DataReader, DynamicData, DynamicType};
+use dunlin::{Config, DataReader, DynamicData, DynamicType, InstanceState, SampleInfo};
 use dunlin_program::Stop;
 use std::io::Write;
 use std::process::ExitCode;
@@ -80,6 +80,13 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     printed.map(|()| ExitCode::SUCCESS)
 }
 
+/// Whether this is the last sample of an instance that ended before it was taken: no other tells of the end then
+/// (DDS 1.4 §2.2.2.5.1.1 valid_data).
+fn ended_meanwhile(info: &SampleInfo, ty: &DynamicType) -> bool {
+    let is_last = info.valid_data && info.sample_rank == 0;
+    ty.is_keyed() && is_last && info.instance_state != InstanceState::Alive
+}
+
 #[allow(clippy::cast_precision_loss, reason = "octets of a sample")]
 fn print(
     arguments: &Arguments,
@@ -107,7 +114,12 @@ fn print(
                 (None, None) => continue,
             };
             match value {
-                Ok(value) => printer.print(&value, &raw.info, out)?,
+                Ok(value) => {
+                    printer.print(&value, &raw.info, out)?;
+                    if ended_meanwhile(&raw.info, ty) {
+                        printer.print(&value, &SampleInfo { valid_data: false, ..raw.info }, out)?;
+                    }
+                }
                 Err(error) => eprintln!("dunlin: a sample does not fit the type {}: {error}", ty.name()),
             }
         }
