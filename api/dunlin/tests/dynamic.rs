@@ -43,6 +43,7 @@ fn a_reader_without_the_rust_type_reads_takes_and_selects() {
     let f = Fixture::new(&writer_qos, &reader_qos);
     let another = participant(f.subscribing.domain_id());
     let reader = reader(&another, &topic(&another, &f.topic));
+    eventually("the match at the writer", || f.writer.matched_subscriptions().len() == 2);
     for n in 0..6 {
         f.writer.write(&track(n % 2, n)).unwrap();
     }
