@@ -160,10 +160,14 @@ fn cases_that_nothing_selects() {
 #[test]
 fn types_are_bounded() {
     let mut graph = TypeGraph::default();
-    let literal = |value: i32| Literal { name: Name::hashed([0; 4]), value, is_default: value == 0 };
+    let literal = |name: i32, value: i32| Literal {
+        name: Name::hashed(name.to_le_bytes()),
+        value,
+        is_default: value == 0,
+    };
     let mut enumeration = |count: i32, twice: bool| {
-        let mut literals: Vec<Literal> = (0..count).map(literal).collect();
-        literals.extend(twice.then(|| literal(1)));
+        let mut literals: Vec<Literal> = (0..count).map(|value| literal(value, value)).collect();
+        literals.extend(twice.then(|| literal(count, 1)));
         let it = Enumeration { bit_bound: 32, literals };
         graph.add(Definition { name: "E".into(), flags: type_flag::FINAL, kind: Kind::Enumeration(it) })
     };
