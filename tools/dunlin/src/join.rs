@@ -46,10 +46,15 @@ pub struct Survey {
     pub wait: f64,
 }
 
+/// How long discovery is to work.
+pub fn wait_of(seconds: f64) -> Result<Duration> {
+    ensure!((0.0..=LONGEST_WAIT).contains(&seconds), "--wait takes 0 to {LONGEST_WAIT} seconds");
+    Ok(Duration::from_secs_f64(seconds))
+}
+
 /// Lets discovery work for so long.
 pub fn listen(seconds: f64) -> Result<()> {
-    ensure!((0.0..=LONGEST_WAIT).contains(&seconds), "--wait takes 0 to {LONGEST_WAIT} seconds");
-    let deadline = Instant::now() + Duration::from_secs_f64(seconds);
+    let deadline = Instant::now() + wait_of(seconds)?;
     while let Some(left) = deadline.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
         std::thread::park_timeout(left);
     }

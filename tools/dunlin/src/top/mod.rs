@@ -6,7 +6,7 @@ mod table;
 mod watch;
 
 use crate::domain::{ls, survey};
-use crate::join::{Survey, listen};
+use crate::join::{Survey, wait_of};
 use crate::names::harmless;
 use crate::topic::on_interrupt;
 use anyhow::{Result, ensure};
@@ -70,9 +70,11 @@ impl Meter {
 
     /// What is known now, with the rates since the interval began; then begins the next.
     fn snapshot(&mut self) -> Snapshot {
-        let (now, seconds) = (self.watch.counted(), self.since.elapsed().as_secs_f64());
+        let (now, at) = (self.watch.counted(), Instant::now());
+        let seconds = at.duration_since(self.since).as_secs_f64();
+        // What is counted while the domain is surveyed belongs to the next interval, and so does the time.
         let shown = Snapshot::new(survey(self.watch.participant()), &self.before, &now, seconds);
-        (self.before, self.since) = (now, Instant::now());
+        (self.before, self.since) = (now, at);
         shown
     }
 }
@@ -82,20 +84,25 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     ensure!((0.1..=3600.0).contains(&arguments.interval), "--interval takes 0.1 to 3600 seconds");
     let stop = on_interrupt()?;
     let participant = arguments.survey.join.participant(config, "dunlin top")?;
-    let meter = Meter::new(Watch::new(participant));
+    let mut meter = Meter::new(Watch::new(participant));
     if arguments.once || arguments.json || !std::io::stdout().is_terminal() {
-        once(arguments, meter, &stop, out)?;
+        once(arguments, &mut meter, &stop, out)?;
     } else {
-        let terminal = ratatui::try_init()?;
-        let shown = live(arguments, meter, &stop, terminal);
-        ratatui::try_restore()?;
+        // The terminal is given back before the participant takes its leave, and whatever went wrong.
+        let shown = ratatui::try_init()
+            .map_err(Into::into)
+            .and_then(|terminal| live(arguments, &mut meter, &stop, terminal));
+        let restored = ratatui::try_restore();
         shown?;
+        restored?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn once(arguments: &Arguments, mut meter: Meter, stop: &Stop, out: &mut impl Write) -> Result<()> {
-    listen(arguments.survey.wait)?;
+fn once(arguments: &Arguments, meter: &mut Meter, stop: &Stop, out: &mut impl Write) -> Result<()> {
+    if stop.wait(wait_of(arguments.survey.wait)?) {
+        return Ok(());
+    }
     let screen = Screen::new(&arguments.filter, arguments.subscribe);
     let shown = meter.snapshot().only(screen.filter());
     meter.watch.only(&screen.wanted(&shown));
@@ -167,7 +174,7 @@ fn next(events: &Receiver<Event>, deadline: Option<Instant>, stop: &Stop) -> Nex
     }
 }
 
-fn live(arguments: &Arguments, mut meter: Meter, stop: &Stop, mut terminal: DefaultTerminal) -> Result<()> {
+fn live(arguments: &Arguments, meter: &mut Meter, stop: &Stop, mut terminal: DefaultTerminal) -> Result<()> {
     let mut screen = Screen::new(&arguments.filter, arguments.subscribe);
     let interval = Duration::from_secs_f64(arguments.interval);
     let (events, mut all) = (events(), meter.snapshot());
