@@ -114,8 +114,8 @@ fn with_idl(vendor: Vendor, domain: u32) -> Result<()> {
     let mut peer = Peer::start(vendor, "shape-sub", domain)?;
     let value = "{color: BLUE, x: -7, y: 8, shapesize: 21}";
     let publish = ["pub", "Square", "--wait", "20", "--idl", file, "--type", "ShapeType", value];
-    let told = Tool::run(domain, &publish)?;
-    ensure!(told.starts_with("1 samples of ShapeType written"), "{vendor:?}: {told}");
+    // A reader of another vendor may miss what is written before it knows the writer (docs/late-joiners.md).
+    let _tool = Tool::start(domain, &[&publish[..], &["--rate", "5", "--count", "150"]].concat())?;
     peer.wait_for("sample BLUE -7 8 21")?;
     peer.quit()
 }
