@@ -1,34 +1,16 @@
 //! Every policy that can keep two endpoints apart (DDS 1.4 §2.2.3, RxO): it is told by the statuses of both sides, in the
 //! log, and by `explain`. A process of its own, as it reads the log.
 
+mod common;
+
+use common::Lines;
 use dunlin::qos::*;
 use dunlin::sim::{Result, Sim};
 use dunlin::{Against, DataReader, DataWriter, DdsType, DomainParticipant, Duration};
-use std::sync::{Arc, Mutex};
 
 #[derive(DdsType, Clone, Debug, Default)]
 struct Reading {
     n: u32,
-}
-
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl std::io::Write for Lines {
-    fn write(&mut self, octets: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(octets);
-        Ok(octets.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Lines {
-    fn take(&self) -> String {
-        String::from_utf8(std::mem::take(&mut *self.0.lock().unwrap())).unwrap()
-    }
 }
 
 #[derive(Clone, Default)]

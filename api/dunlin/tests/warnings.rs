@@ -1,10 +1,12 @@
 //! The warnings in the log. A process of its own: another thread that comes upon a warning before this one has no
 //! subscriber, and `tracing` would then remember for the whole process that nobody listens.
 
+mod common;
+
+use common::Lines;
 use dunlin::qos::{DataReaderQos, DataWriterQos, Partition, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::sim::{Result, Sim};
 use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant, Duration};
-use std::sync::{Arc, Mutex};
 
 #[derive(DdsType, Clone, Debug, Default)]
 struct Reading {
@@ -29,20 +31,6 @@ fn reading(partition: &[&str], qos: &DataReaderQos) -> Result<(DomainParticipant
     Ok((participant, reader))
 }
 
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl std::io::Write for Lines {
-    fn write(&mut self, octets: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(octets);
-        Ok(octets.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 #[test]
 fn the_log_has_one_warning_for_each_cause() {
     let lines = Lines::default();
@@ -62,7 +50,7 @@ fn the_log_has_one_warning_for_each_cause() {
     let _elsewhere = b.run(|| reading(&["p"], &DataReaderQos::default())).unwrap();
     sim.run_for(Duration::from_secs(20)).unwrap();
     assert_eq!(readers.unwrap().len(), 3);
-    let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    let text = lines.take();
     let count = |words: &str| text.lines().filter(|line| line.contains(words)).count();
     // The writer finds each cause once and not for each reader; each of three readers for itself.
     for cause in ["RELIABILITY: offered BEST_EFFORT, requested RELIABLE", "DURABILITY: offered VOLATILE"] {

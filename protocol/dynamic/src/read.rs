@@ -46,6 +46,14 @@ const fn type_limit(limit: LimitKind) -> CdrError {
     CdrError::LimitExceeded { limit }
 }
 
+/// Room for the members of a structure.
+fn no_members(it: &StructureShape, d: &mut Decoder<'_>) -> Result<Vec<Option<Value>>, CdrError> {
+    d.claim(it.members.len().saturating_mul(size_of::<Option<Value>>()))?;
+    let mut members = Vec::new();
+    members.resize(it.members.len(), None);
+    Ok(members)
+}
+
 impl Reader {
     fn value(&mut self, view: TypeView<'_>, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
         let Some(nesting) = self.nesting.checked_sub(1) else { return Err(type_limit(LimitKind::Depth)) };
@@ -200,12 +208,10 @@ impl Reader {
         it: &StructureShape,
         d: &mut Decoder<'_>,
     ) -> Result<Value, CdrError> {
-        d.claim(it.members.len().saturating_mul(size_of::<Option<Value>>()))?;
+        let mut members = no_members(it, d)?;
         if it.extensibility == Extensibility::Mutable && d.scope() != Scope::KeyHash {
-            return self.member_list(view, it, d);
+            return self.member_list(view, it, members, d);
         }
-        let mut members: Vec<Option<Value>> = Vec::new();
-        members.resize(it.members.len(), None);
         for at in 0..it.members.len() {
             let at = if d.scope() == Scope::KeyHash { it.by_id.get(at).copied().unwrap_or(at) } else { at };
             let (Some(member), Some(slot)) = (it.members.get(at), members.get_mut(at)) else { continue };
@@ -213,13 +219,24 @@ impl Reader {
                 default_of_member(view, member, d)?
             } else if it.extensibility != Extensibility::Final && d.ends_early() {
                 self.missing(view, member, d)?
-            } else if member.is_optional() {
-                d.read_optional(|d| self.part(view, member.part, d))?
             } else {
-                Some(self.part(view, member.part, d)?)
+                self.member(view, member, d)?
             };
         }
         Ok(Value::Structure(members))
+    }
+
+    /// Reads a member of a structure whose members follow one another.
+    fn member(
+        &mut self,
+        view: TypeView<'_>,
+        member: &MemberShape,
+        d: &mut Decoder<'_>,
+    ) -> Result<Option<Value>, CdrError> {
+        if member.is_optional() {
+            return d.read_optional(|d| self.part(view, member.part, d));
+        }
+        self.part(view, member.part, d).map(Some)
     }
 
     /// Reads the members of a mutable structure.
@@ -227,10 +244,9 @@ impl Reader {
         &mut self,
         view: TypeView<'_>,
         it: &StructureShape,
+        mut members: Vec<Option<Value>>,
         d: &mut Decoder<'_>,
     ) -> Result<Value, CdrError> {
-        let mut members: Vec<Option<Value>> = Vec::new();
-        members.resize(it.members.len(), None);
         while let Some(header) = d.next_member()? {
             let known =
                 it.position_of_id(header.id).and_then(|at| Some((it.members.get(at)?, members.get_mut(at)?)));
@@ -258,9 +274,7 @@ impl Reader {
         it: &StructureShape,
         d: &mut Decoder<'_>,
     ) -> Result<Value, CdrError> {
-        d.claim(it.members.len().saturating_mul(size_of::<Option<Value>>()))?;
-        let mut members: Vec<Option<Value>> = Vec::new();
-        members.resize(it.members.len(), None);
+        let mut members = no_members(it, d)?;
         if it.extensibility == Extensibility::Mutable {
             while let Some(header) = d.next_member()? {
                 let at = it.position_of_id(header.id);
@@ -281,12 +295,7 @@ impl Reader {
                 if it.extensibility != Extensibility::Final && d.ends_early() {
                     break;
                 }
-                let value = if member.is_optional() {
-                    d.read_optional(|d| self.part(view, member.part, d))?
-                } else {
-                    Some(self.part(view, member.part, d)?)
-                };
-                *slot = value.filter(|_| member.is_key());
+                *slot = self.member(view, member, d)?.filter(|_| member.is_key());
             }
         }
         let missing = it

@@ -5,8 +5,8 @@ use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, Top
 use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant};
 use std::future::Future;
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
@@ -110,5 +110,26 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
             return value;
         }
         std::thread::park();
+    }
+}
+
+/// What was logged.
+#[derive(Clone, Default)]
+pub struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl Lines {
+    pub fn take(&self) -> String {
+        String::from_utf8(std::mem::take(&mut *self.0.lock().unwrap())).unwrap()
+    }
+}
+
+impl std::io::Write for Lines {
+    fn write(&mut self, octets: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(octets);
+        Ok(octets.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }

@@ -10,17 +10,6 @@ fn volatile() -> (DataWriterQos, DataReaderQos) {
     (DataWriterQos::default().reliable().keep_all(), DataReaderQos::default().reliable().keep_all())
 }
 
-/// Two participants that know each other.
-fn acquainted(sim: &mut Sim) -> Result<(Node, Node, DomainParticipant, DomainParticipant)> {
-    let (a, b) = (sim.node("a"), sim.node("b"));
-    let one = a.run(|| DomainParticipant::new(0))?;
-    let other = b.run(|| DomainParticipant::new(0))?;
-    let meet = || one.discovered_participants().len() == 1 && other.discovered_participants().len() == 1;
-    sim.run_until(meet, secs(60))?;
-    sim.run_for(secs(2))?;
-    Ok((a, b, one, other))
-}
-
 /// Up to so many steps of so many milliseconds pass.
 fn some_time(sim: &mut Sim, step: i64, steps: u64) -> Result {
     let count = i64::try_from(sim.random() % steps).unwrap_or(0);

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
-use dunlin::request_reply::{Replier, ReplyError, RequestError, Requester, Service};
+use dunlin::request_reply::{PendingRequest, Replier, ReplyError, Request, RequestError, Requester, Service};
 use dunlin::sim::{Context, Delay, Node, PathConfig, Result, Sim};
 use dunlin::{Config, CreateEntityError, DdsType, DomainParticipant, StatusMask, WaitForError};
 
@@ -68,15 +68,23 @@ async fn ask(cx: Context, client: &Client, count: i32) -> Result {
     Ok(())
 }
 
-/// Two participants that know each other.
-fn acquainted(sim: &mut Sim) -> Result<(Node, Node, DomainParticipant, DomainParticipant)> {
-    let (a, b) = (sim.node("a"), sim.node("b"));
-    let one = a.run(|| DomainParticipant::new(0))?;
-    let other = b.run(|| DomainParticipant::new(0))?;
-    let meet = || one.discovered_participants().len() == 1 && other.discovered_participants().len() == 1;
-    sim.run_until(meet, secs(60))?;
-    sim.run_for(secs(2))?;
-    Ok((a, b, one, other))
+/// A first requester becomes ready and asks; what it waits for, and what the replier took.
+fn first_request(
+    sim: &mut Sim,
+    node: &Node,
+    participant: &DomainParticipant,
+    server: &Server,
+) -> Result<(Client, PendingRequest<Sum>, Request<Numbers>)> {
+    let first = client_of(node, participant)?;
+    sim.run_until(|| first.is_service_ready(), secs(30))?;
+    let waiting = node.run(|| first.send_request(&numbers(1)))?;
+    let mut taken = None;
+    let asked = || {
+        taken = taken.take().or_else(|| server.take_request());
+        taken.is_some()
+    };
+    sim.run_until(asked, secs(10))?;
+    Ok((first, waiting, taken.ok_or("no request")?))
 }
 
 fn some_time(sim: &mut Sim, most: u64) -> Result {
@@ -207,18 +215,7 @@ fn a_second_requester_has_to_be_known_itself() {
     Sim::builder().seeds(0..8, |sim| {
         let (a, b, one, other) = acquainted(sim)?;
         let server = server_of(&b, &other)?;
-        let first = client_of(&a, &one)?;
-        sim.run_until(|| first.is_service_ready(), secs(30))?;
-        let waiting = a.run(|| first.send_request(&numbers(1)))?;
-        let mut request = None;
-        sim.run_until(
-            || {
-                request = request.take().or_else(|| server.take_request());
-                request.is_some()
-            },
-            secs(10),
-        )?;
-        let request = request.ok_or("no request")?;
+        let (_first, waiting, request) = first_request(sim, &a, &one, &server)?;
         sim.cut(&a, &b);
         let second = client_of(&a, &one)?;
         // HEARTBEATs for the first one go on, as it cannot acknowledge.
@@ -242,18 +239,7 @@ fn a_second_requester_asks_until_it_is_known() {
     Sim::builder().delay(millis(1), millis(3)).seeds(0..32, |sim| {
         let (a, b, one, other) = acquainted(sim)?;
         let server = server_of(&b, &other)?;
-        let first = client_of(&a, &one)?;
-        sim.run_until(|| first.is_service_ready(), secs(30))?;
-        let waiting = a.run(|| first.send_request(&numbers(1)))?;
-        let mut request = None;
-        sim.run_until(
-            || {
-                request = request.take().or_else(|| server.take_request());
-                request.is_some()
-            },
-            secs(10),
-        )?;
-        let request = request.ok_or("no request")?;
+        let (_first, waiting, request) = first_request(sim, &a, &one, &server)?;
         let second = client_of(&a, &one)?;
         sim.run_for(millis(1))?;
         sim.cut(&b, &a);

@@ -1,7 +1,7 @@
 //! What the programs of most nodes have in common.
 
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
-use dunlin::sim::{Context, Result, Sim, SimBuilder};
+use dunlin::sim::{Context, Node, Result, Sim, SimBuilder};
 use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant, Duration};
 
 #[derive(DdsType, Clone, Debug, Default, PartialEq)]
@@ -39,6 +39,17 @@ pub fn small_writer_qos(samples: i32) -> DataWriterQos {
 /// With room for one: the second is acknowledged when the first is taken.
 pub fn small_reader_qos() -> DataReaderQos {
     DataReaderQos::default().reliable().keep_all().resource_limits(1, -1, -1)
+}
+
+/// Two participants that know each other.
+pub fn acquainted(sim: &mut Sim) -> Result<(Node, Node, DomainParticipant, DomainParticipant)> {
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let one = a.run(|| DomainParticipant::new(0))?;
+    let other = b.run(|| DomainParticipant::new(0))?;
+    let meet = || one.discovered_participants().len() == 1 && other.discovered_participants().len() == 1;
+    sim.run_until(meet, secs(60))?;
+    sim.run_for(secs(2))?;
+    Ok((a, b, one, other))
 }
 
 /// Code of an application that does not know where it runs.
