@@ -36,6 +36,7 @@ fn find<T>(map: &RwLock<BTreeMap<EntityId, Weak<T>>>, id: EntityId) -> Option<Ar
 fn trouble_cause(trouble: &Trouble) -> Cause {
     match trouble {
         Trouble::OneSided(participant) => Cause::one_sided(participant),
+        Trouble::GroupsSilent(standing) => Cause::multicast(standing),
         Trouble::OtherDomain { count } => Cause::OtherDomain { announcements: *count },
         Trouble::ParticipantsRefused { count } => Cause::Quota { participants: *count, endpoints: 0 },
         Trouble::EndpointsRefused { count } => Cause::Quota { participants: 0, endpoints: *count },

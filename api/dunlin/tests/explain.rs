@@ -9,7 +9,7 @@ use dunlin::{
     Against, Cause, Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration, Explanation, Guid,
 };
 
-#[derive(DdsType, Clone, Debug, Default)]
+#[derive(DdsType, Clone, Debug, Default, PartialEq)]
 struct Reading {
     n: u32,
 }
@@ -313,6 +313,35 @@ fn one_way_networks_are_noticed() {
     assert_eq!(names(&explanation), ["NO_COUNTERPART", "ONE_SIDED"]);
     let text = explanation.to_string();
     assert!(text.contains("'display' (Dunlin) announces itself here, but answers nothing"), "{text}");
+}
+
+/// Best-effort samples to two readers go to their group, where they are lost until that is noticed.
+#[test]
+fn multicast_that_does_not_pass_is_noticed_and_not_used() {
+    let mut sim = Sim::new(1);
+    let a = sim.node("a");
+    let mut config = Config::default();
+    config.set("discovery.peers", &a.address().to_string()).unwrap();
+    let (b, c) = (sim.node_with("b", config.clone()), sim.node_with("c", config));
+    sim.cut_multicast(&a);
+    let (one, writer) = a.run(|| writing::<Reading>(&on("T"), &writer())).unwrap();
+    let others = [&b, &c].map(|node| node.run(|| reading::<Reading>(&on("T"), &reader())).unwrap());
+    sim.run_until(|| writer.matched_subscriptions().len() == 2, secs(5)).unwrap();
+    a.run(|| writer.write(&Reading { n: 1 })).unwrap();
+    sim.run_for(secs(20)).unwrap();
+    for (participant, reader) in &others {
+        assert!(reader.take(1).unwrap().is_empty(), "the first was sent to the group");
+        let explanation = participant.explain(reader, Against::Topic);
+        assert_eq!(names(&explanation), ["NOTHING_RECEIVED", "MULTICAST"], "{explanation}");
+        assert!(explanation.to_string().contains("'sensor' (Dunlin) sends to a group"), "{explanation}");
+    }
+    a.run(|| writer.write(&Reading { n: 2 })).unwrap();
+    sim.run_for(secs(1)).unwrap();
+    for (participant, reader) in &others {
+        assert_eq!(reader.take(9).unwrap()[0].data, Some(Reading { n: 2 }));
+        assert!(names(&participant.explain(reader, Against::Topic)).is_empty(), "all is well");
+    }
+    drop(one);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use dunlin_core::{EntityId, Guid, GuidPrefix};
 use dunlin_qos::{IncompatiblePolicy, LivelinessKind};
 
 use crate::data::{DiscoveredReader, DiscoveredWriter, ParticipantData};
+use crate::explain::Standing;
 
 /// Why a participant is no longer known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub enum LostReason {
 pub enum Trouble {
     /// A participant has announced itself for some time but has answered nothing that was sent to it.
     OneSided(Arc<ParticipantData>),
+    /// A participant announces itself here alone, and never to the groups that both listen to.
+    GroupsSilent(Standing),
     /// Announcements of other domains, or of another domain tag, arrive at the ports of this one.
     OtherDomain {
         /// How many came.

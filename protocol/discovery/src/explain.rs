@@ -10,6 +10,7 @@ use crate::{
     config::{DiscoveryStats, Locators},
     data::{DiscoveredReader, DiscoveredWriter, ParticipantData},
     discovery::Discovery,
+    participant::RemoteParticipant,
     types::{Fit, LookupKey, Types},
 };
 
@@ -116,6 +117,8 @@ pub struct Standing {
     pub since: MonoTime,
     /// Every locator it announced, also those that cannot be used from here.
     pub announced: Locators,
+    /// It announces groups, and nothing that it sends to them arrives here: data for it goes to it alone.
+    pub groups_silent: bool,
 }
 
 /// What decides at one moment who matches whom.
@@ -179,17 +182,23 @@ impl Survey {
     }
 }
 
+impl RemoteParticipant {
+    pub(crate) fn standing(&self) -> Standing {
+        Standing {
+            data: Arc::clone(&self.data),
+            verified: self.stranger.is_none(),
+            since: self.since,
+            announced: self.announced.clone(),
+            groups_silent: self.reach.groups_are_silent(),
+        }
+    }
+}
+
 impl Discovery {
     /// What is known of the endpoints for which `wanted` is true (given the name of their topic and their GUID), and of
     /// what can keep them apart.
     #[must_use]
     pub fn survey(&mut self, wanted: impl Fn(&str, Guid) -> bool) -> Survey {
-        let standing = |participant: &crate::participant::RemoteParticipant| Standing {
-            data: Arc::clone(&participant.data),
-            verified: participant.stranger.is_none(),
-            since: participant.since,
-            announced: participant.announced.clone(),
-        };
         let writers = self.endpoints.writers();
         let readers = self.endpoints.readers();
         let names = self.endpoints.writers().map(|writer| &writer.topic_name);
@@ -205,7 +214,7 @@ impl Discovery {
             types: self.standings(&writers, &readers),
             writers,
             readers,
-            participants: self.participants.values().map(standing).collect(),
+            participants: self.participants.values().map(RemoteParticipant::standing).collect(),
             topics,
             ignored_participants: self.ignored_participants.iter().copied().collect(),
             ignored_endpoints: self.ignored_endpoints.iter().copied().collect(),

@@ -16,6 +16,8 @@ pub(crate) struct Reach {
     via: Option<IpAddr>,
     /// Its place in shared memory, if that was found to work.
     shared: Option<Locator>,
+    /// What it sends to groups does not arrive here, so what is sent to its groups is taken not to arrive there.
+    groups_silent: bool,
 }
 
 impl Reach {
@@ -29,7 +31,21 @@ impl Reach {
         let via = before.and_then(|reach| reach.via).filter(announces).or(source.filter(announces));
         let shared = before.and_then(|reach| reach.shared);
         let shared = shared.filter(|place| announced.default_unicast.contains(place));
-        Self { same_host: same_host || before.is_some_and(|reach| reach.same_host), via, shared }
+        Self {
+            same_host: same_host || before.is_some_and(|reach| reach.same_host),
+            via,
+            shared,
+            groups_silent: before.is_some_and(|reach| reach.groups_silent),
+        }
+    }
+
+    /// Takes note whether what it sends to groups arrives; true if that is news.
+    pub(crate) fn set_groups_silent(&mut self, silent: bool) -> bool {
+        core::mem::replace(&mut self.groups_silent, silent) != silent
+    }
+
+    pub(crate) const fn groups_are_silent(&self) -> bool {
+        self.groups_silent
     }
 
     /// Takes note that a place in shared memory works, or that none does.
@@ -45,6 +61,15 @@ impl Reach {
                 multicast.clear();
             }
             _ => unicast.retain(|locator| locator.kind != LocatorKind::SHARED_MEMORY),
+        }
+    }
+
+    /// Leaves no group where this participant listens to none for the same purpose, or hears nothing that is sent to one:
+    /// multicast is switched off, or ends on the way, and what is sent to a group would be lost. It stays if there is
+    /// nothing else.
+    pub(crate) fn retain_groups(&self, multicast: &mut Vec<Locator>, unicast: &[Locator], own: &[Locator]) {
+        if (own.is_empty() || self.groups_silent) && !unicast.is_empty() {
+            multicast.clear();
         }
     }
 
@@ -82,14 +107,6 @@ pub(crate) fn retain_kinds(list: &mut Vec<Locator>, kinds: &BTreeSet<LocatorKind
     list.retain(|locator| kinds.is_empty() || kinds.contains(&locator.kind));
 }
 
-/// Leaves no group where this participant listens to none for the same purpose: multicast is switched off here, or ends
-/// at a router, and what is sent to a group would be lost. It stays if there is nothing else.
-pub(crate) fn retain_groups(multicast: &mut Vec<Locator>, unicast: &[Locator], own: &[Locator]) {
-    if own.is_empty() && !unicast.is_empty() {
-        multicast.clear();
-    }
-}
-
 /// Applies all rules to the lists of a participant.
 pub(crate) fn usable(mut announced: Locators, reach: &Reach, own: &Locators) -> Locators {
     let kinds = kinds(own);
@@ -100,8 +117,8 @@ pub(crate) fn usable(mut announced: Locators, reach: &Reach, own: &Locators) -> 
     reach.retain_unicast(&mut announced.default_unicast);
     let Locators { metatraffic_unicast, metatraffic_multicast, default_unicast, default_multicast } =
         &mut announced;
-    retain_groups(metatraffic_multicast, metatraffic_unicast, &own.metatraffic_multicast);
-    retain_groups(default_multicast, default_unicast, &own.default_multicast);
+    reach.retain_groups(metatraffic_multicast, metatraffic_unicast, &own.metatraffic_multicast);
+    reach.retain_groups(default_multicast, default_unicast, &own.default_multicast);
     reach.prefer_shared(default_unicast, default_multicast);
     metatraffic_unicast.retain(|locator| locator.kind != LocatorKind::SHARED_MEMORY);
     announced

@@ -14,7 +14,7 @@ use crate::{
     data::{DiscoveredReader, DiscoveredWriter, EndpointLocators, ParticipantData},
     discovery::{Channel, Discovery},
     effect::DiscoveryEffect,
-    reach::{kinds, retain_addresses, retain_groups, retain_kinds},
+    reach::{kinds, retain_addresses, retain_kinds},
 };
 
 impl Discovery {
@@ -218,7 +218,8 @@ impl Discovery {
             if !self.config.quotas.foreign_locators {
                 retain_addresses(&mut unicast, &participant.data.locators.metatraffic_unicast);
             }
-            retain_groups(&mut multicast, &unicast, &self.config.locators.default_multicast);
+            let own_groups = &self.config.locators.default_multicast;
+            participant.reach.retain_groups(&mut multicast, &unicast, own_groups);
             participant.reach.prefer_shared(&mut unicast, &mut multicast);
             if !(unicast.is_empty() && multicast.is_empty()) {
                 return (unicast.into(), multicast.into());

@@ -120,8 +120,9 @@ impl Discovery {
                 Err(error) => self.count_error(error, fx),
             }
         }
+        let mut groups_are_news = false;
         if let Some(participant) = self.participants.get_mut(&prefix) {
-            note_arrival(participant, now.mono, directed, &self.config);
+            groups_are_news = note_arrival(participant, now.mono, directed, &self.config);
             let age = now.mono.since(participant.since);
             if let Some(stranger) = &mut participant.stranger {
                 if age >= ONE_SIDED_AFTER && !core::mem::replace(&mut stranger.complained_of, true) {
@@ -132,6 +133,17 @@ impl Discovery {
                 self.plan_answer(now.mono, prefix);
                 self.send_answers(now, out);
             }
+        }
+        if groups_are_news {
+            self.reconsider_groups(prefix, fx);
+        }
+    }
+
+    /// Uses the groups of a participant no more, or again.
+    fn reconsider_groups(&mut self, prefix: GuidPrefix, fx: &mut Vec<DiscoveryEffect>) {
+        self.refresh_locators(prefix, fx);
+        if let Some(participant) = self.participants.get(&prefix).filter(|p| p.reach.groups_are_silent()) {
+            fx.push(DiscoveryEffect::Trouble(Trouble::GroupsSilent(participant.standing())));
         }
     }
 
@@ -459,17 +471,22 @@ struct Changed<'a> {
 }
 
 /// A peer that still announces by unicast some periods after it was discovered does not hear our groups, or has us as
-/// an initial peer: it is answered in kind for a lease. A peer heard by multicast is taken to hear ours.
+/// an initial peer: it is answered in kind for a lease. A peer heard by multicast is taken to hear ours; one that has not
+/// been heard so by then is taken not to. True if the latter has changed.
 fn note_arrival(
     participant: &mut RemoteParticipant,
     now: MonoTime,
     directed: bool,
     config: &DiscoveryConfig,
-) {
+) -> bool {
     participant.renew(now);
     if !directed {
         participant.heard_by_multicast = true;
     } else if now > participant.since.plus(config.announcement_period.times(2)) {
         participant.directed_until = Some(now.plus(config.lease_duration));
     }
+    let silent = !participant.heard_by_multicast && participant.directed_until.is_some();
+    let (own, other) = (&config.locators, &participant.announced);
+    let both_listen = !own.metatraffic_multicast.is_empty() && !other.metatraffic_multicast.is_empty();
+    participant.reach.set_groups_silent(silent && both_listen)
 }

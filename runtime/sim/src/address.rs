@@ -93,6 +93,11 @@ impl World {
         self.network.mend_group(group, receiver);
     }
 
+    /// Whether multicast passes between a node and the others, in both directions; unicast always does.
+    pub fn set_multicast(&mut self, node: NodeId, passes: bool) {
+        self.network.set_multicast(node, passes);
+    }
+
     /// What others see of the locators of a node.
     fn reachable_at(&self, node: NodeId) -> Vec<Locator> {
         let known = self.node(node);

@@ -41,6 +41,8 @@ pub(crate) struct Network {
     cuts: BTreeSet<(NodeId, NodeId)>,
     /// Groups that reach nobody, and groups that do not reach one node.
     broken_groups: BTreeSet<(Locator, Option<NodeId>)>,
+    /// Nodes with which no multicast is exchanged.
+    without_groups: BTreeSet<NodeId>,
     /// Nodes by what they listen to, groups and single locators alike.
     listeners: BTreeMap<Locator, Vec<NodeId>>,
     to: BTreeMap<Locator, Traffic>,
@@ -57,6 +59,7 @@ impl Network {
             paths: BTreeMap::new(),
             cuts: BTreeSet::new(),
             broken_groups: BTreeSet::new(),
+            without_groups: BTreeSet::new(),
             listeners: BTreeMap::new(),
             to: BTreeMap::new(),
             rng,
@@ -93,12 +96,26 @@ impl Network {
 
     pub(crate) fn mend_groups(&mut self) {
         self.broken_groups.clear();
+        self.without_groups.clear();
     }
 
-    fn is_broken(&self, group: Locator, receiver: NodeId) -> bool {
-        !self.broken_groups.is_empty()
-            && (self.broken_groups.contains(&(group, None))
-                || self.broken_groups.contains(&(group, Some(receiver))))
+    pub(crate) fn set_multicast(&mut self, node: NodeId, passes: bool) {
+        if passes {
+            self.without_groups.remove(&node);
+        } else {
+            self.without_groups.insert(node);
+        }
+    }
+
+    fn is_broken(&self, to: Locator, sender: NodeId, receiver: NodeId) -> bool {
+        if self.broken_groups.is_empty() && self.without_groups.is_empty() {
+            return false;
+        }
+        let without = |node| to.is_multicast() && self.without_groups.contains(&node);
+        without(sender)
+            || without(receiver)
+            || self.broken_groups.contains(&(to, None))
+            || self.broken_groups.contains(&(to, Some(receiver)))
     }
 
     pub(crate) fn set_path(&mut self, from: NodeId, to: NodeId, config: PathConfig) {
@@ -164,7 +181,7 @@ impl Network {
 
     fn carry(&mut self, datagram: &Datagram, receiver: NodeId, queue: &mut Queue) {
         let ends = (datagram.sender, receiver);
-        if self.cuts.contains(&ends) || self.is_broken(datagram.to, receiver) {
+        if self.cuts.contains(&ends) || self.is_broken(datagram.to, datagram.sender, receiver) {
             self.stats.cut += 1;
             return;
         }

@@ -69,11 +69,20 @@ impl Peer {
     /// # Errors
     /// When it does not start or does not become ready.
     pub fn start(vendor: Vendor, role: &str, domain: u32) -> Result<Self> {
+        Self::start_with(vendor, role, domain, &[])
+    }
+
+    /// The same with variables in its environment.
+    ///
+    /// # Errors
+    /// When it does not start or does not become ready.
+    pub fn start_with(vendor: Vendor, role: &str, domain: u32, variables: &[(&str, &str)]) -> Result<Self> {
         let name = format!("{vendor:?} {role}");
         let mut child = vendor
             .command()?
             .args([role, &domain.to_string()])
             .args((vendor == Vendor::FastDds3Xcdr2).then_some("xcdr2"))
+            .envs(variables.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -1,4 +1,4 @@
-//! "Why not?" against endpoints of Cyclone DDS: each cause is named with both values, to the participant whose endpoint it is
+//! "Why not?" against endpoints of other vendors: each cause is named with both values, to the participant whose endpoint it is
 //! and to a bystander, which is what `dunlin why` prints.
 
 use anyhow::{Context, Result, ensure};
@@ -33,15 +33,19 @@ const WE_READ: [Case; 6] = [
     ("TypeKey", "TYPE_KEY", &[]),
 ];
 
-fn capture() -> PathBuf {
+fn capture(name: &str) -> PathBuf {
     let folder = std::env::var_os("INTEROP_CAPTURES").map_or_else(std::env::temp_dir, PathBuf::from);
-    folder.join("cyclone-mismatched.pcap")
+    folder.join(format!("{name}.pcap"))
 }
 
 fn writer(participant: &DomainParticipant, topic: &str) -> Result<DataWriter<ShapeType>> {
     let topic = participant.create_topic::<ShapeType>(topic, &TopicQos::default())?;
     let qos = DataWriterQos::default().best_effort().representation(&[DataRepresentationId::Xcdr1]);
-    let qos = if topic.name() == "Reliability" { qos } else { qos.reliable() };
+    let qos = match topic.name() {
+        "Reliability" => qos,
+        "Square" => qos.reliable().transient_local(),
+        _ => qos.reliable(),
+    };
     Ok(participant.create_publisher(&PublisherQos::default())?.create_datawriter(&topic, &qos)?)
 }
 
@@ -82,7 +86,7 @@ fn check(case: &Case, explanation: &Explanation) -> Result<()> {
 fn cyclone_does_not_match_and_the_cause_is_named() -> Result<()> {
     const DOMAIN: u32 = 141;
     // Who announces no types is compared by their names.
-    let ours = participant_with(DOMAIN, &capture(), &[("types.announce", "false")])?;
+    let ours = participant_with(DOMAIN, &capture("cyclone-mismatched"), &[("types.announce", "false")])?;
     let mut bystander = dunlin::Config::default();
     bystander.set("network.interfaces", "lo")?;
     let bystander = DomainParticipant::builder(DOMAIN).config(bystander).build()?;
@@ -109,5 +113,22 @@ fn cyclone_does_not_match_and_the_cause_is_named() -> Result<()> {
         let silent = fits.all_causes().all(|cause| cause.name() == "NOTHING_RECEIVED");
         Ok((fits.matched() == 1 && silent).then_some(()))
     })?;
+    peer.quit()
+}
+
+/// Fast DDS lets data go to another address than discovery. Where that never answered, nothing is sent.
+#[test]
+#[ignore = "needs the peers: make interop"]
+fn a_reader_of_fast_dds_that_receives_elsewhere_is_unreachable() -> Result<()> {
+    const DOMAIN: u32 = 142;
+    let ours = participant_with(DOMAIN, &capture("fastdds-elsewhere"), &[])?;
+    let writer = writer(&ours, "Square")?;
+    let elsewhere = [("PEER_DATA_ADDRESS", "127.77.0.1")];
+    let peer = Peer::start_with(Vendor::FastDds, "shape-sub", DOMAIN, &elsewhere)?;
+    let explanation = explained("its reader", || ours.explain(&writer, Against::Topic))?;
+    let names: Vec<_> = explanation.all_causes().map(Cause::name).collect();
+    ensure!(names == ["UNREACHABLE"] && explanation.pairs[0].matched, "{explanation}");
+    let text = explanation.to_string();
+    ensure!(text.contains("127.77.0.1") && text.contains("quotas.foreign_locators"), "{text}");
     peer.quit()
 }

@@ -100,6 +100,13 @@ pub enum Cause {
         /// Where it says that it receives.
         locators: Vec<Locator>,
     },
+    /// A participant is known, but nothing that it sends to a group arrives here.
+    Multicast {
+        /// Which, for people.
+        participant: String,
+        /// Its groups.
+        groups: Vec<Locator>,
+    },
     /// None of the places at which the other side receives can be used from here.
     Unreachable {
         /// What it announced.
@@ -158,6 +165,7 @@ impl Cause {
             Self::Alone => "ALONE",
             Self::NoCounterpart { .. } => "NO_COUNTERPART",
             Self::OneSided { .. } => "ONE_SIDED",
+            Self::Multicast { .. } => "MULTICAST",
             Self::Unreachable { .. } => "UNREACHABLE",
             Self::NothingReceived { .. } => "NOTHING_RECEIVED",
             Self::Inactive { .. } => "INACTIVE",
@@ -218,6 +226,9 @@ impl Cause {
             Self::NoCounterpart { .. } => "start it, or check domain and topic name on the other side",
             Self::OneSided { .. } => {
                 "datagrams from here do not arrive there: check the firewall of that host, and routes back to it; choose interfaces with network.interfaces"
+            }
+            Self::Multicast { .. } => {
+                "reliable and best-effort data goes to it by unicast instead; if multicast should pass, look at IGMP snooping of switches, firewalls and network.multicast_ttl with `dunlin doctor` on both hosts, else say network.multicast = \"off\""
             }
             Self::Unreachable { .. } => {
                 "use a network that both hosts have (network.interfaces), the same IP version (network.ipv4, network.ipv6), or set quotas.foreign_locators if data goes elsewhere than discovery on purpose"
@@ -337,6 +348,13 @@ impl Cause {
                 "{participant} announces itself here, but answers nothing that is sent to it at {}",
                 places(locators)
             ),
+            Self::Multicast { participant, groups } => {
+                write!(
+                    f,
+                    "nothing that {participant} sends to a group arrives here; it listens to {}",
+                    places(groups)
+                )
+            }
             Self::Unreachable { announced } => {
                 write!(f, "none of its locators can be used from here: it receives at {}", places(announced))
             }

@@ -6,7 +6,7 @@ use crate::participant::ParticipantInner;
 use crate::reader_core::ReaderCore;
 use crate::writer_core::WriterCore;
 use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, VendorId};
-use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, Standing, Survey};
+use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, Locators, ParticipantData, Standing, Survey};
 use std::sync::Arc;
 
 /// What one explanation is made from.
@@ -264,6 +264,7 @@ impl<'a> View<'a> {
             causes.push(Cause::SomeIgnored { participants: left_out, endpoints, topics });
         }
         causes.extend(participants.iter().filter(|standing| !standing.verified).map(one_sided));
+        causes.extend(participants.iter().filter(|standing| standing.groups_silent).map(Cause::multicast));
         if stats.other_domain > 0 {
             causes.push(Cause::OtherDomain { announcements: stats.other_domain });
         }
@@ -279,15 +280,22 @@ fn one_sided(standing: &Standing) -> Cause {
     Cause::one_sided(&standing.data)
 }
 
+fn described(data: &ParticipantData) -> String {
+    let name = if data.entity_name.is_empty() { String::new() } else { format!(" '{}'", data.entity_name) };
+    format!("participant {}{name} ({})", data.guid_prefix, data.vendor.name())
+}
+
 impl Cause {
     /// A participant that does not answer.
-    pub(crate) fn one_sided(data: &dunlin_discovery::ParticipantData) -> Self {
-        let name =
-            if data.entity_name.is_empty() { String::new() } else { format!(" '{}'", data.entity_name) };
-        Self::OneSided {
-            participant: format!("participant {}{name} ({})", data.guid_prefix, data.vendor.name()),
-            locators: data.locators.metatraffic_unicast.clone(),
-        }
+    pub(crate) fn one_sided(data: &ParticipantData) -> Self {
+        Self::OneSided { participant: described(data), locators: data.locators.metatraffic_unicast.clone() }
+    }
+
+    /// A participant whose groups are silent.
+    pub(crate) fn multicast(standing: &Standing) -> Self {
+        let Locators { metatraffic_multicast, default_multicast, .. } = &standing.announced;
+        let groups = metatraffic_multicast.iter().chain(default_multicast).copied().collect();
+        Self::Multicast { participant: described(&standing.data), groups }
     }
 }
 

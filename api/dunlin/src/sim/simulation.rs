@@ -277,6 +277,23 @@ impl Sim {
         state.world.mend(from, to);
     }
 
+    /// From now on no multicast passes between a node and the others, in both directions, as behind a router or a switch
+    /// that drops it. The others are found through `discovery.peers` then.
+    pub fn cut_multicast(&mut self, node: &Node) {
+        self.set_multicast(node, false);
+    }
+
+    /// Takes back [`cut_multicast`](Self::cut_multicast).
+    pub fn mend_multicast(&mut self, node: &Node) {
+        self.set_multicast(node, true);
+    }
+
+    fn set_multicast(&mut self, node: &Node, passes: bool) {
+        let mut state = self.shared.state();
+        let id = state.nodes[node.index()].id;
+        state.world.set_multicast(id, passes);
+    }
+
     /// Cuts every way between the two sides, in both directions.
     pub fn partition(&mut self, one: &[&Node], other: &[&Node]) {
         for (a, b) in one.iter().flat_map(|a| other.iter().map(move |b| (*a, *b))) {

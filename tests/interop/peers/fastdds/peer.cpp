@@ -1,5 +1,6 @@
 // Fast DDS as a peer: `fastdds_peer ROLE DOMAIN [xcdr2]`, roles shape-pub, shape-sub, video-pub, video-sub.
 // `xcdr2` is the representation of a publisher; Fast DDS 2 has only XCDR1.
+// PEER_DATA_ADDRESS is an address at which it announces to receive data, apart from discovery.
 // Speaks the line protocol of tests/interop/README.md on standard input and output.
 #if __has_include(<fastdds/rtps/transport/UDPv4TransportDescriptor.hpp>)
 #include "version3.hpp"
@@ -19,6 +20,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -35,6 +37,13 @@ static DomainParticipant* make_participant(int domain) {
     udp->interfaceWhiteList.push_back("127.0.0.1");
     qos.transport().use_builtin_transports = false;
     qos.transport().user_transports.push_back(udp);
+    // Where endpoints receive data, as `default_unicast_locator_list` says in a profile: discovery stays where it is.
+    if (const char* address = std::getenv("PEER_DATA_ADDRESS")) {
+        Locator_t locator;
+        locator.port = 7999;
+        IPLocator::setIPv4(locator, address);
+        qos.wire_protocol().default_unicast_locator_list.push_back(locator);
+    }
     return DomainParticipantFactory::get_instance()->create_participant(domain, qos);
 }
 

@@ -6,11 +6,14 @@
 #include <fastdds/dds/core/ReturnCode.hpp>
 #include <fastdds/dds/topic/TopicDataType.hpp>
 #include <fastdds/rtps/transport/UDPv4TransportDescriptor.hpp>
+#include <fastdds/utils/IPLocator.hpp>
 #include <fastdds/utils/md5.hpp>
 
 using eprosima::fastdds::MD5;
 using eprosima::fastdds::dds::Duration_t;
 using eprosima::fastdds::rtps::InstanceHandle_t;
+using eprosima::fastdds::rtps::IPLocator;
+using eprosima::fastdds::rtps::Locator_t;
 using eprosima::fastdds::rtps::PREALLOCATED_WITH_REALLOC_MEMORY_MODE;
 using eprosima::fastdds::rtps::SerializedPayload_t;
 

@@ -3,6 +3,7 @@
 use alloc::{string::ToString, vec, vec::Vec};
 
 use super::net::*;
+use crate::Trouble;
 
 #[test]
 fn two_participants_find_each_other_at_once() {
@@ -56,6 +57,41 @@ fn a_peer_without_multicast_is_kept() {
     net.run_for(secs(120));
     assert_eq!(net.events(0), ["+participant 1"]);
     assert_eq!(net.events(1), ["+participant 0"]);
+}
+
+/// Groups of a peer that is heard by unicast alone are used no more, and again once it is heard there.
+#[test]
+fn groups_that_stay_silent_are_not_used() {
+    let data_group = Locator::udp_v4([239, 255, 0, 1].into(), 7401);
+    let with_groups = |node| {
+        let mut config = patient(node);
+        config.locators.default_multicast = vec![data_group];
+        config
+    };
+    let knowing = DiscoveryConfig { initial_peers: vec![unicast(1, 7410)], ..with_groups(0) };
+    let mut net = Net::new([knowing, with_groups(1)]);
+    net.nodes[1].joined = false;
+    net.add_writer(0, Default::default());
+    net.add_reader(1, Default::default());
+    net.start();
+    let groups = |net: &mut Net| {
+        let survey = net.nodes[0].discovery.survey(|_, _| true);
+        let reader = survey.readers.first().expect("it is known");
+        (survey.participants[0].groups_silent, reader.unicast.to_vec(), reader.multicast.to_vec())
+    };
+    net.run_for(secs(2));
+    assert_eq!(groups(&mut net), (false, vec![unicast(1, 7411)], vec![data_group]), "it may just be late");
+    net.run_for(secs(30));
+    assert_eq!(groups(&mut net), (true, vec![unicast(1, 7411)], vec![]));
+    let told = |net: &Net| {
+        let troubles = net.nodes[0].fx.iter();
+        troubles.filter(|fx| matches!(fx, DiscoveryEffect::Trouble(Trouble::GroupsSilent(_)))).count()
+    };
+    assert_eq!(told(&net), 1, "and once");
+    net.nodes[1].joined = true;
+    net.run_for(secs(30));
+    assert_eq!(groups(&mut net), (false, vec![unicast(1, 7411)], vec![data_group]));
+    assert_eq!(told(&net), 1);
 }
 
 #[test]
