@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::support::{millis, secs};
 use dunlin::qos::{
-    DataReaderQos, DataWriterQos, DestinationOrderKind, PublisherQos, SubscriberQos, TopicQos,
+    DataReaderQos, DataWriterQos, DestinationOrderKind, PublisherQos, ReliabilityKind, SubscriberQos,
+    TopicQos,
 };
 use dunlin::sim::{Node, PathConfig, Result, Sim};
 use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration, InstanceState};
@@ -188,8 +189,11 @@ fn a_small_history_does_not_wait_for_the_separation() {
             writer.wait_for_acknowledgments_async().await?;
             Ok(writer.stats().samples_filtered)
         });
+        let before = sim.elapsed();
         let saved = sim.join(&task, secs(1)).unwrap();
         assert!(saved >= 60, "{saved}");
+        // Who acknowledges nothing is not waited for.
+        assert!(reader.qos().reliability.kind == ReliabilityKind::Reliable || sim.elapsed() == before);
         sim.run_for(millis(100)).unwrap();
         let mut seen = Seen::new();
         look(&sim, &reader, &mut seen);
@@ -241,6 +245,39 @@ fn note(reader: &DataReader<Value>, shown: &mut Shown) {
             shown.push(None);
         }
     }
+}
+
+/// What a reader is shown when a writer does something behind a value that it keeps back.
+fn shown_after(
+    at_writer: bool,
+    writer_qos: &DataWriterQos,
+    then: impl Fn(&DataWriter<Value>) -> Result,
+) -> Shown {
+    let mut sim = Sim::builder().seed(3).config(config(at_writer)).network(PathConfig::default()).build();
+    let (a, writer, reader) = pair(&mut sim, writer_qos, &reader_qos().best_effort());
+    for n in 0..2 {
+        a.run(|| writer.write(&Value { id: 1, n })).unwrap();
+        sim.run_for(millis(1)).unwrap();
+    }
+    a.run(|| then(&writer)).unwrap();
+    sim.run_for(secs(1)).unwrap();
+    let mut shown = Shown::new();
+    note(&reader, &mut shown);
+    shown
+}
+
+/// Under BEST_EFFORT any change takes the place of the oldest when the history is full.
+#[test]
+fn what_is_kept_back_leaves_before_the_history_drops_it() {
+    let small = DataWriterQos::default().best_effort().keep_all().resource_limits(2, -1, -1);
+    let others = |writer: &DataWriter<Value>| {
+        (2..5).try_for_each(|id| writer.write(&Value { id, n: 9 }))?;
+        Ok(())
+    };
+    let one = |id| (id, vec![Some(9)]);
+    let all = Shown::from([(1, vec![Some(0), Some(1)]), one(2), one(3), one(4)]);
+    assert_eq!(shown_after(true, &small, others), all);
+    assert_eq!(shown_after(false, &small, others), all);
 }
 
 /// The writer's filter changes nothing that a reader would miss, whatever the history removes, and when.
