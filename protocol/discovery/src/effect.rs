@@ -1,6 +1,6 @@
 //! What discovery tells its caller: matches (RTPS 2.5 §8.5.5), statuses (DDS 1.4 §2.2.4.1) and participants.
 
-use alloc::{string::String, sync::Arc, vec::Vec};
+use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
 
 use dunlin_core::{EntityId, Guid, GuidPrefix};
 use dunlin_qos::{IncompatiblePolicy, LivelinessKind};
@@ -28,7 +28,7 @@ pub enum Trouble {
     /// A participant has announced itself for some time but has answered nothing that was sent to it.
     OneSided(Arc<ParticipantData>),
     /// A participant announces itself here alone, and never to the groups that both listen to.
-    GroupsSilent(Standing),
+    GroupsSilent(Box<Standing>),
     /// Announcements of other domains, or of another domain tag, arrive at the ports of this one.
     OtherDomain {
         /// How many came.

@@ -58,6 +58,8 @@ pub(crate) struct RemoteParticipant {
     pub(crate) stranger: Option<Box<Stranger>>,
     /// It reaches this participant by multicast, so the opposite direction is taken to work too.
     pub(crate) heard_by_multicast: bool,
+    /// That nothing of it arrives by multicast has been told.
+    pub(crate) told_of_groups: bool,
     /// Until when it is announced to by unicast because it does so itself.
     pub(crate) directed_until: Option<MonoTime>,
     /// The announcement of each of its endpoints.
@@ -86,6 +88,7 @@ impl RemoteParticipant {
             latest,
             since: now,
             heard_by_multicast: false,
+            told_of_groups: false,
             directed_until: None,
             announcements: BTreeMap::new(),
         }

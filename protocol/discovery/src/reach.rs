@@ -107,8 +107,14 @@ pub(crate) fn retain_kinds(list: &mut Vec<Locator>, kinds: &BTreeSet<LocatorKind
     list.retain(|locator| kinds.is_empty() || kinds.contains(&locator.kind));
 }
 
-/// Applies all rules to the lists of a participant.
-pub(crate) fn usable(mut announced: Locators, reach: &Reach, own: &Locators) -> Locators {
+/// Applies all rules to the lists of a participant: what is left, and how many places were left out because it wants data there
+/// although it never has to answer there. `foreign` lets these be.
+pub(crate) fn usable(
+    mut announced: Locators,
+    reach: &Reach,
+    own: &Locators,
+    foreign: bool,
+) -> (Locators, usize) {
     let kinds = kinds(own);
     for list in announced.lists_mut() {
         retain_kinds(list, &kinds);
@@ -117,11 +123,12 @@ pub(crate) fn usable(mut announced: Locators, reach: &Reach, own: &Locators) -> 
     reach.retain_unicast(&mut announced.default_unicast);
     let Locators { metatraffic_unicast, metatraffic_multicast, default_unicast, default_multicast } =
         &mut announced;
+    metatraffic_unicast.retain(|locator| locator.kind != LocatorKind::SHARED_MEMORY);
+    let left_out = if foreign { 0 } else { retain_addresses(default_unicast, metatraffic_unicast) };
+    reach.prefer_shared(default_unicast, default_multicast);
     reach.retain_groups(metatraffic_multicast, metatraffic_unicast, &own.metatraffic_multicast);
     reach.retain_groups(default_multicast, default_unicast, &own.default_multicast);
-    reach.prefer_shared(default_unicast, default_multicast);
-    metatraffic_unicast.retain(|locator| locator.kind != LocatorKind::SHARED_MEMORY);
-    announced
+    (announced, left_out)
 }
 
 #[cfg(test)]
@@ -130,6 +137,10 @@ mod tests {
     use core::net::{Ipv4Addr, Ipv6Addr};
 
     use super::*;
+
+    fn usable(announced: Locators, reach: &Reach, own: &Locators) -> Locators {
+        super::usable(announced, reach, own, true).0
+    }
 
     fn v4(a: u8, b: u8, c: u8, d: u8) -> Locator {
         Locator::udp_v4(Ipv4Addr::new(a, b, c, d), 7410)

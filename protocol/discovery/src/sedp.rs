@@ -218,9 +218,9 @@ impl Discovery {
             if !self.config.quotas.foreign_locators {
                 retain_addresses(&mut unicast, &participant.data.locators.metatraffic_unicast);
             }
+            participant.reach.prefer_shared(&mut unicast, &mut multicast);
             let own_groups = &self.config.locators.default_multicast;
             participant.reach.retain_groups(&mut multicast, &unicast, own_groups);
-            participant.reach.prefer_shared(&mut unicast, &mut multicast);
             if !(unicast.is_empty() && multicast.is_empty()) {
                 return (unicast.into(), multicast.into());
             }

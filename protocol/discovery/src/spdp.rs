@@ -1,9 +1,10 @@
 //! Participants that come, stay and go: RTPS 2.5 §8.5.3 (SPDP) and §8.5.4.1 (matching of built-in endpoints).
 
-use alloc::{collections::BTreeSet, sync::Arc, vec::Vec};
+use alloc::{boxed::Box, collections::BTreeSet, sync::Arc, vec::Vec};
+use core::mem::replace;
 
 use dunlin_buf::Outbox;
-use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, LocatorKind, MonoTime, Now};
+use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, LocatorKind, MonoTime, Now, VendorId};
 use dunlin_rtps::ChangeKind;
 use dunlin_wire::{Data, Payload, ReceiverState, key_hash, size, status_info};
 
@@ -16,7 +17,7 @@ use crate::{
     effect::{DiscoveryEffect, LostReason, Trouble},
     goodbye::Latest,
     participant::RemoteParticipant,
-    reach::{Reach, retain_addresses, usable},
+    reach::{Reach, usable},
 };
 
 /// A domain of so many participants is large: answers are spread, and the announcements at start are cut short.
@@ -125,7 +126,7 @@ impl Discovery {
             groups_are_news = note_arrival(participant, now.mono, directed, &self.config);
             let age = now.mono.since(participant.since);
             if let Some(stranger) = &mut participant.stranger {
-                if age >= ONE_SIDED_AFTER && !core::mem::replace(&mut stranger.complained_of, true) {
+                if age >= ONE_SIDED_AFTER && !replace(&mut stranger.complained_of, true) {
                     let data = Arc::clone(&participant.data);
                     fx.push(DiscoveryEffect::Trouble(Trouble::OneSided(data)));
                 }
@@ -139,11 +140,15 @@ impl Discovery {
         }
     }
 
-    /// Uses the groups of a participant no more, or again.
+    /// Uses the groups of a participant no more, or again. What it announces has not changed, so nobody is told of an update.
     fn reconsider_groups(&mut self, prefix: GuidPrefix, fx: &mut Vec<DiscoveryEffect>) {
-        self.refresh_locators(prefix, fx);
-        if let Some(participant) = self.participants.get(&prefix).filter(|p| p.reach.groups_are_silent()) {
-            fx.push(DiscoveryEffect::Trouble(Trouble::GroupsSilent(participant.standing())));
+        if let Some(data) = self.relocate(prefix) {
+            self.move_builtin(&data);
+            self.move_endpoints(&data, fx);
+        }
+        let Some(participant) = self.participants.get_mut(&prefix) else { return };
+        if participant.reach.groups_are_silent() && !replace(&mut participant.told_of_groups, true) {
+            fx.push(DiscoveryEffect::Trouble(Trouble::GroupsSilent(Box::new(participant.standing()))));
         }
     }
 
@@ -235,8 +240,11 @@ impl Discovery {
         let before = self.participants.get(&prefix).map(|known| known.reach);
         let raw = core::mem::take(&mut announced.locators);
         let reach = Reach::learn(before, &raw, from, &self.config.locators);
-        announced.locators = usable(raw.clone(), &reach, &self.config.locators);
-        self.leave_out_foreign(&mut announced.locators);
+        let foreign = self.config.quotas.foreign_locators;
+        let (locators, left_out) = usable(raw.clone(), &reach, &self.config.locators, foreign);
+        announced.locators = locators;
+        let left_out = u64::try_from(left_out).unwrap_or(u64::MAX);
+        self.stats.foreign_locators = self.stats.foreign_locators.saturating_add(left_out);
         if before.is_some() {
             let changed = Changed { announced, raw, reach, payload };
             self.update_participant(now, changed, out, fx);
@@ -245,15 +253,6 @@ impl Discovery {
             self.strangers.add(now.mono, prefix, from);
             self.newcomers = self.newcomers.saturating_add(1);
             self.add_participant(participant, fx);
-        }
-    }
-
-    /// Leaves out where a participant wants data although it never has to answer there.
-    fn leave_out_foreign(&mut self, locators: &mut Locators) {
-        if !self.config.quotas.foreign_locators {
-            let foreign = retain_addresses(&mut locators.default_unicast, &locators.metatraffic_unicast);
-            let foreign = u64::try_from(foreign).unwrap_or(u64::MAX);
-            self.stats.foreign_locators = self.stats.foreign_locators.saturating_add(foreign);
         }
     }
 
@@ -361,10 +360,9 @@ impl Discovery {
     /// Applies changed rules to the locators of a participant; what is known of it now, if that is something else.
     fn relocate(&mut self, prefix: GuidPrefix) -> Option<Arc<ParticipantData>> {
         let participant = self.participants.get_mut(&prefix)?;
-        let mut locators = usable(participant.announced.clone(), &participant.reach, &self.config.locators);
-        if !self.config.quotas.foreign_locators {
-            retain_addresses(&mut locators.default_unicast, &locators.metatraffic_unicast);
-        }
+        let foreign = self.config.quotas.foreign_locators;
+        let announced = participant.announced.clone();
+        let (locators, _) = usable(announced, &participant.reach, &self.config.locators, foreign);
         if participant.data.locators == locators {
             return None;
         }
@@ -485,8 +483,10 @@ fn note_arrival(
     } else if now > participant.since.plus(config.announcement_period.times(2)) {
         participant.directed_until = Some(now.plus(config.lease_duration));
     }
+    // Others direct what they send to a group to one reader, or what they send to one peer to none.
+    let shows = participant.stranger.is_none() && participant.data.vendor == VendorId::DUNLIN;
     let silent = !participant.heard_by_multicast && participant.directed_until.is_some();
     let (own, other) = (&config.locators, &participant.announced);
     let both_listen = !own.metatraffic_multicast.is_empty() && !other.metatraffic_multicast.is_empty();
-    participant.reach.set_groups_silent(silent && both_listen)
+    participant.reach.set_groups_silent(shows && silent && both_listen)
 }

@@ -672,6 +672,11 @@ impl WriterCore {
         }
         self.writer.on_new_change(now, sn, &self.cache, &mut out.outbox);
         let sent = self.writer.sent_sn();
+        let left = self.writer.acked_by_all();
+        if left > acked.next() {
+            // Where nobody has to acknowledge, one change stays until the next is written, and not as many as left at once.
+            self.cache.remove_acked(left);
+        }
         Ok(((sent > before).then_some(sent), sn))
     }
 

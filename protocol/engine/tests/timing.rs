@@ -233,6 +233,23 @@ fn ownership_goes_to_the_strongest_that_is_alive() {
     assert!(all(&round(&mut net, true, true), b"weak"));
 }
 
+/// A sample that was kept back for a minimum separation leaves with the next one that is written.
+#[test]
+fn what_left_with_a_write_does_not_stay_in_the_history() {
+    let mut net = Net::started(2);
+    let writer = net.writer(0, "Slow", &writer_qos());
+    let reader = net.reader(1, "Slow", &reader_qos().best_effort().time_based_filter(ms(100)));
+    net.settle();
+    for (key, n) in [(1, 0), (1, 1), (2, 2)] {
+        net.write(0, &writer, key, &pattern(n, 4)).expect("no limits");
+        net.run(ms(1));
+    }
+    assert_eq!(writer.acked_by_all(), writer.last_sn());
+    assert!(writer.history_len() <= 1, "{} changes", writer.history_len());
+    net.run(ms(200));
+    assert_eq!(reader.len(), 3);
+}
+
 #[test]
 fn samples_expire_and_are_filtered_and_purged() {
     let mut net = Net::started(2);

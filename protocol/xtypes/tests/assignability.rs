@@ -73,6 +73,7 @@ const MUTABLE: Versions = &[
 ];
 
 #[test]
+#[cfg_attr(miri, ignore = "too much to interpret")]
 fn table() {
     let groups = [("final", FINAL), ("appendable", APPENDABLE), ("mutable", MUTABLE)];
     let mut versions = Vec::new();

@@ -93,7 +93,8 @@ impl World {
         self.network.mend_group(group, receiver);
     }
 
-    /// Whether multicast passes between a node and the others, in both directions; unicast always does.
+    /// Whether multicast passes between a node and the others, in both directions; unicast always does. It is where the node
+    /// is, and no fault that ends with the others.
     pub fn set_multicast(&mut self, node: NodeId, passes: bool) {
         self.network.set_multicast(node, passes);
     }

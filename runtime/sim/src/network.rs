@@ -96,7 +96,6 @@ impl Network {
 
     pub(crate) fn mend_groups(&mut self) {
         self.broken_groups.clear();
-        self.without_groups.clear();
     }
 
     pub(crate) fn set_multicast(&mut self, node: NodeId, passes: bool) {

@@ -97,6 +97,7 @@ fn nodes(dice: &mut Dice, count: usize, size: Size) -> Vec<NodePlan> {
         .map(|_| {
             let lease: Ms = dice.within(2_000, 6_000);
             let peers = dice.percent(deaf);
+            let nat = peers && nats && dice.percent(40);
             NodePlan {
                 on: true,
                 lease,
@@ -104,8 +105,9 @@ fn nodes(dice: &mut Dice, count: usize, size: Size) -> Vec<NodePlan> {
                 max_message_size: large,
                 wall_offset_ms: if dice.percent(30) { dice.within(0, 100) as i64 - 50 } else { 0 },
                 big_endian: mixed && dice.percent(50),
-                nat: peers && nats && dice.percent(40),
+                nat,
                 peers,
+                unaware: peers && !nat && dice.percent(40),
                 inactive_after: 10_000,
             }
         })

@@ -183,7 +183,7 @@ impl<'a> Run<'a> {
         let mut config = NodeConfig {
             wall_offset: Duration::from_millis(plan.wall_offset_ms),
             big_endian: plan.big_endian,
-            multicast: !plan.peers,
+            multicast: !plan.peers || plan.unaware,
             ..NodeConfig::default()
         };
         config.participant.lease_duration = Duration::from_millis(plan.lease as i64);
@@ -194,6 +194,7 @@ impl<'a> Run<'a> {
             config.participant.initial_peers = self.peers(index, addresses);
         }
         let id = self.world.add_node(config);
+        self.world.set_multicast(id, !plan.unaware);
         if plan.nat {
             self.world.set_nat(id, Some(router(index, 0)), true);
         }

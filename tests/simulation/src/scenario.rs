@@ -48,6 +48,8 @@ pub struct NodePlan {
     pub nat: bool,
     /// It hears no group: it knows from the start where the others are.
     pub peers: bool,
+    /// It announces groups all the same: it does not know that nothing arrives there.
+    pub unaware: bool,
     /// After so long without an answer its KEEP_ALL writers wait for a reader no more.
     pub inactive_after: Ms,
 }

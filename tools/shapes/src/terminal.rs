@@ -13,7 +13,7 @@ use ratatui::symbols::Marker;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::canvas::{Canvas, Circle, Context, Line as Stroke, Rectangle};
 use ratatui::widgets::{Block, BorderType, Paragraph, Wrap};
-use std::time::Duration;
+use std::sync::mpsc::{self, Receiver, TryRecvError};
 
 /// Columns of the list beside the board.
 const LIST: u16 = 46;
@@ -21,13 +21,14 @@ const LIST: u16 = 46;
 /// Draws until `stop` is set, or Ctrl-C, q or Escape is typed.
 pub fn run(board: &Board, stop: &Stop) -> Result<()> {
     let mut terminal = ratatui::try_init()?;
+    let events = events();
     let shown = loop {
         board.tick();
         let view = board.view();
         if let Err(error) = terminal.draw(|frame| draw(frame, &view)) {
             break Err(error.into());
         }
-        if stop.wait(PERIOD) || wants_to_end()? {
+        if stop.wait(PERIOD) || wants_to_end(&events) {
             break Ok(());
         }
     };
@@ -35,16 +36,30 @@ pub fn run(board: &Board, stop: &Stop) -> Result<()> {
     shown
 }
 
-fn wants_to_end() -> std::io::Result<bool> {
-    while event::poll(Duration::ZERO)? {
-        if let Event::Key(key) = event::read()? {
-            let control_c = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
-            if control_c || matches!(key.code, KeyCode::Char('q') | KeyCode::Esc) {
-                return Ok(true);
+/// What is typed. A thread of its own waits for it, because asking does not always return when the terminal is gone.
+fn events() -> Receiver<Event> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || while event::read().is_ok_and(|event| sender.send(event).is_ok()) {});
+    receiver
+}
+
+/// Whether a key says so, or nobody can type any more.
+fn wants_to_end(events: &Receiver<Event>) -> bool {
+    loop {
+        match events.try_recv() {
+            Ok(Event::Key(key)) => {
+                let control = key.modifiers.contains(KeyModifiers::CONTROL);
+                if control && key.code == KeyCode::Char('c')
+                    || matches!(key.code, KeyCode::Char('q') | KeyCode::Esc)
+                {
+                    return true;
+                }
             }
+            Ok(_) => {}
+            Err(TryRecvError::Empty) => return false,
+            Err(TryRecvError::Disconnected) => return true,
         }
     }
-    Ok(false)
 }
 
 /// The colour that the key names, as far as terminals have it.

@@ -228,7 +228,7 @@ impl Cause {
                 "datagrams from here do not arrive there: check the firewall of that host, and routes back to it; choose interfaces with network.interfaces"
             }
             Self::Multicast { .. } => {
-                "reliable and best-effort data goes to it by unicast instead; if multicast should pass, look at IGMP snooping of switches, firewalls and network.multicast_ttl with `dunlin doctor` on both hosts, else say network.multicast = \"off\""
+                "data from here goes to it by unicast instead; if multicast should pass, look at IGMP snooping of switches, firewalls and network.multicast_ttl with `dunlin doctor` on both hosts, else say network.multicast = \"off\" on both"
             }
             Self::Unreachable { .. } => {
                 "use a network that both hosts have (network.interfaces), the same IP version (network.ipv4, network.ipv6), or set quotas.foreign_locators if data goes elsewhere than discovery on purpose"
