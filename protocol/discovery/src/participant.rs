@@ -56,8 +56,8 @@ pub(crate) struct RemoteParticipant {
     pub(crate) expires: MonoTime,
     /// Until it is verified.
     pub(crate) stranger: Option<Box<Stranger>>,
-    /// It reaches this participant by multicast, so the opposite direction is taken to work too.
-    pub(crate) heard_by_multicast: bool,
+    /// When it last reached this participant by multicast, so the opposite direction is taken to work too.
+    pub(crate) heard_by_multicast: Option<MonoTime>,
     /// That nothing of it arrives by multicast has been told.
     pub(crate) told_of_groups: bool,
     /// Until when it is announced to by unicast because it does so itself.
@@ -87,7 +87,7 @@ impl RemoteParticipant {
             payload,
             latest,
             since: now,
-            heard_by_multicast: false,
+            heard_by_multicast: None,
             told_of_groups: false,
             directed_until: None,
             announcements: BTreeMap::new(),
@@ -146,7 +146,7 @@ impl RemoteParticipant {
     /// Whether it must be announced to by unicast with every announcement. Strangers are answered instead.
     pub(crate) fn needs_unicast(&self, now: MonoTime) -> bool {
         let asks = self.directed_until.is_some_and(|until| until > now);
-        self.stranger.is_none() && (!self.heard_by_multicast || asks)
+        self.stranger.is_none() && (self.heard_by_multicast.is_none() || asks)
     }
 
     /// Accounts for the announcement of an endpoint; false if it exceeds a quota.

@@ -470,7 +470,7 @@ struct Changed<'a> {
 
 /// A peer that still announces by unicast some periods after it was discovered does not hear our groups, or has us as
 /// an initial peer: it is answered in kind for a lease. A peer heard by multicast is taken to hear ours; one that has not
-/// been heard so by then is taken not to. True if the latter has changed.
+/// been heard so for its lease, and by unicast has, is taken not to. True if the latter has changed.
 fn note_arrival(
     participant: &mut RemoteParticipant,
     now: MonoTime,
@@ -479,13 +479,15 @@ fn note_arrival(
 ) -> bool {
     participant.renew(now);
     if !directed {
-        participant.heard_by_multicast = true;
+        participant.heard_by_multicast = Some(now);
     } else if now > participant.since.plus(config.announcement_period.times(2)) {
         participant.directed_until = Some(now.plus(config.lease_duration));
     }
     // Others direct what they send to a group to one reader, or what they send to one peer to none.
     let shows = participant.stranger.is_none() && participant.data.vendor == VendorId::DUNLIN;
-    let silent = !participant.heard_by_multicast && participant.directed_until.is_some();
+    let lease = participant.data.lease_duration;
+    let silent = participant.directed_until.is_some()
+        && participant.heard_by_multicast.is_none_or(|at| now > at.plus(lease));
     let (own, other) = (&config.locators, &participant.announced);
     let both_listen = !own.metatraffic_multicast.is_empty() && !other.metatraffic_multicast.is_empty();
     participant.reach.set_groups_silent(shows && silent && both_listen)

@@ -93,7 +93,8 @@ impl Discovery {
         }
         let groups_told = self.announcer.groups_told();
         let Some(participant) = self.participants.get_mut(&prefix) else { return };
-        let told = participant.heard_by_multicast && groups_told.is_some_and(|at| at >= participant.since);
+        let told =
+            participant.heard_by_multicast.is_some() && groups_told.is_some_and(|at| at >= participant.since);
         let Some(stranger) = participant.stranger.as_deref_mut() else { return };
         stranger.answer_due = None;
         let announce = !told || stranger.answered;

@@ -91,7 +91,35 @@ fn groups_that_stay_silent_are_not_used() {
     net.nodes[1].joined = true;
     net.run_for(secs(30));
     assert_eq!(groups(&mut net), (false, vec![unicast(1, 7411)], vec![data_group]));
+    // A path that fails after it has worked is noticed too.
+    net.nodes[1].joined = false;
+    net.run_for(secs(300));
+    assert_eq!(groups(&mut net), (true, vec![unicast(1, 7411)], vec![]));
     assert_eq!(told(&net), 1);
+}
+
+/// A participant that multicast does not reach names its peers: what these send to the group of all is sent to it as well.
+#[test]
+fn who_is_out_of_reach_of_multicast_learns_of_endpoints() {
+    for meets_by_multicast in [false, true] {
+        let unaware =
+            DiscoveryConfig { initial_peers: vec![unicast(0, 7410), unicast(2, 7410)], ..config(1) };
+        let mut net = Net::new([config(0), unaware, config(2)]);
+        net.nodes[1].joined = meets_by_multicast;
+        net.start();
+        net.run_for(secs(1));
+        net.nodes[1].joined = false;
+        net.add_reader(0, Default::default());
+        net.add_writer(1, Default::default());
+        net.run_for(secs(60));
+        let survey = net.nodes[0].discovery.survey(|_, _| true);
+        assert!(
+            survey.participants.iter().any(|standing| standing.groups_silent),
+            "{:?}",
+            survey.participants
+        );
+        assert_eq!(net.nodes[1].discovery.readers().count(), 1);
+    }
 }
 
 #[test]
