@@ -14,7 +14,7 @@ use std::process::ExitCode;
 /// What is said without `--rust`, `--format` or `--diff`: whether the files are correct.
 #[derive(Args)]
 pub struct Arguments {
-    /// IDL files
+    /// IDL files, or interfaces of ROS 2: .msg, .srv, .action
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Search this folder for include files
@@ -98,8 +98,10 @@ fn options(arguments: &Arguments) -> Options {
         Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
         None => (text.clone(), None),
     };
+    // Packages of a ROS 2 installation are found without -I.
+    let ament = std::env::var("AMENT_PREFIX_PATH").unwrap_or_default();
     Options {
-        include_dirs: arguments.include.clone(),
+        include_dirs: arguments.include.iter().cloned().chain(dunlin_idl::share_folders(&ament)).collect(),
         defines: arguments.define.iter().map(define).collect(),
         default_extensibility: match arguments.default_extensibility {
             DefaultExtensibility::Final => Extensibility::Final,
@@ -184,6 +186,9 @@ fn format_files(arguments: &Arguments) -> Result<ExitCode> {
     let mut clean = true;
     for file in &arguments.files {
         let name = file.to_string_lossy();
+        if dunlin_idl::is_ros_interface(&name) {
+            bail!("{name}: --format is for IDL alone");
+        }
         let text = fs::read_to_string(file).with_context(|| name.to_string())?;
         let formatted = match format(&name, &text) {
             Ok(formatted) => formatted,
@@ -304,6 +309,29 @@ mod tests {
         assert!(run(&["--diff", "DIR/b.idl", "DIR/c.idl"]));
         assert!(!run(&["--diff", "DIR/b.idl", "DIR/d.idl"]));
         assert!(run(&["--diff", "--default-extensibility", "final", "DIR/b.idl", "DIR/d.idl"]));
+    }
+
+    #[test]
+    fn interfaces_of_ros_are_taken() {
+        let folder = folder();
+        let run = |words: &[&str]| run_with(folder.path(), words);
+        for (path, text) in [
+            ("ws/demo/msg/Pose.msg", "geo/Point position\nfloat64 angle 0.5\n"),
+            ("ws/demo/srv/Reset.srv", "Pose to\n---\nbool success\n"),
+            ("share/geo/msg/Point.msg", "float64 x\nfloat64 y\n"),
+        ] {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let (pose, reset) = ("DIR/ws/demo/msg/Pose.msg", "DIR/ws/demo/srv/Reset.srv");
+        assert!(!run(&[pose]).unwrap());
+        assert!(run(&["-I", "DIR/share", pose, reset]).unwrap());
+        assert!(run(&["--rust", "--out", "DIR/out", "-I", "DIR/share", pose]).unwrap());
+        let code = fs::read_to_string(folder.path().join("out/Pose.rs")).unwrap();
+        assert!(code.contains("demo::msg::dds_::Pose_") && code.contains("pub angle: f64"), "{code}");
+        assert!(run(&["--diff", "-I", "DIR/share", pose, pose]).unwrap());
+        assert!(run(&["--format", pose]).is_err());
     }
 
     #[test]
