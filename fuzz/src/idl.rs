@@ -1,6 +1,9 @@
 //! The IDL compiler: every message can be shown, every model printed, compared and made code of; formatting keeps the meaning.
 
-use dunlin_idl::rust::{RustOptions, generate};
+use dunlin_idl::backend::{Backend, Input};
+use dunlin_idl::cpp::Cpp;
+use dunlin_idl::python::Python;
+use dunlin_idl::rust::Rust;
 use dunlin_idl::{Compilation, Limits, Memory, Options, compile, diff, dump, format};
 
 fn compiled(text: &[u8]) -> Compilation {
@@ -8,6 +11,15 @@ fn compiled(text: &[u8]) -> Compilation {
     let options = Options { limits, ..Options::default() };
     // The file may include itself.
     compile("a.idl", &options, &Memory::default().with("a.idl", text))
+}
+
+/// Makes code of what is correct, in every language.
+fn code(result: &Compilation) {
+    let Some(model) = &result.model else { return };
+    let input = Input { model, main: result.main, path: "a.idl", includes: true };
+    for backend in [&Rust::default() as &dyn Backend, &Cpp, &Python] {
+        let _ = backend.generate(&input);
+    }
 }
 
 /// Takes the input for a ROS 2 interface, which may refer to itself.
@@ -21,7 +33,7 @@ fn ros(data: &[u8]) {
         let Some(model) = &result.model else { continue };
         let _ = dump(model);
         assert_eq!(diff(model, model), []);
-        let _ = generate(model, result.main, &RustOptions::default());
+        code(&result);
     }
 }
 
@@ -36,7 +48,7 @@ pub fn idl(data: &[u8]) {
     let Some(model) = &result.model else { return };
     let printed = dump(model);
     assert_eq!(diff(model, model), []);
-    let _ = generate(model, result.main, &RustOptions::default());
+    code(&result);
     if let Ok(formatted) = formatted
         && text.as_bytes() == data
         && !text.contains("__LINE__")

@@ -29,14 +29,17 @@
 )]
 
 mod assign;
+pub mod backend;
 pub mod build;
 mod check;
+pub mod cpp;
 mod diagnostic;
 mod diff;
 mod dump;
 mod format;
 pub mod ir;
 mod preprocess;
+pub mod python;
 mod ros;
 pub mod rust;
 mod source;

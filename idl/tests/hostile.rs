@@ -1,6 +1,9 @@
 //! No input does harm: not random octets, not random tokens, not pieces of real IDL.
 
-use dunlin_idl::rust::{RustOptions, generate};
+use dunlin_idl::backend::{Backend, Input};
+use dunlin_idl::cpp::Cpp;
+use dunlin_idl::python::Python;
+use dunlin_idl::rust::Rust;
 use dunlin_idl::{Limits, Memory, Options, compile, diff, dump, format};
 use proptest::prelude::*;
 
@@ -22,7 +25,10 @@ fn run_as(path: &str, text: &[u8]) {
     }
     if let Some(model) = &result.model {
         let _ = dump(model);
-        let _ = generate(model, result.main, &RustOptions::default());
+        let input = Input { model, main: result.main, path, includes: true };
+        for backend in [&Rust::default() as &dyn Backend, &Cpp, &Python] {
+            let _ = backend.generate(&input);
+        }
         // A type of deeply nested arrays cannot be compared, but nothing else is wrong with it.
         assert!(diff(model, model).iter().all(|change| format!("{change:?}").contains("too deep")));
     }

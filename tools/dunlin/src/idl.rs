@@ -3,7 +3,10 @@
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use dunlin::xtypes::{TypeGraph, TypeIndex};
-use dunlin_idl::rust::{RustOptions, generate};
+use dunlin_idl::backend::{Backend, Input};
+use dunlin_idl::cpp::Cpp;
+use dunlin_idl::python::Python;
+use dunlin_idl::rust::Rust;
 use dunlin_idl::xtypes::type_graph;
 use dunlin_idl::{Compilation, Disk, Extensibility, Options, Severity, diff, diff_text, dump, format};
 use std::fs;
@@ -11,7 +14,7 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// What is said without `--rust`, `--format` or `--diff`: whether the files are correct.
+/// What is said without `--rust`, `--cpp`, `--python`, `--format` or `--diff`: whether the files are correct.
 #[derive(Args)]
 pub struct Arguments {
     /// IDL files, or interfaces of ROS 2: .msg, .srv, .action
@@ -32,11 +35,17 @@ pub struct Arguments {
     /// Make Rust code: NAME.rs of each NAME.idl
     #[arg(long, group = "mode")]
     rust: bool,
+    /// Make C++ types: NAME.hpp of each NAME.idl, and dunlin/cdr.hpp
+    #[arg(long, group = "mode")]
+    cpp: bool,
+    /// Make Python types: NAME.py of each NAME.idl, and dunlin_cdr.py
+    #[arg(long, group = "mode")]
+    python: bool,
     /// Put generated code here instead of next to the input
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Generate no code for included files
-    #[arg(long, requires = "rust")]
+    #[arg(long)]
     no_includes: bool,
     /// Print the types with all names, ids and defaults worked out
     #[arg(long, group = "mode")]
@@ -67,8 +76,13 @@ enum DefaultExtensibility {
 
 /// Runs the command. Failure means that something is wrong with the input, which has been said.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    if arguments.out.is_some() && !arguments.rust {
-        bail!("--out says where generated code goes: add --rust");
+    if backend(arguments).is_none() {
+        if arguments.out.is_some() {
+            bail!("--out says where generated code goes: add --rust, --cpp or --python");
+        }
+        if arguments.no_includes {
+            bail!("--no-includes is about generated code: add --rust, --cpp or --python");
+        }
     }
     if arguments.format {
         return format_files(arguments);
@@ -87,6 +101,16 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         correct &= use_model(arguments, file, &result)?;
     }
     Ok(code(correct))
+}
+
+/// The back end that was asked for.
+fn backend(arguments: &Arguments) -> Option<Box<dyn Backend>> {
+    match arguments {
+        Arguments { rust: true, .. } => Some(Box::new(Rust::default())),
+        Arguments { cpp: true, .. } => Some(Box::new(Cpp)),
+        Arguments { python: true, .. } => Some(Box::new(Python)),
+        _ => None,
+    }
 }
 
 fn code(success: bool) -> ExitCode {
@@ -139,9 +163,14 @@ fn use_model(arguments: &Arguments, file: &Path, result: &Compilation) -> Result
     if arguments.dump {
         write!(out, "{}", dump(model))?;
     } else if arguments.deps {
-        writeln!(out, "{}: {}", output(arguments, file)?.display(), result.files.join(" "))?;
-    } else if arguments.rust {
-        return rust(arguments, file, result);
+        writeln!(
+            out,
+            "{}: {}",
+            folder(arguments, file).join(stem(file)?).with_extension("rs").display(),
+            result.files.join(" ")
+        )?;
+    } else if let Some(backend) = backend(arguments) {
+        return generate(arguments, backend.as_ref(), file, result);
     } else {
         let errors = result.diagnostics.iter().filter(|d| d.severity == Severity::Warning).count();
         let remark = if errors == 0 { String::new() } else { format!(", {errors} warnings") };
@@ -150,35 +179,36 @@ fn use_model(arguments: &Arguments, file: &Path, result: &Compilation) -> Result
     Ok(true)
 }
 
-/// Where the code of a file goes.
-fn output(arguments: &Arguments, file: &Path) -> Result<PathBuf> {
-    let name = file.file_stem().with_context(|| format!("{} is not a file", file.display()))?;
-    let folder = match &arguments.out {
-        Some(folder) => folder.clone(),
-        None => file.parent().unwrap_or(Path::new("")).to_owned(),
-    };
-    Ok(folder.join(name).with_extension("rs"))
+fn stem(file: &Path) -> Result<&std::ffi::OsStr> {
+    file.file_stem().with_context(|| format!("{} is not a file", file.display()))
 }
 
-fn rust(arguments: &Arguments, file: &Path, result: &Compilation) -> Result<bool> {
+/// Where the code of a file goes.
+fn folder(arguments: &Arguments, file: &Path) -> PathBuf {
+    arguments.out.clone().unwrap_or_else(|| file.parent().unwrap_or(Path::new("")).to_owned())
+}
+
+fn generate(arguments: &Arguments, backend: &dyn Backend, file: &Path, result: &Compilation) -> Result<bool> {
     let Some(model) = &result.model else { return Ok(false) };
-    let options = RustOptions { includes: !arguments.no_includes, ..RustOptions::default() };
+    let path = file.to_string_lossy();
+    let input = Input { model, main: result.main, path: &path, includes: !arguments.no_includes };
     let styled = std::io::stderr().is_terminal();
-    let (generated, diagnostics) = match generate(model, result.main, &options) {
-        Ok((text, warnings)) => (Some(text), warnings),
+    let (generated, diagnostics) = match backend.generate(&input) {
+        Ok(generated) => (Some(generated.files), generated.diagnostics),
         Err(errors) => (None, errors),
     };
     for diagnostic in &diagnostics {
         eprint!("{}", diagnostic.render(&result.sources, styled));
     }
-    let Some(text) = generated else { return Ok(false) };
-    let output = output(arguments, file)?;
-    if let Some(folder) = output.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    let Some(files) = generated else { return Ok(false) };
+    for (name, text) in files {
+        let output = folder(arguments, file).join(name);
+        if let Some(folder) = output.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        }
+        fs::write(&output, text).with_context(|| output.display().to_string())?;
+        println!("{}", output.display());
     }
-    let text = dunlin_idl::rust::with_header(&file.to_string_lossy(), &text);
-    fs::write(&output, text).with_context(|| output.display().to_string())?;
-    println!("{}", output.display());
     Ok(true)
 }
 
@@ -283,7 +313,19 @@ mod tests {
         assert!(code.contains("pub struct Inc") && code.contains("[Inc; 3]"), "{code}");
         assert!(run(&["--rust", "--no-includes", "-I", "DIR/inc", "-D", "N=3", "DIR/a.idl"]));
         assert!(!fs::read_to_string(folder.path().join("a.rs")).unwrap().contains("pub struct Inc"));
-        assert!(!run(&["--rust", "DIR/interface.idl"]));
+        assert!(run(&["--cpp", "--out", "DIR/cpp", "DIR/b.idl"]));
+        assert!(run(&["--python", "--out", "DIR/python", "DIR/b.idl"]));
+        for (file, text) in [
+            ("cpp/b.hpp", "struct A"),
+            ("cpp/dunlin/cdr.hpp", "class Decoder"),
+            ("python/b.py", "class A"),
+            ("python/dunlin_cdr.py", "class Decoder"),
+        ] {
+            assert!(fs::read_to_string(folder.path().join(file)).unwrap().contains(text), "{file}");
+        }
+        for language in ["--rust", "--cpp", "--python"] {
+            assert!(!run(&[language, "DIR/interface.idl"]));
+        }
         assert!(!folder.path().join("interface.rs").exists());
     }
 
@@ -340,6 +382,8 @@ mod tests {
         for words in [
             &["DIR/a.idl", "--out", "x"][..],
             &["--rust", "--format", "DIR/a.idl"],
+            &["--rust", "--cpp", "DIR/a.idl"],
+            &["--no-includes", "DIR/a.idl"],
             &["--diff", "DIR/a.idl"],
             &["--write", "DIR/a.idl"],
             &[],
