@@ -296,15 +296,9 @@ impl Generator<'_> {
             Type::Float | Type::Double => Some("0".to_owned()),
             Type::LongDouble | Type::String { .. } | Type::WideString { .. } => None,
             Type::Sequence { .. } | Type::Map { .. } => None,
-            Type::Array { element, .. } => match (self.model.definition(&element.ty), self.zero(&element.ty))
-            {
-                // Elements may be arrays themselves.
-                (_, Some(inner)) if inner.contains("::") && !element.external => {
-                    let value =
-                        inner.rsplit_once('(').map_or(inner.clone(), |(_, value)| value.replace(')', ""));
-                    Some(format!("::dunlin::cdr::filled<{}>({value})", self.type_text(ty)))
-                }
-                _ => Some("{}".to_owned()),
+            Type::Array { .. } => match self.innermost(ty) {
+                Some(value) => Some(format!("::dunlin::cdr::filled<{}>({value})", self.type_text(ty))),
+                None => Some("{}".to_owned()),
             },
             Type::Named(id) => match self.model.ty(*id).map(|ty| &ty.kind) {
                 Some(Kind::Enum(it)) => Some(self.literal_path(*id, it.default)),
@@ -312,6 +306,18 @@ impl Generator<'_> {
                 _ => None,
             },
             _ => Some("0".to_owned()),
+        }
+    }
+
+    /// The default literal of the enumeration of which an array consists in the end.
+    fn innermost(&self, ty: &Type) -> Option<String> {
+        match self.model.resolve(ty) {
+            Type::Array { element, .. } if !element.external => self.innermost(&element.ty),
+            Type::Named(id) => match self.model.ty(*id).map(|ty| &ty.kind) {
+                Some(Kind::Enum(it)) => Some(self.literal_path(*id, it.default)),
+                _ => None,
+            },
+            _ => None,
         }
     }
 

@@ -154,7 +154,7 @@ impl Generator<'_> {
             Value::Float(x) => format!("{x:?}"),
             Value::Char(c) => literal(std::iter::once(u32::from(*c))),
             Value::WideChar(c) => literal(std::iter::once(u32::from(*c))),
-            // Octets that are no UTF-8 cannot be text; what can is kept.
+            // Octets that are no text have been refused.
             Value::Str(octets) => literal(String::from_utf8_lossy(octets).chars().map(u32::from)),
             Value::WideStr(units) => {
                 let chars = char::decode_utf16(units.iter().copied());

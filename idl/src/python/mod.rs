@@ -35,6 +35,7 @@ impl Backend for Python {
     fn generate(&self, input: &Input<'_>) -> Result<Generated, Vec<Diagnostic>> {
         let mut sink = Sink::new(200);
         check_support(input, "Python", &mut sink);
+        check_texts(input, &mut sink);
         if sink.has_errors() {
             return Err(sink.finish());
         }
@@ -45,6 +46,25 @@ impl Backend for Python {
             ("dunlin_cdr.py".to_owned(), SUPPORT.to_owned()),
         ];
         Ok(Generated { files, diagnostics: sink.finish() })
+    }
+}
+
+/// Text of Python is text: octets that are none cannot be the value of a constant or a default.
+fn check_texts(input: &Input<'_>, sink: &mut Sink) {
+    let model = input.model;
+    let constants = model.constants.iter().map(|constant| (Some(&constant.value), constant.span));
+    let structures = model.types.iter().flat_map(|ty| match &ty.kind {
+        Kind::Struct(it) | Kind::Exception(it) => it.members.iter().collect::<Vec<_>>(),
+        Kind::Union(it) => it.cases.iter().map(|case| &case.member).collect(),
+        _ => Vec::new(),
+    });
+    let defaults = structures.map(|member| (member.default.as_ref(), member.span));
+    for (value, span) in constants.chain(defaults).filter(|(_, span)| input.is_wanted(span.file)) {
+        if let Some(Value::Str(octets)) = value
+            && std::str::from_utf8(octets).is_err()
+        {
+            sink.error(span, "this string is not UTF-8, which a Python string has to be");
+        }
     }
 }
 
