@@ -47,7 +47,8 @@ pub fn idl(data: &[u8]) {
     let formatted = format("a.idl", &text);
     let Some(model) = &result.model else { return };
     let printed = dump(model);
-    assert_eq!(diff(model, model), []);
+    // What has no type objects, because of labels beyond 32 bits, is compared part by part, up to a depth.
+    assert!(diff(model, model).iter().all(|change| format!("{change:?}").contains("to be compared")));
     code(&result);
     if let Ok(formatted) = formatted
         && text.as_bytes() == data

@@ -28,7 +28,6 @@
     )
 )]
 
-mod assign;
 pub mod backend;
 pub mod build;
 mod check;
@@ -46,7 +45,6 @@ mod source;
 mod syntax;
 pub mod xtypes;
 
-pub use assign::assignable;
 pub use diagnostic::{Diagnostic, Severity};
 pub use diff::{Change, diff, diff_text};
 pub use dump::{dump, type_text, value_text};
