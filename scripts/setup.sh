@@ -25,6 +25,7 @@ for group in "$@"; do
         need_python python3-pip pip
         ;;
     test)
+        need python3 python3
         need iproute2 /usr/sbin/tc
         need ethtool /usr/sbin/ethtool
         need tshark tshark

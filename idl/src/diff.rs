@@ -1,9 +1,11 @@
 //! What changed between two versions of some IDL, type by type and member by member, and who can still read whom.
 
-use crate::assign::Rules;
 use crate::check::keyword;
 use crate::dump::{kind_word, type_text, value_text};
 use crate::ir::*;
+use crate::xtypes::type_graph;
+use dunlin_xtypes::cdr::Representation;
+use dunlin_xtypes::{Comparison, Mismatch, TypeConsistencyEnforcement};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -27,9 +29,9 @@ pub enum Change {
         /// The differences.
         details: Vec<String>,
         /// Whether readers with the old version can read data of the new one, and if not, why.
-        old_reads_new: Result<(), String>,
+        old_reads_new: Result<(), Vec<Mismatch>>,
         /// Whether readers with the new version can read data of the old one, and if not, why.
-        new_reads_old: Result<(), String>,
+        new_reads_old: Result<(), Vec<Mismatch>>,
     },
 }
 
@@ -50,8 +52,12 @@ impl Change {
 #[must_use]
 pub fn diff(old: &Model, new: &Model) -> Vec<Change> {
     let mut changes = Vec::new();
+    // The rules by which readers and writers match, with the default policy.
+    let ((old_graph, old_indices), (new_graph, new_indices)) = (type_graph(old), type_graph(new));
+    let (policy, form) = (TypeConsistencyEnforcement::default(), Representation::Xcdr2);
     // Types are declared before those that contain them, so each comparison finds the results for the types inside.
-    let (mut by_old, mut by_new) = (Rules::new(old, new), Rules::new(new, old));
+    let mut by_old = Comparison::new(&old_graph, &new_graph, &policy, form);
+    let mut by_new = Comparison::new(&new_graph, &old_graph, &policy, form);
     let names: BTreeMap<&str, TypeId> = new.types().map(|(id, ty)| (ty.full_name.as_str(), id)).collect();
     let before: BTreeSet<&str> = old.types().map(|(_, ty)| ty.full_name.as_str()).collect();
     for (old_id, before) in old.types() {
@@ -62,7 +68,9 @@ pub fn diff(old: &Model, new: &Model) -> Vec<Change> {
             continue;
         };
         let details = Details { old, new, lines: Vec::new() }.compare(old_id, before, new_id, after);
-        let (old_reads_new, new_reads_old) = (by_old.named(old_id, new_id), by_new.named(new_id, old_id));
+        let indices = (old_indices.get(old_id.0).copied(), new_indices.get(new_id.0).copied());
+        let (Some(one), Some(other)) = indices else { continue };
+        let (old_reads_new, new_reads_old) = (by_old.assignable(one, other), by_new.assignable(other, one));
         if !details.is_empty() || old_reads_new.is_err() || new_reads_old.is_err() {
             changes.push(Change::Changed { what, details, old_reads_new, new_reads_old });
         }
@@ -86,105 +94,25 @@ pub fn diff_text(changes: &[Change], old: &str, new: &str) -> String {
                 for line in details {
                     let _ = writeln!(out, "  {line}");
                 }
-                let mut verdict = |reader: &str, data: &str, verdict: &Result<(), String>| match verdict {
-                    Ok(()) => writeln!(out, "  readers of {reader} understand {data}"),
-                    Err(why) => writeln!(out, "  readers of {reader} do not understand {data}: {why}"),
-                };
-                let _ = verdict(old, new, old_reads_new);
-                verdict(new, old, new_reads_old)
+                verdict(&mut out, old, new, old_reads_new);
+                verdict(&mut out, new, old, new_reads_old);
+                Ok(())
             }
         };
     }
     out
 }
 
-/// Whether two types of two models are written the same way and mean the same.
-pub(crate) fn same_type(a: &Model, x: &Type, b: &Model, y: &Type) -> bool {
-    let mut seen = BTreeSet::new();
-    let mut open = vec![(x.clone(), y.clone())];
-    while let Some((x, y)) = open.pop() {
-        match (a.resolve(&x), b.resolve(&y)) {
-            (Type::Named(i), Type::Named(j)) => {
-                if !seen.insert((*i, *j)) {
-                    continue;
-                }
-                let (Some(x), Some(y)) = (a.ty(*i), b.ty(*j)) else { return false };
-                let Some(inner) = same_definition(a, *i, x, b, *j, y) else { return false };
-                open.extend(inner);
-            }
-            (Type::Sequence { element: x, bound: m }, Type::Sequence { element: y, bound: n }) if m == n => {
-                open.push((x.ty.clone(), y.ty.clone()));
-            }
-            (Type::Array { element: x, dimensions: m }, Type::Array { element: y, dimensions: n })
-                if m == n =>
-            {
-                open.push((x.ty.clone(), y.ty.clone()));
-            }
-            (Type::Map { key: k, value: x, bound: m }, Type::Map { key: l, value: y, bound: n })
-                if m == n =>
-            {
-                open.push((k.ty.clone(), l.ty.clone()));
-                open.push((x.ty.clone(), y.ty.clone()));
-            }
-            (Type::Sequence { .. } | Type::Array { .. } | Type::Map { .. } | Type::Named(_), _) => {
-                return false;
-            }
-            (x, y) if x == y => {}
-            _ => return false,
+/// Says whether readers with one version understand data of another, and what they do not.
+fn verdict(out: &mut String, reader: &str, data: &str, verdict: &Result<(), Vec<Mismatch>>) {
+    let _ = match verdict.as_ref().map_err(Vec::as_slice) {
+        Ok(()) => writeln!(out, "  readers of {reader} understand {data}"),
+        Err([why]) => writeln!(out, "  readers of {reader} do not understand {data}: {why}"),
+        Err(several) => {
+            let _ = writeln!(out, "  readers of {reader} do not understand {data}:");
+            several.iter().try_for_each(|why| writeln!(out, "    {why}"))
         }
-    }
-    true
-}
-
-/// Compares two definitions but for the types inside, which are returned.
-fn same_definition(
-    a: &Model,
-    i: TypeId,
-    x: &TypeDef,
-    b: &Model,
-    j: TypeId,
-    y: &TypeDef,
-) -> Option<Vec<(Type, Type)>> {
-    if x.extensibility != y.extensibility {
-        return None;
-    }
-    let same = |x: &Member, y: &Member| {
-        x.id == y.id && x.name == y.name && x.key == y.key && x.optional == y.optional
     };
-    let pairs = |m: Vec<&Member>, n: Vec<&Member>| {
-        let equal = m.len() == n.len() && m.iter().zip(&n).all(|(x, y)| same(x, y));
-        equal.then(|| m.iter().zip(&n).map(|(x, y)| (x.ty.clone(), y.ty.clone())).collect::<Vec<_>>())
-    };
-    match (&x.kind, &y.kind) {
-        (Kind::Struct(_), Kind::Struct(_)) => pairs(a.all_members(i), b.all_members(j)),
-        (Kind::Exception(m), Kind::Exception(n)) => {
-            pairs(m.members.iter().collect(), n.members.iter().collect())
-        }
-        (Kind::Union(m), Kind::Union(n)) => {
-            let labels = |model: &Model, case: &Case| -> Vec<String> {
-                case.labels.iter().map(|label| value_text(model, label)).collect()
-            };
-            let equal = m.cases.len() == n.cases.len()
-                && m.cases
-                    .iter()
-                    .zip(&n.cases)
-                    .all(|(x, y)| x.is_default == y.is_default && labels(a, x) == labels(b, y));
-            let members =
-                |union: &Union| union.cases.iter().map(|case| case.member.clone()).collect::<Vec<_>>();
-            let (x, y) = (members(m), members(n));
-            let mut inner = if equal { pairs(x.iter().collect(), y.iter().collect()) } else { None }?;
-            inner.push((m.discriminator.clone(), n.discriminator.clone()));
-            Some(inner)
-        }
-        (Kind::Enum(m), Kind::Enum(n)) => {
-            let literals =
-                |e: &Enum| e.literals.iter().map(|l| (l.name.clone(), l.value)).collect::<Vec<_>>();
-            (m.bit_bound == n.bit_bound && literals(m) == literals(n)).then(Vec::new)
-        }
-        (Kind::Bitmask(m), Kind::Bitmask(n)) => (m.bit_bound == n.bit_bound).then(Vec::new),
-        (Kind::Bitset(m), Kind::Bitset(n)) => (m.width == n.width).then(Vec::new),
-        _ => None,
-    }
 }
 
 /// Collects the differences between two declarations.

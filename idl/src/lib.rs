@@ -28,26 +28,29 @@
     )
 )]
 
-mod assign;
+pub mod backend;
 pub mod build;
 mod check;
+pub mod cpp;
 mod diagnostic;
 mod diff;
 mod dump;
 mod format;
 pub mod ir;
 mod preprocess;
+pub mod python;
+mod ros;
 pub mod rust;
 mod source;
 mod syntax;
 pub mod xtypes;
 
-pub use assign::assignable;
 pub use diagnostic::{Diagnostic, Severity};
 pub use diff::{Change, diff, diff_text};
 pub use dump::{dump, type_text, value_text};
 pub use format::format;
 pub use ir::{Extensibility, Model};
+pub use ros::share_folders;
 pub use source::{Disk, FileId, LoadError, Loader, Location, Memory, SourceMap, Span};
 
 use diagnostic::Sink;
@@ -132,32 +135,57 @@ impl Compilation {
     }
 }
 
-/// Compiles a file.
+/// A file and what belongs to it as a syntax tree.
+struct Parsed {
+    definitions: Vec<syntax::ast::Definition>,
+    /// Paths of all files that were read, the main one first.
+    files: Vec<String>,
+    main: FileId,
+}
+
+/// Whether a path is that of a ROS 2 interface file: `.msg`, `.srv` or `.action`.
+#[must_use]
+pub fn is_ros_interface(path: &str) -> bool {
+    ros::kind_of(path).is_some()
+}
+
+/// Compiles a file: IDL, or a ROS 2 interface, which the ending of its name says.
 #[must_use]
 pub fn compile(path: &str, options: &Options, loader: &dyn Loader) -> Compilation {
     let mut sources = SourceMap::default();
     let mut sink = Sink::new(options.limits.diagnostics);
-    let output = match preprocess::preprocess(path, options, loader, &mut sources, &mut sink) {
-        Ok(output) => output,
+    let parsed = match ros::kind_of(path) {
+        Some(kind) => ros::read(path, kind, options, loader, &mut sources, &mut sink),
+        None => parse(path, options, loader, &mut sources, &mut sink),
+    };
+    let Parsed { definitions, files, main } = match parsed {
+        Ok(parsed) => parsed,
         Err(problem) => {
             sink.add(Severity::Error, None, problem);
             let diagnostics = sink.finish();
             return Compilation { model: None, diagnostics, sources, main: None, files: Vec::new() };
         }
     };
-    // The first file holds the macros of the command line.
-    let main = FileId(1);
-    let nowhere = Span { file: main, start: 0, end: 0 };
-    let definitions = syntax::parser::parse(
-        &output.tokens,
-        &output.pragmas,
-        nowhere,
-        options.limits.nesting,
-        options.comment_annotations,
-        &mut sink,
-    );
     let model = check::check(&definitions, options, &mut sink);
     let model = (!sink.has_errors()).then_some(model);
     let diagnostics = sink.finish();
-    Compilation { model, diagnostics, sources, main: Some(main), files: output.files }
+    Compilation { model, diagnostics, sources, main: Some(main), files }
+}
+
+/// Preprocesses and parses IDL.
+fn parse(
+    path: &str,
+    options: &Options,
+    loader: &dyn Loader,
+    sources: &mut SourceMap,
+    sink: &mut Sink,
+) -> Result<Parsed, String> {
+    let output = preprocess::preprocess(path, options, loader, sources, sink)?;
+    // The first file holds the macros of the command line.
+    let main = FileId(1);
+    let nowhere = Span { file: main, start: 0, end: 0 };
+    let (nesting, comments) = (options.limits.nesting, options.comment_annotations);
+    let definitions =
+        syntax::parser::parse(&output.tokens, &output.pragmas, nowhere, nesting, comments, sink);
+    Ok(Parsed { definitions, files: output.files, main })
 }

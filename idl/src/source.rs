@@ -78,6 +78,11 @@ impl SourceMap {
         id
     }
 
+    /// How many files there are; the next gets this number.
+    pub(crate) fn len(&self) -> u32 {
+        u32_of(self.files.len())
+    }
+
     pub(crate) fn get(&self, file: FileId) -> Option<&SourceFile> {
         self.files.get(usize::try_from(file.0).ok()?)
     }

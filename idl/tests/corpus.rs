@@ -1,7 +1,8 @@
 //! Inputs with the results that they have to have: diagnostics and the resolved model.
 //!
 //! A case in `corpus/*.txt` begins with `=== name`, then options behind `|`. After the source, `>>> path` begins a
-//! further file, and `---` the expected result. `UPDATE=1 cargo test -p dunlin-idl --test corpus` writes the results
+//! further file, and `---` the expected result; `\---` is such a line in the source. With `| main PATH` the first file
+//! has another name than `a.idl`. `UPDATE=1 cargo test -p dunlin-idl --test corpus` writes the results
 //! into the files: look at every difference before keeping it.
 
 mod common;
@@ -24,6 +25,7 @@ fn options(title: &str) -> Options {
             Some(("nesting", depth)) => options.limits.nesting = depth.parse().unwrap(),
             Some(("tokens", count)) => options.limits.tokens = count.parse().unwrap(),
             None if option.trim() == "comment-annotations" => options.comment_annotations = true,
+            Some(("main", _)) => {}
             _ => panic!("unknown option {option} in {title}"),
         }
     }
@@ -32,8 +34,11 @@ fn options(title: &str) -> Options {
 
 fn run(case: &Case) -> String {
     let mut files = Memory::default();
-    let (mut path, mut text) = ("a.idl".to_owned(), String::new());
+    let main = case.title.split('|').find_map(|option| option.trim().strip_prefix("main "));
+    let main = main.unwrap_or("a.idl").to_owned();
+    let (mut path, mut text) = (main.clone(), String::new());
     for line in case.source.lines() {
+        let line = if line == "\\---" { "---" } else { line };
         if let Some(next) = line.strip_prefix(">>> ") {
             files = files.with(&path, std::mem::take(&mut text));
             path = next.to_owned();
@@ -42,7 +47,7 @@ fn run(case: &Case) -> String {
             text.push('\n');
         }
     }
-    let result = compile("a.idl", &options(&case.title), &files.with(&path, text));
+    let result = compile(&main, &options(&case.title), &files.with(&path, text));
     let mut out = String::new();
     for diagnostic in &result.diagnostics {
         writeln!(out, "{}", diagnostic.short(&result.sources)).unwrap();

@@ -1,14 +1,23 @@
 //! No input does harm: not random octets, not random tokens, not pieces of real IDL.
 
-use dunlin_idl::rust::{RustOptions, generate};
+use dunlin_idl::backend::{Backend, Input};
+use dunlin_idl::cpp::Cpp;
+use dunlin_idl::python::Python;
+use dunlin_idl::rust::Rust;
 use dunlin_idl::{Limits, Memory, Options, compile, diff, dump, format};
 use proptest::prelude::*;
 
 fn run(text: &[u8]) {
+    run_as("a.idl", text);
+}
+
+const ROS_PATHS: [&str; 3] = ["p/msg/A.msg", "p/srv/A.srv", "p/action/A.action"];
+
+fn run_as(path: &str, text: &[u8]) {
     let limits = Limits { tokens: 20_000, diagnostics: 50, ..Limits::default() };
     let options = Options { limits, ..Options::default() };
     // It may include itself.
-    let result = compile("a.idl", &options, &Memory::default().with("a.idl", text));
+    let result = compile(path, &options, &Memory::default().with(path, text));
     assert!(result.model.is_some() || !result.diagnostics.is_empty());
     for diagnostic in &result.diagnostics {
         assert!(!diagnostic.render(&result.sources, false).is_empty());
@@ -16,7 +25,10 @@ fn run(text: &[u8]) {
     }
     if let Some(model) = &result.model {
         let _ = dump(model);
-        let _ = generate(model, result.main, &RustOptions::default());
+        let input = Input { model, main: result.main, path, includes: true };
+        for backend in [&Rust::default() as &dyn Backend, &Cpp, &Python] {
+            let _ = backend.generate(&input);
+        }
         // A type of deeply nested arrays cannot be compared, but nothing else is wrong with it.
         assert!(diff(model, model).iter().all(|change| format!("{change:?}").contains("too deep")));
     }
@@ -123,6 +135,51 @@ const WORDS: &[&str] = &[
     "\\",
 ];
 
+const ROS_WORDS: &[&str] = &[
+    "bool",
+    "byte",
+    "char",
+    "int8",
+    "uint64",
+    "float64",
+    "string",
+    "wstring",
+    "string<=3",
+    "A",
+    "p/A",
+    "p/msg/A",
+    "B",
+    "builtin_interfaces/Time",
+    "[]",
+    "[3]",
+    "[<=3]",
+    "[",
+    "]",
+    "<=",
+    " x",
+    " y_z",
+    " X",
+    " X=",
+    "=",
+    " 1",
+    " -1",
+    " 1.5",
+    " true",
+    " \"x\"",
+    " 'x",
+    "#",
+    " # a",
+    "\n",
+    "\n",
+    "\n",
+    "\n---\n",
+    "é",
+    "\\",
+    "/",
+    "0x",
+    "99999999999999999999",
+];
+
 const REAL: &str = "#define N 3\nmodule M { enum E { X, @value(4) Y }; @bit_bound(8) bitmask F { P, Q };\n\
     bitset G { bitfield<3> a; bitfield<1>; }; struct S; typedef sequence<S, N> Ss;\n\
     @mutable struct S { @key long a; @id(7) @optional string<N> b; Ss c; E d[2][N]; map<long, F> e; @default(Y) E f; };\n\
@@ -143,11 +200,17 @@ proptest! {
     #[test]
     fn random_octets(text in proptest::collection::vec(any::<u8>(), 0..300)) {
         run(&text);
+        ROS_PATHS.iter().for_each(|path| run_as(path, &text));
     }
 
     #[test]
     fn random_words(words in proptest::collection::vec(proptest::sample::select(WORDS), 0..120)) {
         run(words.join(" ").as_bytes());
+    }
+
+    #[test]
+    fn random_ros_words(words in proptest::collection::vec(proptest::sample::select(ROS_WORDS), 0..120)) {
+        ROS_PATHS.iter().for_each(|path| run_as(path, words.concat().as_bytes()));
     }
 
     #[test]

@@ -12,6 +12,12 @@ if ! "$peers/cyclone/bin/python" -c 'import cyclonedds' 2>/dev/null; then
     "$peers/cyclone/bin/pip" install --quiet --disable-pip-version-check cyclonedds==11.0.1
 fi
 
+echo "interop: rosbags 0.11.9 (PyPI)"
+if ! "$peers/rosbags/bin/python" -c 'import rosbags' 2>/dev/null; then
+    python3 -m venv "$peers/rosbags"
+    "$peers/rosbags/bin/pip" install --quiet --disable-pip-version-check rosbags==0.11.9
+fi
+
 echo "interop: Fast DDS $(dpkg-query -W -f '${Version}' libfastrtps-dev 2>/dev/null || echo '(not from a package)')"
 cmake -S "$here/peers/fastdds" -B "$peers/fastdds" -DCMAKE_BUILD_TYPE=Release >/dev/null
 cmake --build "$peers/fastdds" | tail -n 1

@@ -18,6 +18,9 @@ fi
 cd "$root"
 cargo build --quiet -p dunlin-cli
 cargo test --quiet -p dunlin-interop --no-run
+if [ "${1:-}" != fastdds3 ]; then
+    cargo test --quiet -p dunlin-idl-tests --test rosbags -- --ignored
+fi
 for round in $(seq "$rounds"); do
     [ "$rounds" = 1 ] || echo "interop: round $round of $rounds"
     rm -rf "$INTEROP_CAPTURES"

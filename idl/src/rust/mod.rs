@@ -20,6 +20,9 @@ mod structure;
 mod types;
 mod uint8;
 
+pub(crate) use types::float128;
+
+use crate::backend::{Backend, Generated, Input};
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::ir::*;
 use crate::source::FileId;
@@ -40,6 +43,23 @@ pub struct RustOptions {
 impl Default for RustOptions {
     fn default() -> Self {
         Self { cdr: "::dunlin::cdr".to_owned(), includes: true }
+    }
+}
+
+/// The Rust back end.
+#[derive(Clone, Debug, Default)]
+pub struct Rust {
+    /// The path of the module with `DdsType`; `None` for the default of [`RustOptions`].
+    pub cdr: Option<String>,
+}
+
+impl Backend for Rust {
+    fn generate(&self, input: &Input<'_>) -> Result<Generated, Vec<Diagnostic>> {
+        let mut options = RustOptions { includes: input.includes, ..RustOptions::default() };
+        options.cdr = self.cdr.clone().unwrap_or(options.cdr);
+        let (code, diagnostics) = generate(input.model, input.main, &options)?;
+        let files = vec![(format!("{}.rs", input.stem()), with_header(input.path, &code))];
+        Ok(Generated { files, diagnostics })
     }
 }
 
@@ -67,8 +87,9 @@ pub fn generate(
 /// The code with a first line that says which file it comes from.
 #[must_use]
 pub fn with_header(path: &str, code: &str) -> String {
-    let name = path.rsplit(['/', '\\']).next().unwrap_or(path).replace(['\n', '\r'], " ");
-    format!("// Made from {name} by the IDL compiler of Dunlin: changes will be lost.\n\n{code}")
+    let model = &Model::default();
+    let header = Input { model, main: None, path, includes: true }.header();
+    format!("// {header}\n\n{code}")
 }
 
 pub(crate) struct Generator<'a> {

@@ -194,7 +194,7 @@ fn unbounded(ty: &Type) -> (Type, Option<u32>) {
 }
 
 /// The IEEE 754 bits of a number in quadruple precision.
-fn float128(x: f64) -> u128 {
+pub(crate) fn float128(x: f64) -> u128 {
     let bits = x.to_bits();
     let sign = u128::from(bits >> 63) << 127;
     let (exponent, mantissa) = ((bits >> 52) & 0x7ff, bits & ((1 << 52) - 1));

@@ -50,8 +50,9 @@ pub mod object;
 mod print;
 
 pub use dunlin_cdr as cdr;
+pub use dunlin_qos::TypeConsistencyEnforcement;
 
-pub use assign::{Mismatch, TypeIn, assignable};
+pub use assign::{Comparison, Mismatch, TypeIn, assignable};
 pub use build::{BuildError, IdentifiedObject, TypeObjects, TypeRecord, type_objects};
 pub use describe::from_description;
 pub use identifier::{Equivalence, EquivalenceHash, TypeIdentifier};

@@ -4,7 +4,7 @@
 use dunlin_cdr::Representation::{self, Xcdr1, Xcdr2};
 use dunlin_idl::{Memory, Options, compile};
 use dunlin_qos::TypeConsistencyEnforcement;
-use dunlin_xtypes::{Mismatch, TypeGraph, TypeIn, TypeIndex, assignable, to_idl};
+use dunlin_xtypes::{Comparison, Mismatch, TypeGraph, TypeIn, TypeIndex, assignable, to_idl};
 
 fn parse(idl: &str) -> (TypeGraph, TypeIndex) {
     let compilation = compile("t.idl", &Options::default(), &Memory::default().with("t.idl", idl));
@@ -91,6 +91,11 @@ fn table() {
             let reader = TypeIn { graph: &reader.0, index: reader.1 };
             let writer = TypeIn { graph: &writer.0, index: writer.1 };
             let result = assignable(reader, writer, &allow(), Xcdr2);
+            let policy = allow();
+            let mut comparison = Comparison::new(reader.graph, writer.graph, &policy, Xcdr2);
+            for _ in 0..2 {
+                assert_eq!(comparison.assignable(reader.index, writer.index), result, "{own} <- {theirs}");
+            }
             compared += 1;
             if result.is_ok() != expected {
                 wrong.push(format!("{{{own}}} <- {{{theirs}}}: {result:?}"));

@@ -1,10 +1,12 @@
 //! Values of types known at run time have the octets of the Rust types made of the same IDL, and come back from them.
 
+mod random;
+
 use dunlin_cdr::{
-    CdrRead, CdrWrite, DdsType, Decoder, Endianness, Float128, Limits, PrimitiveKind, Representation, Scope,
-    WString, description, key_hash_of_payload, to_payload_as,
+    CdrRead, CdrWrite, DdsType, Decoder, Endianness, Limits, Representation, Scope, description,
+    key_hash_of_payload, to_payload_as,
 };
-use dunlin_dynamic::{DynamicData, DynamicType, Shape, TypeError, TypeView, UnionValue, Value};
+use dunlin_dynamic::{DynamicData, DynamicType, TypeError};
 use dunlin_idl_tests::{kinds, names, recursive, video};
 use dunlin_xtypes::model::{Kind, Member};
 use kinds::test;
@@ -13,80 +15,6 @@ use proptest::prelude::*;
 fn type_of<T: DdsType>() -> DynamicType {
     let (graph, index) = dunlin_xtypes::from_description(description::<T>());
     DynamicType::new(graph, index).unwrap()
-}
-
-/// A random value that both sides can have: pairs of maps ascend, because Rust's maps write them so.
-fn random(view: TypeView<'_>, random_bits: &mut impl FnMut() -> u64, depth: u32) -> Value {
-    let mut next = || random_bits();
-    match view.shape() {
-        Shape::Primitive(kind) => number(*kind, next()),
-        Shape::Enumeration(it) => {
-            let at = usize::try_from(next()).unwrap() % it.literals.len();
-            Value::Enumeration(it.literals[at].1)
-        }
-        Shape::Bits(it) if it.fields.is_empty() => Value::Bits(next() & 1),
-        Shape::Bits(it) => Value::Bits(next() & it.fields.iter().fold(0, |all, field| all | field.mask())),
-        Shape::Text { wide, bound } => {
-            let len = usize::try_from(next() % 5).unwrap().min(bound.unwrap_or(5));
-            let text: String =
-                (0..len).map(|_| char::from(b'a' + u8::try_from(next() % 26).unwrap())).collect();
-            if *wide { Value::WString(WString::from(text.as_str())) } else { Value::String(text) }
-        }
-        Shape::Sequence { element, bound } => {
-            let most = if depth == 0 { 0 } else { 3.min(bound.unwrap_or(3)) };
-            let len = next() % (u64::try_from(most).unwrap() + 1);
-            list(view.at(*element), usize::try_from(len).unwrap(), random_bits, depth)
-        }
-        Shape::Array { element, length, .. } => list(view.at(*element), *length, random_bits, depth),
-        Shape::Map { key, value, .. } => {
-            let present = depth > 0 && next() % 2 == 1;
-            let pair = |_| {
-                let key = random(view.at(*key), random_bits, depth.saturating_sub(1));
-                (key, random(view.at(*value), random_bits, depth.saturating_sub(1)))
-            };
-            Value::Map((0..usize::from(present)).map(pair).collect())
-        }
-        Shape::Structure(it) => {
-            let member = |member: &dunlin_dynamic::MemberShape| {
-                let absent = member.is_optional() && (depth == 0 || random_bits().is_multiple_of(2));
-                (!absent).then(|| random(view.at(member.part), random_bits, depth.saturating_sub(1)))
-            };
-            Value::Structure(it.members.iter().map(member).collect())
-        }
-        Shape::Union(it) => {
-            let case = &it.cases[usize::try_from(next()).unwrap() % it.cases.len()];
-            let member = Some(random(view.at(case.part), random_bits, depth.saturating_sub(1)));
-            Value::Union(Box::new(UnionValue { discriminator: it.label_of(case).unwrap(), member }))
-        }
-        other => panic!("{other:?}"),
-    }
-}
-
-fn list(element: TypeView<'_>, len: usize, bits: &mut impl FnMut() -> u64, depth: u32) -> Value {
-    if matches!(element.shape(), Shape::Primitive(PrimitiveKind::Octet)) {
-        return Value::Octets((0..len).map(|_| bits().to_le_bytes()[0]).collect());
-    }
-    Value::List((0..len).map(|_| random(element, bits, depth.saturating_sub(1))).collect())
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "random bits")]
-fn number(kind: PrimitiveKind, bits: u64) -> Value {
-    match kind {
-        PrimitiveKind::Boolean => Value::Boolean(bits & 1 == 1),
-        PrimitiveKind::Octet | PrimitiveKind::UInt8 => Value::Octet(bits as u8),
-        PrimitiveKind::Int8 => Value::Int8(bits as i8),
-        PrimitiveKind::Int16 => Value::Int16(bits as i16),
-        PrimitiveKind::UInt16 => Value::UInt16(bits as u16),
-        PrimitiveKind::Int32 => Value::Int32(bits as i32),
-        PrimitiveKind::UInt32 => Value::UInt32(bits as u32),
-        PrimitiveKind::Int64 => Value::Int64(bits as i64),
-        PrimitiveKind::UInt64 => Value::UInt64(bits),
-        PrimitiveKind::Float32 => Value::Float32(f32::from_bits(bits as u32)),
-        PrimitiveKind::Float64 => Value::Float64(f64::from_bits(bits)),
-        PrimitiveKind::Float128 => Value::Float128(Float128(u128::from(bits) << 17)),
-        PrimitiveKind::Char8 => Value::Char8(dunlin_cdr::Char8(bits as u8)),
-        PrimitiveKind::Char16 => Value::Char16(dunlin_cdr::Char16(bits as u16)),
-    }
 }
 
 const FORMS: [(Representation, Endianness); 4] = [
@@ -99,14 +27,7 @@ const FORMS: [(Representation, Endianness); 4] = [
 /// The same octets from the Rust type, the same value back, the same key; what is cut off is an error or a value.
 fn check<T: DdsType>(seed: u64) {
     let ty = type_of::<T>();
-    let mut state = seed | 1;
-    let mut bits = move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state
-    };
-    let value = DynamicData::from_value(&ty, random(ty.view(), &mut bits, 4)).unwrap();
+    let value = DynamicData::from_value(&ty, random::value(ty.view(), &mut random::bits(seed), 4)).unwrap();
     for (representation, endianness) in FORMS {
         let (mut ours, mut theirs, mut again) = (Vec::new(), Vec::new(), Vec::new());
         value.to_payload_as(representation, endianness, Scope::Sample, &mut ours).unwrap();

@@ -3,7 +3,10 @@
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use dunlin::xtypes::{TypeGraph, TypeIndex};
-use dunlin_idl::rust::{RustOptions, generate};
+use dunlin_idl::backend::{Backend, Input};
+use dunlin_idl::cpp::Cpp;
+use dunlin_idl::python::Python;
+use dunlin_idl::rust::Rust;
 use dunlin_idl::xtypes::type_graph;
 use dunlin_idl::{Compilation, Disk, Extensibility, Options, Severity, diff, diff_text, dump, format};
 use std::fs;
@@ -11,10 +14,10 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// What is said without `--rust`, `--format` or `--diff`: whether the files are correct.
+/// What is said without `--rust`, `--cpp`, `--python`, `--format` or `--diff`: whether the files are correct.
 #[derive(Args)]
 pub struct Arguments {
-    /// IDL files
+    /// IDL files, or interfaces of ROS 2: .msg, .srv, .action
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Search this folder for include files
@@ -32,11 +35,17 @@ pub struct Arguments {
     /// Make Rust code: NAME.rs of each NAME.idl
     #[arg(long, group = "mode")]
     rust: bool,
+    /// Make C++ types: NAME.hpp of each NAME.idl, and dunlin/cdr.hpp
+    #[arg(long, group = "mode")]
+    cpp: bool,
+    /// Make Python types: NAME.py of each NAME.idl, and dunlin_cdr.py
+    #[arg(long, group = "mode")]
+    python: bool,
     /// Put generated code here instead of next to the input
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Generate no code for included files
-    #[arg(long, requires = "rust")]
+    #[arg(long)]
     no_includes: bool,
     /// Print the types with all names, ids and defaults worked out
     #[arg(long, group = "mode")]
@@ -67,8 +76,13 @@ enum DefaultExtensibility {
 
 /// Runs the command. Failure means that something is wrong with the input, which has been said.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    if arguments.out.is_some() && !arguments.rust {
-        bail!("--out says where generated code goes: add --rust");
+    if backend(arguments).is_none() {
+        if arguments.out.is_some() {
+            bail!("--out says where generated code goes: add --rust, --cpp or --python");
+        }
+        if arguments.no_includes {
+            bail!("--no-includes is about generated code: add --rust, --cpp or --python");
+        }
     }
     if arguments.format {
         return format_files(arguments);
@@ -89,6 +103,16 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(code(correct))
 }
 
+/// The back end that was asked for.
+fn backend(arguments: &Arguments) -> Option<Box<dyn Backend>> {
+    match arguments {
+        Arguments { rust: true, .. } => Some(Box::new(Rust::default())),
+        Arguments { cpp: true, .. } => Some(Box::new(Cpp)),
+        Arguments { python: true, .. } => Some(Box::new(Python)),
+        _ => None,
+    }
+}
+
 fn code(success: bool) -> ExitCode {
     if success { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -98,8 +122,10 @@ fn options(arguments: &Arguments) -> Options {
         Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
         None => (text.clone(), None),
     };
+    // Packages of a ROS 2 installation are found without -I.
+    let ament = std::env::var("AMENT_PREFIX_PATH").unwrap_or_default();
     Options {
-        include_dirs: arguments.include.clone(),
+        include_dirs: arguments.include.iter().cloned().chain(dunlin_idl::share_folders(&ament)).collect(),
         defines: arguments.define.iter().map(define).collect(),
         default_extensibility: match arguments.default_extensibility {
             DefaultExtensibility::Final => Extensibility::Final,
@@ -137,9 +163,14 @@ fn use_model(arguments: &Arguments, file: &Path, result: &Compilation) -> Result
     if arguments.dump {
         write!(out, "{}", dump(model))?;
     } else if arguments.deps {
-        writeln!(out, "{}: {}", output(arguments, file)?.display(), result.files.join(" "))?;
-    } else if arguments.rust {
-        return rust(arguments, file, result);
+        writeln!(
+            out,
+            "{}: {}",
+            folder(arguments, file).join(stem(file)?).with_extension("rs").display(),
+            result.files.join(" ")
+        )?;
+    } else if let Some(backend) = backend(arguments) {
+        return generate(arguments, backend.as_ref(), file, result);
     } else {
         let errors = result.diagnostics.iter().filter(|d| d.severity == Severity::Warning).count();
         let remark = if errors == 0 { String::new() } else { format!(", {errors} warnings") };
@@ -148,35 +179,36 @@ fn use_model(arguments: &Arguments, file: &Path, result: &Compilation) -> Result
     Ok(true)
 }
 
-/// Where the code of a file goes.
-fn output(arguments: &Arguments, file: &Path) -> Result<PathBuf> {
-    let name = file.file_stem().with_context(|| format!("{} is not a file", file.display()))?;
-    let folder = match &arguments.out {
-        Some(folder) => folder.clone(),
-        None => file.parent().unwrap_or(Path::new("")).to_owned(),
-    };
-    Ok(folder.join(name).with_extension("rs"))
+fn stem(file: &Path) -> Result<&std::ffi::OsStr> {
+    file.file_stem().with_context(|| format!("{} is not a file", file.display()))
 }
 
-fn rust(arguments: &Arguments, file: &Path, result: &Compilation) -> Result<bool> {
+/// Where the code of a file goes.
+fn folder(arguments: &Arguments, file: &Path) -> PathBuf {
+    arguments.out.clone().unwrap_or_else(|| file.parent().unwrap_or(Path::new("")).to_owned())
+}
+
+fn generate(arguments: &Arguments, backend: &dyn Backend, file: &Path, result: &Compilation) -> Result<bool> {
     let Some(model) = &result.model else { return Ok(false) };
-    let options = RustOptions { includes: !arguments.no_includes, ..RustOptions::default() };
+    let path = file.to_string_lossy();
+    let input = Input { model, main: result.main, path: &path, includes: !arguments.no_includes };
     let styled = std::io::stderr().is_terminal();
-    let (generated, diagnostics) = match generate(model, result.main, &options) {
-        Ok((text, warnings)) => (Some(text), warnings),
+    let (generated, diagnostics) = match backend.generate(&input) {
+        Ok(generated) => (Some(generated.files), generated.diagnostics),
         Err(errors) => (None, errors),
     };
     for diagnostic in &diagnostics {
         eprint!("{}", diagnostic.render(&result.sources, styled));
     }
-    let Some(text) = generated else { return Ok(false) };
-    let output = output(arguments, file)?;
-    if let Some(folder) = output.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    let Some(files) = generated else { return Ok(false) };
+    for (name, text) in files {
+        let output = folder(arguments, file).join(name);
+        if let Some(folder) = output.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        }
+        fs::write(&output, text).with_context(|| output.display().to_string())?;
+        println!("{}", output.display());
     }
-    let text = dunlin_idl::rust::with_header(&file.to_string_lossy(), &text);
-    fs::write(&output, text).with_context(|| output.display().to_string())?;
-    println!("{}", output.display());
     Ok(true)
 }
 
@@ -184,6 +216,9 @@ fn format_files(arguments: &Arguments) -> Result<ExitCode> {
     let mut clean = true;
     for file in &arguments.files {
         let name = file.to_string_lossy();
+        if dunlin_idl::is_ros_interface(&name) {
+            bail!("{name}: --format is for IDL alone");
+        }
         let text = fs::read_to_string(file).with_context(|| name.to_string())?;
         let formatted = match format(&name, &text) {
             Ok(formatted) => formatted,
@@ -278,7 +313,19 @@ mod tests {
         assert!(code.contains("pub struct Inc") && code.contains("[Inc; 3]"), "{code}");
         assert!(run(&["--rust", "--no-includes", "-I", "DIR/inc", "-D", "N=3", "DIR/a.idl"]));
         assert!(!fs::read_to_string(folder.path().join("a.rs")).unwrap().contains("pub struct Inc"));
-        assert!(!run(&["--rust", "DIR/interface.idl"]));
+        assert!(run(&["--cpp", "--out", "DIR/cpp", "DIR/b.idl"]));
+        assert!(run(&["--python", "--out", "DIR/python", "DIR/b.idl"]));
+        for (file, text) in [
+            ("cpp/b.hpp", "struct A"),
+            ("cpp/dunlin/cdr.hpp", "class Decoder"),
+            ("python/b.py", "class A"),
+            ("python/dunlin_cdr.py", "class Decoder"),
+        ] {
+            assert!(fs::read_to_string(folder.path().join(file)).unwrap().contains(text), "{file}");
+        }
+        for language in ["--rust", "--cpp", "--python"] {
+            assert!(!run(&[language, "DIR/interface.idl"]));
+        }
         assert!(!folder.path().join("interface.rs").exists());
     }
 
@@ -307,11 +354,36 @@ mod tests {
     }
 
     #[test]
+    fn interfaces_of_ros_are_taken() {
+        let folder = folder();
+        let run = |words: &[&str]| run_with(folder.path(), words);
+        for (path, text) in [
+            ("ws/demo/msg/Pose.msg", "geo/Point position\nfloat64 angle 0.5\n"),
+            ("ws/demo/srv/Reset.srv", "Pose to\n---\nbool success\n"),
+            ("share/geo/msg/Point.msg", "float64 x\nfloat64 y\n"),
+        ] {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let (pose, reset) = ("DIR/ws/demo/msg/Pose.msg", "DIR/ws/demo/srv/Reset.srv");
+        assert!(!run(&[pose]).unwrap());
+        assert!(run(&["-I", "DIR/share", pose, reset]).unwrap());
+        assert!(run(&["--rust", "--out", "DIR/out", "-I", "DIR/share", pose]).unwrap());
+        let code = fs::read_to_string(folder.path().join("out/Pose.rs")).unwrap();
+        assert!(code.contains("demo::msg::dds_::Pose_") && code.contains("pub angle: f64"), "{code}");
+        assert!(run(&["--diff", "-I", "DIR/share", pose, pose]).unwrap());
+        assert!(run(&["--format", pose]).is_err());
+    }
+
+    #[test]
     fn what_makes_no_sense_is_refused() {
         let folder = folder();
         for words in [
             &["DIR/a.idl", "--out", "x"][..],
             &["--rust", "--format", "DIR/a.idl"],
+            &["--rust", "--cpp", "DIR/a.idl"],
+            &["--no-includes", "DIR/a.idl"],
             &["--diff", "DIR/a.idl"],
             &["--write", "DIR/a.idl"],
             &[],

@@ -9,7 +9,7 @@ mod structure;
 mod union;
 
 use crate::TypeIdentifier;
-use crate::build::{identifier_of, type_objects};
+use crate::build::{identifier_of, minimal_identifiers, type_objects};
 use crate::identifier::kind;
 use crate::model::{Definition, Element, Enumeration, Kind, Type, TypeGraph, TypeIndex, type_flag};
 use alloc::collections::BTreeMap;
@@ -65,22 +65,36 @@ pub fn assignable(
     policy: &TypeConsistencyEnforcement,
     representation: Representation,
 ) -> Result<(), Vec<Mismatch>> {
-    let mut rules = Rules {
-        reader: Side::new(reader),
-        writer: Side::new(writer),
-        policy,
-        representation,
-        known: BTreeMap::new(),
-        assumed: Vec::new(),
-        depth: 0,
-        steps: 0,
-    };
-    if policy.kind == TypeConsistencyKind::DisallowTypeCoercion {
-        let same = rules.same(&Type::Named(reader.index), &Type::Named(writer.index));
-        let reason = "the types differ, and the reader allows no other than its own";
-        return if same { Ok(()) } else { Err(one(reason)) };
+    let (reader, of_reader) = (Side::new(reader), reader.index);
+    let (writer, of_writer) = (Side::new(writer), writer.index);
+    Rules::new(reader, writer, policy, representation).question(of_reader, of_writer)
+}
+
+/// Answers questions about many types of two graphs: what is found out once is remembered.
+pub struct Comparison<'a> {
+    rules: Rules<'a>,
+}
+
+impl<'a> Comparison<'a> {
+    /// Of readers' types with writers' types.
+    #[must_use]
+    pub fn new(
+        reader: &'a TypeGraph,
+        writer: &'a TypeGraph,
+        policy: &'a TypeConsistencyEnforcement,
+        representation: Representation,
+    ) -> Self {
+        Self { rules: Rules::new(Side::all(reader), Side::all(writer), policy, representation) }
     }
-    rules.named(reader.index, writer.index, Keys::Count)
+
+    /// As [`assignable`], with the same bounds for each question.
+    ///
+    /// # Errors
+    /// The differences.
+    pub fn assignable(&mut self, reader: TypeIndex, writer: TypeIndex) -> Result<(), Vec<Mismatch>> {
+        self.rules.steps = 0;
+        self.rules.question(reader, writer)
+    }
 }
 
 type Verdict = Result<(), Vec<Mismatch>>;
@@ -119,6 +133,11 @@ impl<'a> Side<'a> {
         Self { graph: ty.graph, minimal }
     }
 
+    /// Of all types of a graph.
+    fn all(graph: &'a TypeGraph) -> Self {
+        Self { graph, minimal: minimal_identifiers(&octets::unified(graph)) }
+    }
+
     fn name(&self, index: TypeIndex) -> String {
         match self.graph.get(index) {
             Some(Definition { name, .. }) if !name.is_empty() => name.clone(),
@@ -141,6 +160,25 @@ struct Rules<'a> {
 }
 
 impl<'a> Rules<'a> {
+    fn new(
+        reader: Side<'a>,
+        writer: Side<'a>,
+        policy: &'a TypeConsistencyEnforcement,
+        representation: Representation,
+    ) -> Self {
+        let (known, assumed) = (BTreeMap::new(), Vec::new());
+        Self { reader, writer, policy, representation, known, assumed, depth: 0, steps: 0 }
+    }
+
+    fn question(&mut self, reader: TypeIndex, writer: TypeIndex) -> Verdict {
+        if self.policy.kind == TypeConsistencyKind::DisallowTypeCoercion {
+            let same = self.same(&Type::Named(reader), &Type::Named(writer));
+            let reason = "the types differ, and the reader allows no other than its own";
+            return if same { Ok(()) } else { Err(one(reason)) };
+        }
+        self.named(reader, writer, Keys::Count)
+    }
+
     /// Counts work.
     fn step(&mut self, steps: usize) -> Verdict {
         self.steps = self.steps.saturating_add(steps);

@@ -15,16 +15,19 @@ pub struct Component {
 
 /// The components of what `root` depends on.
 pub fn of(graph: &TypeGraph, root: TypeIndex) -> Vec<Component> {
-    let mut search = Search {
-        graph,
-        order: alloc::vec![None; graph.len()],
-        low: alloc::vec![0; graph.len()],
-        on_stack: alloc::vec![false; graph.len()],
-        stack: Vec::new(),
-        visited: 0,
-        found: Vec::new(),
-    };
+    let mut search = Search::new(graph);
     search.run(root);
+    search.found
+}
+
+/// The components of a whole graph.
+pub fn all(graph: &TypeGraph) -> Vec<Component> {
+    let mut search = Search::new(graph);
+    for (index, _) in graph.iter() {
+        if get(&search.order, index).flatten().is_none() {
+            search.run(index);
+        }
+    }
     search.found
 }
 
@@ -45,7 +48,19 @@ struct Frame {
     refers_to_itself: bool,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    fn new(graph: &'a TypeGraph) -> Self {
+        Search {
+            graph,
+            order: alloc::vec![None; graph.len()],
+            low: alloc::vec![0; graph.len()],
+            on_stack: alloc::vec![false; graph.len()],
+            stack: Vec::new(),
+            visited: 0,
+            found: Vec::new(),
+        }
+    }
+
     fn open(&mut self, index: TypeIndex) -> Frame {
         let number = self.visited;
         self.visited = number.saturating_add(1);

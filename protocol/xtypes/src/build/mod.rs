@@ -91,16 +91,26 @@ pub struct TypeObjects {
 /// # Errors
 /// [`BuildError`].
 pub fn type_objects(graph: &TypeGraph, root: TypeIndex) -> Result<TypeObjects, BuildError> {
-    let mut builder = Builder {
-        graph,
-        minimal: alloc::vec![None; graph.len()],
-        complete: alloc::vec![None; graph.len()],
-        records: Vec::new(),
-    };
+    let mut builder = Builder::new(graph);
     for component in components::of(graph, root) {
         builder.component(&component)?;
     }
     Ok(TypeObjects { records: builder.records, root })
+}
+
+/// The minimal identifiers of all definitions of a graph; `None` for those that have no type objects.
+pub(crate) fn minimal_identifiers(graph: &TypeGraph) -> Vec<Option<TypeIdentifier>> {
+    let mut builder = Builder::new(graph);
+    for component in components::all(graph) {
+        if builder.side(&component, Equivalence::Minimal).is_err() {
+            for index in &component.members {
+                if let Some(slot) = builder.minimal.get_mut(index.0) {
+                    *slot = None;
+                }
+            }
+        }
+    }
+    builder.minimal
 }
 
 struct Builder<'a> {
@@ -111,7 +121,12 @@ struct Builder<'a> {
     records: Vec<TypeRecord>,
 }
 
-impl Builder<'_> {
+impl<'a> Builder<'a> {
+    fn new(graph: &'a TypeGraph) -> Self {
+        let (minimal, complete) = (alloc::vec![None; graph.len()], alloc::vec![None; graph.len()]);
+        Self { graph, minimal, complete, records: Vec::new() }
+    }
+
     fn object(&self, index: TypeIndex, equivalence: Equivalence) -> Result<TypeObject, BuildError> {
         let minimal = equivalence == Equivalence::Minimal;
         let ids = if minimal { &self.minimal } else { &self.complete };

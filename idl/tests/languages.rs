@@ -1,0 +1,102 @@
+//! What the back ends for C++ and Python make of special cases; that their octets are right is shown in `tests/idl`.
+
+use dunlin_idl::backend::{Backend, Generated, Input};
+use dunlin_idl::cpp::Cpp;
+use dunlin_idl::python::Python;
+use dunlin_idl::{Diagnostic, Memory, Options, compile};
+
+fn generate(backend: &dyn Backend, idl: &str, includes: bool) -> Result<Generated, Vec<Diagnostic>> {
+    let files = Memory::default().with("a.idl", idl).with("b.idl", "module B { struct Inner { long x; }; };");
+    let result = compile("a.idl", &Options::default(), &files);
+    let model = result.model.as_ref().unwrap_or_else(|| panic!("{}", result.render(false)));
+    backend.generate(&Input { model, main: result.main, path: "dir/a.idl", includes })
+}
+
+fn text(backend: &dyn Backend, idl: &str) -> String {
+    generate(backend, idl, true).unwrap().files[0].1.clone()
+}
+
+const BOTH: [&dyn Backend; 2] = [&Cpp, &Python];
+
+#[test]
+fn files_have_the_name_of_the_input() {
+    let names = |backend| -> Vec<String> {
+        generate(backend, "struct A {};", true).unwrap().files.into_iter().map(|file| file.0).collect()
+    };
+    assert_eq!(names(&Cpp), ["a.hpp", "dunlin/cdr.hpp"]);
+    assert_eq!(names(&Python), ["a.py", "dunlin_cdr.py"]);
+}
+
+#[test]
+fn included_types_can_be_left_out() {
+    for backend in BOTH {
+        let idl = "#include \"b.idl\"\nstruct A { B::Inner x; };";
+        assert!(generate(backend, idl, true).unwrap().files[0].1.contains("\"B::Inner\""));
+        assert!(!generate(backend, idl, false).unwrap().files[0].1.contains("\"B::Inner\""));
+    }
+}
+
+#[test]
+fn words_of_the_language_are_no_names() {
+    let cpp = text(&Cpp, "module namespace { struct class_t { long template; }; };");
+    assert!(
+        cpp.contains("namespace _cxx_namespace {") && cpp.contains("std::int32_t _cxx_template = 0;"),
+        "{cpp}"
+    );
+    let python = text(&Python, "module lambda { struct A { long pass; long serialize; }; };");
+    assert!(python.contains("class lambda_:") && python.contains("    pass_: int"), "{python}");
+    assert!(python.contains("cdr.Member(\"serialize_\", 1, cdr.INT32)"), "{python}");
+}
+
+#[test]
+fn types_come_after_what_they_contain() {
+    let cpp =
+        text(&Cpp, "struct B; struct A { @external B b; }; struct B { long x; }; struct C { A a[2]; };");
+    let at = |what: &str| cpp.find(what).unwrap_or_else(|| panic!("{what}: {cpp}"));
+    assert!(
+        at("struct A {") < at("struct C {") && at("::dunlin::cdr::Box<::B> b;") > at("struct B;"),
+        "{cpp}"
+    );
+    let chain = text(&Cpp, "struct Chain { long value; @optional Chain next; };");
+    assert!(chain.contains("std::optional<::dunlin::cdr::Box<::Chain>> next;"), "{chain}");
+}
+
+#[test]
+fn defaults_are_those_of_the_idl() {
+    let idl = "enum E { X, @default_literal Y }; struct A { @default(5) long a; @default(\"q\\\"\") string b; E c; E d[2][3]; };";
+    let cpp = text(&Cpp, idl);
+    for line in [
+        "std::int32_t a = 5;",
+        "std::string b = \"q\\\"\";",
+        "::E c = ::E::Y;",
+        "d = ::dunlin::cdr::filled<std::array<std::array<::E, 3>, 2>>(::E::Y);",
+    ] {
+        assert!(cpp.contains(line), "{line}: {cpp}");
+    }
+    let python = text(&Python, idl);
+    assert!(python.contains("a: int = field(default_factory=lambda: 5)"), "{python}");
+    assert!(python.contains("cdr.Enumeration(E, 32, E.Y)"), "{python}");
+}
+
+#[test]
+fn text_is_put_where_it_belongs() {
+    for (backend, language) in BOTH.iter().zip(["c++", "python"]) {
+        let note = |language: &str| {
+            format!("@verbatim(language = \"{language}\", text = \"// text\") struct A {{}};")
+        };
+        assert!(text(*backend, &note(language)).contains("// text"));
+        assert!(text(*backend, &note("*")).contains("// text"));
+        assert!(!text(*backend, &note("java")).contains("// text"));
+    }
+}
+
+#[test]
+fn what_is_not_supported_is_refused() {
+    for backend in BOTH {
+        assert!(generate(backend, "interface I {};", true).is_err());
+        let restricted = generate(backend, "@data_representation(XCDR1) struct A {};", true).unwrap();
+        assert_eq!(restricted.diagnostics.len(), 1);
+    }
+    assert!(generate(&Python, "const string S = \"\\xff\";", true).is_err());
+    assert!(generate(&Cpp, "const string S = \"\\xff\";", true).unwrap().files[0].1.contains("\"\\377\""));
+}
