@@ -68,8 +68,8 @@ shapes-quick: ## part of them, half a minute
 	@scripts/setup.sh build
 	tests/shapes/run.sh quick
 
-shapes-peers: ## every scenario with Cyclone DDS, Fast DDS and RustDDS, in both directions; PEERS="fastdds" only with some
-	@scripts/setup.sh build interop
+shapes-peers: ## every scenario with Cyclone DDS, Fast DDS, RustDDS and dust_dds, in both directions; PEERS="fastdds" only with some, fastdds3 too
+	@scripts/setup.sh build interop $(if $(filter fastdds3,$(PEERS)),fastdds3)
 	tests/shapes/run.sh peers
 
 network: ## network namespaces: 921,600-byte samples over 100 Mbit/s; addresses that appear, change and vanish

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Gets the peers into .cache/peers (kept between runs), or those that are named: Cyclone DDS from PyPI, Fast DDS from the
-# distribution's packages, RustDDS (its own shape_main) from the cargo registry.
+# distribution's packages, RustDDS (its own shape_main) and dust_dds from the cargo registry, `fastdds3` from Debian 13's packages.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -18,6 +18,16 @@ fastdds() {
     echo "shapes: Fast DDS $(dpkg-query -W -f '${Version}' libfastrtps-dev 2>/dev/null || echo '(not from a package)')"
     cmake -S "$here/peers/fastdds" -B "$peers/fastdds-shapes" -DCMAKE_BUILD_TYPE=Release >/dev/null
     cmake --build "$peers/fastdds-shapes" | tail -n 1
+}
+
+fastdds3() {
+    "$root/scripts/debian13.sh" build "$peers/fastdds3-shapes/fastdds3_shapes" \
+        "$here"/peers/fastdds/shapes.cpp "$here"/peers/fastdds/*.hpp "$root"/tests/interop/peers/fastdds/*.hpp
+}
+
+dust() {
+    echo "shapes: dust_dds (cargo registry)"
+    CARGO_TARGET_DIR="$peers/dust" cargo build --quiet --locked --manifest-path "$here/peers/dust/Cargo.toml"
 }
 
 rustdds() {

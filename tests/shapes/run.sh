@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the shapes scenarios: `run.sh quick` part of them with Dunlin alone, `run.sh` all of them ROUNDS times (default 3) with
 # Dunlin alone, `run.sh peers` all of them with other vendors in both directions; PEERS="cyclone fastdds" only with these.
+# PEERS=fastdds3 is for Fast DDS 3 alone, which is left out otherwise because its packages need another Debian (600 MB).
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -13,7 +14,7 @@ run() { "$folder/dunlin-shapes-tests" --program "$folder/shape_main" "$@"; }
 case "${1:-}" in
 quick) run --quick --rounds "${ROUNDS:-1}" ;;
 peers)
-    chosen=${PEERS:-cyclone fastdds rustdds}
+    chosen=${PEERS:-cyclone fastdds rustdds dust}
     # shellcheck disable=SC2086
     "$here/build-peers.sh" $chosen
     failed=0

@@ -21,6 +21,17 @@ static const bool speaks_xcdr2 = false;
 template <class Qos>
 static void accept_all_representations(Qos&) {}
 
+template <class Qos>
+static void use_representation(Qos&, bool) {}
+
+// Where the members of an appendable structure begin and end: nothing to write in XCDR1.
+template <class Members>
+static void write_appendable(Cdr&, Members members) {
+    members();
+}
+
+static void begin_appendable(Cdr&) {}
+
 template <class Writer, class T>
 static bool write_sample(Writer* writer, T& sample) {
     return writer->write(&sample);

@@ -3,6 +3,8 @@
 
 #include "types.hpp"
 
+#include <type_traits>
+
 #include <fastdds/dds/core/ReturnCode.hpp>
 #include <fastdds/dds/topic/TopicDataType.hpp>
 #include <fastdds/rtps/transport/UDPv4TransportDescriptor.hpp>
@@ -26,6 +28,35 @@ static void accept_all_representations(Qos& qos) {
                                     eprosima::fastdds::dds::XCDR2_DATA_REPRESENTATION};
 }
 
+template <class Qos>
+static void use_representation(Qos& qos, bool xcdr2) {
+    qos.representation().m_value = {xcdr2 ? eprosima::fastdds::dds::XCDR2_DATA_REPRESENTATION
+                                          : eprosima::fastdds::dds::XCDR_DATA_REPRESENTATION};
+}
+
+// The members of an appendable structure, behind their length in XCDR2.
+template <class Members>
+static void write_appendable(Cdr& out, Members members) {
+    const auto flag = out.get_cdr_version() == eprosima::fastcdr::CdrVersion::XCDRv2
+                          ? eprosima::fastcdr::EncodingAlgorithmFlag::DELIMIT_CDR2
+                          : eprosima::fastcdr::EncodingAlgorithmFlag::PLAIN_CDR;
+    Cdr::state state(out);
+    out.begin_serialize_type(state, flag);
+    members();
+    out.end_serialize_type(state);
+}
+
+static void begin_appendable(Cdr& in) {
+    uint32_t length = 0;
+    if (in.get_encoding_flag() == eprosima::fastcdr::EncodingAlgorithmFlag::DELIMIT_CDR2) in >> length;
+}
+
+// Types are final unless they have a member `appendable`.
+template <class T, class = void>
+struct IsAppendable : std::false_type {};
+template <class T>
+struct IsAppendable<T, std::void_t<decltype(T::appendable)>> : std::true_type {};
+
 template <class Writer, class T>
 static bool write_sample(Writer* writer, T& sample) {
     return writer->write(&sample) == OK;
@@ -47,8 +78,9 @@ public:
         FastBuffer buffer(reinterpret_cast<char*>(payload.data), payload.max_size);
         Cdr cdr(buffer, Cdr::LITTLE_ENDIANNESS,
                 xcdr1 ? eprosima::fastcdr::CdrVersion::XCDRv1 : eprosima::fastcdr::CdrVersion::XCDRv2);
-        cdr.set_encoding_flag(xcdr1 ? eprosima::fastcdr::EncodingAlgorithmFlag::PLAIN_CDR
-                                    : eprosima::fastcdr::EncodingAlgorithmFlag::PLAIN_CDR2);
+        cdr.set_encoding_flag(xcdr1                    ? eprosima::fastcdr::EncodingAlgorithmFlag::PLAIN_CDR
+                              : IsAppendable<T>::value ? eprosima::fastcdr::EncodingAlgorithmFlag::DELIMIT_CDR2
+                                                       : eprosima::fastcdr::EncodingAlgorithmFlag::PLAIN_CDR2);
         payload.encapsulation = CDR_LE;
         cdr.serialize_encapsulation();
         static_cast<const T*>(data)->write(cdr);

@@ -1,4 +1,4 @@
-// Fast DDS with the options and lines of shape_main: see docs/shapes.md. XCDR1 only.
+// Fast DDS with the options and lines of shape_main: see docs/shapes.md. Fast DDS 2 has XCDR1 only.
 #include "options.hpp"
 #if __has_include(<fastdds/rtps/transport/UDPv4TransportDescriptor.hpp>)
 #include "version3.hpp"
@@ -33,13 +33,19 @@ static std::atomic<bool> ended{false};
 struct Shape {
     static constexpr const char* name = "ShapeType";
     static constexpr size_t max_size = 1024;
+    static constexpr bool appendable = true;
     std::string color;
     int32_t x = 0, y = 0, shapesize = 0;
     std::vector<uint8_t> more;
     size_t payload_size() const { return more.size(); }
     const std::string& key() const { return color; }
-    void write(Cdr& out) const { out << color << x << y << shapesize << more; }
-    void read(Cdr& in) { in >> color >> x >> y >> shapesize >> more; }
+    void write(Cdr& out) const {
+        write_appendable(out, [&] { out << color << x << y << shapesize << more; });
+    }
+    void read(Cdr& in) {
+        begin_appendable(in);
+        in >> color >> x >> y >> shapesize >> more;
+    }
     void read_key(Cdr& in) { in >> color; }
 };
 
@@ -123,6 +129,7 @@ static void common(Qos& qos, const Options& o) {
     qos.resource_limits().max_samples_per_instance = 0;
     qos.ownership().kind = o.number("-s", -1) < 0 ? SHARED_OWNERSHIP_QOS : EXCLUSIVE_OWNERSHIP_QOS;
     if (o.has("-f")) qos.deadline().period = ms(o.number("-f", 0));
+    use_representation(qos, o.number("-x", 1) == 2);
     qos.endpoint().history_memory_policy = PREALLOCATED_WITH_REALLOC_MEMORY_MODE;
 }
 
@@ -235,7 +242,7 @@ int main(int argc, char** argv) {
     const Options o(argc, argv);
     for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { ended = true; });
     const std::string name = o.text("-t", "Square");
-    if (o.number("-x", 1) != 1) return say("Create topic: " + name), say("this representation: not supported"), 2;
+    if (o.number("-x", 1) != 1 && !speaks_xcdr2) return say("Create topic: " + name), say("this representation: not supported"), 2;
     if (o.has("--num-topics") || o.has("--coherent-sample-count")) {
         return say("Create topic: " + name), say("coherent sets: not supported"), 2;
     }
