@@ -152,11 +152,11 @@ impl Reader {
     }
 }
 
-/// Whether a writer that is to show that it knows the reader is asked as by a reader that has met it just now: of such
-/// there is nothing to acknowledge anyway.
+/// Whether a writer is asked as by a reader that has met it just now, because it has to answer and its implementation
+/// answers only such: one that has said nothing yet, as its first HEARTBEAT may have come before the reader had heard of it,
+/// and one that is to show that it knows the reader. Of both there is nothing to acknowledge anyway.
 fn asks_as_new(proxy: &WriterProxy, missing: &SequenceNumberSet) -> bool {
-    proxy.insisted
-        && !proxy.knows_reader
+    (!proxy.synced || proxy.insisted && !proxy.knows_reader)
         && missing.is_empty()
         && proxy.expected == SequenceNumber::FIRST
         && compat::answers_only_new_readers(proxy.cfg.vendor)

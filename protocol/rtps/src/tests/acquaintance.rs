@@ -153,3 +153,32 @@ fn fast_dds_is_asked_as_if_by_a_new_reader() {
     });
     assert!(all(&received, 2), "{received:?}");
 }
+
+/// Its first HEARTBEAT may come before the reader has heard of the writer: asked with base 1, Fast DDS is silent for 3 s.
+#[test]
+fn fast_dds_that_was_not_heard_is_asked_as_by_a_new_reader() {
+    let asked = |vendor| {
+        let mut target = Target::new(1, ReaderConfig::default());
+        let writer = WriterProxyConfig {
+            guid: WRITER,
+            reliable: true,
+            unicast: vec![GROUP],
+            vendor,
+            ..Default::default()
+        };
+        target.reader.match_writer(at(0), writer, &mut target.out);
+        (0..1_000).for_each(|milli| target.timer(at(milli * 1000)));
+        let unheard: Vec<_> =
+            drain(&mut target.out).iter().map(|packet| base_and_ask(&packet.bytes)).collect();
+        let own = target.reader.guid();
+        target.receive(at(1_000_001), &heartbeat(Some(own.prefix), own.entity_id, 1));
+        (1_000..3_000).for_each(|milli| target.timer(at(milli * 1000)));
+        let heard = drain(&mut target.out).iter().any(|packet| base_and_ask(&packet.bytes).0 == 0);
+        (unheard, heard)
+    };
+    let (unheard, heard) = asked(VendorId::FAST_DDS);
+    assert!(unheard.len() >= 2 && unheard.iter().all(|ack| *ack == (0, true)), "{unheard:?}");
+    assert!(!heard, "once heard, what it has is acknowledged");
+    let (unheard, _) = asked(VendorId::DUNLIN);
+    assert!(unheard.len() >= 2 && unheard.iter().all(|ack| *ack == (1, true)), "{unheard:?}");
+}

@@ -4,6 +4,7 @@ mod options;
 mod policies;
 mod tell;
 
+use dust_dds::configuration::DustDdsConfigurationBuilder;
 use dust_dds::domain::domain_participant::DomainParticipant;
 use dust_dds::domain::domain_participant_factory::DomainParticipantFactory;
 use dust_dds::infrastructure::listener::NO_LISTENER;
@@ -194,6 +195,9 @@ fn main() {
         return;
     }
     let factory = DomainParticipantFactory::get_instance();
+    // Its strings have no bounds, so it would announce a key that holds more than other vendors' readers take.
+    let configuration = DustDdsConfigurationBuilder::new().enable_type_information(false).build();
+    *factory.get_mut_configuration() = configuration.expect("a good configuration");
     let participant = factory
         .create_participant(o.number("-d", 0), QosKind::Default, NO_LISTENER, NO_STATUS)
         .expect("participant");
