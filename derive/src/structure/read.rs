@@ -193,7 +193,7 @@ impl Structure<'_> {
     /// What a member is if the sender did not have it.
     fn missing(&self, member: &Member<'_>) -> TokenStream {
         let (krate, id) = (&self.container.krate, self.id(member));
-        if member.key || member.must_understand {
+        if member.key || (member.must_understand && !member.optional) {
             return quote!(return ::core::result::Result::Err(#krate::CdrError::MissingMember { id: #id }));
         }
         self.default_of(member)
@@ -318,21 +318,16 @@ impl Structure<'_> {
     fn finish_list(&self) -> TokenStream {
         let krate = &self.container.krate;
         let finish = self.members.iter().map(|member| {
-            let (local, id) = (Self::local(member), self.id(member));
+            let local = Self::local(member);
             let (default, missing) = (self.default_of(member), self.missing(member));
             // In a serialized key only key members have to be present.
             let missing = match member.must_understand && !member.key {
                 true => quote!(if d.scope() == #krate::Scope::Sample { #missing } else { #default }),
                 false => missing,
             };
-            match (member.optional, member.must_understand) {
-                (true, false) => TokenStream::new(),
-                (true, true) => quote! {
-                    if #local.is_none() && d.scope() == #krate::Scope::Sample {
-                        return ::core::result::Result::Err(#krate::CdrError::MissingMember { id: #id });
-                    }
-                },
-                (false, _) => quote! {
+            match member.optional {
+                true => TokenStream::new(),
+                false => quote! {
                     let #local = match #local {
                         ::core::option::Option::Some(value) => value,
                         ::core::option::Option::None => #missing,

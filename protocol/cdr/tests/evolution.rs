@@ -183,11 +183,20 @@ mod lists {
         #[dds(id = 4, must_understand)]
         pub s: u32,
     }
+
+    #[derive(DdsType, Debug, PartialEq, Clone)]
+    #[dds(mutable)]
+    pub struct Lenient {
+        #[dds(id = 1)]
+        pub a: u8,
+        #[dds(id = 4, must_understand)]
+        pub s: Option<u32>,
+    }
 }
 
 #[test]
 fn mutable_versions() {
-    use lists::{New, Old, Strict};
+    use lists::{Lenient, New, Old, Strict};
     let new = New { c: vec!["x".into()], a: 1, b: 2 };
     let mut payload = Vec::new();
     for rep in [Xcdr1, Xcdr2] {
@@ -204,6 +213,13 @@ fn mutable_versions() {
             from_payload::<Old>(&payload, &Limits::default()),
             Err(CdrError::MustUnderstand { id: 4 })
         );
+        // An optional member may be absent, whoever has to understand it where it is there.
+        for s in [None, Some(7)] {
+            to_payload(&Lenient { a: 5, s }, rep, &mut payload).unwrap();
+            assert_eq!(from_payload(&payload, &Limits::default()), Ok(Lenient { a: 5, s }));
+            let old = from_payload::<Old>(&payload, &Limits::default());
+            assert_eq!(old, s.map_or(Ok(Old { a: 5 }), |_| Err(CdrError::MustUnderstand { id: 4 })));
+        }
     }
 }
 

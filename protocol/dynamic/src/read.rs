@@ -317,7 +317,8 @@ impl Reader {
         d: &mut Decoder<'_>,
     ) -> Result<Option<Value>, CdrError> {
         // In a serialized key only key members have to be present.
-        let required = member.is_key() || (member.must_understand() && d.scope() == Scope::Sample);
+        let understood = member.must_understand() && !member.is_optional() && d.scope() == Scope::Sample;
+        let required = member.is_key() || understood;
         if required && !self.lenient {
             return Err(CdrError::MissingMember { id: member.id });
         }
