@@ -31,7 +31,7 @@ unit: ## unit, property, simulation and loopback tests
 
 loom: ## model-check every lock-level kernel
 	CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/loom RUSTFLAGS="--cfg loom" timeout 600 cargo test --quiet --lib \
-		-p dunlin-sync -p dunlin-buf -p dunlin-engine -p dunlin-driver -p dunlin model
+		-p dunlin-sync -p dunlin-buf -p dunlin-shm -p dunlin-engine -p dunlin-driver -p dunlin model
 
 shuttle: ## the whole engine under random schedules; SEED=7 ROUNDS=1 repeats one
 	CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/shuttle RUSTFLAGS="--cfg shuttle" \

@@ -11,7 +11,7 @@ rustup component list --toolchain nightly --installed | grep -q '^rust-src' ||
     rustup component add rust-src --toolchain nightly
 
 host=$(rustc +nightly -vV | sed -n 's/^host: //p')
-crates=(sync buf engine transport udp driver)
+crates=(sync buf engine transport udp shm driver)
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/tsan
 export RUSTFLAGS="-Zsanitizer=thread ${RUSTFLAGS:-}"
 # A report ends the test program with a failure.

@@ -58,6 +58,12 @@ fn flood(arguments: &Arguments) -> Result<()> {
     {
         ensure!(after < before + MOST_GROWTH, "the {name} grew from {before} to {after} octets");
     }
+    let arrived = war.datagrams.saturating_sub(peace.datagrams);
+    ensure!(arrived > 1_000 * arguments.seconds, "that was no flood: {arrived} datagrams more than in peace");
+    ensure!(
+        war.malformed > 0 && war.strangers > 0,
+        "no malformed datagram arrived, or no stranger was known"
+    );
     ensure!(peace.lost == 0 && war.lost == 0, "{} and {} samples were lost", peace.lost, war.lost);
     Ok(())
 }
@@ -68,6 +74,10 @@ struct Seen {
     /// Resident memory at the end, in octets.
     writer: u64,
     reader: u64,
+    /// What the reader's participant received.
+    datagrams: u64,
+    malformed: u64,
+    strangers: u64,
 }
 
 fn phase(name: &str, arguments: &Arguments, threads: usize) -> Result<Seen> {
@@ -83,7 +93,7 @@ fn phase(name: &str, arguments: &Arguments, threads: usize) -> Result<Seen> {
         mebibytes(writer_memory),
         mebibytes(reader_memory)
     );
-    Ok(Seen { lost, writer: writer_memory, reader: reader_memory })
+    Ok(Seen { lost, writer: writer_memory, reader: reader_memory, datagrams, malformed, strangers })
 }
 
 fn mebibytes(octets: u64) -> f64 {

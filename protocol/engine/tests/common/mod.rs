@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use dunlin_buf::SharedBytes;
 use dunlin_cache::{CachedSample, Selection};
-use dunlin_cdr::{CdrError, DecodeOptions, Extensibility, TypeSupport};
+use dunlin_cdr::{CdrError, DdsType, DecodeOptions, Extensibility, TypeSupport, description};
 use dunlin_core::{Duration, GuidPrefix, InstanceHandle, Locator, LocatorKind, MonoTime, Now, Rng, WallTime};
 use dunlin_engine::{
     EndpointLocators, Event, Locators, Output, Participant, ParticipantConfig, ReaderSlot, ReaderSpec,
@@ -393,6 +393,14 @@ impl Net {
     }
 }
 
+/// What the payloads are, as far as filters look.
+#[derive(DdsType)]
+#[dds(name = "Keyed")]
+struct Body {
+    #[dds(key)]
+    key: u32,
+}
+
 pub fn writer_spec(topic: &str, qos: &DataWriterQos) -> WriterSpec {
     WriterSpec {
         topic_name: topic.into(),
@@ -402,7 +410,7 @@ pub fn writer_spec(topic: &str, qos: &DataWriterQos) -> WriterSpec {
         publisher_qos: PublisherQos::default(),
         topic_data: TopicData::default(),
         type_information: None,
-        type_description: None,
+        type_description: Some(description::<Body>()),
         locators: EndpointLocators::default(),
     }
 }

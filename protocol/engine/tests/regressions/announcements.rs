@@ -168,25 +168,52 @@ fn strings_and_counts_inside_announcements_are_bounded_by_the_octets_present() {
     target.still_talks();
 }
 
-/// There are no content filters yet: what asks for one is received in full, and no expression is parsed.
-#[test]
-fn a_content_filter_is_not_evaluated_and_does_not_explode() {
-    let mut target = Target::new();
-    let deep = "(".repeat(20_000) + "x = %0" + &")".repeat(20_000);
-    let expressions = [deep.as_str(), "%0 AND ", "", "x BETWEEN %0 AND %4294967295"];
-    for (n, expression) in expressions.into_iter().enumerate() {
-        let mut list = target.peer_endpoint(300 + n as u32, false);
+impl Target {
+    /// The peer announces a reader with a filter, which says how many parameters follow.
+    fn announce_filter(&mut self, key: u16, expression: &str, parameters: u32) -> Answer {
+        let mut list = self.peer_endpoint(key.into(), false);
+        // A place of its own: where others listen too, everything is sent.
+        list.put_locator(pid::UNICAST_LOCATOR, &Locator::udp_v4(Ipv4Addr::new(10, 0, 0, 2), 7000 + key));
         list.put_with(pid::CONTENT_FILTER_PROPERTY, |value| {
             for text in ["filter", "Out", "DDSSQL", expression] {
                 value.string(text);
             }
-            // More parameters than there are.
-            value.u32(u32::MAX);
+            value.u32(parameters);
         });
-        let answer = target.announce(false, list);
+        self.announce(false, list)
+    }
+}
+
+/// Writers evaluate the filters of readers: what cannot be compiled is sent everything, and costs no more than its length.
+#[test]
+fn filter_expressions_do_not_explode() {
+    let mut target = Target::new();
+    let deep = "(".repeat(20_000) + "key = 1" + &")".repeat(20_000);
+    let shallow = "(".repeat(700) + "key = 1" + &")".repeat(700);
+    let long = "key = 1 OR ".repeat(80) + "key = 2";
+    let expressions =
+        [&*deep, &shallow, &long, "NOT ", "key BETWEEN 1 AND", "key LIKE '%%%%%%%%%%%%%%%%%%a'", ""];
+    for (n, expression) in expressions.into_iter().enumerate() {
+        let answer = target.announce_filter(300 + n as u16, expression, 0);
         target.is_bounded(&answer);
     }
+    // Parameters that are not there.
+    for (n, expression) in ["key = %0", "%0 AND ", "key BETWEEN %0 AND %4294967295"].into_iter().enumerate() {
+        for parameters in [0, u32::MAX] {
+            let answer = target.announce_filter(
+                400 + 2 * n as u16 + u16::from(parameters > 0),
+                expression,
+                parameters,
+            );
+            target.is_bounded(&answer);
+        }
+    }
     target.still_talks();
+    // They are evaluated, or nothing would have been shown.
+    let before = target.writer.stats().samples_filtered;
+    target.announce_filter(500, "key > 1000000", 0);
+    target.still_talks();
+    assert!(target.writer.stats().samples_filtered > before);
 }
 
 #[test]
