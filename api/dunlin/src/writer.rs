@@ -173,7 +173,7 @@ impl<T: TopicType> DataWriter<T> {
     /// WRITER_DATA_LIFECYCLE says so.
     ///
     /// # Errors
-    /// [`WriteError::UnknownInstance`] when it is not registered; else as [`DataWriter::dispose`].
+    /// [`WriteError::NotRegistered`]; else as [`DataWriter::dispose`].
     pub fn unregister_instance(&self, sample: &T) -> Result<(), WriteError> {
         self.unregister(sample, None)
     }
@@ -190,7 +190,7 @@ impl<T: TopicType> DataWriter<T> {
         let autodispose = self.core.autodisposes();
         let kind = if autodispose { ChangeKind::DisposedUnregistered } else { ChangeKind::Unregistered };
         if T::has_key(self.support()) && self.lookup_instance(sample).is_nil() {
-            return Err(WriteError::UnknownInstance);
+            return Err(WriteError::NotRegistered);
         }
         self.end_instance(kind, sample, at)
     }
