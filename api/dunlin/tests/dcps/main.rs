@@ -6,4 +6,5 @@ mod common;
 mod entities;
 mod listeners;
 mod policies;
+mod reading;
 mod support;
