@@ -7,4 +7,5 @@ mod entities;
 mod listeners;
 mod policies;
 mod reading;
+mod statuses;
 mod support;
