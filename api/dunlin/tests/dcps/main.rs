@@ -5,6 +5,7 @@ mod builtin;
 mod common;
 mod entities;
 mod listeners;
+mod ownership;
 mod policies;
 mod reading;
 mod statuses;
