@@ -1,6 +1,7 @@
 //! Operations of the DCPS entities (DDS 1.4 §2.2.2), between nodes of the simulator and over loopback.
 
 mod builtin;
+mod changes;
 #[path = "../common/mod.rs"]
 mod common;
 mod entities;
