@@ -5,6 +5,7 @@
 
 mod cyclone;
 mod qos;
+mod values;
 
 use std::fmt;
 

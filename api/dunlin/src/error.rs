@@ -208,6 +208,9 @@ pub enum WriteError {
     /// The handle is not one of this writer's instances.
     #[error("the handle names no instance of this writer")]
     UnknownInstance,
+    /// The writer has not registered the instance, or has unregistered it.
+    #[error("the instance is not registered with this writer")]
+    NotRegistered,
     /// The handle names another instance than the sample.
     #[error("the handle names another instance than the sample's key")]
     InstanceMismatch,
@@ -230,7 +233,7 @@ return_codes!(WriteError {
     Self::Timeout(_) => Timeout,
     Self::OutOfResources => OutOfResources,
     Self::UnknownInstance | Self::BadTimestamp | Self::Serialize(_) => BadParameter,
-    Self::InstanceMismatch | Self::InTask | Self::InSimulation => PreconditionNotMet,
+    Self::NotRegistered | Self::InstanceMismatch | Self::InTask | Self::InSimulation => PreconditionNotMet,
     Self::NoKey => IllegalOperation,
     Self::AlreadyDeleted => AlreadyDeleted,
 });

@@ -120,11 +120,12 @@ impl Subscriber {
     ///
     /// # Errors
     /// [`GroupAccessError::NotBegun`] with access scope GROUP outside of
-    /// [`begin_access`](Self::begin_access) and [`end_access`](Self::end_access).
+    /// [`begin_access`](Self::begin_access) and [`end_access`](Self::end_access), unless
+    /// [`on_data_on_readers`](crate::SubscriberListener::on_data_on_readers) runs.
     pub fn datareaders(&self, states: StateMasks) -> Result<Vec<AnyDataReader>, GroupAccessError> {
         let presentation = self.qos().presentation;
         let by_group = presentation.access_scope == PresentationAccessScope::Group;
-        if by_group && self.accesses.load(SeqCst) == 0 {
+        if by_group && self.accesses.load(SeqCst) == 0 && !self.state.is_telling() {
             return Err(GroupAccessError::NotBegun);
         }
         let selection = crate::reader::selection(usize::MAX, states, InstanceSelect::Any);

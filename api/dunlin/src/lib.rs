@@ -33,6 +33,7 @@ extern crate self as dunlin;
 
 mod any;
 mod builtin;
+mod by_handle;
 mod condition;
 mod content_filter;
 mod contents;

@@ -88,18 +88,20 @@ impl ReaderCore {
         group.note(status);
         // Without a call nothing is told instead of DATA_AVAILABLE.
         let told = if let Some(own) = group.listener.of(status) {
-            own.map(|listener| {
-                group.clear(status);
-                listener.on_data_on_readers(&self.subscriber);
-            })
+            own.map(|listener| self.call_data_on_readers(&*listener))
         } else {
-            self.participant.entity.listener.of(status).flatten().map(|listener| {
-                group.clear(status);
-                listener.on_data_on_readers(&self.subscriber);
-            })
+            let participant = self.participant.entity.listener.of(status).flatten();
+            participant.map(|listener| self.call_data_on_readers(&*listener))
         };
         group.signal.raise();
         told.is_some()
+    }
+
+    fn call_data_on_readers<L: SubscriberListener + ?Sized>(&self, listener: &L) {
+        let state = &self.subscriber.state;
+        state.entity.clear(StatusMask::DATA_ON_READERS);
+        let _telling = state.telling();
+        listener.on_data_on_readers(&self.subscriber);
     }
 
     /// What a call for DATA_AVAILABLE resets.

@@ -1,5 +1,6 @@
 //! DataReader (DDS 1.4 §2.2.2.5.3).
 
+use crate::any::AnyDataReader;
 use crate::builtin::PublicationBuiltinTopicData;
 use crate::condition::{Condition, StatusCondition};
 use crate::content_filter::ContentFilteredTopic;
@@ -87,6 +88,12 @@ impl ReadCondition {
     #[must_use]
     pub fn states(&self) -> StateMasks {
         self.states
+    }
+
+    /// get_datareader; `None` once its last handle is gone.
+    #[must_use]
+    pub fn datareader(&self) -> Option<AnyDataReader> {
+        self.reader.upgrade().map(AnyDataReader)
     }
 
     /// The condition may have changed.

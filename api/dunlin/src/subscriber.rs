@@ -16,7 +16,7 @@ use dunlin_cdr::TopicType;
 use dunlin_core::{EntityKind, Guid, InstanceHandle};
 use dunlin_engine::SubscriberGroup;
 use dunlin_qos::{DataReaderQos, SubscriberQos, TopicQos};
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, Weak};
 
 /// Creates data readers with a common PARTITION and PRESENTATION. Cheap to clone.
@@ -38,6 +38,8 @@ pub(crate) struct SubscriberState {
     default_qos: Mutex<DataReaderQos>,
     builtin: bool,
     qos: Arc<Mutex<SubscriberQos>>,
+    /// Calls of on_data_on_readers that run.
+    telling: AtomicU32,
 }
 
 impl SubscriberState {
@@ -53,7 +55,14 @@ impl SubscriberState {
             entity.listener.set(Some((None, StatusMask::ALL)));
         }
         let qos = Arc::clone(qos);
-        Arc::new(Self { entity, readers: Mutex::default(), default_qos: Mutex::default(), builtin, qos })
+        Arc::new(Self {
+            entity,
+            readers: Mutex::default(),
+            default_qos: Mutex::default(),
+            builtin,
+            qos,
+            telling: AtomicU32::new(0),
+        })
     }
 
     /// The readers that were not deleted.
@@ -78,10 +87,30 @@ impl SubscriberState {
         });
     }
 
+    /// Whether on_data_on_readers runs.
+    pub fn is_telling(&self) -> bool {
+        self.telling.load(SeqCst) > 0
+    }
+
+    /// Until this is dropped, on_data_on_readers runs.
+    pub fn telling(&self) -> Telling<'_> {
+        self.telling.fetch_add(1, SeqCst);
+        Telling(&self.telling)
+    }
+
     fn add(&self, core: &Arc<ReaderCore>) {
         let mut readers = lock(&self.readers);
         readers.retain(|reader| reader.strong_count() > 0);
         readers.push(Arc::downgrade(core));
+    }
+}
+
+/// A call of on_data_on_readers, which may end in a panic.
+pub(crate) struct Telling<'a>(&'a AtomicU32);
+
+impl Drop for Telling<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, SeqCst);
     }
 }
 

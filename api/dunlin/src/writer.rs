@@ -145,12 +145,25 @@ impl<T: TopicType> DataWriter<T> {
         self.write_change(ChangeKind::Alive, sample, None, Some(source_timestamp)).map(drop)
     }
 
-    /// write of a known instance: `handle` must be that of the sample's key.
+    /// write of a known instance: `handle` must be that of the sample's key, or [`InstanceHandle::NIL`] for whichever it is.
     ///
     /// # Errors
-    /// As [`DataWriter::write`]; [`WriteError::InstanceMismatch`].
+    /// As [`DataWriter::write`]; [`WriteError::InstanceMismatch`], [`WriteError::UnknownInstance`].
     pub fn write_instance(&self, sample: &T, handle: InstanceHandle) -> Result<(), WriteError> {
         self.write_change(ChangeKind::Alive, sample, Some(handle), None).map(drop)
+    }
+
+    /// write_w_timestamp of a known instance, see [`write_instance`](Self::write_instance).
+    ///
+    /// # Errors
+    /// As [`DataWriter::write_instance`] and [`DataWriter::write_w_timestamp`].
+    pub fn write_instance_w_timestamp(
+        &self,
+        sample: &T,
+        handle: InstanceHandle,
+        source_timestamp: WallTime,
+    ) -> Result<(), WriteError> {
+        self.write_change(ChangeKind::Alive, sample, Some(handle), Some(source_timestamp)).map(drop)
     }
 
     /// dispose: the instance named by the key of `sample` no longer exists.
@@ -173,7 +186,7 @@ impl<T: TopicType> DataWriter<T> {
     /// WRITER_DATA_LIFECYCLE says so.
     ///
     /// # Errors
-    /// [`WriteError::UnknownInstance`] when it is not registered; else as [`DataWriter::dispose`].
+    /// [`WriteError::NotRegistered`]; else as [`DataWriter::dispose`].
     pub fn unregister_instance(&self, sample: &T) -> Result<(), WriteError> {
         self.unregister(sample, None)
     }
@@ -186,16 +199,21 @@ impl<T: TopicType> DataWriter<T> {
         self.unregister(sample, Some(at))
     }
 
-    fn unregister(&self, sample: &T, at: Option<WallTime>) -> Result<(), WriteError> {
+    pub(crate) fn unregister(&self, sample: &T, at: Option<WallTime>) -> Result<(), WriteError> {
         let autodispose = self.core.autodisposes();
         let kind = if autodispose { ChangeKind::DisposedUnregistered } else { ChangeKind::Unregistered };
         if T::has_key(self.support()) && self.lookup_instance(sample).is_nil() {
-            return Err(WriteError::UnknownInstance);
+            return Err(WriteError::NotRegistered);
         }
         self.end_instance(kind, sample, at)
     }
 
-    fn end_instance(&self, kind: ChangeKind, sample: &T, at: Option<WallTime>) -> Result<(), WriteError> {
+    pub(crate) fn end_instance(
+        &self,
+        kind: ChangeKind,
+        sample: &T,
+        at: Option<WallTime>,
+    ) -> Result<(), WriteError> {
         if !T::has_key(self.support()) {
             return Err(WriteError::NoKey);
         }
@@ -444,10 +462,11 @@ impl<T: TopicType> DataWriter<T> {
             return Ok(InstanceHandle::NIL);
         }
         let instance = self.instance_of(sample)?;
-        if handle.is_some_and(|handle| handle != instance) {
-            return Err(WriteError::InstanceMismatch);
+        match handle.filter(|handle| !handle.is_nil() && *handle != instance) {
+            None => Ok(instance),
+            Some(other) if self.core.enabled()?.contains_instance(other) => Err(WriteError::InstanceMismatch),
+            Some(_) => Err(WriteError::UnknownInstance),
         }
-        Ok(instance)
     }
 
     fn request(

@@ -4,7 +4,9 @@ mod common;
 
 use common::{Fixture, Track, eventually, track};
 use dunlin::qos::{DataReaderQos, DataWriterQos};
-use dunlin::{Duration, InstanceHandle, InstanceState, StateMasks, StatusMask, WaitSet};
+use dunlin::{
+    Duration, InstanceHandle, InstanceState, ReturnCode, StateMasks, StatusMask, WaitSet, WriteError,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -58,7 +60,9 @@ fn instances_live_and_end() {
     assert_eq!(f.writer.lookup_instance(&track(1, 5)), handle);
     assert_eq!(f.writer.key_value(handle).unwrap().id, 1);
     assert_eq!(f.writer.lookup_instance(&track(9, 0)), InstanceHandle::NIL);
-    assert!(f.writer.unregister_instance(&track(9, 0)).is_err());
+    let never_registered = f.writer.unregister_instance(&track(9, 0)).unwrap_err();
+    assert_eq!(never_registered, WriteError::NotRegistered);
+    assert_eq!(never_registered.return_code(), ReturnCode::PreconditionNotMet);
     f.writer.write(&track(1, 10)).unwrap();
     f.writer.write(&track(2, 20)).unwrap();
     f.writer.dispose(&track(1, 0)).unwrap();

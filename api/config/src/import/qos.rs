@@ -1,26 +1,16 @@
 //! QoS policies in XML: the profiles of OMG DDS-XML 1.0 §7.3.2, and those of Fast DDS.
 
-use dunlin_core::Duration;
 use roxmltree::Node;
 
+use super::values::value;
 use super::{Block, Dialect, Draft, elements, text};
 use crate::profiles::Entity;
-use crate::units::print_duration;
 use crate::value::Raw;
 
-const NANOS: i64 = 1_000_000_000;
-/// What the standard writes behind the kinds of a policy.
-const SUFFIXES: &[&str] = &[
-    "_DURABILITY_QOS",
-    "_HISTORY_QOS",
-    "_RELIABILITY_QOS",
-    "_OWNERSHIP_QOS",
-    "_LIVELINESS_QOS",
-    "_PRESENTATION_QOS",
-    "_DESTINATIONORDER_QOS",
-    "_DESTINATION_ORDER_QOS",
-    "_QOS",
-];
+/// What a profile means that does not say it.
+const DEFAULTS: &str = "what the profiles do not say has the defaults of DDS here: in Fast DDS writers are TRANSIENT_LOCAL and \
+                        RELIABLE by default, and RESOURCE_LIMITS are 5000, 10 and 400";
+const BY_NAME: &str = "a profile is used by name alone";
 
 /// `<dds>` is the root of both.
 pub(super) fn read_dds(root: Node<'_, '_>, draft: &mut Draft<'_>) -> Dialect {
@@ -40,6 +30,7 @@ pub(super) fn read_dds(root: Node<'_, '_>, draft: &mut Draft<'_>) -> Dialect {
 
 fn read_library(library: Node<'_, '_>, draft: &mut Draft<'_>) {
     let of = library.attribute("name").unwrap_or("");
+    leave_attributes(library, &["name"], "a library has a name alone", draft);
     let full = |name: &str| {
         if name.contains("::") || of.is_empty() { name.to_owned() } else { format!("{of}::{name}") }
     };
@@ -49,6 +40,7 @@ fn read_library(library: Node<'_, '_>, draft: &mut Draft<'_>) {
             continue;
         }
         let Some(name) = new_profile(profile, "name", full, draft) else { continue };
+        leave_attributes(profile, &["name", "base_name"], BY_NAME, draft);
         for entity in elements(profile) {
             let kind = match entity.tag_name().name() {
                 "domain_participant_qos" | "domainparticipant_qos" | "participant_qos" => Entity::Participant,
@@ -62,14 +54,19 @@ fn read_library(library: Node<'_, '_>, draft: &mut Draft<'_>) {
                     continue;
                 }
             };
-            for attribute in entity.attributes().filter(|a| !matches!(a.name(), "name" | "topic_filter")) {
-                let what = format!("{} of <{:.100}>", attribute.name(), entity.tag_name().name());
-                draft.leave_out(entity, what, "only profiles as a whole have bases");
-            }
+            leave_attributes(entity, &["name", "topic_filter"], "only profiles as a whole have bases", draft);
             let topic = entity.attribute("topic_filter").map(str::to_owned);
-            let mut reading = Reading { draft, profile: &name, topic };
+            let mut reading = Reading { draft, profile: &name, topic, dialect: Dialect::DdsXml };
             elements(entity).for_each(|policy| reading.policy(policy, kind));
         }
+    }
+}
+
+/// Reports the attributes that are not known.
+fn leave_attributes(node: Node<'_, '_>, known: &[&str], why: &str, draft: &mut Draft<'_>) {
+    for attribute in node.attributes().filter(|attribute| !known.contains(&attribute.name())) {
+        let what = format!("{:.100} of <{:.100}>", attribute.name(), node.tag_name().name());
+        draft.leave_out(node, what, why);
     }
 }
 
@@ -95,6 +92,7 @@ fn new_profile(
 
 /// Profiles of Fast DDS: each is one of an entity.
 pub(super) fn read_fast_dds(profiles: Node<'_, '_>, draft: &mut Draft<'_>) {
+    let mut defaults_told = false;
     for profile in elements(profiles) {
         let kind = match profile.tag_name().name() {
             "participant" => Entity::Participant,
@@ -107,7 +105,11 @@ pub(super) fn read_fast_dds(profiles: Node<'_, '_>, draft: &mut Draft<'_>) {
             }
         };
         let Some(name) = new_profile(profile, "profile_name", str::to_owned, draft) else { continue };
-        let mut reading = Reading { draft, profile: &name, topic: None };
+        leave_attributes(profile, &["profile_name", "base_name"], BY_NAME, draft);
+        if kind != Entity::Participant && !std::mem::replace(&mut defaults_told, true) {
+            draft.leave_out(profiles, "defaults", DEFAULTS);
+        }
+        let mut reading = Reading { draft, profile: &name, topic: None, dialect: Dialect::FastDds };
         for part in elements(profile) {
             match part.tag_name().name() {
                 "qos" | "topic" | "rtps" => elements(part).for_each(|policy| reading.policy(policy, kind)),
@@ -134,6 +136,7 @@ struct Reading<'r, 'd> {
     draft: &'r mut Draft<'d>,
     profile: &'r str,
     topic: Option<String>,
+    dialect: Dialect,
 }
 
 impl Reading<'_, '_> {
@@ -154,7 +157,9 @@ impl Reading<'_, '_> {
                 "no policy with fields".to_owned(),
             ));
         }
+        leave_attributes(policy, &[], "policies have no attributes", self.draft);
         for field in elements(policy) {
+            leave_attributes(field, &[], "fields have no attributes", self.draft);
             let tag = field.tag_name().name();
             if name == "property" || name == "properties" {
                 for (property, value) in properties(field) {
@@ -167,7 +172,11 @@ impl Reading<'_, '_> {
                 ("representation", "value" | "values") => "ids",
                 (_, tag) => tag,
             };
-            settings.push((field, format!("{name}.{ours}"), value(field)));
+            let path = format!("{name}.{ours}");
+            match value(field, &path, self.dialect) {
+                Ok(raw) => settings.push((field, path, raw)),
+                Err(why) => unread.push((field, what(tag), why)),
+            }
         }
         let mut fitting = Vec::new();
         for (field, path, raw) in settings {
@@ -222,54 +231,4 @@ fn properties(list: Node<'_, '_>) -> Vec<(String, String)> {
         Some((part("name")?.to_owned(), part("value")?.to_owned())).filter(|(name, _)| !name.is_empty())
     };
     pair(list).into_iter().chain(elements(list).filter_map(pair)).collect()
-}
-
-/// What a field says.
-fn value(field: Node<'_, '_>) -> Raw {
-    let mut parts = elements(field).peekable();
-    if parts.peek().is_none() {
-        return scalar(text(field));
-    }
-    let parts: Vec<(&str, &str)> = parts.map(|part| (part.tag_name().name(), text(part))).collect();
-    let of_time = |name: &str| matches!(name, "sec" | "seconds" | "nanosec" | "nanoseconds");
-    if parts.iter().all(|(name, _)| of_time(name)) {
-        return time(&parts).map_or_else(|| Raw::Other("no duration".into()), Raw::Text);
-    }
-    let item = |text: &str| match text.to_ascii_uppercase().as_str() {
-        "XCDR" | "XCDR_DATA_REPRESENTATION" | "XCDR1" => "xcdr1".into(),
-        "XCDR2" | "XCDR2_DATA_REPRESENTATION" => "xcdr2".into(),
-        _ => text.into(),
-    };
-    Raw::List(parts.into_iter().map(|(_, text)| Raw::Text(item(text))).collect())
-}
-
-fn time(parts: &[(&str, &str)]) -> Option<String> {
-    if parts.iter().any(|(_, text)| text.contains("INFINIT")) {
-        return Some("infinite".into());
-    }
-    let mut total = 0_i64;
-    for (name, text) in parts {
-        let number = i64::from(text.parse::<u32>().ok()?);
-        let nanos = if name.starts_with("sec") { number.checked_mul(NANOS)? } else { number };
-        total = total.checked_add(nanos)?;
-    }
-    // As the standard encodes it in numbers.
-    let infinite = parts.iter().any(|(name, text)| name.starts_with("sec") && *text == "2147483647");
-    Some(print_duration(if infinite { Duration::INFINITE } else { Duration::from_nanos(total) }))
-}
-
-fn scalar(text: &str) -> Raw {
-    match text {
-        "true" | "TRUE" => Raw::Bool(true),
-        "false" | "FALSE" => Raw::Bool(false),
-        "LENGTH_UNLIMITED" | "UNLIMITED" => Raw::Integer(-1),
-        _ if text.contains("DURATION_INFINIT") => Raw::Text("infinite".into()),
-        _ => match text.parse() {
-            Ok(number) => Raw::Integer(number),
-            Err(_) => {
-                let kind = SUFFIXES.iter().find_map(|suffix| text.strip_suffix(suffix)).unwrap_or(text);
-                Raw::Text(kind.to_ascii_lowercase())
-            }
-        },
-    }
 }

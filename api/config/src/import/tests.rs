@@ -71,10 +71,69 @@ fn profiles_of_fast_dds() {
     assert_eq!((qos.latency_budget.duration, qos.ownership_strength.value), (Duration::from_nanos(5000), 9));
     assert_eq!(qos.reliability.kind, ReliabilityKind::Reliable);
     assert_eq!(profiles.publisher_qos("w").unwrap().partition.names, ["A"], "ours are the publisher's");
+    assert_eq!(profiles.participant_qos("p").unwrap().user_data.0, [3, 1]);
     let report = import.left_out.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
-    for part in ["publish_mode.kind", "transport_descriptors", "useBuiltinTransports"] {
+    for part in [
+        "publish_mode.kind",
+        "transport_descriptors",
+        "useBuiltinTransports",
+        "line 3: is_default_profile of <data_writer>: a profile is used by name alone",
+        "line 1: defaults: what the profiles do not say",
+    ] {
         assert!(report.contains(part), "{report}");
     }
+    assert_eq!(import.left_out.len(), 5, "{report}");
+}
+
+/// What is carried over is what was written, or it is reported.
+#[test]
+fn texts_and_octets_keep_their_values() {
+    let standard = |policies: &str| {
+        let text = format!(
+            "<dds><qos_library name='L' note='n'><qos_profile name='P' is_default_qos='true'>{policies}</qos_profile>\
+             </qos_library></dds>"
+        );
+        let import = Import::from_xml(&text).unwrap();
+        let report: Vec<String> =
+            import.left_out.iter().map(|left| format!("{}: {}", left.what, left.why)).collect();
+        (Config::from_toml("i.toml", &import.toml).unwrap().profiles, report)
+    };
+    let user_data =
+        |value: &str| standard(&format!("<datawriter_qos><user_data>{value}</user_data></datawriter_qos>"));
+    for (value, octets) in [
+        ("<value>84, 0x6F,0XfF</value>", &[84, 0x6f, 0xff][..]),
+        ("<value>7</value>", &[7]),
+        ("<value/>", &[]),
+    ] {
+        let (profiles, report) = user_data(value);
+        assert_eq!(profiles.writer_qos("L::P", "T").unwrap().user_data.0, octets, "{value}");
+        assert_eq!(report.len(), 2, "{report:?}");
+        assert!(report[0].starts_with("note of <qos_library>"), "{report:?}");
+        assert!(report[1].starts_with("is_default_qos of <qos_profile>"), "{report:?}");
+    }
+    for value in
+        ["<value>ABC</value>", "<value>256</value>", "<value>3.1</value>", "<valueB64>QUJD</valueB64>"]
+    {
+        let (profiles, report) = user_data(value);
+        assert!(profiles.writer_qos("L::P", "T").unwrap().user_data.0.is_empty(), "{value}");
+        assert!(report.iter().any(|line| line.starts_with("user_data.value")), "{value}: {report:?}");
+    }
+    let (profiles, report) = standard(
+        "<publisher_qos><partition><name>North</name></partition></publisher_qos>\
+         <datareader_qos><history depth='3'><kind>Keep_All_HISTORY_QOS</kind></history>\
+         <representation><value>XCDR2</value></representation></datareader_qos>",
+    );
+    assert_eq!(profiles.publisher_qos("L::P").unwrap().partition.names, ["North"]);
+    let qos = profiles.reader_qos("L::P", "T").unwrap();
+    assert_eq!((qos.history.kind, qos.representation.ids.len()), (HistoryKind::KeepAll, 1));
+    assert!(report.iter().any(|line| line.starts_with("depth of <history>")), "{report:?}");
+    let fast = "<profiles><participant profile_name='p'><rtps><userData><value>3.10</value></userData></rtps></participant></profiles>";
+    let import = Import::from_xml(fast).unwrap();
+    assert!(
+        import.left_out.len() == 1 && import.left_out[0].why.contains("hexadecimal"),
+        "{:?}",
+        import.left_out
+    );
 }
 
 #[test]

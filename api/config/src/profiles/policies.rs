@@ -7,7 +7,8 @@ use dunlin_qos::{
     GroupData, History, HistoryKind, LatencyBudget, Lifespan, Liveliness, LivelinessKind, Ownership,
     OwnershipKind, OwnershipStrength, Partition, Presentation, PresentationAccessScope, Property,
     PublisherQos, ReaderDataLifecycle, Reliability, ReliabilityKind, ResourceLimits, SubscriberQos,
-    TimeBasedFilter, TopicData, TopicQos, TransportPriority, UNLIMITED, UserData, WriterDataLifecycle,
+    TimeBasedFilter, TopicData, TopicQos, TransportPriority, TypeConsistencyEnforcement, TypeConsistencyKind,
+    UNLIMITED, UserData, WriterDataLifecycle,
 };
 
 use crate::nearest::nearest;
@@ -120,6 +121,10 @@ const ORDER: &[(&str, DestinationOrderKind)] = &[
     ("by_reception_timestamp", DestinationOrderKind::ByReceptionTimestamp),
     ("by_source_timestamp", DestinationOrderKind::BySourceTimestamp),
 ];
+const TYPE_CONSISTENCY: &[(&str, TypeConsistencyKind)] = &[
+    ("disallow_type_coercion", TypeConsistencyKind::DisallowTypeCoercion),
+    ("allow_type_coercion", TypeConsistencyKind::AllowTypeCoercion),
+];
 
 policy!(UserData(octets));
 policy!(TopicData(octets));
@@ -152,6 +157,14 @@ policy!(WriterDataLifecycle { autodispose_unregistered_instances: flag });
 policy!(ReaderDataLifecycle {
     autopurge_nowriter_samples_delay: duration,
     autopurge_disposed_samples_delay: duration
+});
+policy!(TypeConsistencyEnforcement {
+    kind: word(TYPE_CONSISTENCY),
+    ignore_sequence_bounds: flag,
+    ignore_string_bounds: flag,
+    ignore_member_names: flag,
+    prevent_type_widening: flag,
+    force_type_validation: flag
 });
 
 impl Policy for DataRepresentation {
@@ -223,5 +236,6 @@ entity!(writer: DataWriterQos, [
 ]);
 entity!(reader: DataReaderQos, [
     durability, deadline, latency_budget, liveliness, reliability, destination_order, history,
-    resource_limits, user_data, ownership, time_based_filter, reader_data_lifecycle, representation, property
+    resource_limits, user_data, ownership, time_based_filter, reader_data_lifecycle, representation, type_consistency,
+    property
 ]);

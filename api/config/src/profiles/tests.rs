@@ -1,5 +1,5 @@
 use dunlin_core::Duration;
-use dunlin_qos::{DurabilityKind, HistoryKind, ReliabilityKind};
+use dunlin_qos::{DurabilityKind, HistoryKind, ReliabilityKind, TypeConsistencyEnforcement};
 
 use crate::Config;
 
@@ -56,6 +56,24 @@ fn a_profile_adds_to_its_base_and_filters_by_topic() {
     let reader = profiles.reader_qos("sensor", "Any").unwrap();
     assert_eq!(reader.reader_data_lifecycle.autopurge_disposed_samples_delay, Duration::from_secs(5));
     assert_eq!(reader.reliability.kind, ReliabilityKind::BestEffort, "the default of DDS");
+}
+
+#[test]
+fn type_consistency_is_set_field_by_field() {
+    let text = "[profile.a.reader.type_consistency]\nkind = \"disallow_type_coercion\"\nignore_member_names = true\n\
+                ignore_string_bounds = false\nignore_sequence_bounds = false\nprevent_type_widening = true\n\
+                force_type_validation = true\n";
+    let config = Config::from_toml("f.toml", text).unwrap();
+    let expected = TypeConsistencyEnforcement {
+        ignore_member_names: true,
+        force_type_validation: true,
+        ..TypeConsistencyEnforcement::DISALLOW
+    };
+    assert_eq!(config.profiles.reader_qos("a", "T").unwrap().type_consistency, expected);
+    let again = Config::from_toml("g.toml", &config.effective().to_string()).unwrap();
+    assert_eq!(again.profiles.reader_qos("a", "T").unwrap().type_consistency, expected);
+    assert!(problem("[profile.a.writer]\ntype_consistency.kind = 1").contains("policy of a writer"));
+    assert!(problem("[profile.a.reader]\ntype_consistency.kind = \"allow\"").contains("allow_type_coercion"));
 }
 
 #[test]

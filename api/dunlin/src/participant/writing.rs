@@ -16,7 +16,7 @@ fn refusal(refused: Refused, cannot_wait: Option<CannotWait>, max_blocking_time:
             Some(CannotWait::Listener) | None => WriteError::Timeout(max_blocking_time),
         },
         Refused::OutOfResources => WriteError::OutOfResources,
-        Refused::NotRegistered => WriteError::UnknownInstance,
+        Refused::NotRegistered => WriteError::NotRegistered,
         Refused::BadTimestamp => WriteError::BadTimestamp,
         Refused::Deleted => WriteError::AlreadyDeleted,
     }

@@ -302,3 +302,45 @@ impl SubscriberListener for Counting {
         subscriber.notify_datareaders();
     }
 }
+
+/// Asks for the readers of a group without begin_access.
+struct Listing(Heard);
+
+impl SubscriberListener for Listing {
+    fn on_data_on_readers(&self, subscriber: &Subscriber) {
+        let readers = subscriber.datareaders(dunlin::StateMasks::NOT_READ).unwrap();
+        self.0.lock().unwrap().push(format!("{} readers", readers.len()));
+    }
+}
+
+#[test]
+fn readers_of_a_group_are_listed_while_their_data_is_told() {
+    let mut sim = Sim::new(3);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let group = PresentationAccessScope::Group;
+    let one = a.run(|| DomainParticipant::new(0)).unwrap();
+    let other = b.run(|| DomainParticipant::new(0)).unwrap();
+    let writer = a.run(|| {
+        let topic = one.create_topic::<Reading>("Readings", &TopicQos::default()).unwrap();
+        let publisher =
+            one.create_publisher(&PublisherQos::default().presentation(group, false, true)).unwrap();
+        publisher.create_datawriter(&topic, &DataWriterQos::default().keep_all()).unwrap()
+    });
+    let (subscriber, reader) = b.run(|| {
+        let topic = other.create_topic::<Reading>("Readings", &TopicQos::default()).unwrap();
+        let qos = SubscriberQos::default().presentation(group, false, true);
+        let subscriber = other.create_subscriber(&qos).unwrap();
+        let reader = subscriber.create_datareader(&topic, &DataReaderQos::default().reliable().keep_all());
+        (subscriber, reader.unwrap())
+    });
+    let heard = Heard::default();
+    subscriber.set_listener(Listing(Arc::clone(&heard)), StatusMask::DATA_ON_READERS);
+    let met = || !writer.matched_subscriptions().is_empty() && !reader.matched_publications().is_empty();
+    sim.run_until(met, secs(9)).unwrap();
+    sim.run_for(secs(3)).unwrap();
+    a.run(|| writer.write(&reading(1, 1))).unwrap();
+    sim.run_for(secs(1)).unwrap();
+    assert_eq!(taken(&heard), ["1 readers"]);
+    let outside = subscriber.datareaders(dunlin::StateMasks::NOT_READ);
+    assert_eq!(outside.err(), Some(dunlin::GroupAccessError::NotBegun));
+}

@@ -1,9 +1,13 @@
 //! Operations of the DCPS entities (DDS 1.4 §2.2.2), between nodes of the simulator and over loopback.
 
 mod builtin;
+mod changes;
 #[path = "../common/mod.rs"]
 mod common;
 mod entities;
 mod listeners;
+mod ownership;
 mod policies;
+mod reading;
+mod statuses;
 mod support;

@@ -1,0 +1,66 @@
+//! What a policy that changed at run time does from then on.
+
+use crate::support::*;
+use dunlin::{Duration, InstanceState};
+
+fn millis(n: i64) -> Duration {
+    Duration::from_millis(n)
+}
+
+#[test]
+fn a_new_lifespan_counts_at_readers_already_matched() {
+    let (mut sim, a, _b, w, r) = pair();
+    a.run(|| w.writer.write(&reading(1, 1))).unwrap();
+    a.run(|| w.writer.set_qos(&w.writer.qos().lifespan(millis(500)))).unwrap();
+    sim.run_for(secs(1)).unwrap();
+    a.run(|| w.writer.write(&reading(1, 2))).unwrap();
+    let left =
+        || r.reader.read(9).unwrap().iter().filter_map(|s| Some(s.data.as_ref()?.n)).collect::<Vec<_>>();
+    sim.run_for(millis(200)).unwrap();
+    assert_eq!(left(), [1, 2]);
+    sim.run_for(millis(500)).unwrap();
+    assert_eq!(left(), [1], "what was written before lives on");
+    a.run(|| w.writer.set_qos(&w.writer.qos().lifespan(Duration::INFINITE))).unwrap();
+    sim.run_for(secs(1)).unwrap();
+    a.run(|| w.writer.write(&reading(1, 3))).unwrap();
+    sim.run_for(secs(2)).unwrap();
+    assert_eq!(left(), [1, 3]);
+}
+
+#[test]
+fn autodispose_is_switched_off_and_on() {
+    let (mut sim, a, _b, w, r) = pair();
+    for (id, autodispose, expected) in [
+        (1, true, InstanceState::NotAliveDisposed),
+        (2, false, InstanceState::NotAliveNoWriters),
+        (3, true, InstanceState::NotAliveDisposed),
+    ] {
+        let qos = w.writer.qos().autodispose_unregistered_instances(autodispose);
+        a.run(|| w.writer.set_qos(&qos)).unwrap();
+        a.run(|| w.writer.write(&reading(id, 1))).unwrap();
+        a.run(|| w.writer.unregister_instance(&reading(id, 0))).unwrap();
+        sim.run_for(secs(1)).unwrap();
+        let states: Vec<_> = r.reader.take(9).unwrap().iter().map(|s| s.info.instance_state).collect();
+        assert_eq!(states.last(), Some(&expected), "autodispose {autodispose}");
+    }
+}
+
+#[test]
+fn a_shorter_autopurge_counts_for_what_ends_from_then_on() {
+    let (mut sim, a, b, w, r) = pair();
+    let end = |id: i32| {
+        a.run(|| w.writer.write(&reading(id, id))).unwrap();
+        a.run(|| w.writer.dispose(&reading(id, 0))).unwrap();
+    };
+    let left =
+        || r.reader.read(9).unwrap().iter().filter_map(|s| Some(s.data.as_ref()?.id)).collect::<Vec<_>>();
+    end(1);
+    sim.run_for(secs(5)).unwrap();
+    assert_eq!(left(), [1], "never purged by default");
+    b.run(|| r.reader.set_qos(&r.reader.qos().autopurge(Duration::INFINITE, secs(1)))).unwrap();
+    end(2);
+    sim.run_for(millis(500)).unwrap();
+    assert_eq!(left(), [1, 2]);
+    sim.run_for(secs(1)).unwrap();
+    assert_eq!(left(), [1]);
+}

@@ -1,0 +1,208 @@
+//! Counts of each status and their changes (DDS 1.4 §2.2.4.1): reading a status or telling a listener of it sets the changes
+//! to zero.
+
+use crate::support::*;
+use dunlin::qos::*;
+use dunlin::sim::{Node, Sim};
+use dunlin::{
+    Count, DataReader, DataReaderListener, DataWriter, DataWriterListener, DeadlineMissedStatus, Duration,
+    IncompatibleQosStatus, InstanceHandle, LivelinessChangedStatus, LivelinessLostStatus, SampleLostStatus,
+    SampleRejectedReason, SampleRejectedStatus, StatusMask,
+};
+use std::sync::{Arc, Mutex};
+
+/// Writes down what it is told; each change is zero when it asks itself.
+#[derive(Clone, Default)]
+struct Heard(Arc<Mutex<Vec<String>>>);
+
+impl Heard {
+    fn note(&self, what: &str, count: Count, again: Count) {
+        assert_eq!(again, Count { change: 0, ..count }, "{what}: reset before the call");
+        self.0.lock().unwrap().push(format!("{what} {} {}", count.total, count.change));
+    }
+
+    fn taken(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+
+    /// Listens to both sides.
+    fn of(w: &Writing, r: &Reads) -> Self {
+        let heard = Self::default();
+        w.writer.set_listener(heard.clone(), StatusMask::ALL);
+        r.reader.set_listener(heard.clone(), StatusMask::ALL);
+        heard
+    }
+}
+
+impl DataWriterListener<Reading> for Heard {
+    fn on_offered_deadline_missed(&self, writer: &DataWriter<Reading>, status: DeadlineMissedStatus) {
+        self.note("offered deadline", status.count, writer.offered_deadline_missed_status().count);
+    }
+
+    fn on_offered_incompatible_qos(&self, writer: &DataWriter<Reading>, status: IncompatibleQosStatus) {
+        self.note("offered", status.count, writer.offered_incompatible_qos_status().count);
+    }
+
+    fn on_liveliness_lost(&self, writer: &DataWriter<Reading>, status: LivelinessLostStatus) {
+        self.note("liveliness lost", status, writer.liveliness_lost_status());
+    }
+}
+
+impl DataReaderListener<Reading> for Heard {
+    fn on_requested_deadline_missed(&self, reader: &DataReader<Reading>, status: DeadlineMissedStatus) {
+        self.note("requested deadline", status.count, reader.requested_deadline_missed_status().count);
+    }
+
+    fn on_requested_incompatible_qos(&self, reader: &DataReader<Reading>, status: IncompatibleQosStatus) {
+        self.note("requested", status.count, reader.requested_incompatible_qos_status().count);
+    }
+
+    fn on_liveliness_changed(&self, reader: &DataReader<Reading>, status: LivelinessChangedStatus) {
+        let again = reader.liveliness_changed_status();
+        assert_eq!((again.alive_count_change, again.not_alive_count_change), (0, 0));
+        self.0.lock().unwrap().push(format!("liveliness {:?}", liveliness(status)));
+    }
+
+    fn on_sample_lost(&self, reader: &DataReader<Reading>, status: SampleLostStatus) {
+        self.note("lost", status, reader.sample_lost_status());
+    }
+
+    fn on_sample_rejected(&self, reader: &DataReader<Reading>, status: SampleRejectedStatus) {
+        self.note("rejected", status.count, reader.sample_rejected_status().count);
+    }
+}
+
+/// Alive, not alive, and their changes.
+fn liveliness(status: LivelinessChangedStatus) -> [i32; 4] {
+    let LivelinessChangedStatus { alive_count, not_alive_count, .. } = status;
+    [alive_count, not_alive_count, status.alive_count_change, status.not_alive_count_change]
+}
+
+fn matched(writer_qos: &DataWriterQos, reader_qos: &DataReaderQos) -> (Sim, Node, Node, Writing, Reads) {
+    let mut sim = Sim::new(5);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let (w, r) = (writing(&a, writer_qos), reads(&b, reader_qos));
+    let both = || !w.writer.matched_subscriptions().is_empty() && !r.reader.matched_publications().is_empty();
+    sim.run_until(both, secs(9)).unwrap();
+    sim.run_for(secs(1)).unwrap();
+    (sim, a, b, w, r)
+}
+
+/// Of a status that was not read before and grew to `total`.
+fn read_twice(total: i32, mut read: impl FnMut() -> Count) {
+    assert_eq!(read(), Count { total, change: total });
+    assert_eq!(read(), Count { total, change: 0 }, "reset by reading");
+}
+
+#[test]
+fn missed_deadlines() {
+    let reader_qos = DataReaderQos::default().reliable().deadline(secs(2));
+    let (mut sim, a, _b, w, r) = matched(&DataWriterQos::default().deadline(secs(1)), &reader_qos);
+    a.run(|| w.writer.write(&reading(1, 1))).unwrap();
+    sim.run_for(Duration::from_millis(4_500)).unwrap();
+    assert_eq!(
+        r.reader.status_changes() & StatusMask::REQUESTED_DEADLINE_MISSED,
+        StatusMask::REQUESTED_DEADLINE_MISSED
+    );
+    let instance = w.writer.lookup_instance(&reading(1, 0));
+    read_twice(4, || w.writer.offered_deadline_missed_status().count);
+    read_twice(2, || r.reader.requested_deadline_missed_status().count);
+    assert_eq!(r.reader.requested_deadline_missed_status().last_instance, instance);
+    assert_eq!(r.reader.status_changes() & StatusMask::REQUESTED_DEADLINE_MISSED, StatusMask::NONE);
+    let heard = Heard::of(&w, &r);
+    sim.run_for(secs(2)).unwrap();
+    let mut told = heard.taken();
+    told.sort();
+    assert_eq!(told, ["offered deadline 5 1", "offered deadline 6 1", "requested deadline 3 1"]);
+}
+
+#[test]
+fn liveliness_of_a_writer() {
+    let manual = LivelinessKind::ManualByTopic;
+    let reader_qos = DataReaderQos::default().reliable().liveliness(manual, secs(5));
+    let (mut sim, a, _b, w, r) = matched(&DataWriterQos::default().liveliness(manual, secs(5)), &reader_qos);
+    assert_eq!(liveliness(r.reader.liveliness_changed_status()), [1, 0, 1, 0]);
+    sim.run_for(secs(10)).unwrap();
+    read_twice(1, || w.writer.liveliness_lost_status());
+    let changed = r.reader.liveliness_changed_status();
+    assert_eq!((liveliness(changed), changed.last_publication), ([0, 1, -1, 1], w.writer.instance_handle()));
+    assert_eq!(liveliness(r.reader.liveliness_changed_status()), [0, 1, 0, 0], "reset by reading");
+    let heard = Heard::of(&w, &r);
+    a.run(|| w.writer.assert_liveliness()).unwrap();
+    sim.run_for(secs(1)).unwrap();
+    assert_eq!(heard.taken(), ["liveliness [1, 0, 1, -1]"]);
+    sim.run_for(secs(10)).unwrap();
+    let mut told = heard.taken();
+    told.sort();
+    assert_eq!(told, ["liveliness [0, 1, -1, 1]", "liveliness lost 2 1"]);
+}
+
+#[test]
+fn incompatible_qos() {
+    let mut sim = Sim::new(5);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let offered = DataWriterQos::default().best_effort();
+    let requested = DataReaderQos::default().reliable();
+    let (w, r) = (writing(&a, &offered), reads(&b, &requested));
+    sim.run_for(secs(2)).unwrap();
+    read_twice(1, || w.writer.offered_incompatible_qos_status().count);
+    read_twice(1, || r.reader.requested_incompatible_qos_status().count);
+    let heard = Heard::of(&w, &r);
+    let _second = a.run(|| w.publisher.create_datawriter(&w.topic, &offered)).unwrap();
+    sim.run_for(secs(2)).unwrap();
+    assert_eq!(heard.taken(), ["requested 2 1"]);
+    let _other = b.run(|| r.subscriber.create_datareader(&r.topic, &requested)).unwrap();
+    sim.run_for(secs(2)).unwrap();
+    assert_eq!(heard.taken(), ["offered 2 1"]);
+    assert_eq!(w.writer.offered_incompatible_qos_status().policies, [(PolicyId::Reliability, 2)].into());
+}
+
+#[test]
+fn lost_samples() {
+    let reader_qos = DataReaderQos::default().best_effort().keep_all();
+    let (mut sim, a, b, w, r) = matched(&DataWriterQos::default().keep_all(), &reader_qos);
+    let mut lose = |count: i32| {
+        a.run(|| w.writer.write(&reading(1, 0))).unwrap();
+        sim.run_for(Duration::from_millis(100)).unwrap();
+        sim.partition(&[&a], &[&b]);
+        a.run(|| (0..count).try_for_each(|n| w.writer.write(&reading(1, n)))).unwrap();
+        sim.run_for(Duration::from_millis(100)).unwrap();
+        sim.heal();
+        a.run(|| w.writer.write(&reading(1, 9))).unwrap();
+        sim.run_for(Duration::from_millis(100)).unwrap();
+    };
+    lose(3);
+    read_twice(3, || r.reader.sample_lost_status());
+    let heard = Heard::of(&w, &r);
+    lose(2);
+    assert_eq!(heard.taken(), ["lost 5 2"]);
+    assert_eq!(r.reader.sample_lost_status(), Count { total: 5, change: 0 }, "reset by the call");
+}
+
+#[test]
+fn rejected_samples() {
+    use SampleRejectedReason::{InstancesLimit, SamplesLimit, SamplesPerInstanceLimit};
+    for (limits, readings, reason) in [
+        ((2, -1, -1), [1, 2, 3], SamplesLimit),
+        ((-1, 2, -1), [1, 2, 3], InstancesLimit),
+        ((-1, -1, 2), [1, 1, 1], SamplesPerInstanceLimit),
+    ] {
+        // Best effort: what is rejected does not come again.
+        let reader_qos =
+            DataReaderQos::default().best_effort().keep_all().resource_limits(limits.0, limits.1, limits.2);
+        let (mut sim, a, _b, w, r) = matched(&DataWriterQos::default().keep_all(), &reader_qos);
+        for id in readings {
+            a.run(|| w.writer.write(&reading(id, 1))).unwrap();
+        }
+        sim.run_for(secs(1)).unwrap();
+        let status = r.reader.sample_rejected_status();
+        assert_eq!((status.count, status.last_reason), (Count { total: 1, change: 1 }, Some(reason)));
+        let instance: InstanceHandle = w.writer.lookup_instance(&reading(readings[2], 0));
+        assert_eq!(status.last_instance, instance, "{reason:?}");
+        assert_eq!(r.reader.sample_rejected_status().count, Count { total: 1, change: 0 });
+        let heard = Heard::of(&w, &r);
+        a.run(|| w.writer.write(&reading(readings[2], 2))).unwrap();
+        sim.run_for(secs(1)).unwrap();
+        assert_eq!(heard.taken(), ["rejected 2 1"], "{reason:?}");
+    }
+}
