@@ -15,6 +15,7 @@
 mod bell;
 mod config;
 #[cfg(any(test, all(target_os = "linux", not(loom))))]
+#[cfg_attr(loom, allow(dead_code, reason = "some of it is for files alone"))]
 mod ring;
 
 #[cfg(all(target_os = "linux", not(loom)))]
