@@ -275,3 +275,11 @@ fn deep_and_long_inputs() {
     let nested: String = "F(".repeat(400) + &")".repeat(400);
     run(format!("#define F(x) x x\n{nested}").as_bytes());
 }
+
+/// A quote in an interface of ROS 2 looks for its end no further than there.
+#[test]
+fn a_line_of_many_quotes() {
+    let line = format!("string a{}", " ''".repeat(1 << 18));
+    let result = compile("p/msg/A.msg", &Options::default(), &Memory::default().with("p/msg/A.msg", line));
+    assert!(result.model.is_none());
+}

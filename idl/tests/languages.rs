@@ -100,3 +100,24 @@ fn what_is_not_supported_is_refused() {
     assert!(generate(&Python, "const string S = \"\\xff\";", true).is_err());
     assert!(generate(&Cpp, "const string S = \"\\xff\";", true).unwrap().files[0].1.contains("\"\\377\""));
 }
+
+/// A comment stays a comment: no line of it continues on the next, or ends where a compiler sees the end of a line.
+#[test]
+fn comments_end_where_they_should() {
+    let idl = "/// tail \\ \\ \n@verbatim(language = \"java\", text = \"\") struct A {\n\
+        /// one \u{1}\rlong injected;\n long x; };";
+    let cpp = text(&Cpp, idl);
+    assert!(cpp.contains("/// tail\nstruct A {"), "{cpp}");
+    assert!(
+        !cpp.contains(['\r', '\u{1}']) && !cpp.lines().any(|line| line.starts_with("long injected")),
+        "{cpp}"
+    );
+    assert!(!text(&Python, idl).contains(['\r', '\u{1}']));
+}
+
+/// `tests/idl` compiles such names.
+#[test]
+fn names_of_the_code_are_not_those_of_members() {
+    let cpp = text(&Cpp, "bitmask M { A }; struct M_bits { long x; }; bitmask N { B };");
+    assert!(cpp.contains("struct M_bits_ {") && cpp.contains("struct N_bits {"), "{cpp}");
+}

@@ -66,6 +66,7 @@ struct Float128 {
 template <class T>
 class Box {
 public:
+    using value_type = T;
     Box() : value_(std::make_unique<T>()) {}
     Box(T value) : value_(std::make_unique<T>(std::move(value))) {}
     Box(const Box& other) : value_(std::make_unique<T>(*other)) {}
@@ -87,11 +88,18 @@ private:
     std::unique_ptr<T> value_;
 };
 
+template <class T>
+struct IsBox : std::false_type {};
+template <class T>
+struct IsBox<Box<T>> : std::true_type {};
+
 /// An array of arrays, or of anything else, filled with one value.
 template <class T, class V>
 T filled(const V& value) {
     if constexpr (std::is_same_v<T, V>) {
         return value;
+    } else if constexpr (IsBox<T>::value) {
+        return T(filled<typename T::value_type>(value));
     } else {
         T array{};
         for (auto& item : array) item = filled<typename T::value_type>(value);
@@ -497,7 +505,7 @@ private:
     std::size_t empties_;
 };
 
-/// Primitive types. How a value of the type `type` is written and read: so have all that follow.
+/// Primitive types. How a value of the type `type` is written and read, and what a new one is: so have all that follow.
 template <class T>
 struct Number {
     using type = T;
@@ -505,6 +513,7 @@ struct Number {
     static constexpr Kind item_kind = kind;
     static constexpr unsigned code = code_of_size(std::is_same_v<T, Float128> ? 16 : sizeof(T));
 
+    static type initial() { return type{}; }
     static void write(Encoder& e, const T& value) {
         if constexpr (std::is_same_v<T, Float128>) {
             e.float128(value);
@@ -555,6 +564,7 @@ struct Enumeration {
     static constexpr Kind item_kind = kind;
     static constexpr unsigned code = code_of_size(sizeof(E));
 
+    static type initial() { return Traits<E>::initial; }
     static void write(Encoder& e, const E& value) {
         if (!Traits<E>::is_known(value)) throw ConstructionError("an enumeration has no such value");
         e.integer(static_cast<Holder>(value));
@@ -574,21 +584,23 @@ struct Bitmask {
     static constexpr Kind item_kind = kind;
     static constexpr unsigned code = code_of_size(sizeof(U));
 
+    static type initial() { return type{}; }
     static void write(Encoder& e, const U& value) { e.integer(value); }
     static void read(Decoder& d, U& value) { value = d.integer<U>(); }
     static bool trim(U&) { return false; }
 };
 
-/// Bitsets, which have their bits in the member `bits`.
+/// Bitsets, which have their bits in the member `_bits`.
 template <class T>
 struct Bitset {
     using type = T;
     static constexpr Kind kind = Kind::EnumLike;
     static constexpr Kind item_kind = kind;
-    static constexpr unsigned code = code_of_size(sizeof(T::bits));
+    static constexpr unsigned code = code_of_size(sizeof(T::_bits));
 
-    static void write(Encoder& e, const T& value) { e.integer(value.bits); }
-    static void read(Decoder& d, T& value) { value.bits = d.integer<decltype(value.bits)>(); }
+    static type initial() { return type{}; }
+    static void write(Encoder& e, const T& value) { e.integer(value._bits); }
+    static void read(Decoder& d, T& value) { value._bits = d.integer<decltype(value._bits)>(); }
     static bool trim(T&) { return false; }
 };
 
@@ -624,6 +636,7 @@ struct String {
     static constexpr Kind item_kind = kind;
     static constexpr unsigned code = 5;
 
+    static type initial() { return type{}; }
     static void write(Encoder& e, const type& value) {
         check_bound(Bound, value.size());
         e.length(value.size() + 1);
@@ -657,6 +670,7 @@ struct WString {
     static constexpr Kind item_kind = kind;
     static constexpr unsigned code = 5;
 
+    static type initial() { return type{}; }
     static void write(Encoder& e, const type& value) {
         check_bound(Bound, value.size());
         e.length(value.size() * 2);
@@ -701,6 +715,7 @@ struct Sequence {
                                      : C::code == 3             ? 7
                                                                 : 4;
 
+    static type initial() { return type{}; }
     static void write(Encoder& e, const type& value) {
         check_bound(Bound, value.size());
         e.delimited_if(C::kind != Kind::Primitive, [&] {
@@ -723,7 +738,7 @@ struct Sequence {
             } else {
                 for (std::size_t i = 0; i < count; ++i) {
                     const std::size_t before = d.position();
-                    typename C::type item{};
+                    typename C::type item = C::initial();
                     C::read(d, item);
                     d.element(before, sizeof item);
                     value.push_back(std::move(item));
@@ -747,6 +762,11 @@ struct Array {
     static constexpr Kind item_kind = Dimension ? C::item_kind : kind;
     static constexpr unsigned code = C::item_kind == Kind::Primitive ? 4 : 5;
 
+    static type initial() {
+        type value{};
+        for (auto& item : value) item = C::initial();
+        return value;
+    }
     static void write(Encoder& e, const type& value) {
         e.delimited_if(!Dimension && C::item_kind != Kind::Primitive, [&] {
             for (const auto& item : value) C::write(e, item);
@@ -768,6 +788,7 @@ struct Map {
     static constexpr bool delimited = pair_kind(K::kind, V::kind) != Kind::Primitive;
     static constexpr unsigned code = delimited ? 5 : 4;
 
+    static type initial() { return type{}; }
     static void write(Encoder& e, const type& value) {
         check_bound(Bound, value.size());
         e.delimited_if(delimited, [&] {
@@ -785,8 +806,8 @@ struct Map {
             count = d.integer<std::uint32_t>();
             for (std::size_t i = 0; i < count; ++i) {
                 const std::size_t before = d.position();
-                typename K::type key{};
-                typename V::type item{};
+                typename K::type key = K::initial();
+                typename V::type item = V::initial();
                 K::read(d, key);
                 V::read(d, item);
                 d.element(before, sizeof key + sizeof item);
@@ -810,6 +831,7 @@ struct Boxed {
     static constexpr Kind item_kind = C::item_kind;
     static constexpr unsigned code = C::code;
 
+    static type initial() { return C::initial(); }
     static void write(Encoder& e, const type& value) { C::write(e, *value); }
     static void read(Decoder& d, type& value) {
         d.claim(sizeof(typename C::type));
@@ -826,6 +848,7 @@ struct Try {
     static constexpr Kind item_kind = C::item_kind;
     static constexpr unsigned code = C::code;
 
+    static type initial() { return C::initial(); }
     static void write(Encoder& e, const type& value) { C::write(e, value); }
     static void read(Decoder& d, type& value) {
         if (d.lenient || d.scope() == Scope::KeyHash) return C::read(d, value);
@@ -836,7 +859,7 @@ struct Try {
         } catch (const ConstructionError&) {
             d.reset(start);
             d.lenient = true;
-            type whole{};
+            type whole = C::initial();
             C::read(d, whole);
             d.lenient = false;
             candidate = How == TryConstruct::Trim && C::trim(whole) ? std::move(whole) : value;
@@ -888,7 +911,7 @@ inline void check_missing(const Member& member, const Decoder& d) {
 /// Reads an optional value into its place.
 template <class C>
 void read_present(Decoder& d, std::optional<typename C::type>& value) {
-    typename C::type item{};
+    typename C::type item = C::initial();
     C::read(d, item);
     value = std::move(item);
 }
@@ -975,6 +998,7 @@ struct Structure {
     static constexpr Kind item_kind = kind;
     static constexpr unsigned code = code_of_object<T>();
 
+    static type initial() { return type{}; }
     static void write(Encoder& e, const T& value) {
         e.structure(Traits<T>::extensibility, [&] {
             Writer<T> writer{e};
@@ -1025,6 +1049,7 @@ struct Union {
     static constexpr unsigned code = code_of_object<T>();
     static constexpr Extensibility form = Traits<T>::extensibility;
 
+    static type initial() { return type{}; }
     static void write(Encoder& e, const T& value) {
         e.structure(form, [&] {
             const bool listed = form == Extensibility::Mutable && e.scope() != Scope::KeyHash;
@@ -1043,7 +1068,7 @@ struct Union {
     static void read(Decoder& d, T& value) {
         d.structure(form, [&] {
             const bool listed = form == Extensibility::Mutable && d.scope() != Scope::KeyHash;
-            typename D::type discriminator{};
+            typename D::type discriminator = D::initial();
             const bool fits = read_discriminator(d, listed, discriminator);
             if (fits) {
                 Traits<T>::select(value, discriminator);

@@ -89,8 +89,8 @@ impl Generator<'_> {
             Kind::Struct(_) | Kind::Exception(_) => {
                 members(self.model, id).iter().map(|member| equal(name(&member.name))).collect()
             }
-            Kind::Union(_) => vec![equal("d_".to_owned()), equal("value_".to_owned())],
-            Kind::Bitset(_) => vec![equal("bits".to_owned())],
+            Kind::Union(_) => vec![equal("_dunlin_d".to_owned()), equal("_dunlin_value".to_owned())],
+            Kind::Bitset(_) => vec![equal("_bits".to_owned())],
             _ => return,
         };
         let opened = self.open(&ty.full_name);
@@ -118,7 +118,8 @@ impl Generator<'_> {
     fn bitmask(&mut self, ty: &TypeDef, it: &Bitmask) {
         let own = name(&ty.name);
         self.line(&format!("using {own} = {};", Self::unsigned(it.bit_bound)));
-        self.line(&format!("struct {own}_bits {{"));
+        let bits = self.bits_name(ty);
+        self.line(&format!("struct {bits} {{"));
         self.body(ty, |this| {
             for bit in &it.bits {
                 this.docs(bit.docs.as_deref(), "    ");
@@ -128,17 +129,32 @@ impl Generator<'_> {
         });
     }
 
+    /// The structure with the bits of a bitmask: `NAME_bits`, unless something else has that name.
+    fn bits_name(&self, ty: &TypeDef) -> String {
+        let model = self.model;
+        let taken = |full_name: &str| {
+            model.types.iter().any(|it| it.full_name == full_name)
+                || model.constants.iter().any(|it| it.full_name == full_name)
+                || model.modules.iter().any(|it| it.full_name == full_name)
+        };
+        let mut suffix = "_bits".to_owned();
+        while taken(&format!("{}{suffix}", ty.full_name)) {
+            suffix.push('_');
+        }
+        format!("{}{suffix}", name(&ty.name))
+    }
+
     fn bitset(&mut self, id: TypeId, ty: &TypeDef, it: &Bitset) {
         let (own, holder) = (name(&ty.name), Self::unsigned(it.width));
         self.line(&format!("struct {own} {{"));
         self.body(ty, |this| {
-            this.line(&format!("    {holder} bits = 0;"));
+            this.line(&format!("    {holder} _bits = 0;"));
             for accessor in accessors(this.model, id) {
                 let field = accessor.field;
                 let mask = if field.width >= 64 { u64::MAX } else { !(u64::MAX << (field.width & 63)) };
                 let value = this.type_text(this.model.resolve(&field.holder));
                 let (at, own) = (field.position, name(&field.name));
-                let raw = format!("(static_cast<std::uint64_t>(bits) >> {at}) & {mask:#x}ULL");
+                let raw = format!("(static_cast<std::uint64_t>(_bits) >> {at}) & {mask:#x}ULL");
                 let sign = 1u64.checked_shl(u32::from(field.width).saturating_sub(1)).unwrap_or(0);
                 let read = match (accessor.boolean, accessor.signed) {
                     (true, _) => format!("({raw}) != 0"),
@@ -154,7 +170,7 @@ impl Generator<'_> {
                 this.line(&format!("        const std::uint64_t field = {mask:#x}ULL << {at};"));
                 let shifted = format!("(static_cast<std::uint64_t>(value) << {at}) & field");
                 this.line(&format!(
-                    "        bits = static_cast<{holder}>((static_cast<std::uint64_t>(bits) & ~field) | ({shifted}));"
+                    "        _bits = static_cast<{holder}>((static_cast<std::uint64_t>(_bits) & ~field) | ({shifted}));"
                 ));
                 this.line("    }");
             }
@@ -171,10 +187,12 @@ impl Generator<'_> {
         self.line(&format!("class {own} {{\npublic:"));
         self.body(ty, |this| {
             this.line("    /// The default discriminator, with the default of what it selects.");
-            this.line(&format!("    {own}() {{ select({value}); }}"));
-            this.line(&format!("    const {discriminator}& _d() const {{ return d_; }}"));
+            this.line(&format!("    {own}() {{ _dunlin_select({value}); }}"));
+            this.line(&format!("    const {discriminator}& _d() const {{ return _dunlin_d; }}"));
             this.line("    /// Another discriminator that selects the same member.");
-            this.line(&format!("    void _d({discriminator} d) {{ check(d, value_.index()); d_ = d; }}"));
+            this.line(&format!(
+                "    void _d({discriminator} d) {{ _dunlin_check(d, _dunlin_value.index()); _dunlin_d = d; }}"
+            ));
             for (index, (case, stored)) in it.cases.iter().zip(&members).enumerate() {
                 this.case(case, index.saturating_add(1), stored, &discriminator, &it.discriminator);
             }
@@ -187,16 +205,18 @@ impl Generator<'_> {
     fn case(&mut self, case: &Case, index: usize, stored: &str, discriminator: &str, ty: &Type) {
         let own = name(&case.member.name);
         self.docs(case.member.docs.as_deref(), "    ");
-        self.line(&format!("    const {stored}& {own}() const {{ return std::get<{index}>(value_); }}"));
-        self.line(&format!("    {stored}& {own}() {{ return std::get<{index}>(value_); }}"));
+        self.line(&format!(
+            "    const {stored}& {own}() const {{ return std::get<{index}>(_dunlin_value); }}"
+        ));
+        self.line(&format!("    {stored}& {own}() {{ return std::get<{index}>(_dunlin_value); }}"));
         let default = match case.labels.first() {
             Some(label) if !case.is_default => format!(" = {}", self.label(label, ty)),
             _ => String::new(),
         };
         self.line(&format!("    void {own}({stored} value, {discriminator} d{default}) {{"));
-        self.line(&format!("        check(d, {index});"));
-        self.line("        d_ = d;");
-        self.line(&format!("        value_.template emplace<{index}>(std::move(value));"));
+        self.line(&format!("        _dunlin_check(d, {index});"));
+        self.line("        _dunlin_d = d;");
+        self.line(&format!("        _dunlin_value.template emplace<{index}>(std::move(value));"));
         self.line("    }");
     }
 
@@ -208,7 +228,7 @@ impl Generator<'_> {
     fn union_private(&mut self, it: &Union, discriminator: &str, members: &[String]) {
         self.line("private:");
         self.line("    template <class> friend struct ::dunlin::cdr::Traits;");
-        self.line(&format!("    static std::size_t index_of({discriminator} d) {{"));
+        self.line(&format!("    static std::size_t _dunlin_index({discriminator} d) {{"));
         let mut otherwise = 0usize;
         for (index, case) in it.cases.iter().enumerate() {
             let index = index.saturating_add(1);
@@ -221,11 +241,11 @@ impl Generator<'_> {
             }
         }
         self.line(&format!("        static_cast<void>(d);\n        return {otherwise};\n    }}"));
-        self.line(&format!("    static void check({discriminator} d, std::size_t index) {{"));
-        self.line("        if (index_of(d) != index) throw ::dunlin::cdr::Error(\"the discriminator selects another member\");");
+        self.line(&format!("    static void _dunlin_check({discriminator} d, std::size_t index) {{"));
+        self.line("        if (_dunlin_index(d) != index) throw ::dunlin::cdr::Error(\"the discriminator selects another member\");");
         self.line("    }");
-        self.line(&format!("    void select({discriminator} d) {{"));
-        self.line("        d_ = d;\n        switch (index_of(d)) {");
+        self.line(&format!("    void _dunlin_select({discriminator} d) {{"));
+        self.line("        _dunlin_d = d;\n        switch (_dunlin_index(d)) {");
         for (index, case) in it.cases.iter().enumerate() {
             let member = &case.member;
             let value = match &member.default {
@@ -235,12 +255,12 @@ impl Generator<'_> {
             let value = value.map(|value| format!("static_cast<{}>({value})", self.type_text(&member.ty)));
             let index = index.saturating_add(1);
             self.line(&format!(
-                "        case {index}: value_.emplace<{index}>({}); break;",
+                "        case {index}: _dunlin_value.emplace<{index}>({}); break;",
                 value.unwrap_or_default()
             ));
         }
-        self.line("        default: value_.emplace<0>(); break;\n        }\n    }");
-        self.line(&format!("    {discriminator} d_{{}};"));
-        self.line(&format!("    std::variant<std::monostate, {}> value_;", members.join(", ")));
+        self.line("        default: _dunlin_value.emplace<0>(); break;\n        }\n    }");
+        self.line(&format!("    {discriminator} _dunlin_d{{}};"));
+        self.line(&format!("    std::variant<std::monostate, {}> _dunlin_value;", members.join(", ")));
     }
 }

@@ -7,8 +7,8 @@
 //! | exception | the same, derived from `std::exception` |
 //! | union | `class` with the discriminator `_d()` and an accessor and a modifier for each member |
 //! | enum | `enum class` of the integer that it is on the wire |
-//! | bitmask | an unsigned integer, with the bits in `NAME_bits` |
-//! | bitset | `struct` around an unsigned integer `bits`, with accessors |
+//! | bitmask | an unsigned integer, with the bits in `NAME_bits` (`NAME_bits_` if that is a type) |
+//! | bitset | `struct` around an unsigned integer `_bits`, with accessors |
 //! | typedef | `using` |
 //! | const | `inline constexpr` |
 //! | string, wstring | `std::string`, `std::u16string`; wchar is `char16_t` |
@@ -24,7 +24,7 @@ mod order;
 mod text;
 mod traits;
 
-use crate::backend::{Backend, Generated, Input, check_support};
+use crate::backend::{Backend, Generated, Input, check_support, doc_lines};
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::ir::*;
 
@@ -177,9 +177,10 @@ impl Generator<'_> {
     }
 
     fn docs(&mut self, docs: Option<&str>, indent: &str) {
-        for line in docs.iter().flat_map(|docs| docs.lines()) {
-            // A backslash at the end would make the next line part of the comment.
-            self.line(format!("{indent}/// {line}").trim_end().trim_end_matches('\\'));
+        for line in docs.into_iter().flat_map(doc_lines) {
+            // A backslash at the end would make the next line part of the comment, even with space behind it.
+            let line = line.trim_end_matches(|c: char| c == '\\' || c.is_whitespace());
+            self.line(&format!("{indent}/// {line}"));
         }
     }
 }

@@ -312,7 +312,7 @@ impl Generator<'_> {
     /// The default literal of the enumeration of which an array consists in the end.
     fn innermost(&self, ty: &Type) -> Option<String> {
         match self.model.resolve(ty) {
-            Type::Array { element, .. } if !element.external => self.innermost(&element.ty),
+            Type::Array { element, .. } => self.innermost(&element.ty),
             Type::Named(id) => match self.model.ty(*id).map(|ty| &ty.kind) {
                 Some(Kind::Enum(it)) => Some(self.literal_path(*id, it.default)),
                 _ => None,

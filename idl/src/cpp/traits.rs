@@ -19,6 +19,8 @@ impl Generator<'_> {
             }
             Kind::Enum(it) => {
                 self.open_traits(&own);
+                let initial = self.literal_path(id, it.default);
+                self.line(&format!("    static constexpr {own} initial = {initial};"));
                 self.line(&format!(
                     "    static constexpr bool is_known({own} value) {{\n        switch (value) {{"
                 ));
@@ -104,18 +106,18 @@ impl Generator<'_> {
         let codec = self.codec(&it.discriminator);
         self.line(&format!("    using Discriminator = {codec};"));
         self.line(&format!(
-            "    static void select({own}& value, {} d) {{ value.select(d); }}",
+            "    static void select({own}& value, {} d) {{ value._dunlin_select(d); }}",
             self.type_text(&it.discriminator)
         ));
         self.line("    template <class S, class V>");
         self.line(
-            "    static void visit_selected(S& value, V& visitor) {\n        switch (value.value_.index()) {",
+            "    static void visit_selected(S& value, V& visitor) {\n        switch (value._dunlin_value.index()) {",
         );
         for (index, case) in it.cases.iter().enumerate() {
             let index = index.saturating_add(1);
             let codec = self.member_codec(&case.member, case.member.external);
             let member = format!(
-                "visitor.template member<{codec}>(Member{{{}}}, *std::get_if<{index}>(&value.value_))",
+                "visitor.template member<{codec}>(Member{{{}}}, *std::get_if<{index}>(&value._dunlin_value))",
                 case.member.id
             );
             self.line(&format!("        case {index}: {member}; break;"));

@@ -10,6 +10,7 @@ as octets are present, nesting and memory are limited.
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import struct
 from typing import Any, Callable, Iterator, NamedTuple, Optional, Tuple
@@ -351,6 +352,14 @@ class Codec:
     def default(self) -> Any:
         raise NotImplementedError
 
+    def cost(self) -> int:
+        """Octets of memory that a default takes beyond the place where it stands."""
+        return 0
+
+    def order(self, value: Any) -> Any:
+        """What keys of a map are sorted by."""
+        return value
+
     def trim(self, value: Any) -> Tuple[bool, Any]:
         """Whether a value that is too long was shortened, and to what."""
         return False, value
@@ -536,6 +545,9 @@ class WString(Codec):
         d.claim(len(octets))
         return octets.decode('utf-16-be' if d.big else 'utf-16-le', 'surrogatepass')
 
+    def order(self, value: str) -> bytes:
+        return value.encode('utf-16-be', 'surrogatepass')
+
     def default(self) -> str:
         return ''
 
@@ -628,6 +640,9 @@ class Array(Codec):
             return bytes(self.size)
         return [self.element.default() for _ in range(self.size)]
 
+    def cost(self) -> int:
+        return self.size * (1 if self.element is OCTET else 8 + self.element.cost())
+
 
 class Map(Codec):
     """A dict, written in the order of its keys."""
@@ -642,7 +657,7 @@ class Map(Codec):
 
         def body() -> None:
             e.length(len(value))
-            for key in sorted(value):
+            for key in sorted(value, key=self.key.order):
                 self.key.write(e, key)
                 self.value.write(e, value[key])
 
@@ -661,7 +676,7 @@ class Map(Codec):
         return {}
 
     def trim(self, value: Any) -> Tuple[bool, Any]:
-        value = dict(sorted(value.items())[: self.bound]) if self.bound else value
+        value = {key: value[key] for key in sorted(value, key=self.key.order)[: self.bound]} if self.bound else value
         return self.bound != 0 and _fits(self, value), value
 
 
@@ -693,8 +708,14 @@ class Try(Codec):
         trimmed, value = self.inner.trim(value) if self.trims else (False, value)
         return value if trimmed else self.initial()
 
+    def order(self, value: Any) -> Any:
+        return self.inner.order(value)
+
     def default(self) -> Any:
         return self.inner.default()
+
+    def cost(self) -> int:
+        return self.inner.cost()
 
     def trim(self, value: Any) -> Tuple[bool, Any]:
         return self.inner.trim(value)
@@ -744,7 +765,7 @@ class Base:
         if scope is not Scope.SAMPLE and not self._has_key():
             return head + bytes(2)
         e = Encoder(representation, big_endian, scope)
-        self._codec().write(e, self)
+        _bounded(lambda: self._codec().write(e, self))
         padding = -len(e.out) % 4
         return head + bytes((0, padding)) + bytes(e.out) + bytes(padding)
 
@@ -758,7 +779,7 @@ class Base:
         if not self._has_key():
             return b''
         e = Encoder(Representation.XCDR2, True, Scope.KEY_HASH)
-        self._codec().write(e, self)
+        _bounded(lambda: self._codec().write(e, self))
         return bytes(e.out)
 
     @classmethod
@@ -780,10 +801,18 @@ class Base:
         if form == 6 and cls._extensibility is APPENDABLE:
             d.undelimited = True
         elif form == 8 and cls._extensibility is FINAL:
-            return d.region(d.length(), lambda: codec.read(d))
+            return _bounded(lambda: d.region(d.length(), lambda: codec.read(d)))
         elif form != _identifier(representation, cls._extensibility):
             raise CdrError('the payload has another extensibility than the type')
-        return codec.read(d)
+        return _bounded(lambda: codec.read(d))
+
+
+def _bounded(body: Callable[[], Any]) -> Any:
+    """Runs what goes as deep as the value does, which may be deeper than what the interpreter has left."""
+    try:
+        return body()
+    except RecursionError:
+        raise CdrError('the value is nested too deep for this interpreter (sys.setrecursionlimit)') from None
 
 
 def _identifier(representation: Representation, extensibility: Extensibility) -> int:
@@ -854,12 +883,26 @@ class Structure(Codec):
 
     def read(self, d: Decoder) -> Any:
         d.claim(ELEMENT * (len(self.cls._layout()) + 1))
-        value = self.cls()
+        value = self.cls.__new__(self.cls)
         if self._listed(d.scope):
             d.structure(self.cls._extensibility, lambda: self._read_list(d, value))
         else:
             d.structure(self.cls._extensibility, lambda: self._read_members(d, value))
+        self._complete(d, value)
         return value
+
+    def _complete(self, d: Decoder, value: Any) -> None:
+        """Gives their defaults, which are paid for, to the members that were not there."""
+        codecs = {member.name: member.codec for member in self.cls._layout() if not member.optional}
+        for item in dataclasses.fields(self.cls):
+            if item.name not in value.__dict__:
+                d.claim(codecs[item.name].cost() if item.name in codecs else 0)
+                made = item.default is dataclasses.MISSING
+                setattr(value, item.name, item.default_factory() if made else item.default)
+
+    def cost(self) -> int:
+        layout = self.cls._layout()
+        return ELEMENT * (len(layout) + 1) + sum(member.codec.cost() for member in layout if not member.optional)
 
     def _read_members(self, d: Decoder, value: Any) -> None:
         for member in self._in_scope(d.scope):
@@ -1016,16 +1059,30 @@ class Alternatives(Codec):
         listed = self._listed(d.scope)
         fits, discriminator = self._read_listed(d) if listed else self._read_discriminator(d)
         case = self.cls._selected(discriminator) if fits else None
-        value = self.cls(discriminator) if fits else self.cls()
+        value = self.cls.__new__(self.cls)
+        value.discriminator = discriminator if fits else self.cls._discriminator().default()
+        value.value = None
         if case is not None and (d.scope is Scope.SAMPLE or not self.cls._keyed):
             if not listed:
                 value.value = case.codec.read(d)
             else:
                 self._read_case(d, case, value)
-        elif listed:
-            for header in d.headers():
+        else:
+            self._initial(d, value)
+            for header in d.headers() if listed else ():
                 d.unknown(header, True)
         return value
+
+    def _initial(self, d: Decoder, value: Any) -> None:
+        """The default of the member that is selected, which is paid for."""
+        case = self.cls._selected(value.discriminator)
+        if case is not None:
+            d.claim(case.codec.cost())
+            value.value = case.initial()
+
+    def cost(self) -> int:
+        case = self.cls._selected(self.cls._discriminator().default())
+        return ELEMENT + (0 if case is None else case.codec.cost())
 
     def _read_case(self, d: Decoder, case: Case, value: Any) -> None:
         found = False
@@ -1036,6 +1093,8 @@ class Alternatives(Codec):
             if found:
                 raise CdrError(f'the member {header.id} is there twice')
             found, value.value = True, d.member(header, lambda: case.codec.read(d))
+        if not found:
+            self._initial(d, value)
 
     def _read_listed(self, d: Decoder) -> Tuple[bool, Any]:
         """The discriminator of a list of members, which is to be read again."""
@@ -1068,23 +1127,30 @@ class Alternatives(Codec):
         return self.cls()
 
 
+class Bitmask(int):
+    """An integer of bits, which its classes name."""
+
+    def __repr__(self) -> str:
+        return f'{type(self).__name__}({int(self):#x})'
+
+
 class Bitset:
     """An integer with fields."""
 
     def __init__(self, bits: int = 0) -> None:
-        self.bits = bits
+        self._bits = bits
 
     def __int__(self) -> int:
-        return self.bits
+        return self._bits
 
     def __eq__(self, other: Any) -> bool:
-        return self.bits == other.bits if type(self) is type(other) else NotImplemented
+        return self._bits == other._bits if type(self) is type(other) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash(self.bits)
+        return hash(self._bits)
 
     def __repr__(self) -> str:
-        return f'{type(self).__name__}({self.bits:#x})'
+        return f'{type(self).__name__}({self._bits:#x})'
 
 
 def bit_field(position: int, width: int, boolean: bool, signed: bool, docs: str = '') -> property:
@@ -1092,12 +1158,12 @@ def bit_field(position: int, width: int, boolean: bool, signed: bool, docs: str 
     mask = (1 << width) - 1
 
     def get(self: Bitset) -> Any:
-        value = self.bits >> position & mask
+        value = self._bits >> position & mask
         if boolean:
             return value != 0
         return value - (1 << width) if signed and value >> (width - 1) else value
 
     def put(self: Bitset, value: int) -> None:
-        self.bits = self.bits & ~(mask << position) | (int(value) & mask) << position
+        self._bits = self._bits & ~(mask << position) | (int(value) & mask) << position
 
     return property(get, put, doc=docs or None)

@@ -5,8 +5,8 @@
 //! | module | a class without instances that has the names inside; a type itself is called `Module_Type` |
 //! | struct, exception | a dataclass; a base is a base class |
 //! | union | a class with `discriminator` and `value`, made as `U(member=…)` |
-//! | enum, bitmask | `IntEnum`, `IntFlag` |
-//! | bitset | a class around the integer `bits`, with properties |
+//! | enum, bitmask | `IntEnum`; an integer, with the bits as constants of its class |
+//! | bitset | a class around an integer, `int(value)`, with properties |
 //! | typedef, const | another name, a value |
 //! | string, wstring, char, wchar | `str` |
 //! | sequence, array, map | `list`, of octets `bytes`; `dict` |
@@ -19,7 +19,7 @@
 mod codec;
 mod types;
 
-use crate::backend::{Backend, Generated, Input, check_support};
+use crate::backend::{Backend, Generated, Input, check_support, doc_lines};
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::ir::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -290,8 +290,8 @@ impl<'a> Generator<'a> {
     /// A documentation string.
     fn docs(&mut self, docs: Option<&str>, indent: &str) {
         let Some(docs) = docs.filter(|docs| !docs.is_empty()) else { return };
-        let text = docs.replace('\\', "\\\\").replace('"', "\\\"");
-        let text = text.trim_end().lines().collect::<Vec<_>>().join(&format!("\n{indent}"));
+        let text = doc_lines(docs.trim_end()).collect::<Vec<_>>().join(&format!("\n{indent}"));
+        let text = text.replace('\\', "\\\\").replace('"', "\\\"");
         self.line(&format!("{indent}\"\"\"{text}\"\"\""));
     }
 }

@@ -21,7 +21,7 @@ impl Generator<'_> {
                 self.verbatims(&ty.verbatims, Placement::EndDeclaration);
             }
             Kind::Bitmask(it) => {
-                self.class(&format!("class {own}(enum.IntFlag):"), ty);
+                self.class(&format!("class {own}(cdr.Bitmask):"), ty);
                 for bit in &it.bits {
                     self.line(&format!("    {} = 1 << {}", name(&bit.name), bit.position));
                 }

@@ -82,7 +82,8 @@ impl<'a> Line<'a> {
         let begins = before.ends_with([' ', '\t', '=', '[', ',']);
         let quote = self.rest.get(at..).and_then(|rest| rest.chars().next());
         begins
-            && quote
-                .is_some_and(|quote| self.rest.get(at..).is_some_and(|rest| rest.matches(quote).count() > 1))
+            && quote.is_some_and(|quote| {
+                self.rest.get(at..).is_some_and(|rest| rest.matches(quote).nth(1).is_some())
+            })
     }
 }

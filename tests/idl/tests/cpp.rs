@@ -10,7 +10,7 @@ use std::process::Command;
 
 const MAIN: &str = r#"
 #include "all.hpp"
-#include "closed.hpp"
+#include "special.hpp"
 #include <iostream>
 
 using namespace dunlin::cdr;
@@ -31,7 +31,7 @@ static void answer(const std::vector<std::uint8_t>& payload, Scope scope) {
     }
     const T copy = *value;
     const T moved = std::move(*value);
-    if (!(copy == moved) && scope == Scope::Key) std::cout << "unequal ";
+    if (!(copy == moved)) std::cout << "unequal ";
     try {
         for (const auto representation : {Representation::Xcdr1, Representation::Xcdr2}) {
             for (const auto endianness : {Endianness::Little, Endianness::Big}) {
@@ -71,7 +71,7 @@ TYPES    };
 #[test]
 fn octets_are_those_of_rust() {
     let folder = tempfile::tempdir().unwrap();
-    let types = languages::generate(&Cpp, folder.path());
+    let types = languages::generate(&Cpp, &[languages::ALL, languages::SPECIAL], folder.path());
     let mut table = String::new();
     for ty in &types {
         let path: Vec<String> = ty.name.split("::").map(escaped).collect();
