@@ -9,6 +9,7 @@ use dunlin_idl::python::Python;
 use dunlin_idl::rust::Rust;
 use dunlin_idl::xtypes::type_graph;
 use dunlin_idl::{Compilation, Disk, Extensibility, Options, Severity, diff, diff_text, dump, format};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -91,6 +92,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.diff {
         return compare(arguments, &options);
     }
+    refuse_same_output(arguments)?;
     let mut correct = true;
     for file in &arguments.files {
         let result = compile(file, &options);
@@ -177,6 +179,20 @@ fn use_model(arguments: &Arguments, file: &Path, result: &Compilation) -> Result
         writeln!(out, "{}: correct{remark}", file.display())?;
     }
     Ok(true)
+}
+
+/// Code of two inputs cannot go to the same file: the second would replace the first.
+fn refuse_same_output(arguments: &Arguments) -> Result<()> {
+    if backend(arguments).is_none() {
+        return Ok(());
+    }
+    let mut outputs: BTreeMap<PathBuf, &Path> = BTreeMap::new();
+    for file in &arguments.files {
+        let Some(other) = outputs.insert(folder(arguments, file).join(stem(file)?), file) else { continue };
+        let (other, file) = (other.display(), file.display());
+        bail!("the code of {other} and {file} would have the same name: use different folders (--out)");
+    }
+    Ok(())
 }
 
 fn stem(file: &Path) -> Result<&std::ffi::OsStr> {
@@ -372,6 +388,11 @@ mod tests {
         assert!(run(&["--rust", "--out", "DIR/out", "-I", "DIR/share", pose]).unwrap());
         let code = fs::read_to_string(folder.path().join("out/Pose.rs")).unwrap();
         assert!(code.contains("demo::msg::dds_::Pose_") && code.contains("pub angle: f64"), "{code}");
+        let other = "DIR/share/geo/msg/Pose.msg";
+        fs::write(folder.path().join("share/geo/msg/Pose.msg"), "float64 x\n").unwrap();
+        let clash = run(&["--rust", "--out", "DIR/out", "-I", "DIR/share", pose, other]);
+        assert!(clash.unwrap_err().to_string().contains("same name"));
+        assert!(run(&["--rust", "-I", "DIR/share", pose, other]).unwrap());
         assert!(run(&["--diff", "-I", "DIR/share", pose, pose]).unwrap());
         assert!(run(&["--format", pose]).is_err());
     }
