@@ -282,8 +282,10 @@ fn elements<'a, 'd>(node: Node<'a, 'd>) -> impl Iterator<Item = Node<'a, 'd>> {
     node.children().filter(Node::is_element)
 }
 
-fn text<'a>(node: Node<'a, '_>) -> &'a str {
-    node.text().map_or("", str::trim)
+/// The text in an element, comments left out.
+fn text(node: Node<'_, '_>) -> String {
+    let parts: String = node.children().filter(Node::is_text).filter_map(|part| part.text()).collect();
+    parts.trim().to_owned()
 }
 
 #[cfg(test)]

@@ -7,24 +7,27 @@ use dunlin_core::{InstanceHandle, WallTime};
 use dunlin_rtps::ChangeKind;
 
 impl<T: TopicType> DataWriter<T> {
+    fn key_of(&self, handle: InstanceHandle) -> Result<T, WriteError> {
+        if !T::has_key(self.support()) {
+            return Err(WriteError::NoKey);
+        }
+        self.key_value(handle)
+    }
+
     /// dispose with a handle: no sample is needed.
     ///
     /// # Errors
     /// [`WriteError::UnknownInstance`]; else as [`DataWriter::dispose`].
-    pub fn dispose_instance(&self, handle: InstanceHandle) -> Result<(), WriteError> {
-        self.end_instance(ChangeKind::Disposed, &self.key_value(handle)?, None)
+    pub fn dispose_handle(&self, handle: InstanceHandle) -> Result<(), WriteError> {
+        self.end_instance(ChangeKind::Disposed, &self.key_of(handle)?, None)
     }
 
     /// dispose_w_timestamp with a handle.
     ///
     /// # Errors
-    /// As [`DataWriter::dispose_instance`] and [`DataWriter::write_w_timestamp`].
-    pub fn dispose_instance_w_timestamp(
-        &self,
-        handle: InstanceHandle,
-        at: WallTime,
-    ) -> Result<(), WriteError> {
-        self.end_instance(ChangeKind::Disposed, &self.key_value(handle)?, Some(at))
+    /// As [`DataWriter::dispose_handle`] and [`DataWriter::write_w_timestamp`].
+    pub fn dispose_handle_w_timestamp(&self, handle: InstanceHandle, at: WallTime) -> Result<(), WriteError> {
+        self.end_instance(ChangeKind::Disposed, &self.key_of(handle)?, Some(at))
     }
 
     /// unregister_instance with a handle.
@@ -32,7 +35,7 @@ impl<T: TopicType> DataWriter<T> {
     /// # Errors
     /// [`WriteError::UnknownInstance`]; else as [`DataWriter::unregister_instance`].
     pub fn unregister_handle(&self, handle: InstanceHandle) -> Result<(), WriteError> {
-        self.unregister(&self.key_value(handle)?, None)
+        self.unregister(&self.key_of(handle)?, None)
     }
 
     /// unregister_instance_w_timestamp with a handle.
@@ -44,6 +47,6 @@ impl<T: TopicType> DataWriter<T> {
         handle: InstanceHandle,
         at: WallTime,
     ) -> Result<(), WriteError> {
-        self.unregister(&self.key_value(handle)?, Some(at))
+        self.unregister(&self.key_of(handle)?, Some(at))
     }
 }

@@ -52,7 +52,7 @@ impl<T: TopicType> DataWriter<T> {
     }
 
     /// What the topic knows of the type.
-    fn support(&self) -> &dyn TypeSupport {
+    pub(crate) fn support(&self) -> &dyn TypeSupport {
         &*self.core.topic.type_support
     }
 
@@ -202,7 +202,8 @@ impl<T: TopicType> DataWriter<T> {
     pub(crate) fn unregister(&self, sample: &T, at: Option<WallTime>) -> Result<(), WriteError> {
         let autodispose = self.core.autodisposes();
         let kind = if autodispose { ChangeKind::DisposedUnregistered } else { ChangeKind::Unregistered };
-        if T::has_key(self.support()) && self.lookup_instance(sample).is_nil() {
+        let slot = self.core.enabled()?;
+        if T::has_key(self.support()) && !slot.contains_instance(self.instance_of(sample)?) {
             return Err(WriteError::NotRegistered);
         }
         self.end_instance(kind, sample, at)

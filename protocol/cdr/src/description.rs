@@ -343,7 +343,7 @@ impl MemberDescription {
     /// Whether a sample without the member is refused.
     #[must_use]
     pub const fn is_required(&self) -> bool {
-        self.is_key() || self.flags.contains(MemberFlags::MUST_UNDERSTAND)
+        self.is_key() || (self.flags.contains(MemberFlags::MUST_UNDERSTAND) && !self.is_optional())
     }
 }
 

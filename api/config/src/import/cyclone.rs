@@ -83,7 +83,7 @@ fn read_value(node: Node<'_, '_>, path: &str, draft: &mut Draft<'_>) {
         return draft.set_key(node, path, key, &value.replace(' ', ""));
     }
     let wrong = format!("{value:.100} has no counterpart");
-    match (path, value) {
+    match (path, value.as_str()) {
         ("Domain/General/AllowMulticast", "true" | "default") => {
             draft.set_key(node, path, "network.multicast", "on")
         }

@@ -103,6 +103,7 @@ fn texts_and_octets_keep_their_values() {
     for (value, octets) in [
         ("<value>84, 0x6F,0XfF</value>", &[84, 0x6f, 0xff][..]),
         ("<value>7</value>", &[7]),
+        ("<value><!-- x -->84<!-- y -->,85</value>", &[84, 85]),
         ("<value/>", &[]),
     ] {
         let (profiles, report) = user_data(value);

@@ -29,25 +29,26 @@ pub(super) fn value(field: Node<'_, '_>, path: &str, dialect: Dialect) -> Result
         "representation.ids" => return Ok(list(field, representation)),
         _ => {}
     }
-    let parts: Vec<(&str, &str)> = elements(field).map(|part| (part.tag_name().name(), text(part))).collect();
+    let parts: Vec<(&str, String)> =
+        elements(field).map(|part| (part.tag_name().name(), text(part))).collect();
     if parts.is_empty() {
         let is_kind = path.ends_with("kind") || path.ends_with(".access_scope");
-        return Ok(if is_kind { Raw::Text(kind(text(field))) } else { scalar(text(field)) });
+        return Ok(if is_kind { Raw::Text(kind(&text(field))) } else { scalar(&text(field)) });
     }
     let of_time = |name: &str| matches!(name, "sec" | "seconds" | "nanosec" | "nanoseconds");
     if parts.iter().all(|(name, _)| of_time(name)) {
         return Ok(time(&parts).map_or_else(|| Raw::Other("no duration".into()), Raw::Text));
     }
-    Ok(Raw::List(parts.into_iter().map(|(_, text)| Raw::Text(text.into())).collect()))
+    Ok(Raw::List(parts.into_iter().map(|(_, text)| Raw::Text(text)).collect()))
 }
 
 /// The elements inside a field, or its one text.
 fn list(field: Node<'_, '_>, item: impl Fn(&str) -> String) -> Raw {
-    let mut parts: Vec<&str> = elements(field).map(text).collect();
+    let mut parts: Vec<String> = elements(field).map(text).collect();
     if parts.is_empty() {
         parts.push(text(field));
     }
-    Raw::List(parts.into_iter().map(|part| Raw::Text(item(part))).collect())
+    Raw::List(parts.into_iter().map(|part| Raw::Text(item(&part))).collect())
 }
 
 fn representation(text: &str) -> String {
@@ -85,7 +86,7 @@ fn octets(field: Node<'_, '_>, dialect: Dialect) -> Result<Raw, String> {
     found.map(Raw::List).ok_or_else(|| format!("expected {expected}: set it in the file by hand"))
 }
 
-fn time(parts: &[(&str, &str)]) -> Option<String> {
+fn time(parts: &[(&str, String)]) -> Option<String> {
     if parts.iter().any(|(_, text)| text.contains("INFINIT")) {
         return Some("infinite".into());
     }
@@ -96,7 +97,7 @@ fn time(parts: &[(&str, &str)]) -> Option<String> {
         total = total.checked_add(nanos)?;
     }
     // As the standard encodes it in numbers.
-    let infinite = parts.iter().any(|(name, text)| name.starts_with("sec") && *text == "2147483647");
+    let infinite = parts.iter().any(|(name, text)| name.starts_with("sec") && text == "2147483647");
     Some(print_duration(if infinite { Duration::INFINITE } else { Duration::from_nanos(total) }))
 }
 

@@ -153,10 +153,11 @@ fn what_is_written_and_ended_by_handle_and_with_timestamps() {
     by_handle(first).unwrap();
     by_handle(InstanceHandle::NIL).unwrap();
     a.run(|| w.writer.write_instance_w_timestamp(&reading(2, 2), second, at(10))).unwrap();
-    a.run(|| w.writer.dispose_instance(NOBODY)).unwrap_err();
-    a.run(|| w.writer.dispose_instance_w_timestamp(first, at(20))).unwrap();
+    let unknown = a.run(|| w.writer.dispose_handle(NOBODY));
+    assert!(matches!(unknown, Err(WriteError::UnknownInstance)), "{unknown:?}");
+    a.run(|| w.writer.dispose_handle_w_timestamp(first, at(20))).unwrap();
     a.run(|| w.writer.dispose_w_timestamp(&reading(2, 0), at(30))).unwrap();
-    a.run(|| w.writer.dispose_instance(second)).unwrap();
+    a.run(|| w.writer.dispose_handle(second)).unwrap();
     sim.run_for(secs(1)).unwrap();
     let taken = r.reader.take(99).unwrap();
     let times: Vec<WallTime> = taken.iter().map(|sample| sample.info.source_timestamp).collect();
