@@ -162,6 +162,16 @@ pub enum LoadError {
     Failed(String),
 }
 
+impl LoadError {
+    /// As a message about the file that was to be compiled.
+    pub(crate) fn of(self, path: &str) -> String {
+        match self {
+            Self::NotFound => format!("{path}: there is no such file"),
+            Self::Failed(reason) => format!("{path}: {reason}"),
+        }
+    }
+}
+
 /// Where source text comes from.
 pub trait Loader {
     /// Reads a file of at most `limit` octets.

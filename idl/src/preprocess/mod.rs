@@ -60,10 +60,7 @@ pub(crate) fn preprocess(
     sources: &mut SourceMap,
     sink: &mut Sink,
 ) -> Result<Output, String> {
-    let bytes = loader.load(path, options.limits.file_size).map_err(|error| match error {
-        LoadError::NotFound => format!("{path}: there is no such file"),
-        LoadError::Failed(reason) => format!("{path}: {reason}"),
-    })?;
+    let bytes = loader.load(path, options.limits.file_size).map_err(|error| error.of(path))?;
     let mut preprocessor = Preprocessor {
         options,
         loader,

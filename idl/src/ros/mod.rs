@@ -98,10 +98,7 @@ pub(crate) fn read(
     sources: &mut SourceMap,
     sink: &mut Sink,
 ) -> Result<Parsed, String> {
-    let bytes = loader.load(path, options.limits.file_size).map_err(|error| match error {
-        LoadError::NotFound => format!("{path}: there is no such file"),
-        LoadError::Failed(reason) => format!("{path}: {reason}"),
-    })?;
+    let bytes = loader.load(path, options.limits.file_size).map_err(|error| error.of(path))?;
     let unit = unit_of(&loader.identity(path), kind).ok_or_else(|| {
         let word = kind.word();
         format!("{path}: its package is not known: a ROS 2 interface is a file PACKAGE/{word}/NAME.{word}")
