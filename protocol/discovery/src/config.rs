@@ -192,6 +192,8 @@ pub struct DiscoveryStats {
     pub foreign_locators: u64,
     /// Endpoints refused by [`Quotas`].
     pub endpoints_refused: u64,
+    /// Locators and properties left out of announcements that name more than [`Quotas`] allow.
+    pub entries_left_out: u64,
     /// Announcements that named an entity of another participant than their sender.
     pub foreign_guid: u64,
     /// Participants removed because their lease expired.
@@ -212,10 +214,16 @@ pub struct DiscoveryStats {
     pub type_answers: u64,
     /// Type objects that were refused: not those asked for, or more than [`Quotas`] allow.
     pub type_objects_refused: u64,
+    /// Types not asked for because too many questions of the participant, or of all of them, wait for an answer.
+    pub type_questions_refused: u64,
+    /// Questions of other participants not answered because too many answers to earlier ones are not acknowledged.
+    pub type_answers_withheld: u64,
     /// Questions that were given up without an answer that helps.
     pub type_questions_failed: u64,
     /// Octets of type objects that other participants have told.
     pub type_object_octets: u64,
+    /// Goodbyes forgotten before their time because there were too many.
+    pub goodbyes_forgotten: u64,
     /// Participants known now.
     pub participants: u64,
     /// Those of them that are not verified.

@@ -121,7 +121,9 @@ mod tests {
             content_filter: Some(Arc::new(filter())),
         };
         let own = local.describe(GuidPrefix([1; 12]), VendorId::DUNLIN);
-        let rules = Rules { quotas: &Quotas::default(), durations_in_nanoseconds: false };
+        let left_out = core::cell::Cell::new(0);
+        let quotas = Quotas::default();
+        let rules = Rules { quotas: &quotas, durations_in_nanoseconds: false, left_out: &left_out };
         let read = decode_reader(&encode_reader(&own), None, VendorId::DUNLIN, rules).unwrap();
         assert_eq!(read.content_filter.as_deref(), Some(&filter()));
     }

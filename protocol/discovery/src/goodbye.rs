@@ -49,6 +49,8 @@ impl Latest {
 #[derive(Debug, Default)]
 pub(crate) struct Goodbyes {
     said: BTreeMap<GuidPrefix, Latest>,
+    /// How many were forgotten before their time.
+    pub(crate) forgotten: u64,
 }
 
 impl Goodbyes {
@@ -62,6 +64,7 @@ impl Goodbyes {
                 self.said.iter().min_by_key(|(_, known)| known.at).map(|(prefix, _)| *prefix)
         {
             self.said.remove(&oldest);
+            self.forgotten = self.forgotten.saturating_add(1);
         }
         self.said.insert(prefix, goodbye);
     }
@@ -133,6 +136,7 @@ mod tests {
             goodbyes.remember(prefix(n), Latest::new(MonoTime(n as u64), SequenceNumber(1), None));
             assert!(goodbyes.said.len() <= MAX_GOODBYES);
         }
+        assert_eq!(goodbyes.forgotten, 2 * MAX_GOODBYES as u64);
         let remembered = |n| goodbyes.precede(secs(1), prefix(n), SequenceNumber(1), None);
         assert!(remembered(3 * MAX_GOODBYES - 1) && remembered(2 * MAX_GOODBYES) && !remembered(0));
     }

@@ -1,6 +1,7 @@
 //! Endpoints of other participants: RTPS 2.5 §8.5.4 (SEDP), and their signs of life, §8.4.13.
 
 use alloc::{sync::Arc, vec::Vec};
+use core::cell::Cell;
 
 use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, SequenceNumber};
 use dunlin_rtps::ChangeKind;
@@ -71,11 +72,15 @@ impl Discovery {
     ) -> Result<(), DecodeError> {
         let Some(participant) = self.participants.get(&sample.writer.prefix) else { return Ok(()) };
         let payload = sample.payload.as_deref().ok_or(DecodeError::Malformed)?;
+        let left_out = Cell::new(0);
         let rules = Rules {
             quotas: &self.config.quotas,
             durations_in_nanoseconds: participant.data.durations_in_nanoseconds,
+            left_out: &left_out,
         };
-        let mut writer = decode_writer(payload, sample.key_hash, participant.data.vendor, rules)?;
+        let read = decode_writer(payload, sample.key_hash, participant.data.vendor, rules);
+        self.count_left_out(&left_out);
+        let mut writer = read?;
         let topic = (Arc::clone(&writer.topic_name), Arc::clone(&writer.type_name));
         if !self.may_add(writer.guid, &topic, sample, payload.len())? {
             return Ok(());
@@ -92,12 +97,17 @@ impl Discovery {
     ) -> Result<(), DecodeError> {
         let Some(participant) = self.participants.get(&sample.writer.prefix) else { return Ok(()) };
         let payload = sample.payload.as_deref().ok_or(DecodeError::Malformed)?;
+        let left_out = Cell::new(0);
         let rules = Rules {
             quotas: &self.config.quotas,
             durations_in_nanoseconds: participant.data.durations_in_nanoseconds,
+            left_out: &left_out,
         };
-        let mut reader = decode_reader(payload, sample.key_hash, participant.data.vendor, rules)?;
-        reader.expects_inline_qos |= participant.data.expects_inline_qos;
+        let read = decode_reader(payload, sample.key_hash, participant.data.vendor, rules);
+        let expects_inline_qos = participant.data.expects_inline_qos;
+        self.count_left_out(&left_out);
+        let mut reader = read?;
+        reader.expects_inline_qos |= expects_inline_qos;
         let topic = (Arc::clone(&reader.topic_name), Arc::clone(&reader.type_name));
         if !self.may_add(reader.guid, &topic, sample, payload.len())? {
             return Ok(());

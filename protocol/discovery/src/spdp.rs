@@ -1,7 +1,7 @@
 //! Participants that come, stay and go: RTPS 2.5 §8.5.3 (SPDP) and §8.5.4.1 (matching of built-in endpoints).
 
 use alloc::{boxed::Box, collections::BTreeSet, sync::Arc, vec::Vec};
-use core::mem::replace;
+use core::{cell::Cell, mem::replace};
 
 use dunlin_buf::Outbox;
 use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, LocatorKind, MonoTime, Now, VendorId};
@@ -112,7 +112,10 @@ impl Discovery {
         let prefix = state.source_prefix;
         let directed = data.reader_id != EntityId::UNKNOWN;
         if self.participants.get(&prefix).is_none_or(|known| *known.payload != *payload) {
-            match decode_participant(payload, state.source_vendor, &self.config.quotas) {
+            let left_out = Cell::new(0);
+            let read = decode_participant(payload, state.source_vendor, &self.config.quotas, &left_out);
+            self.count_left_out(&left_out);
+            match read {
                 Ok(announced) => {
                     let latest = Latest::new(now.mono, data.writer_sn, state.timestamp);
                     self.admit(now, from, prefix, announced, payload, latest, out, fx);
@@ -178,6 +181,11 @@ impl Discovery {
             let count = self.stats.endpoints_refused;
             tell_now_and_then(count, Trouble::EndpointsRefused { count }, fx);
         }
+    }
+
+    /// Counts the entries of lists that a decoder had no room for.
+    pub(crate) fn count_left_out(&mut self, entries: &Cell<u64>) {
+        self.stats.entries_left_out = self.stats.entries_left_out.saturating_add(entries.get());
     }
 
     /// Removes the participant that says it leaves. The key stands in the payload or, from some peers, only in the key

@@ -1,6 +1,7 @@
 //! SPDPdiscoveredParticipantData: RTPS 2.5 §8.5.3.2 and §9.6.3.
 
 use alloc::{string::String, vec::Vec};
+use core::cell::Cell;
 
 use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, ProtocolVersion, VendorId};
 use dunlin_qos::{Property, UserData};
@@ -16,11 +17,12 @@ use crate::{
 const DEFAULT_LEASE: Duration = Duration::from_secs(100);
 
 /// Reads an announcement from a payload. `source` is the vendor in the message header, which decides whether vendor
-/// parameters mean something.
+/// parameters mean something. `left_out` counts the entries of lists for which there was no room.
 pub(crate) fn decode_participant(
     payload: &[u8],
     source: VendorId,
     quotas: &Quotas,
+    left_out: &Cell<u64>,
 ) -> Result<ParticipantData, DecodeError> {
     let list = ParameterList::from_payload(payload)?;
     if list.not_understood().is_some() {
@@ -47,7 +49,7 @@ pub(crate) fn decode_participant(
     // The lease is not inside QoS, so the sender's habit there does not apply to it.
     let lease_in_nanoseconds =
         data.vendor == VendorId::OPENDDS && data.protocol_version < VERSION_WITH_FRACTIONS;
-    let rules = Rules { quotas, durations_in_nanoseconds: lease_in_nanoseconds };
+    let rules = Rules { quotas, durations_in_nanoseconds: lease_in_nanoseconds, left_out };
     for parameter in list {
         let value = Value::new(parameter.value, list.endianness(), rules);
         read_parameter(&mut data, parameter.pid, value)?;

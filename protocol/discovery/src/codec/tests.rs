@@ -1,5 +1,5 @@
 use alloc::{format, string::ToString, vec, vec::Vec};
-use core::net::Ipv4Addr;
+use core::{cell::Cell, net::Ipv4Addr};
 
 use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, ProtocolVersion, VendorId};
 use dunlin_qos::{
@@ -52,8 +52,9 @@ const QUOTAS: Quotas = Quotas {
     foreign_locators: false,
 };
 
-const RULES: Rules<'static> = Rules { quotas: &QUOTAS, durations_in_nanoseconds: false };
-const IN_NANOSECONDS: Rules<'static> = Rules { quotas: &QUOTAS, durations_in_nanoseconds: true };
+fn rules(left_out: &Cell<u64>) -> Rules<'_> {
+    Rules { quotas: &QUOTAS, durations_in_nanoseconds: false, left_out }
+}
 
 fn udp(a: u8, b: u8, c: u8, d: u8, port: u16) -> Locator {
     Locator::udp_v4(Ipv4Addr::new(a, b, c, d), port)
@@ -64,7 +65,7 @@ fn example_of_the_standard() {
     let payload =
         hex("00030000 5a001000 c0a80205 00003a20 00000002 80000007 05000c00 07000000 53717561 72650000 \
          07001000 0a000000 53686170 65547970 65000000 25000400 01000000 23000800 03000000 00000000 01000000");
-    let reader = decode_reader(&payload, None, VendorId::UNKNOWN, RULES).unwrap();
+    let reader = decode_reader(&payload, None, VendorId::UNKNOWN, rules(&Cell::new(0))).unwrap();
     assert_eq!(reader.guid.to_bytes().to_vec(), hex("c0a8020500003a200000000280000007"));
     assert_eq!((&*reader.topic_name, &*reader.type_name), ("Square", "ShapeType"));
     assert_eq!(reader.qos.destination_order.kind, DestinationOrderKind::BySourceTimestamp);
@@ -82,7 +83,7 @@ fn captured_participant_of_cyclone() {
          4800 1800 01000000 e91c0000 000000000000000000000000 efff0001 \
          3200 1800 01000000 f21c0000 000000000000000000000000 7f000001 \
          3300 1800 01000000 e81c0000 000000000000000000000000 efff0001 0100 0000");
-    let data = decode_participant(&payload, VendorId::UNKNOWN, &QUOTAS).unwrap();
+    let data = decode_participant(&payload, VendorId::UNKNOWN, &QUOTAS, &Cell::new(0)).unwrap();
     assert_eq!(data.guid_prefix, captured_prefix());
     assert_eq!(data.vendor, VendorId::CYCLONE_DDS);
     assert_eq!(data.protocol_version, ProtocolVersion { major: 2, minor: 5 });
@@ -106,7 +107,7 @@ fn captured_writer_of_cyclone() {
          02100040 28000000 24000000 14000000 f2 4945808c7622315d6220054f6aad 00 \
          00000000 00000000 04000000 00000000 \
          1500 0400 02050000 1600 0400 01100000 5a00 1000 PPPP 00000202 0c80 0400 01000000 0100 0000");
-    let writer = decode_writer(&payload, None, VendorId::CYCLONE_DDS, RULES).unwrap();
+    let writer = decode_writer(&payload, None, VendorId::CYCLONE_DDS, rules(&Cell::new(0))).unwrap();
     assert_eq!(writer.guid, Guid::new(captured_prefix(), EntityId([0, 0, 2, 2])));
     assert_eq!((&*writer.topic_name, &*writer.type_name), ("Square", "ShapeType"));
     // Absent policies have the defaults of a writer.
@@ -122,14 +123,14 @@ fn captured_policies_of_peers() {
         "00030000 {names} 5a00 1000 PPPP 00000107 \
          1a00 0c00 02000000 00000000 9a999919 7300 0800 02000000 0000 0200 0100 0000"
     );
-    let reader = decode_reader(&hex(&cyclone), None, VendorId::CYCLONE_DDS, RULES).unwrap();
+    let reader = decode_reader(&hex(&cyclone), None, VendorId::CYCLONE_DDS, rules(&Cell::new(0))).unwrap();
     assert_eq!(reader.qos.reliability, Reliability::RELIABLE);
     assert_eq!(reader.qos.representation.ids, [DataRepresentationId::Xcdr1, DataRepresentationId::Xcdr2]);
     let fast = format!(
         "00030000 {names} 5a00 1000 PPPP 00000107 4300 0400 00000000 1d00 0400 00000000 \
          7300 0800 01000000 0000 0000 1a00 0c00 02000000 00000000 9a999919 0100 0000"
     );
-    let reader = decode_reader(&hex(&fast), None, VendorId::FAST_DDS, RULES).unwrap();
+    let reader = decode_reader(&hex(&fast), None, VendorId::FAST_DDS, rules(&Cell::new(0))).unwrap();
     assert_eq!((reader.qos.durability.kind, reader.expects_inline_qos), (DurabilityKind::Volatile, false));
     assert_eq!(reader.qos.representation.ids, [DataRepresentationId::Xcdr1]);
 }
@@ -206,7 +207,7 @@ fn some_type() -> alloc::sync::Arc<crate::LocalType> {
 #[test]
 fn writers_round_trip() {
     let own = full_writer().describe(captured_prefix(), VendorId::DUNLIN);
-    let read = decode_writer(&encode_writer(&own), None, VendorId::DUNLIN, RULES).unwrap();
+    let read = decode_writer(&encode_writer(&own), None, VendorId::DUNLIN, rules(&Cell::new(0))).unwrap();
     let expected = crate::data::DiscoveredWriter { unicast: [].into(), ..own };
     assert_eq!(read, expected);
     let default = LocalWriter {
@@ -219,7 +220,7 @@ fn writers_round_trip() {
         ..full_writer()
     };
     let own = default.describe(captured_prefix(), VendorId::DUNLIN);
-    let read = decode_writer(&encode_writer(&own), None, VendorId::DUNLIN, RULES).unwrap();
+    let read = decode_writer(&encode_writer(&own), None, VendorId::DUNLIN, rules(&Cell::new(0))).unwrap();
     assert_eq!((read.qos, read.publisher_qos), (own.qos, own.publisher_qos));
 }
 
@@ -247,7 +248,7 @@ fn readers_round_trip() {
             content_filter: None,
         };
         let own = local.describe(captured_prefix(), VendorId::DUNLIN);
-        let read = decode_reader(&encode_reader(&own), None, VendorId::DUNLIN, RULES).unwrap();
+        let read = decode_reader(&encode_reader(&own), None, VendorId::DUNLIN, rules(&Cell::new(0))).unwrap();
         assert_eq!(read, crate::data::DiscoveredReader { unicast: [].into(), ..own });
         assert_eq!(*read.qos, qos);
     }
@@ -262,7 +263,8 @@ fn participants_round_trip() {
     config.property.values = vec![("a".to_string(), "b".to_string())];
     config.locators.metatraffic_unicast = vec![udp(10, 0, 0, 1, 7410), udp(10, 0, 1, 1, 7410)];
     config.locators.default_multicast = vec![udp(239, 255, 0, 1, 7401)];
-    let data = decode_participant(&encode_participant(&config), VendorId::UNKNOWN, &QUOTAS).unwrap();
+    let data =
+        decode_participant(&encode_participant(&config), VendorId::UNKNOWN, &QUOTAS, &Cell::new(0)).unwrap();
     assert_eq!((data.guid_prefix, data.vendor), (config.guid_prefix, VendorId::DUNLIN));
     assert_eq!(
         (data.domain_id, data.domain_tag.as_str(), data.entity_name.as_str()),
@@ -293,7 +295,7 @@ fn big_endian_is_understood() {
     });
     let payload = list.finish();
     assert_eq!(payload[..2], [0, 2]);
-    let writer = decode_writer(&payload, None, VendorId::UNKNOWN, RULES).unwrap();
+    let writer = decode_writer(&payload, None, VendorId::UNKNOWN, rules(&Cell::new(0))).unwrap();
     assert_eq!((writer.guid, &*writer.topic_name), (guid, "Square"));
     assert_eq!(writer.qos.deadline.period, Duration::from_millis(100));
     assert_eq!(writer.publisher_qos.partition.names, ["a", "bc"]);
@@ -316,9 +318,16 @@ fn writer_list() -> ParameterListBuilder {
 fn decode_with(
     edit: impl FnOnce(&mut ParameterListBuilder),
 ) -> Result<crate::data::DiscoveredWriter, DecodeError> {
+    decode_counting(&Cell::new(0), edit)
+}
+
+fn decode_counting(
+    left_out: &Cell<u64>,
+    edit: impl FnOnce(&mut ParameterListBuilder),
+) -> Result<crate::data::DiscoveredWriter, DecodeError> {
     let mut list = writer_list();
     edit(&mut list);
-    decode_writer(&list.finish(), None, VendorId::UNKNOWN, RULES)
+    decode_writer(&list.finish(), None, VendorId::UNKNOWN, rules(left_out))
 }
 
 #[test]
@@ -333,7 +342,9 @@ fn opendds_durations() {
         out.u32(0x7fff_ffff);
     });
     let payload = list.finish();
-    let writer = decode_writer(&payload, None, VendorId::OPENDDS, IN_NANOSECONDS).unwrap();
+    let left_out = Cell::new(0);
+    let in_nanoseconds = Rules { durations_in_nanoseconds: true, ..rules(&left_out) };
+    let writer = decode_writer(&payload, None, VendorId::OPENDDS, in_nanoseconds).unwrap();
     assert_eq!(writer.qos.deadline.period, Duration::from_millis(1500));
     assert_eq!(writer.qos.lifespan.duration, Duration::INFINITE);
 
@@ -350,7 +361,7 @@ fn opendds_durations() {
         if let Some(flags) = flags {
             list.put_u32(pid::vendor::OPENDDS_PARTICIPANT_FLAGS, flags);
         }
-        let data = decode_participant(&list.finish(), vendor, &QUOTAS).unwrap();
+        let data = decode_participant(&list.finish(), vendor, &QUOTAS, &Cell::new(0)).unwrap();
         (data.durations_in_nanoseconds, data.lease_duration)
     };
     let half = Duration::from_millis(1500);
@@ -367,7 +378,7 @@ fn what_is_missing_or_wrong_is_refused() {
     let mut nameless = ParameterListBuilder::payload(Endianness::Little);
     nameless.put_guid(pid::ENDPOINT_GUID, Guid::new(captured_prefix(), EntityId([0, 0, 2, 3])));
     assert_eq!(
-        decode_writer(&nameless.finish(), None, VendorId::UNKNOWN, RULES),
+        decode_writer(&nameless.finish(), None, VendorId::UNKNOWN, rules(&Cell::new(0))),
         Err(DecodeError::Malformed)
     );
     let malformed: [fn(&mut ParameterListBuilder); 5] = [
@@ -390,7 +401,7 @@ fn what_is_missing_or_wrong_is_refused() {
         list.put_guid(pid::PARTICIPANT_GUID, Guid::new(captured_prefix(), EntityId::PARTICIPANT));
         list.put_u32(pid::BUILTIN_ENDPOINT_SET, 0x3f);
         list.put_duration(pid::PARTICIPANT_LEASE_DURATION, Duration::ZERO);
-        decode_participant(&list.finish(), VendorId::UNKNOWN, &QUOTAS)
+        decode_participant(&list.finish(), VendorId::UNKNOWN, &QUOTAS, &Cell::new(0))
     };
     assert_eq!(zero_lease, Err(DecodeError::Malformed));
 }
@@ -411,7 +422,8 @@ fn quotas_refuse_or_cut() {
     for edit in refused {
         assert_eq!(decode_with(edit), Err(DecodeError::OverQuota));
     }
-    let cut = decode_with(|list| {
+    let left_out = Cell::new(0);
+    let cut = decode_counting(&left_out, |list| {
         for port in 1..10 {
             list.put_locator(pid::UNICAST_LOCATOR, &udp(10, 0, 0, 1, port));
         }
@@ -425,6 +437,7 @@ fn quotas_refuse_or_cut() {
     });
     let cut = cut.unwrap();
     assert_eq!((cut.own_locators.unwrap().unicast.len(), cut.qos.property.values.len()), (4, 3));
+    assert_eq!(left_out.get(), 5 + 2, "locators and properties");
 }
 
 #[test]
@@ -458,25 +471,30 @@ fn guid_may_come_from_the_key_hash() {
     list.put_string(pid::TOPIC_NAME, "Square");
     list.put_string(pid::TYPE_NAME, "ShapeType");
     let payload = list.finish();
-    let writer = decode_writer(&payload, Some(guid.to_bytes()), VendorId::UNKNOWN, RULES);
+    let writer = decode_writer(&payload, Some(guid.to_bytes()), VendorId::UNKNOWN, rules(&Cell::new(0)));
     assert_eq!(writer.unwrap().guid, guid);
-    assert_eq!(decode_writer(&payload, None, VendorId::UNKNOWN, RULES), Err(DecodeError::Malformed));
+    assert_eq!(
+        decode_writer(&payload, None, VendorId::UNKNOWN, rules(&Cell::new(0))),
+        Err(DecodeError::Malformed)
+    );
     assert_eq!(decode_endpoint_key(None, Some(guid.to_bytes())), Ok(guid));
     assert_eq!(decode_endpoint_key(Some(&encode_endpoint_key(guid)), None), Ok(guid));
     assert_eq!(decode_endpoint_key(None, None), Err(DecodeError::Malformed));
     // A reader's announcement that names a writer is nonsense.
     assert_eq!(
-        decode_reader(&payload, Some(guid.to_bytes()), VendorId::UNKNOWN, RULES),
+        decode_reader(&payload, Some(guid.to_bytes()), VendorId::UNKNOWN, rules(&Cell::new(0))),
         Err(DecodeError::Malformed)
     );
 }
 
 fn decode_all(payload: &[u8]) {
-    for rules in [RULES, IN_NANOSECONDS] {
+    let left_out = Cell::new(0);
+    for durations_in_nanoseconds in [false, true] {
+        let rules = Rules { durations_in_nanoseconds, ..rules(&left_out) };
         let _ = decode_writer(payload, Some([2; 16]), VendorId::UNKNOWN, rules);
         let _ = decode_reader(payload, Some([7; 16]), VendorId::UNKNOWN, rules);
     }
-    let _ = decode_participant(payload, VendorId::OPENDDS, &QUOTAS);
+    let _ = decode_participant(payload, VendorId::OPENDDS, &QUOTAS, &Cell::new(0));
     let _ = decode_participant_key(payload);
     let _ = decode_endpoint_key(Some(payload), None);
     let _ = LivelinessMessage::decode(payload);

@@ -1,6 +1,10 @@
 //! Values of discovery parameters, RTPS 2.5 §9.6.3.2 table 9.18, read within the quotas for unauthenticated peers.
 
 use alloc::{string::String, vec::Vec};
+use core::{
+    cell::Cell,
+    net::{IpAddr, Ipv4Addr},
+};
 
 use dunlin_core::{Duration, Locator, LocatorKind};
 use dunlin_qos::{DataRepresentation, DataRepresentationId, Property};
@@ -32,6 +36,15 @@ pub(crate) struct Rules<'q> {
     pub(crate) quotas: &'q Quotas,
     /// Durations inside QoS carry nanoseconds in the place of the fraction.
     pub(crate) durations_in_nanoseconds: bool,
+    /// Counts the entries of lists that are left out because of a limit.
+    pub(crate) left_out: &'q Cell<u64>,
+}
+
+impl Rules<'_> {
+    fn leave_out(&self, entries: usize) {
+        let entries = u64::try_from(entries).unwrap_or(u64::MAX);
+        self.left_out.set(self.left_out.get().saturating_add(entries));
+    }
 }
 
 /// One value under the rules of its sender.
@@ -90,7 +103,9 @@ impl<'a> Value<'a> {
     /// Name and value pairs, of which those beyond the quota are left out.
     pub(super) fn properties(&mut self) -> Result<Property, DecodeError> {
         // The shortest pair is two lengths.
-        let count = self.reader.count(8)?.min(self.rules.quotas.max_properties);
+        let announced = self.reader.count(8)?;
+        let count = announced.min(self.rules.quotas.max_properties);
+        self.rules.leave_out(announced.saturating_sub(count));
         let mut values = Vec::new();
         for _ in 0..count {
             values.push((self.reader.string()?.into(), self.reader.string()?.into()));
@@ -127,11 +142,18 @@ impl<'a> Value<'a> {
 
     fn add_locator(&self, locator: Locator, right_kind: bool, list: &mut Vec<Locator>) {
         let udp = matches!(locator.kind, LocatorKind::UDP_V4 | LocatorKind::UDP_V6);
-        let addressed = locator.to_socket_addr().is_some_and(|address| !address.ip().is_unspecified());
+        // What everybody hears is nobody's own address.
+        let addressed = locator.to_socket_addr().is_some_and(|address| {
+            !address.ip().is_unspecified() && address.ip() != IpAddr::V4(Ipv4Addr::BROADCAST)
+        });
         let shared = locator.kind == LocatorKind::SHARED_MEMORY;
-        let fresh = list.len() < self.rules.quotas.max_locators && !list.contains(&locator);
-        if (shared || udp && addressed) && right_kind && fresh {
+        if !(shared || udp && addressed) || !right_kind || list.contains(&locator) {
+            return;
+        }
+        if list.len() < self.rules.quotas.max_locators {
             list.push(locator);
+        } else {
+            self.rules.leave_out(1);
         }
     }
 }

@@ -109,6 +109,8 @@ pub(crate) struct Lookups {
     pub(crate) recovered: Vec<GuidPrefix>,
     pub(crate) failed: u64,
     pub(crate) refused: u64,
+    /// Lookups not begun because there are too many.
+    pub(crate) too_many: u64,
 }
 
 /// The smallest key of a participant.
@@ -133,6 +135,7 @@ impl Lookups {
             recovered: Vec::new(),
             failed: 0,
             refused: 0,
+            too_many: 0,
         }
     }
 
@@ -179,6 +182,7 @@ impl Lookups {
         let peer = self.peers.get_mut(&key.0).ok_or(NO_SERVICE)?;
         if peer.lookups >= MAX_LOOKUPS_OF_ONE || self.lookups.len() >= MAX_LOOKUPS {
             self.turned_away.insert(key.0);
+            self.too_many = self.too_many.saturating_add(1);
             return Err(TOO_MANY);
         }
         peer.lookups = peer.lookups.saturating_add(1);

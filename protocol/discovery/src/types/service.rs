@@ -79,6 +79,8 @@ pub(crate) struct Service {
     collected: Collector,
     pub(crate) asked: u64,
     pub(crate) answered: u64,
+    /// Questions not answered for want of room.
+    pub(crate) withheld: u64,
 }
 
 /// So often types of a pair are found out in one go; what is left then is done at the next opportunity.
@@ -100,6 +102,7 @@ impl Service {
             collected: Collector::default(),
             asked: 0,
             answered: 0,
+            withheld: 0,
         }
     }
 
@@ -271,6 +274,7 @@ impl Discovery {
         let Some(peer) = self.participants.get(&prefix).map(|known| Arc::clone(&known.data)) else { return };
         // An answer costs more than the question: none is made that cannot be sent.
         if !self.service.has_room_for_answer(prefix) {
+            self.service.withheld = self.service.withheld.saturating_add(1);
             return;
         }
         let Some(reply) = self.endpoints.types.answer(&request, &own) else { return };

@@ -117,6 +117,7 @@ fn who_was_turned_away_gets_the_next_free_place() {
     many.iter().for_each(|ty| drop(types.discover(PEER, Some(ty.octets()))));
     let last = || many.last().expect("there are many");
     assert_eq!(state_of(&mut types, last()).1, None, "no place");
+    assert!(types.lookups.too_many > 0, "and it is counted");
     let (_, request) = types.next_question(NOW).expect("it asks");
     answer(&mut types, PEER, &request, &part(&many[0], &request, 1));
     assert_eq!(types.lookups.recovered, [PEER], "its pairs are judged again");

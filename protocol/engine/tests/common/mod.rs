@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
@@ -152,6 +152,8 @@ pub struct Net {
     pub datagrams: usize,
     /// Copies of what was sent, while somebody wants them.
     pub record: Option<Vec<SharedBytes>>,
+    /// Where anybody sent anything to.
+    pub destinations: BTreeSet<Locator>,
     in_flight: BTreeMap<(MonoTime, u64), (usize, Locator, SharedBytes)>,
     sequence: u64,
     rng: Rng,
@@ -209,6 +211,7 @@ impl Net {
             loss: 0,
             datagrams: 0,
             record: None,
+            destinations: BTreeSet::new(),
             in_flight: BTreeMap::new(),
             sequence: 0,
             rng: Rng::new(99),
@@ -255,6 +258,7 @@ impl Net {
             self.record.iter_mut().for_each(|record| record.push(bytes.clone()));
             for destination in datagram.destinations() {
                 self.datagrams += 1;
+                self.destinations.insert(*destination);
                 self.post(node, *destination, &bytes);
             }
         }

@@ -2,6 +2,7 @@
 //! authentication), CVE-2026-22591 (filter expressions), CVE-2021-38447 (OpenDDS), dust_dds#699 (an IPv6 locator ends the
 //! process), Cyclone DDS#1772 (bad locators), CVE-2021-38425, -38429 and -38487 (reflection).
 
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
 use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, LocatorKind, SequenceNumber};
@@ -239,10 +240,16 @@ fn locators_that_cannot_be_used_are_left_out() {
         Locator::udp_v4(Ipv4Addr::new(10, 0, 0, 66), 0),
         Locator { port: 1 << 16, ..Locator::udp_v4(ATTACKER, 7410) },
     ];
+    let unusable = |to: &BTreeSet<Locator>| strange.iter().any(|locator| to.contains(locator));
+    let ordinary = Locator::udp_v4(ATTACKER, 7410);
+    let answer = target.attack_from(ATTACKER, &participant(prefix(99), &[ordinary]));
+    assert!(answer.destinations.contains(&ordinary), "what can be used is answered: {answer:?}");
     for (n, locator) in strange.into_iter().enumerate() {
         let n = n as u32;
         let bytes = participant(prefix(100 + n), &[locator]);
-        target.attack_from(ATTACKER, &bytes).is_small();
+        let answer = target.attack_from(ATTACKER, &bytes);
+        answer.is_small();
+        assert!(!unusable(&answer.destinations), "{answer:?}");
         let mut list = target.peer_endpoint(400 + n, false);
         list.put_locator(pid::UNICAST_LOCATOR, &locator);
         let answer = target.announce(false, list);
@@ -251,4 +258,6 @@ fn locators_that_cannot_be_used_are_left_out() {
     let everything = participant(prefix(200), &strange.repeat(20));
     target.attack_from(ATTACKER, &everything).is_small();
     target.still_talks();
+    let sent_to = &target.net.destinations;
+    assert!(!unusable(sent_to), "nor does anything else go there: {sent_to:?}");
 }

@@ -1,5 +1,6 @@
 //! A participant with a matched peer, in whose name anybody may speak.
 
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
@@ -24,6 +25,8 @@ pub struct Answer {
     pub datagrams: usize,
     /// Memory that was taken at most meanwhile.
     pub memory: u64,
+    /// Where it was sent.
+    pub destinations: BTreeSet<Locator>,
 }
 
 impl Answer {
@@ -107,7 +110,9 @@ impl Target {
         let used = allocation_counter::measure(|| participant.on_datagram(now, from, &packet, &mut out));
         let sent = out.outbox.datagrams().map(|datagram| datagram.len() * datagram.destinations().len());
         let octets = sent.sum();
-        Answer { octets, datagrams: out.outbox.datagram_count(), memory: used.bytes_max }
+        let destinations =
+            out.outbox.datagrams().flat_map(|datagram| datagram.destinations().to_vec()).collect();
+        Answer { octets, datagrams: out.outbox.datagram_count(), memory: used.bytes_max, destinations }
     }
 
     /// The peer announces one more endpoint: a writer, or a reader.

@@ -1,11 +1,15 @@
 //! Messages of peers that are wrong, strange or hostile.
 
-use alloc::{vec, vec::Vec};
+use alloc::{sync::Arc, vec, vec::Vec};
 
 use dunlin_core::{ProtocolVersion, SequenceNumber, SequenceNumberSet, StatusInfo, WallTime};
 use dunlin_wire::{
     AckNack, DataSpec, Endianness, Heartbeat, MessageBuilder, ParameterListBuilder, PayloadSpec,
     inline_qos_for_status, pid,
+};
+use dunlin_xtypes::lookup::{
+    instance_name,
+    message::{self, Call, GetTypesIn, Request, SampleIdentity},
 };
 use proptest::prelude::*;
 
@@ -48,10 +52,18 @@ fn data(
 }
 
 fn announcement(named: GuidPrefix, edit: impl FnOnce(&mut ParameterListBuilder)) -> PayloadSpec {
+    announcement_of(named, 0x0c3f, edit)
+}
+
+fn announcement_of(
+    named: GuidPrefix,
+    endpoints: u32,
+    edit: impl FnOnce(&mut ParameterListBuilder),
+) -> PayloadSpec {
     let mut list = ParameterListBuilder::payload(Endianness::Little);
     list.put_protocol_version(ProtocolVersion::V2_5);
     list.put_guid(pid::PARTICIPANT_GUID, Guid::new(named, EntityId::PARTICIPANT));
-    list.put_u32(pid::BUILTIN_ENDPOINT_SET, 0x0c3f);
+    list.put_u32(pid::BUILTIN_ENDPOINT_SET, endpoints);
     list.put_locator(pid::METATRAFFIC_UNICAST_LOCATOR, &unicast(0, 7410));
     edit(&mut list);
     PayloadSpec::Data(list.finish().into())
@@ -443,4 +455,34 @@ proptest! {
         inject_octets(&mut net, 1, bytes);
         net.run_for(secs(1));
     }
+}
+
+#[test]
+fn who_asks_for_types_and_acknowledges_nothing_gets_few_answers() {
+    let mut net = matched();
+    let ty = super::types::local("struct ShapeType { string color; };");
+    let writer = LocalWriter { type_information: Some(Arc::clone(&ty)), ..local_writer(Default::default()) };
+    net.with(1, |d, now, out, fx| d.add_writer(now, writer, out, fx)).expect("valid names");
+    let peer = prefix(7);
+    inject(&mut net, 1, |out| {
+        let payload = announcement_of(peer, crate::builtin_endpoints::ALL, |_| ());
+        data(peer, EntityId::SPDP_WRITER, 1, &[], payload, out);
+    });
+    verify(&mut net, 1, peer);
+    let question = |low| {
+        let request_id = SampleIdentity { writer_guid: [7; 16], high: 0, low };
+        let participant = Guid::new(prefix(1), EntityId::PARTICIPANT).to_bytes();
+        let type_ids = ty.objects().records.iter().map(|record| record.complete.id.clone()).collect();
+        let call = Call::GetTypes(GetTypesIn { type_ids });
+        message::encode(&Request { request_id, instance_name: instance_name(&participant), call }).unwrap()
+    };
+    for n in 1..=100 {
+        inject(&mut net, 1, |out| {
+            let payload = PayloadSpec::Data(question(n).into());
+            data(peer, EntityId::TYPE_LOOKUP_REQUEST_WRITER, i64::from(n), &[], payload, out);
+        });
+    }
+    let stats = net.nodes[1].discovery.stats();
+    assert_eq!(stats.type_answers + stats.type_answers_withheld, 100, "{stats:?}");
+    assert!((1..=16).contains(&stats.type_answers), "{stats:?}");
 }

@@ -15,7 +15,7 @@ const NEW: &str = "@nested struct Part { long a; long b; };
     struct ShapeType { string color; sequence<Part> parts; long size; };";
 const OTHER: &str = "struct ShapeType { double color; };";
 
-fn local(idl: &str) -> Arc<LocalType> {
+pub(super) fn local(idl: &str) -> Arc<LocalType> {
     let model = compile("a.idl", &Options::default(), &Memory::default().with("a.idl", idl)).model;
     let (graph, root) =
         dunlin_idl::xtypes::type_graph_of(&model.expect("it is correct"), "ShapeType").expect("it is there");
