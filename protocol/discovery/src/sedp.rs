@@ -214,7 +214,7 @@ impl Discovery {
     /// Where an endpoint of a remote participant receives: where it says, if that is of use here, or else where its
     /// participant does.
     fn resolve(
-        &self,
+        &mut self,
         prefix: GuidPrefix,
         own: Option<&EndpointLocators>,
     ) -> (Arc<[Locator]>, Arc<[Locator]>) {
@@ -226,7 +226,9 @@ impl Discovery {
             retain_kinds(&mut multicast, &kinds);
             participant.reach.retain_unicast(&mut unicast);
             if !self.config.quotas.foreign_locators {
-                retain_addresses(&mut unicast, &participant.data.locators.metatraffic_unicast);
+                let verified = &participant.data.locators.metatraffic_unicast;
+                let left_out = u64::try_from(retain_addresses(&mut unicast, verified)).unwrap_or(u64::MAX);
+                self.stats.foreign_locators = self.stats.foreign_locators.saturating_add(left_out);
             }
             participant.reach.prefer_shared(&mut unicast, &mut multicast);
             let own_groups = &self.config.locators.default_multicast;

@@ -8,7 +8,7 @@ use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, Top
 use dunlin::{Config, DataReader, DdsType, DomainParticipant, Duration, StatusMask};
 
 /// Samples in a second.
-const RATE: u64 = 1_000;
+pub(crate) const RATE: u64 = 1_000;
 /// Until the two have found each other, and for what comes late.
 const PATIENCE: StdDuration = StdDuration::from_secs(30);
 const TOPIC: &str = "Flood";
@@ -17,7 +17,7 @@ const TOPIC: &str = "Flood";
 #[derive(DdsType, Clone, Debug, Default)]
 struct Tick {
     number: u64,
-    /// Nanoseconds since 1970 when it was written.
+    /// Nanoseconds since 1970 when it was due, so that a writer that is held up does not look fast.
     at: u64,
     rest: [u64; 6],
 }
@@ -42,7 +42,7 @@ fn resident() -> Result<u64> {
     Ok(kibibytes << 10)
 }
 
-/// Writes the samples, and prints the memory that takes.
+/// Writes the samples, and prints the memory that takes, and the time in microseconds.
 pub(crate) fn write(domain: u32, seconds: u64) -> Result<()> {
     let participant = participant(domain)?;
     let topic = participant.create_topic::<Tick>(TOPIC, &TopicQos::default())?;
@@ -56,16 +56,18 @@ pub(crate) fn write(domain: u32, seconds: u64) -> Result<()> {
         }
         std::thread::park_timeout(StdDuration::from_millis(1));
     }
-    let begin = Instant::now();
+    let (begin, wall) = (Instant::now(), now());
     for number in 0..seconds * RATE {
         let due = begin + StdDuration::from_secs(1) * number as u32 / RATE as u32;
         while let Some(left) = due.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
             std::thread::park_timeout(left);
         }
-        writer.write(&Tick { number, at: now(), ..Tick::default() })?;
+        let at = wall + number * 1_000_000_000 / RATE;
+        writer.write(&Tick { number, at, ..Tick::default() })?;
     }
+    let micros = begin.elapsed().as_micros();
     writer.wait_for_acknowledgments(Duration::from_secs(30))?;
-    println!("{}", resident()?);
+    println!("{} {micros}", resident()?);
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Ranges up to 2^63: CVE-2025-64438 (Fast DDS: a GAP makes it allocate 64 GB), the fragment counts of CVE-2026-22590.
 //! Ranges stay intervals, and nobody enumerates them.
 
-use dunlin_core::{EntityId, FragmentNumberSet, SequenceNumber, SequenceNumberSet};
+use dunlin_core::{Duration, EntityId, FragmentNumberSet, SequenceNumber, SequenceNumberSet};
 use dunlin_wire::{AckNack, Gap, Heartbeat, HeartbeatFrag, NackFrag};
 
 use crate::target::{HUGE, Target};
@@ -79,6 +79,28 @@ fn requests_of_any_size_are_answered_with_what_there_is() {
     }
     assert!(target.writer.acked_by_all() <= target.writer.last_sn());
     target.still_talks();
+
+    // What is there is sent to whoever asks for it. The reader itself does not count so far for seconds.
+    let repaired = target.writer.stats().repairs_sent;
+    target.net.loss = 1_000;
+    let writer = std::sync::Arc::clone(&target.writer);
+    target.net.write(0, &writer, 7, b"is asked for").expect("no limits");
+    target.net.loss = 0;
+    let mut missing = SequenceNumberSet::empty(writer.last_sn());
+    missing.insert(writer.last_sn());
+    let acknack = AckNack {
+        reader_id: target.peer_reader.guid().entity_id,
+        writer_id: writer.guid().entity_id,
+        reader_sn_state: missing,
+        count: 2_000,
+        final_flag: false,
+    };
+    let bytes = target.forge(|message| {
+        message.acknack(&acknack);
+    });
+    target.attack(&bytes);
+    target.net.run(Duration::from_millis(100));
+    assert!(writer.stats().repairs_sent > repaired);
 }
 
 #[test]
@@ -105,7 +127,9 @@ fn fragments_that_do_not_exist_are_not_sent() {
         let bytes = target.forge(|message| {
             message.nack_frag(&nack);
         });
-        target.attack(&bytes).is_small();
+        // At most it is told what there is.
+        let answer = target.attack(&bytes);
+        assert!(answer.octets <= 100 && answer.memory <= 4 * 1024, "{sn} from {first}: {answer:?}");
     }
     target.still_talks();
 }

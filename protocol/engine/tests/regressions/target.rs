@@ -5,10 +5,14 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use dunlin_buf::{Outbox, SharedBytes};
-use dunlin_core::{Duration, EntityId, GuidPrefix, Locator, ProtocolVersion, SequenceNumber, VendorId};
+use dunlin_core::{
+    Duration, EntityId, GuidPrefix, Locator, ProtocolVersion, SequenceNumber, SequenceNumberSet, VendorId,
+};
 use dunlin_engine::{Output, ParticipantStats, ReaderSlot, WriterSlot};
 use dunlin_qos::{DataReaderQos, DataWriterQos};
-use dunlin_wire::{DataSpec, Header, Message, MessageBuilder, ParameterListBuilder, PayloadSpec, Submessage};
+use dunlin_wire::{
+    AckNack, DataSpec, Header, Message, MessageBuilder, ParameterListBuilder, PayloadSpec, Submessage,
+};
 
 use crate::common::{Net, unpack};
 
@@ -53,6 +57,7 @@ pub struct Target {
     /// The peer's next SEDP samples: publications, subscriptions.
     next: [SequenceNumber; 2],
     written: u32,
+    acknowledged: i32,
 }
 
 impl Target {
@@ -70,7 +75,8 @@ impl Target {
         net.settle();
         let record = net.record.take().expect("a record");
         let next = next_numbers(&record, net.nodes[PEER].participant.guid_prefix());
-        let mut target = Self { net, writer, reader, peer_writer, peer_reader, next, written: 0 };
+        let mut target =
+            Self { net, writer, reader, peer_writer, peer_reader, next, written: 0, acknowledged: 0 };
         target.still_talks();
         target
     }
@@ -113,6 +119,18 @@ impl Target {
         let destinations =
             out.outbox.datagrams().flat_map(|datagram| datagram.destinations().to_vec()).collect();
         Answer { octets, datagrams: out.outbox.datagram_count(), memory: used.bytes_max, destinations }
+    }
+
+    /// The peer's reader has everything; the next one of a row.
+    pub fn an_acknowledgment(&mut self) -> AckNack {
+        self.acknowledged += 1;
+        AckNack {
+            reader_id: self.peer_reader.guid().entity_id,
+            writer_id: self.writer.guid().entity_id,
+            reader_sn_state: SequenceNumberSet::empty(self.writer.last_sn().next()),
+            count: 1_000 + self.acknowledged,
+            final_flag: true,
+        }
     }
 
     /// The peer announces one more endpoint: a writer, or a reader.

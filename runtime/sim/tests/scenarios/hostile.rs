@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dunlin_core::{Duration, Locator, Rng};
-use dunlin_engine::{ParticipantConfig, WriterSlot};
+use dunlin_engine::{EndpointLocators, ParticipantConfig, WriterSlot};
 use dunlin_qos::{DataReaderQos, DataWriterQos};
 use dunlin_sim::{Datagram, NetworkConfig, NodeConfig, NodeId, PathConfig, World};
 
@@ -193,5 +193,67 @@ fn group() -> Locator {
 fn a_forged_announcement_is_no_amplifier() {
     for lease in [secs(5), secs(100_000), Duration::INFINITE] {
         assert!(amplification(lease) > 0, "a newcomer is answered");
+    }
+}
+
+/// Where a participant that is what it says it is, and answers, names a victim's address for its data.
+#[derive(Clone, Copy, Debug)]
+enum Named {
+    Default,
+    Reader,
+    SecondReader,
+}
+
+/// Octets that the victim gets of a stream of about 200,000, and how many foreign locators were left out.
+fn pointed_at(named: Named, foreign_locators: bool) -> (u64, u64) {
+    let filling = Filling::new(1_000);
+    let mut world = World::new(1, NetworkConfig::default());
+    let victim = world.add_bystander(NodeConfig::default());
+    let place = places(victim)[1];
+    let mut config = NodeConfig::default();
+    config.participant.quotas.foreign_locators = foreign_locators;
+    let node = world.add_node(config);
+    let writer = writer(&mut world, node, "Stream", DataWriterQos::default().best_effort());
+    let mut attacker = NodeConfig::default();
+    if matches!(named, Named::Default) {
+        // Addresses are given in order.
+        let own = u32::from(node.address()) + 1;
+        let locators = &mut attacker.participant.locators;
+        locators.metatraffic_unicast = vec![Locator::udp_v4(own.into(), 7410)];
+        locators.metatraffic_multicast = vec![group()];
+        locators.default_unicast = vec![place];
+        attacker.participant.spdp_destinations = vec![group()];
+    }
+    let attacker = world.add_node(attacker);
+    let mut spec = reader_spec("Stream", DataReaderQos::default().best_effort());
+    if matches!(named, Named::Reader) {
+        spec.locators = EndpointLocators { unicast: vec![place], multicast: vec![] };
+    }
+    let reader = world.create_reader(attacker, spec).expect("valid");
+    until_matched(&mut world, &[&writer], &[&reader]);
+    if matches!(named, Named::SecondReader) {
+        // A second reader of the same participant, when the first one has long been served.
+        let mut spec = reader_spec("Stream", DataReaderQos::default().best_effort());
+        spec.locators = EndpointLocators { unicast: vec![place], multicast: vec![] };
+        world.create_reader(attacker, spec).expect("valid");
+        world.run_for(secs(1));
+        assert_eq!(writer.matched_readers().len(), 2);
+    }
+    for number in 0..200 {
+        world.write(node, &writer, filling.request(1, number, 1_000)).expect("no limits");
+        world.run_for(ms(10));
+    }
+    (world.traffic_to(place).octets, world.participant(node).stats().discovery.foreign_locators)
+}
+
+#[test]
+fn data_is_sent_to_nobody_whom_a_participant_merely_names() {
+    for named in [Named::Default, Named::Reader, Named::SecondReader] {
+        let (received, left_out) = pointed_at(named, false);
+        assert_eq!(received, 0, "{named:?}");
+        assert!(left_out > 0, "{named:?}: it is counted");
+        let (received, left_out) = pointed_at(named, true);
+        assert!(received > 200_000, "{named:?}: who switches that off gets what it warns of: {received}");
+        assert_eq!(left_out, 0, "{named:?}");
     }
 }
