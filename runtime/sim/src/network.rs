@@ -32,6 +32,8 @@ impl NetworkConfig {
 #[derive(Default)]
 struct Path {
     own: Option<PathConfig>,
+    /// Datagrams that should take it, whatever became of them.
+    sent: u64,
     state: PathState,
 }
 
@@ -106,15 +108,23 @@ impl Network {
         }
     }
 
-    fn is_broken(&self, to: Locator, sender: NodeId, receiver: NodeId) -> bool {
-        if self.broken_groups.is_empty() && self.without_groups.is_empty() {
-            return false;
-        }
-        let without = |node| to.is_multicast() && self.without_groups.contains(&node);
-        without(sender)
-            || without(receiver)
-            || self.broken_groups.contains(&(to, None))
-            || self.broken_groups.contains(&(to, Some(receiver)))
+    /// Whether no multicast at all passes between two nodes.
+    fn is_without(&self, to: Locator, sender: NodeId, receiver: NodeId) -> bool {
+        !self.without_groups.is_empty()
+            && to.is_multicast()
+            && (self.without_groups.contains(&sender) || self.without_groups.contains(&receiver))
+    }
+
+    /// Whether a group has failed for a node.
+    fn is_broken(&self, to: Locator, receiver: NodeId) -> bool {
+        !self.broken_groups.is_empty()
+            && (self.broken_groups.contains(&(to, None))
+                || self.broken_groups.contains(&(to, Some(receiver))))
+    }
+
+    /// Datagrams that one node sent to another so far, whatever became of them.
+    pub(crate) fn sent_between(&self, from: NodeId, to: NodeId) -> u64 {
+        self.paths.get(&(from, to)).map_or(0, |path| path.sent)
     }
 
     pub(crate) fn set_path(&mut self, from: NodeId, to: NodeId, config: PathConfig) {
@@ -180,11 +190,16 @@ impl Network {
 
     fn carry(&mut self, datagram: &Datagram, receiver: NodeId, queue: &mut Queue) {
         let ends = (datagram.sender, receiver);
-        if self.cuts.contains(&ends) || self.is_broken(datagram.to, datagram.sender, receiver) {
+        let broken = self.is_broken(datagram.to, receiver);
+        let stopped =
+            broken || self.cuts.contains(&ends) || self.is_without(datagram.to, datagram.sender, receiver);
+        let path = self.paths.entry(ends).or_default();
+        path.sent += 1;
+        if stopped {
             self.stats.cut += 1;
+            self.stats.group_failed += u64::from(broken);
             return;
         }
-        let path = self.paths.entry(ends).or_default();
         let config = path.own.unwrap_or(self.config.path);
         let len = datagram.bytes.len();
         let arrivals = path.state.carry(&config, datagram.at, len, &mut self.rng, &mut self.stats);

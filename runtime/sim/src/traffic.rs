@@ -33,12 +33,16 @@ pub struct NetworkStats {
     pub delivered_octets: u64,
     /// Lost by chance.
     pub lost: u64,
+    /// Of those, in bursts.
+    pub lost_in_bursts: u64,
     /// Longer than the path lets pass.
     pub too_long: u64,
     /// Lost because too much waited for the rate of the path.
     pub queue_full: u64,
     /// Lost because the path was cut, or the group failed.
     pub cut: u64,
+    /// Of those, because the group failed.
+    pub group_failed: u64,
     /// Delivered twice.
     pub duplicated: u64,
     /// Held back so that others overtake.

@@ -298,6 +298,12 @@ impl World {
         self.node(node).sent
     }
 
+    /// Datagrams that one node sent to another so far, to a group or to it alone, whatever became of them.
+    #[must_use]
+    pub fn sent_between(&self, from: NodeId, to: NodeId) -> u64 {
+        self.network.sent_between(from, to)
+    }
+
     /// What was sent to a locator so far, whether or not somebody listens there.
     #[must_use]
     pub fn traffic_to(&self, locator: Locator) -> Traffic {

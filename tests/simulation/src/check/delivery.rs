@@ -2,6 +2,7 @@
 
 use dunlin_rtps::ChangeKind;
 
+use crate::failure::Violation;
 use crate::log::{Nanos, ReaderLog, WriterLog};
 use crate::qos::Qos;
 use crate::run::{MS, Run};
@@ -65,7 +66,7 @@ fn missing(
     missing
 }
 
-pub(super) fn complete(run: &Run<'_>, found: &mut Vec<String>) {
+pub(super) fn complete(run: &Run<'_>, found: &mut Vec<Violation>) {
     for (w, writer, r, reader) in super::pairs(run) {
         let offered = &run.scenario.endpoints[writer.plan].qos;
         let requested = &run.scenario.endpoints[reader.plan].qos;
@@ -84,20 +85,21 @@ pub(super) fn complete(run: &Run<'_>, found: &mut Vec<String>) {
         let shared = requested.keep_last.is_some() && has_rivals(run, w, r);
         let released = may_release(run, writer, reader, missing.len());
         if !missing.is_empty() && !shared && !released {
-            found.push(format!(
+            let text = format!(
                 "reader {r} lacks {} of the {} samples of writer {w} from {first} on, first {:?}; it was told of {} lost",
                 missing.len(),
                 writer.changes.len(),
                 &missing[..missing.len().min(8)],
                 reader.lost,
-            ));
+            );
+            found.push(Violation::new("complete", text));
         }
         lost(run, r, reader, found);
     }
 }
 
 /// A reader with a TIME_BASED_FILTER ends with the last value of each instance.
-pub(super) fn last_values(run: &Run<'_>, found: &mut Vec<String>) {
+pub(super) fn last_values(run: &Run<'_>, found: &mut Vec<Violation>) {
     for (w, writer, r, reader) in super::pairs(run) {
         let offered = &run.scenario.endpoints[writer.plan].qos;
         let requested = &run.scenario.endpoints[reader.plan].qos;
@@ -117,8 +119,8 @@ pub(super) fn last_values(run: &Run<'_>, found: &mut Vec<String>) {
             let due = number >= first && change.kind == ChangeKind::Alive;
             let got = reader.received.get(&w).is_some_and(|received| received.count(number) > 0);
             if due && requested.wants(change.key, number) && !got {
-                found
-                    .push(format!("reader {r}, instance {key}: the last value, number {number}, is missing"));
+                let text = format!("reader {r}, instance {key}: the last value, number {number}, is missing");
+                found.push(Violation::new("last value", text));
             }
         }
     }
@@ -149,7 +151,7 @@ fn has_rivals(run: &Run<'_>, w: usize, r: usize) -> bool {
 }
 
 /// A reader that keeps all, of writers that keep all, that never parted from any, has lost nothing.
-fn lost(run: &Run<'_>, r: usize, reader: &ReaderLog, found: &mut Vec<String>) {
+fn lost(run: &Run<'_>, r: usize, reader: &ReaderLog, found: &mut Vec<Violation>) {
     if reader.lost == 0 {
         return;
     }
@@ -171,12 +173,13 @@ fn lost(run: &Run<'_>, r: usize, reader: &ReaderLog, found: &mut Vec<String>) {
     });
     let never_parted = run.scenario.faults.iter().all(|plan| !plan.on);
     if steady && never_parted {
-        found.push(format!("reader {r} was told of {} lost samples and there was no reason", reader.lost));
+        let text = format!("reader {r} was told of {} lost samples and there was no reason", reader.lost);
+        found.push(Violation::new("lost without reason", text));
     }
 }
 
 /// What a best-effort reader does not get between two samples that it got is declared lost.
-pub(super) fn declared(run: &Run<'_>, found: &mut Vec<String>) {
+pub(super) fn declared(run: &Run<'_>, found: &mut Vec<Violation>) {
     for (r, reader) in run.log.readers.iter().enumerate().filter(|(_, reader)| reader.ended.is_none()) {
         let qos = &run.scenario.endpoints[reader.plan].qos;
         let plain = qos.keep_last.is_none() && qos.max_samples.is_none() && !qos.exclusive && !qos.by_source;
@@ -201,7 +204,8 @@ pub(super) fn declared(run: &Run<'_>, found: &mut Vec<String>) {
             holes += missed.filter(wanted).count() as u64;
         }
         if holes > reader.lost {
-            found.push(format!("reader {r} lacks {holes} samples and was told of {} lost", reader.lost));
+            let text = format!("reader {r} lacks {holes} samples and was told of {} lost", reader.lost);
+            found.push(Violation::new("declared", text));
         }
     }
 }

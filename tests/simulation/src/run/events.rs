@@ -120,7 +120,8 @@ impl Run<'_> {
         let possible = matches!((sum.alive, sum.not_alive), (0, 0) | (1, 0) | (0, 1));
         let tainted = self.scenario.is_tainted(reader.node);
         if !possible && !tainted {
-            self.log.violation(format!("reader {number}: liveliness of {writer:?} adds up to {sum:?}"));
+            let text = format!("reader {number}: liveliness of {writer:?} adds up to {sum:?}");
+            self.log.violation("liveliness changed", text);
         }
     }
 }
