@@ -48,6 +48,8 @@ pub(crate) struct Network {
     /// Nodes by what they listen to, groups and single locators alike.
     listeners: BTreeMap<Locator, Vec<NodeId>>,
     to: BTreeMap<Locator, Traffic>,
+    /// What did not arrive because a group had failed.
+    failed: BTreeMap<Locator, u64>,
     rng: Rng,
     pool: BufPool,
     pub(crate) stats: NetworkStats,
@@ -64,6 +66,7 @@ impl Network {
             without_groups: BTreeSet::new(),
             listeners: BTreeMap::new(),
             to: BTreeMap::new(),
+            failed: BTreeMap::new(),
             rng,
             pool: BufPool::new(POOL),
             stats: NetworkStats::default(),
@@ -151,6 +154,10 @@ impl Network {
         self.to.get(&locator).copied().unwrap_or_default()
     }
 
+    pub(crate) fn failed(&self, group: Locator) -> u64 {
+        self.failed.get(&group).copied().unwrap_or(0)
+    }
+
     /// Octets in a buffer that is used again when nobody needs them any more.
     pub(crate) fn gather<'a>(
         &mut self,
@@ -197,7 +204,9 @@ impl Network {
         path.sent += 1;
         if stopped {
             self.stats.cut += 1;
-            self.stats.group_failed += u64::from(broken);
+            if broken {
+                *self.failed.entry(datagram.to).or_default() += 1;
+            }
             return;
         }
         let config = path.own.unwrap_or(self.config.path);

@@ -41,8 +41,6 @@ pub struct NetworkStats {
     pub queue_full: u64,
     /// Lost because the path was cut, or the group failed.
     pub cut: u64,
-    /// Of those, because the group failed.
-    pub group_failed: u64,
     /// Delivered twice.
     pub duplicated: u64,
     /// Held back so that others overtake.

@@ -10,7 +10,7 @@ use crate::scenario::{CLASSES, Class, EndpointPlan, Fault, FaultPlan, Ms, NodePl
 const BURSTS: u32 = 10_000;
 /// A node that starts again under its old name has been forgotten by all if it was away for its lease and so much
 /// longer.
-const FORGOTTEN: Ms = 1_500;
+pub(super) const FORGOTTEN: Ms = 1_500;
 
 /// To whom faults happen.
 #[derive(Clone, Copy)]

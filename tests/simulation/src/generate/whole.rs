@@ -1,11 +1,13 @@
 //! Scenarios in which faults of every kind are in force at one moment.
 
 use super::Dice;
-use super::faults::{Stage, fault};
-use crate::scenario::{CLASSES, Class, EndpointPlan, Fault, FaultPlan, NodePlan, PathFault};
+use super::faults::{FORGOTTEN, Stage, fault};
+use crate::scenario::{CLASSES, Class, EndpointPlan, Fault, FaultPlan, Ms, NodePlan, PathFault};
 
 /// A fault hits so many datagrams at least, in parts per million.
 const OFTEN: u32 = 100_000;
+/// The node that stands still goes on so long after that moment at the latest.
+const PAUSE_ENDS: Ms = 1_000;
 
 /// What not every node is: behind a router, of both byte orders; and a reader that is always there.
 pub(super) fn complete(nodes: &mut [NodePlan], endpoints: &mut [EndpointPlan]) {
@@ -22,7 +24,7 @@ pub(super) fn complete(nodes: &mut [NodePlan], endpoints: &mut [EndpointPlan]) {
 /// One fault of every kind. Each lasts over the same moment, and each that a node suffers has a node of its own.
 pub(super) fn together(dice: &mut Dice, stage: Stage<'_>) -> Vec<FaultPlan> {
     let Stage { nodes, endpoints, lasts } = stage;
-    let moment = dice.within(lasts * 2 / 5, lasts / 2);
+    let moment = dice.within(lasts * 2 / 5, lasts * 9 / 20);
     let reader = endpoints.iter().position(|plan| !plan.is_writer()).unwrap_or(0);
     let mut free: Vec<usize> =
         (0..nodes.len()).filter(|node| endpoints.get(reader).is_none_or(|plan| plan.node != *node)).collect();
@@ -34,9 +36,11 @@ pub(super) fn together(dice: &mut Dice, stage: Stage<'_>) -> Vec<FaultPlan> {
         .partition(|class| matches!(class, Class::Nat | Class::Interface));
     for class in picky.into_iter().chain(others).filter(|class| *class != Class::Endian) {
         let node = own_node(dice, class, &mut free, nodes);
-        // What stops everything hides the others, so it is over sooner.
         let (early, late) = match class {
+            // What stops everything hides the others, so it is over sooner.
             Class::Group | Class::Partition => ((300, 1_000), (300, 2_000)),
+            // Who stands still forgets nobody; it must have time to forget the node that starts under its old name.
+            Class::Pause => ((1_500, 3_000), (300, PAUSE_ENDS)),
             _ => ((1_500, 3_000), (2_000, 6_000)),
         };
         let from = moment - dice.within(early.0, early.1);
@@ -45,6 +49,9 @@ pub(super) fn together(dice: &mut Dice, stage: Stage<'_>) -> Vec<FaultPlan> {
         let Some(mut plan) = (0..20).find_map(|_| fault(dice, class, node, (from, until), stage)) else {
             continue;
         };
+        if class == Class::Rebirth {
+            plan.until = moment + PAUSE_ENDS + nodes[node].lease + FORGOTTEN + dice.within(0, 1_000);
+        }
         strengthen(&mut plan.fault, node, reader, endpoints);
         plans.push(plan);
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Run;
+use super::faults::groups;
 use crate::scenario::{Class, Fault};
 
 /// What faults did.
@@ -12,6 +13,8 @@ pub struct Effects {
     /// rate, cuts and partitions: datagrams sent on the paths while it was in force. Byte order: datagrams sent in
     /// big-endian. Slow readers: looks that they left out. All others: how often it happened to a node that ran.
     pub kinds: BTreeMap<Class, u64>,
+    /// Datagrams that did not arrive because the group of discovery or that of samples had failed.
+    pub groups: [u64; 2],
     /// Single faults that began; those of a node only if it ran.
     pub begun: BTreeSet<usize>,
     /// How many kinds were in force at the same time, at most.
@@ -95,7 +98,8 @@ impl Run<'_> {
         effects.add(Class::Reorder, stats.held_back);
         effects.add(Class::Corrupt, stats.corrupted);
         effects.add(Class::Mtu, stats.too_long);
-        effects.add(Class::Group, stats.group_failed);
+        effects.groups = groups().map(|group| self.world.group_failures(group));
+        effects.add(Class::Group, effects.groups.iter().sum());
         for (plan, machine) in self.scenario.nodes.iter().zip(&self.machines) {
             if let (true, Some(machine)) = (plan.big_endian, machine) {
                 effects.add(Class::Endian, self.world.sent_by(machine.id).datagrams);

@@ -9,8 +9,8 @@ use super::agenda::Action;
 use super::{MS, Run, router};
 use crate::scenario::{Fault, PathFault};
 
-/// The standard's groups of domain 0.
-fn groups() -> [Locator; 2] {
+/// The standard's groups of domain 0: that of discovery and that of samples.
+pub(super) fn groups() -> [Locator; 2] {
     let group = Ipv4Addr::new(239, 255, 0, 1);
     let [meta, _, user, _] = dunlin_core::domain_ports(0, 0).expect("domain 0 has ports");
     [Locator::udp_v4(group, meta), Locator::udp_v4(group, user)]
