@@ -34,6 +34,8 @@ struct Path {
     own: Option<PathConfig>,
     /// Datagrams that should take it, whatever became of them.
     sent: u64,
+    /// Those of them that did not, because it was cut.
+    cut: u64,
     state: PathState,
 }
 
@@ -125,9 +127,9 @@ impl Network {
                 || self.broken_groups.contains(&(to, Some(receiver))))
     }
 
-    /// Datagrams that one node sent to another so far, whatever became of them.
-    pub(crate) fn sent_between(&self, from: NodeId, to: NodeId) -> u64 {
-        self.paths.get(&(from, to)).map_or(0, |path| path.sent)
+    /// Datagrams that one node sent to another so far, whatever became of them, and those of them that a cut stopped.
+    pub(crate) fn sent_between(&self, from: NodeId, to: NodeId) -> (u64, u64) {
+        self.paths.get(&(from, to)).map_or((0, 0), |path| (path.sent, path.cut))
     }
 
     pub(crate) fn set_path(&mut self, from: NodeId, to: NodeId, config: PathConfig) {
@@ -198,15 +200,16 @@ impl Network {
     fn carry(&mut self, datagram: &Datagram, receiver: NodeId, queue: &mut Queue) {
         let ends = (datagram.sender, receiver);
         let broken = self.is_broken(datagram.to, receiver);
-        let stopped =
-            broken || self.cuts.contains(&ends) || self.is_without(datagram.to, datagram.sender, receiver);
+        let without = self.is_without(datagram.to, datagram.sender, receiver);
+        let cut = self.cuts.contains(&ends);
         let path = self.paths.entry(ends).or_default();
         path.sent += 1;
-        if stopped {
+        path.cut += u64::from(cut);
+        if broken {
+            *self.failed.entry(datagram.to).or_default() += 1;
+        }
+        if cut || broken || without {
             self.stats.cut += 1;
-            if broken {
-                *self.failed.entry(datagram.to).or_default() += 1;
-            }
             return;
         }
         let config = path.own.unwrap_or(self.config.path);

@@ -9,8 +9,8 @@ use crate::scenario::{Class, Fault};
 /// What faults did.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Effects {
-    /// By kind. Loss, bursts, duplicates, reordering, corruption, MTU and groups: datagrams that it happened to. Delay,
-    /// rate, cuts and partitions: datagrams sent on the paths while it was in force. Byte order: datagrams sent in
+    /// By kind. Loss, bursts, duplicates, reordering, corruption, MTU, groups, cuts and partitions: datagrams that it
+    /// happened to. Delay and rate: datagrams sent on the paths while it was in force. Byte order: datagrams sent in
     /// big-endian. Slow readers: looks that they left out. All others: how often it happened to a node that ran.
     pub kinds: BTreeMap<Class, u64>,
     /// Datagrams that did not arrive because the group of discovery or that of samples had failed.
@@ -31,7 +31,7 @@ impl Effects {
     }
 }
 
-/// What is counted by the datagrams on the paths.
+/// What is counted path by path.
 fn by_paths(class: Class) -> bool {
     matches!(class, Class::Delay | Class::Rate | Class::Cut | Class::Partition)
 }
@@ -73,6 +73,7 @@ impl Run<'_> {
         }
     }
 
+    /// What was sent on the paths of a fault so far; of a cut, what it stopped.
     fn sent_on_paths(&self, fault: &Fault) -> u64 {
         let hit = |from: usize, to: usize| match fault {
             Fault::Path(of, at, _) => of.is_none_or(|of| of == from) && at.is_none_or(|at| at == to),
@@ -83,7 +84,10 @@ impl Run<'_> {
         let count = self.machines.len();
         let pairs = (0..count).flat_map(|from| (0..count).map(move |to| (from, to)));
         let sent = |(from, to)| match (self.id(from), self.id(to)) {
-            (Some(one), Some(other)) => self.world.sent_between(one, other),
+            (Some(one), Some(other)) if matches!(fault, Fault::Path(..)) => {
+                self.world.sent_between(one, other)
+            }
+            (Some(one), Some(other)) => self.world.cut_between(one, other),
             _ => 0,
         };
         pairs.filter(|(from, to)| hit(*from, *to)).map(sent).sum()
