@@ -60,8 +60,8 @@ pub struct WriterLog {
     pub refused: BTreeMap<Guid, Vec<PolicyId>>,
     /// Writes refused because the history was full.
     pub full: u64,
-    /// Readers that it was told are inactive, now or once.
-    pub given_up: BTreeSet<Guid>,
+    /// Readers that it was told are inactive: from when, and until when if that is over.
+    pub given_up: BTreeMap<Guid, Vec<(Nanos, Option<Nanos>)>>,
 }
 
 /// What a reader got of one life of a writer.

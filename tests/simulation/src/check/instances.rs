@@ -43,8 +43,7 @@ pub(super) fn states(run: &Run<'_>, found: &mut Vec<Violation>) {
         let plain =
             qos.reliable && !qos.exclusive && qos.separation == 0 && qos.filter.is_none() && plan.keyed;
         // Who was inactive may have lost the last that a writer said of an instance.
-        let released =
-            run.log.writers.iter().any(|writer| super::delivery::may_release(run, writer, reader, 1));
+        let released = run.log.writers.iter().any(|writer| super::delivery::lacks_some(run, writer, reader));
         if !plain || released || run.scenario.is_tainted(reader.node) {
             continue;
         }

@@ -101,7 +101,7 @@ impl Run<'_> {
             deadlines_missed: BTreeMap::new(),
             refused: BTreeMap::new(),
             full: 0,
-            given_up: BTreeSet::new(),
+            given_up: BTreeMap::new(),
         });
         self.living[index] = Some(number);
         let first = self.dice[index].within(1, 200);
