@@ -27,8 +27,8 @@ fn sum((disposed, no_writers): (u32, u32)) -> u32 {
     disposed + no_writers
 }
 
-/// Takes note of a collection; what is wrong with it, each with its kind. Samples that stand in the order of their source timestamps may have
-/// arrived in another one, and then their generations are not in order.
+/// Takes note of a collection; what is wrong with it, each with its kind. Samples that stand in the order of their source
+/// timestamps may have arrived in another one, and then their generations are not in order.
 pub fn look(
     seen: &mut BTreeMap<InstanceHandle, Glimpse>,
     taken: &[CachedSample],
