@@ -24,15 +24,15 @@ echo "|---|---|---|"
 for name in "${names[@]}"; do
     patch="$PWD/tests/simulation/mutants/$name.patch"
     what="$(head -n 1 "$patch")"
-    if ! patch --quiet --strip=1 --directory="$copy" --dry-run <"$patch" >/dev/null; then
+    if ! patch --quiet --fuzz=0 --strip=1 --directory="$copy" --dry-run <"$patch" >/dev/null; then
         echo "| $name | $what | the patch does not apply |"
         survivors+=("$name")
         continue
     fi
-    patch --quiet --strip=1 --directory="$copy" <"$patch"
+    patch --quiet --fuzz=0 --strip=1 --directory="$copy" <"$patch"
     built=yes
     cargo build --release --quiet --manifest-path "$copy/Cargo.toml" -p dunlin-simulation 2>"$target/build.log" || built=no
-    patch --quiet --strip=1 --directory="$copy" --reverse <"$patch"
+    patch --quiet --fuzz=0 --strip=1 --directory="$copy" --reverse <"$patch"
     if [ "$built" = no ]; then
         echo "| $name | $what | it does not compile: $target/build.log |"
         survivors+=("$name")

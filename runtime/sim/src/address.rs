@@ -93,6 +93,12 @@ impl World {
         self.network.mend_group(group, receiver);
     }
 
+    /// How many datagrams to a group have not arrived so far because it had failed; one counts for each node that listens.
+    #[must_use]
+    pub fn group_failures(&self, group: Locator) -> u64 {
+        self.network.failed(group)
+    }
+
     /// Whether multicast passes between a node and the others, in both directions; unicast always does. It is where the node
     /// is, and no fault that ends with the others.
     pub fn set_multicast(&mut self, node: NodeId, passes: bool) {

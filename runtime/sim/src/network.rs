@@ -32,6 +32,10 @@ impl NetworkConfig {
 #[derive(Default)]
 struct Path {
     own: Option<PathConfig>,
+    /// Datagrams that should take it, whatever became of them.
+    sent: u64,
+    /// Those of them that did not, because it was cut.
+    cut: u64,
     state: PathState,
 }
 
@@ -46,6 +50,8 @@ pub(crate) struct Network {
     /// Nodes by what they listen to, groups and single locators alike.
     listeners: BTreeMap<Locator, Vec<NodeId>>,
     to: BTreeMap<Locator, Traffic>,
+    /// What did not arrive because a group had failed.
+    failed: BTreeMap<Locator, u64>,
     rng: Rng,
     pool: BufPool,
     pub(crate) stats: NetworkStats,
@@ -62,6 +68,7 @@ impl Network {
             without_groups: BTreeSet::new(),
             listeners: BTreeMap::new(),
             to: BTreeMap::new(),
+            failed: BTreeMap::new(),
             rng,
             pool: BufPool::new(POOL),
             stats: NetworkStats::default(),
@@ -106,15 +113,23 @@ impl Network {
         }
     }
 
-    fn is_broken(&self, to: Locator, sender: NodeId, receiver: NodeId) -> bool {
-        if self.broken_groups.is_empty() && self.without_groups.is_empty() {
-            return false;
-        }
-        let without = |node| to.is_multicast() && self.without_groups.contains(&node);
-        without(sender)
-            || without(receiver)
-            || self.broken_groups.contains(&(to, None))
-            || self.broken_groups.contains(&(to, Some(receiver)))
+    /// Whether no multicast at all passes between two nodes.
+    fn is_without(&self, to: Locator, sender: NodeId, receiver: NodeId) -> bool {
+        !self.without_groups.is_empty()
+            && to.is_multicast()
+            && (self.without_groups.contains(&sender) || self.without_groups.contains(&receiver))
+    }
+
+    /// Whether a group has failed for a node.
+    fn is_broken(&self, to: Locator, receiver: NodeId) -> bool {
+        !self.broken_groups.is_empty()
+            && (self.broken_groups.contains(&(to, None))
+                || self.broken_groups.contains(&(to, Some(receiver))))
+    }
+
+    /// Datagrams that one node sent to another so far, whatever became of them, and those of them that a cut stopped.
+    pub(crate) fn sent_between(&self, from: NodeId, to: NodeId) -> (u64, u64) {
+        self.paths.get(&(from, to)).map_or((0, 0), |path| (path.sent, path.cut))
     }
 
     pub(crate) fn set_path(&mut self, from: NodeId, to: NodeId, config: PathConfig) {
@@ -139,6 +154,10 @@ impl Network {
 
     pub(crate) fn traffic_to(&self, locator: Locator) -> Traffic {
         self.to.get(&locator).copied().unwrap_or_default()
+    }
+
+    pub(crate) fn failed(&self, group: Locator) -> u64 {
+        self.failed.get(&group).copied().unwrap_or(0)
     }
 
     /// Octets in a buffer that is used again when nobody needs them any more.
@@ -180,11 +199,19 @@ impl Network {
 
     fn carry(&mut self, datagram: &Datagram, receiver: NodeId, queue: &mut Queue) {
         let ends = (datagram.sender, receiver);
-        if self.cuts.contains(&ends) || self.is_broken(datagram.to, datagram.sender, receiver) {
+        let broken = self.is_broken(datagram.to, receiver);
+        let without = self.is_without(datagram.to, datagram.sender, receiver);
+        let cut = self.cuts.contains(&ends);
+        let path = self.paths.entry(ends).or_default();
+        path.sent += 1;
+        path.cut += u64::from(cut);
+        if broken {
+            *self.failed.entry(datagram.to).or_default() += 1;
+        }
+        if cut || broken || without {
             self.stats.cut += 1;
             return;
         }
-        let path = self.paths.entry(ends).or_default();
         let config = path.own.unwrap_or(self.config.path);
         let len = datagram.bytes.len();
         let arrivals = path.state.carry(&config, datagram.at, len, &mut self.rng, &mut self.stats);

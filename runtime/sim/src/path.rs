@@ -136,7 +136,7 @@ impl PathState {
             stats.queue_full += 1;
             return [None; 2];
         };
-        if self.loses(config, rng) {
+        if self.loses(config, rng, stats) {
             stats.lost += 1;
             return [None; 2];
         }
@@ -163,12 +163,13 @@ impl PathState {
         Some(self.busy_until)
     }
 
-    fn loses(&mut self, config: &PathConfig, rng: &mut Rng) -> bool {
+    fn loses(&mut self, config: &PathConfig, rng: &mut Rng, stats: &mut NetworkStats) -> bool {
         let in_burst = config.burst.is_some_and(|burst| {
             let turns = if self.bad { burst.end_ppm } else { burst.begin_ppm };
             self.bad ^= chance(rng, turns);
             self.bad && chance(rng, burst.loss_ppm)
         });
+        stats.lost_in_bursts += u64::from(in_burst);
         in_burst || chance(rng, config.loss_ppm)
     }
 

@@ -33,6 +33,8 @@ pub struct NetworkStats {
     pub delivered_octets: u64,
     /// Lost by chance.
     pub lost: u64,
+    /// Of those, in bursts.
+    pub lost_in_bursts: u64,
     /// Longer than the path lets pass.
     pub too_long: u64,
     /// Lost because too much waited for the rate of the path.

@@ -298,6 +298,18 @@ impl World {
         self.node(node).sent
     }
 
+    /// Datagrams that one node sent to another so far, to a group or to it alone, whatever became of them.
+    #[must_use]
+    pub fn sent_between(&self, from: NodeId, to: NodeId) -> u64 {
+        self.network.sent_between(from, to).0
+    }
+
+    /// Those of them that did not arrive because the path was cut.
+    #[must_use]
+    pub fn cut_between(&self, from: NodeId, to: NodeId) -> u64 {
+        self.network.sent_between(from, to).1
+    }
+
     /// What was sent to a locator so far, whether or not somebody listens there.
     #[must_use]
     pub fn traffic_to(&self, locator: Locator) -> Traffic {

@@ -4,15 +4,16 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use dunlin_simulation::minimise::run_seed;
-use dunlin_simulation::scenario::Switches;
+
+use crate::minimise::{Judge, judge_seed};
+use crate::scenario::Switches;
 
 /// After so many failures a campaign has shown enough.
 const MAX_FAILURES: usize = 50;
@@ -21,6 +22,7 @@ const INTERVAL: Duration = Duration::from_millis(500);
 /// How often a line says how far it is where there is no terminal for a bar.
 const LINES: Duration = Duration::from_secs(60);
 
+/// What a campaign is to do.
 #[derive(Args)]
 pub struct Options {
     /// How many seeds
@@ -47,13 +49,16 @@ pub struct Options {
 }
 
 /// The line that runs one seed alone.
+#[must_use]
 pub fn command(seed: u64, off: &Switches) -> String {
     let off = off.to_string();
     let off = if off.is_empty() { off } else { format!(" --off {off}") };
     format!("cargo run --release -p dunlin-simulation -- run {seed}{off}")
 }
 
-fn commit() -> String {
+/// The commit that runs here, as far as git knows.
+#[must_use]
+pub fn commit() -> String {
     let found = Command::new("git").args(["rev-parse", "--short", "HEAD"]).output();
     let text = found.ok().and_then(|output| String::from_utf8(output.stdout).ok());
     text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()).unwrap_or("unknown".into())
@@ -121,54 +126,67 @@ impl State {
     }
 }
 
-/// Runs the seeds and prints what fails.
-pub fn campaign(options: &Options) -> ExitCode {
+/// Runs the seeds and prints what fails; whether nothing does.
+pub fn campaign(options: &Options, judge: Judge<'_>, out: &mut (dyn Write + Send)) -> bool {
     let commit = commit();
     let state = State::load(options, &commit);
     let end = options.first + options.seeds;
     let next = AtomicU64::new(state.next);
     let begun = state.count(options.first);
-    let state = Mutex::new(state);
+    let shared = Mutex::new(Shared { state, out });
     let stop = AtomicBool::new(false);
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let jobs = if options.jobs == 0 { cores } else { options.jobs };
     let start = Instant::now();
     let mut last_line = start;
-    // Panics are findings, told with their seed; where they come from says `run`.
-    std::panic::set_hook(Box::new(|_| {}));
     thread::scope(|scope| {
         let workers: Vec<_> =
-            (0..jobs).map(|_| scope.spawn(|| work(options, end, &next, &state, &stop))).collect();
+            (0..jobs).map(|_| scope.spawn(|| work(options, judge, end, &next, &shared, &stop))).collect();
         while !workers.iter().all(thread::ScopedJoinHandle::is_finished) {
             thread::park_timeout(INTERVAL);
             if options.seconds.is_some_and(|seconds| start.elapsed().as_secs() >= seconds) {
                 stop.store(true, Ordering::Relaxed);
             }
-            if let Ok(state) = state.lock() {
-                bar(&state, options, begun, start, &mut last_line);
+            if let Ok(Shared { state, .. }) = shared.lock().as_deref() {
+                bar(state, options, begun, start, &mut last_line);
                 options.state.iter().for_each(|path| state.save(path, options));
             }
         }
     });
-    let Ok(state) = state.into_inner() else { return ExitCode::FAILURE };
+    let Ok(Shared { state, out }) = shared.into_inner() else { return false };
     options.state.iter().for_each(|path| state.save(path, options));
-    conclude(&state, options, begun, start)
+    conclude(&state, options, begun, start, out)
 }
 
-fn work(options: &Options, end: u64, next: &AtomicU64, state: &Mutex<State>, stop: &AtomicBool) {
+/// What the threads of a campaign have in common.
+struct Shared<'a> {
+    state: State,
+    out: &'a mut (dyn Write + Send),
+}
+
+fn work(
+    options: &Options,
+    judge: Judge<'_>,
+    end: u64,
+    next: &AtomicU64,
+    shared: &Mutex<Shared<'_>>,
+    stop: &AtomicBool,
+) {
     while !stop.load(Ordering::Relaxed) {
         let seed = next.fetch_add(1, Ordering::Relaxed);
         if seed >= end {
             return;
         }
-        let result = run_seed(seed, &options.off);
-        let Ok(mut state) = state.lock() else { return };
+        let result = judge_seed(seed, &options.off, judge);
+        let Ok(mut shared) = shared.lock() else { return };
+        let Shared { state, out } = &mut *shared;
         state.done(seed);
         if let Err(failure) = result {
             state.failed.insert(seed);
             let commit = &state.commit;
-            let first = failure.violations.first().map_or("", String::as_str);
-            println!(
+            let first = failure.violations.first().map_or(String::new(), ToString::to_string);
+            let _ = writeln!(
+                out,
                 "\rseed {seed} fails at commit {commit}: {first}\n  repeat it: {}",
                 command(seed, &options.off)
             );
@@ -207,16 +225,20 @@ fn bar(state: &State, options: &Options, begun: u64, start: Instant, last_line: 
     }
 }
 
-fn conclude(state: &State, options: &Options, begun: u64, start: Instant) -> ExitCode {
+fn conclude(state: &State, options: &Options, begun: u64, start: Instant, out: &mut dyn Write) -> bool {
     let done = state.count(options.first);
     let seconds = start.elapsed().as_secs_f64();
     let each = seconds * 1_000.0 / ((done - begun).max(1) as f64);
-    println!("\r{done} of {} seeds done at commit {}, {each:.1} ms each now", options.seeds, state.commit);
+    let _ = writeln!(
+        out,
+        "\r{done} of {} seeds done at commit {}, {each:.1} ms each now",
+        options.seeds, state.commit
+    );
     if state.failed.is_empty() {
-        println!("none fails");
-        return ExitCode::SUCCESS;
+        let _ = writeln!(out, "none fails");
+        return true;
     }
     let failed: Vec<String> = state.failed.iter().map(u64::to_string).collect();
-    println!("{} fail: {}", failed.len(), failed.join(" "));
-    ExitCode::FAILURE
+    let _ = writeln!(out, "{} fail: {}", failed.len(), failed.join(" "));
+    false
 }

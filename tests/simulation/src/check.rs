@@ -21,14 +21,14 @@ pub(crate) fn at_rest(run: &mut Run<'_>) {
     instances::states(run, &mut found);
     limits::histories(run, &mut found);
     delivery::declared(run, &mut found);
-    found.into_iter().for_each(|text| run.log.violation(text));
+    found.into_iter().for_each(|violation| run.log.note(violation));
 }
 
 /// Seconds after that: what a minimum separation has delayed is there.
 pub(crate) fn at_the_end(run: &mut Run<'_>) {
     let mut found = Vec::new();
     delivery::last_values(run, &mut found);
-    found.into_iter().for_each(|text| run.log.violation(text));
+    found.into_iter().for_each(|violation| run.log.note(violation));
 }
 
 /// What holds of a run as a whole, however it ended.
@@ -40,7 +40,7 @@ pub(crate) fn whole_run(run: &mut Run<'_>) {
     timing::separations(run, &mut found);
     limits::traffic(run, &mut found);
     limits::peaks(run, &mut found);
-    found.into_iter().for_each(|text| run.log.violation(text));
+    found.into_iter().for_each(|violation| run.log.note(violation));
 }
 
 /// The pairs of live writers and readers of one topic on nodes that got nothing corrupted.

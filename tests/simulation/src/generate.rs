@@ -2,6 +2,7 @@
 
 mod endpoints;
 mod faults;
+mod whole;
 
 use dunlin_core::{Duration, Rng};
 use dunlin_sim::{Delay, PathConfig};
@@ -51,7 +52,7 @@ impl Dice {
 enum Size {
     /// Mostly few nodes for a short time.
     Small,
-    /// Many nodes, long, with every kind of fault.
+    /// Many nodes, long, with faults of every kind at the same time.
     Whole,
 }
 
@@ -65,11 +66,15 @@ pub fn generate(seed: u64) -> Scenario {
             let lasts = dice.small(5_000, 60_000);
             (lasts, dice.small(2, if lasts > 30_000 { 10 } else { 20 }) as usize)
         }
-        Size::Whole => (dice.within(20_000, 60_000), dice.within(8, 20) as usize),
+        Size::Whole => (dice.within(20_000, 60_000), dice.within(14, 20) as usize),
     };
     let mut nodes = nodes(&mut Dice::new(seed, 2), count, size);
     let mut endpoints = endpoints::endpoints(&mut Dice::new(seed, 3), &nodes, lasts);
-    let mut faults = faults::faults(&mut Dice::new(seed, 4), &nodes, &endpoints, lasts, size);
+    if size == Size::Whole {
+        whole::complete(&mut nodes, &mut endpoints);
+    }
+    let stage = faults::Stage { nodes: &nodes, endpoints: &endpoints, lasts };
+    let mut faults = faults::faults(&mut Dice::new(seed, 4), stage, size);
     patience(&mut Dice::new(seed, 5), &mut nodes, &mut endpoints, &mut faults, lasts);
     endpoints::filters(&mut Dice::new(seed, 6), &mut endpoints);
     Scenario { seed, lasts, base: base(&mut dice), nodes, endpoints, faults }

@@ -6,8 +6,11 @@
 //! `docs/simulation.md` says how to use it.
 #![forbid(unsafe_code)]
 
+pub mod campaign;
 pub mod check;
+pub mod cli;
 pub mod data;
+pub mod failure;
 pub mod generate;
 pub mod log;
 pub mod minimise;

@@ -9,6 +9,10 @@ use dunlin_qos::PolicyId;
 use dunlin_rtps::ChangeKind;
 
 use crate::check::infos::Glimpse;
+use crate::failure::Violation;
+
+/// So many violations of a kind are kept.
+const MAX_OF_A_KIND: usize = 5;
 
 /// Nanoseconds since the world began.
 pub type Nanos = u64;
@@ -56,8 +60,8 @@ pub struct WriterLog {
     pub refused: BTreeMap<Guid, Vec<PolicyId>>,
     /// Writes refused because the history was full.
     pub full: u64,
-    /// Readers that it was told are inactive, now or once.
-    pub given_up: BTreeSet<Guid>,
+    /// Readers that it was told are inactive: from when, and until when if that is over.
+    pub given_up: BTreeMap<Guid, Vec<(Nanos, Option<Nanos>)>>,
 }
 
 /// What a reader got of one life of a writer.
@@ -151,15 +155,21 @@ pub struct Log {
     /// All lives of readers.
     pub readers: Vec<ReaderLog>,
     /// What must not be and was seen while it went on.
-    pub violations: Vec<String>,
+    pub violations: Vec<Violation>,
 }
 
 impl Log {
-    /// Notes a violation; of thousands the first ones do.
-    pub fn violation(&mut self, text: String) {
-        if self.violations.len() < 20 {
-            self.violations.push(text);
+    /// Notes a violation; of thousands of a kind the first ones do.
+    pub fn note(&mut self, violation: Violation) {
+        let same = self.violations.iter().filter(|known| known.kind == violation.kind).count();
+        if same < MAX_OF_A_KIND {
+            self.violations.push(violation);
         }
+    }
+
+    /// The same of its parts.
+    pub fn violation(&mut self, kind: &'static str, text: String) {
+        self.note(Violation::new(kind, text));
     }
 
     /// The life that a writer of this name had at some time.

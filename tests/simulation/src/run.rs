@@ -2,6 +2,7 @@
 
 mod agenda;
 mod apps;
+mod effects;
 mod events;
 mod faults;
 mod take;
@@ -14,25 +15,20 @@ use dunlin_sim::{Nat, NetworkConfig, NodeConfig, NodeId, World};
 
 use crate::check;
 use crate::data::Filling;
+use crate::failure::{Failure, Violation};
 use crate::generate::Dice;
 use crate::log::{Log, Nanos};
 use crate::scenario::{Ms, Scenario};
 use agenda::{Action, Agenda};
+pub use effects::Effects;
 
 /// Nanoseconds in a millisecond.
 pub const MS: Nanos = 1_000_000;
 /// How long nothing is written at the end of the run.
 const QUIET: Ms = 3_000;
 
-/// Why a run fails.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Failure {
-    /// What must hold and does not; several of them often have one cause.
-    pub violations: Vec<String>,
-}
-
 /// What a run that holds has done.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Outcome {
     /// Datagrams that all nodes sent.
     pub datagrams: u64,
@@ -42,6 +38,10 @@ pub struct Outcome {
     pub taken: u64,
     /// Changes that writers gave up because only inactive readers had not acknowledged them.
     pub released: u64,
+    /// Samples taken, by endpoint numbers of writer and reader.
+    pub delivered: BTreeMap<(usize, usize), u64>,
+    /// What faults did.
+    pub effects: Effects,
     /// Of the run: another one with the same scenario has the same.
     pub fingerprint: u64,
 }
@@ -85,6 +85,8 @@ pub(crate) struct Run<'a> {
     writing: bool,
     pub(crate) taken: u64,
     moves: u8,
+    delivered: BTreeMap<(usize, usize), u64>,
+    effects: Effects,
     /// What each node had sent, second by second.
     pub(crate) meter: Vec<(Nanos, Vec<u64>)>,
 }
@@ -145,6 +147,8 @@ impl<'a> Run<'a> {
             writing: true,
             taken: 0,
             moves: 0,
+            delivered: BTreeMap::new(),
+            effects: Effects::default(),
             meter: Vec::new(),
         };
         run.build();
@@ -267,8 +271,9 @@ impl<'a> Run<'a> {
             }
             if self.age_ms() >= limit {
                 let waited = bound(self.scenario);
-                for text in missing.into_iter().take(5) {
-                    self.log.violation(format!("{waited} ms after the last fault: {text}"));
+                for Violation { kind, text } in missing {
+                    let text = format!("{waited} ms after the last fault: {text}");
+                    self.log.note(Violation { kind, text });
                 }
                 return false;
             }
@@ -292,7 +297,11 @@ impl<'a> Run<'a> {
     }
 
     fn outcome(&self) -> Outcome {
+        let mut effects = self.effects.clone();
+        self.add_effects_of_the_network(&mut effects);
         Outcome {
+            delivered: self.delivered.clone(),
+            effects,
             datagrams: self.world.network_stats().sent.datagrams,
             written: self.log.writers.iter().map(|writer| writer.changes.len() as u64).sum(),
             taken: self.taken,

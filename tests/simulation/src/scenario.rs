@@ -142,7 +142,7 @@ pub enum Class {
     Rate,
     /// Long datagrams do not pass.
     Mtu,
-    /// Groups fail, for all or for one node.
+    /// Groups fail, all or one of them, for all nodes or for one.
     Group,
     /// Two sides do not hear each other.
     Partition,
@@ -205,8 +205,8 @@ pub const CLASSES: [(Class, &str); 22] = [
 pub enum PathFault {
     /// Parts per million.
     Loss(u32),
-    /// As long as a burst is, in datagrams on average.
-    Burst(u32),
+    /// How many datagrams in a million begin a burst, and as long as it is, in datagrams on average.
+    Burst(u32, u32),
     /// Parts per million.
     Duplicate(u32),
     /// Parts per million, held back for so many milliseconds at most.
@@ -226,8 +226,8 @@ pub enum PathFault {
 pub enum Fault {
     /// On the paths from one or all to one or all.
     Path(Option<usize>, Option<usize>, PathFault),
-    /// Groups reach nobody, or not this node.
-    Group(Option<usize>),
+    /// Groups reach nobody, or not this node: all of them, or that of discovery (0) or of the samples (1).
+    Group(Option<usize>, Option<usize>),
     /// The nodes of the set and the others do not hear each other.
     Partition(Vec<usize>),
     /// The second does not hear the first.
@@ -268,16 +268,25 @@ pub struct FaultPlan {
 }
 
 impl Fault {
+    /// The node that it happens to, if it is one that must run for that.
+    #[must_use]
+    pub fn node(&self) -> Option<usize> {
+        match self {
+            Self::Address(node, _) | Self::Interface(node) | Self::Nat(node) | Self::Crash(node, _) => {
+                Some(*node)
+            }
+            Self::Leave(node) | Self::Pause(node) | Self::Jump(node, _) | Self::Drift(node, _) => Some(*node),
+            Self::Path(..) | Self::Group(..) | Self::Partition(_) | Self::Cut(..) | Self::Slow(_) => None,
+        }
+    }
+
     /// The nodes without which it makes no sense.
     fn nodes(&self) -> Vec<usize> {
         match self {
             Self::Path(from, to, _) => from.iter().chain(to).copied().collect(),
-            Self::Group(node) => node.iter().copied().collect(),
+            Self::Group(node, _) => node.iter().copied().collect(),
             Self::Cut(from, to) => vec![*from, *to],
-            Self::Address(node, _) | Self::Interface(node) | Self::Nat(node) => vec![*node],
-            Self::Leave(node) | Self::Pause(node) => vec![*node],
-            Self::Crash(node, _) | Self::Jump(node, _) | Self::Drift(node, _) => vec![*node],
-            Self::Partition(_) | Self::Slow(_) => vec![],
+            _ => self.node().into_iter().collect(),
         }
     }
 }

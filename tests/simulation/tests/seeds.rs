@@ -1,9 +1,11 @@
 //! A few seeds in every test run, and that scenarios are what they say they are.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use dunlin_simulation::generate::generate;
 use dunlin_simulation::minimise::run_seed;
 use dunlin_simulation::run::run;
-use dunlin_simulation::scenario::{CLASSES, Switches};
+use dunlin_simulation::scenario::{CLASSES, Class, Fault, FaultPlan, Scenario, Switches};
 
 #[test]
 fn some_seeds_hold() {
@@ -52,6 +54,70 @@ fn every_kind_of_fault_happens_and_is_over_in_time() {
     }
     assert!(scenarios.iter().any(|scenario| scenario.nodes.len() == 20));
     assert!(scenarios.iter().any(|scenario| scenario.nodes.iter().any(|node| node.big_endian)));
+}
+
+/// Scenarios with so many nodes and all kinds of faults are one of 25.
+fn is_whole(scenario: &Scenario) -> bool {
+    let kinds: BTreeSet<Class> = scenario.faults.iter().map(|plan| plan.class).collect();
+    kinds.len() == CLASSES.len() - 1 && scenario.nodes.len() >= 14
+}
+
+#[test]
+fn whole_scenarios_suffer_all_kinds_of_faults_at_one_time() {
+    let whole: Vec<_> = (1..=500).map(generate).filter(is_whole).collect();
+    println!("{} of 500 seeds are whole", whole.len());
+    assert!((10..=30).contains(&whole.len()));
+    for scenario in whole {
+        let seed = scenario.seed;
+        let outcome = run(&scenario).unwrap_or_else(|failure| panic!("seed {seed}: {failure:?}"));
+        for (class, name) in CLASSES {
+            let count = outcome.effects.kinds.get(&class).copied().unwrap_or(0);
+            println!("seed {seed}: {name} {count}");
+            assert!(count > 0, "seed {seed}: {name} did nothing");
+        }
+        assert_eq!(outcome.effects.together, CLASSES.len(), "seed {seed}");
+    }
+}
+
+#[test]
+fn each_kind_of_fault_does_something_in_small_scenarios_too() {
+    let mut counts: BTreeMap<Class, u64> = BTreeMap::new();
+    let mut together = 0;
+    for scenario in (1..=60).map(generate).filter(|scenario| !is_whole(scenario)) {
+        let seed = scenario.seed;
+        let outcome = run(&scenario).unwrap_or_else(|failure| panic!("seed {seed}: {failure:?}"));
+        together = together.max(outcome.effects.together);
+        for (class, count) in outcome.effects.kinds {
+            *counts.entry(class).or_default() += count;
+        }
+    }
+    for (class, name) in CLASSES {
+        let count = counts.get(&class).copied().unwrap_or(0);
+        println!("{name} {count}");
+        assert!(count > 0, "{name} did nothing");
+    }
+    assert!(together >= 3, "{together} kinds at one time");
+}
+
+#[test]
+fn groups_fail_one_by_one() {
+    for group in [0, 1] {
+        let single = |plan: &FaultPlan| matches!(plan.fault, Fault::Group(_, Some(which)) if which == group);
+        let mut failed = 0;
+        for mut scenario in (1..=100).map(generate) {
+            // It alone happens.
+            scenario.faults.retain(single);
+            if scenario.faults.is_empty() {
+                continue;
+            }
+            let seed = scenario.seed;
+            let outcome = run(&scenario).unwrap_or_else(|failure| panic!("seed {seed}: {failure:?}"));
+            failed += outcome.effects.groups[group];
+            assert_eq!(outcome.effects.groups[1 - group], 0, "seed {seed}: the other group has failed, too");
+        }
+        println!("group {group}: {failed} datagrams");
+        assert!(failed > 0, "no datagram to group {group} is lost because it alone fails");
+    }
 }
 
 #[test]

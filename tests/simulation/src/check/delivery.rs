@@ -2,6 +2,7 @@
 
 use dunlin_rtps::ChangeKind;
 
+use crate::failure::Violation;
 use crate::log::{Nanos, ReaderLog, WriterLog};
 use crate::qos::Qos;
 use crate::run::{MS, Run};
@@ -65,7 +66,7 @@ fn missing(
     missing
 }
 
-pub(super) fn complete(run: &Run<'_>, found: &mut Vec<String>) {
+pub(super) fn complete(run: &Run<'_>, found: &mut Vec<Violation>) {
     for (w, writer, r, reader) in super::pairs(run) {
         let offered = &run.scenario.endpoints[writer.plan].qos;
         let requested = &run.scenario.endpoints[reader.plan].qos;
@@ -82,29 +83,32 @@ pub(super) fn complete(run: &Run<'_>, found: &mut Vec<String>) {
         let missing = missing(writer, reader, offered, requested, count, first);
         // Several writers may fill the same instance of a KEEP_LAST reader.
         let shared = requested.keep_last.is_some() && has_rivals(run, w, r);
-        let released = may_release(run, writer, reader, missing.len());
+        let unheard = unheard_until(writer, reader);
+        let untold = |number: &&u64| writer.changes[**number as usize - 1].at > unheard;
+        let released = may_release(run, writer, reader, missing.iter().filter(untold).count());
         if !missing.is_empty() && !shared && !released {
-            found.push(format!(
+            let text = format!(
                 "reader {r} lacks {} of the {} samples of writer {w} from {first} on, first {:?}; it was told of {} lost",
                 missing.len(),
                 writer.changes.len(),
                 &missing[..missing.len().min(8)],
                 reader.lost,
-            ));
+            );
+            found.push(Violation::new("complete", text));
         }
         lost(run, r, reader, found);
     }
 }
 
 /// A reader with a TIME_BASED_FILTER ends with the last value of each instance.
-pub(super) fn last_values(run: &Run<'_>, found: &mut Vec<String>) {
+pub(super) fn last_values(run: &Run<'_>, found: &mut Vec<Violation>) {
     for (w, writer, r, reader) in super::pairs(run) {
         let offered = &run.scenario.endpoints[writer.plan].qos;
         let requested = &run.scenario.endpoints[reader.plan].qos;
         let reliable = offered.reliable && requested.reliable && offered.matches(requested);
         let plain = !requested.exclusive && offered.lifespan.is_none() && requested.separation > 0;
         // Several writers may write to an instance.
-        if !reliable || !plain || has_rivals(run, w, r) || may_release(run, writer, reader, 1) {
+        if !reliable || !plain || has_rivals(run, w, r) || lacks_some(run, writer, reader) {
             continue;
         }
         let Some(first) = first_due(writer, reader, offered.durable && requested.durable) else { continue };
@@ -117,8 +121,8 @@ pub(super) fn last_values(run: &Run<'_>, found: &mut Vec<String>) {
             let due = number >= first && change.kind == ChangeKind::Alive;
             let got = reader.received.get(&w).is_some_and(|received| received.count(number) > 0);
             if due && requested.wants(change.key, number) && !got {
-                found
-                    .push(format!("reader {r}, instance {key}: the last value, number {number}, is missing"));
+                let text = format!("reader {r}, instance {key}: the last value, number {number}, is missing");
+                found.push(Violation::new("last value", text));
             }
         }
     }
@@ -126,14 +130,33 @@ pub(super) fn last_values(run: &Run<'_>, found: &mut Vec<String>) {
 
 /// A writer whose history is limited releases what only inactive readers have not acknowledged; they are told how much. A
 /// reader is inactive if something kept it from answering, for which there must have been a fault.
-pub(super) fn may_release(run: &Run<'_>, writer: &WriterLog, reader: &ReaderLog, missing: usize) -> bool {
+fn may_release(run: &Run<'_>, writer: &WriterLog, reader: &ReaderLog, missing: usize) -> bool {
     let offered = &run.scenario.endpoints[writer.plan].qos;
     let patience = run.scenario.nodes[writer.node].inactive_after;
     let long_enough =
         |plan: &FaultPlan| plan.on && (plan.until - plan.from >= patience || plan.class != Class::Pause);
     let limited = offered.max_samples.is_some() && offered.keep_last.is_none() && !offered.durable;
-    let silent = writer.given_up.contains(&reader.guid) && run.scenario.faults.iter().any(long_enough);
+    let silent = writer.given_up.contains_key(&reader.guid) && run.scenario.faults.iter().any(long_enough);
     limited && silent && missing as u64 <= reader.lost
+}
+
+/// A reader that found its writer when that had given it up already has heard nothing of it before: until it is back it
+/// cannot tell what was released from what was written before it came, and is told of no loss (`docs/slow-readers.md`).
+fn unheard_until(writer: &WriterLog, reader: &ReaderLog) -> Nanos {
+    let (Some(met), Some(times)) = (reader.matched.get(&writer.guid), writer.given_up.get(&reader.guid))
+    else {
+        return 0;
+    };
+    let over = |(from, until): &(Nanos, Option<Nanos>)| {
+        let until = until.unwrap_or(Nanos::MAX);
+        (from <= met && *met <= until).then_some(until)
+    };
+    times.iter().find_map(over).unwrap_or(0)
+}
+
+/// Whether something was released that the reader has not got, told of or not.
+pub(super) fn lacks_some(run: &Run<'_>, writer: &WriterLog, reader: &ReaderLog) -> bool {
+    may_release(run, writer, reader, usize::from(unheard_until(writer, reader) == 0))
 }
 
 /// BY_SOURCE_TIMESTAMP drops what comes too late, which happens between writers with different clocks.
@@ -149,7 +172,7 @@ fn has_rivals(run: &Run<'_>, w: usize, r: usize) -> bool {
 }
 
 /// A reader that keeps all, of writers that keep all, that never parted from any, has lost nothing.
-fn lost(run: &Run<'_>, r: usize, reader: &ReaderLog, found: &mut Vec<String>) {
+fn lost(run: &Run<'_>, r: usize, reader: &ReaderLog, found: &mut Vec<Violation>) {
     if reader.lost == 0 {
         return;
     }
@@ -171,12 +194,13 @@ fn lost(run: &Run<'_>, r: usize, reader: &ReaderLog, found: &mut Vec<String>) {
     });
     let never_parted = run.scenario.faults.iter().all(|plan| !plan.on);
     if steady && never_parted {
-        found.push(format!("reader {r} was told of {} lost samples and there was no reason", reader.lost));
+        let text = format!("reader {r} was told of {} lost samples and there was no reason", reader.lost);
+        found.push(Violation::new("lost without reason", text));
     }
 }
 
 /// What a best-effort reader does not get between two samples that it got is declared lost.
-pub(super) fn declared(run: &Run<'_>, found: &mut Vec<String>) {
+pub(super) fn declared(run: &Run<'_>, found: &mut Vec<Violation>) {
     for (r, reader) in run.log.readers.iter().enumerate().filter(|(_, reader)| reader.ended.is_none()) {
         let qos = &run.scenario.endpoints[reader.plan].qos;
         let plain = qos.keep_last.is_none() && qos.max_samples.is_none() && !qos.exclusive && !qos.by_source;
@@ -201,7 +225,8 @@ pub(super) fn declared(run: &Run<'_>, found: &mut Vec<String>) {
             holes += missed.filter(wanted).count() as u64;
         }
         if holes > reader.lost {
-            found.push(format!("reader {r} lacks {holes} samples and was told of {} lost", reader.lost));
+            let text = format!("reader {r} lacks {holes} samples and was told of {} lost", reader.lost);
+            found.push(Violation::new("declared", text));
         }
     }
 }

@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 use dunlin_cache::{CachedSample, InstanceState, SampleInfo, ViewState};
 use dunlin_core::InstanceHandle;
 
+/// Nothing, or the kind of what is wrong and what it is.
+type Verdict = Result<(), (&'static str, String)>;
+
 /// What a reader last saw of an instance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Glimpse {
@@ -24,13 +27,13 @@ fn sum((disposed, no_writers): (u32, u32)) -> u32 {
     disposed + no_writers
 }
 
-/// Takes note of a collection; what is wrong with it. Samples that stand in the order of their source timestamps may have
-/// arrived in another one, and then their generations are not in order.
+/// Takes note of a collection; what is wrong with it, each with its kind. Samples that stand in the order of their source
+/// timestamps may have arrived in another one, and then their generations are not in order.
 pub fn look(
     seen: &mut BTreeMap<InstanceHandle, Glimpse>,
     taken: &[CachedSample],
     by_source: bool,
-) -> Vec<String> {
+) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
     let mut by_instance: BTreeMap<InstanceHandle, Vec<&CachedSample>> = BTreeMap::new();
     for sample in taken {
@@ -38,8 +41,8 @@ pub fn look(
     }
     for (instance, samples) in by_instance {
         let before = seen.get(&instance).copied();
-        if let Err(text) = judge(before, &samples, by_source) {
-            found.push(format!("instance {:?}: {text}", &instance.0[..4]));
+        if let Err((kind, text)) = judge(before, &samples, by_source) {
+            found.push((kind, format!("instance {:?}: {text}", &instance.0[..4])));
         }
         if let Some(last) = samples.last() {
             let generations = generations(&last.info);
@@ -50,7 +53,7 @@ pub fn look(
     found
 }
 
-fn judge(before: Option<Glimpse>, samples: &[&CachedSample], by_source: bool) -> Result<(), String> {
+fn judge(before: Option<Glimpse>, samples: &[&CachedSample], by_source: bool) -> Verdict {
     let (Some(first), Some(last)) = (samples.first(), samples.last()) else { return Ok(()) };
     let (first, last) = (&first.info, &last.info);
     let current = sum(generations(last)) + last.absolute_generation_rank;
@@ -63,29 +66,24 @@ fn judge(before: Option<Glimpse>, samples: &[&CachedSample], by_source: bool) ->
         let right =
             (rank as u32, sum(generations(last)).saturating_sub(sum(own)), current.saturating_sub(sum(own)));
         if ranks != right {
-            return Err(format!("ranks {ranks:?}, not {right:?}"));
+            return Err(("ranks", format!("ranks {ranks:?}, not {right:?}")));
         }
         if !by_source && (own.0 < latest.0 || own.1 < latest.1) {
-            return Err(format!("generations {own:?} after {latest:?}"));
+            return Err(("generations", format!("generations {own:?} after {latest:?}")));
         }
         latest = own;
         if (info.view_state, info.instance_state) != (last.view_state, last.instance_state) {
-            return Err("two states at one time".into());
+            return Err(("two states", "two states at one time".into()));
         }
         if info.valid_data != sample.payload.is_some() {
-            return Err(format!("valid_data is {}", info.valid_data));
+            return Err(("valid_data", format!("valid_data is {}", info.valid_data)));
         }
     }
     judge_view(before, first, current, by_source)
 }
 
 /// NEW is what was not seen before, or not since it came back to life.
-fn judge_view(
-    before: Option<Glimpse>,
-    first: &SampleInfo,
-    current: u32,
-    by_source: bool,
-) -> Result<(), String> {
+fn judge_view(before: Option<Glimpse>, first: &SampleInfo, current: u32, by_source: bool) -> Verdict {
     let new = first.view_state == ViewState::New;
     let right = match before {
         None => new,
@@ -100,5 +98,5 @@ fn judge_view(
     if right {
         return Ok(());
     }
-    Err(format!("{:?} in generation {current}, last seen {before:?}", first.view_state))
+    Err(("view state", format!("{:?} in generation {current}, last seen {before:?}", first.view_state)))
 }

@@ -7,6 +7,7 @@ use dunlin_rtps::ChangeKind;
 
 use super::delivery::{first_due, made_room};
 use crate::data::instance;
+use crate::failure::Violation;
 use crate::log::{Nanos, ReaderLog, WriterLog};
 use crate::qos::Qos;
 use crate::run::{MS, Run};
@@ -35,15 +36,14 @@ fn doings(writer: &WriterLog, first: u64) -> BTreeMap<u32, Doing> {
 }
 
 /// The instances of a reader at the end, where they follow from what the writers did.
-pub(super) fn states(run: &Run<'_>, found: &mut Vec<String>) {
+pub(super) fn states(run: &Run<'_>, found: &mut Vec<Violation>) {
     for (r, reader) in run.log.readers.iter().enumerate().filter(|(_, reader)| reader.ended.is_none()) {
         let plan = &run.scenario.endpoints[reader.plan];
         let qos = &plan.qos;
         let plain =
             qos.reliable && !qos.exclusive && qos.separation == 0 && qos.filter.is_none() && plan.keyed;
         // Who was inactive may have lost the last that a writer said of an instance.
-        let released =
-            run.log.writers.iter().any(|writer| super::delivery::may_release(run, writer, reader, 1));
+        let released = run.log.writers.iter().any(|writer| super::delivery::lacks_some(run, writer, reader));
         if !plain || released || run.scenario.is_tainted(reader.node) {
             continue;
         }
@@ -62,8 +62,8 @@ pub(super) fn states(run: &Run<'_>, found: &mut Vec<String>) {
                 }
             };
             if !right {
-                found
-                    .push(format!("reader {r}, instance {key}: {state:?}, but its writer left it {doing:?}"));
+                let text = format!("reader {r}, instance {key}: {state:?}, but its writer left it {doing:?}");
+                found.push(Violation::new("instance state", text));
             }
         }
     }
@@ -137,7 +137,7 @@ pub(crate) fn owners(run: &mut Run<'_>) {
             .collect();
         judge(run, r, &rivals, &mut found);
     }
-    found.into_iter().for_each(|text| run.log.violation(text));
+    found.into_iter().for_each(|violation| run.log.note(violation));
 }
 
 /// The last two changes of an instance, if these are the ones that were written for this check.
@@ -149,7 +149,7 @@ fn last_word(writer: &WriterLog, key: u32, now: Nanos) -> Option<u64> {
     (both && now.saturating_sub(other.at) < 2_000 * MS).then_some(last as u64 + 1)
 }
 
-fn judge(run: &Run<'_>, r: usize, rivals: &[usize], found: &mut Vec<String>) {
+fn judge(run: &Run<'_>, r: usize, rivals: &[usize], found: &mut Vec<Violation>) {
     let reader = &run.log.readers[r];
     let claim = |w: &usize| {
         let writer = &run.log.writers[*w];
@@ -181,9 +181,10 @@ fn judge(run: &Run<'_>, r: usize, rivals: &[usize], found: &mut Vec<String>) {
         for (w, number) in spoken {
             let shown = reader.received.get(&w).is_some_and(|received| received.count(number) > 0);
             if shown != (w == owner) {
-                found.push(format!(
+                let text = format!(
                     "reader {r}, instance {key}: owner is writer {owner}, change {number} of writer {w} was taken: {shown}"
-                ));
+                );
+                found.push(Violation::new("owner at the end", text));
             }
         }
     }

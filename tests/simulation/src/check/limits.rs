@@ -2,6 +2,7 @@
 
 use dunlin_sim::Delay;
 
+use crate::failure::Violation;
 use crate::log::{Nanos, WriterLog, Written};
 use crate::run::{MS, Run};
 use crate::scenario::{Class, Fault, Ms, PathFault};
@@ -10,14 +11,15 @@ use crate::scenario::{Class, Fault, Ms, PathFault};
 const ASKED_EVERY: Nanos = 10 * MS;
 
 /// At rest a writer holds what its QoS says and nothing else.
-pub(super) fn histories(run: &Run<'_>, found: &mut Vec<String>) {
+pub(super) fn histories(run: &Run<'_>, found: &mut Vec<Violation>) {
     for (w, writer) in run.log.writers.iter().enumerate().filter(|(_, writer)| writer.ended.is_none()) {
         let plan = &run.scenario.endpoints[writer.plan];
         let tainted = (0..run.scenario.nodes.len()).any(|node| run.scenario.is_tainted(node));
         let most = most_held(run, writer, plan.qos.durable);
         let held = writer.slot.history_len() as u64;
         if held > most && !tainted {
-            found.push(format!("writer {w} holds {held} changes at rest, at most {most} are of use"));
+            let text = format!("writer {w} holds {held} changes at rest, at most {most} are of use");
+            found.push(Violation::new("history at rest", text));
         }
     }
     for (r, reader) in run.log.readers.iter().enumerate().filter(|(_, reader)| reader.ended.is_none()) {
@@ -25,7 +27,8 @@ pub(super) fn histories(run: &Run<'_>, found: &mut Vec<String>) {
         if let Some(limit) = plan.qos.max_samples
             && reader.slot.len() > 2 * limit as usize
         {
-            found.push(format!("reader {r} holds {} samples of {limit}", reader.slot.len()));
+            let text = format!("reader {r} holds {} samples of {limit}", reader.slot.len());
+            found.push(Violation::new("cache at rest", text));
         }
     }
 }
@@ -61,15 +64,14 @@ pub(crate) fn quiet(run: &mut Run<'_>, before: &[u64], lasted: Ms) {
         let signs = lease.map_or(0, |lease| 12 * lasted / lease + 6) * (nodes + 1) * 4;
         let most = announcements + signs + 10 * nodes + 20;
         if sent > most {
-            run.log.violation(format!(
-                "node {index} sent {sent} datagrams in {lasted} ms of quiet, at most {most}"
-            ));
+            let text = format!("node {index} sent {sent} datagrams in {lasted} ms of quiet, at most {most}");
+            run.log.violation("silence", text);
         }
     }
 }
 
 /// What a node sends is bounded by what its applications write and by how many others there are.
-pub(super) fn traffic(run: &Run<'_>, found: &mut Vec<String>) {
+pub(super) fn traffic(run: &Run<'_>, found: &mut Vec<Violation>) {
     let scenario = run.scenario;
     let nodes = run.machines.iter().flatten().count() as u64;
     let seconds = run.age() / 1_000_000_000 + 1;
@@ -91,14 +93,15 @@ pub(super) fn traffic(run: &Run<'_>, found: &mut Vec<String>) {
         let most = factor * written * nodes + announcements + discovery + steady;
         let sent = run.world.sent_by(machine.id).octets;
         if sent > most {
-            found.push(format!("node {index} sent {sent} octets for {written} written, at most {most}"));
+            let text = format!("node {index} sent {sent} octets for {written} written, at most {most}");
+            found.push(Violation::new("octets", text));
         }
     }
 }
 
 /// In no second does a node send more than a few datagrams for each pair of endpoints, for each change that is young or
 /// may have to be repaired, and for each question of a writer: no two ever answer each other without end.
-pub(super) fn peaks(run: &Run<'_>, found: &mut Vec<String>) {
+pub(super) fn peaks(run: &Run<'_>, found: &mut Vec<Violation>) {
     let nodes = run.machines.iter().flatten().count() as u64;
     let endpoints = run.scenario.endpoints.len() as u64;
     for second in run.meter.windows(2) {
@@ -109,9 +112,9 @@ pub(super) fn peaks(run: &Run<'_>, found: &mut Vec<String>) {
             let most = seconds * (nodes * (40 + 6 * endpoints) + new) + answers(run, index, (*from, *until));
             if sent > most {
                 let (from, until) = (from / MS, until / MS);
-                found.push(format!(
-                    "node {index} sent {sent} datagrams from {from} to {until} ms, at most {most}"
-                ));
+                let text =
+                    format!("node {index} sent {sent} datagrams from {from} to {until} ms, at most {most}");
+                found.push(Violation::new("datagrams", text));
             }
         }
     }

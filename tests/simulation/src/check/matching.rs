@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use crate::failure::Violation;
 use crate::run::Run;
 
 /// What is still missing until everything is as it should be.
-pub(crate) fn convergence(run: &Run<'_>) -> Vec<String> {
+pub(crate) fn convergence(run: &Run<'_>) -> Vec<Violation> {
     let mut missing = participants(run);
     strangers(run, &mut missing);
     refusals(run, &mut missing);
@@ -18,16 +19,19 @@ pub(crate) fn convergence(run: &Run<'_>) -> Vec<String> {
         let by_writer = writer.matched.contains_key(&reader.guid);
         let by_reader = reader.matched.contains_key(&writer.guid);
         if by_writer != expected || by_reader != expected {
-            missing.push(format!(
+            let text = format!(
                 "writer {w} and reader {r} should match: {expected}; by writer {by_writer}, by reader {by_reader}"
-            ));
+            );
+            missing.push(Violation::new("matching", text));
         } else if expected && offered.reliable && requested.reliable {
             let last = writer.slot.last_sn();
             if last.0 > 0 && !writer.slot.is_acked_by(reader.guid, last) {
-                missing.push(format!("reader {r} has not acknowledged change {} of writer {w}", last.0));
+                let text = format!("reader {r} has not acknowledged change {} of writer {w}", last.0);
+                missing.push(Violation::new("acknowledged", text));
             }
             if !tainted && !reader.slot.historical_complete() {
-                missing.push(format!("reader {r} waits for the history of a writer"));
+                let text = format!("reader {r} waits for the history of a writer");
+                missing.push(Violation::new("history", text));
             }
         }
     }
@@ -35,7 +39,7 @@ pub(crate) fn convergence(run: &Run<'_>) -> Vec<String> {
 }
 
 /// Matches with endpoints that are gone.
-fn strangers(run: &Run<'_>, missing: &mut Vec<String>) {
+fn strangers(run: &Run<'_>, missing: &mut Vec<Violation>) {
     let log = &run.log;
     let clean = |node: usize| !run.scenario.is_tainted(node);
     let writers: BTreeSet<_> =
@@ -45,20 +49,20 @@ fn strangers(run: &Run<'_>, missing: &mut Vec<String>) {
     for (w, writer) in log.writers.iter().enumerate() {
         if writer.ended.is_none() && clean(writer.node) {
             let gone = writer.matched.keys().filter(|guid| !readers.contains(guid));
-            missing
-                .extend(gone.map(|guid| format!("writer {w} is still matched with {guid:?}, which is gone")));
+            let text = |guid| format!("writer {w} is still matched with {guid:?}, which is gone");
+            missing.extend(gone.map(|guid| Violation::new("match with what is gone", text(guid))));
         }
     }
     for (r, reader) in log.readers.iter().enumerate() {
         if reader.ended.is_none() && clean(reader.node) {
             let gone = reader.matched.keys().filter(|guid| !writers.contains(guid));
-            missing
-                .extend(gone.map(|guid| format!("reader {r} is still matched with {guid:?}, which is gone")));
+            let text = |guid| format!("reader {r} is still matched with {guid:?}, which is gone");
+            missing.extend(gone.map(|guid| Violation::new("match with what is gone", text(guid))));
         }
     }
 }
 
-fn participants(run: &Run<'_>) -> Vec<String> {
+fn participants(run: &Run<'_>) -> Vec<Violation> {
     let mut missing = Vec::new();
     let up = |node: &usize| run.machines[*node].as_ref().is_some_and(|machine| machine.up);
     let clean = |node: &usize| !run.scenario.is_tainted(*node);
@@ -76,17 +80,19 @@ fn participants(run: &Run<'_>) -> Vec<String> {
         let known: BTreeSet<_> = known.iter().map(|data| data.guid_prefix).collect();
         let own = prefix(*node);
         for gone in known.iter().filter(|prefix| !all.contains(prefix)) {
-            missing.push(format!("node {node} still knows {gone:?}"));
+            let text = format!("node {node} still knows {gone:?}");
+            missing.push(Violation::new("participant not forgotten", text));
         }
         for unknown in expected.iter().filter(|prefix| Some(**prefix) != own && !known.contains(prefix)) {
-            missing.push(format!("node {node} does not know {unknown:?}"));
+            let text = format!("node {node} does not know {unknown:?}");
+            missing.push(Violation::new("participant not found", text));
         }
     }
     missing
 }
 
 /// Endpoints that do not match although they meet are told every policy that stands against it, on both sides.
-fn refusals(run: &Run<'_>, found: &mut Vec<String>) {
+fn refusals(run: &Run<'_>, found: &mut Vec<Violation>) {
     for (w, writer, r, reader) in super::pairs(run) {
         let offered = &run.scenario.endpoints[writer.plan].qos;
         let requested = &run.scenario.endpoints[reader.plan].qos;
@@ -98,9 +104,9 @@ fn refusals(run: &Run<'_>, found: &mut Vec<String>) {
         let told = [writer.refused.get(&reader.guid), reader.refused.get(&writer.guid)];
         for (side, told) in ["writer", "reader"].into_iter().zip(told) {
             if told != Some(&against) {
-                found.push(format!(
-                    "the {side} of writer {w} and reader {r} was told {told:?}, not {against:?}"
-                ));
+                let text =
+                    format!("the {side} of writer {w} and reader {r} was told {told:?}, not {against:?}");
+                found.push(Violation::new("refusal", text));
             }
         }
     }

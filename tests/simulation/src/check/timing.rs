@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use dunlin_rtps::ChangeKind;
 
+use crate::failure::Violation;
 use crate::log::{Nanos, WriterLog};
 use crate::run::{MS, Run};
 
@@ -21,7 +22,7 @@ fn add(sum: &mut (u64, u64), more: (u64, u64)) {
 }
 
 /// Each period that passes without a write of a registered instance is told once.
-pub(super) fn deadlines_of_writers(run: &Run<'_>, found: &mut Vec<String>) {
+pub(super) fn deadlines_of_writers(run: &Run<'_>, found: &mut Vec<Violation>) {
     for (w, writer) in run.log.writers.iter().enumerate() {
         let plan = &run.scenario.endpoints[writer.plan];
         let Some(period) = plan.qos.deadline.map(|ms| ms * MS) else { continue };
@@ -44,9 +45,9 @@ pub(super) fn deadlines_of_writers(run: &Run<'_>, found: &mut Vec<String>) {
         for (key, (least, most)) in sums {
             let told = writer.deadlines_missed.get(&key).copied().unwrap_or(0);
             if told < least || told > most {
-                found.push(format!(
-                    "writer {w}, instance {key}: {told} missed deadlines, not {least} to {most}"
-                ));
+                let text =
+                    format!("writer {w}, instance {key}: {told} missed deadlines, not {least} to {most}");
+                found.push(Violation::new("offered deadline", text));
             }
         }
     }
@@ -54,7 +55,7 @@ pub(super) fn deadlines_of_writers(run: &Run<'_>, found: &mut Vec<String>) {
 
 /// Each period that passes without a sample of an instance that has a writer is told once. Judged where all arrivals
 /// are seen: one writer, which is always there, never disposes, and whose samples are all taken.
-pub(super) fn deadlines_of_readers(run: &Run<'_>, found: &mut Vec<String>) {
+pub(super) fn deadlines_of_readers(run: &Run<'_>, found: &mut Vec<Violation>) {
     for (r, reader) in run.log.readers.iter().enumerate().filter(|(_, reader)| reader.ended.is_none()) {
         let plan = &run.scenario.endpoints[reader.plan];
         let Some(period) = plan.qos.deadline.map(|ms| ms * MS) else { continue };
@@ -88,9 +89,9 @@ pub(super) fn deadlines_of_readers(run: &Run<'_>, found: &mut Vec<String>) {
             let told = reader.deadlines_missed.get(key).copied().unwrap_or(0);
             if told < sum.0 || told > sum.1 {
                 let (least, most) = sum;
-                found.push(format!(
-                    "reader {r}, instance {key}: {told} missed deadlines, not {least} to {most}"
-                ));
+                let text =
+                    format!("reader {r}, instance {key}: {told} missed deadlines, not {least} to {most}");
+                found.push(Violation::new("requested deadline", text));
             }
         }
     }
@@ -115,7 +116,7 @@ fn signs(run: &Run<'_>, writer: &WriterLog) -> Vec<Nanos> {
 }
 
 /// A writer that must show itself alive and does not for its lease is told once each time.
-pub(super) fn liveliness_lost(run: &Run<'_>, found: &mut Vec<String>) {
+pub(super) fn liveliness_lost(run: &Run<'_>, found: &mut Vec<Violation>) {
     for (w, writer) in run.log.writers.iter().enumerate().filter(|(_, writer)| writer.ended.is_none()) {
         let plan = &run.scenario.endpoints[writer.plan];
         let (1.., Some(lease)) = (plan.qos.liveliness, plan.qos.lease.map(|ms| ms * MS)) else { continue };
@@ -138,13 +139,14 @@ pub(super) fn liveliness_lost(run: &Run<'_>, found: &mut Vec<String>) {
         let told = writer.liveliness_lost;
         if told < sum.0 || told > sum.1 {
             let (least, most) = sum;
-            found.push(format!("writer {w}: liveliness lost {told} times, not {least} to {most}"));
+            let text = format!("writer {w}: liveliness lost {told} times, not {least} to {most}");
+            found.push(Violation::new("liveliness lost", text));
         }
     }
 }
 
 /// Readers hold a writer for alive if it showed itself alive within its lease.
-pub(super) fn liveliness_at_rest(run: &Run<'_>, found: &mut Vec<String>) {
+pub(super) fn liveliness_at_rest(run: &Run<'_>, found: &mut Vec<Violation>) {
     let now = run.age();
     for (w, writer, r, reader) in super::pairs(run) {
         let (offer, request) =
@@ -170,13 +172,14 @@ pub(super) fn liveliness_at_rest(run: &Run<'_>, found: &mut Vec<String>) {
         let is = (told.alive, told.not_alive);
         let should = if expected { (1, 0) } else { (0, 1) };
         if is != should {
-            found.push(format!("reader {r} holds writer {w} for (alive, not alive) {is:?}, not {should:?}"));
+            let text = format!("reader {r} holds writer {w} for (alive, not alive) {is:?}, not {should:?}");
+            found.push(Violation::new("liveliness at rest", text));
         }
     }
 }
 
 /// Samples of an instance come no faster than the reader wants them.
-pub(super) fn separations(run: &Run<'_>, found: &mut Vec<String>) {
+pub(super) fn separations(run: &Run<'_>, found: &mut Vec<Violation>) {
     for (r, reader) in run.log.readers.iter().enumerate() {
         let separation = run.scenario.endpoints[reader.plan].qos.separation * MS;
         if separation == 0 {
@@ -189,7 +192,8 @@ pub(super) fn separations(run: &Run<'_>, found: &mut Vec<String>) {
         let ends = kinds.filter(|change| change.kind != ChangeKind::Alive).count() as u64;
         let most = lived / separation + 2 + ends.min(revived);
         for (key, count) in reader.shown_count.iter().filter(|(_, count)| **count > most) {
-            found.push(format!("reader {r}, instance {key}: {count} samples, at most {most} are wanted"));
+            let text = format!("reader {r}, instance {key}: {count} samples, at most {most} are wanted");
+            found.push(Violation::new("separation", text));
         }
     }
 }

@@ -3,30 +3,37 @@
 use dunlin_core::Duration;
 use dunlin_sim::Delay;
 
-use super::{Dice, Size};
+use super::{Dice, Size, whole};
 use crate::scenario::{CLASSES, Class, EndpointPlan, Fault, FaultPlan, Ms, NodePlan, PathFault};
 
+/// So many datagrams in a million begin a burst.
+const BURSTS: u32 = 10_000;
 /// A node that starts again under its old name has been forgotten by all if it was away for its lease and so much
 /// longer.
-const FORGOTTEN: Ms = 1_500;
+pub(super) const FORGOTTEN: Ms = 1_500;
 
-pub(super) fn faults(
-    dice: &mut Dice,
-    nodes: &[NodePlan],
-    endpoints: &[EndpointPlan],
-    lasts: Ms,
-    size: Size,
-) -> Vec<FaultPlan> {
+/// To whom faults happen.
+#[derive(Clone, Copy)]
+pub(super) struct Stage<'a> {
+    pub(super) nodes: &'a [NodePlan],
+    pub(super) endpoints: &'a [EndpointPlan],
+    /// All is over then.
+    pub(super) lasts: Ms,
+}
+
+pub(super) fn faults(dice: &mut Dice, stage: Stage<'_>, size: Size) -> Vec<FaultPlan> {
+    let Stage { nodes, lasts, .. } = stage;
     let mut plans: Vec<FaultPlan> = climate(dice, nodes, lasts);
-    let wanted = (lasts / 2_000).min(16) + dice.within(0, 6);
-    let mut classes: Vec<Class> = (0..wanted).map(|_| class(dice)).collect();
     if size == Size::Whole {
-        classes.extend(CLASSES.iter().map(|(class, _)| *class));
+        plans.extend(whole::together(dice, stage));
     }
+    let wanted = (lasts / 2_000).min(16) + dice.within(0, 6);
+    let classes: Vec<Class> = (0..wanted).map(|_| class(dice)).collect();
     for class in classes {
         let from = dice.within(0, lasts.saturating_sub(300));
         let until = (from + dice.small(100, 6_000)).min(lasts);
-        let Some(plan) = fault(dice, class, from, until, nodes, endpoints, lasts) else { continue };
+        let node = dice.index(nodes.len());
+        let Some(plan) = fault(dice, class, node, (from, until), stage) else { continue };
         if plans.iter().all(|other| !clash(other, &plan)) {
             plans.push(plan);
         }
@@ -58,7 +65,7 @@ fn climate(dice: &mut Dice, nodes: &[NodePlan], lasts: Ms) -> Vec<FaultPlan> {
         }
         let fault = match class {
             Class::Loss => PathFault::Loss(dice.small(1_000, 200_000) as u32),
-            Class::Burst => PathFault::Burst(dice.within(2, 8) as u32),
+            Class::Burst => PathFault::Burst(BURSTS, dice.within(2, 8) as u32),
             Class::Duplicate => PathFault::Duplicate(dice.small(1_000, 200_000) as u32),
             _ => PathFault::Reorder(dice.small(1_000, 200_000) as u32, dice.within(1, 10) as i64),
         };
@@ -68,19 +75,20 @@ fn climate(dice: &mut Dice, nodes: &[NodePlan], lasts: Ms) -> Vec<FaultPlan> {
     plans
 }
 
-fn fault(
+/// A fault of a kind; `None` if this node cannot suffer it, or not in this time.
+pub(super) fn fault(
     dice: &mut Dice,
     class: Class,
-    from: Ms,
-    until: Ms,
-    nodes: &[NodePlan],
-    endpoints: &[EndpointPlan],
-    lasts: Ms,
+    node: usize,
+    (from, mut until): (Ms, Ms),
+    stage: Stage<'_>,
 ) -> Option<FaultPlan> {
-    let node = dice.index(nodes.len());
-    let mut until = until;
+    let Stage { nodes, endpoints, lasts } = stage;
     let fault = match class {
-        Class::Group => Fault::Group(dice.percent(60).then_some(node)),
+        Class::Group => {
+            let which = dice.index(4);
+            Fault::Group(dice.percent(60).then_some(node), (which < 2).then_some(which))
+        }
         Class::Partition => {
             let side: Vec<usize> = (0..nodes.len()).filter(|_| dice.percent(50)).collect();
             (!side.is_empty() && side.len() < nodes.len()).then_some(Fault::Partition(side))?
@@ -123,7 +131,7 @@ fn fault(
 fn path_fault(dice: &mut Dice, class: Class) -> Option<PathFault> {
     Some(match class {
         Class::Loss => PathFault::Loss(dice.small(10_000, 900_000) as u32),
-        Class::Burst => PathFault::Burst(dice.within(2, 40) as u32),
+        Class::Burst => PathFault::Burst(BURSTS, dice.within(2, 40) as u32),
         Class::Duplicate => PathFault::Duplicate(dice.small(10_000, 900_000) as u32),
         Class::Reorder => PathFault::Reorder(dice.within(10_000, 500_000) as u32, dice.within(1, 60) as i64),
         Class::Delay => {

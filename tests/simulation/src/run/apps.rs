@@ -101,7 +101,7 @@ impl Run<'_> {
             deadlines_missed: BTreeMap::new(),
             refused: BTreeMap::new(),
             full: 0,
-            given_up: BTreeSet::new(),
+            given_up: BTreeMap::new(),
         });
         self.living[index] = Some(number);
         let first = self.dice[index].within(1, 200);
@@ -235,11 +235,12 @@ impl Run<'_> {
                 let gone = matches!(kind, ChangeKind::Unregistered | ChangeKind::DisposedUnregistered);
                 writer.registered.insert(key, !gone);
                 if sn.0 != next as i64 {
-                    self.log.violation(format!("writer {number}: change {next} has number {}", sn.0));
+                    let text = format!("writer {number}: change {next} has number {}", sn.0);
+                    self.log.violation("numbering", text);
                 }
             }
             Err(WriteError::Full { .. } | WriteError::OutOfResources) => writer.full += 1,
-            Err(error) => self.log.violation(format!("writer {number} cannot write: {error}")),
+            Err(error) => self.log.violation("write", format!("writer {number} cannot write: {error}")),
         }
     }
 

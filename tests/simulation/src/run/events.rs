@@ -28,7 +28,12 @@ fn tell_writer(writer: &mut WriterLog, at: Nanos, event: Event, keyed: bool) {
         }
         Event::LivelinessLost { .. } => writer.liveliness_lost += 1,
         Event::ReaderActivity { remote, active: false, .. } => {
-            writer.given_up.insert(remote);
+            writer.given_up.entry(remote).or_default().push((at, None));
+        }
+        Event::ReaderActivity { remote, active: true, .. } => {
+            if let Some((_, until)) = writer.given_up.get_mut(&remote).and_then(|times| times.last_mut()) {
+                *until = Some(at);
+            }
         }
         _ => {}
     }
@@ -120,7 +125,8 @@ impl Run<'_> {
         let possible = matches!((sum.alive, sum.not_alive), (0, 0) | (1, 0) | (0, 1));
         let tainted = self.scenario.is_tainted(reader.node);
         if !possible && !tainted {
-            self.log.violation(format!("reader {number}: liveliness of {writer:?} adds up to {sum:?}"));
+            let text = format!("reader {number}: liveliness of {writer:?} adds up to {sum:?}");
+            self.log.violation("liveliness changed", text);
         }
     }
 }

@@ -9,8 +9,8 @@ use super::agenda::Action;
 use super::{MS, Run, router};
 use crate::scenario::{Fault, PathFault};
 
-/// The standard's groups of domain 0.
-fn groups() -> [Locator; 2] {
+/// The standard's groups of domain 0: that of discovery and that of samples.
+pub(super) fn groups() -> [Locator; 2] {
     let group = Ipv4Addr::new(239, 255, 0, 1);
     let [meta, _, user, _] = dunlin_core::domain_ports(0, 0).expect("domain 0 has ports");
     [Locator::udp_v4(group, meta), Locator::udp_v4(group, user)]
@@ -23,8 +23,8 @@ fn low(number: usize) -> u8 {
 fn suffer(path: &mut PathConfig, fault: &PathFault) {
     match *fault {
         PathFault::Loss(ppm) => path.loss_ppm = ppm,
-        PathFault::Burst(length) => {
-            path.burst = Some(Burst { begin_ppm: 10_000, end_ppm: 1_000_000 / length, loss_ppm: 950_000 });
+        PathFault::Burst(begin_ppm, length) => {
+            path.burst = Some(Burst { begin_ppm, end_ppm: 1_000_000 / length, loss_ppm: 950_000 });
         }
         PathFault::Duplicate(ppm) => path.duplicate_ppm = ppm,
         PathFault::Reorder(ppm, by) => {
@@ -38,18 +38,20 @@ fn suffer(path: &mut PathConfig, fault: &PathFault) {
 }
 
 impl Run<'_> {
-    fn id(&self, node: usize) -> Option<NodeId> {
+    pub(super) fn id(&self, node: usize) -> Option<NodeId> {
         self.machines[node].as_ref().map(|machine| machine.id)
     }
 
     pub(super) fn begin(&mut self, index: usize) {
         self.active.push(index);
+        self.effect_begins(index);
         self.turn(index, true);
     }
 
     pub(super) fn end(&mut self, index: usize) {
         if let Some(place) = self.active.iter().position(|active| *active == index) {
             self.active.swap_remove(place);
+            self.effect_ends(index);
             self.turn(index, false);
         }
     }
@@ -70,7 +72,7 @@ impl Run<'_> {
     fn turn(&mut self, index: usize, begins: bool) {
         match &self.scenario.faults[index].fault {
             Fault::Path(..) => self.set_paths(),
-            Fault::Group(node) => self.fail_groups(*node, begins),
+            Fault::Group(..) => self.set_groups(),
             Fault::Partition(_) | Fault::Cut(..) => self.set_cuts(),
             Fault::Address(node, back) => self.change_address(*node, begins, *back),
             Fault::Interface(node) => {
@@ -158,19 +160,17 @@ impl Run<'_> {
         }
     }
 
-    fn fail_groups(&mut self, node: Option<usize>, begins: bool) {
-        let receiver = match node {
-            Some(node) => match self.id(node) {
-                Some(id) => Some(id),
-                None => return,
-            },
-            None => None,
-        };
-        for group in groups() {
-            if begins {
-                self.world.break_group(group, receiver);
-            } else {
-                self.world.mend_group(group, receiver);
+    fn set_groups(&mut self) {
+        let ids = (0..self.machines.len()).filter_map(|node| self.id(node));
+        let receivers: Vec<Option<NodeId>> = ids.map(Some).chain([None]).collect();
+        for (number, group) in groups().into_iter().enumerate() {
+            receivers.iter().for_each(|receiver| self.world.mend_group(group, *receiver));
+            for index in &self.active {
+                let Fault::Group(node, which) = self.scenario.faults[*index].fault else { continue };
+                let receiver = node.map(|node| self.id(node));
+                if receiver != Some(None) && which.is_none_or(|which| which == number) {
+                    self.world.break_group(group, receiver.flatten());
+                }
             }
         }
     }

@@ -13,7 +13,7 @@ use crate::check::infos;
 use crate::data::{Content, key_of};
 use crate::log::{Nanos, WriterLog};
 use crate::qos::Qos;
-use crate::scenario::{Role, Workload};
+use crate::scenario::{Class, Role, Workload};
 
 /// What is older than this when a reader is created is not on its way to others any more.
 const IN_FLIGHT: Nanos = 4_000 * MS;
@@ -26,6 +26,7 @@ impl Run<'_> {
         self.agenda.at(self.age() + period * MS, Action::Take(index, self.lives[index]));
         let (Some(number), true) = (self.living[index], self.is_awake(plan.node)) else { return };
         if self.slow.contains(&index) {
+            self.effects.add(Class::Slow, 1);
             return;
         }
         let reader = &self.log.readers[number];
@@ -73,22 +74,23 @@ impl Run<'_> {
         let valid = || taken.iter().filter(|sample| sample.info.valid_data);
         let count = valid().count();
         if qos.max_samples.is_some_and(|limit| count > limit as usize) {
-            self.log.violation(format!("reader {number} held {count} samples, limit {:?}", qos.max_samples));
+            let text = format!("reader {number} held {count} samples, limit {:?}", qos.max_samples);
+            self.log.violation("RESOURCE_LIMITS", text);
         }
         let Some(depth) = qos.keep_last else { return };
         let mut kept: BTreeMap<InstanceHandle, u32> = BTreeMap::new();
         valid().for_each(|sample| *kept.entry(sample.info.instance_handle).or_default() += 1);
         if let Some((instance, count)) = kept.into_iter().find(|(_, count)| *count > depth) {
-            self.log
-                .violation(format!("reader {number} held {count} samples of {instance:?}, depth {depth}"));
+            let text = format!("reader {number} held {count} samples of {instance:?}, depth {depth}");
+            self.log.violation("HISTORY", text);
         }
     }
 
     fn check_infos(&mut self, number: usize, taken: &[CachedSample]) {
         let reader = &mut self.log.readers[number];
         let by_source = self.scenario.endpoints[reader.plan].qos.by_source;
-        for text in infos::look(&mut reader.glimpses, taken, by_source) {
-            self.log.violation(format!("reader {number}, {text}"));
+        for (kind, text) in infos::look(&mut reader.glimpses, taken, by_source) {
+            self.log.violation(kind, format!("reader {number}, {text}"));
         }
     }
 
@@ -114,12 +116,15 @@ impl Run<'_> {
         });
         if written.is_none() {
             let info = &sample.info;
-            self.log.violation(format!("reader {number}: never written so: {content:?}, {info:?}"));
+            let text = format!("reader {number}: never written so: {content:?}, {info:?}");
+            self.log.violation("contents", text);
         }
         written
     }
 
     fn receive(&mut self, number: usize, sample: &CachedSample, content: Content) {
+        let writer = self.log.writers[content.writer as usize].plan;
+        *self.delivered.entry((writer, self.log.readers[number].plan)).or_default() += 1;
         self.check_order(number, content);
         self.check_age(number, sample, content);
         self.check_owner(number, content);
@@ -128,7 +133,8 @@ impl Run<'_> {
         let key = if keyed { content.key } else { 1 };
         let qos = &self.scenario.endpoints[reader.plan].qos;
         if !qos.wants(content.key, content.number) {
-            self.log.violation(format!("reader {number} got {content:?}, which its filter rejects"));
+            let text = format!("reader {number} got {content:?}, which its filter rejects");
+            self.log.violation("filter", text);
             return;
         }
         *reader.shown_count.entry(key).or_default() += 1;
@@ -155,15 +161,15 @@ impl Run<'_> {
         let late = content.number <= received.last.max(before) && qos.separation == 0 && !received.fresh;
         let overall = received.last;
         if old {
-            self.log.violation(format!(
-                "reader {number} is volatile and got {content:?}, written before it came"
-            ));
+            let text = format!("reader {number} is volatile and got {content:?}, written before it came");
+            self.log.violation("volatile", text);
         } else if twice && !again {
-            self.log.violation(format!("reader {number} got {content:?} twice"));
+            self.log.violation("twice", format!("reader {number} got {content:?} twice"));
         } else if late {
-            self.log.violation(format!(
+            let text = format!(
                 "reader {number} got {content:?} after number {before} of the instance and {overall} of all"
-            ));
+            );
+            self.log.violation("order", text);
         }
     }
 
@@ -178,7 +184,8 @@ impl Run<'_> {
         let Some(machine) = &self.machines[reader.node] else { return };
         let age = self.world.now(machine.id).wall.since(sample.info.source_timestamp).as_nanos();
         if age > (lifespan * MS) as i64 {
-            self.log.violation(format!("reader {number} got {content:?}, {age} ns old, limit {lifespan} ms"));
+            let text = format!("reader {number} got {content:?}, {age} ns old, limit {lifespan} ms");
+            self.log.violation("lifespan", text);
         }
     }
 
@@ -205,7 +212,7 @@ impl Run<'_> {
         });
         if let Some(((_, rival), since)) = rival {
             let text = format!("reader {number} got {content:?} although writer {rival} owns since {since}");
-            self.log.violation(text);
+            self.log.violation("owner", text);
         }
         // What a writer had shown before it parted gives it no claim afterwards, nor does what it wrote before it was
         // last told not to be alive, however late that is taken.

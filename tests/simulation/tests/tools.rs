@@ -1,0 +1,172 @@
+//! The campaign and the minimiser with scenarios that fail because these tests expect something that is not so.
+
+use std::collections::BTreeSet;
+
+use clap::Parser;
+use dunlin_simulation::campaign::commit;
+use dunlin_simulation::cli::Cli;
+use dunlin_simulation::failure::{Failure, Violation};
+use dunlin_simulation::generate::generate;
+use dunlin_simulation::minimise::{Judge, judge_seed, minimise};
+use dunlin_simulation::run::{Outcome, run};
+use dunlin_simulation::scenario::{Scenario, Switches};
+
+/// What is needed for a wrong expectation to fail, by the numbers of a scenario.
+#[derive(Debug)]
+struct Needed {
+    seed: u64,
+    writer: usize,
+    reader: usize,
+    fault: usize,
+    nodes: BTreeSet<usize>,
+    /// Another node.
+    trap: usize,
+}
+
+fn fails_with(kind: &'static str, text: String) -> Result<Outcome, Failure> {
+    Err(Failure { violations: vec![Violation::new(kind, text)] })
+}
+
+/// Expects that no sample gets from the writer to the reader in a run in which the fault happens. That is wrong.
+fn never_delivered(scenario: &Scenario, needed: &Needed) -> Result<Outcome, Failure> {
+    let outcome = run(scenario)?;
+    let count = outcome.delivered.get(&(needed.writer, needed.reader)).copied().unwrap_or(0);
+    if count > 0 && outcome.effects.begun.contains(&needed.fault) {
+        return fails_with("never delivered", format!("{count} samples of seed {}", scenario.seed));
+    }
+    Ok(outcome)
+}
+
+/// In the run of a seed: a pair between which samples pass, on two nodes; a fault of a third; and one more node.
+fn find_needed(seed: u64) -> Option<Needed> {
+    let plan = generate(seed);
+    if !(5..=8).contains(&plan.nodes.len()) || plan.lasts > 15_000 {
+        return None;
+    }
+    let outcome = run(&plan).ok()?;
+    let apart = |pair: &&(usize, usize)| plan.endpoints[pair.0].node != plan.endpoints[pair.1].node;
+    let (writer, reader) = *outcome.delivered.keys().find(apart)?;
+    let ends = BTreeSet::from([plan.endpoints[writer].node, plan.endpoints[reader].node]);
+    let third = |index: &&usize| plan.faults[**index].fault.node().is_some_and(|node| !ends.contains(&node));
+    let fault = *outcome.effects.begun.iter().find(third)?;
+    let nodes: BTreeSet<usize> = ends.into_iter().chain(plan.faults[fault].fault.node()).collect();
+    let trap = (0..plan.nodes.len()).find(|node| !nodes.contains(node))?;
+    Some(Needed { seed, writer, reader, fault, nodes, trap })
+}
+
+fn needed() -> Needed {
+    (1..=300).find_map(find_needed).expect("one of 300 seeds has what the test needs")
+}
+
+fn left<T>(all: &[T], on: impl Fn(&T) -> bool) -> BTreeSet<usize> {
+    all.iter().enumerate().filter(|(_, thing)| on(thing)).map(|(index, _)| index).collect()
+}
+
+/// Nodes, endpoints and faults that are left.
+fn parts(seed: u64, switches: &Switches) -> [BTreeSet<usize>; 3] {
+    let rest = generate(seed).without(switches);
+    [
+        left(&rest.nodes, |node| node.on),
+        left(&rest.endpoints, |endpoint| endpoint.on),
+        left(&rest.faults, |plan| plan.on),
+    ]
+}
+
+#[test]
+fn the_smallest_scenario_has_exactly_what_the_failure_needs() {
+    let needed = needed();
+    let judge = |scenario: &Scenario| never_delivered(scenario, &needed);
+    let switches = minimise(needed.seed, Switches::default(), "never delivered", &judge, |_| {});
+    let [nodes, endpoints, faults] = parts(needed.seed, &switches);
+    assert_eq!(nodes, needed.nodes, "{needed:?}, off: {switches}");
+    assert_eq!(endpoints, BTreeSet::from([needed.writer, needed.reader]), "off: {switches}");
+    assert_eq!(faults, BTreeSet::from([needed.fault]), "off: {switches}");
+}
+
+#[test]
+fn another_failure_is_not_taken_for_the_one_that_is_looked_for() {
+    let needed = needed();
+    let trapped = |panics: bool| {
+        let needed = &needed;
+        move |scenario: &Scenario| {
+            if !scenario.nodes[needed.trap].on {
+                assert!(!panics, "a node is missing");
+                return fails_with("another", "a node is missing".into());
+            }
+            never_delivered(scenario, needed)
+        }
+    };
+    for panics in [false, true] {
+        let judge = trapped(panics);
+        let switches = minimise(needed.seed, Switches::default(), "never delivered", &judge, |_| {});
+        let [nodes, ..] = parts(needed.seed, &switches);
+        let mut expected = needed.nodes.clone();
+        expected.insert(needed.trap);
+        assert_eq!(nodes, expected, "off: {switches}");
+        let still = judge_seed(needed.seed, &switches, &judge);
+        assert!(still.is_err_and(|failure| failure.kind() == "never delivered"));
+    }
+}
+
+/// What the command line prints, and whether all holds.
+fn cli(arguments: &str, judge: Judge<'_>) -> (bool, String) {
+    let arguments = std::iter::once("dunlin-simulation").chain(arguments.split_whitespace());
+    let mut out = Vec::new();
+    let holds = Cli::try_parse_from(arguments).expect("a good command line").run(judge, &mut out);
+    (holds, String::from_utf8(out).expect("text"))
+}
+
+/// What cargo hands to the program by the line that repeats a failure.
+fn repetition(printed: &str) -> &str {
+    let line = printed.lines().find_map(|line| line.trim().strip_prefix("repeat it: "));
+    let line = line.unwrap_or_else(|| panic!("no line repeats it:\n{printed}"));
+    let start = format!("cargo run --release -p {} -- ", env!("CARGO_PKG_NAME"));
+    line.strip_prefix(&start).unwrap_or_else(|| panic!("{line:?} does not begin with {start:?}"))
+}
+
+#[test]
+fn what_is_smallest_is_printed_with_a_line_that_repeats_it() {
+    let needed = needed();
+    let judge = |scenario: &Scenario| never_delivered(scenario, &needed);
+    let (holds, printed) = cli(&format!("minimise {}", needed.seed), &judge);
+    assert!(!holds && printed.contains("[never delivered]"), "{printed}");
+    let (holds, again) = cli(repetition(&printed), &judge);
+    assert!(!holds && again.contains("[never delivered]"), "{again}");
+    // The scenario itself is printed both times: what is left of it and nothing else.
+    assert!(printed.starts_with(&again), "{printed}\nis not the same as\n{again}");
+    let lines = |word: &str| again.lines().filter(|line| line.starts_with(word)).count();
+    assert_eq!([lines("node"), lines("endpoint"), lines("fault")], [3, 2, 1], "{again}");
+}
+
+#[test]
+fn a_failing_seed_is_printed_with_the_commit_and_a_line_that_repeats_it() {
+    let judge = |scenario: &Scenario| match scenario.seed {
+        3 => fails_with("wrong", format!("without {:?}", left(&scenario.nodes, |node| !node.on))),
+        4 => panic!("four"),
+        _ => Ok(Outcome::default()),
+    };
+    let (holds, printed) = cli("campaign --seeds 6 --jobs 1 --off node0", &judge);
+    assert!(!holds);
+    let expected = format!("seed 3 fails at commit {}: [wrong] without {{0}}", commit());
+    assert!(printed.contains(&expected), "{printed}");
+    assert!(printed.contains("\n2 fail: 3 4\n"), "{printed}");
+    let (holds, again) = cli(repetition(&printed), &judge);
+    assert!(!holds && again.contains("  [wrong] without {0}\n"), "{again}");
+    // A panic is known by its place.
+    let panic = printed.lines().find(|line| line.contains("seed 4 fails")).expect("it is told");
+    assert!(
+        panic.contains("[panic at ") && panic.contains("tools.rs:") && panic.ends_with("] four"),
+        "{panic}"
+    );
+
+    let (holds, printed) = cli("campaign --seeds 2", &judge);
+    assert!(holds && printed.ends_with("none fails\n"), "{printed}");
+}
+
+#[test]
+fn a_commit_is_known_where_there_is_git() {
+    let known = std::process::Command::new("git").args(["rev-parse", "HEAD"]).output();
+    let head = known.ok().filter(|output| output.status.success()).map(|output| output.stdout);
+    let Some(head) = head.and_then(|head| String::from_utf8(head).ok()) else { return };
+    assert!(commit().len() >= 7 && head.starts_with(&commit()), "{} of {head}", commit());
+}
