@@ -6,8 +6,8 @@ use dunlin::qos::{
 };
 use dunlin::sim::{Context, Node, Result, Sim, seeds};
 use dunlin::{
-    DataReader, DataWriter, DomainParticipant, GroupAccessError, Publisher, ReturnCode, StateMasks,
-    Subscriber,
+    DataReader, DataWriter, DomainParticipant, GroupAccessError, InstanceHandle, Publisher, ReadError,
+    ReturnCode, StateMasks, Subscriber,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -77,6 +77,14 @@ fn all_matched(sources: &Sources, views: &Views) -> bool {
 fn taken(reader: &DataReader<Reading>) -> Vec<u32> {
     let taken = reader.take(100_000).expect("no condition");
     taken.into_iter().filter_map(|sample| sample.data).map(|reading| reading.n).collect()
+}
+
+/// What a reader of a group has, taken within an access.
+fn taken_of(views: &Views, index: usize) -> Vec<u32> {
+    views.subscriber.begin_access();
+    let taken = taken(&views.readers[index]);
+    views.subscriber.end_access().expect("begun");
+    taken
 }
 
 fn pair(
@@ -212,8 +220,53 @@ fn what_is_accessed_stands_still() {
     sim.run_for(secs(1)).unwrap();
     assert_eq!(taken(&views.readers[1]), []);
     b.run(|| views.subscriber.end_access()).unwrap();
-    assert_eq!(taken(&views.readers[1]), [7]);
+    assert_eq!(b.run(|| taken_of(&views, 1)), [7]);
     assert_eq!(b.run(|| views.subscriber.end_access()), Err(GroupAccessError::NotBegun));
+}
+
+/// What needs begin_access is refused without it (DDS 1.4 §2.2.2.5.2.8).
+#[test]
+fn outside_of_an_access_readers_of_a_group_are_not_read() {
+    let mut sim = Sim::new(8);
+    let (a, b, sources, views) = pair(&mut sim, Group, &TOPICS[..1]).unwrap();
+    a.run(|| sources.writers[0].write(&reading(7)).unwrap());
+    sim.run_for(secs(1)).unwrap();
+    let reader = &views.readers[0];
+    let unread = reader.create_readcondition(StateMasks::NOT_READ);
+    let query = reader.create_querycondition(StateMasks::ANY, "n = 7", &[""; 0]).unwrap();
+    let nil = InstanceHandle::NIL;
+    let all = || {
+        b.run(|| {
+            [
+                reader.read(9).err(),
+                reader.take(9).err(),
+                reader.read_next_sample().err(),
+                reader.take_into(9, &mut Vec::new()).err(),
+                reader.take_payloads(9).err(),
+                reader.read_w_condition(9, &unread).err(),
+                reader.take_w_condition(9, &query).err(),
+                reader.read_next_instance(9, nil, StateMasks::ANY).err(),
+                reader.read_next_instance_w_condition(9, nil, &query).err(),
+            ]
+        })
+    };
+    assert_eq!(all(), [const { Some(ReadError::NotBegun) }; 9]);
+    assert_eq!(ReadError::NotBegun.return_code(), ReturnCode::PreconditionNotMet);
+    assert!(unread.condition().trigger_value(), "nothing was touched");
+    b.run(|| {
+        views.subscriber.begin_access();
+        assert_eq!(reader.read(9).unwrap().len(), 1);
+        assert_eq!(reader.take_w_condition(9, &query).unwrap().len(), 1);
+        views.subscriber.end_access().unwrap();
+    });
+    assert_eq!(all()[0], Some(ReadError::NotBegun), "the access is over");
+    // A stream has an access of its own for each look.
+    let reader = reader.clone();
+    let task = b.spawn(async move |_| -> Result<_> {
+        Ok(reader.stream().next().await.and_then(|sample| sample.data).map(|reading| reading.n))
+    });
+    a.run(|| sources.writers[0].write(&reading(8)).unwrap());
+    assert_eq!(sim.join(&task, secs(10)).unwrap(), Some(8));
 }
 
 #[test]
@@ -261,7 +314,9 @@ fn those_who_receive_a_part_of_the_group_see_their_part() {
         let mut seen = [Vec::new(), Vec::new()];
         sim.run_until(
             || {
-                seen.iter_mut().zip(&views.readers).for_each(|(seen, reader)| seen.extend(taken(reader)));
+                seen.iter_mut()
+                    .enumerate()
+                    .for_each(|(at, seen)| seen.extend(b.run(|| taken_of(&views, at))));
                 seen == [vec![1, 4, 7], vec![2, 5, 8]]
             },
             secs(10),
@@ -270,7 +325,7 @@ fn those_who_receive_a_part_of_the_group_see_their_part() {
         let task = a.spawn(|cx| write_sets(cx, writing, 10));
         sim.join(&task, secs(10))?;
         sim.run_for(secs(5))?;
-        assert!(views.readers.iter().all(|reader| taken(reader).len() == 30));
+        assert!((0..2).all(|at| b.run(|| taken_of(&views, at)).len() == 30));
         Ok(())
     });
 }
