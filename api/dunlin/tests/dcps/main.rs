@@ -6,6 +6,7 @@ mod changes;
 mod common;
 mod deleting;
 mod entities;
+mod limits;
 mod listeners;
 mod ownership;
 mod policies;

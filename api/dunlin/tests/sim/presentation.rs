@@ -211,6 +211,41 @@ fn a_set_whose_writer_crashes_is_not_seen() {
     });
 }
 
+/// A best-effort set of which one sample is lost: none of it is shown, all of it is lost, and the next set is whole.
+#[test]
+fn a_set_that_stays_incomplete_is_lost_as_a_whole() {
+    let mut sim = Sim::new(9);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let writer_qos = DataWriterQos::default().best_effort().keep_all();
+    let reader_qos = DataReaderQos::default().best_effort().keep_all();
+    let sources = a.run(|| sources(publisher_qos(Topic, true, true), &writer_qos, &TOPICS[..1])).unwrap();
+    let views = b.run(|| views(subscriber_qos(Topic, true, true), &reader_qos, &TOPICS[..1])).unwrap();
+    sim.run_until(|| all_matched(&sources, &views), secs(30)).unwrap();
+    sim.run_for(secs(3)).unwrap();
+    let (writer, reader) = (&sources.writers[0], &views.readers[0]);
+    let set = |sim: &mut Sim, from: u32, lost: Option<u32>| {
+        a.run(|| sources.publisher.begin_coherent_changes());
+        for n in from..from + 4 {
+            if lost == Some(n) {
+                sim.cut(&a, &b);
+            }
+            a.run(|| writer.write(&reading(n))).unwrap();
+            sim.run_for(millis(20)).unwrap();
+            sim.mend(&a, &b);
+        }
+        a.run(|| sources.publisher.end_coherent_changes()).unwrap();
+        sim.run_for(secs(1)).unwrap();
+        taken(reader)
+    };
+    let lost = || {
+        let status = reader.sample_lost_status();
+        (status.total, status.change)
+    };
+    assert_eq!((set(&mut sim, 0, None), lost()), (vec![0, 1, 2, 3], (0, 0)));
+    assert_eq!((set(&mut sim, 10, Some(12)), lost()), (vec![], (4, 4)));
+    assert_eq!((set(&mut sim, 20, None), lost()), (vec![20, 21, 22, 23], (4, 0)));
+}
+
 #[test]
 fn what_is_accessed_stands_still() {
     let mut sim = Sim::new(5);
