@@ -62,8 +62,8 @@ fn parse_test(line: &str) -> Option<(String, bool)> {
 struct Place {
     /// The source file of the target, one of these.
     sources: Vec<String>,
-    /// The name of the program, where sources of all packages are called the same.
-    program: Option<String>,
+    /// The name of the program, one of these: sources of all packages are called the same.
+    programs: Vec<String>,
     /// The modules down to the file.
     modules: Vec<String>,
 }
@@ -78,17 +78,17 @@ impl Place {
             |from: usize| inside.iter().skip(from).filter(own).map(|part| (*part).to_owned()).collect();
         if inside.first() == Some(&"src") {
             let sources = ["src/lib.rs", "src/main.rs"].map(str::to_owned).to_vec();
-            return Self { sources, program: program_of(root, &package), modules: modules(1) };
+            return Self { sources, programs: programs_of(root, &package), modules: modules(1) };
         }
         let target = inside.get(1).copied().unwrap_or_default();
         let sources = vec![format!("tests/{target}.rs"), format!("tests/{target}/main.rs")];
-        Self { sources, program: Some(target.to_owned()), modules: modules(2) }
+        Self { sources, programs: vec![target.to_owned()], modules: modules(2) }
     }
 
     fn is_in(&self, source: &str, program: &str) -> bool {
         // A path may be relative to the workspace or to the package.
         let ends = |own: &String| source == own || source.ends_with(&format!("/{own}"));
-        self.sources.iter().any(ends) && self.program.as_ref().is_none_or(|own| own == program)
+        self.sources.iter().any(ends) && self.programs.iter().any(|own| own == program)
     }
 
     /// Whether the full name of a test is that of a test of this file, where it may be in further modules.
@@ -99,11 +99,11 @@ impl Place {
     }
 }
 
-/// The name that the program of a package's unit tests begins with; none if the package cannot be read.
-fn program_of(root: &Path, package: &str) -> Option<String> {
-    let manifest = fs::read_to_string(root.join(package).join("Cargo.toml")).ok()?;
-    let name = manifest.lines().find_map(|line| line.strip_prefix("name = \""))?;
-    Some(name.trim_end_matches('"').replace('-', "_"))
+/// The names that programs of a package's unit tests have: that of the package, of its library and of its binaries.
+fn programs_of(root: &Path, package: &str) -> Vec<String> {
+    let manifest = fs::read_to_string(root.join(package).join("Cargo.toml")).unwrap_or_default();
+    let names = manifest.lines().filter_map(|line| line.strip_prefix("name = \""));
+    names.map(|name| name.trim_end_matches('"').replace('-', "_")).collect()
 }
 
 #[cfg(test)]
@@ -128,6 +128,8 @@ test twice ... FAILED
 test result: FAILED. 1 passed; 1 failed
    Doc-tests dunlin
 test src/lib.rs - good (line 3) ... ok
+     Running unittests src/main.rs (target/debug/deps/dunlin-33)
+test why::tests::of_a_binary ... ok
 ";
 
     fn complaint(file: &str, test: &str) -> Option<String> {
@@ -145,6 +147,7 @@ test src/lib.rs - good (line 3) ... ok
             ("api/dunlin/tests/dcps/entities.rs", "panics"),
             ("api/dunlin/tests/dcps/main.rs", "top"),
             ("xtask/src/conformance.rs", "passes"),
+            ("tools/dunlin/src/why.rs", "of_a_binary"),
         ] {
             assert_eq!(complaint(file, test), None, "{file} {test}");
         }
