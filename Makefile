@@ -25,9 +25,9 @@ lint: ## format, clippy, layer arrows, tidy
 	cargo xtask deps
 	cargo xtask tidy
 
-unit: ## unit, property, simulation and loopback tests
+unit: ## unit, property, simulation and loopback tests; those of docs/conformance.md must have passed
 	@scripts/setup.sh build test
-	cargo test --workspace --quiet
+	@scripts/unit.sh
 
 loom: ## model-check every lock-level kernel
 	CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/loom RUSTFLAGS="--cfg loom" timeout 600 cargo test --quiet --lib \

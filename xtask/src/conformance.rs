@@ -6,6 +6,7 @@
 //! `refused` (the tests show the refusal).
 
 mod matrix;
+mod results;
 
 use anyhow::{Context, Result, bail};
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,6 +59,33 @@ pub fn findings(root: &Path) -> Result<Vec<String>> {
     Ok(findings)
 }
 
+/// Checks that every test which the table names ran and passed, in the output of `cargo test` in these files.
+pub fn check_results(root: &Path, logs: &[String]) -> Result<()> {
+    if logs.is_empty() {
+        bail!("conformance --results: no file named");
+    }
+    let mut results = results::Results::default();
+    for log in logs {
+        results.read(&fs::read_to_string(log).with_context(|| log.clone())?);
+    }
+    let source = fs::read_to_string(root.join(SOURCE)).context(SOURCE)?;
+    let (lines, mut findings) = parse(&source);
+    let named: BTreeSet<_> = named_tests(&lines).collect();
+    findings.extend(named.iter().filter_map(|(file, test)| results.complaint(root, file, test)));
+    if !findings.is_empty() {
+        bail!("conformance: {} findings:\n  {}", findings.len(), findings.join("\n  "));
+    }
+    println!("conformance: the {} tests that {TABLE} names have passed", named.len());
+    Ok(())
+}
+
+/// The tests of rows and of the matrix.
+fn named_tests(lines: &[Line]) -> impl Iterator<Item = &(String, String)> {
+    let of_rows = lines.iter().filter_map(row).flat_map(|row| &row.tests);
+    let policies = lines.iter().filter_map(policy);
+    of_rows.chain(policies.flat_map(|row| &row.cells).flat_map(|cell| &cell.tests))
+}
+
 fn make(root: &Path) -> Result<(String, Vec<String>)> {
     let source = fs::read_to_string(root.join(SOURCE)).context(SOURCE)?;
     let (lines, mut findings) = parse(&source);
@@ -66,9 +94,7 @@ fn make(root: &Path) -> Result<(String, Vec<String>)> {
     let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let policies: Vec<_> = lines.iter().filter_map(policy).collect();
     findings.extend(matrix::missing(&policies).into_iter().map(|what| format!("{SOURCE}: {what}")));
-    let of_rows = lines.iter().filter_map(row).flat_map(|row| &row.tests);
-    let of_policies = policies.iter().flat_map(|row| &row.cells).flat_map(|cell| &cell.tests);
-    for (file, test) in of_rows.chain(of_policies) {
+    for (file, test) in named_tests(&lines) {
         if !known.contains_key(file) {
             let text = fs::read_to_string(root.join(file)).unwrap_or_default();
             known.insert(file.clone(), tests(&text).with_context(|| file.clone())?);

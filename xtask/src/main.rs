@@ -1,6 +1,7 @@
 //! Development tasks: `cargo xtask deps` checks the arrows between layers, `cargo xtask tidy`
 //! checks file and function lengths, purity, the clause lines of protocol files and the conformance table, which
-//! `cargo xtask conformance` writes.
+//! `cargo xtask conformance` writes. `cargo xtask conformance --results LOG...` looks up in the output of `cargo test`
+//! whether the tests of the table have passed.
 #![forbid(unsafe_code)]
 
 mod conformance;
@@ -12,20 +13,25 @@ use anyhow::{Result, bail};
 use std::path::Path;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask deps | tidy | conformance";
+const USAGE: &str = "usage: cargo xtask deps | tidy | conformance [--results LOG...]";
 
-fn run(task: Option<&str>) -> Result<()> {
+fn run(task: Option<&str>, options: &[String]) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
     match task {
         Some("deps") => deps::check(root),
         Some("tidy") => tidy::check(root),
-        Some("conformance") => conformance::write(root),
+        Some("conformance") => match options {
+            [] => conformance::write(root),
+            [option, logs @ ..] if option == "--results" => conformance::check_results(root, logs),
+            _ => bail!(USAGE),
+        },
         _ => bail!(USAGE),
     }
 }
 
 fn main() -> ExitCode {
-    match run(std::env::args().nth(1).as_deref()) {
+    let options: Vec<String> = std::env::args().skip(2).collect();
+    match run(std::env::args().nth(1).as_deref(), &options) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error:#}");

@@ -18,17 +18,30 @@ pub(crate) struct ConditionCore {
     trigger: Box<dyn Fn() -> bool + Send + Sync>,
     /// What is raised when the trigger may have changed.
     signal: Arc<Signal>,
+    deleted: AtomicBool,
 }
 
 impl Condition {
     pub(crate) fn new(signal: Arc<Signal>, trigger: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        Self(Arc::new(ConditionCore { trigger: Box::new(trigger), signal }))
+        let deleted = AtomicBool::new(false);
+        Self(Arc::new(ConditionCore { trigger: Box::new(trigger), signal, deleted }))
     }
 
-    /// get_trigger_value.
+    /// get_trigger_value; false once the condition was deleted.
     #[must_use]
     pub fn trigger_value(&self) -> bool {
-        (self.0.trigger)()
+        !self.is_deleted() && (self.0.trigger)()
+    }
+
+    pub(crate) fn is_deleted(&self) -> bool {
+        self.0.deleted.load(Ordering::SeqCst)
+    }
+
+    /// Ends it although there are handles to it, and wait-sets that it is attached to; false if it had ended before.
+    pub(crate) fn delete(&self) -> bool {
+        let first = !self.0.deleted.swap(true, Ordering::SeqCst);
+        self.0.signal.raise();
+        first
     }
 }
 
@@ -204,14 +217,28 @@ impl WaitSet {
         Self::default()
     }
 
+    /// The conditions; those that were deleted are detached first.
     fn list(&self) -> MutexGuard<'_, Vec<Condition>> {
-        self.conditions.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut conditions = self.conditions.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(position) = conditions.iter().position(Condition::is_deleted) {
+            self.remove(&mut conditions, position);
+        }
+        conditions
     }
 
-    /// attach_condition; attaching one twice has no effect. A thread that waits already notices it.
+    fn remove(&self, conditions: &mut Vec<Condition>, position: usize) {
+        let gone = conditions.remove(position);
+        // Two conditions of one entity share its signal: detach only with the last.
+        if !conditions.iter().any(|c| Arc::ptr_eq(&c.0.signal, &gone.0.signal)) {
+            gone.0.signal.detach(&self.core);
+        }
+    }
+
+    /// attach_condition; attaching one twice has no effect, nor has attaching one that was deleted. A thread that waits
+    /// already notices it. A condition that is deleted is detached.
     pub fn attach_condition(&self, condition: &Condition) {
         let mut conditions = self.list();
-        if !conditions.contains(condition) {
+        if !condition.is_deleted() && !conditions.contains(condition) {
             condition.0.signal.attach(&self.core);
             conditions.push(condition.clone());
             drop(conditions);
@@ -226,11 +253,7 @@ impl WaitSet {
     pub fn detach_condition(&self, condition: &Condition) -> Result<(), WaitError> {
         let mut conditions = self.list();
         let position = conditions.iter().position(|c| c == condition).ok_or(WaitError::NotAttached)?;
-        let gone = conditions.remove(position);
-        // Two conditions of one entity share its signal: detach only with the last.
-        if !conditions.iter().any(|c| Arc::ptr_eq(&c.0.signal, &gone.0.signal)) {
-            gone.0.signal.detach(&self.core);
-        }
+        self.remove(&mut conditions, position);
         Ok(())
     }
 

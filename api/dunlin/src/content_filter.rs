@@ -11,6 +11,7 @@ use dunlin_filter::Filter;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, Weak};
 
 /// What all handles of one content-filtered topic and its readers share.
@@ -20,6 +21,7 @@ pub(crate) struct FilteredTopicInner {
     expression: String,
     state: Mutex<State>,
     readers: Mutex<Vec<Weak<ReaderCore>>>,
+    deleted: AtomicBool,
 }
 
 struct State {
@@ -61,12 +63,31 @@ impl FilteredTopicInner {
             topic: Arc::clone(&topic.inner),
             expression: expression.to_owned(),
             readers: Mutex::default(),
+            deleted: AtomicBool::new(false),
         })
     }
 
     /// The filter in force.
     pub fn current(&self) -> Arc<ContentFilter> {
         Arc::clone(&lock(&self.state).current)
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Ends it although there are handles to it; false if it had ended before.
+    pub fn delete(&self) -> bool {
+        !self.deleted.swap(true, SeqCst)
+    }
+
+    pub fn is_deleted(&self) -> bool {
+        self.deleted.load(SeqCst)
+    }
+
+    /// Whether a reader of it was not deleted.
+    pub fn is_used(&self) -> bool {
+        lock(&self.readers).iter().filter_map(Weak::upgrade).any(|reader| !reader.is_deleted())
     }
 
     /// From now on the reader hears of other parameters.
@@ -77,6 +98,9 @@ impl FilteredTopicInner {
     }
 
     fn set_parameters(&self, parameters: &[impl AsRef<str>]) -> Result<(), ExpressionError> {
+        if self.is_deleted() {
+            return Err(ExpressionError::AlreadyDeleted);
+        }
         let current = {
             let mut state = lock(&self.state);
             let mut filter = state.filter.clone();
@@ -241,9 +265,9 @@ impl DerivedTopics {
         lock(&self.0).values().filter_map(Weak::upgrade).collect()
     }
 
-    /// Forgets them, so that their names are free.
-    pub fn clear(&self) {
-        lock(&self.0).clear();
+    /// Takes one out of the list, so that its name is free.
+    pub fn remove(&self, name: &str) {
+        lock(&self.0).remove(name);
     }
 
     /// Adds one, unless there is one of its name.

@@ -88,6 +88,18 @@ impl ParticipantInner {
         live(&self.contents.subscribers).into_iter().filter(|group| !group.entity.is_deleted()).collect()
     }
 
+    fn delete_derived_topics(&self) {
+        for derived in self.derived_topics.all() {
+            if let Some(filtered) = derived.downcast_ref::<FilteredTopicInner>() {
+                filtered.delete();
+                self.derived_topics.remove(filtered.name());
+            } else if let Some(joined) = derived.downcast_ref::<MultiTopicInner>() {
+                joined.topic.entity.delete();
+                self.derived_topics.remove(&joined.topic.name);
+            }
+        }
+    }
+
     /// Whether an endpoint or another topic uses a topic.
     fn uses(&self, topic: &Arc<TopicInner>) -> bool {
         let writers = self.publishers().into_iter().flat_map(|group| group.writers());
@@ -181,7 +193,10 @@ impl DomainParticipant {
         let readers =
             readers.iter().filter(|data| *data.topic_name == *name && *data.type_name == *type_name);
         let of_writer = writers.map(|data| crate::builtin::topic_of_writer(data)).next();
-        of_writer.or_else(|| readers.map(|data| crate::builtin::topic_of_reader(data)).next())
+        let found = of_writer.or_else(|| readers.map(|data| crate::builtin::topic_of_reader(data)).next())?;
+        // Other implementations have values of these that are refused here, and an endpoint's are not the topic's.
+        let (transport_priority, representation) = Default::default();
+        Some(TopicQos { transport_priority, representation, ..found })
     }
 
     /// contains_entity: whether a topic, publisher, subscriber, writer or reader with this handle belongs to it.
@@ -255,6 +270,50 @@ impl DomainParticipant {
         Ok(())
     }
 
+    /// delete_contentfilteredtopic: it ends although there are handles to it, and its name is free.
+    ///
+    /// # Errors
+    /// [`EntityError::InUse`] while it has readers; [`EntityError::Foreign`], [`EntityError::AlreadyDeleted`].
+    pub fn delete_contentfilteredtopic<T: TopicType>(
+        &self,
+        topic: &ContentFilteredTopic<T>,
+    ) -> Result<(), EntityError> {
+        if !self.inner().owns(&topic.inner.topic) {
+            return Err(EntityError::Foreign);
+        }
+        if topic.inner.is_deleted() {
+            return Err(EntityError::AlreadyDeleted);
+        }
+        if topic.inner.is_used() {
+            return Err(EntityError::InUse);
+        }
+        if !topic.inner.delete() {
+            return Err(EntityError::AlreadyDeleted);
+        }
+        self.inner().derived_topics.remove(topic.name());
+        Ok(())
+    }
+
+    /// delete_multitopic: it ends although there are handles to it, and its name is free.
+    ///
+    /// # Errors
+    /// [`EntityError::InUse`] while it has readers; [`EntityError::Foreign`], [`EntityError::AlreadyDeleted`].
+    pub fn delete_multitopic<T: DdsType>(&self, topic: &MultiTopic<T>) -> Result<(), EntityError> {
+        let entity = &topic.inner.topic.entity;
+        if !self.inner().owns(&topic.inner.topic) {
+            return Err(EntityError::Foreign);
+        }
+        entity.check()?;
+        if self.inner().uses(&topic.inner.topic) {
+            return Err(EntityError::InUse);
+        }
+        if !entity.delete() {
+            return Err(EntityError::AlreadyDeleted);
+        }
+        self.inner().derived_topics.remove(topic.name());
+        Ok(())
+    }
+
     /// enable: of a participant that was created disabled. Topics, publishers and subscribers that were created meanwhile
     /// are enabled too, unless ENTITY_FACTORY of the participant leaves that to the application. Enabling it again does
     /// nothing.
@@ -288,7 +347,7 @@ impl DomainParticipant {
             group.delete_readers();
             group.entity.delete();
         }
-        inner.derived_topics.clear();
+        inner.delete_derived_topics();
         inner.topics().iter().for_each(|topic| inner.forget_topic(topic));
     }
 
@@ -465,11 +524,21 @@ impl DomainParticipant {
     /// set_listener: it hears of everything that no listener of the participant's entities answers for. Replaces the
     /// previous one.
     pub fn set_listener(&self, listener: impl DomainParticipantListener, mask: StatusMask) {
-        self.inner().entity.listener.set(Some((Some(Arc::new(listener)), mask)));
+        self.set_shared_listener(Arc::new(listener), mask);
     }
 
-    /// get_listener: the statuses that a listener set here answers for, or one that does nothing; `None` without either.
-    /// The listener itself is handed over when it is set: who needs it again shares it, as an `Arc` inside.
+    /// set_listener with one that others have too, such as [`listener`](Self::listener) gives.
+    pub fn set_shared_listener(&self, listener: Arc<dyn DomainParticipantListener>, mask: StatusMask) {
+        self.inner().entity.listener.set(Some((Some(listener), mask)));
+    }
+
+    /// get_listener: the one set here; `None` without one, and after `consume_statuses`.
+    #[must_use]
+    pub fn listener(&self) -> Option<Arc<dyn DomainParticipantListener>> {
+        self.inner().entity.listener.get()
+    }
+
+    /// The statuses that a listener set here answers for, or one that does nothing; `None` without either.
     #[must_use]
     pub fn listener_mask(&self) -> Option<StatusMask> {
         self.inner().entity.listener.mask()

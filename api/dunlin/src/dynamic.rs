@@ -152,7 +152,8 @@ impl DomainParticipant {
             support.downcast_ref::<DynamicType>().is_some_and(|known| known.is_same(ty))
         };
         let announced = || local_dynamic_type(ty);
-        self.topic_of::<DynamicData>(name, qos, Arc::new(ty.clone()), same, announced).map(Topic::new)
+        self.topic_of::<DynamicData>((name, ty.name()), qos, Arc::new(ty.clone()), same, announced)
+            .map(Topic::new)
     }
 
     /// create_topic for samples that are not looked into. Of the type their name is enough, and whether it has a key.
@@ -171,6 +172,6 @@ impl DomainParticipant {
         let same =
             |known: &TopicInner| known.type_id == TypeId::of::<SerializedData>() && known.keyed == keyed;
         let support = Arc::new(Opaque { name: type_name.to_owned(), keyed });
-        self.topic_of::<SerializedData>(name, qos, support, same, || None).map(Topic::new)
+        self.topic_of::<SerializedData>((name, type_name), qos, support, same, || None).map(Topic::new)
     }
 }

@@ -15,8 +15,8 @@ pub enum EntityError {
     /// It is the entity of another one than was asked.
     #[error("the entity belongs to another one")]
     Foreign,
-    /// It still has entities, or entities use it: see `delete_contained_entities`.
-    #[error("other entities belong to it or use it: delete them first")]
+    /// It still has entities or conditions, or entities use it: see `delete_contained_entities`.
+    #[error("other entities or conditions belong to it or use it: delete them first")]
     InUse,
     /// The handle names nothing that was discovered.
     #[error("the handle names nothing that was discovered")]
@@ -58,6 +58,11 @@ impl<L: ?Sized> ListenerSlot<L> {
         };
         // Outside of the lock, as its drop is somebody else's code.
         drop(before);
+    }
+
+    /// The listener, if there is one.
+    pub fn get(&self) -> Option<Arc<L>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).as_ref()?.0.clone()
     }
 
     /// The statuses that are answered for here.

@@ -85,6 +85,15 @@ pub enum CreateEntityError {
     /// The participant has a topic or content-filtered topic of this name.
     #[error("the participant has a topic or content-filtered topic '{0}' already")]
     NameInUse(String),
+    /// Another type is registered under this name.
+    #[error("another type is registered with the participant as '{0}'")]
+    TypeNameInUse(String),
+    /// No type is registered under this name.
+    #[error("no type is registered with the participant as '{0}': see register_type")]
+    TypeNotRegistered(String),
+    /// A multi-topic has no QoS that its reader could take over.
+    #[error("a multi-topic has no QoS to create a reader with: give one, or DATAREADER_QOS_DEFAULT")]
+    NoTopicQos,
     /// The topic belongs to another participant.
     #[error("the topic belongs to another participant")]
     ForeignTopic,
@@ -117,6 +126,9 @@ impl CreateEntityError {
             | Self::ForeignTopic
             | Self::BuiltinSubscriber
             | Self::FactoryNotEnabled
+            | Self::TypeNameInUse(_)
+            | Self::TypeNotRegistered(_)
+            | Self::NoTopicQos
             | Self::NameInUse(_) => ReturnCode::PreconditionNotMet,
             Self::BadName | Self::Expression(_) => ReturnCode::BadParameter,
             Self::MultiTopic(error) => error.return_code(),
@@ -139,10 +151,14 @@ pub enum ExpressionError {
     /// The type is known at run time only and contains values of itself, or its samples are not looked into at all.
     #[error("expressions cannot look into samples of this type")]
     NoDescription,
+    /// The topic was deleted.
+    #[error("the topic was deleted")]
+    AlreadyDeleted,
 }
 
 return_codes!(ExpressionError {
     Self::Filter(_) | Self::TooLarge | Self::NoDescription => BadParameter,
+    Self::AlreadyDeleted => AlreadyDeleted,
 });
 
 /// Why a QoS was not changed. Nothing of it was applied.
@@ -251,6 +267,13 @@ pub enum ReadError {
     /// The condition belongs to another reader.
     #[error("the condition belongs to another reader")]
     ForeignCondition,
+    /// The condition was deleted.
+    #[error("the condition was deleted")]
+    DeletedCondition,
+    /// Readers of a subscriber with access scope GROUP are read between begin_access and end_access, or while
+    /// on_data_on_readers runs (DDS 1.4 §2.2.2.5.2.8).
+    #[error("the subscriber's PRESENTATION has access scope GROUP: call its begin_access first")]
+    NotBegun,
     /// The reader was deleted.
     #[error("the reader was deleted")]
     AlreadyDeleted,
@@ -259,8 +282,8 @@ pub enum ReadError {
 return_codes!(ReadError {
     Self::NotEnabled => NotEnabled,
     Self::UnknownInstance => BadParameter,
-    Self::ForeignCondition => PreconditionNotMet,
-    Self::AlreadyDeleted => AlreadyDeleted,
+    Self::ForeignCondition | Self::NotBegun => PreconditionNotMet,
+    Self::DeletedCondition | Self::AlreadyDeleted => AlreadyDeleted,
 });
 
 /// Why a publisher or subscriber did not do something with all its endpoints.

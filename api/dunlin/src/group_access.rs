@@ -10,7 +10,6 @@ use crate::subscriber::Subscriber;
 use crate::writer_core::WriterCore;
 use dunlin_cache::{InstanceSelect, Selection};
 use dunlin_core::WallTime;
-use dunlin_qos::PresentationAccessScope;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -110,6 +109,26 @@ impl Subscriber {
         Ok(())
     }
 
+    /// Whether samples may be read now: with access scope GROUP only in an access or while on_data_on_readers runs.
+    pub(crate) fn check_access(&self) -> Result<(), GroupAccessError> {
+        if self.by_group && self.accesses.load(SeqCst) == 0 && !self.state.is_telling() {
+            return Err(GroupAccessError::NotBegun);
+        }
+        Ok(())
+    }
+
+    /// Reads within an access of its own where one is needed.
+    pub(crate) fn in_access<R>(&self, read: impl FnOnce() -> R) -> R {
+        if !self.by_group {
+            return read();
+        }
+        self.begin_access();
+        let result = read();
+        // Another thread may have ended one access too many.
+        let _ = self.end_access();
+        result
+    }
+
     fn groups(&self) -> Vec<Arc<dunlin_engine::SubscriberGroup>> {
         self.group.iter().cloned().collect()
     }
@@ -123,17 +142,13 @@ impl Subscriber {
     /// [`begin_access`](Self::begin_access) and [`end_access`](Self::end_access), unless
     /// [`on_data_on_readers`](crate::SubscriberListener::on_data_on_readers) runs.
     pub fn datareaders(&self, states: StateMasks) -> Result<Vec<AnyDataReader>, GroupAccessError> {
-        let presentation = self.qos().presentation;
-        let by_group = presentation.access_scope == PresentationAccessScope::Group;
-        if by_group && self.accesses.load(SeqCst) == 0 && !self.state.is_telling() {
-            return Err(GroupAccessError::NotBegun);
-        }
+        self.check_access()?;
+        let in_order = self.by_group && self.qos().presentation.ordered_access;
         let selection = crate::reader::selection(usize::MAX, states, InstanceSelect::Any);
         let mut found: Vec<(WallTime, AnyDataReader)> = Vec::new();
         for core in self.state.readers() {
             let times = receptions(&core, &selection);
-            let wanted =
-                if by_group && presentation.ordered_access { times.len() } else { times.len().min(1) };
+            let wanted = if in_order { times.len() } else { times.len().min(1) };
             let entries = times.into_iter().take(wanted);
             found.extend(entries.map(|time| (time, AnyDataReader(Arc::clone(&core)))));
         }

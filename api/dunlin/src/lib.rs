@@ -38,6 +38,7 @@ mod condition;
 mod content_filter;
 mod contents;
 mod dynamic;
+mod endpoint_qos;
 mod entity;
 mod error;
 mod explain;
@@ -72,7 +73,8 @@ mod writer_core;
 
 pub use any::{AnyDataReader, AnyDataWriter, AnyTopic};
 pub use builtin::{
-    BuiltinDuration, BuiltinTopicKey, DCPS_PARTICIPANT, DCPS_PUBLICATION, DCPS_SUBSCRIPTION, DCPS_TOPIC,
+    BuiltinDurabilityService, BuiltinDuration, BuiltinHistory, BuiltinResourceLimits, BuiltinTopicKey,
+    BuiltinTypeConsistency, DCPS_PARTICIPANT, DCPS_PUBLICATION, DCPS_SUBSCRIPTION, DCPS_TOPIC,
     DcpsParticipant, DcpsPublication, DcpsSubscription, DcpsTopic, ParticipantBuiltinTopicData,
     PublicationBuiltinTopicData, SubscriptionBuiltinTopicData,
 };
@@ -111,6 +113,10 @@ pub use dunlin_transport::TransportStats;
 /// Graphs of types, their type objects, and whether one can read another.
 pub use dunlin_xtypes as xtypes;
 pub use dynamic::SerializedData;
+pub use endpoint_qos::{
+    DATAREADER_QOS_DEFAULT, DATAREADER_QOS_USE_TOPIC_QOS, DATAWRITER_QOS_DEFAULT,
+    DATAWRITER_QOS_USE_TOPIC_QOS, EndpointQos,
+};
 pub use entity::EntityError;
 pub use error::GroupAccessError;
 pub use error::{

@@ -189,7 +189,7 @@ fn shifted(error: FilterError, by: usize) -> FilterError {
 /// instance of rows when the last row of it has lost one of its parts, disposed if that was. The readers of the topics
 /// behind it have its QoS and take part in discovery; statuses of matching are not told.
 pub struct MultiTopic<T: DdsType> {
-    inner: Arc<MultiTopicInner>,
+    pub(crate) inner: Arc<MultiTopicInner>,
     sample: PhantomData<fn() -> T>,
 }
 
@@ -227,6 +227,9 @@ impl<T: DdsType> MultiTopic<T> {
     /// # Errors
     /// Parameters that are missing or do not fit the members they are compared with; nothing has changed then.
     pub fn set_expression_parameters(&self, parameters: &[impl AsRef<str>]) -> Result<(), ExpressionError> {
+        if self.inner.topic.entity.is_deleted() {
+            return Err(ExpressionError::AlreadyDeleted);
+        }
         let mut present = lock(&self.inner.filter);
         let mut changed = Filter::clone(&present);
         changed.set_parameters(parameters).map_err(|error| shifted(error, self.inner.condition_at))?;

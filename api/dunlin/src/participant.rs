@@ -15,6 +15,7 @@ use crate::reader_core::ReaderCore;
 use crate::sink::Sink;
 use crate::subscriber::Subscriber;
 use crate::topic::{Topic, TopicInner};
+use crate::types::RegisteredTypes;
 use crate::writer_core::{WriterCore, lock};
 use dunlin_cache::{CachedSample, SampleData, Selection, UnknownInstance};
 use dunlin_cdr::{DdsType, TopicType, TypeSupport, TypeSupportOf};
@@ -30,7 +31,7 @@ use dunlin_qos::{
     PresentationAccessScope, PublisherQos, SubscriberQos, TopicData, TopicQos, UnsupportedPolicy,
 };
 use dunlin_transport::TransportStats;
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, Weak};
@@ -43,7 +44,7 @@ const MAX_NAME: usize = 255;
 /// How often a simulated machine looks whether a writer that goes away has been acknowledged.
 const LINGER_POLL: Duration = Duration::from_millis(10);
 
-fn is_usable(name: &str) -> bool {
+pub(crate) fn is_usable(name: &str) -> bool {
     (1..=MAX_NAME).contains(&name.len()) && !name.contains('\0')
 }
 
@@ -54,6 +55,7 @@ pub(crate) struct ParticipantInner {
     qos: Mutex<DomainParticipantQos>,
     topics: Mutex<BTreeMap<String, Weak<TopicInner>>>,
     pub(crate) derived_topics: DerivedTopics,
+    pub(crate) registered_types: RegisteredTypes,
     pub(crate) entity: Entity<dyn DomainParticipantListener>,
     pub(crate) contents: Contents,
     pub(crate) builtin: Mutex<Feeds>,
@@ -140,6 +142,7 @@ impl DomainParticipantBuilder {
             qos: Mutex::new(self.qos),
             topics: Mutex::default(),
             derived_topics: DerivedTopics::default(),
+            registered_types: RegisteredTypes::default(),
             entity: Entity::new(guid.into(), self.enabled),
             contents: Contents::default(),
             builtin: Mutex::default(),
@@ -219,28 +222,42 @@ impl DomainParticipant {
     /// have the same type and QoS.
     ///
     /// # Errors
-    /// [`CreateEntityError::TypeConflict`], or when the name or QoS cannot be used.
+    /// [`CreateEntityError::TypeConflict`], [`CreateEntityError::TypeNameInUse`], or when the name or QoS cannot be used.
     pub fn create_topic<T: DdsType>(
         &self,
         name: &str,
         qos: &TopicQos,
     ) -> Result<Topic<T>, CreateEntityError> {
-        let same = |known: &TopicInner| !crate::dynamic::is_dynamic(known);
-        let support = Arc::new(TypeSupportOf::<T>::new());
-        self.topic_of::<T>(name, qos, support, same, crate::types::local_type::<T>).map(Topic::new)
+        if self.inner.registered_types.of(T::TYPE_NAME).is_some_and(|known| known != TypeId::of::<T>()) {
+            return Err(CreateEntityError::TypeNameInUse(T::TYPE_NAME.to_owned()));
+        }
+        self.typed_topic(name, T::TYPE_NAME, qos)
     }
 
-    /// The topic of a name, made if there is none. `same` decides whether a known topic of the same type name has the same
-    /// type; `announced` makes what is announced of the type of a new one.
-    pub(crate) fn topic_of<T: TopicType>(
+    /// A topic of a Rust type, under a name of the type.
+    pub(crate) fn typed_topic<T: DdsType>(
         &self,
         name: &str,
+        type_name: &str,
+        qos: &TopicQos,
+    ) -> Result<Topic<T>, CreateEntityError> {
+        let same = |known: &TopicInner| !crate::dynamic::is_dynamic(known);
+        let support = Arc::new(TypeSupportOf::<T>::new());
+        let names = (name, type_name);
+        self.topic_of::<T>(names, qos, support, same, crate::types::local_type::<T>).map(Topic::new)
+    }
+
+    /// The topic of a name and the name of its type, made if there is none. `same` decides whether a known topic of the
+    /// same type name has the same type; `announced` makes what is announced of the type of a new one.
+    pub(crate) fn topic_of<T: TopicType>(
+        &self,
+        (name, type_name): (&str, &str),
         qos: &TopicQos,
         support: Arc<dyn TypeSupport>,
         same: impl FnOnce(&TopicInner) -> bool,
         announced: impl FnOnce() -> Option<Arc<LocalType>>,
     ) -> Result<Arc<TopicInner>, CreateEntityError> {
-        if !is_usable(name) || !is_usable(support.type_name()) {
+        if !is_usable(name) || !is_usable(type_name) {
             return Err(CreateEntityError::BadName);
         }
         qos.check_consistency()?;
@@ -252,11 +269,11 @@ impl DomainParticipant {
             return Err(CreateEntityError::NameInUse(name.to_owned()));
         }
         if let Some(existing) = topics.get(name).and_then(Weak::upgrade) {
-            if existing.type_name != support.type_name() || !same(&existing) {
+            if existing.type_name != type_name || !same(&existing) {
                 return Err(CreateEntityError::TypeConflict {
                     topic: name.to_owned(),
                     existing: existing.type_name.clone(),
-                    requested: support.type_name().to_owned(),
+                    requested: type_name.to_owned(),
                 });
             }
             if existing.qos() != *qos {
@@ -268,7 +285,8 @@ impl DomainParticipant {
         let state = (self.inner.topic_handle(), self.inner.autoenables());
         let announced = self.inner.announced_type(announced);
         let weak = Arc::downgrade(&self.inner);
-        let topic = Arc::new(TopicInner::with_support::<T>(weak, state, name, qos, support, announced));
+        let names = (name, type_name);
+        let topic = Arc::new(TopicInner::with_support::<T>(weak, state, names, qos, support, announced));
         topics.insert(name.to_owned(), Arc::downgrade(&topic));
         drop(topics);
         self.inner.entity.signal.raise();

@@ -2,18 +2,20 @@
 
 use crate::any::AnyDataWriter;
 use crate::condition::StatusCondition;
+use crate::endpoint_qos::EndpointQos;
 use crate::entity::{Entity, EntityError};
 use crate::error::{CreateEntityError, SetQosError, WaitForError};
 use crate::listener::PublisherListener;
 use crate::participant::{DomainParticipant, ParticipantInner};
 use crate::status::StatusMask;
-use crate::topic::Topic;
+use crate::topic::{Topic, TopicInner};
 use crate::writer::DataWriter;
 use crate::writer_core::{WriterCore, lock};
 use dunlin_cdr::{Representation, TopicType, TypeSupport};
 use dunlin_core::{Duration, EntityKind, Guid, InstanceHandle};
 use dunlin_engine::PublisherGroup;
 use dunlin_qos::{DataRepresentationId, DataWriterQos, PublisherQos, TopicQos};
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, Weak};
 
@@ -89,16 +91,34 @@ impl Publisher {
         Ok(Self { participant, qos, state, group, coherent: Arc::default(), suspended: Arc::default() })
     }
 
-    /// create_datawriter. A QoS without DATA_REPRESENTATION uses the type's default.
+    /// create_datawriter, with a QoS, [`DATAWRITER_QOS_DEFAULT`](crate::DATAWRITER_QOS_DEFAULT) or
+    /// [`DATAWRITER_QOS_USE_TOPIC_QOS`](crate::DATAWRITER_QOS_USE_TOPIC_QOS). A QoS without DATA_REPRESENTATION uses the
+    /// type's default.
     ///
     /// # Errors
     /// When the QoS is inconsistent or unsupported, or the topic is another participant's.
-    pub fn create_datawriter<T: TopicType>(
+    pub fn create_datawriter<'q, T: TopicType>(
         &self,
         topic: &Topic<T>,
-        qos: &DataWriterQos,
+        qos: impl Into<EndpointQos<'q, DataWriterQos>>,
     ) -> Result<DataWriter<T>, CreateEntityError> {
-        self.create_related_datawriter(topic, qos, None)
+        let qos = self.resolve(qos.into(), &topic.inner);
+        self.create_related_datawriter(topic, &qos, None)
+    }
+
+    /// The QoS that is meant for a writer of a topic.
+    pub(crate) fn resolve<'q>(
+        &self,
+        qos: EndpointQos<'q, DataWriterQos>,
+        topic: &TopicInner,
+    ) -> Cow<'q, DataWriterQos> {
+        match qos {
+            EndpointQos::Given(qos) => Cow::Borrowed(qos),
+            EndpointQos::FactoryDefault => Cow::Owned(self.default_datawriter_qos()),
+            EndpointQos::UseTopicQos => {
+                Cow::Owned(self.default_datawriter_qos().with_topic_qos(&topic.qos()))
+            }
+        }
     }
 
     /// A writer of requests, to which a reader of replies belongs.
@@ -245,7 +265,12 @@ impl Publisher {
 
     /// set_listener: it hears of what the writers' own listeners do not answer for. Replaces the previous one.
     pub fn set_listener(&self, listener: impl PublisherListener, mask: StatusMask) {
-        self.state.entity.listener.set(Some((Some(Arc::new(listener)), mask)));
+        self.set_shared_listener(Arc::new(listener), mask);
+    }
+
+    /// set_listener with one that others have too, such as [`listener`](Self::listener) gives.
+    pub fn set_shared_listener(&self, listener: Arc<dyn PublisherListener>, mask: StatusMask) {
+        self.state.entity.listener.set(Some((Some(listener), mask)));
     }
 
     /// A listener that does nothing: these statuses are not told to the participant's listener.
@@ -253,8 +278,13 @@ impl Publisher {
         self.state.entity.listener.set(Some((None, mask)));
     }
 
-    /// get_listener: the statuses that a listener set here answers for, or one that does nothing; `None` without either.
-    /// The listener itself is handed over when it is set: who needs it again shares it, as an `Arc` inside.
+    /// get_listener: the one set here; `None` without one, and after `consume_statuses`.
+    #[must_use]
+    pub fn listener(&self) -> Option<Arc<dyn PublisherListener>> {
+        self.state.entity.listener.get()
+    }
+
+    /// The statuses that a listener set here answers for, or one that does nothing; `None` without either.
     #[must_use]
     pub fn listener_mask(&self) -> Option<StatusMask> {
         self.state.entity.listener.mask()

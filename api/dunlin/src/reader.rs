@@ -5,6 +5,8 @@ use crate::builtin::PublicationBuiltinTopicData;
 use crate::condition::{Condition, StatusCondition};
 use crate::content_filter::ContentFilteredTopic;
 use crate::contents::FoundTopic;
+use crate::endpoint_qos::EndpointQos;
+use crate::entity::EntityError;
 use crate::error::{CreateEntityError, ExpressionError, NotMatched, ReadError, SetQosError, WaitForError};
 use crate::listener::DataReaderListener;
 use crate::multi_topic::MultiTopic;
@@ -25,13 +27,17 @@ use dunlin_cdr::{DdsType, DecodeOptions, TopicType};
 use dunlin_core::{Duration, Guid, InstanceHandle};
 use dunlin_engine::{ContentFilterStats, ReaderStats};
 use dunlin_qos::DataReaderQos;
+use std::any::Any;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Reads samples of one topic. Cheap to clone; the reader goes away with its last handle.
 ///
-/// Reading never blocks. `take` removes what it returns, `read` leaves it marked as read.
+/// Reading never blocks. `take` removes what it returns, `read` leaves it marked as read. With access scope GROUP in the
+/// subscriber's PRESENTATION both fail with [`ReadError::NotBegun`] outside of
+/// [`begin_access`](Subscriber::begin_access) and [`end_access`](Subscriber::end_access), unless
+/// [`on_data_on_readers`](crate::SubscriberListener::on_data_on_readers) runs (DDS 1.4 §2.2.2.5.2.8).
 pub struct DataReader<T: TopicType> {
     core: Arc<ReaderCore>,
     sample: PhantomData<fn() -> T>,
@@ -160,6 +166,10 @@ impl<T: TopicType> DataReader<T> {
         if condition.reader.as_ptr() != Arc::as_ptr(&self.core) {
             return Err(ReadError::ForeignCondition);
         }
+        self.check_access()?;
+        if condition.condition.is_deleted() {
+            return Err(ReadError::DeletedCondition);
+        }
         let selection = selection(max_samples, condition.states, instance);
         match &condition.query {
             None => self.decoded(&selection, take),
@@ -174,12 +184,18 @@ impl<T: TopicType> DataReader<T> {
         }
     }
 
+    fn check_access(&self) -> Result<(), ReadError> {
+        self.core.enabled()?;
+        self.core.subscriber.check_access().map_err(|_| ReadError::NotBegun)
+    }
+
     fn decode_into(
         &self,
         selection: &Selection,
         take: bool,
         out: &mut Vec<Sample<T>>,
     ) -> Result<usize, ReadError> {
+        self.check_access()?;
         self.core.collect(selection, take, |found| self.decode(found, out))
     }
 
@@ -362,19 +378,21 @@ impl<T: TopicType> DataReader<T> {
     /// # Errors
     /// [`ReadError::NotEnabled`].
     pub fn take_payloads(&self, max_samples: usize) -> Result<Vec<RawSample>, ReadError> {
+        self.check_access()?;
         let all = selection(max_samples, StateMasks::ANY, InstanceSelect::Any);
         let raw =
             |s: CachedSample| RawSample { info: s.info, payload: s.payload, key: s.key, vendor: s.vendor };
         self.core.collect(&all, true, |found| found.drain(..).map(raw).collect())
     }
 
-    /// An endless stream of taken samples for async code, on any executor.
+    /// An endless stream of taken samples for async code, on any executor. With access scope GROUP each look into the
+    /// reader is an access of its own.
     #[must_use]
     pub fn stream(&self) -> SampleStream<T> {
         SampleStream::new(self.clone())
     }
 
-    /// create_readcondition.
+    /// create_readcondition: while it exists the reader cannot be deleted.
     #[must_use]
     pub fn create_readcondition(&self, states: StateMasks) -> ReadCondition {
         let reader = Arc::downgrade(&self.core);
@@ -388,7 +406,32 @@ impl<T: TopicType> DataReader<T> {
             }
         };
         let condition = Condition::new(Arc::clone(&self.core.signal), trigger);
+        self.core.add_condition(&condition);
         ReadCondition { reader, states, query: None, condition }
+    }
+
+    /// delete_readcondition, also of a query condition: it is never true again, detached from every wait-set, and can
+    /// select no samples, although there are handles to it. A condition also goes away with its last handle.
+    ///
+    /// # Errors
+    /// [`EntityError::Foreign`], [`EntityError::AlreadyDeleted`].
+    pub fn delete_readcondition(&self, condition: &ReadCondition) -> Result<(), EntityError> {
+        if condition.reader.as_ptr() != Arc::as_ptr(&self.core) {
+            return Err(EntityError::Foreign);
+        }
+        if condition.condition.delete() { Ok(()) } else { Err(EntityError::AlreadyDeleted) }
+    }
+
+    /// delete_contained_entities: deletes every read and query condition.
+    ///
+    /// # Errors
+    /// [`EntityError::AlreadyDeleted`].
+    pub fn delete_contained_entities(&self) -> Result<(), EntityError> {
+        if self.core.is_deleted() {
+            return Err(EntityError::AlreadyDeleted);
+        }
+        self.core.delete_conditions();
+        Ok(())
     }
 
     /// create_querycondition: selects by a query in the language described at [`filter`](crate::filter), which may end
@@ -417,6 +460,7 @@ impl<T: TopicType> DataReader<T> {
             }
         };
         let condition = Condition::new(Arc::clone(&self.core.signal), trigger);
+        self.core.add_condition(&condition);
         let condition = ReadCondition { reader, states, query: Some(Arc::clone(&query)), condition };
         Ok(QueryCondition::new(condition, query))
     }
@@ -474,19 +518,26 @@ impl<T: TopicType> DataReader<T> {
         self.core.qos()
     }
 
-    /// set_qos: all or nothing; the changeable policies are announced to matched writers.
+    /// set_qos: all or nothing; the changeable policies are announced to matched writers. With
+    /// [`DATAREADER_QOS_DEFAULT`](crate::DATAREADER_QOS_DEFAULT) it becomes the subscriber's present default.
     ///
     /// # Errors
     /// When the QoS is inconsistent, unsupported, or changes an immutable policy of an enabled reader.
-    pub fn set_qos(&self, qos: &DataReaderQos) -> Result<(), SetQosError> {
-        self.core.set_qos(qos)
+    pub fn set_qos<'q>(&self, qos: impl Into<EndpointQos<'q, DataReaderQos>>) -> Result<(), SetQosError> {
+        let qos = self.core.subscriber.resolve(qos.into(), &self.core.source());
+        let qos = qos.ok_or(SetQosError::MultiTopic)?;
+        self.core.set_qos(&qos)
     }
 
     /// set_listener: replaces the previous listener. A closure `|reader| …` is a listener for
     /// DATA_AVAILABLE.
     pub fn set_listener(&self, listener: impl DataReaderListener<T>, mask: StatusMask) {
-        let erased = Erased { listener, sample: PhantomData::<fn(T)> };
-        self.core.set_listener(Some(Arc::new(erased)), mask);
+        self.set_shared_listener(Arc::new(listener), mask);
+    }
+
+    /// set_listener with one that others have too, such as [`listener`](Self::listener) gives.
+    pub fn set_shared_listener(&self, listener: Arc<dyn DataReaderListener<T>>, mask: StatusMask) {
+        self.core.set_listener(Some(Arc::new(Erased { listener })), mask);
     }
 
     /// A listener that does nothing: these statuses are not told to subscriber and participant either.
@@ -506,8 +557,14 @@ impl<T: TopicType> DataReader<T> {
         self.core.subscriber.clone()
     }
 
-    /// get_listener: the statuses that a listener set here answers for, or one that does nothing; `None` without either.
-    /// The listener itself is handed over when it is set: who needs it again shares it, as an `Arc` inside.
+    /// get_listener: the one set here; `None` without one, and after `consume_statuses`.
+    #[must_use]
+    pub fn listener(&self) -> Option<Arc<dyn DataReaderListener<T>>> {
+        let erased = self.core.listener.get()?;
+        erased.typed()?.downcast_ref::<Erased<T>>().map(|erased| Arc::clone(&erased.listener))
+    }
+
+    /// The statuses that a listener set here answers for, or one that does nothing; `None` without either.
     #[must_use]
     pub fn listener_mask(&self) -> Option<StatusMask> {
         self.core.listener.mask()
@@ -623,12 +680,15 @@ impl<T: DdsType> DataReader<T> {
     }
 }
 
-struct Erased<T: TopicType, L> {
-    listener: L,
-    sample: PhantomData<fn(T)>,
+struct Erased<T: TopicType> {
+    listener: Arc<dyn DataReaderListener<T>>,
 }
 
-impl<T: TopicType, L: DataReaderListener<T>> ErasedReaderListener for Erased<T, L> {
+impl<T: TopicType> ErasedReaderListener for Erased<T> {
+    fn typed(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+
     fn call(&self, core: &Arc<ReaderCore>, status: StatusMask) {
         let reader = DataReader::<T>::from_core(Arc::clone(core));
         let listener = &self.listener;

@@ -1,6 +1,7 @@
 //! What all handles of one data reader share, without the type of its samples.
 
 use crate::builtin::PublicationBuiltinTopicData;
+use crate::condition::{Condition, ConditionCore};
 use crate::content_filter::FilteredTopicInner;
 use crate::content_filter::sealed::TopicSource;
 use crate::entity::ListenerSlot;
@@ -20,8 +21,9 @@ use dunlin_core::{Duration, EntityId, Guid};
 use dunlin_discovery::EndpointLocators;
 use dunlin_engine::{ContentFilter, Event, ReaderSlot, ReaderSpec, WriteRequest};
 use dunlin_qos::{DataReaderQos, IncompatiblePolicy, SubscriberQos};
+use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 #[derive(Default)]
 pub(crate) struct ReaderStatuses {
@@ -37,6 +39,11 @@ pub(crate) struct ReaderStatuses {
 /// A listener without the type of its samples.
 pub(crate) trait ErasedReaderListener: Send + Sync {
     fn call(&self, core: &Arc<ReaderCore>, status: StatusMask);
+
+    /// With its type, if an application set it.
+    fn typed(&self) -> Option<&dyn Any> {
+        None
+    }
 }
 
 pub(crate) struct ReaderCore {
@@ -64,6 +71,8 @@ pub(crate) struct ReaderCore {
     /// A part of the library that takes all the data: nobody is told of data instead of it.
     pub consumer: OnceLock<Arc<dyn ErasedReaderListener>>,
     deleted: AtomicBool,
+    /// Read and query conditions that somebody has, and that were not deleted.
+    conditions: Mutex<Vec<Weak<ConditionCore>>>,
     pub signal: Arc<Signal>,
 }
 
@@ -94,6 +103,7 @@ impl ReaderCore {
             listener: ListenerSlot::default(),
             consumer: OnceLock::new(),
             deleted: AtomicBool::new(false),
+            conditions: Mutex::default(),
             signal: Arc::default(),
         }
     }
@@ -181,6 +191,7 @@ impl ReaderCore {
             return false;
         }
         self.listener.set(None);
+        self.delete_conditions();
         if let Some(feed) = self.feed.get() {
             feed.readers.iter().for_each(|reader| {
                 reader.close();
@@ -191,6 +202,33 @@ impl ReaderCore {
         }
         self.signal.raise();
         true
+    }
+
+    /// A new condition, which keeps the reader from being deleted; of a reader that was deleted it is deleted too.
+    pub fn add_condition(&self, condition: &Condition) {
+        let mut conditions = lock(&self.conditions);
+        conditions.retain(|known| known.strong_count() > 0);
+        conditions.push(Arc::downgrade(&condition.0));
+        drop(conditions);
+        if self.is_deleted() {
+            condition.delete();
+        }
+    }
+
+    fn conditions(&self) -> Vec<Condition> {
+        lock(&self.conditions).iter().filter_map(Weak::upgrade).map(Condition).collect()
+    }
+
+    /// Whether there is a condition of it that was not deleted.
+    pub fn has_conditions(&self) -> bool {
+        self.conditions().iter().any(|condition| !condition.is_deleted())
+    }
+
+    /// Deletes every condition.
+    pub fn delete_conditions(&self) {
+        for condition in self.conditions() {
+            condition.delete();
+        }
     }
 
     pub fn enabled(&self) -> Result<&Arc<ReaderSlot>, ReadError> {

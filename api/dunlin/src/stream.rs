@@ -35,7 +35,9 @@ impl<T: TopicType> SampleStream<T> {
 
     fn next_taken(&mut self) -> Option<Sample<T>> {
         if self.taken.is_empty() {
-            self.taken.extend(self.reader.take(BATCH).unwrap_or_default());
+            let reader = &self.reader;
+            let taken = reader.core().subscriber.in_access(|| reader.take(BATCH));
+            self.taken.extend(taken.unwrap_or_default());
         }
         self.taken.pop_front()
     }

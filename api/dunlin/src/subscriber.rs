@@ -4,6 +4,8 @@ use crate::any::AnyDataReader;
 use crate::builtin;
 use crate::condition::StatusCondition;
 use crate::content_filter::TopicDescription;
+use crate::content_filter::sealed::TopicSource;
+use crate::endpoint_qos::EndpointQos;
 use crate::entity::{Entity, EntityError};
 use crate::error::{CreateEntityError, SetQosError};
 use crate::listener::SubscriberListener;
@@ -15,7 +17,8 @@ use crate::writer_core::lock;
 use dunlin_cdr::TopicType;
 use dunlin_core::{EntityKind, Guid, InstanceHandle};
 use dunlin_engine::SubscriberGroup;
-use dunlin_qos::{DataReaderQos, SubscriberQos, TopicQos};
+use dunlin_qos::{DataReaderQos, PresentationAccessScope, SubscriberQos, TopicQos};
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, Weak};
 
@@ -29,6 +32,8 @@ pub struct Subscriber {
     pub(crate) group: Option<Arc<SubscriberGroup>>,
     /// Calls of begin_access that were not ended.
     pub(crate) accesses: Arc<AtomicU32>,
+    /// PRESENTATION, which cannot change, has access scope GROUP.
+    pub(crate) by_group: bool,
 }
 
 /// What a subscriber has besides its QoS; lives as long as the subscriber or a reader of it.
@@ -129,11 +134,12 @@ impl Subscriber {
         qos.check_supported()?;
         participant.entity.check().map_err(|_| CreateEntityError::AlreadyDeleted)?;
         let group = participant.subscriber_group(qos.presentation);
+        let by_group = qos.presentation.access_scope == PresentationAccessScope::Group;
         let qos = Arc::new(Mutex::new(qos.clone()));
         let handle = participant.next_handle(EntityKind::ReaderGroup);
         let state = SubscriberState::new(handle, participant.autoenables(), false, &qos);
         participant.add_subscriber(&state);
-        Ok(Self { participant, qos, state, group, accesses: Arc::default() })
+        Ok(Self { participant, qos, state, group, accesses: Arc::default(), by_group })
     }
 
     /// The subscriber of the built-in topics.
@@ -142,7 +148,7 @@ impl Subscriber {
         let make =
             || SubscriberState::new(participant.next_handle(EntityKind::ReaderGroup), true, true, &qos);
         let state = participant.builtin_state(make);
-        Self { participant, qos, state, group: None, accesses: Arc::default() }
+        Self { participant, qos, state, group: None, accesses: Arc::default(), by_group: false }
     }
 
     pub(crate) fn participant_inner(&self) -> &Arc<ParticipantInner> {
@@ -154,16 +160,35 @@ impl Subscriber {
         self.state.add(core);
     }
 
-    /// create_datareader: for a topic, a content-filtered topic or a multi-topic.
+    /// create_datareader: for a topic, a content-filtered topic or a multi-topic, with a QoS,
+    /// [`DATAREADER_QOS_DEFAULT`](crate::DATAREADER_QOS_DEFAULT) or
+    /// [`DATAREADER_QOS_USE_TOPIC_QOS`](crate::DATAREADER_QOS_USE_TOPIC_QOS).
     ///
     /// # Errors
     /// When the QoS is inconsistent or unsupported, or the topic is another participant's.
-    pub fn create_datareader<D: TopicDescription>(
+    pub fn create_datareader<'q, D: TopicDescription>(
         &self,
         topic: &D,
-        qos: &DataReaderQos,
+        qos: impl Into<EndpointQos<'q, DataReaderQos>>,
     ) -> Result<DataReader<D::Data>, CreateEntityError> {
-        self.create_related_datareader(topic, qos, None)
+        let qos = self.resolve(qos.into(), &topic.source()).ok_or(CreateEntityError::NoTopicQos)?;
+        self.create_related_datareader(topic, &qos, None)
+    }
+
+    /// The QoS that is meant for a reader; `None` if it is that of a topic which has none.
+    pub(crate) fn resolve<'q>(
+        &self,
+        qos: EndpointQos<'q, DataReaderQos>,
+        source: &TopicSource,
+    ) -> Option<Cow<'q, DataReaderQos>> {
+        Some(match qos {
+            EndpointQos::Given(qos) => Cow::Borrowed(qos),
+            EndpointQos::FactoryDefault => Cow::Owned(self.default_datareader_qos()),
+            EndpointQos::UseTopicQos if source.multi.is_some() => return None,
+            EndpointQos::UseTopicQos => {
+                Cow::Owned(self.default_datareader_qos().with_topic_qos(&source.topic.qos()))
+            }
+        })
     }
 
     /// A reader of requests, to which a writer of replies belongs.
@@ -180,7 +205,8 @@ impl Subscriber {
         if self.state.builtin {
             return Err(CreateEntityError::BuiltinSubscriber);
         }
-        if self.state.entity.is_deleted() || source.topic.entity.is_deleted() {
+        let filter_deleted = source.filter.as_ref().is_some_and(|filter| filter.is_deleted());
+        if self.state.entity.is_deleted() || source.topic.entity.is_deleted() || filter_deleted {
             return Err(CreateEntityError::AlreadyDeleted);
         }
         qos.check_consistency()?;
@@ -246,19 +272,23 @@ impl Subscriber {
         })
     }
 
-    /// delete_datareader: it ends although there are handles to it, whose operations fail from now on; conditions of it
-    /// are never true again.
+    /// delete_datareader: it ends although there are handles to it, whose operations fail from now on. Payloads taken from
+    /// it stay: they own their memory.
     ///
     /// # Errors
-    /// [`EntityError::Foreign`], [`EntityError::AlreadyDeleted`].
+    /// [`EntityError::InUse`] while somebody has a read or query condition of it, or a wait-set has: see
+    /// [`DataReader::delete_contained_entities`]; [`EntityError::Foreign`], [`EntityError::AlreadyDeleted`].
     pub fn delete_datareader<T: TopicType>(&self, reader: &DataReader<T>) -> Result<(), EntityError> {
         if !Arc::ptr_eq(&reader.core().subscriber.state, &self.state) {
             return Err(EntityError::Foreign);
         }
+        if !reader.core().is_deleted() && reader.core().has_conditions() {
+            return Err(EntityError::InUse);
+        }
         if reader.core().close() { Ok(()) } else { Err(EntityError::AlreadyDeleted) }
     }
 
-    /// delete_contained_entities: deletes every reader.
+    /// delete_contained_entities: deletes every reader, with its conditions.
     ///
     /// # Errors
     /// [`EntityError::AlreadyDeleted`].
@@ -309,7 +339,12 @@ impl Subscriber {
     /// set_listener: it hears of what the readers' own listeners do not answer for, and with DATA_ON_READERS in the mask of
     /// all data. Replaces the previous one.
     pub fn set_listener(&self, listener: impl SubscriberListener, mask: StatusMask) {
-        self.state.entity.listener.set(Some((Some(Arc::new(listener)), mask)));
+        self.set_shared_listener(Arc::new(listener), mask);
+    }
+
+    /// set_listener with one that others have too, such as [`listener`](Self::listener) gives.
+    pub fn set_shared_listener(&self, listener: Arc<dyn SubscriberListener>, mask: StatusMask) {
+        self.state.entity.listener.set(Some((Some(listener), mask)));
     }
 
     /// A listener that does nothing: these statuses are not told to the participant's listener.
@@ -317,8 +352,13 @@ impl Subscriber {
         self.state.entity.listener.set(Some((None, mask)));
     }
 
-    /// get_listener: the statuses that a listener set here answers for, or one that does nothing; `None` without either.
-    /// The listener itself is handed over when it is set: who needs it again shares it, as an `Arc` inside.
+    /// get_listener: the one set here; `None` without one, and after `consume_statuses`.
+    #[must_use]
+    pub fn listener(&self) -> Option<Arc<dyn SubscriberListener>> {
+        self.state.entity.listener.get()
+    }
+
+    /// The statuses that a listener set here answers for, or one that does nothing; `None` without either.
     #[must_use]
     pub fn listener_mask(&self) -> Option<StatusMask> {
         self.state.entity.listener.mask()

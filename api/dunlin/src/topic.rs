@@ -40,14 +40,15 @@ impl TopicInner {
         type_information: Option<Arc<LocalType>>,
     ) -> Self {
         let support = Arc::new(TypeSupportOf::<T>::default());
-        Self::with_support::<T>(participant, (handle, enabled), name, qos, support, type_information)
+        let names = (name, T::TYPE_NAME);
+        Self::with_support::<T>(participant, (handle, enabled), names, qos, support, type_information)
     }
 
-    /// A topic of samples `T`, of which `support` knows the type.
+    /// A topic of samples `T`, of which `support` knows the type, with its name and that of the type.
     pub fn with_support<T: TopicType>(
         participant: Weak<ParticipantInner>,
         (handle, enabled): (InstanceHandle, bool),
-        name: &str,
+        (name, type_name): (&str, &str),
         qos: &TopicQos,
         support: Arc<dyn TypeSupport>,
         type_information: Option<Arc<LocalType>>,
@@ -58,7 +59,7 @@ impl TopicInner {
             entity: Entity::new(handle, enabled),
             participant,
             name: name.to_owned(),
-            type_name: support.type_name().to_owned(),
+            type_name: type_name.to_owned(),
             keyed: support.has_key(),
             description: OnceLock::new(),
             type_support: support,
@@ -166,7 +167,12 @@ impl<T: TopicType> Topic<T> {
 
     /// set_listener, for INCONSISTENT_TOPIC: replaces the previous listener.
     pub fn set_listener(&self, listener: impl TopicListener, mask: StatusMask) {
-        self.inner.entity.listener.set(Some((Some(Arc::new(listener)), mask)));
+        self.set_shared_listener(Arc::new(listener), mask);
+    }
+
+    /// set_listener with one that others have too, such as [`listener`](Self::listener) gives.
+    pub fn set_shared_listener(&self, listener: Arc<dyn TopicListener>, mask: StatusMask) {
+        self.inner.entity.listener.set(Some((Some(listener), mask)));
     }
 
     /// A listener that does nothing: these statuses are not told to the participant's listener.
@@ -174,8 +180,13 @@ impl<T: TopicType> Topic<T> {
         self.inner.entity.listener.set(Some((None, mask)));
     }
 
-    /// get_listener: the statuses that a listener set here answers for, or one that does nothing; `None` without either.
-    /// The listener itself is handed over when it is set: who needs it again shares it, as an `Arc` inside.
+    /// get_listener: the one set here; `None` without one, and after `consume_statuses`.
+    #[must_use]
+    pub fn listener(&self) -> Option<Arc<dyn TopicListener>> {
+        self.inner.entity.listener.get()
+    }
+
+    /// The statuses that a listener set here answers for, or one that does nothing; `None` without either.
     #[must_use]
     pub fn listener_mask(&self) -> Option<StatusMask> {
         self.inner.entity.listener.mask()

@@ -1,13 +1,19 @@
 //! Types of endpoints: what is announced of those of this participant, and what others tell of theirs (DDS-XTypes 1.3
 //! §7.6.3.2 and §7.6.3.3).
 
-use crate::participant::{DomainParticipant, ParticipantInner};
+use crate::error::CreateEntityError;
+use crate::participant::{DomainParticipant, ParticipantInner, is_usable};
+use crate::topic::Topic;
+use crate::writer_core::lock;
 use dunlin_cdr::{DdsType, description};
 use dunlin_core::Guid;
 use dunlin_dynamic::DynamicType;
 use dunlin_engine::{LocalType, TypeDiscovery};
+use dunlin_qos::TopicQos;
 use dunlin_xtypes::{TypeGraph, TypeIndex};
-use std::sync::Arc;
+use std::any::TypeId;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
 /// The type objects of a Rust type.
 pub(crate) fn local_type<T: DdsType>() -> Option<Arc<LocalType>> {
@@ -43,5 +49,59 @@ impl DomainParticipant {
     #[must_use]
     pub fn discovered_type(&self, endpoint: Guid) -> TypeDiscovery {
         self.inner().run(|engine, now, out| engine.discovered_type(now, endpoint, out))
+    }
+}
+
+/// Names that types were registered under with a participant.
+#[derive(Default)]
+pub(crate) struct RegisteredTypes(Mutex<BTreeMap<String, TypeId>>);
+
+impl RegisteredTypes {
+    /// The type registered under a name.
+    pub fn of(&self, name: &str) -> Option<TypeId> {
+        lock(&self.0).get(name).copied()
+    }
+}
+
+impl DomainParticipant {
+    /// register_type of a TypeSupport: topics of `T` can be created under this name of the type too, see
+    /// [`create_topic_of_type`](Self::create_topic_of_type). Its own name, [`DdsType::TYPE_NAME`], needs no registration.
+    /// Registering a type again does nothing.
+    ///
+    /// # Errors
+    /// [`CreateEntityError::TypeNameInUse`] when another type has the name; [`CreateEntityError::BadName`].
+    pub fn register_type<T: DdsType>(&self, type_name: &str) -> Result<(), CreateEntityError> {
+        if !is_usable(type_name) {
+            return Err(CreateEntityError::BadName);
+        }
+        let inner = self.inner();
+        inner.entity.check().map_err(|_| CreateEntityError::AlreadyDeleted)?;
+        let mut types = lock(&inner.registered_types.0);
+        match types.insert(type_name.to_owned(), TypeId::of::<T>()) {
+            Some(known) if known != TypeId::of::<T>() => {
+                types.insert(type_name.to_owned(), known);
+                Err(CreateEntityError::TypeNameInUse(type_name.to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// create_topic with the name that its type was [registered](Self::register_type) under, which is what endpoints
+    /// announce. Otherwise as [`create_topic`](Self::create_topic).
+    ///
+    /// # Errors
+    /// [`CreateEntityError::TypeNotRegistered`], [`CreateEntityError::TypeNameInUse`] when it is another type's; else as
+    /// [`create_topic`](Self::create_topic).
+    pub fn create_topic_of_type<T: DdsType>(
+        &self,
+        name: &str,
+        type_name: &str,
+        qos: &TopicQos,
+    ) -> Result<Topic<T>, CreateEntityError> {
+        match self.inner().registered_types.of(type_name) {
+            Some(known) if known == TypeId::of::<T>() => self.typed_topic(name, type_name, qos),
+            Some(_) => Err(CreateEntityError::TypeNameInUse(type_name.to_owned())),
+            None => Err(CreateEntityError::TypeNotRegistered(type_name.to_owned())),
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::builtin::SubscriptionBuiltinTopicData;
 use crate::condition::StatusCondition;
+use crate::endpoint_qos::EndpointQos;
 use crate::error::{CreateEntityError, NotMatched, SetQosError, WaitForError, WriteError};
 use crate::listener::DataWriterListener;
 use crate::publisher::{Publisher, with_representation};
@@ -17,6 +18,7 @@ use dunlin_core::{Duration, Guid, InstanceHandle, SequenceNumber, WallTime};
 use dunlin_engine::{WriteRequest, WriterStats};
 use dunlin_qos::DataWriterQos;
 use dunlin_rtps::ChangeKind;
+use std::any::Any;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -314,18 +316,24 @@ impl<T: TopicType> DataWriter<T> {
         self.core.qos()
     }
 
-    /// set_qos: all or nothing; the changeable policies are announced to matched readers.
+    /// set_qos: all or nothing; the changeable policies are announced to matched readers. With
+    /// [`DATAWRITER_QOS_DEFAULT`](crate::DATAWRITER_QOS_DEFAULT) it becomes the publisher's present default.
     ///
     /// # Errors
     /// When the QoS is inconsistent, unsupported, or changes an immutable policy of an enabled writer.
-    pub fn set_qos(&self, qos: &DataWriterQos) -> Result<(), SetQosError> {
-        self.core.set_qos(&with_representation::<T>(qos, self.support()))
+    pub fn set_qos<'q>(&self, qos: impl Into<EndpointQos<'q, DataWriterQos>>) -> Result<(), SetQosError> {
+        let qos = self.core.publisher.resolve(qos.into(), &self.core.topic);
+        self.core.set_qos(&with_representation::<T>(&qos, self.support()))
     }
 
     /// set_listener: replaces the previous listener.
     pub fn set_listener(&self, listener: impl DataWriterListener<T>, mask: StatusMask) {
-        let erased = Erased { listener, sample: PhantomData::<fn(T)> };
-        self.core.set_listener(Some(Arc::new(erased)), mask);
+        self.set_shared_listener(Arc::new(listener), mask);
+    }
+
+    /// set_listener with one that others have too, such as [`listener`](Self::listener) gives.
+    pub fn set_shared_listener(&self, listener: Arc<dyn DataWriterListener<T>>, mask: StatusMask) {
+        self.core.set_listener(Some(Arc::new(Erased { listener })), mask);
     }
 
     /// A listener that does nothing: these statuses are not told to publisher and participant either.
@@ -351,8 +359,14 @@ impl<T: TopicType> DataWriter<T> {
         Topic::new(Arc::clone(&self.core.topic))
     }
 
-    /// get_listener: the statuses that a listener set here answers for, or one that does nothing; `None` without either.
-    /// The listener itself is handed over when it is set: who needs it again shares it, as an `Arc` inside.
+    /// get_listener: the one set here; `None` without one, and after `consume_statuses`.
+    #[must_use]
+    pub fn listener(&self) -> Option<Arc<dyn DataWriterListener<T>>> {
+        let erased = self.core.listener.get()?;
+        erased.typed()?.downcast_ref::<Erased<T>>().map(|erased| Arc::clone(&erased.listener))
+    }
+
+    /// The statuses that a listener set here answers for, or one that does nothing; `None` without either.
     #[must_use]
     pub fn listener_mask(&self) -> Option<StatusMask> {
         self.core.listener.mask()
@@ -502,12 +516,15 @@ impl<T: TopicType> DataWriter<T> {
     }
 }
 
-struct Erased<T: TopicType, L> {
-    listener: L,
-    sample: PhantomData<fn(T)>,
+struct Erased<T: TopicType> {
+    listener: Arc<dyn DataWriterListener<T>>,
 }
 
-impl<T: TopicType, L: DataWriterListener<T>> ErasedWriterListener for Erased<T, L> {
+impl<T: TopicType> ErasedWriterListener for Erased<T> {
+    fn typed(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+
     fn call(&self, core: &Arc<WriterCore>, status: StatusMask) {
         let writer = DataWriter::<T>::from_core(Arc::clone(core));
         match status {

@@ -18,6 +18,7 @@ use dunlin_core::{Duration, EntityId, Guid, InstanceHandle};
 use dunlin_discovery::EndpointLocators;
 use dunlin_engine::{Event, WriterSlot, WriterSpec};
 use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy, PublisherQos};
+use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -41,6 +42,11 @@ pub(crate) struct WriterStatuses {
 /// A listener without the type of its samples.
 pub(crate) trait ErasedWriterListener: Send + Sync {
     fn call(&self, core: &Arc<WriterCore>, status: StatusMask);
+
+    /// With its type, if an application set it.
+    fn typed(&self) -> Option<&dyn Any> {
+        None
+    }
 }
 
 pub(crate) struct EncodeBuffers {

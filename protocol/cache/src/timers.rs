@@ -44,6 +44,11 @@ impl TimerHeap {
         self.places.get(id as usize).filter(|place| **place != NIL).map(|place| *place as usize)
     }
 
+    /// The timer of `id`, if there is one.
+    pub(crate) fn time(&self, id: Id) -> Option<MonoTime> {
+        self.heap.get(self.place(id)?).map(|(time, _)| *time)
+    }
+
     /// Starts or moves the timer of `id`.
     pub(crate) fn set(&mut self, id: Id, time: MonoTime) {
         if let Some(place) = self.place(id) {

@@ -9,7 +9,8 @@ pub use dunlin_discovery::DiscoveredWriter as PublicationBuiltinTopicData;
 pub use dunlin_discovery::ParticipantData as ParticipantBuiltinTopicData;
 pub(crate) use feed::{Feeds, reader, topic_sample};
 pub use topics::{
-    BuiltinDuration, BuiltinTopicKey, DCPS_PARTICIPANT, DCPS_PUBLICATION, DCPS_SUBSCRIPTION, DCPS_TOPIC,
+    BuiltinDurabilityService, BuiltinDuration, BuiltinHistory, BuiltinResourceLimits, BuiltinTopicKey,
+    BuiltinTypeConsistency, DCPS_PARTICIPANT, DCPS_PUBLICATION, DCPS_SUBSCRIPTION, DCPS_TOPIC,
     DcpsParticipant, DcpsPublication, DcpsSubscription, DcpsTopic,
 };
 pub(crate) use topics::{topic_of_reader, topic_of_writer};

@@ -5,8 +5,9 @@ use dunlin_core::{Duration, Guid, InstanceHandle};
 use dunlin_derive::DdsType;
 use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, ParticipantData};
 use dunlin_qos::{
-    DestinationOrderKind, DurabilityKind, LivelinessKind, OwnershipKind, PresentationAccessScope,
-    ReliabilityKind, TopicQos,
+    DataRepresentation, DestinationOrderKind, DurabilityKind, DurabilityService, LivelinessKind,
+    OwnershipKind, PresentationAccessScope, ReliabilityKind, TopicQos, TypeConsistencyEnforcement,
+    TypeConsistencyKind,
 };
 use std::fmt;
 
@@ -84,6 +85,100 @@ impl From<BuiltinDuration> for Duration {
     }
 }
 
+/// DurabilityServiceQosPolicy of the IDL.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, DdsType)]
+#[dds(name = "DDS::DurabilityServiceQosPolicy", nested, final)]
+pub struct BuiltinDurabilityService {
+    /// How long after an instance has no writers and is disposed it may be forgotten.
+    pub service_cleanup_delay: BuiltinDuration,
+    /// 0 KEEP_LAST, 1 KEEP_ALL.
+    pub history_kind: i32,
+    /// Samples of each instance, with KEEP_LAST.
+    pub history_depth: i32,
+    /// -1 without limit.
+    pub max_samples: i32,
+    /// -1 without limit.
+    pub max_instances: i32,
+    /// -1 without limit.
+    pub max_samples_per_instance: i32,
+}
+
+impl From<&DurabilityService> for BuiltinDurabilityService {
+    fn from(service: &DurabilityService) -> Self {
+        Self {
+            service_cleanup_delay: service.service_cleanup_delay.into(),
+            history_kind: service.history_kind.value(),
+            history_depth: service.history_depth,
+            max_samples: service.max_samples,
+            max_instances: service.max_instances,
+            max_samples_per_instance: service.max_samples_per_instance,
+        }
+    }
+}
+
+/// HistoryQosPolicy of the IDL.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, DdsType)]
+#[dds(name = "DDS::HistoryQosPolicy", nested, final)]
+pub struct BuiltinHistory {
+    /// 0 KEEP_LAST, 1 KEEP_ALL.
+    pub kind: i32,
+    /// Samples of each instance, with KEEP_LAST.
+    pub depth: i32,
+}
+
+/// ResourceLimitsQosPolicy of the IDL; -1 without limit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, DdsType)]
+#[dds(name = "DDS::ResourceLimitsQosPolicy", nested, final)]
+pub struct BuiltinResourceLimits {
+    /// Of all instances.
+    pub max_samples: i32,
+    /// Instances.
+    pub max_instances: i32,
+    /// Of one instance.
+    pub max_samples_per_instance: i32,
+}
+
+/// TypeConsistencyEnforcementQosPolicy of the IDL (XTypes 1.3 §7.6.3.3.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, DdsType)]
+#[dds(name = "DDS::TypeConsistencyEnforcementQosPolicy", nested, final)]
+pub struct BuiltinTypeConsistency {
+    /// 0 DISALLOW_TYPE_COERCION, 1 ALLOW_TYPE_COERCION.
+    pub kind: i32,
+    /// Whether bounds of sequences may differ.
+    pub ignore_sequence_bounds: bool,
+    /// Whether bounds of strings may differ.
+    pub ignore_string_bounds: bool,
+    /// Whether names of members may differ.
+    pub ignore_member_names: bool,
+    /// Whether the writer's type must not be wider than the reader's.
+    pub prevent_type_widening: bool,
+    /// Whether endpoints match only after types were compared.
+    pub force_type_validation: bool,
+}
+
+impl From<TypeConsistencyEnforcement> for BuiltinTypeConsistency {
+    fn from(types: TypeConsistencyEnforcement) -> Self {
+        Self {
+            kind: i32::from(types.kind == TypeConsistencyKind::AllowTypeCoercion),
+            ignore_sequence_bounds: types.ignore_sequence_bounds,
+            ignore_string_bounds: types.ignore_string_bounds,
+            ignore_member_names: types.ignore_member_names,
+            prevent_type_widening: types.prevent_type_widening,
+            force_type_validation: types.force_type_validation,
+        }
+    }
+}
+
+/// DATA_REPRESENTATION of the IDL: 0 XCDR1, 1 XML, 2 XCDR2.
+fn representation(policy: &DataRepresentation) -> Vec<i16> {
+    policy.ids.iter().map(|id| id.value()).collect()
+}
+
+/// As it was announced; empty if nothing was.
+fn octets(type_information: Option<&[u8]>) -> Vec<u8> {
+    type_information.unwrap_or_default().to_vec()
+}
+
 /// ParticipantBuiltinTopicData, a sample of DCPSParticipant.
 #[derive(Clone, PartialEq, Eq, Debug, Default, DdsType)]
 #[dds(name = "DDS::ParticipantBuiltinTopicData")]
@@ -113,6 +208,8 @@ pub struct DcpsTopic {
     pub type_name: String,
     /// DURABILITY kind.
     pub durability: i32,
+    /// DURABILITY_SERVICE.
+    pub durability_service: BuiltinDurabilityService,
     /// DEADLINE.
     pub deadline: BuiltinDuration,
     /// LATENCY_BUDGET.
@@ -129,10 +226,16 @@ pub struct DcpsTopic {
     pub lifespan: BuiltinDuration,
     /// DESTINATION_ORDER kind.
     pub destination_order: i32,
+    /// HISTORY.
+    pub history: BuiltinHistory,
+    /// RESOURCE_LIMITS.
+    pub resource_limits: BuiltinResourceLimits,
     /// OWNERSHIP kind.
     pub ownership: i32,
     /// TOPIC_DATA.
     pub topic_data: Vec<u8>,
+    /// DATA_REPRESENTATION: 0 XCDR1, 1 XML, 2 XCDR2.
+    pub representation: Vec<i16>,
 }
 
 /// PublicationBuiltinTopicData, a sample of DCPSPublication.
@@ -150,6 +253,8 @@ pub struct DcpsPublication {
     pub type_name: String,
     /// DURABILITY kind.
     pub durability: i32,
+    /// DURABILITY_SERVICE.
+    pub durability_service: BuiltinDurabilityService,
     /// DEADLINE.
     pub deadline: BuiltinDuration,
     /// LATENCY_BUDGET.
@@ -182,6 +287,10 @@ pub struct DcpsPublication {
     pub topic_data: Vec<u8>,
     /// GROUP_DATA.
     pub group_data: Vec<u8>,
+    /// DATA_REPRESENTATION: 0 XCDR1, 1 XML, 2 XCDR2.
+    pub representation: Vec<i16>,
+    /// TypeInformation, serialized as it was announced (XTypes 1.3 §7.6.3.2.2); empty if nothing was.
+    pub type_information: Vec<u8>,
 }
 
 /// SubscriptionBuiltinTopicData, a sample of DCPSSubscription.
@@ -229,6 +338,12 @@ pub struct DcpsSubscription {
     pub topic_data: Vec<u8>,
     /// GROUP_DATA.
     pub group_data: Vec<u8>,
+    /// DATA_REPRESENTATION: 0 XCDR1, 1 XML, 2 XCDR2.
+    pub representation: Vec<i16>,
+    /// TYPE_CONSISTENCY_ENFORCEMENT.
+    pub type_consistency: BuiltinTypeConsistency,
+    /// TypeInformation, serialized as it was announced (XTypes 1.3 §7.6.3.2.2); empty if nothing was.
+    pub type_information: Vec<u8>,
 }
 
 const fn durability(kind: DurabilityKind) -> i32 {
@@ -302,6 +417,7 @@ impl DcpsTopic {
             name: name.to_owned(),
             type_name: type_name.to_owned(),
             durability: durability(qos.durability.kind),
+            durability_service: (&qos.durability_service).into(),
             deadline: qos.deadline.period.into(),
             latency_budget: qos.latency_budget.duration.into(),
             liveliness: liveliness(qos.liveliness.kind),
@@ -310,8 +426,15 @@ impl DcpsTopic {
             transport_priority: qos.transport_priority.value,
             lifespan: qos.lifespan.duration.into(),
             destination_order: order(qos.destination_order.kind),
+            history: BuiltinHistory { kind: qos.history.kind.value(), depth: qos.history.depth },
+            resource_limits: BuiltinResourceLimits {
+                max_samples: qos.resource_limits.max_samples,
+                max_instances: qos.resource_limits.max_instances,
+                max_samples_per_instance: qos.resource_limits.max_samples_per_instance,
+            },
             ownership: ownership(qos.ownership.kind),
             topic_data: qos.topic_data.0.clone(),
+            representation: representation(&qos.representation),
         }
     }
 }
@@ -322,14 +445,18 @@ pub(crate) fn topic_of_writer(data: &DiscoveredWriter) -> TopicQos {
     TopicQos {
         topic_data: data.topic_data.clone(),
         durability: qos.durability,
+        durability_service: qos.durability_service,
         deadline: qos.deadline,
         latency_budget: qos.latency_budget,
         liveliness: qos.liveliness,
         reliability: qos.reliability,
         destination_order: qos.destination_order,
+        history: qos.history,
+        resource_limits: qos.resource_limits,
+        transport_priority: qos.transport_priority,
         lifespan: qos.lifespan,
         ownership: qos.ownership,
-        ..TopicQos::default()
+        representation: qos.representation.clone(),
     }
 }
 
@@ -344,7 +471,10 @@ pub(crate) fn topic_of_reader(data: &DiscoveredReader) -> TopicQos {
         liveliness: qos.liveliness,
         reliability: qos.reliability,
         destination_order: qos.destination_order,
+        history: qos.history,
+        resource_limits: qos.resource_limits,
         ownership: qos.ownership,
+        representation: qos.representation.clone(),
         ..TopicQos::default()
     }
 }
@@ -358,6 +488,7 @@ impl From<&DiscoveredWriter> for DcpsPublication {
             topic_name: data.topic_name.to_string(),
             type_name: data.type_name.to_string(),
             durability: durability(qos.durability.kind),
+            durability_service: (&qos.durability_service).into(),
             deadline: qos.deadline.period.into(),
             latency_budget: qos.latency_budget.duration.into(),
             liveliness: liveliness(qos.liveliness.kind),
@@ -374,6 +505,8 @@ impl From<&DiscoveredWriter> for DcpsPublication {
             partition: group.partition.names.clone(),
             topic_data: data.topic_data.0.clone(),
             group_data: group.group_data.0.clone(),
+            representation: representation(&qos.representation),
+            type_information: octets(data.type_information.as_deref()),
         }
     }
 }
@@ -402,6 +535,9 @@ impl From<&DiscoveredReader> for DcpsSubscription {
             partition: group.partition.names.clone(),
             topic_data: data.topic_data.0.clone(),
             group_data: group.group_data.0.clone(),
+            representation: representation(&qos.representation),
+            type_consistency: qos.type_consistency.into(),
+            type_information: octets(data.type_information.as_deref()),
         }
     }
 }

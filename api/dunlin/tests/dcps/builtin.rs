@@ -5,7 +5,8 @@ use crate::support::*;
 use dunlin::qos::*;
 use dunlin::sim::Sim;
 use dunlin::{
-    Against, BuiltinDuration, DCPS_PARTICIPANT, DCPS_PUBLICATION, DCPS_SUBSCRIPTION, DCPS_TOPIC, DataReader,
+    Against, BuiltinDurabilityService, BuiltinDuration, BuiltinHistory, BuiltinResourceLimits,
+    BuiltinTypeConsistency, DCPS_PARTICIPANT, DCPS_PUBLICATION, DCPS_SUBSCRIPTION, DCPS_TOPIC, DataReader,
     DcpsParticipant, DcpsPublication, DcpsSubscription, DcpsTopic, DdsType, DomainParticipant, EntityError,
     InstanceHandle, InstanceState, StateMasks, ViewState, WaitSet,
 };
@@ -81,6 +82,70 @@ fn participants_topics_writers_and_readers_come_and_go_as_samples() {
     let gone = take(&participants);
     assert_eq!(gone.len(), 2);
     assert!(gone.iter().all(|(.., state)| *state == InstanceState::NotAliveDisposed));
+}
+
+/// What the standards have in the samples beyond what decides matches: history and limits, the service, XTypes.
+#[test]
+fn samples_have_every_policy_that_endpoints_announce() {
+    let mut sim = Sim::new(4);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let watcher = b.run(|| DomainParticipant::new(0)).unwrap();
+    let builtin = watcher.builtin_subscriber();
+    let topics = builtin.lookup_datareader::<DcpsTopic>(DCPS_TOPIC).unwrap();
+    let publications = builtin.lookup_datareader::<DcpsPublication>(DCPS_PUBLICATION).unwrap();
+    let subscriptions = builtin.lookup_datareader::<DcpsSubscription>(DCPS_SUBSCRIPTION).unwrap();
+    let service = DurabilityService {
+        service_cleanup_delay: secs(3),
+        history_kind: HistoryKind::KeepAll,
+        history_depth: 4,
+        max_samples: 50,
+        max_instances: 6,
+        max_samples_per_instance: 7,
+    };
+    let qos = DataWriterQos::default().durability_service(service).keep_last(2).resource_limits(30, 3, 20);
+    let qos = qos.representation(&[DataRepresentationId::Xcdr2]).transport_priority(9);
+    let w = writing(&a, &qos);
+    sim.run_for(secs(1)).unwrap();
+    let announced = BuiltinDurabilityService {
+        service_cleanup_delay: BuiltinDuration { sec: 3, nanosec: 0 },
+        history_kind: 1,
+        history_depth: 4,
+        max_samples: 50,
+        max_instances: 6,
+        max_samples_per_instance: 7,
+    };
+    let of_writer = take(&publications).remove(0).1.unwrap();
+    assert_eq!((of_writer.durability_service, &*of_writer.representation), (announced, &[2][..]));
+    let known = watcher.discovered_publication_data(w.writer.instance_handle()).unwrap();
+    assert!(!of_writer.type_information.is_empty());
+    assert_eq!(Some(&*of_writer.type_information), known.type_information.as_deref());
+    let topic = take(&topics).remove(0).1.unwrap();
+    assert_eq!((topic.durability_service, topic.transport_priority), (announced, 9));
+    assert_eq!((topic.history, &*topic.representation), (BuiltinHistory { kind: 0, depth: 2 }, &[2][..]));
+    let limits = BuiltinResourceLimits { max_samples: 30, max_instances: 3, max_samples_per_instance: 20 };
+    assert_eq!(topic.resource_limits, limits);
+    // Of a reader, also as the policies of a topic that no writer names.
+    let strict =
+        TypeConsistencyEnforcement { ignore_string_bounds: false, ..TypeConsistencyEnforcement::default() };
+    let qos = DataReaderQos { type_consistency: strict, ..DataReaderQos::default().keep_all() };
+    let ids = [DataRepresentationId::Xcdr2, DataRepresentationId::Xcdr1];
+    let _r = reads(&a, &qos.representation(&ids).resource_limits(9, 8, 7));
+    a.run(|| drop(w));
+    sim.run_for(secs(2)).unwrap();
+    let of_reader = take(&subscriptions).remove(0).1.unwrap();
+    let expected = BuiltinTypeConsistency {
+        kind: 1,
+        ignore_sequence_bounds: strict.ignore_sequence_bounds,
+        ignore_string_bounds: false,
+        ignore_member_names: strict.ignore_member_names,
+        prevent_type_widening: strict.prevent_type_widening,
+        force_type_validation: strict.force_type_validation,
+    };
+    assert_eq!((of_reader.type_consistency, &*of_reader.representation), (expected, &[2, 0][..]));
+    assert_eq!(of_reader.type_information, of_writer.type_information);
+    let topic = take(&topics).remove(0).1.unwrap();
+    assert_eq!((topic.history.kind, topic.resource_limits.max_samples_per_instance), (1, 7));
+    assert_eq!((topic.durability_service.max_samples, topic.transport_priority), (-1, 0));
 }
 
 #[test]

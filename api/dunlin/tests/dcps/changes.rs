@@ -46,7 +46,7 @@ fn autodispose_is_switched_off_and_on() {
 }
 
 #[test]
-fn a_shorter_autopurge_counts_for_what_ends_from_then_on() {
+fn a_shorter_autopurge_counts_for_what_has_ended_too() {
     let (mut sim, a, b, w, r) = pair();
     let end = |id: i32| {
         a.run(|| w.writer.write(&reading(id, id))).unwrap();
@@ -57,10 +57,23 @@ fn a_shorter_autopurge_counts_for_what_ends_from_then_on() {
     end(1);
     sim.run_for(secs(5)).unwrap();
     assert_eq!(left(), [1], "never purged by default");
-    b.run(|| r.reader.set_qos(&r.reader.qos().autopurge(Duration::INFINITE, secs(1)))).unwrap();
+    // From the end of each: the first has three seconds left, the second eight.
+    b.run(|| r.reader.set_qos(&r.reader.qos().autopurge(Duration::INFINITE, secs(8)))).unwrap();
     end(2);
-    sim.run_for(millis(500)).unwrap();
+    sim.run_for(millis(2_500)).unwrap();
     assert_eq!(left(), [1, 2]);
     sim.run_for(secs(1)).unwrap();
-    assert_eq!(left(), [1]);
+    assert_eq!(left(), [2]);
+    // What should be gone already goes at once, and what is alive stays.
+    a.run(|| w.writer.write(&reading(3, 3))).unwrap();
+    sim.run_for(millis(500)).unwrap();
+    assert_eq!(left(), [2, 3]);
+    b.run(|| r.reader.set_qos(&r.reader.qos().autopurge(Duration::INFINITE, secs(1)))).unwrap();
+    sim.run_for(millis(1)).unwrap();
+    assert_eq!(left(), [3]);
+    // And back to never.
+    b.run(|| r.reader.set_qos(&r.reader.qos().autopurge(Duration::INFINITE, Duration::INFINITE))).unwrap();
+    a.run(|| w.writer.dispose(&reading(3, 0))).unwrap();
+    sim.run_for(secs(60)).unwrap();
+    assert_eq!(left(), [3]);
 }

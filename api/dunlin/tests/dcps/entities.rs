@@ -5,8 +5,8 @@ use crate::support::*;
 use dunlin::qos::*;
 use dunlin::sim::Sim;
 use dunlin::{
-    DomainParticipant, DomainParticipantFactory, EntityError, FoundTopic, Guid, InstanceHandle, ReadError,
-    ReturnCode, StateMasks, StatusMask, WaitSet, WriteError,
+    CreateEntityError, DomainParticipant, DomainParticipantFactory, EntityError, FoundTopic, Guid,
+    InstanceHandle, ReadError, ReturnCode, StatusMask, WaitSet, WriteError,
 };
 
 #[test]
@@ -90,9 +90,12 @@ fn the_statuses_of_a_listener_are_known() {
     assert_eq!((w.publisher.listener_mask(), w.topic.listener_mask()), (None, None));
     w.publisher.set_listener(Quiet, StatusMask::PUBLICATION_MATCHED);
     assert_eq!(w.publisher.listener_mask(), Some(StatusMask::PUBLICATION_MATCHED));
+    assert!(w.publisher.listener().is_some());
     w.publisher.clear_listener();
+    assert!(w.publisher.listener().is_none());
     assert_eq!(w.publisher.listener_mask(), None);
     r.reader.consume_statuses(StatusMask::ALL);
+    assert!(r.reader.listener().is_none());
     assert_eq!((r.reader.listener_mask(), w.writer.listener_mask()), (Some(StatusMask::ALL), None));
     assert_eq!((r.subscriber.listener_mask(), r.participant.listener_mask()), (None, None));
 }
@@ -122,12 +125,10 @@ fn what_is_deleted_is_gone_for_all_handles() {
     let again = a.run(|| w.participant.create_topic::<Measurement>("Readings", &TopicQos::default()));
     assert_eq!(again.unwrap().type_name(), "Measurement", "the name is free for another type");
     // The other side.
-    let condition = r.reader.create_readcondition(StateMasks::ANY);
-    assert!(condition.condition().trigger_value());
     assert_eq!(r.participant.delete_subscriber(&r.subscriber), Err(EntityError::InUse));
     b.run(|| r.subscriber.delete_datareader(&r.reader)).unwrap();
     assert!(matches!(r.reader.take(1), Err(ReadError::AlreadyDeleted)));
-    assert!(!condition.condition().trigger_value());
+    assert_eq!(b.run(|| r.subscriber.delete_datareader(&r.reader)), Err(EntityError::AlreadyDeleted));
     r.participant.delete_subscriber(&r.subscriber).unwrap();
     let created = b.run(|| r.subscriber.create_datareader(&r.topic, &DataReaderQos::default()));
     assert_eq!(created.unwrap_err().return_code(), ReturnCode::AlreadyDeleted);
@@ -152,6 +153,91 @@ fn delete_contained_entities_reaches_everything() {
     let writer = a.run(|| publisher.create_datawriter(&again, &DataWriterQos::default())).unwrap();
     sim.run_until(|| r.participant.discovered_publications().len() == 1, secs(9)).unwrap();
     drop(writer);
+}
+
+#[test]
+fn endpoints_are_created_with_the_default_qos_or_that_of_the_topic() {
+    let (_sim, a, b, w, r) = pair();
+    let topic_qos = TopicQos { history: History { depth: 4, ..History::default() }, ..TopicQos::default() };
+    let make = |participant: &DomainParticipant| participant.create_topic::<Measurement>("M", &topic_qos);
+    let (of_writer, of_reader) = (a.run(|| make(&w.participant)), b.run(|| make(&r.participant)));
+    let (of_writer, of_reader) = (of_writer.unwrap(), of_reader.unwrap());
+    // Strength and best effort are the defaults', depth is the topic's.
+    let strong = DataWriterQos::default().keep_last(7).ownership_strength(3);
+    w.publisher.set_default_datawriter_qos(&strong).unwrap();
+    let create = |qos| a.run(|| w.publisher.create_datawriter(&of_writer, qos)).unwrap().qos();
+    let found = create(dunlin::DATAWRITER_QOS_DEFAULT);
+    assert_eq!((found.history.depth, found.ownership_strength.value), (7, 3));
+    let found = create(dunlin::DATAWRITER_QOS_USE_TOPIC_QOS);
+    assert_eq!((found.history.depth, found.ownership_strength.value), (4, 3));
+    let kept = DataReaderQos::default().keep_last(8).user_data([1]);
+    r.subscriber.set_default_datareader_qos(&kept).unwrap();
+    let reader =
+        b.run(|| r.subscriber.create_datareader(&of_reader, dunlin::DATAREADER_QOS_DEFAULT)).unwrap();
+    assert_eq!(reader.qos(), kept);
+    let use_topic = dunlin::DATAREADER_QOS_USE_TOPIC_QOS;
+    let reader = b.run(|| r.subscriber.create_datareader(&of_reader, use_topic)).unwrap();
+    assert_eq!((reader.qos().history.depth, &*reader.qos().user_data.0), (4, &[1][..]));
+    // That of the related topic; a multi-topic has none.
+    let few = r.participant.create_contentfilteredtopic("Few", &of_reader, "n > 0", &[""; 0]).unwrap();
+    let filtered = b.run(|| r.subscriber.create_datareader(&few, use_topic)).unwrap();
+    assert_eq!(filtered.qos().history.depth, 4);
+    let rows = "SELECT n FROM 'M'";
+    let rows = r.participant.create_multitopic::<Measurement>("Rows", rows, &[""; 0]).unwrap();
+    let refused = b.run(|| r.subscriber.create_datareader(&rows, use_topic)).unwrap_err();
+    assert_eq!(refused.return_code(), ReturnCode::PreconditionNotMet);
+    assert!(b.run(|| r.subscriber.create_datareader(&rows, dunlin::DATAREADER_QOS_DEFAULT)).is_ok());
+    // And back to the default of the moment, as far as that may change.
+    r.subscriber
+        .set_default_datareader_qos(&DataReaderQos { user_data: UserData(vec![2]), ..reader.qos() })
+        .unwrap();
+    b.run(|| reader.set_qos(dunlin::DATAREADER_QOS_DEFAULT)).unwrap();
+    assert_eq!(reader.qos().user_data.0, [2]);
+    let refused = a.run(|| w.writer.set_qos(dunlin::DATAWRITER_QOS_DEFAULT)).unwrap_err();
+    assert_eq!(refused.return_code(), ReturnCode::ImmutablePolicy);
+}
+
+#[test]
+fn types_are_registered_under_other_names() {
+    let (mut sim, a, b, w, r) = pair();
+    let create = |participant: &DomainParticipant| {
+        participant.create_topic_of_type::<Reading>("Old", "legacy::Reading", &TopicQos::default())
+    };
+    let refused = a.run(|| create(&w.participant)).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        CreateEntityError::TypeNotRegistered("legacy::Reading".into()).to_string()
+    );
+    assert_eq!(refused.return_code(), ReturnCode::PreconditionNotMet);
+    for participant in [&w.participant, &r.participant] {
+        participant.register_type::<Reading>("legacy::Reading").unwrap();
+        participant.register_type::<Reading>("legacy::Reading").unwrap();
+    }
+    let taken = w.participant.register_type::<Measurement>("legacy::Reading").unwrap_err();
+    assert_eq!(taken.return_code(), ReturnCode::PreconditionNotMet);
+    let other =
+        w.participant.create_topic_of_type::<Measurement>("X", "legacy::Reading", &TopicQos::default());
+    assert!(matches!(other, Err(CreateEntityError::TypeNameInUse(_))));
+    assert!(matches!(w.participant.register_type::<Reading>(""), Err(CreateEntityError::BadName)));
+    let (of_writer, of_reader) =
+        (a.run(|| create(&w.participant)).unwrap(), b.run(|| create(&r.participant)).unwrap());
+    assert_eq!(of_writer.type_name(), "legacy::Reading");
+    let writer = a.run(|| w.publisher.create_datawriter(&of_writer, &DataWriterQos::default())).unwrap();
+    let reader = b.run(|| r.subscriber.create_datareader(&of_reader, &DataReaderQos::default())).unwrap();
+    sim.run_until(|| !reader.matched_publications().is_empty(), secs(9)).unwrap();
+    let announced = reader.matched_publication_data(writer.instance_handle()).unwrap();
+    assert_eq!(&*announced.type_name, "legacy::Reading");
+    sim.run_until(|| !writer.matched_subscriptions().is_empty(), secs(9)).unwrap();
+    a.run(|| writer.write(&reading(1, 5))).unwrap();
+    sim.run_until(
+        || reader.take(1).unwrap().iter().any(|sample| sample.data == Some(reading(1, 5))),
+        secs(9),
+    )
+    .unwrap();
+    // The own name of a type is refused to it once another has it.
+    w.participant.register_type::<Reading>("Measurement").unwrap();
+    let refused = a.run(|| w.participant.create_topic::<Measurement>("M", &TopicQos::default()));
+    assert!(matches!(refused, Err(CreateEntityError::TypeNameInUse(name)) if name == "Measurement"));
 }
 
 #[test]

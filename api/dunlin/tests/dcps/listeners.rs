@@ -303,13 +303,15 @@ impl SubscriberListener for Counting {
     }
 }
 
-/// Asks for the readers of a group without begin_access.
+/// Asks for the readers of a group, and reads them, without begin_access.
 struct Listing(Heard);
 
 impl SubscriberListener for Listing {
     fn on_data_on_readers(&self, subscriber: &Subscriber) {
         let readers = subscriber.datareaders(dunlin::StateMasks::NOT_READ).unwrap();
-        self.0.lock().unwrap().push(format!("{} readers", readers.len()));
+        let samples = readers.iter().map(|reader| reader.typed::<Reading>().unwrap().read(9).unwrap().len());
+        let heard = format!("{} readers, {} samples", readers.len(), samples.sum::<usize>());
+        self.0.lock().unwrap().push(heard);
     }
 }
 
@@ -340,7 +342,70 @@ fn readers_of_a_group_are_listed_while_their_data_is_told() {
     sim.run_for(secs(3)).unwrap();
     a.run(|| writer.write(&reading(1, 1))).unwrap();
     sim.run_for(secs(1)).unwrap();
-    assert_eq!(taken(&heard), ["1 readers"]);
+    assert_eq!(taken(&heard), ["1 readers, 1 samples"]);
     let outside = subscriber.datareaders(dunlin::StateMasks::NOT_READ);
     assert_eq!(outside.err(), Some(dunlin::GroupAccessError::NotBegun));
+}
+
+/// A listener is taken out, replaced by another, and set again, of each kind of entity.
+#[test]
+fn a_listener_is_got_and_set_again() {
+    let (mut sim, a, b, w, r) = pair();
+    let heard = Heard::default();
+    let (matched, data) = (StatusMask::PUBLICATION_MATCHED, StatusMask::DATA_AVAILABLE);
+    assert_eq!(w.writer.publication_matched_status().current_count_change, 1);
+    w.writer.set_listener(Ear::new("writer", &heard), matched);
+    let of_writer = w.writer.listener().unwrap();
+    w.writer.set_listener(Ear::new("another", &heard), matched);
+    w.writer.set_shared_listener(of_writer, matched);
+    r.reader.set_listener(Ear::new("reader", &heard), data);
+    let of_reader = r.reader.listener().unwrap();
+    r.reader.consume_statuses(data);
+    r.reader.set_shared_listener(of_reader, data);
+    a.run(|| w.writer.write(&reading(1, 1))).unwrap();
+    let second = reads(&b, &DataReaderQos::default().reliable());
+    sim.run_until(|| w.writer.matched_subscriptions().len() == 2, secs(9)).unwrap();
+    assert_eq!(taken(&heard), ["reader data 1", "writer matched 1"]);
+    // Those of publisher, subscriber, participant and topic.
+    w.writer.clear_listener();
+    r.reader.clear_listener();
+    assert!(w.writer.listener().is_none() && r.reader.listener().is_none());
+    w.publisher.set_listener(Ear::new("publisher", &heard), matched);
+    let of_publisher = w.publisher.listener().unwrap();
+    w.publisher.clear_listener();
+    r.subscriber.set_listener(Ear::new("subscriber", &heard), data);
+    let of_subscriber = r.subscriber.listener().unwrap();
+    r.subscriber.clear_listener();
+    w.topic.set_listener(Ear::new("topic", &heard), StatusMask::ALL);
+    let of_topic = w.topic.listener().unwrap();
+    w.topic.clear_listener();
+    w.participant.set_listener(Ear::new("participant", &heard), StatusMask::ALL);
+    let of_participant = w.participant.listener().unwrap();
+    w.participant.clear_listener();
+    b.run(|| drop(second));
+    sim.run_until(|| w.writer.matched_subscriptions().len() == 1, secs(9)).unwrap();
+    a.run(|| w.writer.write(&reading(1, 2))).unwrap();
+    sim.run_until(|| !r.reader.read(9).unwrap().is_empty(), secs(9)).unwrap();
+    assert_eq!(taken(&heard), [""; 0], "nobody listens");
+    assert_eq!(w.writer.publication_matched_status().current_count_change, -1);
+    r.subscriber.set_shared_listener(of_subscriber, data);
+    w.topic.set_shared_listener(of_topic, StatusMask::INCONSISTENT_TOPIC);
+    w.participant.set_shared_listener(of_participant, matched);
+    let again = reads(&b, &DataReaderQos::default().reliable());
+    sim.run_until(|| w.writer.matched_subscriptions().len() == 2, secs(9)).unwrap();
+    assert_eq!(taken(&heard), ["participant matched 1 of Readings"]);
+    w.publisher.set_shared_listener(of_publisher, matched);
+    b.run(|| drop(again));
+    sim.run_until(|| w.writer.matched_subscriptions().len() == 1, secs(9)).unwrap();
+    assert_eq!(taken(&heard), ["publisher matched -1 of Readings"]);
+    a.run(|| w.writer.write(&reading(1, 3))).unwrap();
+    let other = b.run(|| {
+        let participant = DomainParticipant::new(0).unwrap();
+        let topic = participant.create_topic::<Measurement>("Readings", &TopicQos::default()).unwrap();
+        let subscriber = participant.create_subscriber(&SubscriberQos::default()).unwrap();
+        (subscriber.create_datareader(&topic, &DataReaderQos::default()).unwrap(), participant)
+    });
+    sim.run_for(secs(5)).unwrap();
+    assert_eq!(taken(&heard), ["subscriber data 2", "topic inconsistent Readings 1"]);
+    drop(other);
 }

@@ -4,7 +4,9 @@ mod builtin;
 mod changes;
 #[path = "../common/mod.rs"]
 mod common;
+mod deleting;
 mod entities;
+mod limits;
 mod listeners;
 mod ownership;
 mod policies;

@@ -153,19 +153,23 @@ fn what_is_written_and_ended_by_handle_and_with_timestamps() {
     by_handle(first).unwrap();
     by_handle(InstanceHandle::NIL).unwrap();
     a.run(|| w.writer.write_instance_w_timestamp(&reading(2, 2), second, at(10))).unwrap();
+    sim.run_for(secs(1)).unwrap();
+    let taken = r.reader.take(99).unwrap();
+    let times: Vec<WallTime> = taken.iter().map(|sample| sample.info.source_timestamp).collect();
+    assert!(times.contains(&at(10)), "{times:?}");
     let unknown = a.run(|| w.writer.dispose_handle(NOBODY));
     assert!(matches!(unknown, Err(WriteError::UnknownInstance)), "{unknown:?}");
     a.run(|| w.writer.dispose_handle_w_timestamp(first, at(20))).unwrap();
     a.run(|| w.writer.dispose_w_timestamp(&reading(2, 0), at(30))).unwrap();
     a.run(|| w.writer.dispose_handle(second)).unwrap();
     sim.run_for(secs(1)).unwrap();
+    // Nothing else was unread, so a sample without data tells of each end, and when it was.
     let taken = r.reader.take(99).unwrap();
-    let times: Vec<WallTime> = taken.iter().map(|sample| sample.info.source_timestamp).collect();
-    assert!(times.contains(&at(10)), "{times:?}");
-    for id in [1, 2] {
-        let last = taken.iter().rfind(|sample| sample.info.instance_handle == handle(&r.reader, id));
-        assert_eq!(last.unwrap().info.instance_state, InstanceState::NotAliveDisposed);
-    }
+    let ends: Vec<_> = taken.iter().map(|s| (s.info.instance_handle, s.info.source_timestamp)).collect();
+    assert_eq!(ends, [(handle(&r.reader, 1), at(20)), (handle(&r.reader, 2), at(30))]);
+    assert!(
+        taken.iter().all(|s| !s.info.valid_data && s.info.instance_state == InstanceState::NotAliveDisposed)
+    );
     a.run(|| w.writer.unregister_handle(second)).unwrap();
     a.run(|| w.writer.unregister_handle_w_timestamp(first, at(40))).unwrap();
     for refused in [

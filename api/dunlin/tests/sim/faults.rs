@@ -314,3 +314,38 @@ fn a_reader_that_stands_still_does_not_keep_large_new_samples_from_others() {
     }
     assert_eq!(taken, 100);
 }
+
+/// AUTOMATIC: the library asserts liveliness, so it ends with the process, after the lease of the writer and long before
+/// that of its participant.
+#[test]
+fn an_automatic_writer_that_crashes_is_not_alive_after_its_lease() {
+    seeds(0..5, |sim| {
+        let (a, b) = (sim.node("a"), sim.node("b"));
+        let lease = secs(2);
+        let writer = a.run(|| writer(&writer_qos().liveliness(LivelinessKind::Automatic, lease)))?;
+        let reader = b.run(|| reader(&reader_qos().liveliness(LivelinessKind::Automatic, lease)))?;
+        let status = || {
+            let status = reader.liveliness_changed_status();
+            let changes = (status.alive_count_change, status.not_alive_count_change);
+            ((status.alive_count, status.not_alive_count), changes, status.last_publication)
+        };
+        let handle = writer.instance_handle();
+        sim.run_until(|| matched(&writer, &reader), secs(30))?;
+        assert_eq!(status(), ((1, 0), (1, 0), handle));
+        a.run(|| writer.write(&reading(1)))?;
+        // The application says nothing for many leases.
+        sim.run_for(secs(20))?;
+        assert_eq!(status(), ((1, 0), (0, 0), handle));
+        a.crash();
+        sim.run_for(millis(900))?;
+        assert_eq!(status().0, (1, 0), "the last sign of life is not that old");
+        sim.run_for(millis(1_200))?;
+        assert_eq!(status(), ((0, 1), (-1, 1), handle));
+        assert_eq!(reader.matched_publications(), [handle], "its participant is not given up yet");
+        let last = reader.take(9)?.pop().expect("it was not read");
+        assert_eq!(last.info.instance_state, InstanceState::NotAliveNoWriters);
+        sim.run_until(|| reader.matched_publications().is_empty(), secs(20))?;
+        assert_eq!(status(), ((0, 0), (0, -1), handle));
+        Ok(())
+    });
+}

@@ -3,7 +3,7 @@
 
 use crate::support::*;
 use dunlin::qos::*;
-use dunlin::{Duration, ReturnCode};
+use dunlin::{DataReader, DataWriter, Duration, ReturnCode};
 
 fn w() -> DataWriterQos {
     DataWriterQos::default().reliable()
@@ -128,33 +128,69 @@ fn each_policy_changes_at_run_time_or_is_refused_by_name() {
     let writer = a.run(|| writer(&w())).unwrap();
     let reader = b.run(|| reader(&r())).unwrap();
     sim.run_until(|| matched(&writer, &reader), secs(60)).unwrap();
+    // The whole QoS is compared, as get_qos returns it and as the other side knows it: nothing else changes with a policy.
+    let group = (writer.publisher().qos(), reader.subscriber().qos());
+    let (representation, mut before) = (writer.qos().representation, writer.qos());
     for (name, changeable, new) in changes_of_writers() {
-        let before = writer.qos();
         match a.run(|| writer.set_qos(&new)) {
-            Ok(()) => assert!(changeable && writer.qos().deadline == new.deadline, "{name}"),
+            Ok(()) => {
+                assert!(changeable, "{name}");
+                before = DataWriterQos { representation: representation.clone(), ..new };
+            }
             Err(refused) => {
                 assert!(!changeable && refused.to_string().contains(name), "{name}: {refused}");
-                assert_eq!((refused.return_code(), writer.qos()), (ReturnCode::ImmutablePolicy, before));
+                assert_eq!(refused.return_code(), ReturnCode::ImmutablePolicy);
+                sim.run_for(secs(1)).unwrap();
             }
         }
+        assert_eq!(writer.qos(), before, "{name}");
+        let expected = announced_of_writer(&before);
+        sim.run_until(|| known_writer(&reader, &writer).0 == expected, secs(60)).expect(name);
     }
+    let mut before = reader.qos();
     for (name, changeable, new) in changes_of_readers() {
-        let before = reader.qos();
         match b.run(|| reader.set_qos(&new)) {
-            Ok(()) => assert!(changeable && reader.qos() == new, "{name}"),
+            Ok(()) => {
+                assert!(changeable, "{name}");
+                before = new;
+            }
             Err(refused) => {
                 assert!(!changeable && refused.to_string().contains(name), "{name}: {refused}");
-                assert_eq!((refused.return_code(), reader.qos()), (ReturnCode::ImmutablePolicy, before));
+                assert_eq!(refused.return_code(), ReturnCode::ImmutablePolicy);
+                sim.run_for(secs(1)).unwrap();
             }
         }
+        assert_eq!(reader.qos(), before, "{name}");
+        let expected = announced_of_reader(&before);
+        sim.run_until(|| known_reader(&writer, &reader).0 == expected, secs(60)).expect(name);
     }
-    a.run(|| writer.set_qos(&w().user_data([9]))).unwrap();
-    b.run(|| reader.set_qos(&r().user_data([8]))).unwrap();
-    let seen = || {
-        let of_writer = reader.matched_publication_data(writer.instance_handle());
-        let of_reader = writer.matched_subscription_data(reader.instance_handle());
-        of_writer.is_ok_and(|data| data.qos.user_data.0 == [9])
-            && of_reader.is_ok_and(|data| data.qos.user_data.0 == [8])
-    };
-    sim.run_until(seen, secs(60)).unwrap();
+    assert_eq!((writer.publisher().qos(), reader.subscriber().qos()), group);
+    assert_eq!((known_writer(&reader, &writer).1, known_reader(&writer, &reader).1), group);
+    sim.run_until(|| matched(&writer, &reader), secs(60)).unwrap();
+}
+
+/// WRITER_DATA_LIFECYCLE is nobody else's concern.
+fn announced_of_writer(qos: &DataWriterQos) -> DataWriterQos {
+    DataWriterQos { writer_data_lifecycle: WriterDataLifecycle::default(), ..qos.clone() }
+}
+
+/// READER_DATA_LIFECYCLE neither.
+fn announced_of_reader(qos: &DataReaderQos) -> DataReaderQos {
+    DataReaderQos { reader_data_lifecycle: ReaderDataLifecycle::default(), ..qos.clone() }
+}
+
+/// What the participant of a reader knows of a writer, matched or not.
+fn known_writer(reader: &DataReader<Reading>, writer: &DataWriter<Reading>) -> (DataWriterQos, PublisherQos) {
+    let participant = reader.subscriber().participant();
+    let known = participant.discovered_publication_data(writer.instance_handle()).expect("it is known");
+    ((*known.qos).clone(), (*known.publisher_qos).clone())
+}
+
+fn known_reader(
+    writer: &DataWriter<Reading>,
+    reader: &DataReader<Reading>,
+) -> (DataReaderQos, SubscriberQos) {
+    let participant = writer.publisher().participant();
+    let known = participant.discovered_subscription_data(reader.instance_handle()).expect("it is known");
+    ((*known.qos).clone(), (*known.subscriber_qos).clone())
 }

@@ -6,8 +6,8 @@ use dunlin::qos::{
 };
 use dunlin::sim::{Context, Node, Result, Sim, seeds};
 use dunlin::{
-    DataReader, DataWriter, DomainParticipant, GroupAccessError, Publisher, ReturnCode, StateMasks,
-    Subscriber,
+    DataReader, DataWriter, DomainParticipant, GroupAccessError, InstanceHandle, Publisher, ReadError,
+    ReturnCode, StateMasks, Subscriber,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -77,6 +77,14 @@ fn all_matched(sources: &Sources, views: &Views) -> bool {
 fn taken(reader: &DataReader<Reading>) -> Vec<u32> {
     let taken = reader.take(100_000).expect("no condition");
     taken.into_iter().filter_map(|sample| sample.data).map(|reading| reading.n).collect()
+}
+
+/// What a reader of a group has, taken within an access.
+fn taken_of(views: &Views, index: usize) -> Vec<u32> {
+    views.subscriber.begin_access();
+    let taken = taken(&views.readers[index]);
+    views.subscriber.end_access().expect("begun");
+    taken
 }
 
 fn pair(
@@ -203,6 +211,41 @@ fn a_set_whose_writer_crashes_is_not_seen() {
     });
 }
 
+/// A best-effort set of which one sample is lost: none of it is shown, all of it is lost, and the next set is whole.
+#[test]
+fn a_set_that_stays_incomplete_is_lost_as_a_whole() {
+    let mut sim = Sim::new(9);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let writer_qos = DataWriterQos::default().best_effort().keep_all();
+    let reader_qos = DataReaderQos::default().best_effort().keep_all();
+    let sources = a.run(|| sources(publisher_qos(Topic, true, true), &writer_qos, &TOPICS[..1])).unwrap();
+    let views = b.run(|| views(subscriber_qos(Topic, true, true), &reader_qos, &TOPICS[..1])).unwrap();
+    sim.run_until(|| all_matched(&sources, &views), secs(30)).unwrap();
+    sim.run_for(secs(3)).unwrap();
+    let (writer, reader) = (&sources.writers[0], &views.readers[0]);
+    let set = |sim: &mut Sim, from: u32, lost: Option<u32>| {
+        a.run(|| sources.publisher.begin_coherent_changes());
+        for n in from..from + 4 {
+            if lost == Some(n) {
+                sim.cut(&a, &b);
+            }
+            a.run(|| writer.write(&reading(n))).unwrap();
+            sim.run_for(millis(20)).unwrap();
+            sim.mend(&a, &b);
+        }
+        a.run(|| sources.publisher.end_coherent_changes()).unwrap();
+        sim.run_for(secs(1)).unwrap();
+        taken(reader)
+    };
+    let lost = || {
+        let status = reader.sample_lost_status();
+        (status.total, status.change)
+    };
+    assert_eq!((set(&mut sim, 0, None), lost()), (vec![0, 1, 2, 3], (0, 0)));
+    assert_eq!((set(&mut sim, 10, Some(12)), lost()), (vec![], (4, 4)));
+    assert_eq!((set(&mut sim, 20, None), lost()), (vec![20, 21, 22, 23], (4, 0)));
+}
+
 #[test]
 fn what_is_accessed_stands_still() {
     let mut sim = Sim::new(5);
@@ -212,8 +255,53 @@ fn what_is_accessed_stands_still() {
     sim.run_for(secs(1)).unwrap();
     assert_eq!(taken(&views.readers[1]), []);
     b.run(|| views.subscriber.end_access()).unwrap();
-    assert_eq!(taken(&views.readers[1]), [7]);
+    assert_eq!(b.run(|| taken_of(&views, 1)), [7]);
     assert_eq!(b.run(|| views.subscriber.end_access()), Err(GroupAccessError::NotBegun));
+}
+
+/// What needs begin_access is refused without it (DDS 1.4 §2.2.2.5.2.8).
+#[test]
+fn outside_of_an_access_readers_of_a_group_are_not_read() {
+    let mut sim = Sim::new(8);
+    let (a, b, sources, views) = pair(&mut sim, Group, &TOPICS[..1]).unwrap();
+    a.run(|| sources.writers[0].write(&reading(7)).unwrap());
+    sim.run_for(secs(1)).unwrap();
+    let reader = &views.readers[0];
+    let unread = reader.create_readcondition(StateMasks::NOT_READ);
+    let query = reader.create_querycondition(StateMasks::ANY, "n = 7", &[""; 0]).unwrap();
+    let nil = InstanceHandle::NIL;
+    let all = || {
+        b.run(|| {
+            [
+                reader.read(9).err(),
+                reader.take(9).err(),
+                reader.read_next_sample().err(),
+                reader.take_into(9, &mut Vec::new()).err(),
+                reader.take_payloads(9).err(),
+                reader.read_w_condition(9, &unread).err(),
+                reader.take_w_condition(9, &query).err(),
+                reader.read_next_instance(9, nil, StateMasks::ANY).err(),
+                reader.read_next_instance_w_condition(9, nil, &query).err(),
+            ]
+        })
+    };
+    assert_eq!(all(), [const { Some(ReadError::NotBegun) }; 9]);
+    assert_eq!(ReadError::NotBegun.return_code(), ReturnCode::PreconditionNotMet);
+    assert!(unread.condition().trigger_value(), "nothing was touched");
+    b.run(|| {
+        views.subscriber.begin_access();
+        assert_eq!(reader.read(9).unwrap().len(), 1);
+        assert_eq!(reader.take_w_condition(9, &query).unwrap().len(), 1);
+        views.subscriber.end_access().unwrap();
+    });
+    assert_eq!(all()[0], Some(ReadError::NotBegun), "the access is over");
+    // A stream has an access of its own for each look.
+    let reader = reader.clone();
+    let task = b.spawn(async move |_| -> Result<_> {
+        Ok(reader.stream().next().await.and_then(|sample| sample.data).map(|reading| reading.n))
+    });
+    a.run(|| sources.writers[0].write(&reading(8)).unwrap());
+    assert_eq!(sim.join(&task, secs(10)).unwrap(), Some(8));
 }
 
 #[test]
@@ -261,7 +349,9 @@ fn those_who_receive_a_part_of_the_group_see_their_part() {
         let mut seen = [Vec::new(), Vec::new()];
         sim.run_until(
             || {
-                seen.iter_mut().zip(&views.readers).for_each(|(seen, reader)| seen.extend(taken(reader)));
+                seen.iter_mut()
+                    .enumerate()
+                    .for_each(|(at, seen)| seen.extend(b.run(|| taken_of(&views, at))));
                 seen == [vec![1, 4, 7], vec![2, 5, 8]]
             },
             secs(10),
@@ -270,7 +360,7 @@ fn those_who_receive_a_part_of_the_group_see_their_part() {
         let task = a.spawn(|cx| write_sets(cx, writing, 10));
         sim.join(&task, secs(10))?;
         sim.run_for(secs(5))?;
-        assert!(views.readers.iter().all(|reader| taken(reader).len() == 30));
+        assert!((0..2).all(|at| b.run(|| taken_of(&views, at)).len() == 30));
         Ok(())
     });
 }

@@ -34,6 +34,8 @@ pub(super) struct Instance {
     pub(super) alive_writers: usize,
     /// When the next sample is due; the end of time while none is.
     pub(super) deadline: MonoTime,
+    /// When it was last alive; meaningless while it is.
+    pub(super) ended: MonoTime,
     /// When a sample was last shown to the application.
     pub(super) delivered: Option<MonoTime>,
     /// The newest change by source timestamp.
@@ -64,6 +66,7 @@ impl Instance {
             registrations: List::new(),
             alive_writers: 0,
             deadline: MonoTime::MAX,
+            ended: MonoTime(0),
             delivered: None,
             latest: None,
             floor: None,

@@ -159,8 +159,15 @@ impl ReaderCache {
         self.config.minimum_separation = separation;
     }
 
-    /// Changes READER_DATA_LIFECYCLE: it applies to instances that are disposed or lose their writers from now on.
+    /// Changes READER_DATA_LIFECYCLE, also for instances that are not alive: their delays count from when they ended. What
+    /// is over already goes with the next [`ReaderCache::on_timer`].
     pub fn set_lifecycle(&mut self, lifecycle: ReaderDataLifecycle) {
+        if self.config.lifecycle == lifecycle {
+            return;
+        }
         self.config.lifecycle = lifecycle;
+        let ended = self.instances.iter().filter(|(_, instance)| instance.state != InstanceState::Alive);
+        let ended: Vec<Id> = ended.map(|(id, _)| id).collect();
+        ended.into_iter().for_each(|id| self.schedule_purge(id));
     }
 }

@@ -54,18 +54,31 @@ impl ReaderCache {
 
     fn leave_alive(&mut self, now: Now, id: Id, state: InstanceState, cause: &Cause) {
         self.stop_deadline(now, id);
-        let Some(view) = self.instances.get(id).map(|instance| instance.view) else { return };
+        let Some(instance) = self.instances.get_mut(id) else { return };
+        instance.ended = now.mono;
+        let view = instance.view;
         self.set_states(id, state, view);
         self.announce(now, id, cause);
-        let delays = self.config.lifecycle;
-        let delay = match state {
-            InstanceState::NotAliveDisposed => delays.autopurge_disposed_samples_delay,
-            _ => delays.autopurge_nowriter_samples_delay,
-        };
-        if delay.as_nanos() <= 0 {
+        self.schedule_purge(id);
+        if self.purges.time(id).is_some_and(|due| due <= now.mono) {
+            self.purges.remove(id);
             self.purge(id);
-        } else if !delay.is_infinite() {
-            self.purges.set(id, now.mono.plus(delay));
+        }
+    }
+
+    /// Sets when the samples of an instance that is not alive go, counted from its end; that may be over.
+    pub(super) fn schedule_purge(&mut self, id: Id) {
+        let Some(instance) = self.instances.get(id) else { return };
+        let delays = self.config.lifecycle;
+        let delay = match instance.state {
+            InstanceState::Alive => return,
+            InstanceState::NotAliveDisposed => delays.autopurge_disposed_samples_delay,
+            InstanceState::NotAliveNoWriters => delays.autopurge_nowriter_samples_delay,
+        };
+        if delay.is_infinite() {
+            self.purges.remove(id);
+        } else {
+            self.purges.set(id, instance.ended.plus(delay));
         }
     }
 

@@ -230,6 +230,41 @@ fn the_purge_delay_follows_the_state() {
 }
 
 #[test]
+fn a_changed_purge_delay_reaches_what_has_ended() {
+    let delays = |nowriter, disposed| ReaderDataLifecycle {
+        autopurge_nowriter_samples_delay: nowriter,
+        autopurge_disposed_samples_delay: disposed,
+    };
+    let millis = Duration::from_millis;
+    let mut f = Fixture::new(&with_delays(Duration::INFINITE, Duration::INFINITE));
+    f.write(1, 1, 1);
+    f.write(2, 2, 2);
+    f.write(3, 3, 3);
+    f.at(100).dispose(1, 1);
+    f.at(200).lose(2);
+    assert_eq!(f.cache.next_deadline(), None);
+    // The delay counts from the end of each, not from the change.
+    f.at(250).cache.set_lifecycle(delays(millis(300), millis(200)));
+    f.at(299).timer();
+    assert_eq!((f.state(1), f.cache.len()), (Some(NotAliveDisposed), 3));
+    f.at(300).timer();
+    assert_eq!((f.state(1), f.cache.len()), (Some(NotAliveDisposed), 2));
+    f.at(499).timer();
+    assert_eq!(f.state(2), Some(NotAliveNoWriters));
+    // Longer, never, and over at once; what is alive stays.
+    f.cache.set_lifecycle(delays(millis(500), millis(200)));
+    f.at(600).timer();
+    assert_eq!(f.state(2), Some(NotAliveNoWriters));
+    f.cache.set_lifecycle(delays(Duration::INFINITE, Duration::INFINITE));
+    f.at(5_000).timer();
+    assert_eq!((f.state(2), f.cache.next_deadline()), (Some(NotAliveNoWriters), None));
+    f.cache.set_lifecycle(delays(millis(10), Duration::ZERO));
+    assert!(f.cache.next_deadline().is_some_and(|due| due <= f.now.mono));
+    f.timer();
+    assert_eq!((f.state(2), f.state(3), f.cache.len()), (None, Some(Alive), 1));
+}
+
+#[test]
 fn a_sample_that_comes_late_hides_no_missed_deadline() {
     let mut f = Fixture::new(&with_deadline(100));
     f.write(1, 1, 1);

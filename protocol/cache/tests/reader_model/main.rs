@@ -28,6 +28,7 @@ enum Op {
     NotAlive(u8),
     Alive(u8),
     Strength(u8, i32),
+    Lifecycle(ReaderDataLifecycle),
     Access { take: bool, selection: Selection },
     Pass(i64),
 }
@@ -77,6 +78,10 @@ fn ops() -> impl Strategy<Value = Op> {
         1 => writer().prop_map(Op::NotAlive),
         1 => writer().prop_map(Op::Alive),
         1 => (writer(), 0..3).prop_map(|(writer, strength)| Op::Strength(writer, strength)),
+        1 => (delays(40), delays(40)).prop_map(|(nowriter, disposed)| Op::Lifecycle(ReaderDataLifecycle {
+            autopurge_nowriter_samples_delay: nowriter,
+            autopurge_disposed_samples_delay: disposed,
+        })),
         5 => (any::<bool>(), selections()).prop_map(|(take, selection)| Op::Access { take, selection }),
         3 => (1..80_i64).prop_map(Op::Pass),
     ]
@@ -209,6 +214,10 @@ impl Pair {
             Op::Strength(writer, strength) => {
                 self.model.strengths[usize::from(*writer)] = *strength;
                 self.cache.set_writer_strength(guid(*writer), *strength);
+            }
+            Op::Lifecycle(lifecycle) => {
+                self.model.set_lifecycle(*lifecycle);
+                self.cache.set_lifecycle(*lifecycle);
             }
             Op::Access { take, selection } => self.access(*take, selection),
             Op::Pass(ms) => self.pass(*ms),

@@ -6,7 +6,7 @@ use dunlin_cache::{
     Selection, UnknownInstance, ViewState,
 };
 use dunlin_core::{Duration, InstanceHandle};
-use dunlin_qos::{DestinationOrderKind, HistoryKind, OwnershipKind};
+use dunlin_qos::{DestinationOrderKind, HistoryKind, OwnershipKind, ReaderDataLifecycle};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,6 +44,8 @@ struct Instance {
     floor: Option<Key>,
     deadline: Option<i64>,
     purge: Option<i64>,
+    /// When it was last alive.
+    ended: i64,
 }
 
 /// What a call returns of a sample, in a form that is easy to compare.
@@ -320,17 +322,35 @@ impl Model {
     fn end(&mut self, now: i64, handle: InstanceHandle, state: InstanceState, key: Key) {
         let Some(instance) = self.instances.get_mut(&handle) else { return };
         (instance.state, instance.deadline, instance.purge) = (state, None, None);
+        instance.ended = now;
         self.announce(handle, key);
-        let delay = match state {
-            InstanceState::NotAliveDisposed => self.config.lifecycle.autopurge_disposed_samples_delay,
-            _ => self.config.lifecycle.autopurge_nowriter_samples_delay,
-        };
+        let delay = self.purge_delay(state);
         let Some(instance) = self.instances.get_mut(&handle) else { return };
         instance.purge = nanos(delay).map(|delay| now + delay);
         if delay == Duration::ZERO {
             instance.samples.clear();
             (instance.pending, instance.purge) = (None, None);
             self.clean_up(handle);
+        }
+    }
+
+    fn purge_delay(&self, state: InstanceState) -> Duration {
+        match state {
+            InstanceState::Alive => Duration::INFINITE,
+            InstanceState::NotAliveDisposed => self.config.lifecycle.autopurge_disposed_samples_delay,
+            InstanceState::NotAliveNoWriters => self.config.lifecycle.autopurge_nowriter_samples_delay,
+        }
+    }
+
+    /// READER_DATA_LIFECYCLE changes, also for what has ended.
+    pub fn set_lifecycle(&mut self, lifecycle: ReaderDataLifecycle) {
+        self.config.lifecycle = lifecycle;
+        let states: Vec<_> = self.instances.iter().map(|(handle, i)| (*handle, i.state)).collect();
+        for (handle, state) in states {
+            let delay = nanos(self.purge_delay(state));
+            if let Some(instance) = self.instances.get_mut(&handle) {
+                instance.purge = delay.map(|delay| instance.ended + delay);
+            }
         }
     }
 
@@ -560,6 +580,7 @@ fn new() -> Instance {
         floor: None,
         deadline: None,
         purge: None,
+        ended: 0,
     }
 }
 

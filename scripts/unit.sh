@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Tests of the workspace. The names of all tests go to a log; what failed is shown. Then the tests that the table of
+# conformance names must be among those that passed.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+target=${CARGO_TARGET_DIR:-target}
+log=$target/unit.log
+mkdir -p "$target"
+if ! CARGO_TERM_COLOR=never cargo test --workspace >"$log" 2>&1; then
+    # Everything but what was built and what passed.
+    grep -vE '^(test .* \.\.\. (ok|ignored.*)| +(Compiling|Checking|Fresh|Downloaded|Executable) .*|running [0-9]+ tests?|)$' "$log" | tail -n 300
+    echo "unit: FAILED; everything is in $log" >&2
+    exit 1
+fi
+awk '/^test result: ok/ {passed += $4; ignored += $8} END {printf "unit: %d passed, %d ignored\n", passed, ignored}' "$log"
+echo "unit: the names are in $log"
+cargo xtask conformance --results "$log"
