@@ -207,7 +207,7 @@ fn lines_of_samples_and_their_ends() {
             ),
             (
                 publisher(
-                    "-P -k 0 -D l --num-instances 4 --num-iterations 9 --final-instance-state d -t ALongNameOfATopic",
+                    "-P -k 0 -D l --num-instances 4 --num-iterations 200 --final-instance-state d -t ALongNameOfATopic",
                     "ALongNameOfATopic",
                     "BLUE",
                     &[],
@@ -221,7 +221,7 @@ fn lines_of_samples_and_their_ends() {
             ),
             (
                 publisher(
-                    "-P -k 0 -D p --num-instances 4 --num-iterations 9 --final-instance-state u -t Left",
+                    "-P -k 0 -D p --num-instances 4 --num-iterations 200 --final-instance-state u -t Left",
                     "Left",
                     "BLUE",
                     &[],
@@ -250,7 +250,6 @@ fn lines_of_filters_sets_topics_and_warnings() {
     let reading = |what: &str| format!("Reading {what}, iteration %");
     let coherent = "-P -k 0 --coherent --ordered --access-scope t --coherent-sample-count 2 -t Set";
     let two = |line: &dyn Fn(&str) -> Vec<String>| [line("Two"), line("Two1")].concat();
-    let second = subscriber("", "Two1", &[]).must;
     let second_of_publisher = publisher("", "Two1", "BLUE", &[]);
     run_all(
         4,
@@ -275,18 +274,14 @@ fn lines_of_filters_sets_topics_and_warnings() {
                     "-P -w --num-topics 2 -t Two",
                     "Two",
                     "BLUE",
-                    &two(&|topic| {
-                        let lines = publisher("", topic, "BLUE", &[sized(topic, "20")]).must;
-                        lines
-                    }),
+                    &two(&|topic| publisher("", topic, "BLUE", &[sized(topic, "20")]).must),
                 )
                 .may(&second_of_publisher.may),
                 subscriber(
                     "-S --num-topics 2 -t Two",
                     "Two",
-                    &two(&|topic| vec![sized(topic, "20"), gone(topic)]),
-                )
-                .may(&second),
+                    &two(&|topic| subscriber("", topic, &[sized(topic, "20"), gone(topic)]).must),
+                ),
             ),
             (
                 publisher(
