@@ -123,7 +123,7 @@ pub use error::{
     CreateEntityError, CreateParticipantError, ExpressionError, NotMatched, ReadError, SetQosError,
     WaitForError, WriteError,
 };
-pub use explain::{Against, Cause, EndpointInfo, Explanation, LocalEndpoint, Pair};
+pub use explain::{Against, Cause, EndpointInfo, Explanation, LocalEndpoint, Note, Pair};
 pub use factory::DomainParticipantFactory;
 pub use listener::{
     DataReaderListener, DataWriterListener, DomainParticipantListener, PublisherListener, SubscriberListener,

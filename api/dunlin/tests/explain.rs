@@ -26,6 +26,12 @@ struct Measurement {
     n: f64,
 }
 
+#[derive(DdsType, Clone, Debug, Default)]
+#[dds(name = "Reading")]
+struct TextReading {
+    n: String,
+}
+
 /// What one side is made of.
 #[derive(Clone, Default)]
 struct Side {
@@ -399,6 +405,117 @@ fn a_filter_that_rejects_everything() {
     a.run(|| writer.write(&Reading { n: 11 })).unwrap();
     sim.run_for(secs(1)).unwrap();
     assert!(names(&other.explain(&reader, Against::Topic)).is_empty());
+}
+
+/// A reader that answers no more, until it does.
+#[test]
+fn a_reader_that_answers_no_more() {
+    let mut sim = Sim::new(1);
+    let mut hasty = Config::default();
+    hasty.set("reliability.inactive_after", "500ms").unwrap();
+    hasty.set("discovery.lease_duration", "60s").unwrap();
+    let (a, b) = (sim.node_with("a", hasty.clone()), sim.node_with("b", hasty));
+    let keep_all = DataWriterQos {
+        resource_limits: ResourceLimits { max_samples: 4, ..Default::default() },
+        ..writer()
+    };
+    let (one, writer) = a.run(|| writing::<Reading>(&on("T"), &keep_all.keep_all())).unwrap();
+    let (_other, reader) = b.run(|| reading::<Reading>(&on("T"), &reader().reliable().keep_all())).unwrap();
+    sim.run_until(|| !writer.matched_subscriptions().is_empty(), secs(5)).unwrap();
+    a.run(|| writer.write(&Reading { n: 1 })).unwrap();
+    sim.run_for(secs(1)).unwrap();
+    assert!(names(&one.explain(&writer, Against::Topic)).is_empty(), "all is well");
+    sim.cut(&b, &a);
+    a.run(|| writer.write(&Reading { n: 2 })).unwrap();
+    sim.run_for(secs(5)).unwrap();
+    let explanation = one.explain(&writer, reader.guid().unwrap());
+    assert!(explanation.pairs[0].matched);
+    assert_eq!(names(&explanation), ["INACTIVE"], "{explanation}");
+    let text = explanation.to_string();
+    assert!(text.contains("match, but\n  the reader is inactive: it does not acknowledge"), "{text}");
+    assert!(text.contains("hint: is its process stopped, overloaded or cut off?"), "{text}");
+    sim.heal();
+    a.run(|| writer.write(&Reading { n: 3 })).unwrap();
+    sim.run_for(secs(10)).unwrap();
+    assert!(names(&one.explain(&writer, Against::Topic)).is_empty(), "it is back");
+}
+
+/// On a slow network it takes a while until types are known.
+#[test]
+fn types_that_are_being_asked_for() {
+    let ms = |n| Duration::from_millis(n);
+    let mut sim = Sim::builder().seed(1).delay(ms(80), ms(80)).build();
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let (one, writer) = a.run(|| writing::<Reading>(&on("T"), &writer())).unwrap();
+    let (other, reader) = b.run(|| reading::<TextReading>(&on("T"), &reader())).unwrap();
+    let unsettled = ["TYPE_UNSETTLED"];
+    sim.run_until(|| names(&one.explain(&writer, Against::Topic)) == unsettled, secs(5)).unwrap();
+    let explanation = one.explain(&writer, Against::Topic);
+    let text = explanation.to_string();
+    assert!(
+        !explanation.pairs[0].matched && text.contains("type: one side is being asked for its type"),
+        "{text}"
+    );
+    assert!(text.contains("hint: wait a moment"), "{text}");
+    sim.run_until(|| names(&other.explain(&reader, Against::Topic)) == ["TYPE_MEMBERS"], secs(5)).unwrap();
+    assert_eq!(names(&one.explain(&writer, Against::Topic)), ["TYPE_MEMBERS"]);
+}
+
+/// A writer without the service that it offers says so, to both sides and to others.
+#[test]
+fn transient_samples_that_the_writer_alone_keeps() {
+    let mut local = Config::default();
+    local.set("durability.without_service", "local").unwrap();
+    for (kind, text) in [
+        (DurabilityKind::TransientLocal, None),
+        (DurabilityKind::Transient, Some("DURABILITY: TRANSIENT is offered without a durability service")),
+        (DurabilityKind::Persistent, Some("DURABILITY: PERSISTENT is offered without a durability service")),
+    ] {
+        let mut sim = Sim::builder().seed(1).config(local.clone()).build();
+        let (a, b, c) = (sim.node("a"), sim.node("b"), sim.node_with("c", Config::default()));
+        let (one, writer) = a.run(|| writing::<Reading>(&on("T"), &writer().durability(kind))).unwrap();
+        let (other, reader) =
+            b.run(|| reading::<Reading>(&on("T"), &reader().reliable().durability(kind))).unwrap();
+        let observer = c.run(|| DomainParticipant::new(0)).unwrap();
+        sim.run_for(secs(2)).unwrap();
+        for explanation in [
+            one.explain(&writer, Against::Topic),
+            other.explain(&reader, Against::Topic),
+            observer.explain_topic("T"),
+        ] {
+            assert!(names(&explanation).is_empty() && explanation.matched() == 1, "{explanation}");
+            let notes: Vec<_> = explanation.pairs[0].notes.iter().map(ToString::to_string).collect();
+            assert_eq!(notes.len(), usize::from(text.is_some()), "{explanation}");
+            assert!(notes.iter().all(|note| note.starts_with(text.unwrap())), "{explanation}");
+            assert_eq!(explanation.to_string().contains("  note: "), text.is_some(), "{explanation}");
+        }
+    }
+}
+
+/// The other side is in domain 1.
+#[test]
+fn participants_of_other_domains_are_asked() {
+    let mut sim = Sim::new(1);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let (one, writer) = a.run(|| writing::<Reading>(&on("T"), &writer())).unwrap();
+    let in_domain = |domain| b.run(|| DomainParticipant::new(domain)).unwrap();
+    let (looking, elsewhere, nowhere) = (in_domain(1), in_domain(1), in_domain(2));
+    let reader = b.run(|| {
+        let topic = elsewhere.create_topic::<Reading>("T", &TopicQos::default())?;
+        elsewhere.create_subscriber(&SubscriberQos::default())?.create_datareader(&topic, &reader())
+    });
+    sim.run_for(secs(2)).unwrap();
+    let mut explanation = one.explain(&writer, Against::Topic);
+    assert_eq!(names(&explanation), ["NO_COUNTERPART", "ALONE"]);
+    explanation.look_in(std::slice::from_ref(&nowhere));
+    assert_eq!(names(&explanation), ["NO_COUNTERPART", "ALONE"], "nobody is there");
+    explanation.look_in(&[nowhere, looking.clone(), looking]);
+    let wanted = Cause::Domain { writers: false, topic: "T".into(), domains: vec![1] };
+    assert_eq!(explanation.causes, [wanted, Cause::Alone]);
+    let text =
+        "nobody reads topic 'T' in this domain, but somebody does in domain 1\n  hint: use one domain id";
+    assert!(explanation.to_string().contains(text), "{explanation}");
+    drop(reader.unwrap());
 }
 
 /// Two participants over real sockets.

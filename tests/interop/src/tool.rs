@@ -45,13 +45,22 @@ impl Tool {
     ///
     /// # Errors
     /// When it does not end, or fails.
-    pub fn text(mut self) -> Result<String> {
+    pub fn text(self) -> Result<String> {
+        let (well, text) = self.answer()?;
+        ensure!(well, "the tool failed");
+        Ok(text)
+    }
+
+    /// The same of a command that may fail, and whether it succeeded.
+    ///
+    /// # Errors
+    /// When it does not end.
+    pub fn answer(mut self) -> Result<(bool, String)> {
         let child = &mut self.child;
         let status = eventually("the end of the tool", || Ok(child.try_wait()?))?;
-        ensure!(status.success(), "the tool failed");
         let mut text = String::new();
         self.output.read_to_string(&mut text)?;
-        Ok(text)
+        Ok((status.success(), text))
     }
 
     /// Starts a command in a domain and returns what it printed when it has ended.

@@ -1,12 +1,13 @@
 //! "Why not?" against endpoints of other vendors: each cause is named with both values, to the participant whose endpoint it is
-//! and to a bystander, which is what `dunlin why` prints.
+//! and to a bystander, in the library and in the program `dunlin why`.
 
 use anyhow::{Context, Result, ensure};
 use dunlin::qos::{
     DataReaderQos, DataRepresentationId, DataWriterQos, PublisherQos, SubscriberQos, TopicQos,
 };
 use dunlin::{Against, Cause, DataReader, DataWriter, DomainParticipant, Duration, Explanation};
-use dunlin_interop::{Peer, ShapeType, Vendor, eventually, participant_with};
+use dunlin_interop::{Peer, ShapeType, Tool, Vendor, eventually, participant_with};
+use serde_json::Value;
 use std::path::PathBuf;
 
 /// Topic, cause, what the cause says.
@@ -32,6 +33,9 @@ const WE_READ: [Case; 6] = [
     ("TypeName", "TYPE_NAME", &["Form", "ShapeType"]),
     ("TypeKey", "TYPE_KEY", &[]),
 ];
+
+/// The same by a participant that announces types: the member is named.
+const MEMBER: Case = ("TypeMembers", "TYPE_MEMBERS", &["x: ", "string"]);
 
 fn capture(name: &str) -> PathBuf {
     let folder = std::env::var_os("INTEROP_CAPTURES").map_or_else(std::env::temp_dir, PathBuf::from);
@@ -81,6 +85,27 @@ fn check(case: &Case, explanation: &Explanation) -> Result<()> {
     Ok(())
 }
 
+/// Whether the program says the same of the pair, and no more. It is asked until it knows the pair.
+fn check_program(case: &Case, domain: u32) -> Result<()> {
+    let (topic, name, values) = case;
+    let words = ["why", topic, "--json", "--wait", "1", "--domains", "none"];
+    let answer: Value = eventually(topic, || {
+        let (well, text) = Tool::start(domain, &words)?.answer()?;
+        let answer: Value = serde_json::from_str(&text)?;
+        ensure!(!well, "{topic}: {answer}");
+        Ok(answer["pairs"].as_array().is_some_and(|pairs| !pairs.is_empty()).then_some(answer))
+    })?;
+    let pair = &answer["pairs"][0];
+    let causes = pair["causes"].as_array().context("no causes")?;
+    ensure!(causes.len() == 1 && causes[0]["name"] == *name && pair["matched"] == false, "{topic}: {answer}");
+    ensure!(answer["causes"].as_array().is_some_and(Vec::is_empty), "{topic}: {answer}");
+    let [text, hint] = ["text", "hint"].map(|part| causes[0][part].as_str().unwrap_or_default());
+    ensure!(values.iter().all(|value| text.contains(value)) && !hint.is_empty(), "{topic}: {answer}");
+    let vendors = ["writer", "reader"].map(|side| pair[side]["vendor"].as_str().unwrap_or_default());
+    ensure!(vendors.contains(&"Dunlin") && vendors.contains(&"Cyclone DDS"), "{topic}: {vendors:?}");
+    Ok(())
+}
+
 #[test]
 #[ignore = "needs the peers: make interop"]
 fn cyclone_does_not_match_and_the_cause_is_named() -> Result<()> {
@@ -92,6 +117,7 @@ fn cyclone_does_not_match_and_the_cause_is_named() -> Result<()> {
     let bystander = DomainParticipant::builder(DOMAIN).config(bystander).build()?;
     let writers = WE_WRITE.iter().map(|(topic, ..)| writer(&ours, topic)).collect::<Result<Vec<_>>>()?;
     let readers = WE_READ.iter().map(|(topic, ..)| reader(&ours, topic)).collect::<Result<Vec<_>>>()?;
+    let member = reader(&bystander, MEMBER.0)?;
     let (near, matching) = (reader(&ours, "Square")?, reader(&ours, "Matching")?);
     let peer = Peer::start(Vendor::Cyclone, "mismatched", DOMAIN)?;
 
@@ -103,10 +129,28 @@ fn cyclone_does_not_match_and_the_cause_is_named() -> Result<()> {
         check(case, &explained(case.0, || ours.explain(reader, Against::Topic))?)?;
         check(case, &explained(case.0, || bystander.explain_topic(case.0))?)?;
     }
+    check(
+        &MEMBER,
+        &eventually(MEMBER.0, || {
+            let explanation = bystander.explain(&member, Against::Topic);
+            let settled = explanation
+                .pairs
+                .iter()
+                .flat_map(|pair| &pair.causes)
+                .all(|cause| *cause != Cause::TypeUnsettled);
+            Ok((settled && !explanation.pairs.is_empty()).then_some(explanation))
+        })?,
+    )?;
+    for case in WE_WRITE.iter().chain(&WE_READ).chain([&MEMBER]) {
+        check_program(case, DOMAIN)?;
+    }
     // A name with two letters in the wrong order has nobody on the other side; the one that was meant is pointed out.
     let typo = ours.explain(&near, Against::Topic);
     let names: Vec<_> = typo.all_causes().map(Cause::name).collect();
     ensure!(names == ["NO_COUNTERPART"] && typo.to_string().contains("Sqaure"), "{typo}");
+    let (_, told) = Tool::start(DOMAIN, &["why", "Square", "--domains", "none"])?.answer()?;
+    let hint = "hint: there is a topic 'Sqaure': check the spelling on both sides";
+    ensure!(told.contains("nobody writes topic 'Square'") && told.contains(hint), "{told}");
     // What fits matches; all there is to say is that it has not written anything.
     eventually("a match", || {
         let fits = ours.explain(&matching, Against::Topic);

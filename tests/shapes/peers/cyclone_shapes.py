@@ -20,6 +20,8 @@ from cyclonedds.topic import Topic
 from cyclonedds.util import duration
 
 ENDED = threading.Event()
+# More samples than any reader has.
+MOST = 100000
 
 
 @dataclass
@@ -144,18 +146,28 @@ def line_of(topic, shape):
     return f"{topic:<10} {shape.color:<10} {shape.x:03d} {shape.y:03d} [{shape.shapesize}]{payload}"
 
 
+def topics_of(o, participant):
+    names = [o.t + (str(n) if n else "") for n in range(o.num_topics)]
+    made = []
+    for name in names:
+        made.append((name, Topic(participant, name, ShapeType)))
+        say(f"Create topic: {name}")
+    return made
+
+
 def publish(o, participant):
     publisher = Publisher(participant, qos=group_qos(o))
     color = o.c or "BLUE"
-    topic = Topic(participant, o.t, ShapeType)
-    say(f"Create topic: {o.t}")
-    tell = Tell(o.t)
-    writer = DataWriter(publisher, topic, qos=endpoint_qos(o), listener=tell)
-    tell.created(f"Create writer for topic: {o.t} color: {color}")
+    writers = []
+    for name, topic in topics_of(o, participant):
+        tell = Tell(name)
+        writers.append((name, DataWriter(publisher, topic, qos=endpoint_qos(o), listener=tell)))
+        tell.created(f"Create writer for topic: {name} color: {color}")
     colors = [color + (str(n) if n else "") for n in range(o.num_instances)]
     x, y, size = random.randrange(240), random.randrange(270), o.z
     dx, dy = random.randint(1, 5), random.randint(1, 5)
     payload = bytes([255]) * o.additional_payload_size
+    in_sets = o.coherent_sample_count if o.coherent or o.ordered else 0
     iteration = 0
     while not ENDED.is_set() and (not o.num_iterations or iteration < o.num_iterations):
         dx = -dx if not 0 <= x + dx <= 240 else dx
@@ -163,19 +175,40 @@ def publish(o, participant):
         x, y = x + dx, y + dy
         if o.z == 0:
             size = (size % o.size_modulo if o.size_modulo else size) + 1
-        for each in colors:
-            shape = ShapeType(each, x, y, size, payload)
-            writer.write(shape)
-            if o.w:
-                say(line_of(o.t, shape))
+        if in_sets and iteration % in_sets == 0:
+            say("Started Coherent Set")
+            publisher.begin_coherent()
+        for name, writer in writers:
+            for each in colors:
+                shape = ShapeType(each, x, y, size, payload)
+                writer.write(shape)
+                if o.w:
+                    say(line_of(name, shape))
+        if in_sets and iteration % in_sets == in_sets - 1:
+            publisher.end_coherent()
+            say("Finished Coherent Set")
         iteration += 1
         ENDED.wait(o.write_period / 1000)
-    for each in colors:
-        if o.final_instance_state == "d":
-            writer.dispose(ShapeType(each, 0, 0, 0, []))
-        elif o.final_instance_state == "u":
-            writer.unregister_instance(ShapeType(each, 0, 0, 0, []))
-    writer.wait_for_acks(ms(300 if ENDED.is_set() else 1000))
+    for _, writer in writers:
+        for each in colors:
+            if o.final_instance_state == "d":
+                writer.dispose(ShapeType(each, 0, 0, 0, []))
+            elif o.final_instance_state == "u":
+                writer.unregister_instance(ShapeType(each, 0, 0, 0, []))
+        writer.wait_for_acks(ms(300 if ENDED.is_set() else 1000))
+
+
+def show(o, name, sample, colors):
+    info = sample.sample_info
+    if not isinstance(sample, InvalidSample):
+        colors[info.instance_handle] = sample.color
+        if o.c in (None, sample.color):
+            say(line_of(name, sample))
+    color = colors.get(info.instance_handle, "")
+    if info.instance_state == InstanceState.NotAliveDisposed:
+        say(f"{name:<10} {color:<10} NOT_ALIVE_DISPOSED_INSTANCE_STATE")
+    elif info.instance_state == InstanceState.NotAliveNoWriters:
+        say(f"{name:<10} {color:<10} NOT_ALIVE_NO_WRITERS_INSTANCE_STATE")
 
 
 def subscribe(o, participant):
@@ -184,24 +217,29 @@ def subscribe(o, participant):
         say("content filter expressions: not supported")
         return
     subscriber = Subscriber(participant, qos=group_qos(o))
-    topic = Topic(participant, o.t, ShapeType)
-    say(f"Create topic: {o.t}")
-    tell = Tell(o.t)
-    reader = DataReader(subscriber, topic, qos=endpoint_qos(o), listener=tell)
-    tell.created(f"Create reader for topic: {o.t}")
-    colors = {}
-    while not ENDED.is_set():
-        for sample in sorted(reader.take(N=100000), key=lambda s: s.sample_info.instance_handle):
-            info = sample.sample_info
-            if not isinstance(sample, InvalidSample):
-                colors[info.instance_handle] = sample.color
-                if o.c in (None, sample.color):
-                    say(line_of(o.t, sample))
-            color = colors.get(info.instance_handle, "")
-            if info.instance_state == InstanceState.NotAliveDisposed:
-                say(f"{o.t:<10} {color:<10} NOT_ALIVE_DISPOSED_INSTANCE_STATE")
-            elif info.instance_state == InstanceState.NotAliveNoWriters:
-                say(f"{o.t:<10} {color:<10} NOT_ALIVE_NO_WRITERS_INSTANCE_STATE")
+    readers = []
+    for name, topic in topics_of(o, participant):
+        tell = Tell(name)
+        reader = DataReader(subscriber, topic, qos=endpoint_qos(o), listener=tell)
+        tell.created(f"Create reader for topic: {name}")
+        # What read() leaves in the reader is not shown again.
+        unread = ReadCondition(reader, SampleState.NotRead | ViewState.Any | InstanceState.Any)
+        readers.append((name, reader, unread))
+    colors, iteration = {}, 0
+    while not ENDED.is_set() and (not o.num_iterations or iteration < o.num_iterations):
+        # There is no begin_access.
+        if o.coherent:
+            say(f"Reading coherent sets, iteration {iteration}")
+        if o.ordered:
+            say(f"Reading with ordered access, iteration {iteration}")
+        for name, reader, unread in readers:
+            samples = reader.read(N=MOST, condition=unread) if o.R else reader.take(N=MOST)
+            if not o.take_read:
+                # There is no take_next_instance; handles are in its order.
+                samples.sort(key=lambda sample: sample.sample_info.instance_handle)
+            for sample in samples:
+                show(o, name, sample, colors)
+        iteration += 1
         ENDED.wait(o.read_period / 1000)
 
 
@@ -209,10 +247,6 @@ def main():
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ENDED.set())
     o = options()
-    if o.num_topics > 1 or o.coherent_sample_count:
-        say("Create topic: " + o.t)
-        say("coherent sets: not supported")
-        return
     participant = DomainParticipant(o.d)
     try:
         (publish if o.P else subscribe)(o, participant)

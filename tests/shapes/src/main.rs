@@ -114,9 +114,9 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
                         println!("repeated  {}", scenario.name);
                     }
                 }
-                (Outcome::Failed(_), Some(waiver)) => {
+                (Outcome::Failed(why), Some(waiver)) => {
                     waived += 1;
-                    println!("waived    {}: {}: {}", scenario.name, waiver.peer, waiver.reason);
+                    println!("waived    {}: {why}; {}: {}", scenario.name, waiver.peer, waiver.reason);
                 }
                 (Outcome::Failed(why), None) => {
                     failed += 1;

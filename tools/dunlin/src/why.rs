@@ -1,11 +1,19 @@
 //! `dunlin why TOPIC`: who writes and reads a topic, which of them match, and why the others do not.
 
 use crate::join::{Join, listen};
-use anyhow::Result;
+use crate::names::harmless_lines;
+use anyhow::{Context, Result, ensure};
 use clap::Args;
-use dunlin::Config;
+use dunlin::{Cause, Config, DomainParticipant, EndpointInfo, Explanation, Note};
+use serde_json::{Value, json};
 use std::io::Write;
 use std::process::ExitCode;
+use std::str::FromStr;
+
+/// In so many other domains is looked at most: each takes threads and sockets.
+const MOST_DOMAINS: usize = 32;
+/// RTPS 2.5 §9.6.2.3 has no ports beyond this.
+const LAST_DOMAIN: u32 = 232;
 
 /// What is asked for.
 #[derive(Args)]
@@ -14,21 +22,119 @@ pub struct Arguments {
     topic: String,
     #[command(flatten)]
     pub join: Join,
-    /// Listen for so many seconds before the answer
+    /// Listen for so many seconds before the answer; as long again in other domains
     #[arg(short, long, default_value_t = 3.0, value_name = "SECONDS")]
     wait: f64,
+    /// Other domains in which is looked for those who are missing: 0-9,42 or none
+    #[arg(long, default_value = "0-9", value_name = "LIST")]
+    domains: Domains,
+    /// Print JSON, with the name of each cause
+    #[arg(long)]
+    json: bool,
+}
+
+/// Ids of domains.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Domains(Vec<u32>);
+
+impl FromStr for Domains {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let mut domains = Vec::new();
+        for part in text.split(',').filter(|_| text != "none") {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let number = |word: &str| {
+                let number = word.trim().parse::<u32>();
+                number.with_context(|| format!("'{word}' is no domain: give such as 0-9,42, or none"))
+            };
+            let (first, last) = (number(first)?, number(last)?);
+            ensure!(first <= last && last <= LAST_DOMAIN, "'{part}': domains are 0 to {LAST_DOMAIN}");
+            domains.extend(first..=last);
+        }
+        domains.sort_unstable();
+        domains.dedup();
+        ensure!(domains.len() <= MOST_DOMAINS, "no more than {MOST_DOMAINS} domains");
+        Ok(Self(domains))
+    }
 }
 
 /// Joins the domain, listens, and answers. Fails unless everybody matches everybody.
 pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Result<ExitCode> {
     let domain = arguments.join.domain(&config);
-    let participant = arguments.join.participant(config, "dunlin why")?;
+    let participant = arguments.join.participant(config.clone(), "dunlin why")?;
     listen(arguments.wait)?;
     crate::types::ask(&participant, &arguments.topic);
-    let explanation = participant.explain_topic(&arguments.topic);
-    write!(out, "domain {domain}, {explanation}")?;
+    let mut explanation = participant.explain_topic(&arguments.topic);
+    if explanation.causes.iter().any(|cause| matches!(cause, Cause::NoCounterpart { .. })) {
+        let others = arguments.domains.0.iter().copied().filter(|other| *other != domain);
+        look_elsewhere(&mut explanation, others, &config, arguments.wait)?;
+    }
+    if arguments.json {
+        writeln!(out, "{}", told(domain, &explanation))?;
+    } else {
+        write!(out, "domain {domain}, {}", harmless_lines(&explanation.to_string()))?;
+    }
     let well = !explanation.pairs.is_empty() && explanation.matched() == explanation.pairs.len();
     Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Joins other domains for a while, all at once.
+fn look_elsewhere(
+    explanation: &mut Explanation,
+    domains: impl Iterator<Item = u32>,
+    config: &Config,
+    wait: f64,
+) -> Result<()> {
+    let mut others = Vec::new();
+    for domain in domains {
+        match DomainParticipant::builder(domain).config(config.clone()).name("dunlin why").build() {
+            Ok(other) => others.push(other),
+            // What the domain itself has to say is said nevertheless.
+            Err(error) => eprintln!("dunlin: did not look in domain {domain}: {error}"),
+        }
+    }
+    if !others.is_empty() {
+        listen(wait)?;
+        explanation.look_in(&others);
+    }
+    Ok(())
+}
+
+fn told(domain: u32, explanation: &Explanation) -> Value {
+    let causes = |causes: &[Cause]| causes.iter().map(cause).collect::<Vec<_>>();
+    let pair = |pair: &dunlin::Pair| {
+        json!({
+            "writer": pair.writer.as_ref().map(endpoint),
+            "reader": pair.reader.as_ref().map(endpoint),
+            "matched": pair.matched,
+            "causes": causes(&pair.causes),
+            "notes": pair.notes.iter().map(note).collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "domain": domain,
+        "topic": explanation.topic,
+        "pairs": explanation.pairs.iter().map(pair).collect::<Vec<_>>(),
+        "causes": causes(&explanation.causes),
+    })
+}
+
+fn endpoint(info: &EndpointInfo) -> Value {
+    json!({
+        "guid": info.guid.to_string(),
+        "type": info.type_name,
+        "vendor": crate::names::vendor(info.vendor),
+        "participant": info.participant_name,
+    })
+}
+
+fn cause(cause: &Cause) -> Value {
+    json!({ "name": cause.name(), "text": cause.to_string(), "hint": cause.hint() })
+}
+
+fn note(note: &Note) -> Value {
+    json!({ "name": note.name(), "text": note.to_string() })
 }
 
 #[cfg(test)]
@@ -79,7 +185,7 @@ mod tests {
     }
 
     fn ask(domain: u32, topic: &str) -> (bool, String) {
-        let words = ["why", topic, "--domain", &domain.to_string(), "--wait", "0.1"];
+        let words = ["why", topic, "--domain", &domain.to_string(), "--wait", "0.1", "--domains", "none"];
         let arguments = Command::try_parse_from(words).unwrap().arguments;
         let mut out = Vec::new();
         let code = run(&arguments, loopback(), &mut out).unwrap();
@@ -116,5 +222,16 @@ mod tests {
         ];
         let (well, _) = answer(domain, &name, &wanted);
         assert!(!well);
+    }
+
+    #[test]
+    fn lists_of_domains_are_bounded() {
+        let parse = |text: &str| text.parse::<Domains>().map(|domains| domains.0);
+        assert_eq!(parse("7,0-2,1").unwrap(), [0, 1, 2, 7]);
+        assert_eq!(parse("none").unwrap(), [0_u32; 0]);
+        assert_eq!(parse("201-232").unwrap().len(), MOST_DOMAINS);
+        for wrong in ["", "3-1", "x", "0-", "-1", "233", "0-4294967295", "0-32"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -1,9 +1,11 @@
-//! The page of `dunlin shapes --web`: what its WebSocket takes and tells, between two such programs.
+//! The page of `dunlin shapes --web`: what its WebSocket takes and tells, between two such programs, and with Cyclone DDS.
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
@@ -101,4 +103,58 @@ async fn what_one_page_publishes_another_shows_until_it_is_removed() {
     other.until("it is gone", |view| view.get("shapes").is_some() && shapes(view).is_empty()).await;
     one.wish(json!({ "paint": "it black" })).await;
     one.until("a refusal", |told| told["error"].as_str().is_some_and(|error| error.contains("paint"))).await;
+}
+
+/// The shapes program of Cyclone DDS; its lines are received.
+struct Cyclone(Child, Receiver<String>);
+
+impl Cyclone {
+    fn start(domain: u32, options: &[&str]) -> Self {
+        let peers = std::env::var_os("INTEROP_PEERS").expect("INTEROP_PEERS is not set: run `make interop`");
+        let lo =
+            "<General><Interfaces><NetworkInterface name=\"lo\" multicast=\"true\"/></Interfaces></General>";
+        let mut child = Command::new(PathBuf::from(peers).join("cyclone/bin/python"))
+            .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/shapes/peers/cyclone_shapes.py"))
+            .args(["-d", &domain.to_string()])
+            .args(options)
+            .env("CYCLONEDDS_URI", lo)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (sender, lines) = channel();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        std::thread::spawn(move || {
+            output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
+        });
+        Self(child, lines)
+    }
+}
+
+impl Drop for Cyclone {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs the peers: make interop"]
+async fn shapes_move_between_a_page_and_cyclone_dds() {
+    let domain = 231;
+    let mut page = Page::open(domain).await;
+    let publish = json!({ "publish": { "topic": "Square", "color": "RED", "size": 31, "settings": {} } });
+    page.wish(publish).await;
+    let circles = Cyclone::start(domain, &["-P", "-t", "Circle", "-c", "GREEN", "-z", "17"]);
+    let view = page.until("Cyclone's circle", |view| receives(view, "GREEN", "alive")).await;
+    let circle = shapes(&view).into_iter().find(|shape| shape["color"] == "GREEN").unwrap().clone();
+    assert!(circle["topic"] == "Circle" && circle["size"] == 17, "{circle}");
+    let squares = Cyclone::start(domain, &["-S", "-t", "Square"]);
+    let deadline = std::time::Instant::now() + PATIENCE;
+    let mut seen = Vec::new();
+    while !seen.iter().any(|line: &String| line.starts_with("Square     RED ") && line.ends_with(" [31]")) {
+        let left = deadline.saturating_duration_since(std::time::Instant::now());
+        seen.push(squares.1.recv_timeout(left).unwrap_or_else(|_| panic!("no red square in {seen:#?}")));
+    }
+    drop(circles);
 }

@@ -2,24 +2,34 @@
 #![cfg(unix)]
 
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
+use std::os::fd::AsFd;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long anything else may take.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Options of a publisher that prints much.
+const MUCH: [&str; 5] = ["-P", "-w", "--write-period", "0", "--num-instances=20"];
+
 /// A domain of this test process.
 fn domain() -> String {
     (150 + std::process::id() % 40).to_string()
 }
 
 fn start(options: &[&str]) -> Child {
+    start_with(options, Stdio::piped())
+}
+
+fn start_with(options: &[&str], output: Stdio) -> Child {
     Command::new(env!("CARGO_BIN_EXE_shape_main"))
         .args(["-t", "Ends", "-d", &domain()])
         .args(options)
         .env("DUNLIN_NETWORK_INTERFACES", "lo")
         .stdin(Stdio::null())
-        .stdout(Stdio::piped())
+        .stdout(output)
         .spawn()
         .unwrap()
 }
@@ -37,20 +47,39 @@ fn interrupt(child: &mut Child) -> Duration {
 
 #[test]
 fn a_publisher_whose_lines_nobody_reads_ends() {
-    let mut child = start(&["-P", "-w", "--write-period", "0", "--num-instances", "20"]);
+    let mut child = start(&MUCH);
     let output = child.stdout.take().unwrap();
-    // The pipe is full when no octet was added for a while.
+    wait_until_full(&output);
+    let took = interrupt(&mut child);
+    assert!(took < Duration::from_secs(2), "{took:?}");
+}
+
+/// As under a terminal that stands still.
+#[test]
+fn a_publisher_ends_whose_terminal_nobody_reads() {
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&terminal).unwrap();
+    unlockpt(&terminal).unwrap();
+    let name = ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
+    let output = File::options().read(true).write(true).open(name).unwrap();
+    let mut child = start_with(&MUCH, output.into());
+    wait_until_full(&terminal);
+    let took = interrupt(&mut child);
+    assert!(took < Duration::from_secs(2), "{took:?}");
+}
+
+/// Waits until what a process prints finds no more room.
+fn wait_until_full(output: impl AsFd) {
+    // It is full when no octet was added for a while.
     let since = Instant::now();
     let (mut waiting, mut unchanged) = (0, 0);
     while unchanged < 20 {
-        assert!(since.elapsed() < PATIENCE, "{waiting} octets do not fill the pipe");
+        assert!(since.elapsed() < PATIENCE, "{waiting} octets do not fill it");
         std::thread::park_timeout(Duration::from_millis(20));
         let now = rustix::io::ioctl_fionread(&output).unwrap();
         unchanged = if now == waiting && now > 0 { unchanged + 1 } else { 0 };
         waiting = now;
     }
-    let took = interrupt(&mut child);
-    assert!(took < Duration::from_secs(2), "{took:?}");
 }
 
 #[test]

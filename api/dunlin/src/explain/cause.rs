@@ -93,6 +93,17 @@ pub enum Cause {
         /// A topic with nearly the same name.
         similar: Option<String>,
     },
+    /// Nobody writes the topic here, or nobody reads it, but in another domain somebody does ([`Explanation::look_in`]).
+    ///
+    /// [`Explanation::look_in`]: crate::Explanation::look_in
+    Domain {
+        /// Whether writers are missing, not readers.
+        writers: bool,
+        /// The topic.
+        topic: String,
+        /// Where they are.
+        domains: Vec<u32>,
+    },
     /// A participant announces itself here but answers nothing that is sent to it.
     OneSided {
         /// Which, for people.
@@ -164,6 +175,7 @@ impl Cause {
             Self::NotDiscovered { .. } => "NOT_DISCOVERED",
             Self::Alone => "ALONE",
             Self::NoCounterpart { .. } => "NO_COUNTERPART",
+            Self::Domain { .. } => "DOMAIN",
             Self::OneSided { .. } => "ONE_SIDED",
             Self::Multicast { .. } => "MULTICAST",
             Self::Unreachable { .. } => "UNREACHABLE",
@@ -224,6 +236,9 @@ impl Cause {
                 "is the other program running, in the same domain and with the same domain tag? `dunlin doctor` checks multicast and ports; without multicast, name the other host in discovery.peers"
             }
             Self::NoCounterpart { .. } => "start it, or check domain and topic name on the other side",
+            Self::Domain { .. } => {
+                "use one domain id on both sides: in the configuration it is domain.id, and what the code names goes before that"
+            }
             Self::OneSided { .. } => {
                 "datagrams from here do not arrive there: check the firewall of that host, and routes back to it; choose interfaces with network.interfaces"
             }
@@ -342,6 +357,15 @@ impl Cause {
             Self::NoCounterpart { writers, topic, .. } => {
                 let verb = if *writers { "writes" } else { "reads" };
                 write!(f, "nobody {verb} topic '{topic}'")
+            }
+            Self::Domain { writers, topic, domains } => {
+                let verb = if *writers { "writes" } else { "reads" };
+                let domains: Vec<_> = domains.iter().map(ToString::to_string).collect();
+                let domains = domains.join(", ");
+                write!(
+                    f,
+                    "nobody {verb} topic '{topic}' in this domain, but somebody does in domain {domains}"
+                )
             }
             Self::OneSided { participant, locators } => write!(
                 f,

@@ -2,11 +2,13 @@
 
 mod cause;
 mod log;
+mod note;
 mod survey;
 mod text;
 
 pub use cause::Cause;
 pub(crate) use log::WhyLog;
+pub use note::Note;
 
 use crate::participant::DomainParticipant;
 use crate::reader::DataReader;
@@ -61,6 +63,8 @@ pub struct Pair {
     pub matched: bool,
     /// Every cause that keeps them apart; of two that match, why nothing arrives.
     pub causes: Vec<Cause>,
+    /// What keeps nobody apart, but may not be as one expects.
+    pub notes: Vec<Note>,
 }
 
 /// An endpoint in an [`Explanation`].
@@ -85,6 +89,15 @@ impl Explanation {
     /// Every cause, those of pairs first.
     pub fn all_causes(&self) -> impl Iterator<Item = &Cause> {
         self.pairs.iter().flat_map(|pair| &pair.causes).chain(&self.causes)
+    }
+
+    /// Looks for whoever is missing among what participants of other domains have discovered: where nobody writes or nobody
+    /// reads the topic here, but somebody does there, [`Cause::Domain`] takes the place of [`Cause::NoCounterpart`].
+    ///
+    /// A participant hears nothing of other domains, whose ports are others, so somebody has to be there: `dunlin why` joins
+    /// them for a while.
+    pub fn look_in(&mut self, others: &[DomainParticipant]) {
+        survey::look_in(self, others);
     }
 
     /// How many pairs match.

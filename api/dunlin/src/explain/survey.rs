@@ -1,8 +1,8 @@
 //! From what the engine knows to explanations.
 
 use super::sealed::Local;
-use super::{Against, Cause, EndpointInfo, Explanation, Pair};
-use crate::participant::ParticipantInner;
+use super::{Against, Cause, EndpointInfo, Explanation, Note, Pair};
+use crate::participant::{DomainParticipant, ParticipantInner};
 use crate::reader_core::ReaderCore;
 use crate::writer_core::WriterCore;
 use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, VendorId};
@@ -56,6 +56,28 @@ pub(super) fn endpoint(participant: &ParticipantInner, local: &Local, against: A
     view.conclude(topic, pairs, causes)
 }
 
+/// Names the domains in which those are who are missing.
+pub(super) fn look_in(explanation: &mut Explanation, others: &[DomainParticipant]) {
+    let topic = &explanation.topic;
+    let elsewhere: Vec<_> = others
+        .iter()
+        .map(|other| (other.domain_id(), other.inner().engine().survey(|name, _| name == topic)))
+        .collect();
+    for cause in &mut explanation.causes {
+        let Cause::NoCounterpart { writers, topic, .. } = cause else { continue };
+        let found = |survey: &Survey| {
+            if *writers { !survey.writers.is_empty() } else { !survey.readers.is_empty() }
+        };
+        let mut domains: Vec<u32> =
+            elsewhere.iter().filter(|(_, survey)| found(survey)).map(|(domain, _)| *domain).collect();
+        domains.sort_unstable();
+        domains.dedup();
+        if !domains.is_empty() {
+            *cause = Cause::Domain { writers: *writers, topic: std::mem::take(topic), domains };
+        }
+    }
+}
+
 fn disabled(local: &Local, topic: &str) -> Explanation {
     let info = |type_name: &str| EndpointInfo {
         guid: Guid::UNKNOWN,
@@ -69,7 +91,7 @@ fn disabled(local: &Local, topic: &str) -> Explanation {
         Local::Writer(core) => (Some(info(&core.topic.type_name)), None),
         Local::Reader(core) => (None, Some(info(&core.topic.type_name))),
     };
-    let pair = Pair { writer, reader, matched: false, causes: vec![Cause::NotEnabled] };
+    let pair = Pair { writer, reader, matched: false, causes: vec![Cause::NotEnabled], notes: Vec::new() };
     Explanation { topic: topic.to_owned(), pairs: vec![pair], causes: Vec::new() }
 }
 
@@ -148,7 +170,8 @@ impl<'a> View<'a> {
             self.look_at_reader(writer, reader, &mut causes);
             self.look_at_writer(writer, reader, &mut causes);
         }
-        Pair { writer: Some(self.writer(writer)), reader: Some(self.reader(reader)), matched, causes }
+        let notes = Note::of_writer(writer);
+        Pair { writer: Some(self.writer(writer)), reader: Some(self.reader(reader)), matched, causes, notes }
     }
 
     /// What a local reader has heard of a writer that it matches.
@@ -232,7 +255,7 @@ impl<'a> View<'a> {
         };
         let this = find(local);
         let (writer, reader) = if is_writer { (this, None) } else { (None, this) };
-        Pair { writer, reader, matched: false, causes: vec![cause] }
+        Pair { writer, reader, matched: false, causes: vec![cause], notes: Vec::new() }
     }
 
     fn no_counterpart(&self, writers: bool, topic: &str) -> Cause {

@@ -38,7 +38,8 @@ impl fmt::Display for Pair {
             (false, _) => "do not match",
         };
         writeln!(f, "writer {} and reader {}: {state}", side(&self.writer), side(&self.reader))?;
-        self.causes.iter().try_for_each(|cause| write_cause(f, "  ", cause))
+        self.causes.iter().try_for_each(|cause| write_cause(f, "  ", cause))?;
+        self.notes.iter().try_for_each(|note| writeln!(f, "  note: {note}"))
     }
 }
 

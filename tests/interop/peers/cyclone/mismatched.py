@@ -33,6 +33,16 @@ class Keyless(IdlStruct, typename="ShapeType"):
     shapesize: int32
 
 
+@dataclass
+@final
+class Worded(IdlStruct, typename="ShapeType"):
+    color: str
+    key("color")
+    x: str
+    y: int32
+    shapesize: int32
+
+
 LASTING = Policy.Durability.TransientLocal
 HURRIED = Policy.Liveliness.Automatic(duration(seconds=5))
 XCDR2 = Policy.DataRepresentation(use_xcdrv2_representation=True)
@@ -44,6 +54,7 @@ WRITERS = [
     ("LivelinessLease", ShapeType, [HURRIED]),
     ("TypeName", Form, []),
     ("TypeKey", Keyless, []),
+    ("TypeMembers", Worded, []),
     ("Sqaure", ShapeType, []),
     ("Matching", ShapeType, []),
 ]

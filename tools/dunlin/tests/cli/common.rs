@@ -82,5 +82,5 @@ impl Drop for Background {
 
 /// A domain for each test of this process.
 pub fn domain(test: u32) -> String {
-    (100 + 10 * (std::process::id() % 10) + test).to_string()
+    (100 + 14 * (std::process::id() % 9) + test).to_string()
 }

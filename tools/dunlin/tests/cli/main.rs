@@ -4,3 +4,4 @@ mod commands;
 mod common;
 mod top;
 mod topics;
+mod why;
