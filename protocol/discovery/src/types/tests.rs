@@ -74,7 +74,8 @@ fn an_answer_has_to_belong_to_a_question() {
 /// Types that depend on each other are asked for and told together, and compared as others are.
 #[test]
 fn recursive_types_are_looked_up() {
-    const IDL: &str = "struct T; struct Back { sequence<T> all; long n; }; struct T { sequence<Back> back; };";
+    const IDL: &str =
+        "struct T; struct Back { sequence<T> all; long n; }; struct T { sequence<Back> back; };";
     let (mut types, ours) = (types(), local(IDL));
     let ours = TypeIn { graph: &ours.known().graph, index: ours.known().root };
     for (version, fits) in [("long n; long more;", true), ("string n;", false)] {
@@ -86,8 +87,7 @@ fn recursive_types_are_looked_up() {
         let found = types.discover(PEER, Some(theirs.octets()));
         let TypeDiscovery::Known(found) = found else { panic!("{found:?}") };
         let found = TypeIn { graph: &found.graph, index: found.root };
-        let verdict =
-            assignable(ours, found, &TypeConsistencyEnforcement::default(), Representation::Xcdr2);
+        let verdict = assignable(ours, found, &TypeConsistencyEnforcement::default(), Representation::Xcdr2);
         assert_eq!(verdict.is_ok(), fits, "{verdict:?}");
     }
 }
