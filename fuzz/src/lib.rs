@@ -21,7 +21,7 @@ pub use cores::endpoint_cores;
 pub use discovery::discovery_data;
 pub use dynamic::dynamic;
 pub use filter::filter;
-pub use idl::idl;
+pub use idl::{idl, idl_quickly};
 pub use live::live_participant;
 pub use message::wire_message;
 pub use parameters::parameter_list;

@@ -28,8 +28,15 @@ use crate::backend::{Backend, Generated, Input, check_support, doc_lines};
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::ir::*;
 
-/// The header that generated code includes.
-pub const SUPPORT: &str = include_str!("cdr.hpp");
+/// The header that generated code includes. It is one file, so that there is one to copy; its parts stand in order.
+pub const SUPPORT: &str = concat!(
+    include_str!("support/begin.hpp"),
+    include_str!("support/encoder.hpp"),
+    include_str!("support/decoder.hpp"),
+    include_str!("support/codecs.hpp"),
+    include_str!("support/compound.hpp"),
+    include_str!("support/payload.hpp"),
+);
 
 /// The C++ back end.
 #[derive(Clone, Copy, Debug, Default)]

@@ -25,7 +25,11 @@ use crate::ir::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The module that generated code imports.
-pub const SUPPORT: &str = include_str!("dunlin_cdr.py");
+pub const SUPPORT: &str = concat!(
+    include_str!("support/octets.py"),
+    include_str!("support/codecs.py"),
+    include_str!("support/compound.py"),
+);
 
 /// The Python back end.
 #[derive(Clone, Copy, Debug, Default)]

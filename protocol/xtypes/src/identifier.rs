@@ -334,6 +334,26 @@ impl TypeIdentifier {
         }
     }
 
+    /// The same as [`Self::visit_hashed`], to change them.
+    pub(crate) fn change_hashed(&mut self, change: &mut dyn FnMut(&mut Self)) {
+        match self {
+            Self::Minimal(_) | Self::Complete(_) | Self::Component(_) => change(self),
+            Self::SequenceSmall(it) => it.element.change_hashed(change),
+            Self::SequenceLarge(it) => it.element.change_hashed(change),
+            Self::ArraySmall(it) => it.element.change_hashed(change),
+            Self::ArrayLarge(it) => it.element.change_hashed(change),
+            Self::MapSmall(it) => {
+                it.element.change_hashed(change);
+                it.key.change_hashed(change);
+            }
+            Self::MapLarge(it) => {
+                it.element.change_hashed(change);
+                it.key.change_hashed(change);
+            }
+            _ => {}
+        }
+    }
+
     /// The identifier under which the object is looked up: of types that depend on each other, all have one object list,
     /// with index 0 (§7.3.4.9).
     #[must_use]

@@ -2,7 +2,7 @@
 //! `create_type_w_type_object`).
 
 use crate::TypeIdentifier;
-use crate::identifier::kind;
+use crate::identifier::{StronglyConnectedComponentId, kind};
 use crate::model::*;
 use crate::object::TypeObject;
 use crate::object::annotation::AppliedBuiltinMemberAnnotations;
@@ -31,6 +31,8 @@ pub enum LoadError {
     Unsupported,
     /// More than [`MAX_DEFINITIONS`].
     TooMany,
+    /// The identifier of several types that depend on each other, which does not say which one is meant.
+    Ambiguous,
     /// A name of more than [`MAX_NAME`] octets (`QualifiedTypeName` of DDS-XTypes 1.3 Annex B has 256).
     NameTooLong,
 }
@@ -41,6 +43,9 @@ impl fmt::Display for LoadError {
             Self::Unknown(id) => write!(f, "the type object of {id:?} is not known"),
             Self::Unsupported => f.write_str("the type has a part that this version does not know"),
             Self::TooMany => write!(f, "the type depends on more than {MAX_DEFINITIONS} others"),
+            Self::Ambiguous => {
+                f.write_str("the identifier is that of several types and does not say which one is meant")
+            }
             Self::NameTooLong => write!(f, "the type has a name of more than {MAX_NAME} octets"),
         }
     }
@@ -58,7 +63,7 @@ pub fn from_objects(
     object_of: &dyn Fn(&TypeIdentifier) -> Option<TypeObject>,
 ) -> Result<(TypeGraph, TypeIndex), LoadError> {
     let mut loader = Loader { graph: TypeGraph::default(), known: BTreeMap::new(), open: Vec::new() };
-    let index = loader.named(root)?;
+    let index = loader.named(&one_type(root)?)?;
     while let Some((index, id)) = loader.open.pop() {
         let object = object_of(&id).ok_or(LoadError::Unknown(id))?;
         let definition = loader.definition(&object)?;
@@ -66,6 +71,17 @@ pub fn from_objects(
     }
     crate::labels::widen(&mut loader.graph);
     Ok((loader.graph, index))
+}
+
+/// The type that an announced identifier means: that of a component with one type means this one (§7.3.4.9).
+fn one_type(id: &TypeIdentifier) -> Load<TypeIdentifier> {
+    match id {
+        TypeIdentifier::Component(it) if it.scc_index == 0 && it.scc_length == 1 => {
+            Ok(TypeIdentifier::Component(StronglyConnectedComponentId { scc_index: 1, ..*it }))
+        }
+        TypeIdentifier::Component(it) if it.scc_index == 0 => Err(LoadError::Ambiguous),
+        other => Ok(other.clone()),
+    }
 }
 
 struct Loader {

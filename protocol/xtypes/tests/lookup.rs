@@ -3,8 +3,10 @@
 use dunlin_cdr::Representation::Xcdr2;
 use dunlin_idl::{Memory, Options, compile};
 use dunlin_qos::TypeConsistencyEnforcement;
+use dunlin_xtypes::identifier::Equivalence;
 use dunlin_xtypes::lookup::message::*;
 use dunlin_xtypes::lookup::{MAX_REPLY_OCTETS, TypeLibrary, instance_name};
+use dunlin_xtypes::object::complete::CompleteTypeObject;
 use dunlin_xtypes::*;
 
 const SERVER: [u8; 16] = [0x5a; 16];
@@ -64,36 +66,131 @@ fn names_have_a_bound() {
     }
 }
 
-#[test]
-fn a_type_is_fetched_and_understood() {
-    let (graph, index) = parse(IDL);
+/// What a client has after asking for all that is missing of a type.
+fn fetched(server: &TypeLibrary, announced: &TypeIdentifier) -> TypeLibrary {
+    let mut client = TypeLibrary::new(1 << 20);
+    // One round per level: what is missing shows when the object that mentions it is there.
+    for _ in 0..10 {
+        let missing = client.missing(announced);
+        if missing.is_empty() {
+            return client;
+        }
+        let learned = client.learn(&get(server, missing));
+        assert!(learned.new > 0 && learned.refused == 0, "{learned:?}");
+    }
+    panic!("{:?}", client.missing(announced));
+}
+
+fn is_fetched_and_understood(idl: &str) {
+    let (graph, index) = parse(idl);
     let objects = type_objects(&graph, index).unwrap();
     let mut server = TypeLibrary::default();
     server.add(&objects);
     for announced in objects.information().unwrap().identifiers() {
-        let mut client = TypeLibrary::new(1 << 20);
-        // One round per level: what is missing shows when the object that mentions it is there.
-        let mut rounds = 0;
-        loop {
-            let missing = client.missing(announced);
-            if missing.is_empty() {
-                break;
-            }
-            rounds += 1;
-            assert!(rounds < 10, "{missing:?}");
-            let learned = client.learn(&get(&server, missing));
-            assert!(learned.new > 0 && learned.refused == 0, "{learned:?}");
-        }
+        let client = fetched(&server, announced);
         let (fetched, there) = client.load(announced).unwrap();
         let reader = TypeIn { graph: &graph, index };
         let writer = TypeIn { graph: &fetched, index: there };
         assert_eq!(assignable(reader, writer, &TypeConsistencyEnforcement::default(), Xcdr2), Ok(()));
         let again = type_objects(&fetched, there).unwrap();
-        if matches!(announced, TypeIdentifier::Complete(_)) {
+        if announced.equivalence() == Equivalence::Complete {
             assert_eq!(again.information().unwrap(), objects.information().unwrap());
             assert_eq!(to_idl(&fetched, there), to_idl(&graph, index));
         }
     }
+}
+
+#[test]
+fn a_type_is_fetched_and_understood() {
+    is_fetched_and_understood(IDL);
+}
+
+/// Two types that depend on each other, one that depends on itself, and one that depends on all of them.
+const RECURSIVE: &str = "struct Leaf { sequence<Leaf> more; }; struct T;
+    struct Back { sequence<T> all; map<long, Leaf> leaves; long n; };
+    struct T { @key long id; @optional @external T next; sequence<Back> back; };";
+
+#[test]
+fn types_that_depend_on_each_other_are_fetched_together() {
+    is_fetched_and_understood(RECURSIVE);
+    is_fetched_and_understood("struct T { long x; sequence<T> more; };");
+    is_fetched_and_understood(
+        &RECURSIVE
+            .replace("struct T {", "struct U {")
+            .replace("struct T;", "struct U;")
+            .replace("<T>", "<U>")
+            .replace("@external T", "@external U")
+            .replacen(
+                "next; sequence<Back> back; };",
+                "next; sequence<Back> back; }; struct T { U u; Leaf leaf; };",
+                1,
+            ),
+    );
+}
+
+/// Versions of recursive types are compared member by member, however they came here.
+#[test]
+fn versions_of_recursive_types_are_compared() {
+    let (graph, index) = parse(RECURSIVE);
+    for (from, to, fits) in [("long n;", "long n; long more;", true), ("long n;", "string n;", false)] {
+        let (other, root) = parse(&RECURSIVE.replace(from, to));
+        let objects = type_objects(&other, root).unwrap();
+        let mut server = TypeLibrary::default();
+        server.add(&objects);
+        for announced in objects.information().unwrap().identifiers() {
+            let (fetched, there) = fetched(&server, announced).load(announced).unwrap();
+            let (ours, theirs) = (TypeIn { graph: &graph, index }, TypeIn { graph: &fetched, index: there });
+            for (reader, writer) in [(ours, theirs), (theirs, ours)] {
+                let verdict = assignable(reader, writer, &TypeConsistencyEnforcement::default(), Xcdr2);
+                assert_eq!(verdict.is_ok(), fits, "{to}: {verdict:?}");
+            }
+        }
+    }
+}
+
+/// Objects of a component are taken together, if they are all there and have its hash.
+#[test]
+fn components_that_lie_are_refused() {
+    let (graph, index) = parse(RECURSIVE);
+    let objects = type_objects(&graph, index).unwrap();
+    let mut server = TypeLibrary::default();
+    server.add(&objects);
+    let root = &objects.root().unwrap().complete.id;
+    let TypeIdentifier::Component(id) = root else { panic!("{root:?}") };
+    assert_eq!(id.scc_length, 2);
+    let all = get(&server, vec![root.lookup_id()]);
+    assert_eq!(all.types.len(), 2);
+    let refused = |change: &dyn Fn(&mut GetTypesOut)| {
+        let (mut told, mut library) = (all.clone(), TypeLibrary::new(1 << 20));
+        change(&mut told);
+        let learned = library.learn(&told);
+        assert!(library.is_empty() && learned.refused == told.types.len(), "{learned:?}");
+    };
+    refused(&|told| drop(told.types.pop()));
+    refused(&|told| drop(told.types.remove(0)));
+    refused(&|told| told.types.push(told.types[0].clone()));
+    refused(&|told| {
+        let object = told.types[0].type_object.clone();
+        told.types[0].type_object = std::mem::replace(&mut told.types[1].type_object, object);
+    });
+    refused(&|told| {
+        let TypeObject::Complete(CompleteTypeObject::Structure(it)) = &mut told.types[0].type_object else {
+            panic!()
+        };
+        it.member_seq[0].common.member_id += 1;
+    });
+    refused(&|told| {
+        for pair in &mut told.types {
+            let TypeIdentifier::Component(id) = &mut pair.type_identifier else { panic!() };
+            id.scc_index -= 1;
+        }
+    });
+    let mut library = TypeLibrary::new(1 << 20);
+    assert_eq!((library.learn(&all).new, library.missing(root).len()), (2, 1), "the leaf is missing");
+    let octets = library.learned_octets();
+    assert_eq!(TypeLibrary::new(octets - 1).learn(&all).over_quota, 2);
+    // Of several types, it is not known which one is meant.
+    assert_eq!(library.load(&root.lookup_id()), Err(LoadError::Ambiguous));
 }
 
 #[test]

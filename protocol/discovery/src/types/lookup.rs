@@ -251,7 +251,7 @@ impl Lookups {
         }
         let lookup = self.lookups.get_mut(key)?;
         for id in &lookup.announced {
-            if library.get(id).is_none() && !type_ids.contains(id) {
+            if !library.knows(id) && !type_ids.contains(id) {
                 type_ids.push(id.clone());
             }
         }

@@ -68,9 +68,11 @@ impl Announced {
         self.complete.as_ref().or(self.minimal.as_ref())
     }
 
-    /// Equal hashes are equal types.
+    /// Equal hashes are equal types, unless they are of several types.
     fn same(&self, other: &Self) -> bool {
-        let same = |one: &Option<TypeIdentifier>, other| one.is_some() && one == other;
+        let several = |id: &TypeIdentifier| matches!(id, TypeIdentifier::Component(it) if it.scc_index == 0 && it.scc_length != 1);
+        let same =
+            |one: &Option<TypeIdentifier>, other| one == other && one.as_ref().is_some_and(|id| !several(id));
         same(&self.minimal, &other.minimal) || same(&self.complete, &other.complete)
     }
 }

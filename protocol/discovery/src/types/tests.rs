@@ -71,6 +71,41 @@ fn an_answer_has_to_belong_to_a_question() {
     assert_eq!(types.learned_octets(), 0);
 }
 
+/// Types that depend on each other are asked for and told together, and compared as others are.
+#[test]
+fn recursive_types_are_looked_up() {
+    const IDL: &str =
+        "struct T; struct Back { sequence<T> all; long n; }; struct T { sequence<Back> back; };";
+    let (mut types, ours) = (types(), local(IDL));
+    let ours = TypeIn { graph: &ours.known().graph, index: ours.known().root };
+    for (version, fits) in [("long n; long more;", true), ("string n;", false)] {
+        let theirs = local(&IDL.replace("long n;", version));
+        assert!(matches!(types.discover(PEER, Some(theirs.octets())), TypeDiscovery::Pending));
+        let (_, request) = types.next_question(NOW).expect("it asks");
+        assert!(matches!(&request.call, Call::GetTypes(it) if it.type_ids.len() == 1), "{request:?}");
+        answer(&mut types, PEER, &request, &told(&theirs, Clone::clone));
+        let found = types.discover(PEER, Some(theirs.octets()));
+        let TypeDiscovery::Known(found) = found else { panic!("{found:?}") };
+        let found = TypeIn { graph: &found.graph, index: found.root };
+        let verdict = assignable(ours, found, &TypeConsistencyEnforcement::default(), Representation::Xcdr2);
+        assert_eq!(verdict.is_ok(), fits, "{verdict:?}");
+    }
+}
+
+/// The identifier of several types at once is not enough to take two of them for one.
+#[test]
+fn several_types_are_not_the_same() {
+    const IDL: &str = "struct T; struct Back { sequence<T> all; }; struct T { sequence<Back> back; };";
+    let ty = local(IDL);
+    let own = Announced::parse(ty.octets()).expect("it is announced");
+    assert!(own.same(&own));
+    let whole = Announced {
+        minimal: own.minimal.as_ref().map(TypeIdentifier::lookup_id),
+        complete: own.complete.as_ref().map(TypeIdentifier::lookup_id),
+    };
+    assert!(!whole.same(&whole) && !whole.same(&own));
+}
+
 #[test]
 fn lies_and_silence_end_a_lookup() {
     let ty = local("struct T { long a; };");

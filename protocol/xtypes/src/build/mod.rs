@@ -271,6 +271,11 @@ impl TypeObjects {
                     .push(TypeIdentifierWithSize { type_id, typeobject_serialized_size: entry.size }),
             }
         }
+        // The identifier of a whole component would leave open which of its types it is: of several, it is the type's own.
+        let own = match &pick(root).id {
+            TypeIdentifier::Component(id) if id.scc_length > 1 => pick(root).id.clone(),
+            _ => own,
+        };
         TypeIdentifierWithDependencies {
             typeid_with_size: TypeIdentifierWithSize { type_id: own, typeobject_serialized_size: own_size },
             dependent_typeid_count: i32::try_from(dependencies.len()).unwrap_or(i32::MAX),

@@ -1,6 +1,7 @@
 //! The TypeLookup service (DDS-XTypes 1.3 §7.6.3.3): messages, and a library of type objects that answers requests and
 //! takes replies. Who carries the messages, and which peers are trusted with them, is not decided here.
 
+mod component;
 pub mod message;
 
 use crate::build::TypeObjects;
@@ -89,6 +90,12 @@ impl TypeLibrary {
     #[must_use]
     pub fn get(&self, id: &TypeIdentifier) -> Option<&Arc<TypeObject>> {
         self.entries.get(id).map(|entry| &entry.object)
+    }
+
+    /// Whether there is an object of an identifier; of types that depend on each other there are all or none.
+    #[must_use]
+    pub fn knows(&self, id: &TypeIdentifier) -> bool {
+        self.entries_of(id).next().is_some()
     }
 
     /// How many objects there are.
@@ -199,19 +206,22 @@ impl TypeLibrary {
 
     /// What types depend on, without themselves.
     fn reachable(&self, roots: &[&TypeIdentifier]) -> Reachable {
-        let mut seen: BTreeSet<TypeIdentifier> = roots.iter().map(|id| (*id).clone()).collect();
+        // Types that depend on each other are asked for and told together.
+        let roots: BTreeSet<TypeIdentifier> = roots.iter().map(|id| id.lookup_id()).collect();
+        let mut seen = roots.clone();
         let mut open: Vec<TypeIdentifier> = seen.iter().cloned().collect();
         let mut result = Reachable::default();
         while let Some(id) = open.pop() {
-            let is_root = roots.contains(&&id);
+            let is_root = roots.contains(&id);
             let mut size = None;
             for (_, entry) in self.entries_of(&id) {
                 size = Some(size.unwrap_or(0_usize).saturating_add(entry.size));
                 entry.object.visit_identifiers(&mut |mentioned| {
                     mentioned.visit_hashed(&mut |hashed| {
                         // A library is bounded, and each of its objects is looked at once.
+                        let hashed = hashed.lookup_id();
                         if seen.len() <= MAX_REACHABLE && seen.insert(hashed.clone()) {
-                            open.push(hashed.clone());
+                            open.push(hashed);
                         }
                     });
                 });
@@ -238,7 +248,7 @@ impl TypeLibrary {
     }
 
     /// Takes the objects of a reply, each of which has to have the hash of its identifier. Types that depend on each
-    /// other have one hash together and are refused.
+    /// other have one hash together, so they are taken if the reply has all of them.
     pub fn learn(&mut self, reply: &GetTypesOut) -> Learned {
         self.learn_within(reply, usize::MAX, &mut Vec::new())
     }
@@ -252,9 +262,14 @@ impl TypeLibrary {
         taken: &mut Vec<TypeIdentifier>,
     ) -> Learned {
         let mut learned = Learned::default();
+        let mut components: BTreeMap<TypeIdentifier, Vec<&TypeIdentifierTypeObjectPair>> = BTreeMap::new();
         for pair in &reply.types {
             let id = &pair.type_identifier;
             if self.entries.contains_key(id) {
+                continue;
+            }
+            if matches!(id, TypeIdentifier::Component(_)) {
+                components.entry(id.lookup_id()).or_default().push(pair);
                 continue;
             }
             let Ok(octets) = to_octets(&pair.type_object) else { continue };
@@ -262,21 +277,45 @@ impl TypeLibrary {
                 learned.refused = learned.refused.saturating_add(1);
                 continue;
             }
-            let total = self.learned_octets.saturating_add(octets.len());
-            let left = room.checked_sub(octets.len()).filter(|_| total <= self.max_learned_octets);
-            let Some(left) = left else {
-                learned.over_quota = learned.over_quota.saturating_add(1);
-                continue;
-            };
-            (room, self.learned_octets) = (left, total);
-            learned.new = learned.new.saturating_add(1);
-            learned.octets = learned.octets.saturating_add(octets.len());
-            let object = Arc::new(pair.type_object.clone());
-            let entry = Entry { object, size: octets.len(), minimal: None, learned: true };
-            self.entries.insert(id.clone(), entry);
-            taken.push(id.clone());
+            self.keep(&[(pair, octets.len())], &mut room, &mut learned, taken);
+        }
+        for mut pairs in components.into_values() {
+            pairs.sort_by(|a, b| a.type_identifier.cmp(&b.type_identifier));
+            match component::sizes(&pairs) {
+                Some(sizes) => {
+                    let sized: Vec<_> = pairs.into_iter().zip(sizes).collect();
+                    self.keep(&sized, &mut room, &mut learned, taken);
+                }
+                None => learned.refused = learned.refused.saturating_add(pairs.len()),
+            }
         }
         learned
+    }
+
+    /// Keeps objects that are what they are called, all of them or none.
+    fn keep(
+        &mut self,
+        objects: &[(&TypeIdentifierTypeObjectPair, usize)],
+        room: &mut usize,
+        learned: &mut Learned,
+        taken: &mut Vec<TypeIdentifier>,
+    ) {
+        let octets = objects.iter().fold(0_usize, |sum, (_, size)| sum.saturating_add(*size));
+        let total = self.learned_octets.saturating_add(octets);
+        let left = room.checked_sub(octets).filter(|_| total <= self.max_learned_octets);
+        let Some(left) = left else {
+            learned.over_quota = learned.over_quota.saturating_add(objects.len());
+            return;
+        };
+        (*room, self.learned_octets) = (left, total);
+        learned.new = learned.new.saturating_add(objects.len());
+        learned.octets = learned.octets.saturating_add(octets);
+        for (pair, size) in objects {
+            let object = Arc::new(pair.type_object.clone());
+            let entry = Entry { object, size: *size, minimal: None, learned: true };
+            self.entries.insert(pair.type_identifier.clone(), entry);
+            taken.push(pair.type_identifier.clone());
+        }
     }
 
     /// Forgets what a peer has told; objects of local types stay.

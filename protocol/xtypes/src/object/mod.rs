@@ -1,6 +1,7 @@
 //! Type objects (DDS-XTypes 1.3 §7.3.4.5, Annex B), serialized as XCDR2 little-endian (§7.3.4.5).
 
 pub mod annotation;
+mod change;
 pub mod common;
 pub mod complete;
 pub mod minimal;
@@ -71,6 +72,14 @@ impl TypeObject {
         match self {
             Self::Complete(object) => reduce::visit_complete(object, visit),
             Self::Minimal(object) => reduce::visit_minimal(object, visit),
+        }
+    }
+
+    /// The same as [`Self::visit_identifiers`], to change them.
+    pub(crate) fn change_identifiers(&mut self, change: &mut dyn FnMut(&mut TypeIdentifier)) {
+        match self {
+            Self::Complete(object) => change::complete(object, change),
+            Self::Minimal(object) => change::minimal(object, change),
         }
     }
 }

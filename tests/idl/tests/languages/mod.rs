@@ -57,10 +57,35 @@ pub const SPECIAL: File = (
         @mutable struct Absent { Grade grade; Grades grades; @external Grade boxed; };
         @mutable union Choice switch(octet) { case 1: Grades grades; default: Grade grade; };
     };
+    module Tables {
+        enum Colour { RED, @value(-3) GREEN, BLUE };
+        struct Keys { map<char, octet> a; map<wchar, octet> b; map<int8, string> c; map<octet, long> d; map<boolean, short> e;
+            map<long long, double> f; map<unsigned long long, octet> g; map<Colour, octet> h; map<string<4>, char, 3> i;
+            map<wstring, octet> j; map<short, map<char, long>> k; };
+    };
     module Costs {
         @mutable struct Row { octet first; long numbers[100]; };
         struct Rows { sequence<Row> rows; };
         struct Chain { long value; @optional Chain next; };
+    };",
+);
+
+/// Types whose values are larger than a stack, or allocate much by themselves.
+pub const COSTLY: File = (
+    "costly.idl",
+    Extensibility::Final,
+    "module Costly {
+        struct Large { long numbers[4000000]; };
+        enum Level { LOW, HIGH };
+        typedef Level Levels[4000000];
+        struct Larges { sequence<Large> list; @optional Large maybe; map<octet, Large> table;
+            @try_construct(USE_DEFAULT) Levels levels; };
+        @mutable struct Hollow { @external long numbers[100000]; };
+        struct Hollows { sequence<Hollow> list; };
+        struct Table { map<octet, Hollow> table; };
+        struct Maybe { @optional Hollow one; @optional Hollow other; @optional Hollow third; };
+        union Choice switch(octet) { case 1: Hollow hollow; };
+        struct Choices { sequence<Choice> list; };
     };",
 );
 
@@ -84,7 +109,7 @@ struct Files;
 
 impl Loader for Files {
     fn load(&self, path: &str, limit: usize) -> Result<Vec<u8>, LoadError> {
-        match [ALL, SPECIAL, CLOSED].iter().find(|file| file.0 == path) {
+        match [ALL, SPECIAL, COSTLY, CLOSED].iter().find(|file| file.0 == path) {
             Some(file) => Ok(file.2.into()),
             None => Disk.load(path, limit),
         }

@@ -3,6 +3,7 @@
 
 use dunlin_cdr::{Float128, PrimitiveKind, WString};
 use dunlin_dynamic::{MemberShape, Shape, TypeView, UnionValue, Value};
+use std::cmp::Ordering;
 
 /// The same bits for the same seed.
 pub fn bits(seed: u64) -> impl FnMut() -> u64 {
@@ -58,13 +59,17 @@ pub fn value(view: TypeView<'_>, random_bits: &mut impl FnMut() -> u64, depth: u
             list(view.at(*element), usize::try_from(len).unwrap(), random_bits, depth)
         }
         Shape::Array { element, length, .. } => list(view.at(*element), *length, random_bits, depth),
-        Shape::Map { key, value: to, .. } => {
-            let present = depth > 0 && next() % 2 == 1;
+        Shape::Map { key, value: to, bound, .. } => {
+            let most = if depth == 0 { 0 } else { 4.min(bound.unwrap_or(4)) };
+            let count = next() % (u64::try_from(most).unwrap() + 1);
             let pair = |_| {
                 let key = value(view.at(*key), random_bits, depth.saturating_sub(1));
                 (key, value(view.at(*to), random_bits, depth.saturating_sub(1)))
             };
-            Value::Map((0..usize::from(present)).map(pair).collect())
+            let mut pairs: Vec<(Value, Value)> = (0..count).map(pair).collect();
+            pairs.sort_by(|(a, _), (b, _)| ascending(a, b));
+            pairs.dedup_by(|(a, _), (b, _)| a == b);
+            Value::Map(pairs)
         }
         Shape::Structure(it) => {
             let member = |member: &MemberShape| {
@@ -79,6 +84,15 @@ pub fn value(view: TypeView<'_>, random_bits: &mut impl FnMut() -> u64, depth: u
             Value::Union(Box::new(UnionValue { discriminator: it.label_of(case).unwrap(), member }))
         }
         other => panic!("{other:?}"),
+    }
+}
+
+/// The order of keys in Rust.
+fn ascending(a: &Value, b: &Value) -> Ordering {
+    match (a, b) {
+        (Value::String(a), Value::String(b)) => a.cmp(b),
+        (Value::WString(a), Value::WString(b)) => a.cmp(b),
+        _ => a.as_integer().unwrap().cmp(&b.as_integer().unwrap()),
     }
 }
 
