@@ -130,6 +130,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "three thousand goodbyes")]
     fn few_goodbyes_are_remembered_the_latest_first() {
         let mut goodbyes = Goodbyes::default();
         for n in 0..3 * MAX_GOODBYES {
