@@ -20,7 +20,7 @@ pub struct Qos {
     pub max_samples: Option<u32>,
     /// DEADLINE.
     pub deadline: Option<u64>,
-    /// LATENCY_BUDGET.
+    /// LATENCY_BUDGET: a writer's samples may be late by so much.
     pub latency: u64,
     /// LIVELINESS: 0 automatic, 1 by participant, 2 by topic.
     pub liveliness: u8,
