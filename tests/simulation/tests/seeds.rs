@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use dunlin_qos::PolicyId;
 use dunlin_simulation::generate::generate;
 use dunlin_simulation::minimise::run_seed;
 use dunlin_simulation::run::run;
@@ -117,6 +118,34 @@ fn groups_fail_one_by_one() {
         }
         println!("group {group}: {failed} datagrams");
         assert!(failed > 0, "no datagram to group {group} is lost because it alone fails");
+    }
+}
+
+#[test]
+fn every_policy_keeps_some_pair_apart() {
+    let mut counts: BTreeMap<PolicyId, u64> = BTreeMap::new();
+    for scenario in (1..=400).map(generate) {
+        for writer in scenario.endpoints.iter().filter(|plan| plan.is_writer()) {
+            let readers = scenario.endpoints.iter().filter(|plan| !plan.is_writer());
+            for reader in readers.filter(|plan| plan.topic == writer.topic && writer.qos.meets(&plan.qos)) {
+                let against = writer.qos.against(&reader.qos);
+                against.into_iter().for_each(|policy| *counts.entry(policy).or_default() += 1);
+            }
+        }
+    }
+    println!("{counts:?}");
+    let requested = [
+        PolicyId::Durability,
+        PolicyId::Presentation,
+        PolicyId::Deadline,
+        PolicyId::LatencyBudget,
+        PolicyId::Ownership,
+        PolicyId::Liveliness,
+        PolicyId::Reliability,
+        PolicyId::DestinationOrder,
+    ];
+    for policy in requested {
+        assert!(counts.contains_key(&policy), "{policy} never stands against a pair");
     }
 }
 

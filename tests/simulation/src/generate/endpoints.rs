@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use dunlin_qos::PresentationAccessScope;
+
 use super::Dice;
 use crate::qos::{FILTERS, PARTITIONS, Qos};
 use crate::scenario::{EndpointPlan, Ms, NodePlan, Role, Workload};
@@ -224,6 +226,25 @@ pub(super) fn budgets(dice: &mut Dice, plans: &mut [EndpointPlan]) {
         let common = if dice.percent(50) { dice.one_of(&BUDGETS) } else { 0 };
         for plan in plans.iter_mut().filter(|plan| plan.topic == topic) {
             plan.qos.latency = if dice.percent(8) { dice.one_of(&BUDGETS) } else { common };
+        }
+    }
+}
+
+/// PRESENTATION of publishers and subscribers.
+pub(super) fn presentations(dice: &mut Dice, plans: &mut [EndpointPlan]) {
+    let draw = |dice: &mut Dice| {
+        let scopes = [
+            PresentationAccessScope::Instance,
+            PresentationAccessScope::Topic,
+            PresentationAccessScope::Group,
+        ];
+        (dice.one_of(&scopes), dice.percent(60), dice.percent(30))
+    };
+    for topic in plans.iter().map(|plan| plan.topic).collect::<BTreeSet<_>>() {
+        let common = if dice.percent(40) { draw(dice) } else { Default::default() };
+        for plan in plans.iter_mut().filter(|plan| plan.topic == topic) {
+            let own = if dice.percent(6) { draw(dice) } else { common };
+            (plan.qos.scope, plan.qos.ordered, plan.qos.coherent) = own;
         }
     }
 }
