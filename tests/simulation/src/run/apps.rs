@@ -147,6 +147,7 @@ impl Run<'_> {
             arrivals: BTreeMap::new(),
             refused: BTreeMap::new(),
             shown: BTreeMap::new(),
+            looks: Vec::new(),
             last_take: created,
             glimpses: BTreeMap::new(),
             shown_count: BTreeMap::new(),

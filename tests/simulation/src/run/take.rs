@@ -29,7 +29,9 @@ impl Run<'_> {
             self.effects.add(Class::Slow, 1);
             return;
         }
-        let reader = &self.log.readers[number];
+        let now = self.age();
+        let reader = &mut self.log.readers[number];
+        reader.looks.push(now);
         if !reader.slot.is_empty() {
             self.poll(plan.node);
             self.take(number);
