@@ -19,6 +19,17 @@ rm -rf "$copy"
 mkdir -p "$copy"
 git ls-files --cached --others --exclude-standard -z | xargs -0 cp --parents --target-directory="$copy"
 survivors=()
+# A bug counts as found only if the same seeds hold without it.
+if ! cargo build --release --quiet --manifest-path "$copy/Cargo.toml" -p dunlin-simulation 2>"$target/build.log"; then
+    echo "the sources do not compile without a bug: $target/build.log" >&2
+    exit 1
+fi
+if ! out="$(timeout 900 "$target/release/dunlin-simulation" campaign --seeds "$seeds" 2>/dev/null)"; then
+    printf 'the sources fail without a bug:\n%s\n' "$out" >&2
+    exit 1
+fi
+echo "without a bug: $seeds seeds hold"
+echo
 echo "| bug | what is wrong | first seed that fails |"
 echo "|---|---|---|"
 for name in "${names[@]}"; do

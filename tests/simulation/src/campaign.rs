@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -56,12 +57,32 @@ pub fn command(seed: u64, off: &Switches) -> String {
     format!("cargo run --release -p dunlin-simulation -- run {seed}{off}")
 }
 
-/// The commit that runs here, as far as git knows.
+/// The commit that runs here, as far as git knows, and what the sources differ by.
 #[must_use]
 pub fn commit() -> String {
-    let found = Command::new("git").args(["rev-parse", "--short", "HEAD"]).output();
-    let text = found.ok().and_then(|output| String::from_utf8(output.stdout).ok());
-    text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()).unwrap_or("unknown".into())
+    commit_in(Path::new("."))
+}
+
+/// The commit that is checked out in a folder. Where files differ from it a hash of the differences follows, behind a
+/// plus sign; of files that git does not know the names count.
+#[must_use]
+pub fn commit_in(folder: &Path) -> String {
+    let git = |arguments: &[&str]| {
+        let found = Command::new("git").current_dir(folder).args(arguments).output().ok();
+        found.filter(|output| output.status.success()).map(|output| output.stdout)
+    };
+    let head = git(&["rev-parse", "--short", "HEAD"]).and_then(|text| String::from_utf8(text).ok());
+    let Some(head) = head else { return "unknown".into() };
+    let head = head.trim();
+    let differences = git(&["diff", "HEAD"]).zip(git(&["ls-files", "--others", "--exclude-standard"]));
+    match differences {
+        Some((changed, new)) if changed.is_empty() && new.is_empty() => head.into(),
+        differences => {
+            let mut hasher = DefaultHasher::new();
+            differences.hash(&mut hasher);
+            format!("{head}+{:08x}", hasher.finish() >> 32)
+        }
+    }
 }
 
 /// How far a campaign is.
@@ -75,7 +96,7 @@ struct State {
 }
 
 impl State {
-    /// Goes on with what is noted of the same commit; what another one has shown says nothing.
+    /// Goes on with what is noted of the same sources; what others have shown says nothing.
     fn load(options: &Options, commit: &str) -> Self {
         let fresh = Self {
             commit: commit.into(),
@@ -133,6 +154,10 @@ pub fn campaign(options: &Options, judge: Judge<'_>, out: &mut (dyn Write + Send
     let end = options.first + options.seeds;
     let next = AtomicU64::new(state.next);
     let begun = state.count(options.first);
+    if let (true, Some(path)) = (begun >= options.seeds, &options.state) {
+        let path = path.display();
+        let _ = writeln!(out, "all of it was done before; to repeat it delete {path}");
+    }
     let shared = Mutex::new(Shared { state, out });
     let stop = AtomicBool::new(false);
     let cores = thread::available_parallelism().map_or(1, usize::from);

@@ -77,6 +77,8 @@ pub fn generate(seed: u64) -> Scenario {
     let mut faults = faults::faults(&mut Dice::new(seed, 4), stage, size);
     patience(&mut Dice::new(seed, 5), &mut nodes, &mut endpoints, &mut faults, lasts);
     endpoints::filters(&mut Dice::new(seed, 6), &mut endpoints);
+    endpoints::budgets(&mut Dice::new(seed, 7), &mut endpoints);
+    endpoints::presentations(&mut Dice::new(seed, 8), &mut endpoints);
     Scenario { seed, lasts, base: base(&mut dice), nodes, endpoints, faults }
 }
 

@@ -139,6 +139,8 @@ pub struct ReaderLog {
     pub refused: BTreeMap<Guid, Vec<PolicyId>>,
     /// Which writer an instance was last shown from, and when, under EXCLUSIVE ownership.
     pub shown: BTreeMap<(u32, usize), Nanos>,
+    /// When it looked at what it has.
+    pub looks: Vec<Nanos>,
     /// When it last took.
     pub last_take: Nanos,
     /// Instances as they were last taken.

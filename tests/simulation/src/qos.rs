@@ -3,8 +3,8 @@
 
 use dunlin_core::Duration;
 use dunlin_qos::{
-    DataReaderQos, DataWriterQos, DestinationOrderKind, LivelinessKind, PolicyId, PublisherQos,
-    SubscriberQos, UNLIMITED,
+    DataReaderQos, DataWriterQos, DestinationOrderKind, LivelinessKind, PolicyId, PresentationAccessScope,
+    PublisherQos, SubscriberQos, UNLIMITED,
 };
 
 /// QoS of an endpoint. Times are milliseconds; `None` is without limit.
@@ -20,7 +20,7 @@ pub struct Qos {
     pub max_samples: Option<u32>,
     /// DEADLINE.
     pub deadline: Option<u64>,
-    /// LATENCY_BUDGET.
+    /// LATENCY_BUDGET: a writer's samples may be late by so much.
     pub latency: u64,
     /// LIVELINESS: 0 automatic, 1 by participant, 2 by topic.
     pub liveliness: u8,
@@ -40,6 +40,12 @@ pub struct Qos {
     pub filter: Option<usize>,
     /// Index into [`PARTITIONS`].
     pub partition: usize,
+    /// PRESENTATION of its publisher or subscriber, which has no other endpoint.
+    pub scope: PresentationAccessScope,
+    /// Its ordered_access.
+    pub ordered: bool,
+    /// Its coherent_access.
+    pub coherent: bool,
 }
 
 impl Default for Qos {
@@ -60,6 +66,9 @@ impl Default for Qos {
             separation: 0,
             filter: None,
             partition: 0,
+            scope: PresentationAccessScope::Instance,
+            ordered: false,
+            coherent: false,
         }
     }
 }
@@ -87,6 +96,15 @@ pub const FILTERS: [(&str, Wants); 5] = [
     ("key <= 2 OR number > 40", |key, number| key <= 2 || number > 40),
     ("writer < 0 OR number < 1", |_, _| false),
 ];
+
+/// Which access scope holds what another one promises: by hand.
+const fn rank(scope: PresentationAccessScope) -> u8 {
+    match scope {
+        PresentationAccessScope::Instance => 0,
+        PresentationAccessScope::Topic => 1,
+        PresentationAccessScope::Group => 2,
+    }
+}
 
 fn duration(ms: Option<u64>) -> Duration {
     ms.map_or(Duration::INFINITE, |ms| Duration::from_millis(i64::try_from(ms).unwrap_or(i64::MAX)))
@@ -130,7 +148,8 @@ impl Qos {
     pub fn writer(&self) -> (DataWriterQos, PublisherQos) {
         let qos = shared!(DataWriterQos::default(), self);
         let qos = qos.lifespan(duration(self.lifespan)).ownership_strength(self.strength);
-        (qos, PublisherQos::default().partition(PARTITIONS[self.partition].iter().copied()))
+        let group = PublisherQos::default().presentation(self.scope, self.coherent, self.ordered);
+        (qos, group.partition(PARTITIONS[self.partition].iter().copied()))
     }
 
     /// As a reader has it.
@@ -138,7 +157,8 @@ impl Qos {
     pub fn reader(&self) -> (DataReaderQos, SubscriberQos) {
         let qos = shared!(DataReaderQos::default(), self);
         let qos = qos.time_based_filter(duration(Some(self.separation)));
-        (qos, SubscriberQos::default().partition(PARTITIONS[self.partition].iter().copied()))
+        let group = SubscriberQos::default().presentation(self.scope, self.coherent, self.ordered);
+        (qos, group.partition(PARTITIONS[self.partition].iter().copied()))
     }
 
     /// Whether its filter lets a sample pass.
@@ -153,6 +173,12 @@ impl Qos {
         MEET[self.partition][reader.partition]
     }
 
+    /// Whether samples are shown in the order of writing whatever their instance, as far as they come from one writer.
+    #[must_use]
+    pub fn orders_writers(&self) -> bool {
+        self.ordered && rank(self.scope) > 0 && !self.by_source && self.separation == 0
+    }
+
     /// Every policy in which a writer with this QoS does not offer what a reader with that one asks for.
     #[must_use]
     pub fn against(&self, reader: &Self) -> Vec<PolicyId> {
@@ -161,8 +187,12 @@ impl Qos {
             (None, Some(_)) => false,
             (Some(offered), Some(asked)) => offered <= asked,
         };
+        let presented = rank(self.scope) >= rank(reader.scope)
+            && (self.ordered || !reader.ordered)
+            && (self.coherent || !reader.coherent);
         let rules = [
             (PolicyId::Durability, self.durable || !reader.durable),
+            (PolicyId::Presentation, presented),
             (PolicyId::Deadline, within(self.deadline, reader.deadline)),
             (PolicyId::LatencyBudget, self.latency <= reader.latency),
             (PolicyId::Ownership, self.exclusive == reader.exclusive),

@@ -2,19 +2,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use dunlin_qos::PolicyId;
+use dunlin_simulation::campaign::{command, commit};
+use dunlin_simulation::failure::Failure;
 use dunlin_simulation::generate::generate;
 use dunlin_simulation::minimise::run_seed;
 use dunlin_simulation::run::run;
 use dunlin_simulation::scenario::{CLASSES, Class, Fault, FaultPlan, Scenario, Switches};
 
+/// Ends a test with all that is needed to repeat what failed.
+fn fails(seed: u64, failure: &Failure) -> ! {
+    let again = command(seed, &Switches::default());
+    panic!("seed {seed} fails at commit {}: {failure:?}\nrepeat it: {again}", commit());
+}
+
 #[test]
 fn some_seeds_hold() {
     for seed in 1..=25 {
         let result = run_seed(seed, &Switches::default());
-        assert!(
-            result.is_ok(),
-            "seed {seed}: {result:?}\nrepeat it: cargo run -p dunlin-simulation -- run {seed}"
-        );
+        result.unwrap_or_else(|failure| fails(seed, &failure));
     }
 }
 
@@ -69,7 +75,7 @@ fn whole_scenarios_suffer_all_kinds_of_faults_at_one_time() {
     assert!((10..=30).contains(&whole.len()));
     for scenario in whole {
         let seed = scenario.seed;
-        let outcome = run(&scenario).unwrap_or_else(|failure| panic!("seed {seed}: {failure:?}"));
+        let outcome = run(&scenario).unwrap_or_else(|failure| fails(seed, &failure));
         for (class, name) in CLASSES {
             let count = outcome.effects.kinds.get(&class).copied().unwrap_or(0);
             println!("seed {seed}: {name} {count}");
@@ -85,7 +91,7 @@ fn each_kind_of_fault_does_something_in_small_scenarios_too() {
     let mut together = 0;
     for scenario in (1..=60).map(generate).filter(|scenario| !is_whole(scenario)) {
         let seed = scenario.seed;
-        let outcome = run(&scenario).unwrap_or_else(|failure| panic!("seed {seed}: {failure:?}"));
+        let outcome = run(&scenario).unwrap_or_else(|failure| fails(seed, &failure));
         together = together.max(outcome.effects.together);
         for (class, count) in outcome.effects.kinds {
             *counts.entry(class).or_default() += count;
@@ -111,12 +117,40 @@ fn groups_fail_one_by_one() {
                 continue;
             }
             let seed = scenario.seed;
-            let outcome = run(&scenario).unwrap_or_else(|failure| panic!("seed {seed}: {failure:?}"));
+            let outcome = run(&scenario).unwrap_or_else(|failure| fails(seed, &failure));
             failed += outcome.effects.groups[group];
             assert_eq!(outcome.effects.groups[1 - group], 0, "seed {seed}: the other group has failed, too");
         }
         println!("group {group}: {failed} datagrams");
         assert!(failed > 0, "no datagram to group {group} is lost because it alone fails");
+    }
+}
+
+#[test]
+fn every_policy_keeps_some_pair_apart() {
+    let mut counts: BTreeMap<PolicyId, u64> = BTreeMap::new();
+    for scenario in (1..=400).map(generate) {
+        for writer in scenario.endpoints.iter().filter(|plan| plan.is_writer()) {
+            let readers = scenario.endpoints.iter().filter(|plan| !plan.is_writer());
+            for reader in readers.filter(|plan| plan.topic == writer.topic && writer.qos.meets(&plan.qos)) {
+                let against = writer.qos.against(&reader.qos);
+                against.into_iter().for_each(|policy| *counts.entry(policy).or_default() += 1);
+            }
+        }
+    }
+    println!("{counts:?}");
+    let requested = [
+        PolicyId::Durability,
+        PolicyId::Presentation,
+        PolicyId::Deadline,
+        PolicyId::LatencyBudget,
+        PolicyId::Ownership,
+        PolicyId::Liveliness,
+        PolicyId::Reliability,
+        PolicyId::DestinationOrder,
+    ];
+    for policy in requested {
+        assert!(counts.contains_key(&policy), "{policy} never stands against a pair");
     }
 }
 

@@ -1,9 +1,12 @@
 //! The campaign and the minimiser with scenarios that fail because these tests expect something that is not so.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use clap::Parser;
-use dunlin_simulation::campaign::commit;
+use dunlin_simulation::campaign::{commit, commit_in};
 use dunlin_simulation::cli::Cli;
 use dunlin_simulation::failure::{Failure, Violation};
 use dunlin_simulation::generate::generate;
@@ -168,5 +171,67 @@ fn a_commit_is_known_where_there_is_git() {
     let known = std::process::Command::new("git").args(["rev-parse", "HEAD"]).output();
     let head = known.ok().filter(|output| output.status.success()).map(|output| output.stdout);
     let Some(head) = head.and_then(|head| String::from_utf8(head).ok()) else { return };
-    assert!(commit().len() >= 7 && head.starts_with(&commit()), "{} of {head}", commit());
+    let commit = commit();
+    let named = commit.split('+').next().unwrap_or_default();
+    assert!(named.len() >= 7 && head.starts_with(named), "{commit} of {head}");
+}
+
+/// A folder of this test alone.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+#[test]
+fn sources_that_differ_from_the_commit_have_a_name_of_their_own() {
+    let folder = folder("commit");
+    let git = |arguments: &str| {
+        let mut git = std::process::Command::new("git");
+        git.current_dir(&folder).args(["-c", "user.name=A", "-c", "user.email=a@example.org"]);
+        git.args(arguments.split_whitespace()).output().is_ok_and(|output| output.status.success())
+    };
+    let write = |name: &str, text: &str| fs::write(folder.join(name), text).expect("it can be written");
+    if !git("init") {
+        return;
+    }
+    write("one", "1");
+    assert!(git("add one") && git("commit -m first"));
+    let clean = commit_in(&folder);
+    assert!(clean.len() >= 7 && clean.chars().all(|c| c.is_ascii_hexdigit()), "{clean}");
+    let mut names = BTreeSet::from([clean.clone()]);
+    write("one", "2");
+    names.insert(commit_in(&folder));
+    write("one", "3");
+    names.insert(commit_in(&folder));
+    write("two", "2");
+    names.insert(commit_in(&folder));
+    assert_eq!(names.len(), 4, "{names:?}");
+    assert!(names.iter().all(|name| name.starts_with(&clean)), "{names:?}");
+    fs::remove_dir_all(&folder).expect("it goes");
+}
+
+#[test]
+fn a_campaign_that_is_done_says_so_and_how_to_repeat_it() {
+    let folder = folder("state");
+    let state = folder.join("notes.txt");
+    let arguments = format!("campaign --seeds 3 --state {}", state.display());
+    let seen = Mutex::new(Vec::new());
+    let judge = |scenario: &Scenario| {
+        seen.lock().expect("it is whole").push(scenario.seed);
+        Ok(Outcome::default())
+    };
+    let count = || seen.lock().expect("it is whole").len();
+    let (_, first) = cli(&arguments, &judge);
+    assert!(count() == 3 && !first.contains("done before"), "{first}");
+    let (_, again) = cli(&arguments, &judge);
+    let hint = format!("to repeat it delete {}\n", state.display());
+    assert!(count() == 3 && again.contains(&hint), "{again}");
+    // What other sources have shown says nothing.
+    let notes = fs::read_to_string(&state).expect("there are notes");
+    fs::write(&state, format!("another{notes}")).expect("it can be written");
+    let (_, anew) = cli(&arguments, &judge);
+    assert!(count() == 6 && !anew.contains("done before"), "{anew}");
+    fs::remove_dir_all(&folder).expect("it goes");
 }

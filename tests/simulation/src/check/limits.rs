@@ -1,9 +1,12 @@
 //! What a run may cost: memory, queues, datagrams.
 
+use std::collections::BTreeSet;
+
+use dunlin_cache::{SampleData, Selection};
 use dunlin_sim::Delay;
 
 use crate::failure::Violation;
-use crate::log::{Nanos, WriterLog, Written};
+use crate::log::{Nanos, ReaderLog, WriterLog, Written};
 use crate::run::{MS, Run};
 use crate::scenario::{Class, Fault, Ms, PathFault};
 
@@ -23,13 +26,36 @@ pub(super) fn histories(run: &Run<'_>, found: &mut Vec<Violation>) {
         }
     }
     for (r, reader) in run.log.readers.iter().enumerate().filter(|(_, reader)| reader.ended.is_none()) {
-        let plan = &run.scenario.endpoints[reader.plan];
-        if let Some(limit) = plan.qos.max_samples
-            && reader.slot.len() > 2 * limit as usize
-        {
-            let text = format!("reader {r} holds {} samples of {limit}", reader.slot.len());
-            found.push(Violation::new("cache at rest", text));
+        cache(run, r, reader, found);
+    }
+}
+
+/// A reader holds no more samples than its RESOURCE_LIMITS allow; those without data, which tell a change of state, do not
+/// count, and of each instance there is one at most.
+fn cache(run: &Run<'_>, r: usize, reader: &ReaderLog, found: &mut Vec<Violation>) {
+    let plan = &run.scenario.endpoints[reader.plan];
+    if run.scenario.is_tainted(reader.node) {
+        return;
+    }
+    let (mut samples, mut told, mut twice) = (0, BTreeSet::new(), 0);
+    let mut count = |sample: &SampleData<'_>| {
+        if sample.payload.is_some() {
+            samples += 1;
+        } else if !told.insert(sample.instance) {
+            twice += 1;
         }
+        false
+    };
+    let _ = reader.slot.has_matching_where(&Selection::default(), &mut count);
+    let text = format!("reader {r} holds {samples} samples, and {} without data", told.len() + twice);
+    if samples + told.len() + twice != reader.slot.len() {
+        found.push(Violation::new("cache at rest", format!("{text}, but {} in all", reader.slot.len())));
+    }
+    if plan.qos.max_samples.is_some_and(|limit| samples > limit as usize) {
+        found.push(Violation::new("cache at rest", format!("{text}, limit {:?}", plan.qos.max_samples)));
+    }
+    if twice > 0 {
+        found.push(Violation::new("cache at rest", format!("{text}, of {} instances", told.len())));
     }
 }
 

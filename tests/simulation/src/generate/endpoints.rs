@@ -1,5 +1,9 @@
 //! Who writes and reads what, with which QoS.
 
+use std::collections::BTreeSet;
+
+use dunlin_qos::PresentationAccessScope;
+
 use super::Dice;
 use crate::qos::{FILTERS, PARTITIONS, Qos};
 use crate::scenario::{EndpointPlan, Ms, NodePlan, Role, Workload};
@@ -80,15 +84,14 @@ fn topic_qos(dice: &mut Dice, workload: Workload, keyed: bool) -> Qos {
 
 /// One policy of an endpoint is not as the others expect.
 fn oddity(dice: &mut Dice, qos: &mut Qos) {
-    match dice.index(9) {
+    match dice.index(8) {
         0 => qos.reliable = !qos.reliable,
         1 => qos.durable = !qos.durable,
         2 => qos.deadline = dice.percent(60).then(|| dice.within(300, 3_000)),
-        3 => qos.latency = dice.one_of(&[0, 100]),
-        4 => qos.liveliness = dice.one_of(&[0, 1, 2]),
-        5 => qos.lease = dice.percent(60).then(|| dice.within(800, 4_000)),
-        6 => qos.exclusive = !qos.exclusive,
-        7 => qos.by_source = !qos.by_source,
+        3 => qos.liveliness = dice.one_of(&[0, 1, 2]),
+        4 => qos.lease = dice.percent(60).then(|| dice.within(800, 4_000)),
+        5 => qos.exclusive = !qos.exclusive,
+        6 => qos.by_source = !qos.by_source,
         _ => qos.partition = dice.index(PARTITIONS.len()),
     }
 }
@@ -101,8 +104,6 @@ fn writer_qos(dice: &mut Dice, topic: &Topic) -> Qos {
     }
     if dice.percent(10) {
         oddity(dice, &mut qos);
-        // Writers send at once and can offer nothing else.
-        qos.latency = 0;
     }
     qos
 }
@@ -214,6 +215,36 @@ pub(super) fn filters(dice: &mut Dice, plans: &mut [EndpointPlan]) {
         }
         if dice.percent(15) && plan.qos.deadline.is_none_or(|deadline| deadline >= 1_000) {
             plan.qos.separation = dice.within(20, 1_000);
+        }
+    }
+}
+
+/// LATENCY_BUDGET: writers that have one let samples wait for each other so long, see `docs/configuration.md`.
+pub(super) fn budgets(dice: &mut Dice, plans: &mut [EndpointPlan]) {
+    const BUDGETS: [u64; 3] = [0, 20, 100];
+    for topic in plans.iter().map(|plan| plan.topic).collect::<BTreeSet<_>>() {
+        let common = if dice.percent(50) { dice.one_of(&BUDGETS) } else { 0 };
+        for plan in plans.iter_mut().filter(|plan| plan.topic == topic) {
+            plan.qos.latency = if dice.percent(8) { dice.one_of(&BUDGETS) } else { common };
+        }
+    }
+}
+
+/// PRESENTATION of publishers and subscribers.
+pub(super) fn presentations(dice: &mut Dice, plans: &mut [EndpointPlan]) {
+    let draw = |dice: &mut Dice| {
+        let scopes = [
+            PresentationAccessScope::Instance,
+            PresentationAccessScope::Topic,
+            PresentationAccessScope::Group,
+        ];
+        (dice.one_of(&scopes), dice.percent(60), dice.percent(30))
+    };
+    for topic in plans.iter().map(|plan| plan.topic).collect::<BTreeSet<_>>() {
+        let common = if dice.percent(40) { draw(dice) } else { Default::default() };
+        for plan in plans.iter_mut().filter(|plan| plan.topic == topic) {
+            let own = if dice.percent(6) { draw(dice) } else { common };
+            (plan.qos.scope, plan.qos.ordered, plan.qos.coherent) = own;
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dunlin_engine::{EndpointLocators, Output, Participant, ReaderSpec, WriteError, WriterSpec};
-use dunlin_qos::TopicData;
+use dunlin_qos::{PresentationAccessScope, TopicData};
 use dunlin_rtps::ChangeKind;
 
 use super::agenda::Action;
@@ -82,7 +82,16 @@ impl Run<'_> {
 
     fn create_writer(&mut self, index: usize, plan: &EndpointPlan, life: u32) {
         let Some(machine) = &mut self.machines[plan.node] else { return };
-        let slot = self.world.create_writer(machine.id, writer_spec(plan)).expect("a good writer");
+        let create = |participant: &Participant, now, out: &mut Output| {
+            let spec = writer_spec(plan);
+            let presentation = spec.publisher_qos.presentation;
+            let whole = presentation.access_scope == PresentationAccessScope::Group;
+            // As the public API does it.
+            let grouped = presentation.coherent_access || (presentation.ordered_access && whole);
+            let group = grouped.then(|| participant.create_publisher_group(presentation)).transpose()?;
+            participant.create_grouped_writer(now, spec, group, None, out)
+        };
+        let slot = self.world.with(machine.id, create).expect("a good writer");
         let number = self.log.writers.len();
         machine.entities.insert(slot.guid().entity_id, Known::Writer(number));
         let created = self.age();
@@ -138,6 +147,7 @@ impl Run<'_> {
             arrivals: BTreeMap::new(),
             refused: BTreeMap::new(),
             shown: BTreeMap::new(),
+            looks: Vec::new(),
             last_take: created,
             glimpses: BTreeMap::new(),
             shown_count: BTreeMap::new(),

@@ -29,7 +29,9 @@ impl Run<'_> {
             self.effects.add(Class::Slow, 1);
             return;
         }
-        let reader = &self.log.readers[number];
+        let now = self.age();
+        let reader = &mut self.log.readers[number];
+        reader.looks.push(now);
         if !reader.slot.is_empty() {
             self.poll(plan.node);
             self.take(number);
@@ -53,6 +55,7 @@ impl Run<'_> {
                 self.receive(number, sample, content);
             }
         }
+        self.check_presentation(number, &seen);
         let now = self.age();
         for content in &seen {
             let received = self.log.readers[number].received.entry(content.writer as usize).or_default();
@@ -170,6 +173,25 @@ impl Run<'_> {
                 "reader {number} got {content:?} after number {before} of the instance and {overall} of all"
             );
             self.log.violation("order", text);
+        }
+    }
+
+    /// With ordered_access beyond instances: what is taken together stands in the order of writing, writer by writer.
+    fn check_presentation(&mut self, number: usize, seen: &[Content]) {
+        let reader = &self.log.readers[number];
+        if !self.scenario.endpoints[reader.plan].qos.orders_writers() {
+            return;
+        }
+        let mut last = BTreeMap::new();
+        for content in seen {
+            let before = last.insert(content.writer, content.number).unwrap_or(0);
+            let fresh =
+                reader.received.get(&(content.writer as usize)).is_some_and(|received| received.fresh);
+            if before > content.number && !fresh {
+                let text = format!("reader {number} got {content:?} after number {before}");
+                self.log.violation("presentation", text);
+                return;
+            }
         }
     }
 
