@@ -1,5 +1,6 @@
 //! ContentFilteredTopic (DDS 1.4 §2.2.2.3.3).
 
+use crate::entity::EntityError;
 use crate::error::{CreateEntityError, ExpressionError};
 use crate::participant::ParticipantInner;
 use crate::reader_core::ReaderCore;
@@ -76,25 +77,39 @@ impl FilteredTopicInner {
         &self.name
     }
 
-    /// Ends it although there are handles to it; false if it had ended before.
-    pub fn delete(&self) -> bool {
-        !self.deleted.swap(true, SeqCst)
+    /// Ends it although there are handles to it.
+    ///
+    /// # Errors
+    /// It had ended before, or a reader of it was not deleted.
+    pub fn delete(&self) -> Result<(), EntityError> {
+        // With the readers, so that none comes between the look at them and the end.
+        let readers = lock(&self.readers);
+        if self.is_deleted() {
+            return Err(EntityError::AlreadyDeleted);
+        }
+        if readers.iter().filter_map(Weak::upgrade).any(|reader| !reader.is_deleted()) {
+            return Err(EntityError::InUse);
+        }
+        self.deleted.store(true, SeqCst);
+        Ok(())
     }
 
     pub fn is_deleted(&self) -> bool {
         self.deleted.load(SeqCst)
     }
 
-    /// Whether a reader of it was not deleted.
-    pub fn is_used(&self) -> bool {
-        lock(&self.readers).iter().filter_map(Weak::upgrade).any(|reader| !reader.is_deleted())
-    }
-
     /// From now on the reader hears of other parameters.
-    pub fn add_reader(&self, reader: &Arc<ReaderCore>) {
+    ///
+    /// # Errors
+    /// The topic was deleted.
+    pub fn add_reader(&self, reader: &Arc<ReaderCore>) -> Result<(), CreateEntityError> {
         let mut readers = lock(&self.readers);
+        if self.is_deleted() {
+            return Err(CreateEntityError::AlreadyDeleted);
+        }
         readers.retain(|reader| reader.strong_count() > 0);
         readers.push(Arc::downgrade(reader));
+        Ok(())
     }
 
     fn set_parameters(&self, parameters: &[impl AsRef<str>]) -> Result<(), ExpressionError> {

@@ -91,7 +91,8 @@ impl ParticipantInner {
     fn delete_derived_topics(&self) {
         for derived in self.derived_topics.all() {
             if let Some(filtered) = derived.downcast_ref::<FilteredTopicInner>() {
-                filtered.delete();
+                // Its readers are deleted, and none can come any more.
+                let _ = filtered.delete();
                 self.derived_topics.remove(filtered.name());
             } else if let Some(joined) = derived.downcast_ref::<MultiTopicInner>() {
                 joined.topic.entity.delete();
@@ -176,27 +177,31 @@ impl DomainParticipant {
     pub fn find_topic<T: DdsType>(&self, name: &str, timeout: Duration) -> Result<Topic<T>, FindTopicError> {
         let inner = self.inner();
         let mut found = None;
+        let local = |topic: Arc<TopicInner>| (topic.type_name.clone(), topic.qos());
         wait_for(inner, &inner.entity.signal, timeout, || {
-            found = found.take().or_else(|| inner.find_topic(name).map(|topic| topic.qos()));
-            found = found.take().or_else(|| self.discovered_topic_qos(name, T::TYPE_NAME));
+            found = found.take().or_else(|| inner.find_topic(name).map(local));
+            found = found.take().or_else(|| self.discovered_topic::<T>(name));
             found.is_some()
         })?;
-        Ok(self.create_topic(name, &found.unwrap_or_default())?)
+        let (type_name, qos) = found.unwrap_or_else(|| (T::TYPE_NAME.to_owned(), TopicQos::default()));
+        Ok(self.typed_topic(name, &type_name, &qos)?)
     }
 
-    /// The policies of a topic that an endpoint of another participant names.
-    fn discovered_topic_qos(&self, name: &str, type_name: &str) -> Option<TopicQos> {
+    /// The type name and the policies of a topic of a type that an endpoint of another participant names.
+    fn discovered_topic<T: DdsType>(&self, name: &str) -> Option<(String, TopicQos)> {
         let engine = self.inner().engine();
+        let wanted = |topic: &str, ty: &str| topic == name && self.inner().registered_types.has::<T>(ty);
         let (writers, readers) = (engine.discovered_writers(), engine.discovered_readers());
-        let writers =
-            writers.iter().filter(|data| *data.topic_name == *name && *data.type_name == *type_name);
-        let readers =
-            readers.iter().filter(|data| *data.topic_name == *name && *data.type_name == *type_name);
-        let of_writer = writers.map(|data| crate::builtin::topic_of_writer(data)).next();
-        let found = of_writer.or_else(|| readers.map(|data| crate::builtin::topic_of_reader(data)).next())?;
+        let writer = writers.iter().find(|data| wanted(&data.topic_name, &data.type_name));
+        let reader = readers.iter().find(|data| wanted(&data.topic_name, &data.type_name));
+        let (type_name, found) = match (writer, reader) {
+            (Some(writer), _) => (&writer.type_name, crate::builtin::topic_of_writer(writer)),
+            (None, Some(reader)) => (&reader.type_name, crate::builtin::topic_of_reader(reader)),
+            (None, None) => return None,
+        };
         // Other implementations have values of these that are refused here, and an endpoint's are not the topic's.
         let (transport_priority, representation) = Default::default();
-        Some(TopicQos { transport_priority, representation, ..found })
+        Some((type_name.to_string(), TopicQos { transport_priority, representation, ..found }))
     }
 
     /// contains_entity: whether a topic, publisher, subscriber, writer or reader with this handle belongs to it.
@@ -281,15 +286,7 @@ impl DomainParticipant {
         if !self.inner().owns(&topic.inner.topic) {
             return Err(EntityError::Foreign);
         }
-        if topic.inner.is_deleted() {
-            return Err(EntityError::AlreadyDeleted);
-        }
-        if topic.inner.is_used() {
-            return Err(EntityError::InUse);
-        }
-        if !topic.inner.delete() {
-            return Err(EntityError::AlreadyDeleted);
-        }
+        topic.inner.delete()?;
         self.inner().derived_topics.remove(topic.name());
         Ok(())
     }

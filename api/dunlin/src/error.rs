@@ -151,8 +151,8 @@ pub enum ExpressionError {
     /// The type is known at run time only and contains values of itself, or its samples are not looked into at all.
     #[error("expressions cannot look into samples of this type")]
     NoDescription,
-    /// The topic was deleted.
-    #[error("the topic was deleted")]
+    /// The topic or condition was deleted.
+    #[error("the topic or condition was deleted")]
     AlreadyDeleted,
 }
 

@@ -122,11 +122,17 @@ impl Subscriber {
         if !self.by_group {
             return read();
         }
+        /// Ends the access also if `read` panics.
+        struct Access<'a>(&'a Subscriber);
+        impl Drop for Access<'_> {
+            fn drop(&mut self) {
+                // Another thread may have ended one access too many.
+                let _ = self.0.end_access();
+            }
+        }
         self.begin_access();
-        let result = read();
-        // Another thread may have ended one access too many.
-        let _ = self.end_access();
-        result
+        let _access = Access(self);
+        read()
     }
 
     fn groups(&self) -> Vec<Arc<dunlin_engine::SubscriberGroup>> {

@@ -49,7 +49,7 @@ pub(crate) fn is_usable(name: &str) -> bool {
 }
 
 pub(crate) struct ParticipantInner {
-    domain: DomainId,
+    pub(crate) domain: DomainId,
     session: Arc<Session>,
     sink: Arc<Sink>,
     qos: Mutex<DomainParticipantQos>,
@@ -77,7 +77,7 @@ pub struct DomainParticipant {
 /// Settings of a participant before it joins its domain.
 #[derive(Clone, Debug)]
 pub struct DomainParticipantBuilder {
-    domain: DomainId,
+    pub(crate) domain: DomainId,
     qos: DomainParticipantQos,
     config: Option<Config>,
     name: String,
@@ -241,7 +241,7 @@ impl DomainParticipant {
         type_name: &str,
         qos: &TopicQos,
     ) -> Result<Topic<T>, CreateEntityError> {
-        let same = |known: &TopicInner| !crate::dynamic::is_dynamic(known);
+        let same = |known: &TopicInner| known.type_id == TypeId::of::<T>();
         let support = Arc::new(TypeSupportOf::<T>::new());
         let names = (name, type_name);
         self.topic_of::<T>(names, qos, support, same, crate::types::local_type::<T>).map(Topic::new)

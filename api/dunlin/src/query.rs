@@ -61,8 +61,12 @@ impl QueryCondition {
     /// set_query_parameters: wait-sets look at the condition again.
     ///
     /// # Errors
-    /// Parameters that are missing or do not fit the members they are compared with; nothing has changed then.
+    /// Parameters that are missing or do not fit the members they are compared with, and nothing has changed then;
+    /// [`ExpressionError::AlreadyDeleted`].
     pub fn set_query_parameters(&self, parameters: &[impl AsRef<str>]) -> Result<(), ExpressionError> {
+        if self.condition.is_deleted() {
+            return Err(ExpressionError::AlreadyDeleted);
+        }
         let mut present = lock(&self.query.0);
         let mut changed = Filter::clone(&present);
         changed.set_parameters(parameters)?;

@@ -102,6 +102,10 @@ impl ReadCondition {
         self.reader.upgrade().map(AnyDataReader)
     }
 
+    pub(crate) fn is_deleted(&self) -> bool {
+        self.condition.is_deleted()
+    }
+
     /// The condition may have changed.
     pub(crate) fn raise(&self) {
         if let Some(reader) = self.reader.upgrade() {

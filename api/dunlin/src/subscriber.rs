@@ -205,8 +205,7 @@ impl Subscriber {
         if self.state.builtin {
             return Err(CreateEntityError::BuiltinSubscriber);
         }
-        let filter_deleted = source.filter.as_ref().is_some_and(|filter| filter.is_deleted());
-        if self.state.entity.is_deleted() || source.topic.entity.is_deleted() || filter_deleted {
+        if self.state.entity.is_deleted() || source.topic.entity.is_deleted() {
             return Err(CreateEntityError::AlreadyDeleted);
         }
         qos.check_consistency()?;
@@ -221,7 +220,7 @@ impl Subscriber {
             related,
         ));
         if let Some(filter) = &source.filter {
-            filter.add_reader(&core);
+            filter.add_reader(&core)?;
         }
         if self.state.entity.is_enabled() && lock(&self.qos).entity_factory.autoenable_created_entities {
             core.enable()?;

@@ -3,7 +3,7 @@
 
 use crate::error::CreateEntityError;
 use crate::participant::{DomainParticipant, ParticipantInner, is_usable};
-use crate::topic::Topic;
+use crate::topic::{Topic, TopicInner};
 use crate::writer_core::lock;
 use dunlin_cdr::{DdsType, description};
 use dunlin_core::Guid;
@@ -61,6 +61,11 @@ impl RegisteredTypes {
     pub fn of(&self, name: &str) -> Option<TypeId> {
         lock(&self.0).get(name).copied()
     }
+
+    /// Whether the type may be meant by a name: its own unless another type has it, or one it was registered under.
+    pub fn has<T: DdsType>(&self, name: &str) -> bool {
+        self.of(name).map_or(name == T::TYPE_NAME, |known| known == TypeId::of::<T>())
+    }
 }
 
 impl DomainParticipant {
@@ -69,13 +74,19 @@ impl DomainParticipant {
     /// Registering a type again does nothing.
     ///
     /// # Errors
-    /// [`CreateEntityError::TypeNameInUse`] when another type has the name; [`CreateEntityError::BadName`].
+    /// [`CreateEntityError::TypeNameInUse`] when another type, or a topic of one, has the name;
+    /// [`CreateEntityError::BadName`].
     pub fn register_type<T: DdsType>(&self, type_name: &str) -> Result<(), CreateEntityError> {
         if !is_usable(type_name) {
             return Err(CreateEntityError::BadName);
         }
         let inner = self.inner();
         inner.entity.check().map_err(|_| CreateEntityError::AlreadyDeleted)?;
+        let other =
+            |topic: &Arc<TopicInner>| topic.type_name == type_name && topic.type_id != TypeId::of::<T>();
+        if inner.topics().iter().any(other) {
+            return Err(CreateEntityError::TypeNameInUse(type_name.to_owned()));
+        }
         let mut types = lock(&inner.registered_types.0);
         match types.insert(type_name.to_owned(), TypeId::of::<T>()) {
             Some(known) if known != TypeId::of::<T>() => {
@@ -101,6 +112,7 @@ impl DomainParticipant {
         match self.inner().registered_types.of(type_name) {
             Some(known) if known == TypeId::of::<T>() => self.typed_topic(name, type_name, qos),
             Some(_) => Err(CreateEntityError::TypeNameInUse(type_name.to_owned())),
+            None if type_name == T::TYPE_NAME => self.typed_topic(name, type_name, qos),
             None => Err(CreateEntityError::TypeNotRegistered(type_name.to_owned())),
         }
     }

@@ -190,12 +190,18 @@ fn a_filtered_reader_in_the_participant_of_the_writer() {
     let topic = f.publishing.create_contentfilteredtopic("local", &topic, "speed = %0", &["7"]).unwrap();
     let subscriber = f.publishing.create_subscriber(&SubscriberQos::default()).unwrap();
     let reader = subscriber.create_datareader(&topic, &reader_qos).unwrap();
+    common::eventually("both sides know", || {
+        f.writer.matched_subscriptions().len() == 2 && reader.matched_publications().len() == 1
+    });
     for n in 0..9 {
         f.writer.write(&track(1, n)).unwrap();
     }
+    let until_acknowledged = || f.writer.wait_for_acknowledgments(Duration::from_secs(10)).unwrap();
+    until_acknowledged();
     assert_eq!(speeds(&reader), [7]);
     topic.set_expression_parameters(&["8"]).unwrap();
     f.writer.write(&track(1, 8)).unwrap();
+    until_acknowledged();
     assert_eq!(speeds(&reader), [8]);
 }
 

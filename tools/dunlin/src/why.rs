@@ -86,6 +86,9 @@ fn look_elsewhere(
     config: &Config,
     wait: f64,
 ) -> Result<()> {
+    let mut config = config.clone();
+    // What is captured is the domain that was asked about.
+    config.set("debug.pcap", "")?;
     let mut others = Vec::new();
     for domain in domains {
         match DomainParticipant::builder(domain).config(config.clone()).name("dunlin why").build() {

@@ -138,7 +138,7 @@ pub struct BuiltinResourceLimits {
     pub max_samples_per_instance: i32,
 }
 
-/// TypeConsistencyEnforcementQosPolicy of the IDL (XTypes 1.3 §7.6.3.3.1).
+/// TypeConsistencyEnforcementQosPolicy of the IDL (XTypes 1.3 §7.6.3.7).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, DdsType)]
 #[dds(name = "DDS::TypeConsistencyEnforcementQosPolicy", nested, final)]
 pub struct BuiltinTypeConsistency {

@@ -43,6 +43,8 @@ impl From<InstanceHandle> for Against {
 /// Who is known to talk to whom, and why not. `Display` is for people.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Explanation {
+    /// The domain.
+    pub domain: u32,
     /// The topic.
     pub topic: String,
     /// Each writer with each reader.

@@ -37,7 +37,7 @@ pub(super) fn endpoint(participant: &ParticipantInner, local: &Local, against: A
         Local::Writer(core) => (core.slot().map(|slot| slot.guid()), &core.topic.name),
         Local::Reader(core) => (core.slot().map(|slot| slot.guid()), &core.topic.name),
     };
-    let Some(guid) = guid else { return disabled(local, topic) };
+    let Some(guid) = guid else { return disabled(participant.domain, local, topic) };
     let view = View::new(participant, |name, other| {
         guid == other
             || match against {
@@ -61,6 +61,7 @@ pub(super) fn look_in(explanation: &mut Explanation, others: &[DomainParticipant
     let topic = &explanation.topic;
     let elsewhere: Vec<_> = others
         .iter()
+        .filter(|other| other.domain_id() != explanation.domain)
         .map(|other| (other.domain_id(), other.inner().engine().survey(|name, _| name == topic)))
         .collect();
     for cause in &mut explanation.causes {
@@ -78,7 +79,7 @@ pub(super) fn look_in(explanation: &mut Explanation, others: &[DomainParticipant
     }
 }
 
-fn disabled(local: &Local, topic: &str) -> Explanation {
+fn disabled(domain: u32, local: &Local, topic: &str) -> Explanation {
     let info = |type_name: &str| EndpointInfo {
         guid: Guid::UNKNOWN,
         type_name: type_name.to_owned(),
@@ -92,7 +93,7 @@ fn disabled(local: &Local, topic: &str) -> Explanation {
         Local::Reader(core) => (None, Some(info(&core.topic.type_name))),
     };
     let pair = Pair { writer, reader, matched: false, causes: vec![Cause::NotEnabled], notes: Vec::new() };
-    Explanation { topic: topic.to_owned(), pairs: vec![pair], causes: Vec::new() }
+    Explanation { domain, topic: topic.to_owned(), pairs: vec![pair], causes: Vec::new() }
 }
 
 /// The name that differs from `name` by letter case or one or two letters.
@@ -269,7 +270,7 @@ impl<'a> View<'a> {
         if !well {
             self.general(topic, &mut causes);
         }
-        Explanation { topic: topic.to_owned(), pairs, causes }
+        Explanation { domain: self.participant.domain, topic: topic.to_owned(), pairs, causes }
     }
 
     fn general(&self, topic: &str, causes: &mut Vec<Cause>) {

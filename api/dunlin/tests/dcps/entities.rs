@@ -234,6 +234,26 @@ fn types_are_registered_under_other_names() {
         secs(9),
     )
     .unwrap();
+    // A topic of the name of another type is not handed out as one of this type, whoever came first.
+    let measurement = a.run(|| w.participant.create_topic::<Measurement>("M", &TopicQos::default())).unwrap();
+    let taken = w.participant.register_type::<Reading>("Measurement");
+    assert!(matches!(taken, Err(CreateEntityError::TypeNameInUse(_))));
+    let own_name =
+        a.run(|| w.participant.create_topic_of_type::<Measurement>("M", "Measurement", &TopicQos::default()));
+    assert_eq!(own_name.unwrap().name(), "M");
+    w.participant.delete_topic(&measurement).unwrap();
+    // Found by another participant under the name that was registered, and by its own.
+    let found = a.run(|| w.participant.find_topic::<Reading>(of_writer.name(), secs(0)));
+    assert_eq!(found.unwrap().type_name(), "legacy::Reading");
+    let elsewhere = sim.node("elsewhere");
+    let participant = elsewhere.run(|| DomainParticipant::new(0)).unwrap();
+    participant.register_type::<Reading>("legacy::Reading").unwrap();
+    let name = of_writer.name().to_owned();
+    let found = elsewhere.spawn_thread(move |_| {
+        let topic = participant.find_topic::<Reading>(&name, secs(5))?;
+        Ok(topic.type_name().to_owned())
+    });
+    assert_eq!(sim.join(&found, secs(9)).unwrap(), "legacy::Reading");
     // The own name of a type is refused to it once another has it.
     w.participant.register_type::<Reading>("Measurement").unwrap();
     let refused = a.run(|| w.participant.create_topic::<Measurement>("M", &TopicQos::default()));

@@ -34,7 +34,7 @@ pub(super) struct Instance {
     pub(super) alive_writers: usize,
     /// When the next sample is due; the end of time while none is.
     pub(super) deadline: MonoTime,
-    /// When it was last alive; meaningless while it is.
+    /// When it was disposed of or lost its last writer, whichever came last; meaningless while it is alive.
     pub(super) ended: MonoTime,
     /// When a sample was last shown to the application.
     pub(super) delivered: Option<MonoTime>,
