@@ -393,7 +393,10 @@ impl Judge {
         if !reliable || self.rivals || !met_once || !lively || peer.offered.lifespan.is_some() {
             return;
         }
-        for (key, doing) in doings(peer.writer, 1) {
+        let durable = peer.offered.durable && self.requested.durable;
+        // What a writer that had lost the reader did meanwhile, the reader need not know.
+        let Some(first) = delivery::first_due(peer.writer, &self.reader, durable) else { return };
+        for (key, doing) in doings(peer.writer, first) {
             let state = self.reader.slot.instance_state(instance_handle(Sample::key_hash(key as u8)));
             let right = match doing {
                 Doing { disposed: false, registered: true } => state == Some(InstanceState::Alive),
