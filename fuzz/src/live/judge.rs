@@ -41,7 +41,8 @@ pub(super) struct Judge {
     reader: ReaderLog,
     /// Writers besides that of the peer were matched with the reader.
     rivals: bool,
-    /// Readers besides that of the peer were matched with the writer.
+    /// Readers besides that of the peer were matched with the writer, or the two parted: after that some changes may
+    /// stay until the next one is written.
     audience: bool,
     /// Instances that a stronger writer owns, and how many changes the peer had written when that was seen.
     owned: BTreeMap<u8, usize>,
@@ -131,7 +132,7 @@ impl Judge {
             Event::PublicationMatched { writer, remote, added, .. }
                 if *writer == self.writer.guid.entity_id =>
             {
-                self.audience |= *remote != peer.1;
+                self.audience |= *remote != peer.1 || !added;
                 if *added {
                     self.writer.matched.insert(*remote, at);
                 } else {
