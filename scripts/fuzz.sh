@@ -12,12 +12,14 @@ export RUNS
 shift || true
 targets=${*:-$ALL}
 
+need="Runs guided by coverage need: rustup toolchain install nightly && cargo install cargo-fuzz"
 if [ $# -eq 0 ]; then
     cargo test --release --quiet --manifest-path fuzz/Cargo.toml
-    if ! cargo +nightly fuzz --version >/dev/null 2>&1; then
-        echo "fuzz: seeds and damaged copies passed. Runs guided by coverage need: rustup toolchain install nightly && cargo install cargo-fuzz"
-        exit 0
-    fi
+fi
+if ! cargo +nightly fuzz --version >/dev/null 2>&1; then
+    [ $# -gt 0 ] || { echo "fuzz: seeds and damaged copies passed. $need"; exit 0; }
+    echo "fuzz: $need" >&2
+    exit 1
 fi
 
 # The largest input that makes sense: a datagram, or as many operations as a run has.

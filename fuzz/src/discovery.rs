@@ -59,7 +59,8 @@ const WRITERS: [EntityId; 3] = [
 ];
 
 /// The TypeLookup service: questions of the peer, and its answers.
-const TYPE_WRITERS: [EntityId; 2] = [EntityId::TYPE_LOOKUP_REQUEST_WRITER, EntityId::TYPE_LOOKUP_REPLY_WRITER];
+const TYPE_WRITERS: [EntityId; 2] =
+    [EntityId::TYPE_LOOKUP_REQUEST_WRITER, EntityId::TYPE_LOOKUP_REPLY_WRITER];
 
 /// The type of the victim's endpoints.
 #[derive(DdsType)]
@@ -473,7 +474,11 @@ fn type_seeds() -> Vec<(String, Vec<u8>)> {
         let ids = objects.records.iter().map(|record| record.complete.id.clone()).collect();
         (library, Call::GetTypes(GetTypesIn { type_ids: ids }))
     };
-    let ask = |from: u8, of: u8, call| Request { request_id: id(from), instance_name: instance_name(&name(of)), call };
+    let ask = |from: u8, of: u8, call| Request {
+        request_id: id(from),
+        instance_name: instance_name(&name(of)),
+        call,
+    };
     let question = message::encode(&ask(PEER, VICTIM, library(&ours).1)).expect("it is short");
     let (library, call) = library(&theirs);
     let reply = library.answer(&ask(VICTIM, PEER, call), &name(PEER)).expect("it is asked");

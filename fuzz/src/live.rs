@@ -2,11 +2,14 @@
 //!
 //! Two participants are matched in both directions; the input is a sequence of what applications do with them, of what
 //! the network does to their datagrams, of steps of time, and of datagrams by strangers and forgers. Nothing may panic,
-//! spin or grow; an address that did not show that it receives gets at most three times what came; as long as nobody
-//! spoke in the name of one of the two, each gets what the other wrote, once, in order and unchanged.
+//! spin or grow; an address that did not show that it receives gets at most three times what came. What the two write,
+//! take and are told is judged by the checkers of the simulator: SampleInfo, LIVELINESS_CHANGED, the deadlines and
+//! liveliness of writers always; contents as long as nobody sent samples in the name of one of the two; and as long as
+//! nobody spoke in their name at all, each gets what the other wrote, as its QoS says, and then both are quiet.
 
 mod attack;
 mod forge;
+mod judge;
 mod node;
 mod templates;
 mod world;
@@ -24,7 +27,7 @@ const MAX_OPERATIONS: usize = 100;
 const STEPS: [i64; 8] =
     [10_000, 1_000_000, 5_000_000, 20_000_000, 100_000_000, 500_000_000, 3_100_000_000, 20_000_000_000];
 
-/// Runs the operations of an input. The first octet chooses the QoS.
+/// Runs the operations of an input. The first octet chooses how participants send, the next two the QoS of the topics.
 pub fn live_participant(data: &[u8]) {
     templates::get(|_| ());
     let used = allocation_counter::measure(|| run(data));
@@ -34,7 +37,8 @@ pub fn live_participant(data: &[u8]) {
 
 fn run(data: &[u8]) {
     let mut input = Input::new(data);
-    let mut world = World::matched(2, input.u8());
+    let (tuning, qos) = (input.u8(), [input.u8(), input.u8()]);
+    let mut world = World::matched(2, tuning, qos);
     for _ in 0..MAX_OPERATIONS {
         if input.is_empty() {
             break;
@@ -42,9 +46,7 @@ fn run(data: &[u8]) {
         operate(&mut world, &mut input);
     }
     world.check();
-    if !world.disturbed() {
-        world.calm();
-    }
+    world.calm();
 }
 
 fn operate(world: &mut World, input: &mut Input<'_>) {
@@ -53,7 +55,8 @@ fn operate(world: &mut World, input: &mut Input<'_>) {
     match operation & 0x1f {
         0..=2 => world.write(node, input.u8()),
         3 => world.end_instance(node, input.u8()),
-        4 | 5 => world.take(node),
+        4 => world.take(node, None),
+        5 => world.take(node, Some(input.u8())),
         6..=8 => world.pass(Duration::from_nanos(input.pick(&STEPS))),
         9 | 10 => world.deliver(usize::from(operation >> 5 & 3) * 4 + 1),
         11 => world.deliver(usize::MAX),

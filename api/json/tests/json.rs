@@ -79,6 +79,19 @@ fn parts_are_selected_by_path() {
     assert!(format!("{:?}", Json::of(&data)).contains("Json"));
 }
 
+/// A bitmask of two flags has the room of an octet, and what strangers set there stays.
+#[test]
+fn bits_above_the_bound_come_back() {
+    let idl = "@bit_bound(2) bitmask Narrow { ONE, TWO }; struct B { Narrow bits; };";
+    let compiled = dunlin_idl::compile("b.idl", &Options::default(), &Memory::default().with("b.idl", idl));
+    let (graph, index) = dunlin_idl::xtypes::type_graph_of(&compiled.model.unwrap(), "B").unwrap();
+    let ty = DynamicType::new(graph, index).unwrap();
+    let data = DynamicData::from_payload(&ty, &[0, 1, 0, 0, 0x85, 0, 0, 0]).unwrap();
+    let again = from_json(&ty, &serde_json::from_str(&to_json(&data)).unwrap()).unwrap();
+    assert_eq!(again, data);
+    assert!(to_json(&data).contains("ONE"), "{}", to_json(&data));
+}
+
 /// Every number of two sizes comes back with the bits that it had.
 #[test]
 fn floats_come_back_exactly() {

@@ -126,7 +126,19 @@ pub(super) fn seeds() -> Vec<(String, Vec<u8>)> {
         .collect();
     let forged: Vec<u8> =
         (0..80_u8).flat_map(|n| [0x80, n, 18, 0, 5, 0, n % 16, n, 0, n, 0, n, n, 255, 11, 6, 2]).collect();
-    let seed = |name: &str, qos: u8, operations: &[u8]| (name.to_owned(), [&[qos], operations].concat());
+    let seed =
+        |name: &str, tuning: u8, operations: &[u8]| (name.to_owned(), [&[tuning, 0, 0], operations].concat());
+    let chosen = |name: &str, own: u8, others: u8, operations: &[u8]| {
+        (name.to_owned(), [&[1, own, others], operations].concat())
+    };
+    // Writes and ends of instances in both directions, a rival, time that passes, and all kinds of `take`.
+    let life: Vec<u8> = (0..16_u8)
+        .flat_map(|n| {
+            [15, 0xc0, 0, n | 8, 0x80, n, 3, n * 5, 11, 5, n * 16, 0x85, n, 6, 2 + n % 5, 17, 5, 0x91, n]
+        })
+        .collect();
+    let times: Vec<u8> =
+        (0..20_u8).flat_map(|n| [0, n & 3, 0x80, n & 0xc3, 11, 4, 0x84, 6, n % 7, 11]).collect();
     vec![
         seed("acquaintance", 0, &acquaintance),
         seed("traffic", 1, &traffic),
@@ -134,5 +146,11 @@ pub(super) fn seeds() -> Vec<(String, Vec<u8>)> {
         seed("flood", 0, &flood),
         seed("edits", 1, &edits),
         seed("forged", 5, &forged),
+        chosen("life-owned", 16, 17, &life),
+        chosen("life-weaker", 1, 0x81, &life),
+        chosen("life-manual", 0x23, 0x60, &life),
+        chosen("times-deadline", 4, 0x46, &times),
+        chosen("times-lifespan", 8, 11, &times),
+        chosen("times-manual", 0x24, 0x20, &times),
     ]
 }

@@ -1,11 +1,10 @@
 //! One participant with its endpoints, and what its applications have seen.
 
-use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use dunlin_buf::SharedBytes;
-use dunlin_cache::{CachedSample, Selection};
+use dunlin_cache::{InstanceSelect, InstanceStateMask, SampleStateMask, Selection, ViewStateMask};
 use dunlin_cdr::{
     DdsType, Limits, Representation, TypeSupportOf, from_payload, key_hash, key_payload, to_payload,
 };
@@ -16,9 +15,15 @@ use dunlin_engine::{
 };
 use dunlin_qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicData, UserData};
 use dunlin_rtps::{ChangeKind, Pacing};
+use dunlin_simulation::qos::Qos;
 
-/// Samples that a reader keeps.
+use super::judge::{Forged, Judge, Peer};
+
+/// Samples that a reader keeps, and those that one without such a limit can have got.
 const MAX_SAMPLES: i32 = 64;
+const MANY_SAMPLES: usize = 1024;
+/// Instances have keys below this one.
+pub(super) const KEYS: u8 = 4;
 /// Samples without data, which RESOURCE_LIMITS do not count: few for each instance, and forgers may make some.
 const MAX_WITHOUT_DATA: usize = 256;
 /// Endpoints of a participant beside those of the checked streams.
@@ -28,10 +33,11 @@ const BODIES: [usize; 4] = [8, 60, 700, 2500];
 
 /// What is written.
 #[derive(DdsType, Debug, PartialEq, Clone)]
-struct Sample {
+pub(super) struct Sample {
     #[dds(key)]
-    key: u8,
-    number: u32,
+    pub(super) key: u8,
+    /// The number of the change, from 1.
+    pub(super) number: u32,
     body: Vec<u8>,
 }
 
@@ -46,8 +52,28 @@ impl Sample {
         payload.into()
     }
 
-    fn instance(&self) -> InstanceHandle {
-        InstanceHandle(key_hash(self).expect("a small value"))
+    pub(super) fn key_hash(key: u8) -> [u8; 16] {
+        let mut hash = [0; 16];
+        hash[0] = key;
+        hash
+    }
+
+    /// What is in a payload, if every octet of it is what was written.
+    pub(super) fn open(payload: &[u8]) -> Option<Self> {
+        let value: Self = from_payload(payload, &Limits::default()).ok()?;
+        (value == Self::new(value.key, value.number, value.body.len())).then_some(value)
+    }
+
+    fn request(&self) -> WriteRequest {
+        let instance = InstanceHandle(key_hash(self).expect("a small value"));
+        WriteRequest { kind: ChangeKind::Alive, instance, source_timestamp: None, payload: self.payload() }
+    }
+
+    /// An end of its instance.
+    fn end(&self, kind: ChangeKind) -> WriteRequest {
+        let mut key = Vec::new();
+        key_payload(self, Representation::Xcdr1, &mut key).expect("a small value");
+        WriteRequest { kind, payload: key.into(), ..self.request() }
     }
 }
 
@@ -63,11 +89,9 @@ pub(super) struct Node {
     pub(super) writer: Arc<WriterSlot>,
     pub(super) reader: Arc<ReaderSlot>,
     extra: Vec<Extra>,
-    /// Numbers written and not refused.
-    pub(super) written: u32,
-    /// Last number taken of each instance of the honest writer, and how many in all.
-    last: BTreeMap<u8, u32>,
-    pub(super) taken: u32,
+    /// A stronger writer of the topic of `writer`, and the last change with which it ended an instance.
+    rival: Option<(Arc<WriterSlot>, i64)>,
+    pub(super) judge: Judge,
     shut_down: bool,
 }
 
@@ -172,104 +196,160 @@ fn reader_qos(choice: u8) -> DataReaderQos {
     }
 }
 
+/// What a writer offers, chosen by an octet.
+pub(super) fn offer(choice: u8) -> Qos {
+    let mut qos = Qos::default();
+    let deadline = choice & 4 != 0;
+    match choice & 3 {
+        0 => qos.max_samples = (!deadline).then_some(MAX_SAMPLES as u32),
+        1 => (qos.durable, qos.keep_last) = (true, Some(2)),
+        2 => qos.reliable = false,
+        _ => qos.keep_last = Some(3),
+    }
+    qos.deadline = deadline.then_some(300);
+    qos.lifespan = (choice & 8 != 0).then_some(400);
+    qos.exclusive = choice & 16 != 0;
+    if choice & 32 != 0 {
+        (qos.liveliness, qos.lease) = (2, Some(500));
+    }
+    qos.by_source = choice & 64 != 0;
+    qos
+}
+
+/// What the reader of a writer with this choice asks for: the same, or less.
+fn request(choice: u8) -> Qos {
+    let same = Qos { lifespan: None, ..offer(choice) };
+    if choice & 128 == 0 { same } else { Qos { reliable: false, durable: false, ..same } }
+}
+
+/// Whole instances, chosen by an octet.
+fn instances(choice: u8) -> Selection {
+    let views = [ViewStateMask::ANY, ViewStateMask::NEW, ViewStateMask::NOT_NEW];
+    let states = [
+        InstanceStateMask::ANY,
+        InstanceStateMask::ALIVE,
+        InstanceStateMask::NOT_ALIVE_DISPOSED,
+        InstanceStateMask::NOT_ALIVE_NO_WRITERS,
+    ];
+    Selection {
+        view_states: views[usize::from(choice) % 3],
+        instance_states: states[usize::from(choice / 3) % 4],
+        ..Selection::default()
+    }
+}
+
 impl Node {
-    /// A participant that was started, with a reliable writer and a reliable reader of the topics of `peer`.
-    pub(super) fn new(now: Now, node: usize, peer: usize, qos: u8) -> Self {
-        let participant = Participant::new(config(node, qos));
+    /// A participant that was started, with a writer of its topic and a reader of that of `peer`. Octets choose how
+    /// it sends, and the QoS of both topics.
+    pub(super) fn new(now: Now, node: usize, peer: usize, tuning: u8, [own, others]: [u8; 2]) -> Self {
+        let participant = Participant::new(config(node, tuning));
         let mut out = Output::new();
         participant.start(now, &mut out);
-        let writer = participant.create_writer(now, writer_spec(topic(node), writer_qos(0)), &mut out);
-        let reader = participant.create_reader(now, reader_spec(topic(peer), reader_qos(0)), &mut out);
-        Self {
-            participant,
-            out,
-            writer: writer.expect("a good writer"),
-            reader: reader.expect("a good reader"),
-            extra: Vec::new(),
-            written: 0,
-            last: BTreeMap::new(),
-            taken: 0,
-            shut_down: false,
-        }
+        let (offered, requested) = (offer(own), request(others));
+        let spec = writer_spec(topic(node), offered.writer().0);
+        let writer = participant.create_writer(now, spec, &mut out).expect("a good writer");
+        let spec = reader_spec(topic(peer), requested.reader().0);
+        let reader = participant.create_reader(now, spec, &mut out).expect("a good reader");
+        let judge = Judge::new(node, now, (&writer, offered), (&reader, requested));
+        Self { participant, out, writer, reader, extra: Vec::new(), rival: None, judge, shut_down: false }
     }
 
     pub(super) fn is_shut_down(&self) -> bool {
         self.shut_down
     }
 
+    /// The node as those that read from it see it.
+    pub(super) fn as_peer(&self) -> Peer<'_> {
+        let rival = self.rival.as_ref().map(|(rival, ended)| (rival.guid(), *ended));
+        Peer { writer: &self.judge.writer, offered: self.judge.offered, rival }
+    }
+
     /// Writes a sample, to be sent by the caller.
     pub(super) fn write(&mut self, now: Now, choice: u8) {
         let len = BODIES[usize::from(choice >> 6)];
-        let sample = Sample::new(choice & 3, self.written + 1, len);
-        let request = WriteRequest {
-            kind: ChangeKind::Alive,
-            instance: sample.instance(),
-            source_timestamp: None,
-            payload: sample.payload(),
-        };
-        if self.writer.write(now, request, &mut self.out).is_ok() {
-            self.written += 1;
-        }
-        if choice & 4 != 0 {
-            self.write_extra(now, &sample);
-        }
-    }
-
-    fn write_extra(&mut self, now: Now, sample: &Sample) {
-        for extra in &self.extra {
-            let Extra::Writer(writer) = extra else { continue };
-            let request = WriteRequest {
-                kind: ChangeKind::Alive,
-                instance: sample.instance(),
-                source_timestamp: None,
-                payload: sample.payload(),
-            };
-            let _ = writer.write(now, request, &mut self.out).is_ok();
-        }
-    }
-
-    pub(super) fn end_instance(&mut self, now: Now, choice: u8) {
-        let sample = Sample::new(choice & 3, 0, 0);
-        let mut key = Vec::new();
-        key_payload(&sample, Representation::Xcdr1, &mut key).expect("a small value");
-        let kind = [ChangeKind::Disposed, ChangeKind::Unregistered, ChangeKind::DisposedUnregistered];
-        let request = WriteRequest {
-            kind: kind[usize::from(choice >> 2) % kind.len()],
-            instance: sample.instance(),
-            source_timestamp: None,
-            payload: key.into(),
-        };
-        let _ = self.writer.write(now, request, &mut self.out).is_ok();
-    }
-
-    /// Takes everything; what the writer of `peer` wrote is judged if it is `honest`.
-    pub(super) fn take(&mut self, now: Now, peer: &WriterSlot, honest: bool) {
-        let mut samples = Vec::new();
-        let most = MAX_SAMPLES as usize + MAX_WITHOUT_DATA;
-        assert!(self.reader.len() <= most, "{} samples", self.reader.len());
-        self.reader.take(now, &Selection::default(), &mut samples, &mut self.out).expect("no instance asked");
-        for sample in samples.iter().filter(|_| honest) {
-            if sample.info.publication_handle == InstanceHandle::from(peer.guid()) {
-                self.judge(sample);
+        let sample = Sample::new(choice & 3, self.judge.writer.changes.len() as u32 + 1, len);
+        let request = sample.request();
+        let octets = request.payload.len();
+        match self.writer.write(now, request, &mut self.out) {
+            Ok(turn) => {
+                self.judge.wrote(now, ChangeKind::Alive, sample.key, octets, turn.sequence_number().0);
             }
+            Err(_) => self.judge.refused(),
         }
+        let extra = self.extra.iter().filter(|_| choice & 4 != 0).filter_map(|extra| match extra {
+            Extra::Writer(writer) => Some(writer),
+            Extra::Reader(_) => None,
+        });
+        for writer in extra.chain(self.rival.as_ref().filter(|_| choice & 8 != 0).map(|(rival, _)| rival)) {
+            let _ = writer.write(now, sample.request(), &mut self.out).is_ok();
+        }
+    }
+
+    /// Ends an instance; true if it was that of a rival.
+    pub(super) fn end_instance(&mut self, now: Now, choice: u8) -> bool {
+        let kinds = [ChangeKind::Disposed, ChangeKind::Unregistered, ChangeKind::DisposedUnregistered];
+        let kind = kinds[usize::from(choice >> 2 & 7) % kinds.len()];
+        let sample = Sample::new(choice & 3, 0, 0);
+        let request = sample.end(kind);
+        if let Some((rival, ended)) = self.rival.as_mut().filter(|_| choice & 0x40 != 0) {
+            if let Ok(turn) = rival.write(now, request, &mut self.out) {
+                *ended = turn.sequence_number().0;
+            }
+            return true;
+        }
+        let octets = request.payload.len();
+        match self.writer.write(now, request, &mut self.out) {
+            Ok(turn) => self.judge.wrote(now, kind, sample.key, octets, turn.sequence_number().0),
+            Err(_) => self.judge.refused(),
+        }
+        false
+    }
+
+    /// Takes everything, or what `choice` selects, and has it judged.
+    pub(super) fn take(&mut self, now: Now, peer: &Peer<'_>, choice: Option<u8>, forged: Forged) {
+        let mut samples = Vec::new();
+        let most = self.judge.requested.max_samples.map_or(MANY_SAMPLES, |limit| limit as usize);
+        assert!(self.reader.len() <= most + MAX_WITHOUT_DATA, "{} samples", self.reader.len());
+        let selection = choice.map_or(Selection::default(), instances);
+        self.reader.take(now, &selection, &mut samples, &mut self.out).expect("no instance asked");
+        self.judge.look(now, &samples, &selection, peer, forged);
+        let choice = choice.unwrap_or(0);
         for extra in &self.extra {
             let Extra::Reader(reader) = extra else { continue };
             samples.clear();
-            let _ = reader.take(now, &Selection::default(), &mut samples, &mut self.out);
+            let states = [SampleStateMask::ANY, SampleStateMask::READ, SampleStateMask::NOT_READ];
+            let selection = Selection {
+                max_samples: if choice & 64 == 0 { usize::MAX } else { 1 },
+                sample_states: states[usize::from(choice) % 3],
+                instance: if choice & 32 == 0 {
+                    InstanceSelect::Any
+                } else {
+                    InstanceSelect::Next(InstanceHandle::NIL)
+                },
+                ..instances(choice)
+            };
+            let most = selection.max_samples;
+            let _ = if choice & 128 == 0 {
+                reader.take(now, &selection, &mut samples, &mut self.out)
+            } else {
+                reader.read(now, &selection, &mut samples, &mut self.out)
+            };
+            assert!(samples.len() <= most, "{} samples of {most}", samples.len());
         }
     }
 
-    fn judge(&mut self, sample: &CachedSample) {
-        let Some(payload) = &sample.payload else { return };
-        let value: Sample = from_payload(payload, &Limits::default()).expect("what was written");
-        assert_eq!(value, Sample::new(value.key, value.number, value.body.len()));
-        let last = self.last.insert(value.key, value.number);
-        assert!(last.is_none_or(|last| last < value.number), "{} after {last:?}", value.number);
-        self.taken += 1;
+    /// Creates a stronger writer of the topic of the first.
+    fn create_rival(&mut self, now: Now, node: usize) {
+        let (mut qos, _) = self.judge.offered.writer();
+        qos = qos.ownership_strength(5);
+        let spec = writer_spec(topic(node), qos);
+        self.rival = self.participant.create_writer(now, spec, &mut self.out).ok().map(|rival| (rival, 0));
     }
 
     pub(super) fn create_endpoint(&mut self, now: Now, choice: u8) {
+        if choice & 0xc0 == 0xc0 && self.judge.offered.exclusive && self.rival.is_none() {
+            return self.create_rival(now, self.judge.writer.node);
+        }
         if self.extra.len() >= MAX_EXTRA {
             return;
         }
@@ -283,27 +363,42 @@ impl Node {
         self.extra.extend(made);
     }
 
-    pub(super) fn delete_endpoint(&mut self, now: Now, choice: u8) {
-        if self.extra.is_empty() {
-            return;
-        }
+    /// Deletes an endpoint; true if it was a rival.
+    pub(super) fn delete_endpoint(&mut self, now: Now, choice: u8) -> bool {
         let Self { participant, out, .. } = self;
+        if let Some((rival, _)) = self.rival.take_if(|_| choice & 0xc0 == 0xc0) {
+            participant.delete_writer(now, &rival, out);
+            return true;
+        }
+        if self.extra.is_empty() {
+            return false;
+        }
         match self.extra.swap_remove(usize::from(choice) % self.extra.len()) {
             Extra::Writer(writer) => participant.delete_writer(now, &writer, out),
             Extra::Reader(reader) => participant.delete_reader(now, &reader, out),
         }
+        false
     }
 
     /// Calls that applications make rarely.
     pub(super) fn other_call(&mut self, now: Now, peer: GuidPrefix, choice: u8) {
-        let Self { participant, out, writer, .. } = self;
+        let Self { participant, out, writer, judge, .. } = self;
         match choice % 16 {
             0..=4 => writer.request_acknowledgments(now, out),
-            5..=7 => writer.assert_liveliness(now, out),
+            5..=7 => {
+                writer.assert_liveliness(now, out);
+                judge.asserted(now);
+            }
             8 | 9 => participant.assert_liveliness(now, out),
             10..=12 => participant.set_user_data(now, UserData(vec![choice; 8]), out),
             13 => {
-                let _ = participant.set_writer_qos(now, writer, writer_qos(0), PublisherQos::default(), out);
+                let _ = participant.set_writer_qos(
+                    now,
+                    writer,
+                    judge.offered.writer().0,
+                    PublisherQos::default(),
+                    out,
+                );
             }
             14 if choice >= 0xe0 => {
                 participant.shutdown(now, out);

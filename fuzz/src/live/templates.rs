@@ -20,7 +20,7 @@ pub(super) fn get<R>(with: impl FnOnce(&[SharedBytes]) -> R) -> R {
 }
 
 fn record() -> Vec<SharedBytes> {
-    let mut world = World::recorded(THIRD + 1, 0, Some(THIRD));
+    let mut world = World::recorded(THIRD + 1, 0, [0, 0], Some(THIRD));
     world.create_endpoint(THIRD, 0x84);
     for choice in [0x01, 0x42, 0xc3] {
         world.nodes[THIRD].write(world.now, choice);

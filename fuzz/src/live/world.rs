@@ -5,8 +5,10 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use dunlin_buf::SharedBytes;
 use dunlin_core::{Duration, Locator, LocatorKind, MonoTime, Now, WallTime};
-use dunlin_engine::{Event, Output, Participant};
+use dunlin_engine::{Output, Participant};
+use dunlin_wire::{Message, Submessage};
 
+use super::judge::Forged;
 use super::node::{Node, address, prefix};
 
 /// Octets that may leave because of one call.
@@ -17,7 +19,13 @@ const MOST_TIMERS: usize = 200;
 const PATIENCE: usize = 2_000;
 /// A stranger's address is sent at most so many times what strangers sent.
 const MOST_PER_OCTET: u64 = 3;
-/// Datagrams that are on the way at most.
+/// Rounds in which what attackers have left behind may arrive.
+const AFTERMATH: usize = 20;
+/// Time that is looked at when nothing is left to be done, and datagrams that a participant may send in it: three
+/// announcements to each of the other and the group, acknowledgements of signs of life, and some besides.
+const QUIET: Duration = Duration::from_secs(6);
+const MOST_QUIET: usize = 40;
+/// Datagrams that are on the way at most; more are lost.
 const MAX_QUEUE: usize = 512;
 /// Datagrams that passed lately.
 const RECENT: usize = 8;
@@ -39,10 +47,14 @@ pub(super) struct World {
     strangers: Vec<(u64, u64)>,
     /// Which nodes have verified somebody besides their peer.
     befriended: Vec<bool>,
-    /// Somebody spoke in the name of a node.
-    pub(super) forged: bool,
-    /// The two lost each other, or one left.
-    parted: bool,
+    /// What somebody said in the name of a node.
+    pub(super) forged: Forged,
+    /// Somebody announced something in the name of a node.
+    announced: bool,
+    /// The two lost each other.
+    pub(super) parted: bool,
+    /// Datagrams that each node sent.
+    sent: Vec<usize>,
     /// Copies of what one node sends.
     pub(super) record: Option<(usize, Vec<SharedBytes>)>,
 }
@@ -53,22 +65,27 @@ pub(super) fn place(address: Ipv4Addr) -> Locator {
 
 impl World {
     /// So many participants, all but the first two without use for each other, which have found each other.
-    pub(super) fn matched(nodes: usize, qos: u8) -> Self {
-        Self::recorded(nodes, qos, None)
+    pub(super) fn matched(nodes: usize, tuning: u8, qos: [u8; 2]) -> Self {
+        Self::recorded(nodes, tuning, qos, None)
     }
 
-    pub(super) fn recorded(nodes: usize, qos: u8, record: Option<usize>) -> Self {
+    /// Octets choose how they send, and the QoS of the topics of the first two.
+    pub(super) fn recorded(nodes: usize, tuning: u8, qos: [u8; 2], record: Option<usize>) -> Self {
         let now = Now { mono: MonoTime(1_000_000_000), wall: WallTime(1_700_000_000_000_000_000) };
         let peer = |node: usize| if node == 0 { 1 } else { 0 };
+        let qos_of = |node: usize| qos.get(node).copied().unwrap_or(0);
+        let new = |node| Node::new(now, node, peer(node), tuning, [qos_of(node), qos_of(peer(node))]);
         let mut world = Self {
             now,
-            nodes: (0..nodes).map(|node| Node::new(now, node, peer(node), qos)).collect(),
+            nodes: (0..nodes).map(new).collect(),
             queue: VecDeque::new(),
             recent: VecDeque::new(),
             strangers: vec![(0, 0); nodes],
             befriended: vec![false; nodes],
-            forged: false,
+            forged: Forged::Nothing,
+            announced: false,
             parted: false,
+            sent: vec![0; nodes],
             record: record.map(|node| (node, Vec::new())),
         };
         for node in 0..nodes {
@@ -97,6 +114,7 @@ impl World {
     pub(super) fn send(&mut self, node: usize) {
         let mut out = std::mem::take(&mut self.nodes[node].out);
         assert!(out.outbox.octets() <= MOST_SENT, "{} octets at once", out.outbox.octets());
+        self.sent[node] += out.outbox.datagrams().count();
         for datagram in out.outbox.datagrams() {
             assert!(datagram.len() <= 1472, "{} octets in a datagram", datagram.len());
             let mut bytes = Vec::with_capacity(datagram.len());
@@ -109,17 +127,11 @@ impl World {
                 self.post(node, *destination, &bytes);
             }
         }
-        let (writer, reader) = (self.nodes[node].writer.guid(), self.nodes[node].reader.guid());
+        let other = &self.nodes[if node == 0 { 1 } else { 0 }];
+        let peer = (other.writer.guid(), other.reader.guid());
         for event in &out.events {
-            self.parted |= match event {
-                Event::PublicationMatched { writer: id, remote, added: false, .. } => {
-                    *id == writer.entity_id && remote.prefix == prefix(1 - node.min(1))
-                }
-                Event::SubscriptionMatched { reader: id, remote, added: false, .. } => {
-                    *id == reader.entity_id && remote.prefix == prefix(1 - node.min(1))
-                }
-                _ => false,
-            };
+            let parted = self.nodes[node].judge.tell(self.now, event, peer);
+            self.parted |= parted && node < 2;
         }
         out.clear();
         self.nodes[node].out = out;
@@ -147,8 +159,6 @@ impl World {
     fn enqueue(&mut self, packet: Packet) {
         if self.queue.len() < MAX_QUEUE {
             self.queue.push_back(packet);
-        } else {
-            self.parted = true;
         }
     }
 
@@ -173,7 +183,11 @@ impl World {
     /// Somebody else sends a datagram.
     pub(super) fn attack(&mut self, to: usize, from: Locator, bytes: &[u8]) {
         let peer = 1 - to;
-        self.forged |= [to, peer].iter().any(|node| is_in(&prefix(*node).0, without_destinations(bytes)));
+        if [to, peer].iter().any(|node| is_in(&prefix(*node).0, without_destinations(bytes))) {
+            let (forged, announced) = forgery(bytes);
+            self.forged = self.forged.max(forged);
+            self.announced |= announced;
+        }
         self.strangers[to].0 += bytes.len() as u64;
         self.receive(&Packet { to, from, bytes: SharedBytes::copy_from(bytes) });
         self.check_answers(to);
@@ -185,7 +199,7 @@ impl World {
         // A friend who has said goodbye was one all the same.
         self.befriended[node] |= stats.participants - stats.participants_unverified > 1;
         let (heard, said) = self.strangers[node];
-        let allowed = self.forged || self.befriended[node] || self.parted;
+        let allowed = self.announced || self.befriended[node];
         assert!(allowed || said <= MOST_PER_OCTET * heard, "{said} octets for {heard}");
     }
 
@@ -221,15 +235,16 @@ impl World {
 
     pub(super) fn end_instance(&mut self, node: usize, choice: u8) {
         let now = self.now;
-        self.nodes[node].end_instance(now, choice);
+        if self.nodes[node].end_instance(now, choice) {
+            self.nodes[1 - node.min(1)].judge.disown();
+        }
         self.send(node);
     }
 
-    pub(super) fn take(&mut self, node: usize) {
-        // A reader that has forgotten a writer, which did not hear that the last sample had arrived, gets it again.
-        let (now, honest) = (self.now, !self.forged && !self.parted);
-        let writer = std::sync::Arc::clone(&self.nodes[1 - node].writer);
-        self.nodes[node].take(now, &writer, honest);
+    pub(super) fn take(&mut self, node: usize, choice: Option<u8>) {
+        let (now, forged) = (self.now, self.forged);
+        let [own, peer] = self.nodes.get_disjoint_mut([node, 1 - node]).expect("two nodes");
+        own.take(now, &peer.as_peer(), choice, forged);
         self.send(node);
     }
 
@@ -241,7 +256,9 @@ impl World {
 
     pub(super) fn delete_endpoint(&mut self, node: usize, choice: u8) {
         let now = self.now;
-        self.nodes[node].delete_endpoint(now, choice);
+        if self.nodes[node].delete_endpoint(now, choice) {
+            self.nodes[1 - node.min(1)].judge.disown();
+        }
         self.send(node);
     }
 
@@ -267,11 +284,6 @@ impl World {
         }
     }
 
-    /// Whether the streams between the two need not be whole.
-    pub(super) fn disturbed(&self) -> bool {
-        self.forged || self.parted || self.nodes.iter().any(Node::is_shut_down)
-    }
-
     /// What holds at any time.
     pub(super) fn check(&self) {
         for node in &self.nodes {
@@ -281,28 +293,66 @@ impl World {
         }
     }
 
-    /// From here on nothing is lost any more: both streams arrive.
+    /// From here on nothing is lost any more: everything arrives, and then nothing more is said than must be.
     pub(super) fn calm(&mut self) {
-        for _ in 0..PATIENCE {
-            self.deliver(usize::MAX);
-            for node in 0..2 {
-                self.take(node);
-            }
-            if self.queue.is_empty() && self.is_complete() {
-                return;
+        let shut_down = self.nodes.iter().any(Node::is_shut_down);
+        let clean = self.forged == Forged::Nothing && !shut_down;
+        for _ in 0..if clean { PATIENCE } else { AFTERMATH } {
+            self.settle();
+            if clean && self.queue.is_empty() && (0..2).all(|node| self.is_complete(node)) {
+                self.quiet();
+                for node in 0..2 {
+                    self.nodes[node].judge.at_rest(self.now, &self.nodes[1 - node].as_peer());
+                }
+                break;
             }
             self.pass_to_next();
-            if self.disturbed() {
-                return;
-            }
         }
-        let of = |node: &Node| (node.written, node.taken);
-        panic!("written and taken: {:?}", self.nodes.iter().map(of).collect::<Vec<_>>());
+        if !shut_down {
+            self.nodes.iter().for_each(|node| node.judge.own_doing(self.now));
+        }
+        self.check();
+        let complete = |node| self.is_complete(node);
+        let missing = |node: usize| self.nodes[node].judge.missing(&self.nodes[1 - node].as_peer());
+        assert!(!clean || (0..2).all(complete), "missing: {:?} and {:?}", missing(0), missing(1));
     }
 
-    fn is_complete(&self) -> bool {
-        (0..2).all(|node| self.nodes[node].taken == self.nodes[1 - node].written)
+    /// All that is on the way arrives and is taken.
+    fn settle(&mut self) {
+        self.deliver(usize::MAX);
+        (0..2).for_each(|node| self.take(node, None));
     }
+
+    fn is_complete(&self, node: usize) -> bool {
+        self.nodes[node].judge.is_complete(&self.nodes[1 - node].as_peer())
+    }
+
+    fn quiet(&mut self) {
+        let (end, before) = (self.now.mono.plus(QUIET), self.sent.clone());
+        while self.now.mono < end {
+            self.pass_to_next();
+            self.settle();
+        }
+        let strangers = self.nodes.iter().any(|node| node.participant.stats().discovery.participants > 1);
+        for (sent, before) in self.sent.iter().zip(before) {
+            assert!(strangers || sent - before <= MOST_QUIET, "{} datagrams in silence", sent - before);
+        }
+    }
+}
+
+/// What a datagram in the name of somebody else says: samples or less, and whether it announces something.
+fn forgery(bytes: &[u8]) -> (Forged, bool) {
+    let Ok(message) = Message::parse(bytes) else { return (Forged::Nothing, false) };
+    let mut found = (Forged::Control, false);
+    for parsed in message.submessages().flatten() {
+        let writer = match parsed.body {
+            Submessage::Data(data) => data.writer_id,
+            Submessage::DataFrag(data) => data.writer_id,
+            _ => continue,
+        };
+        found = (Forged::Data, found.1 || writer.is_builtin());
+    }
+    found
 }
 
 /// The submessages without the INFO_DST, where everybody names the victim.

@@ -9,7 +9,8 @@ use crate::run::{MS, Run};
 use crate::scenario::{Class, FaultPlan};
 
 /// Which changes a reader owes an explanation for: from this number on.
-pub(super) fn first_due(writer: &WriterLog, reader: &ReaderLog, durable: bool) -> Option<u64> {
+#[must_use]
+pub fn first_due(writer: &WriterLog, reader: &ReaderLog, durable: bool) -> Option<u64> {
     let since = writer.matched.get(&reader.guid)?.max(reader.matched.get(&writer.guid)?);
     if durable {
         return Some(1);
@@ -26,8 +27,8 @@ pub(super) fn made_room(writer: &WriterLog, offered: &Qos, disposal: usize, met:
     later.take_while(|(_, change)| change.at <= met).next().is_some()
 }
 
-/// Samples that are due, were not taken, and that nothing excuses.
-fn missing(
+/// Samples that are due, were not taken, and that nothing excuses: their numbers.
+pub fn missing(
     writer: &WriterLog,
     reader: &ReaderLog,
     offered: &Qos,

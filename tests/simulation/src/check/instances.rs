@@ -14,14 +14,16 @@ use crate::run::{MS, Run};
 
 /// What a writer has last done to an instance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct Doing {
+pub struct Doing {
     /// It disposed the instance after it last wrote it.
-    disposed: bool,
+    pub disposed: bool,
     /// It has registered it.
-    registered: bool,
+    pub registered: bool,
 }
 
-fn doings(writer: &WriterLog, first: u64) -> BTreeMap<u32, Doing> {
+/// What a writer has last done to its instances, from the change with this number on.
+#[must_use]
+pub fn doings(writer: &WriterLog, first: u64) -> BTreeMap<u32, Doing> {
     let mut doings: BTreeMap<u32, Doing> = BTreeMap::new();
     for change in writer.changes.iter().skip(first as usize - 1) {
         let doing = doings.entry(change.key).or_default();

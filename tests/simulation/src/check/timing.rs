@@ -10,10 +10,11 @@ use crate::qos::Qos;
 use crate::run::{MS, Run};
 
 /// Two times that are nearer than this are the same for a model.
-const BLUR: Nanos = 3 * MS;
+pub const BLUR: Nanos = 3 * MS;
 
 /// How many periods end in a gap, at least and at most.
-fn periods(gap: Nanos, period: Nanos) -> (u64, u64) {
+#[must_use]
+pub fn periods(gap: Nanos, period: Nanos) -> (u64, u64) {
     (gap.saturating_sub(BLUR) / period, (gap + BLUR) / period)
 }
 
