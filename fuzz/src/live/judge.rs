@@ -314,11 +314,7 @@ impl Judge {
         let selective = self.rivals && requested.exclusive;
         let durable = offered.durable && requested.durable;
         let Some(first) = delivery::first_due(peer.writer, &self.reader, durable) else { return Vec::new() };
-        // What comes again when they meet again stands beside what was not taken yet, and may replace something older
-        // of the same time.
-        let met_again = self.reader.received.get(&PEER).is_some_and(|received| received.sessions > 1);
-        let doubled = met_again && requested.by_source && requested.keep_last.is_some();
-        if offered.lifespan.is_some() || shared || selective || doubled {
+        if offered.lifespan.is_some() || shared || selective {
             return Vec::new();
         }
         let received = self.reader.received.get(&PEER);

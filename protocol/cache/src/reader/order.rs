@@ -14,17 +14,22 @@ impl ReaderCache {
     }
 
     /// Whether a sample comes too late: something newer was taken, waits in the time-based filter, or fills the
-    /// history.
+    /// history; or it is there already, as a durable writer that was met again sends its history again.
     pub(super) fn is_stale_sample(&self, id: Id, key: OrderKey) -> bool {
         if !self.by_source() {
             return false;
         }
         let Some(instance) = self.instances.get(id) else { return false };
         let newer = |other: Id| self.samples.get(other).is_some_and(|other| key < other.key());
+        let same = |other: Id| {
+            self.samples.get(other).is_some_and(|other| key == other.key() && other.payload.is_some())
+        };
         let full = self.limits.depth.is_some_and(|depth| instance.valid_samples() >= depth);
         instance.floor.is_some_and(|floor| key < floor)
             || newer(instance.pending)
             || (full && newer(instance.samples.head()))
+            || same(instance.pending)
+            || same(self.place(id, key))
     }
 
     /// Whether a disposal comes too late: a newer change of the instance was received.

@@ -116,6 +116,11 @@ impl Fixture {
         self.send(&Sent { kind, writer, instance, value: Some(value), key_only: false, source })
     }
 
+    /// The next change has this number once more.
+    pub fn repeat_from(&mut self, sn: i64) {
+        self.last_sn = sn - 1;
+    }
+
     /// A change that carries the serialized key.
     pub fn key_change(&mut self, kind: ChangeKind, writer: u8, instance: u8) -> Insert {
         self.send(&Sent { kind, writer, instance, value: Some(instance), key_only: true, source: None })

@@ -147,3 +147,22 @@ fn ordered_presentation_by_source_sorts_across_instances() {
     assert_eq!(values(&f.take(&two)), [2, 3]);
     assert_eq!(f.take_values(), [4, 1]);
 }
+
+/// A durable writer that was lost and met again sends its history again.
+#[test]
+fn by_source_what_comes_again_and_was_not_taken_replaces_nothing() {
+    let mut f = Fixture::new(&by_source(keep_last(2)));
+    f.write_at(1, 1, 1, 10);
+    f.write_at(1, 1, 2, 20);
+    f.lose(1);
+    f.repeat_from(1);
+    assert_eq!(
+        f.write_at(1, 1, 1, 10),
+        Insert::StateChanged { new_instance: false },
+        "its writer is there again"
+    );
+    assert_eq!(f.write_at(1, 1, 2, 20), STALE);
+    assert_eq!(f.take_values(), [1, 2]);
+    f.write_at(1, 1, 3, 30);
+    assert_eq!(f.take_values(), [3]);
+}
