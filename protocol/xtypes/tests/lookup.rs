@@ -419,6 +419,9 @@ fn lies_are_refused() {
     assert_eq!(library.learn(&lie).refused, 1);
     assert!(library.is_empty());
     assert_eq!(library.learn(&truth).new, 1);
+    let twice = GetTypesOut { types: vec![pair(root.id.clone()); 2], ..GetTypesOut::default() };
+    let learned = TypeLibrary::new(1 << 20).learn(&twice);
+    assert_eq!((learned.new, learned.refused), (1, 0), "told twice");
     assert_eq!(TypeLibrary::new(10).learn(&truth).over_quota, 1);
     assert_eq!(
         TypeLibrary::new(1 << 20)

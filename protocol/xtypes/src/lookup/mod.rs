@@ -58,8 +58,8 @@ pub struct TypeLibrary {
 pub struct Learned {
     /// Objects that were new.
     pub new: usize,
-    /// Objects whose hash is not that of their identifier, that are not all of their component, that are told
-    /// twice, or that nobody asked for.
+    /// Objects whose hash is not that of their identifier, that are not all of their component, or that
+    /// nobody asked for.
     pub refused: usize,
     /// Objects for which there was no room.
     pub over_quota: usize,
@@ -303,30 +303,27 @@ impl TypeLibrary {
         taken: &mut Vec<TypeIdentifier>,
     ) -> Vec<&'a TypeIdentifierTypeObjectPair> {
         let told = pairs.len();
-        let sizes = if matches!(id, TypeIdentifier::Component(_)) {
+        let mut right: Vec<(&TypeIdentifierTypeObjectPair, usize)> = Vec::new();
+        if matches!(id, TypeIdentifier::Component(_)) {
             pairs.sort_by(|a, b| a.type_identifier.cmp(&b.type_identifier));
-            component::sizes(&pairs)
+            right.extend(
+                component::sizes(&pairs).into_iter().flat_map(|sizes| pairs.iter().copied().zip(sizes)),
+            );
         } else {
-            // Once is enough.
-            let octets = |pair: &TypeIdentifierTypeObjectPair| {
-                to_octets(&pair.type_object)
-                    .ok()
-                    .filter(|octets| pair.type_object.identifier_of(octets) == *id)
-            };
-            let right = pairs.iter().find_map(|pair| Some((*pair, octets(pair)?.len())));
-            right.map(|(pair, size)| {
-                pairs = alloc::vec![pair];
-                alloc::vec![size]
-            })
-        };
-        let Some(sizes) = sizes else {
-            learned.refused = learned.refused.saturating_add(told);
-            return Vec::new();
-        };
-        learned.refused = learned.refused.saturating_add(told.saturating_sub(pairs.len()));
-        let sized: Vec<_> = pairs.iter().copied().zip(sizes).collect();
-        self.keep(&sized, room, learned, taken);
-        pairs
+            right.extend(pairs.iter().filter_map(|pair| {
+                let octets = to_octets(&pair.type_object).ok()?;
+                (pair.type_object.identifier_of(&octets) == *id).then_some((*pair, octets.len()))
+            }));
+        }
+        learned.refused = learned.refused.saturating_add(told.saturating_sub(right.len()));
+        if !matches!(id, TypeIdentifier::Component(_)) {
+            // Who tells it twice tells nothing new.
+            right.truncate(1);
+        }
+        if !right.is_empty() {
+            self.keep(&right, room, learned, taken);
+        }
+        right.into_iter().map(|(pair, _)| pair).collect()
     }
 
     /// Keeps objects that are what they are called, all of them or none.
