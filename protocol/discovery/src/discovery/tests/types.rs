@@ -4,7 +4,8 @@ use alloc::{string::ToString, sync::Arc, vec};
 
 use dunlin_idl::{Memory, Options, compile};
 use dunlin_qos::{DataRepresentationId, TypeConsistencyEnforcement};
-use dunlin_xtypes::to_idl;
+use dunlin_xtypes::identifier::Equivalence;
+use dunlin_xtypes::{TypeIdentifierWithDependencies, to_idl};
 
 use super::net::*;
 use crate::types::{Fit, tests::as_a_whole};
@@ -67,11 +68,23 @@ const RECURSIVE: &str = "struct ShapeType; struct Back { sequence<ShapeType> all
 #[test]
 fn equal_recursive_types_need_no_question() {
     let whole = || local(RECURSIVE).announced_otherwise(as_a_whole);
-    for (w, r) in [(whole(), whole()), (local(RECURSIVE), whole()), (whole(), local(RECURSIVE))] {
+    // Minimal objects have no names to find one of them by.
+    let minimal = || {
+        whole().announced_otherwise(|side| {
+            as_a_whole(side);
+            if side.typeid_with_size.type_id.equivalence() == Equivalence::Complete {
+                *side = TypeIdentifierWithDependencies::none();
+            }
+        })
+    };
+    let strict =
+        TypeConsistencyEnforcement { force_type_validation: true, ..TypeConsistencyEnforcement::DISALLOW };
+    let ours = || local(RECURSIVE);
+    for (w, r) in [(whole(), whole()), (ours(), whole()), (whole(), ours()), (minimal(), ours())] {
         let mut net = pair([config(0), config(1)]);
         let writer = LocalWriter { type_information: Some(w), ..local_writer(DataWriterQos::default()) };
         net.with(0, |d, now, out, fx| d.add_writer(now, writer, out, fx)).expect("valid names");
-        let qos = DataReaderQos::default().type_consistency(TypeConsistencyEnforcement::DISALLOW);
+        let qos = DataReaderQos::default().type_consistency(strict);
         let reader = LocalReader { type_information: Some(r), ..local_reader(qos) };
         net.with(1, |d, now, out, fx| d.add_reader(now, reader, out, fx)).expect("valid names");
         net.run_for(secs(1));
