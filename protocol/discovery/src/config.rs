@@ -214,7 +214,7 @@ pub struct DiscoveryStats {
     pub type_answers: u64,
     /// Type objects that were refused: not those asked for, or more than [`Quotas`] allow.
     pub type_objects_refused: u64,
-    /// Types not asked for because too many questions of the participant, or of all of them, wait for an answer.
+    /// How often a type was not asked for because too many questions of the participant, or of all of them, wait for an answer.
     pub type_questions_refused: u64,
     /// Questions of other participants not answered because too many answers to earlier ones are not acknowledged.
     pub type_answers_withheld: u64,

@@ -102,10 +102,12 @@ impl Endpoints {
 
     /// The type of an endpoint.
     pub(crate) fn discovered_type(&mut self, guid: Guid) -> TypeDiscovery {
-        let of_writer = self.writers.get(&guid).map(|writer| writer.type_information.clone());
-        let of_reader = || self.readers.get(&guid).map(|reader| reader.type_information.clone());
-        let information = of_writer.or_else(of_reader).flatten();
-        self.types.discover(guid.prefix, information.as_ref())
+        let of_writer = self.writers.get(&guid).map(|it| (&it.type_name, &it.type_information));
+        let of_reader = || self.readers.get(&guid).map(|it| (&it.type_name, &it.type_information));
+        let Some((type_name, information)) = of_writer.or_else(of_reader) else {
+            return TypeDiscovery::NotAnnounced;
+        };
+        self.types.discover((guid.prefix, type_name), information.as_ref())
     }
 
     pub(crate) fn new(own: GuidPrefix, quotas: &Quotas) -> Self {

@@ -354,6 +354,12 @@ impl TypeIdentifier {
         }
     }
 
+    /// Whether it is that of several types that depend on each other and leaves open which of them is meant.
+    #[must_use]
+    pub fn is_of_several(&self) -> bool {
+        matches!(self, Self::Component(id) if id.scc_index == 0 && id.scc_length != 1)
+    }
+
     /// The identifier under which the object is looked up: of types that depend on each other, all have one object list,
     /// with index 0 (§7.3.4.9).
     #[must_use]

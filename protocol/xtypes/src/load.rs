@@ -79,7 +79,7 @@ fn one_type(id: &TypeIdentifier) -> Load<TypeIdentifier> {
         TypeIdentifier::Component(it) if it.scc_index == 0 && it.scc_length == 1 => {
             Ok(TypeIdentifier::Component(StronglyConnectedComponentId { scc_index: 1, ..*it }))
         }
-        TypeIdentifier::Component(it) if it.scc_index == 0 => Err(LoadError::Ambiguous),
+        id if id.is_of_several() => Err(LoadError::Ambiguous),
         other => Ok(other.clone()),
     }
 }

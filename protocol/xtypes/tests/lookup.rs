@@ -3,9 +3,12 @@
 use dunlin_cdr::Representation::Xcdr2;
 use dunlin_idl::{Memory, Options, compile};
 use dunlin_qos::TypeConsistencyEnforcement;
-use dunlin_xtypes::identifier::Equivalence;
+use dunlin_xtypes::identifier::{
+    Equivalence, EquivalenceHash, StronglyConnectedComponentId, TypeObjectHashId,
+};
 use dunlin_xtypes::lookup::message::*;
 use dunlin_xtypes::lookup::{MAX_REPLY_OCTETS, TypeLibrary, instance_name};
+use dunlin_xtypes::object::annotation::AppliedAnnotation;
 use dunlin_xtypes::object::complete::CompleteTypeObject;
 use dunlin_xtypes::*;
 
@@ -185,12 +188,157 @@ fn components_that_lie_are_refused() {
             id.scc_index -= 1;
         }
     });
+    // As the objects were before the hash was known, in one place or in all.
+    for place in [None, Some(0), Some(1), Some(2)] {
+        refused(&|told| set_hash(told, place, [0; 14]));
+    }
     let mut library = TypeLibrary::new(1 << 20);
     assert_eq!((library.learn(&all).new, library.missing(root).len()), (2, 1), "the leaf is missing");
     let octets = library.learned_octets();
     assert_eq!(TypeLibrary::new(octets - 1).learn(&all).over_quota, 2);
-    // Of several types, it is not known which one is meant.
-    assert_eq!(library.load(&root.lookup_id()), Err(LoadError::Ambiguous));
+    // Of several types, the name tells which one is meant, if any does.
+    let whole = root.lookup_id();
+    assert_eq!(library.load(&whole), Err(LoadError::Ambiguous));
+    assert_eq!(library.one_of(&whole, "T").as_ref(), Some(root));
+    assert_eq!(library.one_of(&whole, "::T").as_ref(), Some(root));
+    assert_eq!(library.one_of(&whole, "Back"), Some(sibling(root)));
+    assert_eq!([library.one_of(&whole, "Leaf"), library.one_of(&whole, "")], [None, None]);
+    assert_eq!(library.one_of(root, "Back").as_ref(), Some(root), "it says so itself");
+}
+
+/// The other type of a component of two.
+fn sibling(id: &TypeIdentifier) -> TypeIdentifier {
+    let TypeIdentifier::Component(id) = id else { panic!() };
+    TypeIdentifier::Component(StronglyConnectedComponentId { scc_index: 3 - id.scc_index, ..*id })
+}
+
+/// Sets the hash with which two objects refer to each other, in one place or in all.
+fn set_hash(told: &mut GetTypesOut, place: Option<usize>, hash: EquivalenceHash) {
+    fn inner(id: &mut TypeIdentifier, change: &mut dyn FnMut(&mut StronglyConnectedComponentId)) {
+        match id {
+            TypeIdentifier::Component(id) if id.scc_length == 2 => change(id),
+            TypeIdentifier::SequenceSmall(it) => inner(&mut it.element, change),
+            TypeIdentifier::ArraySmall(it) => inner(&mut it.element, change),
+            TypeIdentifier::MapSmall(it) => {
+                inner(&mut it.key, change);
+                inner(&mut it.element, change);
+            }
+            _ => {}
+        }
+    }
+    let mut places = 0;
+    for pair in &mut told.types {
+        let TypeObject::Complete(CompleteTypeObject::Structure(it)) = &mut pair.type_object else { panic!() };
+        for member in &mut it.member_seq {
+            inner(&mut member.common.member_type_id, &mut |id| {
+                if place.is_none_or(|place| place == places) {
+                    id.sc_component_id = TypeObjectHashId::Complete(hash);
+                }
+                places += 1;
+            });
+        }
+    }
+    assert!(place.is_none_or(|place| place < places), "{places}");
+}
+
+/// However deep it is, and in annotations: what refers to a component without a hash has the hash of something else too.
+#[test]
+fn provisional_identifiers_are_refused_wherever_they_are() {
+    let (graph, index) = parse(
+        "struct T; struct Back { map<long, T> all; sequence<sequence<T> > deep; };
+         struct T { sequence<Back> back; @optional map<long, sequence<Back> > more; };",
+    );
+    let objects = type_objects(&graph, index).unwrap();
+    let mut server = TypeLibrary::default();
+    server.add(&objects);
+    let all = get(&server, vec![objects.root().unwrap().complete.id.lookup_id()]);
+    assert_eq!(TypeLibrary::new(1 << 20).learn(&all).new, 2);
+    for place in 0..4 {
+        let mut told = all.clone();
+        set_hash(&mut told, Some(place), [0; 14]);
+        assert_eq!(TypeLibrary::new(1 << 20).learn(&told).refused, 2, "{place}");
+    }
+    for (hash, new) in [([0; 14], 0), ([9; 14], 2)] {
+        let mut told = all.clone();
+        let TypeObject::Complete(CompleteTypeObject::Structure(it)) = &mut told.types[1].type_object else {
+            panic!()
+        };
+        let TypeIdentifier::Component(id) = all.types[0].type_identifier else { panic!() };
+        let sc_component_id = TypeObjectHashId::Complete(hash);
+        let annotation_typeid =
+            TypeIdentifier::Component(StronglyConnectedComponentId { sc_component_id, ..id });
+        it.member_seq[0].detail.ann_custom =
+            Some(vec![AppliedAnnotation { annotation_typeid, param_seq: None }]);
+        // The hash is right.
+        set_hash(&mut told, None, [0; 14]);
+        let provisional: Vec<_> = told.types.iter().map(|pair| pair.type_object.clone()).collect();
+        let hash = object::equivalence_hash(&to_octets(&provisional).unwrap());
+        set_hash(&mut told, None, hash);
+        for pair in &mut told.types {
+            let TypeIdentifier::Component(id) = &mut pair.type_identifier else { panic!() };
+            id.sc_component_id = TypeObjectHashId::Complete(hash);
+        }
+        assert_eq!(TypeLibrary::new(1 << 20).learn(&told).new, new);
+    }
+}
+
+/// What was not asked for, and what was asked for does not depend on, is not taken, though its hash is right.
+#[test]
+fn what_nobody_asked_for_is_refused() {
+    let (mut server, mut roots) = (TypeLibrary::default(), Vec::new());
+    for idl in [RECURSIVE, "struct T { long other; };", &RECURSIVE.replace("long n;", "long other;")] {
+        let (graph, index) = parse(idl);
+        let objects = type_objects(&graph, index).unwrap();
+        server.add(&objects);
+        roots.push(objects.root().unwrap().complete.id.clone());
+    }
+    let mut told = get(&server, roots.iter().map(TypeIdentifier::lookup_id).collect());
+    assert_eq!(told.types.len(), 5);
+    let learn = |told: &GetTypesOut, wanted: &[TypeIdentifier]| {
+        let (mut library, mut taken) = (TypeLibrary::new(1 << 20), vec![]);
+        let learned = library.learn_within(told, wanted, usize::MAX, &mut taken);
+        assert_eq!(taken.len(), library.len());
+        (learned.new, learned.refused, library.missing(&wanted[0]).len())
+    };
+    assert_eq!(learn(&told, &roots[..1]), (2, 3, 1), "a component is wanted as a whole");
+    assert_eq!(learn(&told, &roots[1..2]), (1, 4, 0));
+    assert_eq!(learn(&told, &roots), (5, 0, 1));
+    // What it depends on is taken with it, but not without it.
+    let missing = {
+        let mut library = TypeLibrary::new(1 << 20);
+        library.learn(&told);
+        library.missing(&roots[0])
+    };
+    told.types.extend(get(&server, missing).types);
+    assert_eq!(learn(&told, &roots[..1]), (3, 3, 0));
+    told.types
+        .retain(|pair| !matches!(pair.type_identifier, TypeIdentifier::Component(id) if id.scc_length == 2));
+    assert_eq!(learn(&told, &roots[..1]), (0, 2, 1));
+}
+
+/// A component that does not fit into an answer is left out as a whole.
+#[test]
+fn a_component_is_told_as_a_whole() {
+    let many =
+        |of: &str| (0..900).map(|i| format!("long a_long_name_of_a_member_{of}_{i};")).collect::<String>();
+    let (graph, index) = parse(&format!(
+        "@nested struct Leaf {{ long a; }}; struct T;
+         struct Back {{ sequence<T> all; {} }}; struct T {{ sequence<Back> back; Leaf leaf; {} }};",
+        many("b"),
+        many("t")
+    ));
+    let objects = type_objects(&graph, index).unwrap();
+    let sizes: Vec<_> = objects.records.iter().map(|record| record.complete.size as usize).collect();
+    assert!(sizes.iter().all(|size| *size < MAX_REPLY_OCTETS), "{sizes:?}");
+    assert!(sizes.iter().sum::<usize>() > MAX_REPLY_OCTETS, "{sizes:?}");
+    let mut library = TypeLibrary::default();
+    library.add(&objects);
+    let root = objects.root().unwrap().complete.id.lookup_id();
+    let leaf = objects.records.iter().map(|record| &record.complete.id);
+    let leaf = leaf.into_iter().find(|id| matches!(id, TypeIdentifier::Complete(_))).unwrap().clone();
+    let out = get(&library, vec![root, leaf.clone()]);
+    let told: Vec<_> = out.types.iter().map(|pair| &pair.type_identifier).collect();
+    assert_eq!(told, [&leaf]);
 }
 
 #[test]
@@ -271,8 +419,16 @@ fn lies_are_refused() {
     assert_eq!(library.learn(&lie).refused, 1);
     assert!(library.is_empty());
     assert_eq!(library.learn(&truth).new, 1);
+    let twice = GetTypesOut { types: vec![pair(root.id.clone()); 2], ..GetTypesOut::default() };
+    let learned = TypeLibrary::new(1 << 20).learn(&twice);
+    assert_eq!((learned.new, learned.refused), (1, 0), "told twice");
     assert_eq!(TypeLibrary::new(10).learn(&truth).over_quota, 1);
-    assert_eq!(TypeLibrary::new(1 << 20).learn_within(&truth, 10, &mut vec![]).over_quota, 1);
+    assert_eq!(
+        TypeLibrary::new(1 << 20)
+            .learn_within(&truth, std::slice::from_ref(&root.id), 10, &mut vec![])
+            .over_quota,
+        1
+    );
 }
 
 #[test]
@@ -284,7 +440,7 @@ fn what_a_peer_told_goes_with_it_and_local_types_stay() {
     server.add(&objects);
     let told = get(&server, vec![id.clone()]);
     let (mut library, mut taken) = (TypeLibrary::new(1 << 20), vec![]);
-    let learned = library.learn_within(&told, usize::MAX, &mut taken);
+    let learned = library.learn_within(&told, std::slice::from_ref(&id), usize::MAX, &mut taken);
     assert_eq!((learned.octets, taken), (library.learned_octets(), vec![id.clone()]));
     library.forget(&id);
     assert_eq!((library.len(), library.learned_octets()), (0, 0));

@@ -39,16 +39,34 @@ impl LocalType {
         let objects = type_objects(&graph, root)?;
         let TypeInformation { minimal, complete } = objects.information()?;
         let information = TypeInformation { minimal: shortened(minimal), complete: shortened(complete) };
+        Self::announced_as(graph, root, objects, &information)
+    }
+
+    fn announced_as(
+        graph: Arc<TypeGraph>,
+        root: TypeIndex,
+        objects: TypeObjects,
+        information: &TypeInformation,
+    ) -> Result<Arc<Self>, BuildError> {
         let mut payload = Vec::new();
-        dunlin_xtypes::cdr::to_payload(
-            &information,
-            dunlin_xtypes::cdr::Representation::Xcdr2,
-            &mut payload,
-        )?;
+        dunlin_xtypes::cdr::to_payload(information, dunlin_xtypes::cdr::Representation::Xcdr2, &mut payload)?;
         // Parameters are padded, so that what others announce of an equal type is equal octet for octet.
         payload.resize(payload.len().next_multiple_of(4), 0);
         let octets = payload.get(ENCAPSULATION..).unwrap_or_default().into();
         Ok(Arc::new(Self { known: KnownType { graph, root }, objects, octets }))
+    }
+
+    /// The same type, announced as others may do it.
+    #[cfg(test)]
+    pub(crate) fn announced_otherwise(
+        &self,
+        change: impl Fn(&mut TypeIdentifierWithDependencies),
+    ) -> Arc<Self> {
+        let mut information = self.objects.information().expect("it is announced");
+        change(&mut information.minimal);
+        change(&mut information.complete);
+        let KnownType { graph, root } = self.known.clone();
+        Self::announced_as(graph, root, self.objects.clone(), &information).expect("it can be written")
     }
 
     /// The type.

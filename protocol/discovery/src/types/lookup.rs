@@ -310,7 +310,11 @@ impl Lookups {
         let Some(peer) = self.peers.get_mut(&key.0) else { return };
         let spoke = peer.silent.take().is_some();
         let room = self.max_octets_of_one.saturating_sub(peer.learned_octets);
-        let learned = answer.map(|out| library.learn_within(out, room, &mut peer.learned));
+        let learned = answer.map(|out| {
+            let mut wanted = library.missing(&key.1);
+            wanted.extend(self.lookups.get(key).into_iter().flat_map(|lookup| lookup.asked.iter().cloned()));
+            library.learn_within(out, &wanted, room, &mut peer.learned)
+        });
         let learned = learned.unwrap_or_default();
         peer.learned_octets = peer.learned_octets.saturating_add(learned.octets);
         let refused = learned.refused.saturating_add(learned.over_quota);
@@ -326,7 +330,7 @@ impl Lookups {
             None
         } else if learned.over_quota > 0 {
             Some(NO_ROOM)
-        } else if !lookup.asked.iter().any(|id| library.get(id).is_some()) {
+        } else if !lookup.asked.iter().any(|id| library.knows(id)) {
             Some(IGNORANT)
         } else if lookup.rounds >= MAX_ROUNDS {
             Some(TOO_DEEP)

@@ -68,12 +68,19 @@ impl Announced {
         self.complete.as_ref().or(self.minimal.as_ref())
     }
 
-    /// Equal hashes are equal types, unless they are of several types.
-    fn same(&self, other: &Self) -> bool {
-        let several = |id: &TypeIdentifier| matches!(id, TypeIdentifier::Component(it) if it.scc_index == 0 && it.scc_length != 1);
-        let same =
-            |one: &Option<TypeIdentifier>, other| one == other && one.as_ref().is_some_and(|id| !several(id));
+    /// Equal hashes are equal types. If they are of several types, which one is meant goes by names.
+    fn same(&self, other: &Self, same_name: bool) -> bool {
+        let same = |one: &Option<TypeIdentifier>, other: &Option<TypeIdentifier>| {
+            let (Some(one), Some(other)) = (one, other) else { return false };
+            let open = one.is_of_several() || other.is_of_several();
+            if open { same_name && one.lookup_id() == other.lookup_id() } else { one == other }
+        };
         same(&self.minimal, &other.minimal) || same(&self.complete, &other.complete)
+    }
+
+    /// Whether it leaves open which of several types is meant.
+    fn is_of_several(&self) -> bool {
+        [&self.minimal, &self.complete].into_iter().flatten().any(TypeIdentifier::is_of_several)
     }
 }
 
@@ -186,23 +193,29 @@ impl Types {
             let silent = if writer.type_information.is_none() { "writer" } else { "reader" };
             return Fit::Unknown(format!("the {silent} announces no type information").into());
         };
-        if w_octets == r_octets {
+        let same_name = writer.type_name == reader.type_name;
+        if w_octets == r_octets && same_name {
             return Fit::Fits;
         }
-        let (Some(w), Some(r)) = (self.announced(w_octets), self.announced(r_octets)) else {
+        let (w, r) = (self.announced(w_octets), self.announced(r_octets));
+        if w_octets == r_octets && !w.as_ref().is_some_and(Announced::is_of_several) {
+            return Fit::Fits;
+        }
+        let (Some(w), Some(r)) = (w, r) else {
             return Fit::Unknown("type information cannot be read".into());
         };
-        if w.same(&r) {
+        if w.same(&r, same_name) {
             return Fit::Fits;
         }
         let (Some(w_root), Some(r_root)) = (w.root(), r.root()) else { return Fit::NotAsked };
         let (policy, representation) = (&reader.qos.type_consistency, representation(writer));
-        let question = (r_root.clone(), w_root.clone(), policy_bits(policy, representation));
+        let (r_one, w_one) = (self.one_of(r_root, &reader.type_name), self.one_of(w_root, &writer.type_name));
+        let question = (r_one, w_one, policy_bits(policy, representation));
         if let Some(known) = self.verdicts.get(&question) {
             return known.clone().map_or_else(Fit::Differs, |()| Fit::Fits);
         }
-        let writers = self.resolve(writer.guid.prefix, w_octets, w_root, ask);
-        let readers = self.resolve(reader.guid.prefix, r_octets, r_root, ask);
+        let writers = self.resolve((writer.guid.prefix, &writer.type_name), w_octets, w_root, ask);
+        let readers = self.resolve((reader.guid.prefix, &reader.type_name), r_octets, r_root, ask);
         let (writers, readers) = match (writers, readers) {
             (Resolved::Known(writers), Resolved::Known(readers)) => (writers, readers),
             (Resolved::Failed(why), _) | (_, Resolved::Failed(why)) => return Fit::Unknown(why),
@@ -223,10 +236,15 @@ impl Types {
         verdict.map_or_else(Fit::Differs, |()| Fit::Fits)
     }
 
-    /// The type of an endpoint.
+    /// The one type that an endpoint with this type name means, if that is known.
+    fn one_of(&self, root: &TypeIdentifier, type_name: &str) -> TypeIdentifier {
+        self.library.one_of(root, type_name).unwrap_or_else(|| root.clone())
+    }
+
+    /// The type of an endpoint of a participant, by the name that it has there.
     fn resolve(
         &mut self,
-        prefix: GuidPrefix,
+        (prefix, type_name): (GuidPrefix, &str),
         octets: &Arc<[u8]>,
         root: &TypeIdentifier,
         ask: bool,
@@ -234,15 +252,16 @@ impl Types {
         if let Some(local) = self.locals.get(octets) {
             return Resolved::Known(local.known().clone());
         }
-        if let Some(known) = self.loaded.get(root) {
+        let one = self.one_of(root, type_name);
+        if let Some(known) = self.loaded.get(&one) {
             return Resolved::Known(known.clone());
         }
         if self.library.missing(root).is_empty() {
-            return match self.library.load(root) {
+            return match self.library.load(&one) {
                 Ok((graph, index)) => {
                     let known = KnownType { graph: Arc::new(graph), root: index };
                     make_room(&mut self.loaded, MAX_LOADED);
-                    self.loaded.insert(root.clone(), known.clone());
+                    self.loaded.insert(one, known.clone());
                     Resolved::Known(known)
                 }
                 Err(error) => Resolved::Failed(error.to_string().into()),
@@ -293,14 +312,15 @@ impl Types {
         self.library.learned_octets()
     }
 
-    /// The type of an endpoint that announced this, for whoever asks; its participant is asked.
-    pub(crate) fn discover(&mut self, prefix: GuidPrefix, octets: Option<&Arc<[u8]>>) -> TypeDiscovery {
+    /// The type of an endpoint of a participant, by its type name, that announced this, for whoever asks; its participant is
+    /// asked.
+    pub(crate) fn discover(&mut self, of: (GuidPrefix, &str), octets: Option<&Arc<[u8]>>) -> TypeDiscovery {
         let Some(octets) = octets else { return TypeDiscovery::NotAnnounced };
         let Some(announced) = self.announced(octets) else {
             return TypeDiscovery::Refused(String::from("its type information cannot be read"));
         };
         let Some(root) = announced.root() else { return TypeDiscovery::NotAnnounced };
-        match self.resolve(prefix, octets, root, true) {
+        match self.resolve(of, octets, root, true) {
             Resolved::Known(known) => TypeDiscovery::Known(known),
             Resolved::Pending(_) | Resolved::NotAsked => TypeDiscovery::Pending,
             Resolved::Failed(why) => TypeDiscovery::Refused(why.to_string()),
@@ -320,4 +340,4 @@ fn dependencies(octets: &[u8]) -> Vec<TypeIdentifier> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -48,7 +48,7 @@ fn state_of(types: &mut Types, ty: &LocalType) -> (LookupKey, Option<State>) {
 #[test]
 fn an_answer_has_to_belong_to_a_question() {
     let (mut types, ty) = (types(), local("struct T { long a; };"));
-    assert!(matches!(types.discover(PEER, Some(ty.octets())), TypeDiscovery::Pending));
+    assert!(matches!(types.discover((PEER, "T"), Some(ty.octets())), TypeDiscovery::Pending));
     let (to, request) = types.next_question(NOW).expect("it asks");
     assert_eq!(to, PEER);
     assert!(matches!(&request.call, Call::GetTypes(it) if it.type_ids.len() == 1));
@@ -66,7 +66,7 @@ fn an_answer_has_to_belong_to_a_question() {
     types.lookups.answered(&key, &id);
     types.on_answer(NOW, &key, Some(&told(&ty, TypeIdentifier::clone)));
     assert_eq!(types.lookups.asked_by(PEER, &id), None, "once");
-    assert!(matches!(types.discover(PEER, Some(ty.octets())), TypeDiscovery::Known(_)));
+    assert!(matches!(types.discover((PEER, "T"), Some(ty.octets())), TypeDiscovery::Known(_)));
     types.remove_peer(PEER);
     assert_eq!(types.learned_octets(), 0);
 }
@@ -80,11 +80,11 @@ fn recursive_types_are_looked_up() {
     let ours = TypeIn { graph: &ours.known().graph, index: ours.known().root };
     for (version, fits) in [("long n; long more;", true), ("string n;", false)] {
         let theirs = local(&IDL.replace("long n;", version));
-        assert!(matches!(types.discover(PEER, Some(theirs.octets())), TypeDiscovery::Pending));
+        assert!(matches!(types.discover((PEER, "T"), Some(theirs.octets())), TypeDiscovery::Pending));
         let (_, request) = types.next_question(NOW).expect("it asks");
         assert!(matches!(&request.call, Call::GetTypes(it) if it.type_ids.len() == 1), "{request:?}");
         answer(&mut types, PEER, &request, &told(&theirs, Clone::clone));
-        let found = types.discover(PEER, Some(theirs.octets()));
+        let found = types.discover((PEER, "T"), Some(theirs.octets()));
         let TypeDiscovery::Known(found) = found else { panic!("{found:?}") };
         let found = TypeIn { graph: &found.graph, index: found.root };
         let verdict = assignable(ours, found, &TypeConsistencyEnforcement::default(), Representation::Xcdr2);
@@ -92,18 +92,70 @@ fn recursive_types_are_looked_up() {
     }
 }
 
-/// The identifier of several types at once is not enough to take two of them for one.
+/// An answer leads on that tells nothing but types that depend on each other, also if it does not tell all that was asked
+/// for.
 #[test]
-fn several_types_are_not_the_same() {
-    const IDL: &str = "struct T; struct Back { sequence<T> all; }; struct T { sequence<Back> back; };";
-    let ty = local(IDL);
-    let own = Announced::parse(ty.octets()).expect("it is announced");
-    assert!(own.same(&own));
-    let whole = Announced {
-        minimal: own.minimal.as_ref().map(TypeIdentifier::lookup_id),
-        complete: own.complete.as_ref().map(TypeIdentifier::lookup_id),
-    };
-    assert!(!whole.same(&whole) && !whole.same(&own));
+fn components_alone_lead_on() {
+    let ty = local(
+        "@nested struct Leaf { long n; }; struct B; struct A { sequence<B> all; Leaf leaf; };
+         struct B { sequence<A> all; }; struct D; struct C { sequence<D> all; };
+         struct D { sequence<C> all; long n; }; struct T { A a; C c; };",
+    );
+    let ty = ty.announced_otherwise(|side| side.dependent_typeids.clear());
+    let mut types = types();
+    let _ = types.discover((PEER, "T"), Some(ty.octets()));
+    let mut asked = vec![];
+    // The type itself, then two components, of which one fits, then what is left.
+    while let Some((_, request)) = types.next_question(NOW) {
+        let Call::GetTypes(call) = &request.call else { panic!("{request:?}") };
+        asked.push(call.type_ids.len());
+        let mut out = part(&ty, &request, 8);
+        if asked.len() == 2 {
+            let first = out.types[0].type_identifier.lookup_id();
+            out.types.retain(|pair| pair.type_identifier.lookup_id() == first);
+            assert_eq!(out.types.len(), 2);
+        }
+        answer(&mut types, PEER, &request, &out);
+    }
+    assert_eq!((asked[..2].to_vec(), types.lookups.failed), (vec![1, 2], 0), "{asked:?}");
+    assert!(matches!(types.discover((PEER, "T"), Some(ty.octets())), TypeDiscovery::Known(_)));
+}
+
+/// What was not asked for is counted and not kept.
+#[test]
+fn an_answer_tells_what_was_asked_for() {
+    let (mut types, ty, other) = (types(), local("struct T { long a; };"), local("struct T { long b; };"));
+    let _ = types.discover((PEER, "T"), Some(ty.octets()));
+    let (_, request) = types.next_question(NOW).expect("it asks");
+    let mut out = told(&ty, Clone::clone);
+    out.types.extend(told(&other, Clone::clone).types);
+    answer(&mut types, PEER, &request, &out);
+    assert_eq!(types.lookups.refused, 1);
+    assert!(matches!(types.discover((PEER, "T"), Some(ty.octets())), TypeDiscovery::Known(_)));
+    assert!(matches!(types.discover((PEER, "T"), Some(other.octets())), TypeDiscovery::Pending));
+}
+
+/// A participant may announce types that depend on each other as a whole: the names of its endpoints tell them apart.
+#[test]
+fn one_of_several_types_goes_by_its_name() {
+    let ty = local("struct T; struct Back { sequence<T> all; long n; }; struct T { sequence<Back> back; };");
+    let ty = ty.announced_otherwise(as_a_whole);
+    let mut types = types();
+    assert!(matches!(types.discover((PEER, "T"), Some(ty.octets())), TypeDiscovery::Pending));
+    let (_, request) = types.next_question(NOW).expect("it asks");
+    answer(&mut types, PEER, &request, &part(&ty, &request, 8));
+    for name in ["T", "Back", "T"] {
+        let found = types.discover((PEER, name), Some(ty.octets()));
+        let TypeDiscovery::Known(found) = found else { panic!("{found:?}") };
+        assert_eq!(found.graph.get(found.root).map(|it| it.name.as_str()), Some(name));
+    }
+    let none = types.discover((PEER, "Other"), Some(ty.octets()));
+    assert!(matches!(&none, TypeDiscovery::Refused(why) if why.contains("several types")), "{none:?}");
+}
+
+/// Announces all types that depend on each other instead of the one of them (§7.3.4.9).
+pub(crate) fn as_a_whole(side: &mut dunlin_xtypes::TypeIdentifierWithDependencies) {
+    side.typeid_with_size.type_id = side.typeid_with_size.type_id.lookup_id();
 }
 
 #[test]
@@ -112,11 +164,11 @@ fn lies_and_silence_end_a_lookup() {
     for answer in [None, Some(told(&ty, |_| TypeIdentifier::Complete([7; 14]))), Some(GetTypesOut::default())]
     {
         let mut types = types();
-        let _ = types.discover(PEER, Some(ty.octets()));
+        let _ = types.discover((PEER, "T"), Some(ty.octets()));
         let (_, request) = types.next_question(NOW).expect("it asks");
         let key = types.lookups.asked_by(PEER, &request.request_id).expect("it was asked");
         types.on_answer(NOW, &key, answer.as_ref());
-        assert!(matches!(types.discover(PEER, Some(ty.octets())), TypeDiscovery::Refused(_)));
+        assert!(matches!(types.discover((PEER, "T"), Some(ty.octets())), TypeDiscovery::Refused(_)));
         assert_eq!((types.learned_octets(), types.lookups.finished.len()), (0, 1));
         assert!(types.next_question(NOW).is_none());
     }
@@ -126,8 +178,9 @@ fn lies_and_silence_end_a_lookup() {
 fn questions_are_few_and_patience_is_short() {
     let mut types = types();
     let many: Vec<_> = (0..300).map(|n| local(&format!("struct T {{ long a{n}; }};"))).collect();
-    let refused =
-        many.iter().filter(|ty| matches!(types.discover(PEER, Some(ty.octets())), TypeDiscovery::Refused(_)));
+    let refused = many
+        .iter()
+        .filter(|ty| matches!(types.discover((PEER, "T"), Some(ty.octets())), TypeDiscovery::Refused(_)));
     assert_eq!(refused.count(), 300 - 256);
     let mut now = NOW;
     let mut sent = 0;
@@ -149,14 +202,14 @@ fn questions_are_few_and_patience_is_short() {
 fn who_was_turned_away_gets_the_next_free_place() {
     let mut types = types();
     let many: Vec<_> = (0..=256).map(|n| local(&format!("struct T {{ long a{n}; }};"))).collect();
-    many.iter().for_each(|ty| drop(types.discover(PEER, Some(ty.octets()))));
+    many.iter().for_each(|ty| drop(types.discover((PEER, "T"), Some(ty.octets()))));
     let last = || many.last().expect("there are many");
     assert_eq!(state_of(&mut types, last()).1, None, "no place");
     assert!(types.lookups.too_many > 0, "and it is counted");
     let (_, request) = types.next_question(NOW).expect("it asks");
     answer(&mut types, PEER, &request, &part(&many[0], &request, 1));
     assert_eq!(types.lookups.recovered, [PEER], "its pairs are judged again");
-    assert!(matches!(types.discover(PEER, Some(last().octets())), TypeDiscovery::Pending));
+    assert!(matches!(types.discover((PEER, "T"), Some(last().octets())), TypeDiscovery::Pending));
 }
 
 #[test]
@@ -170,7 +223,7 @@ fn announcements_that_are_none() {
     let padded = [ty.octets(), [0; 3].as_slice()].concat();
     assert_eq!(Announced::parse(&padded), Announced::parse(ty.octets()));
     assert!(matches!(
-        types().discover(PEER, Some(&Arc::from([1, 2, 3].as_slice()))),
+        types().discover((PEER, "T"), Some(&Arc::from([1, 2, 3].as_slice()))),
         TypeDiscovery::Refused(_)
     ));
 }
@@ -181,7 +234,7 @@ const OTHER: GuidPrefix = GuidPrefix([3; 12]);
 fn part(ty: &LocalType, request: &Request, most: usize) -> GetTypesOut {
     let Call::GetTypes(call) = &request.call else { return GetTypesOut::default() };
     let mut out = told(ty, TypeIdentifier::clone);
-    out.types.retain(|pair| call.type_ids.contains(&pair.type_identifier));
+    out.types.retain(|pair| call.type_ids.contains(&pair.type_identifier.lookup_id()));
     out.types.truncate(most);
     out
 }
@@ -197,7 +250,7 @@ fn two_participants_tell_one_type() {
     let ty = local("@nested struct A { long a; }; @nested struct B { long b; }; struct T { A a; B b; };");
     let (mut types, ids) = (types(), [PEER, OTHER]);
     types.lookups.add_peer(OTHER);
-    ids.iter().for_each(|peer| drop(types.discover(*peer, Some(ty.octets()))));
+    ids.iter().for_each(|peer| drop(types.discover((*peer, "T"), Some(ty.octets()))));
     let asked: Vec<_> = (0..2).map(|_| types.next_question(NOW).expect("both are asked")).collect();
     // The same part of the type: what the second tells is not new.
     for (to, request) in &asked {
@@ -213,23 +266,23 @@ fn two_participants_tell_one_type() {
 #[test]
 fn late_answers_are_answers() {
     let (mut types, ty) = (types(), local("struct T { long a; };"));
-    let _ = types.discover(PEER, Some(ty.octets()));
+    let _ = types.discover((PEER, "T"), Some(ty.octets()));
     let (_, first) = types.next_question(NOW).expect("it asks");
     for second in 1..=3 {
         let now = NOW.plus(dunlin_core::Duration::from_secs(second));
         types.lookups.on_timer(now);
         assert_eq!(types.next_question(now).is_some(), second < 3);
     }
-    assert!(matches!(types.discover(PEER, Some(ty.octets())), TypeDiscovery::Refused(_)));
+    assert!(matches!(types.discover((PEER, "T"), Some(ty.octets())), TypeDiscovery::Refused(_)));
     answer(&mut types, PEER, &first, &part(&ty, &first, 1));
-    assert!(matches!(types.discover(PEER, Some(ty.octets())), TypeDiscovery::Known(_)));
+    assert!(matches!(types.discover((PEER, "T"), Some(ty.octets())), TypeDiscovery::Known(_)));
     assert_eq!(types.lookups.recovered.len(), 1, "names have decided meanwhile");
 }
 
 #[test]
 fn silence_is_not_for_ever() {
     let (mut types, ty) = (types(), local("struct T { long a; };"));
-    let _ = types.discover(PEER, Some(ty.octets()));
+    let _ = types.discover((PEER, "T"), Some(ty.octets()));
     let (mut now, mut asked) = (NOW, 0);
     let end = NOW.plus(dunlin_core::Duration::from_secs(60));
     while now < end {
@@ -250,8 +303,8 @@ fn silence_is_not_for_ever() {
     .next()
     .expect("it asks again");
     answer(&mut types, PEER, &request, &part(&ty, &request, 1));
-    assert!(matches!(types.discover(PEER, Some(ty.octets())), TypeDiscovery::Known(_)));
+    assert!(matches!(types.discover((PEER, "T"), Some(ty.octets())), TypeDiscovery::Known(_)));
     let other = local("struct T { long b; };");
-    assert!(matches!(types.discover(PEER, Some(other.octets())), TypeDiscovery::Pending));
+    assert!(matches!(types.discover((PEER, "T"), Some(other.octets())), TypeDiscovery::Pending));
     assert!(types.next_question(now).is_some(), "who has answered is asked");
 }

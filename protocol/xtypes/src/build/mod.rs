@@ -5,6 +5,7 @@ mod identifiers;
 mod objects;
 
 pub(crate) use identifiers::of as identifier_of;
+pub(crate) use objects::name_of;
 
 use crate::identifier::{StronglyConnectedComponentId, TypeObjectHashId};
 use crate::information::{TypeIdentifierWithDependencies, TypeIdentifierWithSize, TypeInformation};

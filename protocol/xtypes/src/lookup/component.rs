@@ -25,6 +25,9 @@ pub(super) fn sizes(pairs: &[&TypeIdentifierTypeObjectPair]) -> Option<Vec<usize
             | (TypeObject::Minimal(_), TypeObjectHashId::Minimal(_)) => {}
             _ => return None,
         }
+        if mentions_provisional(&pair.type_object) {
+            return None;
+        }
         sizes.push(to_octets(&pair.type_object).ok()?.len());
         let mut object = pair.type_object.clone();
         object.change_identifiers(&mut |id| unnamed(id, first.sc_component_id));
@@ -35,6 +38,21 @@ pub(super) fn sizes(pairs: &[&TypeIdentifierTypeObjectPair]) -> Option<Vec<usize
 }
 
 const NO_HASH: EquivalenceHash = [0; 14];
+
+/// Whether an object still refers to types as it did before the hash was known: with the hash taken out, it would be equal
+/// to one that refers to them by the hash.
+fn mentions_provisional(object: &TypeObject) -> bool {
+    let mut found = false;
+    object.visit_all_identifiers(&mut |id| {
+        id.visit_hashed(&mut |id| {
+            if let TypeIdentifier::Component(it) = id {
+                let (TypeObjectHashId::Minimal(hash) | TypeObjectHashId::Complete(hash)) = it.sc_component_id;
+                found |= hash == NO_HASH;
+            }
+        });
+    });
+    found
+}
 
 /// Takes the hash of a component out of an identifier: the hash was made before it was known.
 fn unnamed(id: &mut TypeIdentifier, of: TypeObjectHashId) {

@@ -4,7 +4,7 @@
 mod component;
 pub mod message;
 
-use crate::build::TypeObjects;
+use crate::build::{TypeObjects, name_of};
 use crate::identifier::kind;
 use crate::load::{LoadError, from_objects};
 use crate::object::{TypeObject, to_octets};
@@ -58,7 +58,8 @@ pub struct TypeLibrary {
 pub struct Learned {
     /// Objects that were new.
     pub new: usize,
-    /// Objects whose hash is not that of their identifier, or that cannot be checked alone.
+    /// Objects whose hash is not that of their identifier, that are not all of their component, or that
+    /// nobody asked for.
     pub refused: usize,
     /// Objects for which there was no room.
     pub over_quota: usize,
@@ -162,16 +163,20 @@ impl TypeLibrary {
 
     fn types(&self, request: &GetTypesIn) -> GetTypesResult {
         let (mut out, mut room) = (GetTypesOut::default(), MAX_REPLY_OCTETS);
-        let mut told = BTreeSet::new();
+        let (mut asked, mut told) = (BTreeSet::new(), BTreeSet::new());
         for id in request.type_ids.iter().take(MAX_REQUEST_IDS) {
-            for (id, entry) in self.entries_of(id) {
-                // Who asks for one type many times gets it once.
-                if !told.insert(id) {
-                    continue;
-                }
-                // What is smaller may still find room.
-                let Some(left) = room.checked_sub(entry.size) else { continue };
-                room = left;
+            // Who asks for one type many times gets it once.
+            if !asked.insert(id) {
+                continue;
+            }
+            let untold = || self.entries_of(id).filter(|(id, _)| !told.contains(id));
+            // A part of a component is of no use, as it has no hash of its own. What is smaller may still find room.
+            let size = untold().fold(0_usize, |sum, (_, entry)| sum.saturating_add(entry.size));
+            let Some(left) = room.checked_sub(size) else { continue };
+            room = left;
+            let entries: Vec<_> = untold().collect();
+            for (id, entry) in entries {
+                told.insert(id);
                 out.types.push(TypeIdentifierTypeObjectPair {
                     type_identifier: id.clone(),
                     type_object: (*entry.object).clone(),
@@ -250,46 +255,75 @@ impl TypeLibrary {
     /// Takes the objects of a reply, each of which has to have the hash of its identifier. Types that depend on each
     /// other have one hash together, so they are taken if the reply has all of them.
     pub fn learn(&mut self, reply: &GetTypesOut) -> Learned {
-        self.learn_within(reply, usize::MAX, &mut Vec::new())
+        let all: Vec<TypeIdentifier> = reply.types.iter().map(|pair| pair.type_identifier.clone()).collect();
+        self.learn_within(reply, &all, usize::MAX, &mut Vec::new())
     }
 
-    /// The same with a limit of octets for this reply; the identifiers of what is new are added to `taken`, so that it can
-    /// be [forgotten](Self::forget) with the peer that told it.
+    /// The same with a limit of octets for this reply, of what is wanted and of what that depends on; the identifiers of
+    /// what is new are added to `taken`, so that it can be [forgotten](Self::forget) with the peer that told it.
     pub fn learn_within(
         &mut self,
         reply: &GetTypesOut,
+        wanted: &[TypeIdentifier],
         mut room: usize,
         taken: &mut Vec<TypeIdentifier>,
     ) -> Learned {
         let mut learned = Learned::default();
-        let mut components: BTreeMap<TypeIdentifier, Vec<&TypeIdentifierTypeObjectPair>> = BTreeMap::new();
-        for pair in &reply.types {
-            let id = &pair.type_identifier;
-            if self.entries.contains_key(id) {
-                continue;
-            }
-            if matches!(id, TypeIdentifier::Component(_)) {
-                components.entry(id.lookup_id()).or_default().push(pair);
-                continue;
-            }
-            let Ok(octets) = to_octets(&pair.type_object) else { continue };
-            if pair.type_object.identifier_of(&octets) != *id {
-                learned.refused = learned.refused.saturating_add(1);
-                continue;
-            }
-            self.keep(&[(pair, octets.len())], &mut room, &mut learned, taken);
+        let mut told: BTreeMap<TypeIdentifier, Vec<&TypeIdentifierTypeObjectPair>> = BTreeMap::new();
+        for pair in reply.types.iter().filter(|pair| !self.entries.contains_key(&pair.type_identifier)) {
+            told.entry(pair.type_identifier.lookup_id()).or_default().push(pair);
         }
-        for mut pairs in components.into_values() {
-            pairs.sort_by(|a, b| a.type_identifier.cmp(&b.type_identifier));
-            match component::sizes(&pairs) {
-                Some(sizes) => {
-                    let sized: Vec<_> = pairs.into_iter().zip(sizes).collect();
-                    self.keep(&sized, &mut room, &mut learned, taken);
-                }
-                None => learned.refused = learned.refused.saturating_add(pairs.len()),
+        let mut open: Vec<TypeIdentifier> = wanted.iter().map(TypeIdentifier::lookup_id).collect();
+        while let Some(id) = open.pop() {
+            // Each is looked at once.
+            let Some(pairs) = told.remove(&id) else { continue };
+            for pair in self.learn_one(&id, pairs, &mut room, &mut learned, taken) {
+                pair.type_object.visit_identifiers(&mut |mentioned| {
+                    mentioned.visit_hashed(&mut |hashed| {
+                        let hashed = hashed.lookup_id();
+                        if told.contains_key(&hashed) {
+                            open.push(hashed);
+                        }
+                    });
+                });
             }
         }
+        let unwanted = told.values().fold(0_usize, |sum, pairs| sum.saturating_add(pairs.len()));
+        learned.refused = learned.refused.saturating_add(unwanted);
         learned
+    }
+
+    /// Takes the objects that were told of one identifier, and returns those that are what they are called.
+    fn learn_one<'a>(
+        &mut self,
+        id: &TypeIdentifier,
+        mut pairs: Vec<&'a TypeIdentifierTypeObjectPair>,
+        room: &mut usize,
+        learned: &mut Learned,
+        taken: &mut Vec<TypeIdentifier>,
+    ) -> Vec<&'a TypeIdentifierTypeObjectPair> {
+        let told = pairs.len();
+        let mut right: Vec<(&TypeIdentifierTypeObjectPair, usize)> = Vec::new();
+        if matches!(id, TypeIdentifier::Component(_)) {
+            pairs.sort_by(|a, b| a.type_identifier.cmp(&b.type_identifier));
+            right.extend(
+                component::sizes(&pairs).into_iter().flat_map(|sizes| pairs.iter().copied().zip(sizes)),
+            );
+        } else {
+            right.extend(pairs.iter().filter_map(|pair| {
+                let octets = to_octets(&pair.type_object).ok()?;
+                (pair.type_object.identifier_of(&octets) == *id).then_some((*pair, octets.len()))
+            }));
+        }
+        learned.refused = learned.refused.saturating_add(told.saturating_sub(right.len()));
+        if !matches!(id, TypeIdentifier::Component(_)) {
+            // Who tells it twice tells nothing new.
+            right.truncate(1);
+        }
+        if !right.is_empty() {
+            self.keep(&right, room, learned, taken);
+        }
+        right.into_iter().map(|(pair, _)| pair).collect()
     }
 
     /// Keeps objects that are what they are called, all of them or none.
@@ -330,6 +364,23 @@ impl TypeLibrary {
     #[must_use]
     pub fn learned_octets(&self) -> usize {
         self.learned_octets
+    }
+
+    /// The one type that an announced identifier means. That of several types that depend on each other, as a whole
+    /// (index 0), leaves it open (§7.3.4.9): it is the one of this name, with or without `::` before it. `None` if there is
+    /// no such object, or none with a name.
+    #[must_use]
+    pub fn one_of(&self, id: &TypeIdentifier, type_name: &str) -> Option<TypeIdentifier> {
+        if !id.is_of_several() {
+            return Some(id.clone());
+        }
+        let type_name = type_name.strip_prefix("::").unwrap_or(type_name);
+        let mut named = self.entries_of(id).filter(|(_, entry)| match &*entry.object {
+            TypeObject::Complete(object) => !type_name.is_empty() && name_of(object) == type_name,
+            TypeObject::Minimal(_) => false,
+        });
+        let (found, None) = (named.next()?.0, named.next()) else { return None };
+        Some(found.clone())
     }
 
     /// The type of an identifier with all that it depends on.

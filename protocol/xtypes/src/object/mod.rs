@@ -1,5 +1,6 @@
 //! Type objects (DDS-XTypes 1.3 §7.3.4.5, Annex B), serialized as XCDR2 little-endian (§7.3.4.5).
 
+mod annotated;
 pub mod annotation;
 mod change;
 pub mod common;
@@ -72,6 +73,14 @@ impl TypeObject {
         match self {
             Self::Complete(object) => reduce::visit_complete(object, visit),
             Self::Minimal(object) => reduce::visit_minimal(object, visit),
+        }
+    }
+
+    /// The same as [`Self::visit_identifiers`], also with those of the annotations that are applied in it.
+    pub(crate) fn visit_all_identifiers(&self, visit: &mut dyn FnMut(&TypeIdentifier)) {
+        self.visit_identifiers(visit);
+        if let Self::Complete(object) = self {
+            annotated::visit(object, &mut |applied| visit(&applied.annotation_typeid));
         }
     }
 

@@ -4,9 +4,11 @@ use alloc::{string::ToString, sync::Arc, vec};
 
 use dunlin_idl::{Memory, Options, compile};
 use dunlin_qos::{DataRepresentationId, TypeConsistencyEnforcement};
-use dunlin_xtypes::to_idl;
+use dunlin_xtypes::identifier::Equivalence;
+use dunlin_xtypes::{TypeIdentifierWithDependencies, to_idl};
 
 use super::net::*;
+use crate::types::{Fit, tests::as_a_whole};
 use crate::{LocalType, Quotas, TypeDiscovery};
 
 const OLD: &str =
@@ -57,6 +59,69 @@ fn equal_types_need_no_question() {
     net.run_for(secs(1));
     assert_eq!(events(&mut net), [["+reader 1"], ["+writer 0"]]);
     assert!(net.nodes.iter().all(|node| node.discovery.stats().type_questions == 0));
+}
+
+const RECURSIVE: &str = "struct ShapeType; struct Back { sequence<ShapeType> all; };
+    struct ShapeType { sequence<Back> back; long n; };";
+
+/// Types that depend on each other, announced as a whole by one side or by both.
+#[test]
+fn equal_recursive_types_need_no_question() {
+    let whole = || local(RECURSIVE).announced_otherwise(as_a_whole);
+    // Minimal objects have no names to find one of them by.
+    let minimal = || {
+        whole().announced_otherwise(|side| {
+            as_a_whole(side);
+            if side.typeid_with_size.type_id.equivalence() == Equivalence::Complete {
+                *side = TypeIdentifierWithDependencies::none();
+            }
+        })
+    };
+    let strict =
+        TypeConsistencyEnforcement { force_type_validation: true, ..TypeConsistencyEnforcement::DISALLOW };
+    let ours = || local(RECURSIVE);
+    for (w, r) in [(whole(), whole()), (ours(), whole()), (whole(), ours()), (minimal(), ours())] {
+        let mut net = pair([config(0), config(1)]);
+        let writer = LocalWriter { type_information: Some(w), ..local_writer(DataWriterQos::default()) };
+        net.with(0, |d, now, out, fx| d.add_writer(now, writer, out, fx)).expect("valid names");
+        let qos = DataReaderQos::default().type_consistency(strict);
+        let reader = LocalReader { type_information: Some(r), ..local_reader(qos) };
+        net.with(1, |d, now, out, fx| d.add_reader(now, reader, out, fx)).expect("valid names");
+        net.run_for(secs(1));
+        assert_eq!(events(&mut net), [["+reader 1"], ["+writer 0"]]);
+        assert!(net.nodes.iter().all(|node| node.discovery.stats().type_questions == 0));
+    }
+    // Under another name it is another of these types.
+    let mut types = crate::types::Types::new(prefix(0), &Quotas::default());
+    types.lookups.add_peer(prefix(1));
+    let writer = LocalWriter { type_information: Some(whole()), ..local_writer(DataWriterQos::default()) };
+    let writer = writer.describe(prefix(1), dunlin_core::VendorId::DUNLIN);
+    for (name, equal) in [("ShapeType", true), ("Back", false)] {
+        let reader = LocalReader {
+            type_information: Some(whole()),
+            type_name: name.to_string(),
+            ..local_reader(DataReaderQos::default())
+        };
+        let reader = reader.describe(prefix(1), dunlin_core::VendorId::DUNLIN);
+        let fit = types.fit(&writer, &reader, true);
+        assert!(matches!((&fit, equal), (Fit::Fits, true) | (Fit::Pending(_), false)), "{name}: {fit:?}");
+    }
+}
+
+/// Versions of types that are announced as a whole are compared too.
+#[test]
+fn versions_of_types_announced_as_a_whole_are_compared() {
+    for (version, events) in [("long n; long more;", "+writer 0"), ("string n;", "inconsistent 0")] {
+        let mut net = pair([config(0), config(1)]);
+        let theirs = local(&RECURSIVE.replace("long n;", version)).announced_otherwise(as_a_whole);
+        let qos = DataWriterQos::default().representation(&[DataRepresentationId::Xcdr2]);
+        let writer = LocalWriter { type_information: Some(theirs), ..local_writer(qos) };
+        net.with(0, |d, now, out, fx| d.add_writer(now, writer, out, fx)).expect("valid names");
+        let strict = TypeConsistencyEnforcement { force_type_validation: true, ..ALLOW() };
+        reads(&mut net, 1, RECURSIVE, strict);
+        net.run_for(secs(1));
+        assert_eq!(net.events(1), [events], "{version}");
+    }
 }
 
 #[test]
