@@ -97,6 +97,7 @@ impl Judge {
             arrivals: BTreeMap::new(),
             refused: BTreeMap::new(),
             shown: BTreeMap::new(),
+            looks: Vec::new(),
             last_take: created,
             glimpses: BTreeMap::new(),
             shown_count: BTreeMap::new(),
