@@ -20,7 +20,7 @@ use crate::writer_core::{WriterCore, lock};
 use dunlin_cache::{CachedSample, SampleData, Selection, UnknownInstance};
 use dunlin_cdr::{DdsType, TopicType, TypeSupport, TypeSupportOf};
 use dunlin_config::Config;
-use dunlin_core::{DomainId, Duration, Guid, GuidPrefix, InstanceHandle, Now, WallTime};
+use dunlin_core::{DomainId, Duration, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, WallTime};
 use dunlin_driver::{CannotWait, Session};
 use dunlin_engine::{
     CreateError, LocalType, Output, ParticipantStats, PublisherGroup, ReaderSlot, ReaderSpec, SetEnd,
@@ -561,6 +561,11 @@ impl ParticipantInner {
     /// Runs something of the engine, sends what it wants sent and tells what it tells.
     pub fn run<R>(&self, f: impl FnOnce(&dunlin_engine::Participant, Now, &mut Output) -> R) -> R {
         self.session.run(|now, out| f(self.session.participant(), now, out))
+    }
+
+    /// The time of the engine.
+    pub fn now(&self) -> MonoTime {
+        self.session.now().mono
     }
 
     /// The machine that it lives on, if it is not the real one.

@@ -314,6 +314,9 @@ fn one_way_networks_are_noticed() {
     sim.cut(&a, &b);
     let (one, first) = a.run(|| writing::<Reading>(&on("T"), &writer())).unwrap();
     let (_other, _reader) = b.run(|| reading::<Reading>(&on("T"), &reader().reliable())).unwrap();
+    sim.run_until(|| !one.discovered_participants().is_empty(), secs(4)).unwrap();
+    let explanation = one.explain(&first, Against::Topic);
+    assert_eq!(names(&explanation), ["NO_COUNTERPART"], "who was heard just now may yet answer");
     sim.run_for(secs(4)).unwrap();
     let explanation = one.explain(&first, Against::Topic);
     assert_eq!(names(&explanation), ["NO_COUNTERPART", "ONE_SIDED"]);

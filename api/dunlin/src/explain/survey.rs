@@ -5,11 +5,14 @@ use super::{Against, Cause, EndpointInfo, Explanation, Note, Pair};
 use crate::participant::{DomainParticipant, ParticipantInner};
 use crate::reader_core::ReaderCore;
 use crate::writer_core::WriterCore;
-use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, VendorId};
+use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, VendorId};
 use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, Locators, ParticipantData, Standing, Survey};
 use std::sync::Arc;
 
 /// What one explanation is made from.
+/// Who has been known for less than this may yet answer.
+const TIME_TO_ANSWER: Duration = Duration::from_millis(400);
+
 struct View<'a> {
     participant: &'a ParticipantInner,
     own: GuidPrefix,
@@ -287,7 +290,11 @@ impl<'a> View<'a> {
             let topics = ignored_topics.len();
             causes.push(Cause::SomeIgnored { participants: left_out, endpoints, topics });
         }
-        causes.extend(participants.iter().filter(|standing| !standing.verified).map(one_sided));
+        let now = self.participant.now();
+        let silent = |standing: &&Standing| {
+            !standing.verified && now.since(standing.since).as_nanos() >= TIME_TO_ANSWER.as_nanos()
+        };
+        causes.extend(participants.iter().filter(silent).map(one_sided));
         causes.extend(participants.iter().filter(|standing| standing.groups_silent).map(Cause::multicast));
         if stats.other_domain > 0 {
             causes.push(Cause::OtherDomain { announcements: stats.other_domain });
