@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dunlin_cache::{CachedSample, InstanceState, Selection, instance_handle};
+use dunlin_cache::{CachedSample, Selection, instance_handle};
 use dunlin_core::{Duration, Guid, InstanceHandle, Now};
 use dunlin_engine::{Event, ReaderSlot, WriterSlot};
 use dunlin_rtps::ChangeKind;
-use dunlin_simulation::check::instances::{Doing, doings};
+use dunlin_simulation::check::instances::doings;
 use dunlin_simulation::check::timing::{BLUR, periods};
 use dunlin_simulation::check::{delivery, infos};
 use dunlin_simulation::log::{Nanos, ReaderLog, WriterLog, Written, nanos};
@@ -63,45 +63,8 @@ impl Judge {
         (reader, requested): (&Arc<ReaderSlot>, Qos),
     ) -> Self {
         let created = nanos(now.mono);
-        let writer = WriterLog {
-            plan: 0,
-            node,
-            guid: writer.guid(),
-            slot: Arc::clone(writer),
-            created,
-            ended: None,
-            changes: Vec::new(),
-            registered: BTreeMap::new(),
-            matched: BTreeMap::new(),
-            asserted: Vec::new(),
-            liveliness_lost: 0,
-            deadlines_missed: BTreeMap::new(),
-            refused: BTreeMap::new(),
-            full: 0,
-            given_up: BTreeMap::new(),
-        };
-        let reader = ReaderLog {
-            plan: 0,
-            node,
-            guid: reader.guid(),
-            slot: Arc::clone(reader),
-            created,
-            ended: None,
-            received: BTreeMap::new(),
-            matched: BTreeMap::new(),
-            alive: BTreeMap::new(),
-            once_dead: BTreeSet::new(),
-            died: BTreeMap::new(),
-            lost: 0,
-            deadlines_missed: BTreeMap::new(),
-            arrivals: BTreeMap::new(),
-            refused: BTreeMap::new(),
-            shown: BTreeMap::new(),
-            looks: Vec::new(),
-            last_take: created,
-            glimpses: BTreeMap::new(),
-            shown_count: BTreeMap::new(),
-        };
+        let writer = WriterLog::new(0, node, Arc::clone(writer), created);
+        let reader = ReaderLog::new(0, node, Arc::clone(reader), created);
         Self { offered, requested, writer, reader, rivals: false, audience: false, owned: BTreeMap::new() }
     }
 
@@ -400,18 +363,7 @@ impl Judge {
         let Some(first) = delivery::first_due(peer.writer, &self.reader, durable) else { return };
         for (key, doing) in doings(peer.writer, first) {
             let state = self.reader.slot.instance_state(instance_handle(Sample::key_hash(key as u8)));
-            let right = match doing {
-                Doing { disposed: false, registered: true } => state == Some(InstanceState::Alive),
-                Doing { disposed: true, registered: true } => state == Some(InstanceState::NotAliveDisposed),
-                // Without writers and samples an instance may be forgotten.
-                Doing { disposed: true, registered: false } => {
-                    state.is_none_or(|state| state == InstanceState::NotAliveDisposed)
-                }
-                Doing { disposed: false, registered: false } => {
-                    state.is_none_or(|state| state == InstanceState::NotAliveNoWriters)
-                }
-            };
-            assert!(right, "instance {key}: {state:?}, but its writer left it {doing:?}");
+            assert!(doing.leads_to(state), "instance {key}: {state:?}, but its writer left it {doing:?}");
         }
     }
 

@@ -64,6 +64,30 @@ pub struct WriterLog {
     pub given_up: BTreeMap<Guid, Vec<(Nanos, Option<Nanos>)>>,
 }
 
+impl WriterLog {
+    /// A life that begins, in which nothing was done yet.
+    #[must_use]
+    pub fn new(plan: usize, node: usize, slot: Arc<WriterSlot>, created: Nanos) -> Self {
+        Self {
+            plan,
+            node,
+            guid: slot.guid(),
+            slot,
+            created,
+            ended: None,
+            changes: Vec::new(),
+            registered: BTreeMap::new(),
+            matched: BTreeMap::new(),
+            asserted: Vec::new(),
+            liveliness_lost: 0,
+            deadlines_missed: BTreeMap::new(),
+            refused: BTreeMap::new(),
+            full: 0,
+            given_up: BTreeMap::new(),
+        }
+    }
+}
+
 /// What a reader got of one life of a writer.
 #[derive(Clone, Debug, Default)]
 pub struct Received {
@@ -147,6 +171,35 @@ pub struct ReaderLog {
     pub glimpses: BTreeMap<InstanceHandle, Glimpse>,
     /// How many samples were taken of each instance.
     pub shown_count: BTreeMap<u32, u64>,
+}
+
+impl ReaderLog {
+    /// A life that begins, in which nothing was done yet.
+    #[must_use]
+    pub fn new(plan: usize, node: usize, slot: Arc<ReaderSlot>, created: Nanos) -> Self {
+        Self {
+            plan,
+            node,
+            guid: slot.guid(),
+            slot,
+            created,
+            ended: None,
+            received: BTreeMap::new(),
+            matched: BTreeMap::new(),
+            alive: BTreeMap::new(),
+            once_dead: BTreeSet::new(),
+            died: BTreeMap::new(),
+            lost: 0,
+            deadlines_missed: BTreeMap::new(),
+            arrivals: BTreeMap::new(),
+            refused: BTreeMap::new(),
+            shown: BTreeMap::new(),
+            looks: Vec::new(),
+            last_take: created,
+            glimpses: BTreeMap::new(),
+            shown_count: BTreeMap::new(),
+        }
+    }
 }
 
 /// The whole run.

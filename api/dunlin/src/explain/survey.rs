@@ -291,9 +291,7 @@ impl<'a> View<'a> {
             causes.push(Cause::SomeIgnored { participants: left_out, endpoints, topics });
         }
         let now = self.participant.now();
-        let silent = |standing: &&Standing| {
-            !standing.verified && now.since(standing.since).as_nanos() >= TIME_TO_ANSWER.as_nanos()
-        };
+        let silent = |standing: &&Standing| !standing.verified && now.since(standing.since) >= TIME_TO_ANSWER;
         causes.extend(participants.iter().filter(silent).map(one_sided));
         causes.extend(participants.iter().filter(|standing| standing.groups_silent).map(Cause::multicast));
         if stats.other_domain > 0 {

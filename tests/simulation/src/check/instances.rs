@@ -21,6 +21,20 @@ pub struct Doing {
     pub registered: bool,
 }
 
+impl Doing {
+    /// Whether this is how a reader that knows all of it may have the instance; `None` if it does not know the instance.
+    #[must_use]
+    pub fn leads_to(self, state: Option<InstanceState>) -> bool {
+        let left = match (self.disposed, self.registered) {
+            (true, _) => InstanceState::NotAliveDisposed,
+            (false, true) => InstanceState::Alive,
+            (false, false) => InstanceState::NotAliveNoWriters,
+        };
+        // Without writers and samples an instance may be forgotten.
+        state == Some(left) || (state.is_none() && !self.registered)
+    }
+}
+
 /// What a writer has last done to its instances, from the change with this number on.
 #[must_use]
 pub fn doings(writer: &WriterLog, first: u64) -> BTreeMap<u32, Doing> {
@@ -52,18 +66,7 @@ pub(super) fn states(run: &Run<'_>, found: &mut Vec<Violation>) {
         for (key, doing) in expected(run, reader) {
             let handle = instance_handle(instance(key).0);
             let state = reader.slot.instance_state(handle);
-            let right = match doing {
-                Doing { disposed: false, registered: true } => state == Some(InstanceState::Alive),
-                Doing { disposed: true, registered: true } => state == Some(InstanceState::NotAliveDisposed),
-                // Without writers and samples an instance may be forgotten.
-                Doing { disposed: true, registered: false } => {
-                    state.is_none_or(|state| state == InstanceState::NotAliveDisposed)
-                }
-                Doing { disposed: false, registered: false } => {
-                    state.is_none_or(|state| state == InstanceState::NotAliveNoWriters)
-                }
-            };
-            if !right {
+            if !doing.leads_to(state) {
                 let text = format!("reader {r}, instance {key}: {state:?}, but its writer left it {doing:?}");
                 found.push(Violation::new("instance state", text));
             }

@@ -1,6 +1,5 @@
 //! What the applications do: create, write, show that they are alive.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dunlin_engine::{EndpointLocators, Output, Participant, ReaderSpec, WriteError, WriterSpec};
@@ -95,23 +94,7 @@ impl Run<'_> {
         let number = self.log.writers.len();
         machine.entities.insert(slot.guid().entity_id, Known::Writer(number));
         let created = self.age();
-        self.log.writers.push(WriterLog {
-            plan: index,
-            node: plan.node,
-            guid: slot.guid(),
-            slot,
-            created,
-            ended: None,
-            changes: Vec::new(),
-            registered: BTreeMap::new(),
-            matched: BTreeMap::new(),
-            asserted: Vec::new(),
-            liveliness_lost: 0,
-            deadlines_missed: BTreeMap::new(),
-            refused: BTreeMap::new(),
-            full: 0,
-            given_up: BTreeMap::new(),
-        });
+        self.log.writers.push(WriterLog::new(index, plan.node, slot, created));
         self.living[index] = Some(number);
         let first = self.dice[index].within(1, 200);
         self.agenda.at(created + first * MS, Action::Tick(index, life));
@@ -130,28 +113,7 @@ impl Run<'_> {
         let number = self.log.readers.len();
         machine.entities.insert(slot.guid().entity_id, Known::Reader(number));
         let created = self.age();
-        self.log.readers.push(ReaderLog {
-            plan: index,
-            node: plan.node,
-            guid: slot.guid(),
-            slot,
-            created,
-            ended: None,
-            received: BTreeMap::new(),
-            matched: BTreeMap::new(),
-            alive: BTreeMap::new(),
-            once_dead: BTreeSet::new(),
-            died: BTreeMap::new(),
-            lost: 0,
-            deadlines_missed: BTreeMap::new(),
-            arrivals: BTreeMap::new(),
-            refused: BTreeMap::new(),
-            shown: BTreeMap::new(),
-            looks: Vec::new(),
-            last_take: created,
-            glimpses: BTreeMap::new(),
-            shown_count: BTreeMap::new(),
-        });
+        self.log.readers.push(ReaderLog::new(index, plan.node, slot, created));
         self.living[index] = Some(number);
     }
 
