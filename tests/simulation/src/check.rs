@@ -6,6 +6,7 @@ pub mod instances;
 mod limits;
 mod matching;
 pub mod timing;
+mod young;
 
 pub(crate) use instances::owners;
 pub(crate) use limits::quiet;
@@ -38,7 +39,7 @@ pub(crate) fn whole_run(run: &mut Run<'_>) {
     timing::deadlines_of_readers(run, &mut found);
     timing::liveliness_lost(run, &mut found);
     timing::separations(run, &mut found);
-    timing::young(run, &mut found);
+    young::young(run, &mut found);
     limits::traffic(run, &mut found);
     limits::peaks(run, &mut found);
     found.into_iter().for_each(|violation| run.log.note(violation));

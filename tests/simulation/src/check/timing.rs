@@ -6,7 +6,6 @@ use dunlin_rtps::ChangeKind;
 
 use crate::failure::Violation;
 use crate::log::{Nanos, WriterLog};
-use crate::qos::Qos;
 use crate::run::{MS, Run};
 
 /// Two times that are nearer than this are the same for a model.
@@ -196,47 +195,6 @@ pub(super) fn separations(run: &Run<'_>, found: &mut Vec<Violation>) {
         for (key, count) in reader.shown_count.iter().filter(|(_, count)| **count > most) {
             let text = format!("reader {r}, instance {key}: {count} samples, at most {most} are wanted");
             found.push(Violation::new("separation", text));
-        }
-    }
-}
-
-/// What is younger than its LIFESPAN is shown: where no fault is near, who looked between the time a sample takes at most
-/// and its end has taken it.
-pub(super) fn young(run: &Run<'_>, found: &mut Vec<Violation>) {
-    /// After a fault all is as usual.
-    const SETTLED: Nanos = 5_000 * MS;
-    /// The longest way on a good network, and how far clocks are apart at most.
-    const SLACK: Nanos = 150 * MS;
-    let plans = run.scenario.faults.iter().filter(|plan| plan.on);
-    let faults: Vec<_> = plans.map(|plan| (plan.from * MS, plan.until * MS + SETTLED)).collect();
-    for (w, writer, r, reader) in super::pairs(run) {
-        let (offer, request) =
-            (&run.scenario.endpoints[writer.plan].qos, &run.scenario.endpoints[reader.plan].qos);
-        let Some(lifespan) = offer.lifespan.map(|ms| ms * MS) else { continue };
-        let keeps = |qos: &Qos| qos.keep_last.is_none() && qos.max_samples.is_none();
-        let plain = keeps(offer) && keeps(request) && request.separation == 0;
-        let odd = run.scenario.has_odd_clock(writer.node) || run.scenario.has_odd_clock(reader.node);
-        let (Some(by_writer), Some(by_reader)) =
-            (writer.matched.get(&reader.guid), reader.matched.get(&writer.guid))
-        else {
-            continue;
-        };
-        if !plain || request.exclusive || request.by_source || odd || !writer.given_up.is_empty() {
-            continue;
-        }
-        let met = by_writer.max(by_reader) + SETTLED;
-        for (number, change) in (1_u64..).zip(&writer.changes) {
-            let (from, until) =
-                (change.at + SLACK + offer.latency * MS, (change.at + lifespan).saturating_sub(SLACK));
-            let near = faults.iter().any(|(begin, end)| *begin <= until && change.at <= *end);
-            let look = reader.looks.partition_point(|at| *at < from);
-            let looked = reader.looks.get(look).is_some_and(|at| *at <= until);
-            let due = change.kind == ChangeKind::Alive && request.wants(change.key, number);
-            let got = reader.received.get(&w).is_some_and(|received| received.count(number) > 0);
-            if due && change.at > met && !near && looked && !got {
-                let text = format!("reader {r} was not shown number {number} of writer {w}, which was young");
-                found.push(Violation::new("young", text));
-            }
         }
     }
 }

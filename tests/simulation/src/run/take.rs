@@ -1,6 +1,6 @@
 //! Readers take what they have; each sample is looked at.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dunlin_cache::CachedSample;
@@ -79,6 +79,12 @@ impl Run<'_> {
         if qos.max_samples.is_some_and(|limit| count > limit as usize) {
             let text = format!("reader {number} held {count} samples, limit {:?}", qos.max_samples);
             self.log.violation("RESOURCE_LIMITS", text);
+        }
+        let mut told = BTreeSet::new();
+        let states = taken.iter().filter(|sample| !sample.info.valid_data);
+        if let Some(twice) = states.map(|sample| sample.info.instance_handle).find(|of| !told.insert(*of)) {
+            let text = format!("reader {number} held two samples without data of {twice:?}");
+            self.log.violation("two without data", text);
         }
         let Some(depth) = qos.keep_last else { return };
         let mut kept: BTreeMap<InstanceHandle, u32> = BTreeMap::new();
