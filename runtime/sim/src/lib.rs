@@ -32,6 +32,7 @@
 mod address;
 mod application;
 mod byte_order;
+mod commit;
 mod fault;
 mod host;
 mod network;
@@ -43,6 +44,7 @@ mod traffic;
 mod world;
 
 pub use address::Nat;
+pub use commit::{commit, commit_in};
 pub use network::NetworkConfig;
 pub use node::{Identity, NodeConfig, NodeId};
 pub use path::{Burst, Delay, PathConfig};

@@ -3,8 +3,10 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs `scenario` once for each seed. When one fails, the panic that follows names the seed and what `command` makes of
-/// it: the line that runs this scenario with this seed alone.
+use crate::commit::commit;
+
+/// Runs `scenario` once for each seed. When one fails, the panic that follows names the seed, the [`commit`] and what
+/// `command` makes of the seed: the line that runs this scenario with it alone.
 ///
 /// # Panics
 /// When the scenario does.
@@ -15,7 +17,8 @@ pub fn for_each_seed(
 ) {
     for seed in seeds {
         if let Err(cause) = catch_unwind(AssertUnwindSafe(|| scenario(seed))) {
-            panic!("seed {seed} fails: {}\nrepeat it: {}", text(&*cause), command(seed));
+            let (commit, cause, again) = (commit(), text(&*cause), command(seed));
+            panic!("seed {seed} fails at commit {commit}: {cause}\nrepeat it: {again}");
         }
     }
 }
@@ -30,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_names_seed_and_command() {
+    fn a_failure_names_seed_commit_and_command() {
         let mut seen = vec![];
         let run = || {
             for_each_seed(
@@ -43,7 +46,8 @@ mod tests {
             );
         };
         let cause = catch_unwind(AssertUnwindSafe(run)).expect_err("seed 5 fails");
-        assert_eq!(text(&*cause), "seed 5 fails: five is too many\nrepeat it: SEED=5 run");
+        let line = format!("seed 5 fails at commit {}: five is too many\nrepeat it: SEED=5 run", commit());
+        assert_eq!(text(&*cause), line);
         assert_eq!(seen, [3, 4, 5]);
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dunlin_qos::PolicyId;
-use dunlin_simulation::campaign::{command, commit};
+use dunlin_sim::commit;
+use dunlin_simulation::campaign::command;
 use dunlin_simulation::failure::Failure;
 use dunlin_simulation::generate::generate;
 use dunlin_simulation::minimise::run_seed;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use clap::Parser;
-use dunlin_simulation::campaign::{commit, commit_in};
+use dunlin_sim::{commit, commit_in};
 use dunlin_simulation::cli::Cli;
 use dunlin_simulation::failure::{Failure, Violation};
 use dunlin_simulation::generate::generate;
