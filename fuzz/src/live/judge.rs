@@ -41,8 +41,7 @@ pub(super) struct Judge {
     reader: ReaderLog,
     /// Writers besides that of the peer were matched with the reader.
     rivals: bool,
-    /// Readers besides that of the peer were matched with the writer, or the two parted: after that some changes may
-    /// stay until the next one is written.
+    /// Readers besides that of the peer were matched with the writer.
     audience: bool,
     /// Instances that a stronger writer owns, and how many changes the peer had written when that was seen.
     owned: BTreeMap<u8, usize>,
@@ -96,7 +95,7 @@ impl Judge {
             Event::PublicationMatched { writer, remote, added, .. }
                 if *writer == self.writer.guid.entity_id =>
             {
-                self.audience |= *remote != peer.1 || !added;
+                self.audience |= *remote != peer.1;
                 if *added {
                     self.writer.matched.insert(*remote, at);
                 } else {

@@ -245,10 +245,7 @@ impl WriterSlot {
             if core.deleted || core.timer_sends || !core.writer.has_waiting_data() {
                 return Err(());
             }
-            let before = core.progress();
-            core.report_group();
-            core.writer.flush(now, &core.cache, &mut out.outbox);
-            core.after_ack(before, self.id(), out);
+            core.progressing(out, |core, out| core.writer.flush(now, &core.cache, &mut out.outbox));
             self.arm(core, out);
             let sent = core.writer.sent_sn();
             Ok((Some(sent), sent))
@@ -381,11 +378,9 @@ impl WriterSlot {
     pub fn request_acknowledgments(&self, now: Now, out: &mut Output) {
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
-        core.report_group();
-        let before = core.progress();
-        core.writer.request_acknowledgments(now, &core.cache, &mut out.outbox);
-        // What was kept back for best-effort readers is not acknowledged.
-        core.after_ack(before, self.id(), out);
+        core.progressing(out, |core, out| {
+            core.writer.request_acknowledgments(now, &core.cache, &mut out.outbox);
+        });
         self.arm(core, out);
     }
 
@@ -447,10 +442,9 @@ impl WriterSlot {
         let turn = self.turnstile.try_turn();
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
-        let before = core.progress();
-        core.report_group();
-        let outcome = core.writer.on_acknack(now, source, acknack, &core.cache, &mut out.outbox);
-        core.after_ack(before, self.id(), out);
+        let outcome = core.progressing(out, |core, out| {
+            core.writer.on_acknack(now, source, acknack, &core.cache, &mut out.outbox)
+        });
         if outcome.first {
             // Somebody may be waiting for a sign of this reader.
             out.tell_once(Event::AckAdvanced { writer: self.id() });
@@ -476,12 +470,9 @@ impl WriterSlot {
         } else if !has_turn || core.timer_sends {
             self.arm_for_turn(core, now.mono, out);
         } else {
-            core.report_group();
-            let before = core.progress();
-            core.writer.flush(now, &core.cache, &mut out.outbox);
+            core.progressing(out, |core, out| core.writer.flush(now, &core.cache, &mut out.outbox));
             core.timer_sends = true;
             out.sent_by_timer(self, core.writer.sent_sn());
-            core.after_ack(before, self.id(), out);
             self.arm(core, out);
         }
     }
@@ -496,8 +487,9 @@ impl WriterSlot {
     pub(crate) fn on_nack_frag(&self, now: Now, source: GuidPrefix, nack: &NackFrag, out: &mut Output) {
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
-        core.report_group();
-        core.writer.on_nack_frag(now, source, nack, &core.cache, &mut out.outbox);
+        core.progressing(out, |core, out| {
+            core.writer.on_nack_frag(now, source, nack, &core.cache, &mut out.outbox);
+        });
         self.arm(core, out);
     }
 
@@ -511,7 +503,6 @@ impl WriterSlot {
         if core.deleted {
             return;
         }
-        let before = core.progress();
         let freed = core.cache.on_timer(now, &mut core.missed);
         if freed > 0 {
             core.tell_space(self.id(), out);
@@ -523,13 +514,11 @@ impl WriterSlot {
             self.arm_for_turn(core, now.mono, out);
             return;
         }
-        core.report_group();
-        core.send_due(now, out);
+        core.progressing(out, |core, out| core.send_due(now, out));
         if new_data {
             core.timer_sends = true;
             out.sent_by_timer(self, core.writer.sent_sn());
         }
-        core.after_ack(before, self.id(), out);
         self.arm(core, out);
     }
 
@@ -544,15 +533,17 @@ impl WriterSlot {
     pub(crate) fn match_reader(&self, now: Now, remote: &Arc<DiscoveredReader>, out: &mut Output) {
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
-        core.report_group();
         let mut proxy = matching::reader_proxy(remote);
         proxy.filter = core.filters.find(remote);
         proxy.minimum_separation = core.filters.separation(remote);
         if matching::upsert(&mut core.readers, Arc::clone(remote)) {
-            core.writer.match_reader(now, proxy, &core.cache, &mut out.outbox);
             let current = core.readers.len();
             let remote = remote.guid;
             out.events.push(Event::PublicationMatched { writer: self.id(), remote, current, added: true });
+            // What the pacer still held back when the last reader went is not for the first that comes.
+            core.progressing(out, |core, out| {
+                core.writer.match_reader(now, proxy, &core.cache, &mut out.outbox);
+            });
         } else {
             core.writer.update_reader(remote.guid, proxy.unicast, proxy.multicast);
             core.writer.set_reader_filter(remote.guid, proxy.filter);
@@ -565,14 +556,12 @@ impl WriterSlot {
     pub(crate) fn unmatch_reader(&self, remote: Guid, out: &mut Output) {
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
-        let before = core.progress();
         if matching::remove(&mut core.readers, remote).is_none() {
             return;
         }
-        core.writer.unmatch_reader(remote);
         let current = core.readers.len();
         out.events.push(Event::PublicationMatched { writer: self.id(), remote, current, added: false });
-        core.after_ack(before, self.id(), out);
+        core.progressing(out, |core, _| core.writer.unmatch_reader(remote));
         // Somebody may be waiting for exactly this reader.
         out.tell_once(Event::AckAdvanced { writer: self.id() });
         core.tell_space(self.id(), out);
@@ -652,8 +641,10 @@ impl WriterCore {
             payload: (!payload.is_empty()).then_some(payload),
             inline_qos: inline_qos.clone(),
         };
-        let before = self.writer.sent_sn();
-        if self.writer.has_waiting_data() && !self.timer_sends && self.cache.may_drop_after(instance, before)
+        let (sent_before, before) = (self.writer.sent_sn(), self.progress());
+        if self.writer.has_waiting_data()
+            && !self.timer_sends
+            && self.cache.may_drop_after(instance, sent_before)
         {
             self.writer.flush(now, &self.cache, &mut out.outbox);
         }
@@ -673,11 +664,11 @@ impl WriterCore {
         self.writer.on_new_change(now, sn, &self.cache, &mut out.outbox);
         let sent = self.writer.sent_sn();
         let left = self.writer.acked_by_all();
-        if left > acked.next() {
-            // Where nobody has to acknowledge, one change stays until the next is written, and not as many as left at once.
-            self.cache.remove_acked(left);
+        // Where nobody has to acknowledge, one change stays until the next is written, and not as many as left at once.
+        if acked > before.all || left > acked.next() {
+            self.after_ack(before, out);
         }
-        Ok(((sent > before).then_some(sent), sn))
+        Ok(((sent > sent_before).then_some(sent), sn))
     }
 
     fn end_set(
@@ -690,20 +681,20 @@ impl WriterCore {
         let group = self.group.as_ref().filter(|_| !self.deleted).ok_or(())?;
         let next = self.cache.last_sn().next();
         let (first, list) = group.end(&mut self.member, end, next).ok_or(())?;
-        let before = (self.writer.sent_sn(), self.progress());
+        let (before, acked) = (self.writer.sent_sn(), self.writer.acked_by_all());
         let time = self.cache.last_source_timestamp().map_or(now.wall, |last| last.max(now.wall));
-        let sn = self.cache.add_set_end(time, first, list, before.1.all);
-        self.report_group();
+        let sn = self.cache.add_set_end(time, first, list, acked);
         if self.timer_sends {
             self.queued = true;
         } else {
-            self.writer.on_new_change(now, sn, &self.cache, &mut out.outbox);
-            self.writer.flush(now, &self.cache, &mut out.outbox);
-            self.after_ack(before.1, slot.id(), out);
+            self.progressing(out, |core, out| {
+                core.writer.on_new_change(now, sn, &core.cache, &mut out.outbox);
+                core.writer.flush(now, &core.cache, &mut out.outbox);
+            });
         }
         slot.arm(self, out);
         let sent = self.writer.sent_sn();
-        Ok(((sent > before.0).then_some(sent), sn))
+        Ok(((sent > before).then_some(sent), sn))
     }
 
     /// What HEARTBEATs say of the publisher is of now.

@@ -7,7 +7,7 @@ mod common;
 use common::{Net, instance, pattern, sample, unpack};
 use dunlin_cache::{InstanceState, instance_handle};
 use dunlin_core::{Duration, Guid};
-use dunlin_engine::{Event, Tuning, WriteRequest};
+use dunlin_engine::{Event, Tuning, WriteError, WriteRequest};
 use dunlin_qos::{DataReaderQos, DataWriterQos, LivelinessKind, PublisherQos};
 use dunlin_rtps::{ChangeKind, Pacing};
 
@@ -302,6 +302,57 @@ fn paced_data_leaves_in_order_at_its_rate() {
     net.run(ms(400));
     let bodies: Vec<_> = net.take(1, &reader).iter().map(|sample| unpack(sample).1).collect();
     assert_eq!(bodies, (0..20).map(|n| pattern(n, 10_000)).collect::<Vec<_>>());
+}
+
+/// When the last reader goes, what the pacer holds back waits for nobody any more, whoever comes next.
+#[test]
+fn what_the_pacer_held_back_when_the_reader_went_does_not_stay_in_the_history() {
+    let pacing = Some(Pacing { rate: 10_000, burst: 1500 });
+    let mut net = Net::with_tuning(2, &Tuning { pacing, ..Tuning::default() });
+    net.start();
+    let writer = net.writer(0, "T", &writer_qos().resource_limits(5, -1, -1));
+    let _reader = net.reader(1, "T", &reader_qos());
+    net.settle();
+    for n in 0..5 {
+        net.write(0, &writer, 1, &pattern(n, 1000)).expect("room for five");
+    }
+    assert!(matches!(net.write(0, &writer, 1, b"x"), Err(WriteError::Full { .. })));
+    assert!(writer.has_waiting_data(), "the pacer holds something back");
+    net.take_events(0);
+    let qos = DataWriterQos::clone(&writer.qos());
+    for partition in ["elsewhere", ""] {
+        let publisher = PublisherQos::default().partition([partition]);
+        let qos = qos.clone();
+        net.with(0, |participant, now, out| participant.set_writer_qos(now, &writer, qos, publisher, out))
+            .expect("changeable");
+        assert_eq!(writer.matched_readers().len(), usize::from(partition.is_empty()));
+    }
+    assert!(writer.acked_by_all() == writer.last_sn() && !writer.has_waiting_data());
+    assert_eq!(writer.history_len(), 0);
+    let freed = Event::SpaceFreed { writer: writer.guid().entity_id };
+    assert!(net.take_events(0).contains(&freed), "whoever waits for room is told");
+    net.write(0, &writer, 1, &pattern(5, 1000)).expect("room again");
+    net.settle();
+    assert_eq!(writer.history_len(), 0);
+}
+
+/// A thread waits for room of its instance; what another one writes, before the timer looks, takes along what was paced.
+#[test]
+fn a_write_that_makes_room_for_others_tells_them() {
+    let pacing = Some(Pacing { rate: 10_000, burst: 1500 });
+    let mut net = Net::with_tuning(2, &Tuning { pacing, ..Tuning::default() });
+    net.start();
+    let writer = net.writer(0, "T", &writer_qos().resource_limits(-1, -1, 3));
+    let _reader = net.reader(1, "T", &reader_qos().best_effort());
+    net.settle();
+    let refused = (0..10).find_map(|n| net.write(0, &writer, 1, &pattern(n, 1000)).err());
+    assert!(matches!(refused, Some(WriteError::Full { .. })), "{refused:?}");
+    net.take_events(0);
+    net.stand_still(Duration::from_secs(1));
+    net.write(0, &writer, 2, b"x").expect("an instance of its own");
+    let freed = Event::SpaceFreed { writer: writer.guid().entity_id };
+    assert!(net.take_events(0).contains(&freed));
+    net.write(0, &writer, 1, b"x").expect("room again");
 }
 
 /// How urgent the datagrams of one sample are.

@@ -27,10 +27,10 @@ impl WriterCore {
         match error {
             AddError::WaitForAck => {
                 self.refused = true;
-                let before = self.progress();
-                self.writer.request_acknowledgments(now, &self.cache, &mut out.outbox);
                 // What was kept back for best-effort readers alone may go now, and no acknowledgment will say so.
-                self.after_ack(before, self.writer.guid().entity_id, out);
+                self.progressing(out, |core, out| {
+                    core.writer.request_acknowledgments(now, &core.cache, &mut out.outbox);
+                });
                 WriteError::Full { until: now.mono.plus(self.qos.reliability.max_blocking_time) }
             }
             AddError::OutOfResources => WriteError::OutOfResources,
@@ -38,9 +38,23 @@ impl WriterCore {
         }
     }
 
+    /// Lets the protocol do something after which more may be acknowledged, and does what follows from that. Whatever sends,
+    /// hears from readers, or changes which there are goes through here; only `write` looks itself.
+    pub(super) fn progressing<T>(
+        &mut self,
+        out: &mut Output,
+        act: impl FnOnce(&mut Self, &mut Output) -> T,
+    ) -> T {
+        self.report_group();
+        let before = self.progress();
+        let result = act(self, out);
+        self.after_ack(before, out);
+        result
+    }
+
     /// What follows when more than `before` may be acknowledged.
-    pub(super) fn after_ack(&mut self, before: Progress, id: EntityId, out: &mut Output) {
-        let now = self.progress();
+    pub(super) fn after_ack(&mut self, before: Progress, out: &mut Output) {
+        let (now, id) = (self.progress(), self.writer.guid().entity_id);
         if now.all > before.all {
             self.cache.remove_acked(now.all);
             out.tell_once(Event::AckAdvanced { writer: id });

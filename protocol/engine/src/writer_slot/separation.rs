@@ -12,9 +12,9 @@ use crate::output::Output;
 impl WriterCore {
     /// Keeps a minimum separation towards a matched reader, or none.
     pub(super) fn set_separation(&mut self, now: Now, reader: Guid, minimum: Duration, out: &mut Output) {
-        let before = self.progress();
-        self.writer.set_reader_separation(now, reader, minimum, &self.cache, &mut out.outbox);
-        self.after_ack(before, self.writer.guid().entity_id, out);
+        self.progressing(out, |core, out| {
+            core.writer.set_reader_separation(now, reader, minimum, &core.cache, &mut out.outbox);
+        });
     }
 
     /// What is kept back leaves before the history drops it for a new change: the end of an instance takes the place of its
@@ -44,7 +44,6 @@ impl WriterSlot {
         if !core.filters.set_company(company) {
             return;
         }
-        core.report_group();
         let changed: Vec<(Guid, Duration)> =
             core.readers.iter().map(|remote| (remote.guid, core.filters.separation_now(remote))).collect();
         for (reader, minimum) in changed {
