@@ -389,6 +389,30 @@ fn the_priority_of_a_writer_marks_its_datagrams_and_changes_at_run_time() {
 }
 
 #[test]
+fn what_is_repaired_is_as_urgent_as_it_was() {
+    let mut net = Net::new(2);
+    net.start();
+    let qos = DataWriterQos::default().reliable().keep_all().transport_priority(46);
+    let writer = net.writer(0, "T", &qos);
+    let reader = net.reader(1, "T", &DataReaderQos::default().reliable().keep_all());
+    net.settle();
+    net.loss = 300;
+    net.classes = Some(Vec::new());
+    for _ in 0..40 {
+        classes(&mut net, &writer, 4_000);
+        net.run(ms(10));
+    }
+    net.loss = 0;
+    net.run(ms(2_000));
+    assert_eq!(reader.len(), 40);
+    // Nothing else is so long as to carry a piece of a sample.
+    let sent = net.classes.take().unwrap_or_default();
+    let pieces: Vec<u8> = sent.into_iter().filter(|(len, _)| *len > 1_000).map(|(_, class)| class).collect();
+    assert!(pieces.len() > 100, "{} pieces: nothing was repaired", pieces.len());
+    assert!(pieces.iter().all(|class| *class == 46), "{pieces:?}");
+}
+
+#[test]
 fn of_what_the_pacer_has_held_back_the_urgent_leaves_first() {
     let pacing = Pacing { rate: 1_000_000, burst: 5_000 };
     let mut net = Net::with_tuning(2, &Tuning { pacing: Some(pacing), ..Tuning::default() });

@@ -44,6 +44,38 @@ fn a_sample_waits_for_others_within_the_budget() {
 }
 
 #[test]
+fn the_budget_holds_under_loss() {
+    let mut repaired = 0;
+    bad_network().seeds(0..8, |sim| {
+        let (a, writer, reader) = pair(sim, &budget(millis(50)))?;
+        for round in 0..10 {
+            let before = writer.stats();
+            for n in 0..3 {
+                a.run(|| writer.write(&reading(3 * round + n)))?;
+                sim.run_for(millis(15))?;
+            }
+            let kept = writer.stats();
+            assert_eq!(kept.samples_sent, before.samples_sent, "45 ms are not over the budget");
+            sim.run_for(millis(6))?;
+            let sent = writer.stats();
+            let data = (sent.samples_sent - before.samples_sent, sent.datagrams_sent - before.datagrams_sent);
+            assert_eq!(data, (3, 1));
+            let mut seen = Vec::new();
+            let all = || {
+                seen.extend(taken(&reader));
+                seen.len() >= 3
+            };
+            sim.run_until(all, secs(30))?;
+            assert!(seen.into_iter().eq(3 * round..3 * round + 3), "in order, each once");
+            sim.run_for(secs(3))?;
+            repaired += writer.stats().repairs_sent - before.repairs_sent;
+        }
+        Ok(())
+    });
+    assert!(repaired > 0, "nothing was lost");
+}
+
+#[test]
 fn flush_and_waiting_end_the_wait() {
     let mut sim = Sim::new(2);
     let (a, writer, reader) = pair(&mut sim, &budget(secs(1))).unwrap();

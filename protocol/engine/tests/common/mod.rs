@@ -152,6 +152,8 @@ pub struct Net {
     pub datagrams: usize,
     /// Copies of what was sent, while somebody wants them.
     pub record: Option<Vec<SharedBytes>>,
+    /// Octets and class of what was sent, while somebody wants them.
+    pub classes: Option<Vec<(usize, u8)>>,
     /// Where anybody sent anything to.
     pub destinations: BTreeSet<Locator>,
     in_flight: BTreeMap<(MonoTime, u64), (usize, Locator, SharedBytes)>,
@@ -211,6 +213,7 @@ impl Net {
             loss: 0,
             datagrams: 0,
             record: None,
+            classes: None,
             destinations: BTreeSet::new(),
             in_flight: BTreeMap::new(),
             sequence: 0,
@@ -256,6 +259,7 @@ impl Net {
             assert!(bytes.len() <= 1472, "{} octets in a datagram", bytes.len());
             let bytes = SharedBytes::from(bytes);
             self.record.iter_mut().for_each(|record| record.push(bytes.clone()));
+            self.classes.iter_mut().for_each(|classes| classes.push((bytes.len(), datagram.class())));
             for destination in datagram.destinations() {
                 self.datagrams += 1;
                 self.destinations.insert(*destination);
