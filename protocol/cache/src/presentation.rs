@@ -249,6 +249,17 @@ impl<T> Presentation<T> {
         found
     }
 
+    /// The publishers that have something which found no room when it was to be shown.
+    pub fn refused(&self) -> impl Iterator<Item = Guid> + '_ {
+        self.publishers.iter().filter(|(_, publisher)| publisher.refused.is_some()).map(|(guid, _)| *guid)
+    }
+
+    /// Everything that may wait does.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.octets > self.max_octets
+    }
+
     /// Octets that wait.
     #[must_use]
     pub fn octets(&self) -> usize {

@@ -168,6 +168,7 @@ const PATIENCE: Duration = Duration::from_millis(1);
 /// Readers that show what they receive together: those of a subscriber, or a single one.
 pub struct SubscriberGroup {
     scope: PresentationAccessScope,
+    blocked: RankedMutex<{ ranks::LEAF }, Blocked>,
     state: RankedMutex<{ ranks::GROUP }, Shown>,
 }
 
@@ -178,6 +179,14 @@ struct Shown {
     accesses: u32,
     /// The last time given to a change that was shown.
     last: WallTime,
+}
+
+/// From whom nothing more is taken until the application has made room: it stays with the writers, as in other readers.
+#[derive(Default)]
+struct Blocked {
+    /// All may have to wait.
+    all: bool,
+    publishers: Vec<Guid>,
 }
 
 /// What arrived at one reader.
@@ -203,7 +212,7 @@ impl SubscriberGroup {
             accesses: 0,
             last: WallTime(i64::MIN),
         };
-        Self { scope, state: RankedMutex::new(shown) }
+        Self { scope, blocked: RankedMutex::new(Blocked::default()), state: RankedMutex::new(shown) }
     }
 
     /// Whether all writers of a publisher are numbered together.
@@ -230,8 +239,22 @@ impl SubscriberGroup {
             let Some(left) = state.accesses.checked_sub(1) else { return false };
             state.accesses = left;
         }
-        self.release(now, out);
+        self.room_was_made(now, out);
         true
+    }
+
+    /// The application has made room: shows what has waited for it, and takes what the readers had to turn away.
+    pub(crate) fn room_was_made(&self, now: Now, out: &mut Output) {
+        self.release(now, out);
+        let readers: Vec<Arc<ReaderSlot>> =
+            self.state.lock().readers.iter().filter_map(Weak::upgrade).collect();
+        readers.iter().for_each(|reader| reader.retry_if_rejected(now, out));
+    }
+
+    /// Whether changes of a publisher have to stay where they are.
+    pub(crate) fn is_blocked(&self, publisher: Guid) -> bool {
+        let blocked = self.blocked.lock();
+        blocked.all || blocked.publishers.contains(&publisher)
     }
 
     /// Whether an access was begun and not ended.
@@ -250,7 +273,9 @@ impl SubscriberGroup {
     }
 
     pub(crate) fn reader_deleted(&self, reader: EntityId) {
-        self.state.lock().waiting.reader_deleted(reader);
+        let mut state = self.state.lock();
+        state.readers.retain(|known| known.upgrade().is_some_and(|slot| slot.id() != reader));
+        state.waiting.reader_deleted(reader);
     }
 
     /// Takes what arrived at a reader, and shows what has waited long enough.
@@ -278,11 +303,13 @@ impl SubscriberGroup {
         let mut guard = self.state.lock();
         let Shown { waiting, readers, accesses, last } = &mut *guard;
         if *accesses > 0 {
+            self.blocked.lock().all = waiting.is_full();
             return;
         }
         readers.retain(|known| known.strong_count() > 0);
         let slots: Vec<Arc<ReaderSlot>> = readers.iter().filter_map(Weak::upgrade).collect();
         waiting.release(|release| show(now, &slots, release, last, out));
+        *self.blocked.lock() = Blocked { all: false, publishers: waiting.refused().collect() };
         for (reader, _) in waiting.lagging() {
             if let Some(slot) = slots.iter().find(|slot| slot.id() == reader) {
                 slot.look_at(now.mono.plus(PATIENCE), out);

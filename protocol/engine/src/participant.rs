@@ -358,6 +358,10 @@ impl Participant {
         readers.remove(&id);
         discovery.remove_reader(now, id, &mut out.outbox, effects);
         self.conclude(now, control, out);
+        if let Some(group) = reader.group() {
+            // Others may have waited for it to be read.
+            group.room_was_made(now, out);
+        }
     }
 
     /// Changes the QoS of a writer and of its publisher as the writer sees it, announces it and matches anew.

@@ -39,6 +39,7 @@ pub struct ReaderSlot {
     cache_timer: TimerId,
     /// With whom it shows what it receives, if changes wait for each other.
     group: Option<Arc<SubscriberGroup>>,
+    reliability: ReliabilityKind,
     protocol: RankedMutex<{ ranks::CORE }, Protocol>,
     store: RankedMutex<{ ranks::CACHE }, Store>,
 }
@@ -92,6 +93,7 @@ impl ReaderSlot {
         type_support: Arc<dyn TypeSupport>,
         group: Option<Arc<SubscriberGroup>>,
     ) -> Self {
+        let reliability = qos.reliability.kind;
         let protocol = Protocol {
             reader,
             qos,
@@ -122,6 +124,7 @@ impl ReaderSlot {
             protocol_timer: common.timers.register(TimerOwner::Reader(guid.entity_id)),
             cache_timer: common.timers.register(TimerOwner::ReaderCache(guid.entity_id)),
             group,
+            reliability,
             protocol: RankedMutex::new(protocol),
             store: RankedMutex::new(store),
         }
@@ -135,6 +138,10 @@ impl ReaderSlot {
 
     pub(crate) fn id(&self) -> EntityId {
         self.guid.entity_id
+    }
+
+    pub(crate) fn reliability(&self) -> ReliabilityKind {
+        self.reliability
     }
 
     pub(crate) fn type_support(&self) -> &dyn TypeSupport {
@@ -258,7 +265,7 @@ impl ReaderSlot {
     }
 
     fn access<R>(&self, now: Now, out: &mut Output, access: impl FnOnce(&mut ReaderCache) -> R) -> R {
-        let (result, retry) = {
+        let (result, room) = {
             let mut store = self.store.lock();
             // The timer may be late: what has expired is not handed out all the same.
             let due = store.cache.next_deadline().is_some_and(|due| due <= now.mono);
@@ -267,16 +274,25 @@ impl ReaderSlot {
             let result = access(&mut store.cache);
             let freed = store.cache.len() < before;
             self.arm_cache(&mut store, &mut out.deadline_closer);
-            (result, expired || (freed && core::mem::take(&mut store.rejected)))
+            (result, (expired || freed) && self.has_use_for_room(&mut store))
         };
-        if retry {
-            self.retry_rejected(now, out);
-        }
-        if let Some(group) = &self.group {
-            // What was taken made room.
-            group.release(now, out);
+        if room {
+            self.room_was_made(now, out);
         }
         result
+    }
+
+    /// Whether anything may wait for room in the cache. What waits at the protocol side is noted no longer, so it has to
+    /// be offered again.
+    fn has_use_for_room(&self, store: &mut Store) -> bool {
+        self.group.is_some() || core::mem::take(&mut store.rejected)
+    }
+
+    fn room_was_made(&self, now: Now, out: &mut Output) {
+        match &self.group {
+            Some(group) => group.room_was_made(now, out),
+            None => self.retry_rejected(now, out),
+        }
     }
 
     /// Whether any sample matches the masks of a selection: the trigger of a ReadCondition.
@@ -453,7 +469,15 @@ impl ReaderSlot {
         });
     }
 
-    pub(crate) fn retry_rejected(&self, now: Now, out: &mut Output) {
+    /// The same, if there is anything.
+    pub(crate) fn retry_if_rejected(&self, now: Now, out: &mut Output) {
+        if core::mem::take(&mut self.store.lock().rejected) {
+            self.retry_rejected(now, out);
+        }
+    }
+
+    /// Takes what the cache had no room for.
+    fn retry_rejected(&self, now: Now, out: &mut Output) {
         self.protocol(now, out, |protocol, sink, outbox| protocol.reader.retry_rejected(now, sink, outbox));
     }
 
@@ -490,17 +514,17 @@ impl ReaderSlot {
     }
 
     pub(crate) fn on_cache_timer(&self, now: Now, out: &mut Output) {
-        let retry = {
+        let room = {
             let mut store = self.store.lock();
             store.armed = None;
-            !store.deleted && self.do_due(now, &mut store, out)
+            !store.deleted && self.do_due(now, &mut store, out) && self.has_use_for_room(&mut store)
         };
-        if retry {
-            self.retry_rejected(now, out);
+        if room {
+            self.room_was_made(now, out);
         }
     }
 
-    /// Does what is due in the cache. True if there is room for samples that found none.
+    /// Does what is due in the cache. True if that made room.
     fn do_due(&self, now: Now, store: &mut Store, out: &mut Output) -> bool {
         let report = store.cache.on_timer(now, &mut store.missed);
         for DeadlineMissed { instance, count } in store.missed.drain(..) {
@@ -510,7 +534,7 @@ impl ReaderSlot {
             out.tell_once(Event::DataAvailable { reader: self.id() });
         }
         self.arm_cache(store, &mut out.deadline_closer);
-        report.room_freed && core::mem::take(&mut store.rejected)
+        report.room_freed
     }
 
     /// All writers of one kind of a participant are alive.

@@ -3,10 +3,11 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use dunlin_cache::WriterInfo;
+use dunlin_cache::{RejectReason, Room, WriterInfo};
 use dunlin_cdr::DecodeOptions;
 use dunlin_core::{Guid, InstanceHandle, Now, VendorId};
 use dunlin_discovery::DiscoveredWriter;
+use dunlin_qos::ReliabilityKind;
 use dunlin_rtps::{Delivery, DeliverySink, Received};
 use dunlin_wire::HeartbeatGroup;
 
@@ -106,16 +107,20 @@ impl CacheSink<'_> {
         }
     }
 
-    /// Lets a change wait for others, if its writer says where it belongs.
+    /// Lets a change wait for others, if its writer says where it belongs; otherwise `None`.
     fn stage(
         &mut self,
         change: &Received<'_>,
         writer: &DiscoveredWriter,
         (instance, info): (InstanceHandle, WriterInfo),
-    ) -> bool {
-        let Some(group) = self.slot.group() else { return false };
-        let Some(place) = staging::place(group, change) else { return false };
+    ) -> Option<Delivery> {
+        let group = self.slot.group()?;
+        let place = staging::place(group, change)?;
         let stream = staging::stream(group, writer, self.slot.id());
+        if group.is_blocked(stream.publisher) {
+            self.turn_away(change, writer, instance);
+            return Some(Delivery::Rejected);
+        }
         let staged = if staging::is_empty(change) {
             None
         } else {
@@ -123,7 +128,28 @@ impl CacheSink<'_> {
             Some(Staged { change: staging::owned(change), instance, info, passes })
         };
         self.store.arrivals.changes.push((stream, place, staged, staging::octets(change)));
-        true
+        Some(Delivery::Accepted)
+    }
+
+    /// There is no room for a change that would have to wait for what has found none before it.
+    fn turn_away(&mut self, change: &Received<'_>, writer: &DiscoveredWriter, instance: InstanceHandle) {
+        self.store.rejected = true;
+        if staging::is_empty(change) {
+            return;
+        }
+        let offered = writer.qos.reliability.kind;
+        if self.store.cache.room_for(&[instance]) != Room::Now {
+            self.tell_rejected(change, RejectReason::SamplesLimit, instance);
+        } else if offered.min(self.slot.reliability()) == ReliabilityKind::BestEffort {
+            self.events.push(Event::SampleLost { reader: self.slot.id(), count: 1 });
+        }
+    }
+
+    fn tell_rejected(&mut self, change: &Received<'_>, reason: RejectReason, instance: InstanceHandle) {
+        let place = (change.writer, change.sn);
+        if core::mem::replace(&mut self.store.last_rejected, place) != place {
+            self.events.push(Event::SampleRejected { reader: self.slot.id(), reason, instance });
+        }
     }
 
     /// Puts a change into the cache, where it becomes visible if it `passes` the content filter.
@@ -145,10 +171,7 @@ impl CacheSink<'_> {
             self.note_key(change, instance, info.vendor);
         }
         if let Some(reason) = insert.reject_reason() {
-            let place = (change.writer, change.sn);
-            if core::mem::replace(&mut self.store.last_rejected, place) != place {
-                self.events.push(Event::SampleRejected { reader: self.slot.id(), reason, instance });
-            }
+            self.tell_rejected(change, reason, instance);
         }
         let delivery = insert.delivery();
         self.store.rejected |= delivery == Delivery::Rejected;
@@ -171,7 +194,10 @@ impl DeliverySink for CacheSink<'_> {
             self.slot.common().counters.undecodable();
             return Delivery::Accepted;
         };
-        if self.stage(change, writer, (instance, info)) || empty {
+        if let Some(delivery) = self.stage(change, writer, (instance, info)) {
+            return delivery;
+        }
+        if empty {
             return Delivery::Accepted;
         }
         let passes = self.passes(change, instance, writer.vendor);

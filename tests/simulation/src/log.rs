@@ -93,6 +93,8 @@ impl WriterLog {
 pub struct Received {
     /// How often each number was taken as a sample; the first is number 1.
     pub samples: Vec<u8>,
+    /// When a sample was taken for the first time.
+    pub first_taken: Option<Nanos>,
     /// Last number taken, overall and by instance, since order counts.
     pub last: u64,
     /// By instance.

@@ -84,7 +84,7 @@ pub(super) fn complete(run: &Run<'_>, found: &mut Vec<Violation>) {
         let missing = missing(writer, reader, offered, requested, count, first);
         // Several writers may fill the same instance of a KEEP_LAST reader.
         let shared = requested.keep_last.is_some() && has_rivals(run, w, r);
-        let unheard = unheard_until(writer, reader);
+        let unheard = unheard_until(run, writer, reader);
         let untold = |number: &&u64| writer.changes[**number as usize - 1].at > unheard;
         let released = may_release(run, writer, reader, missing.iter().filter(untold).count());
         if !missing.is_empty() && !shared && !released {
@@ -141,23 +141,26 @@ fn may_release(run: &Run<'_>, writer: &WriterLog, reader: &ReaderLog, missing: u
     limited && silent && missing as u64 <= reader.lost
 }
 
-/// A reader that found its writer when that had given it up already has heard nothing of it before: until it is back it
-/// cannot tell what was released from what was written before it came, and is told of no loss (`docs/slow-readers.md`).
-fn unheard_until(writer: &WriterLog, reader: &ReaderLog) -> Nanos {
+/// A reader that had heard nothing of its writer when that gave it up cannot tell what was released until it is back from
+/// what was written before it came, and is told of no loss (`docs/slow-readers.md`).
+fn unheard_until(run: &Run<'_>, writer: &WriterLog, reader: &ReaderLog) -> Nanos {
     let (Some(met), Some(times)) = (reader.matched.get(&writer.guid), writer.given_up.get(&reader.guid))
     else {
         return 0;
     };
+    let own = |w: &usize| std::ptr::eq(&raw const run.log.writers[*w], writer);
+    let received = reader.received.iter().find(|(w, _)| own(w)).map(|(_, received)| received);
+    let first = received.and_then(|received| received.first_taken).unwrap_or(Nanos::MAX);
     let over = |(from, until): &(Nanos, Option<Nanos>)| {
         let until = until.unwrap_or(Nanos::MAX);
-        (from <= met && *met <= until).then_some(until)
+        (*met <= until && (from <= met || *from <= first)).then_some(until)
     };
     times.iter().find_map(over).unwrap_or(0)
 }
 
 /// Whether something was released that the reader has not got, told of or not.
 pub(super) fn lacks_some(run: &Run<'_>, writer: &WriterLog, reader: &ReaderLog) -> bool {
-    may_release(run, writer, reader, usize::from(unheard_until(writer, reader) == 0))
+    may_release(run, writer, reader, usize::from(unheard_until(run, writer, reader) == 0))
 }
 
 /// BY_SOURCE_TIMESTAMP drops what comes too late, which happens between writers with different clocks.

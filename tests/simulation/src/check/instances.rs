@@ -10,7 +10,7 @@ use crate::data::instance;
 use crate::failure::Violation;
 use crate::log::{Nanos, ReaderLog, WriterLog};
 use crate::qos::Qos;
-use crate::run::{MS, Run};
+use crate::run::Run;
 
 /// What a writer has last done to an instance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -119,9 +119,9 @@ fn given_up(writer: &WriterLog, offered: &Qos, met: Nanos) -> impl Iterator<Item
     disposals.filter(move |(index, _)| made_room(writer, offered, *index, met)).map(|(_, change)| change.key)
 }
 
-/// After every rival has written each instance twice on a good network, the second time belongs to the owner alone:
+/// After every rival has written each instance twice on a good network since then, the second time belongs to the owner alone:
 /// the strongest, and of equally strong ones the one with the lowest GUID.
-pub(crate) fn owners(run: &mut Run<'_>) {
+pub(crate) fn owners(run: &mut Run<'_>, since: Nanos) {
     let mut found = Vec::new();
     for (r, reader) in run.log.readers.iter().enumerate().filter(|(_, reader)| reader.ended.is_none()) {
         let plan = &run.scenario.endpoints[reader.plan];
@@ -140,21 +140,21 @@ pub(crate) fn owners(run: &mut Run<'_>) {
             })
             .map(|(w, ..)| w)
             .collect();
-        judge(run, r, &rivals, &mut found);
+        judge(run, r, (&rivals, since), &mut found);
     }
     found.into_iter().for_each(|violation| run.log.note(violation));
 }
 
 /// The last two changes of an instance, if these are the ones that were written for this check.
-fn last_word(writer: &WriterLog, key: u32, now: Nanos) -> Option<u64> {
+fn last_word(writer: &WriterLog, key: u32, since: Nanos) -> Option<u64> {
     let mut own = writer.changes.iter().enumerate().rev().filter(|(_, change)| change.key == key);
     let (last, one) = own.next()?;
     let (_, other) = own.next()?;
     let both = one.kind == ChangeKind::Alive && other.kind == ChangeKind::Alive;
-    (both && now.saturating_sub(other.at) < 2_000 * MS).then_some(last as u64 + 1)
+    (both && other.at >= since).then_some(last as u64 + 1)
 }
 
-fn judge(run: &Run<'_>, r: usize, rivals: &[usize], found: &mut Vec<Violation>) {
+fn judge(run: &Run<'_>, r: usize, (rivals, since): (&[usize], Nanos), found: &mut Vec<Violation>) {
     let reader = &run.log.readers[r];
     let claim = |w: &usize| {
         let writer = &run.log.writers[*w];
@@ -172,7 +172,7 @@ fn judge(run: &Run<'_>, r: usize, rivals: &[usize], found: &mut Vec<Violation>) 
     let keys: BTreeSet<u32> =
         rivals.iter().flat_map(|w| run.log.writers[*w].changes.iter().map(|change| change.key)).collect();
     for key in keys {
-        let words = |w: &usize| last_word(&run.log.writers[*w], key, run.age()).map(|number| (*w, number));
+        let words = |w: &usize| last_word(&run.log.writers[*w], key, since).map(|number| (*w, number));
         let spoken: Vec<(usize, u64)> = rivals.iter().filter_map(words).collect();
         // Who could not speak, as its history is full, may own the instance all the same.
         let mute = |w: &&usize| {

@@ -38,7 +38,7 @@ fn judged_from(run: &Run<'_>, writer: &WriterLog, reader: &ReaderLog) -> Option<
     let ordered = !request.by_source || alone.count() == 1;
     let open = request.max_samples.is_none() && request.separation == 0 && !request.exclusive && ordered;
     // Until a writer has found out that its group is not heard, repairs, too, may come when all is over.
-    let heard = !run.scenario.nodes[reader.node].unaware;
+    let heard = [writer.node, reader.node].iter().all(|node| !run.scenario.nodes[*node].unaware);
     let odd = run.scenario.has_odd_clock(writer.node) || run.scenario.has_odd_clock(reader.node);
     if !open || !heard || odd || !writer.given_up.is_empty() {
         return None;

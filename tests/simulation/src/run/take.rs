@@ -155,11 +155,13 @@ impl Run<'_> {
     /// Once, and in the order of writing.
     fn check_order(&mut self, number: usize, content: Content) {
         let writer = content.writer as usize;
+        let now = self.age();
         let reader = &mut self.log.readers[number];
         let qos = &self.scenario.endpoints[reader.plan].qos;
         let durable = qos.durable && self.scenario.endpoints[self.log.writers[writer].plan].qos.durable;
         let received = reader.received.entry(writer).or_default();
         received.note(content.number);
+        received.first_taken.get_or_insert(now);
         let twice = received.count(content.number) > 1;
         // What was not acknowledged when they parted, or is history, comes again when they meet again.
         let again = received.sessions > 1;
