@@ -1,5 +1,7 @@
 //! What each policy does over the wire, under loss where that matters.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
 use crate::support::*;
 use dunlin::qos::*;
 use dunlin::sim::{Node, Sim};
@@ -13,8 +15,12 @@ fn millis(n: i64) -> Duration {
 }
 
 /// A simulation that loses a tenth, with a writing and a reading node, matched.
-fn lossy(writer_qos: &DataWriterQos, reader_qos: &DataReaderQos) -> (Sim, Node, Node, Writing, Reads) {
-    let mut sim = Sim::builder().seed(11).loss(0.1).build();
+fn lossy(
+    seed: u64,
+    writer_qos: &DataWriterQos,
+    reader_qos: &DataReaderQos,
+) -> (Sim, Node, Node, Writing, Reads) {
+    let mut sim = Sim::builder().seed(seed).loss(0.1).build();
     let (a, b) = (sim.node("a"), sim.node("b"));
     let (w, r) = (writing(&a, writer_qos), reads(&b, reader_qos));
     sim.run_until(
@@ -23,6 +29,17 @@ fn lossy(writer_qos: &DataWriterQos, reader_qos: &DataReaderQos) -> (Sim, Node, 
     )
     .unwrap();
     (sim, a, b, w, r)
+}
+
+/// Runs a scenario with several seeds. A failure names its seed.
+fn each_seed(scenario: impl Fn(u64)) {
+    for seed in 0..6 {
+        let outcome = catch_unwind(AssertUnwindSafe(|| scenario(seed)));
+        if let Err(cause) = outcome {
+            eprintln!("that was seed {seed}");
+            resume_unwind(cause);
+        }
+    }
 }
 
 fn reliable() -> (DataWriterQos, DataReaderQos) {
@@ -35,124 +52,149 @@ fn numbers(reader: &DataReader<Reading>) -> Vec<i32> {
 
 #[test]
 fn user_data_and_group_data_are_seen_and_change() {
-    let (writer_qos, reader_qos) = reliable();
-    let (mut sim, a, b, w, r) = lossy(&writer_qos.user_data([1]), &reader_qos.user_data([2]));
-    let of_writer = || r.reader.matched_publication_data(w.writer.instance_handle()).unwrap();
-    let of_reader = || w.writer.matched_subscription_data(r.reader.instance_handle()).unwrap();
-    assert_eq!(
-        (of_writer().qos.user_data.0.clone(), of_reader().qos.user_data.0.clone()),
-        (vec![1], vec![2])
-    );
-    a.run(|| {
-        w.publisher.set_qos(&PublisherQos { group_data: GroupData(vec![3]), ..PublisherQos::default() })
-    })
-    .unwrap();
-    b.run(|| {
-        r.subscriber.set_qos(&SubscriberQos { group_data: GroupData(vec![4]), ..SubscriberQos::default() })
-    })
-    .unwrap();
-    a.run(|| w.writer.set_qos(&w.writer.qos().user_data([5]))).unwrap();
-    let changed = DomainParticipantQos { user_data: UserData(vec![6]), ..DomainParticipantQos::default() };
-    a.run(|| w.participant.set_qos(&changed)).unwrap();
-    sim.run_until(
-        || {
-            of_writer().publisher_qos.group_data.0 == [3]
-                && of_writer().qos.user_data.0 == [5]
-                && of_reader().subscriber_qos.group_data.0 == [4]
-                && r.participant.discovered_participants()[0].user_data.0 == [6]
-        },
-        secs(30),
-    )
-    .unwrap();
-    assert_eq!(w.writer.publication_matched_status().total_count, 1, "the match stayed");
+    each_seed(|seed| {
+        let (writer_qos, reader_qos) = reliable();
+        let (mut sim, a, b, w, r) = lossy(seed, &writer_qos.user_data([1]), &reader_qos.user_data([2]));
+        let of_writer = || r.reader.matched_publication_data(w.writer.instance_handle()).unwrap();
+        let of_reader = || w.writer.matched_subscription_data(r.reader.instance_handle()).unwrap();
+        assert_eq!(
+            (of_writer().qos.user_data.0.clone(), of_reader().qos.user_data.0.clone()),
+            (vec![1], vec![2])
+        );
+        a.run(|| {
+            w.publisher.set_qos(&PublisherQos { group_data: GroupData(vec![3]), ..PublisherQos::default() })
+        })
+        .unwrap();
+        b.run(|| {
+            r.subscriber
+                .set_qos(&SubscriberQos { group_data: GroupData(vec![4]), ..SubscriberQos::default() })
+        })
+        .unwrap();
+        a.run(|| w.writer.set_qos(&w.writer.qos().user_data([5]))).unwrap();
+        let changed =
+            DomainParticipantQos { user_data: UserData(vec![6]), ..DomainParticipantQos::default() };
+        a.run(|| w.participant.set_qos(&changed)).unwrap();
+        sim.run_until(
+            || {
+                of_writer().publisher_qos.group_data.0 == [3]
+                    && of_writer().qos.user_data.0 == [5]
+                    && of_reader().subscriber_qos.group_data.0 == [4]
+                    && r.participant.discovered_participants()[0].user_data.0 == [6]
+            },
+            secs(30),
+        )
+        .unwrap();
+        assert_eq!(w.writer.publication_matched_status().total_count, 1, "the match stayed");
+    });
 }
 
 #[test]
 fn deadlines_are_missed_on_both_sides_and_may_change() {
-    let (writer_qos, reader_qos) = reliable();
-    let (mut sim, a, _b, w, r) = lossy(&writer_qos.deadline(secs(1)), &reader_qos.deadline(secs(2)));
-    a.run(|| w.writer.write(&reading(1, 1))).unwrap();
-    sim.run_for(millis(4_500)).unwrap();
-    let handle = w.writer.lookup_instance(&reading(1, 0));
-    let offered = w.writer.offered_deadline_missed_status();
-    assert_eq!((offered.count.total, offered.last_instance), (4, handle));
-    assert_eq!(r.reader.requested_deadline_missed_status().count.total, 2);
-    let longer = w.writer.qos().deadline(secs(3));
-    a.run(|| w.writer.set_qos(&longer)).unwrap();
-    sim.run_until(|| r.reader.matched_publications().is_empty(), secs(9)).unwrap();
-    let status = r.reader.requested_incompatible_qos_status();
-    assert_eq!(status.last_policy_id, Some(PolicyId::Deadline), "3 s do not satisfy 2 s");
+    each_seed(|seed| {
+        let (writer_qos, reader_qos) = reliable();
+        let (mut sim, a, _b, w, r) =
+            lossy(seed, &writer_qos.deadline(secs(1)), &reader_qos.deadline(secs(2)));
+        a.run(|| w.writer.write(&reading(1, 1))).unwrap();
+        sim.run_for(millis(4_500)).unwrap();
+        let handle = w.writer.lookup_instance(&reading(1, 0));
+        let offered = w.writer.offered_deadline_missed_status();
+        assert_eq!((offered.count.total, offered.last_instance), (4, handle));
+        assert_eq!(r.reader.requested_deadline_missed_status().count.total, 2);
+        let longer = w.writer.qos().deadline(secs(3));
+        a.run(|| w.writer.set_qos(&longer)).unwrap();
+        sim.run_until(|| r.reader.matched_publications().is_empty(), secs(9)).unwrap();
+        let status = r.reader.requested_incompatible_qos_status();
+        assert_eq!(status.last_policy_id, Some(PolicyId::Deadline), "3 s do not satisfy 2 s");
+    });
 }
 
 #[test]
 fn samples_outlive_their_lifespan_nowhere() {
-    let (writer_qos, reader_qos) = reliable();
-    let (mut sim, a, b, w, r) =
-        lossy(&writer_qos.transient_local().lifespan(millis(500)), &reader_qos.transient_local());
-    a.run(|| w.writer.write(&reading(1, 1))).unwrap();
-    sim.run_until(|| r.reader.read(1).unwrap().len() == 1, secs(1)).unwrap();
-    sim.run_for(millis(600)).unwrap();
-    assert!(numbers(&r.reader).is_empty(), "gone from the reader");
-    let late = reads(&b, &DataReaderQos::default().reliable().keep_all().transient_local());
-    sim.run_for(secs(2)).unwrap();
-    assert!(numbers(&late.reader).is_empty(), "and from the writer");
+    each_seed(|seed| {
+        let (writer_qos, reader_qos) = reliable();
+        let (mut sim, a, b, w, r) =
+            lossy(seed, &writer_qos.transient_local().lifespan(millis(500)), &reader_qos.transient_local());
+        a.run(|| w.writer.write(&reading(1, 1))).unwrap();
+        sim.run_until(|| r.reader.read(1).unwrap().len() == 1, secs(1)).unwrap();
+        sim.run_for(millis(600)).unwrap();
+        assert!(numbers(&r.reader).is_empty(), "gone from the reader");
+        let late = reads(&b, &DataReaderQos::default().reliable().keep_all().transient_local());
+        sim.run_for(secs(2)).unwrap();
+        assert!(numbers(&late.reader).is_empty(), "and from the writer");
+    });
 }
 
 #[test]
 fn the_strongest_writer_owns_an_instance_until_it_is_gone() {
-    let exclusive = Ownership { kind: OwnershipKind::Exclusive };
-    let writer_qos = DataWriterQos { ownership: exclusive, ..DataWriterQos::default().keep_all() };
-    let strong = DataWriterQos { ownership_strength: OwnershipStrength { value: 7 }, ..writer_qos.clone() };
-    let reader_qos = DataReaderQos { ownership: exclusive, ..DataReaderQos::default().reliable().keep_all() };
-    let (mut sim, a, _b, w, r) = lossy(&writer_qos, &reader_qos);
-    let other = sim.node("c");
-    let s = writing(&other, &strong);
-    sim.run_until(|| r.reader.matched_publications().len() == 2, secs(9)).unwrap();
-    let mut both = |n: i32| {
-        a.run(|| w.writer.write(&reading(1, n))).unwrap();
+    each_seed(|seed| {
+        let exclusive = Ownership { kind: OwnershipKind::Exclusive };
+        let writer_qos = DataWriterQos { ownership: exclusive, ..DataWriterQos::default().keep_all() };
+        let strong =
+            DataWriterQos { ownership_strength: OwnershipStrength { value: 7 }, ..writer_qos.clone() };
+        let reader_qos =
+            DataReaderQos { ownership: exclusive, ..DataReaderQos::default().reliable().keep_all() };
+        let (mut sim, a, _b, w, r) = lossy(seed, &writer_qos, &reader_qos);
+        let other = sim.node("c");
+        let s = writing(&other, &strong);
+        sim.run_until(|| r.reader.matched_publications().len() == 2, secs(9)).unwrap();
+        let strength = || {
+            let known = r.reader.matched_publication_data(s.writer.instance_handle());
+            known.map_or(0, |data| data.qos.ownership_strength.value)
+        };
+        let both = |sim: &mut Sim, n: i32| {
+            a.run(|| w.writer.write(&reading(1, n))).unwrap();
+            sim.run_for(secs(1)).unwrap();
+            other.run(|| s.writer.write(&reading(1, n + 100))).unwrap();
+            sim.run_for(secs(1)).unwrap();
+            numbers(&r.reader)
+        };
+        assert_eq!(both(&mut sim, 1), [1, 101], "until the stronger one writes");
+        assert_eq!(both(&mut sim, 2), [102]);
+        let weaker = DataWriterQos { ownership_strength: OwnershipStrength { value: -1 }, ..s.writer.qos() };
+        other.run(|| s.writer.set_qos(&weaker)).unwrap();
+        sim.run_until(|| strength() == -1, secs(9)).unwrap();
+        assert_eq!(both(&mut sim, 3), [3], "strength changes at run time");
+        let stronger = DataWriterQos { ownership_strength: OwnershipStrength { value: 9 }, ..s.writer.qos() };
+        other.run(|| s.writer.set_qos(&stronger)).unwrap();
+        sim.run_until(|| strength() == 9, secs(9)).unwrap();
+        assert_eq!(both(&mut sim, 4).last(), Some(&104));
+        other.crash();
+        sim.run_until(|| r.reader.matched_publications().len() == 1, secs(30)).unwrap();
+        a.run(|| w.writer.write(&reading(1, 5))).unwrap();
         sim.run_for(secs(1)).unwrap();
-        other.run(|| s.writer.write(&reading(1, n + 100))).unwrap();
-        sim.run_for(secs(1)).unwrap();
-        numbers(&r.reader)
-    };
-    assert_eq!(both(1), [1, 101], "until the stronger one writes");
-    assert_eq!(both(2), [102]);
-    let weaker = DataWriterQos { ownership_strength: OwnershipStrength { value: -1 }, ..s.writer.qos() };
-    other.run(|| s.writer.set_qos(&weaker)).unwrap();
-    assert_eq!(both(3), [3], "strength changes at run time");
-    let stronger = DataWriterQos { ownership_strength: OwnershipStrength { value: 9 }, ..s.writer.qos() };
-    other.run(|| s.writer.set_qos(&stronger)).unwrap();
-    assert_eq!(both(4).last(), Some(&104));
-    other.crash();
-    sim.run_until(|| r.reader.matched_publications().len() == 1, secs(30)).unwrap();
-    a.run(|| w.writer.write(&reading(1, 5))).unwrap();
-    sim.run_for(secs(1)).unwrap();
-    assert_eq!(numbers(&r.reader), [5], "fail-over");
+        assert_eq!(numbers(&r.reader), [5], "fail-over");
+    });
 }
 
 #[test]
 fn a_manual_writer_that_says_nothing_is_not_alive() {
-    for kind in [LivelinessKind::ManualByParticipant, LivelinessKind::ManualByTopic] {
-        let liveliness = Liveliness { kind, lease_duration: secs(2) };
-        let writer_qos = DataWriterQos { liveliness, ..DataWriterQos::default() };
-        let reader_qos = DataReaderQos { liveliness, ..DataReaderQos::default().reliable() };
-        let (mut sim, a, _b, w, r) = lossy(&writer_qos, &reader_qos);
-        let counts = || {
-            let status = r.reader.liveliness_changed_status();
-            (status.alive_count, status.not_alive_count)
-        };
-        assert_eq!(counts(), (1, 0));
-        sim.run_for(secs(5)).unwrap();
-        assert_eq!((counts(), w.writer.liveliness_lost_status().total), ((0, 1), 1));
-        a.run(|| {
-            if kind == LivelinessKind::ManualByTopic {
-                w.writer.assert_liveliness().unwrap();
-            } else {
-                w.participant.assert_liveliness();
+    each_seed(|seed| {
+        for kind in [LivelinessKind::ManualByParticipant, LivelinessKind::ManualByTopic] {
+            let liveliness = Liveliness { kind, lease_duration: secs(2) };
+            let writer_qos = DataWriterQos { liveliness, ..DataWriterQos::default() };
+            let reader_qos = DataReaderQos { liveliness, ..DataReaderQos::default().reliable() };
+            let (mut sim, a, _b, w, r) = lossy(seed, &writer_qos, &reader_qos);
+            let counts = || {
+                let status = r.reader.liveliness_changed_status();
+                (status.alive_count, status.not_alive_count)
+            };
+            assert_eq!(counts(), (1, 0));
+            sim.run_for(secs(5)).unwrap();
+            assert_eq!((counts(), w.writer.liveliness_lost_status().total), ((0, 1), 1));
+            // One sign may be lost; programs give them again and again.
+            for _ in 0..9 {
+                a.run(|| {
+                    if kind == LivelinessKind::ManualByTopic {
+                        w.writer.assert_liveliness().unwrap();
+                    } else {
+                        w.participant.assert_liveliness();
+                    }
+                });
+                sim.run_for(millis(500)).unwrap();
             }
-        });
-        sim.run_until(|| counts() == (1, 0), secs(9)).unwrap();
-    }
+            assert_eq!(counts(), (1, 0));
+        }
+    });
 }
 
 #[test]
@@ -176,117 +218,132 @@ fn partitions_with_wildcards_change_at_run_time() {
 
 #[test]
 fn the_time_based_filter_spaces_samples_and_keeps_the_last() {
-    let separation = TimeBasedFilter { minimum_separation: secs(1) };
-    let (writer_qos, reader_qos) = reliable();
-    let reader_qos = DataReaderQos { time_based_filter: separation, ..reader_qos };
-    let (mut sim, a, b, w, r) = lossy(&writer_qos, &reader_qos);
-    for n in 0..10 {
-        a.run(|| w.writer.write(&reading(1, n))).unwrap();
-        sim.run_for(millis(50)).unwrap();
-    }
-    sim.run_for(secs(2)).unwrap();
-    assert_eq!(numbers(&r.reader), [0, 9]);
-    let every = DataReaderQos { time_based_filter: TimeBasedFilter::default(), ..r.reader.qos() };
-    b.run(|| r.reader.set_qos(&every)).unwrap();
-    // The writer has to hear of it.
-    sim.run_for(secs(2)).unwrap();
-    for n in 0..3 {
-        a.run(|| w.writer.write(&reading(1, n))).unwrap();
-    }
-    sim.run_for(secs(2)).unwrap();
-    assert_eq!(numbers(&r.reader), [0, 1, 2]);
+    each_seed(|seed| {
+        let separation = TimeBasedFilter { minimum_separation: secs(1) };
+        let (writer_qos, reader_qos) = reliable();
+        let reader_qos = DataReaderQos { time_based_filter: separation, ..reader_qos };
+        let (mut sim, a, b, w, r) = lossy(seed, &writer_qos, &reader_qos);
+        for n in 0..10 {
+            a.run(|| w.writer.write(&reading(1, n))).unwrap();
+            sim.run_for(millis(50)).unwrap();
+        }
+        sim.run_for(secs(2)).unwrap();
+        assert_eq!(numbers(&r.reader), [0, 9]);
+        let every = DataReaderQos { time_based_filter: TimeBasedFilter::default(), ..r.reader.qos() };
+        b.run(|| r.reader.set_qos(&every)).unwrap();
+        // The writer has to hear of it.
+        sim.run_for(secs(2)).unwrap();
+        for n in 0..3 {
+            a.run(|| w.writer.write(&reading(1, n))).unwrap();
+        }
+        sim.run_for(secs(2)).unwrap();
+        assert_eq!(numbers(&r.reader), [0, 1, 2]);
+    });
 }
 
 #[test]
 fn destination_order_by_source_sorts_what_came_in_another_order() {
-    let kind = DestinationOrderKind::BySourceTimestamp;
-    let (writer_qos, reader_qos) = reliable();
-    let writer_qos = DataWriterQos { destination_order: DestinationOrder { kind }, ..writer_qos };
-    let reader_qos = DataReaderQos { destination_order: DestinationOrder { kind }, ..reader_qos };
-    let (mut sim, a, _b, w, r) = lossy(&writer_qos, &reader_qos);
-    let second = a.run(|| w.publisher.create_datawriter(&w.topic, &writer_qos)).unwrap();
-    sim.run_until(|| r.reader.matched_publications().len() == 2, secs(9)).unwrap();
-    let at = |n: i64| WallTime(1_000_000_000 * n);
-    a.run(|| w.writer.write_w_timestamp(&reading(1, 3), at(3))).unwrap();
-    sim.run_for(secs(1)).unwrap();
-    a.run(|| second.write_w_timestamp(&reading(1, 2), at(2))).unwrap();
-    sim.run_for(secs(1)).unwrap();
-    assert_eq!(numbers(&r.reader), [2, 3]);
-    let backwards = a.run(|| second.write_w_timestamp(&reading(1, 1), at(1)));
-    assert_eq!(backwards, Err(WriteError::BadTimestamp));
+    each_seed(|seed| {
+        let kind = DestinationOrderKind::BySourceTimestamp;
+        let (writer_qos, reader_qos) = reliable();
+        let writer_qos = DataWriterQos { destination_order: DestinationOrder { kind }, ..writer_qos };
+        let reader_qos = DataReaderQos { destination_order: DestinationOrder { kind }, ..reader_qos };
+        let (mut sim, a, _b, w, r) = lossy(seed, &writer_qos, &reader_qos);
+        let second = a.run(|| w.publisher.create_datawriter(&w.topic, &writer_qos)).unwrap();
+        sim.run_until(|| r.reader.matched_publications().len() == 2, secs(9)).unwrap();
+        let at = |n: i64| WallTime(1_000_000_000 * n);
+        a.run(|| w.writer.write_w_timestamp(&reading(1, 3), at(3))).unwrap();
+        sim.run_for(secs(1)).unwrap();
+        a.run(|| second.write_w_timestamp(&reading(1, 2), at(2))).unwrap();
+        sim.run_for(secs(1)).unwrap();
+        assert_eq!(numbers(&r.reader), [2, 3]);
+        let backwards = a.run(|| second.write_w_timestamp(&reading(1, 1), at(1)));
+        assert_eq!(backwards, Err(WriteError::BadTimestamp));
+    });
 }
 
 #[test]
 fn keep_last_keeps_the_newest_of_each_instance() {
-    let (writer_qos, _) = reliable();
-    let (mut sim, a, _b, w, r) = lossy(&writer_qos, &DataReaderQos::default().reliable().keep_last(2));
-    for n in 0..10 {
-        a.run(|| w.writer.write(&reading(n % 2, n))).unwrap();
-    }
-    sim.run_for(secs(2)).unwrap();
-    let mut seen = numbers(&r.reader);
-    seen.sort_unstable();
-    assert_eq!(seen, [6, 7, 8, 9]);
-    assert_eq!(r.reader.sample_lost_status().total, 0, "replaced is not lost");
+    each_seed(|seed| {
+        let (writer_qos, _) = reliable();
+        let (mut sim, a, _b, w, r) =
+            lossy(seed, &writer_qos, &DataReaderQos::default().reliable().keep_last(2));
+        for n in 0..10 {
+            a.run(|| w.writer.write(&reading(n % 2, n))).unwrap();
+        }
+        sim.run_for(secs(2)).unwrap();
+        let mut seen = numbers(&r.reader);
+        seen.sort_unstable();
+        assert_eq!(seen, [6, 7, 8, 9]);
+        assert_eq!(r.reader.sample_lost_status().total, 0, "replaced is not lost");
+    });
 }
 
 #[test]
 fn what_meets_a_limit_of_the_reader_is_rejected_and_comes_later() {
-    let (writer_qos, reader_qos) = reliable();
-    let (mut sim, a, b, w, r) = lossy(&writer_qos, &reader_qos.resource_limits(2, -1, -1));
-    for n in 0..4 {
-        a.run(|| w.writer.write(&reading(1, n))).unwrap();
-    }
-    sim.run_for(secs(1)).unwrap();
-    let status = r.reader.sample_rejected_status();
-    assert_eq!(status.last_reason, Some(SampleRejectedReason::SamplesLimit));
-    assert!(status.count.total >= 1);
-    let mut seen = Vec::new();
-    for _ in 0..4 {
-        seen.extend(b.run(|| numbers(&r.reader)));
+    each_seed(|seed| {
+        let (writer_qos, reader_qos) = reliable();
+        let (mut sim, a, b, w, r) = lossy(seed, &writer_qos, &reader_qos.resource_limits(2, -1, -1));
+        for n in 0..4 {
+            a.run(|| w.writer.write(&reading(1, n))).unwrap();
+        }
         sim.run_for(secs(1)).unwrap();
-    }
-    assert_eq!(seen, [0, 1, 2, 3], "nothing was lost");
+        let status = r.reader.sample_rejected_status();
+        assert_eq!(status.last_reason, Some(SampleRejectedReason::SamplesLimit));
+        assert!(status.count.total >= 1);
+        let mut seen = Vec::new();
+        for _ in 0..4 {
+            seen.extend(b.run(|| numbers(&r.reader)));
+            sim.run_for(secs(1)).unwrap();
+        }
+        assert_eq!(seen, [0, 1, 2, 3], "nothing was lost");
+    });
 }
 
 #[test]
 fn unregistering_disposes_as_the_life_cycle_says() {
-    for autodispose in [true, false] {
-        let (writer_qos, reader_qos) = reliable();
-        let writer_qos = writer_qos.autodispose_unregistered_instances(autodispose);
-        let (mut sim, a, _b, w, r) = lossy(&writer_qos, &reader_qos);
-        a.run(|| w.writer.write(&reading(1, 1))).unwrap();
-        a.run(|| w.writer.unregister_instance(&reading(1, 0))).unwrap();
-        sim.run_for(secs(1)).unwrap();
-        let states: Vec<_> = r.reader.read(9).unwrap().iter().map(|s| s.info.instance_state).collect();
-        let expected =
-            if autodispose { InstanceState::NotAliveDisposed } else { InstanceState::NotAliveNoWriters };
-        assert_eq!(states.last(), Some(&expected), "autodispose {autodispose}");
-    }
+    each_seed(|seed| {
+        for autodispose in [true, false] {
+            let (writer_qos, reader_qos) = reliable();
+            let writer_qos = writer_qos.autodispose_unregistered_instances(autodispose);
+            let (mut sim, a, _b, w, r) = lossy(seed, &writer_qos, &reader_qos);
+            a.run(|| w.writer.write(&reading(1, 1))).unwrap();
+            a.run(|| w.writer.unregister_instance(&reading(1, 0))).unwrap();
+            sim.run_for(secs(1)).unwrap();
+            let states: Vec<_> = r.reader.read(9).unwrap().iter().map(|s| s.info.instance_state).collect();
+            let expected =
+                if autodispose { InstanceState::NotAliveDisposed } else { InstanceState::NotAliveNoWriters };
+            assert_eq!(states.last(), Some(&expected), "autodispose {autodispose}");
+        }
+    });
 }
 
 #[test]
 fn what_is_not_alive_is_purged_after_its_delay() {
-    let (writer_qos, reader_qos) = reliable();
-    let lifecycle = ReaderDataLifecycle {
-        autopurge_nowriter_samples_delay: secs(2),
-        autopurge_disposed_samples_delay: secs(1),
-    };
-    let reader_qos = DataReaderQos { reader_data_lifecycle: lifecycle, ..reader_qos };
-    let (mut sim, a, _b, w, r) = lossy(&writer_qos.autodispose_unregistered_instances(false), &reader_qos);
-    for id in [1, 2] {
-        a.run(|| w.writer.write(&reading(id, id))).unwrap();
-    }
-    a.run(|| w.writer.dispose(&reading(1, 0))).unwrap();
-    a.run(|| w.writer.unregister_instance(&reading(2, 0))).unwrap();
-    sim.run_for(millis(500)).unwrap();
-    let left =
-        || r.reader.read(9).unwrap().iter().filter_map(|s| s.data.as_ref().map(|d| d.id)).collect::<Vec<_>>();
-    assert_eq!(left(), [1, 2]);
-    sim.run_for(secs(1)).unwrap();
-    assert_eq!(left(), [2]);
-    sim.run_for(secs(1)).unwrap();
-    assert!(left().is_empty());
+    each_seed(|seed| {
+        let (writer_qos, reader_qos) = reliable();
+        let lifecycle = ReaderDataLifecycle {
+            autopurge_nowriter_samples_delay: secs(2),
+            autopurge_disposed_samples_delay: secs(1),
+        };
+        let reader_qos = DataReaderQos { reader_data_lifecycle: lifecycle, ..reader_qos };
+        let (mut sim, a, _b, w, r) =
+            lossy(seed, &writer_qos.autodispose_unregistered_instances(false), &reader_qos);
+        for id in [1, 2] {
+            a.run(|| w.writer.write(&reading(id, id))).unwrap();
+        }
+        a.run(|| w.writer.dispose(&reading(1, 0))).unwrap();
+        a.run(|| w.writer.unregister_instance(&reading(2, 0))).unwrap();
+        sim.run_for(millis(500)).unwrap();
+        let left = || {
+            r.reader.read(9).unwrap().iter().filter_map(|s| s.data.as_ref().map(|d| d.id)).collect::<Vec<_>>()
+        };
+        assert_eq!(left(), [1, 2]);
+        sim.run_for(secs(1)).unwrap();
+        assert_eq!(left(), [2]);
+        sim.run_for(secs(1)).unwrap();
+        assert!(left().is_empty());
+    });
 }
 
 #[test]
@@ -320,26 +377,28 @@ fn disabled_entities_are_not_seen_until_they_are_enabled() {
 
 #[test]
 fn best_effort_skips_and_reliable_repairs() {
-    struct Quiet;
-    impl PublisherListener for Quiet {}
-    let (mut sim, a, b, w, r) = lossy(&reliable().0, &reliable().1);
-    let (_publisher, best_effort) = b.run(|| {
-        let subscriber = r.participant.create_subscriber(&SubscriberQos::default()).unwrap();
-        let qos = DataReaderQos::default().best_effort().keep_all();
-        (subscriber.clone(), subscriber.create_datareader(&r.topic, &qos).unwrap())
+    each_seed(|seed| {
+        struct Quiet;
+        impl PublisherListener for Quiet {}
+        let (mut sim, a, b, w, r) = lossy(seed, &reliable().0, &reliable().1);
+        let (_publisher, best_effort) = b.run(|| {
+            let subscriber = r.participant.create_subscriber(&SubscriberQos::default()).unwrap();
+            let qos = DataReaderQos::default().best_effort().keep_all();
+            (subscriber.clone(), subscriber.create_datareader(&r.topic, &qos).unwrap())
+        });
+        w.publisher.set_listener(Quiet, StatusMask::ALL);
+        sim.run_until(|| w.writer.matched_subscriptions().len() == 2, secs(30)).unwrap();
+        sim.run_for(secs(1)).unwrap();
+        for n in 0..200 {
+            a.run(|| w.writer.write(&reading(1, n))).unwrap();
+            sim.run_for(millis(5)).unwrap();
+        }
+        sim.run_for(secs(5)).unwrap();
+        assert_eq!(numbers(&r.reader), (0..200).collect::<Vec<_>>());
+        let seen = numbers(&best_effort);
+        assert!(seen.len() < 200 && seen.len() > 100 && seen.is_sorted(), "{}", seen.len());
+        assert!(best_effort.sample_lost_status().total > 0);
     });
-    w.publisher.set_listener(Quiet, StatusMask::ALL);
-    sim.run_until(|| w.writer.matched_subscriptions().len() == 2, secs(30)).unwrap();
-    sim.run_for(secs(1)).unwrap();
-    for n in 0..200 {
-        a.run(|| w.writer.write(&reading(1, n))).unwrap();
-        sim.run_for(millis(5)).unwrap();
-    }
-    sim.run_for(secs(5)).unwrap();
-    assert_eq!(numbers(&r.reader), (0..200).collect::<Vec<_>>());
-    let seen = numbers(&best_effort);
-    assert!(seen.len() < 200 && seen.len() > 100 && seen.is_sorted(), "{}", seen.len());
-    assert!(best_effort.sample_lost_status().total > 0);
 }
 
 #[test]
