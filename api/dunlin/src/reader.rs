@@ -541,7 +541,7 @@ impl<T: TopicType> DataReader<T> {
 
     /// set_listener with one that others have too, such as [`listener`](Self::listener) gives.
     pub fn set_shared_listener(&self, listener: Arc<dyn DataReaderListener<T>>, mask: StatusMask) {
-        self.core.set_listener(Some(Arc::new(Erased { listener })), mask);
+        self.core.set_listener(Some(erased(listener)), mask);
     }
 
     /// A listener that does nothing: these statuses are not told to subscriber and participant either.
@@ -682,6 +682,13 @@ impl<T: DdsType> DataReader<T> {
             (None, None) => FoundTopic::Topic(Topic::new(source.topic)),
         }
     }
+}
+
+/// A listener without the type of its samples.
+pub(crate) fn erased<T: TopicType>(
+    listener: Arc<dyn DataReaderListener<T>>,
+) -> Arc<dyn ErasedReaderListener> {
+    Arc::new(Erased { listener })
 }
 
 struct Erased<T: TopicType> {

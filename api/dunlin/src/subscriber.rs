@@ -8,10 +8,10 @@ use crate::content_filter::sealed::TopicSource;
 use crate::endpoint_qos::EndpointQos;
 use crate::entity::{Entity, EntityError};
 use crate::error::{CreateEntityError, SetQosError};
-use crate::listener::SubscriberListener;
+use crate::listener::{DataReaderListener, SubscriberListener};
 use crate::participant::{DomainParticipant, ParticipantInner};
-use crate::reader::DataReader;
-use crate::reader_core::ReaderCore;
+use crate::reader::{DataReader, erased};
+use crate::reader_core::{ErasedReaderListener, ReaderCore};
 use crate::status::StatusMask;
 use crate::writer_core::lock;
 use dunlin_cdr::TopicType;
@@ -172,7 +172,23 @@ impl Subscriber {
         qos: impl Into<EndpointQos<'q, DataReaderQos>>,
     ) -> Result<DataReader<D::Data>, CreateEntityError> {
         let qos = self.resolve(qos.into(), &topic.source()).ok_or(CreateEntityError::NoTopicQos)?;
-        self.create_related_datareader(topic, &qos, None)
+        self.make_datareader(topic, &qos, None, None)
+    }
+
+    /// create_datareader with a listener, which misses nothing: set afterwards it would not be told of writers that were
+    /// known before and match at once, nor of what they send until then.
+    ///
+    /// # Errors
+    /// As [`create_datareader`](Self::create_datareader).
+    pub fn create_datareader_with_listener<'q, D: TopicDescription>(
+        &self,
+        topic: &D,
+        qos: impl Into<EndpointQos<'q, DataReaderQos>>,
+        listener: impl DataReaderListener<D::Data>,
+        mask: StatusMask,
+    ) -> Result<DataReader<D::Data>, CreateEntityError> {
+        let qos = self.resolve(qos.into(), &topic.source()).ok_or(CreateEntityError::NoTopicQos)?;
+        self.make_datareader(topic, &qos, None, Some((erased(Arc::new(listener)), mask)))
     }
 
     /// The QoS that is meant for a reader; `None` if it is that of a topic which has none.
@@ -198,6 +214,16 @@ impl Subscriber {
         qos: &DataReaderQos,
         related: Option<Guid>,
     ) -> Result<DataReader<D::Data>, CreateEntityError> {
+        self.make_datareader(topic, qos, related, None)
+    }
+
+    fn make_datareader<D: TopicDescription>(
+        &self,
+        topic: &D,
+        qos: &DataReaderQos,
+        related: Option<Guid>,
+        listener: Option<(Arc<dyn ErasedReaderListener>, StatusMask)>,
+    ) -> Result<DataReader<D::Data>, CreateEntityError> {
         let source = topic.source();
         if !self.participant.owns(&source.topic) {
             return Err(CreateEntityError::ForeignTopic);
@@ -219,13 +245,15 @@ impl Subscriber {
             qos.clone(),
             related,
         ));
+        core.listener.set(listener.map(|(listener, mask)| (Some(listener), mask)));
         if let Some(filter) = &source.filter {
             filter.add_reader(&core)?;
         }
+        // Known before its first data arrives, of which notify_datareaders may have to tell.
+        self.state.add(&core);
         if self.state.entity.is_enabled() && lock(&self.qos).entity_factory.autoenable_created_entities {
             core.enable()?;
         }
-        self.state.add(&core);
         Ok(DataReader::from_core(core))
     }
 
