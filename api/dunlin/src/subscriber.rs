@@ -34,6 +34,8 @@ pub struct Subscriber {
     pub(crate) accesses: Arc<AtomicU32>,
     /// PRESENTATION, which cannot change, has access scope GROUP.
     pub(crate) by_group: bool,
+    /// And ordered access: samples of all readers are read one by one.
+    pub(crate) one_by_one: bool,
 }
 
 /// What a subscriber has besides its QoS; lives as long as the subscriber or a reader of it.
@@ -135,11 +137,12 @@ impl Subscriber {
         participant.entity.check().map_err(|_| CreateEntityError::AlreadyDeleted)?;
         let group = participant.subscriber_group(qos.presentation);
         let by_group = qos.presentation.access_scope == PresentationAccessScope::Group;
+        let one_by_one = by_group && qos.presentation.ordered_access;
         let qos = Arc::new(Mutex::new(qos.clone()));
         let handle = participant.next_handle(EntityKind::ReaderGroup);
         let state = SubscriberState::new(handle, participant.autoenables(), false, &qos);
         participant.add_subscriber(&state);
-        Ok(Self { participant, qos, state, group, accesses: Arc::default(), by_group })
+        Ok(Self { participant, qos, state, group, accesses: Arc::default(), by_group, one_by_one })
     }
 
     /// The subscriber of the built-in topics.
@@ -148,7 +151,15 @@ impl Subscriber {
         let make =
             || SubscriberState::new(participant.next_handle(EntityKind::ReaderGroup), true, true, &qos);
         let state = participant.builtin_state(make);
-        Self { participant, qos, state, group: None, accesses: Arc::default(), by_group: false }
+        Self {
+            participant,
+            qos,
+            state,
+            group: None,
+            accesses: Arc::default(),
+            by_group: false,
+            one_by_one: false,
+        }
     }
 
     pub(crate) fn participant_inner(&self) -> &Arc<ParticipantInner> {
