@@ -152,11 +152,12 @@ impl Sink {
         if !self.cannot_reach(participant.engine(), local, remote) {
             return;
         }
-        let topic = self.topic_of(local).map(|topic| topic.name.clone()).unwrap_or_default();
-        let (here, there) = if local.is_writer() { ("writer", "reader") } else { ("reader", "writer") };
-        let subject = format!("topic '{topic}': {here} {local} and {there} {remote}");
-        let cause = Cause::unreachable(participant.engine(), remote);
-        self.why.warn(machine::mono(), local, &cause, subject);
+        self.why.warn_of(machine::mono(), local, "UNREACHABLE", || {
+            let topic = self.topic_of(local).map(|topic| topic.name.clone()).unwrap_or_default();
+            let (here, there) = if local.is_writer() { ("writer", "reader") } else { ("reader", "writer") };
+            let subject = format!("topic '{topic}': {here} {local} and {there} {remote}");
+            (Cause::unreachable(participant.engine(), remote), subject)
+        });
     }
 
     /// Whether an endpoint of another participant, to which something has to go, has no place left.
