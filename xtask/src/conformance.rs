@@ -1,11 +1,13 @@
 //! The conformance table: `docs/conformance.md`, made from `docs/conformance.in`, in which every row names the tests that
-//! show it. A row without a test, or with one that does not exist, fails.
+//! show it. A row without a test, or with one that does not exist, fails, and so does an operation of the PIM without a
+//! row.
 //!
 //! The source has lines of six forms: `# comment`, `use alias = folder`, `== Section`, `> text`, those of the matrix of
 //! policies, see [`matrix`], and rows `name | state | alias/file::test, … | remark`. The state is `effective`, `partly` (the remark says what is missing) or
 //! `refused` (the tests show the refusal).
 
 mod matrix;
+mod operations;
 mod results;
 
 use anyhow::{Context, Result, bail};
@@ -94,6 +96,8 @@ fn make(root: &Path) -> Result<(String, Vec<String>)> {
     let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let policies: Vec<_> = lines.iter().filter_map(policy).collect();
     findings.extend(matrix::missing(&policies).into_iter().map(|what| format!("{SOURCE}: {what}")));
+    let operations = operations::missing(&rows_by_section(&lines));
+    findings.extend(operations.into_iter().map(|what| format!("{SOURCE}: {what}")));
     for (file, test) in named_tests(&lines) {
         if !known.contains_key(file) {
             let text = fs::read_to_string(root.join(file)).unwrap_or_default();
@@ -108,6 +112,19 @@ fn make(root: &Path) -> Result<(String, Vec<String>)> {
 
 fn row(line: &Line) -> Option<&Row> {
     if let Line::Row(row) = line { Some(row) } else { None }
+}
+
+/// The names of rows, each after the title of its section.
+fn rows_by_section(lines: &[Line]) -> Vec<(&str, &str)> {
+    let (mut title, mut rows) = ("", Vec::new());
+    for line in lines {
+        match line {
+            Line::Section(section) => title = section,
+            Line::Row(row) => rows.push((title, row.name.as_str())),
+            Line::Text(_) | Line::Policy(_) => {}
+        }
+    }
+    rows
 }
 
 fn policy(line: &Line) -> Option<&matrix::Row> {

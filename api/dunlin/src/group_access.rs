@@ -149,12 +149,11 @@ impl Subscriber {
     /// [`on_data_on_readers`](crate::SubscriberListener::on_data_on_readers) runs.
     pub fn datareaders(&self, states: StateMasks) -> Result<Vec<AnyDataReader>, GroupAccessError> {
         self.check_access()?;
-        let in_order = self.by_group && self.qos().presentation.ordered_access;
         let selection = crate::reader::selection(usize::MAX, states, InstanceSelect::Any);
         let mut found: Vec<(WallTime, AnyDataReader)> = Vec::new();
         for core in self.state.readers() {
             let times = receptions(&core, &selection);
-            let wanted = if in_order { times.len() } else { times.len().min(1) };
+            let wanted = if self.one_by_one { times.len() } else { times.len().min(1) };
             let entries = times.into_iter().take(wanted);
             found.extend(entries.map(|time| (time, AnyDataReader(Arc::clone(&core)))));
         }

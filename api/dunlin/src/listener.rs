@@ -4,6 +4,9 @@
 //! to arrive on the same thread. A listener that blocks holds up the reception of its domain; hand long
 //! work to a thread of your own.
 //!
+//! What happens while an entity is created is told to a listener that it is created with (`create_datawriter_with_listener` and
+//! its like), not to one that is set afterwards.
+//!
 //! A status is told to the most specific listener whose mask has it: that of the writer or reader, else of its publisher or
 //! subscriber, else of the participant (§2.2.4.2.3). A mask without a listener (`consume_statuses`) ends the search.
 

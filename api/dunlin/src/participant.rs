@@ -8,11 +8,12 @@ use crate::content_filter::{ContentFilteredTopic, DerivedTopics, FilteredTopicIn
 use crate::contents::Contents;
 use crate::entity::Entity;
 use crate::error::{CreateEntityError, CreateParticipantError, SetQosError};
-use crate::listener::DomainParticipantListener;
+use crate::listener::{DomainParticipantListener, PublisherListener, SubscriberListener, TopicListener};
 use crate::multi_topic::{MultiTopic, MultiTopicInner};
 use crate::publisher::Publisher;
 use crate::reader_core::ReaderCore;
 use crate::sink::Sink;
+use crate::status::StatusMask;
 use crate::subscriber::Subscriber;
 use crate::topic::{Topic, TopicInner};
 use crate::types::RegisteredTypes;
@@ -37,7 +38,10 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, Weak};
 use std::task::Poll;
 
+mod builder;
 mod writing;
+
+pub use builder::DomainParticipantBuilder;
 
 /// Octets of the longest topic or type name, so that its terminating NUL makes 256.
 const MAX_NAME: usize = 255;
@@ -74,91 +78,6 @@ pub struct DomainParticipant {
     inner: Arc<ParticipantInner>,
 }
 
-/// Settings of a participant before it joins its domain.
-#[derive(Clone, Debug)]
-pub struct DomainParticipantBuilder {
-    pub(crate) domain: DomainId,
-    qos: DomainParticipantQos,
-    config: Option<Config>,
-    name: String,
-    enabled: bool,
-}
-
-impl DomainParticipantBuilder {
-    /// The participant's QoS.
-    #[must_use]
-    pub fn qos(mut self, qos: DomainParticipantQos) -> Self {
-        self.qos = qos;
-        self
-    }
-
-    /// The configuration, instead of what file and environment say.
-    #[must_use]
-    pub fn config(mut self, config: Config) -> Self {
-        self.config = Some(config);
-        self
-    }
-
-    /// A name for people, announced to others.
-    #[must_use]
-    pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.name = name.into();
-        self
-    }
-
-    /// Whether the participant is enabled when it is created, as it is by default. Until it is
-    /// [enabled](DomainParticipant::enable) it neither says nor hears anything.
-    #[must_use]
-    pub fn enabled(mut self, enabled: bool) -> Self {
-        self.enabled = enabled;
-        self
-    }
-
-    /// Joins the domain.
-    ///
-    /// # Errors
-    /// When the configuration or QoS cannot be used, or sockets cannot be had.
-    pub fn build(self) -> Result<DomainParticipant, CreateParticipantError> {
-        self.qos.check_consistency()?;
-        self.qos.check_supported()?;
-        let config = match self.config {
-            Some(config) => config,
-            None => default_config()?,
-        };
-        #[cfg(feature = "sim")]
-        let config = crate::sim::resolve(config)
-            .map_err(|source| CreateParticipantError::Network { domain: self.domain, source })?;
-        let durable_is_local = config.durability.without_service == dunlin_config::WithoutService::Local;
-        let announces_types = config.types.announce;
-        let driver = config.driver_config(self.domain, self.qos.clone(), &self.name)?;
-        let sink = Arc::new(Sink::default());
-        let session = Session::prepare(driver, Arc::clone(&sink) as _)
-            .map_err(|source| CreateParticipantError::Network { domain: self.domain, source })?;
-        let guid = session.participant().guid();
-        let inner = ParticipantInner {
-            domain: self.domain,
-            session,
-            sink,
-            qos: Mutex::new(self.qos),
-            topics: Mutex::default(),
-            derived_topics: DerivedTopics::default(),
-            registered_types: RegisteredTypes::default(),
-            entity: Entity::new(guid.into(), self.enabled),
-            contents: Contents::default(),
-            builtin: Mutex::default(),
-            durable_is_local,
-            announces_types,
-        };
-        let inner = Arc::new(inner);
-        inner.sink.set_participant(&inner);
-        crate::factory::register(&inner);
-        if self.enabled {
-            inner.session.announce();
-        }
-        Ok(DomainParticipant { inner })
-    }
-}
-
 /// What applies when the application gives no configuration: file and environment, or what the simulator says.
 fn default_config() -> Result<Config, dunlin_config::ConfigError> {
     #[cfg(feature = "sim")]
@@ -189,13 +108,7 @@ impl DomainParticipant {
     /// Settings for a participant in `domain`.
     #[must_use]
     pub fn builder(domain: DomainId) -> DomainParticipantBuilder {
-        DomainParticipantBuilder {
-            domain,
-            qos: DomainParticipantQos::default(),
-            config: None,
-            name: String::new(),
-            enabled: true,
-        }
+        DomainParticipantBuilder::new(domain)
     }
 
     pub(crate) fn from_inner(inner: Arc<ParticipantInner>) -> Self {
@@ -353,6 +266,54 @@ impl DomainParticipant {
     /// When the QoS is inconsistent or unsupported.
     pub fn create_subscriber(&self, qos: &SubscriberQos) -> Result<Subscriber, CreateEntityError> {
         Subscriber::new(Arc::clone(&self.inner), qos)
+    }
+
+    /// create_topic with a listener, which replaces the one of a topic that is there already.
+    ///
+    /// # Errors
+    /// As [`create_topic`](Self::create_topic).
+    pub fn create_topic_with_listener<T: DdsType>(
+        &self,
+        name: &str,
+        qos: &TopicQos,
+        listener: impl TopicListener,
+        mask: StatusMask,
+    ) -> Result<Topic<T>, CreateEntityError> {
+        // Nothing is missed: only endpoints, which are created for it later, notice what it is told.
+        let topic = self.create_topic(name, qos)?;
+        topic.set_listener(listener, mask);
+        Ok(topic)
+    }
+
+    /// create_publisher with a listener.
+    ///
+    /// # Errors
+    /// As [`create_publisher`](Self::create_publisher).
+    pub fn create_publisher_with_listener(
+        &self,
+        qos: &PublisherQos,
+        listener: impl PublisherListener,
+        mask: StatusMask,
+    ) -> Result<Publisher, CreateEntityError> {
+        // Nothing is missed: it has no writers yet.
+        let publisher = self.create_publisher(qos)?;
+        publisher.set_listener(listener, mask);
+        Ok(publisher)
+    }
+
+    /// create_subscriber with a listener.
+    ///
+    /// # Errors
+    /// As [`create_subscriber`](Self::create_subscriber).
+    pub fn create_subscriber_with_listener(
+        &self,
+        qos: &SubscriberQos,
+        listener: impl SubscriberListener,
+        mask: StatusMask,
+    ) -> Result<Subscriber, CreateEntityError> {
+        let subscriber = self.create_subscriber(qos)?;
+        subscriber.set_listener(listener, mask);
+        Ok(subscriber)
     }
 
     /// get_qos.

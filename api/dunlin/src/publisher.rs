@@ -5,12 +5,12 @@ use crate::condition::StatusCondition;
 use crate::endpoint_qos::EndpointQos;
 use crate::entity::{Entity, EntityError};
 use crate::error::{CreateEntityError, SetQosError, WaitForError};
-use crate::listener::PublisherListener;
+use crate::listener::{DataWriterListener, PublisherListener};
 use crate::participant::{DomainParticipant, ParticipantInner};
 use crate::status::StatusMask;
 use crate::topic::{Topic, TopicInner};
-use crate::writer::DataWriter;
-use crate::writer_core::{WriterCore, lock};
+use crate::writer::{DataWriter, erased};
+use crate::writer_core::{ErasedWriterListener, WriterCore, lock};
 use dunlin_cdr::{Representation, TopicType, TypeSupport};
 use dunlin_core::{Duration, EntityKind, Guid, InstanceHandle};
 use dunlin_engine::PublisherGroup;
@@ -103,7 +103,23 @@ impl Publisher {
         qos: impl Into<EndpointQos<'q, DataWriterQos>>,
     ) -> Result<DataWriter<T>, CreateEntityError> {
         let qos = self.resolve(qos.into(), &topic.inner);
-        self.create_related_datawriter(topic, &qos, None)
+        self.make_datawriter(topic, &qos, None, None)
+    }
+
+    /// create_datawriter with a listener, which misses nothing: set afterwards it would not be told of readers that were
+    /// known before and match at once.
+    ///
+    /// # Errors
+    /// As [`create_datawriter`](Self::create_datawriter).
+    pub fn create_datawriter_with_listener<'q, T: TopicType>(
+        &self,
+        topic: &Topic<T>,
+        qos: impl Into<EndpointQos<'q, DataWriterQos>>,
+        listener: impl DataWriterListener<T>,
+        mask: StatusMask,
+    ) -> Result<DataWriter<T>, CreateEntityError> {
+        let qos = self.resolve(qos.into(), &topic.inner);
+        self.make_datawriter(topic, &qos, None, Some((erased(Arc::new(listener)), mask)))
     }
 
     /// The QoS that is meant for a writer of a topic.
@@ -128,6 +144,16 @@ impl Publisher {
         qos: &DataWriterQos,
         related: Option<Guid>,
     ) -> Result<DataWriter<T>, CreateEntityError> {
+        self.make_datawriter(topic, qos, related, None)
+    }
+
+    fn make_datawriter<T: TopicType>(
+        &self,
+        topic: &Topic<T>,
+        qos: &DataWriterQos,
+        related: Option<Guid>,
+        listener: Option<(Arc<dyn ErasedWriterListener>, StatusMask)>,
+    ) -> Result<DataWriter<T>, CreateEntityError> {
         if topic.inner.participant.as_ptr() != Arc::as_ptr(&self.participant) {
             return Err(CreateEntityError::ForeignTopic);
         }
@@ -145,6 +171,7 @@ impl Publisher {
             qos,
             related,
         ));
+        core.listener.set(listener.map(|(listener, mask)| (Some(listener), mask)));
         if self.state.entity.is_enabled() && lock(&self.qos).entity_factory.autoenable_created_entities {
             core.enable()?;
         }

@@ -37,7 +37,11 @@ use std::sync::atomic::Ordering;
 /// Reading never blocks. `take` removes what it returns, `read` leaves it marked as read. With access scope GROUP in the
 /// subscriber's PRESENTATION both fail with [`ReadError::NotBegun`] outside of
 /// [`begin_access`](Subscriber::begin_access) and [`end_access`](Subscriber::end_access), unless
-/// [`on_data_on_readers`](crate::SubscriberListener::on_data_on_readers) runs (DDS 1.4 §2.2.2.5.2.8).
+/// [`on_data_on_readers`](crate::SubscriberListener::on_data_on_readers) runs (DDS 1.4 §2.2.2.5.2.8). With ordered access
+/// besides, a call returns one sample at most, whatever `max_samples` says (§2.2.2.5.3.8): [`datareaders`] says whose is the
+/// next.
+///
+/// [`datareaders`]: Subscriber::datareaders
 pub struct DataReader<T: TopicType> {
     core: Arc<ReaderCore>,
     sample: PhantomData<fn() -> T>,
@@ -174,7 +178,7 @@ impl<T: TopicType> DataReader<T> {
         if condition.condition.is_deleted() {
             return Err(ReadError::DeletedCondition);
         }
-        let selection = selection(max_samples, condition.states, instance);
+        let selection = selection(self.at_most(max_samples), condition.states, instance);
         match &condition.query {
             None => self.decoded(&selection, take),
             Some(query) => {
@@ -193,6 +197,12 @@ impl<T: TopicType> DataReader<T> {
         self.core.subscriber.check_access().map_err(|_| ReadError::NotBegun)
     }
 
+    /// How many samples a call returns at most: those of a group that are read in order come one by one, as the next may
+    /// be another reader's (DDS 1.4 §2.2.2.5.3.8).
+    fn at_most(&self, max_samples: usize) -> usize {
+        if self.core.subscriber.one_by_one { max_samples.min(1) } else { max_samples }
+    }
+
     fn decode_into(
         &self,
         selection: &Selection,
@@ -200,7 +210,8 @@ impl<T: TopicType> DataReader<T> {
         out: &mut Vec<Sample<T>>,
     ) -> Result<usize, ReadError> {
         self.check_access()?;
-        self.core.collect(selection, take, |found| self.decode(found, out))
+        let selection = Selection { max_samples: self.at_most(selection.max_samples), ..*selection };
+        self.core.collect(&selection, take, |found| self.decode(found, out))
     }
 
     /// Appends the samples that decode; returns how many.
@@ -383,7 +394,7 @@ impl<T: TopicType> DataReader<T> {
     /// [`ReadError::NotEnabled`].
     pub fn take_payloads(&self, max_samples: usize) -> Result<Vec<RawSample>, ReadError> {
         self.check_access()?;
-        let all = selection(max_samples, StateMasks::ANY, InstanceSelect::Any);
+        let all = selection(self.at_most(max_samples), StateMasks::ANY, InstanceSelect::Any);
         let raw =
             |s: CachedSample| RawSample { info: s.info, payload: s.payload, key: s.key, vendor: s.vendor };
         self.core.collect(&all, true, |found| found.drain(..).map(raw).collect())
@@ -541,7 +552,7 @@ impl<T: TopicType> DataReader<T> {
 
     /// set_listener with one that others have too, such as [`listener`](Self::listener) gives.
     pub fn set_shared_listener(&self, listener: Arc<dyn DataReaderListener<T>>, mask: StatusMask) {
-        self.core.set_listener(Some(Arc::new(Erased { listener })), mask);
+        self.core.set_listener(Some(erased(listener)), mask);
     }
 
     /// A listener that does nothing: these statuses are not told to subscriber and participant either.
@@ -682,6 +693,13 @@ impl<T: DdsType> DataReader<T> {
             (None, None) => FoundTopic::Topic(Topic::new(source.topic)),
         }
     }
+}
+
+/// A listener without the type of its samples.
+pub(crate) fn erased<T: TopicType>(
+    listener: Arc<dyn DataReaderListener<T>>,
+) -> Arc<dyn ErasedReaderListener> {
+    Arc::new(Erased { listener })
 }
 
 struct Erased<T: TopicType> {

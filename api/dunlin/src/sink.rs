@@ -9,6 +9,7 @@ use dunlin_core::{EntityId, Guid};
 use dunlin_discovery::Trouble;
 use dunlin_driver::{EventSink, machine};
 use dunlin_engine::Event;
+use dunlin_qos::ReliabilityKind;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 
@@ -116,6 +117,10 @@ impl Sink {
             Event::ReaderActivity { writer, remote, active: false } => {
                 return self.warn_inactive(*writer, *remote);
             }
+            Event::PublicationMatched { writer: local, remote, added: true, .. }
+            | Event::SubscriptionMatched { reader: local, remote, added: true, .. } => {
+                return self.warn_unreachable(*local, *remote);
+            }
             Event::Trouble(trouble) => {
                 let cause = trouble_cause(trouble);
                 return self.why.warn(machine::mono(), EntityId::PARTICIPANT, &cause, "discovery");
@@ -139,6 +144,33 @@ impl Sink {
         let subject = format!("topic '{}': writer {writer} and reader {remote}", core.topic.name);
         let cause = Cause::Inactive { locators: locators.unwrap_or_default() };
         self.why.warn(machine::mono(), writer, &cause, subject);
+    }
+
+    /// A match that leads nowhere: what has to go to the other side cannot.
+    fn warn_unreachable(&self, local: EntityId, remote: Guid) {
+        let Some(participant) = self.participant.get().and_then(Weak::upgrade) else { return };
+        if !self.cannot_reach(participant.engine(), local, remote) {
+            return;
+        }
+        self.why.warn_of(machine::mono(), local, "UNREACHABLE", || {
+            let topic = self.topic_of(local).map(|topic| topic.name.clone()).unwrap_or_default();
+            let (here, there) = if local.is_writer() { ("writer", "reader") } else { ("reader", "writer") };
+            let subject = format!("topic '{topic}': {here} {local} and {there} {remote}");
+            (Cause::unreachable(participant.engine(), remote), subject)
+        });
+    }
+
+    /// Whether an endpoint of another participant, to which something has to go, has no place left.
+    fn cannot_reach(&self, engine: &dunlin_engine::Participant, local: EntityId, remote: Guid) -> bool {
+        if local.is_writer() {
+            let reader = engine.find_reader(remote);
+            return reader.is_some_and(|reader| reader.unicast.is_empty() && reader.multicast.is_empty());
+        }
+        // Nothing goes from a best-effort reader to its writers.
+        let answers = |core: Arc<ReaderCore>| core.qos().reliability.kind == ReliabilityKind::Reliable;
+        let writer = engine.find_writer(remote);
+        writer.is_some_and(|writer| writer.unicast.is_empty() && writer.multicast.is_empty())
+            && self.reader(local).is_some_and(answers)
     }
 
     /// How the type of a remote endpoint differs from that of the local one.

@@ -8,10 +8,10 @@ use crate::content_filter::sealed::TopicSource;
 use crate::endpoint_qos::EndpointQos;
 use crate::entity::{Entity, EntityError};
 use crate::error::{CreateEntityError, SetQosError};
-use crate::listener::SubscriberListener;
+use crate::listener::{DataReaderListener, SubscriberListener};
 use crate::participant::{DomainParticipant, ParticipantInner};
-use crate::reader::DataReader;
-use crate::reader_core::ReaderCore;
+use crate::reader::{DataReader, erased};
+use crate::reader_core::{ErasedReaderListener, ReaderCore};
 use crate::status::StatusMask;
 use crate::writer_core::lock;
 use dunlin_cdr::TopicType;
@@ -34,6 +34,8 @@ pub struct Subscriber {
     pub(crate) accesses: Arc<AtomicU32>,
     /// PRESENTATION, which cannot change, has access scope GROUP.
     pub(crate) by_group: bool,
+    /// And ordered access: samples of all readers are read one by one.
+    pub(crate) one_by_one: bool,
 }
 
 /// What a subscriber has besides its QoS; lives as long as the subscriber or a reader of it.
@@ -135,11 +137,12 @@ impl Subscriber {
         participant.entity.check().map_err(|_| CreateEntityError::AlreadyDeleted)?;
         let group = participant.subscriber_group(qos.presentation);
         let by_group = qos.presentation.access_scope == PresentationAccessScope::Group;
+        let one_by_one = by_group && qos.presentation.ordered_access;
         let qos = Arc::new(Mutex::new(qos.clone()));
         let handle = participant.next_handle(EntityKind::ReaderGroup);
         let state = SubscriberState::new(handle, participant.autoenables(), false, &qos);
         participant.add_subscriber(&state);
-        Ok(Self { participant, qos, state, group, accesses: Arc::default(), by_group })
+        Ok(Self { participant, qos, state, group, accesses: Arc::default(), by_group, one_by_one })
     }
 
     /// The subscriber of the built-in topics.
@@ -148,7 +151,15 @@ impl Subscriber {
         let make =
             || SubscriberState::new(participant.next_handle(EntityKind::ReaderGroup), true, true, &qos);
         let state = participant.builtin_state(make);
-        Self { participant, qos, state, group: None, accesses: Arc::default(), by_group: false }
+        Self {
+            participant,
+            qos,
+            state,
+            group: None,
+            accesses: Arc::default(),
+            by_group: false,
+            one_by_one: false,
+        }
     }
 
     pub(crate) fn participant_inner(&self) -> &Arc<ParticipantInner> {
@@ -172,7 +183,23 @@ impl Subscriber {
         qos: impl Into<EndpointQos<'q, DataReaderQos>>,
     ) -> Result<DataReader<D::Data>, CreateEntityError> {
         let qos = self.resolve(qos.into(), &topic.source()).ok_or(CreateEntityError::NoTopicQos)?;
-        self.create_related_datareader(topic, &qos, None)
+        self.make_datareader(topic, &qos, None, None)
+    }
+
+    /// create_datareader with a listener, which misses nothing: set afterwards it would not be told of writers that were
+    /// known before and match at once, nor of what they send until then.
+    ///
+    /// # Errors
+    /// As [`create_datareader`](Self::create_datareader).
+    pub fn create_datareader_with_listener<'q, D: TopicDescription>(
+        &self,
+        topic: &D,
+        qos: impl Into<EndpointQos<'q, DataReaderQos>>,
+        listener: impl DataReaderListener<D::Data>,
+        mask: StatusMask,
+    ) -> Result<DataReader<D::Data>, CreateEntityError> {
+        let qos = self.resolve(qos.into(), &topic.source()).ok_or(CreateEntityError::NoTopicQos)?;
+        self.make_datareader(topic, &qos, None, Some((erased(Arc::new(listener)), mask)))
     }
 
     /// The QoS that is meant for a reader; `None` if it is that of a topic which has none.
@@ -198,6 +225,16 @@ impl Subscriber {
         qos: &DataReaderQos,
         related: Option<Guid>,
     ) -> Result<DataReader<D::Data>, CreateEntityError> {
+        self.make_datareader(topic, qos, related, None)
+    }
+
+    fn make_datareader<D: TopicDescription>(
+        &self,
+        topic: &D,
+        qos: &DataReaderQos,
+        related: Option<Guid>,
+        listener: Option<(Arc<dyn ErasedReaderListener>, StatusMask)>,
+    ) -> Result<DataReader<D::Data>, CreateEntityError> {
         let source = topic.source();
         if !self.participant.owns(&source.topic) {
             return Err(CreateEntityError::ForeignTopic);
@@ -219,13 +256,15 @@ impl Subscriber {
             qos.clone(),
             related,
         ));
+        core.listener.set(listener.map(|(listener, mask)| (Some(listener), mask)));
         if let Some(filter) = &source.filter {
             filter.add_reader(&core)?;
         }
+        // Known before its first data arrives, of which notify_datareaders may have to tell.
+        self.state.add(&core);
         if self.state.entity.is_enabled() && lock(&self.qos).entity_factory.autoenable_created_entities {
             core.enable()?;
         }
-        self.state.add(&core);
         Ok(DataReader::from_core(core))
     }
 

@@ -333,7 +333,7 @@ impl<T: TopicType> DataWriter<T> {
 
     /// set_listener with one that others have too, such as [`listener`](Self::listener) gives.
     pub fn set_shared_listener(&self, listener: Arc<dyn DataWriterListener<T>>, mask: StatusMask) {
-        self.core.set_listener(Some(Arc::new(Erased { listener })), mask);
+        self.core.set_listener(Some(erased(listener)), mask);
     }
 
     /// A listener that does nothing: these statuses are not told to publisher and participant either.
@@ -514,6 +514,13 @@ impl<T: TopicType> DataWriter<T> {
         let request = self.request(kind, sample, instance, source_timestamp)?;
         self.core.participant.write(slot, request, self.core.max_blocking_time())
     }
+}
+
+/// A listener without the type of its samples.
+pub(crate) fn erased<T: TopicType>(
+    listener: Arc<dyn DataWriterListener<T>>,
+) -> Arc<dyn ErasedWriterListener> {
+    Arc::new(Erased { listener })
 }
 
 struct Erased<T: TopicType> {

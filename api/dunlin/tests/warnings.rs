@@ -3,27 +3,58 @@
 
 mod common;
 
-use common::Lines;
-use dunlin::qos::{DataReaderQos, DataWriterQos, Partition, PublisherQos, SubscriberQos, TopicQos};
+use common::{Lines, eventually};
+use dunlin::qos::{
+    DataReaderQos, DataWriterQos, DurabilityKind, Partition, PublisherQos, ResourceLimits, SubscriberQos,
+    TopicData, TopicQos,
+};
 use dunlin::sim::{Result, Sim};
-use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant, Duration};
+use dunlin::{Against, Cause, Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration};
+use dunlin_buf::SharedBytes;
+use dunlin_core::{GuidPrefix, Locator, MonoTime, Now, WallTime, domain_ports};
+use dunlin_engine::{EndpointLocators, Locators, Output, Participant, ParticipantConfig, ReaderSpec};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
 
 #[derive(DdsType, Clone, Debug, Default)]
 struct Reading {
     n: u32,
 }
 
-fn writing() -> Result<(DomainParticipant, DataWriter<Reading>)> {
+#[derive(DdsType, Clone, Debug, Default)]
+#[dds(name = "Reading")]
+struct KeyedReading {
+    #[dds(key)]
+    n: u32,
+}
+
+#[derive(DdsType, Clone, Debug, Default)]
+#[dds(name = "Reading")]
+struct TextReading {
+    n: String,
+}
+
+#[derive(DdsType, Clone, Debug, Default)]
+struct Measurement {
+    n: f64,
+}
+
+fn writing(qos: &DataWriterQos) -> Result<(DomainParticipant, DataWriter<Reading>)> {
     let participant = DomainParticipant::builder(0).name("sensor").build()?;
     let topic = participant.create_topic::<Reading>("T", &TopicQos::default())?;
     let publisher = participant.create_publisher(&PublisherQos::default())?;
-    let writer = publisher.create_datawriter(&topic, &DataWriterQos::default().best_effort())?;
+    let writer = publisher.create_datawriter(&topic, qos)?;
     Ok((participant, writer))
 }
 
-fn reading(partition: &[&str], qos: &DataReaderQos) -> Result<(DomainParticipant, DataReader<Reading>)> {
+fn reading<T: DdsType>(
+    partition: &[&str],
+    qos: &DataReaderQos,
+) -> Result<(DomainParticipant, DataReader<T>)> {
     let participant = DomainParticipant::builder(0).name("display").build()?;
-    let topic = participant.create_topic::<Reading>("T", &TopicQos::default())?;
+    let topic = participant.create_topic::<T>("T", &TopicQos::default())?;
     let partition = Partition { names: partition.iter().map(ToString::to_string).collect() };
     let subscriber =
         participant.create_subscriber(&SubscriberQos { partition, ..SubscriberQos::default() })?;
@@ -31,31 +62,306 @@ fn reading(partition: &[&str], qos: &DataReaderQos) -> Result<(DomainParticipant
     Ok((participant, reader))
 }
 
+const fn secs(n: i64) -> Duration {
+    Duration::from_secs(n)
+}
+
+fn config(settings: &[(&str, &str)]) -> Config {
+    let mut config = Config::default();
+    settings.iter().for_each(|(key, value)| config.set(key, value).unwrap());
+    config
+}
+
+/// What is logged meanwhile. One test at a time, as the log is that of the process.
+fn logged(work: impl FnOnce(&Lines)) -> String {
+    static ALONE: Mutex<()> = Mutex::new(());
+    static LINES: OnceLock<Lines> = OnceLock::new();
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let lines = LINES.get_or_init(|| {
+        let lines = Lines::default();
+        let sink = lines.clone();
+        let log = tracing_subscriber::fmt().with_env_filter("warn").with_ansi(false);
+        log.with_writer(move || sink.clone()).init();
+        lines
+    });
+    lines.take();
+    work(lines);
+    lines.take()
+}
+
+fn count(text: &str, words: &str) -> usize {
+    text.lines().filter(|line| line.contains(words)).count()
+}
+
+/// Each of these texts so often, each in a line of its own, and no other line.
+#[track_caller]
+fn assert_lines(text: &str, expected: &[(&str, usize)]) {
+    for (words, times) in expected {
+        assert_eq!(count(text, words), *times, "{words} in\n{text}");
+    }
+    assert_eq!(text.lines().count(), expected.iter().map(|(_, times)| times).sum::<usize>(), "{text}");
+    assert!(text.lines().all(|line| line.contains("WARN dunlin::why: ")), "{text}");
+}
+
 #[test]
 fn the_log_has_one_warning_for_each_cause() {
-    let lines = Lines::default();
-    let sink = lines.clone();
-    tracing_subscriber::fmt()
-        .with_env_filter("warn")
-        .with_ansi(false)
-        .with_writer(move || sink.clone())
-        .init();
-    let mut sim = Sim::new(1);
-    let (a, b) = (sim.node("a"), sim.node("b"));
-    let _writer = a.run(writing).unwrap();
-    let readers = b.run(|| {
-        let qos = DataReaderQos::default().reliable().transient_local();
-        (0..3).map(|_| reading(&[], &qos)).collect::<Result<Vec<_>>>()
+    let text = logged(|_| {
+        let mut sim = Sim::new(1);
+        let (a, b) = (sim.node("a"), sim.node("b"));
+        let _writer = a.run(|| writing(&DataWriterQos::default().best_effort())).unwrap();
+        let readers = b.run(|| {
+            let qos = DataReaderQos::default().reliable().transient_local();
+            (0..3).map(|_| reading::<Reading>(&[], &qos)).collect::<Result<Vec<_>>>()
+        });
+        let _elsewhere = b.run(|| reading::<Reading>(&["p"], &DataReaderQos::default())).unwrap();
+        sim.run_for(secs(20)).unwrap();
+        assert_eq!(readers.unwrap().len(), 3);
     });
-    let _elsewhere = b.run(|| reading(&["p"], &DataReaderQos::default())).unwrap();
-    sim.run_for(Duration::from_secs(20)).unwrap();
-    assert_eq!(readers.unwrap().len(), 3);
-    let text = lines.take();
-    let count = |words: &str| text.lines().filter(|line| line.contains(words)).count();
     // The writer finds each cause once and not for each reader; each of three readers for itself.
     for cause in ["RELIABILITY: offered BEST_EFFORT, requested RELIABLE", "DURABILITY: offered VOLATILE"] {
-        assert_eq!(count(cause), 4, "{cause} in\n{text}");
+        assert_eq!(count(&text, cause), 4, "{cause} in\n{text}");
     }
-    assert_eq!(count("PARTITION: publisher none, subscriber 'p'"), 2, "{text}");
+    assert_eq!(count(&text, "PARTITION: publisher none, subscriber 'p'"), 2, "{text}");
     assert!(text.lines().all(|line| line.contains("WARN dunlin::why: ")), "{text}");
+}
+
+/// A writer of `Reading` and two readers of another type: what is logged.
+fn log_of_types<T: DdsType>(announced: &str) -> String {
+    logged(|_| {
+        let mut sim = Sim::builder().seed(1).config(config(&[("types.announce", announced)])).build();
+        let (a, b) = (sim.node("a"), sim.node("b"));
+        let _writer = a.run(|| writing(&DataWriterQos::default())).unwrap();
+        let _readers = [(); 2].map(|()| b.run(|| reading::<T>(&[], &DataReaderQos::default())).unwrap());
+        sim.run_for(secs(20)).unwrap();
+    })
+}
+
+#[test]
+fn types_that_do_not_fit_are_told_once_by_each_endpoint() {
+    let name = "type name: the writer's is 'Reading', the reader's 'Measurement'";
+    assert_lines(&log_of_types::<Measurement>("false"), &[(name, 3)]);
+    let key = "the reader's type has a key, the writer's has none";
+    assert_lines(&log_of_types::<KeyedReading>("true"), &[(key, 3)]);
+    let text = log_of_types::<TextReading>("true");
+    assert_lines(&text, &[("type members: the reader's type cannot read the writer's: n: ", 3)]);
+    assert_eq!(count(&text, "topic 'T': writer "), 1, "{text}");
+    assert_eq!(count(&text, "topic 'T': reader "), 2, "{text}");
+}
+
+#[test]
+fn who_announces_itself_but_answers_nothing_is_told() {
+    let text = logged(|_| {
+        let mut sim = Sim::new(1);
+        let (a, b) = (sim.node("a"), sim.node("b"));
+        sim.cut(&a, &b);
+        let _writer = a.run(|| writing(&DataWriterQos::default())).unwrap();
+        let _reader = b.run(|| reading::<Reading>(&[], &DataReaderQos::default())).unwrap();
+        sim.run_for(secs(30)).unwrap();
+    });
+    assert_lines(&text, &[("'display' (Dunlin) announces itself here, but answers nothing", 1)]);
+    assert!(text.contains(" discovery: "), "{text}");
+}
+
+#[test]
+fn groups_that_stay_silent_are_told() {
+    let text = logged(|_| {
+        let mut sim = Sim::new(1);
+        let a = sim.node("a");
+        let b = sim.node_with("b", config(&[("discovery.peers", &a.address().to_string())]));
+        sim.cut_multicast(&a);
+        let _writer = a.run(|| writing(&DataWriterQos::default())).unwrap();
+        let _reader = b.run(|| reading::<Reading>(&[], &DataReaderQos::default())).unwrap();
+        sim.run_for(secs(60)).unwrap();
+    });
+    let lines = [
+        "'sensor' (Dunlin) sends to a group arrives here",
+        "'display' (Dunlin) sends to a group arrives here",
+    ];
+    assert_lines(&text, &lines.map(|line| (line, 1)));
+}
+
+#[test]
+fn other_domains_are_told() {
+    let text = logged(|_| {
+        let mut sim = Sim::new(1);
+        let (a, b) = (sim.node("a"), sim.node_with("b", config(&[("domain.tag", "blue")])));
+        let _writer = a.run(|| writing(&DataWriterQos::default())).unwrap();
+        let _reader = b.run(|| reading::<Reading>(&[], &DataReaderQos::default())).unwrap();
+        sim.run_for(secs(30)).unwrap();
+    });
+    assert_lines(&text, &[("another domain", 2)]);
+    assert_eq!(count(&text, "domain.tag"), 2, "{text}");
+}
+
+#[test]
+fn what_quotas_refuse_is_told() {
+    let text = logged(|_| {
+        let mut sim = Sim::new(1);
+        let small = config(&[("quotas.max_endpoints_per_participant", "1")]);
+        let (a, b) = (sim.node_with("a", small), sim.node("b"));
+        let _writer = a.run(|| writing(&DataWriterQos::default())).unwrap();
+        let _readers = b.run(|| -> Result<_> {
+            let (participant, first) = reading::<Reading>(&[], &DataReaderQos::default())?;
+            let topic = participant.create_topic::<Reading>("T", &TopicQos::default())?;
+            let subscriber = participant.create_subscriber(&SubscriberQos::default())?;
+            let more = [(); 3].map(|()| subscriber.create_datareader(&topic, &DataReaderQos::default()));
+            Ok((participant, first, more))
+        });
+        sim.run_for(secs(30)).unwrap();
+    });
+    assert_lines(&text, &[("quotas.max_endpoints_per_participant", 1)]);
+}
+
+#[test]
+fn readers_that_answer_no_more_are_told() {
+    let text = logged(|_| {
+        let hasty = config(&[("reliability.inactive_after", "500ms"), ("discovery.lease_duration", "60s")]);
+        let mut sim = Sim::builder().seed(1).config(hasty).build();
+        let (a, b) = (sim.node("a"), sim.node("b"));
+        let resource_limits = ResourceLimits { max_samples: 4, ..ResourceLimits::default() };
+        let qos = DataWriterQos { resource_limits, ..DataWriterQos::default().keep_all() };
+        let (_one, writer) = a.run(|| writing(&qos)).unwrap();
+        let qos = DataReaderQos::default().reliable().keep_all();
+        let _reader = b.run(|| reading::<Reading>(&[], &qos)).unwrap();
+        sim.run_until(|| !writer.matched_subscriptions().is_empty(), secs(5)).unwrap();
+        a.run(|| writer.write(&Reading { n: 1 })).unwrap();
+        sim.run_for(secs(1)).unwrap();
+        sim.cut(&b, &a);
+        a.run(|| writer.write(&Reading { n: 2 })).unwrap();
+        sim.run_for(secs(5)).unwrap();
+    });
+    assert_lines(&text, &[("the reader is inactive: it does not acknowledge what it is sent", 1)]);
+    assert!(text.contains("topic 'T': writer "), "{text}");
+}
+
+#[test]
+fn that_durable_samples_are_those_of_their_writers_is_told() {
+    let text = logged(|_| {
+        let local = config(&[("durability.without_service", "local")]);
+        let mut sim = Sim::builder().seed(1).config(local).build();
+        let (a, b) = (sim.node("a"), sim.node("b"));
+        let kind = DurabilityKind::Persistent;
+        let _writer = a.run(|| writing(&DataWriterQos::default().durability(kind))).unwrap();
+        let kind = DurabilityKind::Transient;
+        let qos = DataReaderQos::default().reliable().durability(kind);
+        let _reader = b.run(|| reading::<Reading>(&[], &qos)).unwrap();
+        let qos = DataReaderQos::default().reliable().transient_local();
+        let _as_always = b.run(|| reading::<Reading>(&[], &qos)).unwrap();
+        sim.run_for(secs(2)).unwrap();
+    });
+    let lines =
+        ["a writer of 'T' asks for Persistent durability", "a reader of 'T' asks for Transient durability"];
+    lines.iter().for_each(|line| assert_eq!(count(&text, line), 1, "{line} in\n{text}"));
+    assert_eq!(count(&text, "(durability.without_service = \"local\")"), 2, "{text}");
+    assert_eq!(text.lines().count(), 2, "{text}");
+}
+
+/// A participant whose readers receive at an address that is nobody's, as those of other vendors can.
+struct Elsewhere {
+    engine: Participant,
+    socket: UdpSocket,
+    began: Instant,
+    out: Output,
+}
+
+impl Elsewhere {
+    fn new(domain: u32) -> Self {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        socket.set_read_timeout(Some(std::time::Duration::from_millis(5))).unwrap();
+        let place = Locator::udp_v4(Ipv4Addr::LOCALHOST, socket.local_addr().unwrap().port());
+        let [_, metatraffic, ..] = domain_ports(domain, 0).unwrap();
+        let mut config =
+            ParticipantConfig::new(GuidPrefix([0x01, 0xd0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]), domain);
+        config.locators = Locators {
+            metatraffic_unicast: vec![place],
+            default_unicast: vec![Locator::udp_v4(Ipv4Addr::new(127, 77, 0, 1), 7411)],
+            ..Locators::default()
+        };
+        config.initial_peers = vec![Locator::udp_v4(Ipv4Addr::LOCALHOST, metatraffic)];
+        Self { engine: Participant::new(config), socket, began: Instant::now(), out: Output::new() }
+    }
+
+    fn with<R>(&mut self, call: impl FnOnce(&Participant, Now, &mut Output) -> R) -> R {
+        let mono = MonoTime(1_000_000_000 + u64::try_from(self.began.elapsed().as_nanos()).unwrap());
+        let now = Now { mono, wall: WallTime(1_700_000_000_000_000_000 + mono.0 as i64) };
+        let result = call(&self.engine, now, &mut self.out);
+        let mut octets = Vec::new();
+        for datagram in self.out.outbox.datagrams() {
+            octets.clear();
+            datagram.copy_to(&mut octets);
+            for ip in datagram.destinations().iter().filter_map(|place| Some((place.ip()?, place.port))) {
+                let to = SocketAddr::new(ip.0, u16::try_from(ip.1).unwrap());
+                self.socket.send_to(&octets, to).unwrap();
+            }
+        }
+        self.out.clear();
+        result
+    }
+
+    fn read(&mut self, topic: &str, qos: DataReaderQos) {
+        let spec = ReaderSpec {
+            topic_name: topic.into(),
+            type_name: "Reading".into(),
+            qos,
+            subscriber_qos: SubscriberQos::default(),
+            topic_data: TopicData::default(),
+            type_information: None,
+            locators: EndpointLocators::default(),
+            type_support: Arc::new(dunlin_cdr::TypeSupportOf::<Reading>::default()),
+        };
+        self.with(|engine, now, out| engine.create_reader(now, spec, out)).unwrap();
+    }
+
+    fn run(&mut self, ended: &AtomicBool) {
+        self.with(|engine, now, out| engine.start(now, out));
+        let mut octets = [0; 65536];
+        while !ended.load(Ordering::SeqCst) {
+            if let Ok((len, SocketAddr::V4(from))) = self.socket.recv_from(&mut octets) {
+                let packet = SharedBytes::from(octets[..len].to_vec());
+                let from = Locator::udp_v4(*from.ip(), from.port());
+                self.with(|engine, now, out| engine.on_datagram(now, from, &packet, out));
+            }
+            self.with(|engine, now, out| engine.on_timer(now, out));
+        }
+    }
+}
+
+/// Ends what runs until then, also if the test fails.
+struct SetOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn a_side_that_cannot_be_reached_is_told() {
+    let domain = common::domain();
+    let text = logged(|lines| {
+        let participant = common::participant(domain);
+        let topic = participant.create_topic::<Reading>("T", &TopicQos::default()).unwrap();
+        let publisher = participant.create_publisher(&PublisherQos::default()).unwrap();
+        let writer = publisher.create_datawriter(&topic, &DataWriterQos::default()).unwrap();
+        let ended = AtomicBool::new(false);
+        let mut other = Elsewhere::new(domain);
+        other.read("T", DataReaderQos::default().reliable());
+        other.read("T", DataReaderQos::default());
+        std::thread::scope(|scope| {
+            let _end = SetOnDrop(&ended);
+            scope.spawn(|| other.run(&ended));
+            eventually("both matches", || writer.matched_subscriptions().len() == 2);
+            eventually("the warning", || !lines.is_empty());
+            let names = |cause: &Cause| cause.name();
+            let explanation = participant.explain(&writer, Against::Topic);
+            assert_eq!(explanation.all_causes().map(names).collect::<Vec<_>>(), ["UNREACHABLE"; 2]);
+        });
+    });
+    let words = "none of its locators can be used from here: it receives at udp/127.77.0.1:7411";
+    assert_eq!(count(&text, words), 1, "once for two readers:\n{text}");
+    assert_eq!(
+        (count(&text, "topic 'T': writer "), count(&text, "quotas.foreign_locators")),
+        (1, 1),
+        "{text}"
+    );
 }

@@ -285,21 +285,24 @@ fn lines_of_filters_sets_topics_and_warnings() {
             ),
             (
                 publisher(
-                    "-P -v d --cft x_>_0 --take-read --periodic-announcement 500 --datafrag-size 1000 -t Odd",
+                    "-P -v d --cft x_>_0 --take-read --periodic-announcement 500 --datafrag-size 1000 --read-period 50 -t Odd",
                     "Odd",
                     "BLUE",
                     &[
                         "participant @ in domain %",
                         "warning: a publisher ignores --cft",
                         "warning: a publisher ignores --take-read",
+                        "warning: a publisher ignores --read-period",
                     ]
                     .map(String::from),
                 ),
                 subscriber(
-                    "-S -w --num-instances 2 --write-period 5 -t Odd",
+                    "-S -w -z 20 --num-instances 2 --write-period 5 -t Odd",
                     "Odd",
                     &[
                         "warning: a subscriber ignores -w".into(),
+                        "warning: a subscriber ignores -z".into(),
+                        "warning: a subscriber ignores --write-period".into(),
                         "warning: a subscriber ignores --num-instances".into(),
                         sized("Odd", "20"),
                         gone("Odd"),
@@ -366,6 +369,52 @@ fn lines_of_deadlines() {
             ),
         )],
     );
+}
+
+/// Somebody uses the name of the topic with another type.
+#[test]
+fn lines_of_a_topic_with_another_type() {
+    #[derive(dunlin::DdsType, Clone, Debug, Default)]
+    struct Other {
+        n: u32,
+    }
+    let domain = 20 + std::process::id() % 8 * 24 + 17;
+    let told = || "on_inconsistent_topic() topic: 'Mixed'  type: 'ShapeType'".to_owned();
+    let writes = Side {
+        options: "-P -t Mixed",
+        must: vec!["Create topic: Mixed".into(), "Create writer for topic: Mixed color: BLUE".into(), told()],
+        may: Vec::new(),
+    };
+    let mut writer = Running::start(&writes, domain);
+    let mut config = dunlin::Config::default();
+    config.set("network.interfaces", "lo").unwrap();
+    let participant = dunlin::DomainParticipant::builder(domain).config(config).build().unwrap();
+    let topic = participant.create_topic::<Other>("Mixed", &dunlin::qos::TopicQos::default()).unwrap();
+    let subscriber = participant.create_subscriber(&dunlin::qos::SubscriberQos::default()).unwrap();
+    let reader = subscriber.create_datareader(&topic, &dunlin::qos::DataReaderQos::default()).unwrap();
+    writer.wait(&[]);
+    writer.end();
+    assert!(reader.matched_publications().is_empty());
+}
+
+/// Samples of two topics that are read in one order.
+#[test]
+fn lines_of_a_group_in_order() {
+    let rounds = ["Reading with ordered access, iteration %".to_owned()];
+    let of = |side: &dyn Fn(&str) -> Side| [side("Both").must, side("Both1").must].concat();
+    let shown = |topic: &str| [sample(topic, "BLUE", "20"), ended(topic, "BLUE", "NO_WRITERS")];
+    let parted = |topic: &str| status("on_publication_matched", topic, "matched readers 0 (change = -1)");
+    let writes = publisher(
+        "-P --ordered --access-scope g --num-topics 2 -t Both",
+        "Both",
+        "BLUE",
+        &publisher("", "Both1", "BLUE", &[]).must,
+    )
+    .may(&[parted("Both1")]);
+    let must = of(&|topic| subscriber("", topic, &shown(topic)));
+    let options = "-S -k 0 --ordered --access-scope g --num-topics 2 -t Both";
+    let reads = Side { options, must, may: Vec::new() }.may(&rounds);
+    run_all(18, &[(writes, reads)]);
 }
 
 #[test]

@@ -49,10 +49,30 @@ impl WhyLog {
 
     /// Tells a cause, unless it was told lately.
     pub fn warn(&self, now: MonoTime, local: EntityId, cause: &Cause, subject: impl Display) {
-        let Some(again) = self.admit(now, (local, cause.name())) else { return };
-        let more = if again == 0 { String::new() } else { format!(" ({again} more since the last message)") };
-        tracing::warn!(target: "dunlin::why", "{subject}: {cause}; {}{more}", cause.hint());
+        if let Some(again) = self.admit(now, (local, cause.name())) {
+            tell(cause, subject, again);
+        }
     }
+
+    /// The same of a cause that takes work to find, which is done only if it is told.
+    pub fn warn_of<S: Display>(
+        &self,
+        now: MonoTime,
+        local: EntityId,
+        name: &'static str,
+        find: impl FnOnce() -> (Cause, S),
+    ) {
+        if let Some(again) = self.admit(now, (local, name)) {
+            let (cause, subject) = find();
+            debug_assert_eq!(cause.name(), name);
+            tell(&cause, subject, again);
+        }
+    }
+}
+
+fn tell(cause: &Cause, subject: impl Display, again: u64) {
+    let more = if again == 0 { String::new() } else { format!(" ({again} more since the last message)") };
+    tracing::warn!(target: "dunlin::why", "{subject}: {cause}; {}{more}", cause.hint());
 }
 
 #[cfg(test)]

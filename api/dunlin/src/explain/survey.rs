@@ -9,10 +9,10 @@ use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, VendorId};
 use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, Locators, ParticipantData, Standing, Survey};
 use std::sync::Arc;
 
-/// What one explanation is made from.
 /// Who has been known for less than this may yet answer.
 const TIME_TO_ANSWER: Duration = Duration::from_millis(400);
 
+/// What one explanation is made from.
 struct View<'a> {
     participant: &'a ParticipantInner,
     own: GuidPrefix,
@@ -222,10 +222,7 @@ impl<'a> View<'a> {
 
     /// Where a participant says that its endpoints receive.
     fn announced(&self, prefix: GuidPrefix) -> Vec<Locator> {
-        let announced = self.standing(prefix).map(|standing| &standing.announced);
-        announced
-            .map(|a| a.default_unicast.iter().chain(&a.default_multicast).copied().collect())
-            .unwrap_or_default()
+        announced(&self.survey, prefix)
     }
 
     fn local_writer(&self, guid: Guid) -> Option<Arc<WriterCore>> {
@@ -305,6 +302,14 @@ impl<'a> View<'a> {
     }
 }
 
+fn announced(survey: &Survey, prefix: GuidPrefix) -> Vec<Locator> {
+    let standing = survey.participants.iter().find(|standing| standing.data.guid_prefix == prefix);
+    let announced = standing.map(|standing| &standing.announced);
+    announced
+        .map(|a| a.default_unicast.iter().chain(&a.default_multicast).copied().collect())
+        .unwrap_or_default()
+}
+
 fn one_sided(standing: &Standing) -> Cause {
     Cause::one_sided(&standing.data)
 }
@@ -318,6 +323,12 @@ impl Cause {
     /// A participant that does not answer.
     pub(crate) fn one_sided(data: &ParticipantData) -> Self {
         Self::OneSided { participant: described(data), locators: data.locators.metatraffic_unicast.clone() }
+    }
+
+    /// An endpoint of which no place is left.
+    pub(crate) fn unreachable(engine: &dunlin_engine::Participant, remote: Guid) -> Self {
+        let survey = engine.survey(|_, guid| guid == remote);
+        Self::Unreachable { announced: announced(&survey, remote.prefix) }
     }
 
     /// A participant whose groups are silent.

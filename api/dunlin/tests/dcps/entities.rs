@@ -152,7 +152,10 @@ fn delete_contained_entities_reaches_everything() {
     let publisher = a.run(|| w.participant.create_publisher(&PublisherQos::default())).unwrap();
     let writer = a.run(|| publisher.create_datawriter(&again, &DataWriterQos::default())).unwrap();
     sim.run_until(|| r.participant.discovered_publications().len() == 1, secs(9)).unwrap();
-    drop(writer);
+    a.run(|| publisher.delete_contained_entities()).unwrap();
+    assert_eq!(a.run(|| writer.write(&reading(1, 1))), Err(WriteError::AlreadyDeleted));
+    sim.run_until(|| r.participant.discovered_publications().is_empty(), secs(9)).unwrap();
+    assert!(w.participant.contains_entity(publisher.instance_handle()));
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod limits;
 mod listeners;
 mod ownership;
 mod policies;
+mod propagation;
 mod reading;
 mod statuses;
 mod support;

@@ -118,6 +118,7 @@ fn conditions_name_their_reader_and_are_attached_and_detached() {
     let (mut sim, a, _b, w, r) = pair();
     let condition = r.reader.create_readcondition(StateMasks::NOT_READ);
     assert_eq!(condition.datareader().unwrap().guid(), r.reader.guid());
+    assert_eq!(condition.states(), StateMasks::NOT_READ);
     let status = r.reader.status_condition();
     assert_eq!(status.enabled_statuses(), StatusMask::ALL);
     status.set_enabled_statuses(StatusMask::SAMPLE_LOST);

@@ -5,6 +5,7 @@ mod beginnings;
 mod durability_service;
 mod enabling;
 mod faults;
+mod filters;
 mod policies;
 mod policy_tables;
 mod presentation;

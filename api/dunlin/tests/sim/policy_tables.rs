@@ -3,7 +3,8 @@
 
 use crate::support::*;
 use dunlin::qos::*;
-use dunlin::{DataReader, DataWriter, Duration, ReturnCode};
+use dunlin::sim::{Result, Sim};
+use dunlin::{Against, DataReader, DataWriter, DomainParticipant, Duration, ReturnCode};
 
 fn w() -> DataWriterQos {
     DataWriterQos::default().reliable()
@@ -83,7 +84,11 @@ fn a_mismatch_that_may_be_mended_becomes_a_match_under_loss() {
     }
 }
 
-fn changes_of_writers() -> Vec<(&'static str, bool, DataWriterQos)> {
+/// A policy, whether it may change, and a QoS in which nothing else does.
+type Change<Q> = (&'static str, bool, Q);
+
+/// Of a writer that does not have `other` for its representation.
+fn changes_of_writers(other: DataRepresentationId) -> Vec<Change<DataWriterQos>> {
     let service = DurabilityService { history_depth: 2, ..DurabilityService::default() };
     vec![
         ("DURABILITY", false, w().transient_local()),
@@ -101,10 +106,16 @@ fn changes_of_writers() -> Vec<(&'static str, bool, DataWriterQos)> {
         ("OWNERSHIP", false, w().exclusive()),
         ("OWNERSHIP_STRENGTH", true, w().ownership_strength(4)),
         ("WRITER_DATA_LIFECYCLE", true, w().autodispose_unregistered_instances(false)),
+        ("DATA_REPRESENTATION", false, w().representation(&[other])),
+        ("PROPERTY", false, w().property("a", "b")),
     ]
 }
 
-fn changes_of_readers() -> Vec<(&'static str, bool, DataReaderQos)> {
+fn changes_of_readers() -> Vec<Change<DataReaderQos>> {
+    let strict = TypeConsistencyEnforcement {
+        ignore_string_bounds: !TypeConsistencyEnforcement::default().ignore_string_bounds,
+        ..TypeConsistencyEnforcement::default()
+    };
     vec![
         ("DURABILITY", false, r().transient_local()),
         ("DEADLINE", true, r().deadline(secs(100))),
@@ -118,7 +129,176 @@ fn changes_of_readers() -> Vec<(&'static str, bool, DataReaderQos)> {
         ("OWNERSHIP", false, r().exclusive()),
         ("TIME_BASED_FILTER", true, r().time_based_filter(millis(1))),
         ("READER_DATA_LIFECYCLE", true, r().autopurge(secs(1), secs(1))),
+        ("DATA_REPRESENTATION", false, r().representation(&[DataRepresentationId::Xcdr1])),
+        ("TYPE_CONSISTENCY_ENFORCEMENT", false, r().type_consistency(strict)),
+        ("PROPERTY", false, r().property("a", "b")),
     ]
+}
+
+fn changes_of_topics() -> Vec<Change<TopicQos>> {
+    let t = TopicQos::default;
+    let service = DurabilityService { history_depth: 2, ..DurabilityService::default() };
+    vec![
+        ("TOPIC_DATA", true, t().topic_data([1])),
+        ("DURABILITY", false, t().transient_local()),
+        ("DURABILITY_SERVICE", false, t().durability_service(service)),
+        ("DEADLINE", true, t().deadline(secs(1))),
+        ("LATENCY_BUDGET", true, t().latency_budget(millis(1))),
+        ("LIVELINESS", false, t().liveliness(LivelinessKind::Automatic, secs(9))),
+        ("RELIABILITY", false, t().reliable()),
+        ("DESTINATION_ORDER", false, t().by_source_timestamp()),
+        ("HISTORY", false, t().keep_last(2)),
+        ("RESOURCE_LIMITS", false, t().resource_limits(10, 10, 10)),
+        ("TRANSPORT_PRIORITY", true, t().transport_priority(3)),
+        ("LIFESPAN", true, t().lifespan(secs(9))),
+        ("OWNERSHIP", false, t().exclusive()),
+        ("DATA_REPRESENTATION", false, t().representation(&[DataRepresentationId::Xcdr2])),
+    ]
+}
+
+/// The same of publishers and subscribers.
+macro_rules! changes_of_groups {
+    ($qos:ident) => {{
+        use PresentationAccessScope::{Group, Instance, Topic};
+        let group = $qos::default;
+        vec![
+            ("PRESENTATION", false, group().presentation(Topic, false, false)),
+            ("PRESENTATION", false, group().presentation(Group, false, false)),
+            ("PRESENTATION", false, group().presentation(Instance, true, false)),
+            ("PRESENTATION", false, group().presentation(Instance, false, true)),
+            ("PARTITION", true, group().partition(["p"])),
+            ("GROUP_DATA", true, group().group_data([1])),
+            ("ENTITY_FACTORY", true, group().autoenable_created_entities(false)),
+        ]
+    }};
+}
+
+fn changes_of_participants() -> Vec<Change<DomainParticipantQos>> {
+    let p = DomainParticipantQos::default;
+    vec![
+        ("USER_DATA", true, p().user_data([1])),
+        ("ENTITY_FACTORY", true, p().autoenable_created_entities(false)),
+        ("PROPERTY", false, p().property("a", "b")),
+    ]
+}
+
+/// Tries each change of an enabled entity.
+macro_rules! try_changes {
+    ($node:expr, $entity:expr, $changes:expr) => {
+        for (name, changeable, new) in $changes {
+            let before = $entity.qos();
+            let done = $node.run(|| $entity.set_qos(&new));
+            assert_eq!(done.is_ok(), changeable, "{name}: {done:?}");
+            assert_eq!($entity.qos(), if changeable { new } else { before }, "{name}");
+            if let Err(refused) = done {
+                assert_eq!(refused.return_code(), ReturnCode::ImmutablePolicy, "{name}");
+                assert!(refused.to_string().contains(name), "{name}: {refused}");
+            }
+        }
+    };
+}
+
+#[test]
+fn policies_of_topics_groups_and_participants_change_or_are_refused_by_name() {
+    let mut sim = bad_network().seed(4).build();
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let writer = a.run(|| writer(&w())).unwrap();
+    let reader = b.run(|| reader(&r())).unwrap();
+    sim.run_until(|| matched(&writer, &reader), secs(60)).unwrap();
+    let (publisher, subscriber) = (writer.publisher(), reader.subscriber());
+    try_changes!(a, writer.topic(), changes_of_topics());
+    try_changes!(a, publisher, changes_of_groups!(PublisherQos));
+    try_changes!(b, subscriber, changes_of_groups!(SubscriberQos));
+    try_changes!(a, publisher.participant(), changes_of_participants());
+    // What is refused leaves nothing: they talk as before.
+    a.run(|| writer.write(&reading(1))).unwrap();
+    sim.run_until(
+        || matched(&writer, &reader) && reader.take(1).is_ok_and(|taken| taken.len() == 1),
+        secs(60),
+    )
+    .unwrap();
+}
+
+type WriterSide = (TopicQos, PublisherQos, DataWriterQos);
+type ReaderSide = (TopicQos, SubscriberQos, DataReaderQos);
+
+/// Each policy that is no matter between the two sides, with a value that is not the default.
+fn indifferent() -> (Vec<WriterSide>, Vec<ReaderSide>) {
+    let (t, p, s) = (TopicQos::default, PublisherQos::default, SubscriberQos::default);
+    let service = DurabilityService { history_depth: 2, ..DurabilityService::default() };
+    let writers = vec![
+        (t(), p(), w()),
+        (t().topic_data([1]), p(), w()),
+        (t(), p().group_data([1]), w()),
+        (t(), p(), w().user_data([1])),
+        (t(), p(), w().durability_service(service)),
+        (t(), p(), w().ownership_strength(4)),
+        (t(), p(), w().transport_priority(3)),
+        (t(), p(), w().lifespan(secs(100))),
+        (t(), p(), w().keep_last(3)),
+        (t(), p(), w().keep_all()),
+        (t(), p(), w().keep_all().resource_limits(8, 8, 8)),
+        (t(), p(), w().max_blocking_time(secs(1))),
+        (t(), p(), w().autodispose_unregistered_instances(false)),
+    ];
+    let readers = vec![
+        (t(), s(), r()),
+        (t().topic_data([2]), s(), r()),
+        (t(), s().group_data([2]), r()),
+        (t(), s(), r().user_data([2])),
+        (t(), s(), r().time_based_filter(millis(1))),
+        (t(), s(), r().keep_last(5)),
+        (t(), s(), r().keep_all()),
+        (t(), s(), r().keep_all().resource_limits(9, 9, 9)),
+        (t(), s(), r().autopurge(secs(1), secs(1))),
+    ];
+    (writers, readers)
+}
+
+/// Policies without requested and offered values (DDS 1.4 §2.2.3, RxO "No"): every writer meets every reader.
+#[test]
+fn policies_that_are_not_compared_keep_nobody_apart() {
+    let (writers, readers) = indifferent();
+    let mut sim = Sim::new(9);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    // Each in a participant of its own, as the QoS of a topic is one in each.
+    let writers = a.run(|| -> Result<Vec<_>> {
+        let made = writers.iter().map(|(topic, group, qos)| {
+            let participant = DomainParticipant::new(0)?;
+            let topic = participant.create_topic::<Reading>("Readings", topic)?;
+            Ok(participant.create_publisher(group)?.create_datawriter(&topic, qos)?)
+        });
+        made.collect()
+    });
+    let readers = b.run(|| -> Result<Vec<_>> {
+        let made = readers.iter().map(|(topic, group, qos)| {
+            let participant = DomainParticipant::new(0)?;
+            let topic = participant.create_topic::<Reading>("Readings", topic)?;
+            Ok(participant.create_subscriber(group)?.create_datareader(&topic, qos)?)
+        });
+        made.collect()
+    });
+    let (writers, readers) = (writers.unwrap(), readers.unwrap());
+    let all_met = || {
+        writers.iter().all(|writer| writer.matched_subscriptions().len() == readers.len())
+            && readers.iter().all(|reader| reader.matched_publications().len() == writers.len())
+    };
+    sim.run_until(all_met, secs(30)).unwrap();
+    a.run(|| writers.iter().try_for_each(|writer| writer.write(&reading(1)))).unwrap();
+    sim.run_for(secs(3)).unwrap();
+    for writer in &writers {
+        let explanation = writer.publisher().participant().explain(writer, Against::Topic);
+        assert_eq!(explanation.matched(), readers.len(), "{explanation}");
+        assert_eq!(explanation.all_causes().count(), 0, "{explanation}");
+        assert_eq!(writer.offered_incompatible_qos_status().count.total, 0);
+    }
+    for reader in &readers {
+        let explanation = reader.subscriber().participant().explain(reader, Against::Topic);
+        assert_eq!(explanation.matched(), writers.len(), "{explanation}");
+        assert_eq!(explanation.all_causes().count(), 0, "{explanation}");
+        assert_eq!(reader.requested_incompatible_qos_status().count.total, 0);
+        assert!(!b.run(|| reader.take(100)).unwrap().is_empty());
+    }
 }
 
 #[test]
@@ -131,7 +311,11 @@ fn each_policy_changes_at_run_time_or_is_refused_by_name() {
     // The whole QoS is compared, as get_qos returns it and as the other side knows it: nothing else changes with a policy.
     let group = (writer.publisher().qos(), reader.subscriber().qos());
     let (representation, mut before) = (writer.qos().representation, writer.qos());
-    for (name, changeable, new) in changes_of_writers() {
+    let other = match representation.ids.as_slice() {
+        [DataRepresentationId::Xcdr1] => DataRepresentationId::Xcdr2,
+        _ => DataRepresentationId::Xcdr1,
+    };
+    for (name, changeable, new) in changes_of_writers(other) {
         match a.run(|| writer.set_qos(&new)) {
             Ok(()) => {
                 assert!(changeable, "{name}");

@@ -75,7 +75,9 @@ fn all_matched(sources: &Sources, views: &Views) -> bool {
 }
 
 fn taken(reader: &DataReader<Reading>) -> Vec<u32> {
-    let taken = reader.take(100_000).expect("no condition");
+    // Of a group that is read in order a call returns one.
+    let mut taken = Vec::new();
+    while reader.take_into(100_000, &mut taken).expect("no condition") > 0 {}
     taken.into_iter().filter_map(|sample| sample.data).map(|reading| reading.n).collect()
 }
 
@@ -329,6 +331,45 @@ fn changes_of_a_group_are_read_in_the_order_of_writing() {
         });
         Ok(())
     });
+}
+
+/// DDS 1.4 §2.2.2.5.3.8.
+#[test]
+fn a_call_returns_one_sample_of_a_group_that_is_read_in_order() {
+    let nil = InstanceHandle::NIL;
+    for (scope, ordered, most) in [(Group, true, 1), (Group, false, 3), (Topic, true, 3)] {
+        let mut sim = Sim::new(11);
+        let (a, b) = (sim.node("a"), sim.node("b"));
+        let topics = &TOPICS[..1];
+        let sources =
+            a.run(|| sources(publisher_qos(scope, false, ordered), &volatile_writer(), topics)).unwrap();
+        let views =
+            b.run(|| views(subscriber_qos(scope, false, ordered), &volatile_reader(), topics)).unwrap();
+        sim.run_until(|| all_matched(&sources, &views), secs(30)).unwrap();
+        sim.run_for(secs(3)).unwrap();
+        a.run(|| (0..3).try_for_each(|n| sources.writers[0].write(&reading(n)))).unwrap();
+        sim.run_for(secs(1)).unwrap();
+        let reader = &views.readers[0];
+        let any = reader.create_readcondition(StateMasks::ANY);
+        let query = reader.create_querycondition(StateMasks::ANY, "n >= 0 ORDER BY n", &[""; 0]).unwrap();
+        b.run(|| {
+            views.subscriber.begin_access();
+            let counts = [
+                reader.read(9).unwrap().len(),
+                reader.read_states(9, StateMasks::ANY).unwrap().len(),
+                reader.read_w_condition(9, &any).unwrap().len(),
+                reader.read_w_condition(9, &query).unwrap().len(),
+                reader.read_next_instance(9, nil, StateMasks::ANY).unwrap().len(),
+                reader.read_next_instance_w_condition(9, nil, &any).unwrap().len(),
+            ];
+            assert_eq!(counts, [most; 6], "{scope:?}");
+            assert_eq!(reader.take_payloads(1).unwrap().len(), 1);
+            assert_eq!(reader.take_payloads(9).unwrap().len(), most.min(2));
+            assert_eq!(reader.take_into(9, &mut Vec::new()).unwrap(), most % 3, "{scope:?}");
+            assert_eq!(reader.take(0).unwrap().len(), 0);
+            views.subscriber.end_access().unwrap();
+        });
+    }
 }
 
 /// A reader of one topic of three does not wait for ever for what others are to receive.

@@ -100,18 +100,18 @@ pub struct Options {
     /// A publisher prints what it writes
     #[arg(short = 'w')]
     pub print_written: bool,
-    /// Size of the shape; 0 lets it grow by one with each sample
-    #[arg(short = 'z', value_name = "SIZE", default_value_t = 20, value_parser = clap::value_parser!(i32).range(0..))]
-    pub size: i32,
+    /// Size of the shape, 20 unless given; 0 lets it grow by one with each sample
+    #[arg(short = 'z', value_name = "SIZE", value_parser = clap::value_parser!(i32).range(0..))]
+    size: Option<i32>,
     /// Read samples rather than take them; each is printed once
     #[arg(short = 'R')]
     pub read: bool,
-    /// Milliseconds between the writes
-    #[arg(long, value_name = "MS", default_value_t = 33)]
-    pub write_period: u64,
-    /// Milliseconds between the reads
-    #[arg(long, value_name = "MS", default_value_t = 100)]
-    pub read_period: u64,
+    /// Milliseconds between the writes, 33 unless given
+    #[arg(long, value_name = "MS")]
+    write_period: Option<u64>,
+    /// Milliseconds between the reads, 100 unless given
+    #[arg(long, value_name = "MS")]
+    read_period: Option<u64>,
     /// TIME_BASED_FILTER of the reader in milliseconds; 0 is off
     #[arg(long, value_name = "MS", default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..))]
     pub time_filter: i64,
@@ -189,9 +189,12 @@ impl Options {
             (self.filter.is_some(), "--cft"),
             (self.read, "-R"),
             (self.take_read, "--take-read"),
+            (self.read_period.is_some(), "--read-period"),
         ];
         let of_publishers = [
             (self.print_written, "-w"),
+            (self.size.is_some(), "-z"),
+            (self.write_period.is_some(), "--write-period"),
             (self.lifespan.is_some(), "--lifespan"),
             (self.num_instances > 1, "--num-instances"),
             (self.final_instance_state.is_some(), "--final-instance-state"),
@@ -224,6 +227,30 @@ impl Options {
     #[must_use]
     pub fn is_presented(&self) -> bool {
         self.coherent || self.ordered
+    }
+
+    /// Size of the shape; 0 lets it grow.
+    #[must_use]
+    pub fn size(&self) -> i32 {
+        self.size.unwrap_or(20)
+    }
+
+    /// Milliseconds between the writes.
+    #[must_use]
+    pub fn write_period(&self) -> u64 {
+        self.write_period.unwrap_or(33)
+    }
+
+    /// Milliseconds between the reads.
+    #[must_use]
+    pub fn read_period(&self) -> u64 {
+        self.read_period.unwrap_or(100)
+    }
+
+    /// Samples of all topics come in one order.
+    #[must_use]
+    pub fn is_read_in_order(&self) -> bool {
+        self.ordered && self.scope() == PresentationAccessScope::Group
     }
 
     fn scope(&self) -> PresentationAccessScope {
@@ -368,7 +395,20 @@ mod tests {
     fn options_of_the_other_role_are_named() {
         let reader = parse("-S -t Square --lifespan 5 -w").unwrap().warnings();
         assert_eq!(reader, ["warning: a subscriber ignores -w", "warning: a subscriber ignores --lifespan"]);
-        assert_eq!(parse("-P -t Square -R").unwrap().warnings(), ["warning: a publisher ignores -R"]);
+        let reader = parse("-S -t Square -z 20 --write-period 33 --read-period 50").unwrap();
+        assert_eq!(
+            reader.warnings(),
+            ["warning: a subscriber ignores -z", "warning: a subscriber ignores --write-period"]
+        );
+        assert_eq!((reader.size(), reader.write_period(), reader.read_period()), (20, 33, 50));
+        let writer = parse("-P -t Square -R --read-period 100 -z 0 --write-period 40").unwrap();
+        assert_eq!(
+            writer.warnings(),
+            ["warning: a publisher ignores -R", "warning: a publisher ignores --read-period"]
+        );
+        assert_eq!((writer.size(), writer.write_period(), writer.read_period()), (0, 40, 100));
+        assert!(parse("-P -t Square").unwrap().warnings().is_empty());
+        assert!(parse("-S -t Square").unwrap().warnings().is_empty());
     }
 
     #[test]

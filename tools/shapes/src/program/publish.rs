@@ -54,13 +54,13 @@ impl Topics<'_> {
         let options = self.options;
         let mut motion = Motion::random();
         let payload = options.additional_payload_size.map_or(0, |size| size as usize);
-        let mut shape = ShapeType { shapesize: options.size, ..ShapeType::default() };
+        let mut shape = ShapeType { shapesize: options.size(), ..ShapeType::default() };
         shape.additional_payload_size = vec![255; payload];
-        let period = std::time::Duration::from_millis(options.write_period);
+        let period = std::time::Duration::from_millis(options.write_period());
         for iteration in 0..options.num_iterations.unwrap_or(u64::MAX) {
             motion.step(0);
             (shape.x, shape.y) = (motion.x, motion.y);
-            if options.size == 0 {
+            if options.size() == 0 {
                 let size = options.size_modulo.map_or(shape.shapesize, |modulo| shape.shapesize % modulo);
                 shape.shapesize = size.wrapping_add(1);
             }

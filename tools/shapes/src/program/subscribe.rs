@@ -54,7 +54,7 @@ pub fn run(
         readers.push((name, reader));
     }
     let topics = Topics { options, subscriber, readers, output };
-    let period = std::time::Duration::from_millis(options.read_period);
+    let period = std::time::Duration::from_millis(options.read_period());
     for iteration in 0..options.num_iterations.unwrap_or(u64::MAX) {
         topics.read(iteration, stop)?;
         if stop.wait(period) {
@@ -62,6 +62,11 @@ pub fn run(
         }
     }
     Ok(())
+}
+
+/// What read() leaves in the reader is not shown again.
+fn unread() -> StateMasks {
+    StateMasks { sample: SampleStateMask::NOT_READ, ..StateMasks::ANY }
 }
 
 impl Topics<'_> {
@@ -75,8 +80,12 @@ impl Topics<'_> {
         if self.options.is_presented() {
             self.subscriber.begin_access();
         }
-        for (topic, reader) in &self.readers {
-            self.read_topic(topic, reader, stop)?;
+        if self.options.is_read_in_order() {
+            self.read_in_order(stop)?;
+        } else {
+            for (topic, reader) in &self.readers {
+                self.read_topic(topic, reader, stop)?;
+            }
         }
         if self.options.is_presented() {
             self.subscriber.end_access()?;
@@ -97,13 +106,29 @@ impl Topics<'_> {
         }
     }
 
+    /// The samples of all topics in one order: one for each entry of the list.
+    fn read_in_order(&self, stop: &Stop) -> Result<(), Failure> {
+        let (take, unread) = (!self.options.read, unread());
+        for next in self.subscriber.datareaders(if take { StateMasks::ANY } else { unread })? {
+            let Some((topic, reader)) = self.readers.iter().find(|(_, reader)| reader.guid() == next.guid())
+            else {
+                continue;
+            };
+            let samples = if take { reader.take(1) } else { reader.read_states(1, unread) };
+            samples?.iter().for_each(|sample| self.show(topic, sample));
+            if stop.is_set() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     fn next(
         &self,
         reader: &DataReader<ShapeType>,
         previous: InstanceHandle,
     ) -> Result<Vec<Sample<ShapeType>>, ReadError> {
-        // What read() leaves in the reader is not shown again.
-        let unread = StateMasks { sample: SampleStateMask::NOT_READ, ..StateMasks::ANY };
+        let unread = unread();
         match (self.options.take_read, self.options.read) {
             (false, false) => reader.take_next_instance(ALL, previous, StateMasks::ANY),
             (false, true) => reader.read_next_instance(ALL, previous, unread),

@@ -1,0 +1,131 @@
+//! What a participant is made of.
+
+use super::{DomainParticipant, ParticipantInner, default_config};
+use crate::content_filter::DerivedTopics;
+use crate::contents::Contents;
+use crate::entity::Entity;
+use crate::error::CreateParticipantError;
+use crate::listener::DomainParticipantListener;
+use crate::sink::Sink;
+use crate::status::StatusMask;
+use crate::types::RegisteredTypes;
+use dunlin_config::Config;
+use dunlin_core::DomainId;
+use dunlin_driver::Session;
+use dunlin_qos::DomainParticipantQos;
+use std::sync::{Arc, Mutex};
+
+/// Settings of a participant before it joins its domain.
+#[derive(Clone, Debug)]
+pub struct DomainParticipantBuilder {
+    pub(crate) domain: DomainId,
+    qos: DomainParticipantQos,
+    config: Option<Config>,
+    name: String,
+    enabled: bool,
+    listener: Listener,
+}
+
+/// The listener, if any, and the statuses that it answers for.
+#[derive(Clone, Default)]
+struct Listener(Option<(Arc<dyn DomainParticipantListener>, StatusMask)>);
+
+impl std::fmt::Debug for Listener {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Debug::fmt(&self.0.as_ref().map(|(_, mask)| mask), f)
+    }
+}
+
+impl DomainParticipantBuilder {
+    pub(super) fn new(domain: DomainId) -> Self {
+        Self {
+            domain,
+            qos: DomainParticipantQos::default(),
+            config: None,
+            name: String::new(),
+            enabled: true,
+            listener: Listener::default(),
+        }
+    }
+
+    /// The participant's QoS.
+    #[must_use]
+    pub fn qos(mut self, qos: DomainParticipantQos) -> Self {
+        self.qos = qos;
+        self
+    }
+
+    /// The configuration, instead of what file and environment say.
+    #[must_use]
+    pub fn config(mut self, config: Config) -> Self {
+        self.config = Some(config);
+        self
+    }
+
+    /// A name for people, announced to others.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Whether the participant is enabled when it is created, as it is by default. Until it is
+    /// [enabled](DomainParticipant::enable) it neither says nor hears anything.
+    #[must_use]
+    pub fn enabled(mut self, enabled: bool) -> Self {
+        self.enabled = enabled;
+        self
+    }
+
+    /// A listener that the participant has from the beginning. Participants that are made of a clone of this have the same.
+    #[must_use]
+    pub fn listener(mut self, listener: impl DomainParticipantListener, mask: StatusMask) -> Self {
+        self.listener = Listener(Some((Arc::new(listener), mask)));
+        self
+    }
+
+    /// Joins the domain.
+    ///
+    /// # Errors
+    /// When the configuration or QoS cannot be used, or sockets cannot be had.
+    pub fn build(self) -> Result<DomainParticipant, CreateParticipantError> {
+        self.qos.check_consistency()?;
+        self.qos.check_supported()?;
+        let config = match self.config {
+            Some(config) => config,
+            None => default_config()?,
+        };
+        #[cfg(feature = "sim")]
+        let config = crate::sim::resolve(config)
+            .map_err(|source| CreateParticipantError::Network { domain: self.domain, source })?;
+        let durable_is_local = config.durability.without_service == dunlin_config::WithoutService::Local;
+        let announces_types = config.types.announce;
+        let driver = config.driver_config(self.domain, self.qos.clone(), &self.name)?;
+        let sink = Arc::new(Sink::default());
+        let session = Session::prepare(driver, Arc::clone(&sink) as _)
+            .map_err(|source| CreateParticipantError::Network { domain: self.domain, source })?;
+        let guid = session.participant().guid();
+        let inner = ParticipantInner {
+            domain: self.domain,
+            session,
+            sink,
+            qos: Mutex::new(self.qos),
+            topics: Mutex::default(),
+            derived_topics: DerivedTopics::default(),
+            registered_types: RegisteredTypes::default(),
+            entity: Entity::new(guid.into(), self.enabled),
+            contents: Contents::default(),
+            builtin: Mutex::default(),
+            durable_is_local,
+            announces_types,
+        };
+        let inner = Arc::new(inner);
+        inner.entity.listener.set(self.listener.0.map(|(listener, mask)| (Some(listener), mask)));
+        inner.sink.set_participant(&inner);
+        crate::factory::register(&inner);
+        if self.enabled {
+            inner.session.announce();
+        }
+        Ok(DomainParticipant { inner })
+    }
+}
