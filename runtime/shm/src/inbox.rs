@@ -13,8 +13,10 @@ use rustix::thread::futex;
 use rustix::time::Timespec;
 
 use crate::bell::{self, Bell};
+use crate::borrow::{Pools, Unusable};
 use crate::config::{Access, MAX_MESSAGE, MAX_RING};
 use crate::folder::{Folder, Name};
+use crate::lend::Descriptor;
 use crate::ring::{Consumer, Found, Memory};
 use crate::segment::{HEAD, Map, Segment};
 
@@ -27,12 +29,15 @@ pub(crate) mod place {
     pub(crate) const LAYOUT: usize = 4;
     /// Octets of a ring.
     pub(crate) const CAPACITY: usize = 8;
+    /// Of a pool: how many slots, and octets of each.
+    pub(crate) const SLOTS: usize = 8;
+    pub(crate) const SLOT: usize = 12;
     /// Of an inbox.
     pub(crate) const BELL: usize = 64;
     pub(crate) const SLEEPING: usize = 128;
     /// Counted up with each new ring.
     pub(crate) const GENERATION: usize = 192;
-    /// Of a ring.
+    /// Of a ring; of a tally, what was given back altogether.
     pub(crate) const TAIL: usize = 64;
     pub(crate) const HEAD: usize = 128;
     /// 1 while the producer waits for room.
@@ -112,6 +117,7 @@ struct Incoming {
     capacity: u32,
     consumer: Consumer,
     from: Locator,
+    pools: Pools,
 }
 
 /// What one look at a ring brought.
@@ -123,7 +129,7 @@ enum Look {
 }
 
 impl Incoming {
-    fn attach(folder: &Folder, name: Name, from: Locator, access: Access) -> io::Result<Self> {
+    fn attach(folder: &Folder, name: Name, from: Locator, access: Access, pools: Pools) -> io::Result<Self> {
         let strange = |text: &str| Err(io::Error::other(text));
         let segment = Segment::attach(&folder.file(name), HEAD, |file| trusts(access, file))?;
         let word = |at| segment.map.word(at).load(Ordering::Acquire);
@@ -137,7 +143,7 @@ impl Incoming {
         {
             return strange("it has a strange capacity");
         }
-        Ok(Self { name, segment, capacity, consumer: Consumer::default(), from })
+        Ok(Self { name, segment, capacity, consumer: Consumer::default(), from, pools })
     }
 
     fn take(
@@ -158,8 +164,16 @@ impl Incoming {
                     let mut buffer = pool.take(size);
                     self.segment.map.read(HEAD + at as usize, buffer.slice_mut(size));
                     self.consumer.release(&memory, len);
-                    out.push((pool.freeze(buffer, size), self.from));
                     octets += size;
+                    let mut message = pool.freeze(buffer, size);
+                    if Descriptor::is_at_start_of(&message) {
+                        message = match self.pools.resolve(&message, pool) {
+                            Ok(whole) => whole,
+                            Err(Unusable::Gone) => continue,
+                            Err(Unusable::Broken) => return Look::Broken,
+                        };
+                    }
+                    out.push((message, self.from));
                 }
                 Found::Nothing => break,
                 Found::Broken => return Look::Broken,
@@ -344,9 +358,10 @@ impl Inbox {
             if to != self.id || known || rings.list.len() + rings.refused.len() >= MAX_RINGS {
                 continue;
             }
+            let pools = Pools::new(&self.folder, self.id, from);
             let from = Locator::shared_memory(self.folder.place, from);
             // What is not a ring now may be one later: it may just be being made.
-            if let Ok(ring) = Incoming::attach(&self.folder, name, from, self.access) {
+            if let Ok(ring) = Incoming::attach(&self.folder, name, from, self.access, pools) {
                 rings.list.push(ring);
             }
         }
@@ -365,6 +380,7 @@ impl Inbox {
         let mut rings = lock(&self.rings);
         // Also those whose makers died before they could say so.
         self.search(&mut rings);
+        rings.list.iter_mut().for_each(|ring| ring.pools.forget());
         rings.list.retain_mut(|ring| {
             // In this order: nothing comes after its producer is gone.
             let gone = (ring.segment.is_removed() || ring.segment.is_abandoned()) && ring.is_empty();

@@ -11,9 +11,11 @@ use rustix::thread::futex;
 use rustix::time::Timespec;
 
 use crate::bell;
+use crate::borrow::INLINE;
 use crate::config::{MAX_MESSAGE, ShmConfig};
 use crate::folder::{Folder, Name};
 use crate::inbox::{InboxBell, LAYOUT, MAGIC, RingMemory, lock, place, trusts};
+use crate::lend::Chunk;
 use crate::ring::{Producer, Put};
 use crate::segment::{HEAD, Segment};
 
@@ -43,6 +45,8 @@ pub(crate) struct Outlet {
     to: u64,
     /// Our own inbox.
     from: u64,
+    /// The receiver belongs to the same user, so chunks may be lent.
+    may_borrow: bool,
     inbox: Segment,
     config: ShmConfig,
     /// Made with the first datagram.
@@ -77,8 +81,17 @@ impl Outlet {
         if word(place::MAGIC) != MAGIC || word(place::LAYOUT) != LAYOUT {
             return Err(io::Error::other("its inbox is of another version"));
         }
-        let (folder, config) = (folder.clone(), config.clone());
-        Ok(Self { folder, to, from, inbox, config, ring: Mutex::default(), lost: OnceLock::new() })
+        let (folder, config, may_borrow) = (folder.clone(), config.clone(), inbox.is_of_same_user());
+        Ok(Self {
+            folder,
+            to,
+            from,
+            may_borrow,
+            inbox,
+            config,
+            ring: Mutex::default(),
+            lost: OnceLock::new(),
+        })
     }
 
     /// Why it cannot be used any more, if so.
@@ -115,18 +128,37 @@ impl Outlet {
         })
     }
 
-    /// Puts one datagram, without waiting and without a word to the receiver.
+    /// Puts one datagram, without waiting and without a word to the receiver. A chunk that is lent stays where it is.
     pub(crate) fn put(&self, datagram: &Datagram<'_>) -> Outcome {
-        if self.lost.get().is_some() || datagram.len() > MAX_MESSAGE {
+        let lent = datagram.lent().filter(|_| self.may_borrow && self.lost.get().is_none());
+        let Some((before, chunk)) = lent.and_then(|(before, octets)| Some((before, Chunk::of(octets)?)))
+        else {
+            return self.put_octets(datagram.len(), datagram.parts());
+        };
+        let Some(descriptor) = chunk.hand_out(self.to) else {
+            return self.put_octets(datagram.len(), datagram.parts());
+        };
+        let descriptor = descriptor.to_bytes();
+        let len = descriptor.len() + before + INLINE;
+        let outcome = self.put_octets(len, std::iter::once(&descriptor[..]).chain(datagram.parts()));
+        if outcome != Outcome::Sent {
+            chunk.take_back(self.to);
+        }
+        outcome
+    }
+
+    /// Puts one record, of at most so many octets of these parts.
+    fn put_octets<'a>(&self, len: usize, parts: impl Iterator<Item = &'a [u8]>) -> Outcome {
+        if self.lost.get().is_some() || len > MAX_MESSAGE {
             return Outcome::Failed;
         }
         let mut guard = lock(&self.ring);
-        if let Err(outcome) = self.prepare(&mut guard, datagram.len()) {
+        if let Err(outcome) = self.prepare(&mut guard, len) {
             return outcome;
         }
         let Some(ring) = guard.as_mut() else { return Outcome::Failed };
         let memory = RingMemory { map: &ring.segment.map, capacity: ring.capacity };
-        match ring.producer.put(&memory, datagram.len(), datagram.parts()) {
+        match ring.producer.put(&memory, len, parts) {
             Put::Done => {
                 ring.stalled_at = None;
                 Outcome::Sent

@@ -6,6 +6,7 @@
 
 use std::fs::{File, Metadata};
 use std::io;
+use std::ops::RangeInclusive;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::ptr::NonNull;
@@ -32,8 +33,7 @@ unsafe impl Send for Map {}
 unsafe impl Sync for Map {}
 
 impl Map {
-    fn new(file: &File, len: usize) -> io::Result<Self> {
-        let protection = ProtFlags::READ | ProtFlags::WRITE;
+    fn new(file: &File, len: usize, protection: ProtFlags) -> io::Result<Self> {
         // SAFETY: a new mapping at a place that the kernel chooses; nothing else in this process is there.
         let start = unsafe { mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, file, 0)? };
         let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
@@ -53,6 +53,32 @@ impl Map {
         // SAFETY: inside the mapping, which lives as long as self; aligned, as the mapping begins at a page. Other processes
         // write the word too, with atomic accesses if they are honest; an atomic of any value is valid.
         unsafe { AtomicU32::from_ptr(self.start.as_ptr().add(at).cast()) }
+    }
+
+    /// Octets that nobody writes while the borrow lasts: a chunk, whose writer counts who uses it.
+    ///
+    /// # Panics
+    /// If they do not lie inside: callers have checked.
+    pub(crate) fn octets(&self, at: usize, len: usize) -> &[u8] {
+        assert!(at.checked_add(len).is_some_and(|end| end <= self.len), "octets inside");
+        // SAFETY: inside the mapping, which lives as long as self. Only a process of the same user can write there, and it
+        // uses a slot again only when all that were told of the chunk have given it back or are gone (`lend`); whoever
+        // breaks that could as well write into this process by other means. Any octets are valid.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr().add(at), len) }
+    }
+
+    /// Octets for writing.
+    ///
+    /// # Safety
+    /// Nobody else uses them while the borrow lasts, and the mapping is one for writing.
+    ///
+    /// # Panics
+    /// If they do not lie inside: callers have checked.
+    #[expect(clippy::mut_from_ref, reason = "slots of one mapping are used one by one")]
+    pub(crate) unsafe fn octets_mut(&self, at: usize, len: usize) -> &mut [u8] {
+        assert!(at.checked_add(len).is_some_and(|end| end <= self.len), "octets inside");
+        // SAFETY: inside the mapping, which lives as long as self; exclusive as the caller says.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().add(at), len) }
     }
 
     /// Copies octets there.
@@ -98,8 +124,8 @@ fn other(text: &str) -> io::Error {
 }
 
 /// Opens a file that somebody has made, neither following links nor waiting for anything.
-fn open(path: &Path) -> io::Result<File> {
-    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+fn open(path: &Path, access: OFlags) -> io::Result<File> {
+    let flags = access | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = File::from(rustix::fs::openat(CWD, path, flags, Mode::empty())?);
     let metadata = file.metadata()?;
     if metadata.is_file() { Ok(file) } else { Err(other("not a file")) }
@@ -123,7 +149,7 @@ impl Segment {
                 // Somebody who swept the folder was between the two steps above.
                 return Err(other("removed while it was made"));
             }
-            Map::new(&file, len)
+            Map::new(&file, len, ProtFlags::READ | ProtFlags::WRITE)
         })();
         match filled {
             Ok(map) => Ok(Self { map, file }),
@@ -139,7 +165,7 @@ impl Segment {
     /// # Errors
     /// Of the system, and if it is not such a file.
     pub(crate) fn attach(path: &Path, least: usize, trusted: impl Fn(&Metadata) -> bool) -> io::Result<Self> {
-        let file = open(path)?;
+        let file = open(path, OFlags::RDWR)?;
         let metadata = file.metadata()?;
         if !trusted(&metadata) {
             return Err(io::Error::new(
@@ -151,7 +177,21 @@ impl Segment {
         if len < least || len > HEAD + MAX_RING as usize {
             return Err(other("it has a strange size"));
         }
-        Ok(Self { map: Map::new(&file, len)?, file })
+        Ok(Self { map: Map::new(&file, len, ProtFlags::READ | ProtFlags::WRITE)?, file })
+    }
+
+    /// Maps, for reading alone, a file that another process of the same user made, of a length in `lengths`.
+    ///
+    /// # Errors
+    /// Of the system, and if it is not such a file.
+    pub(crate) fn attach_to_read(path: &Path, lengths: RangeInclusive<usize>) -> io::Result<Self> {
+        let file = open(path, OFlags::RDONLY)?;
+        let metadata = file.metadata()?;
+        let len = usize::try_from(metadata.len()).map_err(|_| other("it is too large"))?;
+        if !is_own(&metadata) || !lengths.contains(&len) {
+            return Err(other("it is of another user, or has a strange size"));
+        }
+        Ok(Self { map: Map::new(&file, len, ProtFlags::READ)?, file })
     }
 
     /// True if its owner is gone. Never call this for a file of one's own.
@@ -166,15 +206,31 @@ impl Segment {
         }
     }
 
+    /// True if it belongs to the user of this process.
+    pub(crate) fn is_of_same_user(&self) -> bool {
+        self.file.metadata().is_ok_and(|metadata| is_own(&metadata))
+    }
+
     /// True if somebody has taken it out of the folder.
     pub(crate) fn is_removed(&self) -> bool {
         self.file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
     }
 }
 
+/// Whether a file belongs to the user of this process.
+pub(crate) fn is_own(file: &Metadata) -> bool {
+    file.uid() == rustix::process::geteuid().as_raw()
+}
+
+/// Whether a file is there and has an owner. Never ask this for a file of one's own.
+pub(crate) fn has_owner(path: &Path) -> bool {
+    let file = open(path, OFlags::RDONLY);
+    file.is_ok_and(|file| rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared).is_err())
+}
+
 /// Removes a file whose owner is gone; false if it has one, or cannot be removed.
 pub(crate) fn remove_if_abandoned(path: &Path) -> bool {
-    let Ok(file) = open(path) else { return false };
+    let Ok(file) = open(path, OFlags::RDWR) else { return false };
     if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
         return false;
     }

@@ -16,7 +16,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use dunlin_buf::{BufPool, Outbox, SharedBytes};
 use dunlin_core::{Locator, WallTime};
 
-use crate::{Channel, Locators, RecvMode, SendMode, SendReport, Transport, TransportStats};
+use crate::{Channel, Lender, Locators, RecvMode, SendMode, SendReport, Transport, TransportStats};
 
 mod frame;
 
@@ -230,6 +230,10 @@ impl Transport for Pcap {
 
     fn memory_message_size(&self) -> usize {
         self.inner.memory_message_size()
+    }
+
+    fn lender(&self, len: usize) -> Option<Box<dyn Lender>> {
+        self.inner.lender(len)
     }
 
     fn refresh(&self) -> bool {

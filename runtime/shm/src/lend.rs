@@ -1,0 +1,323 @@
+//! Chunks that a writer lends to readers of other processes: the side that lends.
+//!
+//! A writer that lends has a file of its own, the *pool*: equal slots, which only it writes. A reader maps the pool for reading, and
+//! says in a file of its own, the *tally*, how many chunks of each slot it has given back. The writer counts how many it has
+//! handed out. A slot is free when the two counts agree for every process, or that process is gone, which the lock on its
+//! tally tells. So each word has one writer, and whoever dies leaves nothing that others would have to repair.
+
+use std::any::Any;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use dunlin_buf::{Memory, SharedBytes};
+use dunlin_transport::{Lender, Loan};
+
+use crate::config::{MAX_RING, ShmConfig};
+use crate::folder::{Folder, Name};
+use crate::inbox::{LAYOUT, MAGIC, lock, place};
+use crate::segment::{HEAD, Segment};
+
+/// Where a payload begins in its slot: the value behind its encapsulation header of four octets is aligned to a cache line.
+pub(crate) const PAYLOAD: usize = 60;
+/// Slots of a pool, at least and at most.
+const MIN_SLOTS: usize = 4;
+pub(crate) const MAX_SLOTS: usize = 1024;
+/// A pool has so many times the octets of a ring.
+const RINGS: usize = 4;
+/// Permission bits: chunks are for the same user alone.
+const MODE: u32 = 0o600;
+
+/// Pools that this process has made.
+static POOLS: AtomicU64 = AtomicU64::new(0);
+
+/// The place of a slot in the file.
+pub(crate) fn slot_at(index: u32, slot: usize) -> usize {
+    HEAD + index as usize * slot
+}
+
+/// The place of the count of a slot in a tally.
+pub(crate) fn count_at(index: u32) -> usize {
+    HEAD + index as usize * 4
+}
+
+/// Octets of a tally.
+pub(crate) fn tally_len(slots: usize) -> usize {
+    HEAD + (slots * 4).next_multiple_of(HEAD)
+}
+
+/// What one process has got.
+struct Borrower {
+    inbox: u64,
+    /// Chunks handed out, for each slot and altogether.
+    sent: Vec<u32>,
+    total: u32,
+    tally: Option<Segment>,
+}
+
+struct State {
+    /// Slots that this process uses itself.
+    used: Vec<bool>,
+    generations: Vec<u32>,
+    /// Where the search for a free one goes on.
+    next: usize,
+    borrowers: Vec<Borrower>,
+}
+
+/// A pool.
+pub(crate) struct Pool {
+    folder: Folder,
+    owner: u64,
+    number: u64,
+    segment: Segment,
+    slots: usize,
+    slot: usize,
+    state: Mutex<State>,
+}
+
+impl Borrower {
+    fn tally(&mut self, pool: &Pool) -> Option<&Segment> {
+        if self.tally.is_none() {
+            let path = pool.folder.file(pool.tally_name(self.inbox));
+            let len = tally_len(pool.slots);
+            self.tally = Segment::attach_to_read(&path, len..=len).ok();
+        }
+        self.tally.as_ref()
+    }
+
+    /// Chunks that it has not given back.
+    fn outstanding(&mut self, pool: &Pool) -> u32 {
+        let total = self.total;
+        let done = self.tally(pool).map_or(0, |it| it.map.word(place::TAIL).load(Ordering::Acquire));
+        total.wrapping_sub(done)
+    }
+
+    fn has(&mut self, pool: &Pool, index: u32) -> bool {
+        let sent = self.sent.get(index as usize).copied().unwrap_or(0);
+        if sent == 0 && self.tally.is_none() {
+            return false;
+        }
+        // It cannot have given back more: one that says so has the slot until it ends.
+        self.tally(pool).map_or(0, |it| it.map.word(count_at(index)).load(Ordering::Acquire)) != sent
+    }
+
+    /// Whether the process is gone. It holds the lock on its tally as long as it uses a chunk, and makes none once its
+    /// inbox is closed.
+    fn is_gone(&mut self, pool: &Pool) -> bool {
+        if let Some(tally) = self.tally(pool) {
+            return tally.is_abandoned();
+        }
+        !pool.folder.has_owner(Name::Inbox(self.inbox)) && self.tally(pool).is_none()
+    }
+}
+
+impl Pool {
+    /// Makes a pool for payloads of `len` octets; `None` if they are too large.
+    pub(crate) fn create(
+        folder: &Folder,
+        owner: u64,
+        len: usize,
+        config: &ShmConfig,
+    ) -> io::Result<Option<Self>> {
+        let slot = (PAYLOAD + len).next_multiple_of(64);
+        let slots = (RINGS * config.capacity() as usize / slot).clamp(MIN_SLOTS, MAX_SLOTS);
+        if slot * slots > MAX_RING as usize {
+            return Ok(None);
+        }
+        let number = POOLS.fetch_add(1, Ordering::Relaxed);
+        let path = folder.file(Name::Pool { owner, number });
+        let segment = Segment::create(&path, HEAD + slot * slots, MODE)?;
+        let head = &segment.map;
+        head.word(place::SLOTS).store(slots as u32, Ordering::Relaxed);
+        head.word(place::SLOT).store(slot as u32, Ordering::Relaxed);
+        head.word(place::LAYOUT).store(LAYOUT, Ordering::Relaxed);
+        head.word(place::MAGIC).store(MAGIC, Ordering::Release);
+        let (used, generations, borrowers) = (vec![false; slots], vec![0; slots], Vec::new());
+        let state = Mutex::new(State { used, generations, next: 0, borrowers });
+        Ok(Some(Self { folder: folder.clone(), owner, number, segment, slots, slot, state }))
+    }
+
+    fn tally_name(&self, inbox: u64) -> Name {
+        Name::Tally { reader: inbox, owner: self.owner, number: self.number }
+    }
+
+    /// A slot that nobody uses.
+    fn find(&self, state: &mut State) -> Option<u32> {
+        for step in 0..self.slots {
+            let index = (state.next + step) % self.slots;
+            let number = index as u32;
+            if !state.used[index] && !state.borrowers.iter_mut().any(|borrower| borrower.has(self, number)) {
+                state.next = index + 1;
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    /// Reclaims what processes had that are gone.
+    fn forget_gone(&self, state: &mut State) {
+        state.borrowers.retain_mut(|borrower| {
+            let gone = borrower.is_gone(self);
+            if gone {
+                self.folder.remove(self.tally_name(borrower.inbox));
+            }
+            !gone
+        });
+    }
+
+    /// Hands out a slot for writing.
+    fn lend(self: &Arc<Self>, len: usize) -> Option<Chunk> {
+        if PAYLOAD + len > self.slot {
+            return None;
+        }
+        let mut state = lock(&self.state);
+        let index = self.find(&mut state).or_else(|| {
+            self.forget_gone(&mut state);
+            self.find(&mut state)
+        })?;
+        let generation = state.generations[index as usize].wrapping_add(1);
+        state.generations[index as usize] = generation;
+        state.used[index as usize] = true;
+        // Who has a descriptor of an earlier use finds out.
+        self.segment.map.word(slot_at(index, self.slot)).store(generation, Ordering::Release);
+        Some(Chunk { pool: Arc::clone(self), index, generation, len })
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.forget_gone(&mut lock(&self.state));
+        self.folder.remove(Name::Pool { owner: self.owner, number: self.number });
+    }
+}
+
+/// A slot in use.
+pub(crate) struct Chunk {
+    pool: Arc<Pool>,
+    index: u32,
+    generation: u32,
+    len: usize,
+}
+
+/// What a receiver is told of a chunk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Descriptor {
+    pub(crate) index: u32,
+    pub(crate) generation: u32,
+    pub(crate) len: u32,
+    pub(crate) pool: u64,
+}
+
+impl Descriptor {
+    /// Instead of what an RTPS message begins with.
+    const MAGIC: [u8; 4] = *b"DnLd";
+    pub(crate) const LEN: usize = 24;
+
+    pub(crate) fn to_bytes(self) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        bytes[..4].copy_from_slice(&Self::MAGIC);
+        bytes[4..8].copy_from_slice(&self.index.to_ne_bytes());
+        bytes[8..12].copy_from_slice(&self.generation.to_ne_bytes());
+        bytes[12..16].copy_from_slice(&self.len.to_ne_bytes());
+        bytes[16..].copy_from_slice(&self.pool.to_ne_bytes());
+        bytes
+    }
+
+    pub(crate) fn is_at_start_of(message: &[u8]) -> bool {
+        message.starts_with(&Self::MAGIC)
+    }
+
+    /// The descriptor that a message begins with, and what follows it.
+    pub(crate) fn parse(message: &[u8]) -> Option<(Self, &[u8])> {
+        let (bytes, rest) = message.split_first_chunk::<{ Self::LEN }>()?;
+        let word = |at: usize| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let pool = u64::from_ne_bytes(bytes[16..].try_into().ok()?);
+        let it = Self { index: word(4), generation: word(8), len: word(12), pool };
+        (bytes[..4] == Self::MAGIC).then_some((it, rest))
+    }
+}
+
+impl Chunk {
+    /// Counts a chunk as handed out to a process, unless that has half of the pool already.
+    pub(crate) fn hand_out(&self, inbox: u64) -> Option<Descriptor> {
+        let pool = &*self.pool;
+        let mut state = lock(&pool.state);
+        let position = state.borrowers.iter().position(|borrower| borrower.inbox == inbox);
+        let position = position.unwrap_or_else(|| {
+            pool.forget_gone(&mut state);
+            let sent = vec![0; pool.slots];
+            state.borrowers.push(Borrower { inbox, sent, total: 0, tally: None });
+            state.borrowers.len() - 1
+        });
+        let borrower = &mut state.borrowers[position];
+        if borrower.outstanding(pool) as usize >= pool.slots / 2 {
+            return None;
+        }
+        borrower.total = borrower.total.wrapping_add(1);
+        let sent = &mut borrower.sent[self.index as usize];
+        *sent = sent.wrapping_add(1);
+        let len = self.len as u32;
+        Some(Descriptor { index: self.index, generation: self.generation, len, pool: pool.number })
+    }
+
+    /// The descriptor did not leave.
+    pub(crate) fn take_back(&self, inbox: u64) {
+        let mut state = lock(&self.pool.state);
+        if let Some(borrower) = state.borrowers.iter_mut().find(|borrower| borrower.inbox == inbox) {
+            borrower.total = borrower.total.wrapping_sub(1);
+            let sent = &mut borrower.sent[self.index as usize];
+            *sent = sent.wrapping_sub(1);
+        }
+    }
+
+    /// The chunk that octets are, if they are all of it.
+    pub(crate) fn of(octets: &SharedBytes) -> Option<&Self> {
+        (octets.memory()? as &dyn Any).downcast_ref()
+    }
+
+    fn at(&self) -> usize {
+        slot_at(self.index, self.pool.slot) + PAYLOAD
+    }
+}
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        lock(&self.pool.state).used[self.index as usize] = false;
+    }
+}
+
+impl Memory for Chunk {
+    fn octets(&self) -> &[u8] {
+        self.pool.segment.map.octets(self.at(), self.len)
+    }
+}
+
+/// A chunk that nobody else has seen.
+struct Fresh(Chunk);
+
+impl Loan for Fresh {
+    fn octets(&self) -> &[u8] {
+        self.0.octets()
+    }
+
+    #[expect(unsafe_code, reason = "a slot for writing")]
+    fn octets_mut(&mut self) -> &mut [u8] {
+        let (at, len) = (self.0.at(), self.0.len);
+        // SAFETY: the slot is in use by this value alone: `find` gives no slot that is in use here, and none of which another
+        // process has a chunk. The borrow is that of the value. A pool is mapped for writing by who made it.
+        unsafe { self.0.pool.segment.map.octets_mut(at, len) }
+    }
+
+    fn share(self: Box<Self>) -> SharedBytes {
+        SharedBytes::lent(Arc::new(self.0))
+    }
+}
+
+/// A pool as those who write see it.
+pub(crate) struct PoolLender(pub(crate) Arc<Pool>);
+
+impl Lender for PoolLender {
+    fn lend(&self, len: usize) -> Option<Box<dyn Loan>> {
+        Some(Box::new(Fresh(self.0.lend(len)?)))
+    }
+}
