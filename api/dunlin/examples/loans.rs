@@ -68,7 +68,7 @@ fn write<T: Frame>(participant: &DomainParticipant, lent: bool) -> Result<(), Fa
     let (start, mut count, mut shared, mut sample) = (Instant::now(), 0_u64, 0_u64, T::empty());
     while start.elapsed().as_secs() < SECONDS {
         if lent {
-            let mut loan = writer.loan()?;
+            let mut loan = writer.loan_sample()?;
             shared += u64::from(loan.is_shared());
             loan.numbered(count);
             writer.write_loaned(loan)?;

@@ -25,7 +25,7 @@ fn is_in_place<T: DdsType>(payload: &[u8]) -> bool {
     [Representation::Xcdr1, Representation::Xcdr2].iter().any(|it| payload.starts_with(&header::<T>(*it)))
 }
 
-/// A sample to be filled in place, see [`DataWriter::loan`]. Dropping it gives it back unwritten.
+/// A sample to be filled in place, see [`DataWriter::loan_sample`]. Dropping it gives it back unwritten.
 pub struct Loan<T> {
     memory: Box<dyn dunlin_transport::Loan>,
     shared: bool,
@@ -74,7 +74,7 @@ impl<T: DdsType> DataWriter<T> {
     /// [`LoanError::NotInPlace`] unless values of the type are in memory what they are on the wire: final structures
     /// (`#[dds(final)]`, best with `#[repr(C)]`) of integers, floating-point numbers, arrays of these, and such structures
     /// (but not arrays of structures), without padding, the member with the greatest alignment first.
-    pub fn loan(&self) -> Result<Loan<T>, LoanError> {
+    pub fn loan_sample(&self) -> Result<Loan<T>, LoanError> {
         if !T::IN_PLACE.holds() {
             return Err(LoanError::NotInPlace(T::TYPE_NAME));
         }
@@ -147,7 +147,7 @@ impl<T: DdsType> LoanedSample<T> {
 }
 
 impl<T: DdsType> DataReader<T> {
-    /// take without copies: samples that were [lent](DataWriter::loan) are seen where they lie, and so are others of such a type where they
+    /// take without copies: samples that were [lent](DataWriter::loan_sample) are seen where they lie, and so are others of such a type where they
     /// happen to be aligned; all others are decoded, as [`take`](Self::take) does. Keep them for a moment only: a process
     /// that keeps half of what a writer can lend gets copies from then on.
     ///

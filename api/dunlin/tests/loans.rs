@@ -80,7 +80,7 @@ fn reader_with(participant: &DomainParticipant, qos: &DataReaderQos) -> DataRead
 }
 
 fn write(writer: &DataWriter<Picture>, number: u32) {
-    let mut loan = writer.loan().unwrap();
+    let mut loan = writer.loan_sample().unwrap();
     fill(&mut loan, number % 3, number);
     writer.write_loaned(loan).unwrap();
 }
@@ -173,7 +173,7 @@ fn files(folder: &Path, kind: &str) -> usize {
 /// How many can be lent at a time.
 fn free(writer: &DataWriter<Picture>) -> usize {
     let lent: Vec<Loan<Picture>> =
-        std::iter::repeat_with(|| writer.loan().unwrap()).take_while(Loan::is_shared).collect();
+        std::iter::repeat_with(|| writer.loan_sample().unwrap()).take_while(Loan::is_shared).collect();
     lent.len()
 }
 
@@ -303,7 +303,7 @@ fn only_types_that_are_in_memory_what_they_are_on_the_wire_are_lent() {
         let topic = participant.create_topic::<T>(T::TYPE_NAME, &TopicQos::default()).unwrap();
         let publisher = participant.create_publisher(&PublisherQos::default()).unwrap();
         let writer = publisher.create_datawriter(&topic, &DataWriterQos::default()).unwrap();
-        writer.loan().map(drop).unwrap_err()
+        writer.loan_sample().map(drop).unwrap_err()
     }
     let folder = folder();
     let participant = participant(common::domain(), folder.path());
@@ -331,7 +331,7 @@ fn without_shared_memory_loans_are_copied() {
         got.extend(reader.take_loaned(10).unwrap());
         got.len() == 5
     });
-    assert!(!writer.loan().unwrap().is_shared() && !got.iter().any(LoanedSample::is_shared));
+    assert!(!writer.loan_sample().unwrap().is_shared() && !got.iter().any(LoanedSample::is_shared));
     got.iter().for_each(|sample| assert_filled(sample.data().unwrap()));
     let mut numbers: Vec<_> = got.iter().map(|sample| sample.data().unwrap().number).collect();
     numbers.sort_unstable();

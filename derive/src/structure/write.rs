@@ -45,7 +45,7 @@ impl Structure<'_> {
             const PACKED: ::core::option::Option<#krate::codegen::Packed> =
                 #krate::codegen::Packed::structure(&[#(<#types as #krate::CdrWrite>::PACKED),*]);
             const IN_PLACE: #krate::codegen::InPlace = #krate::codegen::InPlace::structure(
-                ::core::mem::size_of::<Self>(),
+                (::core::mem::size_of::<Self>(), ::core::mem::align_of::<Self>()),
                 <Self as #krate::CdrWrite>::PACKED,
                 &[#((
                     ::core::mem::offset_of!(Self, #idents),

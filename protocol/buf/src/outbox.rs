@@ -390,7 +390,7 @@ mod tests {
             outbox.begin();
             outbox.put(&[1, 2]);
             if lent {
-                outbox.put_shared(SharedBytes::lent(alloc::sync::Arc::new(Elsewhere)));
+                outbox.put_shared(SharedBytes::lent(alloc::boxed::Box::new(Elsewhere)));
                 outbox.put(&[0; 3]);
             }
             outbox.finish(&[locator(1)]);
@@ -401,7 +401,7 @@ mod tests {
         assert_eq!(all[0].lent().map(|(before, lent)| (before, lent.len())), Some((3, 9)));
         assert!(all[1].lent().is_none());
         outbox.begin();
-        outbox.put_shared(SharedBytes::lent(alloc::sync::Arc::new(Elsewhere)));
+        outbox.put_shared(SharedBytes::lent(alloc::boxed::Box::new(Elsewhere)));
         outbox.put(&[0; 4]);
         outbox.finish(&[locator(1)]);
         assert!(outbox.datagrams().next_back().unwrap().lent().is_none(), "more than padding behind it");

@@ -1,5 +1,6 @@
 //! Reference-counted bytes.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::{Deref, Range};
@@ -7,21 +8,40 @@ use core::ops::{Deref, Range};
 use crate::Memory;
 use crate::arc::Arc;
 
-/// Who keeps the octets.
+/// Who keeps the octets. What is rare is behind one pointer, so that the value stays small.
 #[derive(Clone)]
 enum Owner {
     Buffer(Arc<Vec<u8>>),
-    Memory(alloc::sync::Arc<dyn Memory>),
+    Other(alloc::sync::Arc<Other>),
+}
+
+enum Other {
+    Memory(Box<dyn Memory>),
     /// Octets, and others that follow them elsewhere.
-    Pair(alloc::sync::Arc<(SharedBytes, SharedBytes)>),
+    Pair(SharedBytes, SharedBytes),
 }
 
 impl Owner {
     fn octets(&self) -> &[u8] {
         match self {
             Self::Buffer(buffer) => buffer,
+            Self::Other(other) => other.octets(),
+        }
+    }
+
+    fn other(&self) -> Option<&Other> {
+        match self {
+            Self::Buffer(_) => None,
+            Self::Other(other) => Some(other),
+        }
+    }
+}
+
+impl Other {
+    fn octets(&self) -> &[u8] {
+        match self {
             Self::Memory(memory) => memory.octets(),
-            Self::Pair(pair) => &pair.0,
+            Self::Pair(first, _) => first,
         }
     }
 }
@@ -43,32 +63,36 @@ impl SharedBytes {
 
     /// All octets of a memory.
     #[must_use]
-    pub fn lent(memory: alloc::sync::Arc<dyn Memory>) -> Self {
+    pub fn lent(memory: Box<dyn Memory>) -> Self {
         let len = memory.octets().len();
-        Self { owner: Owner::Memory(memory), start: 0, len }
+        Self::with(Other::Memory(memory), len)
     }
 
     /// These octets, which others [follow](Self::tail) that lie elsewhere.
     #[must_use]
     pub fn followed_by(self, tail: Self) -> Self {
         let len = self.len;
-        Self { owner: Owner::Pair(alloc::sync::Arc::new((self, tail))), start: 0, len }
+        Self::with(Other::Pair(self, tail), len)
+    }
+
+    fn with(other: Other, len: usize) -> Self {
+        Self { owner: Owner::Other(alloc::sync::Arc::new(other)), start: 0, len }
     }
 
     /// What follows the octets that these are, or are a part of.
     #[must_use]
     pub fn tail(&self) -> Option<&Self> {
-        match &self.owner {
-            Owner::Pair(pair) => Some(&pair.1),
-            _ => None,
+        match self.owner.other()? {
+            Other::Pair(_, tail) => Some(tail),
+            Other::Memory(_) => None,
         }
     }
 
     /// The memory that these octets are, if they are all of it.
     #[must_use]
     pub fn memory(&self) -> Option<&dyn Memory> {
-        match &self.owner {
-            Owner::Memory(memory) if self.len == memory.octets().len() => Some(&**memory),
+        match self.owner.other()? {
+            Other::Memory(memory) if self.len == memory.octets().len() => Some(&**memory),
             _ => None,
         }
     }
@@ -101,9 +125,11 @@ impl SharedBytes {
     pub fn retained_len(&self) -> usize {
         match &self.owner {
             Owner::Buffer(buffer) => buffer.len(),
-            // What matters is how long it is kept, not how large it is.
-            Owner::Memory(_) => self.len,
-            Owner::Pair(pair) => pair.0.retained_len(),
+            Owner::Other(other) => match &**other {
+                // What matters is how long it is kept, not how large it is.
+                Other::Memory(_) => self.len,
+                Other::Pair(first, _) => first.retained_len(),
+            },
         }
     }
 }
@@ -171,10 +197,17 @@ mod tests {
         }
     }
 
+    /// It is in every sample and every change of a history.
+    #[test]
+    fn loans_cost_others_one_word() {
+        assert_eq!(size_of::<SharedBytes>(), 4 * size_of::<usize>());
+        assert_eq!(size_of::<Option<SharedBytes>>(), size_of::<SharedBytes>());
+    }
+
     #[test]
     fn memory_is_kept_as_long_as_any_part_of_it_and_known_when_it_is_whole() {
         let alive = alloc::sync::Arc::new(());
-        let lent = SharedBytes::lent(alloc::sync::Arc::new(Chunk { _alive: alive.clone() }));
+        let lent = SharedBytes::lent(Box::new(Chunk { _alive: alive.clone() }));
         assert!(lent.memory().is_some() && lent.slice(0..2).unwrap().memory().is_none());
         assert!(SharedBytes::copy_from(&[1]).memory().is_none());
         let whole = SharedBytes::copy_from(&[1, 2]).followed_by(lent.clone());

@@ -1,8 +1,10 @@
 //! Chunks that a writer lends to readers of other processes: the side that borrows. See [`crate::lend`].
 //!
 //! What a descriptor says is copied once and then checked; a sender whose descriptor makes no sense is cut off, as with
-//! a record that makes none. Pools are mapped for reading.
+//! a record that makes none. Pools are mapped for reading. Only files are used that nobody but this user can write to, and
+//! only under the names they were made with.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,14 +13,14 @@ use dunlin_buf::{BufPool, Memory, SharedBytes};
 
 use crate::config::MAX_RING;
 use crate::folder::{Folder, Name};
-use crate::inbox::{LAYOUT, MAGIC, place};
+use crate::head::{self, place};
 use crate::lend::{Descriptor, MAX_SLOTS, PAYLOAD, count_at, slot_at, tally_len};
 use crate::segment::{HEAD, Segment};
 
 /// Permission bits of a tally: for the same user alone.
 const MODE: u32 = 0o600;
-/// Most pools of one sender.
-const MAX_POOLS: usize = 1024;
+/// Most pools of all senders.
+const MAX_POOLS: usize = 4096;
 /// Octets of a payload that its message has itself: the encapsulation header.
 pub(crate) const INLINE: usize = 4;
 
@@ -26,28 +28,39 @@ pub(crate) const INLINE: usize = 4;
 struct Borrowed {
     folder: Folder,
     name: Name,
-    number: u64,
     pool: Segment,
     tally: Segment,
+    /// The reader's inbox, whose lock tells the writer that chunks may be in use.
+    _life: Arc<Segment>,
     slots: usize,
     slot: usize,
 }
 
 impl Borrowed {
-    fn attach(folder: &Folder, reader: u64, owner: u64, number: u64) -> io::Result<Self> {
-        let strange = || io::Error::other("it is not a pool");
-        let path = folder.file(Name::Pool { owner, number });
-        let pool = Segment::attach_to_read(&path, HEAD..=HEAD + MAX_RING as usize)?;
-        let word = |at| pool.map.word(at).load(Ordering::Acquire);
-        let (slots, slot) = (word(place::SLOTS) as usize, word(place::SLOT) as usize);
+    fn attach(folder: &Folder, reader: u64, life: &Arc<Segment>, name: PoolName) -> Result<Self, Unusable> {
+        let PoolName { owner, number } = name;
+        let file = Name::Pool { owner, number };
+        let pool = Segment::attach_to_read(&folder.file(file), HEAD..=HEAD + MAX_RING as usize);
+        let pool = pool.map_err(|error| match error.kind() {
+            // It is gone, or somebody else has put a file of theirs there.
+            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => Unusable::Gone,
+            _ => Unusable::Broken,
+        })?;
+        head::check(&pool.map, file).map_err(|_| Unusable::Broken)?;
+        let word = |at| pool.map.word(at).load(Ordering::Relaxed) as usize;
+        let (slots, slot) = (word(place::SLOTS), word(place::SLOT));
         let fits = (1..=MAX_SLOTS).contains(&slots) && (64..=MAX_RING as usize).contains(&slot);
-        let known = word(place::MAGIC) == MAGIC && word(place::LAYOUT) == LAYOUT;
-        if !known || !fits || !slot.is_multiple_of(64) || pool.map.len() != HEAD + slots * slot {
-            return Err(strange());
+        let len = slots.checked_mul(slot).and_then(|len| len.checked_add(HEAD));
+        if !fits || !slot.is_multiple_of(64) || len != Some(pool.map.len()) {
+            return Err(Unusable::Broken);
         }
         let name = Name::Tally { reader, owner, number };
-        let tally = Segment::create(&folder.file(name), tally_len(slots), MODE)?;
-        Ok(Self { folder: folder.clone(), name, number, pool, tally, slots, slot })
+        // Who sweeps may take it for abandoned in the moment before it is locked. If it cannot be made nothing can be given
+        // back: the writer soon sends copies.
+        let make = || Segment::create(&folder.file(name), tally_len(slots), MODE);
+        let tally = make().or_else(|_| make()).map_err(|_| Unusable::Gone)?;
+        head::sign(&tally.map, name);
+        Ok(Self { folder: folder.clone(), name, pool, tally, _life: Arc::clone(life), slots, slot })
     }
 
     fn give_back(&self, index: u32) {
@@ -59,7 +72,7 @@ impl Borrowed {
 
 impl Drop for Borrowed {
     fn drop(&mut self) {
-        self.folder.remove(self.name);
+        self.tally.remove(&self.folder.file(self.name));
     }
 }
 
@@ -85,48 +98,54 @@ impl Drop for BorrowedChunk {
 /// Why a descriptor leads to nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Unusable {
-    /// The writer is gone, and the pool with it: the sample is lost, as if it had not left.
+    /// The pool is not there any more, or this process may not use it: the sample is lost, as if it had not left.
     Gone,
     /// It makes no sense.
     Broken,
 }
 
-/// The pools of one sender.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct PoolName {
+    owner: u64,
+    number: u64,
+}
+
+/// The pools that one inbox borrows from. A pool is attached once, however many rings its chunks are announced in: its tally
+/// counts for all of them.
 pub(crate) struct Pools {
     folder: Folder,
     reader: u64,
-    owner: u64,
-    list: Vec<Arc<Borrowed>>,
+    life: Arc<Segment>,
+    list: BTreeMap<PoolName, Arc<Borrowed>>,
 }
 
 impl Pools {
-    pub(crate) fn new(folder: &Folder, reader: u64, owner: u64) -> Self {
-        Self { folder: folder.clone(), reader, owner, list: Vec::new() }
+    pub(crate) fn new(folder: &Folder, reader: u64, life: &Arc<Segment>) -> Self {
+        Self { folder: folder.clone(), reader, life: Arc::clone(life), list: BTreeMap::new() }
     }
 
-    fn find(&mut self, number: u64) -> Result<Arc<Borrowed>, Unusable> {
-        if let Some(known) = self.list.iter().find(|pool| pool.number == number) {
+    fn find(&mut self, name: PoolName) -> Result<Arc<Borrowed>, Unusable> {
+        if let Some(known) = self.list.get(&name) {
             return Ok(Arc::clone(known));
         }
         self.forget();
         if self.list.len() >= MAX_POOLS {
-            return Err(Unusable::Broken);
+            return Err(Unusable::Gone);
         }
-        match Borrowed::attach(&self.folder, self.reader, self.owner, number) {
-            Ok(pool) => {
-                let pool = Arc::new(pool);
-                self.list.push(Arc::clone(&pool));
-                Ok(pool)
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Unusable::Gone),
-            Err(_) => Err(Unusable::Broken),
-        }
+        let pool = Arc::new(Borrowed::attach(&self.folder, self.reader, &self.life, name)?);
+        self.list.insert(name, Arc::clone(&pool));
+        Ok(pool)
     }
 
-    /// The message that a record with a descriptor stands for.
-    pub(crate) fn resolve(&mut self, record: &[u8], pool: &mut BufPool) -> Result<SharedBytes, Unusable> {
+    /// The message that a record of the sender `owner` with a descriptor stands for.
+    pub(crate) fn resolve(
+        &mut self,
+        owner: u64,
+        record: &[u8],
+        pool: &mut BufPool,
+    ) -> Result<SharedBytes, Unusable> {
         let (it, head) = Descriptor::parse(record).ok_or(Unusable::Broken)?;
-        let from = self.find(it.pool)?;
+        let from = self.find(PoolName { owner, number: it.pool })?;
         let len = it.len as usize;
         if it.index as usize >= from.slots || len <= INLINE || len > from.slot - PAYLOAD {
             return Err(Unusable::Broken);
@@ -135,15 +154,15 @@ impl Pools {
             return Err(Unusable::Broken);
         }
         let chunk = BorrowedChunk { from, index: it.index, len };
-        Ok(pool.copy(head).followed_by(SharedBytes::lent(Arc::new(chunk))))
+        Ok(pool.copy(head).followed_by(SharedBytes::lent(Box::new(chunk))))
     }
 
-    /// Lets go of the pools whose owner is gone, as far as nobody uses a chunk any more.
+    /// Lets go of the pools whose owner is gone. Chunks that are in use keep theirs mapped.
     pub(crate) fn forget(&mut self) {
-        self.list.retain(|pool| {
+        self.list.retain(|name, pool| {
             let over = pool.pool.is_removed() || pool.pool.is_abandoned();
             if over {
-                self.folder.remove_if_abandoned(Name::Pool { owner: self.owner, number: pool.number });
+                self.folder.remove_if_abandoned(Name::Pool { owner: name.owner, number: name.number });
             }
             !over
         });

@@ -31,7 +31,7 @@ pub(crate) enum Name {
     Pool {
         /// Of the process that lends.
         owner: u64,
-        /// Counts its pools.
+        /// Drawn by lot, so that nobody makes a file of that name before.
         number: u64,
     },
     /// What a reader has given back of a pool.
@@ -46,6 +46,18 @@ pub(crate) enum Name {
 }
 
 impl Name {
+    /// What the file says of its own name: who can move files in the folder cannot pass one off for another.
+    pub(crate) fn words(self) -> [u32; 7] {
+        let (kind, ids) = match self {
+            Self::Inbox(own) => (1, [own, 0, 0]),
+            Self::Ring { to, from, number } => (2, [to, from, number]),
+            Self::Pool { owner, number } => (3, [owner, number, 0]),
+            Self::Tally { reader, owner, number } => (4, [reader, owner, number]),
+        };
+        let [a, b, c] = ids.map(|id| [id as u32, (id >> 32) as u32]);
+        [kind, a[0], a[1], b[0], b[1], c[0], c[1]]
+    }
+
     fn parse(text: &str) -> Option<Self> {
         let id =
             |text: &str| Some(text).filter(|text| text.len() == 16).map(|t| u64::from_str_radix(t, 16).ok());
@@ -144,11 +156,6 @@ impl Folder {
             Name::Pool { .. } | Name::Tally { .. } => self.remove_if_abandoned(**name),
         });
         dead + orphans.count()
-    }
-
-    /// Whether a file is there and its owner lives.
-    pub(crate) fn has_owner(&self, name: Name) -> bool {
-        segment::has_owner(&self.file(name))
     }
 
     /// Removes a file whose owner is gone; whether it did.

@@ -3,19 +3,22 @@
 //! A writer that lends has a file of its own, the *pool*: equal slots, which only it writes. A reader maps the pool for reading, and
 //! says in a file of its own, the *tally*, how many chunks of each slot it has given back. The writer counts how many it has
 //! handed out. A slot is free when the two counts agree for every process, or that process is gone, which the lock on its
-//! tally tells. So each word has one writer, and whoever dies leaves nothing that others would have to repair.
+//! inbox tells: it holds that as long as it uses a chunk. The writer has had the inbox open since before it lent anything, so
+//! what happens to names in the folder decides nothing. Each word has one writer, and whoever dies leaves nothing that
+//! others would have to repair.
 
 use std::any::Any;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use dunlin_buf::{Memory, SharedBytes};
 use dunlin_transport::{Lender, Loan};
 
-use crate::config::{MAX_RING, ShmConfig};
+use crate::config::{Access, MAX_RING, ShmConfig};
 use crate::folder::{Folder, Name};
-use crate::inbox::{LAYOUT, MAGIC, lock, place};
+use crate::head::{self, place};
+use crate::inbox::lock;
 use crate::segment::{HEAD, Segment};
 
 /// Where a payload begins in its slot: the value behind its encapsulation header of four octets is aligned to a cache line.
@@ -28,8 +31,15 @@ const RINGS: usize = 4;
 /// Permission bits: chunks are for the same user alone.
 const MODE: u32 = 0o600;
 
-/// Pools that this process has made.
-static POOLS: AtomicU64 = AtomicU64::new(0);
+/// Whether a process with this access lends to a receiver whose inbox only this user may write to, or not.
+///
+/// Who lets others in sends copies: a chunk is read in place, so only one user may be able to write to any file on its way.
+pub(crate) fn may_lend(access: Access, inbox_is_private: bool) -> bool {
+    match access {
+        Access::User => inbox_is_private,
+        Access::Group | Access::Everyone => false,
+    }
+}
 
 /// The place of a slot in the file.
 pub(crate) fn slot_at(index: u32, slot: usize) -> usize {
@@ -46,9 +56,45 @@ pub(crate) fn tally_len(slots: usize) -> usize {
     HEAD + (slots * 4).next_multiple_of(HEAD)
 }
 
+/// Most attempts at making a file: somebody who sweeps may take one for abandoned in the moment before it is locked.
+const ATTEMPTS: usize = 4;
+
+fn random() -> io::Result<u64> {
+    getrandom::u64().map_err(io::Error::other)
+}
+
+/// Makes a file under a number that each attempt draws anew: a name that was used once may be somebody else's by now.
+fn create_anew<T>(
+    mut draw: impl FnMut() -> io::Result<u64>,
+    mut create: impl FnMut(u64) -> io::Result<T>,
+) -> io::Result<(u64, T)> {
+    let mut attempt = || {
+        let number = draw()?;
+        create(number).map(|made| (number, made))
+    };
+    let mut made = attempt();
+    for _ in 1..ATTEMPTS {
+        if made.is_ok() {
+            break;
+        }
+        made = attempt();
+    }
+    made
+}
+
+/// Octets of a slot for payloads of `len` octets, and how many there are; `None` if they are too large.
+fn layout(len: usize, config: &ShmConfig) -> Option<(usize, usize)> {
+    let slot = PAYLOAD.checked_add(len)?.checked_next_multiple_of(64)?;
+    let octets = (RINGS * config.capacity() as usize).min(MAX_RING as usize);
+    let slots = (octets / slot).clamp(MIN_SLOTS, MAX_SLOTS);
+    (slot.checked_mul(slots)? <= MAX_RING as usize).then_some((slot, slots))
+}
+
 /// What one process has got.
 struct Borrower {
     inbox: u64,
+    /// Its inbox, locked as long as it uses a chunk or may get one.
+    life: Arc<Segment>,
     /// Chunks handed out, for each slot and altogether.
     sent: Vec<u32>,
     total: u32,
@@ -78,9 +124,10 @@ pub(crate) struct Pool {
 impl Borrower {
     fn tally(&mut self, pool: &Pool) -> Option<&Segment> {
         if self.tally.is_none() {
-            let path = pool.folder.file(pool.tally_name(self.inbox));
+            let name = pool.tally_name(self.inbox);
             let len = tally_len(pool.slots);
-            self.tally = Segment::attach_to_read(&path, len..=len).ok();
+            let found = Segment::attach_to_read(&pool.folder.file(name), len..=len);
+            self.tally = found.ok().filter(|tally| head::check(&tally.map, name).is_ok());
         }
         self.tally.as_ref()
     }
@@ -101,13 +148,9 @@ impl Borrower {
         self.tally(pool).map_or(0, |it| it.map.word(count_at(index)).load(Ordering::Acquire)) != sent
     }
 
-    /// Whether the process is gone. It holds the lock on its tally as long as it uses a chunk, and makes none once its
-    /// inbox is closed.
-    fn is_gone(&mut self, pool: &Pool) -> bool {
-        if let Some(tally) = self.tally(pool) {
-            return tally.is_abandoned();
-        }
-        !pool.folder.has_owner(Name::Inbox(self.inbox)) && self.tally(pool).is_none()
+    /// Whether the process is gone, or has closed its inbox and uses no chunk any more. That stays so.
+    fn is_gone(&self) -> bool {
+        self.life.is_abandoned()
     }
 }
 
@@ -119,19 +162,15 @@ impl Pool {
         len: usize,
         config: &ShmConfig,
     ) -> io::Result<Option<Self>> {
-        let slot = (PAYLOAD + len).next_multiple_of(64);
-        let slots = (RINGS * config.capacity() as usize / slot).clamp(MIN_SLOTS, MAX_SLOTS);
-        if slot * slots > MAX_RING as usize {
-            return Ok(None);
-        }
-        let number = POOLS.fetch_add(1, Ordering::Relaxed);
-        let path = folder.file(Name::Pool { owner, number });
-        let segment = Segment::create(&path, HEAD + slot * slots, MODE)?;
+        let Some((slot, slots)) = layout(len, config) else { return Ok(None) };
+        let (number, segment) = create_anew(random, |number| {
+            let path = folder.file(Name::Pool { owner, number });
+            Segment::create(&path, HEAD + slot * slots, MODE)
+        })?;
         let head = &segment.map;
         head.word(place::SLOTS).store(slots as u32, Ordering::Relaxed);
         head.word(place::SLOT).store(slot as u32, Ordering::Relaxed);
-        head.word(place::LAYOUT).store(LAYOUT, Ordering::Relaxed);
-        head.word(place::MAGIC).store(MAGIC, Ordering::Release);
+        head::sign(head, Name::Pool { owner, number });
         let (used, generations, borrowers) = (vec![false; slots], vec![0; slots], Vec::new());
         let state = Mutex::new(State { used, generations, next: 0, borrowers });
         Ok(Some(Self { folder: folder.clone(), owner, number, segment, slots, slot, state }))
@@ -157,9 +196,9 @@ impl Pool {
     /// Reclaims what processes had that are gone.
     fn forget_gone(&self, state: &mut State) {
         state.borrowers.retain_mut(|borrower| {
-            let gone = borrower.is_gone(self);
+            let gone = borrower.is_gone();
             if gone {
-                self.folder.remove(self.tally_name(borrower.inbox));
+                self.folder.remove_if_abandoned(self.tally_name(borrower.inbox));
             }
             !gone
         });
@@ -187,7 +226,7 @@ impl Pool {
 impl Drop for Pool {
     fn drop(&mut self) {
         self.forget_gone(&mut lock(&self.state));
-        self.folder.remove(Name::Pool { owner: self.owner, number: self.number });
+        self.segment.remove(&self.folder.file(Name::Pool { owner: self.owner, number: self.number }));
     }
 }
 
@@ -239,14 +278,14 @@ impl Descriptor {
 
 impl Chunk {
     /// Counts a chunk as handed out to a process, unless that has half of the pool already.
-    pub(crate) fn hand_out(&self, inbox: u64) -> Option<Descriptor> {
+    pub(crate) fn hand_out(&self, inbox: u64, life: &Arc<Segment>) -> Option<Descriptor> {
         let pool = &*self.pool;
         let mut state = lock(&pool.state);
         let position = state.borrowers.iter().position(|borrower| borrower.inbox == inbox);
         let position = position.unwrap_or_else(|| {
             pool.forget_gone(&mut state);
             let sent = vec![0; pool.slots];
-            state.borrowers.push(Borrower { inbox, sent, total: 0, tally: None });
+            state.borrowers.push(Borrower { inbox, life: Arc::clone(life), sent, total: 0, tally: None });
             state.borrowers.len() - 1
         });
         let borrower = &mut state.borrowers[position];
@@ -273,6 +312,12 @@ impl Chunk {
     /// The chunk that octets are, if they are all of it.
     pub(crate) fn of(octets: &SharedBytes) -> Option<&Self> {
         (octets.memory()? as &dyn Any).downcast_ref()
+    }
+
+    /// The file that it is in.
+    #[cfg(test)]
+    pub(crate) fn pool_name(&self) -> Name {
+        Name::Pool { owner: self.pool.owner, number: self.pool.number }
     }
 
     fn at(&self) -> usize {
@@ -309,7 +354,7 @@ impl Loan for Fresh {
     }
 
     fn share(self: Box<Self>) -> SharedBytes {
-        SharedBytes::lent(Arc::new(self.0))
+        SharedBytes::lent(Box::new(self.0))
     }
 }
 
@@ -319,5 +364,58 @@ pub(crate) struct PoolLender(pub(crate) Arc<Pool>);
 impl Lender for PoolLender {
     fn lend(&self, len: usize) -> Option<Box<dyn Loan>> {
         Some(Box::new(Fresh(self.0.lend(len)?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_who_lets_nobody_else_in_lends() {
+        for (access, inbox_is_private, lends) in [
+            (Access::User, true, true),
+            (Access::User, false, false),
+            (Access::Group, true, false),
+            (Access::Group, false, false),
+            (Access::Everyone, true, false),
+            (Access::Everyone, false, false),
+        ] {
+            assert_eq!(may_lend(access, inbox_is_private), lends, "{access:?} {inbox_is_private}");
+        }
+    }
+
+    #[test]
+    fn whatever_ring_size_somebody_chose_a_pool_has_sane_bounds() {
+        let of = |ring_size, len| layout(len, &ShmConfig { ring_size, ..ShmConfig::default() });
+        assert_eq!(of(1 << 22, 921_604), Some((921_664, 18)));
+        assert_eq!(of(0, 100_004), Some((100_096, 10)), "as for 256 KiB");
+        assert_eq!(of(u32::MAX, 1 << 20), Some(((1 << 20) + 64, 255)), "256 MiB at most, not none at all");
+        assert_eq!(of(u32::MAX, 8), Some((128, MAX_SLOTS)));
+        assert_eq!(of(1 << 18, (64 << 20) - 60), Some((64 << 20, MIN_SLOTS)));
+        assert_eq!(of(1 << 18, 64 << 20), None);
+        assert_eq!(of(u32::MAX, usize::MAX), None);
+    }
+
+    #[test]
+    fn each_attempt_at_a_pool_has_a_name_of_its_own() {
+        let fails = || io::Error::other("no");
+        let (mut number, mut tried) = (0, Vec::new());
+        let mut draw = || {
+            number += 1;
+            Ok(number)
+        };
+        let made = create_anew(&mut draw, |number| {
+            tried.push(number);
+            if tried.len() < 3 { Err(fails()) } else { Ok(()) }
+        });
+        assert_eq!((made.unwrap(), &tried[..]), ((3, ()), &[1, 2, 3][..]));
+        tried.clear();
+        let made = create_anew(draw, |number| {
+            tried.push(number);
+            Err::<(), _>(fails())
+        });
+        assert!(made.is_err());
+        assert_eq!(tried, [4, 5, 6, 7], "not for ever");
     }
 }

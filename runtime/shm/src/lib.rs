@@ -24,6 +24,8 @@ mod borrow;
 #[cfg(all(target_os = "linux", not(loom)))]
 mod folder;
 #[cfg(all(target_os = "linux", not(loom)))]
+mod head;
+#[cfg(all(target_os = "linux", not(loom)))]
 mod inbox;
 #[cfg(all(target_os = "linux", not(loom)))]
 mod lend;

@@ -14,8 +14,9 @@ use crate::bell;
 use crate::borrow::INLINE;
 use crate::config::{MAX_MESSAGE, ShmConfig};
 use crate::folder::{Folder, Name};
-use crate::inbox::{InboxBell, LAYOUT, MAGIC, RingMemory, lock, place, trusts};
-use crate::lend::Chunk;
+use crate::head::{self, place};
+use crate::inbox::{InboxBell, RingMemory, lock, trusts};
+use crate::lend::{Chunk, may_lend};
 use crate::ring::{Producer, Put};
 use crate::segment::{HEAD, Segment};
 
@@ -45,9 +46,9 @@ pub(crate) struct Outlet {
     to: u64,
     /// Our own inbox.
     from: u64,
-    /// The receiver belongs to the same user, so chunks may be lent.
+    /// Whether chunks are lent to the receiver.
     may_borrow: bool,
-    inbox: Segment,
+    inbox: Arc<Segment>,
     config: ShmConfig,
     /// Made with the first datagram.
     ring: Mutex<Option<Ring>>,
@@ -77,11 +78,10 @@ impl Outlet {
     pub(crate) fn attach(folder: &Folder, to: u64, from: u64, config: &ShmConfig) -> io::Result<Self> {
         let trusted = |file: &Metadata| trusts(config.access, file);
         let inbox = Segment::attach(&folder.file(Name::Inbox(to)), HEAD, trusted)?;
-        let word = |at| inbox.map.word(at).load(Ordering::Acquire);
-        if word(place::MAGIC) != MAGIC || word(place::LAYOUT) != LAYOUT {
-            return Err(io::Error::other("its inbox is of another version"));
-        }
-        let (folder, config, may_borrow) = (folder.clone(), config.clone(), inbox.is_of_same_user());
+        head::check(&inbox.map, Name::Inbox(to))
+            .map_err(|error| io::Error::new(error.kind(), format!("its inbox: {error}")))?;
+        let (folder, config) = (folder.clone(), config.clone());
+        let (may_borrow, inbox) = (may_lend(config.access, inbox.is_private()), Arc::new(inbox));
         Ok(Self {
             folder,
             to,
@@ -115,8 +115,7 @@ impl Outlet {
         let (name, segment) = create().or_else(|_| create())?;
         let head = &segment.map;
         head.word(place::CAPACITY).store(capacity, Ordering::Relaxed);
-        head.word(place::LAYOUT).store(LAYOUT, Ordering::Relaxed);
-        head.word(place::MAGIC).store(MAGIC, Ordering::Release);
+        head::sign(head, name);
         self.inbox.map.word(place::GENERATION).fetch_add(1, Ordering::AcqRel);
         Ok(Ring {
             name,
@@ -135,7 +134,7 @@ impl Outlet {
         else {
             return self.put_octets(datagram.len(), datagram.parts());
         };
-        let Some(descriptor) = chunk.hand_out(self.to) else {
+        let Some(descriptor) = chunk.hand_out(self.to, &self.inbox) else {
             return self.put_octets(datagram.len(), datagram.parts());
         };
         let descriptor = descriptor.to_bytes();
@@ -246,7 +245,7 @@ impl Outlet {
     /// Looks whether the receiver is still there, and still takes from the ring.
     pub(crate) fn maintain(&self) {
         if self.lost.get().is_none() {
-            if self.inbox.is_abandoned() {
+            if self.is_closed() {
                 self.give_up("the receiver is gone");
             } else if lock(&self.ring).as_ref().is_some_and(|ring| ring.segment.is_removed()) {
                 self.give_up("the receiver refused the ring");
@@ -257,17 +256,22 @@ impl Outlet {
         }
     }
 
+    /// Whether the receiver is gone, or has taken its inbox out of the folder: one that uses chunks keeps the lock.
+    fn is_closed(&self) -> bool {
+        self.inbox.is_removed() || self.inbox.is_abandoned()
+    }
+
     /// Removes the ring, unless a receiver that lives has not taken all: it may not even know the ring yet, and removes it
     /// in the end.
     fn remove_files(&self) {
-        let gone = self.inbox.is_abandoned();
+        let gone = self.is_closed();
         if let Some(ring) = lock(&self.ring).take()
             && (gone || self.lost.get().is_some() || ring.is_drained())
         {
             self.folder.remove(ring.name);
         }
         if gone {
-            self.folder.remove(Name::Inbox(self.to));
+            self.folder.remove_if_abandoned(Name::Inbox(self.to));
         }
     }
 }

@@ -1,8 +1,6 @@
 //! Values in place: types whose memory is their serialization, which `dunlin-cdr` finds out of derived types.
 #![expect(unsafe_code, reason = "a value in memory that others map can only be had by a cast")]
 
-use std::sync::Arc;
-
 use dunlin_buf::{Memory, SharedBytes};
 use dunlin_cdr::CdrWrite;
 use dunlin_transport::Loan;
@@ -68,7 +66,7 @@ impl Loan for Aligned {
     }
 
     fn share(self: Box<Self>) -> SharedBytes {
-        SharedBytes::lent(Arc::from(self as Box<dyn Memory>))
+        SharedBytes::lent(self)
     }
 }
 

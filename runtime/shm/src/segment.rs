@@ -61,9 +61,10 @@ impl Map {
     /// If they do not lie inside: callers have checked.
     pub(crate) fn octets(&self, at: usize, len: usize) -> &[u8] {
         assert!(at.checked_add(len).is_some_and(|end| end <= self.len), "octets inside");
-        // SAFETY: inside the mapping, which lives as long as self. Only a process of the same user can write there, and it
-        // uses a slot again only when all that were told of the chunk have given it back or are gone (`lend`); whoever
-        // breaks that could as well write into this process by other means. Any octets are valid.
+        // SAFETY: inside the mapping, which lives as long as self. Only processes of the same user can write there
+        // (`is_private`), and the one that made it uses a slot again only when all that were told of the chunk have given it
+        // back or are gone (`lend`); whoever breaks that could as well write into this process by other means. Any octets are
+        // valid.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().add(at), len) }
     }
 
@@ -140,13 +141,18 @@ impl Segment {
     pub(crate) fn create(path: &Path, len: usize, mode: u32) -> io::Result<Self> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = File::from(rustix::fs::openat(CWD, path, flags, Mode::RUSR | Mode::WUSR)?);
+        Self::set_up(path, file, len, mode)
+    }
+
+    fn set_up(path: &Path, file: File, len: usize, mode: u32) -> io::Result<Self> {
+        // Who sweeps the folder may have opened it before this: then the file is theirs, and they remove it.
+        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
         let filled = (|| {
-            rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
             // Without this a full file system would end the process at the first touch.
             rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, len as u64)?;
             rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))?;
             if file.metadata()?.nlink() == 0 {
-                // Somebody who swept the folder was between the two steps above.
+                // Somebody who swept the folder was between making and locking; the name may be another's by now.
                 return Err(other("removed while it was made"));
             }
             Map::new(&file, len, ProtFlags::READ | ProtFlags::WRITE)
@@ -154,7 +160,7 @@ impl Segment {
         match filled {
             Ok(map) => Ok(Self { map, file }),
             Err(error) => {
-                let _ = std::fs::remove_file(path);
+                remove_same(path, &file);
                 Err(error)
             }
         }
@@ -180,16 +186,20 @@ impl Segment {
         Ok(Self { map: Map::new(&file, len, ProtFlags::READ | ProtFlags::WRITE)?, file })
     }
 
-    /// Maps, for reading alone, a file that another process of the same user made, of a length in `lengths`.
+    /// Maps, for reading alone, a file that another process of the same user made and only that user may write to, of a
+    /// length in `lengths`.
     ///
     /// # Errors
-    /// Of the system, and if it is not such a file.
+    /// Of the system, and if it is not such a file; `PermissionDenied` if it is not this user's alone.
     pub(crate) fn attach_to_read(path: &Path, lengths: RangeInclusive<usize>) -> io::Result<Self> {
         let file = open(path, OFlags::RDONLY)?;
         let metadata = file.metadata()?;
         let len = usize::try_from(metadata.len()).map_err(|_| other("it is too large"))?;
-        if !is_own(&metadata) || !lengths.contains(&len) {
-            return Err(other("it is of another user, or has a strange size"));
+        if !is_private(&metadata) {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "others may write to it"));
+        }
+        if !lengths.contains(&len) {
+            return Err(other("it has a strange size"));
         }
         Ok(Self { map: Map::new(&file, len, ProtFlags::READ)?, file })
     }
@@ -206,9 +216,14 @@ impl Segment {
         }
     }
 
-    /// True if it belongs to the user of this process.
-    pub(crate) fn is_of_same_user(&self) -> bool {
-        self.file.metadata().is_ok_and(|metadata| is_own(&metadata))
+    /// Whether only this user may write to it.
+    pub(crate) fn is_private(&self) -> bool {
+        self.file.metadata().is_ok_and(|metadata| is_private(&metadata))
+    }
+
+    /// Takes it out of the folder, if it is what has this name.
+    pub(crate) fn remove(&self, path: &Path) {
+        remove_same(path, &self.file);
     }
 
     /// True if somebody has taken it out of the folder.
@@ -217,15 +232,25 @@ impl Segment {
     }
 }
 
-/// Whether a file belongs to the user of this process.
-pub(crate) fn is_own(file: &Metadata) -> bool {
-    file.uid() == rustix::process::geteuid().as_raw()
+/// Permission bits with which the group or everybody may write. An access control list shows in those of the group.
+const OTHERS_WRITE: u32 = 0o022;
+
+/// Whether only the user of this process may write to a file, and so cut it short or change what is read in place.
+pub(crate) fn is_private(file: &Metadata) -> bool {
+    is_private_to(rustix::process::geteuid().as_raw(), file.uid(), file.mode())
 }
 
-/// Whether a file is there and has an owner. Never ask this for a file of one's own.
-pub(crate) fn has_owner(path: &Path) -> bool {
-    let file = open(path, OFlags::RDONLY);
-    file.is_ok_and(|file| rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared).is_err())
+/// The same, of a process of the user `user`.
+pub(crate) fn is_private_to(user: u32, owner: u32, mode: u32) -> bool {
+    owner == user && mode & OTHERS_WRITE == 0
+}
+
+/// Removes a file under this name if it is the one that is open; whether it did. Its lock must be held, so that nobody
+/// else who keeps to the rules takes it out in between.
+fn remove_same(path: &Path, file: &File) -> bool {
+    let id = |file: Metadata| (file.dev(), file.ino());
+    let (Ok(opened), Ok(found)) = (file.metadata(), std::fs::symlink_metadata(path)) else { return false };
+    id(opened) == id(found) && std::fs::remove_file(path).is_ok()
 }
 
 /// Removes a file whose owner is gone; false if it has one, or cannot be removed.
@@ -235,5 +260,8 @@ pub(crate) fn remove_if_abandoned(path: &Path) -> bool {
         return false;
     }
     // The lock is given back when the file closes, behind this.
-    std::fs::remove_file(path).is_ok()
+    remove_same(path, &file)
 }
+
+#[cfg(test)]
+mod tests;

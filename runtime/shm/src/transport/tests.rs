@@ -404,8 +404,8 @@ proptest! {
         let ring = crate::folder::Name::Ring { to: b.inbox.id(), from: 7, number: 0 };
         let mut content = content;
         if honest && content.len() >= 12 {
-            content[..4].copy_from_slice(&crate::inbox::MAGIC.to_ne_bytes());
-            content[4..8].copy_from_slice(&crate::inbox::LAYOUT.to_ne_bytes());
+            content[..4].copy_from_slice(&crate::head::MAGIC.to_ne_bytes());
+            content[4..8].copy_from_slice(&crate::head::LAYOUT.to_ne_bytes());
         }
         let mut file = OpenOptions::new().write(true).create_new(true).open(world.directory.path().join(ring.to_string())).unwrap();
         file.write_all(&content).unwrap();
