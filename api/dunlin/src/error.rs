@@ -261,7 +261,8 @@ pub enum LoanError {
     /// Values of the type are not in memory what they are on the wire.
     #[error(
         "{0} cannot be lent: only final structures of numbers, arrays of numbers and such structures are in memory what they \
-         are on the wire, and only without padding, with the member of the greatest alignment first and #[repr(C)]"
+         are on the wire, and only without padding, with the member of the greatest alignment first, #[repr(C)], and aligned to \
+         at most 8 octets"
     )]
     NotInPlace(&'static str),
 }

@@ -94,8 +94,10 @@ impl<T: DdsType> DataWriter<T> {
     /// # Errors
     /// As [`write`](Self::write); the loan is given back then.
     pub fn write_loaned(&self, mut loan: Loan<T>) -> Result<(), WriteError> {
-        loan.memory.octets_mut()[..EncapsulationHeader::SIZE]
-            .copy_from_slice(&header::<T>(self.core().representation));
+        let (head, value) = loan.memory.octets_mut().split_at_mut(EncapsulationHeader::SIZE);
+        head.copy_from_slice(&header::<T>(self.core().representation));
+        // Padding leaves the process too, and the memory has been used before.
+        value[size_of::<T>()..].fill(0);
         let instance = self.checked_instance(&loan, None)?;
         self.write_payload(instance, loan.memory.share())
     }
@@ -107,7 +109,8 @@ enum Held<T> {
     Decoded(Box<T>),
 }
 
-/// A sample that a reader took where it lies, see [`DataReader::take_loaned`]. Its memory is used again when it is dropped.
+/// A sample that a reader took where it lies, see [`DataReader::take_loaned`]. Dropping it is its return_loan: from then on
+/// its memory may be used again.
 pub struct LoanedSample<T> {
     /// State, time, instance and writer of the sample (SampleInfo).
     pub info: SampleInfo,
