@@ -131,7 +131,10 @@ fn who_is_gone_has_given_everything_back() {
     let kept = receive(&b);
     send();
     // It has closed, but something of it is still in use.
+    let to = inbox(&b);
     drop(b);
+    a.refresh();
+    assert!(a.lost(&to).unwrap().contains("gone"), "nothing more is sent to it");
     assert_eq!(exhaust(&*lender).len(), slots - 2);
     assert_eq!(**kept[0].tail().unwrap(), [1; LEN]);
     drop(kept);
@@ -216,6 +219,22 @@ fn pools_that_lie_are_not_mapped() {
         assert_eq!((receive(&b).len(), b.stats().shared_broken), (0, 1), "{lie} at {at}");
         drop((a, b, lender, payload));
     }
+}
+
+/// So many slots that the tally would be larger than any honest one.
+#[test]
+fn a_pool_of_too_many_slots_is_not_mapped() {
+    let world = World::new();
+    let (a, b, lender) = world.pair();
+    let slots = exhaust(&*lender).len();
+    send(&a, &b, &filled(lender.lend(LEN).unwrap(), 5));
+    let file = std::fs::OpenOptions::new().write(true).open(world.file("pool").unwrap()).unwrap();
+    let octets = file.metadata().unwrap().len() as u32 - 4096;
+    assert_eq!(octets, slots as u32 * 100_096);
+    for (at, word) in [(8, octets / 64), (12, 64)] {
+        file.write_all_at(&word.to_ne_bytes(), at).unwrap();
+    }
+    assert_eq!((receive(&b).len(), b.stats().shared_broken, world.file("tally")), (0, 1, None));
 }
 
 fn send(from: &ShmTransport, to: &ShmTransport, payload: &SharedBytes) {

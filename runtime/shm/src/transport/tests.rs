@@ -344,6 +344,23 @@ fn other_users_are_told_apart_by_what_they_may() {
     assert_eq!(mode & 0o777, 0o600);
     let trusted = |access| crate::inbox::trusts(access, &std::fs::metadata(&file).unwrap());
     use crate::Access::{Everyone, Group, User};
+    let chmod = |mode| {
+        std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    };
+    for (mode, expected) in [(0o600, [true; 3]), (0o660, [false, true, true]), (0o666, [false, false, true])]
+    {
+        chmod(mode);
+        assert_eq!([User, Group, Everyone].map(trusted), expected, "{mode:o}");
+    }
+    chmod(0o660);
+    // Of this user, but open to a group that is none of ours.
+    let strange =
+        std::fs::metadata(&file).map(|file| std::os::unix::fs::MetadataExt::gid(&file) + 1).unwrap();
+    if std::os::unix::fs::chown(&file, None, Some(strange)).is_ok() {
+        assert_eq!([User, Group, Everyone].map(trusted), [false, false, true]);
+        std::os::unix::fs::chown(&file, None, Some(strange - 1)).unwrap();
+    }
+    chmod(0o600);
     // Of another user and of no group of ours, then of our group, then open to all.
     let group = std::os::unix::fs::MetadataExt::gid(&std::fs::metadata(&file).unwrap());
     if std::os::unix::fs::chown(&file, Some(4_321), Some(group + 1)).is_ok() {
