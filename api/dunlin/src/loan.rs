@@ -94,10 +94,8 @@ impl<T: DdsType> DataWriter<T> {
     /// # Errors
     /// As [`write`](Self::write); the loan is given back then.
     pub fn write_loaned(&self, mut loan: Loan<T>) -> Result<(), WriteError> {
-        let (head, value) = loan.memory.octets_mut().split_at_mut(EncapsulationHeader::SIZE);
-        head.copy_from_slice(&header::<T>(self.core().representation));
-        // Padding leaves the process too, and the memory has been used before.
-        value[size_of::<T>()..].fill(0);
+        loan.memory.octets_mut()[..EncapsulationHeader::SIZE]
+            .copy_from_slice(&header::<T>(self.core().representation));
         let instance = self.checked_instance(&loan, None)?;
         self.write_payload(instance, loan.memory.share())
     }
