@@ -291,9 +291,9 @@ fn go_on(role: &str, participant: &DomainParticipant) {
     if role == "hold" {
         let (reader, mut kept) = (reader(participant), Vec::new());
         loop {
-            kept.extend(reader.take_loaned(2).unwrap());
-            kept.iter().filter_map(LoanedSample::data).for_each(assert_filled);
-            if kept.iter().filter(|sample| sample.is_shared()).count() > 4 {
+            kept.extend(reader.take_loaned(2).unwrap().into_iter().filter_map(Kept::new));
+            kept.iter().for_each(Kept::assert_unchanged);
+            if kept.iter().filter(|it| it.sample.is_shared()).count() > 4 {
                 println!("holding {}", kept.len());
                 kept.drain(..2);
             }
@@ -311,10 +311,30 @@ fn go_on(role: &str, participant: &DomainParticipant) {
     }
 }
 
+/// A sample that is kept, and which one it was at first.
+struct Kept {
+    sample: LoanedSample<Picture>,
+    number: u32,
+}
+
+impl Kept {
+    fn new(sample: LoanedSample<Picture>) -> Option<Self> {
+        let number = sample.data()?.number;
+        Some(Self { sample, number })
+    }
+
+    /// It is still that one, every octet of it.
+    fn assert_unchanged(&self) {
+        let picture = self.sample.data().unwrap();
+        assert_filled(picture);
+        assert_eq!(picture.number, self.number, "written again while it is in use");
+    }
+}
+
 /// The reader that stays: keeps a few samples, and looks at every octet when it gets one and when it lets it go.
 struct Staying {
     reader: DataReader<Picture>,
-    kept: VecDeque<LoanedSample<Picture>>,
+    kept: VecDeque<Kept>,
     last: Instant,
     longest: Duration,
 }
@@ -322,16 +342,16 @@ struct Staying {
 impl Staying {
     fn look(&mut self) {
         for sample in self.reader.take_loaned(10).unwrap() {
-            let Some(picture) = sample.data() else { continue };
-            assert_filled(picture);
-            if picture.camera == STAYS {
+            let Some(kept) = Kept::new(sample) else { continue };
+            kept.assert_unchanged();
+            if kept.sample.data().unwrap().camera == STAYS {
                 self.longest = self.longest.max(self.last.elapsed());
                 self.last = Instant::now();
             }
-            self.kept.push_back(sample);
+            self.kept.push_back(kept);
         }
         while self.kept.len() > 4 {
-            assert_filled(self.kept.pop_front().unwrap().data().unwrap());
+            self.kept.pop_front().unwrap().assert_unchanged();
         }
     }
 
@@ -339,8 +359,8 @@ impl Staying {
     fn wait_for(&mut self, camera: u32) {
         eventually("a shared sample", || {
             self.look();
-            let of = |it: &LoanedSample<Picture>| it.data().is_some_and(|data| data.camera == camera);
-            self.kept.iter().any(|it| it.is_shared() && of(it))
+            let of = |it: &Kept| it.sample.data().unwrap().camera == camera;
+            self.kept.iter().any(|it| it.sample.is_shared() && of(it))
         });
     }
 
@@ -377,7 +397,7 @@ fn killed_borrowers_and_lenders_leave_nothing_behind_and_stop_nobody() {
             staying.wait_for(if round % 2 == 0 { STAYS } else { DIES });
             killed.kill();
             longest = longest.max(staying.pause_within(Duration::from_millis(100 + round * 7 % 50)));
-            staying.kept.iter().for_each(|sample| assert_filled(sample.data().unwrap()));
+            staying.kept.iter().for_each(Kept::assert_unchanged);
         }
         // If the dead had kept what they held, nothing would be left to lend.
         staying.kept.clear();
