@@ -48,6 +48,8 @@ pub(crate) struct Outlet {
     from: u64,
     /// Whether chunks are lent to the receiver.
     may_borrow: bool,
+    /// Permission bits of rings: not more than the receiver gives, who would not look into a ring that is open to others.
+    mode: u32,
     inbox: Arc<Segment>,
     config: ShmConfig,
     /// Made with the first datagram.
@@ -81,12 +83,14 @@ impl Outlet {
         head::check(&inbox.map, Name::Inbox(to))
             .map_err(|error| io::Error::new(error.kind(), format!("its inbox: {error}")))?;
         let (folder, config) = (folder.clone(), config.clone());
+        let mode = config.access.mode() & inbox.mode()?;
         let (may_borrow, inbox) = (may_lend(config.access, inbox.is_private()), Arc::new(inbox));
         Ok(Self {
             folder,
             to,
             from,
             may_borrow,
+            mode,
             inbox,
             config,
             ring: Mutex::default(),
@@ -108,8 +112,8 @@ impl Outlet {
         let create = || {
             let name =
                 Name::Ring { to: self.to, from: self.from, number: RINGS.fetch_add(1, Ordering::Relaxed) };
-            let (len, mode) = (HEAD + capacity as usize, self.config.access.mode());
-            Segment::create(&self.folder.file(name), len, mode).map(|segment| (name, segment))
+            let len = HEAD + capacity as usize;
+            Segment::create(&self.folder.file(name), len, self.mode).map(|segment| (name, segment))
         };
         // Somebody who sweeps may take it for abandoned in the moment before it is locked.
         let (name, segment) = create().or_else(|_| create())?;

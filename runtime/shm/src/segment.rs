@@ -150,6 +150,10 @@ impl Segment {
         let filled = (|| {
             // Without this a full file system would end the process at the first touch.
             rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, len as u64)?;
+            if mode & GROUP != 0 {
+                // A folder can give the files in it a group of its own, which whoever made the folder has chosen.
+                rustix::fs::fchown(&file, None, Some(rustix::process::getegid()))?;
+            }
             rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))?;
             if file.metadata()?.nlink() == 0 {
                 // Somebody who swept the folder was between making and locking; the name may be another's by now.
@@ -216,6 +220,11 @@ impl Segment {
         }
     }
 
+    /// Its permission bits.
+    pub(crate) fn mode(&self) -> io::Result<u32> {
+        Ok(self.file.metadata()?.mode() & 0o777)
+    }
+
     /// Whether only this user may write to it.
     pub(crate) fn is_private(&self) -> bool {
         self.file.metadata().is_ok_and(|metadata| is_private(&metadata))
@@ -232,6 +241,8 @@ impl Segment {
     }
 }
 
+/// Permission bits of the group.
+const GROUP: u32 = 0o070;
 /// Permission bits with which the group or everybody may write. An access control list shows in those of the group.
 const OTHERS_WRITE: u32 = 0o022;
 

@@ -46,6 +46,21 @@ fn what_others_may_write_to_is_not_read_in_place() {
     }
 }
 
+/// The folder has the set-group-ID bit and a group that is none of ours, which only root can arrange here.
+#[test]
+fn the_group_of_a_file_is_that_of_its_maker_whatever_the_folder_says() {
+    let folder = folder();
+    let own = rustix::process::getegid().as_raw();
+    if std::os::unix::fs::chown(folder.path(), None, Some(own + 1)).is_err() {
+        return;
+    }
+    std::fs::set_permissions(folder.path(), Permissions::from_mode(0o2777)).unwrap();
+    let path = folder.path().join("file");
+    let _made = Segment::create(&path, HEAD, 0o660).unwrap();
+    let found = std::fs::metadata(&path).unwrap();
+    assert_eq!((found.gid(), found.mode() & 0o777), (own, 0o660));
+}
+
 /// Who sweeps has opened and locked the file between making and locking.
 #[test]
 fn who_does_not_get_the_lock_removes_nothing() {

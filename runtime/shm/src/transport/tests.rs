@@ -379,6 +379,32 @@ fn other_users_are_told_apart_by_what_they_may() {
     assert_eq!(mode & 0o777, 0o666);
 }
 
+/// Who lets fewer in is not written to by files that more may write to, and gets its data through memory all the same.
+#[test]
+fn processes_with_different_access_agree_on_the_narrower_one() {
+    use crate::Access::{Everyone, Group, User};
+    let world = World::new();
+    let open = |access| {
+        let config = ShmConfig { access, ..world.config() };
+        ShmTransport::open(world.network.attach(0), &config).unwrap()
+    };
+    for (from, to, mode) in
+        [(User, User, 0o600), (Group, User, 0o600), (Everyone, User, 0o600), (Everyone, Group, 0o660)]
+    {
+        let (a, b) = (open(from), open(to));
+        a.connect(&inbox(&b)).unwrap();
+        assert_eq!(send(&a, &b, b"x").sent, 1);
+        let ring = std::fs::metadata(world.ring()).unwrap();
+        assert_eq!(std::os::unix::fs::MetadataExt::mode(&ring) & 0o777, mode, "{from:?} to {to:?}");
+        assert_eq!(arrived(&b), [b"x"], "{from:?} to {to:?}");
+    }
+    for (from, to) in [(User, Group), (User, Everyone), (Group, Everyone)] {
+        let (a, b) = (open(from), open(to));
+        let why = a.connect(&inbox(&b)).unwrap_err();
+        assert!(why.contains("not trusted"), "{from:?} to {to:?}: {why}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
