@@ -161,7 +161,8 @@ impl Incoming {
             }
         }
         let count = out.len() - before;
-        if count == 0 {
+        // A record that leads to nothing is one all the same.
+        if octets == 0 {
             return Look::Empty;
         }
         counters.datagrams.fetch_add(count as u64, Ordering::Relaxed);

@@ -139,13 +139,12 @@ impl Borrower {
         total.wrapping_sub(done)
     }
 
-    fn has(&mut self, pool: &Pool, index: u32) -> bool {
+    /// Whether it uses a slot, as far as its tally was found.
+    fn has(&self, index: u32) -> bool {
         let sent = self.sent.get(index as usize).copied().unwrap_or(0);
-        if sent == 0 && self.tally.is_none() {
-            return false;
-        }
+        let tally = self.tally.as_ref();
         // It cannot have given back more: one that says so has the slot until it ends.
-        self.tally(pool).map_or(0, |it| it.map.word(count_at(index)).load(Ordering::Acquire)) != sent
+        tally.map_or(0, |it| it.map.word(count_at(index)).load(Ordering::Acquire)) != sent
     }
 
     /// Whether the process is gone, or has closed its inbox and uses no chunk any more. That stays so.
@@ -182,10 +181,14 @@ impl Pool {
 
     /// A slot that nobody uses.
     fn find(&self, state: &mut State) -> Option<u32> {
+        // Once, not for each slot: it opens a file.
+        state.borrowers.iter_mut().for_each(|borrower| {
+            borrower.tally(self);
+        });
         for step in 0..self.slots {
             let index = (state.next + step) % self.slots;
             let number = index as u32;
-            if !state.used[index] && !state.borrowers.iter_mut().any(|borrower| borrower.has(self, number)) {
+            if !state.used[index] && !state.borrowers.iter().any(|borrower| borrower.has(number)) {
                 state.next = index + 1;
                 return Some(number);
             }
