@@ -123,7 +123,7 @@ flood: ## a 1 kHz topic under a flood of hostile datagrams SECONDS=30 for so lon
 	cargo run --release --quiet -p dunlin-flood -- --seconds $(or $(if $(filter command line,$(origin SECONDS)),$(DEMO_SECONDS)),10)
 
 shm-crash: ## kill processes that use shared memory 200 times; ROUNDS=1000 more often
-	ROUNDS=$(or $(ROUNDS),200) cargo test --release --quiet -p dunlin --test shared_memory killed -- --nocapture
+	ROUNDS=$(or $(ROUNDS),200) cargo test --release --quiet -p dunlin --test shared_memory --test loans killed_ -- --nocapture
 
 slow-reader: ## SIGSTOP of one of three reader processes for 30 s; SECONDS=3 for so long
 	STOPPED_SECONDS=$(or $(if $(filter command line,$(origin SECONDS)),$(DEMO_SECONDS)),30) \

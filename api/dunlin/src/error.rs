@@ -254,6 +254,21 @@ return_codes!(WriteError {
     Self::AlreadyDeleted => AlreadyDeleted,
 });
 
+/// Why a sample could not be lent.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum LoanError {
+    /// Values of the type are not in memory what they are on the wire.
+    #[error(
+        "{0} cannot be lent: only final structures of numbers, arrays of numbers and such structures are in memory what they \
+         are on the wire, and only without padding, with the member of the greatest alignment first, #[repr(C)], and aligned to \
+         at most 8 octets"
+    )]
+    NotInPlace(&'static str),
+}
+
+return_codes!(LoanError { Self::NotInPlace(_) => Unsupported });
+
 /// Why samples could not be read. Having no data is not an error: the result is empty.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]

@@ -46,6 +46,7 @@ mod factory;
 mod group_access;
 pub mod host;
 mod listener;
+mod loan;
 mod logging;
 mod multi_topic;
 mod participant;
@@ -120,8 +121,8 @@ pub use endpoint_qos::{
 pub use entity::EntityError;
 pub use error::GroupAccessError;
 pub use error::{
-    CreateEntityError, CreateParticipantError, ExpressionError, NotMatched, ReadError, SetQosError,
-    WaitForError, WriteError,
+    CreateEntityError, CreateParticipantError, ExpressionError, LoanError, NotMatched, ReadError,
+    SetQosError, WaitForError, WriteError,
 };
 pub use explain::{Against, Cause, EndpointInfo, Explanation, LocalEndpoint, Note, Pair};
 pub use factory::DomainParticipantFactory;
@@ -129,6 +130,7 @@ pub use listener::{
     DataReaderListener, DataWriterListener, DomainParticipantListener, PublisherListener, SubscriberListener,
     TopicListener,
 };
+pub use loan::{Loan, LoanedSample};
 pub use logging::{LoggingError, init_logging};
 pub use multi_topic::{MultiTopic, MultiTopicError};
 pub use participant::{DomainParticipant, DomainParticipantBuilder};

@@ -658,6 +658,11 @@ impl ParticipantInner {
         self.session.flush(slot);
     }
 
+    /// See [`dunlin_transport::Transport::lender`].
+    pub fn lender(&self, len: usize) -> Option<Box<dyn dunlin_transport::Lender>> {
+        self.session.lender(len)
+    }
+
     pub fn assert_writer_liveliness(&self, slot: &WriterSlot) {
         self.session.run(|now, out| slot.assert_liveliness(now, out));
     }

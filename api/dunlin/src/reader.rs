@@ -23,8 +23,8 @@ use crate::topic::Topic;
 use dunlin_cache::{
     CachedSample, InstanceSelect, InstanceStateMask, SampleData, SampleStateMask, Selection, ViewStateMask,
 };
-use dunlin_cdr::{DdsType, DecodeOptions, TopicType};
-use dunlin_core::{Duration, Guid, InstanceHandle};
+use dunlin_cdr::{DdsType, DecodeOptions, Limits, TopicType};
+use dunlin_core::{Duration, Guid, InstanceHandle, VendorId};
 use dunlin_engine::{ContentFilterStats, ReaderStats};
 use dunlin_qos::DataReaderQos;
 use std::any::Any;
@@ -226,6 +226,32 @@ impl<T: TopicType> DataReader<T> {
             }
         }
         out.len() - before
+    }
+
+    /// Takes samples and makes of each what the caller wants; those for which that is `None` count as not decodable.
+    pub(crate) fn take_each<R>(
+        &self,
+        max_samples: usize,
+        make: impl Fn(CachedSample) -> Option<R>,
+    ) -> Result<Vec<R>, ReadError> {
+        self.check_access()?;
+        let all = selection(max_samples, StateMasks::ANY, InstanceSelect::Any);
+        self.core.collect(&all, true, |found| {
+            let made = found.drain(..).filter_map(|sample| {
+                let made = make(sample);
+                if made.is_none() {
+                    self.core.count_undecodable();
+                }
+                made
+            });
+            made.collect()
+        })
+    }
+
+    /// The value of a payload that a writer of this vendor made, if it is one.
+    pub(crate) fn decode_payload(&self, payload: &[u8], vendor: VendorId) -> Option<T> {
+        let options = DecodeOptions::for_vendor(vendor.0);
+        T::read_payload(&*self.core.topic.type_support, payload, &Limits::default(), options).ok()
     }
 
     /// take into a list of the caller's, which grows but is not emptied first; returns how many came. For types
@@ -498,7 +524,7 @@ impl<T: TopicType> DataReader<T> {
     /// [`ReadError::UnknownInstance`].
     pub fn key_value(&self, handle: InstanceHandle) -> Result<T, ReadError> {
         let (key, vendor) = self.core.enabled()?.instance_key(handle).ok_or(ReadError::UnknownInstance)?;
-        let (limits, options) = (dunlin_cdr::Limits::default(), DecodeOptions::for_vendor(vendor.0));
+        let (limits, options) = (Limits::default(), DecodeOptions::for_vendor(vendor.0));
         T::read_key_payload(&*self.core.topic.type_support, &key, &limits, options)
             .map_err(|_| ReadError::UnknownInstance)
     }

@@ -468,7 +468,7 @@ impl<T: TopicType> DataWriter<T> {
     }
 
     /// The instance of the sample, which `handle` must name if it is given.
-    fn checked_instance(
+    pub(crate) fn checked_instance(
         &self,
         sample: &T,
         handle: Option<InstanceHandle>,
@@ -497,6 +497,16 @@ impl<T: TopicType> DataWriter<T> {
             _ => self.encode(|out| sample.write_key_payload(support, representation, out))?,
         };
         Ok(WriteRequest { kind, instance, source_timestamp, payload })
+    }
+
+    /// Writes a sample that is serialized already.
+    pub(crate) fn write_payload(
+        &self,
+        instance: InstanceHandle,
+        payload: SharedBytes,
+    ) -> Result<(), WriteError> {
+        let request = WriteRequest { kind: ChangeKind::Alive, instance, source_timestamp: None, payload };
+        self.core.participant.write(self.core.enabled()?, request, self.core.max_blocking_time())
     }
 
     fn write_change(

@@ -18,6 +18,7 @@ use dunlin_core::{Duration, EntityId, Guid, InstanceHandle};
 use dunlin_discovery::EndpointLocators;
 use dunlin_engine::{Event, WriterSlot, WriterSpec};
 use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy, PublisherQos};
+use dunlin_transport::Lender;
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -67,6 +68,8 @@ pub(crate) struct WriterCore {
     pub representation: Representation,
     slot: OnceLock<Arc<WriterSlot>>,
     pub encode: Mutex<EncodeBuffers>,
+    /// Made with the first loan.
+    lender: OnceLock<Option<Box<dyn Lender>>>,
     statuses: Mutex<WriterStatuses>,
     pub listener: ListenerSlot<dyn ErasedWriterListener>,
     deleted: AtomicBool,
@@ -102,6 +105,7 @@ impl WriterCore {
                 last_len: 256,
                 key_scratch: Vec::new(),
             }),
+            lender: OnceLock::new(),
             statuses: Mutex::default(),
             listener: ListenerSlot::default(),
             deleted: AtomicBool::new(false),
@@ -299,6 +303,11 @@ impl WriterCore {
             Err(WaitForError::Timeout(_)) => Err(WriteError::Timeout(timeout)),
             _ => Ok(()),
         }
+    }
+
+    /// Where memory for samples comes from whose payloads have so many octets, the same each time.
+    pub fn lender(&self, len: usize) -> Option<&dyn Lender> {
+        self.lender.get_or_init(|| self.participant.lender(len)).as_deref()
     }
 
     pub fn matched(&self) -> Vec<Arc<SubscriptionBuiltinTopicData>> {

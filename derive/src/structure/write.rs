@@ -40,10 +40,19 @@ impl Structure<'_> {
             return TokenStream::new();
         }
         let types: Vec<_> = self.members.iter().map(|member| member.ty).collect();
-        let idents = self.members.iter().map(|member| member.ident);
+        let idents: Vec<_> = self.members.iter().map(|member| member.ident).collect();
         quote! {
             const PACKED: ::core::option::Option<#krate::codegen::Packed> =
                 #krate::codegen::Packed::structure(&[#(<#types as #krate::CdrWrite>::PACKED),*]);
+            const IN_PLACE: #krate::codegen::InPlace = #krate::codegen::InPlace::structure(
+                (::core::mem::size_of::<Self>(), ::core::mem::align_of::<Self>()),
+                <Self as #krate::CdrWrite>::PACKED,
+                &[#((
+                    ::core::mem::offset_of!(Self, #idents),
+                    <#types as #krate::CdrWrite>::PACKED,
+                    <#types as #krate::CdrWrite>::IN_PLACE,
+                )),*],
+            );
 
             #[inline]
             fn pack(&self, to: &mut [u8], big_endian: bool) {

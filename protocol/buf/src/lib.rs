@@ -16,10 +16,12 @@
 extern crate alloc;
 
 mod arc;
+mod memory;
 mod outbox;
 mod pool;
 mod shared;
 
+pub use memory::Memory;
 pub use outbox::{Datagram, Outbox};
 pub use pool::{BufMut, BufPool};
 pub use shared::SharedBytes;

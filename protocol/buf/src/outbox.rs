@@ -196,7 +196,7 @@ impl Outbox {
     }
 
     /// Puts datagrams from number `from` on together that have the same destinations and class and begin with the same `header`
-    /// octets, of which one copy is left, up to `max_len` octets. `follows` says, given how a datagram begins, whether
+    /// octets, of which one copy is left, up to `max_len` octets. Nothing is put behind [memory](SharedBytes::memory). `follows` says, given how a datagram begins, whether
     /// it may stand behind another one. What goes to one destination stays in order.
     pub fn join(&mut self, from: usize, max_len: usize, header: usize, follows: impl Fn(&[u8]) -> bool) {
         let Some(entries) = self.entries.get(from..).filter(|entries| entries.len() > 1) else { return };
@@ -210,8 +210,10 @@ impl Outbox {
                 let length =
                     lengths.get(*target).map_or(usize::MAX, |length| length.saturating_add(entry.len));
                 let first = joined.get(*target).and_then(|group| entries.get(*group.first()?));
+                let last = joined.get(*target).and_then(|group| entries.get(*group.last()?));
                 length.saturating_sub(header) <= max_len
                     && follows(self.head(entry))
+                    && !last.is_some_and(|last| self.has_memory(last))
                     && first.is_some_and(|first| {
                         let headers = (self.head(first).get(..header), self.head(entry).get(..header));
                         headers.0.is_some() && headers.0 == headers.1
@@ -231,6 +233,12 @@ impl Outbox {
         if joined.len() < entries.len() {
             self.rebuild(from, header, &joined);
         }
+    }
+
+    /// Whether octets that lie in a [memory](SharedBytes::memory) of their own belong to a datagram, which they end.
+    fn has_memory(&self, entry: &Entry) -> bool {
+        let parts = self.parts.get(entry.parts.clone()).unwrap_or(&[]);
+        parts.iter().any(|part| matches!(part, Part::Shared(bytes) if bytes.memory().is_some()))
     }
 
     /// How a datagram begins, as far as that lies in one piece.
@@ -308,6 +316,24 @@ impl<'a> Datagram<'a> {
         parts.iter().map(|part| outbox.part_bytes(part))
     }
 
+    /// The shared octets that are a whole [memory](SharedBytes::memory), with the number of octets before them; only if
+    /// at most the padding of a message follows.
+    #[must_use]
+    pub fn lent(&self) -> Option<(usize, &'a SharedBytes)> {
+        let parts = self.outbox.parts.get(self.entry.parts.clone()).unwrap_or(&[]);
+        let mut before = 0usize;
+        for part in parts {
+            match part {
+                Part::Shared(bytes) if bytes.memory().is_some() => {
+                    let behind = self.entry.len.saturating_sub(before).saturating_sub(bytes.len());
+                    return (behind < 4).then_some((before, bytes));
+                }
+                _ => before = before.saturating_add(self.outbox.part_bytes(part).len()),
+            }
+        }
+        None
+    }
+
     /// Appends the whole datagram to `out`.
     pub fn copy_to(&self, out: &mut Vec<u8>) {
         for part in self.parts() {
@@ -347,6 +373,38 @@ mod tests {
         assert_eq!(order, [(0, 0), (3, 46), (2, 10), (4, 10), (1, 0), (5, 0)]);
         outbox.join(0, 100, 0, |_| true);
         assert_eq!(outbox.datagram_count(), 3, "one of each class");
+    }
+
+    struct Elsewhere;
+
+    impl crate::Memory for Elsewhere {
+        fn octets(&self) -> &[u8] {
+            &[5; 9]
+        }
+    }
+
+    #[test]
+    fn what_lies_elsewhere_ends_its_datagram() {
+        let mut outbox = Outbox::new();
+        for lent in [false, true, false] {
+            outbox.begin();
+            outbox.put(&[1, 2]);
+            if lent {
+                outbox.put_shared(SharedBytes::lent(alloc::boxed::Box::new(Elsewhere)));
+                outbox.put(&[0; 3]);
+            }
+            outbox.finish(&[locator(1)]);
+        }
+        outbox.join(0, 100, 1, |_| true);
+        let all: Vec<_> = outbox.datagrams().collect();
+        assert_eq!(all.iter().map(|datagram| datagram.len()).collect::<Vec<_>>(), [15, 2]);
+        assert_eq!(all[0].lent().map(|(before, lent)| (before, lent.len())), Some((3, 9)));
+        assert!(all[1].lent().is_none());
+        outbox.begin();
+        outbox.put_shared(SharedBytes::lent(alloc::boxed::Box::new(Elsewhere)));
+        outbox.put(&[0; 4]);
+        outbox.finish(&[locator(1)]);
+        assert!(outbox.datagrams().next_back().unwrap().lent().is_none(), "more than padding behind it");
     }
 
     #[test]

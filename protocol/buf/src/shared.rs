@@ -1,15 +1,55 @@
 //! Reference-counted bytes.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::{Deref, Range};
 
+use crate::Memory;
 use crate::arc::Arc;
+
+/// Who keeps the octets. What is rare is behind one pointer, so that the value stays small.
+#[derive(Clone)]
+enum Owner {
+    Buffer(Arc<Vec<u8>>),
+    Other(alloc::sync::Arc<Other>),
+}
+
+enum Other {
+    Memory(Box<dyn Memory>),
+    /// Octets, and others that follow them elsewhere.
+    Pair(SharedBytes, SharedBytes),
+}
+
+impl Owner {
+    fn octets(&self) -> &[u8] {
+        match self {
+            Self::Buffer(buffer) => buffer,
+            Self::Other(other) => other.octets(),
+        }
+    }
+
+    fn other(&self) -> Option<&Other> {
+        match self {
+            Self::Buffer(_) => None,
+            Self::Other(other) => Some(other),
+        }
+    }
+}
+
+impl Other {
+    fn octets(&self) -> &[u8] {
+        match self {
+            Self::Memory(memory) => memory.octets(),
+            Self::Pair(first, _) => first,
+        }
+    }
+}
 
 /// A range of a reference-counted buffer. Cloning and slicing copy no bytes.
 #[derive(Clone)]
 pub struct SharedBytes {
-    owner: Arc<Vec<u8>>,
+    owner: Owner,
     start: usize,
     len: usize,
 }
@@ -18,7 +58,43 @@ impl SharedBytes {
     /// The first `len` octets of a buffer (fewer when it is shorter).
     pub(crate) fn from_arc(owner: Arc<Vec<u8>>, len: usize) -> Self {
         let len = len.min(owner.len());
-        Self { owner, start: 0, len }
+        Self { owner: Owner::Buffer(owner), start: 0, len }
+    }
+
+    /// All octets of a memory.
+    #[must_use]
+    pub fn lent(memory: Box<dyn Memory>) -> Self {
+        let len = memory.octets().len();
+        Self::with(Other::Memory(memory), len)
+    }
+
+    /// These octets, which others [follow](Self::tail) that lie elsewhere.
+    #[must_use]
+    pub fn followed_by(self, tail: Self) -> Self {
+        let len = self.len;
+        Self::with(Other::Pair(self, tail), len)
+    }
+
+    fn with(other: Other, len: usize) -> Self {
+        Self { owner: Owner::Other(alloc::sync::Arc::new(other)), start: 0, len }
+    }
+
+    /// What follows the octets that these are, or are a part of.
+    #[must_use]
+    pub fn tail(&self) -> Option<&Self> {
+        match self.owner.other()? {
+            Other::Pair(_, tail) => Some(tail),
+            Other::Memory(_) => None,
+        }
+    }
+
+    /// The memory that these octets are, if they are all of it.
+    #[must_use]
+    pub fn memory(&self) -> Option<&dyn Memory> {
+        match self.owner.other()? {
+            Other::Memory(memory) if self.len == memory.octets().len() => Some(&**memory),
+            _ => None,
+        }
     }
 
     /// A new buffer with a copy of `bytes`.
@@ -34,7 +110,7 @@ impl SharedBytes {
             return None;
         }
         let len = range.end.checked_sub(range.start)?;
-        Some(Self { owner: Arc::clone(&self.owner), start: self.start.checked_add(range.start)?, len })
+        Some(Self { owner: self.owner.clone(), start: self.start.checked_add(range.start)?, len })
     }
 
     /// The shared form of `part`, which must be borrowed from these bytes; `None` when it is not.
@@ -47,7 +123,14 @@ impl SharedBytes {
     /// Octets of the whole buffer that these bytes keep alive.
     #[must_use]
     pub fn retained_len(&self) -> usize {
-        self.owner.len()
+        match &self.owner {
+            Owner::Buffer(buffer) => buffer.len(),
+            Owner::Other(other) => match &**other {
+                // What matters is how long it is kept, not how large it is.
+                Other::Memory(_) => self.len,
+                Other::Pair(first, _) => first.retained_len(),
+            },
+        }
     }
 }
 
@@ -56,7 +139,7 @@ impl Deref for SharedBytes {
 
     fn deref(&self) -> &[u8] {
         // Both ends were checked when the value was made; the fall-back is never taken.
-        self.owner.get(self.start..self.start.saturating_add(self.len)).unwrap_or(&[])
+        self.owner.octets().get(self.start..self.start.saturating_add(self.len)).unwrap_or(&[])
     }
 }
 
@@ -69,7 +152,7 @@ impl AsRef<[u8]> for SharedBytes {
 impl From<Vec<u8>> for SharedBytes {
     fn from(bytes: Vec<u8>) -> Self {
         let len = bytes.len();
-        Self { owner: Arc::new(bytes), start: 0, len }
+        Self { owner: Owner::Buffer(Arc::new(bytes)), start: 0, len }
     }
 }
 
@@ -102,5 +185,39 @@ mod tests {
         assert!(middle.slice_ref(&all[..1]).is_none());
         assert!(middle.slice_ref(&[9, 9]).is_none());
         assert_eq!(middle.retained_len(), 5);
+    }
+
+    struct Chunk {
+        _alive: alloc::sync::Arc<()>,
+    }
+
+    impl Memory for Chunk {
+        fn octets(&self) -> &[u8] {
+            &[7, 8, 9]
+        }
+    }
+
+    /// It is in every sample and every change of a history.
+    #[test]
+    fn loans_cost_others_one_word() {
+        assert_eq!(size_of::<SharedBytes>(), 4 * size_of::<usize>());
+        assert_eq!(size_of::<Option<SharedBytes>>(), size_of::<SharedBytes>());
+    }
+
+    #[test]
+    fn memory_is_kept_as_long_as_any_part_of_it_and_known_when_it_is_whole() {
+        let alive = alloc::sync::Arc::new(());
+        let lent = SharedBytes::lent(Box::new(Chunk { _alive: alive.clone() }));
+        assert!(lent.memory().is_some() && lent.slice(0..2).unwrap().memory().is_none());
+        assert!(SharedBytes::copy_from(&[1]).memory().is_none());
+        let whole = SharedBytes::copy_from(&[1, 2]).followed_by(lent.clone());
+        assert_eq!((&*whole, whole.tail().map(|tail| &**tail)), (&[1, 2][..], Some(&[7, 8, 9][..])));
+        let part = whole.slice_ref(&whole[1..]).unwrap();
+        assert_eq!((&*part, part.tail(), part.retained_len()), (&[2][..], Some(&lent), 2));
+        assert_eq!((lent.retained_len(), lent.tail()), (3, None));
+        drop((lent, whole));
+        assert_eq!(alloc::sync::Arc::strong_count(&alive), 2);
+        drop(part);
+        assert_eq!(alloc::sync::Arc::strong_count(&alive), 1);
     }
 }

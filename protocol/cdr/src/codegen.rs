@@ -2,6 +2,7 @@
 
 pub use crate::bounded::BoundedKey;
 pub use crate::decoder::Mark;
+pub use crate::in_place::InPlace;
 pub use crate::packed::{Packed, split_mut};
 pub use crate::traits::{StructRead, StructWrite};
 

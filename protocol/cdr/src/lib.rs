@@ -47,6 +47,7 @@ mod description;
 mod encapsulation;
 mod encoder;
 mod error;
+mod in_place;
 mod key;
 mod key_size;
 mod layout;

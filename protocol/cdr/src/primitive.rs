@@ -1,5 +1,6 @@
 //! Primitive types (DDS-XTypes 1.3 §7.4.1.1.1, §7.4.2.1): numbers, booleans, characters.
 
+use crate::in_place::InPlace;
 use crate::packed::Packed;
 use crate::traits::fill;
 use crate::{CdrError, CdrRead, CdrWrite, Decoder, ElementKind, Encoder, Endianness, KeySize, LengthCode};
@@ -35,6 +36,7 @@ macro_rules! primitive {
             const LENGTH_CODE: LengthCode = LengthCode::of_primitive(size_of::<$raw>());
             const KEY_SIZE: KeySize = KeySize::primitive(size_of::<$raw>());
             const PACKED: Option<Packed> = Packed::primitive(size_of::<$raw>());
+            const IN_PLACE: InPlace = InPlace::number(size_of::<$raw>());
 
             #[inline]
             fn pack(&self, to: &mut [u8], big_endian: bool) {

@@ -1,5 +1,6 @@
 //! Sequences and arrays (DDS-XTypes 1.3 §7.4.3.5 rules 8-13).
 
+use crate::in_place::InPlace;
 use crate::packed::Packed;
 use crate::traits::fill;
 use crate::{CdrError, CdrRead, CdrWrite, Decoder, ElementKind, Encoder, KeySize, LengthCode};
@@ -129,6 +130,7 @@ impl<T: CdrWrite, const N: usize> CdrWrite for [T; N] {
     };
     const ITEM_KIND: ElementKind = T::ITEM_KIND;
     const PACKED: Option<Packed> = if is_compound(T::ITEM_KIND) { None } else { Packed::array(T::PACKED, N) };
+    const IN_PLACE: InPlace = if is_compound(T::ITEM_KIND) || N == 0 { InPlace::NO } else { T::IN_PLACE };
 
     #[inline]
     fn pack(&self, to: &mut [u8], big_endian: bool) {

@@ -1,6 +1,7 @@
 //! The traits that types implement to be serialized (DDS-XTypes 1.3 §7.4), usually by derivation.
 
 use crate::codegen::Ids;
+use crate::in_place::InPlace;
 use crate::packed::Packed;
 use crate::{
     CdrError, Decoder, Described, ElementKind, Encoder, Extensibility, KeySize, LengthCode, Representation,
@@ -29,6 +30,9 @@ pub trait CdrWrite {
     /// The layout, if it has no padding.
     #[doc(hidden)]
     const PACKED: Option<Packed> = None;
+    /// Whether values can be used where their serialization lies.
+    #[doc(hidden)]
+    const IN_PLACE: InPlace = InPlace::NO;
 
     /// Writes the value, or the part of it that [`Encoder::scope`] asks for.
     ///

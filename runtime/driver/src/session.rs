@@ -9,7 +9,7 @@ use dunlin_engine::{
     Output, Participant, ParticipantConfig, SetEnd, TxTurn, WriteError, WriteRequest, WriterSlot,
 };
 use dunlin_qos::ReliabilityKind;
-use dunlin_transport::{SendMode, Transport, TransportStats};
+use dunlin_transport::{Lender, SendMode, Transport, TransportStats};
 
 use crate::config::{DriverConfig, JoinError};
 use crate::group::{self, Group};
@@ -256,6 +256,12 @@ impl Session {
     #[must_use]
     pub fn transport_stats(&self) -> TransportStats {
         self.group.transport.stats()
+    }
+
+    /// Where memory for payloads of `len` octets comes from that other processes of the host can map.
+    #[must_use]
+    pub fn lender(&self, len: usize) -> Option<Box<dyn Lender>> {
+        self.group.transport.lender(len)
     }
 
     /// Whether data for another participant goes through shared memory, or why not. `None` if it announced none, is not

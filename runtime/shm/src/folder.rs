@@ -27,20 +27,51 @@ pub(crate) enum Name {
         /// Counts the rings of the sender's process.
         number: u64,
     },
+    /// What a writer lends: the inbox of its process, and which of the pools of that it is.
+    Pool {
+        /// Of the process that lends.
+        owner: u64,
+        /// Drawn by lot, so that nobody makes a file of that name before.
+        number: u64,
+    },
+    /// What a reader has given back of a pool.
+    Tally {
+        /// The inbox of its process.
+        reader: u64,
+        /// Of the process that lends.
+        owner: u64,
+        /// Which pool.
+        number: u64,
+    },
 }
 
 impl Name {
+    /// What the file says of its own name: who can move files in the folder cannot pass one off for another.
+    pub(crate) fn words(self) -> [u32; 7] {
+        let (kind, ids) = match self {
+            Self::Inbox(own) => (1, [own, 0, 0]),
+            Self::Ring { to, from, number } => (2, [to, from, number]),
+            Self::Pool { owner, number } => (3, [owner, number, 0]),
+            Self::Tally { reader, owner, number } => (4, [reader, owner, number]),
+        };
+        let [a, b, c] = ids.map(|id| [id as u32, (id >> 32) as u32]);
+        [kind, a[0], a[1], b[0], b[1], c[0], c[1]]
+    }
+
     fn parse(text: &str) -> Option<Self> {
         let id =
             |text: &str| Some(text).filter(|text| text.len() == 16).map(|t| u64::from_str_radix(t, 16).ok());
-        match text.strip_prefix("inbox-") {
-            Some(own) => Some(Self::Inbox(id(own)??)),
-            None => {
-                let mut ids = text.strip_prefix("ring-")?.splitn(3, '-').map(id);
-                let mut next = || ids.next()??;
-                Some(Self::Ring { to: next()?, from: next()?, number: next()? })
-            }
-        }
+        let (kind, ids) = text.split_once('-')?;
+        let mut ids = ids.split('-').map(id);
+        let mut next = || ids.next()??;
+        let name = match kind {
+            "inbox" => Self::Inbox(next()?),
+            "ring" => Self::Ring { to: next()?, from: next()?, number: next()? },
+            "pool" => Self::Pool { owner: next()?, number: next()? },
+            "tally" => Self::Tally { reader: next()?, owner: next()?, number: next()? },
+            _ => return None,
+        };
+        ids.next().is_none().then_some(name)
     }
 }
 
@@ -49,6 +80,10 @@ impl std::fmt::Display for Name {
         match self {
             Self::Inbox(own) => write!(f, "inbox-{own:016x}"),
             Self::Ring { to, from, number } => write!(f, "ring-{to:016x}-{from:016x}-{number:016x}"),
+            Self::Pool { owner, number } => write!(f, "pool-{owner:016x}-{number:016x}"),
+            Self::Tally { reader, owner, number } => {
+                write!(f, "tally-{reader:016x}-{owner:016x}-{number:016x}")
+            }
         }
     }
 }
@@ -118,6 +153,7 @@ impl Folder {
                 !self.file(Name::Inbox(*to)).exists() && self.remove_if_abandoned(**name)
             }
             Name::Inbox(_) => false,
+            Name::Pool { .. } | Name::Tally { .. } => self.remove_if_abandoned(**name),
         });
         dead + orphans.count()
     }
@@ -139,7 +175,11 @@ mod tests {
 
     #[test]
     fn names_are_read_as_they_are_written() {
-        for name in [Name::Inbox(0), Name::Inbox(u64::MAX), Name::Ring { to: 1, from: 0xABC, number: 2 }] {
+        let pool = Name::Pool { owner: 3, number: 4 };
+        let tally = Name::Tally { reader: 5, owner: 3, number: 4 };
+        for name in
+            [Name::Inbox(0), Name::Inbox(u64::MAX), Name::Ring { to: 1, from: 0xABC, number: 2 }, pool, tally]
+        {
             assert_eq!(Name::parse(&name.to_string()), Some(name));
         }
         for text in [

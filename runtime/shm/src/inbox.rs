@@ -4,7 +4,7 @@ use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dunlin_buf::{BufPool, SharedBytes};
 use dunlin_core::Locator;
@@ -13,31 +13,13 @@ use rustix::thread::futex;
 use rustix::time::Timespec;
 
 use crate::bell::{self, Bell};
+use crate::borrow::{Pools, Unusable};
 use crate::config::{Access, MAX_MESSAGE, MAX_RING};
 use crate::folder::{Folder, Name};
+use crate::head::{self, place};
+use crate::lend::Descriptor;
 use crate::ring::{Consumer, Found, Memory};
-use crate::segment::{HEAD, Map, Segment};
-
-/// Both kinds of file begin with this, and with the number of the layout.
-pub(crate) const MAGIC: u32 = u32::from_be_bytes(*b"DnLn");
-pub(crate) const LAYOUT: u32 = 2;
-/// Words of the head of a file.
-pub(crate) mod place {
-    pub(crate) const MAGIC: usize = 0;
-    pub(crate) const LAYOUT: usize = 4;
-    /// Octets of a ring.
-    pub(crate) const CAPACITY: usize = 8;
-    /// Of an inbox.
-    pub(crate) const BELL: usize = 64;
-    pub(crate) const SLEEPING: usize = 128;
-    /// Counted up with each new ring.
-    pub(crate) const GENERATION: usize = 192;
-    /// Of a ring.
-    pub(crate) const TAIL: usize = 64;
-    pub(crate) const HEAD: usize = 128;
-    /// 1 while the producer waits for room.
-    pub(crate) const WAITING: usize = 192;
-}
+use crate::segment::{self, HEAD, Map, Segment};
 
 /// Most rings of one inbox.
 const MAX_RINGS: usize = 1024;
@@ -111,7 +93,10 @@ struct Incoming {
     segment: Segment,
     capacity: u32,
     consumer: Consumer,
+    sender: u64,
     from: Locator,
+    /// Only this user can write to it, so what it says of chunks may be used in place.
+    is_private: bool,
 }
 
 /// What one look at a ring brought.
@@ -123,25 +108,23 @@ enum Look {
 }
 
 impl Incoming {
-    fn attach(folder: &Folder, name: Name, from: Locator, access: Access) -> io::Result<Self> {
-        let strange = |text: &str| Err(io::Error::other(text));
+    fn attach(folder: &Folder, name: Name, sender: u64, access: Access) -> io::Result<Self> {
         let segment = Segment::attach(&folder.file(name), HEAD, |file| trusts(access, file))?;
-        let word = |at| segment.map.word(at).load(Ordering::Acquire);
-        if word(place::MAGIC) != MAGIC || word(place::LAYOUT) != LAYOUT {
-            return strange("it is not of this kind");
-        }
-        let capacity = word(place::CAPACITY);
+        head::check(&segment.map, name)?;
+        let capacity = segment.map.word(place::CAPACITY).load(Ordering::Relaxed);
         if !capacity.is_power_of_two()
             || !(64..=MAX_RING).contains(&capacity)
             || segment.map.len() != HEAD + capacity as usize
         {
-            return strange("it has a strange capacity");
+            return Err(io::Error::other("it has a strange capacity"));
         }
-        Ok(Self { name, segment, capacity, consumer: Consumer::default(), from })
+        let (from, is_private) = (Locator::shared_memory(folder.place, sender), segment.is_private());
+        Ok(Self { name, segment, capacity, consumer: Consumer::default(), sender, from, is_private })
     }
 
     fn take(
         &mut self,
+        pools: &mut Pools,
         pool: &mut BufPool,
         out: &mut Vec<(SharedBytes, Locator)>,
         counters: &Received,
@@ -158,15 +141,28 @@ impl Incoming {
                     let mut buffer = pool.take(size);
                     self.segment.map.read(HEAD + at as usize, buffer.slice_mut(size));
                     self.consumer.release(&memory, len);
-                    out.push((pool.freeze(buffer, size), self.from));
                     octets += size;
+                    let mut message = pool.freeze(buffer, size);
+                    if Descriptor::is_at_start_of(&message) {
+                        // Nobody who keeps to the rules lends where others may write.
+                        if !self.is_private {
+                            return Look::Broken;
+                        }
+                        message = match pools.resolve(self.sender, &message, pool) {
+                            Ok(whole) => whole,
+                            Err(Unusable::Gone) => continue,
+                            Err(Unusable::Broken) => return Look::Broken,
+                        };
+                    }
+                    out.push((message, self.from));
                 }
                 Found::Nothing => break,
                 Found::Broken => return Look::Broken,
             }
         }
         let count = out.len() - before;
-        if count == 0 {
+        // A record that leads to nothing is one all the same.
+        if octets == 0 {
             return Look::Empty;
         }
         counters.datagrams.fetch_add(count as u64, Ordering::Relaxed);
@@ -196,17 +192,17 @@ impl Incoming {
 pub(crate) fn trusts(access: Access, file: &Metadata) -> bool {
     let own = file.uid() == rustix::process::geteuid().as_raw();
     let of_group = file.gid() == rustix::process::getegid().as_raw();
-    let closed = file.mode() & 0o002 == 0;
+    let (closed_to_group, closed_to_all) = (file.mode() & 0o020 == 0, file.mode() & 0o002 == 0);
     match access {
-        Access::User => own,
-        Access::Group => own || (of_group && closed),
+        Access::User => segment::is_private(file),
+        Access::Group => closed_to_all && (of_group || (own && closed_to_group)),
         Access::Everyone => true,
     }
 }
 
-#[derive(Default)]
 struct Rings {
     list: Vec<Incoming>,
+    pools: Pools,
     generation: u32,
     /// Whose turn it is.
     next: usize,
@@ -227,7 +223,8 @@ pub(crate) struct Received {
 pub(crate) struct Inbox {
     folder: Folder,
     id: u64,
-    segment: Segment,
+    /// What is borrowed keeps its lock.
+    segment: Arc<Segment>,
     access: Access,
     rings: Mutex<Rings>,
     /// The count of the bell when all rings were empty.
@@ -243,14 +240,21 @@ impl Inbox {
             let id = getrandom::u64().map_err(io::Error::other)?;
             match Segment::create(&folder.file(Name::Inbox(id)), HEAD, access.mode()) {
                 Ok(segment) => {
-                    segment.map.word(place::LAYOUT).store(LAYOUT, Ordering::Relaxed);
-                    segment.map.word(place::MAGIC).store(MAGIC, Ordering::Release);
+                    head::sign(&segment.map, Name::Inbox(id));
+                    let segment = Arc::new(segment);
+                    let pools = Pools::new(folder, id, &segment);
                     return Ok(Self {
                         folder: folder.clone(),
                         id,
                         segment,
                         access,
-                        rings: Mutex::default(),
+                        rings: Mutex::new(Rings {
+                            list: Vec::new(),
+                            pools,
+                            generation: 0,
+                            next: 0,
+                            refused: Vec::new(),
+                        }),
                         idle_at: AtomicU32::new(u32::MAX),
                         stopped: false.into(),
                         received: Received::default(),
@@ -312,8 +316,9 @@ impl Inbox {
         let mut looked = 0;
         while looked < count {
             let turn = (rings.next + looked) % count;
-            let Some(ring) = rings.list.get_mut(turn) else { break };
-            match ring.take(pool, out, &self.received) {
+            let Rings { list, pools, .. } = &mut *rings;
+            let Some(ring) = list.get_mut(turn) else { break };
+            match ring.take(pools, pool, out, &self.received) {
                 Look::Empty => looked += 1,
                 Look::Some => {
                     rings.next = turn + 1;
@@ -344,7 +349,6 @@ impl Inbox {
             if to != self.id || known || rings.list.len() + rings.refused.len() >= MAX_RINGS {
                 continue;
             }
-            let from = Locator::shared_memory(self.folder.place, from);
             // What is not a ring now may be one later: it may just be being made.
             if let Ok(ring) = Incoming::attach(&self.folder, name, from, self.access) {
                 rings.list.push(ring);
@@ -365,6 +369,7 @@ impl Inbox {
         let mut rings = lock(&self.rings);
         // Also those whose makers died before they could say so.
         self.search(&mut rings);
+        rings.pools.forget();
         rings.list.retain_mut(|ring| {
             // In this order: nothing comes after its producer is gone.
             let gone = (ring.segment.is_removed() || ring.segment.is_abandoned()) && ring.is_empty();

@@ -14,14 +14,21 @@
 #[cfg(any(test, all(target_os = "linux", not(loom))))]
 mod bell;
 mod config;
+mod plain;
 #[cfg(any(test, all(target_os = "linux", not(loom))))]
 #[cfg_attr(loom, allow(dead_code, reason = "some of it is for files alone"))]
 mod ring;
 
 #[cfg(all(target_os = "linux", not(loom)))]
+mod borrow;
+#[cfg(all(target_os = "linux", not(loom)))]
 mod folder;
 #[cfg(all(target_os = "linux", not(loom)))]
+mod head;
+#[cfg(all(target_os = "linux", not(loom)))]
 mod inbox;
+#[cfg(all(target_os = "linux", not(loom)))]
+mod lend;
 #[cfg(all(target_os = "linux", not(loom)))]
 mod outlet;
 #[cfg(all(target_os = "linux", not(loom)))]
@@ -34,6 +41,7 @@ mod transport;
 mod unavailable;
 
 pub use config::{Access, ShmConfig};
+pub use plain::{Aligned, view, view_mut};
 #[cfg(all(target_os = "linux", not(loom)))]
 pub use transport::ShmTransport;
 #[cfg(not(all(target_os = "linux", not(loom))))]

@@ -11,9 +11,12 @@ use rustix::thread::futex;
 use rustix::time::Timespec;
 
 use crate::bell;
+use crate::borrow::INLINE;
 use crate::config::{MAX_MESSAGE, ShmConfig};
 use crate::folder::{Folder, Name};
-use crate::inbox::{InboxBell, LAYOUT, MAGIC, RingMemory, lock, place, trusts};
+use crate::head::{self, place};
+use crate::inbox::{InboxBell, RingMemory, lock, trusts};
+use crate::lend::{Chunk, may_lend};
 use crate::ring::{Producer, Put};
 use crate::segment::{HEAD, Segment};
 
@@ -43,7 +46,11 @@ pub(crate) struct Outlet {
     to: u64,
     /// Our own inbox.
     from: u64,
-    inbox: Segment,
+    /// Whether chunks are lent to the receiver.
+    may_borrow: bool,
+    /// Permission bits of rings: not more than the receiver gives, who would not look into a ring that is open to others.
+    mode: u32,
+    inbox: Arc<Segment>,
     config: ShmConfig,
     /// Made with the first datagram.
     ring: Mutex<Option<Ring>>,
@@ -73,12 +80,22 @@ impl Outlet {
     pub(crate) fn attach(folder: &Folder, to: u64, from: u64, config: &ShmConfig) -> io::Result<Self> {
         let trusted = |file: &Metadata| trusts(config.access, file);
         let inbox = Segment::attach(&folder.file(Name::Inbox(to)), HEAD, trusted)?;
-        let word = |at| inbox.map.word(at).load(Ordering::Acquire);
-        if word(place::MAGIC) != MAGIC || word(place::LAYOUT) != LAYOUT {
-            return Err(io::Error::other("its inbox is of another version"));
-        }
+        head::check(&inbox.map, Name::Inbox(to))
+            .map_err(|error| io::Error::new(error.kind(), format!("its inbox: {error}")))?;
         let (folder, config) = (folder.clone(), config.clone());
-        Ok(Self { folder, to, from, inbox, config, ring: Mutex::default(), lost: OnceLock::new() })
+        let mode = config.access.mode() & inbox.mode()?;
+        let (may_borrow, inbox) = (may_lend(config.access, inbox.is_private()), Arc::new(inbox));
+        Ok(Self {
+            folder,
+            to,
+            from,
+            may_borrow,
+            mode,
+            inbox,
+            config,
+            ring: Mutex::default(),
+            lost: OnceLock::new(),
+        })
     }
 
     /// Why it cannot be used any more, if so.
@@ -95,15 +112,14 @@ impl Outlet {
         let create = || {
             let name =
                 Name::Ring { to: self.to, from: self.from, number: RINGS.fetch_add(1, Ordering::Relaxed) };
-            let (len, mode) = (HEAD + capacity as usize, self.config.access.mode());
-            Segment::create(&self.folder.file(name), len, mode).map(|segment| (name, segment))
+            let len = HEAD + capacity as usize;
+            Segment::create(&self.folder.file(name), len, self.mode).map(|segment| (name, segment))
         };
         // Somebody who sweeps may take it for abandoned in the moment before it is locked.
         let (name, segment) = create().or_else(|_| create())?;
         let head = &segment.map;
         head.word(place::CAPACITY).store(capacity, Ordering::Relaxed);
-        head.word(place::LAYOUT).store(LAYOUT, Ordering::Relaxed);
-        head.word(place::MAGIC).store(MAGIC, Ordering::Release);
+        head::sign(head, name);
         self.inbox.map.word(place::GENERATION).fetch_add(1, Ordering::AcqRel);
         Ok(Ring {
             name,
@@ -115,18 +131,37 @@ impl Outlet {
         })
     }
 
-    /// Puts one datagram, without waiting and without a word to the receiver.
+    /// Puts one datagram, without waiting and without a word to the receiver. A chunk that is lent stays where it is.
     pub(crate) fn put(&self, datagram: &Datagram<'_>) -> Outcome {
-        if self.lost.get().is_some() || datagram.len() > MAX_MESSAGE {
+        let lent = datagram.lent().filter(|_| self.may_borrow && self.lost.get().is_none());
+        let Some((before, chunk)) = lent.and_then(|(before, octets)| Some((before, Chunk::of(octets)?)))
+        else {
+            return self.put_octets(datagram.len(), datagram.parts());
+        };
+        let Some(descriptor) = chunk.hand_out(self.to, &self.inbox) else {
+            return self.put_octets(datagram.len(), datagram.parts());
+        };
+        let descriptor = descriptor.to_bytes();
+        let len = descriptor.len() + before + INLINE;
+        let outcome = self.put_octets(len, std::iter::once(&descriptor[..]).chain(datagram.parts()));
+        if outcome != Outcome::Sent {
+            chunk.take_back(self.to);
+        }
+        outcome
+    }
+
+    /// Puts one record, of at most so many octets of these parts.
+    fn put_octets<'a>(&self, len: usize, parts: impl Iterator<Item = &'a [u8]>) -> Outcome {
+        if self.lost.get().is_some() || len > MAX_MESSAGE {
             return Outcome::Failed;
         }
         let mut guard = lock(&self.ring);
-        if let Err(outcome) = self.prepare(&mut guard, datagram.len()) {
+        if let Err(outcome) = self.prepare(&mut guard, len) {
             return outcome;
         }
         let Some(ring) = guard.as_mut() else { return Outcome::Failed };
         let memory = RingMemory { map: &ring.segment.map, capacity: ring.capacity };
-        match ring.producer.put(&memory, datagram.len(), datagram.parts()) {
+        match ring.producer.put(&memory, len, parts) {
             Put::Done => {
                 ring.stalled_at = None;
                 Outcome::Sent
@@ -214,7 +249,7 @@ impl Outlet {
     /// Looks whether the receiver is still there, and still takes from the ring.
     pub(crate) fn maintain(&self) {
         if self.lost.get().is_none() {
-            if self.inbox.is_abandoned() {
+            if self.is_closed() {
                 self.give_up("the receiver is gone");
             } else if lock(&self.ring).as_ref().is_some_and(|ring| ring.segment.is_removed()) {
                 self.give_up("the receiver refused the ring");
@@ -225,17 +260,22 @@ impl Outlet {
         }
     }
 
+    /// Whether the receiver is gone, or has taken its inbox out of the folder: one that uses chunks keeps the lock.
+    fn is_closed(&self) -> bool {
+        self.inbox.is_removed() || self.inbox.is_abandoned()
+    }
+
     /// Removes the ring, unless a receiver that lives has not taken all: it may not even know the ring yet, and removes it
     /// in the end.
     fn remove_files(&self) {
-        let gone = self.inbox.is_abandoned();
+        let gone = self.is_closed();
         if let Some(ring) = lock(&self.ring).take()
             && (gone || self.lost.get().is_some() || ring.is_drained())
         {
             self.folder.remove(ring.name);
         }
         if gone {
-            self.folder.remove(Name::Inbox(self.to));
+            self.folder.remove_if_abandoned(Name::Inbox(self.to));
         }
     }
 }

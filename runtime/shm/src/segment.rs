@@ -6,6 +6,7 @@
 
 use std::fs::{File, Metadata};
 use std::io;
+use std::ops::RangeInclusive;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::ptr::NonNull;
@@ -32,8 +33,7 @@ unsafe impl Send for Map {}
 unsafe impl Sync for Map {}
 
 impl Map {
-    fn new(file: &File, len: usize) -> io::Result<Self> {
-        let protection = ProtFlags::READ | ProtFlags::WRITE;
+    fn new(file: &File, len: usize, protection: ProtFlags) -> io::Result<Self> {
         // SAFETY: a new mapping at a place that the kernel chooses; nothing else in this process is there.
         let start = unsafe { mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, file, 0)? };
         let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
@@ -53,6 +53,33 @@ impl Map {
         // SAFETY: inside the mapping, which lives as long as self; aligned, as the mapping begins at a page. Other processes
         // write the word too, with atomic accesses if they are honest; an atomic of any value is valid.
         unsafe { AtomicU32::from_ptr(self.start.as_ptr().add(at).cast()) }
+    }
+
+    /// Octets that nobody writes while the borrow lasts: a chunk, whose writer counts who uses it.
+    ///
+    /// # Panics
+    /// If they do not lie inside: callers have checked.
+    pub(crate) fn octets(&self, at: usize, len: usize) -> &[u8] {
+        assert!(at.checked_add(len).is_some_and(|end| end <= self.len), "octets inside");
+        // SAFETY: inside the mapping, which lives as long as self. Only processes of the same user can write there
+        // (`is_private`), and the one that made it uses a slot again only when all that were told of the chunk have given it
+        // back or are gone (`lend`); whoever breaks that could as well write into this process by other means. Any octets are
+        // valid.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr().add(at), len) }
+    }
+
+    /// Octets for writing.
+    ///
+    /// # Safety
+    /// Nobody else uses them while the borrow lasts, and the mapping is one for writing.
+    ///
+    /// # Panics
+    /// If they do not lie inside: callers have checked.
+    #[expect(clippy::mut_from_ref, reason = "slots of one mapping are used one by one")]
+    pub(crate) unsafe fn octets_mut(&self, at: usize, len: usize) -> &mut [u8] {
+        assert!(at.checked_add(len).is_some_and(|end| end <= self.len), "octets inside");
+        // SAFETY: inside the mapping, which lives as long as self; exclusive as the caller says.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().add(at), len) }
     }
 
     /// Copies octets there.
@@ -98,8 +125,8 @@ fn other(text: &str) -> io::Error {
 }
 
 /// Opens a file that somebody has made, neither following links nor waiting for anything.
-fn open(path: &Path) -> io::Result<File> {
-    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+fn open(path: &Path, access: OFlags) -> io::Result<File> {
+    let flags = access | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = File::from(rustix::fs::openat(CWD, path, flags, Mode::empty())?);
     let metadata = file.metadata()?;
     if metadata.is_file() { Ok(file) } else { Err(other("not a file")) }
@@ -114,21 +141,30 @@ impl Segment {
     pub(crate) fn create(path: &Path, len: usize, mode: u32) -> io::Result<Self> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = File::from(rustix::fs::openat(CWD, path, flags, Mode::RUSR | Mode::WUSR)?);
+        Self::set_up(path, file, len, mode)
+    }
+
+    fn set_up(path: &Path, file: File, len: usize, mode: u32) -> io::Result<Self> {
+        // Who sweeps the folder may have opened it before this: then the file is theirs, and they remove it.
+        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
         let filled = (|| {
-            rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
             // Without this a full file system would end the process at the first touch.
             rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, len as u64)?;
+            if mode & GROUP != 0 {
+                // A folder can give the files in it a group of its own, which whoever made the folder has chosen.
+                rustix::fs::fchown(&file, None, Some(rustix::process::getegid()))?;
+            }
             rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))?;
             if file.metadata()?.nlink() == 0 {
-                // Somebody who swept the folder was between the two steps above.
+                // Somebody who swept the folder was between making and locking; the name may be another's by now.
                 return Err(other("removed while it was made"));
             }
-            Map::new(&file, len)
+            Map::new(&file, len, ProtFlags::READ | ProtFlags::WRITE)
         })();
         match filled {
             Ok(map) => Ok(Self { map, file }),
             Err(error) => {
-                let _ = std::fs::remove_file(path);
+                remove_same(path, &file);
                 Err(error)
             }
         }
@@ -139,7 +175,7 @@ impl Segment {
     /// # Errors
     /// Of the system, and if it is not such a file.
     pub(crate) fn attach(path: &Path, least: usize, trusted: impl Fn(&Metadata) -> bool) -> io::Result<Self> {
-        let file = open(path)?;
+        let file = open(path, OFlags::RDWR)?;
         let metadata = file.metadata()?;
         if !trusted(&metadata) {
             return Err(io::Error::new(
@@ -151,7 +187,25 @@ impl Segment {
         if len < least || len > HEAD + MAX_RING as usize {
             return Err(other("it has a strange size"));
         }
-        Ok(Self { map: Map::new(&file, len)?, file })
+        Ok(Self { map: Map::new(&file, len, ProtFlags::READ | ProtFlags::WRITE)?, file })
+    }
+
+    /// Maps, for reading alone, a file that another process of the same user made and only that user may write to, of a
+    /// length in `lengths`.
+    ///
+    /// # Errors
+    /// Of the system, and if it is not such a file; `PermissionDenied` if it is not this user's alone.
+    pub(crate) fn attach_to_read(path: &Path, lengths: RangeInclusive<usize>) -> io::Result<Self> {
+        let file = open(path, OFlags::RDONLY)?;
+        let metadata = file.metadata()?;
+        let len = usize::try_from(metadata.len()).map_err(|_| other("it is too large"))?;
+        if !is_private(&metadata) {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "others may write to it"));
+        }
+        if !lengths.contains(&len) {
+            return Err(other("it has a strange size"));
+        }
+        Ok(Self { map: Map::new(&file, len, ProtFlags::READ)?, file })
     }
 
     /// True if its owner is gone. Never call this for a file of one's own.
@@ -166,18 +220,59 @@ impl Segment {
         }
     }
 
+    /// Its permission bits.
+    pub(crate) fn mode(&self) -> io::Result<u32> {
+        Ok(self.file.metadata()?.mode() & 0o777)
+    }
+
+    /// Whether only this user may write to it.
+    pub(crate) fn is_private(&self) -> bool {
+        self.file.metadata().is_ok_and(|metadata| is_private(&metadata))
+    }
+
+    /// Takes it out of the folder, if it is what has this name.
+    pub(crate) fn remove(&self, path: &Path) {
+        remove_same(path, &self.file);
+    }
+
     /// True if somebody has taken it out of the folder.
     pub(crate) fn is_removed(&self) -> bool {
         self.file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
     }
 }
 
+/// Permission bits of the group.
+const GROUP: u32 = 0o070;
+/// Permission bits with which the group or everybody may write. An access control list shows in those of the group.
+const OTHERS_WRITE: u32 = 0o022;
+
+/// Whether only the user of this process may write to a file, and so cut it short or change what is read in place.
+pub(crate) fn is_private(file: &Metadata) -> bool {
+    is_private_to(rustix::process::geteuid().as_raw(), file.uid(), file.mode())
+}
+
+/// The same, of a process of the user `user`.
+pub(crate) fn is_private_to(user: u32, owner: u32, mode: u32) -> bool {
+    owner == user && mode & OTHERS_WRITE == 0
+}
+
+/// Removes a file under this name if it is the one that is open; whether it did. Its lock must be held, so that nobody
+/// else who keeps to the rules takes it out in between.
+fn remove_same(path: &Path, file: &File) -> bool {
+    let id = |file: Metadata| (file.dev(), file.ino());
+    let (Ok(opened), Ok(found)) = (file.metadata(), std::fs::symlink_metadata(path)) else { return false };
+    id(opened) == id(found) && std::fs::remove_file(path).is_ok()
+}
+
 /// Removes a file whose owner is gone; false if it has one, or cannot be removed.
 pub(crate) fn remove_if_abandoned(path: &Path) -> bool {
-    let Ok(file) = open(path) else { return false };
+    let Ok(file) = open(path, OFlags::RDWR) else { return false };
     if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
         return false;
     }
     // The lock is given back when the file closes, behind this.
-    std::fs::remove_file(path).is_ok()
+    remove_same(path, &file)
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,14 +7,19 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use dunlin_buf::{BufPool, Outbox, SharedBytes};
 use dunlin_core::{Locator, LocatorKind};
-use dunlin_transport::{Channel, Locators, RecvMode, SendMode, SendReport, Transport, TransportStats};
+use dunlin_transport::{
+    Channel, Lender, Locators, RecvMode, SendMode, SendReport, Transport, TransportStats,
+};
 
 use crate::ShmConfig;
 use crate::folder::Folder;
 use crate::inbox::Inbox;
+use crate::lend::{Pool, PoolLender};
 use crate::outlet::Outlet;
 use crate::send::{self, Sent};
 
+/// Octets of a message besides its payload, at most, for payloads that are lent.
+const OVERHEAD: usize = 4096;
 /// Most receivers that a process remembers.
 const MAX_OUTLETS: usize = 1024;
 
@@ -134,6 +139,15 @@ impl Transport for ShmTransport {
         self.config.longest()
     }
 
+    fn lender(&self, len: usize) -> Option<Box<dyn Lender>> {
+        // What is too long for the ring could not be copied for those who cannot borrow it.
+        if len + OVERHEAD > self.config.longest() {
+            return None;
+        }
+        let pool = Pool::create(&self.folder, self.inbox.id(), len, &self.config).ok()??;
+        Some(Box::new(PoolLender(Arc::new(pool))))
+    }
+
     fn refresh(&self) -> bool {
         self.inbox.maintain();
         let outlets: Vec<Arc<Outlet>> = self
@@ -209,5 +223,7 @@ impl Transport for ShmTransport {
     }
 }
 
+#[cfg(test)]
+mod loan_tests;
 #[cfg(test)]
 mod tests;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use dunlin_buf::{BufPool, Datagram, Outbox, SharedBytes};
 use dunlin_core::{Locator, Rng};
 
-use crate::{Channel, Locators, RecvMode, SendMode, SendReport, Transport, TransportStats};
+use crate::{Channel, Lender, Locators, RecvMode, SendMode, SendReport, Transport, TransportStats};
 
 /// Most datagrams held back at a time; beyond that they are lost.
 const MAX_HELD: usize = 16_384;
@@ -329,6 +329,10 @@ impl Transport for Fault {
 
     fn memory_message_size(&self) -> usize {
         self.shared.inner.memory_message_size()
+    }
+
+    fn lender(&self, len: usize) -> Option<Box<dyn Lender>> {
+        self.shared.inner.lender(len)
     }
 
     fn refresh(&self) -> bool {

@@ -9,6 +9,7 @@
 #[cfg(feature = "conformance")]
 pub mod conformance;
 pub mod fault;
+mod loan;
 pub mod memory;
 pub mod pcap;
 mod report;
@@ -19,6 +20,7 @@ use dunlin_buf::{BufPool, Outbox, SharedBytes};
 use dunlin_core::Locator;
 
 pub use fault::{Fault, FaultConfig};
+pub use loan::{Lender, Loan};
 pub use pcap::{Pcap, PcapFile};
 pub use report::{SendReport, TransportStats};
 
@@ -115,6 +117,12 @@ pub trait Transport: Send + Sync {
     /// Largest message to a place in shared memory, in octets; 0 if it is no larger than elsewhere, or there is none.
     fn memory_message_size(&self) -> usize {
         0
+    }
+
+    /// Where memory for payloads of `len` octets comes from that other processes of the host can map; `None` if there is
+    /// no such memory, or not for so many.
+    fn lender(&self, _len: usize) -> Option<Box<dyn Lender>> {
+        None
     }
 
     /// Looks whether the network interfaces of the host have changed and adapts; true if

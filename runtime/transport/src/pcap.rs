@@ -5,6 +5,7 @@
 //! are those of the locators; an incoming datagram is shown as sent to the first unicast locator of its
 //! channel.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -16,7 +17,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use dunlin_buf::{BufPool, Outbox, SharedBytes};
 use dunlin_core::{Locator, WallTime};
 
-use crate::{Channel, Locators, RecvMode, SendMode, SendReport, Transport, TransportStats};
+use crate::{Channel, Lender, Locators, RecvMode, SendMode, SendReport, Transport, TransportStats};
 
 mod frame;
 
@@ -151,6 +152,20 @@ fn timestamp() -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
+/// Octets of a payload that a message has itself although the payload lies elsewhere.
+const ENCAPSULATION: usize = 4;
+
+/// A message as it would have come over a network, with the payload that was only lent.
+fn whole(bytes: &SharedBytes) -> Cow<'_, [u8]> {
+    match bytes.tail() {
+        None => Cow::Borrowed(bytes),
+        Some(tail) => {
+            let before = bytes.get(..bytes.len().saturating_sub(ENCAPSULATION)).unwrap_or(&[]);
+            Cow::Owned([before, tail].concat())
+        }
+    }
+}
+
 impl Transport for Pcap {
     fn name(&self) -> &'static str {
         self.inner.name()
@@ -206,7 +221,8 @@ impl Transport for Pcap {
             for (bytes, from) in arrived {
                 let from = from.to_socket_addr().unwrap_or(UNKNOWN);
                 let to = Self::own_address(&own, from);
-                frame::put_packet(buffer, time, Direction::Inbound, from, to, bytes);
+                let whole = whole(bytes);
+                frame::put_packet(buffer, time, Direction::Inbound, from, to, &whole);
             }
         });
         Ok(())
@@ -230,6 +246,10 @@ impl Transport for Pcap {
 
     fn memory_message_size(&self) -> usize {
         self.inner.memory_message_size()
+    }
+
+    fn lender(&self, len: usize) -> Option<Box<dyn Lender>> {
+        self.inner.lender(len)
     }
 
     fn refresh(&self) -> bool {

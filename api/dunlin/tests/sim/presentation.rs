@@ -280,6 +280,7 @@ fn outside_of_an_access_readers_of_a_group_are_not_read() {
                 reader.read_next_sample().err(),
                 reader.take_into(9, &mut Vec::new()).err(),
                 reader.take_payloads(9).err(),
+                reader.take_loaned(9).err(),
                 reader.read_w_condition(9, &unread).err(),
                 reader.take_w_condition(9, &query).err(),
                 reader.read_next_instance(9, nil, StateMasks::ANY).err(),
@@ -287,7 +288,7 @@ fn outside_of_an_access_readers_of_a_group_are_not_read() {
             ]
         })
     };
-    assert_eq!(all(), [const { Some(ReadError::NotBegun) }; 9]);
+    assert_eq!(all(), [const { Some(ReadError::NotBegun) }; 10]);
     assert_eq!(ReadError::NotBegun.return_code(), ReturnCode::PreconditionNotMet);
     assert!(unread.condition().trigger_value(), "nothing was touched");
     b.run(|| {

@@ -24,6 +24,20 @@ fn share(packet: &SharedBytes, part: &[u8]) -> SharedBytes {
     packet.slice_ref(part).unwrap_or_else(|| SharedBytes::copy_from(part))
 }
 
+/// Octets of a payload that a message has itself although the payload lies elsewhere.
+const ENCAPSULATION: usize = 4;
+
+/// The shared form of a payload: what lies elsewhere, if a message has only the encapsulation header itself, at its end.
+fn share_payload(packet: &SharedBytes, part: &[u8]) -> SharedBytes {
+    let is_last = part.as_ptr_range().end == packet.as_ptr_range().end;
+    match packet.tail() {
+        Some(tail) if is_last && part.len() == ENCAPSULATION && tail.get(..ENCAPSULATION) == Some(part) => {
+            tail.clone()
+        }
+        _ => share(packet, part),
+    }
+}
+
 /// The shared form of inline QoS borrowed from a packet.
 pub(crate) fn share_list(packet: &SharedBytes, list: &ParameterList<'_>) -> (SharedBytes, Endianness) {
     (share(packet, list.as_bytes()), list.endianness())
@@ -51,7 +65,7 @@ impl Incoming {
         Self {
             sn: data.writer_sn,
             source_timestamp: state.timestamp,
-            payload: data.payload.bytes().map(|bytes| share(packet, bytes)),
+            payload: data.payload.bytes().map(|bytes| share_payload(packet, bytes)),
             key_only: matches!(data.payload, Payload::Key(_)),
             inline_qos: data.inline_qos.as_ref().map(|list| share_list(packet, list)),
             reassembled: false,

@@ -51,7 +51,8 @@ impl Writer {
         let len = change.payload.as_ref().map_or(0, |payload| payload.len());
         let due = self.batch.on_write(now, len)?;
         // A change of several datagrams gains nothing, and without readers there is nothing to gain.
-        let large = self.framing.needs_fragments(change, &[]);
+        let lent = change.payload.as_ref().is_some_and(|payload| payload.memory().is_some());
+        let large = lent || self.framing.needs_fragments(change, &[]);
         (!large && !self.proxies.is_empty()).then_some(due)
     }
 
@@ -187,7 +188,9 @@ impl Writer {
         }
         self.framing.put_data(&mut message, change, &self.inline, EntityId::UNKNOWN);
         let (mut last, mut count) = (change.sn, 1u32);
-        while let Some(next) = self.next_behind(last, message.len(), history) {
+        while !message.is_sealed()
+            && let Some(next) = self.next_behind(last, message.len(), history)
+        {
             self.framing.put_data(&mut message, next, &self.inline, EntityId::UNKNOWN);
             last = next.sn;
             count = count.saturating_add(1);
@@ -216,6 +219,7 @@ impl Writer {
         to: &[Locator],
     ) -> (usize, Option<Heartbeat>) {
         let fits = message.len().saturating_add(self.heartbeat_len()) <= self.cfg.max_message_size;
+        let fits = fits && !message.is_sealed();
         let (inside, left_over) = if fits { (heartbeat, None) } else { (None, heartbeat) };
         if let Some(heartbeat) = &inside {
             message.heartbeat(heartbeat);

@@ -390,7 +390,7 @@ impl Writer {
         while let Some(change) = next {
             self.framing.put_data(&mut message, change, &self.inline, reader_id);
             self.repaired(now, index, change.sn);
-            next = self.next_small(index, history).filter(|_| directed);
+            next = self.next_small(index, history).filter(|_| directed && !message.is_sealed());
             if let Some(change) = next {
                 self.prepare_inline(change, index);
                 let len = message.len().saturating_add(Framing::data_len(change, &self.inline));

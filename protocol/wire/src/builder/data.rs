@@ -110,7 +110,7 @@ impl MessageBuilder<'_> {
 
     fn change(
         &mut self,
-        kind: u8,
+        id: u8,
         flags: u8,
         fields: &Block,
         inline_qos: &[u8],
@@ -118,13 +118,15 @@ impl MessageBuilder<'_> {
     ) -> bool {
         let payload_len = payload.map_or(0, |bytes| bytes.len());
         let body = fields.as_bytes().len().saturating_add(inline_qos.len()).saturating_add(payload_len);
-        if !self.begin(kind, flags, body) {
+        // What lies in memory of its own is the last of its message, so that it may stay there.
+        let lent = id == kind::DATA && payload.is_some_and(|bytes| bytes.memory().is_some());
+        if !(if lent { self.begin_last(id, flags) } else { self.begin(id, flags, body) }) {
             return false;
         }
         self.out.put(fields.as_bytes());
         self.out.put(inline_qos);
         match payload {
-            Some(bytes) if bytes.len() <= COPIED => self.out.put(bytes),
+            Some(bytes) if bytes.len() <= COPIED && !lent => self.out.put(bytes),
             Some(bytes) => self.out.put_shared(bytes.clone()),
             None => {}
         }

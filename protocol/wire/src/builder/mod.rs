@@ -80,6 +80,11 @@ impl<'o> MessageBuilder<'o> {
         self.out.open_len()
     }
 
+    /// Whether the last submessage reaches to the end of the message, so that none may follow.
+    pub fn is_sealed(&self) -> bool {
+        self.sealed
+    }
+
     /// Whether there is no submessage yet.
     pub fn is_empty(&self) -> bool {
         self.len() <= size::HEADER
@@ -212,13 +217,28 @@ impl<'o> MessageBuilder<'o> {
         if self.sealed || (len == 0 && !kind::may_be_empty(kind)) {
             return false;
         }
-        let stated = u16::try_from(size::padded(len)).ok();
-        self.sealed = stated.is_none();
+        match u16::try_from(size::padded(len)) {
+            Ok(stated) => self.put_submessage_header(kind, flags, stated),
+            Err(_) => return self.begin_last(kind, flags),
+        }
+        true
+    }
+
+    /// Writes the header of a submessage that reaches to the end of the message; false when no more may follow.
+    fn begin_last(&mut self, kind: u8, flags: u8) -> bool {
+        if self.sealed {
+            return false;
+        }
+        self.sealed = true;
+        self.put_submessage_header(kind, flags, 0);
+        true
+    }
+
+    fn put_submessage_header(&mut self, kind: u8, flags: u8, stated: u16) {
         let mut header = Block::new();
         header.append(&[kind, flags | self.endianness.flag()]);
-        Encoder::new(&mut header, self.endianness).u16(stated.unwrap_or(0));
+        Encoder::new(&mut header, self.endianness).u16(stated);
         self.out.put(header.as_bytes());
-        true
     }
 
     /// Adds what a body of `len` octets lacks to a multiple of four.

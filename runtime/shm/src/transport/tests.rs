@@ -344,6 +344,23 @@ fn other_users_are_told_apart_by_what_they_may() {
     assert_eq!(mode & 0o777, 0o600);
     let trusted = |access| crate::inbox::trusts(access, &std::fs::metadata(&file).unwrap());
     use crate::Access::{Everyone, Group, User};
+    let chmod = |mode| {
+        std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    };
+    for (mode, expected) in [(0o600, [true; 3]), (0o660, [false, true, true]), (0o666, [false, false, true])]
+    {
+        chmod(mode);
+        assert_eq!([User, Group, Everyone].map(trusted), expected, "{mode:o}");
+    }
+    chmod(0o660);
+    // Of this user, but open to a group that is none of ours.
+    let strange =
+        std::fs::metadata(&file).map(|file| std::os::unix::fs::MetadataExt::gid(&file) + 1).unwrap();
+    if std::os::unix::fs::chown(&file, None, Some(strange)).is_ok() {
+        assert_eq!([User, Group, Everyone].map(trusted), [false, false, true]);
+        std::os::unix::fs::chown(&file, None, Some(strange - 1)).unwrap();
+    }
+    chmod(0o600);
     // Of another user and of no group of ours, then of our group, then open to all.
     let group = std::os::unix::fs::MetadataExt::gid(&std::fs::metadata(&file).unwrap());
     if std::os::unix::fs::chown(&file, Some(4_321), Some(group + 1)).is_ok() {
@@ -360,6 +377,32 @@ fn other_users_are_told_apart_by_what_they_may() {
     let mode =
         std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&world.files()[0]).unwrap().permissions());
     assert_eq!(mode & 0o777, 0o666);
+}
+
+/// Who lets fewer in is not written to by files that more may write to, and gets its data through memory all the same.
+#[test]
+fn processes_with_different_access_agree_on_the_narrower_one() {
+    use crate::Access::{Everyone, Group, User};
+    let world = World::new();
+    let open = |access| {
+        let config = ShmConfig { access, ..world.config() };
+        ShmTransport::open(world.network.attach(0), &config).unwrap()
+    };
+    for (from, to, mode) in
+        [(User, User, 0o600), (Group, User, 0o600), (Everyone, User, 0o600), (Everyone, Group, 0o660)]
+    {
+        let (a, b) = (open(from), open(to));
+        a.connect(&inbox(&b)).unwrap();
+        assert_eq!(send(&a, &b, b"x").sent, 1);
+        let ring = std::fs::metadata(world.ring()).unwrap();
+        assert_eq!(std::os::unix::fs::MetadataExt::mode(&ring) & 0o777, mode, "{from:?} to {to:?}");
+        assert_eq!(arrived(&b), [b"x"], "{from:?} to {to:?}");
+    }
+    for (from, to) in [(User, Group), (User, Everyone), (Group, Everyone)] {
+        let (a, b) = (open(from), open(to));
+        let why = a.connect(&inbox(&b)).unwrap_err();
+        assert!(why.contains("not trusted"), "{from:?} to {to:?}: {why}");
+    }
 }
 
 proptest! {
@@ -404,8 +447,8 @@ proptest! {
         let ring = crate::folder::Name::Ring { to: b.inbox.id(), from: 7, number: 0 };
         let mut content = content;
         if honest && content.len() >= 12 {
-            content[..4].copy_from_slice(&crate::inbox::MAGIC.to_ne_bytes());
-            content[4..8].copy_from_slice(&crate::inbox::LAYOUT.to_ne_bytes());
+            content[..4].copy_from_slice(&crate::head::MAGIC.to_ne_bytes());
+            content[4..8].copy_from_slice(&crate::head::LAYOUT.to_ne_bytes());
         }
         let mut file = OpenOptions::new().write(true).create_new(true).open(world.directory.path().join(ring.to_string())).unwrap();
         file.write_all(&content).unwrap();

@@ -174,3 +174,11 @@ fn datagrams_of_somebody_else_are_written_with_their_own_times() {
     );
     assert_eq!(parsed[1], (0, (UNKNOWN, to, vec![])));
 }
+
+#[test]
+fn a_payload_that_is_lent_is_in_the_file() {
+    let lent = SharedBytes::copy_from(&[0, 1, 0, 0, 9, 8, 7]);
+    let message = SharedBytes::copy_from(b"RTPS\x00\x01\x00\x00").followed_by(lent);
+    assert_eq!(*whole(&message), *b"RTPS\x00\x01\x00\x00\x09\x08\x07");
+    assert_eq!(*whole(&SharedBytes::copy_from(b"RTPS")), *b"RTPS");
+}

@@ -1,0 +1,512 @@
+//! Samples in memory that writer and readers share, through the public API. The other processes are this program again,
+//! with a role.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use common::eventually;
+use dunlin::qos::{DataReaderQos, DataWriterQos, DurabilityKind, PublisherQos, SubscriberQos, TopicQos};
+use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, Loan, LoanError, LoanedSample};
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const ROLE: &str = "DUNLIN_TEST_ROLE";
+const COUNT: u32 = 300;
+const LEN: usize = 25_000;
+
+#[derive(DdsType, Clone, Debug, PartialEq)]
+#[repr(C)]
+#[dds(final, nested)]
+struct Place {
+    x: f32,
+    y: f32,
+}
+
+/// What can be lent. The reader of another process finds that all numbers follow from the first.
+#[derive(DdsType, Clone, Debug, PartialEq)]
+#[repr(C)]
+#[dds(final)]
+struct Picture {
+    time: u64,
+    #[dds(key)]
+    camera: u32,
+    number: u32,
+    from: Place,
+    to: Place,
+    dots: [u16; LEN],
+}
+
+fn fill(picture: &mut Picture, camera: u32, number: u32) {
+    (picture.time, picture.camera, picture.number) = (u64::from(number) << 20, camera, number);
+    (picture.from, picture.to) = (Place { x: 0.0, y: number as f32 }, Place { x: 1.0, y: number as f32 });
+    picture.dots.iter_mut().enumerate().for_each(|(index, dot)| *dot = index as u16 ^ number as u16);
+}
+
+fn assert_filled(picture: &Picture) {
+    assert_eq!(picture.time, u64::from(picture.number) << 20);
+    assert_eq!((picture.from.y, picture.to.x), (picture.number as f32, 1.0));
+    assert!(picture.dots.iter().zip(0..).all(|(dot, index)| *dot == index as u16 ^ picture.number as u16));
+}
+
+fn participant(domain: u32, directory: &Path) -> DomainParticipant {
+    participant_with(domain, directory, "4MiB")
+}
+
+fn participant_with(domain: u32, directory: &Path, ring_size: &str) -> DomainParticipant {
+    let mut config = Config::default();
+    config.set("network.interfaces", "lo").unwrap();
+    config.set("discovery.lease_duration", "2s").unwrap();
+    config.set("discovery.announcement_period", "500ms").unwrap();
+    config.set("network.interface_poll", "200ms").unwrap();
+    config.set("shared_memory.directory", directory.to_str().unwrap()).unwrap();
+    config.set("shared_memory.ring_size", ring_size).unwrap();
+    DomainParticipant::builder(domain).config(config).build().unwrap()
+}
+
+fn writer(participant: &DomainParticipant) -> DataWriter<Picture> {
+    let qos = DataWriterQos::default().reliable().keep_all().resource_limits(16, -1, -1);
+    writer_with(participant, &qos.max_blocking_time(dunlin::Duration::from_secs(30)))
+}
+
+fn writer_with(participant: &DomainParticipant, qos: &DataWriterQos) -> DataWriter<Picture> {
+    let topic = participant.create_topic::<Picture>("Pictures", &TopicQos::default()).unwrap();
+    participant.create_publisher(&PublisherQos::default()).unwrap().create_datawriter(&topic, qos).unwrap()
+}
+
+fn reader(participant: &DomainParticipant) -> DataReader<Picture> {
+    reader_with(participant, &DataReaderQos::default().reliable().keep_all())
+}
+
+fn reader_with(participant: &DomainParticipant, qos: &DataReaderQos) -> DataReader<Picture> {
+    let topic = participant.create_topic::<Picture>("Pictures", &TopicQos::default()).unwrap();
+    participant.create_subscriber(&SubscriberQos::default()).unwrap().create_datareader(&topic, qos).unwrap()
+}
+
+fn write(writer: &DataWriter<Picture>, number: u32) {
+    let mut loan = writer.loan_sample().unwrap();
+    fill(&mut loan, number % 3, number);
+    writer.write_loaned(loan).unwrap();
+}
+
+/// The program again, killed when this is dropped.
+struct Other(Child, BufReader<ChildStdout>);
+
+impl Other {
+    fn start(role: &str, domain: u32, directory: &Path) -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "other_process", "--nocapture", "--test-threads", "1"])
+            .env(ROLE, format!("{role} {domain} {}", directory.display()))
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        Self(child, out)
+    }
+
+    /// Reads its output up to a word.
+    fn says(&mut self, word: &str) {
+        let mut line = String::new();
+        while !line.contains(word) {
+            line.clear();
+            assert!(self.1.read_line(&mut line).unwrap() > 0, "it ended without saying {word}");
+        }
+    }
+
+    fn kill(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Other {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// What the other process does; in the first one it is a test of nothing.
+#[test]
+fn other_process() {
+    let Ok(role) = std::env::var(ROLE) else { return };
+    let mut words = role.splitn(3, ' ');
+    let (role, domain, directory) = (words.next().unwrap(), words.next().unwrap(), words.next().unwrap());
+    let (domain, directory) = (domain.parse().unwrap(), Path::new(directory));
+    if let Some(role) = role.strip_suffix("-on") {
+        return go_on(role, &participant_with(domain, directory, SMALL_RING));
+    }
+    let participant = participant(domain, directory);
+    match role {
+        "write" => {
+            let writer = writer(&participant);
+            eventually("two readers", || writer.matched_subscriptions().len() == 2);
+            (0..COUNT).for_each(|number| write(&writer, number));
+            writer.wait_for_acknowledgments(dunlin::Duration::from_secs(30)).unwrap();
+            println!("acknowledged");
+            std::thread::park_timeout(Duration::from_secs(60));
+        }
+        "write-last" => {
+            let mut qos = DataWriterQos::default().reliable().keep_last(5);
+            qos.durability.kind = DurabilityKind::TransientLocal;
+            let writer = writer_with(&participant, &qos);
+            eventually("a reader", || !writer.matched_subscriptions().is_empty());
+            (0..COUNT).for_each(|number| write(&writer, number));
+            writer.wait_for_acknowledgments(dunlin::Duration::from_secs(30)).unwrap();
+            println!("acknowledged");
+            std::thread::park_timeout(Duration::from_secs(60));
+        }
+        "keep" => {
+            let (reader, mut kept) = (reader(&participant), Vec::new());
+            loop {
+                kept.extend(reader.take_loaned(1).unwrap());
+                if kept.iter().any(LoanedSample::is_shared) {
+                    println!("keeping {}", kept.len());
+                }
+                std::thread::park_timeout(Duration::from_millis(1));
+            }
+        }
+        other => panic!("no role {other}"),
+    }
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").unwrap()
+}
+
+fn files(folder: &Path, kind: &str) -> usize {
+    let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    names.filter(|name| name.to_str().unwrap().starts_with(kind)).count()
+}
+
+/// How many can be lent at a time.
+fn free(writer: &DataWriter<Picture>) -> usize {
+    let lent: Vec<Loan<Picture>> =
+        std::iter::repeat_with(|| writer.loan_sample().unwrap()).take_while(Loan::is_shared).collect();
+    lent.len()
+}
+
+/// One reader in another process shares the memory, another one has another folder: both have every sample.
+#[test]
+fn what_one_reader_sees_in_place_others_get_as_copies() {
+    let (domain, folder, elsewhere) = (common::domain(), folder(), folder());
+    let participants = [&folder, &elsewhere].map(|folder| participant(domain, folder.path()));
+    let readers = [&participants[0], &participants[1]].map(reader);
+    let mut other = Other::start("write", domain, folder.path());
+    let (mut taken, mut shared) = ([[0; 3]; 2], [0; 2]);
+    eventually("all samples", || {
+        for (index, reader) in readers.iter().enumerate() {
+            for sample in reader.take_loaned(3).unwrap() {
+                let picture = sample.data().unwrap();
+                let of_camera = &mut taken[index][picture.camera as usize];
+                assert_eq!(picture.number, *of_camera * 3 + picture.camera, "in order, once each");
+                assert_filled(picture);
+                *of_camera += 1;
+                shared[index] += usize::from(sample.is_shared());
+            }
+        }
+        taken == [[COUNT / 3; 3]; 2]
+    });
+    other.says("acknowledged");
+    assert!(shared[0] > COUNT as usize / 2 && shared[1] == 0, "{shared:?}");
+    let octets = participants[0].transport_stats().shared_received_octets;
+    let copied = (COUNT as usize - shared[0]) * size_of::<Picture>();
+    assert!(
+        (octets as usize) < copied + COUNT as usize * 1_000,
+        "{octets} octets, of which {copied} were copied"
+    );
+}
+
+#[test]
+fn a_killed_reader_gives_back_what_it_kept_and_the_writer_never_waits_for_it() {
+    let (domain, folder) = (common::domain(), folder());
+    {
+        let participant = participant(domain, folder.path());
+        let writer = writer(&participant);
+        let all = free(&writer);
+        assert!(all >= 16, "{all}");
+        let mut other = Other::start("keep", domain, folder.path());
+        eventually("a reader", || !writer.matched_subscriptions().is_empty());
+        (0..all as u32 + 20).for_each(|number| write(&writer, number));
+        other.says("keeping");
+        writer.wait_for_acknowledgments(dunlin::Duration::from_secs(30)).unwrap();
+        assert!(free(&writer) < all);
+        other.kill();
+        // The history goes when the dead reader is forgotten, or is acknowledged already.
+        eventually("what it kept", || free(&writer) + 16 >= all);
+    }
+    // A thread of the participant may be about to end with the last sample in its hands.
+    eventually("the pool goes with the writer, and the tally of the dead with it", || {
+        files(folder.path(), "pool") + files(folder.path(), "tally") == 0
+    });
+}
+
+#[test]
+fn what_is_lent_outlives_a_killed_writer_and_a_late_reader_has_it_too() {
+    let (domain, folder) = (common::domain(), folder());
+    {
+        let participant = participant(domain, folder.path());
+        let early = reader(&participant);
+        let mut other = Other::start("write-last", domain, folder.path());
+        let (mut kept, mut last) = (Vec::new(), 0);
+        eventually("the last sample", || {
+            for sample in early.take_loaned(100).unwrap() {
+                last = last.max(sample.data().unwrap().number);
+                kept.push(sample);
+            }
+            // Some are kept to the end.
+            kept.truncate(5);
+            last == COUNT - 1
+        });
+        other.says("acknowledged");
+        let mut qos = DataReaderQos::default().reliable().keep_all();
+        qos.durability.kind = DurabilityKind::TransientLocal;
+        let (late, mut history) = (reader_with(&participant, &qos), Vec::new());
+        eventually("the history", || {
+            history.extend(late.take_loaned(100).unwrap());
+            history.len() == 15
+        });
+        other.kill();
+        for samples in [&kept, &history] {
+            assert!(samples.iter().any(LoanedSample::is_shared));
+        }
+        for sample in kept.iter().chain(&history) {
+            assert_filled(sample.data().unwrap());
+        }
+        eventually("the pool is swept", || files(folder.path(), "pool") == 0);
+        kept.iter().for_each(|sample| assert_filled(sample.data().unwrap()));
+    }
+    assert_eq!(files(folder.path(), ""), 0);
+}
+
+/// With it a pool has twenty slots, so that what does not come back is soon missed.
+const SMALL_RING: &str = "256KiB";
+/// Cameras of the writer that stays and of those that are killed.
+const STAYS: u32 = 0;
+const DIES: u32 = 1;
+
+/// What the processes do that are killed, and the writer that stays.
+fn go_on(role: &str, participant: &DomainParticipant) {
+    if role == "hold" {
+        let (reader, mut kept) = (reader(participant), Vec::new());
+        loop {
+            kept.extend(reader.take_loaned(2).unwrap().into_iter().filter_map(Kept::new));
+            kept.iter().for_each(Kept::assert_unchanged);
+            if kept.iter().filter(|it| it.sample.is_shared()).count() > 4 {
+                println!("holding {}", kept.len());
+                kept.drain(..2);
+            }
+            std::thread::park_timeout(Duration::from_millis(1));
+        }
+    }
+    let camera = if role == "stay" { STAYS } else { DIES };
+    // It waits for nobody: a reader that was killed is matched until its lease ends.
+    let writer = writer_with(participant, &DataWriterQos::default().reliable().keep_last(2));
+    for number in 0.. {
+        let mut loan = writer.loan_sample().unwrap();
+        fill(&mut loan, camera, number);
+        writer.write_loaned(loan).unwrap();
+        std::thread::park_timeout(Duration::from_micros(200));
+    }
+}
+
+/// A sample that is kept, and which one it was at first.
+struct Kept {
+    sample: LoanedSample<Picture>,
+    number: u32,
+}
+
+impl Kept {
+    fn new(sample: LoanedSample<Picture>) -> Option<Self> {
+        let number = sample.data()?.number;
+        Some(Self { sample, number })
+    }
+
+    /// It is still that one, every octet of it.
+    fn assert_unchanged(&self) {
+        let picture = self.sample.data().unwrap();
+        assert_filled(picture);
+        assert_eq!(picture.number, self.number, "written again while it is in use");
+    }
+}
+
+/// The reader that stays: keeps a few samples, and looks at every octet when it gets one and when it lets it go.
+struct Staying {
+    reader: DataReader<Picture>,
+    kept: VecDeque<Kept>,
+    last: Instant,
+    longest: Duration,
+}
+
+impl Staying {
+    fn look(&mut self) {
+        for sample in self.reader.take_loaned(10).unwrap() {
+            let Some(kept) = Kept::new(sample) else { continue };
+            kept.assert_unchanged();
+            if kept.sample.data().unwrap().camera == STAYS {
+                self.longest = self.longest.max(self.last.elapsed());
+                self.last = Instant::now();
+            }
+            self.kept.push_back(kept);
+        }
+        while self.kept.len() > 4 {
+            self.kept.pop_front().unwrap().assert_unchanged();
+        }
+    }
+
+    /// Has a sample of this camera where its writer put it.
+    fn wait_for(&mut self, camera: u32) {
+        eventually("a shared sample", || {
+            self.look();
+            let of = |it: &Kept| it.sample.data().unwrap().camera == camera;
+            self.kept.iter().any(|it| it.sample.is_shared() && of(it))
+        });
+    }
+
+    /// Goes on for as long, and says what the longest pause of the writer that stays was.
+    fn pause_within(&mut self, time: Duration) -> Duration {
+        (self.last, self.longest) = (Instant::now(), Duration::ZERO);
+        let until = Instant::now() + time;
+        while Instant::now() < until {
+            self.look();
+            std::thread::park_timeout(Duration::from_micros(200));
+        }
+        self.longest.max(self.last.elapsed())
+    }
+}
+
+/// Readers are killed that hold what was lent to them, and writers of which others hold something.
+#[test]
+fn killed_borrowers_and_lenders_leave_nothing_behind_and_stop_nobody() {
+    let rounds = std::env::var("ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(4);
+    let (domain, folder) = (common::domain(), folder());
+    let mut longest = Duration::ZERO;
+    {
+        let participant = participant_with(domain, folder.path(), SMALL_RING);
+        let _staying = Other::start("stay-on", domain, folder.path());
+        let (reader, last) = (reader(&participant), Instant::now());
+        let mut staying = Staying { reader, kept: VecDeque::new(), last, longest };
+        staying.wait_for(STAYS);
+        for round in 0..rounds {
+            let role = if round % 2 == 0 { "hold-on" } else { "lend-on" };
+            let mut killed = Other::start(role, domain, folder.path());
+            if round % 2 == 0 {
+                killed.says("holding");
+            }
+            staying.wait_for(if round % 2 == 0 { STAYS } else { DIES });
+            killed.kill();
+            longest = longest.max(staying.pause_within(Duration::from_millis(100 + round * 7 % 50)));
+            staying.kept.iter().for_each(Kept::assert_unchanged);
+        }
+        // If the dead had kept what they held, nothing would be left to lend.
+        staying.kept.clear();
+        staying.wait_for(STAYS);
+        assert_eq!(participant.transport_stats().shared_broken, 0);
+    }
+    println!("longest pause after a kill: {longest:?}");
+    assert!(longest < Duration::from_secs(2), "nobody else stops: {longest:?}");
+    drop(participant(domain, folder.path()));
+    assert_eq!(files(folder.path(), ""), 0, "nothing is left behind");
+}
+
+#[derive(DdsType, Clone)]
+#[dds(final)]
+struct Worded {
+    number: u32,
+    words: String,
+}
+
+#[derive(DdsType, Clone)]
+#[repr(C)]
+#[dds(final)]
+struct Padded {
+    flag: u8,
+    number: u32,
+}
+
+#[derive(DdsType, Clone)]
+#[repr(C)]
+#[dds(final)]
+struct Flagged {
+    number: u32,
+    flags: [bool; 4],
+}
+
+/// More aligned than any number in CDR, and so than the memory that is lent.
+#[derive(DdsType, Clone)]
+#[repr(C, align(16))]
+#[dds(final)]
+struct Aligned {
+    numbers: [u64; 2],
+}
+
+#[derive(DdsType, Clone)]
+#[repr(C)]
+struct Extensible {
+    number: u32,
+}
+
+#[test]
+fn only_types_that_are_in_memory_what_they_are_on_the_wire_are_lent() {
+    fn refusal<T: DdsType>(participant: &DomainParticipant) -> LoanError {
+        let topic = participant.create_topic::<T>(T::TYPE_NAME, &TopicQos::default()).unwrap();
+        let publisher = participant.create_publisher(&PublisherQos::default()).unwrap();
+        let writer = publisher.create_datawriter(&topic, &DataWriterQos::default()).unwrap();
+        writer.loan_sample().map(drop).unwrap_err()
+    }
+    let folder = folder();
+    let participant = participant(common::domain(), folder.path());
+    let refusals = [
+        refusal::<Worded>(&participant),
+        refusal::<Padded>(&participant),
+        refusal::<Flagged>(&participant),
+        refusal::<Extensible>(&participant),
+        refusal::<Aligned>(&participant),
+    ];
+    assert_eq!(refusals, ["Worded", "Padded", "Flagged", "Extensible", "Aligned"].map(LoanError::NotInPlace));
+}
+
+/// What cannot be lent is written and taken as ever, and decoded for those who want loans.
+#[test]
+fn a_type_that_is_aligned_to_more_is_decoded() {
+    let folder = folder();
+    let participant = participant(common::domain(), folder.path());
+    let topic = participant.create_topic::<Aligned>("Aligned", &TopicQos::default()).unwrap();
+    let publisher = participant.create_publisher(&PublisherQos::default()).unwrap();
+    let writer = publisher.create_datawriter(&topic, &DataWriterQos::default().reliable()).unwrap();
+    let subscriber = participant.create_subscriber(&SubscriberQos::default()).unwrap();
+    let reader = subscriber.create_datareader(&topic, &DataReaderQos::default().reliable()).unwrap();
+    eventually("a reader", || !writer.matched_subscriptions().is_empty());
+    let why = writer.loan_sample().map(drop).unwrap_err().to_string();
+    assert!(why.contains("Aligned cannot be lent") && why.contains("aligned to at most 8"), "{why}");
+    writer.write(&Aligned { numbers: [1, u64::MAX] }).unwrap();
+    let mut got = Vec::new();
+    eventually("the sample", || {
+        got.extend(reader.take_loaned(1).unwrap());
+        !got.is_empty()
+    });
+    assert_eq!((got[0].data().unwrap().numbers, got[0].is_shared()), ([1, u64::MAX], false));
+}
+
+/// Without shared memory loans are samples like others.
+#[test]
+fn without_shared_memory_loans_are_copied() {
+    let mut config = Config::default();
+    config.set("network.interfaces", "lo").unwrap();
+    config.set("shared_memory.enabled", "false").unwrap();
+    let participant = DomainParticipant::builder(common::domain()).config(config).build().unwrap();
+    let (writer, reader) = (writer(&participant), reader(&participant));
+    eventually("a reader", || !writer.matched_subscriptions().is_empty());
+    (0..5).for_each(|number| write(&writer, number));
+    let mut got = Vec::new();
+    eventually("all samples", || {
+        got.extend(reader.take_loaned(10).unwrap());
+        got.len() == 5
+    });
+    assert!(!writer.loan_sample().unwrap().is_shared() && !got.iter().any(LoanedSample::is_shared));
+    got.iter().for_each(|sample| assert_filled(sample.data().unwrap()));
+    let mut numbers: Vec<_> = got.iter().map(|sample| sample.data().unwrap().number).collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, [0, 1, 2, 3, 4]);
+}

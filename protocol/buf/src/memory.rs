@@ -1,0 +1,9 @@
+//! Octets in memory of another kind than buffers of this process.
+
+use core::any::Any;
+
+/// Memory that is given back when the value is dropped: a chunk that several processes map, for example.
+pub trait Memory: Any + Send + Sync {
+    /// The octets, the same each time.
+    fn octets(&self) -> &[u8];
+}
