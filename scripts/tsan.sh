@@ -13,7 +13,8 @@ rustup component list --toolchain nightly --installed | grep -q '^rust-src' ||
 host=$(rustc +nightly -vV | sed -n 's/^host: //p')
 crates=(sync buf engine transport udp shm driver)
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/tsan
-export RUSTFLAGS="-Zsanitizer=thread ${RUSTFLAGS:-}"
+# System calls go through the C library, where it sees which addresses are mapped anew.
+export RUSTFLAGS="-Zsanitizer=thread --cfg=rustix_use_libc ${RUSTFLAGS:-}"
 # A report ends the test program with a failure.
 export TSAN_OPTIONS="halt_on_error=1 ${TSAN_OPTIONS:-}"
 for round in $(seq "${ROUNDS:-1}"); do

@@ -9,6 +9,7 @@
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::ops::Bound;
 
 use dunlin_core::{EntityId, Guid, SequenceNumber, SnRange};
 
@@ -55,7 +56,11 @@ pub enum Release<T> {
 pub struct Presentation<T> {
     publishers: BTreeMap<Guid, Publisher<T>>,
     octets: usize,
+    /// The same of what found no room when it was to be shown.
+    refused_octets: usize,
     max_octets: usize,
+    /// Whose changes were shown last: the others come first now.
+    served: Guid,
 }
 
 #[derive(Debug)]
@@ -66,8 +71,8 @@ struct Publisher<T> {
     settled: SequenceNumber,
     /// A set that is given up although some of it may still come.
     given_up: Option<SequenceNumber>,
-    /// Was released, but found no room.
-    refused: Option<Unit<T>>,
+    /// Was released, but found no room; with its octets.
+    refused: Option<(Unit<T>, usize)>,
 }
 
 #[derive(Debug)]
@@ -142,7 +147,7 @@ impl<T> Presentation<T> {
     /// Nothing waits yet; what waits takes up to `max_octets`, then the oldest is released or given up before its time.
     #[must_use]
     pub fn new(max_octets: usize) -> Self {
-        Self { publishers: BTreeMap::new(), octets: 0, max_octets }
+        Self { publishers: BTreeMap::new(), octets: 0, refused_octets: 0, max_octets, served: Guid::UNKNOWN }
     }
 
     /// A reader has met a writer.
@@ -176,7 +181,7 @@ impl<T> Presentation<T> {
         for publisher in self.publishers.values_mut() {
             publisher.streams.retain(|stream| stream.reader != reader);
             publisher.waiting.values_mut().for_each(|entry| entry.items.retain(|item| item.0 != reader));
-            publisher.refused.iter_mut().for_each(|unit| unit.retain(|item| item.0 != reader));
+            publisher.refused.iter_mut().for_each(|(unit, _)| unit.retain(|item| item.0 != reader));
         }
     }
 
@@ -216,32 +221,50 @@ impl<T> Presentation<T> {
     }
 
     /// Gives everything that has waited long enough to `show`, in order. A unit that comes back found no room, and is
-    /// offered again by the next call.
-    pub fn release(&mut self, mut show: impl FnMut(Release<T>) -> Result<(), Unit<T>>) {
-        for publisher in self.publishers.values_mut() {
-            loop {
-                if let Some(unit) = publisher.refused.take()
-                    && let Err(unit) = show(Release::Show(unit))
-                {
-                    publisher.refused = Some(unit);
-                    break;
-                }
-                let full = self.octets > self.max_octets;
-                let Some((release, octets)) = publisher.next(full) else { break };
-                self.octets = self.octets.saturating_sub(octets);
-                match release {
-                    Release::Show(unit) => publisher.refused = Some(unit),
-                    lost @ Release::GiveUp(_) => _ = show(lost),
+    /// offered again by the next call. A `patient` call gives nothing up because too much waits.
+    pub fn release(&mut self, patient: bool, mut show: impl FnMut(Release<T>) -> Result<(), Unit<T>>) {
+        // What is shown may make room for what found none before it.
+        while self.pass(patient, &mut show) && self.refused().next().is_some() {}
+        self.publishers.retain(|_, publisher| !publisher.is_over());
+    }
+
+    /// Looks at each publisher once; whether anything was shown.
+    fn pass(&mut self, patient: bool, show: &mut impl FnMut(Release<T>) -> Result<(), Unit<T>>) -> bool {
+        let mut served = None;
+        let others = (Bound::Excluded(self.served), Bound::Unbounded);
+        for range in [others, (Bound::Unbounded, Bound::Included(self.served))] {
+            for (guid, publisher) in self.publishers.range_mut(range) {
+                loop {
+                    if let Some((unit, octets)) = publisher.refused.take() {
+                        if let Err(unit) = show(Release::Show(unit)) {
+                            publisher.refused = Some((unit, octets));
+                            break;
+                        }
+                        self.refused_octets = self.refused_octets.saturating_sub(octets);
+                        served = Some(*guid);
+                    }
+                    let full = !patient && self.octets > self.max_octets;
+                    let Some((release, octets)) = publisher.next(full) else { break };
+                    self.octets = self.octets.saturating_sub(octets);
+                    match release {
+                        Release::Show(unit) => {
+                            self.refused_octets = self.refused_octets.saturating_add(octets);
+                            publisher.refused = Some((unit, octets));
+                        }
+                        lost @ Release::GiveUp(_) => _ = show(lost),
+                    }
                 }
             }
         }
-        self.publishers.retain(|_, publisher| !publisher.is_over());
+        self.served = served.unwrap_or(self.served);
+        served.is_some()
     }
 
     /// The writers that have to say how far they are, so that what waits can be released, with their readers.
     pub fn lagging(&self) -> Vec<(EntityId, Guid)> {
         let mut found = Vec::new();
-        for publisher in self.publishers.values() {
+        // Who had to be turned away is late for a reason.
+        for publisher in self.publishers.values().filter(|publisher| publisher.refused.is_none()) {
             let Some(needed) = publisher.needed() else { continue };
             let behind = publisher.live().filter(|stream| stream.reliable && stream.passed < needed);
             found.extend(behind.map(|stream| (stream.reader, stream.writer)));
@@ -257,7 +280,7 @@ impl<T> Presentation<T> {
     /// Everything that may wait does.
     #[must_use]
     pub fn is_full(&self) -> bool {
-        self.octets > self.max_octets
+        self.octets.saturating_add(self.refused_octets) > self.max_octets
     }
 
     /// Octets that wait.

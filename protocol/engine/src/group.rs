@@ -184,9 +184,17 @@ struct Shown {
 /// From whom nothing more is taken until the application has made room: it stays with the writers, as in other readers.
 #[derive(Default)]
 struct Blocked {
-    /// All may have to wait.
+    /// From nobody.
     all: bool,
     publishers: Vec<Guid>,
+    /// Which readers have turned away something, of which publishers.
+    turned_away: Vec<(EntityId, Guid)>,
+}
+
+impl Blocked {
+    fn covers(&self, publisher: Guid) -> bool {
+        self.all || self.publishers.contains(&publisher)
+    }
 }
 
 /// What arrived at one reader.
@@ -243,18 +251,46 @@ impl SubscriberGroup {
         true
     }
 
-    /// The application has made room: shows what has waited for it, and takes what the readers had to turn away.
+    /// The application has made room: shows what has waited for it, and takes what the readers had to turn away. What that
+    /// completes must not be given up before it is there.
     pub(crate) fn room_was_made(&self, now: Now, out: &mut Output) {
+        self.release_with(now, true, out);
+        let mut ready = Vec::new();
+        {
+            let mut blocked = self.blocked.lock();
+            let turned_away = core::mem::take(&mut blocked.turned_away);
+            for (reader, publisher) in turned_away {
+                if blocked.covers(publisher) {
+                    blocked.turned_away.push((reader, publisher));
+                } else if !ready.contains(&reader) {
+                    ready.push(reader);
+                }
+            }
+        }
+        for id in ready {
+            let reader =
+                self.state.lock().readers.iter().filter_map(Weak::upgrade).find(|slot| slot.id() == id);
+            if let Some(reader) = reader {
+                reader.retry_if_rejected(now, out);
+            }
+        }
         self.release(now, out);
-        let readers: Vec<Arc<ReaderSlot>> =
-            self.state.lock().readers.iter().filter_map(Weak::upgrade).collect();
-        readers.iter().for_each(|reader| reader.retry_if_rejected(now, out));
     }
 
-    /// Whether changes of a publisher have to stay where they are.
-    pub(crate) fn is_blocked(&self, publisher: Guid) -> bool {
+    /// Whether a change of a publisher has to stay where it is; the reader asks again when that may be over.
+    pub(crate) fn turns_away(&self, reader: EntityId, publisher: Guid) -> bool {
+        let mut blocked = self.blocked.lock();
+        let covers = blocked.covers(publisher);
+        if covers && !blocked.turned_away.contains(&(reader, publisher)) {
+            blocked.turned_away.push((reader, publisher));
+        }
+        covers
+    }
+
+    /// Whether anything waits for the application to make room.
+    pub(crate) fn is_waiting(&self) -> bool {
         let blocked = self.blocked.lock();
-        blocked.all || blocked.publishers.contains(&publisher)
+        blocked.all || !blocked.publishers.is_empty() || !blocked.turned_away.is_empty()
     }
 
     /// Whether an access was begun and not ended.
@@ -294,12 +330,18 @@ impl SubscriberGroup {
 
     /// The writers that a reader has to ask how far they are.
     pub(crate) fn lagging(&self, reader: EntityId) -> Vec<Guid> {
-        let all = self.state.lock().waiting.lagging();
+        let state = self.state.lock();
+        let all = if state.accesses > 0 { Vec::new() } else { state.waiting.lagging() };
         all.into_iter().filter(|(of, _)| *of == reader).map(|(_, writer)| writer).collect()
     }
 
     /// Shows what has waited long enough, in all readers before anybody else may look again.
     pub(crate) fn release(&self, now: Now, out: &mut Output) {
+        self.release_with(now, false, out);
+    }
+
+    /// A `patient` call gives nothing up because too much waits.
+    fn release_with(&self, now: Now, patient: bool, out: &mut Output) {
         let mut guard = self.state.lock();
         let Shown { waiting, readers, accesses, last } = &mut *guard;
         if *accesses > 0 {
@@ -308,8 +350,13 @@ impl SubscriberGroup {
         }
         readers.retain(|known| known.strong_count() > 0);
         let slots: Vec<Arc<ReaderSlot>> = readers.iter().filter_map(Weak::upgrade).collect();
-        waiting.release(|release| show(now, &slots, release, last, out));
-        *self.blocked.lock() = Blocked { all: false, publishers: waiting.refused().collect() };
+        waiting.release(patient, |release| show(now, &slots, release, last, out));
+        {
+            let mut blocked = self.blocked.lock();
+            blocked.all = !patient && waiting.is_full();
+            blocked.publishers.clear();
+            blocked.publishers.extend(waiting.refused());
+        }
         for (reader, _) in waiting.lagging() {
             if let Some(slot) = slots.iter().find(|slot| slot.id() == reader) {
                 slot.look_at(now.mono.plus(PATIENCE), out);
@@ -332,7 +379,10 @@ fn show(
         }
         Release::Show(unit) => {
             match slots.iter().map(|slot| slot.room_for(&unit)).max().unwrap_or(Room::Now) {
-                Room::Later => return Err(unit),
+                Room::Later => {
+                    slots.iter().for_each(|slot| slot.tell_refused(&unit, out));
+                    return Err(unit);
+                }
                 Room::Never => return show(now, slots, Release::GiveUp(unit), last, out),
                 Room::Now => {}
             }

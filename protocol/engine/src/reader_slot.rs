@@ -65,8 +65,10 @@ pub(crate) struct Store {
     pub(crate) cache: ReaderCache,
     /// A reliable sample found no room and waits at the protocol side.
     pub(crate) rejected: bool,
-    /// The last sample that SAMPLE_REJECTED was told for: one that is offered again is not rejected anew.
-    pub(crate) last_rejected: (Guid, SequenceNumber),
+    /// Room was made while nobody could be told.
+    room: bool,
+    /// Of each writer the last sample that SAMPLE_REJECTED was told for: one that is offered again is not rejected anew.
+    last_rejected: Vec<(Guid, SequenceNumber)>,
     /// Memory for computing key hashes.
     pub(crate) scratch: Vec<u8>,
     /// What samples have to satisfy to enter the cache.
@@ -79,6 +81,19 @@ pub(crate) struct Store {
     armed: Option<MonoTime>,
     missed: Vec<DeadlineMissed>,
     deleted: bool,
+}
+
+impl Store {
+    /// Whether a sample is rejected for the first time.
+    pub(crate) fn is_first_rejection(&mut self, writer: Guid, sn: SequenceNumber) -> bool {
+        match self.last_rejected.iter_mut().find(|(known, _)| *known == writer) {
+            Some((_, last)) => sn > core::mem::replace(last, sn.max(*last)),
+            None => {
+                self.last_rejected.push((writer, sn));
+                true
+            }
+        }
+    }
 }
 
 pub(crate) type StoreGuard<'a> = RankedGuard<'a, { ranks::CACHE }, Store>;
@@ -107,7 +122,8 @@ impl ReaderSlot {
         let store = Store {
             cache,
             rejected: false,
-            last_rejected: (Guid::UNKNOWN, SequenceNumber::ZERO),
+            room: false,
+            last_rejected: Vec::new(),
             scratch: Vec::new(),
             filter: None,
             filter_stats: ContentFilterStats::default(),
@@ -268,13 +284,12 @@ impl ReaderSlot {
         let (result, room) = {
             let mut store = self.store.lock();
             // The timer may be late: what has expired is not handed out all the same.
-            let due = store.cache.next_deadline().is_some_and(|due| due <= now.mono);
-            let expired = due && self.do_due(now, &mut store, out);
-            let before = store.cache.len();
+            if store.cache.next_deadline().is_some_and(|due| due <= now.mono) {
+                self.do_due(now, &mut store, out);
+            }
             let result = access(&mut store.cache);
-            let freed = store.cache.len() < before;
             self.arm_cache(&mut store, &mut out.deadline_closer);
-            (result, (expired || freed) && self.has_use_for_room(&mut store))
+            (result, self.has_use_for_room(&mut store))
         };
         if room {
             self.room_was_made(now, out);
@@ -282,16 +297,28 @@ impl ReaderSlot {
         result
     }
 
-    /// Whether anything may wait for room in the cache. What waits at the protocol side is noted no longer, so it has to
-    /// be offered again.
+    /// Whether room was made for which something waits.
     fn has_use_for_room(&self, store: &mut Store) -> bool {
-        self.group.is_some() || core::mem::take(&mut store.rejected)
+        let freed = store.cache.take_freed() | core::mem::take(&mut store.room);
+        freed && (store.rejected || self.group.as_ref().is_some_and(|group| group.is_waiting()))
+    }
+
+    /// Where locks are held that whoever waits would need, the timer tells of the room that was made, at once.
+    pub(crate) fn note_room(&self, now: Now, store: &mut Store, closer: &mut bool) {
+        if self.has_use_for_room(store) && !store.deleted {
+            store.room = true;
+            self.common.arm(self.cache_timer, &mut store.armed, Some(now.mono), closer);
+        }
     }
 
     fn room_was_made(&self, now: Now, out: &mut Output) {
         match &self.group {
-            Some(group) => group.room_was_made(now, out),
-            None => self.retry_rejected(now, out),
+            Some(group) => {
+                group.room_was_made(now, out);
+                // Not everything waits for the group.
+                self.retry_if_rejected(now, out);
+            }
+            None => self.retry_if_rejected(now, out),
         }
     }
 
@@ -403,6 +430,7 @@ impl ReaderSlot {
         let result = run(protocol, &mut sink, outbox);
         self.tell_transitions(now, protocol, &mut sink);
         let (data_available, mut store) = sink.finish();
+        self.note_room(now, &mut store, deadline_closer);
         self.arm_cache(&mut store, deadline_closer);
         let arrivals = core::mem::take(&mut store.arrivals);
         drop(store);
@@ -478,7 +506,11 @@ impl ReaderSlot {
 
     /// Takes what the cache had no room for.
     fn retry_rejected(&self, now: Now, out: &mut Output) {
-        self.protocol(now, out, |protocol, sink, outbox| protocol.reader.retry_rejected(now, sink, outbox));
+        self.protocol(now, out, |protocol, sink, outbox| {
+            if !protocol.deleted {
+                protocol.reader.retry_rejected(now, sink, outbox);
+            }
+        });
     }
 
     pub(crate) fn on_protocol_timer(&self, now: Now, out: &mut Output) {
@@ -517,15 +549,18 @@ impl ReaderSlot {
         let room = {
             let mut store = self.store.lock();
             store.armed = None;
-            !store.deleted && self.do_due(now, &mut store, out) && self.has_use_for_room(&mut store)
+            if !store.deleted {
+                self.do_due(now, &mut store, out);
+            }
+            !store.deleted && self.has_use_for_room(&mut store)
         };
         if room {
             self.room_was_made(now, out);
         }
     }
 
-    /// Does what is due in the cache. True if that made room.
-    fn do_due(&self, now: Now, store: &mut Store, out: &mut Output) -> bool {
+    /// Does what is due in the cache.
+    fn do_due(&self, now: Now, store: &mut Store, out: &mut Output) {
         let report = store.cache.on_timer(now, &mut store.missed);
         for DeadlineMissed { instance, count } in store.missed.drain(..) {
             out.events.push(Event::RequestedDeadlineMissed { reader: self.id(), instance, count });
@@ -534,7 +569,6 @@ impl ReaderSlot {
             out.tell_once(Event::DataAvailable { reader: self.id() });
         }
         self.arm_cache(store, &mut out.deadline_closer);
-        report.room_freed
     }
 
     /// All writers of one kind of a participant are alive.
@@ -587,6 +621,8 @@ impl ReaderSlot {
             if store.cache.writer_lost(now, remote) {
                 out.tell_once(Event::DataAvailable { reader: self.id() });
             }
+            store.last_rejected.retain(|(writer, _)| *writer != remote);
+            self.note_room(now, &mut store, &mut out.deadline_closer);
             self.arm_cache(&mut store, &mut out.deadline_closer);
         }
         let delta = if alive { (-1, 0) } else { (0, -1) };

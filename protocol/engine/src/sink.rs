@@ -3,12 +3,13 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use dunlin_cache::{RejectReason, Room, WriterInfo};
+use dunlin_cache::{RejectReason, WriterInfo};
 use dunlin_cdr::DecodeOptions;
 use dunlin_core::{Guid, InstanceHandle, Now, VendorId};
 use dunlin_discovery::DiscoveredWriter;
+use dunlin_filter::Verdict;
 use dunlin_qos::ReliabilityKind;
-use dunlin_rtps::{Delivery, DeliverySink, Received};
+use dunlin_rtps::{ChangeKind, Delivery, DeliverySink, Received};
 use dunlin_wire::HeartbeatGroup;
 
 use crate::matching;
@@ -73,11 +74,16 @@ impl<'a> CacheSink<'a> {
 
     /// Whether a change satisfies the reader's content filter, if it has one.
     fn passes(&mut self, change: &Received<'_>, instance: InstanceHandle, vendor: VendorId) -> bool {
-        let Some(filter) = &self.store.filter else { return true };
-        let known = self.store.cache.instance_state(instance).is_some();
-        let verdict = filter.decide(change, DecodeOptions::for_vendor(vendor.0), known);
+        let Some(verdict) = self.verdict(change, instance, vendor) else { return true };
         self.store.filter_stats.count(verdict);
         verdict.passed()
+    }
+
+    /// What the reader's content filter says of a change; `None` without a filter.
+    fn verdict(&self, change: &Received<'_>, instance: InstanceHandle, vendor: VendorId) -> Option<Verdict> {
+        let filter = self.store.filter.as_ref()?;
+        let known = self.store.cache.instance_state(instance).is_some();
+        Some(filter.decide(change, DecodeOptions::for_vendor(vendor.0), known))
     }
 
     /// Keeps the key of an instance that became known by a sample, for `get_key_value`. A key that came alone is
@@ -117,7 +123,7 @@ impl CacheSink<'_> {
         let group = self.slot.group()?;
         let place = staging::place(group, change)?;
         let stream = staging::stream(group, writer, self.slot.id());
-        if group.is_blocked(stream.publisher) {
+        if group.turns_away(stream.reader, stream.publisher) {
             self.turn_away(change, writer, instance);
             return Some(Delivery::Rejected);
         }
@@ -134,20 +140,20 @@ impl CacheSink<'_> {
     /// There is no room for a change that would have to wait for what has found none before it.
     fn turn_away(&mut self, change: &Received<'_>, writer: &DiscoveredWriter, instance: InstanceHandle) {
         self.store.rejected = true;
-        if staging::is_empty(change) {
+        let data = change.kind == ChangeKind::Alive && !staging::is_empty(change);
+        if !data || !self.verdict(change, instance, writer.vendor).is_none_or(Verdict::passed) {
             return;
         }
         let offered = writer.qos.reliability.kind;
-        if self.store.cache.room_for(&[instance]) != Room::Now {
-            self.tell_rejected(change, RejectReason::SamplesLimit, instance);
+        if let Some(reason) = self.store.cache.reject_reason(instance) {
+            self.tell_rejected(change, reason, instance);
         } else if offered.min(self.slot.reliability()) == ReliabilityKind::BestEffort {
             self.events.push(Event::SampleLost { reader: self.slot.id(), count: 1 });
         }
     }
 
     fn tell_rejected(&mut self, change: &Received<'_>, reason: RejectReason, instance: InstanceHandle) {
-        let place = (change.writer, change.sn);
-        if core::mem::replace(&mut self.store.last_rejected, place) != place {
+        if self.store.is_first_rejection(change.writer, change.sn) {
             self.events.push(Event::SampleRejected { reader: self.slot.id(), reason, instance });
         }
     }

@@ -93,12 +93,27 @@ impl ReaderSlot {
         if instances.is_empty() { Room::Now } else { self.store().cache.room_for(&instances) }
     }
 
+    /// Tells of the first sample of a unit for which this reader has no room, once.
+    pub(crate) fn tell_refused(&self, unit: &Unit<Staged>, out: &mut Output) {
+        let own = unit.iter().filter(|(reader, _)| *reader == self.id()).map(|(_, staged)| staged);
+        let samples = own.filter(|staged| staged.passes && staged.change.kind == ChangeKind::Alive);
+        let mut store = self.store();
+        for Staged { change, instance, .. } in samples {
+            let Some(reason) = store.cache.reject_reason(*instance) else { continue };
+            if store.is_first_rejection(change.writer, change.sn) {
+                out.events.push(Event::SampleRejected { reader: self.id(), reason, instance: *instance });
+            }
+            return;
+        }
+    }
+
     /// Shows a change that has waited long enough.
     pub(crate) fn show(&self, now: Now, staged: &Staged, out: &mut Output) {
         let Output { events, deadline_closer, .. } = out;
         let mut sink = CacheSink::new(self, &[], events);
         sink.insert(now, &staged.change, (staged.instance, staged.info), staged.passes);
         let (data_available, mut store) = sink.finish();
+        self.note_room(now, &mut store, deadline_closer);
         self.arm_cache(&mut store, deadline_closer);
         drop(store);
         if data_available {

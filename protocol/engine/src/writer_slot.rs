@@ -651,7 +651,15 @@ impl WriterCore {
         self.make_room_of_inactive(instance);
         self.let_kept_leave(now, kind, out);
         let acked = self.writer.acked_by_all();
-        let sn = self.cache.add(now, change, acked).map_err(|error| self.refuse(now, error, out))?;
+        let sn = match self.cache.add(now, change, acked) {
+            Ok(sn) => sn,
+            Err(error) => {
+                let refusal = self.refuse(now, error, out);
+                // What left before may be acknowledged, and others may wait for its room.
+                self.after_ack(before, out);
+                return Err(refusal);
+            }
+        };
         if let Some(list) = self.group.as_ref().and_then(|group| group.number(&mut self.member, sn)) {
             self.cache.set_inline_qos(sn, related::joined(inline_qos.as_ref(), list));
         }
@@ -659,13 +667,14 @@ impl WriterCore {
         self.note_alive(now.mono, slot, out);
         if self.timer_sends && !self.writer.is_held_back(now.mono) {
             self.queued = true;
+            self.after_ack(before, out);
             return Ok((None, sn));
         }
         self.writer.on_new_change(now, sn, &self.cache, &mut out.outbox);
         let sent = self.writer.sent_sn();
         let left = self.writer.acked_by_all();
         // Where nobody has to acknowledge, one change stays until the next is written, and not as many as left at once.
-        if acked > before.all || left > acked.next() {
+        if acked > before.all || left > acked.next() || self.refused {
             self.after_ack(before, out);
         }
         Ok(((sent > sent_before).then_some(sent), sn))

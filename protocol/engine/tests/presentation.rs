@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use common::*;
 use dunlin_core::{Duration, SequenceNumber};
-use dunlin_engine::{Event, ReaderSlot, SubscriberGroup, Tuning, WriterSlot};
+use dunlin_engine::{Event, PublisherGroup, ReaderSlot, SubscriberGroup, Tuning, WriterSlot};
 use dunlin_qos::{DataReaderQos, DataWriterQos, PresentationAccessScope, PublisherQos, SubscriberQos};
+use dunlin_rtps::ChangeKind;
 
 const COUNT: i64 = 200;
 
@@ -16,12 +17,22 @@ fn ms(ms: i64) -> Duration {
 }
 
 fn writer(net: &mut Net, topic: &str, scope: PresentationAccessScope) -> Arc<WriterSlot> {
+    writer_of_sets(net, topic, scope).0
+}
+
+fn writer_of_sets(
+    net: &mut Net,
+    topic: &str,
+    scope: PresentationAccessScope,
+) -> (Arc<WriterSlot>, Arc<PublisherGroup>) {
     let mut spec = writer_spec(topic, &DataWriterQos::default().reliable().keep_all());
     spec.publisher_qos = PublisherQos::default().presentation(scope, true, true);
     let group = net.nodes[0].participant.create_publisher_group(spec.publisher_qos.presentation);
     let group = group.expect("names are left");
-    net.with(0, |participant, now, out| participant.create_grouped_writer(now, spec, Some(group), None, out))
-        .expect("a good writer")
+    let own = Some(Arc::clone(&group));
+    let writer =
+        net.with(0, |participant, now, out| participant.create_grouped_writer(now, spec, own, None, out));
+    (writer.expect("a good writer"), group)
 }
 
 fn group(net: &Net, scope: PresentationAccessScope) -> Arc<SubscriberGroup> {
@@ -121,4 +132,107 @@ fn what_stands_still_takes_so_much_memory_and_no_more() {
     assert!(net.with(1, |_, now, out| group.end_access(now, out)));
     net.run_until(|_| reader.len() == COUNT as usize);
     assert!(none_lost(&mut net));
+}
+
+/// A writer ends an instance, another one needs its place: it is there as soon as nobody writes the first one any more.
+fn leaves_its_place(net: &mut Net, writers: [Arc<WriterSlot>; 2], reader: &Arc<ReaderSlot>) {
+    net.settle();
+    net.write(0, &writers[0], 1, &[1]).expect("no limit");
+    net.change(0, &writers[0], ChangeKind::Disposed, 1, &[]).expect("no limit");
+    net.run(ms(50));
+    assert!(!net.take(1, reader).is_empty());
+    net.write(0, &writers[1], 2, &[2]).expect("no limit");
+    net.run(ms(500));
+    assert_eq!(reader.len(), 0);
+    net.with(0, |participant, now, out| participant.delete_writer(now, &writers[0], out));
+    net.run_until(|_| reader.len() == 1);
+}
+
+#[test]
+fn what_waits_for_the_place_of_an_instance_is_shown_without_being_asked_for() {
+    let scope = PresentationAccessScope::Topic;
+    let mut net = Net::started(2);
+    let writers = [writer(&mut net, "T", scope), writer(&mut net, "T", scope)];
+    let group = group(&net, scope);
+    let mut spec =
+        reader_spec("T", &DataReaderQos::default().reliable().keep_all().resource_limits(-1, 1, -1));
+    spec.subscriber_qos = SubscriberQos::default().presentation(scope, true, true);
+    let reader = net.with(1, |participant, now, out| {
+        participant.create_filtered_reader(now, spec, None, Some(group), None, out)
+    });
+    leaves_its_place(&mut net, writers, &reader.expect("a good reader"));
+}
+
+#[test]
+fn the_same_of_a_reader_that_waits_for_nobody_else() {
+    let mut net = Net::started(2);
+    let qos = DataWriterQos::default().reliable().keep_all();
+    let writers = [net.writer(0, "T", &qos), net.writer(0, "T", &qos)];
+    let reader =
+        net.reader(1, "T", &DataReaderQos::default().reliable().keep_all().resource_limits(-1, 1, -1));
+    leaves_its_place(&mut net, writers, &reader);
+}
+
+#[test]
+fn each_sample_is_rejected_once() {
+    let scope = PresentationAccessScope::Topic;
+    let mut net = Net::started(2);
+    let group = group(&net, scope);
+    let writers = [writer(&mut net, "T", scope), writer(&mut net, "T", scope)];
+    let (full, other) = (reader(&mut net, "T", scope, &group, 5), reader(&mut net, "U", scope, &group, 0));
+    let lively = writer(&mut net, "U", scope);
+    net.settle();
+    net.take_events(1);
+    for n in 0..60 {
+        net.write(0, &writers[n % 2], 1, &[n as u8]).expect("no limit");
+        net.write(0, &lively, 1, &[n as u8]).expect("no limit");
+        net.run(ms(20));
+        assert_eq!(net.take(1, &other).len(), 1);
+    }
+    let rejected = |event: &&Event| matches!(event, Event::SampleRejected { .. });
+    let events = net.take_events(1);
+    let told = events.iter().filter(rejected).count();
+    assert!((1..=4).contains(&told), "told {told} times that something was rejected");
+    let mut taken = 0;
+    net.run_until(|net| {
+        taken += net.take(1, &full).len();
+        taken == 60
+    });
+}
+
+/// One writer's changes fill what may wait, another one's set is turned away in the middle.
+fn is_shown_whole(single: usize, in_set: usize) {
+    let scope = PresentationAccessScope::Topic;
+    let tuning = Tuning { max_out_of_order_bytes_total: 20_000, ..Tuning::default() };
+    let mut net = Net::with_tuning(2, &tuning);
+    net.start();
+    let group = group(&net, scope);
+    let sources = [writer_of_sets(&mut net, "T", scope), writer_of_sets(&mut net, "T", scope)];
+    let reader = reader(&mut net, "T", scope, &group, 0);
+    net.settle();
+    group.begin_access();
+    for n in 0..14 {
+        net.write(0, &sources[single].0, 1, &pattern(n, 1_000)).expect("no limit");
+        net.run(ms(1));
+    }
+    let (writer, set) = &sources[in_set];
+    set.begin_set();
+    for n in 0..8 {
+        net.write(0, writer, 1, &pattern(n, 1_000)).expect("no limit");
+        net.run(ms(1));
+    }
+    let end = set.end_set().flatten().expect("there is a set");
+    net.with(0, |_, now, out| _ = writer.end_set(now, &end, out));
+    net.run(ms(500));
+    assert_eq!(reader.len(), 0);
+    assert!(net.with(1, |_, now, out| group.end_access(now, out)));
+    net.run_until(|_| reader.len() == 22);
+    assert!(none_lost(&mut net));
+}
+
+#[test]
+fn a_set_of_which_a_part_was_turned_away_is_shown_whole() {
+    // Whichever is looked at first.
+    is_shown_whole(0, 1);
+    is_shown_whole(1, 0);
 }

@@ -34,7 +34,7 @@ struct Shown {
 }
 
 fn release(waiting: &mut Presentation<i64>, shown: &mut Shown) {
-    waiting.release(|release| {
+    waiting.release(false, |release| {
         match release {
             Release::Show(unit) if unit.is_empty() => {}
             Release::Show(unit) => shown.units.push(unit.into_iter().map(|(_, item)| item).collect()),
@@ -136,7 +136,7 @@ fn a_unit_without_room_is_offered_again_before_anything_else() {
     let mut waiting = with_streams(1);
     offer(&mut waiting, 1, place(1, 1, None, false));
     offer(&mut waiting, 1, place(2, 2, None, false));
-    waiting.release(|release| match release {
+    waiting.release(false, |release| match release {
         Release::Show(unit) => Err(unit),
         Release::GiveUp(_) => panic!("nothing is lost"),
     });

@@ -173,6 +173,4 @@ pub enum RejectReason {
 pub struct ReaderTimerReport {
     /// A sample that the time-based filter held back is to be seen now, or an instance changed its state.
     pub data_available: bool,
-    /// Samples were removed: rejected ones may find room.
-    pub room_freed: bool,
 }

@@ -187,6 +187,12 @@ impl ReaderCache {
         Ok(())
     }
 
+    /// Why a sample of an instance would find no room now; `None` if it would.
+    #[must_use]
+    pub fn reject_reason(&self, instance: InstanceHandle) -> Option<RejectReason> {
+        self.room(self.find(self.shown(instance))).err()
+    }
+
     /// Whether samples of these instances would all find room.
     #[must_use]
     pub fn room_for(&self, instances: &[InstanceHandle]) -> Room {

@@ -136,6 +136,7 @@ impl ReaderCache {
         self.purges.remove(id);
         if let Some(instance) = self.instances.remove(id) {
             self.by_handle.remove(&instance.handle);
+            self.freed = true;
         }
         if self.recent == id {
             self.recent = NIL;
@@ -169,6 +170,7 @@ impl ReaderCache {
         self.expiries.remove(id);
         if valid {
             self.valid_samples = self.valid_samples.saturating_sub(1);
+            self.freed = true;
         }
         if pending {
             self.separations.remove(owner);

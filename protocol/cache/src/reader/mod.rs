@@ -71,6 +71,8 @@ pub struct ReaderCache {
     picked: Vec<Picked>,
     /// How many walks through the cache there were: marks the instances that a walk has visited.
     walks: u64,
+    /// Samples or instances went since somebody last asked.
+    freed: bool,
 }
 
 impl ReaderCache {
@@ -100,7 +102,13 @@ impl ReaderCache {
             pool: BufPool::new(POOL),
             picked: Vec::new(),
             walks: 0,
+            freed: false,
         }
+    }
+
+    /// Whether room was made since the last call, by whatever took samples or instances away: rejected ones may find it.
+    pub fn take_freed(&mut self) -> bool {
+        core::mem::take(&mut self.freed)
     }
 
     /// How many samples can be read, those without data included.

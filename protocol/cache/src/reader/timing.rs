@@ -52,14 +52,12 @@ impl ReaderCache {
             match due {
                 Due::Expiry => {
                     report.data_available |= self.expire(now, id);
-                    report.room_freed = true;
                 }
                 Due::Separation => report.data_available |= self.show_pending(now, id),
                 Due::Deadline => self.deadline_due(now, id),
                 Due::Purge => {
                     self.purges.remove(id);
                     self.purge(id);
-                    report.room_freed = true;
                 }
             }
         }

@@ -37,7 +37,7 @@ fn samples_expire_by_source_timestamp_read_or_not() {
     f.read_all();
     assert_eq!(f.cache.next_deadline(), Some(MonoTime(100 * MS as u64)));
     let report = f.at(100).timer();
-    assert!(report.room_freed && !report.data_available);
+    assert!(f.cache.take_freed() && !report.data_available);
     assert_eq!(values(&f.read_all()), [2, 3]);
     f.at(1000).timer();
     assert_eq!(f.take_values(), [3]);
@@ -189,8 +189,10 @@ fn samples_of_an_instance_without_writers_are_purged_after_the_delay() {
     f.write(1, 2, 2);
     f.at(10).lose(1);
     f.at(60).write(2, 2, 3);
-    assert!(!f.at(109).timer().room_freed);
-    assert!(f.at(110).timer().room_freed);
+    f.at(109).timer();
+    assert!(!f.cache.take_freed());
+    f.at(110).timer();
+    assert!(f.cache.take_freed());
     assert_eq!((f.state(1), f.state(2)), (None, Some(Alive)));
     assert_eq!(f.take_values(), [2, 3]);
     assert_eq!(f.cache.next_deadline(), None);
@@ -201,7 +203,8 @@ fn samples_of_a_disposed_instance_are_purged_after_the_delay_and_its_generations
     let mut f = Fixture::new(&with_delays(Duration::INFINITE, Duration::from_millis(100)));
     f.write(1, 1, 1);
     f.dispose(1, 1);
-    assert!(f.at(100).timer().room_freed);
+    f.at(100).timer();
+    assert!(f.cache.take_freed());
     assert_eq!((f.cache.len(), f.state(1)), (0, Some(NotAliveDisposed)));
     f.write(1, 1, 2);
     let alive = Selection { instance_states: InstanceStateMask::ALIVE, ..Default::default() };
