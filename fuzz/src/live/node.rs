@@ -258,6 +258,16 @@ impl Node {
         self.shut_down
     }
 
+    /// Whether the pacer still holds anything back.
+    pub(super) fn has_waiting_data(&self) -> bool {
+        let extra = self.extra.iter().filter_map(|extra| match extra {
+            Extra::Writer(writer) => Some(writer),
+            Extra::Reader(_) => None,
+        });
+        let rival = self.rival.as_ref().map(|(rival, _)| rival);
+        extra.chain(rival).chain([&self.writer]).any(|writer| writer.has_waiting_data())
+    }
+
     /// The node as those that read from it see it.
     pub(super) fn as_peer(&self) -> Peer<'_> {
         let rival = self.rival.as_ref().map(|(rival, ended)| (rival.guid(), *ended));
