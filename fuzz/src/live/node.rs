@@ -282,7 +282,12 @@ impl Node {
     /// The node as those that read from it see it.
     pub(super) fn as_peer(&self) -> Peer<'_> {
         let rival = self.rival.as_ref().map(|(rival, ended)| (rival.guid(), *ended));
-        Peer { writer: &self.judge.writer, offered: self.judge.offered, rival }
+        Peer {
+            writer: &self.judge.writer,
+            offered: self.judge.offered,
+            lost_reader: self.judge.lost_reader,
+            rival,
+        }
     }
 
     /// Writes a sample, to be sent by the caller.
