@@ -58,7 +58,7 @@ fn operate(pair: &mut Pair, input: &mut Input<'_>) {
         9 => pair.reorder(),
         10 => pair.set_room(input.u8()),
         11 if operation / 16 == 0 => pair.match_again(),
-        11 => pair.ask(operation / 16 % 2 == 0),
+        11 => pair.ask((operation / 16).is_multiple_of(2)),
         12 | 13 => pair.forge_for_reader(input),
         _ => pair.forge_for_writer(input),
     }

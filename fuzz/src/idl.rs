@@ -40,7 +40,7 @@ impl Share {
             (hash ^ u64::from(*octet)).wrapping_mul(0x0100_0000_01b3)
         });
         let hash = (hash >> 32) as u32;
-        Self { render: hash % 64 == 0, make: (hash >> 8) % 16 == 0 }
+        Self { render: hash.is_multiple_of(64), make: (hash >> 8).is_multiple_of(16) }
     }
 }
 

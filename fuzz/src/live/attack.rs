@@ -44,7 +44,7 @@ pub(super) fn forged_message(world: &mut World, input: &mut Input<'_>) {
 pub(super) fn template(world: &mut World, input: &mut Input<'_>) {
     let (which, stranger) = (usize::from(input.u8()), FIRST_STRANGER + input.u8() % 8);
     let (to, from, address) = (usize::from(input.u8() >= 0xe0), from(input), input.pick(&ADDRESSES));
-    let bytes = templates::get(|all| templates::in_the_name_of(&all[which % all.len()], stranger, address));
+    let bytes = templates::get(|all| all[which % all.len()].in_the_name_of(stranger, address));
     world.attack(to, from, &bytes);
 }
 
@@ -54,8 +54,7 @@ pub(super) fn many_strangers(world: &mut World, input: &mut Input<'_>) {
     let (from, address) = (from(input), input.pick(&ADDRESSES));
     for n in 0..count {
         let stranger = FIRST_STRANGER + first.wrapping_add(n) % (u8::MAX - FIRST_STRANGER);
-        let bytes =
-            templates::get(|all| templates::in_the_name_of(&all[which % all.len()], stranger, address));
+        let bytes = templates::get(|all| all[which % all.len()].in_the_name_of(stranger, address));
         world.attack(0, from, &bytes);
     }
 }
@@ -66,7 +65,7 @@ pub(super) fn edited(world: &mut World, input: &mut Input<'_>) {
     let (to, from, mut bytes) = match world.queue.front().filter(|_| choice & 1 == 0) {
         Some(packet) => (packet.to, packet.from, packet.bytes.to_vec()),
         None => {
-            let third = templates::get(|all| all[usize::from(choice / 2) % all.len()].to_vec());
+            let third = templates::get(|all| all[usize::from(choice / 2) % all.len()].bytes.clone());
             (0, place(ADDRESSES[0]), third)
         }
     };

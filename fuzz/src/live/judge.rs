@@ -41,6 +41,8 @@ pub(super) struct Judge {
     reader: ReaderLog,
     /// Writers besides that of the peer were matched with the reader.
     rivals: bool,
+    /// The writer lost the reader of the peer.
+    pub(super) lost_reader: bool,
     /// Readers besides that of the peer were matched with the writer.
     audience: bool,
     /// Instances that a stronger writer owns, and how many changes the peer had written when that was seen.
@@ -64,7 +66,16 @@ impl Judge {
         let created = nanos(now.mono);
         let writer = WriterLog::new(0, node, Arc::clone(writer), created);
         let reader = ReaderLog::new(0, node, Arc::clone(reader), created);
-        Self { offered, requested, writer, reader, rivals: false, audience: false, owned: BTreeMap::new() }
+        Self {
+            offered,
+            requested,
+            writer,
+            reader,
+            rivals: false,
+            lost_reader: false,
+            audience: false,
+            owned: BTreeMap::new(),
+        }
     }
 
     /// A change was written, with the number that the writer gave it.
@@ -96,6 +107,7 @@ impl Judge {
                 if *writer == self.writer.guid.entity_id =>
             {
                 self.audience |= *remote != peer.1;
+                self.lost_reader |= !added && *remote == peer.1;
                 if *added {
                     self.writer.matched.insert(*remote, at);
                 } else {
@@ -357,8 +369,9 @@ impl Judge {
         if !reliable || self.rivals || !met_once || !lively || peer.offered.lifespan.is_some() {
             return;
         }
-        let durable = peer.offered.durable && self.requested.durable;
-        // What a writer that had lost the reader did meanwhile, the reader need not know.
+        // What a writer that had lost the reader did meanwhile, the reader need not know, also if it is durable: the end of an
+        // instance stays in no history.
+        let durable = peer.offered.durable && self.requested.durable && !peer.lost_reader;
         let Some(first) = delivery::first_due(peer.writer, &self.reader, durable) else { return };
         for (key, doing) in doings(peer.writer, first) {
             let state = self.reader.slot.instance_state(instance_handle(Sample::key_hash(key as u8)));
@@ -409,6 +422,7 @@ impl Judge {
 pub(super) struct Peer<'a> {
     pub(super) writer: &'a WriterLog,
     pub(super) offered: Qos,
+    pub(super) lost_reader: bool,
     /// A stronger writer of the same participant, and the last change with which it ended an instance.
     pub(super) rival: Option<(Guid, i64)>,
 }

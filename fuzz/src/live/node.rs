@@ -258,10 +258,36 @@ impl Node {
         self.shut_down
     }
 
+    fn writers(&self) -> impl Iterator<Item = &Arc<WriterSlot>> {
+        let extra = self.extra.iter().filter_map(|extra| match extra {
+            Extra::Writer(writer) => Some(writer),
+            Extra::Reader(_) => None,
+        });
+        let rival = self.rival.as_ref().map(|(rival, _)| rival);
+        extra.chain(rival).chain([&self.writer])
+    }
+
+    /// Whether the pacer or a window still holds anything back.
+    pub(super) fn has_waiting_data(&self) -> bool {
+        self.writers().any(|writer| writer.has_waiting_data())
+    }
+
+    /// Octets that may leave at once when windows open that were full: readers with a minimum separation, of which each is
+    /// sent copies of its own, may get as much again.
+    pub(super) fn held_by_windows(&self) -> usize {
+        let held = self.writers().filter(|writer| writer.stats().window_full > 0);
+        held.map(|writer| writer.matched_readers().len() * Tuning::default().window).sum()
+    }
+
     /// The node as those that read from it see it.
     pub(super) fn as_peer(&self) -> Peer<'_> {
         let rival = self.rival.as_ref().map(|(rival, ended)| (rival.guid(), *ended));
-        Peer { writer: &self.judge.writer, offered: self.judge.offered, rival }
+        Peer {
+            writer: &self.judge.writer,
+            offered: self.judge.offered,
+            lost_reader: self.judge.lost_reader,
+            rival,
+        }
     }
 
     /// Writes a sample, to be sent by the caller.

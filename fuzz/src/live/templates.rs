@@ -9,13 +9,21 @@ use super::world::World;
 
 /// The third participant.
 const THIRD: usize = 2;
+const NAME: [u8; 12] = [THIRD as u8 + 1; 12];
 
 thread_local! {
-    static TEMPLATES: Vec<SharedBytes> = record();
+    static TEMPLATES: Vec<Template> = record().iter().map(|bytes| Template::new(bytes)).collect();
+}
+
+/// A datagram, and where it says who sent it.
+pub(super) struct Template {
+    pub(super) bytes: Vec<u8>,
+    names: Vec<usize>,
+    addresses: Vec<usize>,
 }
 
 /// Calls `with` with the datagrams.
-pub(super) fn get<R>(with: impl FnOnce(&[SharedBytes]) -> R) -> R {
+pub(super) fn get<R>(with: impl FnOnce(&[Template]) -> R) -> R {
     TEMPLATES.with(|templates| with(templates))
 }
 
@@ -38,18 +46,33 @@ fn record() -> Vec<SharedBytes> {
     record
 }
 
-/// A copy in the name of another stranger, which names another address as its own.
-pub(super) fn in_the_name_of(template: &[u8], stranger: u8, address: Ipv4Addr) -> Vec<u8> {
-    let mut bytes = template.to_vec();
-    replace(&mut bytes, &[THIRD as u8 + 1; 12], &[stranger; 12]);
-    replace(&mut bytes, &super::node::address(THIRD).octets(), &address.octets());
-    bytes
+impl Template {
+    fn new(bytes: &[u8]) -> Self {
+        let names = places(bytes, &NAME);
+        let addresses = places(bytes, &super::node::address(THIRD).octets());
+        Self { bytes: bytes.to_vec(), names, addresses }
+    }
+
+    /// A copy in the name of another stranger, which names another address as its own.
+    pub(super) fn in_the_name_of(&self, stranger: u8, address: Ipv4Addr) -> Vec<u8> {
+        let mut bytes = self.bytes.clone();
+        for at in &self.names {
+            bytes[*at..*at + NAME.len()].fill(stranger);
+        }
+        for at in &self.addresses {
+            bytes[*at..*at + 4].copy_from_slice(&address.octets());
+        }
+        bytes
+    }
 }
 
-fn replace(bytes: &mut [u8], from: &[u8], to: &[u8]) {
-    for at in 0..bytes.len().saturating_sub(from.len() - 1) {
-        if bytes[at..].starts_with(from) {
-            bytes[at..at + from.len()].copy_from_slice(to);
-        }
+/// Where `what` begins.
+fn places(bytes: &[u8], what: &[u8]) -> Vec<usize> {
+    let (mut places, mut at) = (Vec::new(), 0);
+    while at < bytes.len() {
+        let found = bytes[at..].starts_with(what);
+        places.extend(found.then_some(at));
+        at += if found { what.len() } else { 1 };
     }
+    places
 }

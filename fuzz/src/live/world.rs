@@ -11,7 +11,7 @@ use dunlin_wire::{Message, Submessage};
 use super::judge::Forged;
 use super::node::{Node, address, prefix};
 
-/// Octets that may leave because of one call.
+/// Octets that may leave because of one call, besides what had waited for a window.
 const MOST_SENT: usize = 96 * 1024;
 /// Timers that one moment may have: more and it would never end.
 const MOST_TIMERS: usize = 200;
@@ -25,6 +25,8 @@ const AFTERMATH: usize = 20;
 /// announcements to each of the other and the group, acknowledgements of signs of life, and some besides.
 const QUIET: Duration = Duration::from_secs(6);
 const MOST_QUIET: usize = 40;
+/// Time before that, in which also those of their endpoints that are not judged repair what was lost.
+const OTHERS_FINISH: Duration = Duration::from_secs(1);
 /// Datagrams that are on the way at most; more are lost.
 const MAX_QUEUE: usize = 512;
 /// Datagrams that passed lately.
@@ -113,7 +115,9 @@ impl World {
     /// Sends what a node has said, and looks at it.
     pub(super) fn send(&mut self, node: usize) {
         let mut out = std::mem::take(&mut self.nodes[node].out);
-        assert!(out.outbox.octets() <= MOST_SENT, "{} octets at once", out.outbox.octets());
+        let octets = out.outbox.octets();
+        let bounded = octets <= MOST_SENT || octets <= MOST_SENT + self.nodes[node].held_by_windows();
+        assert!(bounded, "{octets} octets at once");
         self.sent[node] += out.outbox.datagrams().count();
         for datagram in out.outbox.datagrams() {
             assert!(datagram.len() <= 1472, "{} octets in a datagram", datagram.len());
@@ -182,8 +186,7 @@ impl World {
 
     /// Somebody else sends a datagram.
     pub(super) fn attack(&mut self, to: usize, from: Locator, bytes: &[u8]) {
-        let peer = 1 - to;
-        if [to, peer].iter().any(|node| is_in(&prefix(*node).0, without_destinations(bytes))) {
+        if names_one(bytes) {
             let (forged, announced) = forgery(bytes);
             self.forged = self.forged.max(forged);
             self.announced |= announced;
@@ -195,12 +198,14 @@ impl World {
 
     /// Nobody gets much without having shown that he receives.
     fn check_answers(&mut self, node: usize) {
-        let stats = self.nodes[node].participant.stats().discovery;
         // A friend who has said goodbye was one all the same.
-        self.befriended[node] |= stats.participants - stats.participants_unverified > 1;
+        if self.announced || self.befriended[node] {
+            return;
+        }
+        let stats = self.nodes[node].participant.stats().discovery;
+        self.befriended[node] = stats.participants - stats.participants_unverified > 1;
         let (heard, said) = self.strangers[node];
-        let allowed = self.announced || self.befriended[node];
-        assert!(allowed || said <= MOST_PER_OCTET * heard, "{said} octets for {heard}");
+        assert!(self.befriended[node] || said <= MOST_PER_OCTET * heard, "{said} octets for {heard}");
     }
 
     pub(super) fn pass(&mut self, time: Duration) {
@@ -317,6 +322,14 @@ impl World {
         assert!(!clean || (0..2).all(complete), "missing: {:?} and {:?}", missing(0), missing(1));
     }
 
+    fn settle_for(&mut self, time: Duration) {
+        let end = self.now.mono.plus(time);
+        while self.now.mono < end {
+            self.pass_to_next();
+            self.settle();
+        }
+    }
+
     /// All that is on the way arrives and is taken.
     fn settle(&mut self) {
         self.deliver(usize::MAX);
@@ -324,16 +337,20 @@ impl World {
     }
 
     fn is_complete(&self, node: usize) -> bool {
-        self.nodes[node].judge.is_complete(&self.nodes[1 - node].as_peer())
+        let [own, peer] = [node, 1 - node].map(|node| &self.nodes[node]);
+        own.judge.is_complete(&peer.as_peer()) && !own.has_waiting_data()
+    }
+
+    fn knows_strangers(&self) -> bool {
+        self.nodes.iter().any(|node| node.participant.stats().discovery.participants > 1)
     }
 
     fn quiet(&mut self) {
-        let (end, before) = (self.now.mono.plus(QUIET), self.sent.clone());
-        while self.now.mono < end {
-            self.pass_to_next();
-            self.settle();
-        }
-        let strangers = self.nodes.iter().any(|node| node.participant.stats().discovery.participants > 1);
+        self.settle_for(OTHERS_FINISH);
+        let (strangers, before) = (self.knows_strangers(), self.sent.clone());
+        self.settle_for(QUIET);
+        // One whose lease has ended meanwhile was spoken to until then.
+        let strangers = strangers || self.knows_strangers();
         for (sent, before) in self.sent.iter().zip(before) {
             assert!(strangers || sent - before <= MOST_QUIET, "{} datagrams in silence", sent - before);
         }
@@ -355,18 +372,19 @@ fn forgery(bytes: &[u8]) -> (Forged, bool) {
     found
 }
 
-/// The submessages without the INFO_DST, where everybody names the victim.
-fn without_destinations(bytes: &[u8]) -> Vec<u8> {
+/// Whether a datagram names one of the two elsewhere than in an INFO_DST, where everybody names the victim.
+fn names_one(bytes: &[u8]) -> bool {
     const INFO_DST: u8 = 0x0e;
-    let mut left = bytes.to_vec();
-    for at in 0..bytes.len().saturating_sub(16) {
-        if bytes[at] == INFO_DST && bytes[at + 1] <= 1 && bytes[at + 2..at + 4].contains(&12) {
-            left[at + 4..at + 16].fill(0);
+    let names = [prefix(0).0, prefix(1).0];
+    // Up to here the octets are of an INFO_DST.
+    let mut named_through = 0;
+    for (at, window) in bytes.windows(12).enumerate() {
+        if at >= named_through && names.iter().any(|name| window[0] == name[0] && window == name) {
+            return true;
+        }
+        if window[0] == INFO_DST && window[1] <= 1 && window[2..4].contains(&12) && at + 16 < bytes.len() {
+            named_through = at + 16;
         }
     }
-    left
-}
-
-fn is_in(what: &[u8], bytes: Vec<u8>) -> bool {
-    bytes.windows(what.len()).any(|window| window == what)
+    false
 }

@@ -76,12 +76,19 @@ impl BuiltinWriter {
     }
 
     /// Whether a reader that says it waits for this change has been told what there is. A stranger has none of it, or
-    /// what it heard by way of a group; so its number is close to the first or to the last, and few are right.
-    pub(crate) fn has_told(&self, expected: SequenceNumber) -> bool {
+    /// what it heard by way of a group; so its number is close to the first or to the last, and few are right. One that
+    /// had `acknowledged` something may wait for anything behind that.
+    pub(crate) fn has_told(&self, expected: SequenceNumber, acknowledged: Option<SequenceNumber>) -> bool {
         let next = self.history.last_sn().next();
         let first = self.history.first_sn().unwrap_or(next);
         let close = |sn: SequenceNumber| sn <= first.plus(HEARD_BY_GROUP) || sn.plus(HEARD_BY_GROUP) >= next;
-        (first..=next).contains(&expected) && close(expected)
+        let goes_on = acknowledged.is_some_and(|acknowledged| expected > acknowledged);
+        (first..=next).contains(&expected) && (close(expected) || goes_on)
+    }
+
+    /// What a matched reader has acknowledged.
+    pub(crate) fn acked_by(&self, reader: Guid) -> Option<SequenceNumber> {
+        self.writer.acked_by(reader)
     }
 
     pub(crate) fn match_reader(

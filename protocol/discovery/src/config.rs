@@ -224,6 +224,9 @@ pub struct DiscoveryStats {
     pub type_object_octets: u64,
     /// Goodbyes forgotten before their time because there were too many.
     pub goodbyes_forgotten: u64,
+    /// Participants whose lease had ended that were forgotten because there were too many: where each of them was in what this
+    /// one announces.
+    pub lost_forgotten: u64,
     /// Participants known now.
     pub participants: u64,
     /// Those of them that are not verified.

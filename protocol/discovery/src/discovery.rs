@@ -19,6 +19,7 @@ use crate::{
     effect::DiscoveryEffect,
     endpoints::Endpoints,
     goodbye::Goodbyes,
+    lost::Lost,
     participant::{Account, RemoteParticipant},
     strangers::Strangers,
     types::Service,
@@ -43,6 +44,7 @@ pub struct Discovery {
     /// What all announcements that are remembered take.
     pub(crate) account: Account,
     pub(crate) goodbyes: Goodbyes,
+    pub(crate) lost: Lost,
     pub(crate) ignored_participants: BTreeSet<GuidPrefix>,
     pub(crate) ignored_endpoints: BTreeSet<Guid>,
     /// By topic and type name.
@@ -126,6 +128,7 @@ impl Discovery {
             answers: BTreeSet::new(),
             account: Account::default(),
             goodbyes: Goodbyes::default(),
+            lost: Lost::default(),
             ignored_participants: BTreeSet::new(),
             ignored_endpoints: BTreeSet::new(),
             ignored_topics: BTreeSet::new(),

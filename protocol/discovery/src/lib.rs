@@ -29,6 +29,7 @@ mod history;
 mod interner;
 mod liveliness;
 mod local;
+mod lost;
 mod participant;
 mod queries;
 mod reach;

@@ -39,6 +39,7 @@ impl Discovery {
             type_questions_refused: lookups.too_many,
             type_answers_withheld: self.service.withheld,
             goodbyes_forgotten: self.goodbyes.forgotten,
+            lost_forgotten: self.lost.forgotten,
             type_object_octets: number(self.endpoints.types.learned_octets()),
             participants: number(self.participants.len()),
             participants_unverified: number(self.strangers.len()),

@@ -454,6 +454,12 @@ impl Discovery {
         let expired = self.participants.iter().filter(|(_, participant)| participant.expires <= now);
         let expired: Vec<GuidPrefix> = expired.map(|(prefix, _)| *prefix).collect();
         for prefix in expired {
+            let is_peer = |participant: &RemoteParticipant| participant.stranger.is_none();
+            if self.participants.get(&prefix).is_some_and(is_peer) {
+                let acknowledged = Channel::ALL
+                    .map(|channel| self.writer_mut(channel).acked_by(Guid::new(prefix, channel.reader_id())));
+                self.lost.remember(now, prefix, acknowledged);
+            }
             self.stats.leases_expired = self.stats.leases_expired.saturating_add(1);
             self.remove_participant(prefix, LostReason::LeaseExpired, fx);
         }

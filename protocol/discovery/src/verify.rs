@@ -180,7 +180,9 @@ impl Discovery {
     /// have not been told anything yet begin with them.
     fn is_proven(&mut self, channel: Channel, prefix: GuidPrefix, acknack: &AckNack) -> bool {
         let base = acknack.reader_sn_state.base();
-        let fits = self.writer_mut(channel).has_told(base);
+        // Who knew us before, and was lost to us alone, goes on anywhere behind what it had acknowledged.
+        let acknowledged = self.lost.acknowledged(prefix, channel.index());
+        let fits = self.writer_mut(channel).has_told(base, acknowledged);
         let Some(stranger) = self.stranger_mut(prefix) else { return false };
         if fits {
             if let Some(proof) = stranger.proofs.get_mut(channel.index()) {
@@ -227,6 +229,7 @@ impl Discovery {
         let Some(participant) = self.participants.get_mut(&prefix) else { return };
         let Some(stranger) = participant.stranger.take() else { return };
         participant.renew(now.mono);
+        self.lost.forget(prefix);
         let data = alloc::sync::Arc::clone(&participant.data);
         if let Some(due) = stranger.answer_due {
             self.answers.remove(&(due, prefix));

@@ -273,6 +273,14 @@ impl Writer {
         proxy.is_some_and(|proxy| if proxy.reliable { proxy.acked >= sn } else { left(proxy) })
     }
 
+    /// Every change up to this one is acknowledged by a matched reliable reader; `None` when it is not matched, or is a
+    /// best-effort reader.
+    #[must_use]
+    pub fn acked_by(&self, reader: Guid) -> Option<SequenceNumber> {
+        let proxy = self.proxies.get(self.find(reader)?)?;
+        proxy.reliable.then_some(proxy.acked)
+    }
+
     /// The matched readers, by GUID.
     pub fn matched_readers(&self) -> impl ExactSizeIterator<Item = &ReaderProxyConfig> {
         self.proxies.iter().map(|proxy| &proxy.cfg)

@@ -106,6 +106,8 @@ pub(super) struct Node {
     pub(super) joined: bool,
     /// Receives nothing and sends nothing that arrives.
     pub(super) cut_off: bool,
+    /// Sends nothing that arrives.
+    pub(super) unheard: bool,
     /// Gets no question about types.
     pub(super) mute_about_types: bool,
 }
@@ -131,6 +133,7 @@ impl Net {
             fx: vec![],
             joined: true,
             cut_off: false,
+            unheard: false,
             mute_about_types: false,
         };
         Self {
@@ -183,7 +186,7 @@ impl Net {
             } else {
                 node.discovery.config().locators.metatraffic_unicast.contains(&destination)
             };
-            let cut = node.cut_off || self.nodes[from].cut_off;
+            let cut = node.cut_off || self.nodes[from].cut_off || self.nodes[from].unheard;
             if listens && !cut && !self.rng.chance(self.loss, 1000) {
                 self.count += 1;
                 let key = (self.now + DELAY, self.count);

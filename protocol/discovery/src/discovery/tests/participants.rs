@@ -146,6 +146,36 @@ fn silence_ends_a_lease_and_a_sign_of_life_renews_it() {
     assert_eq!(net.events(1), ["+participant 0", "+writer 0"]);
 }
 
+/// The lease ends on one side alone: the other one still hears, and has more of what there is than a newcomer, yet less
+/// than all.
+#[test]
+fn who_was_lost_on_one_side_alone_goes_on_where_it_was() {
+    let mut net = Net::new([config(0), config(1)]);
+    net.start();
+    net.run_for(secs(5));
+    let announce = |net: &mut Net, keys: core::ops::Range<u8>| {
+        for key in keys {
+            let id = EntityId([0, 0, key, 2]);
+            let writer = LocalWriter { entity_id: id, ..local_writer(DataWriterQos::default()) };
+            net.with(0, |d, now, out, fx| d.add_writer(now, writer, out, fx)).expect("valid names");
+            net.run_for(millis(10));
+        }
+    };
+    net.nodes[1].unheard = true;
+    announce(&mut net, 1..31);
+    assert_eq!(net.nodes[1].discovery.writers().count(), 30, "they arrive, and no answer comes");
+    net.forget_events();
+    net.run_for(secs(12));
+    assert_eq!(net.events(0), ["-participant 1 LeaseExpired"]);
+    announce(&mut net, 31..61);
+    assert_eq!((net.nodes[1].discovery.writers().count(), net.events(1).len()), (30, 0));
+    net.nodes[1].unheard = false;
+    net.run_for(secs(10));
+    assert_eq!(net.events(0), ["+participant 1"]);
+    assert_eq!(net.nodes[1].discovery.writers().count(), 60);
+    assert_eq!(net.nodes[0].discovery.stats().participants_unverified, 0);
+}
+
 #[test]
 fn shutdown_is_announced() {
     let mut net = Net::new([config(0), config(1)]);
