@@ -270,6 +270,11 @@ impl Judge {
         assert!(last < number || !ordered, "{number} after {last}");
     }
 
+    /// Whether an endpoint is matched with one of the peer, whose reader this is.
+    pub(super) fn has_met(&self, peer: &Peer<'_>, reader: Guid) -> bool {
+        self.reader.matched.contains_key(&peer.writer.guid) || self.writer.matched.contains_key(&reader)
+    }
+
     /// Whether everything that reliability promises has arrived, and is acknowledged.
     pub(super) fn is_complete(&self, peer: &Peer<'_>) -> bool {
         let (reader, writer) = (self.reader.guid, peer.writer.guid);

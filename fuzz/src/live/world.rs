@@ -203,7 +203,10 @@ impl World {
             return;
         }
         let stats = self.nodes[node].participant.stats().discovery;
-        self.befriended[node] = stats.participants - stats.participants_unverified > 1;
+        // The peer is one of those that are verified, unless it was lost and has not come back.
+        let [own, peer] = [node, 1 - node].map(|node| &self.nodes[node]);
+        let met = !self.parted || own.judge.has_met(&peer.as_peer(), peer.reader.guid());
+        self.befriended[node] = stats.participants - stats.participants_unverified > u64::from(met);
         let (heard, said) = self.strangers[node];
         assert!(self.befriended[node] || said <= MOST_PER_OCTET * heard, "{said} octets for {heard}");
     }
