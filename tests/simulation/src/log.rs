@@ -101,6 +101,8 @@ pub struct Received {
     pub last_of_key: BTreeMap<u32, u64>,
     /// They parted or met since the last take: samples of both times may stand in the next one.
     pub fresh: bool,
+    /// They met again, and no sample told of it: where changes wait for others, those of the time before may come late.
+    pub resumed: bool,
     /// How often they met.
     pub sessions: u32,
 }

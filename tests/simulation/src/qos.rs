@@ -173,6 +173,12 @@ impl Qos {
         MEET[self.partition][reader.partition]
     }
 
+    /// Whether a reader with this QoS keeps what arrives until others have arrived, too.
+    #[must_use]
+    pub fn waits(&self) -> bool {
+        self.coherent || (self.ordered && rank(self.scope) == 2)
+    }
+
     /// Whether samples are shown in the order of writing whatever their instance, as far as they come from one writer.
     #[must_use]
     pub fn orders_writers(&self) -> bool {

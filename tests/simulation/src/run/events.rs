@@ -105,6 +105,7 @@ impl Run<'_> {
             let received = reader.received.entry(writer).or_default();
             received.sessions += u32::from(added);
             received.fresh |= received.sessions > 1 || !added;
+            received.resumed |= received.sessions > 1;
         }
         reader.shown.retain(|(_, shown), _| writer != Some(*shown));
     }

@@ -169,7 +169,10 @@ impl Run<'_> {
         let old = !durable && written.is_some_and(|written| written.at + IN_FLIGHT < reader.created);
         let key = content.key;
         let before = received.last_of_key.insert(key, content.number).unwrap_or(0);
-        let late = content.number <= received.last.max(before) && qos.separation == 0 && !received.fresh;
+        let earlier = content.number <= received.last.max(before) && qos.separation == 0;
+        // The first sample since they met again may stand behind some of before.
+        received.fresh |= earlier && qos.waits() && std::mem::take(&mut received.resumed);
+        let late = earlier && !received.fresh;
         let overall = received.last;
         if old {
             let text = format!("reader {number} is volatile and got {content:?}, written before it came");
