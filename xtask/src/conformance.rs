@@ -1,11 +1,12 @@
 //! The conformance table: `docs/conformance.md`, made from `docs/conformance.in`, in which every row names the tests that
-//! show it. A row without a test, or with one that does not exist, fails, and so does an operation of the PIM without a
-//! row.
+//! show it. A row without a test, or with one that does not exist, fails, and so does an operation of the PIM or
+//! a feature of RTPS without a row.
 //!
 //! The source has lines of six forms: `# comment`, `use alias = folder`, `== Section`, `> text`, those of the matrix of
 //! policies, see [`matrix`], and rows `name | state | alias/file::test, … | remark`. The state is `effective`, `partly` (the remark says what is missing) or
 //! `refused` (the tests show the refusal).
 
+mod features;
 mod matrix;
 mod operations;
 mod results;
@@ -96,8 +97,9 @@ fn make(root: &Path) -> Result<(String, Vec<String>)> {
     let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let policies: Vec<_> = lines.iter().filter_map(policy).collect();
     findings.extend(matrix::missing(&policies).into_iter().map(|what| format!("{SOURCE}: {what}")));
-    let operations = operations::missing(&rows_by_section(&lines));
-    findings.extend(operations.into_iter().map(|what| format!("{SOURCE}: {what}")));
+    let rows = rows_by_section(&lines);
+    let (operations, features) = (operations::missing(&rows), features::missing(&rows));
+    findings.extend(operations.into_iter().chain(features).map(|what| format!("{SOURCE}: {what}")));
     for (file, test) in named_tests(&lines) {
         if !known.contains_key(file) {
             let text = fs::read_to_string(root.join(file)).unwrap_or_default();

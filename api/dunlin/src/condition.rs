@@ -347,12 +347,16 @@ mod tests {
         set.attach_condition(other.condition());
         assert_eq!(set.conditions().len(), 2);
         assert_eq!(set.wait(Duration::ZERO), Err(WaitError::Timeout));
+        assert!(!guard.condition().trigger_value(), "false at first");
         std::thread::scope(|scope| {
             let waiter = scope.spawn(|| set.wait(Duration::from_secs(20)));
             guard.set_trigger_value(true);
+            assert!(guard.condition().trigger_value() && !other.condition().trigger_value());
             assert_eq!(waiter.join().unwrap(), Ok(vec![guard.condition().clone()]));
         });
+        assert!(guard.condition().trigger_value(), "until it is set to false");
         guard.set_trigger_value(false);
+        assert!(!guard.condition().trigger_value());
         assert_eq!(set.wait(Duration::ZERO), Err(WaitError::Timeout));
         assert_eq!(set.detach_condition(guard.condition()), Ok(()));
         assert_eq!(set.detach_condition(guard.condition()), Err(WaitError::NotAttached));

@@ -73,7 +73,18 @@ impl WriterCore {
         }
     }
 
-    pub(crate) fn set_suspended(&self, suspended: bool) {
+    /// As its publisher is, also if others suspend and resume that at this moment.
+    pub(crate) fn follow_suspension(&self) {
+        loop {
+            let suspended = self.publisher.suspended.load(SeqCst);
+            self.set_suspended(suspended);
+            if self.publisher.suspended.load(SeqCst) == suspended {
+                return;
+            }
+        }
+    }
+
+    fn set_suspended(&self, suspended: bool) {
         if let Some(slot) = self.slot() {
             slot.set_suspended(suspended);
             if !suspended {

@@ -268,7 +268,8 @@ impl DomainParticipant {
         Subscriber::new(Arc::clone(&self.inner), qos)
     }
 
-    /// create_topic with a listener, which replaces the one of a topic that is there already.
+    /// create_topic with a listener, which replaces the one of a topic that is there already. It may be called before this has
+    /// returned, on another thread: it uses the topic that it is handed.
     ///
     /// # Errors
     /// As [`create_topic`](Self::create_topic).
@@ -446,10 +447,10 @@ impl ParticipantInner {
         self.session.create(|now, out| {
             let group = core.publisher.group.clone();
             let slot = participant.create_grouped_writer(now, spec, group, core.related, out)?;
-            // Known to the sink before the events of its first matches are told.
-            if keep(Arc::clone(&slot)) {
-                self.sink.add_writer(slot.guid().entity_id, core);
-            } else {
+            // Known to the sink before the events of its first matches are told, and before somebody can delete it.
+            self.sink.add_writer(slot.guid().entity_id, core);
+            if !keep(Arc::clone(&slot)) {
+                self.sink.remove_writer(slot.guid().entity_id);
                 participant.delete_writer(now, &slot, out);
             }
             Ok(())
@@ -467,9 +468,9 @@ impl ParticipantInner {
         self.session.create(|now, out| {
             let group = core.subscriber.group.clone();
             let slot = participant.create_filtered_reader(now, spec, filter, group, core.related, out)?;
-            if keep(Arc::clone(&slot)) {
-                self.sink.add_reader(slot.guid().entity_id, core);
-            } else {
+            self.sink.add_reader(slot.guid().entity_id, core);
+            if !keep(Arc::clone(&slot)) {
+                self.sink.remove_reader(slot.guid().entity_id);
                 participant.delete_reader(now, &slot, out);
             }
             Ok(())
@@ -485,9 +486,9 @@ impl ParticipantInner {
         let participant = self.session.participant();
         self.session.create(|now, out| {
             let slot = participant.create_private_reader(spec)?;
-            if keep(Arc::clone(&slot)) {
-                self.sink.add_reader(slot.guid().entity_id, core);
-            } else {
+            self.sink.add_reader(slot.guid().entity_id, core);
+            if !keep(Arc::clone(&slot)) {
+                self.sink.remove_reader(slot.guid().entity_id);
                 participant.delete_reader(now, &slot, out);
             }
             Ok(())

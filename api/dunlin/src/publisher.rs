@@ -16,7 +16,7 @@ use dunlin_core::{Duration, EntityKind, Guid, InstanceHandle};
 use dunlin_engine::PublisherGroup;
 use dunlin_qos::{DataRepresentationId, DataWriterQos, PublisherQos, TopicQos};
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex, Weak};
 
 /// Creates data writers with a common PARTITION and PRESENTATION. Cheap to clone.
@@ -53,7 +53,17 @@ impl PublisherState {
         if !lock(&self.qos).entity_factory.autoenable_created_entities {
             return Ok(());
         }
-        self.writers().iter().try_for_each(|writer| writer.enable())
+        // Who deletes a writer meanwhile does not keep the others from being enabled.
+        self.writers().iter().try_for_each(|writer| match writer.enable() {
+            Err(CreateEntityError::AlreadyDeleted) if writer.is_deleted() => Ok(()),
+            enabled => enabled,
+        })
+    }
+
+    fn add(&self, core: &Arc<WriterCore>) {
+        let mut writers = lock(&self.writers);
+        writers.retain(|writer| writer.strong_count() > 0);
+        writers.push(Arc::downgrade(core));
     }
 
     /// Deletes every writer.
@@ -107,7 +117,8 @@ impl Publisher {
     }
 
     /// create_datawriter with a listener, which misses nothing: set afterwards it would not be told of readers that were
-    /// known before and match at once.
+    /// known before and match at once. It may be called before this has returned, on this or another thread: it uses the
+    /// writer that it is handed.
     ///
     /// # Errors
     /// As [`create_datawriter`](Self::create_datawriter).
@@ -172,14 +183,12 @@ impl Publisher {
             related,
         ));
         core.listener.set(listener.map(|(listener, mask)| (Some(listener), mask)));
+        // Known before its first matches, of which listeners are told that may use the publisher.
+        self.state.add(&core);
         if self.state.entity.is_enabled() && lock(&self.qos).entity_factory.autoenable_created_entities {
-            core.enable()?;
-        }
-        let mut writers = lock(&self.state.writers);
-        writers.retain(|writer| writer.strong_count() > 0);
-        writers.push(Arc::downgrade(&core));
-        if self.suspended.load(SeqCst) {
-            core.set_suspended(true);
+            core.enable().inspect_err(|_| {
+                core.close();
+            })?;
         }
         Ok(DataWriter::from_core(core))
     }

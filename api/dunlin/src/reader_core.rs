@@ -71,6 +71,8 @@ pub(crate) struct ReaderCore {
     /// A part of the library that takes all the data: nobody is told of data instead of it.
     pub consumer: OnceLock<Arc<dyn ErasedReaderListener>>,
     deleted: AtomicBool,
+    /// Whether it was taken out of the engine.
+    left: Mutex<bool>,
     /// Read and query conditions that somebody has, and that were not deleted.
     conditions: Mutex<Vec<Weak<ConditionCore>>>,
     pub signal: Arc<Signal>,
@@ -103,6 +105,7 @@ impl ReaderCore {
             listener: ListenerSlot::default(),
             consumer: OnceLock::new(),
             deleted: AtomicBool::new(false),
+            left: Mutex::default(),
             conditions: Mutex::default(),
             signal: Arc::default(),
         }
@@ -126,10 +129,11 @@ impl ReaderCore {
             if first {
                 let _ = self.feed.set(crate::multi_topic::Feed::start(self, multi)?);
             }
-            return Ok(());
+            return self.stay();
         }
         let filter = self.filter.as_ref().map(|topic| topic.current());
         self.participant.create_reader(self, spec, filter, |slot| self.slot.set(slot).is_ok())?;
+        self.stay()?;
         // Parameters that were set meanwhile.
         if let Some(topic) = &self.filter {
             self.apply_content_filter(&topic.current());
@@ -149,7 +153,34 @@ impl ReaderCore {
             first = self.slot.set(slot).is_ok();
             first
         })?;
+        self.stay()?;
         Ok(first)
+    }
+
+    /// After a step of enable: who deleted the reader before that found nothing in the engine to delete.
+    fn stay(&self) -> Result<(), CreateEntityError> {
+        self.leave();
+        if self.is_deleted() { Err(CreateEntityError::AlreadyDeleted) } else { Ok(()) }
+    }
+
+    /// Takes out of the engine what is there of a deleted reader.
+    fn leave(&self) {
+        // Of close and enable, which may run at the same time, the second to come here sees what the first has done.
+        let mut left = lock(&self.left);
+        if !self.is_deleted() {
+            return;
+        }
+        let slot = if *left { None } else { self.slot.get() };
+        *left |= slot.is_some();
+        drop(left);
+        if let Some(feed) = self.feed.get() {
+            feed.readers.iter().for_each(|reader| {
+                reader.close();
+            });
+        }
+        if let Some(slot) = slot {
+            self.participant.delete_reader(slot);
+        }
     }
 
     fn spec(&self) -> ReaderSpec {
@@ -192,14 +223,7 @@ impl ReaderCore {
         }
         self.listener.set(None);
         self.delete_conditions();
-        if let Some(feed) = self.feed.get() {
-            feed.readers.iter().for_each(|reader| {
-                reader.close();
-            });
-        }
-        if let Some(slot) = self.slot.get() {
-            self.participant.delete_reader(slot);
-        }
+        self.leave();
         self.signal.raise();
         true
     }

@@ -84,7 +84,11 @@ impl SubscriberState {
         if !lock(&self.qos).entity_factory.autoenable_created_entities {
             return Ok(());
         }
-        self.readers().iter().try_for_each(|reader| reader.enable())
+        // Who deletes a reader meanwhile does not keep the others from being enabled.
+        self.readers().iter().try_for_each(|reader| match reader.enable() {
+            Err(CreateEntityError::AlreadyDeleted) if reader.is_deleted() => Ok(()),
+            enabled => enabled,
+        })
     }
 
     /// Deletes every reader.
@@ -187,7 +191,8 @@ impl Subscriber {
     }
 
     /// create_datareader with a listener, which misses nothing: set afterwards it would not be told of writers that were
-    /// known before and match at once, nor of what they send until then.
+    /// known before and match at once, nor of what they send until then. It may be called before this has returned, on this
+    /// or another thread: it uses the reader that it is handed.
     ///
     /// # Errors
     /// As [`create_datareader`](Self::create_datareader).
@@ -263,7 +268,9 @@ impl Subscriber {
         // Known before its first data arrives, of which notify_datareaders may have to tell.
         self.state.add(&core);
         if self.state.entity.is_enabled() && lock(&self.qos).entity_factory.autoenable_created_entities {
-            core.enable()?;
+            core.enable().inspect_err(|_| {
+                core.close();
+            })?;
         }
         Ok(DataReader::from_core(core))
     }

@@ -73,6 +73,8 @@ pub(crate) struct WriterCore {
     statuses: Mutex<WriterStatuses>,
     pub listener: ListenerSlot<dyn ErasedWriterListener>,
     deleted: AtomicBool,
+    /// Whether it was taken out of the engine.
+    left: Mutex<bool>,
     pub signal: Arc<Signal>,
 }
 
@@ -109,6 +111,7 @@ impl WriterCore {
             statuses: Mutex::default(),
             listener: ListenerSlot::default(),
             deleted: AtomicBool::new(false),
+            left: Mutex::default(),
             signal: Arc::default(),
         }
     }
@@ -137,9 +140,36 @@ impl WriterCore {
             locators: EndpointLocators::default(),
         };
         self.participant.create_writer(self, spec, |slot| {
+            // Before listeners hear of the first matches and write.
+            slot.set_suspended(self.publisher.suspended.load(SeqCst));
             // Lost only against another thread that enabled the writer at the same moment.
             self.slot.set(slot).is_ok()
-        })
+        })?;
+        // Who deleted the writer before that found nothing in the engine to delete.
+        self.leave();
+        if self.is_deleted() {
+            return Err(CreateEntityError::AlreadyDeleted);
+        }
+        self.follow_suspension();
+        Ok(())
+    }
+
+    /// Takes a deleted writer out of the engine, if it is there.
+    fn leave(&self) {
+        // Of close and enable, which may run at the same time, the second to come here sees what the first has done.
+        let mut left = lock(&self.left);
+        if *left || !self.is_deleted() {
+            return;
+        }
+        let Some(slot) = self.slot.get() else { return };
+        *left = true;
+        drop(left);
+        // Nobody is told when readers do not answer: the writer is gone either way.
+        let waited = self.wait_for_acknowledgments(LINGER);
+        let refused = matches!(waited, Err(WaitForError::InTask | WaitForError::InSimulation));
+        if !(refused && self.participant.delete_writer_later(slot, LINGER)) {
+            self.participant.delete_writer(slot);
+        }
     }
 
     pub fn slot(&self) -> Option<&Arc<WriterSlot>> {
@@ -156,14 +186,7 @@ impl WriterCore {
             return false;
         }
         self.listener.set(None);
-        if let Some(slot) = self.slot.get() {
-            // Nobody is told when readers do not answer: the writer is gone either way.
-            let waited = self.wait_for_acknowledgments(LINGER);
-            let refused = matches!(waited, Err(WaitForError::InTask | WaitForError::InSimulation));
-            if !(refused && self.participant.delete_writer_later(slot, LINGER)) {
-                self.participant.delete_writer(slot);
-            }
-        }
+        self.leave();
         self.signal.raise();
         true
     }

@@ -45,6 +45,7 @@ fn only_what_satisfies_the_filter_is_received() {
     let (writer_qos, reader_qos) = reliable();
     let f = Fixture::new(&writer_qos, &reader_qos);
     let g = filtered(&f, &reader_qos, "speed BETWEEN %0 AND %1 OR note LIKE 'l%'", &["3", "5"]);
+    assert_eq!(g.topic.filter_expression(), "speed BETWEEN %0 AND %1 OR note LIKE 'l%'");
     let property = f.publishing.discovered_subscriptions().into_iter().find_map(|s| s.content_filter.clone());
     let property = property.expect("the filter is announced");
     assert_eq!(

@@ -5,14 +5,16 @@ mod common;
 
 use common::{Lines, eventually};
 use dunlin::qos::{
-    DataReaderQos, DataWriterQos, DurabilityKind, Partition, PublisherQos, ResourceLimits, SubscriberQos,
-    TopicData, TopicQos,
+    DataReaderQos, DataWriterQos, DurabilityKind, Partition, PublisherQos, ReliabilityKind, ResourceLimits,
+    SubscriberQos, TopicData, TopicQos,
 };
 use dunlin::sim::{Result, Sim};
 use dunlin::{Against, Cause, Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration};
 use dunlin_buf::SharedBytes;
 use dunlin_core::{GuidPrefix, Locator, MonoTime, Now, WallTime, domain_ports};
-use dunlin_engine::{EndpointLocators, Locators, Output, Participant, ParticipantConfig, ReaderSpec};
+use dunlin_engine::{
+    EndpointLocators, Locators, Output, Participant, ParticipantConfig, ReaderSpec, WriterSpec,
+};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -181,7 +183,7 @@ fn groups_that_stay_silent_are_told() {
 }
 
 #[test]
-fn other_domains_are_told() {
+fn participants_with_another_tag_are_told() {
     let text = logged(|_| {
         let mut sim = Sim::new(1);
         let (a, b) = (sim.node("a"), sim.node_with("b", config(&[("domain.tag", "blue")])));
@@ -312,6 +314,21 @@ impl Elsewhere {
         self.with(|engine, now, out| engine.create_reader(now, spec, out)).unwrap();
     }
 
+    fn write(&mut self, topic: &str) {
+        let spec = WriterSpec {
+            topic_name: topic.into(),
+            type_name: "Reading".into(),
+            keyed: false,
+            qos: DataWriterQos::default(),
+            publisher_qos: PublisherQos::default(),
+            topic_data: TopicData::default(),
+            type_information: None,
+            type_description: None,
+            locators: EndpointLocators::default(),
+        };
+        self.with(|engine, now, out| engine.create_writer(now, spec, out)).unwrap();
+    }
+
     fn run(&mut self, ended: &AtomicBool) {
         self.with(|engine, now, out| engine.start(now, out));
         let mut octets = [0; 65536];
@@ -364,4 +381,34 @@ fn a_side_that_cannot_be_reached_is_told() {
         (1, 1),
         "{text}"
     );
+}
+
+/// Nothing goes from a best-effort reader to a writer, so that it need not reach it.
+#[test]
+fn a_writer_that_cannot_be_reached_is_told_by_who_has_to_answer_it() {
+    let told = |qos: &DataReaderQos| {
+        let domain = common::domain();
+        logged(|lines| {
+            let participant = common::participant(domain);
+            let topic = participant.create_topic::<Reading>("T", &TopicQos::default()).unwrap();
+            let subscriber = participant.create_subscriber(&SubscriberQos::default()).unwrap();
+            let reader = subscriber.create_datareader(&topic, qos).unwrap();
+            let ended = AtomicBool::new(false);
+            let mut other = Elsewhere::new(domain);
+            other.write("T");
+            std::thread::scope(|scope| {
+                let _end = SetOnDrop(&ended);
+                scope.spawn(|| other.run(&ended));
+                eventually("the match", || reader.subscription_matched_status().total_count == 1);
+                let reliable = reader.qos().reliability.kind == ReliabilityKind::Reliable;
+                // What would be told of the match has been: statuses change after that.
+                assert_eq!(lines.is_empty(), !reliable);
+            });
+        })
+    };
+    assert_eq!(told(&DataReaderQos::default().best_effort()), "");
+    let text = told(&DataReaderQos::default().reliable());
+    let words = "none of its locators can be used from here: it receives at udp/127.77.0.1:7411";
+    assert_lines(&text, &[(words, 1)]);
+    assert_eq!(count(&text, "topic 'T': reader "), 1, "{text}");
 }

@@ -78,6 +78,8 @@ impl DomainParticipantBuilder {
     }
 
     /// A listener that the participant has from the beginning. Participants that are made of a clone of this have the same.
+    /// It may be called before [`build`](Self::build) has returned, on this or another thread: it uses the entities that it is
+    /// handed.
     #[must_use]
     pub fn listener(mut self, listener: impl DomainParticipantListener, mask: StatusMask) -> Self {
         self.listener = Listener(Some((Arc::new(listener), mask)));

@@ -4,6 +4,7 @@ mod builtin;
 mod changes;
 #[path = "../common/mod.rs"]
 mod common;
+mod creation;
 mod deleting;
 mod entities;
 mod limits;

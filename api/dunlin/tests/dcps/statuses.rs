@@ -6,8 +6,8 @@ use dunlin::qos::*;
 use dunlin::sim::{Node, Sim};
 use dunlin::{
     Count, DataReader, DataReaderListener, DataWriter, DataWriterListener, DeadlineMissedStatus, Duration,
-    IncompatibleQosStatus, InstanceHandle, LivelinessChangedStatus, LivelinessLostStatus, SampleLostStatus,
-    SampleRejectedReason, SampleRejectedStatus, StatusMask,
+    IncompatibleQosStatus, InstanceHandle, LivelinessChangedStatus, LivelinessLostStatus, MatchedStatus,
+    SampleLostStatus, SampleRejectedReason, SampleRejectedStatus, StatusMask,
 };
 use std::sync::{Arc, Mutex};
 
@@ -35,6 +35,12 @@ impl Heard {
 }
 
 impl DataWriterListener<Reading> for Heard {
+    fn on_publication_matched(&self, writer: &DataWriter<Reading>, status: MatchedStatus) {
+        let again = writer.publication_matched_status();
+        assert_eq!((again.total_count_change, again.current_count_change), (0, 0));
+        self.0.lock().unwrap().push(format!("publication matched {:?}", matches(status)));
+    }
+
     fn on_offered_deadline_missed(&self, writer: &DataWriter<Reading>, status: DeadlineMissedStatus) {
         self.note("offered deadline", status.count, writer.offered_deadline_missed_status().count);
     }
@@ -49,6 +55,12 @@ impl DataWriterListener<Reading> for Heard {
 }
 
 impl DataReaderListener<Reading> for Heard {
+    fn on_subscription_matched(&self, reader: &DataReader<Reading>, status: MatchedStatus) {
+        let again = reader.subscription_matched_status();
+        assert_eq!((again.total_count_change, again.current_count_change), (0, 0));
+        self.0.lock().unwrap().push(format!("subscription matched {:?}", matches(status)));
+    }
+
     fn on_requested_deadline_missed(&self, reader: &DataReader<Reading>, status: DeadlineMissedStatus) {
         self.note("requested deadline", status.count, reader.requested_deadline_missed_status().count);
     }
@@ -92,6 +104,50 @@ fn matched(writer_qos: &DataWriterQos, reader_qos: &DataReaderQos) -> (Sim, Node
 fn read_twice(total: i32, mut read: impl FnMut() -> Count) {
     assert_eq!(read(), Count { total, change: total });
     assert_eq!(read(), Count { total, change: 0 }, "reset by reading");
+}
+
+/// Total count, current count, and their changes.
+fn matches(status: MatchedStatus) -> [i32; 4] {
+    let MatchedStatus { total_count, current_count, .. } = status;
+    [total_count, status.total_count_change, current_count, status.current_count_change]
+}
+
+#[test]
+fn matched_endpoints() {
+    let (w_qos, r_qos) = (DataWriterQos::default(), DataReaderQos::default().reliable());
+    let (mut sim, a, b, w, r) = matched(&w_qos, &r_qos);
+    let of_writer = || w.writer.publication_matched_status();
+    let of_reader = || r.reader.subscription_matched_status();
+    let first = (w.writer.instance_handle(), r.reader.instance_handle());
+    assert_eq!((matches(of_writer()), of_writer().last_handle), ([1, 1, 1, 1], first.1));
+    assert_eq!((matches(of_reader()), of_reader().last_handle), ([1, 1, 1, 1], first.0));
+    assert_eq!([matches(of_writer()), matches(of_reader())], [[1, 0, 1, 0]; 2], "reset by reading");
+    // A second one on each side, of which the first hears.
+    let second = a.run(|| w.publisher.create_datawriter(&w.topic, &w_qos)).unwrap();
+    let other = b.run(|| r.subscriber.create_datareader(&r.topic, &r_qos)).unwrap();
+    sim.run_for(secs(1)).unwrap();
+    let handles = (second.instance_handle(), other.instance_handle());
+    assert_eq!((matches(of_writer()), of_writer().last_handle), ([2, 1, 2, 1], handles.1));
+    assert_eq!((matches(of_reader()), of_reader().last_handle), ([2, 1, 2, 1], handles.0));
+    // The first ones of the other side go; then the other ones. What nobody reads adds up.
+    let changed = |changes: StatusMask, bit| changes & bit == bit;
+    let (by_writer, by_reader) = (StatusMask::PUBLICATION_MATCHED, StatusMask::SUBSCRIPTION_MATCHED);
+    assert!(!changed(w.writer.status_changes(), by_writer) && !changed(r.reader.status_changes(), by_reader));
+    a.run(|| drop(second));
+    b.run(|| drop(other));
+    sim.run_for(secs(2)).unwrap();
+    assert!(changed(w.writer.status_changes(), by_writer) && changed(r.reader.status_changes(), by_reader));
+    let third = b.run(|| r.subscriber.create_datareader(&r.topic, &r_qos)).unwrap();
+    sim.run_for(secs(1)).unwrap();
+    assert_eq!((matches(of_writer()), of_writer().last_handle), ([3, 1, 2, 0], third.instance_handle()));
+    assert_eq!((matches(of_reader()), of_reader().last_handle), ([2, 0, 1, -1], handles.0));
+    let heard = Heard::of(&w, &r);
+    b.run(|| drop(third));
+    sim.run_for(secs(2)).unwrap();
+    assert_eq!(heard.taken(), ["publication matched [3, 0, 1, -1]"]);
+    let _fourth = a.run(|| w.publisher.create_datawriter(&w.topic, &w_qos)).unwrap();
+    sim.run_for(secs(1)).unwrap();
+    assert_eq!(heard.taken(), ["subscription matched [3, 1, 2, 1]", "liveliness [2, 0, 2, 0]"]);
 }
 
 #[test]

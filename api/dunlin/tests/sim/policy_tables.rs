@@ -5,6 +5,7 @@ use crate::support::*;
 use dunlin::qos::*;
 use dunlin::sim::{Result, Sim};
 use dunlin::{Against, DataReader, DataWriter, DomainParticipant, Duration, ReturnCode};
+use std::collections::BTreeSet;
 
 fn w() -> DataWriterQos {
     DataWriterQos::default().reliable()
@@ -230,6 +231,7 @@ fn indifferent() -> (Vec<WriterSide>, Vec<ReaderSide>) {
         (t(), p(), w()),
         (t().topic_data([1]), p(), w()),
         (t(), p().group_data([1]), w()),
+        (t(), p().autoenable_created_entities(false), w()),
         (t(), p(), w().user_data([1])),
         (t(), p(), w().durability_service(service)),
         (t(), p(), w().ownership_strength(4)),
@@ -245,6 +247,7 @@ fn indifferent() -> (Vec<WriterSide>, Vec<ReaderSide>) {
         (t(), s(), r()),
         (t().topic_data([2]), s(), r()),
         (t(), s().group_data([2]), r()),
+        (t(), s().autoenable_created_entities(false), r()),
         (t(), s(), r().user_data([2])),
         (t(), s(), r().time_based_filter(millis(1))),
         (t(), s(), r().keep_last(5)),
@@ -266,7 +269,9 @@ fn policies_that_are_not_compared_keep_nobody_apart() {
         let made = writers.iter().map(|(topic, group, qos)| {
             let participant = DomainParticipant::new(0)?;
             let topic = participant.create_topic::<Reading>("Readings", topic)?;
-            Ok(participant.create_publisher(group)?.create_datawriter(&topic, qos)?)
+            let writer = participant.create_publisher(group)?.create_datawriter(&topic, qos)?;
+            writer.enable()?;
+            Ok(writer)
         });
         made.collect()
     });
@@ -274,7 +279,9 @@ fn policies_that_are_not_compared_keep_nobody_apart() {
         let made = readers.iter().map(|(topic, group, qos)| {
             let participant = DomainParticipant::new(0)?;
             let topic = participant.create_topic::<Reading>("Readings", topic)?;
-            Ok(participant.create_subscriber(group)?.create_datareader(&topic, qos)?)
+            let reader = participant.create_subscriber(group)?.create_datareader(&topic, qos)?;
+            reader.enable()?;
+            Ok(reader)
         });
         made.collect()
     });
@@ -284,20 +291,29 @@ fn policies_that_are_not_compared_keep_nobody_apart() {
             && readers.iter().all(|reader| reader.matched_publications().len() == writers.len())
     };
     sim.run_until(all_met, secs(30)).unwrap();
-    a.run(|| writers.iter().try_for_each(|writer| writer.write(&reading(1)))).unwrap();
-    sim.run_for(secs(3)).unwrap();
+    let handles: BTreeSet<_> = writers.iter().map(|writer| writer.instance_handle()).collect();
+    assert_eq!(handles.len(), writers.len());
+    let mut heard = vec![BTreeSet::new(); readers.len()];
+    for writer in &writers {
+        a.run(|| writer.write(&reading(1))).unwrap();
+        sim.run_for(millis(100)).unwrap();
+        for (reader, heard) in readers.iter().zip(&mut heard) {
+            let taken = b.run(|| reader.take(100)).unwrap();
+            heard.extend(taken.iter().map(|sample| sample.info.publication_handle));
+        }
+    }
     for writer in &writers {
         let explanation = writer.publisher().participant().explain(writer, Against::Topic);
         assert_eq!(explanation.matched(), readers.len(), "{explanation}");
         assert_eq!(explanation.all_causes().count(), 0, "{explanation}");
         assert_eq!(writer.offered_incompatible_qos_status().count.total, 0);
     }
-    for reader in &readers {
+    for (reader, heard) in readers.iter().zip(heard) {
         let explanation = reader.subscriber().participant().explain(reader, Against::Topic);
         assert_eq!(explanation.matched(), writers.len(), "{explanation}");
         assert_eq!(explanation.all_causes().count(), 0, "{explanation}");
         assert_eq!(reader.requested_incompatible_qos_status().count.total, 0);
-        assert!(!b.run(|| reader.take(100)).unwrap().is_empty());
+        assert_eq!(heard, handles, "{:?}", reader.qos());
     }
 }
 
