@@ -130,8 +130,12 @@ impl Baton {
     }
 
     fn resume_within(&self, patience: Duration) -> Pause {
-        self.turn.give(Whose::Thread);
-        let state = lock(&self.turn.state);
+        let mut state = lock(&self.turn.state);
+        // A thread that was stuck may have ended meanwhile.
+        if !matches!(state.whose, Whose::Nobody(_)) {
+            state.whose = Whose::Thread;
+            self.turn.changed.notify_all();
+        }
         let thread_runs = |state: &mut State| matches!(state.whose, Whose::Thread);
         let waited = self.turn.changed.wait_timeout_while(state, patience, thread_runs);
         let (mut state, _) = waited.unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -219,6 +223,10 @@ mod tests {
         let baton = thread(move || Ok(released.recv()?));
         assert!(matches!(baton.resume_within(Duration::from_millis(1)), Pause::Stuck));
         release.send(()).unwrap();
+        // It ends before anybody looks.
+        while !baton.thread.is_finished() {
+            std::thread::yield_now();
+        }
         assert!(matches!(baton.resume(), Pause::Ended(Ending::Done)));
         baton.join();
     }
