@@ -2,35 +2,12 @@
 
 mod common;
 
-use common::{Track, eventually};
+use common::{KeyedReading, Measurement, Reading, TextReading, Track, eventually};
 use dunlin::qos::*;
 use dunlin::sim::{Result, Sim};
 use dunlin::{
     Against, Cause, Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration, Explanation, Guid,
 };
-
-#[derive(DdsType, Clone, Debug, Default, PartialEq)]
-struct Reading {
-    n: u32,
-}
-
-#[derive(DdsType, Clone, Debug, Default)]
-#[dds(name = "Reading")]
-struct KeyedReading {
-    #[dds(key)]
-    n: u32,
-}
-
-#[derive(DdsType, Clone, Debug, Default)]
-struct Measurement {
-    n: f64,
-}
-
-#[derive(DdsType, Clone, Debug, Default)]
-#[dds(name = "Reading")]
-struct TextReading {
-    n: String,
-}
 
 /// What one side is made of.
 #[derive(Clone, Default)]

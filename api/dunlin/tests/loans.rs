@@ -5,15 +5,13 @@
 mod common;
 
 use common::eventually;
+use common::processes::{Other, participant_with, role};
 use dunlin::qos::{DataReaderQos, DataWriterQos, DurabilityKind, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, Loan, LoanError, LoanedSample};
 use std::collections::VecDeque;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const ROLE: &str = "DUNLIN_TEST_ROLE";
 const COUNT: u32 = 300;
 const LEN: usize = 25_000;
 
@@ -55,17 +53,6 @@ fn participant(domain: u32, directory: &Path) -> DomainParticipant {
     participant_with(domain, directory, "4MiB")
 }
 
-fn participant_with(domain: u32, directory: &Path, ring_size: &str) -> DomainParticipant {
-    let mut config = Config::default();
-    config.set("network.interfaces", "lo").unwrap();
-    config.set("discovery.lease_duration", "2s").unwrap();
-    config.set("discovery.announcement_period", "500ms").unwrap();
-    config.set("network.interface_poll", "200ms").unwrap();
-    config.set("shared_memory.directory", directory.to_str().unwrap()).unwrap();
-    config.set("shared_memory.ring_size", ring_size).unwrap();
-    DomainParticipant::builder(domain).config(config).build().unwrap()
-}
-
 fn writer(participant: &DomainParticipant) -> DataWriter<Picture> {
     let qos = DataWriterQos::default().reliable().keep_all().resource_limits(16, -1, -1);
     writer_with(participant, &qos.max_blocking_time(dunlin::Duration::from_secs(30)))
@@ -91,49 +78,11 @@ fn write(writer: &DataWriter<Picture>, number: u32) {
     writer.write_loaned(loan).unwrap();
 }
 
-/// The program again, killed when this is dropped.
-struct Other(Child, BufReader<ChildStdout>);
-
-impl Other {
-    fn start(role: &str, domain: u32, directory: &Path) -> Self {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "other_process", "--nocapture", "--test-threads", "1"])
-            .env(ROLE, format!("{role} {domain} {}", directory.display()))
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let out = BufReader::new(child.stdout.take().unwrap());
-        Self(child, out)
-    }
-
-    /// Reads its output up to a word.
-    fn says(&mut self, word: &str) {
-        let mut line = String::new();
-        while !line.contains(word) {
-            line.clear();
-            assert!(self.1.read_line(&mut line).unwrap() > 0, "it ended without saying {word}");
-        }
-    }
-
-    fn kill(&mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
-    }
-}
-
-impl Drop for Other {
-    fn drop(&mut self) {
-        self.kill();
-    }
-}
-
 /// What the other process does; in the first one it is a test of nothing.
 #[test]
 fn other_process() {
-    let Ok(role) = std::env::var(ROLE) else { return };
-    let mut words = role.splitn(3, ' ');
-    let (role, domain, directory) = (words.next().unwrap(), words.next().unwrap(), words.next().unwrap());
-    let (domain, directory) = (domain.parse().unwrap(), Path::new(directory));
+    let Some((role, domain, directory)) = role() else { return };
+    let (role, directory) = (role.as_str(), directory.as_path());
     if let Some(role) = role.strip_suffix("-on") {
         return go_on(role, &participant_with(domain, directory, SMALL_RING));
     }

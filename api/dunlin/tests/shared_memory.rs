@@ -4,14 +4,12 @@
 mod common;
 
 use common::eventually;
+use common::processes::{Other, participant_with, role};
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
-use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant};
-use std::io::{BufRead, BufReader};
+use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const ROLE: &str = "DUNLIN_TEST_ROLE";
 const TOPIC: &str = "Numbers";
 const COUNT: u64 = 2_000;
 
@@ -29,17 +27,6 @@ fn numbered(number: u64) -> Numbered {
 
 fn participant(domain: u32, directory: &Path) -> DomainParticipant {
     participant_with(domain, directory, "256KiB")
-}
-
-fn participant_with(domain: u32, directory: &Path, ring_size: &str) -> DomainParticipant {
-    let mut config = Config::default();
-    config.set("network.interfaces", "lo").unwrap();
-    config.set("discovery.lease_duration", "2s").unwrap();
-    config.set("discovery.announcement_period", "500ms").unwrap();
-    config.set("network.interface_poll", "200ms").unwrap();
-    config.set("shared_memory.directory", directory.to_str().unwrap()).unwrap();
-    config.set("shared_memory.ring_size", ring_size).unwrap();
-    DomainParticipant::builder(domain).config(config).build().unwrap()
 }
 
 fn writer(participant: &DomainParticipant, qos: &DataWriterQos) -> DataWriter<Numbered> {
@@ -62,49 +49,11 @@ fn take(reader: &DataReader<Numbered>) -> Vec<u64> {
         .collect()
 }
 
-/// The program again, killed when this is dropped.
-struct Other(Child, BufReader<ChildStdout>);
-
-impl Other {
-    fn start(role: &str, domain: u32, directory: &Path) -> Self {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "other_process", "--nocapture", "--test-threads", "1"])
-            .env(ROLE, format!("{role} {domain} {}", directory.display()))
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let out = BufReader::new(child.stdout.take().unwrap());
-        Self(child, out)
-    }
-
-    /// Reads its output up to a word.
-    fn says(&mut self, word: &str) {
-        let mut line = String::new();
-        while !line.contains(word) {
-            line.clear();
-            assert!(self.1.read_line(&mut line).unwrap() > 0, "it ended without saying {word}");
-        }
-    }
-
-    fn kill(&mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
-    }
-}
-
-impl Drop for Other {
-    fn drop(&mut self) {
-        self.kill();
-    }
-}
-
 /// What the other process does; in the first one it is a test of nothing.
 #[test]
 fn other_process() {
-    let Ok(role) = std::env::var(ROLE) else { return };
-    let mut words = role.splitn(3, ' ');
-    let (role, domain, directory) = (words.next().unwrap(), words.next().unwrap(), words.next().unwrap());
-    let (domain, directory) = (domain.parse().unwrap(), Path::new(directory));
+    let Some((role, domain, directory)) = role() else { return };
+    let (role, directory) = (role.as_str(), directory.as_path());
     if role == "write-frames" {
         return write_frames(&participant_with(domain, directory, FRAME_RING));
     }
@@ -221,11 +170,7 @@ fn data_of_another_process_comes_through_memory_and_nothing_of_it_over_the_netwo
     let stats = participant.transport_stats();
     assert!(stats.shared_received_octets > payload, "{stats:?}");
     assert_eq!(stats.shared_broken, 0);
-    let mut line = String::new();
-    while !line.contains("udp ") {
-        line.clear();
-        assert!(other.1.read_line(&mut line).unwrap() > 0);
-    }
+    let line = other.says("udp ");
     let words: Vec<&str> = line[line.find("udp ").unwrap()..].split_whitespace().collect();
     let (udp, shared): (u64, u64) = (words[1].parse().unwrap(), words[3].parse().unwrap());
     assert!(shared > payload && udp < 100_000, "udp {udp}, shared memory {shared}");

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Lines, eventually};
+use common::{KeyedReading, Lines, Measurement, Reading, TextReading, eventually};
 use dunlin::qos::{
     DataReaderQos, DataWriterQos, DurabilityKind, Partition, PublisherQos, ReliabilityKind, ResourceLimits,
     SubscriberQos, TopicData, TopicQos,
@@ -19,29 +19,6 @@ use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
-
-#[derive(DdsType, Clone, Debug, Default)]
-struct Reading {
-    n: u32,
-}
-
-#[derive(DdsType, Clone, Debug, Default)]
-#[dds(name = "Reading")]
-struct KeyedReading {
-    #[dds(key)]
-    n: u32,
-}
-
-#[derive(DdsType, Clone, Debug, Default)]
-#[dds(name = "Reading")]
-struct TextReading {
-    n: String,
-}
-
-#[derive(DdsType, Clone, Debug, Default)]
-struct Measurement {
-    n: f64,
-}
 
 fn writing(qos: &DataWriterQos) -> Result<(DomainParticipant, DataWriter<Reading>)> {
     let participant = DomainParticipant::builder(0).name("sensor").build()?;

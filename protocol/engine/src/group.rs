@@ -271,7 +271,7 @@ impl SubscriberGroup {
             let reader =
                 self.state.lock().readers.iter().filter_map(Weak::upgrade).find(|slot| slot.id() == id);
             if let Some(reader) = reader {
-                reader.retry_if_rejected(now, out);
+                reader.retry_rejected(now, out);
             }
         }
         self.release(now, out);

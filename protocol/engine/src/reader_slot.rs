@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 
 use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_cache::{
-    CachedSample, DeadlineMissed, InstanceState, ReaderCache, SampleData, Selection, UnknownInstance,
-    WriterInfo,
+    CachedSample, DeadlineMissed, InstanceState, ReaderCache, RejectReason, SampleData, Selection,
+    UnknownInstance, WriterInfo,
 };
 use dunlin_cdr::{DecodeOptions, TypeSupport};
 use dunlin_core::{
@@ -84,15 +84,23 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Whether a sample is rejected for the first time.
-    pub(crate) fn is_first_rejection(&mut self, writer: Guid, sn: SequenceNumber) -> bool {
-        match self.last_rejected.iter_mut().find(|(known, _)| *known == writer) {
+    /// Notes that a sample is rejected; SAMPLE_REJECTED, if that happens to it for the first time.
+    pub(crate) fn reject(
+        &mut self,
+        reader: EntityId,
+        change: &Received<'_>,
+        reason: RejectReason,
+        instance: InstanceHandle,
+    ) -> Option<Event> {
+        let (writer, sn) = (change.writer, change.sn);
+        let first = match self.last_rejected.iter_mut().find(|(known, _)| *known == writer) {
             Some((_, last)) => sn > core::mem::replace(last, sn.max(*last)),
             None => {
                 self.last_rejected.push((writer, sn));
                 true
             }
-        }
+        };
+        first.then_some(Event::SampleRejected { reader, reason, instance })
     }
 }
 
@@ -312,14 +320,11 @@ impl ReaderSlot {
     }
 
     fn room_was_made(&self, now: Now, out: &mut Output) {
-        match &self.group {
-            Some(group) => {
-                group.room_was_made(now, out);
-                // Not everything waits for the group.
-                self.retry_if_rejected(now, out);
-            }
-            None => self.retry_if_rejected(now, out),
+        if let Some(group) = &self.group {
+            group.room_was_made(now, out);
         }
+        // Not everything waits for the group.
+        self.retry_rejected(now, out);
     }
 
     /// Whether any sample matches the masks of a selection: the trigger of a ReadCondition.
@@ -497,15 +502,11 @@ impl ReaderSlot {
         });
     }
 
-    /// The same, if there is anything.
-    pub(crate) fn retry_if_rejected(&self, now: Now, out: &mut Output) {
-        if core::mem::take(&mut self.store.lock().rejected) {
-            self.retry_rejected(now, out);
+    /// Takes what the cache had no room for, if there is anything.
+    pub(crate) fn retry_rejected(&self, now: Now, out: &mut Output) {
+        if !core::mem::take(&mut self.store.lock().rejected) {
+            return;
         }
-    }
-
-    /// Takes what the cache had no room for.
-    fn retry_rejected(&self, now: Now, out: &mut Output) {
         self.protocol(now, out, |protocol, sink, outbox| {
             if !protocol.deleted {
                 protocol.reader.retry_rejected(now, sink, outbox);

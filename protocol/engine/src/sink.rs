@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use dunlin_cache::{RejectReason, WriterInfo};
+use dunlin_cache::WriterInfo;
 use dunlin_cdr::DecodeOptions;
 use dunlin_core::{Guid, InstanceHandle, Now, VendorId};
 use dunlin_discovery::DiscoveredWriter;
@@ -146,15 +146,9 @@ impl CacheSink<'_> {
         }
         let offered = writer.qos.reliability.kind;
         if let Some(reason) = self.store.cache.reject_reason(instance) {
-            self.tell_rejected(change, reason, instance);
+            self.events.extend(self.store.reject(self.slot.id(), change, reason, instance));
         } else if offered.min(self.slot.reliability()) == ReliabilityKind::BestEffort {
             self.events.push(Event::SampleLost { reader: self.slot.id(), count: 1 });
-        }
-    }
-
-    fn tell_rejected(&mut self, change: &Received<'_>, reason: RejectReason, instance: InstanceHandle) {
-        if self.store.is_first_rejection(change.writer, change.sn) {
-            self.events.push(Event::SampleRejected { reader: self.slot.id(), reason, instance });
         }
     }
 
@@ -177,7 +171,7 @@ impl CacheSink<'_> {
             self.note_key(change, instance, info.vendor);
         }
         if let Some(reason) = insert.reject_reason() {
-            self.tell_rejected(change, reason, instance);
+            self.events.extend(self.store.reject(self.slot.id(), change, reason, instance));
         }
         let delivery = insert.delivery();
         self.store.rejected |= delivery == Delivery::Rejected;

@@ -85,25 +85,27 @@ pub(crate) fn owned(change: &Received<'_>) -> Received<'static> {
 }
 
 impl ReaderSlot {
+    /// What a unit has for this reader that takes room.
+    fn samples_of<'a>(&self, unit: &'a Unit<Staged>) -> impl Iterator<Item = &'a Staged> + use<'a> {
+        let id = self.id();
+        let own = unit.iter().filter(move |(reader, _)| *reader == id).map(|(_, staged)| staged);
+        own.filter(|staged| staged.passes && staged.change.kind == ChangeKind::Alive)
+    }
+
     /// Whether there is room for what a unit has for this reader.
     pub(crate) fn room_for(&self, unit: &Unit<Staged>) -> Room {
-        let own = unit.iter().filter(|(reader, _)| *reader == self.id()).map(|(_, staged)| staged);
-        let samples = own.filter(|staged| staged.passes && staged.change.kind == ChangeKind::Alive);
-        let instances: Vec<InstanceHandle> = samples.map(|staged| staged.instance).collect();
+        let instances: Vec<InstanceHandle> = self.samples_of(unit).map(|staged| staged.instance).collect();
         if instances.is_empty() { Room::Now } else { self.store().cache.room_for(&instances) }
     }
 
     /// Tells of the first sample of a unit for which this reader has no room, once.
     pub(crate) fn tell_refused(&self, unit: &Unit<Staged>, out: &mut Output) {
-        let own = unit.iter().filter(|(reader, _)| *reader == self.id()).map(|(_, staged)| staged);
-        let samples = own.filter(|staged| staged.passes && staged.change.kind == ChangeKind::Alive);
         let mut store = self.store();
-        for Staged { change, instance, .. } in samples {
-            let Some(reason) = store.cache.reject_reason(*instance) else { continue };
-            if store.is_first_rejection(change.writer, change.sn) {
-                out.events.push(Event::SampleRejected { reader: self.id(), reason, instance: *instance });
-            }
-            return;
+        let refused = self
+            .samples_of(unit)
+            .find_map(|staged| store.cache.reject_reason(staged.instance).map(|reason| (staged, reason)));
+        if let Some((Staged { change, instance, .. }, reason)) = refused {
+            out.events.extend(store.reject(self.id(), change, reason, *instance));
         }
     }
 

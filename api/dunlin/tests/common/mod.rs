@@ -1,6 +1,8 @@
 //! Two participants on the loopback interface, each test in a domain of its own.
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub mod processes;
+
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant};
 use std::future::Future;
@@ -9,6 +11,31 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
+
+/// A type, and others of its name that it cannot be read as.
+#[derive(DdsType, Clone, Debug, Default, PartialEq)]
+pub struct Reading {
+    pub n: u32,
+}
+
+#[derive(DdsType, Clone, Debug, Default)]
+#[dds(name = "Reading")]
+pub struct KeyedReading {
+    #[dds(key)]
+    pub n: u32,
+}
+
+#[derive(DdsType, Clone, Debug, Default)]
+#[dds(name = "Reading")]
+pub struct TextReading {
+    pub n: String,
+}
+
+/// A type of another name.
+#[derive(DdsType, Clone, Debug, Default)]
+pub struct Measurement {
+    pub n: f64,
+}
 
 #[derive(DdsType, Clone, Debug, Default, PartialEq)]
 pub struct Track {

@@ -1,7 +1,5 @@
 //! What each policy does over the wire, under loss where that matters.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-
 use crate::support::*;
 use dunlin::qos::*;
 use dunlin::sim::{Node, Sim};
@@ -14,13 +12,20 @@ fn millis(n: i64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// A simulation that loses a tenth, with a writing and a reading node, matched.
+/// Runs a scenario in several simulations that lose a tenth.
+fn each_seed(scenario: impl Fn(&mut Sim)) {
+    Sim::builder().loss(0.1).seeds(0..6, |sim| {
+        scenario(sim);
+        Ok(())
+    });
+}
+
+/// A writing and a reading node, matched.
 fn lossy(
-    seed: u64,
+    sim: &mut Sim,
     writer_qos: &DataWriterQos,
     reader_qos: &DataReaderQos,
-) -> (Sim, Node, Node, Writing, Reads) {
-    let mut sim = Sim::builder().seed(seed).loss(0.1).build();
+) -> (Node, Node, Writing, Reads) {
     let (a, b) = (sim.node("a"), sim.node("b"));
     let (w, r) = (writing(&a, writer_qos), reads(&b, reader_qos));
     sim.run_until(
@@ -28,18 +33,7 @@ fn lossy(
         secs(30),
     )
     .unwrap();
-    (sim, a, b, w, r)
-}
-
-/// Runs a scenario with several seeds. A failure names its seed.
-fn each_seed(scenario: impl Fn(u64)) {
-    for seed in 0..6 {
-        let outcome = catch_unwind(AssertUnwindSafe(|| scenario(seed)));
-        if let Err(cause) = outcome {
-            eprintln!("that was seed {seed}");
-            resume_unwind(cause);
-        }
-    }
+    (a, b, w, r)
 }
 
 fn reliable() -> (DataWriterQos, DataReaderQos) {
@@ -52,9 +46,9 @@ fn numbers(reader: &DataReader<Reading>) -> Vec<i32> {
 
 #[test]
 fn user_data_and_group_data_are_seen_and_change() {
-    each_seed(|seed| {
+    each_seed(|sim| {
         let (writer_qos, reader_qos) = reliable();
-        let (mut sim, a, b, w, r) = lossy(seed, &writer_qos.user_data([1]), &reader_qos.user_data([2]));
+        let (a, b, w, r) = lossy(sim, &writer_qos.user_data([1]), &reader_qos.user_data([2]));
         let of_writer = || r.reader.matched_publication_data(w.writer.instance_handle()).unwrap();
         let of_reader = || w.writer.matched_subscription_data(r.reader.instance_handle()).unwrap();
         assert_eq!(
@@ -90,10 +84,9 @@ fn user_data_and_group_data_are_seen_and_change() {
 
 #[test]
 fn deadlines_are_missed_on_both_sides_and_may_change() {
-    each_seed(|seed| {
+    each_seed(|sim| {
         let (writer_qos, reader_qos) = reliable();
-        let (mut sim, a, _b, w, r) =
-            lossy(seed, &writer_qos.deadline(secs(1)), &reader_qos.deadline(secs(2)));
+        let (a, _b, w, r) = lossy(sim, &writer_qos.deadline(secs(1)), &reader_qos.deadline(secs(2)));
         a.run(|| w.writer.write(&reading(1, 1))).unwrap();
         sim.run_for(millis(4_500)).unwrap();
         let handle = w.writer.lookup_instance(&reading(1, 0));
@@ -110,10 +103,10 @@ fn deadlines_are_missed_on_both_sides_and_may_change() {
 
 #[test]
 fn samples_outlive_their_lifespan_nowhere() {
-    each_seed(|seed| {
+    each_seed(|sim| {
         let (writer_qos, reader_qos) = reliable();
-        let (mut sim, a, b, w, r) =
-            lossy(seed, &writer_qos.transient_local().lifespan(millis(500)), &reader_qos.transient_local());
+        let (a, b, w, r) =
+            lossy(sim, &writer_qos.transient_local().lifespan(millis(500)), &reader_qos.transient_local());
         a.run(|| w.writer.write(&reading(1, 1))).unwrap();
         sim.run_until(|| r.reader.read(1).unwrap().len() == 1, secs(1)).unwrap();
         sim.run_for(millis(600)).unwrap();
@@ -126,14 +119,14 @@ fn samples_outlive_their_lifespan_nowhere() {
 
 #[test]
 fn the_strongest_writer_owns_an_instance_until_it_is_gone() {
-    each_seed(|seed| {
+    each_seed(|sim| {
         let exclusive = Ownership { kind: OwnershipKind::Exclusive };
         let writer_qos = DataWriterQos { ownership: exclusive, ..DataWriterQos::default().keep_all() };
         let strong =
             DataWriterQos { ownership_strength: OwnershipStrength { value: 7 }, ..writer_qos.clone() };
         let reader_qos =
             DataReaderQos { ownership: exclusive, ..DataReaderQos::default().reliable().keep_all() };
-        let (mut sim, a, _b, w, r) = lossy(seed, &writer_qos, &reader_qos);
+        let (a, _b, w, r) = lossy(sim, &writer_qos, &reader_qos);
         let other = sim.node("c");
         let s = writing(&other, &strong);
         sim.run_until(|| r.reader.matched_publications().len() == 2, secs(9)).unwrap();
@@ -148,16 +141,16 @@ fn the_strongest_writer_owns_an_instance_until_it_is_gone() {
             sim.run_for(secs(1)).unwrap();
             numbers(&r.reader)
         };
-        assert_eq!(both(&mut sim, 1), [1, 101], "until the stronger one writes");
-        assert_eq!(both(&mut sim, 2), [102]);
+        assert_eq!(both(sim, 1), [1, 101], "until the stronger one writes");
+        assert_eq!(both(sim, 2), [102]);
         let weaker = DataWriterQos { ownership_strength: OwnershipStrength { value: -1 }, ..s.writer.qos() };
         other.run(|| s.writer.set_qos(&weaker)).unwrap();
         sim.run_until(|| strength() == -1, secs(9)).unwrap();
-        assert_eq!(both(&mut sim, 3), [3], "strength changes at run time");
+        assert_eq!(both(sim, 3), [3], "strength changes at run time");
         let stronger = DataWriterQos { ownership_strength: OwnershipStrength { value: 9 }, ..s.writer.qos() };
         other.run(|| s.writer.set_qos(&stronger)).unwrap();
         sim.run_until(|| strength() == 9, secs(9)).unwrap();
-        assert_eq!(both(&mut sim, 4).last(), Some(&104));
+        assert_eq!(both(sim, 4).last(), Some(&104));
         other.crash();
         sim.run_until(|| r.reader.matched_publications().len() == 1, secs(30)).unwrap();
         a.run(|| w.writer.write(&reading(1, 5))).unwrap();
@@ -168,12 +161,12 @@ fn the_strongest_writer_owns_an_instance_until_it_is_gone() {
 
 #[test]
 fn a_manual_writer_that_says_nothing_is_not_alive() {
-    each_seed(|seed| {
-        for kind in [LivelinessKind::ManualByParticipant, LivelinessKind::ManualByTopic] {
+    for kind in [LivelinessKind::ManualByParticipant, LivelinessKind::ManualByTopic] {
+        each_seed(|sim| {
             let liveliness = Liveliness { kind, lease_duration: secs(2) };
             let writer_qos = DataWriterQos { liveliness, ..DataWriterQos::default() };
             let reader_qos = DataReaderQos { liveliness, ..DataReaderQos::default().reliable() };
-            let (mut sim, a, _b, w, r) = lossy(seed, &writer_qos, &reader_qos);
+            let (a, _b, w, r) = lossy(sim, &writer_qos, &reader_qos);
             let counts = || {
                 let status = r.reader.liveliness_changed_status();
                 (status.alive_count, status.not_alive_count)
@@ -193,8 +186,8 @@ fn a_manual_writer_that_says_nothing_is_not_alive() {
                 sim.run_for(millis(500)).unwrap();
             }
             assert_eq!(counts(), (1, 0));
-        }
-    });
+        });
+    }
 }
 
 #[test]
@@ -218,11 +211,11 @@ fn partitions_with_wildcards_change_at_run_time() {
 
 #[test]
 fn the_time_based_filter_spaces_samples_and_keeps_the_last() {
-    each_seed(|seed| {
+    each_seed(|sim| {
         let separation = TimeBasedFilter { minimum_separation: secs(1) };
         let (writer_qos, reader_qos) = reliable();
         let reader_qos = DataReaderQos { time_based_filter: separation, ..reader_qos };
-        let (mut sim, a, b, w, r) = lossy(seed, &writer_qos, &reader_qos);
+        let (a, b, w, r) = lossy(sim, &writer_qos, &reader_qos);
         for n in 0..10 {
             a.run(|| w.writer.write(&reading(1, n))).unwrap();
             sim.run_for(millis(50)).unwrap();
@@ -243,12 +236,12 @@ fn the_time_based_filter_spaces_samples_and_keeps_the_last() {
 
 #[test]
 fn destination_order_by_source_sorts_what_came_in_another_order() {
-    each_seed(|seed| {
+    each_seed(|sim| {
         let kind = DestinationOrderKind::BySourceTimestamp;
         let (writer_qos, reader_qos) = reliable();
         let writer_qos = DataWriterQos { destination_order: DestinationOrder { kind }, ..writer_qos };
         let reader_qos = DataReaderQos { destination_order: DestinationOrder { kind }, ..reader_qos };
-        let (mut sim, a, _b, w, r) = lossy(seed, &writer_qos, &reader_qos);
+        let (a, _b, w, r) = lossy(sim, &writer_qos, &reader_qos);
         let second = a.run(|| w.publisher.create_datawriter(&w.topic, &writer_qos)).unwrap();
         sim.run_until(|| r.reader.matched_publications().len() == 2, secs(9)).unwrap();
         let at = |n: i64| WallTime(1_000_000_000 * n);
@@ -264,10 +257,9 @@ fn destination_order_by_source_sorts_what_came_in_another_order() {
 
 #[test]
 fn keep_last_keeps_the_newest_of_each_instance() {
-    each_seed(|seed| {
+    each_seed(|sim| {
         let (writer_qos, _) = reliable();
-        let (mut sim, a, _b, w, r) =
-            lossy(seed, &writer_qos, &DataReaderQos::default().reliable().keep_last(2));
+        let (a, _b, w, r) = lossy(sim, &writer_qos, &DataReaderQos::default().reliable().keep_last(2));
         for n in 0..10 {
             a.run(|| w.writer.write(&reading(n % 2, n))).unwrap();
         }
@@ -281,9 +273,9 @@ fn keep_last_keeps_the_newest_of_each_instance() {
 
 #[test]
 fn what_meets_a_limit_of_the_reader_is_rejected_and_comes_later() {
-    each_seed(|seed| {
+    each_seed(|sim| {
         let (writer_qos, reader_qos) = reliable();
-        let (mut sim, a, b, w, r) = lossy(seed, &writer_qos, &reader_qos.resource_limits(2, -1, -1));
+        let (a, b, w, r) = lossy(sim, &writer_qos, &reader_qos.resource_limits(2, -1, -1));
         for n in 0..4 {
             a.run(|| w.writer.write(&reading(1, n))).unwrap();
         }
@@ -302,11 +294,11 @@ fn what_meets_a_limit_of_the_reader_is_rejected_and_comes_later() {
 
 #[test]
 fn unregistering_disposes_as_the_life_cycle_says() {
-    each_seed(|seed| {
-        for autodispose in [true, false] {
+    for autodispose in [true, false] {
+        each_seed(|sim| {
             let (writer_qos, reader_qos) = reliable();
             let writer_qos = writer_qos.autodispose_unregistered_instances(autodispose);
-            let (mut sim, a, _b, w, r) = lossy(seed, &writer_qos, &reader_qos);
+            let (a, _b, w, r) = lossy(sim, &writer_qos, &reader_qos);
             a.run(|| w.writer.write(&reading(1, 1))).unwrap();
             a.run(|| w.writer.unregister_instance(&reading(1, 0))).unwrap();
             sim.run_for(secs(1)).unwrap();
@@ -314,21 +306,20 @@ fn unregistering_disposes_as_the_life_cycle_says() {
             let expected =
                 if autodispose { InstanceState::NotAliveDisposed } else { InstanceState::NotAliveNoWriters };
             assert_eq!(states.last(), Some(&expected), "autodispose {autodispose}");
-        }
-    });
+        });
+    }
 }
 
 #[test]
 fn what_is_not_alive_is_purged_after_its_delay() {
-    each_seed(|seed| {
+    each_seed(|sim| {
         let (writer_qos, reader_qos) = reliable();
         let lifecycle = ReaderDataLifecycle {
             autopurge_nowriter_samples_delay: secs(2),
             autopurge_disposed_samples_delay: secs(1),
         };
         let reader_qos = DataReaderQos { reader_data_lifecycle: lifecycle, ..reader_qos };
-        let (mut sim, a, _b, w, r) =
-            lossy(seed, &writer_qos.autodispose_unregistered_instances(false), &reader_qos);
+        let (a, _b, w, r) = lossy(sim, &writer_qos.autodispose_unregistered_instances(false), &reader_qos);
         for id in [1, 2] {
             a.run(|| w.writer.write(&reading(id, id))).unwrap();
         }
@@ -377,10 +368,10 @@ fn disabled_entities_are_not_seen_until_they_are_enabled() {
 
 #[test]
 fn best_effort_skips_and_reliable_repairs() {
-    each_seed(|seed| {
+    each_seed(|sim| {
         struct Quiet;
         impl PublisherListener for Quiet {}
-        let (mut sim, a, b, w, r) = lossy(seed, &reliable().0, &reliable().1);
+        let (a, b, w, r) = lossy(sim, &reliable().0, &reliable().1);
         let (_publisher, best_effort) = b.run(|| {
             let subscriber = r.participant.create_subscriber(&SubscriberQos::default()).unwrap();
             let qos = DataReaderQos::default().best_effort().keep_all();

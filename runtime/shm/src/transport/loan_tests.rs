@@ -3,31 +3,17 @@
 use std::os::unix::fs::FileExt;
 
 use dunlin_transport::Loan;
-use dunlin_transport::memory::MemoryNetwork;
 
+use super::tests::{World, inbox};
 use super::*;
 use crate::Access;
 use crate::folder::Name;
 
 const LEN: usize = 100_004;
 
-struct World {
-    network: Arc<MemoryNetwork>,
-    directory: tempfile::TempDir,
-}
-
 impl World {
-    fn new() -> Self {
-        Self { network: MemoryNetwork::new(), directory: tempfile::tempdir_in("/dev/shm").unwrap() }
-    }
-
-    fn open(&self) -> ShmTransport {
-        self.open_with(1 << 18, Access::User)
-    }
-
     fn open_with(&self, ring_size: u32, access: Access) -> ShmTransport {
-        let directory = self.directory.path().to_owned();
-        let config = ShmConfig { directory, ring_size, access, ..ShmConfig::default() };
+        let config = ShmConfig { ring_size, access, ..self.config() };
         ShmTransport::open(self.network.attach(0), &config).unwrap()
     }
 
@@ -38,16 +24,6 @@ impl World {
         let lender = a.lender(LEN).unwrap();
         (a, b, lender)
     }
-
-    fn file(&self, kind: &str) -> Option<std::path::PathBuf> {
-        let entries = std::fs::read_dir(self.directory.path()).unwrap();
-        let mut paths = entries.map(|entry| entry.unwrap().path());
-        paths.find(|path| path.file_name().unwrap().to_str().unwrap().starts_with(kind))
-    }
-}
-
-fn inbox(transport: &ShmTransport) -> Locator {
-    transport.locators().default_unicast[0]
 }
 
 fn filled(mut loan: Box<dyn Loan>, octet: u8) -> SharedBytes {

@@ -10,21 +10,22 @@ use proptest::prelude::*;
 
 use super::*;
 
-struct World {
-    network: Arc<MemoryNetwork>,
-    directory: tempfile::TempDir,
+/// A folder, and a network to announce what is in it.
+pub(super) struct World {
+    pub(super) network: Arc<MemoryNetwork>,
+    pub(super) directory: tempfile::TempDir,
 }
 
 impl World {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { network: MemoryNetwork::new(), directory: tempfile::tempdir_in("/dev/shm").unwrap() }
     }
 
-    fn config(&self) -> ShmConfig {
+    pub(super) fn config(&self) -> ShmConfig {
         ShmConfig { directory: self.directory.path().to_owned(), ring_size: 1 << 18, ..ShmConfig::default() }
     }
 
-    fn open(&self) -> ShmTransport {
+    pub(super) fn open(&self) -> ShmTransport {
         ShmTransport::open(self.network.attach(0), &self.config()).unwrap()
     }
 
@@ -35,14 +36,19 @@ impl World {
         files
     }
 
+    /// The first file of a kind.
+    pub(super) fn file(&self, kind: &str) -> Option<std::path::PathBuf> {
+        let is_one =
+            |path: &std::path::PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with(kind);
+        self.files().into_iter().find(is_one)
+    }
+
     fn ring(&self) -> std::path::PathBuf {
-        let is_ring =
-            |path: &std::path::PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with("ring");
-        self.files().into_iter().find(is_ring).unwrap()
+        self.file("ring").unwrap()
     }
 }
 
-fn inbox(transport: &ShmTransport) -> Locator {
+pub(super) fn inbox(transport: &ShmTransport) -> Locator {
     transport.locators().default_unicast[0]
 }
 

@@ -13,6 +13,7 @@ mod hostile;
 mod instances;
 mod loss;
 mod matching;
+mod mobility;
 mod places;
 mod quiet;
 mod reliable;

@@ -1,12 +1,10 @@
 //! Addresses that come and go under a reliable stream.
 
-#[allow(dead_code, unused_imports, unused_macros, reason = "what all scenarios share; this file uses a part")]
-#[path = "scenarios/common.rs"]
-mod common;
-
-use common::*;
-use dunlin_sim::PathConfig;
 use std::net::Ipv4Addr;
+
+use dunlin_sim::PathConfig;
+
+use crate::common::*;
 
 /// A second address appears and the first vanishes, on the side of the writer or of the reader.
 #[test]

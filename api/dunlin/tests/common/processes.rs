@@ -1,0 +1,65 @@
+//! Processes that share memory: the others are this program again, with a role.
+
+use dunlin::{Config, DomainParticipant};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+const ROLE: &str = "DUNLIN_TEST_ROLE";
+
+/// What this process is to do, in which domain and with which folder; nothing in the first one.
+pub fn role() -> Option<(String, u32, PathBuf)> {
+    let role = std::env::var(ROLE).ok()?;
+    let mut words = role.splitn(3, ' ');
+    let (role, domain, directory) = (words.next().unwrap(), words.next().unwrap(), words.next().unwrap());
+    Some((role.into(), domain.parse().unwrap(), directory.into()))
+}
+
+/// A participant that keeps its files in this folder, and soon notices that another one is gone.
+pub fn participant_with(domain: u32, directory: &Path, ring_size: &str) -> DomainParticipant {
+    let mut config = Config::default();
+    config.set("network.interfaces", "lo").unwrap();
+    config.set("discovery.lease_duration", "2s").unwrap();
+    config.set("discovery.announcement_period", "500ms").unwrap();
+    config.set("network.interface_poll", "200ms").unwrap();
+    config.set("shared_memory.directory", directory.to_str().unwrap()).unwrap();
+    config.set("shared_memory.ring_size", ring_size).unwrap();
+    DomainParticipant::builder(domain).config(config).build().unwrap()
+}
+
+/// The program again, killed when this is dropped.
+pub struct Other(Child, BufReader<ChildStdout>);
+
+impl Other {
+    pub fn start(role: &str, domain: u32, directory: &Path) -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "other_process", "--nocapture", "--test-threads", "1"])
+            .env(ROLE, format!("{role} {domain} {}", directory.display()))
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        Self(child, out)
+    }
+
+    /// Reads its output up to a word, and gives the line with it.
+    pub fn says(&mut self, word: &str) -> String {
+        let mut line = String::new();
+        while !line.contains(word) {
+            line.clear();
+            assert!(self.1.read_line(&mut line).unwrap() > 0, "it ended without saying {word}");
+        }
+        line
+    }
+
+    pub fn kill(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Other {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
