@@ -372,7 +372,7 @@ impl<'a> Formatter<'a> {
         let foreign =
             |token: &Token| matches!(token.kind, Kind::Punct('\\' | '#' | '!' | '?' | '.' | '$' | '`' | '&'));
         if self.open.contains(&Open::Macro) || foreign(last) || foreign(token) {
-            return token.space || token.first;
+            return token.stands_apart();
         }
         if matches!(last.kind, Kind::Comment(_)) {
             return true;
@@ -381,7 +381,7 @@ impl<'a> Formatter<'a> {
         if self.last_is(&['(', '[', '@']) || last.kind == Kind::Scope || self.unary {
             return false;
         }
-        if last.is('<') && (template || (token.is('<') && !token.space)) {
+        if last.is('<') && (template || (token.is('<') && !token.stands_apart())) {
             return false;
         }
         match token.kind {
@@ -391,10 +391,10 @@ impl<'a> Formatter<'a> {
                 last.ident().is_none_or(|name| matches!(&**name, "switch" | "case")) && !last.is('(')
             }
             Kind::Punct('<') => !self.opens_template(),
-            Kind::Punct('>') => !template && (token.space || !last.is('>')),
+            Kind::Punct('>') => !template && (token.stands_apart() || !last.is('>')),
             Kind::Punct(':') => !matches!(self.head.as_str(), "case" | "default"),
             // A name that begins with `::` is another word.
-            Kind::Scope => last.ident().is_none() || token.space,
+            Kind::Scope => last.ident().is_none() || token.stands_apart(),
             _ => true,
         }
     }

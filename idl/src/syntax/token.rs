@@ -53,6 +53,11 @@ impl Token {
         self.kind == Kind::Punct(c)
     }
 
+    /// White space, a comment or the end of a line stands between it and the token before it.
+    pub fn stands_apart(&self) -> bool {
+        self.space || self.first
+    }
+
     pub fn ident(&self) -> Option<&Rc<str>> {
         if let Kind::Ident(name) = &self.kind { Some(name) } else { None }
     }

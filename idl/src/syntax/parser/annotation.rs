@@ -5,6 +5,7 @@ use crate::diagnostic::Sink;
 use crate::source::{FileId, Span};
 use crate::syntax::ast::*;
 use crate::syntax::lexer::{Comments, lex};
+use crate::syntax::token::Token;
 
 impl Parser<'_> {
     /// Any number of annotations. In front of `@annotation`, the `@` is taken and nothing else.
@@ -19,7 +20,7 @@ impl Parser<'_> {
                 }
                 return Ok(annotations);
             }
-            if self.peek().is_some_and(|token| token.space) {
+            if self.peek().is_some_and(Token::stands_apart) {
                 self.sink.error(start, "there is no space between `@` and the name of an annotation");
             }
             annotations.push(self.annotation(start)?);

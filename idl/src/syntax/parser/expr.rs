@@ -49,7 +49,7 @@ impl Parser<'_> {
         if !matches!(operator, '<' | '>') {
             return self.eat(operator);
         }
-        let second = self.peek_at(1).is_some_and(|token| token.is(operator) && !token.space);
+        let second = self.peek_at(1).is_some_and(|token| token.is(operator) && !token.stands_apart());
         if !self.at(operator) || !second || (operator == '>' && self.in_template) {
             return false;
         }
