@@ -13,6 +13,7 @@ if [ "${1:-}" = fastdds3 ]; then
     chosen=(fast_dds3)
 else
     "$here/build-peers.sh"
+    "$root/tests/shapes/build-peers.sh" fastdds
     chosen=(--skip fast_dds3)
 fi
 cd "$root"

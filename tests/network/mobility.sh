@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 . tests/network/namespaces.sh
 
 DEADLINE=12
-COUNT=2400
+COUNT=4000
 RATE=100
 if [ -z "${PROGRAMS:-}" ]; then
     cargo build --quiet --profile dist -p dunlin --example frames_publisher --example frames_subscriber
@@ -21,10 +21,12 @@ become_root
 files=$(mktemp -d)
 subscriber=
 publisher=
+aside=dunlin-aside-$$
 finish() {
     [ -z "$subscriber" ] || kill "$subscriber" 2>/dev/null || true
     [ -z "$publisher" ] || kill "$publisher" 2>/dev/null || true
     delete_namespaces
+    ip netns del "$aside" 2>/dev/null || true
     rm -rf "$files"
 }
 trap finish EXIT
@@ -48,6 +50,7 @@ link() {
 }
 
 make_namespaces
+ip netns add "$aside" || refuse "cannot make a network namespace"
 link veth0 10.99.0
 ip netns exec "$far" "$PROGRAMS/frames_subscriber" 1000 "$COUNT" >"$files/subscriber" 2>&1 &
 subscriber=$!
@@ -67,6 +70,14 @@ change_address() {
     ip -n "$far" address del 10.99.0.2/24 dev veth0
     ip -n "$far" address add 10.99.0.22/24 dev veth0
 }
+# come_back NAMESPACE ADDRESS: its interface is taken away, and is back two seconds later with another address.
+come_back() {
+    ip -n "$1" link set veth1 netns "$aside"
+    sleep 2
+    ip -n "$aside" link set veth1 netns "$1"
+    ip -n "$1" address add "$2/24" dev veth1
+    ip -n "$1" link set veth1 up
+}
 change_writer() {
     ip -n "$near" address del 10.98.0.1/24 dev veth1
     ip -n "$near" address add 10.98.0.11/24 dev veth1
@@ -77,6 +88,8 @@ step "a second interface appears" link veth1 10.98.0
 step "the reader's first address changes" change_address
 step "the first interface vanishes" ip -n "$near" link del veth0
 step "the writer's only address changes" change_writer
+step "the reader's only interface vanishes for two seconds and has another address then" come_back "$far" 10.98.0.22
+step "the writer's only interface vanishes for two seconds and has another address then" come_back "$near" 10.98.0.111
 
 failed=0
 for process in "$publisher" "$subscriber"; do

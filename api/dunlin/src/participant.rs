@@ -620,13 +620,9 @@ impl ParticipantInner {
     }
 
     /// Says of an endpoint that is as durable as its writer at most.
-    pub fn note_durability(&self, what: &str, topic: &str, durability: Durability) {
+    pub fn note_durability(&self, what: &'static str, topic: &str, durability: Durability) {
         if durability.kind > DurabilityKind::TransientLocal {
-            tracing::warn!(
-                "{what} of '{topic}' asks for {:?} durability, but there is no durability service: \
-                 samples are kept by their writers, as with TransientLocal (durability.without_service = \"local\")",
-                durability.kind
-            );
+            self.sink.note_durability(what, topic, durability.kind);
         }
     }
 

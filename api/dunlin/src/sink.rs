@@ -9,7 +9,7 @@ use dunlin_core::{EntityId, Guid};
 use dunlin_discovery::Trouble;
 use dunlin_driver::{EventSink, machine};
 use dunlin_engine::Event;
-use dunlin_qos::ReliabilityKind;
+use dunlin_qos::{DurabilityKind, ReliabilityKind};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 
@@ -60,6 +60,11 @@ impl Sink {
 
     pub fn remove_writer(&self, id: EntityId) {
         change(&self.writers, id, None);
+    }
+
+    /// Says of an endpoint that it is as durable as its writer at most.
+    pub fn note_durability(&self, what: &'static str, topic: &str, kind: DurabilityKind) {
+        self.why.without_service(machine::mono(), what, topic, kind);
     }
 
     fn topic_of(&self, id: EntityId) -> Option<Arc<TopicInner>> {
@@ -118,7 +123,8 @@ impl Sink {
                 return self.warn_inactive(*writer, *remote);
             }
             Event::PublicationMatched { writer: local, remote, added: true, .. }
-            | Event::SubscriptionMatched { reader: local, remote, added: true, .. } => {
+            | Event::SubscriptionMatched { reader: local, remote, added: true, .. }
+            | Event::NoPlaceLeft { local, remote } => {
                 return self.warn_unreachable(*local, *remote);
             }
             Event::Trouble(trouble) => {

@@ -2,23 +2,23 @@
 //! subscriber, and `tracing` would then remember for the whole process that nobody listens.
 
 mod common;
+#[path = "common/elsewhere.rs"]
+mod elsewhere;
 
 use common::{KeyedReading, Lines, Measurement, Reading, TextReading, eventually};
 use dunlin::qos::{
     DataReaderQos, DataWriterQos, DurabilityKind, Partition, PublisherQos, ReliabilityKind, ResourceLimits,
-    SubscriberQos, TopicData, TopicQos,
+    SubscriberQos, TopicQos,
 };
 use dunlin::sim::{Result, Sim};
-use dunlin::{Against, Cause, Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration};
-use dunlin_buf::SharedBytes;
-use dunlin_core::{GuidPrefix, Locator, MonoTime, Now, WallTime, domain_ports};
-use dunlin_engine::{
-    EndpointLocators, Locators, Output, Participant, ParticipantConfig, ReaderSpec, WriterSpec,
+use dunlin::{
+    Against, Cause, Config, DataReader, DataReaderListener, DataWriter, DdsType, DomainParticipant, Duration,
+    StatusMask,
 };
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
-use std::sync::atomic::{AtomicBool, Ordering};
+use elsewhere::Elsewhere;
+use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Instant;
 
 fn writing(qos: &DataWriterQos) -> Result<(DomainParticipant, DataWriter<Reading>)> {
     let participant = DomainParticipant::builder(0).name("sensor").build()?;
@@ -227,97 +227,23 @@ fn that_durable_samples_are_those_of_their_writers_is_told() {
         let qos = DataReaderQos::default().reliable().transient_local();
         let _as_always = b.run(|| reading::<Reading>(&[], &qos)).unwrap();
         sim.run_for(secs(2)).unwrap();
+        // However often the application comes back: once in a while.
+        let qos = DataReaderQos::default().reliable().durability(DurabilityKind::Transient);
+        let again = b.run(|| -> Result<_> {
+            let (participant, reader) = reading::<Reading>(&[], &qos)?;
+            let topic = participant.create_topic::<Reading>("T", &TopicQos::default())?;
+            let subscriber = participant.create_subscriber(&SubscriberQos::default())?;
+            let more = (0..20).map(|_| Ok(subscriber.create_datareader(&topic, &qos)?));
+            Ok((reader, more.collect::<Result<Vec<_>>>()?))
+        });
+        assert_eq!(again.unwrap().1.len(), 20);
     });
     let lines =
         ["a writer of 'T' asks for Persistent durability", "a reader of 'T' asks for Transient durability"];
-    lines.iter().for_each(|line| assert_eq!(count(&text, line), 1, "{line} in\n{text}"));
-    assert_eq!(count(&text, "(durability.without_service = \"local\")"), 2, "{text}");
-    assert_eq!(text.lines().count(), 2, "{text}");
-}
-
-/// A participant whose readers receive at an address that is nobody's, as those of other vendors can.
-struct Elsewhere {
-    engine: Participant,
-    socket: UdpSocket,
-    began: Instant,
-    out: Output,
-}
-
-impl Elsewhere {
-    fn new(domain: u32) -> Self {
-        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        socket.set_read_timeout(Some(std::time::Duration::from_millis(5))).unwrap();
-        let place = Locator::udp_v4(Ipv4Addr::LOCALHOST, socket.local_addr().unwrap().port());
-        let [_, metatraffic, ..] = domain_ports(domain, 0).unwrap();
-        let mut config =
-            ParticipantConfig::new(GuidPrefix([0x01, 0xd0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]), domain);
-        config.locators = Locators {
-            metatraffic_unicast: vec![place],
-            default_unicast: vec![Locator::udp_v4(Ipv4Addr::new(127, 77, 0, 1), 7411)],
-            ..Locators::default()
-        };
-        config.initial_peers = vec![Locator::udp_v4(Ipv4Addr::LOCALHOST, metatraffic)];
-        Self { engine: Participant::new(config), socket, began: Instant::now(), out: Output::new() }
-    }
-
-    fn with<R>(&mut self, call: impl FnOnce(&Participant, Now, &mut Output) -> R) -> R {
-        let mono = MonoTime(1_000_000_000 + u64::try_from(self.began.elapsed().as_nanos()).unwrap());
-        let now = Now { mono, wall: WallTime(1_700_000_000_000_000_000 + mono.0 as i64) };
-        let result = call(&self.engine, now, &mut self.out);
-        let mut octets = Vec::new();
-        for datagram in self.out.outbox.datagrams() {
-            octets.clear();
-            datagram.copy_to(&mut octets);
-            for ip in datagram.destinations().iter().filter_map(|place| Some((place.ip()?, place.port))) {
-                let to = SocketAddr::new(ip.0, u16::try_from(ip.1).unwrap());
-                self.socket.send_to(&octets, to).unwrap();
-            }
-        }
-        self.out.clear();
-        result
-    }
-
-    fn read(&mut self, topic: &str, qos: DataReaderQos) {
-        let spec = ReaderSpec {
-            topic_name: topic.into(),
-            type_name: "Reading".into(),
-            qos,
-            subscriber_qos: SubscriberQos::default(),
-            topic_data: TopicData::default(),
-            type_information: None,
-            locators: EndpointLocators::default(),
-            type_support: Arc::new(dunlin_cdr::TypeSupportOf::<Reading>::default()),
-        };
-        self.with(|engine, now, out| engine.create_reader(now, spec, out)).unwrap();
-    }
-
-    fn write(&mut self, topic: &str) {
-        let spec = WriterSpec {
-            topic_name: topic.into(),
-            type_name: "Reading".into(),
-            keyed: false,
-            qos: DataWriterQos::default(),
-            publisher_qos: PublisherQos::default(),
-            topic_data: TopicData::default(),
-            type_information: None,
-            type_description: None,
-            locators: EndpointLocators::default(),
-        };
-        self.with(|engine, now, out| engine.create_writer(now, spec, out)).unwrap();
-    }
-
-    fn run(&mut self, ended: &AtomicBool) {
-        self.with(|engine, now, out| engine.start(now, out));
-        let mut octets = [0; 65536];
-        while !ended.load(Ordering::SeqCst) {
-            if let Ok((len, SocketAddr::V4(from))) = self.socket.recv_from(&mut octets) {
-                let packet = SharedBytes::from(octets[..len].to_vec());
-                let from = Locator::udp_v4(*from.ip(), from.port());
-                self.with(|engine, now, out| engine.on_datagram(now, from, &packet, out));
-            }
-            self.with(|engine, now, out| engine.on_timer(now, out));
-        }
-    }
+    // Once by each participant: that of the writer, that of the reader, that of the many readers.
+    let lines = [(lines[0], 1), (lines[1], 2)];
+    assert_lines(&text, &lines);
+    assert_eq!(count(&text, "(durability.without_service = \"local\")"), 3, "{text}");
 }
 
 /// Ends what runs until then, also if the test fails.
@@ -338,7 +264,8 @@ fn a_side_that_cannot_be_reached_is_told() {
         let publisher = participant.create_publisher(&PublisherQos::default()).unwrap();
         let writer = publisher.create_datawriter(&topic, &DataWriterQos::default()).unwrap();
         let ended = AtomicBool::new(false);
-        let mut other = Elsewhere::new(domain);
+        let mut other = Elsewhere::new(domain, Ipv4Addr::LOCALHOST.into());
+        other.receive_at(Ipv4Addr::new(127, 77, 0, 1).into());
         other.read("T", DataReaderQos::default().reliable());
         other.read("T", DataReaderQos::default());
         std::thread::scope(|scope| {
@@ -371,7 +298,8 @@ fn a_writer_that_cannot_be_reached_is_told_by_who_has_to_answer_it() {
             let subscriber = participant.create_subscriber(&SubscriberQos::default()).unwrap();
             let reader = subscriber.create_datareader(&topic, qos).unwrap();
             let ended = AtomicBool::new(false);
-            let mut other = Elsewhere::new(domain);
+            let mut other = Elsewhere::new(domain, Ipv4Addr::LOCALHOST.into());
+            other.receive_at(Ipv4Addr::new(127, 77, 0, 1).into());
             other.write("T");
             std::thread::scope(|scope| {
                 let _end = SetOnDrop(&ended);
@@ -388,4 +316,93 @@ fn a_writer_that_cannot_be_reached_is_told_by_who_has_to_answer_it() {
     let words = "none of its locators can be used from here: it receives at udp/127.77.0.1:7411";
     assert_lines(&text, &[(words, 1)]);
     assert_eq!(count(&text, "topic 'T': reader "), 1, "{text}");
+}
+
+/// Whoever was matched while it could be reached, and moves to where it cannot, is told of once, however often it moves.
+#[test]
+fn a_side_that_becomes_unreachable_after_the_match_is_told() {
+    let (nowhere, here) = (Ipv4Addr::new(127, 77, 0, 1), Ipv4Addr::LOCALHOST);
+    let moving = |writes: bool| {
+        let domain = common::domain();
+        logged(|lines| {
+            let participant = common::participant(domain);
+            let topic = participant.create_topic::<Reading>("T", &TopicQos::default()).unwrap();
+            let publisher = participant.create_publisher(&PublisherQos::default()).unwrap();
+            let writer = publisher.create_datawriter(&topic, &DataWriterQos::default()).unwrap();
+            let subscriber = participant.create_subscriber(&SubscriberQos::default()).unwrap();
+            let reader = subscriber.create_datareader(&topic, &DataReaderQos::default().reliable()).unwrap();
+            let mut other = Elsewhere::new(domain, Ipv4Addr::LOCALHOST.into());
+            other.receive_at(here.into());
+            if writes {
+                other.write("T");
+            } else {
+                other.read("T", DataReaderQos::default().reliable());
+            }
+            other.start();
+            let explained = || {
+                let explanation = if writes {
+                    participant.explain(&reader, Against::Topic)
+                } else {
+                    participant.explain(&writer, Against::Topic)
+                };
+                let causes: Vec<_> = explanation.all_causes().map(Cause::name).collect();
+                (explanation.matched(), causes.contains(&"UNREACHABLE"))
+            };
+            // The writer and the reader of this participant match too.
+            other.until("the match", |_| explained() == (2, false));
+            assert!(lines.is_empty(), "nothing is wrong yet");
+            for _ in 0..3 {
+                other.receive_at(nowhere.into());
+                other.until("it is out of reach", |_| explained() == (2, true));
+                other.until("the warning", |_| !lines.is_empty());
+                other.receive_at(here.into());
+                other.until("it is back", |_| explained() == (2, false));
+            }
+        })
+    };
+    for (writes, local) in [(false, "topic 'T': writer "), (true, "topic 'T': reader ")] {
+        let text = moving(writes);
+        let words = "none of its locators can be used from here: it receives at udp/127.77.0.1:7411";
+        assert_lines(&text, &[(words, 1)]);
+        assert_eq!(count(&text, local), 1, "{text}");
+    }
+}
+
+/// Panics whenever there is data, which it leaves.
+struct Clumsy(Arc<AtomicUsize>);
+
+impl DataReaderListener<Reading> for Clumsy {
+    fn on_data_available(&self, _: &DataReader<Reading>) {
+        let count = self.0.fetch_add(1, Ordering::SeqCst);
+        panic!("the listener of the test, for the {count}th time");
+    }
+}
+
+/// How often is up to who sends.
+#[test]
+fn a_listener_that_panics_again_and_again_is_told_once() {
+    let domain = common::domain();
+    let text = logged(|_| {
+        let (one, other) = (common::participant(domain), common::participant(domain));
+        let topic = one.create_topic::<Reading>("T", &TopicQos::default()).unwrap();
+        let publisher = one.create_publisher(&PublisherQos::default()).unwrap();
+        let writer = publisher.create_datawriter(&topic, &DataWriterQos::default().keep_all()).unwrap();
+        let topic = other.create_topic::<Reading>("T", &TopicQos::default()).unwrap();
+        let subscriber = other.create_subscriber(&SubscriberQos::default()).unwrap();
+        let qos = DataReaderQos::default().reliable().keep_all();
+        let reader = subscriber.create_datareader(&topic, &qos).unwrap();
+        let count = Arc::new(AtomicUsize::new(0));
+        reader.set_listener(Clumsy(Arc::clone(&count)), StatusMask::DATA_AVAILABLE);
+        eventually("the match", || !writer.matched_subscriptions().is_empty());
+        for n in 0..20 {
+            writer.write(&Reading { n }).unwrap();
+            // One sample, one call.
+            eventually("the call", || count.load(Ordering::SeqCst) > n as usize);
+        }
+    });
+    assert_eq!(
+        (text.lines().count(), count(&text, "a listener panicked; the thread goes on")),
+        (1, 1),
+        "{text}"
+    );
 }

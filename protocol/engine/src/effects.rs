@@ -2,7 +2,7 @@
 
 use alloc::sync::Arc;
 
-use dunlin_core::Now;
+use dunlin_core::{EntityId, Guid, Locator, Now};
 use dunlin_discovery::DiscoveryEffect;
 
 use crate::output::{Event, Output};
@@ -68,11 +68,16 @@ impl Participant {
     /// Applies one effect.
     fn apply(&self, now: Now, effect: DiscoveryEffect, routes: &mut Draft, out: &mut Output) {
         match effect {
-            DiscoveryEffect::WriterMatched { local, remote }
-            | DiscoveryEffect::MatchedWriterUpdated { local, remote } => {
+            DiscoveryEffect::WriterMatched { local, remote } => {
                 let Some(reader) = routes.read().reader(local).cloned() else { return };
                 reader.match_writer(now, &remote, out);
                 routes.edit().add_match(remote.guid, &reader);
+            }
+            DiscoveryEffect::MatchedWriterUpdated { local, remote } => {
+                let Some(reader) = routes.read().reader(local).cloned() else { return };
+                reader.match_writer(now, &remote, out);
+                routes.edit().add_match(remote.guid, &reader);
+                tell_place(local, remote.guid, &[&remote.unicast, &remote.multicast], out);
             }
             DiscoveryEffect::WriterUnmatched { local, remote } => {
                 routes.edit().remove_match(remote, local);
@@ -80,11 +85,15 @@ impl Participant {
                     reader.unmatch_writer(now, remote, out);
                 }
             }
-            DiscoveryEffect::ReaderMatched { local, remote }
-            | DiscoveryEffect::MatchedReaderUpdated { local, remote } => {
+            DiscoveryEffect::ReaderMatched { local, remote } => {
                 if let Some(writer) = routes.read().writer(local) {
                     writer.match_reader(now, &remote, out);
                 }
+            }
+            DiscoveryEffect::MatchedReaderUpdated { local, remote } => {
+                let Some(writer) = routes.read().writer(local) else { return };
+                writer.match_reader(now, &remote, out);
+                tell_place(local, remote.guid, &[&remote.unicast, &remote.multicast], out);
             }
             DiscoveryEffect::ReaderUnmatched { local, remote } => {
                 if let Some(writer) = routes.read().writer(local) {
@@ -106,6 +115,13 @@ impl Participant {
             }
             other => tell(other, out),
         }
+    }
+}
+
+/// Tells that nothing can go to a matched endpoint that has changed, if so.
+fn tell_place(local: EntityId, remote: Guid, places: &[&[Locator]; 2], out: &mut Output) {
+    if places.iter().all(|list| list.is_empty()) {
+        out.events.push(Event::NoPlaceLeft { local, remote });
     }
 }
 

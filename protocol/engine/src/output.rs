@@ -131,6 +131,13 @@ pub enum Event {
         /// Matched, or no longer.
         added: bool,
     },
+    /// A matched endpoint has changed, or its participant or this one has moved, and none of its locators can be used now.
+    NoPlaceLeft {
+        /// The local writer or reader.
+        local: EntityId,
+        /// The other endpoint.
+        remote: Guid,
+    },
     /// A matched writer has shown for the first time that it has matched the reader too.
     WriterKnowsReader {
         /// The reader.

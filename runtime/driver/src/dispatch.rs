@@ -183,7 +183,9 @@ fn tell(member: &Member, event: &Event) {
     if !on_receive_thread() || !member.host.is_real() {
         return member.tell(event);
     }
-    if catch_unwind(AssertUnwindSafe(|| member.tell(event))).is_err() {
-        tracing::error!(?event, "a listener panicked; the thread goes on");
+    if catch_unwind(AssertUnwindSafe(|| member.tell(event))).is_err()
+        && let Some(again) = member.log.admit(member.host.now().mono, "a listener panicked")
+    {
+        tracing::error!(?event, "a listener panicked; the thread goes on{again}");
     }
 }

@@ -18,6 +18,7 @@ use crate::clock;
 use crate::config::{DriverConfig, JoinError};
 use crate::dispatch;
 use crate::host::Host;
+use crate::limiter::Limiter;
 use crate::lock::lock;
 use crate::machine::{Machine, Pump};
 use crate::member::Member;
@@ -29,6 +30,13 @@ use crate::waiting::{ReceiveConfig, Waiter, Waiting, on_battery};
 const POOL: usize = 16 << 20;
 /// Pause after a receive that failed, so that an error that stays does not spin.
 const AFTER_ERROR: StdDuration = StdDuration::from_millis(10);
+
+/// What is told in the log once in a while.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Warning {
+    Receiving(Channel),
+    Overflow,
+}
 
 /// What sessions must have in common to share a group.
 #[derive(PartialEq, Eq, Debug)]
@@ -73,6 +81,8 @@ pub(crate) struct Group {
     shared_runs: AtomicBool,
     /// What the user should know, besides the notes of the transport.
     notes: Vec<String>,
+    /// What was told in the log.
+    log: Limiter<Warning>,
 }
 
 /// The groups of this process that can be joined.
@@ -212,6 +222,7 @@ impl Group {
             shared_thread: Mutex::default(),
             shared_runs: AtomicBool::new(false),
             notes,
+            log: Limiter::default(),
         }
     }
 
@@ -305,7 +316,9 @@ impl Group {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotConnected => return,
                 Err(error) => {
-                    tracing::warn!(?channel, %error, "receiving failed");
+                    if let Some(again) = self.log.admit(clock::mono(), Warning::Receiving(channel)) {
+                        tracing::warn!(?channel, %error, "receiving failed{again}");
+                    }
                     // Nothing unparks this thread: a pause, so that a broken socket does not take a core.
                     std::thread::park_timeout(AFTER_ERROR);
                 }
@@ -388,10 +401,10 @@ impl Group {
         self.drive(|participant, now, out| participant.set_locators(now, locators.clone(), out));
     }
 
-    /// Says that datagrams were lost on their way into this process, once for each time it gets worse.
+    /// Says that datagrams were lost on their way into this process, and how many since it was last said.
     fn report_overflow(&self, reported: &mut u64) {
         let overflow = self.transport.stats().receive_overflow;
-        if overflow > *reported {
+        if overflow > *reported && self.log.admit(clock::mono(), Warning::Overflow).is_some() {
             tracing::warn!(
                 "{} datagrams were dropped because nobody took them from the socket in time: a listener takes \
                  too long, or the receive buffer is too small for the bursts; it is set by \

@@ -7,6 +7,7 @@ use dunlin_transport::{SendMode, Transport};
 
 use crate::dispatch;
 use crate::host::Host;
+use crate::limiter::Limiter;
 use crate::memory::MemoryPaths;
 use crate::parking::{Introduction, Space};
 
@@ -28,6 +29,8 @@ pub(crate) struct Member {
     pub(crate) memory: Option<MemoryPaths>,
     /// Cleared when the participant leaves. Held for reading by library threads while they work for it and send.
     pub(crate) present: RwLock<bool>,
+    /// What was told in the log.
+    pub(crate) log: Limiter<&'static str>,
 }
 
 impl Member {

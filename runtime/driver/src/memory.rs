@@ -86,10 +86,21 @@ impl Member {
             match &refused {
                 None => self.participant.set_shared_memory(self.host.now(), prefix, Some(place), out),
                 Some(reason) => {
-                    tracing::info!(peer = %prefix, "data goes over the network, not through shared memory: {reason}");
+                    self.tell_of_memory(
+                        prefix,
+                        "data goes over the network, not through shared memory",
+                        reason,
+                    );
                 }
             }
             lock(&memory.paths).insert(prefix, Path { place, refused });
+        }
+    }
+
+    /// Peers decide how often it happens; of each `explain` tells the reason.
+    fn tell_of_memory(&self, peer: GuidPrefix, what: &'static str, reason: &str) {
+        if let Some(again) = self.log.admit(self.host.now().mono, what) {
+            tracing::info!(%peer, "{what}: {reason}{again}");
         }
     }
 
@@ -122,7 +133,7 @@ impl Member {
             }
         }
         for (prefix, place, reason) in lost {
-            tracing::info!(peer = %prefix, "data goes over the network from now on: {reason}");
+            self.tell_of_memory(prefix, "data goes over the network from now on", &reason);
             self.transport.disconnect(&place);
             dispatch::with_output(|out| {
                 self.participant.set_shared_memory(self.host.now(), prefix, None, out);

@@ -13,6 +13,7 @@ use dunlin_transport::{Lender, SendMode, Transport, TransportStats};
 
 use crate::config::{DriverConfig, JoinError};
 use crate::group::{self, Group};
+use crate::limiter::Limiter;
 use crate::machine::{CannotWait, Machine};
 use crate::member::{EventSink, Member};
 use crate::memory::MemoryPaths;
@@ -326,5 +327,6 @@ fn make_member(
         introduction: Introduction::default(),
         memory: MemoryPaths::of(&**transport),
         present: RwLock::new(true),
+        log: Limiter::default(),
     }))
 }

@@ -1,8 +1,12 @@
-//! The page of `dunlin shapes --web`: what its WebSocket takes and tells, between two such programs, and with Cyclone DDS.
+//! The page of `dunlin shapes --web`: what its WebSocket takes and tells, between two such programs, and with other vendors;
+//! the terminal of `dunlin shapes` with them too.
 
 use futures_util::{SinkExt, StreamExt};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -105,19 +109,34 @@ async fn what_one_page_publishes_another_shows_until_it_is_removed() {
     one.until("a refusal", |told| told["error"].as_str().is_some_and(|error| error.contains("paint"))).await;
 }
 
-/// The shapes program of Cyclone DDS; its lines are received.
-struct Cyclone(Child, Receiver<String>);
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Vendor {
+    Cyclone,
+    FastDds,
+}
 
-impl Cyclone {
-    fn start(domain: u32, options: &[&str]) -> Self {
+/// The shapes program of another vendor; its lines are received.
+struct Other(Child, Receiver<String>);
+
+impl Other {
+    fn start(vendor: Vendor, domain: u32, options: &[&str]) -> Self {
         let peers = std::env::var_os("INTEROP_PEERS").expect("INTEROP_PEERS is not set: run `make interop`");
+        let peers = PathBuf::from(peers);
         let lo =
             "<General><Interfaces><NetworkInterface name=\"lo\" multicast=\"true\"/></Interfaces></General>";
-        let mut child = Command::new(PathBuf::from(peers).join("cyclone/bin/python"))
-            .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/shapes/peers/cyclone_shapes.py"))
-            .args(["-d", &domain.to_string()])
+        let mut command = match vendor {
+            Vendor::Cyclone => {
+                let program =
+                    concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/shapes/peers/cyclone_shapes.py");
+                let mut python = Command::new(peers.join("cyclone/bin/python"));
+                python.arg(program).env("CYCLONEDDS_URI", lo);
+                python
+            }
+            Vendor::FastDds => Command::new(peers.join("fastdds-shapes/fastdds_shapes")),
+        };
+        let mut child = command
+            .args(["-d", &domain.to_string(), "-x", "1"])
             .args(options)
-            .env("CYCLONEDDS_URI", lo)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
@@ -131,30 +150,128 @@ impl Cyclone {
     }
 }
 
-impl Drop for Cyclone {
+impl Drop for Other {
     fn drop(&mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
     }
 }
 
+impl Other {
+    /// Waits until a line shows our red square of size 31.
+    fn until_it_has_our_square(&self) {
+        let ours = |line: &String| line.starts_with("Square     RED ") && line.ends_with(" [31]");
+        let deadline = std::time::Instant::now() + PATIENCE;
+        let mut seen = Vec::new();
+        while !seen.iter().any(ours) {
+            let left = deadline.saturating_duration_since(std::time::Instant::now());
+            seen.push(self.1.recv_timeout(left).unwrap_or_else(|_| panic!("no red square in {seen:#?}")));
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs the peers: make interop"]
 async fn shapes_move_between_a_page_and_cyclone_dds() {
-    let domain = 231;
+    between_a_page_and(Vendor::Cyclone, 231).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs the peers: make interop"]
+async fn shapes_move_between_a_page_and_fast_dds() {
+    between_a_page_and(Vendor::FastDds, 230).await;
+}
+
+async fn between_a_page_and(vendor: Vendor, domain: u32) {
     let mut page = Page::open(domain).await;
     let publish = json!({ "publish": { "topic": "Square", "color": "RED", "size": 31, "settings": {} } });
     page.wish(publish).await;
-    let circles = Cyclone::start(domain, &["-P", "-t", "Circle", "-c", "GREEN", "-z", "17"]);
-    let view = page.until("Cyclone's circle", |view| receives(view, "GREEN", "alive")).await;
+    let circles = Other::start(vendor, domain, &["-P", "-t", "Circle", "-c", "GREEN", "-z", "17"]);
+    let view = page.until("the other's circle", |view| receives(view, "GREEN", "alive")).await;
     let circle = shapes(&view).into_iter().find(|shape| shape["color"] == "GREEN").unwrap().clone();
     assert!(circle["topic"] == "Circle" && circle["size"] == 17, "{circle}");
-    let squares = Cyclone::start(domain, &["-S", "-t", "Square"]);
-    let deadline = std::time::Instant::now() + PATIENCE;
-    let mut seen = Vec::new();
-    while !seen.iter().any(|line: &String| line.starts_with("Square     RED ") && line.ends_with(" [31]")) {
-        let left = deadline.saturating_duration_since(std::time::Instant::now());
-        seen.push(squares.1.recv_timeout(left).unwrap_or_else(|_| panic!("no red square in {seen:#?}")));
-    }
+    let squares = Other::start(vendor, domain, &["-S", "-t", "Square"]);
+    squares.until_it_has_our_square();
     drop(circles);
+}
+
+/// `dunlin shapes` in a terminal, of which it is told what is drawn.
+struct Terminal {
+    child: Child,
+    drawn: Receiver<Vec<u8>>,
+    text: String,
+}
+
+impl Terminal {
+    fn open(domain: u32, options: &[&str]) -> Self {
+        let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&terminal).unwrap();
+        unlockpt(&terminal).unwrap();
+        let size = Winsize { ws_row: 40, ws_col: 140, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&terminal, size).unwrap();
+        let name = ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
+        let inside = || File::options().read(true).write(true).open(&name).unwrap();
+        let child = Command::new(env!("CARGO_BIN_EXE_dunlin"))
+            .args(["shapes", "--domain", &domain.to_string()])
+            .args(options)
+            .env("DUNLIN_NETWORK_INTERFACES", "lo")
+            .env("TERM", "xterm-256color")
+            .stdin(inside())
+            .stdout(inside())
+            .spawn()
+            .unwrap();
+        let (sender, drawn) = channel();
+        let mut outside = File::from(terminal);
+        std::thread::spawn(move || {
+            let mut octets = [0; 4096];
+            while let Ok(len @ 1..) = outside.read(&mut octets) {
+                if sender.send(octets[..len].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        Self { child, drawn, text: String::new() }
+    }
+
+    /// Waits until this was drawn. Only what has changed is drawn, so a word comes as a whole where it is new.
+    fn until(&mut self, what: &str) {
+        let deadline = std::time::Instant::now() + PATIENCE;
+        while !self.text.contains(what) {
+            let left = deadline.saturating_duration_since(std::time::Instant::now());
+            let octets = self.drawn.recv_timeout(left);
+            let octets = octets.unwrap_or_else(|_| panic!("{what} is not drawn: {:?}", self.text));
+            self.text.push_str(&String::from_utf8_lossy(&octets));
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+fn between_a_terminal_and(vendor: Vendor, domain: u32) {
+    let mut terminal = Terminal::open(domain, &["--publish", "Square:RED:31", "--subscribe", "Circle"]);
+    terminal.until("Square RED");
+    assert!(!terminal.text.contains("GREEN"));
+    let circles = Other::start(vendor, domain, &["-P", "-t", "Circle", "-c", "GREEN", "-z", "17"]);
+    // The name of the colour is drawn in the shape.
+    terminal.until("GREEN");
+    let squares = Other::start(vendor, domain, &["-S", "-t", "Square"]);
+    squares.until_it_has_our_square();
+    drop(circles);
+}
+
+#[test]
+#[ignore = "needs the peers: make interop"]
+fn shapes_move_between_a_terminal_and_fast_dds() {
+    between_a_terminal_and(Vendor::FastDds, 229);
+}
+
+#[test]
+#[ignore = "needs the peers: make interop"]
+fn shapes_move_between_a_terminal_and_cyclone_dds() {
+    between_a_terminal_and(Vendor::Cyclone, 228);
 }

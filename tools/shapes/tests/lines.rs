@@ -302,7 +302,7 @@ fn lines_of_filters_sets_topics_and_warnings() {
                     .map(String::from),
                 ),
                 subscriber(
-                    "-S -w -z 20 --num-instances 2 --write-period 5 -t Odd",
+                    "-S -w -z 20 --num-instances 1 --write-period 5 -t Odd",
                     "Odd",
                     &[
                         "warning: a subscriber ignores -w".into(),

@@ -182,10 +182,15 @@ impl<'a> View<'a> {
     fn look_at_reader(&self, writer: &DiscoveredWriter, reader: &DiscoveredReader, causes: &mut Vec<Cause>) {
         let Some(core) = self.local_reader(reader.guid) else { return };
         let Some(slot) = core.slot() else { return };
-        if slot.has_heard(writer.guid) == Some(false) && writer.guid.prefix != self.own {
+        if writer.guid.prefix != self.own {
             use dunlin_qos::ReliabilityKind::Reliable;
             let reliable = writer.qos.reliability.kind == Reliable && reader.qos.reliability.kind == Reliable;
-            causes.push(self.silence(writer.guid.prefix, &writer.unicast, &writer.multicast, reliable));
+            if slot.has_heard(writer.guid) == Some(false) {
+                causes.push(self.silence(writer.guid.prefix, &writer.unicast, &writer.multicast, reliable));
+            } else if reliable && writer.unicast.is_empty() && writer.multicast.is_empty() {
+                // It arrived until now, but nothing can be asked for again.
+                causes.push(Cause::Unreachable { announced: self.announced(writer.guid.prefix) });
+            }
         }
         let filter = slot.content_filter_stats();
         let at_writer = usize::try_from(filter.at_writer).unwrap_or(usize::MAX);

@@ -2,6 +2,7 @@
 
 use std::net::Ipv4Addr;
 
+use dunlin_engine::Event;
 use dunlin_sim::PathConfig;
 
 use crate::common::*;
@@ -38,5 +39,41 @@ fn a_stream_goes_on_when_addresses_come_and_go() {
             assert!(of_now, "side {side}: {known:?} of {announced:?}");
         }
         assert_eq!(taken, (0..60).collect::<Vec<_>>(), "side {side}");
+    }
+}
+
+/// The only interface vanishes in the middle of the stream, on the side of the writer or of the reader, and comes back with
+/// another address after less than the lease: nothing passes meanwhile, nothing is lost, and the two stay matched.
+#[test]
+fn a_stream_goes_on_when_the_only_interface_comes_back_with_another_address() {
+    for (side, seed) in [0, 1].into_iter().flat_map(|side| (1..=5).map(move |seed| (side, seed))) {
+        let filling = Filling::new(4_000);
+        let (mut world, nodes) = world_on(seed, 2, PathConfig::default());
+        let writer = writer(&mut world, nodes[0], "Moving", keep_all_writer());
+        let reader = reader(&mut world, nodes[1], "Moving", keep_all_reader());
+        until_matched(&mut world, &[&writer], &[&reader]);
+        let before = [nodes[0], nodes[1]].map(|node| world.locators(node).default_unicast.clone());
+        let mut taken = Vec::new();
+        for (begin, last) in [(0, 9), (30, 10), (60, 11)] {
+            write_all(&mut world, nodes[0], &writer, &filling, begin..begin + 10, 100);
+            world.partition(&nodes[..1], &nodes[1..]);
+            write_all(&mut world, nodes[0], &writer, &filling, begin + 10..begin + 20, 100);
+            world.run_for(secs(3));
+            taken.extend(take_numbers(&mut world, nodes[1], &reader, &filling));
+            assert!(taken.iter().all(|number| *number < begin + 10), "it arrived without an interface");
+            world.heal();
+            world.change_address(nodes[side], Ipv4Addr::new(172, 16, 0, last), true);
+            write_all(&mut world, nodes[0], &writer, &filling, begin + 20..begin + 30, 100);
+            until_acked(&mut world, &writer, secs(10));
+            taken.extend(take_numbers(&mut world, nodes[1], &reader, &filling));
+            let other = world.participant(nodes[1 - side]).discovered_participants();
+            let announced = &world.locators(nodes[side]).default_unicast;
+            assert_ne!(*announced, before[side]);
+            assert_eq!(other[0].locators.default_unicast, *announced, "side {side}, seed {seed}");
+        }
+        assert_eq!(taken, (0..90).collect::<Vec<_>>(), "side {side}, seed {seed}");
+        let events = events(&mut world, nodes[1]);
+        let parted = |event: &Event| matches!(event, Event::SubscriptionMatched { added: false, .. });
+        assert!(!events.iter().any(parted), "side {side}, seed {seed}");
     }
 }

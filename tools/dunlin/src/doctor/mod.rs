@@ -32,7 +32,7 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     let chosen = network::interfaces(&config, &mut report);
     for interface in &chosen {
         network::multicast(&config, interface, &mut report);
-        network::unicast(interface, &mut report);
+        network::unicast(&config, interface, &mut report);
     }
     sockets::buffers(&mut report);
     clock::check(&mut report);
@@ -92,8 +92,9 @@ mod tests {
         arguments: Arguments,
     }
 
-    fn examine(set: &str) -> (bool, String) {
-        let words = ["doctor", "--domain", "219", "--wait", "0.2", "--set", set];
+    fn examine(set: &[&str]) -> (bool, String) {
+        let words = ["doctor", "--domain", "219", "--wait", "0.2"].into_iter();
+        let words = words.chain(set.iter().flat_map(|one| ["--set", one]));
         let arguments = Command::try_parse_from(words).unwrap().arguments;
         let mut out = Vec::new();
         let config = crate::config(arguments.join.set()).unwrap();
@@ -103,7 +104,7 @@ mod tests {
 
     #[test]
     fn every_check_reports_on_loopback() {
-        let (_, text) = examine("network.interfaces=lo");
+        let (_, text) = examine(&["network.interfaces=lo"]);
         for words in [
             "interface lo (127.0.0.1",
             "lo: multicast to 239.255.0.1 goes out and comes back",
@@ -121,8 +122,21 @@ mod tests {
     }
 
     #[test]
+    fn both_versions_of_ip_are_looked_at() {
+        let (_, text) = examine(&["network.interfaces=lo", "network.ipv6=true"]);
+        for words in [
+            "lo: multicast to 239.255.0.1 goes out and comes back",
+            "lo: datagrams to 127.0.0.1 arrive",
+            "lo: over IPv6 no group passes on loopback",
+            "lo: datagrams to ::1 arrive",
+        ] {
+            assert!(text.contains(words), "{words} is not in\n{text}");
+        }
+    }
+
+    #[test]
     fn what_is_wrong_is_a_problem_with_an_advice() {
-        let (well, text) = examine("network.interfaces=none7");
+        let (well, text) = examine(&["network.interfaces=none7"]);
         assert!(!well);
         for words in ["problem", "no interface matches 'none7'", "  do: ", "cannot be joined"] {
             assert!(text.contains(words), "{words} is not in\n{text}");

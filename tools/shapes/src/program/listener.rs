@@ -79,3 +79,61 @@ impl SubscriberListener for Tell {
         self.of("on_liveliness_changed", r.topic_name(), r.type_name(), rest);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::ShapeType;
+    use dunlin::qos::{DataReaderQos, DataWriterQos, LivelinessKind, PublisherQos, SubscriberQos, TopicQos};
+    use dunlin::{Config, DomainParticipant, Duration};
+    use dunlin_program::Stop;
+    use std::io::Write;
+    use std::sync::mpsc::{Sender, channel};
+
+    /// What is written, line by line.
+    struct Lines(Sender<String>);
+
+    impl Write for Lines {
+        fn write(&mut self, octets: &[u8]) -> std::io::Result<usize> {
+            // The test may have ended.
+            _ = self.0.send(String::from_utf8_lossy(octets).into_owned());
+            Ok(octets.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// No option of the program leads to this line: a writer that has to assert itself does not.
+    #[test]
+    fn a_writer_that_does_not_assert_itself_is_told_on_both_sides() {
+        let (sender, lines) = channel();
+        let output = Output::new(Lines(sender), &Stop::default());
+        let mut config = Config::default();
+        config.set("network.interfaces", "lo").unwrap();
+        let domain = 190 + std::process::id() % 20;
+        let participant = DomainParticipant::builder(domain).config(config).build().unwrap();
+        participant.set_listener(Tell(output), statuses());
+        let topic = participant.create_topic::<ShapeType>("Mute", &TopicQos::default()).unwrap();
+        let subscriber = participant.create_subscriber(&SubscriberQos::default()).unwrap();
+        let _reader = subscriber.create_datareader(&topic, &DataReaderQos::default()).unwrap();
+        let publisher = participant.create_publisher(&PublisherQos::default()).unwrap();
+        let qos =
+            DataWriterQos::default().liveliness(LivelinessKind::ManualByTopic, Duration::from_millis(100));
+        let writer = publisher.create_datawriter(&topic, &qos).unwrap();
+        writer.write(&ShapeType::default()).unwrap();
+        let mut missing = vec![
+            "on_liveliness_changed() topic: 'Mute'  type: 'ShapeType' : (alive = 1, not_alive = 0)\n",
+            "on_liveliness_lost() topic: 'Mute'  type: 'ShapeType' : (total = 1, change = 1)\n",
+            "on_liveliness_changed() topic: 'Mute'  type: 'ShapeType' : (alive = 0, not_alive = 1)\n",
+        ];
+        let mut seen = Vec::new();
+        while !missing.is_empty() {
+            let line = lines.recv_timeout(std::time::Duration::from_secs(30));
+            let line = line.unwrap_or_else(|_| panic!("{missing:?} is not in {seen:?}"));
+            missing.retain(|wanted| *wanted != line);
+            seen.push(line);
+        }
+    }
+}

@@ -52,7 +52,7 @@ pub enum Scope {
 
 /// Publishes or subscribes to shapes.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "shape_main", version, group(ArgGroup::new("role").required(true).args(["publish", "subscribe"])))]
+#[command(name = "shape_main", version, args_override_self = true, group(ArgGroup::new("role").required(true).args(["publish", "subscribe"])))]
 pub struct Options {
     /// Errors (e) or what happens too (d)
     #[arg(short = 'v', value_name = "e|d", default_value = "e", hide_possible_values = true)]
@@ -113,8 +113,8 @@ pub struct Options {
     #[arg(long, value_name = "MS")]
     read_period: Option<u64>,
     /// TIME_BASED_FILTER of the reader in milliseconds; 0 is off
-    #[arg(long, value_name = "MS", default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..))]
-    pub time_filter: i64,
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(i64).range(0..))]
+    time_filter: Option<i64>,
     /// LIFESPAN of the writer in milliseconds
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(i64).range(1..))]
     pub lifespan: Option<i64>,
@@ -122,8 +122,8 @@ pub struct Options {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub num_iterations: Option<u64>,
     /// Write so many instances: BLUE, BLUE1, BLUE2 ...
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    pub num_instances: u32,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    num_instances: Option<u32>,
     /// Use so many topics: Square, Square1, Square2 ...
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub num_topics: u32,
@@ -185,7 +185,7 @@ impl Options {
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let of_subscribers = [
-            (self.time_filter > 0, "--time-filter"),
+            (self.time_filter.is_some(), "--time-filter"),
             (self.filter.is_some(), "--cft"),
             (self.read, "-R"),
             (self.take_read, "--take-read"),
@@ -196,7 +196,7 @@ impl Options {
             (self.size.is_some(), "-z"),
             (self.write_period.is_some(), "--write-period"),
             (self.lifespan.is_some(), "--lifespan"),
-            (self.num_instances > 1, "--num-instances"),
+            (self.num_instances.is_some(), "--num-instances"),
             (self.final_instance_state.is_some(), "--final-instance-state"),
             (self.coherent_sample_count.is_some(), "--coherent-sample-count"),
             (self.additional_payload_size.is_some(), "--additional-payload-size"),
@@ -220,7 +220,7 @@ impl Options {
     /// The colours of a publisher.
     #[must_use]
     pub fn colors(&self) -> Vec<String> {
-        numbered(self.color.as_deref().unwrap_or("BLUE"), self.num_instances)
+        numbered(self.color.as_deref().unwrap_or("BLUE"), self.num_instances.unwrap_or(1))
     }
 
     /// PRESENTATION as asked for, if it is.
@@ -314,7 +314,7 @@ impl Options {
         let qos = DataReaderQos::default()
             .durability(self.durability())
             .representation(&[self.representation()])
-            .time_based_filter(Duration::from_millis(self.time_filter));
+            .time_based_filter(Duration::from_millis(self.time_filter.unwrap_or(0)));
         let qos = if self.best_effort { qos.best_effort() } else { qos.reliable() };
         let qos = match self.history {
             Some(0) => qos.keep_all(),
@@ -382,6 +382,15 @@ mod tests {
         }
     }
 
+    /// As with getopt, whose users put what they change at the end.
+    #[test]
+    fn the_last_of_equal_options_counts() {
+        let options =
+            parse("-P -t Square -d 3 -x 1 -w -d 4 -x 2 -w --num-instances 4 --num-instances 1").unwrap();
+        assert_eq!((options.domain, options.representation, options.print_written), (4, 2, true));
+        assert_eq!(options.colors(), ["BLUE"]);
+    }
+
     #[test]
     fn scopes_count_only_where_presentation_is_asked_for() {
         let plain = parse("-P -t Square --access-scope g").unwrap();
@@ -407,6 +416,11 @@ mod tests {
             ["warning: a publisher ignores -R", "warning: a publisher ignores --read-period"]
         );
         assert_eq!((writer.size(), writer.write_period(), writer.read_period()), (0, 40, 100));
+        // Also where the value is what would be so anyway.
+        let reader = parse("-S -t Square --num-instances 1 --time-filter 0").unwrap();
+        assert_eq!(reader.warnings(), ["warning: a subscriber ignores --num-instances"]);
+        let writer = parse("-P -t Square --time-filter 0 --num-instances 1").unwrap();
+        assert_eq!(writer.warnings(), ["warning: a publisher ignores --time-filter"]);
         assert!(parse("-P -t Square").unwrap().warnings().is_empty());
         assert!(parse("-S -t Square").unwrap().warnings().is_empty());
     }
