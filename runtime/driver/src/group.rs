@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration as StdDuration;
 
 use dunlin_buf::BufPool;
-use dunlin_core::{Duration, MonoTime, Now};
+use dunlin_core::{Duration, GuidPrefix, MonoTime, Now};
 use dunlin_engine::{Locators, Output, Participant};
 use dunlin_shm::{ShmConfig, ShmTransport};
 use dunlin_transport::{Channel, Fault, FaultConfig, Pcap, Transport};
@@ -35,6 +35,7 @@ const AFTER_ERROR: StdDuration = StdDuration::from_millis(10);
 struct Key {
     udp: UdpConfig,
     shared_memory: ShmConfig,
+    in_process: bool,
     pcap: Option<(PathBuf, u64)>,
     fault: Option<FaultConfig>,
     interface_poll: StdDuration,
@@ -42,10 +43,16 @@ struct Key {
 }
 
 impl Key {
+    /// Whether participants reach each other within the process.
+    fn hands_over(&self) -> bool {
+        self.in_process && self.shared_memory.enabled && self.pcap.is_none() && self.fault.is_none()
+    }
+
     fn of(config: &DriverConfig) -> Self {
         Self {
             udp: config.udp.clone(),
             shared_memory: config.shared_memory.clone(),
+            in_process: config.in_process,
             pcap: config.pcap.clone().map(|path| (path, config.pcap_max_octets)),
             fault: config.fault.filter(FaultConfig::is_active),
             interface_poll: config.interface_poll,
@@ -230,6 +237,14 @@ impl Group {
             self.shared_runs.store(true, Relaxed);
         }
         Ok(())
+    }
+
+    /// Another participant of the group, if data may be handed to it without a transport.
+    pub(crate) fn beside(&self, prefix: GuidPrefix) -> Option<Arc<Member>> {
+        if !self.key.as_ref().is_some_and(Key::hands_over) {
+            return None;
+        }
+        self.members().iter().find(|member| member.participant.guid_prefix() == prefix).cloned()
     }
 
     fn members(&self) -> Members {
