@@ -49,6 +49,7 @@ impl Config {
         Ok(DriverConfig {
             udp: self.udp_config(domain),
             shared_memory: self.shared_memory_config(),
+            in_process: self.shared_memory.in_process,
             pcap: Some(&self.debug.pcap).filter(|path| !path.is_empty()).map(Into::into),
             pcap_max_octets: self.debug.pcap_limit.0,
             fault: fault.is_active().then_some(fault),
@@ -245,6 +246,7 @@ mod tests {
             ("shared_memory.directory", "/dev/shm/x"),
             ("shared_memory.ring_size", "8MiB"),
             ("shared_memory.access", "group"),
+            ("shared_memory.in_process", "false"),
             ("receive.waiting", "polling"),
             ("receive.spin", "7us"),
             ("receive.cpu", "0"),

@@ -188,6 +188,9 @@ schema! {
         /// Who may use the files, and whose files are used: "user" the same user alone, "group" the same group,
         /// "everyone" all who can reach the folder. Whoever may use them can end this process by cutting them short.
         access: Access = Access::User;
+        /// Hand data to other participants of this process on the thread that writes, without socket or thread between. Only
+        /// while shared memory is used, and neither a capture file nor faults are asked for.
+        in_process: bool = driver().in_process;
     }
     /// How the threads that receive user data wait and run; `docs/waiting.md` says what each choice costs. Participants of a
     /// process with different choices have sockets and threads of their own.

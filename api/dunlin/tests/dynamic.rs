@@ -163,6 +163,7 @@ fn a_type_that_others_announce_makes_a_topic_and_is_announced_again() {
     assert_eq!(ty.to_idl(), type_of::<Track>().to_idl());
     let topic = another.create_dynamic_topic(&f.topic, &ty, &TopicQos::default()).unwrap();
     let reader = reader(&another, &topic);
+    eventually("both readers", || f.writer.matched_subscriptions().len() == 2);
     f.writer.write(&track(3, 4)).unwrap();
     let mut seen = Vec::new();
     eventually("the sample", || {

@@ -438,24 +438,30 @@ fn a_type_that_is_aligned_to_more_is_decoded() {
     assert_eq!((got[0].data().unwrap().numbers, got[0].is_shared()), ([1, u64::MAX], false));
 }
 
-/// Without shared memory loans are samples like others.
+/// Without shared memory loans are samples like others; in the participant itself they need none.
 #[test]
-fn without_shared_memory_loans_are_copied() {
+fn without_shared_memory_loans_are_copied_to_others() {
     let mut config = Config::default();
     config.set("network.interfaces", "lo").unwrap();
     config.set("shared_memory.enabled", "false").unwrap();
-    let participant = DomainParticipant::builder(common::domain()).config(config).build().unwrap();
-    let (writer, reader) = (writer(&participant), reader(&participant));
-    eventually("a reader", || !writer.matched_subscriptions().is_empty());
+    let domain = common::domain();
+    let join = || DomainParticipant::builder(domain).config(config.clone()).build().unwrap();
+    let (own, other) = (join(), join());
+    let writer = writer(&own);
+    let readers = [(reader(&own), true), (reader(&other), false)];
+    eventually("both readers", || writer.matched_subscriptions().len() == 2);
     (0..5).for_each(|number| write(&writer, number));
-    let mut got = Vec::new();
-    eventually("all samples", || {
-        got.extend(reader.take_loaned(10).unwrap());
-        got.len() == 5
-    });
-    assert!(!writer.loan_sample().unwrap().is_shared() && !got.iter().any(LoanedSample::is_shared));
-    got.iter().for_each(|sample| assert_filled(sample.data().unwrap()));
-    let mut numbers: Vec<_> = got.iter().map(|sample| sample.data().unwrap().number).collect();
-    numbers.sort_unstable();
-    assert_eq!(numbers, [0, 1, 2, 3, 4]);
+    assert!(!writer.loan_sample().unwrap().is_shared());
+    for (reader, in_place) in readers {
+        let mut got = Vec::new();
+        eventually("all samples", || {
+            got.extend(reader.take_loaned(10).unwrap());
+            got.len() == 5
+        });
+        assert!(got.iter().all(|sample| sample.is_shared() == in_place));
+        got.iter().for_each(|sample| assert_filled(sample.data().unwrap()));
+        let mut numbers: Vec<_> = got.iter().map(|sample| sample.data().unwrap().number).collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, [0, 1, 2, 3, 4]);
+    }
 }

@@ -11,6 +11,8 @@ enum Part {
     /// A range of the scratch bytes.
     Scratch(Range<usize>),
     Shared(SharedBytes),
+    /// The same, and what it belongs to reaches to the end of the datagram.
+    Last(SharedBytes),
 }
 
 #[derive(Debug)]
@@ -131,7 +133,7 @@ impl Outbox {
     fn part_bytes<'a>(&'a self, part: &'a Part) -> &'a [u8] {
         match part {
             Part::Scratch(range) => self.scratch.get(range.clone()).unwrap_or(&[]),
-            Part::Shared(bytes) => bytes,
+            Part::Shared(bytes) | Part::Last(bytes) => bytes,
         }
     }
 
@@ -155,11 +157,21 @@ impl Outbox {
 
     /// Appends shared bytes to the datagram under construction, without copying them.
     pub fn put_shared(&mut self, bytes: SharedBytes) {
+        self.put_part(bytes, Part::Shared);
+    }
+
+    /// Appends shared bytes that end the datagram under construction but for padding: whoever gets it in this process, or where
+    /// they lie, may take them [as they are](Datagram::last).
+    pub fn put_last(&mut self, bytes: SharedBytes) {
+        self.put_part(bytes, Part::Last);
+    }
+
+    fn put_part(&mut self, bytes: SharedBytes, part: impl FnOnce(SharedBytes) -> Part) {
         if self.open.is_none() || bytes.is_empty() {
             return;
         }
         self.open_len = self.open_len.saturating_add(bytes.len());
-        self.parts.push(Part::Shared(bytes));
+        self.parts.push(part(bytes));
     }
 
     /// Position of the next scratch octet, for [`Outbox::patch`].
@@ -196,7 +208,7 @@ impl Outbox {
     }
 
     /// Puts datagrams from number `from` on together that have the same destinations and class and begin with the same `header`
-    /// octets, of which one copy is left, up to `max_len` octets. Nothing is put behind [memory](SharedBytes::memory). `follows` says, given how a datagram begins, whether
+    /// octets, of which one copy is left, up to `max_len` octets. Nothing is put behind what is [last](Self::put_last). `follows` says, given how a datagram begins, whether
     /// it may stand behind another one. What goes to one destination stays in order.
     pub fn join(&mut self, from: usize, max_len: usize, header: usize, follows: impl Fn(&[u8]) -> bool) {
         let Some(entries) = self.entries.get(from..).filter(|entries| entries.len() > 1) else { return };
@@ -213,7 +225,7 @@ impl Outbox {
                 let last = joined.get(*target).and_then(|group| entries.get(*group.last()?));
                 length.saturating_sub(header) <= max_len
                     && follows(self.head(entry))
-                    && !last.is_some_and(|last| self.has_memory(last))
+                    && !last.is_some_and(|last| self.has_last(last))
                     && first.is_some_and(|first| {
                         let headers = (self.head(first).get(..header), self.head(entry).get(..header));
                         headers.0.is_some() && headers.0 == headers.1
@@ -235,10 +247,10 @@ impl Outbox {
         }
     }
 
-    /// Whether octets that lie in a [memory](SharedBytes::memory) of their own belong to a datagram, which they end.
-    fn has_memory(&self, entry: &Entry) -> bool {
+    /// Whether a datagram has bytes that end it.
+    fn has_last(&self, entry: &Entry) -> bool {
         let parts = self.parts.get(entry.parts.clone()).unwrap_or(&[]);
-        parts.iter().any(|part| matches!(part, Part::Shared(bytes) if bytes.memory().is_some()))
+        parts.iter().any(|part| matches!(part, Part::Last(_)))
     }
 
     /// How a datagram begins, as far as that lies in one piece.
@@ -316,15 +328,15 @@ impl<'a> Datagram<'a> {
         parts.iter().map(|part| outbox.part_bytes(part))
     }
 
-    /// The shared octets that are a whole [memory](SharedBytes::memory), with the number of octets before them; only if
-    /// at most the padding of a message follows.
+    /// The shared octets that [end](Outbox::put_last) it, with the number of octets before them; only if at most the padding of
+    /// a message follows.
     #[must_use]
-    pub fn lent(&self) -> Option<(usize, &'a SharedBytes)> {
+    pub fn last(&self) -> Option<(usize, &'a SharedBytes)> {
         let parts = self.outbox.parts.get(self.entry.parts.clone()).unwrap_or(&[]);
         let mut before = 0usize;
         for part in parts {
             match part {
-                Part::Shared(bytes) if bytes.memory().is_some() => {
+                Part::Last(bytes) => {
                     let behind = self.entry.len.saturating_sub(before).saturating_sub(bytes.len());
                     return (behind < 4).then_some((before, bytes));
                 }
@@ -390,7 +402,7 @@ mod tests {
             outbox.begin();
             outbox.put(&[1, 2]);
             if lent {
-                outbox.put_shared(SharedBytes::lent(alloc::boxed::Box::new(Elsewhere)));
+                outbox.put_last(SharedBytes::lent(alloc::boxed::Box::new(Elsewhere)));
                 outbox.put(&[0; 3]);
             }
             outbox.finish(&[locator(1)]);
@@ -398,13 +410,13 @@ mod tests {
         outbox.join(0, 100, 1, |_| true);
         let all: Vec<_> = outbox.datagrams().collect();
         assert_eq!(all.iter().map(|datagram| datagram.len()).collect::<Vec<_>>(), [15, 2]);
-        assert_eq!(all[0].lent().map(|(before, lent)| (before, lent.len())), Some((3, 9)));
-        assert!(all[1].lent().is_none());
+        assert_eq!(all[0].last().map(|(before, lent)| (before, lent.len())), Some((3, 9)));
+        assert!(all[1].last().is_none());
         outbox.begin();
-        outbox.put_shared(SharedBytes::lent(alloc::boxed::Box::new(Elsewhere)));
+        outbox.put_last(SharedBytes::lent(alloc::boxed::Box::new(Elsewhere)));
         outbox.put(&[0; 4]);
         outbox.finish(&[locator(1)]);
-        assert!(outbox.datagrams().next_back().unwrap().lent().is_none(), "more than padding behind it");
+        assert!(outbox.datagrams().next_back().unwrap().last().is_none(), "more than padding behind it");
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use crate::GuidPrefix;
+
 /// Locator kind numbers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LocatorKind(pub i32);
@@ -49,6 +51,8 @@ impl Locator {
     pub const INVALID: Self = Self { kind: LocatorKind::INVALID, port: 0, address: [0; 16] };
     /// The participant itself: how endpoints of one participant reach each other.
     pub const LOCAL: Self = Self { kind: LocatorKind::LOCAL, port: 1, address: [0; 16] };
+    /// Port of the locators of other participants of the process.
+    const BESIDE: u32 = 2;
 
     /// UDP over IPv4.
     #[must_use]
@@ -83,6 +87,22 @@ impl Locator {
         let [i, j, k, l, m, n, o, p] = inbox.to_be_bytes();
         let address = [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p];
         Self { kind: LocatorKind::SHARED_MEMORY, port: 1, address }
+    }
+
+    /// Another participant of this process, which is reached without leaving it. Never announced.
+    #[must_use]
+    pub const fn beside(prefix: GuidPrefix) -> Self {
+        let [a, b, c, d, e, f, g, h, i, j, k, l] = prefix.0;
+        let address = [a, b, c, d, e, f, g, h, i, j, k, l, 0, 0, 0, 0];
+        Self { kind: LocatorKind::LOCAL, port: Self::BESIDE, address }
+    }
+
+    /// Which other participant of this process a locator means; `None` for other kinds and for [`LOCAL`](Self::LOCAL).
+    #[must_use]
+    pub fn participant_beside(&self) -> Option<GuidPrefix> {
+        let [a, b, c, d, e, f, g, h, i, j, k, l, ..] = self.address;
+        let beside = self.kind == LocatorKind::LOCAL && self.port == Self::BESIDE;
+        beside.then_some(GuidPrefix([a, b, c, d, e, f, g, h, i, j, k, l]))
     }
 
     /// The place and the inbox of a locator for shared memory; `None` for other kinds.

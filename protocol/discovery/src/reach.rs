@@ -14,7 +14,7 @@ pub(crate) struct Reach {
     same_host: bool,
     /// The one of its addresses that is known to work.
     via: Option<IpAddr>,
-    /// Its place in shared memory, if that was found to work.
+    /// Its place in memory, if that was found to work: in this process, which nobody announces, or shared.
     shared: Option<Locator>,
     /// What it sends to groups does not arrive here, so what is sent to its groups is taken not to arrive there.
     groups_silent: bool,
@@ -30,7 +30,8 @@ impl Reach {
         let same_host = source.is_none_or(|ip| ip.is_loopback() || own_address(ip));
         let via = before.and_then(|reach| reach.via).filter(announces).or(source.filter(announces));
         let shared = before.and_then(|reach| reach.shared);
-        let shared = shared.filter(|place| announced.default_unicast.contains(place));
+        let shared = shared
+            .filter(|place| place.kind == LocatorKind::LOCAL || announced.default_unicast.contains(place));
         Self {
             same_host: same_host || before.is_some_and(|reach| reach.same_host),
             via,
@@ -48,7 +49,7 @@ impl Reach {
         self.groups_silent
     }
 
-    /// Takes note that a place in shared memory works, or that none does.
+    /// Takes note that a place in memory works, or that none does.
     pub(crate) fn set_shared(&mut self, place: Option<Locator>) {
         self.shared = place;
     }
@@ -56,6 +57,10 @@ impl Reach {
     /// Leaves shared memory alone where it works, and leaves it out where it does not.
     pub(crate) fn prefer_shared(&self, unicast: &mut Vec<Locator>, multicast: &mut Vec<Locator>) {
         match self.shared {
+            Some(place) if place.kind == LocatorKind::LOCAL => {
+                *unicast = alloc::vec![place];
+                multicast.clear();
+            }
             Some(place) if unicast.contains(&place) => {
                 unicast.retain(|locator| *locator == place);
                 multicast.clear();

@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 
 use dunlin_buf::SharedBytes;
-use dunlin_core::{EntityId, Guid, Locator, LocatorKind, Now, VendorId};
+use dunlin_core::{EntityId, Guid, Locator, Now, VendorId};
 use dunlin_wire::{Message, ReceiverState, Submessage, join_directed};
 
 use crate::output::Output;
@@ -38,7 +38,7 @@ impl Participant {
             return;
         };
         let header = message.header();
-        let local = from.kind == LocatorKind::LOCAL;
+        let local = from == Locator::LOCAL;
         if (header.guid_prefix == self.common.prefix) != local {
             counters.own_datagrams();
             return;

@@ -15,7 +15,7 @@ use thiserror::Error;
 
 use crate::waiting::ReceiveConfig;
 
-/// How a participant and its transport are set up. Sessions of one process for which `udp`, `shared_memory`, `pcap`,
+/// How a participant and its transport are set up. Sessions of one process for which `udp`, `shared_memory`, `in_process`, `pcap`,
 /// `pcap_max_octets`, `fault`, `interface_poll` and `receive` are equal share sockets and threads.
 #[derive(Clone, Debug)]
 pub struct DriverConfig {
@@ -23,6 +23,9 @@ pub struct DriverConfig {
     pub udp: UdpConfig,
     /// Shared memory with the other processes of the host.
     pub shared_memory: ShmConfig,
+    /// Hand data to other participants of the process on the thread that writes. Only where shared memory is used, and
+    /// nothing looks at what is sent: no capture, no faults.
+    pub in_process: bool,
     /// A file that gets a copy of all traffic.
     pub pcap: Option<PathBuf>,
     /// Octets at which that copy ends.
@@ -58,6 +61,7 @@ impl Default for DriverConfig {
         Self {
             udp: UdpConfig::default(),
             shared_memory: ShmConfig::default(),
+            in_process: true,
             pcap: None,
             pcap_max_octets: 1 << 30,
             fault: None,

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use dunlin_buf::{BufPool, Datagram, SharedBytes};
-use dunlin_core::Locator;
+use dunlin_core::{Locator, LocatorKind};
 use dunlin_engine::{Event, Output};
 use dunlin_transport::SendMode;
 
@@ -15,6 +15,10 @@ use crate::member::Member;
 
 /// Octets of buffers a thread keeps for datagrams from one endpoint of a participant to another.
 const POOL: usize = 1 << 20;
+/// Payloads of so many octets are copied with what stands before them.
+const COPIED: usize = 1024;
+/// Octets of an encapsulation header.
+const ENCAPSULATION: usize = 4;
 /// Outputs a thread keeps: calls nest only as deep as listeners that write.
 const KEPT_OUTPUTS: usize = 4;
 
@@ -22,6 +26,8 @@ const KEPT_OUTPUTS: usize = 4;
 enum Work {
     /// A datagram of a participant to itself.
     Local(Arc<Member>, SharedBytes),
+    /// A datagram to another participant of the process, and where it comes from.
+    Beside(Arc<Member>, Locator, SharedBytes),
     Tell(Arc<Member>, Event),
 }
 
@@ -121,14 +127,23 @@ pub(crate) fn with_output<R>(f: impl FnOnce(&mut Output) -> R) -> R {
     result
 }
 
-/// Queues the datagrams of an output that go to the participant itself, and its events.
+/// Queues the datagrams of an output that go to the participant itself or to others of the process, and its events.
 pub(crate) fn queue(member: &Arc<Member>, out: &mut Output) {
     let _ = STATE.try_with(|state| {
         let state = &mut *state.borrow_mut();
         for datagram in out.outbox.datagrams() {
-            if datagram.destinations().contains(&Locator::LOCAL) {
-                let bytes = flatten(&mut state.pool, &datagram);
-                state.queue.push_back(Work::Local(Arc::clone(member), bytes));
+            let mut here =
+                datagram.destinations().iter().filter(|to| to.kind == LocatorKind::LOCAL).peekable();
+            let Some(_) = here.peek() else { continue };
+            let bytes = pass_on(&mut state.pool, &datagram);
+            for to in here {
+                let bytes = bytes.clone();
+                if *to == Locator::LOCAL {
+                    state.queue.push_back(Work::Local(Arc::clone(member), bytes));
+                } else if let Some(other) = member.beside(to) {
+                    let from = Locator::beside(member.participant.guid_prefix());
+                    state.queue.push_back(Work::Beside(other, from, bytes));
+                }
             }
         }
         let told = out.events.drain(..).map(|event| Work::Tell(Arc::clone(member), event));
@@ -136,12 +151,27 @@ pub(crate) fn queue(member: &Arc<Member>, out: &mut Output) {
     });
 }
 
-fn flatten(pool: &mut BufPool, datagram: &Datagram<'_>) -> SharedBytes {
-    let mut buffer = pool.take(datagram.len());
+/// A datagram as this process takes it in. A payload that ends it stays where it is, as with what other processes lend: behind
+/// its encapsulation header, which the datagram has itself.
+fn pass_on(pool: &mut BufPool, datagram: &Datagram<'_>) -> SharedBytes {
+    match datagram.last().filter(|(_, payload)| payload.len() > COPIED) {
+        Some((before, payload)) => {
+            gather(pool, datagram, before.saturating_add(ENCAPSULATION)).followed_by(payload.clone())
+        }
+        None => gather(pool, datagram, datagram.len()),
+    }
+}
+
+/// A copy of the first `len` octets of a datagram.
+fn gather(pool: &mut BufPool, datagram: &Datagram<'_>, len: usize) -> SharedBytes {
+    let mut buffer = pool.take(len);
     let bytes = buffer.vec_mut();
     bytes.clear();
-    datagram.copy_to(bytes);
-    pool.freeze(buffer, datagram.len())
+    for part in datagram.parts() {
+        let room = len.saturating_sub(bytes.len()).min(part.len());
+        bytes.extend_from_slice(part.get(..room).unwrap_or_default());
+    }
+    pool.freeze(buffer, len)
 }
 
 /// Resets the mark even if a listener of an application thread panics.
@@ -173,6 +203,10 @@ fn drain() {
                 member.participant.on_datagram(member.host.now(), Locator::LOCAL, &packet, out);
                 member.finish(out, mode());
             }),
+            Work::Beside(member, from, packet) => {
+                let now = member.host.now();
+                member.drive(|participant, out| participant.on_datagram(now, from, &packet, out));
+            }
             Work::Tell(member, event) => tell(&member, &event),
         }
     }

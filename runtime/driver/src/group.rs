@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration as StdDuration;
 
 use dunlin_buf::BufPool;
-use dunlin_core::{Duration, MonoTime, Now};
+use dunlin_core::{Duration, GuidPrefix, MonoTime, Now};
 use dunlin_engine::{Locators, Output, Participant};
 use dunlin_shm::{ShmConfig, ShmTransport};
 use dunlin_transport::{Channel, Fault, FaultConfig, Pcap, Transport};
@@ -43,6 +43,7 @@ enum Warning {
 struct Key {
     udp: UdpConfig,
     shared_memory: ShmConfig,
+    in_process: bool,
     pcap: Option<(PathBuf, u64)>,
     fault: Option<FaultConfig>,
     interface_poll: StdDuration,
@@ -50,10 +51,16 @@ struct Key {
 }
 
 impl Key {
+    /// Whether participants reach each other within the process.
+    fn hands_over(&self) -> bool {
+        self.in_process && self.shared_memory.enabled && self.pcap.is_none() && self.fault.is_none()
+    }
+
     fn of(config: &DriverConfig) -> Self {
         Self {
             udp: config.udp.clone(),
             shared_memory: config.shared_memory.clone(),
+            in_process: config.in_process,
             pcap: config.pcap.clone().map(|path| (path, config.pcap_max_octets)),
             fault: config.fault.filter(FaultConfig::is_active),
             interface_poll: config.interface_poll,
@@ -241,6 +248,14 @@ impl Group {
             self.shared_runs.store(true, Relaxed);
         }
         Ok(())
+    }
+
+    /// Another participant of the group, if data may be handed to it without a transport.
+    pub(crate) fn beside(&self, prefix: GuidPrefix) -> Option<Arc<Member>> {
+        if !self.key.as_ref().is_some_and(Key::hands_over) {
+            return None;
+        }
+        self.members().iter().find(|member| member.participant.guid_prefix() == prefix).cloned()
     }
 
     fn members(&self) -> Members {

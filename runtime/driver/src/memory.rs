@@ -1,7 +1,8 @@
-//! Who is reached through shared memory instead of the network.
+//! Who is reached within the process or through shared memory instead of the network.
 //!
-//! A participant that announces a place in shared memory is attached as soon as it is discovered. Only then, and as long as that
-//! works, the engine sends data there; everything else stays on the network, and the reason is kept for whoever asks.
+//! Another participant of the group is handed what is for it. //! One that announces a place in shared memory is attached as soon as
+//! it is discovered. Only then, and as long as that works, the engine sends data there; everything else stays on the network,
+//! and the reason is kept for whoever asks.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -16,7 +17,7 @@ use crate::group::Group;
 use crate::lock::lock;
 use crate::member::Member;
 
-/// Another participant that announced a place in shared memory.
+/// Another participant that has a place in memory.
 struct Path {
     place: Locator,
     /// Why the place is not used, if so.
@@ -76,13 +77,14 @@ impl Member {
         }
         let changes: Vec<_> = out.events.iter().filter_map(concerns).collect();
         for (prefix, present) in changes {
-            let announced = self.participant.shared_memory_of(prefix).filter(|_| present);
-            if lock(&memory.paths).get(&prefix).map(|path| path.place) == announced {
+            let found = self.place_of(memory, prefix).filter(|_| present);
+            if lock(&memory.paths).get(&prefix).map(|path| path.place) == found {
                 continue;
             }
             self.let_go(memory, prefix);
-            let Some(place) = announced else { continue };
-            let refused = self.attach(memory, &place).err();
+            let Some(place) = found else { continue };
+            let beside = place.participant_beside().is_some();
+            let refused = if beside { None } else { self.attach(memory, &place).err() };
             match &refused {
                 None => self.participant.set_shared_memory(self.host.now(), prefix, Some(place), out),
                 Some(reason) => {
@@ -104,6 +106,21 @@ impl Member {
         }
     }
 
+    /// Where another participant is to be found: in this process, or in shared memory that it announced.
+    fn place_of(&self, memory: &MemoryPaths, prefix: GuidPrefix) -> Option<Locator> {
+        let group = memory.group.get().and_then(Weak::upgrade);
+        match group.and_then(|group| group.beside(prefix)) {
+            Some(_) => Some(Locator::beside(prefix)),
+            None => self.participant.shared_memory_of(prefix),
+        }
+    }
+
+    /// The participant of this process that a locator means, as long as it is there.
+    pub(crate) fn beside(&self, to: &Locator) -> Option<Arc<Self>> {
+        let prefix = to.participant_beside()?;
+        self.memory.as_ref()?.group.get()?.upgrade()?.beside(prefix)
+    }
+
     fn attach(&self, memory: &MemoryPaths, place: &Locator) -> Result<(), String> {
         let own = self.transport.locators().default_unicast.into_iter();
         let mut own = own.filter_map(|locator| locator.shared_memory_inbox());
@@ -117,7 +134,9 @@ impl Member {
 
     fn let_go(&self, memory: &MemoryPaths, prefix: GuidPrefix) {
         let path = lock(&memory.paths).remove(&prefix);
-        if let Some(path) = path.filter(|path| path.refused.is_none()) {
+        if let Some(path) =
+            path.filter(|path| path.refused.is_none() && path.place.participant_beside().is_none())
+        {
             self.transport.disconnect(&path.place);
         }
     }

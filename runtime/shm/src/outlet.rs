@@ -133,7 +133,7 @@ impl Outlet {
 
     /// Puts one datagram, without waiting and without a word to the receiver. A chunk that is lent stays where it is.
     pub(crate) fn put(&self, datagram: &Datagram<'_>) -> Outcome {
-        let lent = datagram.lent().filter(|_| self.may_borrow && self.lost.get().is_none());
+        let lent = datagram.last().filter(|_| self.may_borrow && self.lost.get().is_none());
         let Some((before, chunk)) = lent.and_then(|(before, octets)| Some((before, Chunk::of(octets)?)))
         else {
             return self.put_octets(datagram.len(), datagram.parts());

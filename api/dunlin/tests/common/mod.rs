@@ -70,6 +70,8 @@ pub fn domain() -> u32 {
 pub fn participant(domain: u32) -> DomainParticipant {
     let mut config = Config::default();
     config.set("network.interfaces", "lo").unwrap();
+    // What two processes would do.
+    config.set("shared_memory.in_process", "false").unwrap();
     DomainParticipant::builder(domain).config(config).build().unwrap()
 }
 

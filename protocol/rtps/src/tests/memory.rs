@@ -1,10 +1,10 @@
-//! RTPS 2.5 §9.4.5.1.3: large changes for readers in shared memory, beside others.
+//! RTPS 2.5 §9.4.5.1.3: large changes for readers in this process and in shared memory, beside others.
 
 use super::support::*;
 use crate::{ReaderConfig, ReaderProxyConfig, WriterConfig};
 use alloc::vec;
 use alloc::vec::Vec;
-use dunlin_core::{Locator, VendorId};
+use dunlin_core::{Locator, SequenceNumber, VendorId};
 
 const LARGE: usize = 200_000;
 
@@ -138,4 +138,29 @@ fn without_room_for_more_in_memory_everything_is_as_on_the_network() {
     source.write(at(10), LARGE);
     let packets = drain(&mut source.out);
     assert!(packets.len() > 100 && packets.iter().all(|packet| packet.bytes.len() <= 1472));
+}
+
+#[test]
+fn within_a_process_a_large_change_is_one_message_that_ends_in_its_payload() {
+    let mut source = source(0);
+    source.match_reader(at(0), ReaderProxyConfig { unicast: vec![Locator::LOCAL], ..reader_proxy(1) });
+    source.out.clear();
+    let mut target = target(1);
+    for number in 1_i64..=3 {
+        let now = at(10 * number.unsigned_abs());
+        source.write(now, LARGE);
+        let payload = source.history.changes[&SequenceNumber(number)].payload.clone().unwrap();
+        let ends: Vec<_> = source.out.datagrams().filter_map(|datagram| datagram.last()).collect();
+        assert!(
+            ends.len() == 1 && ends[0].1.as_ptr() == payload.as_ptr(),
+            "it is that of the history, not a copy"
+        );
+        for packet in drain(&mut source.out) {
+            target.receive(now, &packet);
+        }
+        for packet in drain(&mut target.out) {
+            source.receive(now, &packet);
+        }
+    }
+    assert_eq!(target.sink.got, [1, 2, 3], "the send window of sockets does not concern it");
 }

@@ -1,9 +1,10 @@
-//! RTPS 2.5 §9.4.5.1.3 octetsToNextHeader: large changes for readers in shared memory, where a message may be longer than a
-//! datagram.
+//! RTPS 2.5 §9.4.5.1.3 octetsToNextHeader: large changes for readers in this process or in shared memory, where a message may
+//! be longer than a datagram.
 //!
 //! The last submessage of a message may reach to its end, however long it is. So a change that needs fragments elsewhere is
 //! one DATA there or, if that is too long for the ring, few DATA_FRAGs of many fragments each. The fragments are those that
-//! readers on the network get, so a reader that changes its way goes on with what it has.
+//! readers on the network get, so a reader that changes its way goes on with what it has. Within a process no message is too
+//! long, and its payload, which ends it, is not copied.
 
 use super::Writer;
 use super::proxy::ReaderProxy;
@@ -39,21 +40,33 @@ pub(super) enum Progress {
 }
 
 impl Writer {
-    fn uses_memory(&self) -> bool {
-        self.cfg.memory_message_size > self.cfg.max_message_size
+    /// The longest message that may go to a place if that is in memory; `None` for the network.
+    fn longest_to(&self, to: &Locator) -> Option<usize> {
+        let shared = self.cfg.memory_message_size;
+        match to.kind {
+            LocatorKind::LOCAL => Some(usize::MAX),
+            LocatorKind::SHARED_MEMORY => (shared > self.cfg.max_message_size).then_some(shared),
+            _ => None,
+        }
     }
 
     /// Whether a reader with these locators is reached through memory alone.
     pub(super) fn reaches_memory(&self, unicast: &[Locator]) -> bool {
-        self.uses_memory() && !unicast.is_empty() && unicast.iter().all(is_memory)
+        !unicast.is_empty() && unicast.iter().all(|to| self.longest_to(to).is_some())
     }
 
     /// Octets that may be under way to a reader although its socket has no room for them. One message more may leave, which
     /// still finds room in a ring of twice the longest.
     pub(super) fn room_in_memory(&self, proxy: &ReaderProxy) -> u64 {
+        if !self.reaches_memory(&proxy.cfg.unicast) {
+            return 0;
+        }
+        if proxy.cfg.unicast.iter().all(|to| to.kind == LocatorKind::LOCAL) {
+            // Nothing is lost on the way; what a reader has no room for shall not be offered to it without end.
+            return FIRST_ROOM;
+        }
         let longest = self.cfg.memory_message_size as u64;
-        let room = if self.split.through == SequenceNumber::ZERO { longest.min(FIRST_ROOM) } else { longest };
-        if self.reaches_memory(&proxy.cfg.unicast) { room } else { 0 }
+        if self.split.through == SequenceNumber::ZERO { longest.min(FIRST_ROOM) } else { longest }
     }
 
     /// Where the fragments of a large change go.
@@ -65,11 +78,9 @@ impl Writer {
         let mut split = core::mem::take(&mut self.split);
         split.memory.clear();
         split.network.clear();
-        if self.uses_memory() {
-            for to in self.data_routes() {
-                let part = if is_memory(to) { &mut split.memory } else { &mut split.network };
-                part.push(*to);
-            }
+        for to in self.data_routes() {
+            let part = if self.longest_to(to).is_some() { &mut split.memory } else { &mut split.network };
+            part.push(*to);
         }
         self.split = split;
     }
@@ -118,9 +129,10 @@ impl Writer {
         out: &mut Outbox,
     ) {
         let heartbeat = self.piggyback(now, change.sn, u32::from(alone), history);
-        let mut pieces = self.pieces(change);
+        let mut pieces = self.pieces(change, &self.split.memory);
         loop {
             let mut message = self.framing.begin(out);
+            message.payload_ends();
             let more = pieces.put(&self.framing, &mut message, change, &self.inline, EntityId::UNKNOWN);
             let left_over = heartbeat.filter(|heartbeat| !more && !message.heartbeat(heartbeat));
             let len = message.len();
@@ -141,9 +153,10 @@ impl Writer {
 
     /// Sends a large change to one reader in memory again.
     pub(super) fn repair_in_memory(&mut self, guid: Guid, to: &[Locator], change: &Change, out: &mut Outbox) {
-        let mut pieces = self.pieces(change);
+        let mut pieces = self.pieces(change, to);
         loop {
             let mut message = self.framing.begin(out);
+            message.payload_ends();
             message.info_dst(guid.prefix);
             let more = pieces.put(&self.framing, &mut message, change, &self.inline, guid.entity_id);
             let len = message.len();
@@ -155,9 +168,10 @@ impl Writer {
         }
     }
 
-    /// How a change is cut for memory; its inline QoS is prepared.
-    fn pieces(&self, change: &Change) -> Pieces {
-        let (limit, inline) = (self.cfg.memory_message_size, self.inline.len());
+    /// How a change is cut for places in memory; its inline QoS is prepared.
+    fn pieces(&self, change: &Change, to: &[Locator]) -> Pieces {
+        let limit = to.iter().filter_map(|to| self.longest_to(to)).min().unwrap_or(usize::MAX);
+        let inline = self.inline.len();
         let head = size::HEADER.saturating_add(size::INFO_DST);
         if head.saturating_add(Framing::data_len(change, &self.inline)) <= limit {
             return Pieces { next: 1, each: None };
@@ -195,8 +209,4 @@ impl Pieces {
         let len = change.payload.as_ref().map_or(0, |payload| payload.len());
         self.next <= framing.fragment_count(len)
     }
-}
-
-fn is_memory(locator: &Locator) -> bool {
-    locator.kind == LocatorKind::SHARED_MEMORY
 }

@@ -119,14 +119,16 @@ impl MessageBuilder<'_> {
         let payload_len = payload.map_or(0, |bytes| bytes.len());
         let body = fields.as_bytes().len().saturating_add(inline_qos.len()).saturating_add(payload_len);
         // What lies in memory of its own is the last of its message, so that it may stay there.
-        let lent = id == kind::DATA && payload.is_some_and(|bytes| bytes.memory().is_some());
-        if !(if lent { self.begin_last(id, flags) } else { self.begin(id, flags, body) }) {
+        let in_memory = payload.is_some_and(|bytes| bytes.memory().is_some());
+        let last = id == kind::DATA && (self.payload_ends || in_memory);
+        if !(if last { self.begin_last(id, flags) } else { self.begin(id, flags, body) }) {
             return false;
         }
         self.out.put(fields.as_bytes());
         self.out.put(inline_qos);
         match payload {
-            Some(bytes) if bytes.len() <= COPIED && !lent => self.out.put(bytes),
+            Some(bytes) if last => self.out.put_last(bytes.clone()),
+            Some(bytes) if bytes.len() <= COPIED => self.out.put(bytes),
             Some(bytes) => self.out.put_shared(bytes.clone()),
             None => {}
         }

@@ -32,6 +32,8 @@ pub struct MessageBuilder<'o> {
     endianness: Endianness,
     /// Payloads are marked as something else than plain serializations.
     non_standard_payload: bool,
+    /// The payload of a DATA ends the message.
+    payload_ends: bool,
     /// The last submessage reaches to the end of the message.
     sealed: bool,
     /// What a header extension needs when the message is complete.
@@ -52,6 +54,7 @@ impl<'o> MessageBuilder<'o> {
             out,
             endianness: Endianness::Little,
             non_standard_payload: false,
+            payload_ends: false,
             sealed: false,
             pending: None,
         }
@@ -68,6 +71,12 @@ impl<'o> MessageBuilder<'o> {
     /// protection of DDS Security asks for.
     pub fn non_standard_payload(&mut self, marked: bool) {
         self.non_standard_payload = marked;
+    }
+
+    /// Lets the payload of the DATA that follows end the message, so that nothing may follow and who gets the message in this
+    /// process can take the payload [as it is](dunlin_buf::Datagram::last).
+    pub fn payload_ends(&mut self) {
+        self.payload_ends = true;
     }
 
     /// How urgent the datagram is: a differentiated services code point, 0 to 63.

@@ -1,0 +1,150 @@
+//! Participants of one process hand each other data on the thread that writes; large payloads are not copied.
+
+mod common;
+
+use common::{Track, domain, eventually, track};
+use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
+use dunlin::{Config, DataReader, DataWriter, DomainParticipant, StatusMask};
+use std::sync::{Arc, Mutex};
+use std::thread::ThreadId;
+
+fn participant(domain: u32, settings: &[(&str, &str)]) -> DomainParticipant {
+    let mut config = Config::default();
+    config.set("network.interfaces", "lo").unwrap();
+    settings.iter().for_each(|(key, value)| config.set(key, value).unwrap());
+    DomainParticipant::builder(domain).config(config).build().unwrap()
+}
+
+fn writer(participant: &DomainParticipant) -> DataWriter<Track> {
+    let topic = participant.create_topic::<Track>("Tracks", &TopicQos::default()).unwrap();
+    let qos = DataWriterQos::default().reliable().keep_all();
+    participant.create_publisher(&PublisherQos::default()).unwrap().create_datawriter(&topic, &qos).unwrap()
+}
+
+fn reader(participant: &DomainParticipant) -> DataReader<Track> {
+    let topic = participant.create_topic::<Track>("Tracks", &TopicQos::default()).unwrap();
+    let qos = DataReaderQos::default().reliable().keep_all();
+    participant.create_subscriber(&SubscriberQos::default()).unwrap().create_datareader(&topic, &qos).unwrap()
+}
+
+fn matched(writer: &DataWriter<Track>, readers: usize) {
+    eventually("all match", || writer.publication_matched_status().current_count == readers as i32);
+}
+
+fn threads_of(settings: &[(&str, &str)]) -> (ThreadId, Vec<ThreadId>) {
+    let domain = domain();
+    let (publishing, subscribing) = (participant(domain, settings), participant(domain, settings));
+    let (writer, reader) = (writer(&publishing), reader(&subscribing));
+    let threads = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&threads);
+    let listener = move |reader: &DataReader<Track>| {
+        let (taken, here) = (reader.take(100).unwrap().len(), std::thread::current().id());
+        told.lock().unwrap().extend(std::iter::repeat_n(here, taken));
+    };
+    reader.set_listener(listener, StatusMask::DATA_AVAILABLE);
+    matched(&writer, 1);
+    eventually("the reader matches", || reader.subscription_matched_status().current_count == 1);
+    let before = publishing.transport_stats();
+    for n in 0..10 {
+        writer.write(&track(n, 0)).unwrap();
+    }
+    eventually("all are told", || threads.lock().unwrap().len() == 10);
+    let sent = publishing.transport_stats().shared_sent_datagrams - before.shared_sent_datagrams;
+    let told: Vec<_> = threads.lock().unwrap().clone();
+    assert_eq!(sent > 0, told.iter().any(|thread| *thread != std::thread::current().id()));
+    (std::thread::current().id(), told)
+}
+
+#[test]
+fn another_participant_of_the_process_is_told_on_the_thread_that_writes() {
+    let (here, told) = threads_of(&[]);
+    assert_eq!(told, [here; 10]);
+}
+
+#[test]
+fn where_that_is_switched_off_it_is_told_on_a_thread_of_the_library() {
+    let (here, told) = threads_of(&[("shared_memory.in_process", "false")]);
+    assert!(told.iter().all(|thread| *thread != here));
+}
+
+#[test]
+fn a_large_payload_is_the_same_memory_for_every_reader_of_the_process() {
+    let domain = domain();
+    let (own, other) = (participant(domain, &[]), participant(domain, &[]));
+    let writer = writer(&own);
+    let readers = [reader(&own), reader(&other), reader(&other)];
+    matched(&writer, 3);
+    for number in 0..4 {
+        let octets = vec![number; 921_600];
+        writer.write(&Track { octets: octets.clone(), ..track(number.into(), 0) }).unwrap();
+        let payloads: Vec<_> = readers
+            .iter()
+            .map(|reader| {
+                // It is there already: the thread that writes has brought it.
+                let mut taken = reader.take_payloads(10).unwrap();
+                assert_eq!(taken.len(), 1, "sample {number}");
+                taken.remove(0).payload.unwrap()
+            })
+            .collect();
+        assert!(payloads.iter().all(|payload| payload.as_ptr() == payloads[0].as_ptr()));
+        assert!(payloads[0].ends_with(&octets));
+    }
+}
+
+#[test]
+fn who_leaves_and_who_comes_changes_nothing_for_the_others() {
+    let domain = domain();
+    let (publishing, staying) = (participant(domain, &[]), participant(domain, &[]));
+    let (writer, stays) = (writer(&publishing), reader(&staying));
+    for round in 0..5 {
+        let leaving = participant(domain, &[]);
+        let leaves = reader(&leaving);
+        matched(&writer, 2);
+        for n in 0..20 {
+            writer.write(&track(n, round)).unwrap();
+        }
+        assert_eq!(leaves.take(100).unwrap().len(), 20);
+        drop((leaves, leaving));
+        matched(&writer, 1);
+        writer.write(&track(20, round)).unwrap();
+        let taken = stays.take(100).unwrap();
+        assert!(taken.len() == 21 && taken.iter().all(|sample| sample.data.as_ref().unwrap().speed == round));
+    }
+}
+
+#[test]
+fn writers_that_answer_each_other_in_listeners_do_not_call_themselves_without_end() {
+    fn answer(with: &DataWriter<Track>, reader: &DataReader<Track>) {
+        for sample in reader.take(100).unwrap() {
+            let track = sample.data.unwrap();
+            if track.speed < 1_000 {
+                with.write(&Track { speed: track.speed + 1, ..track }).unwrap();
+            }
+        }
+    }
+    let domain = domain();
+    let sides = [participant(domain, &[]), participant(domain, &[])];
+    let topics = ["Ping", "Pong"];
+    let mut keep = Vec::new();
+    let mut writers = Vec::new();
+    for (n, side) in sides.iter().enumerate() {
+        let topic = |name: &str| side.create_topic::<Track>(name, &TopicQos::default()).unwrap();
+        let qos = DataWriterQos::default().reliable().keep_all();
+        let publisher = side.create_publisher(&PublisherQos::default()).unwrap();
+        let writer = publisher.create_datawriter(&topic(topics[n]), &qos).unwrap();
+        let qos = DataReaderQos::default().reliable().keep_all();
+        let subscriber = side.create_subscriber(&SubscriberQos::default()).unwrap();
+        let reader = subscriber.create_datareader(&topic(topics[1 - n]), &qos).unwrap();
+        let with = writer.clone();
+        let listener = move |reader: &DataReader<Track>| answer(&with, reader);
+        reader.set_listener(listener, StatusMask::DATA_AVAILABLE);
+        writers.push(writer);
+        keep.push(reader);
+    }
+    writers.iter().for_each(|writer| matched(writer, 1));
+    for reader in &keep {
+        eventually("both see each other", || reader.subscription_matched_status().current_count == 1);
+    }
+    writers[0].write(&track(1, 0)).unwrap();
+    eventually("it ends", || writers.iter().map(|writer| writer.stats().samples_sent).sum::<u64>() == 1_001);
+}
