@@ -17,10 +17,9 @@ use PresentationAccessScope::{Group, Topic};
 
 const TOPICS: [&str; 3] = ["First", "Second", "Third"];
 
-/// The PRESENTATION that a disabled publisher and subscriber are given is the one in force, also of sets and accesses that
-/// were begun before.
-#[test]
-fn presentation_may_change_before_enable_and_is_effective() {
+/// The PRESENTATION that a disabled publisher and subscriber are given is the one in force, also of a set, and of an access if
+/// `early`, that was begun before.
+fn presentation_changes_before_enable(early: bool) {
     let mut sim = Sim::new(8);
     let (a, b) = (sim.node("a"), sim.node("b"));
     let disabled = |node: &Node| node.run(|| DomainParticipant::builder(0).enabled(false).build()).unwrap();
@@ -31,26 +30,42 @@ fn presentation_may_change_before_enable_and_is_effective() {
     a.run(|| sources.publisher.set_qos(&publisher_qos(Group, true, true))).unwrap();
     b.run(|| views.subscriber.set_qos(&subscriber_qos(Group, true, true))).unwrap();
     sources.publisher.begin_coherent_changes();
-    views.subscriber.begin_access();
+    if early {
+        views.subscriber.begin_access();
+    }
     a.run(|| one.enable()).unwrap();
     b.run(|| other.enable()).unwrap();
-    sim.run_until(|| views.readers.iter().all(|reader| !reader.matched_publications().is_empty()), secs(30))
-        .unwrap();
+    let matched = || views.readers.iter().all(|reader| !reader.matched_publications().is_empty());
+    sim.run_until(matched, secs(30)).unwrap();
+    // Of a new access, or of the early one.
+    let seen = || {
+        b.run(|| {
+            views.subscriber.begin_access();
+            let seen = views.subscriber.datareaders(StateMasks::ANY).unwrap().len();
+            views.subscriber.end_access().unwrap();
+            seen
+        })
+    };
     for writer in &sources.writers {
         a.run(|| writer.write(&reading(1))).unwrap();
     }
     sim.run_for(secs(2)).unwrap();
-    let seen = |views: &Views| b.run(|| views.subscriber.datareaders(StateMasks::ANY).unwrap().len());
-    assert_eq!(seen(&views), 0, "the set is open");
+    assert_eq!(seen(), 0, "the set is open");
     a.run(|| sources.publisher.end_coherent_changes()).unwrap();
     sim.run_for(secs(2)).unwrap();
-    assert_eq!(seen(&views), 0, "the access was begun before");
-    b.run(|| views.subscriber.end_access()).unwrap();
-    b.run(|| views.subscriber.begin_access());
-    assert_eq!(seen(&views), 2);
-    b.run(|| views.subscriber.end_access()).unwrap();
+    if early {
+        assert_eq!(seen(), 0, "the access was begun before");
+        b.run(|| views.subscriber.end_access()).unwrap();
+    }
+    assert_eq!(seen(), 2);
     let refused = b.run(|| views.readers[0].take(1)).unwrap_err();
     assert_eq!(refused, ReadError::NotBegun);
+}
+
+#[test]
+fn presentation_may_change_before_enable_and_is_effective() {
+    presentation_changes_before_enable(false);
+    presentation_changes_before_enable(true);
 }
 
 /// A publisher with a writer for each topic.
