@@ -7,7 +7,7 @@ use crate::publisher::Publisher;
 use crate::reader::StateMasks;
 use crate::reader_core::ReaderCore;
 use crate::subscriber::Subscriber;
-use crate::writer_core::WriterCore;
+use crate::writer_core::{WriterCore, lock};
 use dunlin_cache::{InstanceSelect, Selection};
 use dunlin_core::WallTime;
 use std::sync::Arc;
@@ -19,8 +19,9 @@ impl Publisher {
     ///
     /// With access scope GROUP a set comprises all writers of the publisher, otherwise each writer's part is a set.
     pub fn begin_coherent_changes(&self) {
-        self.coherent.fetch_add(1, SeqCst);
-        if let Some(group) = &self.group {
+        let mut sets = lock(&self.state.sets);
+        sets.depth = sets.depth.saturating_add(1);
+        if let Some(group) = &sets.group {
             group.begin_set();
         }
     }
@@ -30,9 +31,10 @@ impl Publisher {
     /// # Errors
     /// [`GroupAccessError::NotBegun`].
     pub fn end_coherent_changes(&self) -> Result<(), GroupAccessError> {
-        let begun = self.coherent.fetch_update(SeqCst, SeqCst, |depth| depth.checked_sub(1));
-        begun.map_err(|_| GroupAccessError::NotBegun)?;
-        let end = self.group.as_ref().and_then(|group| group.end_set().flatten());
+        let mut sets = lock(&self.state.sets);
+        sets.depth = sets.depth.checked_sub(1).ok_or(GroupAccessError::NotBegun)?;
+        let end = sets.group.as_ref().and_then(|group| group.end_set().flatten());
+        drop(sets);
         if let Some(end) = end {
             for writer in self.state.writers() {
                 writer.end_set(&end);
@@ -44,7 +46,7 @@ impl Publisher {
     /// suspend_publications: what the publisher's writers write from now on waits until it is resumed, or fills
     /// `batching.max_size`, or a call of the writer waits. Suspending twice is suspending once.
     pub fn suspend_publications(&self) {
-        self.suspended.store(true, SeqCst);
+        self.state.suspended.store(true, SeqCst);
         self.state.writers().iter().for_each(|writer| writer.set_suspended(true));
     }
 
@@ -53,7 +55,7 @@ impl Publisher {
     /// # Errors
     /// [`GroupAccessError::NotBegun`] when publications are not suspended.
     pub fn resume_publications(&self) -> Result<(), GroupAccessError> {
-        if !self.suspended.swap(false, SeqCst) {
+        if !self.state.suspended.swap(false, SeqCst) {
             return Err(GroupAccessError::NotBegun);
         }
         self.state.writers().iter().for_each(|writer| writer.set_suspended(false));
@@ -76,9 +78,9 @@ impl WriterCore {
     /// As its publisher is, also if others suspend and resume that at this moment.
     pub(crate) fn follow_suspension(&self) {
         loop {
-            let suspended = self.publisher.suspended.load(SeqCst);
+            let suspended = self.publisher.state.suspended.load(SeqCst);
             self.set_suspended(suspended);
-            if self.publisher.suspended.load(SeqCst) == suspended {
+            if self.publisher.state.suspended.load(SeqCst) == suspended {
                 return;
             }
         }
@@ -105,8 +107,11 @@ impl Subscriber {
     /// several of them can be read as of one moment. Calls nest. Of readers without coherent and group-wide ordered access
     /// it changes nothing.
     pub fn begin_access(&self) {
-        self.accesses.fetch_add(1, SeqCst);
-        self.groups().iter().for_each(|group| group.begin_access());
+        let mut accesses = lock(&self.state.accesses);
+        accesses.count = accesses.count.saturating_add(1);
+        if let Some(group) = &accesses.group {
+            group.begin_access();
+        }
     }
 
     /// end_access: what has arrived since becomes visible.
@@ -114,15 +119,20 @@ impl Subscriber {
     /// # Errors
     /// [`GroupAccessError::NotBegun`].
     pub fn end_access(&self) -> Result<(), GroupAccessError> {
-        let begun = self.accesses.fetch_update(SeqCst, SeqCst, |depth| depth.checked_sub(1));
-        begun.map_err(|_| GroupAccessError::NotBegun)?;
-        self.groups().iter().for_each(|group| self.participant.end_access(group));
+        let mut accesses = lock(&self.state.accesses);
+        accesses.count = accesses.count.checked_sub(1).ok_or(GroupAccessError::NotBegun)?;
+        let group = accesses.group.clone();
+        drop(accesses);
+        if let Some(group) = group {
+            self.participant.end_access(&group);
+        }
         Ok(())
     }
 
     /// Whether samples may be read now: with access scope GROUP only in an access or while on_data_on_readers runs.
     pub(crate) fn check_access(&self) -> Result<(), GroupAccessError> {
-        if self.by_group && self.accesses.load(SeqCst) == 0 && !self.state.is_telling() {
+        let by_group = self.state.scope().by_group;
+        if by_group && lock(&self.state.accesses).count == 0 && !self.state.is_telling() {
             return Err(GroupAccessError::NotBegun);
         }
         Ok(())
@@ -130,7 +140,7 @@ impl Subscriber {
 
     /// Reads within an access of its own where one is needed.
     pub(crate) fn in_access<R>(&self, read: impl FnOnce() -> R) -> R {
-        if !self.by_group {
+        if !self.state.scope().by_group {
             return read();
         }
         /// Ends the access also if `read` panics.
@@ -144,10 +154,6 @@ impl Subscriber {
         self.begin_access();
         let _access = Access(self);
         read()
-    }
-
-    fn groups(&self) -> Vec<Arc<dunlin_engine::SubscriberGroup>> {
-        self.group.iter().cloned().collect()
     }
 
     /// get_datareaders: the readers with samples in these states. With ordered access of scope GROUP there is one entry
@@ -164,7 +170,7 @@ impl Subscriber {
         let mut found: Vec<(WallTime, AnyDataReader)> = Vec::new();
         for core in self.state.readers() {
             let times = receptions(&core, &selection);
-            let wanted = if self.one_by_one { times.len() } else { times.len().min(1) };
+            let wanted = if self.state.scope().one_by_one { times.len() } else { times.len().min(1) };
             let entries = times.into_iter().take(wanted);
             found.extend(entries.map(|time| (time, AnyDataReader(Arc::clone(&core)))));
         }
