@@ -1,0 +1,46 @@
+// What Cyclone DDS's C library exports of types and of its serializer, as version 11.0.1 has it; its Python package brings the
+// library without headers.
+#pragma once
+
+#include "../../../../tools/bench/peers/cyclone/api.hpp"
+
+extern "C" {
+struct Stream {
+    unsigned char *buffer;
+    uint32_t size, index, version;
+};
+struct Allocator {
+    void *(*allocate)(size_t);
+    void *(*again)(void *, size_t);
+    void (*release)(void *);
+};
+struct SerializerDescriptor {
+    uint32_t size, align, flags;
+    struct {
+        uint32_t count;
+        void *by_id, *by_place;
+    } keys;
+    struct {
+        uint32_t count;
+        uint32_t *ops;
+    } ops;
+    size_t plain_size_xcdr1, plain_size_xcdr2;
+    struct {
+        void *table;
+        const uint32_t *first;
+    } member_ids;
+};
+extern const Allocator dds_cdrstream_default_allocator;
+void dds_cdrstream_desc_from_topic_desc(SerializerDescriptor *, const dds_topic_descriptor *);
+bool dds_stream_normalize(void *, uint32_t size, bool swapped, uint32_t version, const SerializerDescriptor *, bool key, uint32_t *used);
+void dds_istream_init(Stream *, uint32_t size, const void *, uint32_t version);
+void dds_ostream_init(Stream *, const Allocator *, uint32_t size, uint32_t version);
+void dds_ostream_fini(Stream *, const Allocator *);
+void dds_stream_read_sample(Stream *, void *sample, const Allocator *, const SerializerDescriptor *);
+bool dds_stream_write_sampleLE(Stream *, const Allocator *, const void *sample, const SerializerDescriptor *);
+bool dds_stream_write_sampleBE(Stream *, const Allocator *, const void *sample, const SerializerDescriptor *);
+void dds_stream_free_sample(void *sample, const Allocator *, const uint32_t *ops);
+bool dds_stream_extract_key_from_data(Stream *, Stream *key, const Allocator *, const SerializerDescriptor *);
+void dds_stream_extract_keyBE_from_key(Stream *, Stream *key, int kind, const Allocator *, const SerializerDescriptor *);
+void dds_qset_data_representation(dds_qos *, uint32_t count, const int16_t *);
+}
