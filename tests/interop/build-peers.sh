@@ -15,7 +15,7 @@ fi
 # Programs with its C library, which the wheel brings without headers.
 library=$(realpath "$(find "$peers/cyclone" -path '*cyclonedds.libs*' -name 'libddsc*' | head -n 1)")
 mkdir -p "$peers/cyclone-native"
-for program in octets; do
+for program in octets native; do
     source=$here/peers/cyclone/$program.cpp
     if [ ! "$peers/cyclone-native/$program" -nt "$source" ]; then
         g++ -std=c++17 -O2 -Wall -Wextra -o "$peers/cyclone-native/$program" "$source" "$library" \
