@@ -1,18 +1,19 @@
-// Cyclone DDS's C library as a peer: `native ROLE DOMAIN`, in the line protocol of tests/interop/README.md. Role `versions`, every
-// version of a type at once:
+// Cyclone DDS's C library as a peer: `native ROLE DOMAIN`, in the line protocol of tests/interop/README.md. Roles `report-pub`
+// and `report-sub` are those of peer.py; role `versions` has every version of a type at once:
 //
 //     types COUNT    waits until COUNT writers and readers of the topic `Versions` are known whose USER_DATA is a number, gets
 //                    the type of each from whoever has it, and makes a writer and a reader of each
 //     matched        prints `reader N WRITER…` and `writer N READER…` of each, where an endpoint is `dunlin:N` or `cyclone:N`
 #include "../../../../tools/bench/peers/cyclone/api.hpp"
+#include "report.hpp"
 #include "serializer.hpp"
 
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -120,16 +121,23 @@ private:
 }  // namespace
 
 int main(int, char **words) {
-    Participant participant(static_cast<uint32_t>(std::stoul(words[2])));
-    std::cout << "ready" << std::endl;
-    std::string line, verb;
+    std::string role = words[1], line, verb;
+    auto domain = static_cast<uint32_t>(std::stoul(words[2]));
+    std::unique_ptr<Participant> versions;
+    std::unique_ptr<ReportPublisher> publisher;
+    std::unique_ptr<ReportSubscriber> subscriber;
+    if (role == "versions") versions = std::make_unique<Participant>(domain);
+    if (role == "report-pub") publisher = std::make_unique<ReportPublisher>(domain);
+    if (role == "report-sub") subscriber = std::make_unique<ReportSubscriber>(domain);
+    std::cout << (versions || publisher || subscriber ? "ready" : "no such role") << std::endl;
     while (std::getline(std::cin, line) && line != "quit") {
         std::istringstream parts(line);
-        size_t count = 0;
+        uint32_t count = 0;
         parts >> verb >> count;
         try {
-            if (verb == "types") participant.types(count);
-            else if (verb == "matched") participant.matched();
+            if (publisher) publisher->command(verb, count);
+            else if (versions && verb == "types") versions->types(count);
+            else if (versions && verb == "matched") versions->matched();
             else throw std::runtime_error("unknown command");
             std::cout << "ok" << std::endl;
         } catch (const std::exception &error) {

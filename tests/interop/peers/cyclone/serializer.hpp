@@ -49,6 +49,10 @@ Endpoint *dds_get_matched_subscription_data(dds_entity_t writer, uint64_t handle
 void dds_qset_userdata(dds_qos *, const void *, size_t);
 bool dds_qget_userdata(const dds_qos *, void **, size_t *);
 void dds_free(void *);
+void dds_qset_durability(dds_qos *, int kind);
+void dds_qset_durability_service(dds_qos *, int64_t cleanup_delay, int history, int32_t depth, int32_t samples, int32_t instances,
+                                 int32_t samples_per_instance);
+void dds_qset_writer_data_lifecycle(dds_qos *, bool autodispose);
 void dds_cdrstream_desc_from_topic_desc(SerializerDescriptor *, const dds_topic_descriptor *);
 bool dds_stream_normalize(void *, uint32_t size, bool swapped, uint32_t version, const SerializerDescriptor *, bool key, uint32_t *used);
 void dds_istream_init(Stream *, uint32_t size, const void *, uint32_t version);
@@ -67,6 +71,8 @@ namespace cyclone {
 
 // The whole domain, remote participants included.
 constexpr int GLOBAL = 0;
+// A descriptor has type information and type objects.
+constexpr uint32_t XTYPES_METADATA = 1u << 6;
 constexpr dds_entity_t DCPS_PUBLICATION = 0x7fff0003, DCPS_SUBSCRIPTION = 0x7fff0004;
 
 }  // namespace cyclone
