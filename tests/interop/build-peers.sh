@@ -16,9 +16,9 @@ fi
 library=$(realpath "$(find "$peers/cyclone" -path '*cyclonedds.libs*' -name 'libddsc*' | head -n 1)")
 mkdir -p "$peers/cyclone-native"
 for program in octets native; do
-    source=$here/peers/cyclone/$program.cpp
-    if [ ! "$peers/cyclone-native/$program" -nt "$source" ]; then
-        g++ -std=c++17 -O2 -Wall -Wextra -o "$peers/cyclone-native/$program" "$source" "$library" \
+    out=$peers/cyclone-native/$program
+    if [ ! -e "$out" ] || [ -n "$(find "$here/peers/cyclone" -name '*pp' -newer "$out")" ]; then
+        g++ -std=c++17 -O2 -Wall -Wextra -o "$out" "$here/peers/cyclone/$program.cpp" "$library" \
             "-Wl,-rpath,$(dirname "$library")" -Wl,--allow-shlib-undefined -pthread
     fi
 done

@@ -186,7 +186,7 @@ fn key(data: &DynamicData) -> [String; 2] {
     [hex(body(&key)), hex(&hashed)]
 }
 
-/// What was compared, and the differences that were seen: by type, form and number in [`DIFFERENCES`].
+/// What was compared, and the differences that were seen: by type and form.
 #[derive(Default)]
 struct Tally {
     values: usize,
