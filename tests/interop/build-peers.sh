@@ -12,6 +12,17 @@ if ! "$peers/cyclone/bin/python" -c 'import cyclonedds' 2>/dev/null; then
     "$peers/cyclone/bin/pip" install --quiet --disable-pip-version-check cyclonedds==11.0.1
 fi
 
+# Programs with its C library, which the wheel brings without headers.
+library=$(realpath "$(find "$peers/cyclone" -path '*cyclonedds.libs*' -name 'libddsc*' | head -n 1)")
+mkdir -p "$peers/cyclone-native"
+for program in octets native; do
+    out=$peers/cyclone-native/$program
+    if [ ! -e "$out" ] || [ -n "$(find "$here/peers/cyclone" -name '*pp' -newer "$out")" ]; then
+        g++ -std=c++17 -O2 -Wall -Wextra -o "$out" "$here/peers/cyclone/$program.cpp" "$library" \
+            "-Wl,-rpath,$(dirname "$library")" -Wl,--allow-shlib-undefined -pthread
+    fi
+done
+
 echo "interop: rosbags 0.11.9 (PyPI)"
 if ! "$peers/rosbags/bin/python" -c 'import rosbags' 2>/dev/null; then
     python3 -m venv "$peers/rosbags"

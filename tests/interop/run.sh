@@ -20,7 +20,7 @@ cd "$root"
 cargo build --quiet -p dunlin-cli
 cargo test --quiet -p dunlin-interop --no-run
 if [ "${1:-}" != fastdds3 ]; then
-    cargo test --quiet -p dunlin-idl-tests --test rosbags -- --ignored
+    cargo test --quiet -p dunlin-idl-tests --test rosbags --test cyclone_octets -- --ignored
     cargo test --quiet -p dunlin-cli --test shapes_page -- --ignored
 fi
 for round in $(seq "$rounds"); do

@@ -1,6 +1,8 @@
 //! Assignability (DDS-XTypes 1.3 §7.2.4): a table of versions of one type with the results that the standard asks for, and
 //! the options of TYPE_CONSISTENCY_ENFORCEMENT one by one.
 
+mod versions;
+
 use dunlin_cdr::Representation::{self, Xcdr1, Xcdr2};
 use dunlin_idl::{Memory, Options, compile};
 use dunlin_qos::TypeConsistencyEnforcement;
@@ -27,78 +29,25 @@ fn allow() -> TypeConsistencyEnforcement {
     TypeConsistencyEnforcement::default()
 }
 
-/// Members of the versions, and per reader (row) the versions (columns) that it can read.
-type Versions = &'static [(&'static str, &'static str)];
-
-const FINAL: Versions = &[
-    ("long a; long b;", "+------"),
-    ("long a;", "-+-----"),
-    ("long a; double b;", "--+----"),
-    ("long b; long a;", "---+---"),
-    ("long a; string<8> b;", "----++-"),
-    ("long a; string<16> b;", "----++-"),
-    ("@key long a; long b;", "------+"),
-];
-
-const APPENDABLE: Versions = &[
-    ("long a;", "++++-+-----++"),
-    ("long a; long b;", "+++-----+----"),
-    ("long a; long b; string c;", "+++-----+----"),
-    ("long a; double b;", "+--+---------"),
-    ("long b; long a;", "----+--------"),
-    ("long a; @optional long b;", "+----+-------"),
-    ("@key long a; long b;", "------++-----"),
-    ("@key long a; long b; string c;", "------++-----"),
-    ("long a; @must_understand long b;", "-++-----+----"),
-    ("long x; long b;", "---------+---"),
-    ("double a;", "----------+--"),
-    ("long a; sequence<long, 4> b;", "+----------++"),
-    ("long a; sequence<long> b;", "+----------++"),
-];
-
-const MUTABLE: Versions = &[
-    ("long a;", "+++++-----+++"),
-    ("long a; long b;", "+++-++-+--+++"),
-    ("@id(1) long b; @id(0) long a;", "+++-++-+--+++"),
-    ("long a; double b;", "+--+------+++"),
-    ("long a; @optional long b;", "+++-++-+--+++"),
-    ("long a; @must_understand long b;", "-++-++-+-----"),
-    ("@key long a; long b;", "------+------"),
-    ("@id(1) long b; @id(2) string c;", "-++-++-+-----"),
-    ("@id(5) long z;", "--------+----"),
-    ("@id(0) long x;", "---------+---"),
-    ("long a; @id(3) @must_understand @optional long d;", "+++++-----+++"),
-    ("long a; @id(7) string<4> s;", "+++++-----+++"),
-    ("long a; @id(7) string<9> s;", "+++++-----+++"),
-];
-
 #[test]
 #[cfg_attr(miri, ignore = "too much to interpret")]
 fn table() {
-    let groups = [("final", FINAL), ("appendable", APPENDABLE), ("mutable", MUTABLE)];
-    let mut versions = Vec::new();
-    for (group, (word, list)) in groups.iter().enumerate() {
-        for (at, (members, row)) in list.iter().enumerate() {
-            assert_eq!(row.len(), list.len());
-            versions.push((group, at, *row, parse(&format!("@{word} struct T {{ {members} }};")), *members));
-        }
-    }
+    let parsed: Vec<_> = versions::all().map(|version| (parse(&version.idl()), version)).collect();
     let (mut wrong, mut compared) = (Vec::new(), 0);
-    for (group, _, row, reader, own) in &versions {
-        for (other, at, _, writer, theirs) in &versions {
-            // Types of different extensibility are never assignable.
-            let expected = group == other && row.as_bytes()[*at] == b'+';
+    for (reader, own) in &parsed {
+        for (writer, theirs) in &parsed {
             let reader = TypeIn { graph: &reader.0, index: reader.1 };
             let writer = TypeIn { graph: &writer.0, index: writer.1 };
             let result = assignable(reader, writer, &allow(), Xcdr2);
             let policy = allow();
             let mut comparison = Comparison::new(reader.graph, writer.graph, &policy, Xcdr2);
             for _ in 0..2 {
+                let (own, theirs) = (own.members, theirs.members);
                 assert_eq!(comparison.assignable(reader.index, writer.index), result, "{own} <- {theirs}");
             }
             compared += 1;
-            if result.is_ok() != expected {
-                wrong.push(format!("{{{own}}} <- {{{theirs}}}: {result:?}"));
+            if result.is_ok() != own.reads(theirs) {
+                wrong.push(format!("{{{}}} <- {{{}}}: {result:?}", own.members, theirs.members));
             }
         }
     }
@@ -303,10 +252,8 @@ fn bases_that_go_round() {
 /// Printed as IDL, a type is the same type again.
 #[test]
 fn idl_of_a_type_means_the_same() {
-    for (_, list) in [("", FINAL), ("", APPENDABLE), ("", MUTABLE)] {
-        for (members, _) in list {
-            again(&format!("struct T {{ {members} }};"));
-        }
+    for version in versions::all() {
+        again(&format!("struct T {{ {} }};", version.members));
     }
     again(
         "module M { module N { enum E { A, @default_literal B }; @bit_bound(9) bitmask F { X, @position(7) Y };

@@ -13,6 +13,8 @@ use std::sync::mpsc::{Receiver, channel};
 #[expect(missing_docs, reason = "the names are the products'")]
 pub enum Vendor {
     Cyclone,
+    /// Cyclone DDS's C library: `peers/cyclone/native.cpp`.
+    CycloneC,
     FastDds,
     /// Fast DDS 3 in XCDR1: `make interop-fastdds3`.
     FastDds3,
@@ -40,6 +42,7 @@ impl Vendor {
                 python.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/peers/cyclone/peer.py"));
                 python
             }
+            Self::CycloneC => Command::new(peers.join("cyclone-native/native")),
             Self::FastDds => Command::new(peers.join("fastdds/fastdds_peer")),
             Self::FastDds3 | Self::FastDds3Xcdr2 => Command::new(peers.join("fastdds3/peer")),
             Self::RustDds => Command::new(peers.join("rust/debug/rustdds_peer")),

@@ -28,11 +28,8 @@ fn lines(text: &str) -> Result<Vec<Value>> {
     text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
 }
 
-#[test]
-#[ignore = "needs the peers: make interop"]
-fn cyclone_is_echoed_with_a_type_that_it_announces() -> Result<()> {
-    let domain = 151;
-    let mut peer = Peer::start(Vendor::Cyclone, "report-pub", domain)?;
+fn is_echoed_with_a_type_that_it_announces(vendor: Vendor, domain: u32) -> Result<()> {
+    let mut peer = Peer::start(vendor, "report-pub", domain)?;
     for number in [3, 4] {
         peer.tell(&format!("report {number}"))?;
     }
@@ -61,11 +58,8 @@ fn cyclone_is_echoed_with_a_type_that_it_announces() -> Result<()> {
     peer.quit()
 }
 
-#[test]
-#[ignore = "needs the peers: make interop"]
-fn cyclone_reads_what_is_published_with_a_type_that_it_announces() -> Result<()> {
-    let domain = 152;
-    let mut peer = Peer::start(Vendor::Cyclone, "report-sub", domain)?;
+fn reads_what_is_published_with_a_type_that_it_announces(vendor: Vendor, domain: u32) -> Result<()> {
+    let mut peer = Peer::start(vendor, "report-sub", domain)?;
     let report = third_report();
     let told = Tool::run(domain, &["pub", "Reports", "--wait", "20", &report.to_string()])?;
     ensure!(told == "1 samples of survey::Report written to 1 readers\n", "{told}");
@@ -91,6 +85,30 @@ fn cyclone_reads_what_is_published_with_a_type_that_it_announces() -> Result<()>
     });
     ensure!(seen == expected, "{seen}");
     peer.quit()
+}
+
+#[test]
+#[ignore = "needs the peers: make interop"]
+fn cyclone_is_echoed_with_a_type_that_it_announces() -> Result<()> {
+    is_echoed_with_a_type_that_it_announces(Vendor::Cyclone, 151)
+}
+
+#[test]
+#[ignore = "needs the peers: make interop"]
+fn cyclone_reads_what_is_published_with_a_type_that_it_announces() -> Result<()> {
+    reads_what_is_published_with_a_type_that_it_announces(Vendor::Cyclone, 152)
+}
+
+#[test]
+#[ignore = "needs the peers: make interop"]
+fn cyclone_in_c_is_echoed_with_a_type_that_it_announces() -> Result<()> {
+    is_echoed_with_a_type_that_it_announces(Vendor::CycloneC, 156)
+}
+
+#[test]
+#[ignore = "needs the peers: make interop"]
+fn cyclone_in_c_reads_what_is_published_with_a_type_that_it_announces() -> Result<()> {
+    reads_what_is_published_with_a_type_that_it_announces(Vendor::CycloneC, 157)
 }
 
 /// What others call the type, who announce nothing of it.

@@ -20,6 +20,7 @@ PACKAGES = (
     'actionlib_msgs', 'action_msgs', 'builtin_interfaces', 'diagnostic_msgs', 'geometry_msgs', 'nav_msgs',
     'sensor_msgs', 'shape_msgs', 'std_msgs', 'stereo_msgs', 'tf2_msgs', 'trajectory_msgs', 'unique_identifier_msgs',
     'visualization_msgs', 'rcl_interfaces', 'lifecycle_msgs', 'rosgraph_msgs', 'statistics_msgs',
+    'rmw_dds_common', 'rosbag2_interfaces', 'service_msgs', 'type_description_interfaces',
 )
 VALUES = 6
 
