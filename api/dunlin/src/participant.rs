@@ -66,6 +66,8 @@ pub(crate) struct ParticipantInner {
     /// Durable samples are those of their writers, also where a service should keep them.
     durable_is_local: bool,
     pub(crate) announces_types: bool,
+    /// Octets of a type object up to which others are told it.
+    pub(crate) max_told_type: usize,
 }
 
 /// A condition on the contents of samples.
@@ -196,7 +198,7 @@ impl DomainParticipant {
         }
         self.inner.entity.check().map_err(|_| CreateEntityError::AlreadyDeleted)?;
         let state = (self.inner.topic_handle(), self.inner.autoenables());
-        let announced = self.inner.announced_type(announced);
+        let announced = self.inner.announced_type(name, announced);
         let weak = Arc::downgrade(&self.inner);
         let names = (name, type_name);
         let topic = Arc::new(TopicInner::with_support::<T>(weak, state, names, qos, support, announced));

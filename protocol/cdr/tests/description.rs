@@ -282,7 +282,7 @@ fn what_an_older_sender_lacks_is_missing() {
     }
     let default = structure::<Newer>().member(1).unwrap().write_default.unwrap();
     let mut out = Vec::new();
-    default(&mut Encoder::new(&mut out, Representation::Xcdr2, Endianness::Big)).unwrap();
+    default.write(&mut Encoder::new(&mut out, Representation::Xcdr2, Endianness::Big)).unwrap();
     assert_eq!(out, [0, 0, 0, 0, 0, 0, 0, 7]);
 }
 
