@@ -172,14 +172,26 @@ pub fn compile(path: &str, options: &Options, loader: &dyn Loader) -> Compilatio
         }
     };
     let mut model = check::check(&definitions, options, &mut sink);
-    if options.ros2_names && ros::kind_of(path).is_none() && ros::rename(&mut model) == 0 {
-        let message =
-            "nothing of it is in a module msg, srv or action of a package: names are those of the file";
-        sink.add(Severity::Warning, None, format!("{path}: {message}"));
+    if options.ros2_names && ros::kind_of(path).is_none() {
+        rename(path, &mut model, &mut sink);
     }
     let model = (!sink.has_errors()).then_some(model);
     let diagnostics = sink.finish();
     Compilation { model, diagnostics, sources, main: Some(main), files }
+}
+
+/// Gives types the names that ROS 2 announces.
+fn rename(path: &str, model: &mut Model, sink: &mut Sink) {
+    let (severity, message) = match ros::rename(model) {
+        Ok(0) => {
+            let message =
+                "nothing of it is in a module msg, srv or action of a package: names are those of the file";
+            (Severity::Warning, message.to_owned())
+        }
+        Ok(_) => return,
+        Err(name) => (Severity::Error, format!("two types would have the name {name} in ROS 2")),
+    };
+    sink.add(severity, None, format!("{path}: {message}"));
 }
 
 /// Preprocesses and parses IDL.

@@ -158,16 +158,24 @@ fn names_of_ros() {
             &Cpp as &dyn Backend,
             ["namespace demo::msg::dds_ {", "struct Pose_ {", "\"demo::msg::dds_::Path_\"", "Pose_Constants"],
         ),
-        (&Python, ["class dds_:", "class Pose_(", "'demo::msg::dds_::Path_'", "Pose_Constants"]),
+        (
+            &Python,
+            [
+                "class dds_:",
+                "class demo_msg_dds__Pose_(",
+                "\"demo::msg::dds_::Path_\"",
+                "class Pose_Constants:",
+            ],
+        ),
         (
             &Rust::default(),
-            ["pub mod dds_", "pub struct Pose_ ", "\"demo::msg::dds_::Path_\"", "Pose_Constants"],
+            ["pub mod dds", "\"demo::msg::dds_::Pose_\"", "\"demo::msg::dds_::Path_\"", "pub const FAST"],
         ),
     ] {
         let input = Input { model, main: result.main, path: "demo/msg/Pose.idl", includes: true };
         let text = backend.generate(&input).unwrap().files[0].1.clone();
         for word in words {
-            assert!(text.contains(word) || text.contains(&word.replace('\'', "\"")), "{word}: {text}");
+            assert!(text.contains(word), "{word}: {text}");
         }
     }
     let plain = compile("plain.idl", &options, &files);
@@ -175,5 +183,13 @@ fn names_of_ros() {
         plain.model.is_some() && plain.render(false).contains("module msg, srv or action"),
         "{}",
         plain.render(false)
+    );
+    let twice = "module p { module msg { module dds_ { struct A_ { long x; }; }; struct A { long x; }; }; };";
+    let files = Memory::default().with("twice.idl", twice);
+    let twice = compile("twice.idl", &options, &files);
+    assert!(
+        twice.model.is_none() && twice.render(false).contains("p::msg::dds_::A_"),
+        "{}",
+        twice.render(false)
     );
 }

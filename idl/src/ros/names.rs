@@ -3,6 +3,7 @@
 
 use super::Kind;
 use crate::ir::{Extensibility, Item, Kind as TypeKind, Model, Module, ModuleId};
+use std::collections::BTreeSet;
 
 /// Where ROS 2 puts what middlewares see.
 const INNER: &str = "dds_";
@@ -11,14 +12,22 @@ const CONSTANTS: &str = "_Constants";
 
 /// Renames structures and unions of the modules `pkg::msg`, `pkg::srv` and `pkg::action`, and moves them with their
 /// constants to the module `dds_` inside. They are final unless they say otherwise. Returns how many there are.
-pub(crate) fn rename(model: &mut Model) -> usize {
+///
+/// # Errors
+/// A name that two types would have.
+pub(crate) fn rename(model: &mut Model) -> Result<usize, String> {
     let packages = modules_in(model, ModuleId(0));
     let kinds: Vec<ModuleId> = packages
         .into_iter()
         .flat_map(|package| modules_in(model, package))
         .filter(|id| model.module(*id).is_some_and(|module| is_interface(&module.name)))
         .collect();
-    kinds.into_iter().map(|id| rename_in(model, id)).sum()
+    let renamed = kinds.into_iter().map(|id| rename_in(model, id)).sum();
+    let mut names = BTreeSet::new();
+    match model.types().find(|(_, ty)| !names.insert(&ty.full_name)) {
+        Some((_, twice)) => Err(twice.full_name.clone()),
+        None => Ok(renamed),
+    }
 }
 
 fn is_interface(module: &str) -> bool {
@@ -39,7 +48,9 @@ fn rename_in(model: &mut Model, outer: ModuleId) -> usize {
         Item::Type(id) => {
             model.ty(*id).is_some_and(|ty| matches!(ty.kind, TypeKind::Struct(_) | TypeKind::Union(_)))
         }
-        Item::Module(id) => model.module(*id).is_some_and(|module| module.name.ends_with(CONSTANTS)),
+        Item::Module(id) => model.module(*id).is_some_and(|module| {
+            module.name.ends_with(CONSTANTS) && module.items.iter().all(|it| matches!(it, Item::Const(_)))
+        }),
         Item::Const(_) | Item::Interface(_) => false,
     };
     let Some(module) = model.module(outer) else { return 0 };

@@ -298,7 +298,7 @@ fn a_type_that_contains_itself_is_told_matched_and_read() {
             _ => false,
         };
         sim.run_until(known, secs(60))?;
-        assert!(told.contains("sequence<Tree> branches"), "{told}");
+        assert!(told.contains("sequence<::Tree> branches"), "{told}");
         Ok(())
     });
     // The other way round.
@@ -563,7 +563,7 @@ fn large_types_are_told_up_to_a_bound() {
         Ok(())
     });
     Sim::builder().seeds(2..3, |sim| {
-        let found = told(sim, "60KB")?;
+        let found = told(sim, "60KiB")?;
         assert!(matches!(found, TypeDiscovery::Refused(_)), "{found:?}");
         Ok(())
     });
