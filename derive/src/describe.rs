@@ -99,10 +99,10 @@ impl Structure<'_> {
         let declared = member.ty;
         let default = match &member.default {
             Some(value) => quote! {
-                Some(|e: &mut #krate::Encoder<'_>| {
+                Some(#krate::WriteDefault::new(&|e: &mut #krate::Encoder<'_>| {
                     let value: #declared = #value;
                     #krate::CdrWrite::write(&value, e)
-                })
+                }))
             },
             None => quote!(None),
         };

@@ -39,6 +39,7 @@ const QUOTAS: Quotas = Quotas {
     max_octets_per_participant: 16 * 1024,
     max_octets: 48 * 1024,
     max_type_octets: 1024,
+    max_told_type_octets: 64 * 1024,
     max_type_object_octets_per_participant: 4 * 1024,
     max_type_object_octets: 8 * 1024,
     max_opaque_octets: 1024,

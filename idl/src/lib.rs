@@ -94,6 +94,10 @@ pub struct Options {
     pub defines: Vec<(String, Option<String>)>,
     /// The extensibility of types that do not say one.
     pub default_extensibility: Extensibility,
+    /// Whether IDL is that of ROS 2: structures of `pkg::msg`, `pkg::srv` and `pkg::action` have the names under which ROS 2
+    /// announces them, `pkg::msg::dds_::Foo_`, and are final unless they say otherwise. Types of `.msg`, `.srv` and
+    /// `.action` files always do and are.
+    pub ros2_names: bool,
     /// Whether comments like `//@key` behind members are annotations, as in old tools.
     pub comment_annotations: bool,
     /// Limits.
@@ -106,6 +110,7 @@ impl Default for Options {
             include_dirs: Vec::new(),
             defines: Vec::new(),
             default_extensibility: Extensibility::Appendable,
+            ros2_names: false,
             comment_annotations: false,
             limits: Limits::default(),
         }
@@ -166,10 +171,27 @@ pub fn compile(path: &str, options: &Options, loader: &dyn Loader) -> Compilatio
             return Compilation { model: None, diagnostics, sources, main: None, files: Vec::new() };
         }
     };
-    let model = check::check(&definitions, options, &mut sink);
+    let mut model = check::check(&definitions, options, &mut sink);
+    if options.ros2_names && ros::kind_of(path).is_none() {
+        rename(path, &mut model, &mut sink);
+    }
     let model = (!sink.has_errors()).then_some(model);
     let diagnostics = sink.finish();
     Compilation { model, diagnostics, sources, main: Some(main), files }
+}
+
+/// Gives types the names that ROS 2 announces.
+fn rename(path: &str, model: &mut Model, sink: &mut Sink) {
+    let (severity, message) = match ros::rename(model) {
+        Ok(0) => {
+            let message =
+                "nothing of it is in a module msg, srv or action of a package: names are those of the file";
+            (Severity::Warning, message.to_owned())
+        }
+        Ok(_) => return,
+        Err(name) => (Severity::Error, format!("two types would have the name {name} in ROS 2")),
+    };
+    sink.add(severity, None, format!("{path}: {message}"));
 }
 
 /// Preprocesses and parses IDL.

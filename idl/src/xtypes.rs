@@ -2,6 +2,7 @@
 
 use crate::check::bit_fields;
 use crate::ir::{self, IdSource, Model, TryConstruct, TypeId, Value};
+use dunlin_xtypes::cdr::{CdrError, CdrWrite, Encoder, Float128, WString};
 use dunlin_xtypes::identifier::kind;
 use dunlin_xtypes::model::*;
 use dunlin_xtypes::object::annotation::{AnnotationParameterValue, AppliedBuiltinMemberAnnotations};
@@ -118,6 +119,59 @@ impl Bridge<'_> {
                 | more,
             ty: self.usage(&member.ty),
             annotations: self.annotations(member, autoid),
+            default: member
+                .default
+                .as_ref()
+                .and_then(|value| DefaultValue::written(|e| self.write(&member.ty, value, e)).ok()),
+        }
+    }
+
+    /// Writes a constant as a value of a type.
+    fn write(&self, ty: &ir::Type, value: &Value, e: &mut Encoder<'_>) -> Result<(), CdrError> {
+        let holder = match self.model.resolve(ty) {
+            ir::Type::Named(id) => match self.model.ty(*id).map(|ty| &ty.kind) {
+                Some(ir::Kind::Enum(it)) => it.bit_bound,
+                Some(ir::Kind::Bitmask(it)) => it.bit_bound,
+                _ => return Err(CdrError::ForeignType),
+            },
+            ir::Type::Boolean | ir::Type::Octet | ir::Type::Char | ir::Type::Int8 | ir::Type::Uint8 => 8,
+            ir::Type::WideChar | ir::Type::Int16 | ir::Type::Uint16 => 16,
+            ir::Type::Int32 | ir::Type::Uint32 => 32,
+            _ => 64,
+        };
+        let bits = match value {
+            Value::Bool(it) => u64::from(*it),
+            Value::Int(it) => *it as u64,
+            Value::Char(it) => u64::from(*it),
+            Value::WideChar(it) => u64::from(*it),
+            Value::Bits(_, it) => *it,
+            Value::Enum(id, index) => match self.model.ty(*id).map(|ty| &ty.kind) {
+                Some(ir::Kind::Enum(it)) => {
+                    let literal = it.literals.get(*index).ok_or(CdrError::ForeignType)?;
+                    i64::from(literal.value).cast_unsigned()
+                }
+                _ => return Err(CdrError::ForeignType),
+            },
+            Value::Float(it) => return self.write_float(ty, *it, e),
+            Value::Str(it) => {
+                return e.write_str(core::str::from_utf8(it).map_err(|_| CdrError::ForeignType)?);
+            }
+            Value::WideStr(it) => return WString(it.clone()).write(e),
+        };
+        match holder {
+            0..=8 => e.write_u8(bits as u8),
+            9..=16 => e.write_u16(bits as u16),
+            17..=32 => e.write_u32(bits as u32),
+            _ => e.write_u64(bits),
+        }
+        Ok(())
+    }
+
+    fn write_float(&self, ty: &ir::Type, value: f64, e: &mut Encoder<'_>) -> Result<(), CdrError> {
+        match self.model.resolve(ty) {
+            ir::Type::Float => (value as f32).write(e),
+            ir::Type::LongDouble => Float128(crate::rust::float128(value)).write(e),
+            _ => value.write(e),
         }
     }
 

@@ -3,6 +3,7 @@
 use dunlin_idl::backend::{Backend, Generated, Input};
 use dunlin_idl::cpp::Cpp;
 use dunlin_idl::python::Python;
+use dunlin_idl::rust::Rust;
 use dunlin_idl::{Diagnostic, Memory, Options, compile};
 
 fn generate(backend: &dyn Backend, idl: &str, includes: bool) -> Result<Generated, Vec<Diagnostic>> {
@@ -120,4 +121,75 @@ fn comments_end_where_they_should() {
 fn names_of_the_code_are_not_those_of_members() {
     let cpp = text(&Cpp, "bitmask M { A }; struct M_bits { long x; }; bitmask N { B };");
     assert!(cpp.contains("struct M_bits_ {") && cpp.contains("struct N_bits {"), "{cpp}");
+}
+
+/// IDL of ROS 2 gets the names that ROS 2 announces, in every language; what else is in its modules stays where it is.
+#[test]
+fn names_of_ros() {
+    let pose = "#include \"geo.idl\"\nmodule demo { module msg {
+        module Pose_Constants { const uint8 FAST = 3; };
+        typedef double double__2[2];
+        @verbatim (language=\"comment\", text=\"a pose\") struct Pose { double__2 at; geo::msg::Point point; @default (value=4) int8 kind; };
+        struct Path { sequence<Pose, 5> poses; };
+        typedef Path PathAlias; @mutable struct Loose { PathAlias path; };
+    }; module srv { struct Reset_Request { boolean hard; }; struct Reset_Response { demo::msg::Pose pose; }; }; };
+    struct Outside { demo::msg::Path path; };";
+    let geo = "module geo { module msg { struct Point { double x; double y; }; }; };";
+    let files = Memory::default()
+        .with("demo/msg/Pose.idl", pose)
+        .with("geo.idl", geo)
+        .with("plain.idl", "struct S { long x; };");
+    let options = Options { ros2_names: true, include_dirs: vec![".".into()], ..Options::default() };
+    let result = compile("demo/msg/Pose.idl", &options, &files);
+    let model = result.model.as_ref().unwrap_or_else(|| panic!("{}", result.render(false)));
+    assert!(result.diagnostics.is_empty(), "{}", result.render(false));
+    let dumped = dunlin_idl::dump(model);
+    for line in [
+        "struct geo::msg::dds_::Point_ final",
+        "struct demo::msg::dds_::Pose_ final",
+        "struct demo::msg::dds_::Loose_ mutable",
+        "struct demo::srv::dds_::Reset_Request_ final",
+        "struct Outside appendable",
+    ] {
+        assert!(dumped.contains(line), "{line}: {dumped}");
+    }
+    for (backend, words) in [
+        (
+            &Cpp as &dyn Backend,
+            ["namespace demo::msg::dds_ {", "struct Pose_ {", "\"demo::msg::dds_::Path_\"", "Pose_Constants"],
+        ),
+        (
+            &Python,
+            [
+                "class dds_:",
+                "class demo_msg_dds__Pose_(",
+                "\"demo::msg::dds_::Path_\"",
+                "class Pose_Constants:",
+            ],
+        ),
+        (
+            &Rust::default(),
+            ["pub mod dds", "\"demo::msg::dds_::Pose_\"", "\"demo::msg::dds_::Path_\"", "pub const FAST"],
+        ),
+    ] {
+        let input = Input { model, main: result.main, path: "demo/msg/Pose.idl", includes: true };
+        let text = backend.generate(&input).unwrap().files[0].1.clone();
+        for word in words {
+            assert!(text.contains(word), "{word}: {text}");
+        }
+    }
+    let plain = compile("plain.idl", &options, &files);
+    assert!(
+        plain.model.is_some() && plain.render(false).contains("module msg, srv or action"),
+        "{}",
+        plain.render(false)
+    );
+    let twice = "module p { module msg { module dds_ { struct A_ { long x; }; }; struct A { long x; }; }; };";
+    let files = Memory::default().with("twice.idl", twice);
+    let twice = compile("twice.idl", &options, &files);
+    assert!(
+        twice.model.is_none() && twice.render(false).contains("p::msg::dds_::A_"),
+        "{}",
+        twice.render(false)
+    );
 }

@@ -303,6 +303,9 @@ schema! {
         max_opaque: Size = size(quotas().max_opaque_octets);
         /// Type information of one endpoint.
         max_type: Size = size(quotas().max_type_octets);
+        /// A type object, or those of types that depend on each other, that others are told; what is larger goes by name. Who
+        /// learns it needs `max_reassembly_per_participant` for it.
+        max_told_type: Size = size(quotas().max_told_type_octets);
         /// Type objects told by all remote participants.
         max_type_objects: Size = size(quotas().max_type_object_octets);
         /// The same, by one remote participant.

@@ -67,6 +67,8 @@ pub(crate) struct ParticipantInner {
     /// Durable samples are those of their writers, also where a service should keep them.
     durable_is_local: bool,
     pub(crate) announces_types: bool,
+    /// Octets of a type object up to which others are told it.
+    pub(crate) max_told_type: usize,
 }
 
 /// A condition on the contents of samples.
@@ -197,7 +199,7 @@ impl DomainParticipant {
         let topic = Arc::new(match existing {
             Some(existing) => existing.another(handle, qos),
             None => {
-                let announced = self.inner.announced_type(announced);
+                let announced = self.inner.announced_type(name, announced);
                 let weak = Arc::downgrade(&self.inner);
                 TopicInner::with_support::<T>(weak, handle, (name, type_name), qos, support, announced)
             }

@@ -33,12 +33,23 @@ fn type_of_graph(graph: Arc<TypeGraph>, root: TypeIndex, name: &str) -> Option<A
 }
 
 impl ParticipantInner {
-    /// The type of a topic, if the configuration lets types be announced.
+    /// The type of the topic `name`, if the configuration lets types be announced.
     pub(crate) fn announced_type(
         &self,
+        name: &str,
         make: impl FnOnce() -> Option<Arc<LocalType>>,
     ) -> Option<Arc<LocalType>> {
-        self.announces_types.then(make).flatten()
+        let announced = self.announces_types.then(make).flatten();
+        if let Some(octets) =
+            announced.as_ref().map(|ty| ty.largest_object()).filter(|it| *it > self.max_told_type)
+        {
+            tracing::warn!(
+                "a type of '{name}' has a type object of {octets} octets: others are not told it and match by name \
+                 (quotas.max_told_type is {})",
+                self.max_told_type
+            );
+        }
+        announced
     }
 }
 

@@ -406,3 +406,23 @@ fn a_listener_that_panics_again_and_again_is_told_once() {
         "{text}"
     );
 }
+
+/// A type that others are not told, because its object is too large, is told of in the log.
+#[test]
+fn types_that_are_too_large_to_be_told() {
+    let text = logged(|lines| {
+        let mut sim = Sim::new(1);
+        let node = sim.node("a");
+        node.run(|| -> Result<()> {
+            for (bound, told) in [("256KiB", true), ("8B", false)] {
+                let config = config(&[("quotas.max_told_type", bound)]);
+                let participant = DomainParticipant::builder(0).config(config).build()?;
+                participant.create_topic::<Reading>("T", &TopicQos::default())?;
+                assert_eq!(lines.is_empty(), told, "{bound}");
+            }
+            Ok(())
+        })
+        .unwrap();
+    });
+    assert!(text.contains("quotas.max_told_type is 8)"), "{text}");
+}

@@ -10,7 +10,7 @@
 //! | enumerations | the name of the literal; its value is taken too |
 //! | bitmasks | a list of names, with a number for bits without name; a number is taken too |
 //! | bitsets | an object of the fields; a number is taken too |
-//! | sequences, arrays | lists, octets as numbers |
+//! | sequences, arrays | lists, octets as numbers, or in base64 ([`Octets`]); of octets a string is taken as base64 too |
 //! | maps | an object where keys are strings, integers or enumerations; else a list of `[key, value]` |
 //! | structures | an object; an optional member that is absent is `null`. Members that are missing have their defaults |
 //! | unions | an object of the discriminator `_d` and the member that it selects. Without `_d` the member decides |
@@ -23,7 +23,7 @@ mod read;
 mod write;
 
 pub use read::{JsonError, from_json};
-pub use write::{Json, Selected, Selection, leaves};
+pub use write::{Json, Octets, Selected, Selection, leaves, leaves_as};
 
 use dunlin_dynamic::DynamicData;
 

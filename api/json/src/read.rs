@@ -1,11 +1,19 @@
 //! Values of JSON.
 
 use crate::write::is_name;
+use base64::Engine as _;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use dunlin_cdr::{Char8, Char16, Float128, PrimitiveKind};
 use dunlin_dynamic::{
     BitsShape, DynamicData, DynamicType, Shape, StructureShape, TypeView, UnionShape, UnionValue, Value,
 };
 use serde_json::{Map, Value as Json};
+
+const STANDARD_INDIFFERENT: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
 
 /// Why JSON makes no value of a type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -92,8 +100,12 @@ fn read(view: TypeView<'_>, json: &Json) -> Result<Value, JsonError> {
         }
         Shape::Bits(it) => bits(view, it, json),
         Shape::Sequence { element, .. } | Shape::Array { element, .. } => {
-            let Json::Array(items) = json else { return Err(wanted("a list", json)) };
             let element = view.at(*element);
+            if let (true, Json::String(text)) = (is_octet(element), json) {
+                return octets(view, text);
+            }
+            let list = if is_octet(element) { "a list, or octets in base64" } else { "a list" };
+            let Json::Array(items) = json else { return Err(wanted(list, json)) };
             let read = |(index, item)| read(element, item).map_err(|error| error.at_index(index));
             let items = items.iter().enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
             fitted(view, Value::List(items))
@@ -103,6 +115,17 @@ fn read(view: TypeView<'_>, json: &Json) -> Result<Value, JsonError> {
         Shape::Union(it) => union(view, it, json),
         _ => Err(JsonError::new("values of this type cannot be made of JSON")),
     }
+}
+
+fn is_octet(view: TypeView<'_>) -> bool {
+    matches!(view.shape(), Shape::Primitive(PrimitiveKind::Octet | PrimitiveKind::UInt8))
+}
+
+/// Octets in base64 (RFC 4648 §4), with padding or without.
+fn octets(view: TypeView<'_>, text: &str) -> Result<Value, JsonError> {
+    let octets = STANDARD_INDIFFERENT.decode(text);
+    let octets = octets.map_err(|error| JsonError::new(format!("expected octets in base64: {error}")))?;
+    fitted(view, Value::Octets(octets))
 }
 
 /// A value converted to its type, with the bounds of that checked.
@@ -231,7 +254,7 @@ fn structure(view: TypeView<'_>, it: &StructureShape, json: &Json) -> Result<Val
         let inner = view.at(member.part);
         members.push(match given.get(&member.name) {
             None | Some(Json::Null) if member.is_optional() => None,
-            None => Some(inner.default_value()),
+            None => Some(member.own_default().cloned().unwrap_or_else(|| inner.default_value())),
             Some(json) => Some(read(inner, json).map_err(|error| error.at_member(&member.name))?),
         });
     }
@@ -271,7 +294,9 @@ fn union(view: TypeView<'_>, it: &UnionShape, json: &Json) -> Result<Value, Json
         (_, Some((name, _))) => {
             return Err(JsonError::new("the discriminator _d does not select this member").at_member(name));
         }
-        (Some(case), None) => Some(view.at(case.part).default_value()),
+        (Some(case), None) => {
+            Some(case.own_default().cloned().unwrap_or_else(|| view.at(case.part).default_value()))
+        }
         (None, None) => None,
     };
     Ok(Value::Union(Box::new(UnionValue { discriminator, member })))

@@ -1,43 +1,63 @@
 //! Values as serde sees them.
 
+use base64::Engine as _;
+use base64::display::Base64Display;
+use base64::engine::general_purpose::STANDARD;
 use dunlin_cdr::PrimitiveKind;
 use dunlin_dynamic::{BitsShape, DynamicData, Part, Shape, TypeView, UnionValue, Value};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use std::borrow::Cow;
+
+/// What sequences and arrays of octets are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Octets {
+    /// Lists of numbers.
+    #[default]
+    Numbers,
+    /// Strings: RFC 4648 §4, with padding.
+    Base64,
+}
 
 /// A value with its type, to be serialized.
 #[derive(Clone, Copy, Debug)]
 pub struct Json<'a> {
     view: TypeView<'a>,
     value: &'a Value,
+    octets: Octets,
 }
 
 impl<'a> Json<'a> {
     /// A whole value.
     #[must_use]
     pub fn of(data: &'a DynamicData) -> Self {
-        Self { view: data.dynamic_type().view(), value: data.value() }
+        Self::part(data.dynamic_type().view(), data.value())
     }
 
     /// A part of a value.
     #[must_use]
     pub fn part(view: TypeView<'a>, value: &'a Value) -> Self {
-        Self { view, value }
+        Self { view, value, octets: Octets::Numbers }
+    }
+
+    /// The same with octets in another form.
+    #[must_use]
+    pub fn with_octets(self, octets: Octets) -> Self {
+        Self { octets, ..self }
     }
 }
 
 /// A part of a value: its type and what it is.
 pub type Selection<'a> = (TypeView<'a>, Cow<'a, Value>);
 
-/// Parts of a value as one object, whose keys are their paths; `None` is a part that is absent.
+/// Parts of a value as one object, whose keys are their paths; `None` is a part that is absent. And the form of octets.
 #[derive(Clone, Debug)]
-pub struct Selected<'a>(pub Vec<(&'a str, Option<Selection<'a>>)>);
+pub struct Selected<'a>(pub Vec<(&'a str, Option<Selection<'a>>)>, pub Octets);
 
 impl Serialize for Selected<'_> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         let mut map = s.serialize_map(Some(self.0.len()))?;
         for (path, part) in &self.0 {
-            let part = part.as_ref().map(|(view, value)| Json::part(*view, value));
+            let part = part.as_ref().map(|(view, value)| Json::part(*view, value).with_octets(self.1));
             map.serialize_entry(path, &part)?;
         }
         map.end()
@@ -115,7 +135,7 @@ fn is_integer(kind: PrimitiveKind) -> bool {
 
 impl<'a> Json<'a> {
     fn inner(&self, part: Part, value: &'a Value) -> Self {
-        Self { view: self.view.at(part), value }
+        Self { view: self.view.at(part), value, octets: self.octets }
     }
 
     fn union<S: Serializer>(&self, union: &'a UnionValue, s: S) -> Result<S::Ok, S::Error> {
@@ -202,7 +222,10 @@ impl Serialize for Json<'_> {
                 Shape::Bits(it) => flags(it, *bits, s),
                 _ => s.serialize_u64(*bits),
             },
-            Value::Octets(octets) => s.collect_seq(octets),
+            Value::Octets(octets) => match self.octets {
+                Octets::Numbers => s.collect_seq(octets),
+                Octets::Base64 => s.collect_str(&Base64Display::new(octets, &STANDARD)),
+            },
             Value::List(items) => match self.view.shape() {
                 Shape::Sequence { element, .. } | Shape::Array { element, .. } => {
                     s.collect_seq(items.iter().map(|item| self.inner(*element, item)))
@@ -221,9 +244,15 @@ impl Serialize for Json<'_> {
 /// that is empty; what is absent is `null`.
 #[must_use]
 pub fn leaves(data: &DynamicData, path: &str) -> Vec<(String, String)> {
+    leaves_as(data, path, Octets::Numbers)
+}
+
+/// As [`leaves`], with octets in another form.
+#[must_use]
+pub fn leaves_as(data: &DynamicData, path: &str, octets: Octets) -> Vec<(String, String)> {
     let mut out = Vec::new();
     match data.part(path) {
-        Ok(Some((view, value))) => collect(path, Json::part(view, &value), &mut out),
+        Ok(Some((view, value))) => collect(path, Json::part(view, &value).with_octets(octets), &mut out),
         _ => out.push((path.to_owned(), "null".into())),
     }
     out
@@ -239,6 +268,9 @@ fn collect(path: &str, json: Json<'_>, out: &mut Vec<(String, String)>) {
                     None => out.push((inner(&member.name), "null".into())),
                 }
             }
+        }
+        (_, Value::Octets(octets)) if json.octets == Octets::Base64 => {
+            out.push((path.to_owned(), STANDARD.encode(octets)));
         }
         (_, Value::String(text)) => out.push((path.to_owned(), text.clone())),
         _ => out.push((path.to_owned(), serde_json::to_string(&json).unwrap_or_default())),

@@ -2,19 +2,19 @@
 
 use dunlin_dynamic::{DynamicData, DynamicType, Value};
 use dunlin_idl::{Memory, Options};
-use dunlin_json::{Json, Selected, from_json, to_json};
+use dunlin_json::{Json, Octets, Selected, from_json, leaves_as, to_json};
 use serde_json::json;
 
 const IDL: &str = "
 enum Color { RED, GREEN };
 @bit_bound(8) bitmask Access { READ, WRITE };
 bitset Packed { bitfield<3> level; bitfield<5, int8> offset; };
-union Choice switch (Color) { case RED: long number; case GREEN: string<5> text; };
+union Choice switch (Color) { case RED: @default(8) long number; case GREEN: string<5> text; };
 struct Inner { double ratio; @optional long maybe; };
 struct All {
     @key string id; unsigned long long large; float single; char letter; Color color; Access access; Packed packed;
     sequence<octet> data; long matrix[2][2]; map<string, long> named; map<Color, Inner> of_color; Choice choice;
-    sequence<Inner, 2> inners; wstring wide; boolean flag; long double quad;
+    sequence<Inner, 2> inners; wstring wide; @default(TRUE) boolean flag; long double quad;
 };";
 
 fn ty() -> DynamicType {
@@ -32,8 +32,43 @@ fn everything_comes_back() {
     assert_eq!(data.get("large").unwrap(), Some(&u64::MAX.into()));
     let defaults = from_json(&ty(), &json!({})).unwrap();
     assert_eq!(defaults, DynamicData::new(&ty()));
+    assert_eq!(defaults.get("choice.number").unwrap(), Some(&Value::Int32(8)));
+    assert_eq!(defaults.get("flag").unwrap(), Some(&Value::Boolean(true)));
+    let chosen = from_json(&ty(), &json!({"choice": {"_d": "RED"}})).unwrap();
+    assert_eq!(chosen.get("choice.number").unwrap(), Some(&Value::Int32(8)));
     let again = from_json(&ty(), &serde_json::from_str(&to_json(&defaults)).unwrap()).unwrap();
     assert_eq!(again, defaults);
+}
+
+/// Octets may be in base64; what is no base64, or too long, is told.
+#[test]
+fn octets_in_base64() {
+    let loader =
+        Memory::default().with("o.idl", "struct O { sequence<octet, 4> s; uint8 a[3]; sequence<long> n; };");
+    let compiled = dunlin_idl::compile("o.idl", &Options::default(), &loader);
+    let (graph, index) = dunlin_idl::xtypes::type_graph_of(&compiled.model.unwrap(), "O").unwrap();
+    let ty = DynamicType::new(graph, index).unwrap();
+    for given in [json!({"s": "AP8=", "a": "AQID"}), json!({"s": "AP8", "a": [1, 2, 3]})] {
+        let data = from_json(&ty, &given).unwrap();
+        assert_eq!(data.get("s").unwrap(), Some(&Value::Octets(vec![0, 255])));
+        assert_eq!(to_json(&data), r#"{"s":[0,255],"a":[1,2,3],"n":[]}"#);
+        let json = Json::of(&data).with_octets(Octets::Base64);
+        assert_eq!(serde_json::to_string(&json).unwrap(), r#"{"s":"AP8=","a":"AQID","n":[]}"#);
+        let parts = vec![("a", data.part("a").unwrap())];
+        assert_eq!(serde_json::to_string(&Selected(parts, Octets::Base64)).unwrap(), r#"{"a":"AQID"}"#);
+        assert_eq!(leaves_as(&data, "s", Octets::Base64), [("s".to_owned(), "AP8=".to_owned())]);
+    }
+    for (json, wanted) in [
+        (json!({"s": "AP8=="}), "s: expected octets in base64"),
+        (json!({"s": "a b"}), "s: expected octets in base64"),
+        (json!({"s": "AQIDBAU="}), "s: length 5 where 4 is allowed"),
+        (json!({"a": "AP8="}), "a: length 2 where 3 is allowed"),
+        (json!({"a": 5}), "a: expected a list, or octets in base64, not 5"),
+        (json!({"n": "AP8="}), "n: expected a list, not"),
+    ] {
+        let error = from_json(&ty, &json).unwrap_err().to_string();
+        assert!(error.starts_with(wanted), "{error}");
+    }
 }
 
 #[test]
@@ -74,7 +109,7 @@ fn parts_are_selected_by_path() {
     data.set("matrix[1][0]", 9).unwrap();
     let paths = ["matrix[1][0]", "choice._d", "choice.text"];
     let parts = paths.iter().map(|path| (*path, data.part(path).unwrap())).collect();
-    let text = serde_json::to_string(&Selected(parts)).unwrap();
+    let text = serde_json::to_string(&Selected(parts, Octets::Numbers)).unwrap();
     assert_eq!(text, r#"{"matrix[1][0]":9,"choice._d":"RED","choice.text":null}"#);
     assert!(format!("{:?}", Json::of(&data)).contains("Json"));
 }

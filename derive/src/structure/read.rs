@@ -88,6 +88,7 @@ impl Structure<'_> {
                 ) -> #result<Self, #krate::CdrError> {
                     const { #check }
                     let _ = as_base;
+                    #krate::codegen::enter_keys(d, <Self as #krate::codegen::StructRead<'de>>::HAS_KEY);
                     #read
                 }
 
@@ -168,14 +169,20 @@ impl Structure<'_> {
             (Some(bound), TryConstruct::Trim) => quote!(#krate::codegen::read_trimmed::<#ty>(d, #bound)),
             (Some(bound), _) => quote!(#krate::codegen::read_bounded::<#ty>(d, #bound)),
         };
-        if member.try_construct != TryConstruct::Default {
+        let read = if member.try_construct == TryConstruct::Default {
+            let default = match &member.default {
+                Some(value) => quote!(#value),
+                None => quote!(<#ty as #krate::CdrRead<'de>>::default_value()),
+            };
+            quote!(d.read_or::<#ty>(|d| #read, || #default))
+        } else {
+            read
+        };
+        if member.key || (self.base.is_none() && !self.declares_key()) {
             return read;
         }
-        let default = match &member.default {
-            Some(value) => quote!(#value),
-            None => quote!(<#ty as #krate::CdrRead<'de>>::default_value()),
-        };
-        quote!(d.read_or::<#ty>(|d| #read, || #default))
+        let has_key = quote!(<Self as #krate::codegen::StructRead<'de>>::HAS_KEY);
+        quote!(#krate::codegen::read_beside_key::<#ty, _>(d, #has_key, |d| #read))
     }
 
     /// Reads a member of a final or appendable type into its local variable. `plain` is for key members alone, where
@@ -193,10 +200,15 @@ impl Structure<'_> {
     /// What a member is if the sender did not have it.
     fn missing(&self, member: &Member<'_>) -> TokenStream {
         let (krate, id) = (&self.container.krate, self.id(member));
-        if member.key || (member.must_understand && !member.optional) {
-            return quote!(return ::core::result::Result::Err(#krate::CdrError::MissingMember { id: #id }));
+        let refuse = quote!(return ::core::result::Result::Err(#krate::CdrError::MissingMember { id: #id }));
+        if member.must_understand && !member.optional {
+            return refuse;
         }
-        self.default_of(member)
+        let default = self.default_of(member);
+        match member.key {
+            true => quote!(if #krate::codegen::keys_count(d) { #refuse } else { #default }),
+            false => default,
+        }
     }
 
     /// `Ok(Self { ... })` from local variables of the members in `read`, defaults for the others.

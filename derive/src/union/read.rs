@@ -73,6 +73,7 @@ impl Union<'_> {
     fn read_body(&self) -> TokenStream {
         let labels = self.labels();
         let (discriminator, key_only) = (self.read_discriminator(), self.key_only());
+        let (krate, has_key) = (&self.container.krate, self.container.attrs.key.is_some());
         let scrutinee = labels.scrutinee(&quote!(selected));
         let arms = self.ordered_cases().map(|case| {
             let (pattern, read) = (labels.pattern(case), self.read_value(case));
@@ -81,6 +82,7 @@ impl Union<'_> {
         });
         let unknown = self.unknown();
         quote! {
+            #krate::codegen::enter_keys(d, #has_key);
             #discriminator
             let key_only = #key_only;
             ::core::result::Result::Ok(match #scrutinee { #(#arms)* #unknown })
@@ -119,6 +121,8 @@ impl Union<'_> {
             Some(bound) => quote!(#krate::codegen::read_bounded::<#ty>(d, #bound)),
             None => quote!(<#ty as #krate::CdrRead<'de>>::read(d)),
         };
+        // What a union holds is told from others by the discriminator alone.
+        let read = quote!(#krate::codegen::read_beside_key::<#ty, _>(d, true, |d| #read));
         let default = quote!(<#ty as #krate::CdrRead<'de>>::default_value);
         let plain = quote!(if key_only { #default() } else { #read? });
         match self.container.is_mutable() {

@@ -7,6 +7,7 @@
 mod action;
 mod emit;
 mod line;
+mod names;
 mod parse;
 mod value;
 
@@ -14,6 +15,7 @@ use crate::diagnostic::Sink;
 use crate::source::{FileId, LoadError, Loader, SourceMap, Span, normalized};
 use crate::syntax::ast::Definition;
 use crate::{Options, Parsed};
+pub(crate) use names::rename;
 use parse::{Reference, Section};
 use std::collections::BTreeMap;
 

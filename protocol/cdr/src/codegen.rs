@@ -6,7 +6,7 @@ pub use crate::in_place::InPlace;
 pub use crate::packed::{Packed, split_mut};
 pub use crate::traits::{StructRead, StructWrite};
 
-use crate::{CdrError, CdrRead, Decoder, Extensibility};
+use crate::{CdrError, CdrRead, Decoder, ElementKind, Extensibility};
 
 /// The current position.
 #[inline]
@@ -29,6 +29,30 @@ pub fn reset<'de>(d: &mut Decoder<'de>, mark: Mark<'de>) {
 pub fn reset_to<'de>(d: &mut Decoder<'de>, mark: Option<Mark<'de>>, id: u32) -> Result<(), CdrError> {
     d.reset(mark.ok_or(CdrError::MissingMember { id })?);
     Ok(())
+}
+
+/// Enters a structure or union, with keys or without; the outermost decides whether keys count at all.
+#[inline]
+pub fn enter_keys(d: &mut Decoder<'_>, has_key: bool) {
+    d.enter_keys(has_key);
+}
+
+/// Whether a key member has to be there: it is part of the topic's key (DDS-XTypes 1.3 §7.2.4.4.8).
+#[inline]
+#[must_use]
+pub fn keys_count(d: &Decoder<'_>) -> bool {
+    d.keys_count()
+}
+
+/// Reads a member that is no part of the key of a structure or union, if that has one. Keys say nothing inside of it.
+#[inline]
+pub fn read_beside_key<'de, T: CdrRead<'de>, R>(
+    d: &mut Decoder<'de>,
+    has_key: bool,
+    read: impl FnOnce(&mut Decoder<'de>) -> R,
+) -> R {
+    // Nothing else contains structures.
+    if has_key && matches!(T::KIND, ElementKind::Compound) { d.without_keys(read) } else { read(d) }
 }
 
 /// Checks that a member of a mutable type has not been seen before.

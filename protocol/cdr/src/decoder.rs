@@ -25,12 +25,23 @@ pub struct Decoder<'de> {
     /// The outermost appendable type comes without its DHEADER.
     undelimited_top: bool,
     depth: u16,
+    keys: Keys,
     max_sequence_len: usize,
     /// Heap octets that may still be claimed.
     heap: usize,
     /// Elements without any octets that may still be made.
     empties: usize,
     options: DecodeOptions,
+}
+
+/// Whether `@key` counts where the decoder is: in a structure that is no part of the topic's key it says nothing
+/// (DDS-XTypes 1.3 §7.2.4.4.8, key erased types).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keys {
+    /// Before the outermost structure or union, which decides.
+    Undecided,
+    Count,
+    Erased,
 }
 
 /// A position to come back to.
@@ -68,6 +79,7 @@ impl<'de> Decoder<'de> {
             scope: Scope::Sample,
             undelimited_top: false,
             depth: limits.max_depth,
+            keys: Keys::Undecided,
             max_sequence_len: limits.max_sequence_len,
             heap: limits.max_bytes,
             empties: data.len().saturating_add(256),
@@ -194,6 +206,29 @@ impl<'de> Decoder<'de> {
     #[must_use]
     pub fn ends_early(&self) -> bool {
         self.at_end() && self.scope == Scope::Sample
+    }
+
+    /// Enters a structure or union, with keys or without; the outermost decides whether keys count at all.
+    #[inline]
+    pub(crate) fn enter_keys(&mut self, has_key: bool) {
+        if self.keys == Keys::Undecided {
+            self.keys = if has_key { Keys::Count } else { Keys::Erased };
+        }
+    }
+
+    /// Whether a key member has to be there.
+    #[inline]
+    pub(crate) fn keys_count(&self) -> bool {
+        self.keys != Keys::Erased
+    }
+
+    /// Reads what is no part of the key.
+    #[inline]
+    pub(crate) fn without_keys<R>(&mut self, read: impl FnOnce(&mut Self) -> R) -> R {
+        let outer = core::mem::replace(&mut self.keys, Keys::Erased);
+        let result = read(self);
+        self.keys = outer;
+        result
     }
 
     #[inline]

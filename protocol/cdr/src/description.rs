@@ -325,7 +325,30 @@ pub struct MemberDescription {
 }
 
 /// Writes a value.
-pub type WriteDefault = fn(&mut Encoder<'_>) -> Result<(), CdrError>;
+#[derive(Clone, Copy)]
+pub struct WriteDefault(&'static (dyn Fn(&mut Encoder<'_>) -> Result<(), CdrError> + Sync));
+
+impl WriteDefault {
+    /// What calls `write`.
+    #[must_use]
+    pub const fn new(write: &'static (dyn Fn(&mut Encoder<'_>) -> Result<(), CdrError> + Sync)) -> Self {
+        Self(write)
+    }
+
+    /// Writes the value.
+    ///
+    /// # Errors
+    /// As [`CdrWrite::write`](crate::CdrWrite::write).
+    pub fn write(&self, e: &mut Encoder<'_>) -> Result<(), CdrError> {
+        (self.0)(e)
+    }
+}
+
+impl fmt::Debug for WriteDefault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WriteDefault")
+    }
+}
 
 impl MemberDescription {
     /// Whether the member may be absent.
@@ -340,10 +363,12 @@ impl MemberDescription {
         self.flags.contains(MemberFlags::KEY)
     }
 
-    /// Whether a sample without the member is refused.
+    /// Whether a sample without the member is refused; `keys_count` where the structure is part of the topic's key, or the
+    /// topic's type itself.
     #[must_use]
-    pub const fn is_required(&self) -> bool {
-        self.is_key() || (self.flags.contains(MemberFlags::MUST_UNDERSTAND) && !self.is_optional())
+    pub const fn is_required(&self, keys_count: bool) -> bool {
+        (keys_count && self.is_key())
+            || (self.flags.contains(MemberFlags::MUST_UNDERSTAND) && !self.is_optional())
     }
 }
 

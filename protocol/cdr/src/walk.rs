@@ -410,31 +410,47 @@ impl<'de, R> Route<'_, '_, 'de, R> {
         let Some(member) = structure.member(wanted).filter(|_| structure.in_scope(wanted, d.scope())) else {
             return Ok(Located::Absent);
         };
+        d.enter_keys(structure.has_key());
+        let beside_key = !structure.in_scope(wanted, Scope::Key);
         if structure.extensibility == Extensibility::Mutable {
             return match find(d, member.id)? {
-                true => self.follow(d, member.ty.get(), at.saturating_add(1), false),
-                false => missing(member, at),
+                true => self.inside(d, member.ty, at, beside_key),
+                false => missing(d, member, at),
             };
         }
         let evolves = structure.extensibility != Extensibility::Final;
         for position in 0..wanted {
             let Some(before) = structure.member(position) else { break };
             if evolves && d.ends_early() {
-                return missing(member, at);
+                return missing(d, member, at);
             }
             if structure.in_scope(position, d.scope()) {
                 d.skip_member(before)?;
             }
         }
         if evolves && d.ends_early() {
-            return missing(member, at);
+            return missing(d, member, at);
         }
-        let next = at.saturating_add(1);
         if member.is_optional() {
-            let found = d.read_optional(|d| self.follow(d, member.ty.get(), next, false))?;
+            let found = d.read_optional(|d| self.inside(d, member.ty, at, beside_key))?;
             return Ok(found.unwrap_or(Located::Absent));
         }
-        self.follow(d, member.ty.get(), next, false)
+        self.inside(d, member.ty, at, beside_key)
+    }
+
+    /// Goes on inside of a member, which is part of the key or not.
+    fn inside(
+        &mut self,
+        d: &mut Decoder<'de>,
+        ty: TypeRef,
+        at: usize,
+        beside_key: bool,
+    ) -> Result<Located<R>, CdrError> {
+        let next = at.saturating_add(1);
+        if beside_key {
+            return d.without_keys(|d| self.follow(d, ty.get(), next, false));
+        }
+        self.follow(d, ty.get(), next, false)
     }
 
     fn case(
@@ -445,6 +461,7 @@ impl<'de, R> Route<'_, '_, 'de, R> {
         at: usize,
     ) -> Result<Located<R>, CdrError> {
         let mutable = union.extensibility == Extensibility::Mutable;
+        d.enter_keys(union.key);
         let start = d.mark();
         if mutable && !find(d, 0)? {
             return Err(CdrError::MissingMember { id: 0 });
@@ -466,16 +483,16 @@ impl<'de, R> Route<'_, '_, 'de, R> {
                 return Ok(Located::Missing(at));
             }
         }
-        self.follow(d, ty.get(), next, false)
+        self.inside(d, ty, at, true)
     }
 }
 
 /// A member that was not sent.
-fn missing<R>(member: &MemberDescription, at: usize) -> Result<Located<R>, CdrError> {
+fn missing<R>(d: &Decoder<'_>, member: &MemberDescription, at: usize) -> Result<Located<R>, CdrError> {
     if member.is_optional() {
         return Ok(Located::Absent);
     }
-    if member.is_required() {
+    if member.is_required(d.keys_count()) {
         Err(CdrError::MissingMember { id: member.id })
     } else {
         Ok(Located::Missing(at))

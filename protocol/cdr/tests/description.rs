@@ -282,8 +282,59 @@ fn what_an_older_sender_lacks_is_missing() {
     }
     let default = structure::<Newer>().member(1).unwrap().write_default.unwrap();
     let mut out = Vec::new();
-    default(&mut Encoder::new(&mut out, Representation::Xcdr2, Endianness::Big)).unwrap();
+    default.write(&mut Encoder::new(&mut out, Representation::Xcdr2, Endianness::Big)).unwrap();
     assert_eq!(out, [0, 0, 0, 0, 0, 0, 0, 7]);
+}
+
+mod within {
+    use super::*;
+
+    #[derive(DdsType)]
+    #[dds(nested)]
+    pub struct Older {
+        #[dds(key)]
+        a: u16,
+    }
+
+    #[derive(DdsType)]
+    #[dds(nested)]
+    pub struct Newer {
+        #[dds(key)]
+        a: u16,
+        #[dds(key, default = 7)]
+        b: u16,
+    }
+
+    macro_rules! topics {
+        ($($name:ident: $inner:ty),*) => {$(
+            #[derive(DdsType)]
+            #[dds(final)]
+            pub struct $name {
+                #[dds(key)]
+                key: $inner,
+                plain: $inner,
+                maybe: Option<$inner>,
+            }
+        )*};
+    }
+
+    topics!(Sent: Older, Read: Newer);
+
+    pub fn sent() -> Sent {
+        Sent { key: Older { a: 1 }, plain: Older { a: 2 }, maybe: Some(Older { a: 3 }) }
+    }
+}
+
+/// What has `@key` beside the key is missing like any other member (DDS-XTypes 1.3 §7.2.4.4.8).
+#[test]
+fn keys_beside_the_key_may_be_missing() {
+    let data = body(&within::sent(), Representation::Xcdr2, Endianness::Little);
+    let decoder = Decoder::new(&data, Representation::Xcdr2, Endianness::Little, &Limits::default());
+    let value = |words| locate::<within::Read>(&decoder, words);
+    assert_eq!(value("plain.a"), Ok(Located::Found(Some(Scalar::Unsigned(2)))));
+    assert_eq!(value("plain.b"), Ok(Located::Missing(1)));
+    assert_eq!(value("maybe.b"), Ok(Located::Missing(1)));
+    assert_eq!(value("key.b"), Err(CdrError::MissingMember { id: 1 }));
 }
 
 #[derive(DdsType)]

@@ -335,3 +335,132 @@ fn final_and_appendable_are_told_apart_by_the_header() {
     assert!(from_payload::<Open>(&hex("00010003 05"), &limits).is_err());
     assert!(from_payload::<Open>(&[0, 1, 0], &limits).is_err());
 }
+
+mod beside {
+    use super::*;
+
+    /// Versions of the same types: the later one alone has what `$more` names.
+    macro_rules! versions {
+        ($($module:ident { $($more:ident)* })*) => {$(
+            pub mod $module {
+                use super::*;
+
+                #[derive(DdsType, Debug, PartialEq, Clone, Default)]
+                #[dds(name = "Item", nested, appendable)]
+                pub struct Item {
+                    #[dds(key)]
+                    pub a: u32,
+                    $(#[dds(key, default = 9)] pub $more: u32,)*
+                }
+
+                #[derive(DdsType, Debug, PartialEq, Clone, Default)]
+                #[dds(name = "Loose", nested, mutable)]
+                pub struct Loose {
+                    #[dds(key, id = 1)]
+                    pub a: u32,
+                    $(#[dds(key, id = 2)] pub $more: u32,)*
+                }
+
+                /// All of it is key where it is key.
+                #[derive(DdsType, Debug, PartialEq, Clone, Default)]
+                #[dds(name = "Plain", nested, final)]
+                pub struct Plain {
+                    pub item: Item,
+                }
+
+                #[derive(DdsType, Debug, PartialEq, Clone)]
+                #[dds(name = "Held", union, discriminator = "u8", nested, appendable)]
+                pub enum Held {
+                    #[dds(case = 1)]
+                    Item(Item),
+                }
+
+                #[derive(DdsType, Debug, PartialEq, Clone, Default)]
+                #[dds(name = "Base", final)]
+                pub struct Base {
+                    #[dds(key)]
+                    pub id: u32,
+                    pub item: Item,
+                }
+
+                #[derive(DdsType, Debug, PartialEq, Clone)]
+                #[dds(name = "Beside", final)]
+                pub struct Beside {
+                    #[dds(base)]
+                    pub base: Base,
+                    pub loose: Loose,
+                    pub items: Vec<Item>,
+                    pub maybe: Option<Plain>,
+                    pub held: Held,
+                }
+
+                #[derive(DdsType, Debug, PartialEq, Clone)]
+                #[dds(name = "Keyless", final)]
+                pub struct Keyless {
+                    pub item: Item,
+                    pub loose: Loose,
+                }
+
+                #[derive(DdsType, Debug, PartialEq, Clone, Default)]
+                #[dds(name = "OfItem", final)]
+                pub struct OfItem {
+                    #[dds(key)]
+                    pub key: Item,
+                }
+
+                #[derive(DdsType, Debug, PartialEq, Clone, Default)]
+                #[dds(name = "OfLoose", final)]
+                pub struct OfLoose {
+                    #[dds(key)]
+                    pub key: Loose,
+                }
+
+                #[derive(DdsType, Debug, PartialEq, Clone, Default)]
+                #[dds(name = "OfPlain", final)]
+                pub struct OfPlain {
+                    #[dds(key)]
+                    pub key: Plain,
+                }
+            }
+        )*};
+    }
+
+    versions! { old {} new { b } }
+}
+
+/// `@key` says nothing beside the topic's key, so the writer's version may lack such members; in the key it may not
+/// (DDS-XTypes 1.3 §7.2.4.4.8, key erased and key holder types).
+#[test]
+fn keys_beside_the_key_may_be_missing() {
+    use beside::{new, old};
+    let mut payload = Vec::new();
+    let (old_item, item) = (|a| old::Item { a }, |a| new::Item { a, b: 9 });
+    let sent = old::Beside {
+        base: old::Base { id: 1, item: old_item(2) },
+        loose: old::Loose { a: 3 },
+        items: vec![old_item(4), old_item(5)],
+        maybe: Some(old::Plain { item: old_item(6) }),
+        held: old::Held::Item(old_item(7)),
+    };
+    to_payload(&sent, Xcdr2, &mut payload).unwrap();
+    let read = new::Beside {
+        base: new::Base { id: 1, item: item(2) },
+        loose: new::Loose { a: 3, b: 0 },
+        items: vec![item(4), item(5)],
+        maybe: Some(new::Plain { item: item(6) }),
+        held: new::Held::Item(item(7)),
+    };
+    assert_eq!(from_payload(&payload, &Limits::default()), Ok(read));
+    to_payload(&old::Keyless { item: old_item(1), loose: old::Loose { a: 2 } }, Xcdr2, &mut payload).unwrap();
+    let read = new::Keyless { item: item(1), loose: new::Loose { a: 2, b: 0 } };
+    assert_eq!(from_payload(&payload, &Limits::default()), Ok(read));
+    let missing = |id| CdrError::MissingMember { id };
+    to_payload(&old::OfItem::default(), Xcdr2, &mut payload).unwrap();
+    assert_eq!(from_payload::<new::OfItem>(&payload, &Limits::default()), Err(missing(1)));
+    to_payload(&old::OfPlain::default(), Xcdr2, &mut payload).unwrap();
+    assert_eq!(from_payload::<new::OfPlain>(&payload, &Limits::default()), Err(missing(1)));
+    for rep in [Xcdr1, Xcdr2] {
+        to_payload(&old::OfLoose::default(), rep, &mut payload).unwrap();
+        assert_eq!(from_payload::<new::OfLoose>(&payload, &Limits::default()), Err(missing(2)));
+    }
+}

@@ -55,6 +55,8 @@ pub struct Quotas {
     pub max_octets: usize,
     /// Octets of the type information of one endpoint.
     pub max_type_octets: usize,
+    /// Octets of a type object, or of those of types that depend on each other, up to which others are told them.
+    pub max_told_type_octets: usize,
     /// Octets of type objects that one remote participant may tell.
     pub max_type_object_octets_per_participant: usize,
     /// Octets of type objects of all remote participants.
@@ -93,6 +95,7 @@ impl Default for Quotas {
             max_octets_per_participant: 4 * 1024 * 1024,
             max_octets: 256 * 1024 * 1024,
             max_type_octets: 32 * 1024,
+            max_told_type_octets: dunlin_xtypes::lookup::MAX_OBJECT_OCTETS,
             max_type_object_octets_per_participant: 1024 * 1024,
             max_type_object_octets: 16 * 1024 * 1024,
             max_opaque_octets: 16 * 1024,

@@ -1,7 +1,7 @@
 //! Makes types for work with values of type graphs (DDS-XTypes 1.3 §7.2.2).
 
 use crate::types::*;
-use crate::{MAX_MEMBERS, MAX_NESTING, MAX_TYPES, measure};
+use crate::{MAX_MEMBERS, MAX_NESTING, MAX_TYPES, measure, read};
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
@@ -9,26 +9,27 @@ use alloc::vec::Vec;
 use dunlin_cdr::{KeySize, PrimitiveKind};
 use dunlin_xtypes::identifier::kind;
 use dunlin_xtypes::model::{
-    Bitmask, Bitset, Definition, Element, Enumeration, Kind, Name, Type, Union, member_flag,
+    Bitmask, Bitset, DefaultValue, Definition, Element, Enumeration, Kind, Name, Type, Union, member_flag,
 };
 use dunlin_xtypes::{TypeGraph, TypeIndex};
 
 pub(crate) fn compile(graph: Arc<TypeGraph>, index: TypeIndex) -> Result<Compiled, TypeError> {
     let name = graph.get(index).ok_or(TypeError::Missing)?.name.clone();
-    let (nodes, root) = {
+    let (nodes, root, defaults) = {
         let mut builder = Builder {
             graph: &graph,
             nodes: Vec::new(),
             known: BTreeMap::new(),
             queue: VecDeque::new(),
             members: 0,
+            defaults: Vec::new(),
         };
         let root = builder.node_of(&Type::Named(index), 0)?;
         while let Some((node, index)) = builder.queue.pop_front() {
             builder.define(node, index)?;
         }
         builder.choose_free_labels();
-        (builder.nodes, root)
+        (builder.nodes, root, builder.defaults)
     };
     let mut compiled = Compiled { name, graph, index, nodes, root };
     if !matches!(
@@ -38,7 +39,42 @@ pub(crate) fn compile(graph: Arc<TypeGraph>, index: TypeIndex) -> Result<Compile
         return Err(TypeError::NotAggregated { name: compiled.name });
     }
     measure::measure(&mut compiled)?;
+    if set_defaults(&mut compiled, defaults)? {
+        // Defaults may be larger than those of their types.
+        measure::measure(&mut compiled)?;
+    }
     Ok(compiled)
+}
+
+/// Members with defaults of their own: the node of the structure or union, the position, and the default.
+type Defaults = Vec<(usize, usize, DefaultValue)>;
+
+/// Reads the defaults of members; whether there are any.
+fn set_defaults(compiled: &mut Compiled, defaults: Defaults) -> Result<bool, TypeError> {
+    let found = !defaults.is_empty();
+    for (node, at, default) in defaults {
+        let Some(it) = compiled.nodes.get(node) else { continue };
+        let (member, part) = match &it.shape {
+            Shape::Structure(it) => it.members.get(at).map(|member| (&member.name, member.part)),
+            Shape::Union(it) => it.cases.get(at).map(|case| (&case.name, case.part)),
+            _ => None,
+        }
+        .ok_or(TypeError::Missing)?;
+        let view = TypeView { nodes: &compiled.nodes, node: it };
+        let mut octets = default.decoder();
+        let value = read::read(view.at(part), &mut octets).ok().filter(|_| octets.at_end());
+        let value =
+            value.ok_or_else(|| TypeError::Default { name: it.name.clone(), member: member.clone() })?;
+        let slot = match compiled.nodes.get_mut(node).map(|it| &mut it.shape) {
+            Some(Shape::Structure(it)) => it.members.get_mut(at).map(|member| &mut member.default),
+            Some(Shape::Union(it)) => it.cases.get_mut(at).map(|case| &mut case.default),
+            _ => None,
+        };
+        if let Some(slot) = slot {
+            *slot = Some(value);
+        }
+    }
+    Ok(found)
 }
 
 struct Builder<'g> {
@@ -50,6 +86,7 @@ struct Builder<'g> {
     queue: VecDeque<(usize, TypeIndex)>,
     /// Members, cases, labels, literals and bits so far.
     members: usize,
+    defaults: Defaults,
 }
 
 const fn bound(bound: u32) -> Option<usize> {
@@ -169,8 +206,8 @@ impl Builder<'_> {
         };
         self.count(&definition.name, own)?;
         let shape = match &definition.kind {
-            Kind::Structure(_) => Shape::Structure(self.structure(definition, index)?),
-            Kind::Union(it) => Shape::Union(self.union(definition, it)?),
+            Kind::Structure(_) => Shape::Structure(self.structure(definition, index, node)?),
+            Kind::Union(it) => Shape::Union(self.union(definition, it, node)?),
             Kind::Enumeration(it) => Shape::Enumeration(enumeration(definition, it)?),
             Kind::Bitmask(it) => Shape::Bits(bitmask(definition, it)?),
             Kind::Bitset(it) => Shape::Bits(bitset(definition, it)?),
@@ -182,19 +219,26 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn structure(&mut self, definition: &Definition, index: TypeIndex) -> Result<StructureShape, TypeError> {
+    fn structure(
+        &mut self,
+        definition: &Definition,
+        index: TypeIndex,
+        node: usize,
+    ) -> Result<StructureShape, TypeError> {
         let graph = self.graph;
         let mut members = Vec::new();
         let all = graph.members(index);
         self.count(&definition.name, all.len())?;
         unique(definition, all.iter().map(|member| &member.name))?;
-        for member in all {
+        for (at, member) in all.into_iter().enumerate() {
             let part = Part { node: self.node_of(&member.ty, 0)?, flags: member.flags };
+            self.defaults.extend(member.default.clone().map(|default| (node, at, default)));
             members.push(MemberShape {
                 name: member.name.to_string(),
                 id: id_of(definition, member.id)?,
                 part,
                 flags: member.flags,
+                default: None,
             });
         }
         let mut by_id: Vec<usize> = (0..members.len()).collect();
@@ -211,18 +255,20 @@ impl Builder<'_> {
         Ok(StructureShape { extensibility: definition.extensibility(), members, has_key, by_id })
     }
 
-    fn union(&mut self, definition: &Definition, it: &Union) -> Result<UnionShape, TypeError> {
+    fn union(&mut self, definition: &Definition, it: &Union, node: usize) -> Result<UnionShape, TypeError> {
         let discriminator = self.part(&it.discriminator, 0)?;
         let own = Name::new(DISCRIMINATOR);
         unique(definition, it.cases.iter().map(|case| &case.member.name).chain([&own]))?;
         let mut cases = Vec::new();
-        for case in &it.cases {
+        for (at, case) in it.cases.iter().enumerate() {
+            self.defaults.extend(case.member.default.clone().map(|default| (node, at, default)));
             cases.push(CaseShape {
                 name: case.member.name.to_string(),
                 id: id_of(definition, case.member.id)?,
                 labels: case.labels.clone(),
                 is_default: case.is_default(),
                 part: Part { node: self.node_of(&case.member.ty, 0)?, flags: case.member.flags },
+                default: None,
             });
         }
         let labels = cases.iter().enumerate();

@@ -3,13 +3,15 @@
 use crate::MAX_NESTING;
 use crate::convert::name_of;
 use crate::types::*;
+use crate::write::write;
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 use dunlin_cdr::{
-    BitsDescription, CaseDescription, EnumerationDescription, LiteralDescription, MemberDescription,
+    BitsDescription, CaseDescription, Encoder, EnumerationDescription, LiteralDescription, MemberDescription,
     MemberFlags, PrimitiveKind, StructureDescription, TypeDescription, TypeKind, TypeRef, UnionDescription,
+    WriteDefault,
 };
 
 /// Why a type has no description.
@@ -52,7 +54,7 @@ impl DynamicType {
     pub fn describe(&self) -> Result<&'static TypeDescription, DescribeError> {
         let mut known = Vec::new();
         known.resize(self.0.nodes.len(), State::New);
-        Describer { nodes: &self.0.nodes, known, levels: MAX_NESTING }.description(self.0.root)
+        Describer { ty: self, nodes: &self.0.nodes, known, levels: MAX_NESTING }.description(self.0.root)
     }
 }
 
@@ -64,6 +66,7 @@ enum State {
 }
 
 struct Describer<'n> {
+    ty: &'n DynamicType,
     nodes: &'n [Node],
     known: Vec<State>,
     /// Levels that may follow.
@@ -150,7 +153,7 @@ impl Describer<'_> {
                 id: member.id,
                 flags: MemberFlags(member.flags),
                 ty: self.reference(member.part)?,
-                write_default: None,
+                write_default: self.default(member),
             });
         }
         Ok(StructureDescription {
@@ -160,6 +163,15 @@ impl Describer<'_> {
             base: None,
             members: list(members),
         })
+    }
+
+    /// What writes the default that a member has of its own.
+    fn default(&self, member: &MemberShape) -> Option<WriteDefault> {
+        let default = member.default.clone().filter(|_| !member.is_optional())?;
+        let (ty, part) = (self.ty.clone(), member.part);
+        Some(WriteDefault::new(Box::leak(Box::new(move |e: &mut Encoder<'_>| {
+            write(ty.view().at(part), &default, e)
+        }))))
     }
 
     fn union(&mut self, it: &UnionShape) -> Result<UnionDescription, DescribeError> {

@@ -36,7 +36,8 @@
 //! is refused, because a sender could leave it out.
 //!
 //! # What a type object does not say
-//! `@default(…)` is not part of a type object: a missing member has the default of its type, not that of its annotation.
+//! `@default(…)` is not part of a type object: a missing member has the default of its annotation if the type is from IDL or
+//! from Rust, and the default of its type if it came from another participant.
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(

@@ -2,7 +2,7 @@
 //! (RTPS 2.5 §9.6.4.8; DDS-XTypes 1.3 §7.4.3.5).
 
 use crate::types::*;
-use crate::value::{Value, default_discriminator, is_octet};
+use crate::value::{Value, default_discriminator, is_octet, parts_of};
 use crate::{MAX_DEFAULT, MAX_NESTING};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -141,7 +141,8 @@ impl<'n> Types<'n> {
                     let absent = Measures { least: 1, parts: 1, depth: 0 };
                     let inner = if member.is_optional() { absent } else { of(member.part.node)? };
                     all.least = all.least.saturating_add(inner.least);
-                    all.parts = all.parts.saturating_add(inner.parts);
+                    let parts = member.default.as_ref().map_or(inner.parts, parts_of);
+                    all.parts = all.parts.saturating_add(parts);
                     all.depth = all.depth.max(inner.depth);
                 }
                 let least = least_of(it.extensibility, all.least);
@@ -149,8 +150,11 @@ impl<'n> Types<'n> {
             }
             Shape::Union(it) => {
                 let least = least_of(it.extensibility, of(it.discriminator.node)?.least);
-                let held = self.held_case(it).map(|case| of(case.part.node)).transpose()?;
-                let (parts, depth) = held.map_or((1, 1), |held| (held.parts, held.depth));
+                let (mut parts, mut depth) = (1, 1);
+                if let Some(case) = self.held_case(it) {
+                    let held = of(case.part.node)?;
+                    (parts, depth) = (case.default.as_ref().map_or(held.parts, parts_of), held.depth);
+                }
                 Measures { least, parts: parts.saturating_add(1), depth: depth.saturating_add(1) }
             }
         })

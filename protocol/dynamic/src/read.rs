@@ -2,7 +2,7 @@
 
 use crate::MAX_NESTING;
 use crate::types::*;
-use crate::value::{UnionValue, Value, default_of, is_octet, to_discriminator};
+use crate::value::{UnionValue, Value, default_of, is_octet, parts_of, to_discriminator};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -14,13 +14,13 @@ use dunlin_cdr::{
 
 /// Reads a value of a type, in the scope of the decoder.
 pub(crate) fn read(view: TypeView<'_>, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
-    Reader { nesting: MAX_NESTING, lenient: false }.value(view, d)
+    Reader::new(view).value(view, d)
 }
 
 /// Reads the key members of a value of a whole sample; members that are no key stay without value. Where the decoder is
 /// afterwards is not defined.
 pub(crate) fn read_key(view: TypeView<'_>, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
-    let mut reader = Reader { nesting: MAX_NESTING, lenient: false };
+    let mut reader = Reader::new(view);
     match view.shape() {
         Shape::Structure(it) if it.has_key && d.scope() == Scope::Sample => {
             d.read_struct(it.extensibility, |d| reader.keys(view, it, d))
@@ -40,6 +40,9 @@ struct Reader {
     nesting: u16,
     /// Values that do not fit their type are taken all the same, because they are passed over or shortened.
     lenient: bool,
+    /// Whether `@key` counts: in a structure that is no part of the topic's key it says nothing (§7.2.4.4.8, key erased
+    /// types).
+    keys: bool,
 }
 
 const fn type_limit(limit: LimitKind) -> CdrError {
@@ -55,6 +58,16 @@ fn no_members(it: &StructureShape, d: &mut Decoder<'_>) -> Result<Vec<Option<Val
 }
 
 impl Reader {
+    /// What reads a value of the outermost type, which decides whether keys count at all.
+    fn new(view: TypeView<'_>) -> Self {
+        let keys = match view.shape() {
+            Shape::Structure(it) => it.has_key,
+            Shape::Union(it) => it.has_key,
+            _ => false,
+        };
+        Self { nesting: MAX_NESTING, lenient: false, keys }
+    }
+
     fn value(&mut self, view: TypeView<'_>, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
         let Some(nesting) = self.nesting.checked_sub(1) else { return Err(type_limit(LimitKind::Depth)) };
         self.nesting = nesting;
@@ -157,25 +170,51 @@ impl Reader {
 
     /// Reads a part and makes the best of one that does not fit (§7.2.2.4.4.4.7).
     fn part(&mut self, view: TypeView<'_>, part: Part, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
+        self.part_or(view, part, None, d)
+    }
+
+    /// Reads a part, which may have a default of its own.
+    fn part_or(
+        &mut self,
+        view: TypeView<'_>,
+        part: Part,
+        default: Option<&Value>,
+        d: &mut Decoder<'_>,
+    ) -> Result<Value, CdrError> {
         let inner = view.at(part);
         let how = part.try_construct();
         if self.lenient || how == TryConstruct::Discard || d.scope() == Scope::KeyHash {
             return self.value(inner, d);
         }
-        let (start, nesting) = (mark(d), self.nesting);
+        let (start, nesting, keys) = (mark(d), self.nesting, self.keys);
         match self.value(inner, d) {
             Err(error) if error.is_construction_failure() => {}
             result => return result,
         }
         reset(d, start);
-        (self.nesting, self.lenient) = (nesting, true);
+        (self.nesting, self.keys, self.lenient) = (nesting, keys, true);
         let value = self.value(inner, d);
         self.lenient = false;
         let value = value?;
         match trimmed(inner, value).filter(|_| how == TryConstruct::Trim) {
             Some(value) => Ok(value),
-            None => claimed_default(inner, d),
+            None => claimed(inner, default, d),
         }
+    }
+
+    /// Reads the value of a member, inside of which keys count if it is part of the key.
+    fn member_value(
+        &mut self,
+        view: TypeView<'_>,
+        it: &StructureShape,
+        member: &MemberShape,
+        d: &mut Decoder<'_>,
+    ) -> Result<Value, CdrError> {
+        let outer = self.keys;
+        self.keys = outer && (member.is_key() || !it.has_key);
+        let value = self.part_or(view, member.part, member.default.as_ref(), d);
+        self.keys = outer;
+        value
     }
 
     fn map(
@@ -220,7 +259,7 @@ impl Reader {
             } else if it.extensibility != Extensibility::Final && d.ends_early() {
                 self.missing(view, member, d)?
             } else {
-                self.member(view, member, d)?
+                self.member(view, it, member, d)?
             };
         }
         Ok(Value::Structure(members))
@@ -230,13 +269,14 @@ impl Reader {
     fn member(
         &mut self,
         view: TypeView<'_>,
+        it: &StructureShape,
         member: &MemberShape,
         d: &mut Decoder<'_>,
     ) -> Result<Option<Value>, CdrError> {
         if member.is_optional() {
-            return d.read_optional(|d| self.part(view, member.part, d));
+            return d.read_optional(|d| self.member_value(view, it, member, d));
         }
-        self.part(view, member.part, d).map(Some)
+        self.member_value(view, it, member, d).map(Some)
     }
 
     /// Reads the members of a mutable structure.
@@ -253,7 +293,7 @@ impl Reader {
             match known {
                 Some((member, slot)) => {
                     once(slot, header.id)?;
-                    *slot = Some(self.part(view, member.part, d)?);
+                    *slot = Some(self.member_value(view, it, member, d)?);
                 }
                 None => d.unknown_member(&header, self.lenient)?,
             }
@@ -282,7 +322,7 @@ impl Reader {
                 match known {
                     Some((member, slot)) if member.is_key() => {
                         once(slot, header.id)?;
-                        *slot = Some(self.part(view, member.part, d)?);
+                        *slot = Some(self.member_value(view, it, member, d)?);
                     }
                     Some(_) => {}
                     None => d.unknown_member(&header, false)?,
@@ -295,7 +335,7 @@ impl Reader {
                 if it.extensibility != Extensibility::Final && d.ends_early() {
                     break;
                 }
-                *slot = self.member(view, member, d)?.filter(|_| member.is_key());
+                *slot = self.member(view, it, member, d)?.filter(|_| member.is_key());
             }
         }
         let missing = it
@@ -318,7 +358,7 @@ impl Reader {
     ) -> Result<Option<Value>, CdrError> {
         // In a serialized key only key members have to be present.
         let understood = member.must_understand() && !member.is_optional() && d.scope() == Scope::Sample;
-        let required = member.is_key() || understood;
+        let required = (self.keys && member.is_key()) || understood;
         if required && !self.lenient {
             return Err(CdrError::MissingMember { id: member.id });
         }
@@ -378,7 +418,7 @@ impl Reader {
                 if is_listed(it, d) {
                     dunlin_cdr::codegen::skip_list(d)?;
                 }
-                case.map(|case| claimed_default(view.at(case.part), d)).transpose()?
+                case.map(|case| claimed(view.at(case.part), case.default.as_ref(), d)).transpose()?
             }
         };
         match selected {
@@ -395,12 +435,19 @@ impl Reader {
         case: &CaseShape,
         d: &mut Decoder<'_>,
     ) -> Result<Value, CdrError> {
-        if !is_listed(it, d) {
-            return self.part(view, case.part, d);
-        }
-        match find_member(d, case.id, !self.lenient, |d| self.part(view, case.part, d))? {
+        // What a union holds is told from others by the discriminator alone.
+        let outer = core::mem::replace(&mut self.keys, false);
+        let default = case.default.as_ref();
+        let read = if is_listed(it, d) {
+            let strict = !self.lenient;
+            find_member(d, case.id, strict, |d| self.part_or(view, case.part, default, d))
+        } else {
+            self.part_or(view, case.part, default, d).map(Some)
+        };
+        self.keys = outer;
+        match read? {
             Some(member) => Ok(member),
-            None => claimed_default(view.at(case.part), d),
+            None => claimed(view.at(case.part), default, d),
         }
     }
 }
@@ -412,8 +459,14 @@ fn is_listed(it: &UnionShape, d: &Decoder<'_>) -> bool {
 
 /// The default of a type, whose memory is claimed.
 fn claimed_default(view: TypeView<'_>, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
-    d.claim(view.node.parts.saturating_mul(size_of::<Value>()))?;
-    Ok(default_of(view))
+    claimed(view, None, d)
+}
+
+/// The default that a member has, or that of its type, whose memory is claimed.
+fn claimed(view: TypeView<'_>, own: Option<&Value>, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
+    let parts = own.map_or(view.node.parts, parts_of);
+    d.claim(parts.saturating_mul(size_of::<Value>()))?;
+    Ok(own.cloned().unwrap_or_else(|| default_of(view)))
 }
 
 /// The default of a member: nothing, if it may be absent.
@@ -422,7 +475,10 @@ fn default_of_member(
     member: &MemberShape,
     d: &mut Decoder<'_>,
 ) -> Result<Option<Value>, CdrError> {
-    if member.is_optional() { Ok(None) } else { claimed_default(view.at(member.part), d).map(Some) }
+    if member.is_optional() {
+        return Ok(None);
+    }
+    claimed(view.at(member.part), member.default.as_ref(), d).map(Some)
 }
 
 /// Whether a member is present in a serialization of this scope: in a structure without marked members all belong to the

@@ -93,6 +93,13 @@ pub enum TypeError {
         /// The type.
         name: String,
     },
+    /// The default of a member is no value of its type.
+    Default {
+        /// The type.
+        name: String,
+        /// The member.
+        member: String,
+    },
 }
 
 impl fmt::Display for TypeError {
@@ -109,6 +116,9 @@ impl fmt::Display for TypeError {
                 write!(f, "the id {id:#x} of a member of {name} has more than 28 bits")
             }
             Self::Bits { name } => write!(f, "{name} has more bits than an integer"),
+            Self::Default { name, member } => {
+                write!(f, "the default of {name}.{member} is no value of the member's type")
+            }
         }
     }
 }
@@ -322,11 +332,19 @@ pub struct MemberShape {
     /// Its type.
     pub part: Part,
     pub(crate) flags: u16,
+    /// `@default`
+    pub(crate) default: Option<Value>,
 }
 
 impl MemberShape {
     pub(crate) const fn has(&self, flag: u16) -> bool {
         self.flags & flag == flag
+    }
+
+    /// What it has by `@default`, where the source of the type says it; otherwise it has the default of its type.
+    #[must_use]
+    pub const fn own_default(&self) -> Option<&Value> {
+        self.default.as_ref()
     }
 
     /// Whether it may be absent.
@@ -397,6 +415,16 @@ pub struct CaseShape {
     pub is_default: bool,
     /// Type of its member.
     pub part: Part,
+    /// `@default`
+    pub(crate) default: Option<Value>,
+}
+
+impl CaseShape {
+    /// What its member has by `@default`, where the source of the type says it; otherwise the default of its type.
+    #[must_use]
+    pub const fn own_default(&self) -> Option<&Value> {
+        self.default.as_ref()
+    }
 }
 
 /// A look at a type or a part of it.
@@ -434,7 +462,8 @@ impl<'a> TypeView<'a> {
         Self { nodes: self.nodes, node: self.nodes.get(part.node).unwrap_or(&NOTHING) }
     }
 
-    /// The value of a member that is missing (§7.2.2.4.4.4.7, table 9).
+    /// The value of a member of this type that is missing (§7.2.2.4.4.4.7, table 9), unless the member has one of its own
+    /// ([`MemberShape::own_default`]).
     #[must_use]
     pub fn default_value(self) -> Value {
         crate::value::default_of(self)

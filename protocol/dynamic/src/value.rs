@@ -159,8 +159,9 @@ pub(crate) fn default_of(view: TypeView<'_>) -> Value {
         }
         Shape::Map { .. } => Value::Map(Vec::new()),
         Shape::Structure(it) => {
-            let default =
-                |member: &MemberShape| (!member.is_optional()).then(|| default_of(view.at(member.part)));
+            let default = |member: &MemberShape| {
+                (!member.is_optional()).then(|| own_or_default(view.at(member.part), member.default.as_ref()))
+            };
             Value::Structure(it.members.iter().map(default).collect())
         }
         Shape::Union(it) => {
@@ -170,9 +171,35 @@ pub(crate) fn default_of(view: TypeView<'_>) -> Value {
     }
 }
 
+/// The default that a member has, or that of its type.
+pub(crate) fn own_or_default(view: TypeView<'_>, own: Option<&Value>) -> Value {
+    own.cloned().unwrap_or_else(|| default_of(view))
+}
+
+/// Parts of a value, as [`Node::parts`] counts them: octets of memory by the size of a part.
+pub(crate) fn parts_of(value: &Value) -> usize {
+    let octets = |len: usize| len.checked_div(size_of::<Value>()).unwrap_or(len);
+    let inner = match value {
+        Value::String(text) => octets(text.len()),
+        Value::WString(text) => octets(text.0.len().saturating_mul(2)),
+        Value::Octets(items) => octets(items.len()),
+        Value::List(items) => items.iter().fold(0, |all: usize, item| all.saturating_add(parts_of(item))),
+        Value::Map(pairs) => pairs.iter().fold(0, |all: usize, (key, value)| {
+            all.saturating_add(parts_of(key)).saturating_add(parts_of(value))
+        }),
+        Value::Structure(members) => {
+            members.iter().flatten().fold(0, |all: usize, item| all.saturating_add(parts_of(item)))
+        }
+        Value::Union(it) => it.member.as_ref().map_or(0, parts_of),
+        _ => 0,
+    };
+    inner.saturating_add(1)
+}
+
 /// A union with a discriminator and the default of what that selects.
 pub(crate) fn union_of(view: TypeView<'_>, it: &UnionShape, discriminator: i64) -> UnionValue {
-    let member = it.selected(discriminator).map(|case| default_of(view.at(case.part)));
+    let member =
+        it.selected(discriminator).map(|case| own_or_default(view.at(case.part), case.default.as_ref()));
     UnionValue { discriminator, member }
 }
 

@@ -283,7 +283,7 @@ fn member_default(
 fn written_default(member: &MemberDescription, rest: &[Step]) -> Option<Value<'static>> {
     let mut octets = Vec::new();
     let (representation, endianness) = (Representation::Xcdr2, Endianness::Little);
-    (member.write_default?)(&mut Encoder::new(&mut octets, representation, endianness)).ok()?;
+    member.write_default?.write(&mut Encoder::new(&mut octets, representation, endianness)).ok()?;
     let mut decoder = Decoder::new(&octets, representation, endianness, &Limits::default());
     match decoder.locate(member.ty.get(), rest, |d, ty| d.read_scalar(ty)) {
         Ok(Located::Found(scalar)) => Some(Value::from(scalar?).into_owned()),

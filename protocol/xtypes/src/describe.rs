@@ -109,6 +109,8 @@ impl Builder {
             flags: member.flags.0,
             ty: self.usage(member.ty.get()),
             annotations: AppliedBuiltinMemberAnnotations::default(),
+            // A value that cannot be written is one that no writer sends either.
+            default: member.write_default.and_then(|it| DefaultValue::written(|e| it.write(e)).ok()),
         }
     }
 
@@ -133,6 +135,7 @@ impl Builder {
             flags: case.flags.0,
             ty: case.ty.map_or(Type::Primitive(kind::NONE), |ty| self.usage(ty.get())),
             annotations: AppliedBuiltinMemberAnnotations::default(),
+            default: None,
         };
         Case { member, labels: case.labels.to_vec() }
     }

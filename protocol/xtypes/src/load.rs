@@ -328,5 +328,5 @@ fn hashed(detail: &MinimalMemberDetail) -> Spelling {
 }
 
 fn member((name, annotations): Spelling, id: u32, flags: u16, ty: Type) -> Member {
-    Member { name, id, flags, ty, annotations }
+    Member { name, id, flags, ty, annotations, default: None }
 }

@@ -8,7 +8,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
-use dunlin_cdr::Extensibility;
+use dunlin_cdr::{CdrError, Decoder, Encoder, Endianness, Extensibility, Limits, Representation};
 
 /// Flags of members (§7.3.4.5.1).
 pub mod member_flag {
@@ -184,6 +184,37 @@ pub struct Member {
     pub ty: Type,
     /// Annotations that complete objects show.
     pub annotations: AppliedBuiltinMemberAnnotations,
+    /// `@default`, where the source of the type says it: type objects do not show it (Annex B,
+    /// `AppliedBuiltinMemberAnnotations`).
+    pub default: Option<DefaultValue>,
+}
+
+/// The value that a missing member has: its octets in XCDR2, little-endian, without header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DefaultValue(Vec<u8>);
+
+impl DefaultValue {
+    /// The octets that `write` makes.
+    ///
+    /// # Errors
+    /// Those of `write`.
+    pub fn written(write: impl FnOnce(&mut Encoder<'_>) -> Result<(), CdrError>) -> Result<Self, CdrError> {
+        let mut octets = Vec::new();
+        write(&mut Encoder::new(&mut octets, Representation::Xcdr2, Endianness::Little))?;
+        Ok(Self(octets))
+    }
+
+    /// A decoder that is about to read the value.
+    #[must_use]
+    pub fn decoder(&self) -> Decoder<'_> {
+        Decoder::new(&self.0, Representation::Xcdr2, Endianness::Little, &Limits::default())
+    }
+
+    /// How many octets the value has.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.0.len()
+    }
 }
 
 impl Member {

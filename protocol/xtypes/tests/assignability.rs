@@ -218,7 +218,14 @@ fn work_is_bounded() {
             last = graph.add(alias(Type::Map { key: half(), value: half(), bound: 0 }));
         }
         let annotations = Default::default();
-        let member = Member { name: Name::new("m"), id: 0, flags: 1, ty: Type::Named(last), annotations };
+        let member = Member {
+            name: Name::new("m"),
+            id: 0,
+            flags: 1,
+            ty: Type::Named(last),
+            annotations,
+            default: None,
+        };
         let kind = Kind::Structure(Structure { base: None, members: vec![member] });
         let index = graph.add(Definition { name: "T".into(), flags: type_flag::APPENDABLE, kind });
         (graph, index)
@@ -242,7 +249,7 @@ fn bases_that_go_round() {
     let base = |at: usize| Some(all[if at == 0 { 1 } else { 0 }]);
     for (at, index) in all.iter().enumerate() {
         let (ty, annotations) = (Type::Primitive(4), Default::default());
-        let member = Member { name: Name::new("m"), id: 0, flags: 1, ty, annotations };
+        let member = Member { name: Name::new("m"), id: 0, flags: 1, ty, annotations, default: None };
         let kind = Kind::Structure(Structure { base: base(at), members: vec![member] });
         graph.set(*index, Definition { name: format!("T{at}"), flags: type_flag::FINAL, kind });
     }

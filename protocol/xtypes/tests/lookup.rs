@@ -316,7 +316,7 @@ fn what_nobody_asked_for_is_refused() {
     assert_eq!(learn(&told, &roots[..1]), (0, 2, 1));
 }
 
-/// A component that does not fit into an answer is left out as a whole.
+/// A component that does not fit into an answer is left out as a whole, or has one for itself.
 #[test]
 fn a_component_is_told_as_a_whole() {
     let many =
@@ -336,9 +336,38 @@ fn a_component_is_told_as_a_whole() {
     let root = objects.root().unwrap().complete.id.lookup_id();
     let leaf = objects.records.iter().map(|record| &record.complete.id);
     let leaf = leaf.into_iter().find(|id| matches!(id, TypeIdentifier::Complete(_))).unwrap().clone();
-    let out = get(&library, vec![root, leaf.clone()]);
-    let told: Vec<_> = out.types.iter().map(|pair| &pair.type_identifier).collect();
-    assert_eq!(told, [&leaf]);
+    let told = |library: &TypeLibrary, ids: [&TypeIdentifier; 2]| -> Vec<TypeIdentifier> {
+        let out = get(library, ids.into_iter().cloned().collect());
+        out.types.into_iter().map(|pair| pair.type_identifier).collect()
+    };
+    assert_eq!(told(&library, [&leaf, &root]), std::slice::from_ref(&leaf));
+    // What is asked for first has an answer for itself, unless it is more than anybody is told.
+    let whole = told(&library, [&root, &leaf]);
+    assert!(whole.len() == 2 && whole.iter().all(|id| id.lookup_id() == root), "{whole:?}");
+    let small = library.with_max_object(sizes.iter().sum::<usize>() - 100);
+    assert_eq!(told(&small, [&root, &leaf]), [leaf]);
+}
+
+/// An object that is larger than other answers has one for itself.
+#[test]
+fn a_large_type_is_told_by_itself() {
+    let members: Vec<String> = (0..2000).map(|i| format!("long a_long_name_of_a_member_{i};")).collect();
+    let (graph, index) =
+        parse(&format!("@nested struct Leaf {{ long a; }}; struct T {{ Leaf leaf; {} }};", members.concat()));
+    let objects = type_objects(&graph, index).unwrap();
+    let large = &objects.root().unwrap().complete;
+    assert!(large.size as usize > MAX_REPLY_OCTETS, "{}", large.size);
+    let leaf =
+        objects.records.iter().map(|record| record.complete.id.clone()).find(|id| *id != large.id).unwrap();
+    let mut library = TypeLibrary::default();
+    library.add(&objects);
+    let told =
+        |ids: &[&TypeIdentifier]| get(&library, ids.iter().map(|id| (*id).clone()).collect()).types.len();
+    assert_eq!((told(&[&large.id]), told(&[&large.id, &leaf]), told(&[&leaf, &large.id])), (1, 1, 1));
+    let mut learning = TypeLibrary::new(1 << 20);
+    learning.learn(&get(&library, vec![large.id.clone()]));
+    learning.learn(&get(&library, learning.missing(&large.id)));
+    assert_eq!(learning.missing(&large.id), []);
 }
 
 #[test]

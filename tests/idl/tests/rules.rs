@@ -25,7 +25,7 @@ fn text(data: &DynamicData, path: &str) -> String {
 
 fn member(name: &str, id: u32, flags: u16, ty: Type) -> Member {
     let flags = flags | member_flag::DISCARD;
-    Member { name: Name::new(name), id, flags, ty, annotations: Default::default() }
+    Member { name: Name::new(name), id, flags, ty, annotations: Default::default(), default: None }
 }
 
 fn structure(graph: &mut TypeGraph, index: TypeIndex, name: &str, members: Vec<Member>) {
@@ -46,6 +46,107 @@ fn a_key_goes_on_behind_a_listed_union() {
     let data =
         DynamicData::from_key_payload(&ty, &payload, &Limits::default(), DecodeOptions::default()).unwrap();
     assert_eq!((text(&data, "u._d"), text(&data, "b")), ("Some(Int32(1))".into(), "Some(Int32(5))".into()));
+}
+
+/// `@key` says nothing in what is no part of the topic's key (DDS-XTypes 1.3 §7.2.4.4.8): a writer's version may lack such a
+/// member. In the key itself nothing may be missing.
+#[test]
+fn key_members_may_be_missing_beside_the_key() {
+    let idl = "@appendable struct Item { @key long a; @default(9) @key long b; };
+        @mutable struct Loose { @id(1) @key long a; @id(2) @key long b; };
+        @final struct First { @key long id; sequence<Item> items; Loose loose; };
+        @final struct Second { @key Item item; @key Loose loose; };
+        @appendable struct Third { @key long id; @key long more; };
+        @appendable struct Fourth { First first; };
+        @appendable struct Fifth { Item plain; }; @final struct Sixth { @key Fifth fifth; };";
+    let loose = "08000000 01000020 03000000";
+    let first = format!("01000000 0c000000 01000000 04000000 02000000 {loose}");
+    let data = DynamicData::from_payload(&ty(idl, "First"), &hex(&format!("00070000 {first}"))).unwrap();
+    assert_eq!(text(&data, "items[0].b"), "Some(Int32(9))");
+    assert_eq!(text(&data, "loose.b"), "Some(Int32(0))");
+    let inner = format!("00090000 {:08x} {first}", 32_u32.swap_bytes());
+    assert!(DynamicData::from_payload(&ty(idl, "Fourth"), &hex(&inner)).is_ok());
+    let missing = |id| Some(CdrError::MissingMember { id });
+    let whole = "08000000 01000000 02000000";
+    for (name, payload, error) in [
+        ("Second", format!("00070000 {whole} {loose}"), missing(2)),
+        ("Second", format!("00070000 04000000 01000000 {loose}"), missing(1)),
+        ("Third", "00090000 04000000 01000000".into(), missing(1)),
+        // A structure without key members is key as a whole.
+        ("Sixth", "00070000 08000000 04000000 01000000".into(), missing(1)),
+    ] {
+        let read = DynamicData::from_payload(&ty(idl, name), &hex(&payload));
+        assert_eq!(read.err(), error, "{name} {payload}");
+    }
+}
+
+/// Defaults of IDL are those of new values, of members that are missing, of what is cleared, and of unions.
+#[test]
+fn defaults_of_idl_are_known_at_run_time() {
+    let idl = "enum C { RED, GREEN }; typedef string<8> Name; @bit_bound(12) bitmask M { A, B };
+        @appendable struct Part { long a; @default(-5) int8 b; };
+        union U switch(octet) { case 0: @default(6) long six; case 1: @default(\"t\") string text; };
+        @appendable struct S { long id; @default(\"name\") Name name; @default(GREEN) C color; @default(B) M bits;
+            @default('x') char letter; @default(L\"w\") wstring wide; @default(2.5) float single; @default(0.5) long double quad;
+            @default(TRUE) boolean flag; @default(1099511627776) uint64 large; Part part; Part parts[2]; U u;
+            @optional Part maybe; };";
+    let ty = ty(idl, "S");
+    let expected = |data: &DynamicData| {
+        for (path, value) in [
+            ("name", "Some(String(\"name\"))"),
+            ("color", "Some(Enumeration(1))"),
+            ("bits", "Some(Bits(2))"),
+            ("letter", "Some(Char8(Char8(120)))"),
+            ("wide", "Some(WString(\"w\"))"),
+            ("single", "Some(Float32(2.5))"),
+            ("quad", "Some(Float128(Float128(85060207136517546210586590865283612672)))"),
+            ("flag", "Some(Boolean(true))"),
+            ("large", "Some(UInt64(1099511627776))"),
+            ("part.b", "Some(Int8(-5))"),
+            ("parts[1].b", "Some(Int8(-5))"),
+            ("u.six", "Some(Int32(6))"),
+            ("maybe", "None"),
+        ] {
+            assert_eq!(text(data, path), value, "{path}");
+        }
+    };
+    let mut data = DynamicData::new(&ty);
+    expected(&data);
+    expected(&DynamicData::from_payload(&ty, &hex("00090000 04000000 07000000")).unwrap());
+    data.set("name", "other").unwrap();
+    data.set("part.b", 1).unwrap();
+    data.clear("name").unwrap();
+    data.clear("part").unwrap();
+    expected(&data);
+    data.set("u._d", 1).unwrap();
+    assert_eq!(text(&data, "u.text"), "Some(String(\"t\"))");
+    data.set("maybe.a", 3).unwrap();
+    assert_eq!(text(&data, "maybe.b"), "Some(Int8(-5))");
+}
+
+/// What defaults allocate is paid for: a few octets do not make many megabytes.
+#[test]
+fn defaults_of_members_are_claimed() {
+    let long = "x".repeat(4096);
+    let ty = ty(
+        &format!(
+            "@appendable struct Part {{ @default(\"{long}\") string text; }}; @appendable struct S {{ sequence<Part> parts; }};"
+        ),
+        "S",
+    );
+    let payload = |count: u32| {
+        let mut octets = hex("00090000");
+        octets.extend((8 + 4 * count).to_le_bytes());
+        octets.extend((4 + 4 * count).to_le_bytes());
+        octets.extend(count.to_le_bytes());
+        octets.resize(octets.len() + 4 * count as usize, 0);
+        octets
+    };
+    let limits = Limits { max_bytes: 1 << 20, ..Limits::default() };
+    let read =
+        |count| DynamicData::from_payload_with(&ty, &payload(count), &limits, DecodeOptions::default());
+    assert_eq!(read(100).unwrap().item_count("parts").unwrap(), 100);
+    assert!(matches!(read(1000), Err(CdrError::LimitExceeded { .. })));
 }
 
 /// The key is found without the members behind it, and without making those before it.

@@ -30,6 +30,9 @@ pub struct Arguments {
     /// The extensibility of types that do not say one
     #[arg(long, value_enum, default_value = "appendable", value_name = "KIND")]
     default_extensibility: DefaultExtensibility,
+    /// Give types of .idl files the names under which ROS 2 announces them: pkg::msg::dds_::Foo_, final
+    #[arg(long)]
+    ros2: bool,
     /// Take comments like //@key behind members for annotations
     #[arg(long)]
     comment_annotations: bool,
@@ -134,6 +137,7 @@ fn options(arguments: &Arguments) -> Options {
             DefaultExtensibility::Appendable => Extensibility::Appendable,
             DefaultExtensibility::Mutable => Extensibility::Mutable,
         },
+        ros2_names: arguments.ros2,
         comment_annotations: arguments.comment_annotations,
         ..Options::default()
     }
@@ -395,6 +399,45 @@ mod tests {
         assert!(run(&["--rust", "-I", "DIR/share", pose, other]).unwrap());
         assert!(run(&["--diff", "-I", "DIR/share", pose, pose]).unwrap());
         assert!(run(&["--format", pose]).is_err());
+    }
+
+    #[test]
+    fn idl_of_ros_has_its_names() {
+        let folder = folder();
+        let run = |words: &[&str]| run_with(folder.path(), words).unwrap();
+        for (path, text) in [
+            (
+                "ws/demo/msg/Pose.idl",
+                "#include \"geo/msg/Point.idl\"\nmodule demo { module msg { struct Pose { geo::msg::Point at; }; }; };\n",
+            ),
+            (
+                "share/geo/msg/Point.idl",
+                "module geo { module msg { struct Point { double x; double y; }; }; };\n",
+            ),
+            ("share/geo/msg/Point.msg", "float64 x\nfloat64 y\n"),
+            ("ws/demo/msg/Pose.msg", "geo/Point at\n"),
+        ] {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let (idl, msg) = ("DIR/ws/demo/msg/Pose.idl", "DIR/ws/demo/msg/Pose.msg");
+        let (same, other) =
+            (["--ros2", "--diff", "-I", "DIR/share", idl, msg], ["--diff", "-I", "DIR/share", idl, msg]);
+        assert!(run(&same));
+        let differences = |words: &[&str]| {
+            let words: Vec<String> =
+                words.iter().map(|it| it.replace("DIR", &folder.path().to_string_lossy())).collect();
+            let arguments =
+                Command::try_parse_from(std::iter::once("idl".to_owned()).chain(words)).unwrap().arguments;
+            let options = options(&arguments);
+            let model = |at: usize| super::compile(&arguments.files[at], &options).model.unwrap();
+            diff(&model(0), &model(1)).len()
+        };
+        assert_eq!((differences(&same), differences(&other)), (0, 4));
+        assert!(run(&["--rust", "--ros2", "--out", "DIR/out", "-I", "DIR/share", idl]));
+        let code = fs::read_to_string(folder.path().join("out/Pose.rs")).unwrap();
+        assert!(code.contains("demo::msg::dds_::Pose_") && code.contains("geo::msg::dds_::Point_"), "{code}");
     }
 
     #[test]

@@ -29,6 +29,9 @@ pub struct Arguments {
     /// The type in the file, if it has another name there: M::T
     #[arg(long, value_name = "NAME", requires = "diff")]
     name: Option<String>,
+    /// The file is IDL of ROS 2: its types have the names that ROS 2 announces (pkg::msg::dds_::Foo_) and are final
+    #[arg(long, requires = "diff")]
+    ros2: bool,
     #[command(flatten)]
     pub survey: Survey,
 }
@@ -111,8 +114,14 @@ fn find(participant: &DomainParticipant, topic: &str) -> Vec<Found> {
 }
 
 /// Who can read whom, member by member. Whether both can.
-fn compare(file: &Path, name: &str, there: &KnownType, out: &mut impl Write) -> Result<bool> {
-    let (graph, index) = idl::type_of(file, &Options::default(), name, "--name")?;
+fn compare(
+    file: &Path,
+    name: &str,
+    ros2_names: bool,
+    there: &KnownType,
+    out: &mut impl Write,
+) -> Result<bool> {
+    let (graph, index) = idl::type_of(file, &Options { ros2_names, ..Options::default() }, name, "--name")?;
     let here = TypeIn { graph: &graph, index };
     let there = TypeIn { graph: &there.graph, index: there.root };
     let file = file.display();
@@ -160,7 +169,7 @@ fn describe(arguments: &Arguments, found: Vec<Found>, out: &mut impl Write) -> R
             (Ok((_, text)), None) => write!(out, "{text}")?,
             (Ok((known, _)), Some(file)) => {
                 let name = arguments.name.as_deref().unwrap_or(&name);
-                well &= compare(file, name, &known, out)?;
+                well &= compare(file, name, arguments.ros2, &known, out)?;
             }
             (Err(why), _) => {
                 writeln!(out, "// the type is not known: {why}")?;

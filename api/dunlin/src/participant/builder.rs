@@ -103,6 +103,7 @@ impl DomainParticipantBuilder {
             .map_err(|source| CreateParticipantError::Network { domain: self.domain, source })?;
         let durable_is_local = config.durability.without_service == dunlin_config::WithoutService::Local;
         let announces_types = config.types.announce;
+        let max_told_type = config.quotas.max_told_type.to_usize();
         let driver = config.driver_config(self.domain, self.qos.clone(), &self.name)?;
         let sink = Arc::new(Sink::default());
         let session = Session::prepare(driver, Arc::clone(&sink) as _)
@@ -121,6 +122,7 @@ impl DomainParticipantBuilder {
             builtin: Mutex::default(),
             durable_is_local,
             announces_types,
+            max_told_type,
         };
         let inner = Arc::new(inner);
         inner.entity.listener.set(self.listener.0.map(|(listener, mask)| (Some(listener), mask)));

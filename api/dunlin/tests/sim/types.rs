@@ -5,8 +5,8 @@ use dunlin::qos::*;
 use dunlin::sim::{Delay, Node, PathConfig, Result, Sim, SimBuilder};
 use dunlin::xtypes::to_idl;
 use dunlin::{
-    Against, Config, DataReader, DataWriter, DdsType, DomainParticipant, Explanation, FoundTopic,
-    InconsistentTopicStatus, TypeDiscovery,
+    Against, Config, DataReader, DataWriter, DdsType, DomainParticipant, DynamicData, DynamicType,
+    Explanation, FoundTopic, InconsistentTopicStatus, TypeDiscovery, Value,
 };
 
 mod old {
@@ -34,6 +34,29 @@ mod old {
         pub x: i32,
         #[dds(id = 2)]
         pub gone: u64,
+    }
+
+    #[derive(DdsType, Clone, Debug, Default, PartialEq)]
+    #[dds(name = "Stop", nested)]
+    pub struct Stop {
+        #[dds(key)]
+        pub city: u32,
+    }
+
+    #[derive(DdsType, Clone, Debug, Default, PartialEq)]
+    #[dds(name = "Way", nested, mutable)]
+    pub struct Way {
+        #[dds(key, id = 1)]
+        pub from: u32,
+    }
+
+    #[derive(DdsType, Clone, Debug, Default, PartialEq)]
+    #[dds(name = "Tour")]
+    pub struct Tour {
+        #[dds(key)]
+        pub id: u32,
+        pub stops: Vec<Stop>,
+        pub way: Way,
     }
 }
 
@@ -67,6 +90,33 @@ mod new {
         pub y: i32,
         #[dds(id = 1)]
         pub x: i32,
+    }
+
+    #[derive(DdsType, Clone, Debug, Default, PartialEq)]
+    #[dds(name = "Stop", nested)]
+    pub struct Stop {
+        #[dds(key)]
+        pub city: u32,
+        #[dds(key, default = 9)]
+        pub platform: u32,
+    }
+
+    #[derive(DdsType, Clone, Debug, Default, PartialEq)]
+    #[dds(name = "Way", nested, mutable)]
+    pub struct Way {
+        #[dds(key, id = 1)]
+        pub from: u32,
+        #[dds(key, id = 2)]
+        pub to: u32,
+    }
+
+    #[derive(DdsType, Clone, Debug, Default, PartialEq)]
+    #[dds(name = "Tour")]
+    pub struct Tour {
+        #[dds(key)]
+        pub id: u32,
+        pub stops: Vec<Stop>,
+        pub way: Way,
     }
 
     /// The same members under another name.
@@ -164,6 +214,114 @@ fn versions_read_each_other_under_loss() {
     };
     lossy().seeds(0..4, |sim| reads(sim, &xcdr2(), &before, &after));
     lossy().seeds(4..8, |sim| reads(sim, &xcdr2(), &after, &before));
+}
+
+/// Keys within what is no key say nothing: the writer's version may lack them, and so may the reader's.
+#[test]
+fn keys_beside_the_key_come_and_go() {
+    let before = old::Tour { id: 1, stops: vec![old::Stop { city: 2 }], way: old::Way { from: 3 } };
+    let stops = vec![new::Stop { city: 2, platform: 9 }];
+    let after = new::Tour { id: 1, stops, way: new::Way { from: 3, to: 0 } };
+    lossy().seeds(0..2, |sim| reads(sim, &xcdr2(), &before, &after));
+    lossy().seeds(2..4, |sim| reads(sim, &xcdr2(), &after, &before));
+    lossy().seeds(4..6, |sim| {
+        let (a, b) = (sim.node("a"), sim.node("b"));
+        let (_one, writer) = writing::<old::Tour>(&a, &xcdr2())?;
+        let (_other, reader) = reading_at_run_time::<new::Tour>(&b)?;
+        a.run(|| writer.write(&before))?;
+        let sample = first(sim, &reader)?;
+        assert_eq!(sample.get("stops[0].platform")?, Some(&Value::UInt32(9)));
+        assert_eq!(sample.get("way.to")?, Some(&Value::UInt32(0)));
+        Ok(())
+    });
+}
+
+/// A reader of a type known at run time.
+fn reading_at_run_time<R: DdsType>(node: &Node) -> Result<(DomainParticipant, DataReader<DynamicData>)> {
+    node.run(|| {
+        let participant = DomainParticipant::new(0)?;
+        let topic = participant.create_dynamic_topic("T", &type_of::<R>(), &TopicQos::default())?;
+        let subscriber = participant.create_subscriber(&SubscriberQos::default())?;
+        let reader = subscriber.create_datareader(&topic, &reader_qos())?;
+        Ok((participant, reader))
+    })
+}
+
+fn type_of<T: DdsType>() -> DynamicType {
+    let (graph, index) = dunlin::xtypes::from_description(dunlin::cdr::description::<T>());
+    DynamicType::new(graph, index).expect("a type that values can be made of")
+}
+
+/// The first sample that arrives.
+fn first<T: dunlin::TopicType>(sim: &mut Sim, reader: &DataReader<T>) -> Result<T> {
+    let mut taken = None;
+    let done = || {
+        let samples = reader.take(9).expect("no condition").into_iter();
+        taken = taken.take().or(samples.filter_map(|sample| sample.data).next());
+        taken.is_some()
+    };
+    sim.run_until(done, secs(60))?;
+    Ok(taken.expect("it is there"))
+}
+
+/// A type whose values hold values of it.
+#[derive(DdsType, Clone, Debug, Default, PartialEq)]
+#[dds(name = "Tree")]
+struct Tree {
+    #[dds(key)]
+    id: u32,
+    #[dds(default = 5)]
+    weight: i16,
+    branches: Vec<Tree>,
+}
+
+#[test]
+fn a_type_that_contains_itself_is_told_matched_and_read() {
+    let leaf = |id| Tree { id, weight: 1, branches: Vec::new() };
+    let tree =
+        Tree { id: 1, weight: 2, branches: vec![leaf(2), Tree { branches: vec![leaf(4)], ..leaf(3) }] };
+    lossy().seeds(0..2, |sim| reads(sim, &xcdr2(), &tree, &tree));
+    lossy().seeds(2..4, |sim| {
+        let (a, b) = (sim.node("a"), sim.node("b"));
+        let (_one, writer) = writing::<Tree>(&a, &xcdr2())?;
+        let (other, reader) = reading_at_run_time::<Tree>(&b)?;
+        a.run(|| writer.write(&tree))?;
+        let sample = first(sim, &reader)?;
+        assert_eq!(sample.get("branches[1].branches[0].id")?, Some(&Value::UInt32(4)));
+        let guid = writer.guid().expect("it is enabled");
+        let mut told = String::new();
+        let known = || match b.run(|| other.discovered_type(guid)) {
+            TypeDiscovery::Known(known) => {
+                told = to_idl(&known.graph, known.root);
+                true
+            }
+            _ => false,
+        };
+        sim.run_until(known, secs(60))?;
+        assert!(told.contains("sequence<::Tree> branches"), "{told}");
+        Ok(())
+    });
+    // The other way round.
+    lossy().seeds(4..6, |sim| {
+        let (a, b) = (sim.node("a"), sim.node("b"));
+        let (_one, writer) = a.run(|| -> Result<_> {
+            let participant = DomainParticipant::new(0)?;
+            let topic = participant.create_dynamic_topic("T", &type_of::<Tree>(), &TopicQos::default())?;
+            let publisher = participant.create_publisher(&PublisherQos::default())?;
+            let writer = publisher.create_datawriter(&topic, &xcdr2())?;
+            Ok((participant, writer))
+        })?;
+        let (_other, reader) = reading::<Tree>(&b, &reader_qos())?;
+        let mut sample = DynamicData::new(&type_of::<Tree>());
+        sample.set("id", 1)?;
+        sample.resize("branches", 2)?;
+        sample.set("branches[1].id", 7)?;
+        a.run(|| writer.write(&sample))?;
+        let branches =
+            vec![Tree { id: 0, weight: 5, branches: vec![] }, Tree { id: 7, weight: 5, branches: vec![] }];
+        assert_eq!(first(sim, &reader)?, Tree { id: 1, weight: 5, branches });
+        Ok(())
+    });
 }
 
 #[test]
@@ -337,6 +495,68 @@ fn a_type_that_was_asked_for_is_that_of_the_other_side() {
         let TypeDiscovery::Known(here) = a.run(|| one.discovered_type(guid)) else { panic!("it is local") };
         assert_eq!(to_idl(&there.graph, there.root), to_idl(&here.graph, here.root));
         assert!(to_idl(&there.graph, there.root).contains("speed"));
+        Ok(())
+    });
+}
+
+/// A type of so many members, each with a long name.
+fn wide(members: u32) -> Result<DynamicType> {
+    use dunlin::xtypes::identifier::kind;
+    use dunlin::xtypes::model::{Definition, Kind, Member, Name, Structure, Type, member_flag, type_flag};
+    let member = |id: u32| Member {
+        name: Name::new(&format!("a_member_with_a_rather_long_name_{id}")),
+        id,
+        flags: member_flag::DISCARD,
+        ty: Type::Primitive(kind::INT32),
+        annotations: Default::default(),
+        default: None,
+    };
+    let mut graph = dunlin::xtypes::TypeGraph::default();
+    let kind = Kind::Structure(Structure { base: None, members: (0..members).map(member).collect() });
+    let index = graph.add(Definition { name: "Wide".into(), flags: type_flag::APPENDABLE, kind });
+    Ok(DynamicType::new(graph, index)?)
+}
+
+/// A type whose object is larger than an answer with several is told all the same, up to a bound that is configured; the
+/// versions are compared then.
+#[test]
+fn large_types_are_told_up_to_a_bound() {
+    let told = |sim: &mut Sim, bound: &str| -> Result<TypeDiscovery> {
+        let (a, b) = (sim.node("a"), sim.node("b"));
+        let (_one, writer) = a.run(|| -> Result<_> {
+            let mut config = Config::default();
+            config.set("quotas.max_told_type", bound)?;
+            let participant = DomainParticipant::builder(0).config(config).build()?;
+            let topic = participant.create_dynamic_topic("T", &wide(2000)?, &TopicQos::default())?;
+            let publisher = participant.create_publisher(&PublisherQos::default())?;
+            let writer = publisher.create_datawriter(&topic, &xcdr2())?;
+            Ok((participant, writer))
+        })?;
+        let (other, reader) = b.run(|| -> Result<_> {
+            let participant = DomainParticipant::new(0)?;
+            let topic = participant.create_dynamic_topic("T", &wide(1999)?, &TopicQos::default())?;
+            let subscriber = participant.create_subscriber(&SubscriberQos::default())?;
+            let reader = subscriber.create_datareader(&topic, &reader_qos())?;
+            Ok((participant, reader))
+        })?;
+        let guid = writer.guid().expect("it is enabled");
+        let mut found = TypeDiscovery::Pending;
+        let judged = || {
+            found = b.run(|| other.discovered_type(guid));
+            let known = !matches!(found, TypeDiscovery::Pending | TypeDiscovery::NotAnnounced);
+            known && reader.matched_publications().len() == 1 && writer.matched_subscriptions().len() == 1
+        };
+        sim.run_until(judged, secs(120))?;
+        Ok(found)
+    };
+    lossy().seeds(0..2, |sim| {
+        let TypeDiscovery::Known(known) = told(sim, "256KiB")? else { panic!("it is told") };
+        assert!(to_idl(&known.graph, known.root).contains("name_1999"));
+        Ok(())
+    });
+    Sim::builder().seeds(2..3, |sim| {
+        let found = told(sim, "60KiB")?;
+        assert!(matches!(found, TypeDiscovery::Refused(_)), "{found:?}");
         Ok(())
     });
 }

@@ -80,8 +80,14 @@ struct Writer {
     }
 };
 
+/// Whether a member is no part of the key of a structure that has one.
+template <class T>
+constexpr bool is_beside_key(const Member& member) {
+    return Traits<T>::has_key && !member.key;
+}
+
 inline void check_missing(const Member& member, const Decoder& d) {
-    const bool required = member.key || (member.must_understand && d.scope() == Scope::Sample);
+    const bool required = (member.key && d.keys_count()) || (member.must_understand && d.scope() == Scope::Sample);
     if (required && !d.lenient) throw Error("a member is missing that has to be there");
 }
 
@@ -100,13 +106,14 @@ struct Reader {
 
     template <class C>
     void member(const Member& member, typename C::type& value) {
-        if (is_there(member)) C::read(d, value);
+        if (is_there(member)) d.beside_key(is_beside_key<T>(member), [&] { C::read(d, value); });
     }
     template <class C>
     void optional(const Member& member, std::optional<typename C::type>& value) {
         value.reset();
         const bool there = in_scope<T>(member, d.scope()) && !is_over();
-        if (there) d.optional([&] { read_present<C>(d, value); });
+        if (!there) return;
+        d.beside_key(is_beside_key<T>(member), [&] { d.optional([&] { read_present<C>(d, value); }); });
     }
     bool is_over() const { return Traits<T>::extensibility != Extensibility::Final && d.ends_early(); }
     bool is_there(const Member& member) const {
@@ -118,6 +125,7 @@ struct Reader {
 };
 
 /// Reads the member with one id.
+template <class T>
 struct Finder {
     Decoder& d;
     const Decoder::Header& header;
@@ -127,11 +135,11 @@ struct Finder {
 
     template <class C>
     void member(const Member& member, typename C::type& value) {
-        if (wanted(member)) d.member(header, [&] { C::read(d, value); });
+        if (wanted(member)) read(member, [&] { C::read(d, value); });
     }
     template <class C>
     void optional(const Member& member, std::optional<typename C::type>& value) {
-        if (wanted(member)) d.member(header, [&] { read_present<C>(d, value); });
+        if (wanted(member)) read(member, [&] { read_present<C>(d, value); });
     }
     bool wanted(const Member& member) {
         const std::size_t at = index++;
@@ -140,6 +148,10 @@ struct Finder {
         if (seen[at]) throw Error("a member is there twice");
         seen[at] = true;
         return found = true;
+    }
+    template <class Body>
+    void read(const Member& member, Body body) {
+        d.beside_key(is_beside_key<T>(member), [&] { d.member(header, body); });
     }
 };
 
@@ -207,6 +219,7 @@ struct Structure {
     }
     static void read(Decoder& d, T& value) {
         d.structure(Traits<T>::extensibility, [&] {
+            d.enter_keys(Traits<T>::has_key);
             if (Traits<T>::extensibility == Extensibility::Mutable && d.scope() != Scope::KeyHash) {
                 return read_list(d, value);
             }
@@ -224,7 +237,7 @@ private:
     static void read_list(Decoder& d, T& value) {
         std::vector<bool> seen;
         while (const auto header = d.next()) {
-            Finder finder{d, *header, seen};
+            Finder<T> finder{d, *header, seen};
             Traits<T>::visit(value, finder);
             if (!finder.found) {
                 d.unknown(*header, d.lenient);
@@ -269,6 +282,7 @@ struct Union {
     static void read(Decoder& d, T& value) {
         d.structure(form, [&] {
             const bool listed = form == Extensibility::Mutable && d.scope() != Scope::KeyHash;
+            d.enter_keys(Traits<T>::has_key);
             typename D::type discriminator{};
             D::prepare(discriminator);
             const bool fits = read_discriminator(d, listed, discriminator);
@@ -351,13 +365,15 @@ private:
         template <class C>
         void member(const Member& member, typename C::type& value) {
             visited = true;
-            if (!listed) return C::read(d, value);
+            // What a union holds is told from others by the discriminator alone.
+            const auto read = [&] { d.beside_key(true, [&] { C::read(d, value); }); };
+            if (!listed) return read();
             bool found = false;
             const auto take = [&](const Decoder::Header& header) {
                 if (header.id != member.id) return false;
                 if (found) throw Error("a member is there twice");
                 found = true;
-                d.member(header, [&] { C::read(d, value); });
+                d.member(header, read);
                 return true;
             };
             find(d, take, d.lenient);

@@ -165,10 +165,31 @@ public:
         return true;
     }
 
+    /// Enters a structure or union, with keys or without; the outermost decides whether keys count at all.
+    void enter_keys(bool has_key) {
+        if (keys_ == Keys::Undecided) keys_ = has_key ? Keys::Count : Keys::Erased;
+    }
+    /// Whether a key member has to be there: it is part of the topic's key.
+    bool keys_count() const { return keys_ != Keys::Erased; }
+    /// Reads what is no part of the key, if `beside`: keys say nothing inside of it.
+    template <class Body>
+    void beside_key(bool beside, Body body) {
+        if (!beside) return body();
+        struct Restore {
+            Keys& keys;
+            Keys outer;
+            ~Restore() { keys = outer; }
+        } restore{keys_, keys_};
+        keys_ = Keys::Erased;
+        body();
+    }
+
     /// Values that their types cannot hold are taken all the same: they are passed over or shortened.
     bool lenient = false;
 
 private:
+    enum class Keys { Undecided, Count, Erased };
+
     template <class Body>
     void region(std::size_t size, Body body) {
         if (size > remaining()) throw Error("the octets end too early");
@@ -232,6 +253,7 @@ private:
     Scope scope_;
     bool undelimited_ = false;
     unsigned depth_;
+    Keys keys_ = Keys::Undecided;
     std::size_t memory_;
     std::size_t empties_;
 };

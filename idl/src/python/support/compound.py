@@ -161,6 +161,7 @@ class Structure(Codec):
     def read(self, d: Decoder) -> Any:
         d.claim(ELEMENT * (len(self.cls._layout()) + 1))
         value = self.cls.__new__(self.cls)
+        d.enter_keys(self.cls._has_key())
         if self._listed(d.scope):
             d.structure(self.cls._extensibility, lambda: self._read_list(d, value))
         else:
@@ -186,9 +187,12 @@ class Structure(Codec):
             if self.cls._extensibility is not FINAL and d.ends_early():
                 _check_missing(member, d)
             elif member.optional:
-                setattr(value, member.name, d.optional(lambda codec=member.codec: codec.read(d)))
+                setattr(value, member.name, d.optional(lambda member=member: self._read_one(d, member)))
             else:
-                setattr(value, member.name, member.codec.read(d))
+                setattr(value, member.name, self._read_one(d, member))
+
+    def _read_one(self, d: Decoder, member: Member) -> Any:
+        return d.beside_key(self.cls._has_key() and not member.key, lambda: member.codec.read(d))
 
     def _read_list(self, d: Decoder, value: Any) -> None:
         members = {member.id: member for member in self.cls._layout()}
@@ -201,7 +205,7 @@ class Structure(Codec):
             if header.id in seen:
                 raise CdrError(f'the member {header.id} is there twice')
             seen.add(header.id)
-            setattr(value, member.name, d.member(header, lambda codec=member.codec: codec.read(d)))
+            setattr(value, member.name, d.member(header, lambda member=member: self._read_one(d, member)))
         for member in members.values():
             if member.id not in seen:
                 _check_missing(member, d)
@@ -215,7 +219,7 @@ def _writer(e: Encoder, codec: Codec, item: Any) -> Callable[[], None]:
 
 
 def _check_missing(member: Member, d: Decoder) -> None:
-    required = member.key or (member.must_understand and d.scope is Scope.SAMPLE)
+    required = (member.key and d.keys) or (member.must_understand and d.scope is Scope.SAMPLE)
     if required and not member.optional and not d.lenient:
         raise CdrError(f'the member {member.name} is missing')
 
@@ -334,6 +338,7 @@ class Alternatives(Codec):
 
     def _read(self, d: Decoder) -> Any:
         listed = self._listed(d.scope)
+        d.enter_keys(self.cls._keyed)
         fits, discriminator = self._read_listed(d) if listed else self._read_discriminator(d)
         case = self.cls._selected(discriminator) if fits else None
         value = self.cls.__new__(self.cls)
@@ -341,7 +346,8 @@ class Alternatives(Codec):
         value.value = None
         if case is not None and (d.scope is Scope.SAMPLE or not self.cls._keyed):
             if not listed:
-                value.value = case.codec.read(d)
+                # What a union holds is told from others by the discriminator alone.
+                value.value = d.beside_key(True, lambda: case.codec.read(d))
             else:
                 self._read_case(d, case, value)
         else:
@@ -369,7 +375,7 @@ class Alternatives(Codec):
                 continue
             if found:
                 raise CdrError(f'the member {header.id} is there twice')
-            found, value.value = True, d.member(header, lambda: case.codec.read(d))
+            found, value.value = True, d.member(header, lambda: d.beside_key(True, lambda: case.codec.read(d)))
         if not found:
             self._initial(d, value)
 

@@ -182,10 +182,26 @@ class Decoder:
         self.empties = len(data) + 256
         # Values that their types cannot hold are taken all the same: they are passed over or shortened.
         self.lenient = False
+        # Whether @key counts: unknown before the outermost structure or union, which decides.
+        self.keys: Optional[bool] = None
 
     @property
     def remaining(self) -> int:
         return self.end - self.position
+
+    def enter_keys(self, has_key: bool) -> None:
+        if self.keys is None:
+            self.keys = has_key
+
+    def beside_key(self, beside: bool, body: Callable[[], Any]) -> Any:
+        """Reads what is no part of the key, if `beside`: keys say nothing inside of it."""
+        if not beside:
+            return body()
+        outer, self.keys = self.keys, False
+        try:
+            return body()
+        finally:
+            self.keys = outer
 
     def ends_early(self) -> bool:
         return self.position >= self.end and self.scope is Scope.SAMPLE

@@ -35,6 +35,7 @@ const QUOTAS: Quotas = Quotas {
     max_endpoints: 1,
     max_octets: 1,
     max_type_octets: 256,
+    max_told_type_octets: 0,
     max_type_object_octets_per_participant: 1,
     max_type_object_octets: 1,
     max_participants: 10,

@@ -1,10 +1,10 @@
 //! Types of this participant, and what is known of those of others (DDS-XTypes 1.3 §7.6.3.2).
 
-use alloc::{string::String, sync::Arc, vec::Vec};
+use alloc::{collections::BTreeMap, string::String, sync::Arc, vec::Vec};
 
 use dunlin_xtypes::{
-    BuildError, TypeGraph, TypeIdentifierWithDependencies, TypeIndex, TypeInformation, TypeObjects,
-    type_objects,
+    BuildError, TypeGraph, TypeIdentifier, TypeIdentifierWithDependencies, TypeIndex, TypeInformation,
+    TypeObjects, type_objects,
 };
 
 /// Types on which a type depends that are announced with it, of each kind of objects. Who needs more asks for what the
@@ -77,6 +77,19 @@ impl LocalType {
 
     pub(crate) const fn objects(&self) -> &TypeObjects {
         &self.objects
+    }
+
+    /// Octets of the largest type object that others ask for; types that depend on each other count as one.
+    #[must_use]
+    pub fn largest_object(&self) -> usize {
+        let mut sizes: BTreeMap<TypeIdentifier, usize> = BTreeMap::new();
+        for record in &self.objects.records {
+            for it in [&record.minimal, &record.complete] {
+                let size = sizes.entry(it.id.lookup_id()).or_default();
+                *size = size.saturating_add(usize::try_from(it.size).unwrap_or(usize::MAX));
+            }
+        }
+        sizes.into_values().max().unwrap_or(0)
     }
 
     /// The TypeInformation as it is announced, without encapsulation header.

@@ -160,7 +160,8 @@ fn representation(writer: &DiscoveredWriter) -> Representation {
 impl Types {
     pub(crate) fn new(own: GuidPrefix, quotas: &Quotas) -> Self {
         Self {
-            library: TypeLibrary::new(quotas.max_type_object_octets),
+            library: TypeLibrary::new(quotas.max_type_object_octets)
+                .with_max_object(quotas.max_told_type_octets),
             locals: BTreeMap::new(),
             announced: BTreeMap::new(),
             loaded: BTreeMap::new(),

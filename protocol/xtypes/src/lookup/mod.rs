@@ -20,8 +20,12 @@ use message::{
     remote_exception,
 };
 
-/// Octets of type objects in one reply; what does not fit is left out, and the client asks again.
+/// Octets of type objects in one reply; what does not fit is left out, and the client asks again. An object that is larger
+/// alone, or types that depend on each other that are larger together, have a reply for themselves.
 pub const MAX_REPLY_OCTETS: usize = 60_000;
+/// Octets of a type object, or of those of types that depend on each other, up to which a reply tells them, unless
+/// [`TypeLibrary::with_max_object`] says otherwise. A type of 5,000 members has about as many.
+pub const MAX_OBJECT_OCTETS: usize = 256 * 1024;
 /// Identifiers of one request that are looked at.
 pub const MAX_REQUEST_IDS: usize = 256;
 /// Dependencies in one reply; more follow on request.
@@ -45,12 +49,19 @@ struct Entry {
 }
 
 /// Type objects by identifier, of local types and of those that peers have told.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct TypeLibrary {
     entries: BTreeMap<TypeIdentifier, Entry>,
     /// Octets of those that peers have told.
     learned_octets: usize,
     max_learned_octets: usize,
+    max_object_octets: usize,
+}
+
+impl Default for TypeLibrary {
+    fn default() -> Self {
+        Self::new(0)
+    }
 }
 
 /// What became of a reply.
@@ -71,7 +82,19 @@ impl TypeLibrary {
     /// An empty library that keeps up to so many octets of serialized type objects of peers.
     #[must_use]
     pub fn new(max_learned_octets: usize) -> Self {
-        Self { max_learned_octets, ..Self::default() }
+        Self {
+            entries: BTreeMap::new(),
+            learned_octets: 0,
+            max_learned_octets,
+            max_object_octets: MAX_OBJECT_OCTETS,
+        }
+    }
+
+    /// Tells objects of up to so many octets.
+    #[must_use]
+    pub fn with_max_object(mut self, octets: usize) -> Self {
+        self.max_object_octets = octets;
+        self
     }
 
     /// Takes up the objects of a local type.
@@ -129,7 +152,7 @@ impl TypeLibrary {
     }
 
     /// The reply to a request; `None` if another participant is asked. Costs at most [`MAX_REQUEST_IDS`] identifiers and
-    /// [`MAX_REPLY_OCTETS`] of objects.
+    /// [`MAX_REPLY_OCTETS`] of objects, or one object of at most what [`TypeLibrary::with_max_object`] says.
     #[must_use]
     pub fn answer(&self, request: &Request, participant: &[u8; 16]) -> Option<Reply> {
         // Fast DDS compares the prefix alone and fills in its own entity id.
@@ -172,8 +195,12 @@ impl TypeLibrary {
             let untold = || self.entries_of(id).filter(|(id, _)| !told.contains(id));
             // A part of a component is of no use, as it has no hash of its own. What is smaller may still find room.
             let size = untold().fold(0_usize, |sum, (_, entry)| sum.saturating_add(entry.size));
-            let Some(left) = room.checked_sub(size) else { continue };
-            room = left;
+            match room.checked_sub(size) {
+                _ if size > self.max_object_octets => continue,
+                Some(left) => room = left,
+                None if out.types.is_empty() => room = 0,
+                None => continue,
+            }
             let entries: Vec<_> = untold().collect();
             for (id, entry) in entries {
                 told.insert(id);

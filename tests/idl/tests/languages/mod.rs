@@ -4,7 +4,7 @@
 #[path = "../random/mod.rs"]
 mod random;
 
-use dunlin_cdr::{Endianness, Representation, Scope};
+use dunlin_cdr::{DecodeOptions, Endianness, Limits, Representation, Scope};
 use dunlin_dynamic::{DynamicData, DynamicType};
 use dunlin_idl::backend::{Backend, Input};
 use dunlin_idl::{Compilation, Disk, Extensibility, LoadError, Loader, Options, compile};
@@ -56,6 +56,12 @@ pub const SPECIAL: File = (
         struct Insides { sequence<Inside> insides; };
         @mutable struct Absent { Grade grade; Grades grades; @external Grade boxed; };
         @mutable union Choice switch(octet) { case 1: Grades grades; default: Grade grade; };
+        @appendable struct Item { @key long a; @default(9) @key long b; };
+        @mutable struct Loose { @id(1) @key long a; @id(2) @default(9) @key long b; };
+        @appendable union Held switch(@key octet) { case 1: Item item; };
+        @final struct Items { @key Loose first; Item second; @optional Item third; sequence<Loose> rest; Held held; };
+        @final struct Keyless { Item item; Loose loose; };
+        @appendable union Other switch(octet) { case 1: @default(4) long four; case 2: Item item; };
     };
     module Tables {
         enum Colour { RED, @value(-3) GREEN, BLUE };
@@ -93,7 +99,7 @@ pub const CLOSED: File =
     ("closed.idl", Extensibility::Final, "module Closed {\n#include \"final.idl\"\n};\n");
 
 /// Values with something wrong that has to become a default, or that is missing.
-const REPAIRED: [(&str, &str); 8] = [
+const REPAIRED: [(&str, &str); 11] = [
     ("Tried::Each", "00070000 06000000 02000000 0906"),
     ("Tried::Maybe", "00070000 0109"),
     ("Tried::Table", "00070000 06000000 01000000 0709"),
@@ -102,6 +108,14 @@ const REPAIRED: [(&str, &str); 8] = [
     ("Tried::Insides", "00070000 06000000 02000000 0609"),
     ("Tried::Absent", "000b0000 00000000"),
     ("Tried::Choice", "000b0000 08000000 00000000 01000000"),
+    // Key members of what is no key.
+    (
+        "Tried::Items",
+        "00070000 10000000 01000020 01000000 02000020 02000000 04000000 03000000 01000000 04000000 04000000 \
+         10000000 01000000 08000000 01000020 05000000 0c000000 01000000 04000000 06000000",
+    ),
+    ("Tried::Keyless", "00070000 04000000 01000000 08000000 01000020 02000000"),
+    ("Tried::Other", "00090000 0c000000 02000000 04000000 07000000"),
 ];
 
 /// The files, of which the outermost are in memory.
@@ -168,6 +182,13 @@ fn hex(octets: &[u8]) -> String {
     })
 }
 
+/// What a key alone makes of a type: members that are no key have their defaults.
+fn of_key(data: &DynamicData) -> DynamicData {
+    let (ty, mut key) = (data.dynamic_type(), Vec::new());
+    data.key_payload(Representation::Xcdr2, &mut key).unwrap();
+    DynamicData::from_key_payload(ty, &key, &Limits::default(), DecodeOptions::default()).unwrap()
+}
+
 /// A value in every form, its key in both representations, and what its key hash is made of.
 fn forms(data: &DynamicData) -> String {
     let (mut octets, mut all) = (Vec::new(), Vec::new());
@@ -229,8 +250,7 @@ impl<'a> Questions<'a> {
         for (at, form) in all.split(' ').take(if large { 1 } else { 6 }).enumerate() {
             let (scope, answer) = match at {
                 0..4 => ("sample", all.clone()),
-                // What other members are by default is not said by types known at run time.
-                _ => ("key", all.split(' ').skip(4).collect::<Vec<_>>().join(" ")),
+                _ => ("key", forms(&of_key(data))),
             };
             self.ask(tested, scope, form.to_owned(), Some(answer));
         }

@@ -12,8 +12,9 @@ pub struct Traffic {
     pub samples_per_second: f64,
     /// In the last interval, without the headers of messages.
     pub octets_per_second: f64,
-    /// Since the subscription began.
-    pub lost: u64,
+    /// Since the subscription began; unknown of writers that own instances, as what others own is not seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost: Option<u64>,
     /// Repeated or late, since the subscription began; of topics alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub again: Option<u64>,
@@ -80,34 +81,38 @@ struct Rates<'a> {
 
 impl Rates<'_> {
     #[allow(clippy::cast_precision_loss, reason = "for people")]
-    fn between(&self, before: Flow, now: Flow) -> Traffic {
+    fn between(&self, before: Flow, now: Flow, exclusive: bool) -> Traffic {
         // A subscription that began again counts from nothing.
         let rate = |before: u64, now: u64| now.saturating_sub(before) as f64 / self.seconds.max(1e-9);
         Traffic {
             samples_per_second: rate(before.samples, now.samples),
             octets_per_second: rate(before.octets, now.octets),
-            lost: now.lost,
+            lost: (!exclusive).then_some(now.lost),
             again: None,
         }
     }
 
-    /// Of each writer, by its GUID.
+    /// Of each writer that matches or did, by its GUID.
     fn writers(&self, topic: &str) -> Option<BTreeMap<String, Traffic>> {
         let now = self.now.get(topic)?;
         let nothing = Counts::default();
         let before = &self.before.get(topic).unwrap_or(&nothing).writers;
-        let of = |(guid, flow): (&dunlin::Guid, &Flow)| {
-            (guid.to_string(), self.between(before.get(guid).copied().unwrap_or_default(), *flow))
+        let flow = |of: &BTreeMap<dunlin::Guid, Flow>, guid: &dunlin::Guid| {
+            of.get(guid).copied().unwrap_or_default()
         };
-        Some(now.writers.iter().map(of).collect())
+        let of = |guid: &dunlin::Guid| {
+            (guid.to_string(), self.between(flow(before, guid), flow(&now.writers, guid), now.exclusive))
+        };
+        Some(now.matched.iter().chain(now.writers.keys()).map(of).collect())
     }
 }
 
 fn sum<'a>(all: impl Iterator<Item = &'a Traffic>) -> Traffic {
-    all.fold(Traffic::default(), |sum, one| Traffic {
+    let nothing = Traffic { lost: Some(0), ..Traffic::default() };
+    all.fold(nothing, |sum, one| Traffic {
         samples_per_second: sum.samples_per_second + one.samples_per_second,
         octets_per_second: sum.octets_per_second + one.octets_per_second,
-        lost: sum.lost + one.lost,
+        lost: sum.lost.zip(one.lost).map(|(sum, one)| sum + one),
         again: None,
     })
 }
@@ -119,9 +124,10 @@ impl Snapshot {
         let mut shown = Self { domain: domain.domain, seconds, ..Self::default() };
         for topic in domain.topics {
             let flows = rates.writers(&topic.name);
-            let traffic = flows.as_ref().map(|flows| {
+            // Without a writer that matches nothing is known.
+            let traffic = flows.as_ref().filter(|flows| !flows.is_empty()).map(|flows| {
                 let counts = &now[&topic.name];
-                Traffic { lost: counts.lost, again: Some(counts.again), ..sum(flows.values()) }
+                Traffic { lost: Some(counts.lost), again: Some(counts.again), ..sum(flows.values()) }
             });
             shown.topics.push(TopicRow {
                 type_name: topic.types(),
@@ -129,7 +135,7 @@ impl Snapshot {
                 readers: topic.readers.len(),
                 pairs: topic.pairs.len(),
                 matched: topic.matched(),
-                subscribed: traffic.is_some(),
+                subscribed: flows.is_some(),
                 traffic,
                 name: topic.name.clone(),
                 ros: topic.ros,
@@ -139,9 +145,7 @@ impl Snapshot {
                 of.filter(|pair| pair.matched).count()
             };
             for endpoint in topic.writers {
-                // Nothing has arrived of a writer that is not counted.
-                let traffic =
-                    flows.as_ref().map(|flows| flows.get(&endpoint.guid).copied().unwrap_or_default());
+                let traffic = flows.as_ref().and_then(|flows| flows.get(&endpoint.guid).copied());
                 let matched = matched(&endpoint.guid);
                 let topic = topic.name.clone();
                 shown.endpoints.push(EndpointRow { topic, kind: "writer", matched, endpoint, traffic });
@@ -198,7 +202,9 @@ pub mod tests {
             flow
         };
         let counted = |flow: Flow, lost: u64| -> Counted {
-            [("Square".into(), Counts { writers: [(writer, flow)].into(), lost, again: 2 * lost })].into()
+            let (writers, matched) = ([(writer, flow)].into(), [writer].into());
+            let counts = Counts { writers, matched, exclusive: false, lost, again: 2 * lost };
+            [("Square".into(), counts)].into()
         };
         Snapshot::new(domain, &counted(flow(10, 1_000), 1), &counted(flow(20, 31_000), 3), 2.0)
     }
@@ -206,8 +212,9 @@ pub mod tests {
     #[test]
     fn rates_are_of_the_last_interval_and_losses_of_all() {
         let snapshot = snapshot();
-        let traffic = Traffic { samples_per_second: 5.0, octets_per_second: 15_000.0, lost: 2, again: None };
-        assert_eq!(snapshot.topics[0].traffic, Some(Traffic { lost: 3, again: Some(6), ..traffic }));
+        let traffic =
+            Traffic { samples_per_second: 5.0, octets_per_second: 15_000.0, lost: Some(2), again: None };
+        assert_eq!(snapshot.topics[0].traffic, Some(Traffic { lost: Some(3), again: Some(6), ..traffic }));
         assert_eq!(snapshot.topics[1].traffic, None);
         assert!(snapshot.topics[0].subscribed && !snapshot.topics[1].subscribed);
         let endpoints = &snapshot.endpoints;
@@ -217,6 +224,32 @@ pub mod tests {
         assert_eq!(told, expected);
         assert_eq!(snapshot.participants[0].traffic, Some(traffic));
         assert_eq!(snapshot.participants[1].traffic, None);
+    }
+
+    /// Of writers that the reader does not match nothing is known, and of losses nothing where instances are owned.
+    #[test]
+    fn what_is_not_known_is_not_told() {
+        let (writer, other) = (Guid::from_bytes([1; 16]), Guid::from_bytes([2; 16]));
+        let snapshot = |counts: Counts| {
+            let mut domain = domain();
+            domain.topics[0].writers[0].guid = writer.to_string();
+            let counted: Counted = [("Square".into(), counts)].into();
+            Snapshot::new(domain, &Counted::new(), &counted, 1.0)
+        };
+        let quiet = snapshot(Counts { matched: [writer].into(), ..Counts::default() });
+        assert_eq!(
+            quiet.endpoints[0].traffic.map(|it| (it.samples_per_second, it.lost)),
+            Some((0.0, Some(0)))
+        );
+        let foreign = snapshot(Counts { matched: [other].into(), ..Counts::default() });
+        assert!(foreign.endpoints[0].traffic.is_none() && foreign.topics[0].traffic.is_some());
+        let nobody = snapshot(Counts::default());
+        assert!(nobody.topics[0].traffic.is_none() && nobody.topics[0].subscribed);
+        let owned =
+            snapshot(Counts { matched: [writer].into(), exclusive: true, lost: 1, ..Counts::default() });
+        assert_eq!(owned.endpoints[0].traffic.map(|it| it.lost), Some(None));
+        assert_eq!(owned.topics[0].traffic.and_then(|it| it.lost), Some(1));
+        assert_eq!(owned.participants[0].traffic.and_then(|it| it.lost), None);
     }
 
     #[test]

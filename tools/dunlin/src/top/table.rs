@@ -94,7 +94,8 @@ fn short(value: f64) -> String {
 fn traffic(traffic: Option<Traffic>) -> [Cell; 3] {
     match traffic {
         Some(it) => {
-            [Cell::rate(it.samples_per_second), Cell::rate(it.octets_per_second), Cell::total(it.lost)]
+            let lost = it.lost.map_or(Cell::Unknown, Cell::total);
+            [Cell::rate(it.samples_per_second), Cell::rate(it.octets_per_second), lost]
         }
         None => [Cell::Unknown, Cell::Unknown, Cell::Unknown],
     }
@@ -183,7 +184,7 @@ fn topics(shown: &Snapshot) -> Vec<Row> {
             lost,
             again,
         ];
-        let bad = it.matched < it.pairs || it.traffic.is_some_and(|it| it.lost > 0);
+        let bad = it.matched < it.pairs || it.traffic.and_then(|it| it.lost).is_some_and(|lost| lost > 0);
         Row { topic: Some(it.name.clone()), cells, bad }
     };
     shown.topics.iter().map(row).collect()
@@ -202,7 +203,7 @@ fn participants(shown: &Snapshot) -> Vec<Row> {
             lost,
             Cell::name(&it.participant.addresses.join(" ")),
         ];
-        Row { topic: None, cells, bad: it.traffic.is_some_and(|it| it.lost > 0) }
+        Row { topic: None, cells, bad: it.traffic.and_then(|it| it.lost).is_some_and(|lost| lost > 0) }
     };
     shown.participants.iter().map(row).collect()
 }
@@ -220,7 +221,11 @@ fn endpoints(shown: &Snapshot) -> Vec<Row> {
             octets,
             lost,
         ];
-        Row { topic: Some(it.topic.clone()), cells, bad: it.traffic.is_some_and(|it| it.lost > 0) }
+        Row {
+            topic: Some(it.topic.clone()),
+            cells,
+            bad: it.traffic.and_then(|it| it.lost).is_some_and(|lost| lost > 0),
+        }
     };
     shown.endpoints.iter().map(row).collect()
 }

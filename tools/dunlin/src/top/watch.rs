@@ -46,6 +46,10 @@ impl Flow {
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Counts {
     pub writers: BTreeMap<Guid, Flow>,
+    /// The writers that the reader matches: nothing is known of others.
+    pub matched: BTreeSet<Guid>,
+    /// Only samples of the owner of an instance are seen, so that what a writer's numbers pass over need not be lost.
+    pub exclusive: bool,
     /// Samples of which the next ones arrived, but not they.
     pub lost: u64,
     /// Samples that arrived a second time, or behind a later one: repairs that others asked for, when they come by
@@ -172,11 +176,14 @@ impl Watch {
     /// What was counted until now.
     pub fn counted(&self) -> Counted {
         let mut counted = Counted::new();
-        for (name, Subscription { reader, flows, .. }) in &self.topics {
+        for (name, Subscription { needs, reader, flows }) in &self.topics {
             let Ok(reader) = reader else { continue };
             let stats = reader.stats();
             let writers = flows.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            counted.insert(name.clone(), Counts { writers, lost: stats.lost, again: stats.duplicates });
+            let matched = reader.matched_publications().iter().map(|handle| handle.to_guid()).collect();
+            let (lost, again) = (stats.lost, stats.duplicates);
+            let counts = Counts { writers, matched, exclusive: needs.exclusive, lost, again };
+            counted.insert(name.clone(), counts);
         }
         counted
     }

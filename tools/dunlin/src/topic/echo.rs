@@ -1,6 +1,6 @@
 //! `dunlin echo TOPIC`: prints what is written to a topic.
 
-use super::format::{Format, Printer};
+use super::format::{Format, OctetsFormat, Printer};
 use super::series::Series;
 use super::{LONGEST_STEP, PATIENCE, Target, TypeOf, on_interrupt, subscribe};
 use crate::join::Arrivals;
@@ -24,6 +24,9 @@ pub struct Arguments {
     /// How samples are printed
     #[arg(short, long, value_enum, default_value = "yaml")]
     format: Format,
+    /// How octets are printed
+    #[arg(long, value_enum, default_value = "numbers")]
+    octets: OctetsFormat,
     /// Print these parts alone: x,position.lat,points[0]
     #[arg(long, value_delimiter = ',', value_name = "PATHS")]
     fields: Vec<String>,
@@ -60,6 +63,7 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     let Some(first) = writers.first() else { return Ok(ExitCode::SUCCESS) };
     let ty = arguments.ty.find(&participant, &writers.iter().map(Into::into).collect::<Vec<_>>())?;
     let mut printer = Printer::new(&ty, arguments.format, &arguments.fields, arguments.info)?;
+    printer = printer.with_octets(arguments.octets.into());
     let topic = participant.create_dynamic_topic(&first.topic_name, &ty, &TopicQos::default())?;
     let (subscriber, qos) = subscribe(&participant, &writers)?;
     let reader = match &arguments.filter {

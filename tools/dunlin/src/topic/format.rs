@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use clap::ValueEnum;
 use dunlin::dynamic_types::{AccessError, AccessFailure, PathError, Shape};
 use dunlin::{DynamicData, DynamicType, InstanceState, SampleInfo};
-use dunlin_json::{Json, Selected, leaves};
+use dunlin_json::{Json, Octets, Selected, leaves_as};
 use serde::Serialize;
 use std::io::Write;
 
@@ -22,6 +22,24 @@ pub enum Format {
     Table,
 }
 
+/// How sequences and arrays of octets are printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum OctetsFormat {
+    /// Lists of numbers
+    Numbers,
+    /// Strings, which `pub` takes too
+    Base64,
+}
+
+impl From<OctetsFormat> for Octets {
+    fn from(format: OctetsFormat) -> Self {
+        match format {
+            OctetsFormat::Numbers => Self::Numbers,
+            OctetsFormat::Base64 => Self::Base64,
+        }
+    }
+}
+
 /// What is printed of each sample.
 pub struct Printer {
     format: Format,
@@ -30,6 +48,7 @@ pub struct Printer {
     /// Paths of the key, which is what the end of an instance has.
     keys: Vec<String>,
     info: bool,
+    octets: Octets,
     /// Widths of the columns of a table, once its head is printed.
     widths: Vec<usize>,
 }
@@ -100,9 +119,15 @@ impl Printer {
     /// # Errors
     /// Fields that the type does not have.
     pub fn new(ty: &DynamicType, format: Format, fields: &[String], info: bool) -> Result<Self> {
-        let printer = Self { format, fields: fields.to_vec(), keys: keys(ty), info, widths: Vec::new() };
+        let (fields, keys) = (fields.to_vec(), keys(ty));
+        let printer = Self { format, fields, keys, info, octets: Octets::Numbers, widths: Vec::new() };
         printer.check(&DynamicData::new(ty))?;
         Ok(printer)
+    }
+
+    /// Prints octets in another form.
+    pub fn with_octets(self, octets: Octets) -> Self {
+        Self { octets, ..self }
     }
 
     /// Checks the fields against a value of the type, so that a mistake is told before anything arrives.
@@ -119,11 +144,11 @@ impl Printer {
 
     fn body<'a>(&'a self, data: &'a DynamicData, info: &SampleInfo) -> Body<'a> {
         if self.fields.is_empty() && info.valid_data {
-            return Body::All(Json::of(data));
+            return Body::All(Json::of(data).with_octets(self.octets));
         }
         let fields = if info.valid_data { &self.fields } else { &self.keys };
         let part = |field: &'a String| (field.as_str(), data.part(field).ok().flatten());
-        Body::Selected(Selected(fields.iter().map(part).collect()))
+        Body::Selected(Selected(fields.iter().map(part).collect(), self.octets))
     }
 
     /// Prints a sample, or the end of an instance, of which the key alone is known.
@@ -159,10 +184,10 @@ impl Printer {
             cells.push(("writer".to_owned(), about.writer));
         }
         if self.fields.is_empty() && info.valid_data {
-            cells.extend(leaves(data, ""));
+            cells.extend(leaves_as(data, "", self.octets));
         }
         for field in if info.valid_data { &self.fields } else { &self.keys } {
-            cells.extend(leaves(data, field));
+            cells.extend(leaves_as(data, field, self.octets));
         }
         if !info.valid_data {
             cells.push(("instance_state".to_owned(), state(info).to_owned()));

@@ -56,6 +56,9 @@ pub struct TypeOf {
     /// A folder in which included IDL files are searched
     #[arg(short = 'I', long = "include", value_name = "FOLDER", requires = "idl")]
     include: Vec<String>,
+    /// The IDL file is one of ROS 2: its types have the names that ROS 2 announces (pkg::msg::dds_::Foo_) and are final
+    #[arg(long, requires = "idl")]
+    ros2: bool,
 }
 
 /// An endpoint of a topic, with the names that it uses.
@@ -179,7 +182,8 @@ impl TypeOf {
         let announced = endpoints.first().map(|it| it.ty);
         let (graph, index) = match &self.idl {
             Some(file) => {
-                let options = Options { include_dirs: self.include.clone(), ..Options::default() };
+                let include_dirs = self.include.clone();
+                let options = Options { include_dirs, ros2_names: self.ros2, ..Options::default() };
                 let name = self.name.as_deref().or(announced);
                 let name = name.context("name the type with --type: nobody tells it")?;
                 let (graph, index) = idl::type_of(file, &options, name, "--type")?;
