@@ -189,8 +189,8 @@ fn use_model(arguments: &Arguments, file: &Path, result: &Compilation) -> Result
     if arguments.dump {
         write!(out, "{}", dump(model))?;
     } else if arguments.deps {
-        let name = backend(arguments).unwrap_or_else(|| Box::new(Rust::default()));
-        let target = folder(arguments, file).join(name.file_name(&stem(file)?.to_string_lossy()));
+        let chosen = backend(arguments).unwrap_or_else(|| Box::new(Rust::default()));
+        let target = folder(arguments, file).join(chosen.file_name(&stem(file)?.to_string_lossy()));
         let files: Vec<String> = result.files.iter().map(|file| in_make(file)).collect();
         writeln!(out, "{}: {}", in_make(&target.to_string_lossy()), files.join(" "))?;
     } else if let Some(backend) = backend(arguments) {
