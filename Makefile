@@ -25,9 +25,10 @@ lint: ## format, clippy, layer arrows, tidy
 	cargo xtask deps
 	cargo xtask tidy
 
-unit: ## unit, property, simulation and loopback tests; those of docs/conformance.md must have passed
-	@scripts/setup.sh build test
+unit: ## unit, property, simulation and loopback tests; those of docs/conformance.md must have passed; pictures of the docs
+	@scripts/setup.sh build test pictures
 	@scripts/unit.sh
+	@scripts/pictures.sh check
 
 loom: ## model-check every lock-level kernel
 	CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/loom RUSTFLAGS="--cfg loom" timeout 600 cargo test --quiet --lib \

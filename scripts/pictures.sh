@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes docs/pictures/ with the tool itself, and puts the text of it into docs/cli.md, behind the lines `<!-- picture: NAME -->`.
 # A demo domain runs on the loopback interface meanwhile. What differs from the last run in numbers or in order alone is left.
+# `pictures.sh check` changes nothing and fails if the tool prints something else than what is kept.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,9 +9,12 @@ cargo build --quiet -p dunlin-cli
 PATH=$(cd "${CARGO_TARGET_DIR:-target}/debug" && pwd):$PATH
 export DUNLIN_NETWORK_INTERFACES=lo DUNLIN_SHARED_MEMORY_ENABLED=false DUNLIN_DOMAIN_ID=${DOMAIN:-90}
 pictures=docs/pictures
+mode=${1:-make}
+[ "$mode" = make ] || [ "$mode" = check ] || { echo "pictures: '$mode' is neither nothing nor check" >&2; exit 2; }
 work=$(mktemp -d)
 session=(tmux -L "dunlin-pictures-$$" -f /dev/null)
 started=()
+differs=0
 
 finish() {
     "${session[@]}" kill-server 2>/dev/null || true
@@ -34,13 +38,15 @@ until_told() { # until_told PATTERN COMMAND...
     done
 }
 
-# Numbers masked, lines sorted: what is left of a picture that must not change from run to run.
+# Numbers, host and user masked, lines sorted: what is left of a picture that must not change from run to run.
 form() {
-    sed -E 's/[0-9a-f]{8,}//g; s/[0-9]+(\.[0-9]+)?k?//g; s/[ -]+/ /g' "$1" | sort
+    sed -E 's/^on host .*/on host/; s/(dunlin [0-9]+) +[^ ]+/\1/; s/[0-9a-f]{8,}//g; s/[0-9]+(\.[0-9]+)?k?//g; s/[ -]+/ /g' "$1" | sort
 }
 
 keep() { # keep NAME: unless it is what is there already
-    if [ -e "$pictures/$1" ] && cmp -s <(form "$work/$1") <(form "$pictures/$1"); then
+    if [ "$mode" = check ]; then
+        diff -u --label "$pictures/$1" --label "what the tool prints" <(form "$pictures/$1") <(form "$work/$1") || differs=1
+    elif [ -e "$pictures/$1" ] && cmp -s <(form "$work/$1") <(form "$pictures/$1"); then
         echo "pictures: $1 is as it was"
     else
         cp "$work/$1" "$pictures/$1"
@@ -68,7 +74,7 @@ start dunlin pub /weather --idl "$work/weather.idl" --type weather::Report --wai
 
 until_told '4 participants, 4 topics' dunlin ls --wait 1
 until_told 'Circle .* 1 of 2 match' dunlin ls --wait 2
-{ show dunlin ls; echo; show dunlin ls --long Circle | sed '2,9d'; } >"$work/ls.txt"
+{ show dunlin ls; echo; show dunlin ls --long Circle | sed '2,10d'; } >"$work/ls.txt"
 { show dunlin echo /weather --count 1; show dunlin echo /weather --count 2 -f line --fields station,temperature,gusts[0].speed; } >"$work/echo.txt"
 dunlin graph -o "$work/graph.svg"
 
@@ -87,4 +93,10 @@ awk -v folder="$pictures" '
         print "```"
         skipping = 1; fences = 0
     }' docs/cli.md >"$work/cli.md"
-cp "$work/cli.md" docs/cli.md
+if [ "$mode" = check ]; then
+    diff -u docs/cli.md "$work/cli.md" || differs=1
+    [ $differs = 0 ] || { echo "pictures: docs show something else than the tool: run \`make pictures\`" >&2; exit 1; }
+    echo "pictures: docs show what the tool prints"
+else
+    cp "$work/cli.md" docs/cli.md
+fi

@@ -51,6 +51,9 @@ pub struct Generated {
 
 /// A back end: makes code of types.
 pub trait Backend {
+    /// Name of the file with the types of an input, whose name without folder and ending is `stem`.
+    fn file_name(&self, stem: &str) -> String;
+
     /// Makes code of a model.
     ///
     /// # Errors

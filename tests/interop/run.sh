@@ -21,6 +21,7 @@ cargo build --quiet -p dunlin-cli
 cargo test --quiet -p dunlin-interop --no-run
 if [ "${1:-}" != fastdds3 ]; then
     cargo test --quiet -p dunlin-idl-tests --test rosbags --test cyclone_octets -- --ignored
+    DUNLIN_PEER_IDL=required cargo test --quiet -p dunlin-idl --test peers
     cargo test --quiet -p dunlin-cli --test shapes_page -- --ignored
 fi
 for round in $(seq "$rounds"); do

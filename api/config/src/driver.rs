@@ -316,6 +316,7 @@ mod tests {
             "logging.filter",
             "durability.without_service",
             "types.announce",
+            "discovery.announce_process",
         ];
         for key in crate::schema::KEYS.iter().map(crate::schema::Key::path) {
             let Some((_, value)) = values.iter().find(|(named, _)| *named == key) else {

@@ -137,6 +137,9 @@ schema! {
         announcement_period: Duration = driver().announcement_period;
         /// How long others keep this participant without a sign of life.
         lease_duration: Duration = driver().lease_duration;
+        /// Tell the others the name of this host, the process id, the program's file and the user, as properties of the
+        /// participant, for tools such as dunlin ls. On a network of strangers, turn it off.
+        announce_process: bool = true;
     }
     /// Sockets and interfaces.
     network: NetworkSection {

@@ -50,6 +50,7 @@ mod loan;
 mod logging;
 mod multi_topic;
 mod participant;
+mod process;
 mod propagation;
 mod publisher;
 mod qos_cell;

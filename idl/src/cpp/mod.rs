@@ -43,6 +43,10 @@ pub const SUPPORT: &str = concat!(
 pub struct Cpp;
 
 impl Backend for Cpp {
+    fn file_name(&self, stem: &str) -> String {
+        format!("{stem}.hpp")
+    }
+
     fn generate(&self, input: &Input<'_>) -> Result<Generated, Vec<Diagnostic>> {
         let mut sink = Sink::new(200);
         check_support(input, "C++", &mut sink);
@@ -53,7 +57,7 @@ impl Backend for Cpp {
         let mut generator = Generator { model: input.model, out: String::new() };
         generator.file(input);
         let files = vec![
-            (format!("{}.hpp", input.stem()), generator.out),
+            (self.file_name(input.stem()), generator.out),
             ("dunlin/cdr.hpp".to_owned(), SUPPORT.to_owned()),
         ];
         Ok(Generated { files, diagnostics: sink.finish() })

@@ -36,6 +36,10 @@ pub const SUPPORT: &str = concat!(
 pub struct Python;
 
 impl Backend for Python {
+    fn file_name(&self, stem: &str) -> String {
+        format!("{}.py", module_name(stem))
+    }
+
     fn generate(&self, input: &Input<'_>) -> Result<Generated, Vec<Diagnostic>> {
         let mut sink = Sink::new(200);
         check_support(input, "Python", &mut sink);
@@ -46,7 +50,7 @@ impl Backend for Python {
         let mut generator = Generator::new(input);
         generator.file();
         let files = vec![
-            (format!("{}.py", module_name(input.stem())), generator.out),
+            (self.file_name(input.stem()), generator.out),
             ("dunlin_cdr.py".to_owned(), SUPPORT.to_owned()),
         ];
         Ok(Generated { files, diagnostics: sink.finish() })

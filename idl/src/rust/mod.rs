@@ -54,11 +54,15 @@ pub struct Rust {
 }
 
 impl Backend for Rust {
+    fn file_name(&self, stem: &str) -> String {
+        format!("{stem}.rs")
+    }
+
     fn generate(&self, input: &Input<'_>) -> Result<Generated, Vec<Diagnostic>> {
         let mut options = RustOptions { includes: input.includes, ..RustOptions::default() };
         options.cdr = self.cdr.clone().unwrap_or(options.cdr);
         let (code, diagnostics) = generate(input.model, input.main, &options)?;
-        let files = vec![(format!("{}.rs", input.stem()), with_header(input.path, &code))];
+        let files = vec![(self.file_name(input.stem()), with_header(input.path, &code))];
         Ok(Generated { files, diagnostics })
     }
 }

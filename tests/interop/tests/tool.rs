@@ -2,7 +2,7 @@
 //! Cyclone DDS announces, and from IDL where the peer announces nothing.
 
 use anyhow::{Context, Result, ensure};
-use dunlin_interop::{Peer, Tool, Vendor};
+use dunlin_interop::{Peer, Tool, Vendor, eventually};
 use serde_json::{Value, json};
 
 /// What the peer writes as report 3, in the form of the tool.
@@ -109,6 +109,47 @@ fn cyclone_in_c_is_echoed_with_a_type_that_it_announces() -> Result<()> {
 #[ignore = "needs the peers: make interop"]
 fn cyclone_in_c_reads_what_is_published_with_a_type_that_it_announces() -> Result<()> {
     reads_what_is_published_with_a_type_that_it_announces(Vendor::CycloneC, 157)
+}
+
+#[test]
+#[ignore = "needs the peers: make interop"]
+fn cyclone_is_listed_drawn_and_measured() -> Result<()> {
+    let domain = 158;
+    let mut peer = Peer::start(Vendor::Cyclone, "shape-pub", domain)?;
+    let listed = eventually("Cyclone DDS in the list", || {
+        let listed: Value = serde_json::from_str(&Tool::run(domain, &["ls", "--json", "--wait", "1"])?)?;
+        Ok((listed["topics"][0]["name"] == "Square").then_some(listed))
+    })?;
+    let (participant, writer) = (&listed["participants"][0], &listed["topics"][0]["writers"][0]);
+    ensure!(participant["vendor"] == "Cyclone DDS" && writer["vendor"] == "Cyclone DDS", "{listed}");
+    ensure!(writer["qos"]["reliability"] == "RELIABLE", "{listed}");
+    // The peer is a program of Python, on this host.
+    let process = participant["process"].as_str().context("no process")?;
+    ensure!(process.starts_with("python"), "{listed}");
+    ensure!(participant["process_id"].as_str().is_some_and(|id| id.parse::<u32>().is_ok()), "{listed}");
+    ensure!(participant["host"].as_str().is_some_and(|host| !host.is_empty()), "{listed}");
+    let table = Tool::run(domain, &["ls", "--long", "--wait", "1"])?;
+    ensure!(table.contains("\non host ") && table.contains("Cyclone DDS"), "{table}");
+    let picture = Tool::run(domain, &["graph", "--format", "dot", "--wait", "1"])?;
+    ensure!(picture.contains("Cyclone DDS") && picture.contains("-> \"topic Square\""), "{picture}");
+    for (what, key) in [("hz", "samples_per_second"), ("bw", "octets_per_second"), ("latency", "samples")] {
+        let words = [what, "Square", "--json", "--wait", "20", "--count", "1", "--interval", "2"];
+        let tool = Tool::start(domain, &words)?;
+        peer.tell("wait-matched 1")?;
+        for number in 0..20 {
+            peer.tell(&format!("write RED {number} 2 30"))?;
+        }
+        let told: Value = serde_json::from_str(&tool.text()?)?;
+        ensure!(told["samples"].as_u64().is_some_and(|samples| samples > 0), "{what}: {told}");
+        ensure!(told[key].as_f64().is_some_and(|number| number > 0.0), "{what}: {told}");
+        if what == "latency" {
+            // Both are on this host, so their clock is the same.
+            let most = told["latency_us"]["most"].as_f64().context("no time")?;
+            ensure!((0.0..10e6).contains(&most), "{told}");
+        }
+        peer.tell("wait-unmatched")?;
+    }
+    peer.quit()
 }
 
 /// What others call the type, who announce nothing of it.

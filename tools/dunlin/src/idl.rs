@@ -1,6 +1,7 @@
 //! `dunlin idl`: checks, formats and compares IDL, and makes code of it.
 
-use anyhow::{Context, Result, bail};
+use crate::names;
+use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use dunlin::xtypes::{TypeGraph, TypeIndex};
 use dunlin_idl::backend::{Backend, Input};
@@ -21,21 +22,8 @@ pub struct Arguments {
     /// IDL files, or interfaces of ROS 2: .msg, .srv, .action
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Search this folder for include files
-    #[arg(short = 'I', value_name = "DIR")]
-    include: Vec<String>,
-    /// Define a macro: NAME or NAME=VALUE
-    #[arg(short = 'D', value_name = "MACRO")]
-    define: Vec<String>,
-    /// The extensibility of types that do not say one
-    #[arg(long, value_enum, default_value = "appendable", value_name = "KIND")]
-    default_extensibility: DefaultExtensibility,
-    /// Give types of .idl files the names under which ROS 2 announces them: pkg::msg::dds_::Foo_, final
-    #[arg(long)]
-    ros2: bool,
-    /// Take comments like //@key behind members for annotations
-    #[arg(long)]
-    comment_annotations: bool,
+    #[command(flatten)]
+    compiled: IdlOptions,
     /// Make Rust code: NAME.rs of each NAME.idl
     #[arg(long, group = "mode")]
     rust: bool,
@@ -54,8 +42,8 @@ pub struct Arguments {
     /// Print the types with all names, ids and defaults worked out
     #[arg(long, group = "mode")]
     dump: bool,
-    /// Print the files that the input consists of, as a rule for make
-    #[arg(long, group = "mode")]
+    /// Print the files that the input consists of, as a rule for make: of NAME.rs, or with --cpp or --python of their files
+    #[arg(long, conflicts_with_all = ["dump", "format", "diff"])]
     deps: bool,
     /// Print the files in canonical layout
     #[arg(long, group = "mode")]
@@ -71,6 +59,26 @@ pub struct Arguments {
     diff: bool,
 }
 
+/// How IDL is compiled, whoever needs it.
+#[derive(Args)]
+pub struct IdlOptions {
+    /// Search this folder for include files, and for packages of ROS 2
+    #[arg(short = 'I', long, value_name = "DIR")]
+    include: Vec<String>,
+    /// Define a macro: NAME or NAME=VALUE
+    #[arg(short = 'D', long, value_name = "MACRO")]
+    define: Vec<String>,
+    /// The extensibility of types that do not say one, otherwise appendable
+    #[arg(long, value_enum, value_name = "KIND")]
+    default_extensibility: Option<DefaultExtensibility>,
+    /// Give types of .idl files the names under which ROS 2 announces them: pkg::msg::dds_::Foo_, final
+    #[arg(long)]
+    ros2: bool,
+    /// Take comments like //@key behind members for annotations
+    #[arg(long)]
+    comment_annotations: bool,
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 enum DefaultExtensibility {
     Final,
@@ -81,7 +89,7 @@ enum DefaultExtensibility {
 /// Runs the command. Failure means that something is wrong with the input, which has been said.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if backend(arguments).is_none() {
-        if arguments.out.is_some() {
+        if arguments.out.is_some() && !arguments.deps {
             bail!("--out says where generated code goes: add --rust, --cpp or --python");
         }
         if arguments.no_includes {
@@ -91,7 +99,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.format {
         return format_files(arguments);
     }
-    let options = options(arguments);
+    let options = arguments.compiled.options();
     if arguments.diff {
         return compare(arguments, &options);
     }
@@ -122,24 +130,40 @@ fn code(success: bool) -> ExitCode {
     if success { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn options(arguments: &Arguments) -> Options {
-    let define = |text: &String| match text.split_once('=') {
-        Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
-        None => (text.clone(), None),
-    };
-    // Packages of a ROS 2 installation are found without -I.
-    let ament = std::env::var("AMENT_PREFIX_PATH").unwrap_or_default();
-    Options {
-        include_dirs: arguments.include.iter().cloned().chain(dunlin_idl::share_folders(&ament)).collect(),
-        defines: arguments.define.iter().map(define).collect(),
-        default_extensibility: match arguments.default_extensibility {
-            DefaultExtensibility::Final => Extensibility::Final,
-            DefaultExtensibility::Appendable => Extensibility::Appendable,
-            DefaultExtensibility::Mutable => Extensibility::Mutable,
-        },
-        ros2_names: arguments.ros2,
-        comment_annotations: arguments.comment_annotations,
-        ..Options::default()
+impl IdlOptions {
+    /// As the compiler has them. Packages of a ROS 2 installation are found without -I.
+    pub fn options(&self) -> Options {
+        let define = |text: &String| match text.split_once('=') {
+            Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+            None => (text.clone(), None),
+        };
+        let ament = std::env::var("AMENT_PREFIX_PATH").unwrap_or_default();
+        Options {
+            include_dirs: self.include.iter().cloned().chain(dunlin_idl::share_folders(&ament)).collect(),
+            defines: self.define.iter().map(define).collect(),
+            default_extensibility: match self.default_extensibility {
+                Some(DefaultExtensibility::Final) => Extensibility::Final,
+                Some(DefaultExtensibility::Appendable) | None => Extensibility::Appendable,
+                Some(DefaultExtensibility::Mutable) => Extensibility::Mutable,
+            },
+            ros2_names: self.ros2,
+            comment_annotations: self.comment_annotations,
+            ..Options::default()
+        }
+    }
+
+    /// Refuses them where there is no file that they could be about.
+    pub fn only_with(&self, file: Option<&Path>, option: &str) -> Result<()> {
+        let given = !self.include.is_empty()
+            || !self.define.is_empty()
+            || self.default_extensibility.is_some()
+            || self.ros2
+            || self.comment_annotations;
+        ensure!(
+            file.is_some() || !given,
+            "-I, -D, --default-extensibility, --ros2 and --comment-annotations say how IDL is compiled: add {option} FILE"
+        );
+        Ok(())
     }
 }
 
@@ -150,11 +174,12 @@ fn compile(file: &Path, options: &Options) -> Compilation {
     result
 }
 
-/// A type of a file; `option` is what names another one.
+/// A type of a file, by its name in IDL or in ROS 2; `option` is what names another one.
 pub fn type_of(file: &Path, options: &Options, name: &str, option: &str) -> Result<(TypeGraph, TypeIndex)> {
     let model = compile(file, options).model;
     let (graph, _) = type_graph(&model.with_context(|| format!("{} has errors", file.display()))?);
-    let index = graph.find(name).with_context(|| {
+    let found = names::idl_types(name).iter().find_map(|name| graph.find(name));
+    let index = found.with_context(|| {
         let known: Vec<&str> = graph.iter().map(|(_, definition)| definition.name.as_str()).collect();
         let file = file.display();
         format!("{file} has no type {name} (name one with {option}); it has {}", known.join(", "))
@@ -169,12 +194,10 @@ fn use_model(arguments: &Arguments, file: &Path, result: &Compilation) -> Result
     if arguments.dump {
         write!(out, "{}", dump(model))?;
     } else if arguments.deps {
-        writeln!(
-            out,
-            "{}: {}",
-            folder(arguments, file).join(stem(file)?).with_extension("rs").display(),
-            result.files.join(" ")
-        )?;
+        let chosen = backend(arguments).unwrap_or_else(|| Box::new(Rust::default()));
+        let target = folder(arguments, file).join(chosen.file_name(&stem(file)?.to_string_lossy()));
+        let files: Vec<String> = result.files.iter().map(|file| in_make(file)).collect();
+        writeln!(out, "{}: {}", in_make(&target.to_string_lossy()), files.join(" "))?;
     } else if let Some(backend) = backend(arguments) {
         return generate(arguments, backend.as_ref(), file, result);
     } else {
@@ -183,6 +206,11 @@ fn use_model(arguments: &Arguments, file: &Path, result: &Compilation) -> Result
         writeln!(out, "{}: correct{remark}", file.display())?;
     }
     Ok(true)
+}
+
+/// A file name as make reads it in a rule.
+fn in_make(file: &str) -> String {
+    file.replace('$', "$$").replace('#', "\\#").replace(' ', "\\ ")
 }
 
 /// Code of two inputs cannot go to the same file: the second would replace the first.
@@ -430,7 +458,7 @@ mod tests {
                 words.iter().map(|it| it.replace("DIR", &folder.path().to_string_lossy())).collect();
             let arguments =
                 Command::try_parse_from(std::iter::once("idl".to_owned()).chain(words)).unwrap().arguments;
-            let options = options(&arguments);
+            let options = arguments.compiled.options();
             let model = |at: usize| super::compile(&arguments.files[at], &options).model.unwrap();
             diff(&model(0), &model(1)).len()
         };

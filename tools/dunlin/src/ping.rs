@@ -5,6 +5,7 @@ use anyhow::{Result, bail, ensure};
 use clap::Args;
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant};
+use serde_json::json;
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -44,6 +45,9 @@ pub struct Arguments {
     /// Wait so many seconds for somebody who answers, and for each answer
     #[arg(short, long, default_value_t = 5.0, value_name = "SECONDS")]
     wait: f64,
+    /// Print JSON, one object in one line for each question, and a last one of all of them
+    #[arg(long)]
+    json: bool,
 }
 
 struct Ends {
@@ -76,11 +80,16 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
         ensure!((0.0..=3600.0).contains(&seconds), "seconds are 0 to 3600");
     }
     let ends = Ends::new(&arguments.join, config, arguments.answer)?;
-    if arguments.answer { answer(&ends, out) } else { ask(&ends, arguments, out) }
+    if arguments.answer { answer(&ends, arguments.json, out) } else { ask(&ends, arguments, out) }
 }
 
-fn answer(ends: &Ends, out: &mut impl Write) -> Result<ExitCode> {
-    writeln!(out, "answering in domain {}; Ctrl-C ends", ends.participant.domain_id())?;
+fn answer(ends: &Ends, as_json: bool, out: &mut impl Write) -> Result<ExitCode> {
+    let domain = ends.participant.domain_id();
+    if as_json {
+        writeln!(out, "{}", json!({ "answering_in": domain }))?;
+    } else {
+        writeln!(out, "answering in domain {domain}; Ctrl-C ends")?;
+    }
     out.flush()?;
     loop {
         ends.arrivals.wait(Duration::from_secs(3600))?;
@@ -108,28 +117,54 @@ fn ask(ends: &Ends, arguments: &Arguments, out: &mut impl Write) -> Result<ExitC
     for number in 1..=arguments.count {
         let asked = Instant::now();
         ends.writer.write(&Ping { asker, number, payload: payload.clone() })?;
-        match answer_to(ends, asker, number, asked, patience)? {
-            Some(time) => {
-                times.push(time);
-                writeln!(out, "{} octets: number {number}, {:.1} us", arguments.size, micros(time))?;
-            }
-            None => writeln!(out, "{} octets: number {number}, no answer", arguments.size)?,
-        }
+        let time = answer_to(ends, asker, number, asked, patience)?;
+        times.extend(time);
+        tell(arguments, number, time, out)?;
         out.flush()?;
         if number < arguments.count {
             listen((arguments.interval - asked.elapsed().as_secs_f64()).max(0.0))?;
         }
     }
     times.sort_unstable();
-    write!(out, "{} of {} answered", times.len(), arguments.count)?;
-    if let (Some(least), Some(most)) = (times.first(), times.last()) {
-        let median = times[times.len() / 2];
-        let [least, median, most] = [*least, median, *most].map(micros);
-        write!(out, ": least {least:.1} us, median {median:.1} us, most {most:.1} us")?;
-    }
-    writeln!(out)?;
+    tell_all(arguments, &times, out)?;
     let all = u32::try_from(times.len()).is_ok_and(|answered| answered == arguments.count);
     Ok(if all { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// A line about one question.
+fn tell(arguments: &Arguments, number: u32, time: Option<Duration>, out: &mut impl Write) -> Result<()> {
+    let octets = arguments.size;
+    match time.map(micros) {
+        Some(time) if arguments.json => {
+            writeln!(out, "{}", json!({ "number": number, "octets": octets, "round_trip_us": time }))?;
+        }
+        None if arguments.json => {
+            writeln!(out, "{}", json!({ "number": number, "octets": octets, "round_trip_us": null }))?;
+        }
+        Some(time) => writeln!(out, "{octets} octets: number {number}, {time:.1} us")?,
+        None => writeln!(out, "{octets} octets: number {number}, no answer")?,
+    }
+    Ok(())
+}
+
+/// The last line, of times in order.
+fn tell_all(arguments: &Arguments, times: &[Duration], out: &mut impl Write) -> Result<()> {
+    let (asked, answered) = (arguments.count, times.len());
+    let told = times.first().zip(times.last()).map(|(least, most)| {
+        let median = times[times.len() / 2];
+        [*least, median, *most].map(micros)
+    });
+    if arguments.json {
+        let times =
+            told.map(|[least, median, most]| json!({ "least": least, "median": median, "most": most }));
+        writeln!(out, "{}", json!({ "asked": asked, "answered": answered, "round_trip_us": times }))?;
+        return Ok(());
+    }
+    write!(out, "{answered} of {asked} answered")?;
+    if let Some([least, median, most]) = told {
+        write!(out, ": least {least:.1} us, median {median:.1} us, most {most:.1} us")?;
+    }
+    Ok(writeln!(out)?)
 }
 
 /// The time until the answer came; answers to others and late ones are passed over.

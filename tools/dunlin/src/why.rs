@@ -1,7 +1,7 @@
 //! `dunlin why TOPIC`: who writes and reads a topic, which of them match, and why the others do not.
 
 use crate::join::{Join, listen};
-use crate::names::harmless_lines;
+use crate::names::{TopicName, harmless_lines};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use dunlin::{Cause, Config, DomainParticipant, EndpointInfo, Explanation, Note};
@@ -18,8 +18,8 @@ const LAST_DOMAIN: u32 = 232;
 /// What is asked for.
 #[derive(Args)]
 pub struct Arguments {
-    /// Name of the topic
-    topic: String,
+    #[command(flatten)]
+    topic: TopicName,
     #[command(flatten)]
     pub join: Join,
     /// Listen for so many seconds before the answer; as long again in other domains
@@ -64,8 +64,9 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     let domain = arguments.join.domain(&config);
     let participant = arguments.join.participant(config.clone(), "dunlin why")?;
     listen(arguments.wait)?;
-    crate::types::ask(&participant, &arguments.topic);
-    let mut explanation = participant.explain_topic(&arguments.topic);
+    let topic = arguments.topic.in_domain(&participant);
+    crate::types::ask(&participant, &topic);
+    let mut explanation = participant.explain_topic(&topic);
     if explanation.causes.iter().any(|cause| matches!(cause, Cause::NoCounterpart { .. })) {
         let others = arguments.domains.0.iter().copied().filter(|other| *other != domain);
         look_elsewhere(&mut explanation, others, &config, arguments.wait)?;

@@ -104,7 +104,12 @@ impl DomainParticipantBuilder {
         let durable_is_local = config.durability.without_service == dunlin_config::WithoutService::Local;
         let announces_types = config.types.announce;
         let max_told_type = config.quotas.max_told_type.to_usize();
-        let driver = config.driver_config(self.domain, self.qos.clone(), &self.name)?;
+        let announced = if config.discovery.announce_process && !is_simulated() {
+            crate::process::described(&self.qos)
+        } else {
+            self.qos.clone()
+        };
+        let driver = config.driver_config(self.domain, announced, &self.name)?;
         let sink = Arc::new(Sink::default());
         let session = Session::prepare(driver, Arc::clone(&sink) as _)
             .map_err(|source| CreateParticipantError::Network { domain: self.domain, source })?;
@@ -134,4 +139,13 @@ impl DomainParticipantBuilder {
         }
         Ok(DomainParticipant { inner })
     }
+}
+
+/// Whether the participant is on a simulated network, where every run must send the same octets.
+fn is_simulated() -> bool {
+    #[cfg(feature = "sim")]
+    let simulated = crate::sim::is_present();
+    #[cfg(not(feature = "sim"))]
+    let simulated = false;
+    simulated
 }

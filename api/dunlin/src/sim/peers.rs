@@ -20,6 +20,11 @@ pub(crate) fn resolve(mut config: Config) -> Result<Config, JoinError> {
     Ok(config)
 }
 
+/// Whether the present thread works for a node.
+pub(crate) fn is_present() -> bool {
+    present().is_some()
+}
+
 /// A peer by address, with its port if it has one.
 fn address_of(machine: &NodeMachine, peer: &str) -> Option<String> {
     if let Ok(SocketAddr::V4(place)) = peer.parse() {

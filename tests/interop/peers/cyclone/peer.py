@@ -82,6 +82,12 @@ class Publisher:
                 time.sleep(0.01)
             if self.matched() < int(args[0]):
                 return "error not matched"
+        elif verb == "wait-unmatched":
+            deadline = time.monotonic() + 30
+            while self.matched() > 0 and time.monotonic() < deadline:
+                time.sleep(0.01)
+            if self.matched() > 0:
+                return "error still matched"
         else:
             return f"error unknown command {verb}"
         return "ok"

@@ -1,10 +1,11 @@
 //! `dunlin graph`: a picture of who talks to whom.
 
-use super::{Domain, Topic, survey};
+use super::{Domain, Participant, Topic, survey};
 use crate::join::{Survey, listen};
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use dunlin::Config;
+use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write;
@@ -18,6 +19,8 @@ pub enum Format {
     Svg,
     /// For Graphviz
     Dot,
+    /// Participants, topics and arrows as one object in one line, for jq
+    Json,
 }
 
 /// What is asked for.
@@ -41,6 +44,7 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     let picture = match arguments.format {
         Format::Svg => super::svg::draw(&domain),
         Format::Dot => dot(&domain),
+        Format::Json => json(&domain)?,
     };
     match &arguments.output {
         Some(path) => std::fs::write(path, picture).with_context(|| path.display().to_string())?,
@@ -50,7 +54,7 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
 }
 
 /// An arrow between a participant and a topic.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
+#[derive(PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Arrow {
     /// The GUID.
     pub participant: String,
@@ -78,6 +82,35 @@ pub fn arrows(topic: &Topic) -> BTreeSet<Arrow> {
     arrows
 }
 
+/// What the picture shows, as data.
+#[derive(Serialize)]
+struct Graph<'a> {
+    domain: u32,
+    participants: &'a [Participant],
+    topics: Vec<Node<'a>>,
+}
+
+/// A topic with its arrows.
+#[derive(Serialize)]
+struct Node<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ros: Option<&'a str>,
+    types: &'a [String],
+    arrows: BTreeSet<Arrow>,
+}
+
+fn json(domain: &Domain) -> Result<String> {
+    let topics = domain.topics.iter().map(|topic| Node {
+        name: &topic.name,
+        ros: topic.ros.as_deref(),
+        types: &topic.types,
+        arrows: arrows(topic),
+    });
+    let graph = Graph { domain: domain.domain, participants: &domain.participants, topics: topics.collect() };
+    Ok(serde_json::to_string(&graph)? + "\n")
+}
+
 /// The language of Graphviz.
 fn dot(domain: &Domain) -> String {
     let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
@@ -89,7 +122,7 @@ fn dot(domain: &Domain) -> String {
     }
     for topic in &domain.topics {
         let node = quoted(&format!("topic {}", topic.name));
-        let label = quoted(&format!("{}\n{}", topic.name, topic.types())).replace('\n', "\\n");
+        let label = quoted(&format!("{}\n{}", topic.label(), topic.types())).replace('\n', "\\n");
         _ = writeln!(out, "  {node} [shape=ellipse, label={label}];");
         for Arrow { participant, writes, well } in arrows(topic) {
             let participant = quoted(&participant);
@@ -103,7 +136,7 @@ fn dot(domain: &Domain) -> String {
 
 #[cfg(test)]
 pub mod tests {
-    use super::super::{Endpoint, Pair, Participant};
+    use super::super::{Endpoint, Pair};
     use super::*;
 
     /// Two participants; one writes what the other reads, and reads what nobody can give it.
@@ -112,6 +145,7 @@ pub mod tests {
             guid: format!("guid {name}"),
             name: format!("the \"{name}\""),
             vendor: "Dunlin".into(),
+            process: Default::default(),
             addresses: Vec::new(),
             writers: 1,
             readers: 1,
@@ -142,6 +176,10 @@ pub mod tests {
         assert!(text.contains("\"guid one\" -> \"topic Square\";\n"), "{text}");
         assert!(text.contains("\"topic Square\" -> \"guid two\";\n"), "{text}");
         assert!(text.contains("\"topic rt/a&b\" -> \"guid two\" [color=red, style=dashed];\n"), "{text}");
+        assert!(
+            text.contains("\"topic rt/a&b\" [shape=ellipse, label=\"topic /a&b\\nShapeType\"]"),
+            "{text}"
+        );
         assert!(text.contains("label=\"the \\\"one\\\"\\nDunlin\""), "{text}");
     }
 }

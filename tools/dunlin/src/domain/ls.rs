@@ -1,11 +1,12 @@
 //! `dunlin ls`: participants, topics and endpoints of a domain.
 
-use super::{Domain, Endpoint, survey};
+use super::{Domain, Endpoint, Participant, survey};
 use crate::join::{Survey, listen};
 use crate::names::harmless;
 use anyhow::{Result, ensure};
 use clap::Args;
 use dunlin::Config;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -13,7 +14,7 @@ use std::process::ExitCode;
 /// What is asked for.
 #[derive(Args)]
 pub struct Arguments {
-    /// Only topics whose names contain this
+    /// Only topics whose names contain this, on the wire or in ROS 2
     topic: Option<String>,
     #[command(flatten)]
     pub survey: Survey,
@@ -36,7 +37,8 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     loop {
         let mut domain = survey(&participant);
         if let Some(wanted) = &arguments.topic {
-            domain.topics.retain(|topic| topic.name.contains(wanted.as_str()));
+            let wanted = wanted.as_str();
+            domain.topics.retain(|topic| topic.name.contains(wanted) || topic.label().contains(wanted));
         }
         let text = if arguments.json {
             serde_json::to_string(&domain)? + "\n"
@@ -61,19 +63,25 @@ fn text(domain: &Domain, long: bool) -> String {
     let (participants, topics) = (&domain.participants, &domain.topics);
     let mut out =
         format!("domain {}: {} participants, {} topics\n", domain.domain, participants.len(), topics.len());
-    let mut rows = vec![["NAME", "VENDOR", "WRITERS", "READERS", "ADDRESSES"].map(str::to_owned)];
-    for participant in participants {
-        rows.push([
-            participant.label(),
-            participant.vendor.clone(),
-            participant.writers.to_string(),
-            participant.readers.to_string(),
-            participant.addresses.join(" "),
-        ]);
-    }
-    if rows.len() > 1 {
-        out += "\n";
-        table(&mut out, "", &rows);
+    for (host, group) in by_host(participants) {
+        let told =
+            host.map_or_else(|| "on hosts that are not told".to_owned(), |host| format!("on host {host}"));
+        // Writing to a string does not fail.
+        _ = writeln!(out, "\n{}", harmless(&told));
+        let mut rows =
+            vec![["NAME", "PROCESS", "USER", "VENDOR", "WRITERS", "READERS", "ADDRESSES"].map(str::to_owned)];
+        rows.extend(group.into_iter().map(|participant| {
+            [
+                participant.label(),
+                participant.process.label(),
+                participant.process.user.clone().unwrap_or_else(|| "-".into()),
+                participant.vendor.clone(),
+                participant.writers.to_string(),
+                participant.readers.to_string(),
+                participant.addresses.join(" "),
+            ]
+        }));
+        table(&mut out, "  ", &rows);
     }
     let mut rows = vec![["TOPIC", "TYPE", "WRITERS", "READERS", "PAIRS"].map(str::to_owned)];
     for topic in topics {
@@ -111,6 +119,16 @@ fn text(domain: &Domain, long: bool) -> String {
         }
     }
     out
+}
+
+/// Participants of each host, hosts in order of their names; those that do not tell theirs come last.
+fn by_host(participants: &[Participant]) -> Vec<(Option<&str>, Vec<&Participant>)> {
+    let mut hosts: BTreeMap<(bool, Option<&str>), Vec<&Participant>> = BTreeMap::new();
+    for participant in participants {
+        let host = participant.process.host.as_deref();
+        hosts.entry((host.is_none(), host)).or_default().push(participant);
+    }
+    hosts.into_iter().map(|((_, host), group)| (host, group)).collect()
 }
 
 /// Rows with columns below each other.

@@ -1,8 +1,9 @@
 //! Who is in a domain, and who talks to whom: what `dunlin ls` and `dunlin graph` show.
 
 pub mod graph;
+mod host;
 pub mod ls;
-mod qos;
+pub mod qos;
 mod svg;
 
 use crate::names;
@@ -25,6 +26,8 @@ pub struct Participant {
     /// For people; perhaps empty.
     pub name: String,
     pub vendor: String,
+    #[serde(flatten)]
+    pub process: host::Process,
     /// Where it receives data.
     pub addresses: Vec<String>,
     pub writers: usize,
@@ -78,6 +81,11 @@ impl Topic {
         Self { name, ros, types: Vec::new(), writers: Vec::new(), readers: Vec::new(), pairs: Vec::new() }
     }
 
+    /// What ROS 2 calls it, otherwise its name.
+    pub fn label(&self) -> &str {
+        self.ros.as_deref().unwrap_or(&self.name)
+    }
+
     /// Its types, as people know them.
     pub fn types(&self) -> String {
         let names = self.types.iter().map(|name| names::ros_type(name).unwrap_or_else(|| name.clone()));
@@ -107,6 +115,7 @@ pub fn survey(participant: &DomainParticipant) -> Domain {
             guid: data.guid().to_string(),
             name: data.entity_name.clone(),
             vendor: names::vendor(data.vendor),
+            process: host::Process::of(&data.property),
             addresses,
             writers: 0,
             readers: 0,

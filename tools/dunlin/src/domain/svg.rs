@@ -89,7 +89,7 @@ pub fn draw(domain: &Domain) -> String {
         }
     }
     for (row, topic) in domain.topics.iter().enumerate() {
-        boxed(&mut out, "t", 1, row, [topic.ros.as_deref().unwrap_or(&topic.name), &topic.types()]);
+        boxed(&mut out, "t", 1, row, [topic.label(), &topic.types()]);
         for each in arrows(topic) {
             let side = &columns[usize::from(!each.writes)];
             let Some(place) = side.iter().position(|guid| *guid == each.participant) else { continue };

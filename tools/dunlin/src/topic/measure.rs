@@ -1,6 +1,6 @@
 //! `dunlin hz`, `dunlin bw` and `dunlin latency`: what can be told of a topic without knowing its type.
 
-use super::series::Series;
+use super::series::{Series, Summary};
 use super::{LONGEST_STEP, PATIENCE, Target, on_interrupt, subscribe};
 use crate::join::Arrivals;
 use anyhow::{Result, ensure};
@@ -8,6 +8,7 @@ use clap::Args;
 use dunlin::qos::TopicQos;
 use dunlin::{Config, DataReader, EntityKind, SerializedData, WallTime};
 use dunlin_program::Stop;
+use serde::Serialize;
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -23,6 +24,29 @@ pub struct Arguments {
     /// End after so many lines
     #[arg(short, long, value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
+    /// Print JSON, one object in one line each time
+    #[arg(long)]
+    json: bool,
+}
+
+/// A line for programs. What is not known is missing.
+#[derive(Serialize, Default)]
+struct Line {
+    seconds: f64,
+    samples: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    samples_per_second: Option<f64>,
+    /// Milliseconds between two samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    between_ms: Option<Summary>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    octets_per_second: Option<f64>,
+    /// Octets of a sample.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    octets: Option<Summary>,
+    /// Microseconds from the source timestamp to the reception.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency_us: Option<Summary>,
 }
 
 /// What is measured.
@@ -73,6 +97,25 @@ impl Window {
             What::Latency => format!("{} samples: {}", self.sizes.count, self.delays.text("us")),
         }
     }
+
+    #[allow(clippy::cast_precision_loss, reason = "counts of a window")]
+    fn json(&self, what: What, seconds: f64) -> Result<String> {
+        let line = Line { seconds, samples: self.sizes.count, ..Line::default() };
+        let line = match what {
+            What::Rate => Line {
+                samples_per_second: Some(self.sizes.count as f64 / seconds),
+                between_ms: self.gaps.summary(),
+                ..line
+            },
+            What::Bandwidth => Line {
+                octets_per_second: Some(self.sizes.sum / seconds),
+                octets: self.sizes.summary(),
+                ..line
+            },
+            What::Latency => Line { latency_us: self.delays.summary(), ..line },
+        };
+        Ok(serde_json::to_string(&line)?)
+    }
 }
 
 /// Prints a line in each interval until there were enough, or Ctrl-C.
@@ -121,7 +164,9 @@ fn lines(
             }
         }
         if since.elapsed() >= interval {
-            writeln!(out, "{}", window.line(what, since.elapsed().as_secs_f64()))?;
+            let seconds = since.elapsed().as_secs_f64();
+            let line = if arguments.json { window.json(what, seconds)? } else { window.line(what, seconds) };
+            writeln!(out, "{line}")?;
             out.flush()?;
             (window, since) = (Window { last: window.last, ..Window::default() }, Instant::now());
             left -= 1;
@@ -153,5 +198,14 @@ mod tests {
             "3 samples: least 5.0, mean 5.0, most 5.0, deviation 0.0 us"
         );
         assert_eq!(Window::default().line(What::Rate, 1.0), "no samples");
+        assert_eq!(
+            window.json(What::Bandwidth, 2.0).unwrap(),
+            "{\"seconds\":2.0,\"samples\":3,\"octets_per_second\":30.0,\
+             \"octets\":{\"least\":10.0,\"mean\":20.0,\"most\":30.0,\"deviation\":10.0}}"
+        );
+        assert_eq!(
+            Window::default().json(What::Rate, 1.0).unwrap(),
+            "{\"seconds\":1.0,\"samples\":0,\"samples_per_second\":0.0}"
+        );
     }
 }

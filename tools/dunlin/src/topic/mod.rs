@@ -6,8 +6,10 @@ pub mod measure;
 pub mod publish;
 mod series;
 
+use crate::idl::{self, IdlOptions};
 use crate::join::Join;
-use crate::{idl, names, types};
+use crate::names::TopicName;
+use crate::types;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use dunlin::qos::{DataReaderQos, DurabilityKind, OwnershipKind, Partition, ReliabilityKind, SubscriberQos};
@@ -16,7 +18,6 @@ use dunlin::{
     Config, DomainParticipant, DynamicType, Guid, PublicationBuiltinTopicData, Subscriber,
     SubscriptionBuiltinTopicData,
 };
-use dunlin_idl::Options;
 use dunlin_program::Stop;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -32,16 +33,13 @@ const LONGEST_STEP: Duration = Duration::from_millis(200);
 /// A topic of a domain.
 #[derive(Args)]
 pub struct Target {
-    /// Name of the topic, as on the wire or as ROS 2 has it: /chatter
-    topic: String,
+    #[command(flatten)]
+    topic: TopicName,
     #[command(flatten)]
     pub join: Join,
     /// Wait so many seconds for an endpoint of the topic
     #[arg(short, long, default_value_t = 10.0, value_name = "SECONDS")]
     wait: f64,
-    /// Take and print names as they are on the wire, not as ROS 2 has them
-    #[arg(long)]
-    raw_names: bool,
 }
 
 /// Where the type comes from.
@@ -50,15 +48,11 @@ pub struct TypeOf {
     /// An IDL file with the type of the topic, instead of the type that the endpoints announce
     #[arg(long, value_name = "FILE")]
     idl: Option<PathBuf>,
-    /// The type in the IDL file, if it is not the one that the endpoints name: M::T
+    /// The type in the IDL file, if it is not the one that the endpoints name: M::T, or as ROS 2 has it: std_msgs/msg/String
     #[arg(long = "type", value_name = "NAME", requires = "idl")]
     name: Option<String>,
-    /// A folder in which included IDL files are searched
-    #[arg(short = 'I', long = "include", value_name = "FOLDER", requires = "idl")]
-    include: Vec<String>,
-    /// The IDL file is one of ROS 2: its types have the names that ROS 2 announces (pkg::msg::dds_::Foo_) and are final
-    #[arg(long, requires = "idl")]
-    ros2: bool,
+    #[command(flatten)]
+    compiled: IdlOptions,
 }
 
 /// An endpoint of a topic, with the names that it uses.
@@ -86,26 +80,6 @@ impl Target {
         self.join.participant(config, name)
     }
 
-    /// Whether a name on the wire is the topic's.
-    fn is(&self, name: &str) -> bool {
-        let ros = || self.topic.starts_with('/') && name.strip_prefix("rt") == Some(self.topic.as_str());
-        name == self.topic || (!self.raw_names && ros())
-    }
-
-    /// The name on the wire of a topic that nobody has yet.
-    fn wire_name(&self) -> String {
-        if self.topic.starts_with('/') && !self.raw_names {
-            return format!("rt{}", self.topic);
-        }
-        self.topic.clone()
-    }
-
-    /// The name of a type for people.
-    fn type_name(&self, name: &str) -> String {
-        let ros = if self.raw_names { None } else { names::ros_type(name) };
-        ros.unwrap_or_else(|| name.to_owned())
-    }
-
     /// How long somebody is waited for.
     fn wait(&self) -> Duration {
         Duration::from_secs_f64(self.wait)
@@ -122,7 +96,7 @@ impl Target {
         let deadline = Instant::now() + patience;
         while !matched() && !stop.wait(STEP) {
             if Instant::now() >= deadline {
-                let topic = &self.topic;
+                let topic = self.topic.given();
                 bail!("no {other} of '{topic}' matches: `dunlin why {name}` says why");
             }
         }
@@ -135,12 +109,16 @@ impl Target {
         participant: &DomainParticipant,
         stop: &Stop,
     ) -> Result<Vec<Arc<PublicationBuiltinTopicData>>> {
-        let all = || participant.discovered_publications().into_iter();
-        let writers = poll(self.wait(), stop, || all().filter(|it| self.is(&it.topic_name)).collect());
+        let writers = poll(self.wait(), stop, || {
+            let mut all = participant.discovered_publications();
+            let name = self.topic.among(all.iter().map(|it| &*it.topic_name)).map(str::to_owned);
+            all.retain(|it| Some(&*it.topic_name) == name.as_deref());
+            all
+        });
         if writers.is_empty() && !stop.is_set() {
             bail!(
                 "nobody writes '{}' in domain {}: `dunlin ls` lists the topics that there are, and --wait waits longer",
-                self.topic,
+                self.topic.given(),
                 participant.domain_id()
             );
         }
@@ -154,8 +132,12 @@ impl Target {
         most: Duration,
         stop: &Stop,
     ) -> Vec<Arc<SubscriptionBuiltinTopicData>> {
-        let all = || participant.discovered_subscriptions().into_iter();
-        poll(most, stop, || all().filter(|it| self.is(&it.topic_name)).collect())
+        poll(most, stop, || {
+            let mut all = participant.discovered_subscriptions();
+            let name = self.topic.among(all.iter().map(|it| &*it.topic_name)).map(str::to_owned);
+            all.retain(|it| Some(&*it.topic_name) == name.as_deref());
+            all
+        })
     }
 }
 
@@ -179,14 +161,13 @@ impl TypeOf {
     /// The type that endpoints of one topic have: the one of the IDL file, else what the first of them announces. The
     /// topic's type gets the name that they use.
     fn find(&self, participant: &DomainParticipant, endpoints: &[Endpoint<'_>]) -> Result<DynamicType> {
+        self.compiled.only_with(self.idl.as_deref(), "--idl")?;
         let announced = endpoints.first().map(|it| it.ty);
         let (graph, index) = match &self.idl {
             Some(file) => {
-                let include_dirs = self.include.clone();
-                let options = Options { include_dirs, ros2_names: self.ros2, ..Options::default() };
                 let name = self.name.as_deref().or(announced);
                 let name = name.context("name the type with --type: nobody tells it")?;
-                let (graph, index) = idl::type_of(file, &options, name, "--type")?;
+                let (graph, index) = idl::type_of(file, &self.compiled.options(), name, "--type")?;
                 (Arc::new(graph), index)
             }
             None => discovered(participant, endpoints)?,

@@ -101,14 +101,15 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     if readers.is_empty() && !given && !stop.is_set() {
         bail!(
             "nobody reads '{}' in domain {}, so nobody tells its type: give it with --idl and --type, or --wait longer",
-            target.topic,
+            target.topic.given(),
             participant.domain_id()
         );
     }
     let ty = arguments.ty.find(&participant, &readers.iter().map(Into::into).collect::<Vec<_>>())?;
     let values = values(arguments, &ty)?;
     ensure!(!values.is_empty(), "standard input holds no value");
-    let name = readers.first().map_or_else(|| target.wire_name(), |reader| reader.topic_name.to_string());
+    let name =
+        readers.first().map_or_else(|| target.topic.wire_name(), |reader| reader.topic_name.to_string());
     let writer = writer(&participant, &name, &ty, &readers)?;
     if !target.wait().is_zero() {
         let patience = if readers.is_empty() { target.wait() } else { PATIENCE };
@@ -122,7 +123,7 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     writeln!(
         out,
         "{written} samples of {} written to {readers} readers",
-        harmless(&target.type_name(ty.name()))
+        harmless(&target.topic.type_name(ty.name()))
     )?;
     if !acknowledged && !stop.is_set() {
         bail!("not every reader has acknowledged them after 5 s");

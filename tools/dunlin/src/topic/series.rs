@@ -1,5 +1,16 @@
 //! Numbers of which a summary is told.
 
+use serde::Serialize;
+
+/// What is told of a series.
+#[derive(Serialize)]
+pub struct Summary {
+    least: f64,
+    mean: f64,
+    most: f64,
+    deviation: f64,
+}
+
 /// Numbers of which the least, the mean, the most and the standard deviation are told.
 #[derive(Default, Clone)]
 pub struct Series {
@@ -31,6 +42,12 @@ impl Series {
     #[allow(clippy::cast_precision_loss, reason = "counts of a window")]
     fn deviation(&self) -> f64 {
         if self.count < 2 { 0.0 } else { (self.squares / (self.count - 1) as f64).sqrt() }
+    }
+
+    /// Exact numbers, if there are any.
+    pub fn summary(&self) -> Option<Summary> {
+        let Self { least, mean, most, .. } = *self;
+        (self.count > 0).then(|| Summary { least, mean, most, deviation: self.deviation() })
     }
 
     /// `least 1.0, mean 2.0, most 3.0, deviation 0.5` in a unit.

@@ -43,7 +43,7 @@ fn a_ping_is_answered_and_without_answer_it_fails() {
 
 #[test]
 fn completion_scripts_know_the_commands() {
-    for shell in ["bash", "zsh", "fish"] {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let text = String::from_utf8(run(&["completions", shell]).stdout).unwrap();
         assert!(text.contains("doctor") && text.contains("graph") && text.contains("shapes"), "{shell}");
     }
@@ -70,7 +70,7 @@ fn the_type_of_a_topic_is_told_and_compared() {
     let path = file.to_str().unwrap();
     let text = eventually(
         &["type", "-d", domain, "--wait", "1", "Square", "--diff", path],
-        &["a writer of the topic's type: do not fit", "  y: "],
+        &["and the writer ", " ('dunlin shapes', Dunlin) in XCDR1: do not fit", "  y: "],
     );
     assert!(text.contains("`double` cannot read `int32`"), "{text}");
     assert!(!run(&["type", "-d", domain, "--wait", "0", "NoSuchTopic"]).status.success());

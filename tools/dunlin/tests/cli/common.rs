@@ -1,6 +1,6 @@
 //! Runs the program, also in the background.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
@@ -17,6 +17,20 @@ fn program(words: &[&str]) -> Command {
 /// Runs a command to its end.
 pub fn run(words: &[&str]) -> Output {
     program(words).output().unwrap()
+}
+
+/// The same with variables.
+pub fn in_environment(words: &[&str], variables: &[(&str, &str)]) -> Output {
+    program(words).envs(variables.iter().copied()).output().unwrap()
+}
+
+/// Runs a command to its end, which is given lines.
+pub fn with_input(words: &[&str], lines: &str) -> Output {
+    let mut command = program(words);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
 }
 
 /// What a command that must succeed prints.
@@ -82,5 +96,5 @@ impl Drop for Background {
 
 /// A domain for each test of this process.
 pub fn domain(test: u32) -> String {
-    (100 + 14 * (std::process::id() % 9) + test).to_string()
+    (100 + 20 * (std::process::id() % 6) + test).to_string()
 }

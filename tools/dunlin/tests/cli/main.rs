@@ -2,6 +2,11 @@
 
 mod commands;
 mod common;
+mod idl;
+mod json;
+mod listing;
+mod ros;
 mod top;
 mod topics;
+mod types;
 mod why;

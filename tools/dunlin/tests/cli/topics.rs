@@ -1,6 +1,6 @@
 //! `dunlin echo`, `pub`, `hz`, `bw`, `latency`, against shapes that another process publishes.
 
-use crate::common::{Background, PATIENCE, domain, run, text};
+use crate::common::{Background, PATIENCE, domain, run, text, with_input};
 
 /// The type of shapes, with a name of its own.
 const IDL: &str = "module mine {
@@ -88,4 +88,35 @@ fn the_type_comes_from_the_reader_or_from_a_file() {
     let echo = ["echo", "Square", "-d", domain, "--wait", "60", "--idl", idl];
     let line = text(&[&echo[..], &silent].concat());
     assert!(line.starts_with("color=RED x="), "{line}");
+}
+
+#[test]
+fn values_of_standard_input_are_published() {
+    let (domain, folder) = (&domain(19), tempfile::tempdir().unwrap());
+    let idl = &idl(&folder);
+    let publish =
+        ["pub", "Circles", "-", "-d", domain, "--idl", idl, "--type", "mine::Shape", "--rate", "1000"];
+    let wrong = with_input(&publish, "{\"x\": 1}\n\n{\"x\": \"wide\"}\n");
+    let told = String::from_utf8(wrong.stderr).unwrap();
+    assert!(!wrong.status.success() && told.contains("line 3: x: expected int32"), "{told}");
+    let wrong = with_input(&publish, "x: 1\n---\ny: tall\n");
+    let told = String::from_utf8(wrong.stderr).unwrap();
+    assert!(!wrong.status.success() && told.contains("value 2: y: expected int32"), "{told}");
+    assert!(String::from_utf8(with_input(&publish, "\n").stderr).unwrap().contains("holds no value"));
+    let echo = ["echo", "Circles", "-d", domain, "--wait", "60", "-f", "json"];
+    let (_echo, lines) = Background::lines(&echo);
+    let places = |count: usize| -> Vec<(serde_json::Value, serde_json::Value)> {
+        let next = || lines.recv_timeout(PATIENCE).unwrap();
+        let values = std::iter::repeat_with(next).map(|line| serde_json::from_str(&line).unwrap());
+        let samples = values.filter(|value: &serde_json::Value| value["info"].is_null());
+        samples.take(count).map(|value| (value["color"].clone(), value["x"].clone())).collect()
+    };
+    let publish = [&publish[..], &["--wait", "60"]].concat();
+    let json = with_input(&publish, "{\"color\": \"A\", \"x\": 1}\n\n{\"color\": \"B\", \"x\": 2}\n");
+    assert_eq!(String::from_utf8(json.stdout).unwrap(), "2 samples of mine::Shape written to 1 readers\n");
+    assert_eq!(places(2), [("A".into(), 1.into()), ("B".into(), 2.into())]);
+    let yaml = "color: C\nx: 3\n---\ncolor: D\nx: 4\n---\n{color: E, x: 5}\n";
+    let yaml = with_input(&publish, yaml);
+    assert_eq!(String::from_utf8(yaml.stdout).unwrap(), "3 samples of mine::Shape written to 1 readers\n");
+    assert_eq!(places(3), [("C".into(), 3.into()), ("D".into(), 4.into()), ("E".into(), 5.into())]);
 }

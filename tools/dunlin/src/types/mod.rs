@@ -1,0 +1,233 @@
+//! `dunlin type TOPIC`: the types that the endpoints of a topic announce, as IDL, or compared with a local file.
+
+mod compare;
+
+use crate::idl::{self, IdlOptions};
+use crate::join::{Survey, listen};
+use crate::names::{self, TopicName, harmless_lines};
+use anyhow::{Result, bail, ensure};
+use clap::Args;
+use compare::Judged;
+use dunlin::qos::{DataRepresentation, TypeConsistencyEnforcement};
+use dunlin::xtypes::to_idl;
+use dunlin::{Config, DomainParticipant, Guid, KnownType, TypeDiscovery};
+use serde::Serialize;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long participants are asked at most; the library gives up before.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// What is asked for.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    topic: TopicName,
+    /// Compare with the type of the same name in an IDL file: who can read whom, and which member is in the way
+    #[arg(long, value_name = "FILE")]
+    diff: Option<PathBuf>,
+    /// The type in the file, if it has another name there: M::T, or as ROS 2 has it: std_msgs/msg/String
+    #[arg(long, value_name = "NAME", requires = "diff")]
+    name: Option<String>,
+    #[command(flatten)]
+    compiled: IdlOptions,
+    /// Print JSON, one object in one line for each type
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    pub survey: Survey,
+}
+
+/// Endpoints of one type.
+struct Found {
+    /// The name that endpoints announce.
+    name: String,
+    endpoints: Vec<Endpoint>,
+    ty: Result<(KnownType, String), String>,
+}
+
+impl Found {
+    fn same(&self, name: &str, ty: &Result<(KnownType, String), String>) -> bool {
+        let text = |ty: &Result<(KnownType, String), String>| {
+            ty.as_ref().map(|ty| ty.1.clone()).map_err(Clone::clone)
+        };
+        self.name == name && text(&self.ty) == text(ty)
+    }
+
+    fn vendors(&self) -> Vec<String> {
+        let mut vendors: Vec<String> = Vec::new();
+        for endpoint in &self.endpoints {
+            if !vendors.contains(&endpoint.vendor) {
+                vendors.push(endpoint.vendor.clone());
+            }
+        }
+        vendors
+    }
+}
+
+/// An endpoint of the topic, and what it announces about types.
+pub struct Endpoint {
+    pub guid: Guid,
+    pub type_name: String,
+    /// The name of its participant, perhaps empty.
+    pub participant: String,
+    pub vendor: String,
+    pub representation: DataRepresentation,
+    /// Of readers.
+    pub consistency: TypeConsistencyEnforcement,
+}
+
+/// Writers, then readers.
+fn endpoints(participant: &DomainParticipant, topic: &str) -> Vec<Endpoint> {
+    let (writers, readers) = (participant.discovered_publications(), participant.discovered_subscriptions());
+    let owners = participant.discovered_participants();
+    let name_of = |guid: Guid| {
+        let owner = owners.iter().find(|owner| owner.guid() == guid);
+        owner.map(|owner| owner.entity_name.clone()).unwrap_or_default()
+    };
+    let writers = writers.iter().filter(|it| &*it.topic_name == topic).map(|it| Endpoint {
+        guid: it.guid,
+        type_name: it.type_name.to_string(),
+        participant: name_of(it.participant()),
+        vendor: names::vendor(it.vendor),
+        representation: it.qos.representation.clone(),
+        consistency: TypeConsistencyEnforcement::default(),
+    });
+    let readers = readers.iter().filter(|it| &*it.topic_name == topic).map(|it| Endpoint {
+        guid: it.guid,
+        type_name: it.type_name.to_string(),
+        participant: name_of(it.participant()),
+        vendor: names::vendor(it.vendor),
+        representation: it.qos.representation.clone(),
+        consistency: it.qos.type_consistency,
+    });
+    writers.chain(readers).collect()
+}
+
+/// The type of an endpoint, or why it is not known.
+pub fn type_of(participant: &DomainParticipant, guid: Guid) -> Result<KnownType, String> {
+    match participant.discovered_type(guid) {
+        TypeDiscovery::Known(known) => Ok(known),
+        TypeDiscovery::Pending => Err("its participant has not answered yet".into()),
+        TypeDiscovery::NotAnnounced => Err("it announces no type information".into()),
+        TypeDiscovery::Refused(why) => Err(why),
+    }
+}
+
+/// Asks for the types of all endpoints of a topic, and waits until they are known or will not be.
+pub fn ask(participant: &DomainParticipant, topic: &str) {
+    let deadline = Instant::now() + PATIENCE;
+    let pending = |it: &Endpoint| matches!(participant.discovered_type(it.guid), TypeDiscovery::Pending);
+    // All are asked before anybody is waited for.
+    while endpoints(participant, topic).iter().filter(|it| pending(it)).count() > 0
+        && Instant::now() < deadline
+    {
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
+}
+
+/// Every type of a topic, once.
+fn find(participant: &DomainParticipant, topic: &str) -> Vec<Found> {
+    ask(participant, topic);
+    let mut found: Vec<Found> = Vec::new();
+    for endpoint in endpoints(participant, topic) {
+        let ty = type_of(participant, endpoint.guid).map(|known| {
+            let text = to_idl(&known.graph, known.root);
+            (known, text)
+        });
+        match found.iter_mut().find(|it| it.same(&endpoint.type_name, &ty)) {
+            Some(it) => it.endpoints.push(endpoint),
+            None => found.push(Found { name: endpoint.type_name.clone(), endpoints: vec![endpoint], ty }),
+        }
+    }
+    found
+}
+
+/// Joins the domain, asks, and prints each type of the topic. Fails if one is not known, or cannot be read and written
+/// with the file.
+pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Result<ExitCode> {
+    ensure!(!arguments.topic.given().is_empty(), "a topic has a name");
+    arguments.compiled.only_with(arguments.diff.as_deref(), "--diff")?;
+    let participant = arguments.survey.join.participant(config, "dunlin type")?;
+    listen(arguments.survey.wait)?;
+    let found = find(&participant, &arguments.topic.in_domain(&participant));
+    if found.is_empty() {
+        bail!(
+            "nobody writes or reads topic '{}' in domain {}",
+            arguments.topic.given(),
+            participant.domain_id()
+        );
+    }
+    let told = found.into_iter().map(|found| told(arguments, found)).collect::<Result<Vec<_>>>()?;
+    let text: String = if arguments.json {
+        told.iter().map(|told| Ok(serde_json::to_string(told)? + "\n")).collect::<Result<_>>()?
+    } else {
+        harmless_lines(&told.iter().map(Told::text).collect::<String>())
+    };
+    out.write_all(text.as_bytes())?;
+    Ok(if told.iter().all(Told::is_well) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What is told of a type of the topic.
+#[derive(Serialize)]
+struct Told {
+    #[serde(rename = "type")]
+    name: String,
+    /// What ROS 2 calls it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ros: Option<String>,
+    writers: usize,
+    readers: usize,
+    vendors: Vec<String>,
+    /// The type, unless it is compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    idl: Option<String>,
+    /// Why the type is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unknown: Option<String>,
+    /// With the file, who can read whom.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pairs: Option<Vec<Judged>>,
+}
+
+fn told(arguments: &Arguments, found: Found) -> Result<Told> {
+    let writers = found.endpoints.iter().filter(|it| it.guid.entity_id.is_writer()).count();
+    let (readers, vendors) = (found.endpoints.len() - writers, found.vendors());
+    let (mut idl, mut unknown, mut pairs) = (None, None, None);
+    match (found.ty, &arguments.diff) {
+        (Ok((_, text)), None) => idl = Some(text),
+        (Ok((known, _)), Some(file)) => {
+            let name = arguments.name.as_deref().unwrap_or(&found.name);
+            let (graph, index) = idl::type_of(file, &arguments.compiled.options(), name, "--name")?;
+            let here = KnownType { graph: Arc::new(graph), root: index };
+            pairs = Some(compare::with_file(&file.display().to_string(), &here, &known, &found.endpoints));
+        }
+        (Err(why), _) => unknown = Some(why),
+    }
+    let ros = arguments.topic.ros_type(&found.name);
+    Ok(Told { name: found.name, ros, writers, readers, vendors, idl, unknown, pairs })
+}
+
+impl Told {
+    fn is_well(&self) -> bool {
+        self.unknown.is_none() && self.pairs.iter().flatten().all(|pair| pair.fit)
+    }
+
+    fn text(&self) -> String {
+        let Self { name, writers, readers, .. } = self;
+        let ros = self.ros.as_ref().map(|ros| format!(" ({ros})")).unwrap_or_default();
+        let vendors = self.vendors.join(", ");
+        let mut text = format!("// {name}{ros}: {writers} writers, {readers} readers ({vendors})\n");
+        text += self.idl.as_deref().unwrap_or_default();
+        if let Some(why) = &self.unknown {
+            text += &format!("// the type is not known: {why}\n");
+        }
+        for pair in self.pairs.iter().flatten() {
+            text += &pair.text();
+        }
+        text
+    }
+}
