@@ -18,23 +18,29 @@ impl Publisher {
     /// that ask for coherent access. Calls nest. Without coherent_access in the publisher's PRESENTATION it has no effect.
     ///
     /// With access scope GROUP a set comprises all writers of the publisher, otherwise each writer's part is a set.
-    pub fn begin_coherent_changes(&self) {
+    ///
+    /// # Errors
+    /// [`GroupAccessError::NotEnabled`], [`GroupAccessError::AlreadyDeleted`].
+    pub fn begin_coherent_changes(&self) -> Result<(), GroupAccessError> {
+        self.state.entity.check_usable()?;
         self.coherent.fetch_add(1, SeqCst);
         if let Some(group) = &self.group {
             group.begin_set();
         }
+        Ok(())
     }
 
     /// end_coherent_changes: the outermost call lets readers see what was written since the first begin.
     ///
     /// # Errors
-    /// [`GroupAccessError::NotBegun`].
+    /// [`GroupAccessError::NotBegun`], [`GroupAccessError::NotEnabled`], [`GroupAccessError::AlreadyDeleted`].
     pub fn end_coherent_changes(&self) -> Result<(), GroupAccessError> {
+        self.state.entity.check_usable()?;
         let begun = self.coherent.fetch_update(SeqCst, SeqCst, |depth| depth.checked_sub(1));
         begun.map_err(|_| GroupAccessError::NotBegun)?;
         let end = self.group.as_ref().and_then(|group| group.end_set().flatten());
         if let Some(end) = end {
-            for writer in self.state.writers() {
+            for writer in self.state.urgent_first() {
                 writer.end_set(&end);
             }
         }
@@ -43,26 +49,34 @@ impl Publisher {
 
     /// suspend_publications: what the publisher's writers write from now on waits until it is resumed, or fills
     /// `batching.max_size`, or a call of the writer waits. Suspending twice is suspending once.
-    pub fn suspend_publications(&self) {
-        self.suspended.store(true, SeqCst);
-        self.state.writers().iter().for_each(|writer| writer.set_suspended(true));
-    }
-
-    /// resume_publications.
     ///
     /// # Errors
-    /// [`GroupAccessError::NotBegun`] when publications are not suspended.
-    pub fn resume_publications(&self) -> Result<(), GroupAccessError> {
-        if !self.suspended.swap(false, SeqCst) {
-            return Err(GroupAccessError::NotBegun);
-        }
-        self.state.writers().iter().for_each(|writer| writer.set_suspended(false));
+    /// [`GroupAccessError::NotEnabled`], [`GroupAccessError::AlreadyDeleted`].
+    pub fn suspend_publications(&self) -> Result<(), GroupAccessError> {
+        self.state.entity.check_usable()?;
+        self.suspended.store(true, SeqCst);
+        self.state.writers().iter().for_each(|writer| writer.set_suspended(true));
         Ok(())
     }
 
-    /// Sends what waits for more samples, of all writers: see [`DataWriter::flush`](crate::DataWriter::flush).
+    /// resume_publications: what has waited leaves, that of the writer with the highest TRANSPORT_PRIORITY first.
+    ///
+    /// # Errors
+    /// [`GroupAccessError::NotBegun`] when publications are not suspended; [`GroupAccessError::NotEnabled`],
+    /// [`GroupAccessError::AlreadyDeleted`].
+    pub fn resume_publications(&self) -> Result<(), GroupAccessError> {
+        self.state.entity.check_usable()?;
+        if !self.suspended.swap(false, SeqCst) {
+            return Err(GroupAccessError::NotBegun);
+        }
+        self.state.urgent_first().iter().for_each(|writer| writer.set_suspended(false));
+        Ok(())
+    }
+
+    /// Sends what waits for more samples, of all writers, that of the highest TRANSPORT_PRIORITY first: see
+    /// [`DataWriter::flush`](crate::DataWriter::flush).
     pub fn flush(&self) {
-        self.state.writers().iter().for_each(|writer| writer.flush());
+        self.state.urgent_first().iter().for_each(|writer| writer.flush());
     }
 }
 
@@ -104,17 +118,23 @@ impl Subscriber {
     /// begin_access: until it is ended, the subscriber's readers show nothing new of what they show together, so that
     /// several of them can be read as of one moment. Calls nest. Of readers without coherent and group-wide ordered access
     /// it changes nothing.
-    pub fn begin_access(&self) {
-        self.accesses.fetch_add(1, SeqCst);
+    ///
+    /// # Errors
+    /// [`GroupAccessError::NotEnabled`], [`GroupAccessError::AlreadyDeleted`].
+    pub fn begin_access(&self) -> Result<(), GroupAccessError> {
+        self.state.entity.check_usable()?;
+        self.state.accesses.fetch_add(1, SeqCst);
         self.groups().iter().for_each(|group| group.begin_access());
+        Ok(())
     }
 
     /// end_access: what has arrived since becomes visible.
     ///
     /// # Errors
-    /// [`GroupAccessError::NotBegun`].
+    /// [`GroupAccessError::NotBegun`], [`GroupAccessError::NotEnabled`], [`GroupAccessError::AlreadyDeleted`].
     pub fn end_access(&self) -> Result<(), GroupAccessError> {
-        let begun = self.accesses.fetch_update(SeqCst, SeqCst, |depth| depth.checked_sub(1));
+        self.state.entity.check_usable()?;
+        let begun = self.state.accesses.fetch_update(SeqCst, SeqCst, |depth| depth.checked_sub(1));
         begun.map_err(|_| GroupAccessError::NotBegun)?;
         self.groups().iter().for_each(|group| self.participant.end_access(group));
         Ok(())
@@ -122,7 +142,7 @@ impl Subscriber {
 
     /// Whether samples may be read now: with access scope GROUP only in an access or while on_data_on_readers runs.
     pub(crate) fn check_access(&self) -> Result<(), GroupAccessError> {
-        if self.by_group && self.accesses.load(SeqCst) == 0 && !self.state.is_telling() {
+        if self.by_group && self.state.accesses.load(SeqCst) == 0 && !self.state.is_telling() {
             return Err(GroupAccessError::NotBegun);
         }
         Ok(())
@@ -141,7 +161,10 @@ impl Subscriber {
                 let _ = self.0.end_access();
             }
         }
-        self.begin_access();
+        if self.begin_access().is_err() {
+            // Reading says so too.
+            return read();
+        }
         let _access = Access(self);
         read()
     }
@@ -157,8 +180,10 @@ impl Subscriber {
     /// # Errors
     /// [`GroupAccessError::NotBegun`] with access scope GROUP outside of
     /// [`begin_access`](Self::begin_access) and [`end_access`](Self::end_access), unless
-    /// [`on_data_on_readers`](crate::SubscriberListener::on_data_on_readers) runs.
+    /// [`on_data_on_readers`](crate::SubscriberListener::on_data_on_readers) runs; [`GroupAccessError::NotEnabled`],
+    /// [`GroupAccessError::AlreadyDeleted`].
     pub fn datareaders(&self, states: StateMasks) -> Result<Vec<AnyDataReader>, GroupAccessError> {
+        self.state.entity.check_usable()?;
         self.check_access()?;
         let selection = crate::reader::selection(usize::MAX, states, InstanceSelect::Any);
         let mut found: Vec<(WallTime, AnyDataReader)> = Vec::new();

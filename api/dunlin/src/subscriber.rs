@@ -5,9 +5,9 @@ use crate::builtin;
 use crate::condition::StatusCondition;
 use crate::content_filter::TopicDescription;
 use crate::content_filter::sealed::TopicSource;
-use crate::endpoint_qos::EndpointQos;
+use crate::endpoint_qos::{EndpointQos, EntityQos};
 use crate::entity::{Entity, EntityError};
-use crate::error::{CreateEntityError, SetQosError};
+use crate::error::{CreateEntityError, GroupAccessError, SetQosError};
 use crate::listener::{DataReaderListener, SubscriberListener};
 use crate::participant::{DomainParticipant, ParticipantInner};
 use crate::reader::{DataReader, erased};
@@ -30,8 +30,6 @@ pub struct Subscriber {
     pub(crate) state: Arc<SubscriberState>,
     /// If readers show coherent sets, or changes in order over all of them.
     pub(crate) group: Option<Arc<SubscriberGroup>>,
-    /// Calls of begin_access that were not ended.
-    pub(crate) accesses: Arc<AtomicU32>,
     /// PRESENTATION, which cannot change, has access scope GROUP.
     pub(crate) by_group: bool,
     /// And ordered access: samples of all readers are read one by one.
@@ -45,6 +43,8 @@ pub(crate) struct SubscriberState {
     default_qos: Mutex<DataReaderQos>,
     builtin: bool,
     qos: Arc<Mutex<SubscriberQos>>,
+    /// Calls of begin_access that were not ended.
+    pub accesses: AtomicU32,
     /// Calls of on_data_on_readers that run.
     telling: AtomicU32,
 }
@@ -68,6 +68,7 @@ impl SubscriberState {
             default_qos: Mutex::default(),
             builtin,
             qos,
+            accesses: AtomicU32::new(0),
             telling: AtomicU32::new(0),
         })
     }
@@ -146,24 +147,22 @@ impl Subscriber {
         let handle = participant.next_handle(EntityKind::ReaderGroup);
         let state = SubscriberState::new(handle, participant.autoenables(), false, &qos);
         participant.add_subscriber(&state);
-        Ok(Self { participant, qos, state, group, accesses: Arc::default(), by_group, one_by_one })
+        Ok(Self { participant, qos, state, group, by_group, one_by_one })
     }
 
     /// The subscriber of the built-in topics.
     pub(crate) fn builtin(participant: Arc<ParticipantInner>) -> Self {
-        let qos = Arc::default();
-        let make =
-            || SubscriberState::new(participant.next_handle(EntityKind::ReaderGroup), true, true, &qos);
+        let make = || {
+            let topic = PresentationAccessScope::Topic;
+            let qos = Arc::new(Mutex::new(SubscriberQos::default().presentation(topic, false, false)));
+            SubscriberState::new(participant.next_handle(EntityKind::ReaderGroup), true, true, &qos)
+        };
         let state = participant.builtin_state(make);
-        Self {
-            participant,
-            qos,
-            state,
-            group: None,
-            accesses: Arc::default(),
-            by_group: false,
-            one_by_one: false,
+        if participant.entity.is_deleted() {
+            state.entity.delete();
         }
+        let qos = Arc::clone(&state.qos);
+        Self { participant, qos, state, group: None, by_group: false, one_by_one: false }
     }
 
     pub(crate) fn participant_inner(&self) -> &Arc<ParticipantInner> {
@@ -281,6 +280,7 @@ impl Subscriber {
     /// # Errors
     /// [`CreateEntityError::FactoryNotEnabled`] while the participant is not enabled, or when a reader cannot be.
     pub fn enable(&self) -> Result<(), CreateEntityError> {
+        self.state.entity.check()?;
         self.participant.check_enabled()?;
         self.state.enable()
     }
@@ -291,11 +291,18 @@ impl Subscriber {
         lock(&self.qos).clone()
     }
 
-    /// set_qos: a changed PARTITION matches the subscriber's readers anew.
+    /// set_qos: a changed PARTITION matches the subscriber's readers anew. With
+    /// [`SUBSCRIBER_QOS_DEFAULT`](crate::SUBSCRIBER_QOS_DEFAULT) it becomes the participant's present default.
     ///
     /// # Errors
-    /// When the QoS is inconsistent, unsupported, or changes an immutable policy.
-    pub fn set_qos(&self, new: &SubscriberQos) -> Result<(), SetQosError> {
+    /// When the QoS is inconsistent, unsupported, or changes an immutable policy; [`SetQosError::AlreadyDeleted`].
+    pub fn set_qos<'q>(&self, qos: impl Into<EntityQos<'q, SubscriberQos>>) -> Result<(), SetQosError> {
+        self.state.entity.check()?;
+        let qos = qos.into().or_else(|| self.participant().default_subscriber_qos());
+        self.change_qos(&qos)
+    }
+
+    fn change_qos(&self, new: &SubscriberQos) -> Result<(), SetQosError> {
         new.check_consistency()?;
         new.check_supported()?;
         let mut qos = lock(&self.qos);
@@ -313,7 +320,8 @@ impl Subscriber {
             |core| AnyDataReader(core).typed().filter(|r: &DataReader<T>| r.topic_name() == topic_name);
         let known = self.state.readers().into_iter().find_map(typed);
         known.or_else(|| {
-            self.state.builtin.then(|| builtin::reader(self, topic_name).and_then(typed)).flatten()
+            let lives = self.state.builtin && !self.state.entity.is_deleted();
+            lives.then(|| builtin::reader(self, topic_name).and_then(typed)).flatten()
         })
     }
 
@@ -345,12 +353,17 @@ impl Subscriber {
 
     /// notify_datareaders: tells the listeners of DATA_AVAILABLE for each reader with data that nobody has looked at; to be
     /// called by [`on_data_on_readers`](crate::SubscriberListener::on_data_on_readers).
-    pub fn notify_datareaders(&self) {
+    ///
+    /// # Errors
+    /// [`GroupAccessError::NotEnabled`], [`GroupAccessError::AlreadyDeleted`].
+    pub fn notify_datareaders(&self) -> Result<(), GroupAccessError> {
+        self.state.entity.check_usable()?;
         for reader in self.state.readers() {
             if reader.changes().intersects(StatusMask::DATA_AVAILABLE) {
                 reader.tell_data_available();
             }
         }
+        Ok(())
     }
 
     /// get_default_datareader_qos: for [`Subscriber::create_datareader`] when the application has no other.
@@ -364,8 +377,10 @@ impl Subscriber {
     /// # Errors
     /// When the QoS is inconsistent or unsupported.
     pub fn set_default_datareader_qos(&self, qos: &DataReaderQos) -> Result<(), SetQosError> {
+        self.state.entity.check()?;
         qos.check_consistency()?;
         qos.check_supported()?;
+        self.participant.check_durability(qos.durability)?;
         *lock(&self.state.default_qos) = qos.clone();
         Ok(())
     }
@@ -375,6 +390,7 @@ impl Subscriber {
     /// # Errors
     /// When what comes out is inconsistent; nothing has changed then.
     pub fn copy_from_topic_qos(&self, qos: &mut DataReaderQos, topic: &TopicQos) -> Result<(), SetQosError> {
+        self.state.entity.check()?;
         let overlaid = qos.clone().with_topic_qos(topic);
         overlaid.check_consistency()?;
         *qos = overlaid;

@@ -112,7 +112,7 @@ fn listeners_wait_sets_and_conditions() {
     f.writer.write(&track(1, 1)).unwrap();
     eventually("the listener", || calls.load(Ordering::SeqCst) == 1);
     f.reader.clear_listener();
-    let condition = f.reader.create_readcondition(StateMasks::NOT_READ);
+    let condition = f.reader.create_readcondition(StateMasks::NOT_READ).unwrap();
     let set = WaitSet::new();
     set.attach_condition(condition.condition());
     assert!(set.wait(Duration::ZERO).is_err());
@@ -274,7 +274,7 @@ fn calls_that_wait_have_variants_for_any_executor() {
             writer.wait_for_acknowledgments_async().await.unwrap();
         });
     });
-    let (set, unread) = (WaitSet::new(), reader.create_readcondition(StateMasks::NOT_READ));
+    let (set, unread) = (WaitSet::new(), reader.create_readcondition(StateMasks::NOT_READ).unwrap());
     set.attach_condition(unread.condition());
     common::block_on(async {
         reader.wait_for_historical_data_async().await.unwrap();
