@@ -4,6 +4,7 @@ use crate::builtin::{
     DcpsTopic, ParticipantBuiltinTopicData, PublicationBuiltinTopicData, SubscriptionBuiltinTopicData,
 };
 use crate::condition::StatusCondition;
+use crate::content_filter::sealed::TopicSource;
 use crate::content_filter::{ContentFilteredTopic, FilteredTopicInner};
 use crate::entity::EntityError;
 use crate::error::{CreateEntityError, SetQosError, WaitForError};
@@ -101,6 +102,21 @@ impl ParticipantInner {
         }
     }
 
+    /// Has the endpoints that were created for a topic announce its TOPIC_DATA.
+    pub fn refresh_endpoints_of(&self, topic: &Arc<TopicInner>) {
+        for writer in self.publishers().iter().flat_map(|group| group.writers()) {
+            if Arc::ptr_eq(&writer.topic, topic) {
+                writer.refresh();
+            }
+        }
+        for reader in self.subscribers().iter().flat_map(|group| group.readers()) {
+            let TopicSource { topic: of_reader, multi, .. } = reader.source();
+            if Arc::ptr_eq(&of_reader, topic) || multi.is_some_and(|multi| multi.uses(topic)) {
+                reader.refresh();
+            }
+        }
+    }
+
     /// Whether an endpoint or another topic uses a topic.
     fn uses(&self, topic: &Arc<TopicInner>) -> bool {
         let writers = self.publishers().into_iter().flat_map(|group| group.writers());
@@ -151,7 +167,8 @@ pub enum FoundTopic<T: DdsType> {
 }
 
 impl DomainParticipant {
-    /// lookup_topicdescription: the topic, content-filtered topic or multi-topic of this name and type in this participant.
+    /// lookup_topicdescription: the topic, content-filtered topic or multi-topic of this name and type in this participant; of
+    /// several topics the oldest.
     #[must_use]
     pub fn lookup_topicdescription<T: DdsType>(&self, name: &str) -> Option<FoundTopic<T>> {
         let fits = |topic: &TopicInner| topic.type_id == TypeId::of::<T>();
@@ -169,8 +186,8 @@ impl DomainParticipant {
         }
     }
 
-    /// find_topic: waits until this participant has a topic of this name, or an endpoint of another one names it. In the
-    /// second case the topic is created, with the policies of that endpoint.
+    /// find_topic: waits until this participant has a topic of this name, or an endpoint of another one names it, and makes
+    /// another one of that name (see [`Topic`]), with the policies of that topic or endpoint.
     ///
     /// # Errors
     /// [`WaitForError::Timeout`], [`WaitForError::NotEnabled`], [`WaitForError::AlreadyDeleted`]; a topic of another type,
@@ -260,7 +277,8 @@ impl DomainParticipant {
         if subscriber.state.entity.delete() { Ok(()) } else { Err(EntityError::AlreadyDeleted) }
     }
 
-    /// delete_topic: it ends although there are handles to it, and its name is free.
+    /// delete_topic: it ends although there are handles to it. Other topics of its name stay; with the last one the name is
+    /// free.
     ///
     /// # Errors
     /// [`EntityError::InUse`] while writers, readers or other topics use it; [`EntityError::Foreign`],
@@ -273,8 +291,7 @@ impl DomainParticipant {
         if self.inner().uses(&topic.inner) {
             return Err(EntityError::InUse);
         }
-        self.inner().forget_topic(&topic.inner);
-        Ok(())
+        if self.inner().forget_topic(&topic.inner) { Ok(()) } else { Err(EntityError::AlreadyDeleted) }
     }
 
     /// delete_contentfilteredtopic: it ends although there are handles to it, and its name is free.
@@ -322,6 +339,7 @@ impl DomainParticipant {
     pub fn enable(&self) -> Result<(), CreateEntityError> {
         let inner = self.inner();
         inner.entity.check().map_err(|_| CreateEntityError::AlreadyDeleted)?;
+        inner.qos.hold();
         if !inner.entity.enable() {
             return Ok(());
         }
@@ -329,9 +347,9 @@ impl DomainParticipant {
         if !inner.autoenables() {
             return Ok(());
         }
-        inner.topics().iter().for_each(|topic| _ = topic.entity.enable());
-        inner.publishers().iter().try_for_each(|group| group.enable())?;
-        inner.subscribers().iter().try_for_each(|group| group.enable())
+        inner.topics().iter().for_each(|topic| topic.enable());
+        inner.publishers().iter().try_for_each(|group| group.enable(inner))?;
+        inner.subscribers().iter().try_for_each(|group| group.enable(inner))
     }
 
     /// delete_contained_entities: deletes every writer, reader, publisher, subscriber and topic. Handles to them stay, and
@@ -351,7 +369,9 @@ impl DomainParticipant {
             group.entity.delete();
         }
         inner.delete_derived_topics();
-        inner.topics().iter().for_each(|topic| inner.forget_topic(topic));
+        for topic in inner.topics() {
+            inner.forget_topic(&topic);
+        }
         Ok(())
     }
 

@@ -104,9 +104,6 @@ pub enum CreateEntityError {
         /// Type asked for now.
         requested: String,
     },
-    /// The participant has a topic of this name with another QoS.
-    #[error("topic '{0}' exists with another QoS")]
-    TopicQosConflict(String),
     /// A topic or type name that cannot be announced.
     #[error("a topic or type name has 1 to 255 octets, none of them NUL")]
     BadName,
@@ -156,7 +153,6 @@ impl CreateEntityError {
             Self::InconsistentPolicy(_) => ReturnCode::InconsistentPolicy,
             Self::UnsupportedPolicy(_) | Self::KeyedService(_) => ReturnCode::Unsupported,
             Self::TypeConflict { .. }
-            | Self::TopicQosConflict(_)
             | Self::ForeignTopic
             | Self::BuiltinSubscriber
             | Self::FactoryNotEnabled
@@ -208,9 +204,9 @@ pub enum SetQosError {
     /// The policy cannot change once the entity is enabled.
     #[error(transparent)]
     ImmutablePolicy(#[from] ImmutablePolicy),
-    /// The reader is one of a multi-topic.
-    #[error("the QoS of an enabled reader of a multi-topic cannot change")]
-    MultiTopic,
+    /// A multi-topic has no QoS that its reader could take over.
+    #[error("a multi-topic has no QoS to give to a reader: give one, or DATAREADER_QOS_DEFAULT")]
+    NoTopicQos,
     /// The entity was deleted.
     #[error("the entity was deleted")]
     AlreadyDeleted,
@@ -232,7 +228,7 @@ return_codes!(SetQosError {
     Self::InconsistentPolicy(_) => InconsistentPolicy,
     Self::UnsupportedPolicy(_) => Unsupported,
     Self::ImmutablePolicy(_) => ImmutablePolicy,
-    Self::MultiTopic => Unsupported,
+    Self::NoTopicQos => PreconditionNotMet,
     Self::AlreadyDeleted => AlreadyDeleted,
 });
 

@@ -7,7 +7,7 @@ use crate::publisher::Publisher;
 use crate::reader::StateMasks;
 use crate::reader_core::ReaderCore;
 use crate::subscriber::Subscriber;
-use crate::writer_core::WriterCore;
+use crate::writer_core::{WriterCore, lock};
 use dunlin_cache::{InstanceSelect, Selection};
 use dunlin_core::WallTime;
 use std::sync::Arc;
@@ -23,8 +23,9 @@ impl Publisher {
     /// [`GroupAccessError::NotEnabled`], [`GroupAccessError::AlreadyDeleted`].
     pub fn begin_coherent_changes(&self) -> Result<(), GroupAccessError> {
         self.state.entity.check_usable()?;
-        self.coherent.fetch_add(1, SeqCst);
-        if let Some(group) = &self.group {
+        let mut sets = lock(&self.state.sets);
+        sets.depth = sets.depth.saturating_add(1);
+        if let Some(group) = &sets.group {
             group.begin_set();
         }
         Ok(())
@@ -36,9 +37,10 @@ impl Publisher {
     /// [`GroupAccessError::NotBegun`], [`GroupAccessError::NotEnabled`], [`GroupAccessError::AlreadyDeleted`].
     pub fn end_coherent_changes(&self) -> Result<(), GroupAccessError> {
         self.state.entity.check_usable()?;
-        let begun = self.coherent.fetch_update(SeqCst, SeqCst, |depth| depth.checked_sub(1));
-        begun.map_err(|_| GroupAccessError::NotBegun)?;
-        let end = self.group.as_ref().and_then(|group| group.end_set().flatten());
+        let mut sets = lock(&self.state.sets);
+        sets.depth = sets.depth.checked_sub(1).ok_or(GroupAccessError::NotBegun)?;
+        let end = sets.group.as_ref().and_then(|group| group.end_set().flatten());
+        drop(sets);
         if let Some(end) = end {
             for writer in self.state.urgent_first() {
                 writer.end_set(&end);
@@ -54,7 +56,7 @@ impl Publisher {
     /// [`GroupAccessError::NotEnabled`], [`GroupAccessError::AlreadyDeleted`].
     pub fn suspend_publications(&self) -> Result<(), GroupAccessError> {
         self.state.entity.check_usable()?;
-        self.suspended.store(true, SeqCst);
+        self.state.suspended.store(true, SeqCst);
         self.state.writers().iter().for_each(|writer| writer.set_suspended(true));
         Ok(())
     }
@@ -66,7 +68,7 @@ impl Publisher {
     /// [`GroupAccessError::AlreadyDeleted`].
     pub fn resume_publications(&self) -> Result<(), GroupAccessError> {
         self.state.entity.check_usable()?;
-        if !self.suspended.swap(false, SeqCst) {
+        if !self.state.suspended.swap(false, SeqCst) {
             return Err(GroupAccessError::NotBegun);
         }
         self.state.urgent_first().iter().for_each(|writer| writer.set_suspended(false));
@@ -90,9 +92,9 @@ impl WriterCore {
     /// As its publisher is, also if others suspend and resume that at this moment.
     pub(crate) fn follow_suspension(&self) {
         loop {
-            let suspended = self.publisher.suspended.load(SeqCst);
+            let suspended = self.publisher.state.suspended.load(SeqCst);
             self.set_suspended(suspended);
-            if self.publisher.suspended.load(SeqCst) == suspended {
+            if self.publisher.state.suspended.load(SeqCst) == suspended {
                 return;
             }
         }
@@ -123,8 +125,11 @@ impl Subscriber {
     /// [`GroupAccessError::NotEnabled`], [`GroupAccessError::AlreadyDeleted`].
     pub fn begin_access(&self) -> Result<(), GroupAccessError> {
         self.state.entity.check_usable()?;
-        self.state.accesses.fetch_add(1, SeqCst);
-        self.groups().iter().for_each(|group| group.begin_access());
+        let mut accesses = lock(&self.state.accesses);
+        accesses.count = accesses.count.saturating_add(1);
+        if let Some(group) = &accesses.group {
+            group.begin_access();
+        }
         Ok(())
     }
 
@@ -134,15 +139,20 @@ impl Subscriber {
     /// [`GroupAccessError::NotBegun`], [`GroupAccessError::NotEnabled`], [`GroupAccessError::AlreadyDeleted`].
     pub fn end_access(&self) -> Result<(), GroupAccessError> {
         self.state.entity.check_usable()?;
-        let begun = self.state.accesses.fetch_update(SeqCst, SeqCst, |depth| depth.checked_sub(1));
-        begun.map_err(|_| GroupAccessError::NotBegun)?;
-        self.groups().iter().for_each(|group| self.participant.end_access(group));
+        let mut accesses = lock(&self.state.accesses);
+        accesses.count = accesses.count.checked_sub(1).ok_or(GroupAccessError::NotBegun)?;
+        let group = accesses.group.clone();
+        drop(accesses);
+        if let Some(group) = group {
+            self.participant.end_access(&group);
+        }
         Ok(())
     }
 
     /// Whether samples may be read now: with access scope GROUP only in an access or while on_data_on_readers runs.
     pub(crate) fn check_access(&self) -> Result<(), GroupAccessError> {
-        if self.by_group && self.state.accesses.load(SeqCst) == 0 && !self.state.is_telling() {
+        let by_group = self.state.scope().by_group;
+        if by_group && lock(&self.state.accesses).count == 0 && !self.state.is_telling() {
             return Err(GroupAccessError::NotBegun);
         }
         Ok(())
@@ -150,7 +160,7 @@ impl Subscriber {
 
     /// Reads within an access of its own where one is needed.
     pub(crate) fn in_access<R>(&self, read: impl FnOnce() -> R) -> R {
-        if !self.by_group {
+        if !self.state.scope().by_group {
             return read();
         }
         /// Ends the access also if `read` panics.
@@ -169,10 +179,6 @@ impl Subscriber {
         read()
     }
 
-    fn groups(&self) -> Vec<Arc<dunlin_engine::SubscriberGroup>> {
-        self.group.iter().cloned().collect()
-    }
-
     /// get_datareaders: the readers with samples in these states. With ordered access of scope GROUP there is one entry
     /// for each such sample, in the order in which they are to be read: take or read one sample from each. Otherwise each
     /// reader is there once.
@@ -189,7 +195,7 @@ impl Subscriber {
         let mut found: Vec<(WallTime, AnyDataReader)> = Vec::new();
         for core in self.state.readers() {
             let times = receptions(&core, &selection);
-            let wanted = if self.one_by_one { times.len() } else { times.len().min(1) };
+            let wanted = if self.state.scope().one_by_one { times.len() } else { times.len().min(1) };
             let entries = times.into_iter().take(wanted);
             found.extend(entries.map(|time| (time, AnyDataReader(Arc::clone(&core)))));
         }

@@ -58,6 +58,7 @@ mod multi_topic;
 mod participant;
 mod propagation;
 mod publisher;
+mod qos_cell;
 mod query;
 mod reader;
 mod reader_core;

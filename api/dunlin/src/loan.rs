@@ -95,7 +95,7 @@ impl<T: DdsType> DataWriter<T> {
     /// As [`write`](Self::write); the loan is given back then.
     pub fn write_loaned(&self, mut loan: Loan<T>) -> Result<(), WriteError> {
         loan.memory.octets_mut()[..EncapsulationHeader::SIZE]
-            .copy_from_slice(&header::<T>(self.core().representation));
+            .copy_from_slice(&header::<T>(self.core().representation()));
         let instance = self.checked_instance(&loan, None)?;
         self.write_payload(instance, loan.memory.share())
     }

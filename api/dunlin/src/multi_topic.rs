@@ -148,7 +148,7 @@ impl MultiTopicInner {
         Ok(Self {
             topic: Arc::new(TopicInner::new::<T>(
                 weak,
-                (participant.topic_handle(), true),
+                participant.topic_handle(),
                 name,
                 &TopicQos::default(),
                 None,
@@ -187,7 +187,8 @@ fn shifted(error: FilterError, by: usize) -> FilterError {
 /// A reader for it is created like any other. It receives a row whenever a sample of one of the topics arrives that finds
 /// its partners in the others, the latest of their instances, if the row satisfies the condition; and the end of an
 /// instance of rows when the last row of it has lost one of its parts, disposed if that was. The readers of the topics
-/// behind it have its QoS and take part in discovery; statuses of matching are not told.
+/// behind it have its QoS and take part in discovery; their statuses of matching, liveliness, losses and rejections are told
+/// as its own.
 pub struct MultiTopic<T: DdsType> {
     pub(crate) inner: Arc<MultiTopicInner>,
     sample: PhantomData<fn() -> T>,

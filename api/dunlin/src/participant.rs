@@ -12,6 +12,7 @@ use crate::error::{CreateEntityError, CreateParticipantError, SetQosError};
 use crate::listener::{DomainParticipantListener, PublisherListener, SubscriberListener, TopicListener};
 use crate::multi_topic::{MultiTopic, MultiTopicInner};
 use crate::publisher::{Publisher, put_urgent_first};
+use crate::qos_cell::QosCell;
 use crate::reader_core::ReaderCore;
 use crate::sink::Sink;
 use crate::status::StatusMask;
@@ -25,17 +26,16 @@ use dunlin_config::Config;
 use dunlin_core::{DomainId, Duration, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, WallTime};
 use dunlin_driver::{CannotWait, Session};
 use dunlin_engine::{
-    CreateError, LocalType, Output, ParticipantStats, PublisherGroup, ReaderSlot, ReaderSpec, SetEnd,
-    SubscriberGroup, WriteError as Refused, WriteRequest, WriterSlot, WriterSpec,
+    CreateError, LocalType, Output, ParticipantStats, PublisherGroup, ReaderPolicies, ReaderSlot, ReaderSpec,
+    SetEnd, SubscriberGroup, WriteError as Refused, WriteRequest, WriterPolicies, WriterSlot, WriterSpec,
 };
 use dunlin_qos::{
-    DataReaderQos, DataWriterQos, DomainParticipantQos, Durability, DurabilityKind, Presentation,
-    PresentationAccessScope, PublisherQos, SubscriberQos, TopicData, TopicQos, UnsupportedPolicy,
+    DomainParticipantQos, Durability, DurabilityKind, Presentation, PresentationAccessScope, PublisherQos,
+    SubscriberQos, TopicQos, UnsupportedPolicy,
 };
 use dunlin_transport::TransportStats;
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, Weak};
 use std::task::Poll;
@@ -58,8 +58,9 @@ pub(crate) struct ParticipantInner {
     pub(crate) domain: DomainId,
     session: Arc<Session>,
     sink: Arc<Sink>,
-    qos: Mutex<DomainParticipantQos>,
-    topics: Mutex<BTreeMap<String, Weak<TopicInner>>>,
+    pub(crate) qos: QosCell<DomainParticipantQos>,
+    /// There may be several of one name.
+    topics: Mutex<Vec<Weak<TopicInner>>>,
     pub(crate) derived_topics: DerivedTopics,
     pub(crate) registered_types: RegisteredTypes,
     pub(crate) entity: Entity<dyn DomainParticipantListener>,
@@ -133,8 +134,8 @@ impl DomainParticipant {
         self.inner.session.participant().guid()
     }
 
-    /// create_topic, with a QoS or [`TOPIC_QOS_DEFAULT`](crate::TOPIC_QOS_DEFAULT). A second topic of the same name is
-    /// another handle to the same topic and must have the same type and QoS.
+    /// create_topic, with a QoS or [`TOPIC_QOS_DEFAULT`](crate::TOPIC_QOS_DEFAULT). There may be several topics of one name and
+    /// type in a participant, each with its own QoS and listener: see [`Topic`].
     ///
     /// # Errors
     /// [`CreateEntityError::TypeConflict`], [`CreateEntityError::TypeNameInUse`], or when the name or QoS cannot be used.
@@ -167,8 +168,8 @@ impl DomainParticipant {
         self.topic_of::<T>(names, qos, support, same, crate::types::local_type::<T>).map(Topic::new)
     }
 
-    /// The topic of a name and the name of its type, made if there is none. `same` decides whether a known topic of the
-    /// same type name has the same type; `announced` makes what is announced of the type of a new one.
+    /// A new topic of a name and the name of its type. `same` decides whether a known topic of the same name and type name
+    /// has the same type; `announced` makes what is announced of the type if there is none.
     pub(crate) fn topic_of<T: TopicType>(
         &self,
         (name, type_name): (&str, &str),
@@ -184,31 +185,36 @@ impl DomainParticipant {
         qos.check_supported()?;
         self.inner.check_durability(qos.durability)?;
         let mut topics = lock(&self.inner.topics);
-        topics.retain(|_, topic| topic.strong_count() > 0);
+        topics.retain(|topic| topic.strong_count() > 0);
         if self.inner.derived_topics.contains(name) {
             return Err(CreateEntityError::NameInUse(name.to_owned()));
         }
-        if let Some(existing) = topics.get(name).and_then(Weak::upgrade) {
-            if existing.type_name != type_name || !same(&existing) {
-                return Err(CreateEntityError::TypeConflict {
-                    topic: name.to_owned(),
-                    existing: existing.type_name.clone(),
-                    requested: type_name.to_owned(),
-                });
-            }
-            if existing.qos() != *qos {
-                return Err(CreateEntityError::TopicQosConflict(name.to_owned()));
-            }
-            return Ok(existing);
+        let existing = topics.iter().filter_map(Weak::upgrade).find(|topic| topic.name == name);
+        if let Some(existing) = &existing
+            && (existing.type_name != type_name || !same(existing))
+        {
+            return Err(CreateEntityError::TypeConflict {
+                topic: name.to_owned(),
+                existing: existing.type_name.clone(),
+                requested: type_name.to_owned(),
+            });
         }
         self.inner.entity.check().map_err(|_| CreateEntityError::AlreadyDeleted)?;
-        let state = (self.inner.topic_handle(), self.inner.autoenables());
-        let announced = self.inner.announced_type(announced);
-        let weak = Arc::downgrade(&self.inner);
-        let names = (name, type_name);
-        let topic = Arc::new(TopicInner::with_support::<T>(weak, state, names, qos, support, announced));
-        topics.insert(name.to_owned(), Arc::downgrade(&topic));
+        let handle = self.inner.topic_handle();
+        let topic = Arc::new(match existing {
+            Some(existing) => existing.another(handle, qos),
+            None => {
+                let announced = self.inner.announced_type(announced);
+                let weak = Arc::downgrade(&self.inner);
+                TopicInner::with_support::<T>(weak, handle, (name, type_name), qos, support, announced)
+            }
+        });
+        topics.push(Arc::downgrade(&topic));
         drop(topics);
+        // Known before, so that who enables the participant at this moment enables it if this does not.
+        if self.inner.autoenables() {
+            topic.enable();
+        }
         self.inner.entity.signal.raise();
         Ok(topic)
     }
@@ -286,8 +292,8 @@ impl DomainParticipant {
         Subscriber::new(Arc::clone(&self.inner), &qos)
     }
 
-    /// create_topic with a listener, which replaces the one of a topic that is there already. It may be called before this has
-    /// returned, on another thread: it uses the topic that it is handed.
+    /// create_topic with a listener. It may be called before this has returned, on another thread: it uses the topic that it
+    /// is handed.
     ///
     /// # Errors
     /// As [`create_topic`](Self::create_topic).
@@ -298,7 +304,7 @@ impl DomainParticipant {
         listener: impl TopicListener,
         mask: StatusMask,
     ) -> Result<Topic<T>, CreateEntityError> {
-        // Nothing is missed: only endpoints, which are created for it later, notice what it is told.
+        // What it is told before concerns other topics of the name.
         let topic = self.create_topic(name, qos)?;
         topic.set_listener(listener, mask);
         Ok(topic)
@@ -338,14 +344,15 @@ impl DomainParticipant {
     /// get_qos.
     #[must_use]
     pub fn qos(&self) -> DomainParticipantQos {
-        lock(&self.inner.qos).clone()
+        self.inner.qos.get()
     }
 
     /// set_qos: a changed USER_DATA is announced to the other participants. With
     /// [`PARTICIPANT_QOS_DEFAULT`](crate::PARTICIPANT_QOS_DEFAULT) it becomes the present default of the factory.
     ///
     /// # Errors
-    /// When the QoS is inconsistent, unsupported, or changes an immutable policy; [`SetQosError::AlreadyDeleted`].
+    /// When the QoS is inconsistent, unsupported, or changes an immutable policy of an enabled participant;
+    /// [`SetQosError::AlreadyDeleted`].
     pub fn set_qos<'q>(
         &self,
         qos: impl Into<EntityQos<'q, DomainParticipantQos>>,
@@ -355,10 +362,9 @@ impl DomainParticipant {
         let new = &*qos.into().or_else(default);
         new.check_consistency()?;
         new.check_supported()?;
-        self.qos().check_changeable(new)?;
-        let session = &self.inner.session;
-        session.run(|now, out| session.participant().set_user_data(now, new.user_data.clone(), out));
-        *lock(&self.inner.qos) = new.clone();
+        self.inner.qos.set(new, DomainParticipantQos::check_changeable)?;
+        let policies = || self.inner.qos.with(|qos| (qos.user_data.clone(), qos.property.clone()));
+        self.inner.run(|engine, now, out| engine.set_policies(now, policies, out));
         Ok(())
     }
 
@@ -478,7 +484,7 @@ impl ParticipantInner {
     ) -> Result<(), CreateEntityError> {
         let participant = self.session.participant();
         self.session.create(|now, out| {
-            let group = core.publisher.group.clone();
+            let group = core.publisher.state.group();
             let slot = participant.create_grouped_writer(now, spec, group, core.related, out)?;
             // Known to the sink before the events of its first matches are told, and before somebody can delete it.
             self.sink.add_writer(slot.guid().entity_id, core);
@@ -499,7 +505,7 @@ impl ParticipantInner {
     ) -> Result<(), CreateEntityError> {
         let participant = self.session.participant();
         self.session.create(|now, out| {
-            let group = core.subscriber.group.clone();
+            let group = core.subscriber.state.group();
             let slot = participant.create_filtered_reader(now, spec, filter, group, core.related, out)?;
             self.sink.add_reader(slot.guid().entity_id, core);
             if !keep(Arc::clone(&slot)) {
@@ -540,17 +546,11 @@ impl ParticipantInner {
         topic: Weak<dyn Any + Send + Sync>,
     ) -> Result<(), CreateEntityError> {
         let topics = lock(&self.topics);
-        let taken = topics.get(name).is_some_and(|topic| topic.strong_count() > 0);
+        let taken = topics.iter().filter_map(Weak::upgrade).any(|topic| topic.name == name);
         if taken || !self.derived_topics.add(name, topic) {
             return Err(CreateEntityError::NameInUse(name.to_owned()));
         }
         Ok(())
-    }
-
-    /// Announces TOPIC_DATA with every endpoint of a topic.
-    pub fn set_topic_data(&self, topic_name: &str, data: &TopicData) {
-        let participant = self.session.participant();
-        self.session.run(|now, out| participant.set_topic_data(now, topic_name, data, out));
     }
 
     /// Runs something of the engine, sends what it wants sent and tells what it tells.
@@ -577,18 +577,23 @@ impl ParticipantInner {
 
     /// The topics that were not deleted.
     pub fn topics(&self) -> Vec<Arc<TopicInner>> {
-        lock(&self.topics).values().filter_map(Weak::upgrade).collect()
+        lock(&self.topics).iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// Takes a topic out of the list, so that its name is free.
-    pub fn forget_topic(&self, topic: &TopicInner) {
-        topic.entity.delete();
-        lock(&self.topics).remove(&topic.name);
+    /// Takes a topic out of the list; with the last one of its name that is free. False if it was deleted before.
+    pub fn forget_topic(&self, topic: &TopicInner) -> bool {
+        lock(&self.topics).retain(|known| !std::ptr::eq(known.as_ptr(), topic));
+        topic.entity.delete()
     }
 
-    /// The topic of this name, if there is one.
+    /// The topics of this name.
+    pub fn topics_of(&self, name: &str) -> Vec<Arc<TopicInner>> {
+        self.topics().into_iter().filter(|topic| topic.name == name).collect()
+    }
+
+    /// The oldest topic of this name, if there is one.
     pub fn find_topic(&self, name: &str) -> Option<Arc<TopicInner>> {
-        lock(&self.topics).get(name).and_then(Weak::upgrade)
+        lock(&self.topics).iter().filter_map(Weak::upgrade).find(|topic| topic.name == name)
     }
 
     pub fn delete_writer(&self, slot: &WriterSlot) {
@@ -645,7 +650,7 @@ impl ParticipantInner {
 
     /// Whether topics, publishers and subscribers are created enabled.
     pub fn autoenables(&self) -> bool {
-        self.entity.is_enabled() && lock(&self.qos).entity_factory.autoenable_created_entities
+        self.entity.is_enabled() && self.qos.with(|qos| qos.entity_factory.autoenable_created_entities)
     }
 
     /// Whether a DURABILITY can be had.
@@ -727,24 +732,22 @@ impl ParticipantInner {
         self.session.run(|now, out| participant.set_content_filter(now, slot, filter, out));
     }
 
-    pub fn set_writer_qos(
+    /// `policies` must not call the participant.
+    pub fn set_writer_policies(
         &self,
         slot: &WriterSlot,
-        qos: DataWriterQos,
-        publisher_qos: PublisherQos,
+        policies: impl FnOnce() -> WriterPolicies,
     ) -> Result<(), SetQosError> {
-        let participant = self.session.participant();
-        Ok(self.session.run(|now, out| participant.set_writer_qos(now, slot, qos, publisher_qos, out))?)
+        Ok(self.run(|engine, now, out| engine.set_writer_policies(now, slot, policies, out))?)
     }
 
-    pub fn set_reader_qos(
+    /// `policies` must not call the participant.
+    pub fn set_reader_policies(
         &self,
         slot: &ReaderSlot,
-        qos: DataReaderQos,
-        subscriber_qos: SubscriberQos,
+        policies: impl FnOnce() -> ReaderPolicies,
     ) -> Result<(), SetQosError> {
-        let participant = self.session.participant();
-        Ok(self.session.run(|now, out| participant.set_reader_qos(now, slot, qos, subscriber_qos, out))?)
+        Ok(self.run(|engine, now, out| engine.set_reader_policies(now, slot, policies, out))?)
     }
 }
 

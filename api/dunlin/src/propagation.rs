@@ -52,7 +52,7 @@ impl ReaderCore {
         {
             return consumer.call(self, status);
         }
-        if status == StatusMask::DATA_AVAILABLE && !self.hidden && self.tell_subscriber() {
+        if status == StatusMask::DATA_AVAILABLE && self.rows.is_none() && self.tell_subscriber() {
             return;
         }
         self.tell_plain(status);
@@ -70,7 +70,7 @@ impl ReaderCore {
                 listener.call(self, status);
             });
         }
-        if self.hidden {
+        if self.rows.is_some() {
             return;
         }
         if let Some(group) = self.subscriber.state.entity.listener.of(status) {

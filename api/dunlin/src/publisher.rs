@@ -7,6 +7,7 @@ use crate::entity::{Entity, EntityError};
 use crate::error::{CreateEntityError, SetQosError, WaitForError};
 use crate::listener::{DataWriterListener, PublisherListener};
 use crate::participant::{DomainParticipant, ParticipantInner};
+use crate::qos_cell::QosCell;
 use crate::status::StatusMask;
 use crate::topic::{Topic, TopicInner};
 use crate::writer::{DataWriter, erased};
@@ -17,28 +18,33 @@ use dunlin_engine::PublisherGroup;
 use dunlin_qos::{DataRepresentationId, DataWriterQos, PublisherQos, TopicQos};
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, Weak};
 
 /// Creates data writers with a common PARTITION and PRESENTATION. Cheap to clone.
 #[derive(Clone)]
 pub struct Publisher {
     participant: Arc<ParticipantInner>,
-    qos: Arc<Mutex<PublisherQos>>,
     pub(crate) state: Arc<PublisherState>,
-    /// If changes are coherent, or ordered over all writers.
-    pub(crate) group: Option<Arc<PublisherGroup>>,
-    /// Calls of begin_coherent_changes that were not ended.
-    pub(crate) coherent: Arc<AtomicU32>,
-    pub(crate) suspended: Arc<AtomicBool>,
 }
 
-/// What a publisher has besides its QoS; lives as long as the publisher or a writer of it.
+/// What all handles of a publisher share; lives as long as the publisher or a writer of it.
 pub(crate) struct PublisherState {
     pub entity: Entity<dyn PublisherListener>,
     writers: Mutex<Vec<Weak<WriterCore>>>,
     default_qos: Mutex<DataWriterQos>,
-    qos: Arc<Mutex<PublisherQos>>,
+    qos: QosCell<PublisherQos>,
+    pub sets: Mutex<Sets>,
+    pub suspended: AtomicBool,
+}
+
+/// Coherent sets of a publisher.
+#[derive(Default)]
+pub(crate) struct Sets {
+    /// Calls of begin_coherent_changes that were not ended.
+    pub depth: u32,
+    /// Once it is enabled, if changes are coherent, or ordered over all writers.
+    pub group: Option<Arc<PublisherGroup>>,
 }
 
 impl PublisherState {
@@ -56,9 +62,11 @@ impl PublisherState {
     }
 
     /// enable: the writers too, unless ENTITY_FACTORY leaves that to the application.
-    pub fn enable(&self) -> Result<(), CreateEntityError> {
-        self.entity.enable();
-        if !lock(&self.qos).entity_factory.autoenable_created_entities {
+    pub fn enable(&self, participant: &ParticipantInner) -> Result<(), CreateEntityError> {
+        while !self.entity.is_enabled() {
+            self.try_enable(participant)?;
+        }
+        if !self.autoenables() {
             return Ok(());
         }
         // Who deletes a writer meanwhile does not keep the others from being enabled.
@@ -66,6 +74,28 @@ impl PublisherState {
             Err(CreateEntityError::AlreadyDeleted) if writer.is_deleted() => Ok(()),
             enabled => enabled,
         })
+    }
+
+    /// Enables it alone, unless PRESENTATION changes at this moment.
+    fn try_enable(&self, participant: &ParticipantInner) -> Result<(), CreateEntityError> {
+        let presentation = self.qos.with(|qos| qos.presentation);
+        // Without a lock, as the engine takes one that it holds when it asks for a QoS.
+        let group = participant.publisher_group(presentation)?;
+        let mut sets = lock(&self.sets);
+        if !self.entity.is_enabled() && self.qos.hold_if(|qos| qos.presentation == presentation) {
+            sets.group = group;
+            self.entity.enable();
+        }
+        Ok(())
+    }
+
+    fn autoenables(&self) -> bool {
+        self.qos.with(|qos| qos.entity_factory.autoenable_created_entities)
+    }
+
+    /// What the writers have in common, if anything.
+    pub fn group(&self) -> Option<Arc<PublisherGroup>> {
+        lock(&self.sets).group.clone()
     }
 
     fn add(&self, core: &Arc<WriterCore>) {
@@ -84,7 +114,7 @@ impl PublisherState {
 
 impl std::fmt::Debug for Publisher {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Publisher({:?})", lock(&self.qos).partition.names)
+        write!(f, "Publisher({:?})", self.qos().partition.names)
     }
 }
 
@@ -96,17 +126,20 @@ impl Publisher {
         qos.check_consistency()?;
         qos.check_supported()?;
         participant.entity.check().map_err(|_| CreateEntityError::AlreadyDeleted)?;
-        let presentation = qos.presentation;
-        let qos = Arc::new(Mutex::new(qos.clone()));
-        let group = participant.publisher_group(presentation)?;
         let state = Arc::new(PublisherState {
-            entity: Entity::new(participant.next_handle(EntityKind::WriterGroup), participant.autoenables()),
+            entity: Entity::new(participant.next_handle(EntityKind::WriterGroup), false),
             writers: Mutex::default(),
             default_qos: Mutex::default(),
-            qos: Arc::clone(&qos),
+            qos: QosCell::new(qos.clone()),
+            sets: Mutex::default(),
+            suspended: AtomicBool::new(false),
         });
+        // Known before, so that who enables the participant at this moment enables it if this does not.
         participant.add_publisher(&state);
-        Ok(Self { participant, qos, state, group, coherent: Arc::default(), suspended: Arc::default() })
+        if participant.autoenables() {
+            state.enable(&participant)?;
+        }
+        Ok(Self { participant, state })
     }
 
     /// create_datawriter, with a QoS, [`DATAWRITER_QOS_DEFAULT`](crate::DATAWRITER_QOS_DEFAULT) or
@@ -193,7 +226,7 @@ impl Publisher {
         core.listener.set(listener.map(|(listener, mask)| (Some(listener), mask)));
         // Known before its first matches, of which listeners are told that may use the publisher.
         self.state.add(&core);
-        if self.state.entity.is_enabled() && lock(&self.qos).entity_factory.autoenable_created_entities {
+        if self.state.entity.is_enabled() && self.state.autoenables() {
             core.enable().inspect_err(|_| {
                 core.close();
             })?;
@@ -209,34 +242,29 @@ impl Publisher {
     pub fn enable(&self) -> Result<(), CreateEntityError> {
         self.state.entity.check()?;
         self.participant.check_enabled()?;
-        self.state.enable()
+        self.state.enable(&self.participant)
     }
 
     /// get_qos.
     #[must_use]
     pub fn qos(&self) -> PublisherQos {
-        lock(&self.qos).clone()
+        self.state.qos.get()
     }
 
     /// set_qos: a changed PARTITION matches the publisher's writers anew. With
     /// [`PUBLISHER_QOS_DEFAULT`](crate::PUBLISHER_QOS_DEFAULT) it becomes the participant's present default.
     ///
     /// # Errors
-    /// When the QoS is inconsistent, unsupported, or changes an immutable policy; [`SetQosError::AlreadyDeleted`].
+    /// When the QoS is inconsistent, unsupported, or changes an immutable policy of an enabled publisher;
+    /// [`SetQosError::AlreadyDeleted`].
     pub fn set_qos<'q>(&self, qos: impl Into<EntityQos<'q, PublisherQos>>) -> Result<(), SetQosError> {
         self.state.entity.check()?;
-        let qos = qos.into().or_else(|| self.participant().default_publisher_qos());
-        self.change_qos(&qos)
-    }
-
-    fn change_qos(&self, new: &PublisherQos) -> Result<(), SetQosError> {
+        let new = &*qos.into().or_else(|| self.participant().default_publisher_qos());
         new.check_consistency()?;
         new.check_supported()?;
-        let mut qos = lock(&self.qos);
-        qos.check_changeable(new)?;
-        *qos = new.clone();
-        drop(qos);
-        self.state.writers().iter().try_for_each(|writer| writer.set_publisher_qos(new))
+        self.state.qos.set(new, PublisherQos::check_changeable)?;
+        self.state.writers().iter().for_each(WriterCore::refresh);
+        Ok(())
     }
 
     /// lookup_datawriter: one of the writers of a topic, if there is one of this type.

@@ -200,7 +200,7 @@ impl<T: TopicType> DataReader<T> {
     /// How many samples a call returns at most: those of a group that are read in order come one by one, as the next may
     /// be another reader's (DDS 1.4 §2.2.2.5.3.8).
     fn at_most(&self, max_samples: usize) -> usize {
-        if self.core.subscriber.one_by_one { max_samples.min(1) } else { max_samples }
+        if self.core.subscriber.state.scope().one_by_one { max_samples.min(1) } else { max_samples }
     }
 
     fn decode_into(
@@ -564,7 +564,7 @@ impl<T: TopicType> DataReader<T> {
     /// When the QoS is inconsistent, unsupported, or changes an immutable policy of an enabled reader.
     pub fn set_qos<'q>(&self, qos: impl Into<EndpointQos<'q, DataReaderQos>>) -> Result<(), SetQosError> {
         let qos = self.core.subscriber.resolve(qos.into(), &self.core.source());
-        let qos = qos.ok_or(SetQosError::MultiTopic)?;
+        let qos = qos.ok_or(SetQosError::NoTopicQos)?;
         self.core.set_qos(&qos)
     }
 

@@ -7,6 +7,7 @@ use crate::content_filter::sealed::TopicSource;
 use crate::entity::{Deleted, ListenerSlot, OwnCondition, Unusable};
 use crate::error::{CreateEntityError, ReadError, SetQosError, WaitForError};
 use crate::participant::ParticipantInner;
+use crate::qos_cell::QosCell;
 use crate::signal::{Signal, when};
 use crate::status::{
     DeadlineMissedStatus, IncompatibleQosStatus, LivelinessChangedStatus, MatchedStatus, ReadAndReset,
@@ -19,8 +20,8 @@ use dunlin_cache::{CachedSample, Selection};
 use dunlin_cdr::TypeSupport;
 use dunlin_core::{Duration, EntityId, Guid, InstanceHandle};
 use dunlin_discovery::EndpointLocators;
-use dunlin_engine::{ContentFilter, Event, ReaderSlot, ReaderSpec, WriteRequest};
-use dunlin_qos::{DataReaderQos, IncompatiblePolicy, SubscriberQos};
+use dunlin_engine::{ContentFilter, Event, ReaderPolicies, ReaderSlot, ReaderSpec, WriteRequest};
+use dunlin_qos::{DataReaderQos, IncompatiblePolicy};
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
@@ -57,10 +58,10 @@ pub(crate) struct ReaderCore {
     pub subscriber: Subscriber,
     /// The writer of replies, if it reads requests.
     pub related: Option<Guid>,
-    /// One of the readers behind a multi-topic: nobody but that hears of it.
-    pub hidden: bool,
+    /// The reader of rows, if this is one of those behind a multi-topic: nobody but that hears of it.
+    pub rows: Option<Weak<ReaderCore>>,
     type_support: Arc<dyn TypeSupport>,
-    qos: Mutex<DataReaderQos>,
+    qos: QosCell<DataReaderQos>,
     slot: OnceLock<Arc<ReaderSlot>>,
     /// Reused between calls of take and read.
     scratch: Mutex<Vec<CachedSample>>,
@@ -96,9 +97,9 @@ impl ReaderCore {
             feed: OnceLock::new(),
             subscriber,
             related,
-            hidden: false,
+            rows: None,
             type_support,
-            qos: Mutex::new(qos),
+            qos: QosCell::new(qos),
             slot: OnceLock::new(),
             scratch: Mutex::default(),
             undecodable: AtomicU32::new(0),
@@ -123,18 +124,19 @@ impl ReaderCore {
         if !self.subscriber.state.entity.is_enabled() {
             return Err(CreateEntityError::FactoryNotEnabled);
         }
-        self.participant.note_durability("a reader", &self.topic.name, self.qos().durability);
-        let spec = self.spec();
-        if let Some(multi) = &self.multi {
-            let first = self.create_private(&spec)?;
-            // Of several threads that enable the reader one feeds it.
-            if first {
-                let _ = self.feed.set(crate::multi_topic::Feed::start(self, multi)?);
-            }
-            return self.stay();
+        self.qos.hold();
+        let made = self.make();
+        if !made.as_ref().is_ok_and(|first| *first) {
+            self.qos.release();
         }
-        let filter = self.filter.as_ref().map(|topic| topic.current());
-        self.participant.create_reader(self, spec, filter, |slot| self.slot.set(slot).is_ok())?;
+        if made? {
+            // Of several threads that enable the reader one feeds it.
+            if let Some(multi) = &self.multi {
+                self.feed.get_or_init(|| crate::multi_topic::Feed::new(self, multi)).start()?;
+            }
+        }
+        // Who changed the QoS or deleted the reader before that found nothing in the engine to change or to delete.
+        self.refresh();
         self.stay()?;
         // Parameters that were set meanwhile.
         if let Some(topic) = &self.filter {
@@ -143,9 +145,28 @@ impl ReaderCore {
         Ok(())
     }
 
+    /// Makes it in the engine; false if another thread has done so at the same moment.
+    fn make(self: &Arc<Self>) -> Result<bool, CreateEntityError> {
+        let spec = self.spec();
+        self.participant.note_durability("a reader", &self.topic.name, spec.qos.durability);
+        if self.multi.is_some() {
+            return self.create_private(&spec);
+        }
+        let filter = self.filter.as_ref().map(|topic| topic.current());
+        let mut first = false;
+        self.participant.create_reader(self, spec, filter, |slot| {
+            first = self.slot.set(slot).is_ok();
+            first
+        })?;
+        Ok(first)
+    }
+
     /// Enables a reader that gets its samples from the library.
     pub fn enable_private(self: &Arc<Self>) -> Result<(), CreateEntityError> {
-        self.create_private(&self.spec()).map(drop)
+        self.qos.hold();
+        self.create_private(&self.spec())?;
+        self.refresh();
+        Ok(())
     }
 
     /// Whether this call, and not another thread's, made the reader.
@@ -186,15 +207,33 @@ impl ReaderCore {
     }
 
     fn spec(&self) -> ReaderSpec {
+        let ReaderPolicies { qos, subscriber_qos, topic_data } = self.policies();
         ReaderSpec {
             topic_name: self.topic.name.clone(),
             type_name: self.topic.type_name.clone(),
-            qos: self.qos(),
-            subscriber_qos: self.subscriber.qos(),
-            topic_data: self.topic.qos().topic_data,
+            qos,
+            subscriber_qos,
+            topic_data,
             type_information: self.topic.type_information.clone(),
             locators: EndpointLocators::default(),
             type_support: Arc::clone(&self.type_support),
+        }
+    }
+
+    /// What may change while it is enabled.
+    fn policies(&self) -> ReaderPolicies {
+        let topic_data = self.topic.topic_data();
+        ReaderPolicies { qos: self.qos(), subscriber_qos: self.subscriber.qos(), topic_data }
+    }
+
+    /// Applies and announces the present QoS of reader, subscriber and topic, if it is enabled.
+    pub fn refresh(self: &Arc<Self>) {
+        if let Some(slot) = self.slot.get() {
+            // It can only have been deleted: what is immutable is held, and what is set was checked.
+            let _ = self.participant.set_reader_policies(slot, || self.policies());
+        }
+        if let Some(feed) = self.feed.get() {
+            feed.follow(self);
         }
     }
 
@@ -277,36 +316,21 @@ impl ReaderCore {
     }
 
     pub fn qos(&self) -> DataReaderQos {
-        lock(&self.qos).clone()
+        self.qos.get()
     }
 
-    pub fn set_qos(&self, new: &DataReaderQos) -> Result<(), SetQosError> {
+    pub fn set_qos(self: &Arc<Self>, new: &DataReaderQos) -> Result<(), SetQosError> {
         self.check()?;
         new.check_consistency()?;
         new.check_supported()?;
         self.participant.check_durability(new.durability)?;
-        if self.multi.is_some() && self.slot.get().is_some() {
-            return Err(SetQosError::MultiTopic);
+        if self.is_deleted() {
+            return Err(SetQosError::AlreadyDeleted);
         }
-        if let Some(slot) = self.slot.get() {
-            self.qos().check_changeable(new)?;
-            // No lock is held here: a changed match runs listeners, which may ask for the QoS.
-            let subscriber_qos = self.subscriber.qos();
-            self.participant.set_reader_qos(slot, new.clone(), subscriber_qos)?;
-        }
-        *lock(&self.qos) = new.clone();
+        self.qos.set(new, DataReaderQos::check_changeable)?;
+        // No lock is held here: a changed match runs listeners, which may ask for the QoS.
+        self.refresh();
         Ok(())
-    }
-
-    /// Applies a changed QoS of the subscriber.
-    pub fn set_subscriber_qos(&self, new: &SubscriberQos) -> Result<(), SetQosError> {
-        if let Some(feed) = self.feed.get() {
-            return feed.readers.iter().try_for_each(|reader| reader.set_subscriber_qos(new));
-        }
-        match self.slot.get() {
-            Some(slot) => self.participant.set_reader_qos(slot, self.qos(), new.clone()),
-            None => Ok(()),
-        }
     }
 
     pub fn set_listener(&self, listener: Option<Arc<dyn ErasedReaderListener>>, mask: StatusMask) {
@@ -390,6 +414,17 @@ impl ReaderCore {
     }
 
     pub fn on_event(self: &Arc<Self>, event: &Event) {
+        let concerns_rows = matches!(
+            event,
+            Event::SubscriptionMatched { .. }
+                | Event::RequestedIncompatibleQos { .. }
+                | Event::SampleLost { .. }
+                | Event::SampleRejected { .. }
+                | Event::LivelinessChanged { .. }
+        );
+        if let Some(rows) = self.rows.as_ref().filter(|_| concerns_rows).and_then(Weak::upgrade) {
+            rows.on_event(event);
+        }
         match event {
             Event::DataAvailable { .. } => self.change(StatusMask::DATA_AVAILABLE, |_| {}),
             Event::SubscriptionMatched { remote, added, .. } => {

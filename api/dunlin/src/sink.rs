@@ -220,9 +220,10 @@ impl EventSink for Sink {
                 }
             }
             Event::InconsistentTopic { local, .. } => {
-                if let Some(topic) = self.topic_of(*local) {
-                    topic.on_inconsistent();
-                }
+                let Some(topic) = self.topic_of(*local) else { return };
+                let Some(participant) = topic.participant.upgrade() else { return };
+                // All that this participant has of the name are as inconsistent with it.
+                participant.topics_of(&topic.name).iter().for_each(TopicInner::on_inconsistent);
             }
             Event::ParticipantDiscovered(participant) => tracing::debug!(
                 "discovered participant {} ({})",

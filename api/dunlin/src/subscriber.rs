@@ -10,6 +10,7 @@ use crate::entity::{Entity, EntityError};
 use crate::error::{CreateEntityError, GroupAccessError, SetQosError};
 use crate::listener::{DataReaderListener, SubscriberListener};
 use crate::participant::{DomainParticipant, ParticipantInner};
+use crate::qos_cell::QosCell;
 use crate::reader::{DataReader, erased};
 use crate::reader_core::{ErasedReaderListener, ReaderCore};
 use crate::status::StatusMask;
@@ -20,55 +21,61 @@ use dunlin_engine::SubscriberGroup;
 use dunlin_qos::{DataReaderQos, PresentationAccessScope, SubscriberQos, TopicQos};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 /// Creates data readers with a common PARTITION and PRESENTATION. Cheap to clone.
 #[derive(Clone)]
 pub struct Subscriber {
     pub(crate) participant: Arc<ParticipantInner>,
-    qos: Arc<Mutex<SubscriberQos>>,
     pub(crate) state: Arc<SubscriberState>,
-    /// If readers show coherent sets, or changes in order over all of them.
-    pub(crate) group: Option<Arc<SubscriberGroup>>,
-    /// PRESENTATION, which cannot change, has access scope GROUP.
-    pub(crate) by_group: bool,
-    /// And ordered access: samples of all readers are read one by one.
-    pub(crate) one_by_one: bool,
 }
 
-/// What a subscriber has besides its QoS; lives as long as the subscriber or a reader of it.
+/// How an enabled subscriber, of which PRESENTATION cannot change, shows what its readers have.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct AccessScope {
+    /// Access scope GROUP.
+    pub by_group: bool,
+    /// And ordered access: samples of all readers are read one by one.
+    pub one_by_one: bool,
+}
+
+/// When a subscriber shows what its readers have.
+#[derive(Default)]
+pub(crate) struct Accesses {
+    /// Calls of begin_access that were not ended.
+    pub count: u32,
+    /// Once it is enabled, if readers show coherent sets, or changes in order over all of them.
+    pub group: Option<Arc<SubscriberGroup>>,
+}
+
+/// What all handles of a subscriber share; lives as long as the subscriber or a reader of it.
 pub(crate) struct SubscriberState {
     pub entity: Entity<dyn SubscriberListener>,
     readers: Mutex<Vec<Weak<ReaderCore>>>,
     default_qos: Mutex<DataReaderQos>,
     builtin: bool,
-    qos: Arc<Mutex<SubscriberQos>>,
-    /// Calls of begin_access that were not ended.
-    pub accesses: AtomicU32,
+    qos: QosCell<SubscriberQos>,
+    pub accesses: Mutex<Accesses>,
+    scope: OnceLock<AccessScope>,
     /// Calls of on_data_on_readers that run.
     telling: AtomicU32,
 }
 
 impl SubscriberState {
-    fn new(
-        handle: InstanceHandle,
-        enabled: bool,
-        builtin: bool,
-        qos: &Arc<Mutex<SubscriberQos>>,
-    ) -> Arc<Self> {
+    fn new(handle: InstanceHandle, enabled: bool, builtin: bool, qos: SubscriberQos) -> Arc<Self> {
         let entity = Entity::new(handle, enabled);
         if builtin {
             // Nothing of the built-in readers is told to the participant's listener.
             entity.listener.set(Some((None, StatusMask::ALL)));
         }
-        let qos = Arc::clone(qos);
         Arc::new(Self {
             entity,
             readers: Mutex::default(),
             default_qos: Mutex::default(),
             builtin,
-            qos,
-            accesses: AtomicU32::new(0),
+            qos: QosCell::new(qos),
+            accesses: Mutex::default(),
+            scope: OnceLock::new(),
             telling: AtomicU32::new(0),
         })
     }
@@ -80,9 +87,11 @@ impl SubscriberState {
     }
 
     /// enable: the readers too, unless ENTITY_FACTORY leaves that to the application.
-    pub fn enable(&self) -> Result<(), CreateEntityError> {
-        self.entity.enable();
-        if !lock(&self.qos).entity_factory.autoenable_created_entities {
+    pub fn enable(&self, participant: &ParticipantInner) -> Result<(), CreateEntityError> {
+        while !self.entity.is_enabled() {
+            self.try_enable(participant);
+        }
+        if !self.autoenables() {
             return Ok(());
         }
         // Who deletes a reader meanwhile does not keep the others from being enabled.
@@ -90,6 +99,34 @@ impl SubscriberState {
             Err(CreateEntityError::AlreadyDeleted) if reader.is_deleted() => Ok(()),
             enabled => enabled,
         })
+    }
+
+    /// Enables it alone, unless PRESENTATION changes at this moment.
+    fn try_enable(&self, participant: &ParticipantInner) {
+        let presentation = self.qos.with(|qos| qos.presentation);
+        let group = participant.subscriber_group(presentation);
+        let mut accesses = lock(&self.accesses);
+        if !self.entity.is_enabled() && self.qos.hold_if(|qos| qos.presentation == presentation) {
+            accesses.group = group;
+            let by_group = presentation.access_scope == PresentationAccessScope::Group;
+            let one_by_one = by_group && presentation.ordered_access;
+            let _ = self.scope.set(AccessScope { by_group, one_by_one });
+            self.entity.enable();
+        }
+    }
+
+    fn autoenables(&self) -> bool {
+        self.qos.with(|qos| qos.entity_factory.autoenable_created_entities)
+    }
+
+    /// What the readers have in common, if anything.
+    pub fn group(&self) -> Option<Arc<SubscriberGroup>> {
+        lock(&self.accesses).group.clone()
+    }
+
+    /// How it shows what its readers have; while it is disabled they have nothing.
+    pub fn scope(&self) -> AccessScope {
+        self.scope.get().copied().unwrap_or_default()
     }
 
     /// Deletes every reader.
@@ -128,7 +165,7 @@ impl Drop for Telling<'_> {
 
 impl std::fmt::Debug for Subscriber {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Subscriber({:?})", lock(&self.qos).partition.names)
+        write!(f, "Subscriber({:?})", self.qos().partition.names)
     }
 }
 
@@ -140,29 +177,28 @@ impl Subscriber {
         qos.check_consistency()?;
         qos.check_supported()?;
         participant.entity.check().map_err(|_| CreateEntityError::AlreadyDeleted)?;
-        let group = participant.subscriber_group(qos.presentation);
-        let by_group = qos.presentation.access_scope == PresentationAccessScope::Group;
-        let one_by_one = by_group && qos.presentation.ordered_access;
-        let qos = Arc::new(Mutex::new(qos.clone()));
         let handle = participant.next_handle(EntityKind::ReaderGroup);
-        let state = SubscriberState::new(handle, participant.autoenables(), false, &qos);
+        let state = SubscriberState::new(handle, false, false, qos.clone());
+        // Known before, so that who enables the participant at this moment enables it if this does not.
         participant.add_subscriber(&state);
-        Ok(Self { participant, qos, state, group, by_group, one_by_one })
+        if participant.autoenables() {
+            state.enable(&participant)?;
+        }
+        Ok(Self { participant, state })
     }
 
     /// The subscriber of the built-in topics.
     pub(crate) fn builtin(participant: Arc<ParticipantInner>) -> Self {
         let make = || {
             let topic = PresentationAccessScope::Topic;
-            let qos = Arc::new(Mutex::new(SubscriberQos::default().presentation(topic, false, false)));
-            SubscriberState::new(participant.next_handle(EntityKind::ReaderGroup), true, true, &qos)
+            let qos = SubscriberQos::default().presentation(topic, false, false);
+            SubscriberState::new(participant.next_handle(EntityKind::ReaderGroup), true, true, qos)
         };
         let state = participant.builtin_state(make);
         if participant.entity.is_deleted() {
             state.entity.delete();
         }
-        let qos = Arc::clone(&state.qos);
-        Self { participant, qos, state, group: None, by_group: false, one_by_one: false }
+        Self { participant, state }
     }
 
     pub(crate) fn participant_inner(&self) -> &Arc<ParticipantInner> {
@@ -266,7 +302,7 @@ impl Subscriber {
         }
         // Known before its first data arrives, of which notify_datareaders may have to tell.
         self.state.add(&core);
-        if self.state.entity.is_enabled() && lock(&self.qos).entity_factory.autoenable_created_entities {
+        if self.state.entity.is_enabled() && self.state.autoenables() {
             core.enable().inspect_err(|_| {
                 core.close();
             })?;
@@ -282,34 +318,29 @@ impl Subscriber {
     pub fn enable(&self) -> Result<(), CreateEntityError> {
         self.state.entity.check()?;
         self.participant.check_enabled()?;
-        self.state.enable()
+        self.state.enable(&self.participant)
     }
 
     /// get_qos.
     #[must_use]
     pub fn qos(&self) -> SubscriberQos {
-        lock(&self.qos).clone()
+        self.state.qos.get()
     }
 
     /// set_qos: a changed PARTITION matches the subscriber's readers anew. With
     /// [`SUBSCRIBER_QOS_DEFAULT`](crate::SUBSCRIBER_QOS_DEFAULT) it becomes the participant's present default.
     ///
     /// # Errors
-    /// When the QoS is inconsistent, unsupported, or changes an immutable policy; [`SetQosError::AlreadyDeleted`].
+    /// When the QoS is inconsistent, unsupported, or changes an immutable policy of an enabled subscriber;
+    /// [`SetQosError::AlreadyDeleted`].
     pub fn set_qos<'q>(&self, qos: impl Into<EntityQos<'q, SubscriberQos>>) -> Result<(), SetQosError> {
         self.state.entity.check()?;
-        let qos = qos.into().or_else(|| self.participant().default_subscriber_qos());
-        self.change_qos(&qos)
-    }
-
-    fn change_qos(&self, new: &SubscriberQos) -> Result<(), SetQosError> {
+        let new = &*qos.into().or_else(|| self.participant().default_subscriber_qos());
         new.check_consistency()?;
         new.check_supported()?;
-        let mut qos = lock(&self.qos);
-        qos.check_changeable(new)?;
-        *qos = new.clone();
-        drop(qos);
-        self.state.readers().iter().try_for_each(|reader| reader.set_subscriber_qos(new))
+        self.state.qos.set(new, SubscriberQos::check_changeable)?;
+        self.state.readers().iter().for_each(ReaderCore::refresh);
+        Ok(())
     }
 
     /// lookup_datareader: one of the readers of a topic, if there is one of this type. In the

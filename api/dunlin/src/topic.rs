@@ -6,12 +6,13 @@ use crate::entity::Entity;
 use crate::error::{CreateEntityError, SetQosError};
 use crate::listener::TopicListener;
 use crate::participant::{DomainParticipant, ParticipantInner};
+use crate::qos_cell::QosCell;
 use crate::status::{InconsistentTopicStatus, ReadAndReset, StatusMask};
 use crate::writer_core::lock;
 use dunlin_cdr::{DdsType, TopicType, TypeDescription, TypeSupport, TypeSupportOf};
 use dunlin_core::InstanceHandle;
 use dunlin_engine::LocalType;
-use dunlin_qos::TopicQos;
+use dunlin_qos::{TopicData, TopicQos};
 use std::any::TypeId;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
@@ -21,34 +22,35 @@ pub(crate) struct TopicInner {
     pub name: String,
     pub type_name: String,
     pub keyed: bool,
-    description: OnceLock<Option<&'static TypeDescription>>,
+    /// Topics of one name have one: what is made of a type known at run time is never freed.
+    description: Arc<OnceLock<Option<&'static TypeDescription>>>,
     pub type_support: Arc<dyn TypeSupport>,
     /// What endpoints of the topic announce of its type.
     pub type_information: Option<Arc<LocalType>>,
     /// Of the samples.
     pub type_id: TypeId,
     pub entity: Entity<dyn TopicListener>,
-    qos: Mutex<TopicQos>,
+    qos: QosCell<TopicQos>,
     inconsistent: Mutex<InconsistentTopicStatus>,
 }
 
 impl TopicInner {
     pub fn new<T: DdsType>(
         participant: Weak<ParticipantInner>,
-        (handle, enabled): (InstanceHandle, bool),
+        handle: InstanceHandle,
         name: &str,
         qos: &TopicQos,
         type_information: Option<Arc<LocalType>>,
     ) -> Self {
         let support = Arc::new(TypeSupportOf::<T>::default());
         let names = (name, T::TYPE_NAME);
-        Self::with_support::<T>(participant, (handle, enabled), names, qos, support, type_information)
+        Self::with_support::<T>(participant, handle, names, qos, support, type_information)
     }
 
-    /// A topic of samples `T`, of which `support` knows the type, with its name and that of the type.
+    /// A disabled topic of samples `T`, of which `support` knows the type, with its name and that of the type.
     pub fn with_support<T: TopicType>(
         participant: Weak<ParticipantInner>,
-        (handle, enabled): (InstanceHandle, bool),
+        handle: InstanceHandle,
         (name, type_name): (&str, &str),
         qos: &TopicQos,
         support: Arc<dyn TypeSupport>,
@@ -57,15 +59,40 @@ impl TopicInner {
         Self {
             type_information,
             type_id: TypeId::of::<T>(),
-            entity: Entity::new(handle, enabled),
+            entity: Entity::new(handle, false),
             participant,
             name: name.to_owned(),
             type_name: type_name.to_owned(),
             keyed: support.has_key(),
-            description: OnceLock::new(),
+            description: Arc::default(),
             type_support: support,
-            qos: Mutex::new(qos.clone()),
+            qos: QosCell::new(qos.clone()),
             inconsistent: Mutex::default(),
+        }
+    }
+
+    /// Another topic of the same name and type, which is disabled.
+    pub fn another(&self, handle: InstanceHandle, qos: &TopicQos) -> Self {
+        Self {
+            participant: Weak::clone(&self.participant),
+            name: self.name.clone(),
+            type_name: self.type_name.clone(),
+            keyed: self.keyed,
+            description: Arc::clone(&self.description),
+            type_support: Arc::clone(&self.type_support),
+            type_information: self.type_information.clone(),
+            type_id: self.type_id,
+            entity: Entity::new(handle, false),
+            qos: QosCell::new(qos.clone()),
+            inconsistent: Mutex::default(),
+        }
+    }
+
+    /// From now on its immutable policies stay, and it is told of INCONSISTENT_TOPIC.
+    pub fn enable(&self) {
+        if !self.entity.is_enabled() {
+            self.qos.hold();
+            self.entity.enable();
         }
     }
 
@@ -75,7 +102,11 @@ impl TopicInner {
     }
 
     pub fn qos(&self) -> TopicQos {
-        lock(&self.qos).clone()
+        self.qos.get()
+    }
+
+    pub fn topic_data(&self) -> TopicData {
+        self.qos.with(|qos| qos.topic_data.clone())
     }
 
     pub fn count_inconsistent(&self) {
@@ -88,24 +119,22 @@ impl TopicInner {
         lock(&self.inconsistent).read_and_reset()
     }
 
-    fn set_qos(&self, new: &TopicQos) -> Result<(), SetQosError> {
+    fn set_qos(self: &Arc<Self>, new: &TopicQos) -> Result<(), SetQosError> {
         new.check_consistency()?;
         new.check_supported()?;
         let participant = self.participant.upgrade().filter(|_| !self.entity.is_deleted());
         let participant = participant.ok_or(SetQosError::AlreadyDeleted)?;
         participant.check_durability(new.durability)?;
-        let mut qos = lock(&self.qos);
-        if self.entity.is_enabled() {
-            qos.check_changeable(new)?;
-        }
-        *qos = new.clone();
-        drop(qos);
-        participant.set_topic_data(&self.name, &new.topic_data);
+        self.qos.set(new, TopicQos::check_changeable)?;
+        participant.refresh_endpoints_of(self);
         Ok(())
     }
 }
 
 /// A name and a type that writers and readers share. Cheap to clone.
+///
+/// A participant can have several topics of one name, of one type: `create_topic` and `find_topic` make one each time. Each
+/// has its own QoS, listener and status, announces its TOPIC_DATA with its own endpoints, and is deleted on its own.
 pub struct Topic<T: TopicType> {
     pub(crate) inner: Arc<TopicInner>,
     sample: PhantomData<fn(T) -> T>,
@@ -134,9 +163,9 @@ impl<T: TopicType> Topic<T> {
         self.inner.qos()
     }
 
-    /// set_qos: changed TOPIC_DATA is announced with every endpoint of the topic. The other policies are templates for
-    /// endpoints that copy them when they are created or changed. With [`TOPIC_QOS_DEFAULT`](crate::TOPIC_QOS_DEFAULT) it
-    /// becomes the participant's present default.
+    /// set_qos: changed TOPIC_DATA is announced with every endpoint that was created for this topic. The other policies are
+    /// templates for endpoints that copy them when they are created or changed. With
+    /// [`TOPIC_QOS_DEFAULT`](crate::TOPIC_QOS_DEFAULT) it becomes the participant's present default.
     ///
     /// # Errors
     /// When the QoS is inconsistent, unsupported, or changes an immutable policy of an enabled topic;
@@ -154,11 +183,12 @@ impl<T: TopicType> Topic<T> {
     pub fn enable(&self) -> Result<(), CreateEntityError> {
         let participant = self.inner.participant.upgrade().filter(|_| !self.inner.entity.is_deleted());
         participant.ok_or(CreateEntityError::AlreadyDeleted)?.check_enabled()?;
-        self.inner.entity.enable();
+        self.inner.enable();
         Ok(())
     }
 
-    /// get_inconsistent_topic_status: endpoints that use the name with another type.
+    /// get_inconsistent_topic_status: endpoints that use the name with another type, which endpoints of this participant
+    /// have met. Every enabled topic of the name counts them.
     #[must_use]
     pub fn inconsistent_topic_status(&self) -> InconsistentTopicStatus {
         self.inner.read_inconsistent()

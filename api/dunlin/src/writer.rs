@@ -251,7 +251,7 @@ impl<T: TopicType> DataWriter<T> {
         }
         let handle = self.instance_of(sample)?;
         let key =
-            self.encode(|out| sample.write_key_payload(self.support(), self.core.representation, out))?;
+            self.encode(|out| sample.write_key_payload(self.support(), self.core.representation(), out))?;
         self.core.participant.register_instance(slot, handle, key, at)?;
         Ok(handle)
     }
@@ -480,7 +480,7 @@ impl<T: TopicType> DataWriter<T> {
         instance: InstanceHandle,
         source_timestamp: Option<WallTime>,
     ) -> Result<WriteRequest, WriteError> {
-        let (representation, support) = (self.core.representation, self.support());
+        let (representation, support) = (self.core.representation(), self.support());
         let payload = match kind {
             ChangeKind::Alive => self.encode(|out| sample.write_payload(support, representation, out))?,
             _ => self.encode(|out| sample.write_key_payload(support, representation, out))?,

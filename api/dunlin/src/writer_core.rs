@@ -7,6 +7,7 @@ use crate::entity::{Deleted, ListenerSlot, OwnCondition, Unusable};
 use crate::error::{CreateEntityError, SetQosError, WaitForError, WriteError};
 use crate::participant::ParticipantInner;
 use crate::publisher::Publisher;
+use crate::qos_cell::QosCell;
 use crate::signal::{Signal, WaitCore, when};
 use crate::status::{
     DeadlineMissedStatus, IncompatibleQosStatus, LivelinessLostStatus, MatchedStatus, ReadAndReset,
@@ -17,8 +18,8 @@ use dunlin_buf::BufPool;
 use dunlin_cdr::Representation;
 use dunlin_core::{Duration, EntityId, Guid, InstanceHandle};
 use dunlin_discovery::EndpointLocators;
-use dunlin_engine::{Event, WriterSlot, WriterSpec};
-use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy, PublisherQos};
+use dunlin_engine::{Event, WriterPolicies, WriterSlot, WriterSpec};
+use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy};
 use dunlin_transport::Lender;
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -64,10 +65,8 @@ pub(crate) struct WriterCore {
     pub publisher: Publisher,
     /// The reader of replies, if it writes requests.
     pub related: Option<Guid>,
-    qos: Mutex<DataWriterQos>,
-    /// Fixed by the QoS, which cannot change it later.
-    pub representation: Representation,
-    slot: OnceLock<Arc<WriterSlot>>,
+    qos: QosCell<DataWriterQos>,
+    slot: OnceLock<Made>,
     pub encode: Mutex<EncodeBuffers>,
     /// Made with the first loan.
     lender: OnceLock<Option<Box<dyn Lender>>>,
@@ -78,6 +77,20 @@ pub(crate) struct WriterCore {
     left: Mutex<bool>,
     pub signal: Arc<Signal>,
     condition: OwnCondition,
+}
+
+/// What an enabled writer is in the engine.
+struct Made {
+    slot: Arc<WriterSlot>,
+    /// Fixed by the QoS, which cannot change it any more.
+    representation: Representation,
+}
+
+fn representation(qos: &DataWriterQos) -> Representation {
+    match qos.representation.ids.first() {
+        Some(DataRepresentationId::Xcdr2) => Representation::Xcdr2,
+        _ => Representation::Xcdr1,
+    }
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -92,17 +105,12 @@ impl WriterCore {
         qos: DataWriterQos,
         related: Option<Guid>,
     ) -> Self {
-        let representation = match qos.representation.ids.first() {
-            Some(DataRepresentationId::Xcdr2) => Representation::Xcdr2,
-            _ => Representation::Xcdr1,
-        };
         Self {
             participant,
             topic,
             publisher,
             related,
-            qos: Mutex::new(qos),
-            representation,
+            qos: QosCell::new(qos),
             slot: OnceLock::new(),
             encode: Mutex::new(EncodeBuffers {
                 pool: BufPool::new(RETAINED_BUFFERS),
@@ -129,32 +137,66 @@ impl WriterCore {
         if !self.publisher.state.entity.is_enabled() {
             return Err(CreateEntityError::FactoryNotEnabled);
         }
-        self.participant.note_durability("a writer", &self.topic.name, self.qos().durability);
-        let spec = WriterSpec {
-            topic_name: self.topic.name.clone(),
-            type_name: self.topic.type_name.clone(),
-            keyed: self.topic.keyed,
-            qos: self.qos(),
-            publisher_qos: self.publisher.qos(),
-            topic_data: self.topic.qos().topic_data,
-            type_information: self.topic.type_information.clone(),
-            // Made of a type known at run time it is never freed, so such writers leave filtering to the readers.
-            type_description: if is_dynamic(&self.topic) { None } else { self.topic.description() },
-            locators: EndpointLocators::default(),
-        };
-        self.participant.create_writer(self, spec, |slot| {
-            // Before listeners hear of the first matches and write.
-            slot.set_suspended(self.publisher.suspended.load(SeqCst));
-            // Lost only against another thread that enabled the writer at the same moment.
-            self.slot.set(slot).is_ok()
-        })?;
-        // Who deleted the writer before that found nothing in the engine to delete.
+        self.qos.hold();
+        let made = self.make();
+        if !made.as_ref().is_ok_and(|first| *first) {
+            self.qos.release();
+        }
+        made?;
+        // Who changed the QoS or deleted the writer before that found nothing in the engine to change or to delete.
+        self.refresh();
         self.leave();
         if self.is_deleted() {
             return Err(CreateEntityError::AlreadyDeleted);
         }
         self.follow_suspension();
         Ok(())
+    }
+
+    /// Makes it in the engine; false if another thread has done so at the same moment.
+    fn make(self: &Arc<Self>) -> Result<bool, CreateEntityError> {
+        let WriterPolicies { qos, publisher_qos, topic_data } = self.policies();
+        let representation = representation(&qos);
+        self.participant.note_durability("a writer", &self.topic.name, qos.durability);
+        let spec = WriterSpec {
+            topic_name: self.topic.name.clone(),
+            type_name: self.topic.type_name.clone(),
+            keyed: self.topic.keyed,
+            qos,
+            publisher_qos,
+            topic_data,
+            type_information: self.topic.type_information.clone(),
+            // Made of a type known at run time it is never freed, so such writers leave filtering to the readers.
+            type_description: if is_dynamic(&self.topic) { None } else { self.topic.description() },
+            locators: EndpointLocators::default(),
+        };
+        let mut first = false;
+        self.participant.create_writer(self, spec, |slot| {
+            // Before listeners hear of the first matches and write.
+            slot.set_suspended(self.publisher.state.suspended.load(SeqCst));
+            first = self.slot.set(Made { slot, representation }).is_ok();
+            first
+        })?;
+        Ok(first)
+    }
+
+    /// What may change while it is enabled.
+    fn policies(&self) -> WriterPolicies {
+        let topic_data = self.topic.topic_data();
+        WriterPolicies { qos: self.qos(), publisher_qos: self.publisher.qos(), topic_data }
+    }
+
+    /// Applies and announces the present QoS of writer, publisher and topic, if it is enabled.
+    pub fn refresh(self: &Arc<Self>) {
+        if let Some(slot) = self.slot() {
+            // It can only have been deleted: what is immutable is held, and what is set was checked.
+            let _ = self.participant.set_writer_policies(slot, || self.policies());
+        }
+    }
+
+    /// How samples are serialized.
+    pub fn representation(&self) -> Representation {
+        self.slot.get().map_or_else(|| self.qos.with(representation), |made| made.representation)
     }
 
     /// Takes a deleted writer out of the engine, if it is there.
@@ -164,7 +206,7 @@ impl WriterCore {
         if *left || !self.is_deleted() {
             return;
         }
-        let Some(slot) = self.slot.get() else { return };
+        let Some(slot) = self.slot() else { return };
         *left = true;
         drop(left);
         // Nobody is told when readers do not answer: the writer is gone either way.
@@ -176,7 +218,7 @@ impl WriterCore {
     }
 
     pub fn slot(&self) -> Option<&Arc<WriterSlot>> {
-        self.slot.get()
+        self.slot.get().map(|made| &made.slot)
     }
 
     pub fn is_deleted(&self) -> bool {
@@ -198,7 +240,7 @@ impl WriterCore {
     /// What operations use that need a writer which is enabled and was not deleted.
     pub fn usable(&self) -> Result<&Arc<WriterSlot>, Unusable> {
         self.check()?;
-        self.slot.get().ok_or(Unusable::NotEnabled)
+        self.slot().ok_or(Unusable::NotEnabled)
     }
 
     pub fn enabled(&self) -> Result<&Arc<WriterSlot>, WriteError> {
@@ -210,43 +252,34 @@ impl WriterCore {
     }
 
     pub fn id(&self) -> Option<EntityId> {
-        self.slot.get().map(|slot| slot.guid().entity_id)
+        self.slot().map(|slot| slot.guid().entity_id)
     }
 
     pub fn qos(&self) -> DataWriterQos {
-        lock(&self.qos).clone()
+        self.qos.get()
     }
 
     /// How long a write may wait for room: RELIABILITY max_blocking_time.
     pub fn max_blocking_time(&self) -> Duration {
-        lock(&self.qos).reliability.max_blocking_time
+        self.qos.with(|qos| qos.reliability.max_blocking_time)
     }
 
     pub fn autodisposes(&self) -> bool {
-        lock(&self.qos).writer_data_lifecycle.autodispose_unregistered_instances
+        self.qos.with(|qos| qos.writer_data_lifecycle.autodispose_unregistered_instances)
     }
 
-    pub fn set_qos(&self, new: &DataWriterQos) -> Result<(), SetQosError> {
+    pub fn set_qos(self: &Arc<Self>, new: &DataWriterQos) -> Result<(), SetQosError> {
         self.check()?;
         new.check_consistency()?;
         new.check_supported()?;
         self.participant.check_durability(new.durability)?;
-        if let Some(slot) = self.slot.get() {
-            self.qos().check_changeable(new)?;
-            // No lock is held here: a changed match runs listeners, which may ask for the QoS.
-            let publisher_qos = self.publisher.qos();
-            self.participant.set_writer_qos(slot, new.clone(), publisher_qos)?;
+        if self.is_deleted() {
+            return Err(SetQosError::AlreadyDeleted);
         }
-        *lock(&self.qos) = new.clone();
+        self.qos.set(new, DataWriterQos::check_changeable)?;
+        // No lock is held here: a changed match runs listeners, which may ask for the QoS.
+        self.refresh();
         Ok(())
-    }
-
-    /// Applies a changed QoS of the publisher.
-    pub fn set_publisher_qos(&self, new: &PublisherQos) -> Result<(), SetQosError> {
-        match self.slot.get() {
-            Some(slot) => self.participant.set_writer_qos(slot, self.qos(), new.clone()),
-            None => Ok(()),
-        }
     }
 
     pub fn set_listener(&self, listener: Option<Arc<dyn ErasedWriterListener>>, mask: StatusMask) {

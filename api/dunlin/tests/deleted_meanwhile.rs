@@ -1,10 +1,11 @@
-//! Endpoints that are deleted while they are enabled. A process of its own, as its log is: between the check whether an
+//! Endpoints that are deleted, and QoS that changes, while endpoints are enabled. A process of its own, as its log is: between the check whether an
 //! endpoint was deleted and its coming into being stands a warning, so that what takes the log in can do what another thread
 //! could do at that moment.
 
+use dunlin::qos::PresentationAccessScope as Scope;
 use dunlin::qos::{DataReaderQos, DataWriterQos, DurabilityKind, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::sim::{Result, Sim};
-use dunlin::{Config, CreateEntityError, DdsType, DomainParticipant, Duration};
+use dunlin::{Config, CreateEntityError, DdsType, DomainParticipant, Duration, ReturnCode};
 use std::cell::RefCell;
 use std::sync::Once;
 
@@ -115,5 +116,81 @@ fn one_that_is_deleted_meanwhile_does_not_keep_others_from_being_enabled() -> Re
     meanwhile(move || deletes.delete_datareader(&deleted).unwrap(), || a.run(|| subscriber.enable()))?;
     assert!(a.run(|| first.take(1)).is_err());
     assert!(a.run(|| second.take(1)).is_ok());
+    Ok(())
+}
+
+/// What is announced of a writer, and of its publisher and topic, is what they say although it changed between the look at
+/// them and the announcement.
+#[test]
+fn what_changes_while_a_writer_is_enabled_is_announced() -> Result<()> {
+    let mut sim = simulation();
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let (one, other) = (a.run(participant)?, b.run(participant)?);
+    let topic = a.run(|| one.create_topic::<Reading>("T", &TopicQos::default()))?;
+    let manual = PublisherQos::default().autoenable_created_entities(false);
+    let publisher = a.run(|| one.create_publisher(&manual))?;
+    let qos = DataWriterQos::default().durability(DurabilityKind::Transient);
+    let writer = a.run(|| publisher.create_datawriter(&topic, &qos))?;
+    let (changed, group, named) =
+        (qos.clone().user_data([1]), manual.partition(["p"]), TopicQos::default().topic_data([2]));
+    let (sets, sets_group, sets_topic) = (writer.clone(), publisher.clone(), topic.clone());
+    let (new, new_group, new_topic) = (changed.clone(), group.clone(), named.clone());
+    meanwhile(
+        move || {
+            sets.set_qos(&new).unwrap();
+            sets_group.set_qos(&new_group).unwrap();
+            sets_topic.set_qos(&new_topic).unwrap();
+            let refused = sets.set_qos(&new.exclusive()).unwrap_err();
+            assert_eq!(refused.return_code(), ReturnCode::ImmutablePolicy, "it is about to be announced");
+            let refused = sets_group.set_qos(&new_group.presentation(Scope::Topic, true, false)).unwrap_err();
+            assert_eq!(refused.return_code(), ReturnCode::ImmutablePolicy);
+        },
+        || a.run(|| writer.enable()),
+    )?;
+    let known = || other.discovered_publication_data(writer.instance_handle());
+    sim.run_until(|| known().is_ok(), Duration::from_secs(30))?;
+    sim.run_for(SECOND)?;
+    let known = known()?;
+    assert_eq!(
+        (&known.qos.user_data, &known.publisher_qos.partition),
+        (&changed.user_data, &group.partition)
+    );
+    assert_eq!((&known.topic_data, writer.qos().user_data), (&named.topic_data, changed.user_data));
+    Ok(())
+}
+
+#[test]
+fn what_changes_while_a_reader_is_enabled_is_announced() -> Result<()> {
+    let mut sim = simulation();
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let (one, other) = (a.run(participant)?, b.run(participant)?);
+    let topic = a.run(|| one.create_topic::<Reading>("T", &TopicQos::default()))?;
+    let manual = SubscriberQos::default().autoenable_created_entities(false);
+    let subscriber = a.run(|| one.create_subscriber(&manual))?;
+    let qos = DataReaderQos::default().reliable().durability(DurabilityKind::Transient);
+    let reader = a.run(|| subscriber.create_datareader(&topic, &qos))?;
+    let (changed, group, named) =
+        (qos.clone().user_data([1]), manual.partition(["p"]), TopicQos::default().topic_data([2]));
+    let (sets, sets_group, sets_topic) = (reader.clone(), subscriber.clone(), topic.clone());
+    let (new, new_group, new_topic) = (changed.clone(), group.clone(), named.clone());
+    meanwhile(
+        move || {
+            sets.set_qos(&new).unwrap();
+            sets_group.set_qos(&new_group).unwrap();
+            sets_topic.set_qos(&new_topic).unwrap();
+            let refused = sets.set_qos(&new.exclusive()).unwrap_err();
+            assert_eq!(refused.return_code(), ReturnCode::ImmutablePolicy, "it is about to be announced");
+        },
+        || a.run(|| reader.enable()),
+    )?;
+    let known = || other.discovered_subscription_data(reader.instance_handle());
+    sim.run_until(|| known().is_ok(), Duration::from_secs(30))?;
+    sim.run_for(SECOND)?;
+    let known = known()?;
+    assert_eq!(
+        (&known.qos.user_data, &known.subscriber_qos.partition),
+        (&changed.user_data, &group.partition)
+    );
+    assert_eq!((&known.topic_data, reader.qos().user_data), (&named.topic_data, changed.user_data));
     Ok(())
 }

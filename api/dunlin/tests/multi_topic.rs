@@ -5,8 +5,9 @@ mod common;
 use common::{domain, eventually, participant};
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{
-    CreateEntityError, DataReader, DataWriter, DdsType, DomainParticipant, Duration, InstanceState,
-    MultiTopic, MultiTopicError, ReturnCode, Sample, SetQosError, StateMasks, StatusMask, Topic, WaitSet,
+    CreateEntityError, DataReader, DataReaderListener, DataWriter, DdsType, DomainParticipant, Duration,
+    InstanceState, MatchedStatus, MultiTopic, MultiTopicError, ReturnCode, Sample, SetQosError, StateMasks,
+    StatusMask, Topic, WaitSet,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -71,7 +72,7 @@ type Topics = (Topic<Location>, Topic<FlightPlan>, Topic<Airline>);
 
 /// Topics, writers and a reader of rows in two participants.
 struct Skies {
-    _publishing: DomainParticipant,
+    publishing: DomainParticipant,
     subscribing: DomainParticipant,
     locations: DataWriter<Location>,
     plans: DataWriter<FlightPlan>,
@@ -104,7 +105,7 @@ impl Skies {
         let first = create(&names[0]);
         let second = subscribing.create_topic(&names[1], &TopicQos::default()).unwrap();
         let third = subscribing.create_topic(&names[2], &TopicQos::default()).unwrap();
-        let skies = Self { _publishing: publishing, subscribing, locations, plans, airlines, names };
+        let skies = Self { publishing, subscribing, locations, plans, airlines, names };
         (skies, (first, second, third))
     }
 
@@ -268,7 +269,57 @@ fn the_reader_of_rows_is_an_ordinary_reader() {
         mode: Mode::Cruise,
     };
     assert_eq!(reader.take(10).unwrap()[0].data, Some(expected));
-    assert_eq!(reader.set_qos(&DataReaderQos::default()), Err(SetQosError::MultiTopic));
+    assert_eq!(reader.set_qos(dunlin::DATAREADER_QOS_USE_TOPIC_QOS), Err(SetQosError::NoTopicQos));
+    let refused = reader.set_qos(&reliable().1.exclusive()).unwrap_err();
+    assert_eq!(refused.return_code(), ReturnCode::ImmutablePolicy);
+    // What may change does, in the readers behind it too.
+    let changed = reliable().1.user_data([7]).latency_budget(Duration::from_secs(1));
+    reader.set_qos(&changed).unwrap();
+    assert_eq!(reader.qos(), changed);
+    eventually("three announcements", || {
+        let known = skies.publishing.discovered_subscriptions();
+        known.len() == 3 && known.iter().all(|reader| *reader.qos == changed)
+    });
+}
+
+struct Told(Arc<AtomicUsize>);
+
+impl DataReaderListener<Full> for Told {
+    fn on_subscription_matched(&self, reader: &DataReader<Full>, status: MatchedStatus) {
+        assert!(reader.matched_publications().len() <= 3);
+        self.0.fetch_add(usize::try_from(status.total_count_change).unwrap(), Ordering::SeqCst);
+    }
+}
+
+/// The statuses of the readers behind a reader of rows are its own (DDS 1.4 §2.2.2.3.4 leaves open whose they are).
+#[test]
+fn the_reader_of_rows_tells_the_statuses_of_its_parts() {
+    let (skies, _topics) = Skies::new();
+    let multi = skies.multi::<Full>(FULL, &["0"]).unwrap();
+    let subscriber = skies.subscribing.create_subscriber(&SubscriberQos::default()).unwrap();
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    let told = Told(counted);
+    let reader = subscriber
+        .create_datareader_with_listener(&multi, &reliable().1, told, StatusMask::SUBSCRIPTION_MATCHED)
+        .unwrap();
+    eventually("three matches", || calls.load(Ordering::SeqCst) == 3);
+    reader.clear_listener();
+    let handles =
+        [skies.locations.instance_handle(), skies.plans.instance_handle(), skies.airlines.instance_handle()];
+    eventually("three that are alive", || reader.liveliness_changed_status().alive_count == 3);
+    assert!(reader.matched_publications().iter().all(|handle| handles.contains(handle)));
+    let gone = skies.plans.publisher();
+    gone.delete_datawriter(&skies.plans).unwrap();
+    eventually("one gone", || reader.subscription_matched_status().current_count == 2);
+    let status = reader.subscription_matched_status();
+    assert_eq!((status.total_count, reader.matched_publications().len()), (3, 2));
+    eventually("two that are alive", || reader.liveliness_changed_status().alive_count == 2);
+    // A writer of a part that offers too little.
+    let topic = skies.publishing.create_topic::<Airline>(&skies.names[2], &TopicQos::default()).unwrap();
+    let publisher = skies.publishing.create_publisher(&PublisherQos::default()).unwrap();
+    let _less = publisher.create_datawriter(&topic, &DataWriterQos::default().best_effort()).unwrap();
+    eventually("incompatible", || reader.requested_incompatible_qos_status().count.total == 1);
 }
 
 fn refused<T: DdsType>(skies: &Skies, expression: &str) -> String {

@@ -11,9 +11,9 @@ use dunlin_cdr::{
 use dunlin_core::{Duration, GuidPrefix, InstanceHandle, Locator, Now};
 use dunlin_engine::{
     EndpointLocators, Locators, Output, Participant, ParticipantConfig, Quotas, ReaderSlot, ReaderSpec,
-    Tuning, WriteRequest, WriterSlot, WriterSpec,
+    Tuning, WriteRequest, WriterPolicies, WriterSlot, WriterSpec,
 };
-use dunlin_qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicData, UserData};
+use dunlin_qos::{DataReaderQos, DataWriterQos, Property, PublisherQos, SubscriberQos, TopicData, UserData};
 use dunlin_rtps::{ChangeKind, Pacing};
 use dunlin_simulation::qos::Qos;
 
@@ -416,15 +416,14 @@ impl Node {
                 judge.asserted(now);
             }
             8 | 9 => participant.assert_liveliness(now, out),
-            10..=12 => participant.set_user_data(now, UserData(vec![choice; 8]), out),
+            10..=12 => participant.set_policies(now, || (UserData(vec![choice; 8]), Property::default()), out),
             13 => {
-                let _ = participant.set_writer_qos(
-                    now,
-                    writer,
-                    judge.offered.writer().0,
-                    PublisherQos::default(),
-                    out,
-                );
+                let policies = || WriterPolicies {
+                    qos: judge.offered.writer().0,
+                    publisher_qos: PublisherQos::default(),
+                    topic_data: TopicData::default(),
+                };
+                let _ = participant.set_writer_policies(now, writer, policies, out);
             }
             14 if choice >= 0xe0 => {
                 participant.shutdown(now, out);

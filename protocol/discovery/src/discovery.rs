@@ -8,7 +8,7 @@ use alloc::{
 
 use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, MonoTime, Now, Rng, SequenceNumber};
-use dunlin_qos::UserData;
+use dunlin_qos::{Property, UserData};
 use dunlin_rtps::Reader;
 use dunlin_wire::{ReceiverState, Submessage};
 
@@ -205,10 +205,10 @@ impl Discovery {
         self.announce_change(now, out);
     }
 
-    /// Takes up new USER_DATA of the participant and announces it.
-    pub fn set_user_data(&mut self, now: Now, user_data: UserData, out: &mut Outbox) {
-        if self.config.user_data != user_data {
-            self.config.user_data = user_data;
+    /// Takes up new USER_DATA and PROPERTY of the participant, and announces them if they differ.
+    pub fn set_policies(&mut self, now: Now, user_data: UserData, property: Property, out: &mut Outbox) {
+        if self.config.user_data != user_data || self.config.property != property {
+            (self.config.user_data, self.config.property) = (user_data, property);
             self.announce_change(now, out);
         }
     }

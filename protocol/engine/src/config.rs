@@ -173,6 +173,28 @@ pub struct WriterSpec {
     pub type_description: Option<&'static TypeDescription>,
 }
 
+/// What may change of a writer while it exists.
+#[derive(Debug, Clone)]
+pub struct WriterPolicies {
+    /// The writer's QoS.
+    pub qos: DataWriterQos,
+    /// The publisher's QoS.
+    pub publisher_qos: PublisherQos,
+    /// TOPIC_DATA of the topic.
+    pub topic_data: TopicData,
+}
+
+/// What may change of a reader while it exists.
+#[derive(Debug, Clone)]
+pub struct ReaderPolicies {
+    /// The reader's QoS.
+    pub qos: DataReaderQos,
+    /// The subscriber's QoS.
+    pub subscriber_qos: SubscriberQos,
+    /// TOPIC_DATA of the topic.
+    pub topic_data: TopicData,
+}
+
 /// What a reader is made from. Whether the topic has a key is known to `type_support`.
 #[derive(Clone)]
 pub struct ReaderSpec {

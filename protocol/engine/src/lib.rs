@@ -58,7 +58,10 @@ mod writer_filter;
 mod writer_slot;
 
 pub use common::ParticipantStats;
-pub use config::{CreateError, ParticipantConfig, ReaderSpec, SetQosError, Tuning, WriterSpec};
+pub use config::{
+    CreateError, ParticipantConfig, ReaderPolicies, ReaderSpec, SetQosError, Tuning, WriterPolicies,
+    WriterSpec,
+};
 pub use content_filter::{ContentFilter, ContentFilterStats};
 pub use group::{PublisherGroup, SetEnd, SubscriberGroup};
 pub use output::{Event, Output};

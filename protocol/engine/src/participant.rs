@@ -12,14 +12,16 @@ use dunlin_discovery::{
 };
 use dunlin_qos::{
     DataReaderQos, DataWriterQos, DurabilityKind, HistoryKind, LivelinessKind, Presentation,
-    PresentationAccessScope, PublisherQos, ReliabilityKind, ResourceLimits, SubscriberQos, TopicData,
-    UserData,
+    PresentationAccessScope, Property, ReliabilityKind, ResourceLimits, UserData,
 };
 use dunlin_rtps::{Reader, ReaderConfig, Writer, WriterConfig};
 use dunlin_sync::{ArcSnapshot, RankedGuard, RankedMutex};
 
 use crate::common::{Common, Counters, ManualLiveliness, ParticipantStats};
-use crate::config::{CreateError, ParticipantConfig, ReaderSpec, SetQosError, Tuning, WriterSpec};
+use crate::config::{
+    CreateError, ParticipantConfig, ReaderPolicies, ReaderSpec, SetQosError, Tuning, WriterPolicies,
+    WriterSpec,
+};
 use crate::content_filter::ContentFilter;
 use crate::group::{PublisherGroup, SubscriberGroup};
 use crate::output::Output;
@@ -136,9 +138,13 @@ impl Participant {
         });
     }
 
-    /// Replaces USER_DATA, and announces it.
-    pub fn set_user_data(&self, now: Now, user_data: UserData, out: &mut Output) {
-        self.discover(now, out, |discovery, out, _| discovery.set_user_data(now, user_data, &mut out.outbox));
+    /// Replaces USER_DATA and PROPERTY, and announces them if they differ. `policies` is called under the lock that orders
+    /// such changes, and must not call the participant.
+    pub fn set_policies(&self, now: Now, policies: impl FnOnce() -> (UserData, Property), out: &mut Output) {
+        self.discover(now, out, |discovery, out, _| {
+            let (user_data, property) = policies();
+            discovery.set_policies(now, user_data, property, &mut out.outbox);
+        });
     }
 
     /// From now on acts as if another participant did not exist (DDS 1.4 §2.2.2.2.1.14).
@@ -364,60 +370,76 @@ impl Participant {
         }
     }
 
-    /// Changes the QoS of a writer and of its publisher as the writer sees it, announces it and matches anew.
+    /// Changes the QoS of a writer and of its publisher as the writer sees it, and TOPIC_DATA; announces them and matches
+    /// anew. `policies` is called under the lock that orders such changes, so of several threads the last to come applies
+    /// what it finds then: it must not call the participant.
     ///
     /// # Errors
     /// See [`SetQosError`]; nothing changed then.
-    pub fn set_writer_qos(
+    pub fn set_writer_policies(
         &self,
         now: Now,
         writer: &WriterSlot,
-        qos: DataWriterQos,
-        publisher_qos: PublisherQos,
+        policies: impl FnOnce() -> WriterPolicies,
         out: &mut Output,
     ) -> Result<(), SetQosError> {
-        publisher_qos.validate()?;
-        qos.validate()?;
         let mut control = self.control.lock();
         if writer.is_deleted() {
             return Err(SetQosError::Deleted);
         }
+        let WriterPolicies { qos, publisher_qos, topic_data } = policies();
+        publisher_qos.validate()?;
+        qos.validate()?;
         writer.qos().check_changeable(&qos)?;
         let id = writer.guid().entity_id;
         let Some(known) = control.writers.get(&id) else { return Err(SetQosError::Deleted) };
         known.publisher_qos.check_changeable(&publisher_qos)?;
-        let local = LocalWriter { qos: qos.clone(), publisher_qos, ..known.clone() };
-        writer.apply_qos(now, Arc::new(qos), out);
+        if known.qos == qos && known.publisher_qos == publisher_qos && known.topic_data == topic_data {
+            return Ok(());
+        }
+        let local = LocalWriter { qos: qos.clone(), publisher_qos, topic_data, ..known.clone() };
+        if known.qos != qos {
+            writer.apply_qos(now, Arc::new(qos), out);
+        }
         // The names were good when the writer was created.
         let _ = control.put_writer(now, local, out);
         self.conclude(now, control, out);
         Ok(())
     }
 
-    /// Changes the QoS of a reader and of its subscriber as the reader sees it, announces it and matches anew.
+    /// The same of a reader and of its subscriber.
     ///
     /// # Errors
     /// See [`SetQosError`]; nothing changed then.
-    pub fn set_reader_qos(
+    pub fn set_reader_policies(
         &self,
         now: Now,
         reader: &ReaderSlot,
-        qos: DataReaderQos,
-        subscriber_qos: SubscriberQos,
+        policies: impl FnOnce() -> ReaderPolicies,
         out: &mut Output,
     ) -> Result<(), SetQosError> {
-        subscriber_qos.validate()?;
-        qos.validate()?;
         let mut control = self.control.lock();
         if reader.is_deleted() {
             return Err(SetQosError::Deleted);
         }
+        let ReaderPolicies { qos, subscriber_qos, topic_data } = policies();
+        subscriber_qos.validate()?;
+        qos.validate()?;
         reader.qos().check_changeable(&qos)?;
         let id = reader.guid().entity_id;
-        let Some(known) = control.readers.get(&id) else { return Err(SetQosError::Deleted) };
+        let Some(known) = control.readers.get(&id) else {
+            // A private one, of which nobody else hears.
+            reader.apply_qos(now, Arc::new(qos), out);
+            return Ok(());
+        };
         known.subscriber_qos.check_changeable(&subscriber_qos)?;
-        let local = LocalReader { qos: qos.clone(), subscriber_qos, ..known.clone() };
-        reader.apply_qos(now, Arc::new(qos), out);
+        if known.qos == qos && known.subscriber_qos == subscriber_qos && known.topic_data == topic_data {
+            return Ok(());
+        }
+        let local = LocalReader { qos: qos.clone(), subscriber_qos, topic_data, ..known.clone() };
+        if known.qos != qos {
+            reader.apply_qos(now, Arc::new(qos), out);
+        }
         // The names were good when the reader was created.
         let _ = control.put_reader(now, local, out);
         self.conclude(now, control, out);
@@ -440,25 +462,6 @@ impl Participant {
         let content_filter = Some(Arc::clone(filter.property()));
         // The names were good when the reader was created.
         let _ = control.put_reader(now, LocalReader { content_filter, ..known }, out);
-        self.conclude(now, control, out);
-    }
-
-    /// Announces TOPIC_DATA with every endpoint of a topic.
-    pub fn set_topic_data(&self, now: Now, topic_name: &str, data: &TopicData, out: &mut Output) {
-        let mut control = self.control.lock();
-        let writers =
-            control.writers.values().filter(|w| w.topic_name == topic_name && w.topic_data != *data);
-        let writers: Vec<LocalWriter> = writers.cloned().collect();
-        let readers =
-            control.readers.values().filter(|r| r.topic_name == topic_name && r.topic_data != *data);
-        let readers: Vec<LocalReader> = readers.cloned().collect();
-        // The names were good when the endpoints were created.
-        for writer in writers {
-            let _ = control.put_writer(now, LocalWriter { topic_data: data.clone(), ..writer }, out);
-        }
-        for reader in readers {
-            let _ = control.put_reader(now, LocalReader { topic_data: data.clone(), ..reader }, out);
-        }
         self.conclude(now, control, out);
     }
 

@@ -268,19 +268,16 @@ fn a_changed_partition_matches_anew() {
     net.settle();
     let elsewhere = SubscriberQos::default().partition(["elsewhere"]);
     let qos = DataReaderQos::clone(&reader.qos());
-    net.with(1, |p, now, out| p.set_reader_qos(now, &reader, qos, elsewhere, out)).expect("changeable");
+    net.set_reader_qos(1, &reader, qos, elsewhere).expect("changeable");
     net.settle();
     assert!(writer.matched_readers().is_empty() && reader.matched_writers().is_empty());
     let everywhere = PublisherQos::default().partition(["else*"]);
     let qos = DataWriterQos::clone(&writer.qos());
-    net.with(0, |p, now, out| p.set_writer_qos(now, &writer, qos, everywhere, out)).expect("changeable");
+    net.set_writer_qos(0, &writer, qos, everywhere).expect("changeable");
     net.settle();
     assert_eq!((writer.matched_readers().len(), reader.matched_writers().len()), (1, 1));
     let fixed = DataWriterQos::clone(&writer.qos()).transient_local();
-    assert!(
-        net.with(0, |p, now, out| p.set_writer_qos(now, &writer, fixed, PublisherQos::default(), out))
-            .is_err()
-    );
+    assert!(net.set_writer_qos(0, &writer, fixed, PublisherQos::default()).is_err());
 }
 
 #[test]

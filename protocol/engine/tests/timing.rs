@@ -226,8 +226,7 @@ fn ownership_goes_to_the_strongest_that_is_alive() {
 
     // A changed strength reaches the reader through discovery.
     let qos = exclusive(9);
-    net.with(0, |p, now, out| p.set_writer_qos(now, &weak, qos, Default::default(), out))
-        .expect("changeable");
+    net.set_writer_qos(0, &weak, qos, Default::default()).expect("changeable");
     net.settle();
     round(&mut net, true, true);
     assert!(all(&round(&mut net, true, true), b"weak"));
@@ -323,8 +322,7 @@ fn what_the_pacer_held_back_when_the_reader_went_does_not_stay_in_the_history() 
     for partition in ["elsewhere", ""] {
         let publisher = PublisherQos::default().partition([partition]);
         let qos = qos.clone();
-        net.with(0, |participant, now, out| participant.set_writer_qos(now, &writer, qos, publisher, out))
-            .expect("changeable");
+        net.set_writer_qos(0, &writer, qos, publisher).expect("changeable");
         assert_eq!(writer.matched_readers().len(), usize::from(partition.is_empty()));
     }
     assert!(writer.acked_by_all() == writer.last_sn() && !writer.has_waiting_data());
@@ -377,10 +375,8 @@ fn the_priority_of_a_writer_marks_its_datagrams_and_changes_at_run_time() {
     assert_eq!(classes(&mut net, &writer, 10), [46]);
     assert_eq!(classes(&mut net, &writer, 4_000), [46; 3]);
     for (priority, expected) in [(10, 10), (0, 0)] {
-        net.with(0, |participant, now, out| {
-            let qos = DataWriterQos { ..(*writer.qos()).clone() }.transport_priority(priority);
-            participant.set_writer_qos(now, &writer, qos, PublisherQos::default(), out).expect("changeable");
-        });
+        let qos = DataWriterQos::clone(&writer.qos()).transport_priority(priority);
+        net.set_writer_qos(0, &writer, qos, PublisherQos::default()).expect("changeable");
         net.run(ms(10));
         assert_eq!(classes(&mut net, &writer, 10), [expected]);
     }

@@ -171,7 +171,7 @@ fn builtin_qos() -> DataReaderQos {
 fn make<T: DdsType>(subscriber: &Subscriber, name: &str) -> ReaderCore {
     let participant = subscriber.participant_inner();
     let (weak, handle) = (Arc::downgrade(participant), participant.topic_handle());
-    let topic = Arc::new(TopicInner::new::<T>(weak, (handle, true), name, &TopicQos::default(), None));
+    let topic = Arc::new(TopicInner::new::<T>(weak, handle, name, &TopicQos::default(), None));
     let source = TopicSource::of_topic(&topic);
     let types = Arc::new(TypeSupportOf::<T>::default());
     ReaderCore::new(Arc::clone(participant), source, subscriber.clone(), types, builtin_qos(), None)

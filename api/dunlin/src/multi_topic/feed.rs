@@ -12,7 +12,7 @@ use dunlin_cache::{CachedSample, InstanceState, Selection};
 use dunlin_cdr::DecodeOptions;
 use dunlin_core::{InstanceHandle, WallTime};
 use dunlin_engine::WriteRequest;
-use dunlin_qos::TimeBasedFilter;
+use dunlin_qos::{DataReaderQos, TimeBasedFilter};
 use dunlin_rtps::ChangeKind;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, Weak};
@@ -46,17 +46,15 @@ struct Ear {
 }
 
 impl Feed {
-    /// Creates the readers of the joined topics, which feed `rows`.
-    pub fn start(rows: &Arc<ReaderCore>, multi: &Arc<MultiTopicInner>) -> Result<Self, CreateEntityError> {
+    /// The readers of the joined topics, which feed `rows` once they are started.
+    pub fn new(rows: &Arc<ReaderCore>, multi: &Arc<MultiTopicInner>) -> Self {
         let join = Join::new(&multi.plan);
         let state = State { join, keys: BTreeMap::new(), made: VecDeque::new(), delivering: false };
         let shared =
             Shared { multi: Arc::clone(multi), rows: Arc::downgrade(rows), state: Mutex::new(state) };
         let shared = Arc::new(shared);
         let mut readers = Vec::new();
-        // Rows are held back, not what they are made of.
-        let mut qos = rows.qos();
-        qos.time_based_filter = TimeBasedFilter::default();
+        let qos = part_qos(rows);
         for (side, source) in multi.plan.sides.iter().enumerate() {
             let mut reader = ReaderCore::new(
                 Arc::clone(&rows.participant),
@@ -66,15 +64,39 @@ impl Feed {
                 qos.clone(),
                 None,
             );
-            reader.hidden = true;
+            reader.rows = Some(Arc::downgrade(rows));
             let reader = Arc::new(reader);
             let ear = Ear { shared: Arc::clone(&shared), side };
             reader.set_listener(Some(Arc::new(ear)), StatusMask::DATA_AVAILABLE);
-            reader.enable()?;
             readers.push(reader);
         }
-        Ok(Self { readers })
+        Self { readers }
     }
+
+    /// Enables the readers.
+    pub fn start(&self) -> Result<(), CreateEntityError> {
+        self.readers.iter().try_for_each(|reader| reader.enable())
+    }
+
+    /// Gives the readers the QoS of `rows`, their subscriber and their topics.
+    pub fn follow(&self, rows: &ReaderCore) {
+        loop {
+            let qos = part_qos(rows);
+            for reader in &self.readers {
+                // It changes nothing that is immutable, as the reader of rows could not change that either.
+                let _ = reader.set_qos(&qos);
+            }
+            // Otherwise another thread has changed it meanwhile, and may have come to the readers before this one.
+            if part_qos(rows) == qos {
+                return;
+            }
+        }
+    }
+}
+
+/// The QoS of readers behind a reader of rows: rows are held back, not what they are made of.
+fn part_qos(rows: &ReaderCore) -> DataReaderQos {
+    DataReaderQos { time_based_filter: TimeBasedFilter::default(), ..rows.qos() }
 }
 
 impl ErasedReaderListener for Ear {

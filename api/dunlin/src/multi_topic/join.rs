@@ -266,13 +266,7 @@ mod tests {
     }
 
     fn topic<T: DdsType>(name: &str) -> Arc<TopicInner> {
-        Arc::new(TopicInner::new::<T>(
-            Weak::new(),
-            (InstanceHandle::NIL, true),
-            name,
-            &TopicQos::default(),
-            None,
-        ))
+        Arc::new(TopicInner::new::<T>(Weak::new(), InstanceHandle::NIL, name, &TopicQos::default(), None))
     }
 
     /// The latest samples, by what names their instances.

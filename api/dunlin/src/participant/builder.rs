@@ -6,6 +6,7 @@ use crate::contents::Contents;
 use crate::entity::Entity;
 use crate::error::CreateParticipantError;
 use crate::listener::DomainParticipantListener;
+use crate::qos_cell::QosCell;
 use crate::sink::Sink;
 use crate::status::StatusMask;
 use crate::types::RegisteredTypes;
@@ -111,7 +112,7 @@ impl DomainParticipantBuilder {
             domain: self.domain,
             session,
             sink,
-            qos: Mutex::new(self.qos),
+            qos: QosCell::new(self.qos),
             topics: Mutex::default(),
             derived_topics: DerivedTopics::default(),
             registered_types: RegisteredTypes::default(),
@@ -126,6 +127,7 @@ impl DomainParticipantBuilder {
         inner.sink.set_participant(&inner);
         crate::factory::register(&inner);
         if self.enabled {
+            inner.qos.hold();
             inner.session.announce();
         }
         Ok(DomainParticipant { inner })

@@ -199,6 +199,126 @@ macro_rules! try_changes {
     };
 }
 
+/// Tries each change of a disabled entity, one after the other.
+macro_rules! try_changes_before_enable {
+    ($node:expr, $entity:expr, $changes:expr) => {
+        for (name, _, new) in $changes {
+            let done = $node.run(|| $entity.set_qos(&new));
+            assert!(done.is_ok(), "{name}: {done:?}");
+            assert_eq!($entity.qos(), new, "{name}");
+        }
+    };
+}
+
+/// "Can be changed only before the entity is enabled" (DDS 1.4 §2.2.3): so every policy can.
+#[test]
+fn every_policy_of_a_disabled_entity_changes() {
+    let mut sim = bad_network().seed(5).build();
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let other = b.run(|| DomainParticipant::new(0)).unwrap();
+    let participant = a.run(|| DomainParticipant::builder(0).enabled(false).build()).unwrap();
+    let topic = a.run(|| participant.create_topic::<Reading>("Readings", &TopicQos::default())).unwrap();
+    let publisher = a.run(|| participant.create_publisher(&PublisherQos::default())).unwrap();
+    let subscriber = a.run(|| participant.create_subscriber(&SubscriberQos::default())).unwrap();
+    try_changes_before_enable!(a, topic, changes_of_topics());
+    try_changes_before_enable!(a, publisher, changes_of_groups!(PublisherQos));
+    try_changes_before_enable!(a, subscriber, changes_of_groups!(SubscriberQos));
+    // Of each change one endpoint, which is enabled with it.
+    let mut writers = Vec::new();
+    for (name, _, new) in changes_of_writers(DataRepresentationId::Xcdr1) {
+        let writer = a.run(|| publisher.create_datawriter(&topic, &w())).unwrap();
+        let representation = match name {
+            "DATA_REPRESENTATION" => new.representation.clone(),
+            _ => writer.qos().representation,
+        };
+        a.run(|| writer.set_qos(&new)).expect(name);
+        assert_eq!(writer.qos(), DataWriterQos { representation, ..new }, "{name}");
+        writers.push((name, writer));
+    }
+    let mut readers = Vec::new();
+    for (name, _, new) in changes_of_readers() {
+        let reader = a.run(|| subscriber.create_datareader(&topic, &r())).unwrap();
+        a.run(|| reader.set_qos(&new)).expect(name);
+        assert_eq!(reader.qos(), new, "{name}");
+        readers.push((name, reader));
+    }
+    try_changes_before_enable!(a, participant, changes_of_participants());
+    let named = DomainParticipantQos::default().user_data([7]).property("c", "d");
+    a.run(|| participant.set_qos(&named)).unwrap();
+    a.run(|| participant.enable()).unwrap();
+    // The last change of publisher and subscriber leaves their children to the application.
+    for (name, writer) in &writers {
+        a.run(|| writer.enable()).expect(name);
+    }
+    for (name, reader) in &readers {
+        a.run(|| reader.enable()).expect(name);
+    }
+    // They are announced as they are.
+    for (name, writer) in &writers {
+        let data = || other.discovered_publication_data(writer.instance_handle());
+        sim.run_until(|| data().is_ok(), secs(60)).expect(name);
+        assert_eq!(*data().unwrap().qos, announced_of_writer(&writer.qos()), "{name}");
+        let refused = a.run(|| writer.set_qos(&w().exclusive().best_effort()));
+        assert_eq!(refused.unwrap_err().return_code(), ReturnCode::ImmutablePolicy, "{name}");
+    }
+    for (name, reader) in &readers {
+        let data = || other.discovered_subscription_data(reader.instance_handle());
+        sim.run_until(|| data().is_ok(), secs(60)).expect(name);
+        assert_eq!(*data().unwrap().qos, announced_of_reader(&reader.qos()), "{name}");
+        let refused = a.run(|| reader.set_qos(&r().exclusive().best_effort()));
+        assert_eq!(refused.unwrap_err().return_code(), ReturnCode::ImmutablePolicy, "{name}");
+    }
+    let known = other.discovered_participant_data(participant.instance_handle()).unwrap();
+    assert_eq!((&known.user_data, &known.property), (&named.user_data, &named.property));
+}
+
+/// What a disabled writer is given is what it writes.
+#[test]
+fn samples_have_the_representation_that_the_writer_was_enabled_with() {
+    let mut sim = Sim::new(6);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let reader = b.run(|| -> Result<_> {
+        let participant = DomainParticipant::new(0)?;
+        let topic =
+            participant.create_serialized_topic("Readings", "Reading", false, &TopicQos::default())?;
+        let subscriber = participant.create_subscriber(&SubscriberQos::default())?;
+        let both = [DataRepresentationId::Xcdr1, DataRepresentationId::Xcdr2];
+        Ok(subscriber.create_datareader(&topic, &r().representation(&both))?)
+    });
+    let reader = reader.unwrap();
+    for (before, then) in [(1, 2), (2, 1)] {
+        let of = |version| match version {
+            1 => w().representation(&[DataRepresentationId::Xcdr1]),
+            _ => w().representation(&[DataRepresentationId::Xcdr2]),
+        };
+        let writer = a.run(|| -> Result<_> {
+            let participant = DomainParticipant::new(0)?;
+            let topic = participant.create_topic::<Reading>("Readings", &TopicQos::default())?;
+            let manual = PublisherQos::default().autoenable_created_entities(false);
+            let writer = participant.create_publisher(&manual)?.create_datawriter(&topic, &of(before))?;
+            writer.set_qos(&of(then))?;
+            writer.enable()?;
+            Ok(writer)
+        });
+        let writer = writer.unwrap();
+        let met = || !writer.matched_subscriptions().is_empty() && !reader.matched_publications().is_empty();
+        sim.run_until(met, secs(30)).unwrap();
+        a.run(|| writer.write(&reading(1))).unwrap();
+        let mut taken = Vec::new();
+        sim.run_until(
+            || {
+                taken.extend(reader.take(1).unwrap());
+                !taken.is_empty()
+            },
+            secs(30),
+        )
+        .unwrap();
+        let id = taken[0].data.as_ref().and_then(|data| data.representation_id()).unwrap();
+        // RTPS 2.5 §10.5: CDR_BE and CDR_LE, and above those the representations of version 2.
+        assert_eq!(id <= 1, then == 1, "{id:#x}");
+    }
+}
+
 #[test]
 fn policies_of_topics_groups_and_participants_change_or_are_refused_by_name() {
     let mut sim = bad_network().seed(4).build();

@@ -17,6 +17,43 @@ use PresentationAccessScope::{Group, Topic};
 
 const TOPICS: [&str; 3] = ["First", "Second", "Third"];
 
+/// The PRESENTATION that a disabled publisher and subscriber are given is the one in force.
+#[test]
+fn presentation_may_change_before_enable_and_is_effective() {
+    let mut sim = Sim::new(8);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let disabled = |node: &Node| node.run(|| DomainParticipant::builder(0).enabled(false).build()).unwrap();
+    let (one, other) = (disabled(&a), disabled(&b));
+    let (qos, reader_qos) = (writer_qos(), reader_qos());
+    let sources = a.run(|| sources_of(&one, PublisherQos::default(), &qos, &TOPICS[..2])).unwrap();
+    let views = b.run(|| views_of(&other, SubscriberQos::default(), &reader_qos, &TOPICS[..2])).unwrap();
+    a.run(|| sources.publisher.set_qos(&publisher_qos(Group, true, true))).unwrap();
+    b.run(|| views.subscriber.set_qos(&subscriber_qos(Group, true, true))).unwrap();
+    assert_eq!(sources.publisher.begin_coherent_changes(), Err(GroupAccessError::NotEnabled));
+    assert_eq!(views.subscriber.begin_access(), Err(GroupAccessError::NotEnabled));
+    a.run(|| one.enable()).unwrap();
+    b.run(|| other.enable()).unwrap();
+    a.run(|| sources.publisher.begin_coherent_changes()).unwrap();
+    b.run(|| views.subscriber.begin_access()).unwrap();
+    sim.run_until(|| views.readers.iter().all(|reader| !reader.matched_publications().is_empty()), secs(30))
+        .unwrap();
+    for writer in &sources.writers {
+        a.run(|| writer.write(&reading(1))).unwrap();
+    }
+    sim.run_for(secs(2)).unwrap();
+    let seen = |views: &Views| b.run(|| views.subscriber.datareaders(StateMasks::ANY).unwrap().len());
+    assert_eq!(seen(&views), 0, "the set is open");
+    a.run(|| sources.publisher.end_coherent_changes()).unwrap();
+    sim.run_for(secs(2)).unwrap();
+    assert_eq!(seen(&views), 0, "the access was begun before");
+    b.run(|| views.subscriber.end_access()).unwrap();
+    b.run(|| views.subscriber.begin_access()).unwrap();
+    assert_eq!(seen(&views), 2);
+    b.run(|| views.subscriber.end_access()).unwrap();
+    let refused = b.run(|| views.readers[0].take(1)).unwrap_err();
+    assert_eq!(refused, ReadError::NotBegun);
+}
+
 /// A publisher with a writer for each topic.
 #[derive(Clone)]
 struct Sources {
@@ -32,7 +69,15 @@ struct Views {
 }
 
 fn sources(qos: PublisherQos, writer_qos: &DataWriterQos, topics: &[&str]) -> Result<Sources> {
-    let participant = DomainParticipant::new(0)?;
+    sources_of(&DomainParticipant::new(0)?, qos, writer_qos, topics)
+}
+
+fn sources_of(
+    participant: &DomainParticipant,
+    qos: PublisherQos,
+    writer_qos: &DataWriterQos,
+    topics: &[&str],
+) -> Result<Sources> {
     let publisher = participant.create_publisher(&qos)?;
     let writer = |topic: &&str| -> Result<DataWriter<Reading>> {
         let topic = participant.create_topic::<Reading>(topic, &TopicQos::default())?;
@@ -43,7 +88,15 @@ fn sources(qos: PublisherQos, writer_qos: &DataWriterQos, topics: &[&str]) -> Re
 }
 
 fn views(qos: SubscriberQos, reader_qos: &DataReaderQos, topics: &[&str]) -> Result<Views> {
-    let participant = DomainParticipant::new(0)?;
+    views_of(&DomainParticipant::new(0)?, qos, reader_qos, topics)
+}
+
+fn views_of(
+    participant: &DomainParticipant,
+    qos: SubscriberQos,
+    reader_qos: &DataReaderQos,
+    topics: &[&str],
+) -> Result<Views> {
     let subscriber = participant.create_subscriber(&qos)?;
     let reader = |topic: &&str| -> Result<DataReader<Reading>> {
         let topic = participant.create_topic::<Reading>(topic, &TopicQos::default())?;

@@ -5,7 +5,8 @@ use dunlin::qos::*;
 use dunlin::sim::{Delay, Node, PathConfig, Result, Sim, SimBuilder};
 use dunlin::xtypes::to_idl;
 use dunlin::{
-    Against, Config, DataReader, DataWriter, DdsType, DomainParticipant, Explanation, TypeDiscovery,
+    Against, Config, DataReader, DataWriter, DdsType, DomainParticipant, Explanation, FoundTopic,
+    InconsistentTopicStatus, TypeDiscovery,
 };
 
 mod old {
@@ -202,19 +203,11 @@ fn refused<W: DdsType, R: DdsType>(
         return Ok(None);
     }
     assert_eq!(matched, (0, 0));
-    let count = |participant: &DomainParticipant, node: &Node, is_writer: bool| {
-        node.run(|| {
-            let status = if is_writer {
-                participant.create_topic::<W>("T", &TopicQos::default())?.inconsistent_topic_status()
-            } else {
-                participant.create_topic::<R>("T", &TopicQos::default())?.inconsistent_topic_status()
-            };
-            Result::<u32>::Ok(u32::try_from(status.total)?)
-        })
-    };
+    let FoundTopic::Topic(of_reader) = reader.topic_description() else { panic!("it reads a topic") };
+    let count = |status: InconsistentTopicStatus| u32::try_from(status.total);
     Ok(Some(Refused {
-        writers: (count(&one, &a, true)?, one.explain(&writer, Against::Topic)),
-        readers: (count(&other, &b, false)?, other.explain(&reader, Against::Topic)),
+        writers: (count(writer.topic().inconsistent_topic_status())?, one.explain(&writer, Against::Topic)),
+        readers: (count(of_reader.inconsistent_topic_status())?, other.explain(&reader, Against::Topic)),
     }))
 }
 

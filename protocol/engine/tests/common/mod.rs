@@ -9,10 +9,12 @@ use std::sync::Arc;
 use dunlin_buf::SharedBytes;
 use dunlin_cache::{CachedSample, Selection};
 use dunlin_cdr::{CdrError, DdsType, DecodeOptions, Extensibility, TypeSupport, description};
-use dunlin_core::{Duration, GuidPrefix, InstanceHandle, Locator, LocatorKind, MonoTime, Now, Rng, WallTime};
+use dunlin_core::{
+    Duration, GuidPrefix, InstanceHandle, Locator, LocatorKind, MonoTime, Now, Rng, VendorId, WallTime,
+};
 use dunlin_engine::{
-    EndpointLocators, Event, Locators, Output, Participant, ParticipantConfig, ReaderSlot, ReaderSpec,
-    Tuning, WriteError, WriteRequest, WriterSlot, WriterSpec,
+    EndpointLocators, Event, Locators, Output, Participant, ParticipantConfig, ReaderPolicies, ReaderSlot,
+    ReaderSpec, SetQosError, Tuning, WriteError, WriteRequest, WriterPolicies, WriterSlot, WriterSpec,
 };
 use dunlin_qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicData};
 use dunlin_rtps::ChangeKind;
@@ -150,6 +152,8 @@ pub struct Net {
     /// Datagrams lost, of a thousand.
     pub loss: u64,
     pub datagrams: usize,
+    /// Participants whose messages say that another vendor has made them.
+    pub disguised: BTreeMap<usize, VendorId>,
     /// Copies of what was sent, while somebody wants them.
     pub record: Option<Vec<SharedBytes>>,
     /// Octets and class of what was sent, while somebody wants them.
@@ -212,6 +216,7 @@ impl Net {
             delay: Duration::from_micros(50),
             loss: 0,
             datagrams: 0,
+            disguised: BTreeMap::new(),
             record: None,
             classes: None,
             destinations: BTreeSet::new(),
@@ -252,11 +257,38 @@ impl Net {
         result
     }
 
+    /// set_qos of a writer and its publisher.
+    pub fn set_writer_qos(
+        &mut self,
+        node: usize,
+        writer: &WriterSlot,
+        qos: DataWriterQos,
+        publisher_qos: PublisherQos,
+    ) -> Result<(), SetQosError> {
+        let policies = || WriterPolicies { qos, publisher_qos, topic_data: TopicData::default() };
+        self.with(node, |participant, now, out| participant.set_writer_policies(now, writer, policies, out))
+    }
+
+    /// set_qos of a reader and its subscriber.
+    pub fn set_reader_qos(
+        &mut self,
+        node: usize,
+        reader: &ReaderSlot,
+        qos: DataReaderQos,
+        subscriber_qos: SubscriberQos,
+    ) -> Result<(), SetQosError> {
+        let policies = || ReaderPolicies { qos, subscriber_qos, topic_data: TopicData::default() };
+        self.with(node, |participant, now, out| participant.set_reader_policies(now, reader, policies, out))
+    }
+
     fn send(&mut self, node: usize, out: &mut Output) {
         for datagram in out.outbox.datagrams() {
             let mut bytes = vec![];
             datagram.copy_to(&mut bytes);
             assert!(bytes.len() <= 1472, "{} octets in a datagram", bytes.len());
+            if let Some(vendor) = self.disguised.get(&node) {
+                disguise(&mut bytes, *vendor);
+            }
             let bytes = SharedBytes::from(bytes);
             self.record.iter_mut().for_each(|record| record.push(bytes.clone()));
             self.classes.iter_mut().for_each(|classes| classes.push((bytes.len(), datagram.class())));
@@ -401,10 +433,20 @@ impl Net {
     }
 }
 
+/// Writes another vendor into the header and into what is announced (PID_VENDORID).
+fn disguise(message: &mut [u8], vendor: VendorId) {
+    let announced = [0x16, 0, 4, 0, VendorId::DUNLIN.0[0], VendorId::DUNLIN.0[1]];
+    let places = message.windows(6).enumerate().filter(|(_, octets)| *octets == announced);
+    let places: Vec<usize> = places.map(|(at, _)| at + 4).chain([6]).collect();
+    for at in places {
+        message[at..at + 2].copy_from_slice(&vendor.0);
+    }
+}
+
 /// What the payloads are, as far as filters look.
 #[derive(DdsType)]
 #[dds(name = "Keyed")]
-struct Body {
+pub struct Body {
     #[dds(key)]
     key: u32,
 }

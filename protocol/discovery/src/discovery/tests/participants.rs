@@ -4,6 +4,7 @@ use alloc::{string::ToString, vec, vec::Vec};
 
 use super::net::*;
 use crate::Trouble;
+use dunlin_qos::Property;
 
 #[test]
 fn two_participants_find_each_other_at_once() {
@@ -236,7 +237,7 @@ fn changes_of_a_participant_are_announced() {
     net.start();
     net.run_for(secs(5));
     net.nodes[1].fx.clear();
-    net.with(0, |d, now, out, _| d.set_user_data(now, UserData(vec![1, 2]), out));
+    net.with(0, |d, now, out, _| d.set_policies(now, UserData(vec![1, 2]), Property::default(), out));
     net.run_for(2 * DELAY);
     let [DiscoveryEffect::ParticipantUpdated(data)] = &net.nodes[1].fx[..] else { panic!() };
     assert_eq!(data.user_data.0, [1, 2]);
