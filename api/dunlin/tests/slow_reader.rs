@@ -128,7 +128,7 @@ impl Writes {
     /// Calls `write`, or for every other sample asks first whether that would wait.
     fn write(&mut self, writer: &DataWriter<Steady>, sample: &Steady) {
         let begin = Instant::now();
-        if sample.number % 2 == 0 {
+        if sample.number.is_multiple_of(2) {
             writer.write(sample).unwrap();
             self.calls.push(begin.elapsed().as_micros());
             return;
