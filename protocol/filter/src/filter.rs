@@ -2,6 +2,7 @@
 
 use crate::check::{Checker, Side, Tables, Test};
 use crate::error::{FilterError, Place, Reason};
+use crate::field::Class;
 use crate::like::like;
 use crate::syntax::{Op, Relation, Syntax};
 use crate::value::Value;
@@ -148,6 +149,16 @@ impl Filter {
     #[must_use]
     pub fn is_about_key(&self) -> bool {
         self.key_only
+    }
+
+    /// Whether every implementation decides it alike: patterns of LIKE have other signs elsewhere, and floating-point numbers
+    /// are compared with other precisions.
+    #[must_use]
+    pub fn is_beyond_doubt(&self) -> bool {
+        let Tables { fields, constants, tests, .. } = &self.tables;
+        fields.iter().all(|field| !matches!(field.class, Class::Float))
+            && constants.iter().all(|constant| !matches!(constant.value, Value::Float(_)))
+            && tests.iter().all(|test| test.relation != Relation::Like)
     }
 
     /// Whether the query sorts.

@@ -8,6 +8,8 @@ use dunlin_wire::{DataFragSpec, DataSpec, Gap, MessageBuilder, PayloadSpec, pid,
 
 /// Smallest fragment that is derived from a message size, so that absurdly small message sizes still work.
 const MIN_FRAGMENT_SIZE: usize = 64;
+/// Octets of the parameter that ends a list.
+const SENTINEL_LEN: usize = 4;
 
 /// What is the same in everything one writer sends.
 #[derive(Clone, Copy, Debug)]
@@ -178,6 +180,13 @@ impl Framing {
             put_parameter(buffer, pid::SENTINEL, &[]);
         }
     }
+}
+
+/// Adds a parameter to inline QoS that is complete, or that there is none of.
+pub(crate) fn add_inline_qos(buffer: &mut Vec<u8>, parameter: &[u8]) {
+    buffer.truncate(buffer.len().saturating_sub(SENTINEL_LEN));
+    buffer.extend_from_slice(parameter);
+    put_parameter(buffer, pid::SENTINEL, &[]);
 }
 
 fn put_parameter(buffer: &mut Vec<u8>, pid: u16, value: &[u8]) {

@@ -1,10 +1,11 @@
 //! A content-filtered reader of ours with the writers of other vendors: whether they filter for it or not, it gets what
-//! satisfies its filter, and announcing the filter keeps nobody from matching.
+//! satisfies its filter, and announcing the filter keeps nobody from matching. And a filtered reader of Fast DDS with our
+//! writer, which filters for it where both decide alike.
 
 use anyhow::{Result, ensure};
 use dunlin::qos::{DataReaderQos, SubscriberQos, TopicQos};
 use dunlin::{DataReader, InstanceState};
-use dunlin_interop::{Peer, ShapeType, Vendor, eventually, participant};
+use dunlin_interop::{Peer, ShapeType, Vendor, eventually, participant, writer};
 use std::path::PathBuf;
 
 fn capture(name: &str) -> PathBuf {
@@ -94,4 +95,46 @@ fn fast_dds3_writes_for_a_filter() -> Result<()> {
 #[ignore = "needs Fast DDS 3: make interop-fastdds3"]
 fn fast_dds3_xcdr2_writes_for_a_filter() -> Result<()> {
     peer_writes(Vendor::FastDds3Xcdr2, 136)
+}
+
+/// Writes forty BLUE and a GREEN sample for a reader with a filter; how many samples the writer did not send, and the lines of
+/// the peer up to the sample GREEN.
+fn we_write(domain: u32, filter: &str) -> Result<(u64, Vec<String>)> {
+    let participant = participant(domain, &capture(&format!("dunlin-writes-filtered-{domain}")))?;
+    let writer = writer::<ShapeType>(&participant, "Square", Vendor::FastDds)?;
+    let mut peer = Peer::start_with(Vendor::FastDds, "shape-sub", domain, &[("PEER_FILTER", filter)])?;
+    eventually("the reader", || Ok((!writer.matched_subscriptions().is_empty()).then_some(())))?;
+    for x in 0..40 {
+        writer.write(&ShapeType { color: "BLUE".into(), x, y: 2, shapesize: 30 })?;
+    }
+    writer.write(&ShapeType { color: "GREEN".into(), x: 1000, y: 0, shapesize: 99 })?;
+    let mut lines = Vec::new();
+    while lines.last().is_none_or(|line: &String| !line.starts_with("sample GREEN")) {
+        lines.push(peer.wait_for_prefix("sample ")?);
+    }
+    writer.wait_for_acknowledgments(dunlin::Duration::from_secs(20))?;
+    peer.quit()?;
+    Ok((writer.stats().samples_filtered, lines))
+}
+
+fn passing() -> Vec<String> {
+    (10..20).map(|x| format!("sample BLUE {x} 2 30")).chain(["sample GREEN 1000 0 99".into()]).collect()
+}
+
+#[test]
+#[ignore = "needs the peers: make interop"]
+fn we_filter_for_fast_dds() -> Result<()> {
+    let (filtered, lines) = we_write(137, "x BETWEEN %0 AND %1 OR color = 'GREEN'|10|19")?;
+    ensure!(lines == passing(), "{lines:?}");
+    ensure!(filtered == 30, "{filtered} samples were not sent");
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs the peers: make interop"]
+fn fast_dds_filters_itself_where_vendors_decide_differently() -> Result<()> {
+    let (filtered, lines) = we_write(138, "x BETWEEN 10 AND 19 OR color LIKE 'GR%'")?;
+    ensure!(lines == passing(), "{lines:?}");
+    ensure!(filtered == 0, "{filtered} samples were not sent");
+    Ok(())
 }

@@ -17,9 +17,9 @@ use PresentationAccessScope::{Group, Topic};
 
 const TOPICS: [&str; 3] = ["First", "Second", "Third"];
 
-/// The PRESENTATION that a disabled publisher and subscriber are given is the one in force.
-#[test]
-fn presentation_may_change_before_enable_and_is_effective() {
+/// The PRESENTATION that a disabled publisher and subscriber are given is the one in force, of a set, and of an access that is
+/// begun before there is data if `early`.
+fn presentation_changes_before_enable(early: bool) {
     let mut sim = Sim::new(8);
     let (a, b) = (sim.node("a"), sim.node("b"));
     let disabled = |node: &Node| node.run(|| DomainParticipant::builder(0).enabled(false).build()).unwrap();
@@ -34,24 +34,40 @@ fn presentation_may_change_before_enable_and_is_effective() {
     a.run(|| one.enable()).unwrap();
     b.run(|| other.enable()).unwrap();
     a.run(|| sources.publisher.begin_coherent_changes()).unwrap();
-    b.run(|| views.subscriber.begin_access()).unwrap();
-    sim.run_until(|| views.readers.iter().all(|reader| !reader.matched_publications().is_empty()), secs(30))
-        .unwrap();
+    if early {
+        b.run(|| views.subscriber.begin_access()).unwrap();
+    }
+    let matched = || views.readers.iter().all(|reader| !reader.matched_publications().is_empty());
+    sim.run_until(matched, secs(30)).unwrap();
+    // Of a new access, or of the early one.
+    let seen = || {
+        b.run(|| {
+            views.subscriber.begin_access().unwrap();
+            let seen = views.subscriber.datareaders(StateMasks::ANY).unwrap().len();
+            views.subscriber.end_access().unwrap();
+            seen
+        })
+    };
     for writer in &sources.writers {
         a.run(|| writer.write(&reading(1))).unwrap();
     }
     sim.run_for(secs(2)).unwrap();
-    let seen = |views: &Views| b.run(|| views.subscriber.datareaders(StateMasks::ANY).unwrap().len());
-    assert_eq!(seen(&views), 0, "the set is open");
+    assert_eq!(seen(), 0, "the set is open");
     a.run(|| sources.publisher.end_coherent_changes()).unwrap();
     sim.run_for(secs(2)).unwrap();
-    assert_eq!(seen(&views), 0, "the access was begun before");
-    b.run(|| views.subscriber.end_access()).unwrap();
-    b.run(|| views.subscriber.begin_access()).unwrap();
-    assert_eq!(seen(&views), 2);
-    b.run(|| views.subscriber.end_access()).unwrap();
+    if early {
+        assert_eq!(seen(), 0, "the access was begun before");
+        b.run(|| views.subscriber.end_access()).unwrap();
+    }
+    assert_eq!(seen(), 2);
     let refused = b.run(|| views.readers[0].take(1)).unwrap_err();
     assert_eq!(refused, ReadError::NotBegun);
+}
+
+#[test]
+fn presentation_may_change_before_enable_and_is_effective() {
+    presentation_changes_before_enable(false);
+    presentation_changes_before_enable(true);
 }
 
 /// A publisher with a writer for each topic.

@@ -5,11 +5,13 @@
 
 use super::Writer;
 use super::proxy::ReaderProxy;
-use crate::{Change, WriterHistory};
+use crate::emit::Framing;
+use crate::{Change, ChangeKind, WriterHistory};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use dunlin_buf::Outbox;
 use dunlin_core::{Guid, Locator, MAX_SET_BITS, MonoTime, SequenceNumber, SnRange, SnRanges, VendorId};
+use dunlin_wire::params::{PASSED_FILTER_LEN, passed_filter};
 use dunlin_wire::{Gap, MessageBuilder, size};
 
 /// Most intervals of changes that a reader was not told of; more are told at once.
@@ -22,6 +24,12 @@ const MAX_UNTOLD: usize = 64;
 pub trait ReaderFilter: core::fmt::Debug + Send + Sync {
     /// Whether the reader would not show the change to the application.
     fn rejects(&self, change: &Change) -> bool;
+
+    /// The filter's signature, if the reader is to be told what it says of a change (RTPS 2.5 §9.6.4.1): in small changes that
+    /// are sent to it alone.
+    fn signature(&self) -> Option<[u8; 16]> {
+        None
+    }
 }
 
 /// The last answer, since neighbours often have the same filter.
@@ -58,6 +66,11 @@ impl ReaderProxy {
         self.cfg.filter.as_ref().is_some_and(|filter| filter.rejects(change))
     }
 
+    /// The signature under which the reader is told of its filter.
+    fn filter_signature(&self) -> Option<[u8; 16]> {
+        self.cfg.filter.as_ref().and_then(|filter| filter.signature())
+    }
+
     /// Whether a change need not be sent to this reader when it asks for it. A best-effort reader cannot be told in time what of the history it
     /// does not get.
     pub(super) fn rejects(&self, change: &Change) -> bool {
@@ -80,6 +93,36 @@ impl Writer {
         proxy.cfg.filter = filter;
         self.survey_filters();
         true
+    }
+
+    /// Says in the inline QoS, which is prepared, that the change passes the filter of the one reader that it is sent to.
+    pub(super) fn say_passed(&mut self, change: &Change) {
+        let mut wanting = self.proxies.iter().filter(|proxy| proxy.is_sent_new_data() && !proxy.rejecting);
+        if let (Some(proxy), None) = (wanting.next(), wanting.next())
+            && let Some(signature) = proxy.filter_signature()
+        {
+            self.say(change, &signature, true);
+        }
+    }
+
+    /// The same of what is sent again to a reader.
+    pub(super) fn say_passed_again(&mut self, change: &Change, index: usize) {
+        let Some(proxy) = self.proxies.get(index) else { return };
+        if let Some(signature) = proxy.filter_signature() {
+            let passed = !proxy.content_rejects(change);
+            self.say(change, &signature, passed);
+        }
+    }
+
+    /// Samples in fragments, or that this would bring into fragments, go without: the reader filters them itself.
+    fn say(&mut self, change: &Change, signature: &[u8; 16], passed: bool) {
+        let is_sample = change.kind == ChangeKind::Alive && change.payload.is_some();
+        let more =
+            PASSED_FILTER_LEN.saturating_add(4).saturating_add(size::INFO_DST).saturating_add(size::GAP_MAX);
+        let len = size::HEADER.saturating_add(Framing::data_len(change, &self.inline)).saturating_add(more);
+        if is_sample && len <= self.cfg.max_message_size {
+            crate::emit::add_inline_qos(&mut self.inline, &passed_filter(signature, passed));
+        }
     }
 
     /// Takes up whether any reader has a filter.

@@ -149,6 +149,9 @@ impl Writer {
     fn prepare_inline_qos(&mut self, change: &Change) {
         let for_readers = self.cfg.reader_inline_qos.as_ref().filter(|_| self.inline_qos_expected);
         self.framing.inline_qos(change, for_readers, &mut self.inline);
+        if self.filters {
+            self.say_passed(change);
+        }
     }
 
     /// The change after `last`, if it fits behind `len` octets; its inline QoS is prepared then.

@@ -140,6 +140,9 @@ impl Writer {
         let expected = self.proxies.get(index).is_some_and(|proxy| proxy.cfg.expects_inline_qos);
         let for_readers = self.cfg.reader_inline_qos.as_ref().filter(|_| expected);
         self.framing.inline_qos(change, for_readers, &mut self.inline);
+        if self.filters {
+            self.say_passed_again(change, index);
+        }
     }
 
     fn serve_fragments(

@@ -81,6 +81,21 @@ pub fn content_filter_passed(list: &ParameterList<'_>, signature: &[u8; SIGNATUR
     bit(bitmaps, index)
 }
 
+/// Octets of what [`passed_filter`] makes.
+pub const PASSED_FILTER_LEN: usize = 32;
+
+/// The parameter, little-endian, that says of a change whether it passed the filter with this signature (§9.6.4).
+#[must_use]
+pub fn passed_filter(signature: &[u8; SIGNATURE_LEN], passed: bool) -> [u8; PASSED_FILTER_LEN] {
+    let [pid_low, pid_high] = pid::CONTENT_FILTER_INFO.to_le_bytes();
+    let mut octets = [0; PASSED_FILTER_LEN];
+    // One word of results, whose most significant bit is for the first signature, of which there is one.
+    let head = [pid_low, pid_high, 28, 0, 1, 0, 0, 0, 0, 0, 0, if passed { 0x80 } else { 0 }, 1, 0, 0, 0];
+    let octets_of = head.iter().chain(signature);
+    octets.iter_mut().zip(octets_of).for_each(|(to, from)| *to = *from);
+    octets
+}
+
 /// Bit `index` of consecutive words, the first in the most significant position of the first word.
 fn bit(mut words: ParamReader<'_>, index: usize) -> Option<bool> {
     for _ in 0..index / 32 {

@@ -10,9 +10,9 @@ mod writer;
 
 pub use builder::ParameterListBuilder;
 pub use inline::{
-    InlineQosBuffer, OriginalWriterInfo, coherent_set, content_filter_passed, directed_write,
-    group_coherent_set, group_sequence_number, inline_qos_for_status, key_hash, original_writer_info,
-    related_sample_identity, status_info,
+    InlineQosBuffer, OriginalWriterInfo, PASSED_FILTER_LEN, coherent_set, content_filter_passed,
+    directed_write, group_coherent_set, group_sequence_number, inline_qos_for_status, key_hash,
+    original_writer_info, passed_filter, related_sample_identity, status_info,
 };
 pub use list::{Parameter, ParameterList, Parameters};
 pub use reader::{

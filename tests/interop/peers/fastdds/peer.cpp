@@ -1,5 +1,6 @@
 // Fast DDS as a peer: `fastdds_peer ROLE DOMAIN [xcdr2]`, roles shape-pub, shape-sub, video-pub, video-sub.
 // `xcdr2` is the representation of a publisher; Fast DDS 2 has only XCDR1.
+// PEER_FILTER, EXPRESSION or EXPRESSION|PARAMETER|…, makes shape-sub a reader of a content-filtered topic (Fast DDS 2).
 // PEER_DATA_ADDRESS is an address at which it announces to receive data, apart from discovery.
 // Speaks the line protocol of tests/interop/README.md on standard input and output.
 #if __has_include(<fastdds/rtps/transport/UDPv4TransportDescriptor.hpp>)
@@ -15,6 +16,7 @@
 #include <fastdds/dds/subscriber/DataReader.hpp>
 #include <fastdds/dds/subscriber/SampleInfo.hpp>
 #include <fastdds/dds/subscriber/Subscriber.hpp>
+#include <fastdds/dds/topic/ContentFilteredTopic.hpp>
 #include <fastdds/dds/topic/Topic.hpp>
 #include <zlib.h>
 
@@ -147,6 +149,19 @@ private:
     std::map<InstanceHandle_t, std::string> names;
 };
 
+// The topic, or one with the filter that is asked for; nothing if that cannot be.
+static TopicDescription* filtered(DomainParticipant* participant, Topic* topic) {
+    const char* filter = std::getenv("PEER_FILTER");
+    if (filter == nullptr) return topic;
+    if (!describe_shape()) return nullptr;
+    std::istringstream words(filter);
+    std::string expression, parameter;
+    std::getline(words, expression, '|');
+    std::vector<std::string> parameters;
+    while (std::getline(words, parameter, '|')) parameters.push_back(parameter);
+    return participant->create_contentfilteredtopic("Some", topic, expression, parameters);
+}
+
 template <class T>
 static int run(const std::string& direction, const std::string& topic_name, int domain, bool xcdr2) {
     DomainParticipant* participant = make_participant(domain);
@@ -167,7 +182,12 @@ static int run(const std::string& direction, const std::string& topic_name, int 
         DataReaderQos qos = DATAREADER_QOS_DEFAULT;
         common(qos);
         accept_all_representations(qos);
-        participant->create_subscriber(SUBSCRIBER_QOS_DEFAULT)->create_datareader(topic, qos, &printer);
+        TopicDescription* description = filtered(participant, topic);
+        if (description == nullptr) {
+            std::cerr << "no filter" << std::endl;
+            return 2;
+        }
+        participant->create_subscriber(SUBSCRIBER_QOS_DEFAULT)->create_datareader(description, qos, &printer);
     }
     say("ready");
     std::string line;

@@ -5,6 +5,8 @@
 
 #include <fastdds/dds/topic/TopicDataType.hpp>
 #include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
+#include <fastrtps/types/TypeObject.h>
+#include <fastrtps/types/TypeObjectFactory.h>
 #include <fastrtps/utils/IPLocator.h>
 #include <fastrtps/utils/md5.h>
 
@@ -35,6 +37,33 @@ static void begin_appendable(Cdr&) {}
 template <class Writer, class T>
 static bool write_sample(Writer* writer, T& sample) {
     return writer->write(&sample);
+}
+
+// Registers what content filters need to know of ShapeType. It is not announced.
+static bool describe_shape() {
+    using namespace eprosima::fastrtps::types;
+    auto* factory = TypeObjectFactory::get_instance();
+    auto* object = new TypeObject();
+    object->_d(EK_COMPLETE);
+    object->complete()._d(TK_STRUCTURE);
+    auto& structure = object->complete().struct_type();
+    structure.struct_flags().IS_FINAL(true);
+    structure.header().detail().type_name(ShapeType::name);
+    uint32_t id = 0;
+    const auto member = [&](const char* name, const TypeIdentifier* type) {
+        CompleteStructMember made;
+        made.common().member_id(id++);
+        made.common().member_flags().IS_KEY(id == 1);
+        made.common().member_type_id(*type);
+        made.detail().name(name);
+        structure.member_seq().emplace_back(made);
+    };
+    member("color", factory->get_string_identifier(255, false));
+    for (const char* name : {"x", "y", "shapesize"}) member(name, factory->get_type_identifier("int32_t", false));
+    TypeIdentifier identifier;
+    identifier._d(EK_COMPLETE);
+    factory->add_type_object(ShapeType::name, &identifier, object);
+    return factory->get_type_object(ShapeType::name, true) != nullptr;
 }
 
 template <class T>

@@ -84,3 +84,17 @@ fn content_filter_results() {
     with_list("5500 0800 ffffffff ffffffff", |list| assert_eq!(content_filter_passed(list, &c), None));
     with_list("", |list| assert_eq!(content_filter_passed(list, &c), None));
 }
+
+#[test]
+fn what_a_writer_says_of_a_filter() {
+    let signature = [0xab; 16];
+    for (passed, word) in [(true, "00000080"), (false, "00000000")] {
+        let text = alloc::format!("5500 1c00 01000000 {word} 01000000 {}", "ab".repeat(16));
+        let octets = passed_filter(&signature, passed);
+        assert_eq!(octets[..], hex(&text)[..]);
+        with_list(&text, |list| {
+            assert_eq!(content_filter_passed(list, &signature), Some(passed));
+            assert_eq!(content_filter_passed(list, &[0; 16]), None);
+        });
+    }
+}
