@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let topic = participant.create_topic::<Frame>(TOPIC, &TopicQos::default())?;
     let subscriber = participant.create_subscriber(&SubscriberQos::default())?;
     let reader = subscriber.create_datareader(&topic, &DataReaderQos::default().reliable().keep_all())?;
-    let news = reader.create_readcondition(StateMasks::ANY);
+    let news = reader.create_readcondition(StateMasks::ANY)?;
     let set = WaitSet::new();
     set.attach_condition(news.condition());
 

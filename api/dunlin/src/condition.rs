@@ -100,7 +100,8 @@ impl GuardCondition {
     }
 }
 
-/// True while a status of its entity has changed and is enabled in the condition.
+/// True while a status of its entity has changed and is enabled in the condition. There is one for each entity, which all
+/// handles share; it ends with the entity: then it is false and in no wait-set.
 #[derive(Clone)]
 pub struct StatusCondition {
     enabled: Arc<Mutex<StatusMask>>,
@@ -127,6 +128,11 @@ impl StatusCondition {
             changes().intersects(*mask.lock().unwrap_or_else(PoisonError::into_inner))
         });
         Self { enabled, signal, entity: Arc::new(entity), condition }
+    }
+
+    /// Ends it with its entity.
+    pub(crate) fn delete(&self) {
+        self.condition.delete();
     }
 
     /// get_entity: the handle of the entity; [`InstanceHandle::NIL`] of a writer or reader that is disabled or gone.

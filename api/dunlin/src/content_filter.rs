@@ -2,7 +2,7 @@
 
 use crate::entity::EntityError;
 use crate::error::{CreateEntityError, ExpressionError};
-use crate::participant::ParticipantInner;
+use crate::participant::{DomainParticipant, ParticipantInner};
 use crate::reader_core::ReaderCore;
 use crate::topic::{Topic, TopicInner};
 use crate::writer_core::lock;
@@ -163,6 +163,12 @@ impl<T: TopicType> ContentFilteredTopic<T> {
     #[must_use]
     pub fn related_topic(&self) -> Topic<T> {
         Topic::new(Arc::clone(&self.inner.topic))
+    }
+
+    /// get_participant; `None` once it is gone.
+    #[must_use]
+    pub fn participant(&self) -> Option<DomainParticipant> {
+        self.inner.topic.participant.upgrade().map(DomainParticipant::from_inner)
     }
 
     /// get_filter_expression.

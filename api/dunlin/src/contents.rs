@@ -190,9 +190,11 @@ impl DomainParticipant {
     /// another one of that name (see [`Topic`]), with the policies of that topic or endpoint.
     ///
     /// # Errors
-    /// [`WaitForError::Timeout`]; a topic of another type, or with policies that this version refuses.
+    /// [`WaitForError::Timeout`], [`WaitForError::NotEnabled`], [`WaitForError::AlreadyDeleted`]; a topic of another type,
+    /// or with policies that this version refuses.
     pub fn find_topic<T: DdsType>(&self, name: &str, timeout: Duration) -> Result<Topic<T>, FindTopicError> {
         let inner = self.inner();
+        inner.entity.check_usable().map_err(WaitForError::from)?;
         let mut found = None;
         let local = |topic: Arc<TopicInner>| (topic.type_name.clone(), topic.qos());
         wait_for(inner, &inner.entity.signal, timeout, || {
@@ -352,8 +354,12 @@ impl DomainParticipant {
 
     /// delete_contained_entities: deletes every writer, reader, publisher, subscriber and topic. Handles to them stay, and
     /// their operations fail from now on. The participant itself goes away with its last handle.
-    pub fn delete_contained_entities(&self) {
+    ///
+    /// # Errors
+    /// [`EntityError::AlreadyDeleted`].
+    pub fn delete_contained_entities(&self) -> Result<(), EntityError> {
         let inner = self.inner();
+        inner.entity.check()?;
         for group in inner.publishers() {
             group.delete_writers();
             group.entity.delete();
@@ -366,13 +372,15 @@ impl DomainParticipant {
         for topic in inner.topics() {
             inner.forget_topic(&topic);
         }
+        Ok(())
     }
 
     /// ignore_participant: from now on as if that participant did not exist. It cannot be taken back.
     ///
     /// # Errors
-    /// [`EntityError::UnknownHandle`].
+    /// [`EntityError::UnknownHandle`], [`EntityError::NotEnabled`], [`EntityError::AlreadyDeleted`].
     pub fn ignore_participant(&self, handle: InstanceHandle) -> Result<(), EntityError> {
+        self.inner().entity.check_usable()?;
         let guid = handle.to_guid();
         let survey = self.inner().engine().survey(|_, _| false);
         let known = survey.participants.iter().any(|standing| standing.data.guid() == guid);
@@ -386,22 +394,24 @@ impl DomainParticipant {
     /// ignore_publication: from now on as if that writer of another participant did not exist.
     ///
     /// # Errors
-    /// [`EntityError::UnknownHandle`].
+    /// [`EntityError::UnknownHandle`], [`EntityError::NotEnabled`], [`EntityError::AlreadyDeleted`].
     pub fn ignore_publication(&self, handle: InstanceHandle) -> Result<(), EntityError> {
         let known = self.inner().engine().find_writer(handle.to_guid()).is_some();
         self.ignore_endpoint(handle, known && handle.to_guid().entity_id.is_writer())
     }
 
-    /// ignore_subscription: from now on as if that reader of another participant did not exist.
+    /// ignore_subscription: from now on as if that reader of another participant did not exist. What is sent to other readers
+    /// of its participant may still reach it, as it does not know.
     ///
     /// # Errors
-    /// [`EntityError::UnknownHandle`].
+    /// [`EntityError::UnknownHandle`], [`EntityError::NotEnabled`], [`EntityError::AlreadyDeleted`].
     pub fn ignore_subscription(&self, handle: InstanceHandle) -> Result<(), EntityError> {
         let known = self.inner().engine().find_reader(handle.to_guid()).is_some();
         self.ignore_endpoint(handle, known && handle.to_guid().entity_id.is_reader())
     }
 
     fn ignore_endpoint(&self, handle: InstanceHandle, known: bool) -> Result<(), EntityError> {
+        self.inner().entity.check_usable()?;
         let guid = handle.to_guid();
         let ignored = || self.inner().engine().survey(|_, _| false).ignored_endpoints.contains(&guid);
         if guid.prefix == self.guid().prefix || !(known || ignored()) {
@@ -415,7 +425,7 @@ impl DomainParticipant {
     /// sample of DCPSTopic.
     ///
     /// # Errors
-    /// [`EntityError::UnknownHandle`].
+    /// [`EntityError::UnknownHandle`], [`EntityError::NotEnabled`], [`EntityError::AlreadyDeleted`].
     pub fn ignore_topic(&self, handle: InstanceHandle) -> Result<(), EntityError> {
         let topic = self.discovered_topic_data(handle)?;
         self.inner().run(|engine, now, out| engine.ignore_topic(now, &topic.name, &topic.type_name, out));
@@ -425,11 +435,12 @@ impl DomainParticipant {
     /// get_discovered_participant_data.
     ///
     /// # Errors
-    /// [`EntityError::UnknownHandle`].
+    /// [`EntityError::UnknownHandle`], [`EntityError::NotEnabled`], [`EntityError::AlreadyDeleted`].
     pub fn discovered_participant_data(
         &self,
         handle: InstanceHandle,
     ) -> Result<Arc<ParticipantBuiltinTopicData>, EntityError> {
+        self.inner().entity.check_usable()?;
         let guid = handle.to_guid();
         let found = self.inner().engine().find_participant(guid.prefix).filter(|data| data.guid() == guid);
         found.ok_or(EntityError::UnknownHandle)
@@ -438,22 +449,24 @@ impl DomainParticipant {
     /// The data of a writer of another participant.
     ///
     /// # Errors
-    /// [`EntityError::UnknownHandle`].
+    /// [`EntityError::UnknownHandle`], [`EntityError::NotEnabled`], [`EntityError::AlreadyDeleted`].
     pub fn discovered_publication_data(
         &self,
         handle: InstanceHandle,
     ) -> Result<Arc<PublicationBuiltinTopicData>, EntityError> {
+        self.inner().entity.check_usable()?;
         self.inner().engine().find_writer(handle.to_guid()).ok_or(EntityError::UnknownHandle)
     }
 
     /// The data of a reader of another participant.
     ///
     /// # Errors
-    /// [`EntityError::UnknownHandle`].
+    /// [`EntityError::UnknownHandle`], [`EntityError::NotEnabled`], [`EntityError::AlreadyDeleted`].
     pub fn discovered_subscription_data(
         &self,
         handle: InstanceHandle,
     ) -> Result<Arc<SubscriptionBuiltinTopicData>, EntityError> {
+        self.inner().entity.check_usable()?;
         self.inner().engine().find_reader(handle.to_guid()).ok_or(EntityError::UnknownHandle)
     }
 
@@ -473,8 +486,9 @@ impl DomainParticipant {
     /// get_discovered_topic_data.
     ///
     /// # Errors
-    /// [`EntityError::UnknownHandle`].
+    /// [`EntityError::UnknownHandle`], [`EntityError::NotEnabled`], [`EntityError::AlreadyDeleted`].
     pub fn discovered_topic_data(&self, handle: InstanceHandle) -> Result<DcpsTopic, EntityError> {
+        self.inner().entity.check_usable()?;
         let mut topics = self.discovered_topics().into_iter();
         topics.find(|topic| topic.key.handle() == handle).ok_or(EntityError::UnknownHandle)
     }
@@ -487,19 +501,19 @@ impl DomainParticipant {
         Subscriber::builtin(Arc::clone(self.inner()))
     }
 
-    /// get_default_topic_qos: for `create_topic` when the application has no other.
+    /// get_default_topic_qos: what [`TOPIC_QOS_DEFAULT`](crate::TOPIC_QOS_DEFAULT) stands for.
     #[must_use]
     pub fn default_topic_qos(&self) -> TopicQos {
         lock(&self.inner().contents.defaults).topic.clone()
     }
 
-    /// get_default_publisher_qos.
+    /// get_default_publisher_qos: what [`PUBLISHER_QOS_DEFAULT`](crate::PUBLISHER_QOS_DEFAULT) stands for.
     #[must_use]
     pub fn default_publisher_qos(&self) -> PublisherQos {
         lock(&self.inner().contents.defaults).publisher.clone()
     }
 
-    /// get_default_subscriber_qos.
+    /// get_default_subscriber_qos: what [`SUBSCRIBER_QOS_DEFAULT`](crate::SUBSCRIBER_QOS_DEFAULT) stands for.
     #[must_use]
     pub fn default_subscriber_qos(&self) -> SubscriberQos {
         lock(&self.inner().contents.defaults).subscriber.clone()
@@ -510,8 +524,10 @@ impl DomainParticipant {
     /// # Errors
     /// When the QoS is inconsistent or unsupported.
     pub fn set_default_topic_qos(&self, qos: &TopicQos) -> Result<(), SetQosError> {
+        self.inner().entity.check()?;
         qos.check_consistency()?;
         qos.check_supported()?;
+        self.inner().check_durability(qos.durability)?;
         lock(&self.inner().contents.defaults).topic = qos.clone();
         Ok(())
     }
@@ -521,6 +537,7 @@ impl DomainParticipant {
     /// # Errors
     /// When the QoS is inconsistent or unsupported.
     pub fn set_default_publisher_qos(&self, qos: &PublisherQos) -> Result<(), SetQosError> {
+        self.inner().entity.check()?;
         qos.check_consistency()?;
         qos.check_supported()?;
         lock(&self.inner().contents.defaults).publisher = qos.clone();
@@ -532,6 +549,7 @@ impl DomainParticipant {
     /// # Errors
     /// When the QoS is inconsistent or unsupported.
     pub fn set_default_subscriber_qos(&self, qos: &SubscriberQos) -> Result<(), SetQosError> {
+        self.inner().entity.check()?;
         qos.check_consistency()?;
         qos.check_supported()?;
         lock(&self.inner().contents.defaults).subscriber = qos.clone();

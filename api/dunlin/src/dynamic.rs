@@ -1,5 +1,6 @@
 //! Topics whose type is known at run time only, and topics whose samples are not looked into.
 
+use crate::endpoint_qos::EntityQos;
 use crate::error::CreateEntityError;
 use crate::participant::DomainParticipant;
 use crate::topic::{Topic, TopicInner};
@@ -141,12 +142,13 @@ impl DomainParticipant {
     /// # Errors
     /// [`CreateEntityError::TypeConflict`] when the participant has a topic of this name with another type, or one of a Rust
     /// type; else as [`DomainParticipant::create_topic`].
-    pub fn create_dynamic_topic(
+    pub fn create_dynamic_topic<'q>(
         &self,
         name: &str,
         ty: &DynamicType,
-        qos: &TopicQos,
+        qos: impl Into<EntityQos<'q, TopicQos>>,
     ) -> Result<Topic<DynamicData>, CreateEntityError> {
+        let qos = &self.topic_qos(qos.into());
         let same = |known: &TopicInner| {
             let support: &dyn Any = &*known.type_support;
             support.downcast_ref::<DynamicType>().is_some_and(|known| known.is_same(ty))
@@ -162,13 +164,14 @@ impl DomainParticipant {
     ///
     /// # Errors
     /// As [`DomainParticipant::create_dynamic_topic`].
-    pub fn create_serialized_topic(
+    pub fn create_serialized_topic<'q>(
         &self,
         name: &str,
         type_name: &str,
         keyed: bool,
-        qos: &TopicQos,
+        qos: impl Into<EntityQos<'q, TopicQos>>,
     ) -> Result<Topic<SerializedData>, CreateEntityError> {
+        let qos = &self.topic_qos(qos.into());
         let same =
             |known: &TopicInner| known.type_id == TypeId::of::<SerializedData>() && known.keyed == keyed;
         let support = Arc::new(Opaque { name: type_name.to_owned(), keyed });

@@ -5,7 +5,7 @@ use crate::signal::Signal;
 use crate::status::StatusMask;
 use dunlin_core::{InstanceHandle, ReturnCode};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use thiserror::Error;
 
 /// Why an entity was not found, deleted or ignored.
@@ -21,6 +21,9 @@ pub enum EntityError {
     /// The handle names nothing that was discovered.
     #[error("the handle names nothing that was discovered")]
     UnknownHandle,
+    /// It is not enabled.
+    #[error("the entity is not enabled")]
+    NotEnabled,
     /// It was deleted.
     #[error("the entity was deleted")]
     AlreadyDeleted,
@@ -33,7 +36,65 @@ impl EntityError {
         match self {
             Self::Foreign | Self::InUse => ReturnCode::PreconditionNotMet,
             Self::UnknownHandle => ReturnCode::BadParameter,
+            Self::NotEnabled => ReturnCode::NotEnabled,
             Self::AlreadyDeleted => ReturnCode::AlreadyDeleted,
+        }
+    }
+}
+
+/// An entity was deleted, so that no operation of it does anything (DDS 1.4 §2.2.1.1, ALREADY_DELETED).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deleted;
+
+/// An operation needs an entity that is enabled, and there (DDS 1.4 §2.2.2.1.1.7).
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Unusable {
+    NotEnabled,
+    Deleted,
+}
+
+impl From<Deleted> for Unusable {
+    fn from(_: Deleted) -> Self {
+        Self::Deleted
+    }
+}
+
+impl From<Deleted> for EntityError {
+    fn from(_: Deleted) -> Self {
+        Self::AlreadyDeleted
+    }
+}
+
+impl From<Unusable> for EntityError {
+    fn from(why: Unusable) -> Self {
+        match why {
+            Unusable::NotEnabled => Self::NotEnabled,
+            Unusable::Deleted => Self::AlreadyDeleted,
+        }
+    }
+}
+
+/// The one status condition of an entity, made when it is first asked for; it ends with the entity.
+#[derive(Default)]
+pub(crate) struct OwnCondition(OnceLock<StatusCondition>);
+
+impl OwnCondition {
+    /// `is_deleted` tells whether the entity was deleted, which it says before it calls [`delete`](Self::delete).
+    pub fn get(
+        &self,
+        is_deleted: impl FnOnce() -> bool,
+        make: impl FnOnce() -> StatusCondition,
+    ) -> StatusCondition {
+        let condition = self.0.get_or_init(make).clone();
+        if is_deleted() {
+            condition.delete();
+        }
+        condition
+    }
+
+    pub fn delete(&self) {
+        if let Some(condition) = self.0.get() {
+            condition.delete();
         }
     }
 }
@@ -84,6 +145,7 @@ pub(crate) struct Entity<L: ?Sized> {
     pub listener: ListenerSlot<L>,
     changed: AtomicU32,
     pub signal: Arc<Signal>,
+    condition: OwnCondition,
     enabled: AtomicBool,
     deleted: AtomicBool,
 }
@@ -95,6 +157,7 @@ impl<L: ?Sized> Entity<L> {
             listener: ListenerSlot::default(),
             changed: AtomicU32::new(0),
             signal: Arc::default(),
+            condition: OwnCondition::default(),
             enabled: AtomicBool::new(enabled),
             deleted: AtomicBool::new(false),
         }
@@ -112,7 +175,11 @@ impl<L: ?Sized> Entity<L> {
         }
     }
 
+    /// None of one that was deleted.
     pub fn changes(&self) -> StatusMask {
+        if self.is_deleted() {
+            return StatusMask::NONE;
+        }
         StatusMask(self.changed.load(Ordering::SeqCst))
     }
 
@@ -129,6 +196,7 @@ impl<L: ?Sized> Entity<L> {
     pub fn delete(&self) -> bool {
         let first = !self.deleted.swap(true, Ordering::SeqCst);
         self.listener.set(None);
+        self.condition.delete();
         first
     }
 
@@ -136,13 +204,25 @@ impl<L: ?Sized> Entity<L> {
         self.deleted.load(Ordering::SeqCst)
     }
 
-    pub fn check(&self) -> Result<(), EntityError> {
-        if self.is_deleted() { Err(EntityError::AlreadyDeleted) } else { Ok(()) }
+    pub fn check(&self) -> Result<(), Deleted> {
+        if self.is_deleted() { Err(Deleted) } else { Ok(()) }
+    }
+
+    /// For operations that do nothing before the entity is enabled.
+    pub fn check_usable(&self) -> Result<(), Unusable> {
+        self.check()?;
+        if self.is_enabled() { Ok(()) } else { Err(Unusable::NotEnabled) }
+    }
+}
+
+impl<L: ?Sized> Drop for Entity<L> {
+    fn drop(&mut self) {
+        self.condition.delete();
     }
 }
 
 impl<L: ?Sized + Send + Sync + 'static> Entity<L> {
-    /// The condition of an entity that `of` finds in its owner, which the condition does not keep alive.
+    /// The one condition of an entity that `of` finds in its owner, which the condition does not keep alive.
     pub fn condition<O: Send + Sync + 'static>(
         &self,
         owner: &Arc<O>,
@@ -150,10 +230,13 @@ impl<L: ?Sized + Send + Sync + 'static> Entity<L> {
     ) -> StatusCondition {
         let owner = Arc::downgrade(owner);
         let handle = self.handle;
-        StatusCondition::new(
-            Arc::clone(&self.signal),
-            move || handle,
-            move || owner.upgrade().map_or(StatusMask::NONE, |owner| of(&owner).changes()),
-        )
+        let make = || {
+            StatusCondition::new(
+                Arc::clone(&self.signal),
+                move || handle,
+                move || owner.upgrade().map_or(StatusMask::NONE, |owner| of(&owner).changes()),
+            )
+        };
+        self.condition.get(|| self.is_deleted(), make)
     }
 }

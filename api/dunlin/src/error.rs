@@ -2,11 +2,45 @@
 //!
 //! Operations that write borrow the sample, so a failed write leaves it with the caller.
 
+use crate::entity::{Deleted, Unusable};
 use dunlin_cdr::CdrError;
 use dunlin_core::{Duration, ReturnCode};
 use dunlin_driver::CannotWait;
 use dunlin_qos::{ImmutablePolicy, InconsistentPolicy, UnsupportedPolicy};
 use thiserror::Error;
+
+macro_rules! from_unusable {
+    ($($type:ident),+) => {$(
+        impl From<Deleted> for $type {
+            fn from(_: Deleted) -> Self {
+                Self::AlreadyDeleted
+            }
+        }
+
+        impl From<Unusable> for $type {
+            fn from(why: Unusable) -> Self {
+                match why {
+                    Unusable::NotEnabled => Self::NotEnabled,
+                    Unusable::Deleted => Self::AlreadyDeleted,
+                }
+            }
+        }
+    )+};
+}
+
+from_unusable!(WriteError, ReadError, GroupAccessError, WaitForError, NotMatched);
+
+macro_rules! from_deleted {
+    ($($type:ident),+) => {$(
+        impl From<Deleted> for $type {
+            fn from(_: Deleted) -> Self {
+                Self::AlreadyDeleted
+            }
+        }
+    )+};
+}
+
+from_deleted!(CreateEntityError, SetQosError, ExpressionError);
 
 macro_rules! return_codes {
     ($type:ty { $($pattern:pat => $code:ident),+ $(,)? }) => {
@@ -304,19 +338,30 @@ pub enum GroupAccessError {
     /// Only what was begun can be ended, and what needs an access needs it begun.
     #[error("there was no begin before: begin_coherent_changes, suspend_publications or begin_access")]
     NotBegun,
+    /// The publisher or subscriber is not enabled.
+    #[error("the publisher or subscriber is not enabled")]
+    NotEnabled,
+    /// The publisher or subscriber was deleted.
+    #[error("the publisher or subscriber was deleted")]
+    AlreadyDeleted,
 }
 
 return_codes!(GroupAccessError {
     Self::NotBegun => PreconditionNotMet,
+    Self::NotEnabled => NotEnabled,
+    Self::AlreadyDeleted => AlreadyDeleted,
 });
 
-/// Why waiting for acknowledgments or history ended early.
+/// Why waiting for acknowledgments, history or a topic ended early.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum WaitForError {
     /// The entity is not enabled.
     #[error("the entity is not enabled")]
     NotEnabled,
+    /// The entity was deleted.
+    #[error("the entity was deleted")]
+    AlreadyDeleted,
     /// It did not happen in time.
     #[error("it did not happen within {0}")]
     Timeout(Duration),
@@ -343,11 +388,28 @@ impl From<CannotWait> for WaitForError {
 
 return_codes!(WaitForError {
     Self::NotEnabled => NotEnabled,
+    Self::AlreadyDeleted => AlreadyDeleted,
     Self::InListener | Self::InTask | Self::InSimulation => PreconditionNotMet,
     Self::Timeout(_) => Timeout,
 });
 
-/// The handle names no matched endpoint.
+/// Why the data of a matched endpoint cannot be had.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
-#[error("the handle names no matched endpoint")]
-pub struct NotMatched;
+#[non_exhaustive]
+pub enum NotMatched {
+    /// The handle names no matched endpoint.
+    #[error("the handle names no matched endpoint")]
+    UnknownHandle,
+    /// The writer or reader that was asked is not enabled, so it has no matches.
+    #[error("the writer or reader is not enabled")]
+    NotEnabled,
+    /// The writer or reader that was asked was deleted.
+    #[error("the writer or reader was deleted")]
+    AlreadyDeleted,
+}
+
+return_codes!(NotMatched {
+    Self::UnknownHandle => BadParameter,
+    Self::NotEnabled => NotEnabled,
+    Self::AlreadyDeleted => AlreadyDeleted,
+});

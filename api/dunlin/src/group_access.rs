@@ -18,25 +18,31 @@ impl Publisher {
     /// that ask for coherent access. Calls nest. Without coherent_access in the publisher's PRESENTATION it has no effect.
     ///
     /// With access scope GROUP a set comprises all writers of the publisher, otherwise each writer's part is a set.
-    pub fn begin_coherent_changes(&self) {
+    ///
+    /// # Errors
+    /// [`GroupAccessError::NotEnabled`], [`GroupAccessError::AlreadyDeleted`].
+    pub fn begin_coherent_changes(&self) -> Result<(), GroupAccessError> {
+        self.state.entity.check_usable()?;
         let mut sets = lock(&self.state.sets);
         sets.depth = sets.depth.saturating_add(1);
         if let Some(group) = &sets.group {
             group.begin_set();
         }
+        Ok(())
     }
 
     /// end_coherent_changes: the outermost call lets readers see what was written since the first begin.
     ///
     /// # Errors
-    /// [`GroupAccessError::NotBegun`].
+    /// [`GroupAccessError::NotBegun`], [`GroupAccessError::NotEnabled`], [`GroupAccessError::AlreadyDeleted`].
     pub fn end_coherent_changes(&self) -> Result<(), GroupAccessError> {
+        self.state.entity.check_usable()?;
         let mut sets = lock(&self.state.sets);
         sets.depth = sets.depth.checked_sub(1).ok_or(GroupAccessError::NotBegun)?;
         let end = sets.group.as_ref().and_then(|group| group.end_set().flatten());
         drop(sets);
         if let Some(end) = end {
-            for writer in self.state.writers() {
+            for writer in self.state.urgent_first() {
                 writer.end_set(&end);
             }
         }
@@ -45,26 +51,34 @@ impl Publisher {
 
     /// suspend_publications: what the publisher's writers write from now on waits until it is resumed, or fills
     /// `batching.max_size`, or a call of the writer waits. Suspending twice is suspending once.
-    pub fn suspend_publications(&self) {
-        self.state.suspended.store(true, SeqCst);
-        self.state.writers().iter().for_each(|writer| writer.set_suspended(true));
-    }
-
-    /// resume_publications.
     ///
     /// # Errors
-    /// [`GroupAccessError::NotBegun`] when publications are not suspended.
-    pub fn resume_publications(&self) -> Result<(), GroupAccessError> {
-        if !self.state.suspended.swap(false, SeqCst) {
-            return Err(GroupAccessError::NotBegun);
-        }
-        self.state.writers().iter().for_each(|writer| writer.set_suspended(false));
+    /// [`GroupAccessError::NotEnabled`], [`GroupAccessError::AlreadyDeleted`].
+    pub fn suspend_publications(&self) -> Result<(), GroupAccessError> {
+        self.state.entity.check_usable()?;
+        self.state.suspended.store(true, SeqCst);
+        self.state.writers().iter().for_each(|writer| writer.set_suspended(true));
         Ok(())
     }
 
-    /// Sends what waits for more samples, of all writers: see [`DataWriter::flush`](crate::DataWriter::flush).
+    /// resume_publications: what has waited leaves, that of the writer with the highest TRANSPORT_PRIORITY first.
+    ///
+    /// # Errors
+    /// [`GroupAccessError::NotBegun`] when publications are not suspended; [`GroupAccessError::NotEnabled`],
+    /// [`GroupAccessError::AlreadyDeleted`].
+    pub fn resume_publications(&self) -> Result<(), GroupAccessError> {
+        self.state.entity.check_usable()?;
+        if !self.state.suspended.swap(false, SeqCst) {
+            return Err(GroupAccessError::NotBegun);
+        }
+        self.state.urgent_first().iter().for_each(|writer| writer.set_suspended(false));
+        Ok(())
+    }
+
+    /// Sends what waits for more samples, of all writers, that of the highest TRANSPORT_PRIORITY first: see
+    /// [`DataWriter::flush`](crate::DataWriter::flush).
     pub fn flush(&self) {
-        self.state.writers().iter().for_each(|writer| writer.flush());
+        self.state.urgent_first().iter().for_each(|writer| writer.flush());
     }
 }
 
@@ -106,19 +120,25 @@ impl Subscriber {
     /// begin_access: until it is ended, the subscriber's readers show nothing new of what they show together, so that
     /// several of them can be read as of one moment. Calls nest. Of readers without coherent and group-wide ordered access
     /// it changes nothing.
-    pub fn begin_access(&self) {
+    ///
+    /// # Errors
+    /// [`GroupAccessError::NotEnabled`], [`GroupAccessError::AlreadyDeleted`].
+    pub fn begin_access(&self) -> Result<(), GroupAccessError> {
+        self.state.entity.check_usable()?;
         let mut accesses = lock(&self.state.accesses);
         accesses.count = accesses.count.saturating_add(1);
         if let Some(group) = &accesses.group {
             group.begin_access();
         }
+        Ok(())
     }
 
     /// end_access: what has arrived since becomes visible.
     ///
     /// # Errors
-    /// [`GroupAccessError::NotBegun`].
+    /// [`GroupAccessError::NotBegun`], [`GroupAccessError::NotEnabled`], [`GroupAccessError::AlreadyDeleted`].
     pub fn end_access(&self) -> Result<(), GroupAccessError> {
+        self.state.entity.check_usable()?;
         let mut accesses = lock(&self.state.accesses);
         accesses.count = accesses.count.checked_sub(1).ok_or(GroupAccessError::NotBegun)?;
         let group = accesses.group.clone();
@@ -151,7 +171,10 @@ impl Subscriber {
                 let _ = self.0.end_access();
             }
         }
-        self.begin_access();
+        if self.begin_access().is_err() {
+            // Reading says so too.
+            return read();
+        }
         let _access = Access(self);
         read()
     }
@@ -163,8 +186,10 @@ impl Subscriber {
     /// # Errors
     /// [`GroupAccessError::NotBegun`] with access scope GROUP outside of
     /// [`begin_access`](Self::begin_access) and [`end_access`](Self::end_access), unless
-    /// [`on_data_on_readers`](crate::SubscriberListener::on_data_on_readers) runs.
+    /// [`on_data_on_readers`](crate::SubscriberListener::on_data_on_readers) runs; [`GroupAccessError::NotEnabled`],
+    /// [`GroupAccessError::AlreadyDeleted`].
     pub fn datareaders(&self, states: StateMasks) -> Result<Vec<AnyDataReader>, GroupAccessError> {
+        self.state.entity.check_usable()?;
         self.check_access()?;
         let selection = crate::reader::selection(usize::MAX, states, InstanceSelect::Any);
         let mut found: Vec<(WallTime, AnyDataReader)> = Vec::new();

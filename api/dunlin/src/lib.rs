@@ -25,6 +25,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Operations on an entity that was deleted fail with ALREADY_DELETED, and those that need it enabled fail with NOT_ENABLED
+//! before (DDS 1.4 §2.2.1.1, §2.2.2.1.1.7): QoS, listeners, status conditions, look-up, creation and deletion work before.
+//! What returns no `Result` cannot say so. Of a deleted entity `qos`, names, handles and parents are those that it had,
+//! statuses are as they were read last, sets of statuses and lists are empty, look-up finds nothing, and a listener is never
+//! called; of one that is not enabled the same, but with statuses that have not changed. Clocks and counters always work.
+//!
 //! Calls that wait have variants for async code, on any executor. With the feature `sim`, `dunlin::sim` tests whole
 //! systems in a deterministic simulator.
 #![forbid(unsafe_code)]
@@ -118,7 +124,8 @@ pub use dunlin_xtypes as xtypes;
 pub use dynamic::SerializedData;
 pub use endpoint_qos::{
     DATAREADER_QOS_DEFAULT, DATAREADER_QOS_USE_TOPIC_QOS, DATAWRITER_QOS_DEFAULT,
-    DATAWRITER_QOS_USE_TOPIC_QOS, EndpointQos,
+    DATAWRITER_QOS_USE_TOPIC_QOS, EndpointQos, EntityQos, PARTICIPANT_QOS_DEFAULT, PUBLISHER_QOS_DEFAULT,
+    SUBSCRIBER_QOS_DEFAULT, TOPIC_QOS_DEFAULT,
 };
 pub use entity::EntityError;
 pub use error::GroupAccessError;

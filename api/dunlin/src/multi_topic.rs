@@ -9,7 +9,7 @@ pub(crate) use feed::Feed;
 
 use crate::content_filter::{TopicDescription, sealed};
 use crate::error::ExpressionError;
-use crate::participant::ParticipantInner;
+use crate::participant::{DomainParticipant, ParticipantInner};
 use crate::topic::TopicInner;
 use crate::writer_core::lock;
 use dunlin_cdr::{DdsType, TypeSupport, TypeSupportOf, description};
@@ -209,6 +209,12 @@ impl<T: DdsType> MultiTopic<T> {
     #[must_use]
     pub fn type_name(&self) -> &str {
         &self.inner.topic.type_name
+    }
+
+    /// get_participant; `None` once it is gone.
+    #[must_use]
+    pub fn participant(&self) -> Option<DomainParticipant> {
+        self.inner.topic.participant.upgrade().map(DomainParticipant::from_inner)
     }
 
     /// get_subscription_expression.

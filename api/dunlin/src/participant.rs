@@ -6,11 +6,12 @@ use crate::builtin::{
 };
 use crate::content_filter::{ContentFilteredTopic, DerivedTopics, FilteredTopicInner};
 use crate::contents::Contents;
-use crate::entity::Entity;
+use crate::endpoint_qos::EntityQos;
+use crate::entity::{Entity, EntityError};
 use crate::error::{CreateEntityError, CreateParticipantError, SetQosError};
 use crate::listener::{DomainParticipantListener, PublisherListener, SubscriberListener, TopicListener};
 use crate::multi_topic::{MultiTopic, MultiTopicInner};
-use crate::publisher::Publisher;
+use crate::publisher::{Publisher, put_urgent_first};
 use crate::qos_cell::QosCell;
 use crate::reader_core::ReaderCore;
 use crate::sink::Sink;
@@ -34,6 +35,7 @@ use dunlin_qos::{
 };
 use dunlin_transport::TransportStats;
 use std::any::{Any, TypeId};
+use std::borrow::Cow;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, Weak};
 use std::task::Poll;
@@ -134,20 +136,25 @@ impl DomainParticipant {
         self.inner.session.participant().guid()
     }
 
-    /// create_topic. There may be several topics of one name and type in a participant, each with its own QoS and listener: see
-    /// [`Topic`].
+    /// create_topic, with a QoS or [`TOPIC_QOS_DEFAULT`](crate::TOPIC_QOS_DEFAULT). There may be several topics of one name and
+    /// type in a participant, each with its own QoS and listener: see [`Topic`].
     ///
     /// # Errors
     /// [`CreateEntityError::TypeConflict`], [`CreateEntityError::TypeNameInUse`], or when the name or QoS cannot be used.
-    pub fn create_topic<T: DdsType>(
+    pub fn create_topic<'q, T: DdsType>(
         &self,
         name: &str,
-        qos: &TopicQos,
+        qos: impl Into<EntityQos<'q, TopicQos>>,
     ) -> Result<Topic<T>, CreateEntityError> {
         if self.inner.registered_types.of(T::TYPE_NAME).is_some_and(|known| known != TypeId::of::<T>()) {
             return Err(CreateEntityError::TypeNameInUse(T::TYPE_NAME.to_owned()));
         }
-        self.typed_topic(name, T::TYPE_NAME, qos)
+        self.typed_topic(name, T::TYPE_NAME, &self.topic_qos(qos.into()))
+    }
+
+    /// The QoS that is meant for a topic.
+    pub(crate) fn topic_qos<'q>(&self, qos: EntityQos<'q, TopicQos>) -> Cow<'q, TopicQos> {
+        qos.or_else(|| self.default_topic_qos())
     }
 
     /// A topic of a Rust type, under a name of the type.
@@ -227,12 +234,14 @@ impl DomainParticipant {
         expression: &str,
         parameters: &[impl AsRef<str>],
     ) -> Result<ContentFilteredTopic<T>, CreateEntityError> {
+        self.inner.entity.check()?;
         if !is_usable(name) {
             return Err(CreateEntityError::BadName);
         }
         if !self.inner.owns(&topic.inner) {
             return Err(CreateEntityError::ForeignTopic);
         }
+        topic.inner.entity.check()?;
         let filtered = Arc::new(FilteredTopicInner::new(topic, name, expression, parameters)?);
         let weak = Arc::downgrade(&filtered);
         self.inner.add_derived_topic(name, weak)?;
@@ -251,6 +260,7 @@ impl DomainParticipant {
         expression: &str,
         parameters: &[impl AsRef<str>],
     ) -> Result<MultiTopic<T>, CreateEntityError> {
+        self.inner.entity.check()?;
         if !is_usable(name) {
             return Err(CreateEntityError::BadName);
         }
@@ -260,20 +270,28 @@ impl DomainParticipant {
         Ok(MultiTopic::new(multi))
     }
 
-    /// create_publisher.
+    /// create_publisher, with a QoS or [`PUBLISHER_QOS_DEFAULT`](crate::PUBLISHER_QOS_DEFAULT).
     ///
     /// # Errors
     /// When the QoS is inconsistent or unsupported.
-    pub fn create_publisher(&self, qos: &PublisherQos) -> Result<Publisher, CreateEntityError> {
-        Publisher::new(Arc::clone(&self.inner), qos)
+    pub fn create_publisher<'q>(
+        &self,
+        qos: impl Into<EntityQos<'q, PublisherQos>>,
+    ) -> Result<Publisher, CreateEntityError> {
+        let qos = qos.into().or_else(|| self.default_publisher_qos());
+        Publisher::new(Arc::clone(&self.inner), &qos)
     }
 
-    /// create_subscriber.
+    /// create_subscriber, with a QoS or [`SUBSCRIBER_QOS_DEFAULT`](crate::SUBSCRIBER_QOS_DEFAULT).
     ///
     /// # Errors
     /// When the QoS is inconsistent or unsupported.
-    pub fn create_subscriber(&self, qos: &SubscriberQos) -> Result<Subscriber, CreateEntityError> {
-        Subscriber::new(Arc::clone(&self.inner), qos)
+    pub fn create_subscriber<'q>(
+        &self,
+        qos: impl Into<EntityQos<'q, SubscriberQos>>,
+    ) -> Result<Subscriber, CreateEntityError> {
+        let qos = qos.into().or_else(|| self.default_subscriber_qos());
+        Subscriber::new(Arc::clone(&self.inner), &qos)
     }
 
     /// create_topic with a listener. It may be called before this has returned, on another thread: it uses the topic that it
@@ -281,10 +299,10 @@ impl DomainParticipant {
     ///
     /// # Errors
     /// As [`create_topic`](Self::create_topic).
-    pub fn create_topic_with_listener<T: DdsType>(
+    pub fn create_topic_with_listener<'q, T: DdsType>(
         &self,
         name: &str,
-        qos: &TopicQos,
+        qos: impl Into<EntityQos<'q, TopicQos>>,
         listener: impl TopicListener,
         mask: StatusMask,
     ) -> Result<Topic<T>, CreateEntityError> {
@@ -298,9 +316,9 @@ impl DomainParticipant {
     ///
     /// # Errors
     /// As [`create_publisher`](Self::create_publisher).
-    pub fn create_publisher_with_listener(
+    pub fn create_publisher_with_listener<'q>(
         &self,
-        qos: &PublisherQos,
+        qos: impl Into<EntityQos<'q, PublisherQos>>,
         listener: impl PublisherListener,
         mask: StatusMask,
     ) -> Result<Publisher, CreateEntityError> {
@@ -314,9 +332,9 @@ impl DomainParticipant {
     ///
     /// # Errors
     /// As [`create_subscriber`](Self::create_subscriber).
-    pub fn create_subscriber_with_listener(
+    pub fn create_subscriber_with_listener<'q>(
         &self,
-        qos: &SubscriberQos,
+        qos: impl Into<EntityQos<'q, SubscriberQos>>,
         listener: impl SubscriberListener,
         mask: StatusMask,
     ) -> Result<Subscriber, CreateEntityError> {
@@ -331,11 +349,19 @@ impl DomainParticipant {
         self.inner.qos.get()
     }
 
-    /// set_qos: a changed USER_DATA is announced to the other participants.
+    /// set_qos: a changed USER_DATA is announced to the other participants. With
+    /// [`PARTICIPANT_QOS_DEFAULT`](crate::PARTICIPANT_QOS_DEFAULT) it becomes the present default of the factory.
     ///
     /// # Errors
-    /// When the QoS is inconsistent, unsupported, or changes an immutable policy of an enabled participant.
-    pub fn set_qos(&self, new: &DomainParticipantQos) -> Result<(), SetQosError> {
+    /// When the QoS is inconsistent, unsupported, or changes an immutable policy of an enabled participant;
+    /// [`SetQosError::AlreadyDeleted`].
+    pub fn set_qos<'q>(
+        &self,
+        qos: impl Into<EntityQos<'q, DomainParticipantQos>>,
+    ) -> Result<(), SetQosError> {
+        self.inner.entity.check()?;
+        let default = || crate::DomainParticipantFactory::instance().default_participant_qos();
+        let new = &*qos.into().or_else(default);
         new.check_consistency()?;
         new.check_supported()?;
         self.inner.qos.set(new, DomainParticipantQos::check_changeable)?;
@@ -344,17 +370,25 @@ impl DomainParticipant {
         Ok(())
     }
 
-    /// Sends what waits for more samples, of all writers: see [`DataWriter::flush`](crate::DataWriter::flush).
+    /// Sends what waits for more samples, of all writers, that of the highest TRANSPORT_PRIORITY first: see
+    /// [`DataWriter::flush`](crate::DataWriter::flush).
     pub fn flush(&self) {
-        for writer in self.inner.sink.writers() {
+        let mut writers = self.inner.sink.writers();
+        put_urgent_first(&mut writers);
+        for writer in writers {
             writer.flush();
         }
     }
 
     /// assert_liveliness of the writers whose kind is MANUAL_BY_PARTICIPANT.
-    pub fn assert_liveliness(&self) {
+    ///
+    /// # Errors
+    /// [`EntityError::NotEnabled`], [`EntityError::AlreadyDeleted`].
+    pub fn assert_liveliness(&self) -> Result<(), EntityError> {
+        self.inner.entity.check_usable()?;
         let session = &self.inner.session;
         session.run(|now, out| session.participant().assert_liveliness(now, out));
+        Ok(())
     }
 
     /// get_discovered_participants, with their data.
@@ -539,6 +573,7 @@ impl ParticipantInner {
     /// Leaves the domain although there are handles to it.
     pub fn close(&self) {
         self.entity.delete();
+        self.delete_builtin_subscriber();
         self.session.leave();
     }
 

@@ -2,7 +2,7 @@
 
 use crate::any::AnyDataWriter;
 use crate::condition::StatusCondition;
-use crate::endpoint_qos::EndpointQos;
+use crate::endpoint_qos::{EndpointQos, EntityQos};
 use crate::entity::{Entity, EntityError};
 use crate::error::{CreateEntityError, SetQosError, WaitForError};
 use crate::listener::{DataWriterListener, PublisherListener};
@@ -17,6 +17,7 @@ use dunlin_core::{Duration, EntityKind, Guid, InstanceHandle};
 use dunlin_engine::PublisherGroup;
 use dunlin_qos::{DataRepresentationId, DataWriterQos, PublisherQos, TopicQos};
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, Weak};
 
@@ -53,6 +54,13 @@ impl PublisherState {
         writers.iter().filter_map(Weak::upgrade).filter(|writer| !writer.is_deleted()).collect()
     }
 
+    /// The same, the most urgent first: what waits of them leaves in this order.
+    pub fn urgent_first(&self) -> Vec<Arc<WriterCore>> {
+        let mut writers = self.writers();
+        put_urgent_first(&mut writers);
+        writers
+    }
+
     /// enable: the writers too, unless ENTITY_FACTORY leaves that to the application.
     pub fn enable(&self, participant: &ParticipantInner) -> Result<(), CreateEntityError> {
         while !self.entity.is_enabled() {
@@ -75,9 +83,6 @@ impl PublisherState {
         let group = participant.publisher_group(presentation)?;
         let mut sets = lock(&self.sets);
         if !self.entity.is_enabled() && self.qos.hold_if(|qos| qos.presentation == presentation) {
-            if let Some(group) = &group {
-                (0..sets.depth).for_each(|_| group.begin_set());
-            }
             sets.group = group;
             self.entity.enable();
         }
@@ -235,6 +240,7 @@ impl Publisher {
     /// # Errors
     /// [`CreateEntityError::FactoryNotEnabled`] while the participant is not enabled, or when a writer cannot be.
     pub fn enable(&self) -> Result<(), CreateEntityError> {
+        self.state.entity.check()?;
         self.participant.check_enabled()?;
         self.state.enable(&self.participant)
     }
@@ -245,11 +251,15 @@ impl Publisher {
         self.state.qos.get()
     }
 
-    /// set_qos: a changed PARTITION matches the publisher's writers anew.
+    /// set_qos: a changed PARTITION matches the publisher's writers anew. With
+    /// [`PUBLISHER_QOS_DEFAULT`](crate::PUBLISHER_QOS_DEFAULT) it becomes the participant's present default.
     ///
     /// # Errors
-    /// When the QoS is inconsistent, unsupported, or changes an immutable policy of an enabled publisher.
-    pub fn set_qos(&self, new: &PublisherQos) -> Result<(), SetQosError> {
+    /// When the QoS is inconsistent, unsupported, or changes an immutable policy of an enabled publisher;
+    /// [`SetQosError::AlreadyDeleted`].
+    pub fn set_qos<'q>(&self, qos: impl Into<EntityQos<'q, PublisherQos>>) -> Result<(), SetQosError> {
+        self.state.entity.check()?;
+        let new = &*qos.into().or_else(|| self.participant().default_publisher_qos());
         new.check_consistency()?;
         new.check_supported()?;
         self.state.qos.set(new, PublisherQos::check_changeable)?;
@@ -291,18 +301,21 @@ impl Publisher {
     /// wait_for_acknowledgments: until every matched reliable reader of every writer has everything written so far.
     ///
     /// # Errors
-    /// [`WaitForError::Timeout`].
+    /// [`WaitForError::Timeout`], [`WaitForError::NotEnabled`], [`WaitForError::AlreadyDeleted`].
     pub fn wait_for_acknowledgments(&self, max_wait: Duration) -> Result<(), WaitForError> {
+        self.state.entity.check_usable()?;
         let deadline = dunlin_driver::machine::deadline(max_wait);
-        for writer in self.state.writers().iter().filter(|writer| writer.slot().is_some()) {
+        for writer in self.state.urgent_first().iter().filter(|writer| writer.slot().is_some()) {
             let left = deadline.since(dunlin_driver::machine::mono());
             let left = if max_wait.is_infinite() { max_wait } else { left };
-            writer.wait_for_acknowledgments(left).map_err(|error| match error {
-                WaitForError::Timeout(_) => WaitForError::Timeout(max_wait),
-                other => other,
-            })?;
+            match writer.wait_for_acknowledgments(left) {
+                Err(WaitForError::Timeout(_)) => return Err(WaitForError::Timeout(max_wait)),
+                // One that is deleted meanwhile waits by itself.
+                Ok(()) | Err(WaitForError::AlreadyDeleted) => {}
+                Err(other) => return Err(other),
+            }
         }
-        Ok(())
+        Ok(self.state.entity.check()?)
     }
 
     /// get_default_datawriter_qos: for [`Publisher::create_datawriter`] when the application has no other.
@@ -316,8 +329,10 @@ impl Publisher {
     /// # Errors
     /// When the QoS is inconsistent or unsupported.
     pub fn set_default_datawriter_qos(&self, qos: &DataWriterQos) -> Result<(), SetQosError> {
+        self.state.entity.check()?;
         qos.check_consistency()?;
         qos.check_supported()?;
+        self.participant.check_durability(qos.durability)?;
         *lock(&self.state.default_qos) = qos.clone();
         Ok(())
     }
@@ -327,6 +342,7 @@ impl Publisher {
     /// # Errors
     /// When what comes out is inconsistent; nothing has changed then.
     pub fn copy_from_topic_qos(&self, qos: &mut DataWriterQos, topic: &TopicQos) -> Result<(), SetQosError> {
+        self.state.entity.check()?;
         let overlaid = qos.clone().with_topic_qos(topic);
         overlaid.check_consistency()?;
         *qos = overlaid;
@@ -388,6 +404,11 @@ impl Publisher {
     pub fn participant(&self) -> DomainParticipant {
         DomainParticipant::from_inner(Arc::clone(&self.participant))
     }
+}
+
+/// By TRANSPORT_PRIORITY, and those of equal priority as before.
+pub(crate) fn put_urgent_first(writers: &mut [Arc<WriterCore>]) {
+    writers.sort_by_cached_key(|writer| Reverse(writer.qos().transport_priority.value));
 }
 
 /// A writer offers one representation; where the QoS names none, it is the type's.

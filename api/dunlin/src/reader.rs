@@ -433,9 +433,12 @@ impl<T: TopicType> DataReader<T> {
         SampleStream::new(self.clone())
     }
 
-    /// create_readcondition: while it exists the reader cannot be deleted.
-    #[must_use]
-    pub fn create_readcondition(&self, states: StateMasks) -> ReadCondition {
+    /// create_readcondition: while it exists the reader cannot be deleted. The reader need not be enabled.
+    ///
+    /// # Errors
+    /// [`ReadError::AlreadyDeleted`].
+    pub fn create_readcondition(&self, states: StateMasks) -> Result<ReadCondition, ReadError> {
+        self.core.check()?;
         let reader = Arc::downgrade(&self.core);
         let wanted = selection(1, states, InstanceSelect::Any);
         let trigger = {
@@ -448,14 +451,14 @@ impl<T: TopicType> DataReader<T> {
         };
         let condition = Condition::new(Arc::clone(&self.core.signal), trigger);
         self.core.add_condition(&condition);
-        ReadCondition { reader, states, query: None, condition }
+        Ok(ReadCondition { reader, states, query: None, condition })
     }
 
     /// delete_readcondition, also of a query condition: it is never true again, detached from every wait-set, and can
     /// select no samples, although there are handles to it. A condition also goes away with its last handle.
     ///
     /// # Errors
-    /// [`EntityError::Foreign`], [`EntityError::AlreadyDeleted`].
+    /// [`EntityError::Foreign`], [`EntityError::AlreadyDeleted`] also when the reader was.
     pub fn delete_readcondition(&self, condition: &ReadCondition) -> Result<(), EntityError> {
         if condition.reader.as_ptr() != Arc::as_ptr(&self.core) {
             return Err(EntityError::Foreign);
@@ -468,9 +471,7 @@ impl<T: TopicType> DataReader<T> {
     /// # Errors
     /// [`EntityError::AlreadyDeleted`].
     pub fn delete_contained_entities(&self) -> Result<(), EntityError> {
-        if self.core.is_deleted() {
-            return Err(EntityError::AlreadyDeleted);
-        }
+        self.core.check()?;
         self.core.delete_conditions();
         Ok(())
     }
@@ -486,6 +487,7 @@ impl<T: TopicType> DataReader<T> {
         expression: &str,
         parameters: &[impl AsRef<str>],
     ) -> Result<QueryCondition, ExpressionError> {
+        self.core.check()?;
         let description = self.core.topic.description().ok_or(ExpressionError::NoDescription)?;
         let query = Arc::new(Query::new(description, expression, parameters)?);
         let reader = Arc::downgrade(&self.core);
@@ -546,11 +548,7 @@ impl<T: TopicType> DataReader<T> {
     pub fn wait_for_historical_data_async(
         &self,
     ) -> impl Future<Output = Result<(), WaitForError>> + Send + use<T> {
-        let arrived = self.core.historical_data();
-        async move {
-            arrived?.await;
-            Ok(())
-        }
+        Arc::clone(&self.core).historical_data()
     }
 
     /// get_qos.
@@ -619,15 +617,7 @@ impl<T: TopicType> DataReader<T> {
     /// get_statuscondition.
     #[must_use]
     pub fn status_condition(&self) -> StatusCondition {
-        let core = Arc::downgrade(&self.core);
-        let named = Arc::downgrade(&self.core);
-        let handle = move || {
-            let slot = named.upgrade().and_then(|core| core.slot().map(|slot| slot.guid()));
-            slot.map(InstanceHandle::from).unwrap_or_default()
-        };
-        StatusCondition::new(Arc::clone(&self.core.signal), handle, move || {
-            core.upgrade().map_or(StatusMask::NONE, |core| core.changes())
-        })
+        self.core.status_condition()
     }
 
     /// get_status_changes.
@@ -681,12 +671,14 @@ impl<T: TopicType> DataReader<T> {
     /// get_matched_publication_data.
     ///
     /// # Errors
-    /// [`NotMatched`].
+    /// [`NotMatched`]: a handle that names no matched writer, a reader that is disabled or was deleted.
     pub fn matched_publication_data(
         &self,
         handle: InstanceHandle,
     ) -> Result<Arc<PublicationBuiltinTopicData>, NotMatched> {
-        self.core.matched().into_iter().find(|endpoint| endpoint.guid == handle.to_guid()).ok_or(NotMatched)
+        self.core.usable()?;
+        let mut matched = self.core.matched().into_iter();
+        matched.find(|endpoint| endpoint.guid == handle.to_guid()).ok_or(NotMatched::UnknownHandle)
     }
 
     /// Counters: samples, duplicates, acknowledgements.

@@ -1,10 +1,10 @@
 //! What all handles of one data reader share, without the type of its samples.
 
 use crate::builtin::PublicationBuiltinTopicData;
-use crate::condition::{Condition, ConditionCore};
+use crate::condition::{Condition, ConditionCore, StatusCondition};
 use crate::content_filter::FilteredTopicInner;
 use crate::content_filter::sealed::TopicSource;
-use crate::entity::ListenerSlot;
+use crate::entity::{Deleted, ListenerSlot, OwnCondition, Unusable};
 use crate::error::{CreateEntityError, ReadError, SetQosError, WaitForError};
 use crate::participant::ParticipantInner;
 use crate::qos_cell::QosCell;
@@ -15,10 +15,10 @@ use crate::status::{
 };
 use crate::subscriber::Subscriber;
 use crate::topic::TopicInner;
-use crate::writer_core::{lock, record_incompatible, wait_for};
+use crate::writer_core::{lock, record_incompatible, wait_for_any};
 use dunlin_cache::{CachedSample, Selection};
 use dunlin_cdr::TypeSupport;
-use dunlin_core::{Duration, EntityId, Guid};
+use dunlin_core::{Duration, EntityId, Guid, InstanceHandle};
 use dunlin_discovery::EndpointLocators;
 use dunlin_engine::{ContentFilter, Event, ReaderPolicies, ReaderSlot, ReaderSpec, WriteRequest};
 use dunlin_qos::{DataReaderQos, IncompatiblePolicy};
@@ -77,6 +77,7 @@ pub(crate) struct ReaderCore {
     /// Read and query conditions that somebody has, and that were not deleted.
     conditions: Mutex<Vec<Weak<ConditionCore>>>,
     pub signal: Arc<Signal>,
+    condition: OwnCondition,
 }
 
 impl ReaderCore {
@@ -109,6 +110,7 @@ impl ReaderCore {
             left: Mutex::default(),
             conditions: Mutex::default(),
             signal: Arc::default(),
+            condition: OwnCondition::default(),
         }
     }
 
@@ -261,6 +263,7 @@ impl ReaderCore {
             return false;
         }
         self.listener.set(None);
+        self.condition.delete();
         self.delete_conditions();
         self.leave();
         self.signal.raise();
@@ -294,11 +297,18 @@ impl ReaderCore {
         }
     }
 
+    /// What operations use that need a reader which is enabled and was not deleted.
+    pub fn usable(&self) -> Result<&Arc<ReaderSlot>, Unusable> {
+        self.check()?;
+        self.slot.get().ok_or(Unusable::NotEnabled)
+    }
+
     pub fn enabled(&self) -> Result<&Arc<ReaderSlot>, ReadError> {
-        if self.is_deleted() {
-            return Err(ReadError::AlreadyDeleted);
-        }
-        self.slot.get().ok_or(ReadError::NotEnabled)
+        Ok(self.usable()?)
+    }
+
+    pub fn check(&self) -> Result<(), Deleted> {
+        if self.is_deleted() { Err(Deleted) } else { Ok(()) }
     }
 
     pub fn id(&self) -> Option<EntityId> {
@@ -310,6 +320,7 @@ impl ReaderCore {
     }
 
     pub fn set_qos(self: &Arc<Self>, new: &DataReaderQos) -> Result<(), SetQosError> {
+        self.check()?;
         new.check_consistency()?;
         new.check_supported()?;
         self.participant.check_durability(new.durability)?;
@@ -361,6 +372,21 @@ impl ReaderCore {
         statuses.changed = statuses.changed & !StatusMask::DATA_AVAILABLE;
         drop(statuses);
         self.subscriber.state.entity.clear(StatusMask::DATA_ON_READERS);
+    }
+
+    /// The one status condition, which does not keep the reader.
+    pub fn status_condition(self: &Arc<Self>) -> StatusCondition {
+        let make = || {
+            let (named, changed) = (Arc::downgrade(self), Arc::downgrade(self));
+            let handle = move || {
+                let guid = named.upgrade().and_then(|core| core.slot().map(|slot| slot.guid()));
+                guid.map(InstanceHandle::from).unwrap_or_default()
+            };
+            StatusCondition::new(Arc::clone(&self.signal), handle, move || {
+                changed.upgrade().map_or(StatusMask::NONE, |core| core.changes())
+            })
+        };
+        self.condition.get(|| self.is_deleted(), make)
     }
 
     pub fn changes(&self) -> StatusMask {
@@ -438,25 +464,41 @@ impl ReaderCore {
         });
     }
 
-    pub fn wait_for_historical_data(&self, timeout: Duration) -> Result<(), WaitForError> {
-        if let Some(feed) = self.feed.get() {
-            return feed.readers.iter().try_for_each(|reader| reader.wait_for_historical_data(timeout));
-        }
-        let slot = self.slot.get().ok_or(WaitForError::NotEnabled)?;
-        wait_for(&self.participant, &self.signal, timeout, || slot.historical_complete())
+    /// The readers whose history it waits for: those behind it, of a multi-topic.
+    fn of_history(self: &Arc<Self>) -> Vec<Arc<Self>> {
+        self.feed.get().map_or_else(|| vec![Arc::clone(self)], |feed| feed.readers.clone())
+    }
+
+    pub fn wait_for_historical_data(self: &Arc<Self>, timeout: Duration) -> Result<(), WaitForError> {
+        self.usable()?;
+        let readers = self.of_history();
+        let signals: Vec<&Signal> = readers.iter().map(|reader| &*reader.signal).collect();
+        wait_for_any(&self.participant, &signals, timeout, || {
+            readers.iter().all(|reader| reader.has_history())
+        })?;
+        Ok(self.check()?)
+    }
+
+    /// Whether everything has arrived that existed when it met its durable writers, or nothing can any more.
+    fn has_history(&self) -> bool {
+        self.is_deleted() || self.slot.get().is_some_and(|slot| slot.historical_complete())
     }
 
     /// The same for tasks, without a time-out.
-    pub fn historical_data(&self) -> Result<impl Future<Output = ()> + Send + use<>, WaitForError> {
-        let slot = Arc::clone(self.slot.get().ok_or(WaitForError::NotEnabled)?);
-        Ok(when(Arc::clone(&self.signal), move || slot.historical_complete().then_some(())))
+    pub async fn historical_data(self: Arc<Self>) -> Result<(), WaitForError> {
+        self.usable()?;
+        // One after the other: what one of them has does not get lost again.
+        for reader in self.of_history() {
+            when(Arc::clone(&reader.signal), || reader.has_history().then_some(())).await;
+        }
+        Ok(self.check()?)
     }
 
     pub fn matched(&self) -> Vec<Arc<PublicationBuiltinTopicData>> {
         if let Some(feed) = self.feed.get() {
             return feed.readers.iter().flat_map(|reader| reader.matched()).collect();
         }
-        self.slot.get().map(|slot| slot.matched_writers()).unwrap_or_default()
+        self.usable().ok().map(|slot| slot.matched_writers()).unwrap_or_default()
     }
 
     /// Puts rows of a multi-topic into the cache.

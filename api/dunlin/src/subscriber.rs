@@ -5,9 +5,9 @@ use crate::builtin;
 use crate::condition::StatusCondition;
 use crate::content_filter::TopicDescription;
 use crate::content_filter::sealed::TopicSource;
-use crate::endpoint_qos::EndpointQos;
+use crate::endpoint_qos::{EndpointQos, EntityQos};
 use crate::entity::{Entity, EntityError};
-use crate::error::{CreateEntityError, SetQosError};
+use crate::error::{CreateEntityError, GroupAccessError, SetQosError};
 use crate::listener::{DataReaderListener, SubscriberListener};
 use crate::participant::{DomainParticipant, ParticipantInner};
 use crate::qos_cell::QosCell;
@@ -107,9 +107,6 @@ impl SubscriberState {
         let group = participant.subscriber_group(presentation);
         let mut accesses = lock(&self.accesses);
         if !self.entity.is_enabled() && self.qos.hold_if(|qos| qos.presentation == presentation) {
-            if let Some(group) = &group {
-                (0..accesses.count).for_each(|_| group.begin_access());
-            }
             accesses.group = group;
             let by_group = presentation.access_scope == PresentationAccessScope::Group;
             let one_by_one = by_group && presentation.ordered_access;
@@ -193,10 +190,14 @@ impl Subscriber {
     /// The subscriber of the built-in topics.
     pub(crate) fn builtin(participant: Arc<ParticipantInner>) -> Self {
         let make = || {
-            let handle = participant.next_handle(EntityKind::ReaderGroup);
-            SubscriberState::new(handle, true, true, SubscriberQos::default())
+            let topic = PresentationAccessScope::Topic;
+            let qos = SubscriberQos::default().presentation(topic, false, false);
+            SubscriberState::new(participant.next_handle(EntityKind::ReaderGroup), true, true, qos)
         };
         let state = participant.builtin_state(make);
+        if participant.entity.is_deleted() {
+            state.entity.delete();
+        }
         Self { participant, state }
     }
 
@@ -315,6 +316,7 @@ impl Subscriber {
     /// # Errors
     /// [`CreateEntityError::FactoryNotEnabled`] while the participant is not enabled, or when a reader cannot be.
     pub fn enable(&self) -> Result<(), CreateEntityError> {
+        self.state.entity.check()?;
         self.participant.check_enabled()?;
         self.state.enable(&self.participant)
     }
@@ -325,11 +327,15 @@ impl Subscriber {
         self.state.qos.get()
     }
 
-    /// set_qos: a changed PARTITION matches the subscriber's readers anew.
+    /// set_qos: a changed PARTITION matches the subscriber's readers anew. With
+    /// [`SUBSCRIBER_QOS_DEFAULT`](crate::SUBSCRIBER_QOS_DEFAULT) it becomes the participant's present default.
     ///
     /// # Errors
-    /// When the QoS is inconsistent, unsupported, or changes an immutable policy of an enabled subscriber.
-    pub fn set_qos(&self, new: &SubscriberQos) -> Result<(), SetQosError> {
+    /// When the QoS is inconsistent, unsupported, or changes an immutable policy of an enabled subscriber;
+    /// [`SetQosError::AlreadyDeleted`].
+    pub fn set_qos<'q>(&self, qos: impl Into<EntityQos<'q, SubscriberQos>>) -> Result<(), SetQosError> {
+        self.state.entity.check()?;
+        let new = &*qos.into().or_else(|| self.participant().default_subscriber_qos());
         new.check_consistency()?;
         new.check_supported()?;
         self.state.qos.set(new, SubscriberQos::check_changeable)?;
@@ -345,7 +351,8 @@ impl Subscriber {
             |core| AnyDataReader(core).typed().filter(|r: &DataReader<T>| r.topic_name() == topic_name);
         let known = self.state.readers().into_iter().find_map(typed);
         known.or_else(|| {
-            self.state.builtin.then(|| builtin::reader(self, topic_name).and_then(typed)).flatten()
+            let lives = self.state.builtin && !self.state.entity.is_deleted();
+            lives.then(|| builtin::reader(self, topic_name).and_then(typed)).flatten()
         })
     }
 
@@ -377,12 +384,17 @@ impl Subscriber {
 
     /// notify_datareaders: tells the listeners of DATA_AVAILABLE for each reader with data that nobody has looked at; to be
     /// called by [`on_data_on_readers`](crate::SubscriberListener::on_data_on_readers).
-    pub fn notify_datareaders(&self) {
+    ///
+    /// # Errors
+    /// [`GroupAccessError::NotEnabled`], [`GroupAccessError::AlreadyDeleted`].
+    pub fn notify_datareaders(&self) -> Result<(), GroupAccessError> {
+        self.state.entity.check_usable()?;
         for reader in self.state.readers() {
             if reader.changes().intersects(StatusMask::DATA_AVAILABLE) {
                 reader.tell_data_available();
             }
         }
+        Ok(())
     }
 
     /// get_default_datareader_qos: for [`Subscriber::create_datareader`] when the application has no other.
@@ -396,8 +408,10 @@ impl Subscriber {
     /// # Errors
     /// When the QoS is inconsistent or unsupported.
     pub fn set_default_datareader_qos(&self, qos: &DataReaderQos) -> Result<(), SetQosError> {
+        self.state.entity.check()?;
         qos.check_consistency()?;
         qos.check_supported()?;
+        self.participant.check_durability(qos.durability)?;
         *lock(&self.state.default_qos) = qos.clone();
         Ok(())
     }
@@ -407,6 +421,7 @@ impl Subscriber {
     /// # Errors
     /// When what comes out is inconsistent; nothing has changed then.
     pub fn copy_from_topic_qos(&self, qos: &mut DataReaderQos, topic: &TopicQos) -> Result<(), SetQosError> {
+        self.state.entity.check()?;
         let overlaid = qos.clone().with_topic_qos(topic);
         overlaid.check_consistency()?;
         *qos = overlaid;

@@ -1,6 +1,7 @@
 //! Topic (DDS 1.4 §2.2.2.3).
 
 use crate::condition::StatusCondition;
+use crate::endpoint_qos::EntityQos;
 use crate::entity::Entity;
 use crate::error::{CreateEntityError, SetQosError};
 use crate::listener::TopicListener;
@@ -123,6 +124,7 @@ impl TopicInner {
         new.check_supported()?;
         let participant = self.participant.upgrade().filter(|_| !self.entity.is_deleted());
         let participant = participant.ok_or(SetQosError::AlreadyDeleted)?;
+        participant.check_durability(new.durability)?;
         self.qos.set(new, TopicQos::check_changeable)?;
         participant.refresh_endpoints_of(self);
         Ok(())
@@ -161,13 +163,16 @@ impl<T: TopicType> Topic<T> {
         self.inner.qos()
     }
 
-    /// set_qos: changed TOPIC_DATA is announced with every endpoint that was created for this topic. The other policies are templates for
-    /// endpoints that copy them when they are created or changed.
+    /// set_qos: changed TOPIC_DATA is announced with every endpoint that was created for this topic. The other policies are
+    /// templates for endpoints that copy them when they are created or changed. With
+    /// [`TOPIC_QOS_DEFAULT`](crate::TOPIC_QOS_DEFAULT) it becomes the participant's present default.
     ///
     /// # Errors
-    /// When the QoS is inconsistent, unsupported, or changes an immutable policy of an enabled topic.
-    pub fn set_qos(&self, qos: &TopicQos) -> Result<(), SetQosError> {
-        self.inner.set_qos(qos)
+    /// When the QoS is inconsistent, unsupported, or changes an immutable policy of an enabled topic;
+    /// [`SetQosError::AlreadyDeleted`].
+    pub fn set_qos<'q>(&self, qos: impl Into<EntityQos<'q, TopicQos>>) -> Result<(), SetQosError> {
+        let participant = self.participant().ok_or(SetQosError::AlreadyDeleted)?;
+        self.inner.set_qos(&qos.into().or_else(|| participant.default_topic_qos()))
     }
 
     /// enable: of a topic whose participant does not enable what it creates. Until then every policy of its QoS can

@@ -1,6 +1,7 @@
 //! Types of endpoints: what is announced of those of this participant, and what others tell of theirs (DDS-XTypes 1.3
 //! §7.6.3.2 and §7.6.3.3).
 
+use crate::endpoint_qos::EntityQos;
 use crate::error::CreateEntityError;
 use crate::participant::{DomainParticipant, ParticipantInner, is_usable};
 use crate::topic::{Topic, TopicInner};
@@ -114,12 +115,13 @@ impl DomainParticipant {
     /// # Errors
     /// [`CreateEntityError::TypeNotRegistered`], [`CreateEntityError::TypeNameInUse`] when it is another type's; else as
     /// [`create_topic`](Self::create_topic).
-    pub fn create_topic_of_type<T: DdsType>(
+    pub fn create_topic_of_type<'q, T: DdsType>(
         &self,
         name: &str,
         type_name: &str,
-        qos: &TopicQos,
+        qos: impl Into<EntityQos<'q, TopicQos>>,
     ) -> Result<Topic<T>, CreateEntityError> {
+        let qos = &self.topic_qos(qos.into());
         match self.inner().registered_types.of(type_name) {
             Some(known) if known == TypeId::of::<T>() => self.typed_topic(name, type_name, qos),
             Some(_) => Err(CreateEntityError::TypeNameInUse(type_name.to_owned())),

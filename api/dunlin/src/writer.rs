@@ -302,12 +302,7 @@ impl<T: TopicType> DataWriter<T> {
     pub fn wait_for_acknowledgments_async(
         &self,
     ) -> impl Future<Output = Result<(), WaitForError>> + Send + use<T> {
-        // The handle keeps the writer, whose events end the wait.
-        let core = Arc::clone(&self.core);
-        async move {
-            core.acknowledged()?.await;
-            Ok(())
-        }
+        Arc::clone(&self.core).acknowledged()
     }
 
     /// get_qos.
@@ -380,15 +375,7 @@ impl<T: TopicType> DataWriter<T> {
     /// get_statuscondition.
     #[must_use]
     pub fn status_condition(&self) -> StatusCondition {
-        let core = Arc::downgrade(&self.core);
-        let named = Arc::downgrade(&self.core);
-        let handle = move || {
-            let slot = named.upgrade().and_then(|core| core.slot().map(|slot| slot.guid()));
-            slot.map(InstanceHandle::from).unwrap_or_default()
-        };
-        StatusCondition::new(Arc::clone(&self.core.signal), handle, move || {
-            core.upgrade().map_or(StatusMask::NONE, |core| core.changes())
-        })
+        self.core.status_condition()
     }
 
     /// get_status_changes.
@@ -430,12 +417,14 @@ impl<T: TopicType> DataWriter<T> {
     /// get_matched_subscription_data.
     ///
     /// # Errors
-    /// [`NotMatched`].
+    /// [`NotMatched`]: a handle that names no matched reader, a writer that is disabled or was deleted.
     pub fn matched_subscription_data(
         &self,
         handle: InstanceHandle,
     ) -> Result<Arc<SubscriptionBuiltinTopicData>, NotMatched> {
-        self.core.matched().into_iter().find(|endpoint| endpoint.guid == handle.to_guid()).ok_or(NotMatched)
+        self.core.usable()?;
+        let mut matched = self.core.matched().into_iter();
+        matched.find(|endpoint| endpoint.guid == handle.to_guid()).ok_or(NotMatched::UnknownHandle)
     }
 
     /// Counters: samples, repairs, heartbeats.

@@ -1,8 +1,9 @@
 //! What all handles of one data writer share, without the type of its samples.
 
 use crate::builtin::SubscriptionBuiltinTopicData;
+use crate::condition::StatusCondition;
 use crate::dynamic::is_dynamic;
-use crate::entity::ListenerSlot;
+use crate::entity::{Deleted, ListenerSlot, OwnCondition, Unusable};
 use crate::error::{CreateEntityError, SetQosError, WaitForError, WriteError};
 use crate::participant::ParticipantInner;
 use crate::publisher::Publisher;
@@ -75,6 +76,7 @@ pub(crate) struct WriterCore {
     /// Whether it was taken out of the engine.
     left: Mutex<bool>,
     pub signal: Arc<Signal>,
+    condition: OwnCondition,
 }
 
 /// What an enabled writer is in the engine.
@@ -121,6 +123,7 @@ impl WriterCore {
             deleted: AtomicBool::new(false),
             left: Mutex::default(),
             signal: Arc::default(),
+            condition: OwnCondition::default(),
         }
     }
 
@@ -207,7 +210,7 @@ impl WriterCore {
         *left = true;
         drop(left);
         // Nobody is told when readers do not answer: the writer is gone either way.
-        let waited = self.wait_for_acknowledgments(LINGER);
+        let waited = self.wait_until_acknowledged(slot, LINGER, || false);
         let refused = matches!(waited, Err(WaitForError::InTask | WaitForError::InSimulation));
         if !(refused && self.participant.delete_writer_later(slot, LINGER)) {
             self.participant.delete_writer(slot);
@@ -228,16 +231,24 @@ impl WriterCore {
             return false;
         }
         self.listener.set(None);
+        self.condition.delete();
         self.leave();
         self.signal.raise();
         true
     }
 
+    /// What operations use that need a writer which is enabled and was not deleted.
+    pub fn usable(&self) -> Result<&Arc<WriterSlot>, Unusable> {
+        self.check()?;
+        self.slot().ok_or(Unusable::NotEnabled)
+    }
+
     pub fn enabled(&self) -> Result<&Arc<WriterSlot>, WriteError> {
-        if self.is_deleted() {
-            return Err(WriteError::AlreadyDeleted);
-        }
-        self.slot().ok_or(WriteError::NotEnabled)
+        Ok(self.usable()?)
+    }
+
+    fn check(&self) -> Result<(), Deleted> {
+        if self.is_deleted() { Err(Deleted) } else { Ok(()) }
     }
 
     pub fn id(&self) -> Option<EntityId> {
@@ -258,6 +269,7 @@ impl WriterCore {
     }
 
     pub fn set_qos(self: &Arc<Self>, new: &DataWriterQos) -> Result<(), SetQosError> {
+        self.check()?;
         new.check_consistency()?;
         new.check_supported()?;
         self.participant.check_durability(new.durability)?;
@@ -272,6 +284,21 @@ impl WriterCore {
 
     pub fn set_listener(&self, listener: Option<Arc<dyn ErasedWriterListener>>, mask: StatusMask) {
         self.listener.set(listener.map(|listener| (Some(listener), mask)));
+    }
+
+    /// The one status condition, which does not keep the writer.
+    pub fn status_condition(self: &Arc<Self>) -> StatusCondition {
+        let make = || {
+            let (named, changed) = (Arc::downgrade(self), Arc::downgrade(self));
+            let handle = move || {
+                let guid = named.upgrade().and_then(|core| core.slot().map(|slot| slot.guid()));
+                guid.map(InstanceHandle::from).unwrap_or_default()
+            };
+            StatusCondition::new(Arc::clone(&self.signal), handle, move || {
+                changed.upgrade().map_or(StatusMask::NONE, |core| core.changes())
+            })
+        };
+        self.condition.get(|| self.is_deleted(), make)
     }
 
     pub fn changes(&self) -> StatusMask {
@@ -327,24 +354,38 @@ impl WriterCore {
     }
 
     pub fn wait_for_acknowledgments(&self, timeout: Duration) -> Result<(), WaitForError> {
-        let slot = self.slot().ok_or(WaitForError::NotEnabled)?;
+        self.wait_until_acknowledged(self.usable()?, timeout, || self.is_deleted())?;
+        Ok(self.check()?)
+    }
+
+    /// The same also of a writer that was deleted and is in the engine still, or until `given_up`.
+    fn wait_until_acknowledged(
+        &self,
+        slot: &WriterSlot,
+        timeout: Duration,
+        given_up: impl Fn() -> bool,
+    ) -> Result<(), WaitForError> {
         let last = slot.last_sn();
         self.participant.flush(slot);
         if slot.acked_by_all() < last {
             self.participant.request_acknowledgments(slot);
         }
-        wait_for(&self.participant, &self.signal, timeout, || slot.acked_by_all() >= last)
+        let done = || slot.acked_by_all() >= last || given_up();
+        wait_for(&self.participant, &self.signal, timeout, done)
     }
 
     /// The same for tasks, without a time-out.
-    pub fn acknowledged(&self) -> Result<impl Future<Output = ()> + Send + use<>, WaitForError> {
-        let slot = Arc::clone(self.slot().ok_or(WaitForError::NotEnabled)?);
+    pub async fn acknowledged(self: Arc<Self>) -> Result<(), WaitForError> {
+        let slot = Arc::clone(self.usable()?);
         let last = slot.last_sn();
         self.participant.flush(&slot);
         if slot.acked_by_all() < last {
             self.participant.request_acknowledgments(&slot);
         }
-        Ok(when(Arc::clone(&self.signal), move || (slot.acked_by_all() >= last).then_some(())))
+        // The handle keeps the writer, whose events end the wait.
+        let done = || (slot.acked_by_all() >= last || self.is_deleted()).then_some(());
+        when(Arc::clone(&self.signal), done).await;
+        Ok(self.check()?)
     }
 
     /// Waits until the history takes a large sample, before it is serialized: a writer that blocks need not hold it
@@ -366,8 +407,9 @@ impl WriterCore {
         self.lender.get_or_init(|| self.participant.lender(len)).as_deref()
     }
 
+    /// The matched readers; none of a writer that was deleted.
     pub fn matched(&self) -> Vec<Arc<SubscriptionBuiltinTopicData>> {
-        self.slot().map(|slot| slot.matched_readers()).unwrap_or_default()
+        self.usable().ok().map(|slot| slot.matched_readers()).unwrap_or_default()
     }
 }
 

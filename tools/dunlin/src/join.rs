@@ -69,11 +69,11 @@ pub struct Arrivals {
 
 impl Arrivals {
     /// Those of a reader.
-    pub fn of<T: TopicType>(reader: &DataReader<T>) -> Self {
-        let arrived = reader.create_readcondition(StateMasks::NOT_READ).condition().clone();
+    pub fn of<T: TopicType>(reader: &DataReader<T>) -> Result<Self> {
+        let arrived = reader.create_readcondition(StateMasks::NOT_READ)?.condition().clone();
         let set = WaitSet::new();
         set.attach_condition(&arrived);
-        Self { set, arrived }
+        Ok(Self { set, arrived })
     }
 
     /// Waits until there are some, at most for `time`.

@@ -69,7 +69,7 @@ impl Ends {
         let subscriber = participant.create_subscriber(&SubscriberQos::default())?;
         let reader =
             subscriber.create_datareader(&topic, &DataReaderQos::default().reliable().keep_last(64))?;
-        let arrivals = Arrivals::of(&reader);
+        let arrivals = Arrivals::of(&reader)?;
         Ok(Self { participant, writer, reader, arrivals })
     }
 }

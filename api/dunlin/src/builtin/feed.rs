@@ -215,6 +215,16 @@ impl ParticipantInner {
         Arc::clone(lock(&self.builtin).subscriber.get_or_insert_with(make))
     }
 
+    /// With its participant.
+    pub fn delete_builtin_subscriber(&self) {
+        // Outside of the lock, as events of the engine take it.
+        let subscriber = lock(&self.builtin).subscriber.clone();
+        if let Some(subscriber) = subscriber {
+            subscriber.delete_readers();
+            subscriber.entity.delete();
+        }
+    }
+
     /// Brings built-in topics and whoever waits for a topic up to date.
     pub fn on_discovery(&self, event: &Event) {
         enum Subject {

@@ -155,7 +155,7 @@ fn a_late_reader_of_a_built_in_topic_gets_what_is_known() {
     let publications = b.run(|| builtin.lookup_datareader::<DcpsPublication>(DCPS_PUBLICATION)).unwrap();
     assert_eq!(take(&publications)[0].0, w.writer.instance_handle());
     // A condition on it works as on any reader.
-    let condition = publications.create_readcondition(StateMasks::NOT_READ);
+    let condition = publications.create_readcondition(StateMasks::NOT_READ).unwrap();
     let set = WaitSet::new();
     set.attach_condition(condition.condition());
     let second = writing(&sim.node("c"), &DataWriterQos::default());
@@ -285,4 +285,31 @@ fn built_in_topics_over_loopback() {
     eventually("its end", || {
         take(&reader).iter().any(|(h, _, s)| *h == handle && *s != InstanceState::Alive)
     });
+}
+
+#[test]
+fn an_ignored_subscription_gets_nothing_and_never_comes_back() {
+    let (mut sim, a, b, w, r) = pair();
+    // Elsewhere, as what goes to a participant reaches all its readers.
+    let other = reads(&sim.node("c"), &DataReaderQos::default().reliable().keep_all());
+    let next = &other.reader;
+    sim.run_until(|| w.writer.matched_subscriptions().len() == 2, secs(9)).unwrap();
+    let refused = a.run(|| w.participant.ignore_subscription(w.writer.instance_handle()));
+    assert_eq!(refused, Err(EntityError::UnknownHandle));
+    let _ = w.writer.publication_matched_status();
+    a.run(|| w.participant.ignore_subscription(r.reader.instance_handle())).unwrap();
+    a.run(|| w.participant.ignore_subscription(r.reader.instance_handle())).unwrap();
+    assert_eq!(w.writer.matched_subscriptions(), [next.instance_handle()]);
+    let status = w.writer.publication_matched_status();
+    assert_eq!((status.current_count, status.current_count_change), (1, -1));
+    a.run(|| w.writer.write(&reading(1, 1))).unwrap();
+    // It announces itself anew.
+    let changed = DataReaderQos { user_data: UserData(vec![4]), ..r.reader.qos() };
+    b.run(|| r.reader.set_qos(&changed)).unwrap();
+    sim.run_for(secs(20)).unwrap();
+    a.run(|| w.writer.write(&reading(1, 2))).unwrap();
+    sim.run_for(secs(5)).unwrap();
+    assert_eq!((r.reader.take(9).unwrap().len(), next.take(9).unwrap().len()), (0, 2));
+    assert_eq!(w.writer.matched_subscriptions().len(), 1);
+    assert_eq!(w.participant.discovered_subscriptions().len(), 1);
 }

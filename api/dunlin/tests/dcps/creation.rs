@@ -53,7 +53,7 @@ fn the_writer_is_looked_up() {
 #[test]
 fn what_it_writes_while_publications_are_suspended_waits() {
     let (mut sim, a, b, w, r) = pair();
-    w.publisher.suspend_publications();
+    w.publisher.suspend_publications().unwrap();
     let _writer = create(&a, &w.publisher, &w, |writer| writer.write(&reading(7, 1)).unwrap());
     run(&mut sim);
     assert_eq!(ids(&b, &r.reader), [0; 0]);
@@ -77,7 +77,7 @@ fn a_set_that_ends_there_is_ended_for_the_writer() {
     // Each of the two readers that match leads to a set.
     let _writer = create(&a, &publisher, &w, |writer| {
         let publisher = writer.publisher();
-        publisher.begin_coherent_changes();
+        publisher.begin_coherent_changes().unwrap();
         writer.write(&reading(8, 1)).unwrap();
         publisher.end_coherent_changes().unwrap();
     });

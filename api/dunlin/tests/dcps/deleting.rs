@@ -11,7 +11,7 @@ use dunlin::{
 fn conditions_keep_their_reader_until_they_are_deleted() {
     let (mut sim, a, b, w, r) = pair();
     a.run(|| w.writer.write(&reading(1, 1))).unwrap();
-    let unread = r.reader.create_readcondition(StateMasks::NOT_READ);
+    let unread = r.reader.create_readcondition(StateMasks::NOT_READ).unwrap();
     let query = r.reader.create_querycondition(StateMasks::ANY, "n > 0", &[""; 0]).unwrap();
     sim.run_until(|| unread.condition().trigger_value(), secs(9)).unwrap();
     let set = WaitSet::new();
@@ -37,8 +37,8 @@ fn conditions_keep_their_reader_until_they_are_deleted() {
     r.reader.delete_readcondition(&query).unwrap();
     delete().unwrap();
     assert_eq!(r.reader.delete_contained_entities(), Err(EntityError::AlreadyDeleted));
-    let late = r.reader.create_readcondition(StateMasks::ANY);
-    assert!(!late.condition().trigger_value());
+    let late = r.reader.create_readcondition(StateMasks::ANY).err();
+    assert_eq!(late, Some(ReadError::AlreadyDeleted));
 }
 
 #[test]
@@ -46,12 +46,14 @@ fn conditions_go_with_their_last_handle_or_all_at_once() {
     let (_sim, _a, b, _w, r) = pair();
     let delete = || b.run(|| r.subscriber.delete_datareader(&r.reader));
     let set = WaitSet::new();
-    set.attach_condition(r.reader.create_readcondition(StateMasks::ANY).condition());
+    set.attach_condition(r.reader.create_readcondition(StateMasks::ANY).unwrap().condition());
     assert_eq!(delete(), Err(EntityError::InUse), "the wait-set has it");
     drop(set);
     let read = StateMasks { sample: SampleStateMask::READ, ..StateMasks::ANY };
-    let (first, second) =
-        (r.reader.create_readcondition(StateMasks::ANY), r.reader.create_readcondition(read));
+    let (first, second) = (
+        r.reader.create_readcondition(StateMasks::ANY).unwrap(),
+        r.reader.create_readcondition(read).unwrap(),
+    );
     assert_eq!(delete(), Err(EntityError::InUse));
     r.reader.delete_contained_entities().unwrap();
     for condition in [first, second] {
@@ -61,7 +63,7 @@ fn conditions_go_with_their_last_handle_or_all_at_once() {
     // A subscriber deletes its readers with their conditions.
     let again = b.run(|| r.subscriber.create_datareader(&r.topic, &DataReaderQos::default())).unwrap();
     let set = WaitSet::new();
-    set.attach_condition(again.create_readcondition(StateMasks::ANY).condition());
+    set.attach_condition(again.create_readcondition(StateMasks::ANY).unwrap().condition());
     b.run(|| r.subscriber.delete_contained_entities()).unwrap();
     assert!(set.conditions().is_empty());
 }
@@ -103,7 +105,7 @@ fn a_content_filtered_topic_is_deleted_after_its_readers() {
     assert_eq!(filtered.set_expression_parameters(&["1"]), Err(ExpressionError::AlreadyDeleted));
     // Its name is free, and delete_contained_entities reaches the next one.
     let again = make("4");
-    b.run(|| r.participant.delete_contained_entities());
+    b.run(|| r.participant.delete_contained_entities().unwrap());
     assert_eq!(r.participant.delete_contentfilteredtopic(&again), Err(EntityError::AlreadyDeleted));
     drop(a);
 }
@@ -133,6 +135,6 @@ fn a_multi_topic_is_deleted_after_its_readers() {
     assert_eq!(refused.unwrap_err().return_code(), ReturnCode::AlreadyDeleted);
     assert_eq!(rows.set_expression_parameters(&["1"]), Err(ExpressionError::AlreadyDeleted));
     let again = make();
-    b.run(|| r.participant.delete_contained_entities());
+    b.run(|| r.participant.delete_contained_entities().unwrap());
     assert_eq!(r.participant.delete_multitopic(&again), Err(EntityError::AlreadyDeleted));
 }

@@ -83,7 +83,7 @@ fn publishers_and_writers_announce_what_their_qos_says() {
         };
         eventually("it is announced as it is", as_said);
         // The writers are in the group that was announced, or in none.
-        publisher.begin_coherent_changes();
+        publisher.begin_coherent_changes().unwrap();
         writer.write(&Reading::default()).unwrap();
         publisher.end_coherent_changes().unwrap();
         writer.wait_for_acknowledgments(secs(20)).unwrap();

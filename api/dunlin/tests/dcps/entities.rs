@@ -140,7 +140,7 @@ fn delete_contained_entities_reaches_everything() {
     b.run(|| r.subscriber.delete_contained_entities()).unwrap();
     assert!(r.subscriber.lookup_datareader::<Reading>("Readings").is_none());
     assert!(r.participant.contains_entity(r.subscriber.instance_handle()));
-    a.run(|| w.participant.delete_contained_entities());
+    a.run(|| w.participant.delete_contained_entities().unwrap());
     assert_eq!(a.run(|| w.writer.write(&reading(1, 1))), Err(WriteError::AlreadyDeleted));
     for handle in [w.topic.instance_handle(), w.publisher.instance_handle()] {
         assert!(!w.participant.contains_entity(handle));

@@ -54,7 +54,7 @@ impl SubscriberListener for Ear {
         self.hear("data on readers");
         assert_eq!(subscriber.status_changes(), StatusMask::NONE);
         assert_eq!(subscriber.datareaders(dunlin::StateMasks::NOT_READ).unwrap().len(), 1);
-        subscriber.notify_datareaders();
+        subscriber.notify_datareaders().unwrap();
     }
 
     fn on_data_available(&self, reader: &AnyDataReader) {
@@ -299,7 +299,7 @@ struct Counting(Heard);
 impl SubscriberListener for Counting {
     fn on_data_on_readers(&self, subscriber: &Subscriber) {
         self.0.lock().unwrap().push("data on readers".into());
-        subscriber.notify_datareaders();
+        subscriber.notify_datareaders().unwrap();
     }
 }
 

@@ -180,7 +180,7 @@ fn a_manual_writer_that_says_nothing_is_not_alive() {
                     if kind == LivelinessKind::ManualByTopic {
                         w.writer.assert_liveliness().unwrap();
                     } else {
-                        w.participant.assert_liveliness();
+                        w.participant.assert_liveliness().unwrap();
                     }
                 });
                 sim.run_for(millis(500)).unwrap();

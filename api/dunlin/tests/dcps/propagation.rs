@@ -347,7 +347,7 @@ fn data_is_told_as_data_on_readers_or_as_data_available() {
                 };
                 assert_eq!(changes, left, "{levels:?}");
                 // What was told as DATA_ON_READERS is handed on; what was told is not told again.
-                scene.b.run(|| scene.r.subscriber.notify_datareaders());
+                scene.b.run(|| scene.r.subscriber.notify_datareaders().unwrap());
                 let handed_on = if first.is_some() { then } else { None };
                 assert_eq!(taken(&heard), handed_on.into_iter().collect::<Vec<_>>(), "{levels:?}");
                 assert_eq!(scene.changes().intersects(available), then.is_none(), "{levels:?}");

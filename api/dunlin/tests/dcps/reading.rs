@@ -116,7 +116,7 @@ fn masks_select_by_states_and_generations_are_counted() {
 #[test]
 fn conditions_name_their_reader_and_are_attached_and_detached() {
     let (mut sim, a, _b, w, r) = pair();
-    let condition = r.reader.create_readcondition(StateMasks::NOT_READ);
+    let condition = r.reader.create_readcondition(StateMasks::NOT_READ).unwrap();
     assert_eq!(condition.datareader().unwrap().guid(), r.reader.guid());
     assert_eq!(condition.states(), StateMasks::NOT_READ);
     let status = r.reader.status_condition();

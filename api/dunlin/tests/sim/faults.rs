@@ -221,7 +221,7 @@ fn after_any_faults_everybody_hears_everybody_again() {
         let own = Arc::clone(&latest);
         nodes[2].on_start_thread(move |_| {
             let reader = reader(&DataReaderQos::default().reliable())?;
-            let (set, unread) = (WaitSet::new(), reader.create_readcondition(StateMasks::NOT_READ));
+            let (set, unread) = (WaitSet::new(), reader.create_readcondition(StateMasks::NOT_READ)?);
             set.attach_condition(unread.condition());
             loop {
                 set.wait(Duration::INFINITE)?;

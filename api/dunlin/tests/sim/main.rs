@@ -17,3 +17,4 @@ mod tasks;
 mod threads;
 mod types;
 mod under_loss;
+mod urgency;

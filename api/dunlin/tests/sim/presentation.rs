@@ -17,8 +17,8 @@ use PresentationAccessScope::{Group, Topic};
 
 const TOPICS: [&str; 3] = ["First", "Second", "Third"];
 
-/// The PRESENTATION that a disabled publisher and subscriber are given is the one in force, also of a set, and of an access if
-/// `early`, that was begun before.
+/// The PRESENTATION that a disabled publisher and subscriber are given is the one in force, of a set, and of an access that is
+/// begun before there is data if `early`.
 fn presentation_changes_before_enable(early: bool) {
     let mut sim = Sim::new(8);
     let (a, b) = (sim.node("a"), sim.node("b"));
@@ -29,18 +29,20 @@ fn presentation_changes_before_enable(early: bool) {
     let views = b.run(|| views_of(&other, SubscriberQos::default(), &reader_qos, &TOPICS[..2])).unwrap();
     a.run(|| sources.publisher.set_qos(&publisher_qos(Group, true, true))).unwrap();
     b.run(|| views.subscriber.set_qos(&subscriber_qos(Group, true, true))).unwrap();
-    sources.publisher.begin_coherent_changes();
-    if early {
-        views.subscriber.begin_access();
-    }
+    assert_eq!(sources.publisher.begin_coherent_changes(), Err(GroupAccessError::NotEnabled));
+    assert_eq!(views.subscriber.begin_access(), Err(GroupAccessError::NotEnabled));
     a.run(|| one.enable()).unwrap();
     b.run(|| other.enable()).unwrap();
+    a.run(|| sources.publisher.begin_coherent_changes()).unwrap();
+    if early {
+        b.run(|| views.subscriber.begin_access()).unwrap();
+    }
     let matched = || views.readers.iter().all(|reader| !reader.matched_publications().is_empty());
     sim.run_until(matched, secs(30)).unwrap();
     // Of a new access, or of the early one.
     let seen = || {
         b.run(|| {
-            views.subscriber.begin_access();
+            views.subscriber.begin_access().unwrap();
             let seen = views.subscriber.datareaders(StateMasks::ANY).unwrap().len();
             views.subscriber.end_access().unwrap();
             seen
@@ -150,7 +152,7 @@ fn taken(reader: &DataReader<Reading>) -> Vec<u32> {
 
 /// What a reader of a group has, taken within an access.
 fn taken_of(views: &Views, index: usize) -> Vec<u32> {
-    views.subscriber.begin_access();
+    views.subscriber.begin_access().unwrap();
     let taken = taken(&views.readers[index]);
     views.subscriber.end_access().expect("begun");
     taken
@@ -178,8 +180,8 @@ fn a_set_of_a_topic_is_seen_when_it_is_ended() {
     sim.run_for(millis(100)).unwrap();
     assert_eq!(taken(reader), [0], "what is in no set does not wait");
     a.run(|| {
-        sources.publisher.begin_coherent_changes();
-        sources.publisher.begin_coherent_changes();
+        sources.publisher.begin_coherent_changes().unwrap();
+        sources.publisher.begin_coherent_changes().unwrap();
         (1..4).for_each(|n| writer.write(&reading(n)).unwrap());
         sources.publisher.end_coherent_changes().unwrap();
     });
@@ -203,7 +205,7 @@ async fn write_sets(cx: Context, sources: Sources, sets: u32) -> Result {
 /// Writes sets of eight samples; `written` counts samples.
 async fn write_sets_and_tell(cx: Context, sources: Sources, sets: u32, written: Arc<AtomicU32>) -> Result {
     for set in 0..sets {
-        sources.publisher.begin_coherent_changes();
+        sources.publisher.begin_coherent_changes().unwrap();
         for round in 0..3 {
             for writer in sources.writers.iter().skip(round % 2) {
                 writer.write_async(&reading(set)).await?;
@@ -221,7 +223,7 @@ async fn write_sets_and_tell(cx: Context, sources: Sources, sets: u32, written: 
 type Seen = BTreeMap<u32, [usize; 3]>;
 
 fn look(views: &Views, seen: &mut Seen) {
-    views.subscriber.begin_access();
+    views.subscriber.begin_access().unwrap();
     let mut now: Seen = BTreeMap::new();
     for (index, reader) in views.readers.iter().enumerate() {
         taken(reader).into_iter().for_each(|set| now.entry(set).or_default()[index] += 1);
@@ -293,7 +295,7 @@ fn a_set_that_stays_incomplete_is_lost_as_a_whole() {
     sim.run_for(secs(3)).unwrap();
     let (writer, reader) = (&sources.writers[0], &views.readers[0]);
     let set = |sim: &mut Sim, from: u32, lost: Option<u32>| {
-        a.run(|| sources.publisher.begin_coherent_changes());
+        a.run(|| sources.publisher.begin_coherent_changes().unwrap());
         for n in from..from + 4 {
             if lost == Some(n) {
                 sim.cut(&a, &b);
@@ -319,7 +321,7 @@ fn a_set_that_stays_incomplete_is_lost_as_a_whole() {
 fn what_is_accessed_stands_still() {
     let mut sim = Sim::new(5);
     let (a, b, sources, views) = pair(&mut sim, Group, &TOPICS).unwrap();
-    b.run(|| views.subscriber.begin_access());
+    b.run(|| views.subscriber.begin_access().unwrap());
     a.run(|| sources.writers[1].write(&reading(7)).unwrap());
     sim.run_for(secs(1)).unwrap();
     assert_eq!(taken(&views.readers[1]), []);
@@ -336,7 +338,7 @@ fn outside_of_an_access_readers_of_a_group_are_not_read() {
     a.run(|| sources.writers[0].write(&reading(7)).unwrap());
     sim.run_for(secs(1)).unwrap();
     let reader = &views.readers[0];
-    let unread = reader.create_readcondition(StateMasks::NOT_READ);
+    let unread = reader.create_readcondition(StateMasks::NOT_READ).unwrap();
     let query = reader.create_querycondition(StateMasks::ANY, "n = 7", &[""; 0]).unwrap();
     let nil = InstanceHandle::NIL;
     let all = || {
@@ -359,7 +361,7 @@ fn outside_of_an_access_readers_of_a_group_are_not_read() {
     assert_eq!(ReadError::NotBegun.return_code(), ReturnCode::PreconditionNotMet);
     assert!(unread.condition().trigger_value(), "nothing was touched");
     b.run(|| {
-        views.subscriber.begin_access();
+        views.subscriber.begin_access().unwrap();
         assert_eq!(reader.read(9).unwrap().len(), 1);
         assert_eq!(reader.take_w_condition(9, &query).unwrap().len(), 1);
         views.subscriber.end_access().unwrap();
@@ -387,7 +389,7 @@ fn changes_of_a_group_are_read_in_the_order_of_writing() {
         a.run(|| (0..60).try_for_each(|n| writer(n).write(&reading(n))))?;
         sim.run_for(secs(2))?;
         b.run(|| {
-            views.subscriber.begin_access();
+            views.subscriber.begin_access().unwrap();
             let list = views.subscriber.datareaders(StateMasks::NOT_READ).unwrap();
             let next = |reader: &dunlin::AnyDataReader| {
                 let reader = reader.typed::<Reading>().expect("all are of this type");
@@ -418,10 +420,10 @@ fn a_call_returns_one_sample_of_a_group_that_is_read_in_order() {
         a.run(|| (0..3).try_for_each(|n| sources.writers[0].write(&reading(n)))).unwrap();
         sim.run_for(secs(1)).unwrap();
         let reader = &views.readers[0];
-        let any = reader.create_readcondition(StateMasks::ANY);
+        let any = reader.create_readcondition(StateMasks::ANY).unwrap();
         let query = reader.create_querycondition(StateMasks::ANY, "n >= 0 ORDER BY n", &[""; 0]).unwrap();
         b.run(|| {
-            views.subscriber.begin_access();
+            views.subscriber.begin_access().unwrap();
             let counts = [
                 reader.read(9).unwrap().len(),
                 reader.read_states(9, StateMasks::ANY).unwrap().len(),
@@ -494,7 +496,7 @@ fn suspended_publications_leave_together() {
     let (a, _, sources, views) = pair(&mut sim, Topic, &TOPICS).unwrap();
     let before = sources.writers[0].stats().datagrams_sent;
     a.run(|| {
-        sources.publisher.suspend_publications();
+        sources.publisher.suspend_publications().unwrap();
         (0..9).for_each(|n| sources.writers[n as usize % 3].write(&reading(n)).unwrap());
     });
     sim.run_for(secs(5)).unwrap();

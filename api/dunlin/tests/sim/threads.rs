@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 /// Nothing in here knows of a simulation.
 fn blocking_display(count: usize) -> Result<Vec<u32>> {
     let reader = reader(&reader_qos())?;
-    let (set, unread) = (WaitSet::new(), reader.create_readcondition(StateMasks::NOT_READ));
+    let (set, unread) = (WaitSet::new(), reader.create_readcondition(StateMasks::NOT_READ)?);
     set.attach_condition(unread.condition());
     let mut seen = Vec::new();
     while seen.len() < count {

@@ -37,7 +37,7 @@ fn pump() -> Result<Stopped> {
     let topic = participant.create_topic::<Level>("Level", &TopicQos::default())?;
     let subscriber = participant.create_subscriber(&SubscriberQos::default())?;
     let reader = subscriber.create_datareader(&topic, &DataReaderQos::default().reliable())?;
-    let (set, unread) = (WaitSet::new(), reader.create_readcondition(StateMasks::NOT_READ));
+    let (set, unread) = (WaitSet::new(), reader.create_readcondition(StateMasks::NOT_READ)?);
     set.attach_condition(unread.condition());
     let mut patience = Duration::INFINITE;
     loop {

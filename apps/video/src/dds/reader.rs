@@ -161,7 +161,7 @@ fn make_reader(
 ) -> Result<(DataReader<VideoFrame>, WaitSet)> {
     let reader = subscriber.create_datareader(topic, &asked.qos()).context("cannot make the reader")?;
     let wait_set = WaitSet::new();
-    wait_set.attach_condition(reader.create_readcondition(StateMasks::ANY).condition());
+    wait_set.attach_condition(reader.create_readcondition(StateMasks::ANY)?.condition());
     Ok((reader, wait_set))
 }
 

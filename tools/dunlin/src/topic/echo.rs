@@ -101,7 +101,7 @@ fn print(
     stop: &Stop,
     out: &mut impl Write,
 ) -> Result<()> {
-    let arrivals = Arrivals::of(reader);
+    let arrivals = Arrivals::of(reader)?;
     let mut left = arguments.count.unwrap_or(u64::MAX);
     while left > 0 && !stop.is_set() {
         arrivals.wait(LONGEST_STEP)?;

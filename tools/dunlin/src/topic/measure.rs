@@ -152,7 +152,7 @@ fn lines(
     stop: &Stop,
     out: &mut impl Write,
 ) -> Result<()> {
-    let arrivals = Arrivals::of(reader);
+    let arrivals = Arrivals::of(reader)?;
     let interval = Duration::from_secs_f64(arguments.interval);
     let (mut window, mut since) = (Window::default(), Instant::now());
     let mut left = arguments.count.unwrap_or(u64::MAX);

@@ -84,7 +84,9 @@ impl Topics<'_> {
         let place = self.coherent_set().map(|count| (iteration % count, count));
         if place.is_some_and(|(at, _)| at == 0) {
             self.output.print("Started Coherent Set");
-            self.publisher.begin_coherent_changes();
+            if let Err(error) = self.publisher.begin_coherent_changes() {
+                self.output.print(format!("begin_coherent_changes: {error}"));
+            }
         }
         write();
         if place.is_some_and(|(at, count)| at + 1 == count) {

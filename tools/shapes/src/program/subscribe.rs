@@ -78,7 +78,7 @@ impl Topics<'_> {
             self.output.print(format!("Reading with ordered access, iteration {iteration}"));
         }
         if self.options.is_presented() {
-            self.subscriber.begin_access();
+            self.subscriber.begin_access()?;
         }
         if self.options.is_read_in_order() {
             self.read_in_order(stop)?;

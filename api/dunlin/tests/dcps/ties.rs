@@ -1,0 +1,103 @@
+//! What decides where policies leave it open: equal strength, equal source timestamps; and no delay at all.
+
+use crate::support::*;
+use dunlin::qos::*;
+use dunlin::sim::{Node, Sim};
+use dunlin::{DataReader, DataWriter, Duration, WallTime};
+
+/// Two writers of one participant, of which the first has the lower GUID, and a reader.
+fn two(writer_qos: &DataWriterQos, reader_qos: &DataReaderQos) -> (Sim, Node, [Writing; 2], Reads) {
+    let mut sim = Sim::new(12);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let mut both = [writing(&a, writer_qos), writing(&a, writer_qos)];
+    both.sort_by_key(|writing| writing.writer.guid());
+    let r = reads(&b, reader_qos);
+    sim.run_until(|| r.reader.matched_publications().len() == 2, secs(20)).unwrap();
+    sim.run_for(secs(2)).unwrap();
+    (sim, a, both, r)
+}
+
+fn numbers(reader: &DataReader<Reading>) -> Vec<(i32, i32)> {
+    let taken = reader.take(100).unwrap().into_iter();
+    taken.filter_map(|sample| sample.data).map(|data| (data.id, data.n)).collect()
+}
+
+#[test]
+fn of_equally_strong_writers_the_one_with_the_lowest_guid_owns() {
+    let writer_qos = DataWriterQos::default().keep_all().exclusive().ownership_strength(4);
+    let (mut sim, a, [low, high], r) =
+        two(&writer_qos, &DataReaderQos::default().reliable().keep_all().exclusive());
+    let mut write = |writer: &DataWriter<Reading>, id, n| {
+        a.run(|| writer.write(&reading(id, n))).unwrap();
+        sim.run_for(secs(1)).unwrap();
+        numbers(&r.reader)
+    };
+    // Whoever begins.
+    assert_eq!(write(&high.writer, 1, 10), [(1, 10)], "nobody else is there");
+    assert_eq!(write(&low.writer, 1, 11), [(1, 11)]);
+    assert_eq!(write(&high.writer, 1, 12), []);
+    assert_eq!(write(&low.writer, 2, 20), [(2, 20)]);
+    assert_eq!(write(&high.writer, 2, 21), []);
+    assert_eq!(write(&low.writer, 1, 13), [(1, 13)]);
+    // A stronger one takes over all the same.
+    a.run(|| {
+        high.writer
+            .set_qos(&writer_qos.clone().ownership_strength(5).representation(&[DataRepresentationId::Xcdr1]))
+    })
+    .unwrap();
+    assert_eq!(write(&high.writer, 1, 14), [(1, 14)]);
+    assert_eq!(write(&low.writer, 1, 15), []);
+}
+
+#[test]
+fn samples_of_one_source_time_have_the_order_of_their_writers_guids() {
+    let kind = DestinationOrderKind::BySourceTimestamp;
+    let writer_qos =
+        DataWriterQos { destination_order: DestinationOrder { kind }, ..DataWriterQos::default().keep_all() };
+    let reader_qos = DataReaderQos {
+        destination_order: DestinationOrder { kind },
+        ..DataReaderQos::default().reliable().keep_all()
+    };
+    let (mut sim, a, [low, high], r) = two(&writer_qos, &reader_qos);
+    let at = WallTime(5_000_000_000);
+    let mut write = |writer: &DataWriter<Reading>, id, n| {
+        a.run(|| writer.write_w_timestamp(&reading(id, n), at)).unwrap();
+        sim.run_for(secs(1)).unwrap();
+    };
+    write(&low.writer, 1, 10);
+    write(&high.writer, 1, 11);
+    // In the other order of arrival.
+    write(&high.writer, 2, 21);
+    write(&low.writer, 2, 20);
+    let taken = numbers(&r.reader);
+    let of = |id| taken.iter().filter(|(found, _)| *found == id).map(|(_, n)| *n).collect::<Vec<_>>();
+    assert_eq!((of(1), of(2)), (vec![10, 11], vec![20, 21]));
+}
+
+#[test]
+fn without_a_delay_what_is_not_alive_is_purged_at_once() {
+    let lifecycle = ReaderDataLifecycle {
+        autopurge_nowriter_samples_delay: secs(0),
+        autopurge_disposed_samples_delay: secs(0),
+    };
+    let reader_qos =
+        DataReaderQos { reader_data_lifecycle: lifecycle, ..DataReaderQos::default().reliable().keep_all() };
+    let mut sim = Sim::new(13);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let w = writing(&a, &DataWriterQos::default().keep_all().autodispose_unregistered_instances(false));
+    let (purges, keeps) =
+        (reads(&b, &reader_qos), reads(&b, &DataReaderQos::default().reliable().keep_all()));
+    sim.run_until(|| w.writer.matched_subscriptions().len() == 2, secs(20)).unwrap();
+    for id in 1..=3 {
+        a.run(|| w.writer.write(&reading(id, id))).unwrap();
+    }
+    sim.run_for(secs(1)).unwrap();
+    a.run(|| w.writer.dispose(&reading(1, 0))).unwrap();
+    a.run(|| w.writer.unregister_instance(&reading(2, 0))).unwrap();
+    sim.run_for(Duration::from_millis(50)).unwrap();
+    assert_eq!(keeps.reader.read(9).unwrap().iter().filter(|sample| sample.data.is_some()).count(), 3);
+    let left = purges.reader.read(9).unwrap();
+    let left: Vec<_> = left.iter().map(|sample| sample.data.as_ref().map(|data| data.id)).collect();
+    assert_eq!(left, [Some(3)]);
+    assert!(purges.reader.lookup_instance(&reading(2, 0)).is_nil(), "nothing is left of it");
+}
