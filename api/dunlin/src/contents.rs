@@ -327,7 +327,10 @@ impl DomainParticipant {
         if !inner.autoenables() {
             return Ok(());
         }
-        inner.topics().iter().for_each(|topic| _ = topic.entity.enable());
+        for topic in inner.topics() {
+            topic.entity.enable();
+            topic.watch(inner);
+        }
         inner.publishers().iter().try_for_each(|group| group.enable())?;
         inner.subscribers().iter().try_for_each(|group| group.enable())
     }

@@ -202,6 +202,7 @@ impl DomainParticipant {
         let topic = Arc::new(TopicInner::with_support::<T>(weak, state, names, qos, support, announced));
         topics.insert(name.to_owned(), Arc::downgrade(&topic));
         drop(topics);
+        topic.watch(&self.inner);
         self.inner.entity.signal.raise();
         Ok(topic)
     }
@@ -550,6 +551,7 @@ impl ParticipantInner {
     pub fn forget_topic(&self, topic: &TopicInner) {
         topic.entity.delete();
         lock(&self.topics).remove(&topic.name);
+        self.session.participant().remove_topic(&topic.name);
     }
 
     /// The topic of this name, if there is one.
@@ -652,6 +654,11 @@ impl ParticipantInner {
 
     pub fn end_set(&self, slot: &WriterSlot, end: &SetEnd) {
         self.session.end_set(slot, end);
+    }
+
+    /// Unregisters every instance of a writer that is about to be deleted.
+    pub fn end_instances(&self, slot: &WriterSlot, dispose: bool) {
+        self.session.end_instances(slot, dispose);
     }
 
     /// Sends what waits for more of the same writer.

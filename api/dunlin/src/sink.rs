@@ -107,6 +107,8 @@ impl Sink {
                 let (publisher, subscriber) = (publisher.clone(), subscriber.clone());
                 (*local, *remote, vec![Cause::Partition { publisher, subscriber }])
             }
+            // Endpoints are told of, not topics.
+            Event::InconsistentTopic { local: EntityId::PARTICIPANT, .. } => return,
             Event::InconsistentTopic { local, remote, type_name, reasons, .. } => {
                 let cause = match &**reasons {
                     [] => self.type_cause(*local, type_name),
@@ -219,10 +221,17 @@ impl EventSink for Sink {
                     core.on_event(event);
                 }
             }
-            Event::InconsistentTopic { local, .. } => {
-                if let Some(topic) = self.topic_of(*local) {
-                    topic.on_inconsistent();
+            Event::InconsistentTopic { local, remote, topic_name, .. } => {
+                let of_name = || self.participant.get()?.upgrade()?.find_topic(topic_name);
+                let of_itself = *local == EntityId::PARTICIPANT;
+                if let Some(topic) = if of_itself { of_name() } else { self.topic_of(*local) } {
+                    topic.on_inconsistent(*remote);
                 }
+            }
+            Event::WriterLost(guid) | Event::ReaderLost(guid) => {
+                let participant = self.participant.get().and_then(Weak::upgrade);
+                let topics = participant.map(|participant| participant.topics()).unwrap_or_default();
+                topics.iter().for_each(|topic| topic.forget_other(*guid));
             }
             Event::ParticipantDiscovered(participant) => tracing::debug!(
                 "discovered participant {} ({})",

@@ -8,10 +8,11 @@ use crate::participant::{DomainParticipant, ParticipantInner};
 use crate::status::{InconsistentTopicStatus, ReadAndReset, StatusMask};
 use crate::writer_core::lock;
 use dunlin_cdr::{DdsType, TopicType, TypeDescription, TypeSupport, TypeSupportOf};
-use dunlin_core::InstanceHandle;
+use dunlin_core::{Guid, InstanceHandle};
 use dunlin_engine::LocalType;
 use dunlin_qos::TopicQos;
 use std::any::TypeId;
+use std::collections::BTreeSet;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
@@ -29,6 +30,8 @@ pub(crate) struct TopicInner {
     pub entity: Entity<dyn TopicListener>,
     qos: Mutex<TopicQos>,
     inconsistent: Mutex<InconsistentTopicStatus>,
+    /// The endpoints of others that were counted.
+    others: Mutex<BTreeSet<Guid>>,
 }
 
 impl TopicInner {
@@ -65,6 +68,7 @@ impl TopicInner {
             type_support: support,
             qos: Mutex::new(qos.clone()),
             inconsistent: Mutex::default(),
+            others: Mutex::default(),
         }
     }
 
@@ -77,8 +81,27 @@ impl TopicInner {
         lock(&self.qos).clone()
     }
 
-    pub fn count_inconsistent(&self) {
-        lock(&self.inconsistent).add(1);
+    /// Counts an endpoint of another participant that uses the name with another type; false if it was counted before.
+    pub fn count_inconsistent(&self, remote: Guid) -> bool {
+        let news = lock(&self.others).insert(remote);
+        if news {
+            lock(&self.inconsistent).add(1);
+        }
+        news
+    }
+
+    /// An endpoint of another participant is gone.
+    pub fn forget_other(&self, remote: Guid) {
+        lock(&self.others).remove(&remote);
+    }
+
+    /// Lets the engine compare the types of others with this one, once the topic is enabled.
+    pub fn watch(&self, participant: &ParticipantInner) {
+        if self.entity.is_enabled() && !self.entity.is_deleted() {
+            let names = (&*self.name, &*self.type_name);
+            let ty = self.type_information.clone();
+            participant.run(|engine, now, out| engine.put_topic(now, names, self.keyed, ty, out));
+        }
     }
 
     /// get_inconsistent_topic_status.
@@ -148,8 +171,11 @@ impl<T: TopicType> Topic<T> {
     /// [`CreateEntityError::FactoryNotEnabled`] while the participant is not enabled; when either was deleted.
     pub fn enable(&self) -> Result<(), CreateEntityError> {
         let participant = self.inner.participant.upgrade().filter(|_| !self.inner.entity.is_deleted());
-        participant.ok_or(CreateEntityError::AlreadyDeleted)?.check_enabled()?;
-        self.inner.entity.enable();
+        let participant = participant.ok_or(CreateEntityError::AlreadyDeleted)?;
+        participant.check_enabled()?;
+        if self.inner.entity.enable() {
+            self.inner.watch(&participant);
+        }
         Ok(())
     }
 

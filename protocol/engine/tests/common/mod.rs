@@ -152,6 +152,8 @@ pub struct Net {
     pub datagrams: usize,
     /// Copies of what was sent, while somebody wants them.
     pub record: Option<Vec<SharedBytes>>,
+    /// What becomes of a datagram on its way, if anything does.
+    pub rewrite: Option<fn(&mut [u8])>,
     /// Octets and class of what was sent, while somebody wants them.
     pub classes: Option<Vec<(usize, u8)>>,
     /// Where anybody sent anything to.
@@ -213,6 +215,7 @@ impl Net {
             loss: 0,
             datagrams: 0,
             record: None,
+            rewrite: None,
             classes: None,
             destinations: BTreeSet::new(),
             in_flight: BTreeMap::new(),
@@ -257,6 +260,7 @@ impl Net {
             let mut bytes = vec![];
             datagram.copy_to(&mut bytes);
             assert!(bytes.len() <= 1472, "{} octets in a datagram", bytes.len());
+            self.rewrite.iter().for_each(|rewrite| rewrite(&mut bytes));
             let bytes = SharedBytes::from(bytes);
             self.record.iter_mut().for_each(|record| record.push(bytes.clone()));
             self.classes.iter_mut().for_each(|classes| classes.push((bytes.len(), datagram.class())));
