@@ -177,7 +177,14 @@ impl DomainParticipant {
         qos.check_supported()?;
         self.inner.check_durability(qos.durability)?;
         let mut topics = lock(&self.inner.topics);
-        topics.retain(|_, topic| topic.strong_count() > 0);
+        topics.retain(|name, topic| {
+            let alive = topic.strong_count() > 0;
+            if !alive {
+                // Here, where nobody can create another of this name meanwhile.
+                self.inner.engine().remove_topic(name);
+            }
+            alive
+        });
         if self.inner.derived_topics.contains(name) {
             return Err(CreateEntityError::NameInUse(name.to_owned()));
         }
@@ -551,7 +558,7 @@ impl ParticipantInner {
     pub fn forget_topic(&self, topic: &TopicInner) {
         topic.entity.delete();
         lock(&self.topics).remove(&topic.name);
-        self.session.participant().remove_topic(&topic.name);
+        self.engine().remove_topic(&topic.name);
     }
 
     /// The topic of this name, if there is one.
