@@ -27,6 +27,8 @@ pub fn format(name: &str, text: &str) -> Result<String, String> {
         let kept = tokens.iter().filter(|token| token.kind != Kind::Newline);
         kept.map(|token| match token.kind {
             Kind::Comment(_) => token.text().split_whitespace().collect(),
+            // First of its line it begins a directive.
+            Kind::Punct('#') if token.first => "\n#".to_owned(),
             _ => token.text(),
         })
         .collect()

@@ -347,7 +347,7 @@ impl DomainParticipant {
         if !inner.autoenables() {
             return Ok(());
         }
-        inner.topics().iter().for_each(|topic| topic.enable());
+        inner.topics().iter().for_each(|topic| topic.enable(inner));
         inner.publishers().iter().try_for_each(|group| group.enable(inner))?;
         inner.subscribers().iter().try_for_each(|group| group.enable(inner))
     }

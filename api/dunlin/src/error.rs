@@ -266,8 +266,9 @@ pub enum WriteError {
     /// The sample cannot be serialized.
     #[error("the sample cannot be serialized: {0}")]
     Serialize(#[from] CdrError),
-    /// The source timestamp is before that of the previous write, or not representable.
-    #[error("the source timestamp is before that of the previous write")]
+    /// The source timestamp is before that of the previous write, or no message can carry it: from 1970 to 2106
+    /// (RTPS 2.5 §9.3.2.1).
+    #[error("the source timestamp is before that of the previous write, before 1970 or after 2106")]
     BadTimestamp,
     /// The writer was deleted.
     #[error("the writer was deleted")]

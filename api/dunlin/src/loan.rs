@@ -97,7 +97,8 @@ impl<T: DdsType> DataWriter<T> {
         loan.memory.octets_mut()[..EncapsulationHeader::SIZE]
             .copy_from_slice(&header::<T>(self.core().representation()));
         let instance = self.checked_instance(&loan, None)?;
-        self.write_payload(instance, loan.memory.share())
+        let key = self.unknown_key(&loan, instance)?;
+        self.write_payload(instance, key, loan.memory.share())
     }
 }
 

@@ -54,13 +54,25 @@ pub(crate) fn is_usable(name: &str) -> bool {
     (1..=MAX_NAME).contains(&name.len()) && !name.contains('\0')
 }
 
+/// A topic that was created. The name outlives it, so that the engine can be told when no topic has it.
+struct KnownTopic {
+    name: String,
+    topic: Weak<TopicInner>,
+}
+
+impl KnownTopic {
+    fn get(&self) -> Option<Arc<TopicInner>> {
+        self.topic.upgrade()
+    }
+}
+
 pub(crate) struct ParticipantInner {
     pub(crate) domain: DomainId,
     session: Arc<Session>,
     sink: Arc<Sink>,
     pub(crate) qos: QosCell<DomainParticipantQos>,
     /// There may be several of one name.
-    topics: Mutex<Vec<Weak<TopicInner>>>,
+    topics: Mutex<Vec<KnownTopic>>,
     pub(crate) derived_topics: DerivedTopics,
     pub(crate) registered_types: RegisteredTypes,
     pub(crate) entity: Entity<dyn DomainParticipantListener>,
@@ -187,11 +199,14 @@ impl DomainParticipant {
         qos.check_supported()?;
         self.inner.check_durability(qos.durability)?;
         let mut topics = lock(&self.inner.topics);
-        topics.retain(|topic| topic.strong_count() > 0);
+        // Here, where nobody can create another of the name meanwhile.
+        for gone in topics.extract_if(.., |known| known.topic.strong_count() == 0).collect::<Vec<_>>() {
+            self.inner.forget_name(&topics, &gone.name);
+        }
         if self.inner.derived_topics.contains(name) {
             return Err(CreateEntityError::NameInUse(name.to_owned()));
         }
-        let existing = topics.iter().filter_map(Weak::upgrade).find(|topic| topic.name == name);
+        let existing = topics.iter().filter_map(KnownTopic::get).find(|topic| topic.name == name);
         if let Some(existing) = &existing
             && (existing.type_name != type_name || !same(existing))
         {
@@ -211,11 +226,11 @@ impl DomainParticipant {
                 TopicInner::with_support::<T>(weak, handle, (name, type_name), qos, support, announced)
             }
         });
-        topics.push(Arc::downgrade(&topic));
+        topics.push(KnownTopic { name: name.to_owned(), topic: Arc::downgrade(&topic) });
         drop(topics);
         // Known before, so that who enables the participant at this moment enables it if this does not.
         if self.inner.autoenables() {
-            topic.enable();
+            topic.enable(&self.inner);
         }
         self.inner.entity.signal.raise();
         Ok(topic)
@@ -548,7 +563,7 @@ impl ParticipantInner {
         topic: Weak<dyn Any + Send + Sync>,
     ) -> Result<(), CreateEntityError> {
         let topics = lock(&self.topics);
-        let taken = topics.iter().filter_map(Weak::upgrade).any(|topic| topic.name == name);
+        let taken = topics.iter().filter_map(KnownTopic::get).any(|topic| topic.name == name);
         if taken || !self.derived_topics.add(name, topic) {
             return Err(CreateEntityError::NameInUse(name.to_owned()));
         }
@@ -579,13 +594,23 @@ impl ParticipantInner {
 
     /// The topics that were not deleted.
     pub fn topics(&self) -> Vec<Arc<TopicInner>> {
-        lock(&self.topics).iter().filter_map(Weak::upgrade).collect()
+        lock(&self.topics).iter().filter_map(KnownTopic::get).collect()
     }
 
     /// Takes a topic out of the list; with the last one of its name that is free. False if it was deleted before.
     pub fn forget_topic(&self, topic: &TopicInner) -> bool {
-        lock(&self.topics).retain(|known| !std::ptr::eq(known.as_ptr(), topic));
+        let mut topics = lock(&self.topics);
+        topics.retain(|known| !std::ptr::eq(known.topic.as_ptr(), topic));
+        self.forget_name(&topics, &topic.name);
+        drop(topics);
         topic.entity.delete()
+    }
+
+    /// Types of others are not compared any more with those of a name that no topic has.
+    fn forget_name(&self, topics: &[KnownTopic], name: &str) {
+        if topics.iter().all(|known| known.name != name) {
+            self.engine().remove_topic(name);
+        }
     }
 
     /// The topics of this name.
@@ -595,7 +620,7 @@ impl ParticipantInner {
 
     /// The oldest topic of this name, if there is one.
     pub fn find_topic(&self, name: &str) -> Option<Arc<TopicInner>> {
-        lock(&self.topics).iter().filter_map(Weak::upgrade).find(|topic| topic.name == name)
+        lock(&self.topics).iter().filter_map(KnownTopic::get).find(|topic| topic.name == name)
     }
 
     pub fn delete_writer(&self, slot: &WriterSlot) {
@@ -689,6 +714,11 @@ impl ParticipantInner {
 
     pub fn end_set(&self, slot: &WriterSlot, end: &SetEnd) {
         self.session.end_set(slot, end);
+    }
+
+    /// Unregisters every instance of a writer that is about to be deleted.
+    pub fn end_instances(&self, slot: &WriterSlot, dispose: bool) {
+        self.session.end_instances(slot, dispose);
     }
 
     /// Sends what waits for more of the same writer.

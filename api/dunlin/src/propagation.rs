@@ -6,6 +6,7 @@ use crate::reader_core::ReaderCore;
 use crate::status::StatusMask;
 use crate::topic::TopicInner;
 use crate::writer_core::WriterCore;
+use dunlin_core::Guid;
 use std::sync::Arc;
 
 impl WriterCore {
@@ -142,12 +143,11 @@ impl ReaderCore {
 
 impl TopicInner {
     /// Another endpoint uses the name with another type.
-    pub(crate) fn on_inconsistent(self: &Arc<Self>) {
-        if !self.entity.is_enabled() {
+    pub(crate) fn on_inconsistent(self: &Arc<Self>, remote: Guid) {
+        if !self.entity.is_enabled() || !self.count_inconsistent(remote) {
             return;
         }
         let status = StatusMask::INCONSISTENT_TOPIC;
-        self.count_inconsistent();
         self.entity.note(status);
         let topic = AnyTopic(Arc::clone(self));
         if let Some(own) = self.entity.listener.of(status) {

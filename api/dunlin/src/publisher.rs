@@ -276,8 +276,9 @@ impl Publisher {
         })
     }
 
-    /// delete_datawriter: it ends although there are handles to it, whose operations fail from now on. It waits a moment
-    /// for readers that have not acknowledged everything, as dropping the last handle does.
+    /// delete_datawriter: it ends although there are handles to it, whose operations fail from now on. Its instances are
+    /// unregistered, and disposed too if WRITER_DATA_LIFECYCLE says so, as it does by default; then it waits a moment for
+    /// readers that have not acknowledged everything. Dropping the last handle does the same.
     ///
     /// # Errors
     /// [`EntityError::Foreign`], [`EntityError::AlreadyDeleted`].
@@ -288,7 +289,7 @@ impl Publisher {
         if writer.core().close() { Ok(()) } else { Err(EntityError::AlreadyDeleted) }
     }
 
-    /// delete_contained_entities: deletes every writer.
+    /// delete_contained_entities: deletes every writer, as [`delete_datawriter`](Self::delete_datawriter) does.
     ///
     /// # Errors
     /// [`EntityError::AlreadyDeleted`].

@@ -112,6 +112,8 @@ impl Sink {
                 let (publisher, subscriber) = (publisher.clone(), subscriber.clone());
                 (*local, *remote, vec![Cause::Partition { publisher, subscriber }])
             }
+            // Endpoints are told of, not topics.
+            Event::InconsistentTopic { local: EntityId::PARTICIPANT, .. } => return,
             Event::InconsistentTopic { local, remote, type_name, reasons, .. } => {
                 let cause = match &**reasons {
                     [] => self.type_cause(*local, type_name),
@@ -225,11 +227,20 @@ impl EventSink for Sink {
                     core.on_event(event);
                 }
             }
-            Event::InconsistentTopic { local, .. } => {
-                let Some(topic) = self.topic_of(*local) else { return };
-                let Some(participant) = topic.participant.upgrade() else { return };
+            Event::InconsistentTopic { local, remote, topic_name, .. } => {
+                let participant = self.participant.get().and_then(Weak::upgrade);
+                let Some(participant) = participant else { return };
+                let name = match self.topic_of(*local) {
+                    Some(topic) => topic.name.clone(),
+                    None => topic_name.to_string(),
+                };
                 // All that this participant has of the name are as inconsistent with it.
-                participant.topics_of(&topic.name).iter().for_each(TopicInner::on_inconsistent);
+                participant.topics_of(&name).iter().for_each(|topic| topic.on_inconsistent(*remote));
+            }
+            Event::WriterLost(guid) | Event::ReaderLost(guid) => {
+                let participant = self.participant.get().and_then(Weak::upgrade);
+                let topics = participant.map(|participant| participant.topics()).unwrap_or_default();
+                topics.iter().for_each(|topic| topic.forget_other(*guid));
             }
             Event::ParticipantDiscovered(participant) => tracing::debug!(
                 "discovered participant {} ({})",

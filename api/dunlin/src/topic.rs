@@ -10,10 +10,11 @@ use crate::qos_cell::QosCell;
 use crate::status::{InconsistentTopicStatus, ReadAndReset, StatusMask};
 use crate::writer_core::lock;
 use dunlin_cdr::{DdsType, TopicType, TypeDescription, TypeSupport, TypeSupportOf};
-use dunlin_core::InstanceHandle;
+use dunlin_core::{Guid, InstanceHandle};
 use dunlin_engine::LocalType;
 use dunlin_qos::{TopicData, TopicQos};
 use std::any::TypeId;
+use std::collections::BTreeSet;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
@@ -32,6 +33,8 @@ pub(crate) struct TopicInner {
     pub entity: Entity<dyn TopicListener>,
     qos: QosCell<TopicQos>,
     inconsistent: Mutex<InconsistentTopicStatus>,
+    /// The endpoints of others that were counted.
+    others: Mutex<BTreeSet<Guid>>,
 }
 
 impl TopicInner {
@@ -68,6 +71,7 @@ impl TopicInner {
             type_support: support,
             qos: QosCell::new(qos.clone()),
             inconsistent: Mutex::default(),
+            others: Mutex::default(),
         }
     }
 
@@ -85,14 +89,16 @@ impl TopicInner {
             entity: Entity::new(handle, false),
             qos: QosCell::new(qos.clone()),
             inconsistent: Mutex::default(),
+            others: Mutex::default(),
         }
     }
 
     /// From now on its immutable policies stay, and it is told of INCONSISTENT_TOPIC.
-    pub fn enable(&self) {
+    pub fn enable(&self, participant: &ParticipantInner) {
         if !self.entity.is_enabled() {
             self.qos.hold();
             self.entity.enable();
+            self.watch(participant);
         }
     }
 
@@ -109,8 +115,27 @@ impl TopicInner {
         self.qos.with(|qos| qos.topic_data.clone())
     }
 
-    pub fn count_inconsistent(&self) {
-        lock(&self.inconsistent).add(1);
+    /// Counts an endpoint of another participant that uses the name with another type; false if it was counted before.
+    pub fn count_inconsistent(&self, remote: Guid) -> bool {
+        let news = lock(&self.others).insert(remote);
+        if news {
+            lock(&self.inconsistent).add(1);
+        }
+        news
+    }
+
+    /// An endpoint of another participant is gone.
+    pub fn forget_other(&self, remote: Guid) {
+        lock(&self.others).remove(&remote);
+    }
+
+    /// Lets the engine compare the types of others with this one.
+    fn watch(&self, participant: &ParticipantInner) {
+        if !self.entity.is_deleted() {
+            let names = (&*self.name, &*self.type_name);
+            let ty = self.type_information.clone();
+            participant.run(|engine, now, out| engine.put_topic(now, names, self.keyed, ty, out));
+        }
     }
 
     /// get_inconsistent_topic_status.
@@ -182,8 +207,9 @@ impl<T: TopicType> Topic<T> {
     /// [`CreateEntityError::FactoryNotEnabled`] while the participant is not enabled; when either was deleted.
     pub fn enable(&self) -> Result<(), CreateEntityError> {
         let participant = self.inner.participant.upgrade().filter(|_| !self.inner.entity.is_deleted());
-        participant.ok_or(CreateEntityError::AlreadyDeleted)?.check_enabled()?;
-        self.inner.enable();
+        let participant = participant.ok_or(CreateEntityError::AlreadyDeleted)?;
+        participant.check_enabled()?;
+        self.inner.enable(&participant);
         Ok(())
     }
 

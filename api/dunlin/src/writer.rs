@@ -25,8 +25,9 @@ use std::sync::Arc;
 /// Writes samples of one topic. Cheap to clone; the writer goes away with its last handle, after
 /// waiting a moment for readers that have not acknowledged everything.
 ///
-/// Deleting a writer tells readers that it is gone, so that its instances become
-/// NOT_ALIVE_NO_WRITERS; dispose or unregister them first if that should say more.
+/// Deleting a writer unregisters its instances (DDS 1.4 §2.2.2.4.1.6), which disposes them unless WRITER_DATA_LIFECYCLE
+/// `autodispose_unregistered_instances` is false: then they become NOT_ALIVE_NO_WRITERS, if nobody else writes them.
+/// Dropping the last handle deletes the writer; a process that is killed deletes nothing.
 pub struct DataWriter<T: TopicType> {
     core: Arc<WriterCore>,
     sample: PhantomData<fn(T)>,
@@ -84,7 +85,7 @@ impl<T: TopicType> DataWriter<T> {
     /// [`WriteError::Timeout`] when a reliable writer's history stayed full for max_blocking_time;
     /// [`WriteError::InTask`] and [`WriteError::InSimulation`] when it is full in the simulator, where this cannot wait.
     pub fn write(&self, sample: &T) -> Result<(), WriteError> {
-        self.write_change(ChangeKind::Alive, sample, None, None).map(drop)
+        self.write_change(ChangeKind::Alive, sample, None, None)
     }
 
     /// Sends what waits for more samples at once: those within the LATENCY_BUDGET of the writer, and those of a burst (see
@@ -115,9 +116,12 @@ impl<T: TopicType> DataWriter<T> {
         let slot = self.core.enabled()?;
         let instance = self.checked_instance(sample, None)?;
         self.core.wait_for_room(slot, instance)?;
+        let key = self.unknown_key(sample, instance)?;
         let request = self.request(ChangeKind::Alive, sample, instance, None)?;
         let timeout = self.core.max_blocking_time();
-        self.core.participant.write_with(slot, request, inline_qos, timeout)
+        let written = self.core.participant.write_with(slot, request, inline_qos, timeout)?;
+        self.core.keep_key(slot, instance, key);
+        Ok(written)
     }
 
     /// The same for async code, see [`write_async`](Self::write_async).
@@ -128,21 +132,26 @@ impl<T: TopicType> DataWriter<T> {
     ) -> impl Future<Output = Result<SequenceNumber, WriteError>> + Send + use<T> {
         let core = Arc::clone(&self.core);
         let instance = self.checked_instance(sample, None);
-        let request = instance.and_then(|instance| self.request(ChangeKind::Alive, sample, instance, None));
+        let prepared = instance.and_then(|instance| {
+            let key = self.unknown_key(sample, instance)?;
+            Ok((self.request(ChangeKind::Alive, sample, instance, None)?, key))
+        });
         async move {
-            let request = request?;
+            let (request, key) = prepared?;
             let slot = Arc::clone(core.enabled()?);
             let participant = Arc::clone(&core.participant);
             // The handle keeps the writer while its sample waits.
             let write = || participant.try_write_with(&slot, request.clone(), inline_qos.clone());
-            when(Arc::clone(&core.signal), write).await
+            let written = when(Arc::clone(&core.signal), write).await?;
+            core.keep_key(&slot, request.instance, key);
+            Ok(written)
         }
     }
 
     /// write_w_timestamp.
     ///
     /// # Errors
-    /// As [`DataWriter::write`]; [`WriteError::BadTimestamp`] when time goes backwards.
+    /// As [`DataWriter::write`]; [`WriteError::BadTimestamp`] when time goes backwards, or is before 1970 or after 2106.
     pub fn write_w_timestamp(&self, sample: &T, source_timestamp: WallTime) -> Result<(), WriteError> {
         self.write_change(ChangeKind::Alive, sample, None, Some(source_timestamp)).map(drop)
     }
@@ -247,11 +256,11 @@ impl<T: TopicType> DataWriter<T> {
     fn register(&self, sample: &T, at: Option<WallTime>) -> Result<InstanceHandle, WriteError> {
         let slot = self.core.enabled()?;
         if !T::has_key(self.support()) {
-            return Ok(InstanceHandle::NIL);
+            let fits = at.is_none_or(WallTime::fits_the_wire);
+            return if fits { Ok(InstanceHandle::NIL) } else { Err(WriteError::BadTimestamp) };
         }
         let handle = self.instance_of(sample)?;
-        let key =
-            self.encode(|out| sample.write_key_payload(self.support(), self.core.representation(), out))?;
+        let key = self.serialized_key(sample)?;
         self.core.participant.register_instance(slot, handle, key, at)?;
         Ok(handle)
     }
@@ -439,6 +448,26 @@ impl<T: TopicType> DataWriter<T> {
         Ok(dunlin_cache::instance_handle(sample.hash_key(self.support(), &mut encode.key_scratch)?))
     }
 
+    /// The serialized key of a sample, without room that it does not need: it stays as long as its instance.
+    fn serialized_key(&self, sample: &T) -> Result<SharedBytes, WriteError> {
+        let mut encode = lock(&self.core.encode);
+        let scratch = &mut encode.key_scratch;
+        scratch.clear();
+        sample.write_key_payload(self.support(), self.core.representation(), scratch)?;
+        Ok(SharedBytes::copy_from(scratch))
+    }
+
+    /// The same of an instance that the writer has no key of: it is needed when nobody gives a sample any more.
+    pub(crate) fn unknown_key(
+        &self,
+        sample: &T,
+        instance: InstanceHandle,
+    ) -> Result<Option<SharedBytes>, WriteError> {
+        let slot = self.core.enabled()?;
+        let unknown = T::has_key(self.support()) && self.core.lacks_key(slot, instance);
+        unknown.then(|| self.serialized_key(sample)).transpose()
+    }
+
     fn encode(
         &self,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), dunlin_cdr::CdrError>,
@@ -492,10 +521,14 @@ impl<T: TopicType> DataWriter<T> {
     pub(crate) fn write_payload(
         &self,
         instance: InstanceHandle,
+        key: Option<SharedBytes>,
         payload: SharedBytes,
     ) -> Result<(), WriteError> {
+        let slot = self.core.enabled()?;
         let request = WriteRequest { kind: ChangeKind::Alive, instance, source_timestamp: None, payload };
-        self.core.participant.write(self.core.enabled()?, request, self.core.max_blocking_time())
+        self.core.participant.write(slot, request, self.core.max_blocking_time())?;
+        self.core.keep_key(slot, instance, key);
+        Ok(())
     }
 
     fn write_change(
@@ -507,11 +540,20 @@ impl<T: TopicType> DataWriter<T> {
     ) -> Result<(), WriteError> {
         let slot = self.core.enabled()?;
         let instance = self.checked_instance(sample, handle)?;
+        let mut key = None;
         if kind == ChangeKind::Alive {
             self.core.wait_for_room(slot, instance)?;
+            key = self.unknown_key(sample, instance)?;
         }
         let request = self.request(kind, sample, instance, source_timestamp)?;
-        self.core.participant.write(slot, request, self.core.max_blocking_time())
+        self.core.participant.write(slot, request, self.core.max_blocking_time())?;
+        if kind == ChangeKind::Alive {
+            self.core.keep_key(slot, instance, key);
+        } else {
+            // The instance may be forgotten now, and its key with it.
+            lock(&self.core.encode).keyed = InstanceHandle::NIL;
+        }
+        Ok(())
     }
 }
 

@@ -14,7 +14,7 @@ use crate::status::{
     StatusMask,
 };
 use crate::topic::TopicInner;
-use dunlin_buf::BufPool;
+use dunlin_buf::{BufPool, SharedBytes};
 use dunlin_cdr::Representation;
 use dunlin_core::{Duration, EntityId, Guid, InstanceHandle};
 use dunlin_discovery::EndpointLocators;
@@ -57,6 +57,8 @@ pub(crate) struct EncodeBuffers {
     /// Size of the last sample: the best guess for the next.
     pub last_len: usize,
     pub key_scratch: Vec<u8>,
+    /// The instance whose key the writer was last seen to have.
+    pub keyed: InstanceHandle,
 }
 
 pub(crate) struct WriterCore {
@@ -116,6 +118,7 @@ impl WriterCore {
                 pool: BufPool::new(RETAINED_BUFFERS),
                 last_len: 256,
                 key_scratch: Vec::new(),
+                keyed: InstanceHandle::NIL,
             }),
             lender: OnceLock::new(),
             statuses: Mutex::default(),
@@ -209,6 +212,7 @@ impl WriterCore {
         let Some(slot) = self.slot() else { return };
         *left = true;
         drop(left);
+        self.participant.end_instances(slot, self.autodisposes());
         // Nobody is told when readers do not answer: the writer is gone either way.
         let waited = self.wait_until_acknowledged(slot, LINGER, || false);
         let refused = matches!(waited, Err(WaitForError::InTask | WaitForError::InSimulation));
@@ -399,6 +403,25 @@ impl WriterCore {
         match wait_for(&self.participant, &self.signal, timeout, room) {
             Err(WaitForError::Timeout(_)) => Err(WriteError::Timeout(timeout)),
             _ => Ok(()),
+        }
+    }
+
+    /// Whether the writer has no serialized key of an instance; who writes one instance again and again asks it once.
+    pub fn lacks_key(&self, slot: &WriterSlot, instance: InstanceHandle) -> bool {
+        let mut encode = lock(&self.encode);
+        if encode.keyed != instance {
+            if slot.instance_key(instance).is_none() {
+                return true;
+            }
+            encode.keyed = instance;
+        }
+        false
+    }
+
+    /// Keeps the key of an instance that was written.
+    pub fn keep_key(&self, slot: &WriterSlot, instance: InstanceHandle, key: Option<SharedBytes>) {
+        if let Some(key) = key {
+            slot.set_instance_key(instance, &key);
         }
     }
 

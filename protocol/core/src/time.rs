@@ -37,6 +37,12 @@ impl WallTime {
         Self(self.0.saturating_add(duration.0))
     }
 
+    /// Whether a message can carry it: from 1970 to 2106 (RTPS 2.5 §9.3.2.1).
+    #[must_use]
+    pub fn fits_the_wire(self) -> bool {
+        RtpsTime::from_wall(self).to_wall().is_some()
+    }
+
     /// `self - earlier`, which may be negative.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
@@ -255,6 +261,9 @@ mod tests {
     fn special_values() {
         assert_eq!(RtpsTime::INVALID.to_wall(), None);
         assert_eq!(RtpsTime::from_wall(WallTime(-1)), RtpsTime::INVALID);
+        let last = (i64::from(u32::MAX) + 1) * NANOS_PER_SEC - 1;
+        let fits = [-1, 0, last - 1, last, last + 1, i64::MAX].map(|nanos| WallTime(nanos).fits_the_wire());
+        assert_eq!(fits, [false, true, true, true, false, false]);
         assert_eq!(
             RtpsTime { seconds: 0x7fff_ffff, fraction: 0x7fff_ffff }.to_duration(),
             Duration::INFINITE

@@ -267,10 +267,15 @@ impl Discovery {
             self.writer_mut(channel).on_submessage(now, state.source_prefix, submessage, out);
             return;
         }
+        if let (Channel::Messages, Submessage::Heartbeat(heartbeat)) = (channel, submessage)
+            && let Some(participant) = self.participants.get_mut(&source)
+        {
+            participant.spoken.announced(now.mono, heartbeat.last_sn);
+        }
         let mut collected = core::mem::take(&mut self.collected);
         feed(self.reader_mut(channel), now, state, submessage, packet, &mut collected, out);
         let lost = core::mem::take(&mut collected.lost);
-        self.process(channel, collected, fx);
+        self.process(now, channel, collected, fx);
         if let Submessage::Heartbeat(heartbeat) = submessage
             && lost
         {
@@ -308,7 +313,7 @@ impl Discovery {
             if self.reader_mut(channel).next_deadline().is_some_and(|deadline| deadline <= now.mono) {
                 let mut collected = core::mem::take(&mut self.collected);
                 self.reader_mut(channel).on_timer(now, &mut collected, out);
-                self.process(channel, collected, fx);
+                self.process(now, channel, collected, fx);
             }
         }
         self.type_timers(now, out);

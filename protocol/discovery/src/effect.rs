@@ -2,7 +2,7 @@
 
 use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
 
-use dunlin_core::{EntityId, Guid, GuidPrefix};
+use dunlin_core::{EntityId, Guid, GuidPrefix, MonoTime};
 use dunlin_qos::{IncompatiblePolicy, LivelinessKind};
 
 use crate::data::{DiscoveredReader, DiscoveredWriter, ParticipantData};
@@ -140,7 +140,7 @@ pub enum DiscoveryEffect {
     Trouble(Trouble),
     /// A local endpoint and one of the same topic are kept apart by their types.
     InconsistentTopic {
-        /// The local writer or reader.
+        /// The local writer or reader; [`EntityId::PARTICIPANT`] for the topic itself, which needs no endpoint.
         local: EntityId,
         /// The other endpoint.
         remote: Guid,
@@ -157,5 +157,7 @@ pub enum DiscoveryEffect {
         prefix: GuidPrefix,
         /// Which of its writers.
         kind: LivelinessKind,
+        /// It did so then or later: before the present when its message was lost and sent again.
+        since: MonoTime,
     },
 }

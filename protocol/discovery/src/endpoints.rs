@@ -22,6 +22,11 @@ use crate::{
     types::{LookupKey, TypeDiscovery, Types, first_of},
 };
 
+mod topics;
+
+pub(crate) use topics::LocalTopic;
+use topics::LocalTopics;
+
 /// How a writer and a reader of one topic stand to each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Verdict {
@@ -57,6 +62,8 @@ pub(crate) struct Endpoints {
     pub(crate) types: Types,
     /// Pairs that wait for a type of a participant.
     waiting: BTreeMap<LookupKey, BTreeSet<(Guid, Guid)>>,
+    /// The topics that exist here, whether or not they have endpoints.
+    local_topics: LocalTopics,
 }
 
 impl Endpoints {
@@ -97,6 +104,9 @@ impl Endpoints {
         for (writer, reader) in pairs {
             self.judge_pair(writer, reader, writer.prefix != self.own, fx);
         }
+        for endpoint in self.local_topics.take_waiting(&finished) {
+            self.compare_topic(endpoint, fx);
+        }
         any
     }
 
@@ -120,6 +130,7 @@ impl Endpoints {
             verdicts: BTreeMap::new(),
             types: Types::new(own, quotas),
             waiting: BTreeMap::new(),
+            local_topics: LocalTopics::default(),
         }
     }
 
@@ -172,6 +183,7 @@ impl Endpoints {
             } else {
                 DiscoveryEffect::WriterUpdated(Arc::clone(&writer))
             });
+            self.compare_topic(guid, fx);
         }
         for reader in self.readers_facing(&writer.topic_name, remote) {
             self.judge_pair(guid, reader, true, fx);
@@ -202,6 +214,7 @@ impl Endpoints {
             } else {
                 DiscoveryEffect::ReaderUpdated(Arc::clone(&reader))
             });
+            self.compare_topic(guid, fx);
         }
         for writer in self.writers_facing(&reader.topic_name, remote) {
             self.judge_pair(writer, guid, false, fx);

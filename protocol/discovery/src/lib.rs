@@ -41,6 +41,7 @@ mod types;
 mod verify;
 mod wlp;
 
+pub use codec::inline_qos;
 pub use config::{DiscoveryConfig, DiscoveryStats, Locators, Quotas};
 pub use content_filter::ContentFilterProperty;
 pub use data::{
@@ -51,6 +52,6 @@ pub use discovery::Discovery;
 pub use dunlin_xtypes as xtypes;
 pub use effect::{DiscoveryEffect, LostReason, Trouble};
 pub use explain::{Mismatch, Standing, Survey};
-pub use liveliness::{LivelinessTracker, LivelinessTransition};
+pub use liveliness::{LivelinessTracker, LivelinessTransition, WriterSign};
 pub use local::InvalidName;
 pub use types::{KnownType, LocalType, TypeDiscovery};

@@ -5,7 +5,7 @@
 
 use alloc::{collections::BTreeMap, vec::Vec};
 
-use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, MonoTime};
+use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, MonoTime, SequenceNumber};
 use dunlin_qos::{Liveliness, LivelinessKind};
 
 /// A writer that became alive or stopped being so.
@@ -23,6 +23,51 @@ struct Lease {
     duration: Duration,
     expires: MonoTime,
     alive: bool,
+    /// The last change that the writer is known to have written.
+    written: SequenceNumber,
+    /// When it last said how far it is.
+    heard: MonoTime,
+}
+
+/// How a change of a writer became known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WriterSign {
+    /// It came itself.
+    Change,
+    /// A HEARTBEAT announced it.
+    Announcement,
+}
+
+/// When the messages that assert the manual writers of a participant were written, as far as it can be told.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Spoken {
+    written: SequenceNumber,
+    heard: MonoTime,
+    /// When the participant was last heard before it announced what was written last.
+    before: MonoTime,
+}
+
+impl Spoken {
+    pub(crate) const fn new(now: MonoTime) -> Self {
+        Self { written: SequenceNumber::ZERO, heard: now, before: now }
+    }
+
+    /// A HEARTBEAT announced everything up to `last`.
+    pub(crate) fn announced(&mut self, now: MonoTime, last: SequenceNumber) {
+        if last > self.written {
+            (self.written, self.before) = (last, self.heard);
+        }
+        self.heard = now;
+    }
+
+    /// A message came. It was written then or later: now if nobody knew of it before.
+    pub(crate) fn came(&mut self, now: MonoTime, sn: SequenceNumber) -> MonoTime {
+        if sn <= self.written {
+            return self.before;
+        }
+        *self = Self { written: sn, heard: now, before: now };
+        now
+    }
 }
 
 /// Writers with their leases. A writer is alive from when it is added until its lease passes without an assertion.
@@ -45,7 +90,14 @@ impl LivelinessTracker {
     /// the result says whether it was dead or unknown before.
     pub fn add(&mut self, now: MonoTime, writer: Guid, offered: Liveliness) -> bool {
         let expires = now.plus(offered.lease_duration);
-        let lease = Lease { kind: offered.kind, duration: offered.lease_duration, expires, alive: true };
+        let lease = Lease {
+            kind: offered.kind,
+            duration: offered.lease_duration,
+            expires,
+            alive: true,
+            written: SequenceNumber::ZERO,
+            heard: now,
+        };
         let was_alive = self.leases.insert(writer, lease).is_some_and(|old| old.alive);
         self.wake_by(expires);
         if !was_alive {
@@ -77,10 +129,38 @@ impl LivelinessTracker {
         revived
     }
 
-    /// Renews the leases of all writers of a participant that have this kind; appends those that came back to life.
-    pub fn assert_participant(
+    /// Takes note that a writer has written everything up to `sn`, and renews its lease if that shows that it is alive now;
+    /// true if that brought it back to life.
+    ///
+    /// Any change is a sign of a process that lives, which is what AUTOMATIC asks for. A manual writer lives on what its
+    /// application does: a repair, a duplicate and the history of a late joiner show only what it did some time ago. So its
+    /// change counts if nobody knew of it before; and one that was announced alone, because it was lost, counts if the writer
+    /// had not been silent for a lease: then it was written within that lease.
+    pub fn note_written(
         &mut self,
         now: MonoTime,
+        writer: Guid,
+        sn: SequenceNumber,
+        sign: WriterSign,
+    ) -> bool {
+        let Some(lease) = self.leases.get_mut(&writer) else { return false };
+        if lease.kind == LivelinessKind::Automatic {
+            return sign == WriterSign::Change && self.assert_writer(now, writer);
+        }
+        let news = sn > lease.written;
+        let timely = sign == WriterSign::Change || lease.heard.plus(lease.duration) > now;
+        if news || sign == WriterSign::Announcement {
+            lease.heard = now;
+        }
+        lease.written = lease.written.max(sn);
+        news && timely && self.assert_writer(now, writer)
+    }
+
+    /// Renews the leases of all writers of a participant that have this kind, because of something it did at or after
+    /// `since`, if that was within the lease; appends those that came back to life.
+    pub fn assert_participant(
+        &mut self,
+        (now, since): (MonoTime, MonoTime),
         prefix: GuidPrefix,
         kind: LivelinessKind,
         transitions: &mut Vec<LivelinessTransition>,
@@ -89,6 +169,9 @@ impl LivelinessTracker {
         let last = Guid::new(prefix, EntityId([0xff; 4]));
         let mut earliest = MonoTime::MAX;
         for (writer, lease) in self.leases.range_mut(first..=last).filter(|(_, lease)| lease.kind == kind) {
+            if since.plus(lease.duration) <= now {
+                continue;
+            }
             lease.expires = now.plus(lease.duration);
             if !lease.alive {
                 lease.alive = true;

@@ -1,6 +1,6 @@
 //! The endpoints of this participant: their announcement (RTPS 2.5 §8.5.4.2) and liveliness (§8.4.13.5).
 
-use alloc::vec::Vec;
+use alloc::{sync::Arc, vec::Vec};
 
 use dunlin_buf::Outbox;
 use dunlin_core::{EntityId, Guid, InstanceHandle, Now, VendorId};
@@ -12,6 +12,8 @@ use crate::{
     data::{LocalReader, LocalWriter},
     discovery::Discovery,
     effect::DiscoveryEffect,
+    endpoints::LocalTopic,
+    types::LocalType,
 };
 
 /// A topic or type name is empty or has more than 256 octets, or a zero octet among them (RTPS 2.5 §9.6.3.2).
@@ -80,6 +82,27 @@ impl Discovery {
         }
         self.settle_types(now, out, fx);
         Ok(())
+    }
+
+    /// Takes up a topic: endpoints of others that use its name with another type are told of
+    /// ([`DiscoveryEffect::InconsistentTopic`]) although it has no endpoints here.
+    pub fn put_topic(
+        &mut self,
+        now: Now,
+        (name, type_name): (&str, &str),
+        keyed: bool,
+        type_information: Option<Arc<LocalType>>,
+        out: &mut Outbox,
+        fx: &mut Vec<DiscoveryEffect>,
+    ) {
+        let (name, type_name) = (name.into(), type_name.into());
+        self.endpoints.put_topic(LocalTopic { name, type_name, keyed, type_information }, fx);
+        self.settle_types(now, out, fx);
+    }
+
+    /// Forgets a topic.
+    pub fn remove_topic(&mut self, name: &str) {
+        self.endpoints.remove_topic(name);
     }
 
     /// Unmatches a local writer and tells the others.

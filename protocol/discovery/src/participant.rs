@@ -8,6 +8,7 @@ use crate::{
     config::{Locators, Quotas},
     data::ParticipantData,
     goodbye::Latest,
+    liveliness::Spoken,
     reach::Reach,
     stranger::Stranger,
 };
@@ -62,6 +63,8 @@ pub(crate) struct RemoteParticipant {
     pub(crate) told_of_groups: bool,
     /// Until when it is announced to by unicast because it does so itself.
     pub(crate) directed_until: Option<MonoTime>,
+    /// What it says of its manual writers.
+    pub(crate) spoken: Spoken,
     /// The announcement of each of its endpoints.
     announcements: BTreeMap<EntityId, Announcement>,
     account: Account,
@@ -90,6 +93,7 @@ impl RemoteParticipant {
             heard_by_multicast: None,
             told_of_groups: false,
             directed_until: None,
+            spoken: Spoken::new(now),
             announcements: BTreeMap::new(),
         }
     }

@@ -3,7 +3,8 @@
 use alloc::{sync::Arc, vec::Vec};
 use core::cell::Cell;
 
-use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, SequenceNumber};
+use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, Now, SequenceNumber};
+use dunlin_qos::LivelinessKind;
 use dunlin_rtps::ChangeKind;
 
 use crate::{
@@ -22,13 +23,14 @@ impl Discovery {
     /// Processes what a built-in reader delivered.
     pub(crate) fn process(
         &mut self,
+        now: Now,
         channel: Channel,
         mut collected: Collector,
         fx: &mut Vec<DiscoveryEffect>,
     ) {
         for sample in collected.samples.drain(..) {
             let result = match (channel, sample.kind) {
-                (Channel::Messages, ChangeKind::Alive) => self.on_liveliness(&sample, fx),
+                (Channel::Messages, ChangeKind::Alive) => self.on_liveliness(now, &sample, fx),
                 (Channel::Messages, _) => Ok(()),
                 (Channel::Publications, ChangeKind::Alive) => self.on_publication(&sample, fx),
                 (Channel::Subscriptions, ChangeKind::Alive) => self.on_subscription(&sample, fx),
@@ -43,6 +45,7 @@ impl Discovery {
 
     fn on_liveliness(
         &mut self,
+        now: Now,
         sample: &BuiltinSample,
         fx: &mut Vec<DiscoveryEffect>,
     ) -> Result<(), DecodeError> {
@@ -50,8 +53,12 @@ impl Discovery {
         if self.is_foreign(message.prefix, sample.writer.prefix) {
             return Ok(());
         }
+        let participant = self.participants.get_mut(&message.prefix);
+        let since = participant.map_or(now.mono, |it| it.spoken.came(now.mono, sample.sn));
         if let AssertedKind::Standard(kind) = message.kind {
-            fx.push(DiscoveryEffect::LivelinessAsserted { prefix: message.prefix, kind });
+            // The process lives, whenever it wrote that; what its application did has a time.
+            let since = if kind == LivelinessKind::Automatic { now.mono } else { since };
+            fx.push(DiscoveryEffect::LivelinessAsserted { prefix: message.prefix, kind, since });
         }
         Ok(())
     }

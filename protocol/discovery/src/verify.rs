@@ -245,7 +245,7 @@ impl Discovery {
             };
             let mut collected = core::mem::take(&mut self.collected);
             feed_heartbeat(self.reader_mut(channel), now, prefix, &heartbeat, &mut collected, out);
-            self.process(channel, collected, fx);
+            self.process(now, channel, collected, fx);
         }
     }
 }

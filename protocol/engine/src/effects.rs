@@ -100,9 +100,9 @@ impl Participant {
                     writer.unmatch_reader(remote, out);
                 }
             }
-            DiscoveryEffect::LivelinessAsserted { prefix, kind } => {
+            DiscoveryEffect::LivelinessAsserted { prefix, kind, since } => {
                 for reader in routes.read().readers() {
-                    reader.on_liveliness(now, prefix, kind, out);
+                    reader.on_liveliness(now, since, (prefix, kind), out);
                 }
             }
             DiscoveryEffect::ParticipantDiscovered(participant) => {

@@ -163,7 +163,8 @@ pub enum Event {
     },
     /// A remote endpoint uses a local endpoint's topic name with another type.
     InconsistentTopic {
-        /// The local endpoint.
+        /// The local endpoint; [`EntityId::PARTICIPANT`] for the topic itself, see
+        /// [`Participant::put_topic`](crate::Participant::put_topic).
         local: EntityId,
         /// The endpoint with the other type.
         remote: Guid,

@@ -8,7 +8,7 @@ use dunlin_cache::{ReaderCache, ReaderCacheConfig, WriterCache, WriterCacheConfi
 use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, MonoTime, Now};
 use dunlin_discovery::{
     DiscoveredReader, DiscoveredWriter, Discovery, DiscoveryConfig, DiscoveryEffect, InvalidName,
-    LocalReader, LocalWriter, Locators, ParticipantData, Survey, TypeDiscovery,
+    LocalReader, LocalType, LocalWriter, Locators, ParticipantData, Survey, TypeDiscovery, inline_qos,
 };
 use dunlin_qos::{
     DataReaderQos, DataWriterQos, DurabilityKind, HistoryKind, LivelinessKind, Presentation,
@@ -398,9 +398,8 @@ impl Participant {
             return Ok(());
         }
         let local = LocalWriter { qos: qos.clone(), publisher_qos, topic_data, ..known.clone() };
-        if known.qos != qos {
-            writer.apply_qos(now, Arc::new(qos), out);
-        }
+        let for_readers = inline_qos(&local.topic_name, &local.qos, &local.publisher_qos);
+        writer.apply_qos(now, Arc::new(qos), for_readers.into(), out);
         // The names were good when the writer was created.
         let _ = control.put_writer(now, local, out);
         self.conclude(now, control, out);
@@ -470,7 +469,7 @@ impl Participant {
         self.common.note_manual(now.mono, out);
         let kind = LivelinessKind::ManualByParticipant;
         for reader in self.routes.load().readers() {
-            reader.on_liveliness(now, self.common.prefix, kind, out);
+            reader.on_liveliness(now, now.mono, (self.common.prefix, kind), out);
         }
     }
 
@@ -515,6 +514,27 @@ impl Participant {
     #[must_use]
     pub fn survey(&self, wanted: impl Fn(&str, Guid) -> bool) -> Survey {
         self.control.lock().discovery.survey(wanted)
+    }
+
+    /// Takes up a topic, by its name and that of its type: of endpoints of others that use its name with another type
+    /// [`Event::InconsistentTopic`](crate::Event::InconsistentTopic) tells, whether or not it has endpoints here.
+    pub fn put_topic(
+        &self,
+        now: Now,
+        names: (&str, &str),
+        keyed: bool,
+        type_information: Option<Arc<LocalType>>,
+        out: &mut Output,
+    ) {
+        let mut control = self.control.lock();
+        let Control { discovery, effects, .. } = &mut *control;
+        discovery.put_topic(now, names, keyed, type_information, &mut out.outbox, effects);
+        self.conclude(now, control, out);
+    }
+
+    /// Forgets a topic.
+    pub fn remove_topic(&self, name: &str) {
+        self.control.lock().discovery.remove_topic(name);
     }
 
     /// The type of a writer or reader as far as it is known. If its participant has to be asked for it, it is, and a later
@@ -596,6 +616,7 @@ impl Participant {
             batch_octets,
             batch_samples: samples_that_may_wait(spec),
             ack_request_samples: defaults.ack_request_samples.min(samples_between_requests(&spec.qos)),
+            reader_inline_qos: Some(inline_qos(&spec.topic_name, &spec.qos, &spec.publisher_qos).into()),
             ..defaults
         }
     }

@@ -13,7 +13,7 @@ use dunlin_cdr::{DecodeOptions, TypeSupport};
 use dunlin_core::{
     EntityId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, SequenceNumber, VendorId, WallTime,
 };
-use dunlin_discovery::{DiscoveredWriter, LivelinessTracker, LivelinessTransition};
+use dunlin_discovery::{DiscoveredWriter, LivelinessTracker, LivelinessTransition, WriterSign};
 use dunlin_qos::{DataReaderQos, DurabilityKind, LivelinessKind, ReliabilityKind};
 use dunlin_rtps::{ChangeKind, Reader, ReaderStats, Received};
 use dunlin_sync::{RankedGuard, RankedMutex};
@@ -475,11 +475,13 @@ impl ReaderSlot {
             let reader = &mut protocol.reader;
             match submessage {
                 Submessage::Data(data) => {
-                    protocol.assert(now, Guid::new(source, data.writer_id));
+                    let writer = Guid::new(source, data.writer_id);
+                    protocol.note_written(now, writer, data.writer_sn, WriterSign::Change);
                     protocol.reader.on_data(now, state, data, packet, sink, outbox);
                 }
                 Submessage::DataFrag(frag) => {
-                    protocol.assert(now, Guid::new(source, frag.writer_id));
+                    let writer = Guid::new(source, frag.writer_id);
+                    protocol.note_written(now, writer, frag.writer_sn, WriterSign::Change);
                     protocol.reader.on_data_frag(now, state, frag, packet, sink, outbox);
                 }
                 Submessage::Heartbeat(heartbeat) => {
@@ -487,6 +489,9 @@ impl ReaderSlot {
                     let writer = Guid::new(source, heartbeat.writer_id);
                     if heartbeat.group.is_some() && reader.has_passed(writer, heartbeat.last_sn) {
                         sink.note_group(writer, heartbeat.group.as_ref());
+                    }
+                    if news {
+                        protocol.note_written(now, writer, heartbeat.last_sn, WriterSign::Announcement);
                     }
                     if news && heartbeat.liveliness_flag {
                         protocol.assert(now, writer);
@@ -572,10 +577,17 @@ impl ReaderSlot {
         self.arm_cache(store, &mut out.deadline_closer);
     }
 
-    /// All writers of one kind of a participant are alive.
-    pub(crate) fn on_liveliness(&self, now: Now, prefix: GuidPrefix, kind: LivelinessKind, out: &mut Output) {
+    /// All writers of one kind of a participant were alive then.
+    pub(crate) fn on_liveliness(
+        &self,
+        now: Now,
+        since: MonoTime,
+        (prefix, kind): (GuidPrefix, LivelinessKind),
+        out: &mut Output,
+    ) {
         self.protocol(now, out, |protocol, _, _| {
-            protocol.leases.assert_participant(now.mono, prefix, kind, &mut protocol.transitions);
+            let Protocol { leases, transitions, .. } = protocol;
+            leases.assert_participant((now.mono, since), prefix, kind, transitions);
         });
     }
 
@@ -719,6 +731,13 @@ impl core::fmt::Debug for ReaderSlot {
 }
 
 impl Protocol {
+    /// A writer has written up to here.
+    fn note_written(&mut self, now: Now, writer: Guid, sn: SequenceNumber, sign: WriterSign) {
+        if self.leases.note_written(now.mono, writer, sn, sign) {
+            self.transitions.push(LivelinessTransition { writer, alive: true });
+        }
+    }
+
     /// A sign of life from a writer.
     fn assert(&mut self, now: Now, writer: Guid) {
         if self.leases.assert_writer(now.mono, writer) {

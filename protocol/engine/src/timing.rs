@@ -76,7 +76,12 @@ impl Participant {
         self.conclude(now, control, out);
         if asserted {
             for reader in self.routes.load().readers() {
-                reader.on_liveliness(now, self.common.prefix, LivelinessKind::ManualByParticipant, out);
+                reader.on_liveliness(
+                    now,
+                    now.mono,
+                    (self.common.prefix, LivelinessKind::ManualByParticipant),
+                    out,
+                );
             }
         }
     }

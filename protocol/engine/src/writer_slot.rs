@@ -1,6 +1,8 @@
 //! A writer behind its locks (DDS 1.4 §2.2.2.4.2 DataWriter): what application threads, receive threads and
 //! the timer do to it.
 
+mod change;
+mod ending;
 mod room;
 mod separation;
 
@@ -60,7 +62,7 @@ pub enum WriteError {
     OutOfResources,
     /// Only a registered instance can be unregistered: PRECONDITION_NOT_MET.
     NotRegistered,
-    /// The source timestamp is before that of the previous change: BAD_PARAMETER.
+    /// The source timestamp is before that of the previous change, or no message can carry it: BAD_PARAMETER.
     BadTimestamp,
     /// The writer was deleted: ALREADY_DELETED.
     Deleted,
@@ -72,7 +74,9 @@ impl core::fmt::Display for WriteError {
             Self::Full { .. } => "the history is full until readers acknowledge",
             Self::OutOfResources => "RESOURCE_LIMITS are reached and waiting would not help",
             Self::NotRegistered => "the instance is not registered",
-            Self::BadTimestamp => "the source timestamp is before that of the previous change",
+            Self::BadTimestamp => {
+                "the source timestamp is before that of the previous change, before 1970 or after 2106"
+            }
             Self::Deleted => "the writer was deleted",
         })
     }
@@ -142,6 +146,8 @@ pub(crate) struct WriterCore {
     liveliness_checked: MonoTime,
     liveliness_lost: bool,
     deleted: bool,
+    /// It is about to be deleted: nothing is written any more.
+    ending: bool,
     missed: Vec<DeadlineMissed>,
     /// The publisher, if changes are numbered or belong together.
     group: Option<Arc<PublisherGroup>>,
@@ -185,6 +191,7 @@ impl WriterSlot {
             liveliness_checked: now.mono,
             liveliness_lost: false,
             deleted: false,
+            ending: false,
             missed: Vec::new(),
             group,
             member: Membership::default(),
@@ -278,7 +285,7 @@ impl WriterSlot {
     /// As [`write`](Self::write).
     pub fn make_room(&self, now: Now, instance: InstanceHandle, out: &mut Output) -> Result<(), WriteError> {
         let mut core = self.turnstile.core();
-        if core.deleted {
+        if core.deleted || core.ending {
             return Err(WriteError::Deleted);
         }
         core.make_room_of_inactive(instance);
@@ -303,13 +310,10 @@ impl WriterSlot {
         out: &mut Output,
     ) -> Result<(), WriteError> {
         let mut core = self.turnstile.core();
-        if core.deleted {
+        if core.deleted || core.ending {
             return Err(WriteError::Deleted);
         }
-        let last = core.cache.last_source_timestamp();
-        if source_timestamp.zip(last).is_some_and(|(given, last)| given < last) {
-            return Err(WriteError::BadTimestamp);
-        }
+        core.check_timestamp(source_timestamp)?;
         let result = core.find_room(|cache, acked| cache.register(now, instance, key.clone(), acked));
         if let (Ok(()), Some(given)) = (result, source_timestamp) {
             core.cache.note_source_timestamp(given);
@@ -340,13 +344,6 @@ impl WriterSlot {
     /// Keeps the serialized key of an instance, unless it is known already.
     pub fn set_instance_key(&self, instance: InstanceHandle, key: &SharedBytes) {
         self.turnstile.core().cache.set_instance_key(instance, key);
-    }
-
-    /// The registered instances with their keys: what is to be unregistered before the writer is deleted.
-    #[must_use]
-    pub fn registered_instances(&self) -> Vec<(InstanceHandle, Option<SharedBytes>)> {
-        let core = self.turnstile.core();
-        core.cache.registered_instances().map(|(instance, key)| (instance, key.cloned())).collect()
     }
 
     /// Every change up to this one is acknowledged by every matched reliable reader. Compare it with
@@ -568,20 +565,6 @@ impl WriterSlot {
         self.arm(core, out);
     }
 
-    /// Applies a QoS of which only changeable policies differ.
-    pub(crate) fn apply_qos(&self, now: Now, qos: Arc<DataWriterQos>, out: &mut Output) {
-        let mut guard = self.turnstile.core();
-        let core = &mut *guard;
-        if core.qos.deadline != qos.deadline {
-            core.cache.set_deadline(now, qos.deadline.period);
-        }
-        core.cache.set_lifespan(qos.lifespan.duration);
-        core.writer.set_latency_budget(qos.latency_budget.duration);
-        core.writer.set_traffic_class(traffic_class(qos.transport_priority));
-        core.qos = qos;
-        self.arm(core, out);
-    }
-
     /// From now on nothing is written, answered or timed. Whoever waits for room is told to try again, and hears why
     /// there will be none.
     pub(crate) fn delete(&self, out: &mut Output) {
@@ -624,15 +607,13 @@ impl WriterCore {
         slot: &WriterSlot,
         out: &mut Output,
     ) -> Result<(Option<SequenceNumber>, SequenceNumber), WriteError> {
-        if self.deleted {
+        if self.deleted || self.ending {
             return Err(WriteError::Deleted);
         }
         let WriteRequest { kind, instance, source_timestamp, payload } = request;
+        self.check_timestamp(source_timestamp)?;
         // Threads read the clock before they queue for the turn, yet timestamps must follow the numbers.
         let last = self.cache.last_source_timestamp();
-        if source_timestamp.zip(last).is_some_and(|(given, last)| given < last) {
-            return Err(WriteError::BadTimestamp);
-        }
         let present = last.map_or(now.wall, |last| last.max(now.wall));
         let change = NewChange {
             kind,

@@ -250,7 +250,7 @@ impl Default for EntityFactory {
 /// WRITER_DATA_LIFECYCLE (§2.2.3.21).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WriterDataLifecycle {
-    /// Whether unregistering an instance also disposes it.
+    /// Whether unregistering an instance also disposes it; deleting a writer unregisters all of its instances.
     pub autodispose_unregistered_instances: bool,
 }
 

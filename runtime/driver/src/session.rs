@@ -229,6 +229,25 @@ impl Session {
         });
     }
 
+    /// Unregisters every instance of a writer that is about to be deleted; with `dispose` they are disposed too. Nothing can
+    /// be written any more. What windows or the pacer hold back leaves later.
+    pub fn end_instances(&self, slot: &WriterSlot, dispose: bool) {
+        let mut instances = self.run(|_, out| slot.begin_end(out));
+        while !instances.is_empty() {
+            let more = dispatch::with_output(|out| {
+                let turn = slot.end_instances(self.now(), &mut instances, dispose, out);
+                let more = turn.map(|turn| self.send_in_turn(slot, turn, out));
+                self.member.conclude(out);
+                more
+            });
+            match more {
+                Some(true) => self.flush(slot),
+                Some(false) => {}
+                None => return,
+            }
+        }
+    }
+
     /// True when more can leave at once.
     fn send_in_turn(&self, slot: &WriterSlot, turn: TxTurn<'_>, out: &Output) -> bool {
         if out.outbox.is_empty() {

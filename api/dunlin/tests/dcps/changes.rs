@@ -1,7 +1,9 @@
 //! What a policy that changed at run time does from then on.
 
 use crate::support::*;
-use dunlin::{Duration, InstanceState};
+use dunlin::qos::*;
+use dunlin::sim::Sim;
+use dunlin::{Config, Duration, InstanceState};
 
 fn millis(n: i64) -> Duration {
     Duration::from_millis(n)
@@ -76,4 +78,37 @@ fn a_shorter_autopurge_counts_for_what_has_ended_too() {
     a.run(|| w.writer.dispose(&reading(3, 0))).unwrap();
     sim.run_for(secs(60)).unwrap();
     assert_eq!(left(), [3]);
+}
+
+/// What is held back, at the reader or for it at the writer, is seen when the new filter lets it be.
+#[test]
+fn a_new_minimum_separation_reaches_what_is_held_back() {
+    let cases = [(Duration::ZERO, millis(100)), (secs(20), secs(10))];
+    for (at_writer, (separation, wait)) in
+        [false, true].into_iter().flat_map(|it| cases.map(|case| (it, case)))
+    {
+        let mut config = Config::default();
+        config.set("filters.at_writer", if at_writer { "true" } else { "false" }).unwrap();
+        let mut sim = Sim::builder().config(config).build();
+        let (a, b) = (sim.node("a"), sim.node("b"));
+        let w = writing(&a, &DataWriterQos::default().keep_all());
+        let qos = DataReaderQos::default().reliable().keep_all().time_based_filter(secs(3600));
+        let r = reads(&b, &qos);
+        let met =
+            || w.writer.matched_subscriptions().len() == 1 && !r.reader.matched_publications().is_empty();
+        sim.run_until(met, secs(9)).unwrap();
+        for n in 1..=3 {
+            a.run(|| w.writer.write(&reading(1, n))).unwrap();
+        }
+        sim.run_for(secs(11)).unwrap();
+        let seen = || -> Vec<i32> {
+            r.reader.read(9).unwrap().iter().filter_map(|s| Some(s.data.as_ref()?.n)).collect()
+        };
+        assert_eq!(seen(), [1]);
+        b.run(|| r.reader.set_qos(&qos.clone().time_based_filter(separation))).unwrap();
+        sim.run_for(millis(50)).unwrap();
+        assert_eq!(seen().len(), if separation == Duration::ZERO { 2 } else { 1 });
+        sim.run_for(wait).unwrap();
+        assert_eq!(seen(), [1, 3], "{separation}, filtered by the writer: {at_writer}");
+    }
 }

@@ -110,6 +110,21 @@ fn the_budget_changes_at_run_time() {
 }
 
 #[test]
+fn a_new_budget_reaches_what_waits() {
+    for (new, early, late) in [(Duration::ZERO, 0, 5), (millis(200), 95, 110)] {
+        let mut sim = Sim::new(3);
+        let (a, writer, reader) = pair(&mut sim, &budget(millis(900))).unwrap();
+        a.run(|| writer.write(&reading(1)).unwrap());
+        sim.run_for(millis(100)).unwrap();
+        a.run(|| writer.set_qos(&writer.qos().latency_budget(new)).unwrap());
+        sim.run_for(millis(early)).unwrap();
+        assert_eq!(taken(&reader), [], "{new}: the budget counts from the write");
+        sim.run_for(millis(late - early)).unwrap();
+        assert_eq!(taken(&reader), [1], "{new}");
+    }
+}
+
+#[test]
 fn a_reader_in_more_of_a_hurry_is_incompatible() {
     let mut sim = Sim::new(4);
     let (a, b) = (sim.node("a"), sim.node("b"));

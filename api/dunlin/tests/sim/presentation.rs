@@ -158,6 +158,13 @@ fn taken_of(views: &Views, index: usize) -> Vec<u32> {
     taken
 }
 
+fn taken_of_all(views: &Views) -> Vec<u32> {
+    views.subscriber.begin_access().unwrap();
+    let taken = views.readers.iter().flat_map(taken).collect();
+    views.subscriber.end_access().expect("begun");
+    taken
+}
+
 fn pair(
     sim: &mut Sim,
     scope: PresentationAccessScope,
@@ -280,6 +287,54 @@ fn a_set_whose_writer_crashes_is_not_seen() {
         assert!(!seen.is_empty() && seen.len() <= last as usize, "{} of {last}", seen.len());
         Ok(())
     });
+}
+
+fn lost(views: &Views) -> Vec<i32> {
+    views.readers.iter().map(|reader| reader.sample_lost_status().total).collect()
+}
+
+/// What had arrived of it is told as lost, in every reader, once nobody can end it any more.
+#[test]
+fn a_set_that_nobody_can_end_is_lost_with_all_its_samples() {
+    let mut sim = Sim::new(6);
+    let (a, b, sources, views) = pair(&mut sim, Group, &TOPICS).unwrap();
+    a.run(|| sources.publisher.begin_coherent_changes()).unwrap();
+    for (topic, n) in [(0, 1), (1, 2), (1, 3)] {
+        a.run(|| sources.writers[topic].write(&reading(n))).unwrap();
+    }
+    sim.run_for(secs(1)).unwrap();
+    assert_eq!(lost(&views), [0, 0, 0], "it may still be ended");
+    a.crash();
+    sim.run_for(secs(30)).unwrap();
+    assert!(views.readers.iter().all(|reader| reader.matched_publications().is_empty()));
+    assert_eq!((b.run(|| taken_of_all(&views)), lost(&views)), (vec![], vec![1, 2, 0]));
+}
+
+/// What a writer wrote before it was deleted within a set is there, so the set is whole; the publisher goes on without it.
+#[test]
+fn a_set_of_which_a_writer_is_deleted_is_whole_all_the_same() {
+    for seed in 0..4 {
+        let mut sim = Sim::builder().seed(seed).loss(0.2).build();
+        let (a, b, sources, views) = pair(&mut sim, Group, &TOPICS).unwrap();
+        let write = |topic: usize, n: u32| a.run(|| sources.writers[topic].write(&reading(n))).unwrap();
+        a.run(|| sources.publisher.begin_coherent_changes()).unwrap();
+        (0..3).for_each(|topic| write(topic, topic as u32));
+        sim.run_for(secs(1)).unwrap();
+        a.run(|| sources.publisher.delete_datawriter(&sources.writers[1])).unwrap();
+        sim.run_until(|| views.readers[1].matched_publications().is_empty(), secs(30)).unwrap();
+        write(0, 3);
+        sim.run_for(secs(5)).unwrap();
+        assert_eq!(b.run(|| taken_of_all(&views)), [], "{seed}: it has not been ended");
+        a.run(|| sources.publisher.end_coherent_changes()).unwrap();
+        sim.run_for(secs(5)).unwrap();
+        assert_eq!((b.run(|| taken_of_all(&views)), lost(&views)), (vec![0, 3, 1, 2], vec![0; 3]), "{seed}");
+        a.run(|| sources.publisher.begin_coherent_changes()).unwrap();
+        write(0, 10);
+        write(2, 11);
+        a.run(|| sources.publisher.end_coherent_changes()).unwrap();
+        sim.run_for(secs(5)).unwrap();
+        assert_eq!((b.run(|| taken_of_all(&views)), lost(&views)), (vec![10, 11], vec![0; 3]), "{seed}");
+    }
 }
 
 /// A best-effort set of which one sample is lost: none of it is shown, all of it is lost, and the next set is whole.

@@ -310,13 +310,14 @@ fn no_policy_makes_a_reader_miss_anything() {
     }
 }
 
-/// Each of its readers gets the last value, also those that cannot acknowledge it.
+/// Each of its readers gets the last value, also those that cannot acknowledge it. (A disposal would overtake it.)
 #[test]
 fn a_writer_that_is_deleted_lets_go_of_what_is_kept_back() {
     for reliable in [false, true] {
         let mut sim = Sim::new(7);
         let qos = if reliable { reader_qos() } else { reader_qos().best_effort() };
-        let (a, writer, reader) = pair(&mut sim, &writer_qos(), &qos);
+        let writer_qos = writer_qos().autodispose_unregistered_instances(false);
+        let (a, writer, reader) = pair(&mut sim, &writer_qos, &qos);
         for n in 0..5 {
             a.run(|| writer.write(&Value { id: 1, n })).unwrap();
             sim.run_for(millis(1)).unwrap();

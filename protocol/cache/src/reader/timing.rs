@@ -152,9 +152,17 @@ impl ReaderCache {
         self.restart_registrations(end);
     }
 
-    /// Changes the minimum separation of the TIME_BASED_FILTER. What is held back is shown when it was to be shown.
+    /// Changes the minimum separation of the TIME_BASED_FILTER, also for what is held back: it counts from the sample that
+    /// was shown last. What has waited long enough by it is shown with the next [`ReaderCache::on_timer`].
     pub fn set_minimum_separation(&mut self, separation: Duration) {
+        if self.config.minimum_separation == separation {
+            return;
+        }
         self.config.minimum_separation = separation;
+        let held = self.instances.iter().filter(|(_, instance)| instance.pending != NIL);
+        let shown = held.filter_map(|(id, instance)| Some((id, instance.delivered?)));
+        let due: Vec<(Id, MonoTime)> = shown.map(|(id, shown)| (id, shown.plus(separation))).collect();
+        due.into_iter().for_each(|(id, due)| self.separations.set(id, due));
     }
 
     /// Changes READER_DATA_LIFECYCLE, also for instances that are not alive: their delays count from when they ended. What

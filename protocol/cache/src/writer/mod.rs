@@ -185,7 +185,30 @@ impl WriterCache {
         }
     }
 
+    /// Ends a registered instance for a writer that goes away: nothing gives way to that, and no limit holds it up. `None`
+    /// if the instance is not registered.
+    pub fn end_instance(
+        &mut self,
+        now: Now,
+        instance: InstanceHandle,
+        kind: ChangeKind,
+        source_timestamp: WallTime,
+    ) -> Option<SequenceNumber> {
+        let id = self.find(self.config.raw(instance))?;
+        let known = self.instances.get(id).filter(|known| known.registered)?;
+        let payload = known.key.clone();
+        Some(self.put(now, id, NewChange { kind, instance, source_timestamp, payload, inline_qos: None }))
+    }
+
     fn store(&mut self, now: Now, id: Id, change: NewChange) -> SequenceNumber {
+        let kind = change.kind;
+        let sn = self.put(now, id, change);
+        self.trim(id, kind);
+        self.trim_stored(id);
+        sn
+    }
+
+    fn put(&mut self, now: Now, id: Id, change: NewChange) -> SequenceNumber {
         let NewChange { kind, source_timestamp, payload, inline_qos, .. } = change;
         let sn = self.last_sn.next();
         self.last_sn = sn;
@@ -210,8 +233,6 @@ impl WriterCache {
         } else {
             self.stop_deadline(now, id);
         }
-        self.trim(id, kind);
-        self.trim_stored(id);
         sn
     }
 

@@ -9,6 +9,7 @@ mod policies;
 mod values;
 
 pub(crate) use endpoint::{decode_endpoint_key, decode_reader, decode_writer};
+pub use endpoint_write::inline_qos;
 pub(crate) use endpoint_write::{encode_endpoint_key, encode_reader, encode_writer};
 pub(crate) use liveliness_message::{AssertedKind, LivelinessMessage};
 pub(crate) use participant::{

@@ -191,16 +191,8 @@ fn put_group(
     partition: &Partition,
     data: &GroupData,
 ) {
-    if presentation != Presentation::default() {
-        list.put_with(pid::PRESENTATION, |out| {
-            out.i32(presentation.access_scope.value());
-            out.bool(presentation.coherent_access);
-            out.bool(presentation.ordered_access);
-        });
-    }
-    if !partition.names.is_empty() {
-        list.put_strings(pid::PARTITION, partition.names.iter().map(|name| name.as_str()));
-    }
+    put_presentation(list, presentation);
+    put_partition(list, partition);
     put_opaque(list, pid::GROUP_DATA, &data.0);
 }
 
@@ -282,6 +274,43 @@ pub(super) fn put_writer_policies(
             out.i32(service.max_samples);
             out.i32(service.max_instances);
             out.i32(service.max_samples_per_instance);
+        });
+    }
+}
+
+/// Adds the policies of a writer that readers may ask for with every change (RTPS 2.5 §9.6.4.1).
+pub(super) fn put_inline_policies(
+    list: &mut ParameterListBuilder,
+    qos: &DataWriterQos,
+    publisher: &PublisherQos,
+) {
+    put_reliability(list, qos.reliability);
+    put_kind(list, pid::DURABILITY, qos.durability.kind.value(), DurabilityKind::Volatile.value());
+    put_presentation(list, publisher.presentation);
+    put_duration(list, pid::DEADLINE, qos.deadline.period, Duration::INFINITE);
+    put_duration(list, pid::LATENCY_BUDGET, qos.latency_budget.duration, Duration::ZERO);
+    put_kind(list, pid::OWNERSHIP, qos.ownership.kind.value(), OwnershipKind::Shared.value());
+    put_kind(list, pid::OWNERSHIP_STRENGTH, qos.ownership_strength.value, 0);
+    put_liveliness(list, qos.liveliness);
+    put_kind(list, pid::TRANSPORT_PRIORITY, qos.transport_priority.value, 0);
+    put_duration(list, pid::LIFESPAN, qos.lifespan.duration, Duration::INFINITE);
+    let by_reception = DestinationOrderKind::ByReceptionTimestamp.value();
+    put_kind(list, pid::DESTINATION_ORDER, qos.destination_order.kind.value(), by_reception);
+}
+
+/// Adds PARTITION, unless it is the default.
+pub(super) fn put_partition(list: &mut ParameterListBuilder, partition: &Partition) {
+    if !partition.names.is_empty() {
+        list.put_strings(pid::PARTITION, partition.names.iter().map(|name| name.as_str()));
+    }
+}
+
+fn put_presentation(list: &mut ParameterListBuilder, presentation: Presentation) {
+    if presentation != Presentation::default() {
+        list.put_with(pid::PRESENTATION, |out| {
+            out.i32(presentation.access_scope.value());
+            out.bool(presentation.coherent_access);
+            out.bool(presentation.ordered_access);
         });
     }
 }

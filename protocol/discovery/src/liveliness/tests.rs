@@ -59,11 +59,11 @@ fn participants_assert_writers_of_one_kind() {
         tracker.add(ms(0), writer, offer(kind, 100));
     }
     let mut revived = vec![];
-    tracker.assert_participant(ms(50), GuidPrefix([1; 12]), Automatic, &mut revived);
+    tracker.assert_participant((ms(50), ms(50)), GuidPrefix([1; 12]), Automatic, &mut revived);
     assert_eq!(revived, []);
     let dead: Vec<Guid> = timer(&mut tracker, ms(100)).iter().map(|transition| transition.writer).collect();
     assert_eq!(dead, [guid(1, 2), guid(2, 1)]);
-    tracker.assert_participant(ms(120), GuidPrefix([1; 12]), ManualByParticipant, &mut revived);
+    tracker.assert_participant((ms(120), ms(120)), GuidPrefix([1; 12]), ManualByParticipant, &mut revived);
     assert_eq!(revived, [LivelinessTransition { writer: guid(1, 2), alive: true }]);
     assert_eq!((tracker.alive_count(), tracker.not_alive_count()), (2, 1));
     assert_eq!(timer(&mut tracker, ms(150)), [LivelinessTransition { writer: guid(1, 1), alive: false }]);

@@ -2,7 +2,7 @@
 //! who is told when some has.
 
 use dunlin_cache::{AddError, WriterCache};
-use dunlin_core::{EntityId, InstanceHandle, Now, SequenceNumber};
+use dunlin_core::{EntityId, InstanceHandle, Now, SequenceNumber, WallTime};
 use dunlin_qos::UNLIMITED;
 
 use super::{WriteError, WriterCore};
@@ -21,6 +21,13 @@ pub(super) struct Progress {
 }
 
 impl WriterCore {
+    /// Whether a source timestamp that was given may follow the last one, and can be sent.
+    pub(super) fn check_timestamp(&self, given: Option<WallTime>) -> Result<(), WriteError> {
+        let last = self.cache.last_source_timestamp();
+        let good = |given: WallTime| given.fits_the_wire() && last.is_none_or(|last| given >= last);
+        if given.is_none_or(good) { Ok(()) } else { Err(WriteError::BadTimestamp) }
+    }
+
     /// Turns a refusal of the history into one of the writer. Before a caller waits for acknowledgements, readers
     /// are asked for them.
     pub(super) fn refuse(&mut self, now: Now, error: AddError, out: &mut Output) -> WriteError {

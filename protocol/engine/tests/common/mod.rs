@@ -156,6 +156,8 @@ pub struct Net {
     pub disguised: BTreeMap<usize, VendorId>,
     /// Copies of what was sent, while somebody wants them.
     pub record: Option<Vec<SharedBytes>>,
+    /// What becomes of a datagram on its way, if anything does.
+    pub rewrite: Option<fn(&mut [u8])>,
     /// Octets and class of what was sent, while somebody wants them.
     pub classes: Option<Vec<(usize, u8)>>,
     /// Where anybody sent anything to.
@@ -218,6 +220,7 @@ impl Net {
             datagrams: 0,
             disguised: BTreeMap::new(),
             record: None,
+            rewrite: None,
             classes: None,
             destinations: BTreeSet::new(),
             in_flight: BTreeMap::new(),
@@ -289,6 +292,7 @@ impl Net {
             if let Some(vendor) = self.disguised.get(&node) {
                 disguise(&mut bytes, *vendor);
             }
+            self.rewrite.iter().for_each(|rewrite| rewrite(&mut bytes));
             let bytes = SharedBytes::from(bytes);
             self.record.iter_mut().for_each(|record| record.push(bytes.clone()));
             self.classes.iter_mut().for_each(|classes| classes.push((bytes.len(), datagram.class())));

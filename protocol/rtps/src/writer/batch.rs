@@ -31,7 +31,9 @@ pub(super) struct Batch {
     evidence: u32,
     samples: usize,
     octets: usize,
-    /// When the first one that waits has waited long enough.
+    /// When the first one that waits was written.
+    opened: MonoTime,
+    /// When it has waited long enough.
     due: Option<MonoTime>,
 }
 
@@ -48,12 +50,19 @@ impl Batch {
             evidence: EVIDENCE,
             samples: 0,
             octets: 0,
+            opened: MonoTime(0),
             due: None,
         }
     }
 
-    pub(super) fn set_budget(&mut self, budget: Duration) {
-        self.budget = budget;
+    /// A new budget. When what waits for the old one is to leave by the new one, if anything does.
+    pub(super) fn set_budget(&mut self, budget: Duration) -> Option<MonoTime> {
+        let before = core::mem::replace(&mut self.budget, budget);
+        if self.suspended || before == Duration::ZERO || self.due.is_none() {
+            return None;
+        }
+        self.due = Some(self.opened.plus(budget));
+        self.due
     }
 
     pub(super) fn set_suspended(&mut self, suspended: bool) {
@@ -69,7 +78,14 @@ impl Batch {
         let patience = self.patience()?;
         self.samples = self.samples.saturating_add(1);
         self.octets = self.octets.saturating_add(len);
-        let due = *self.due.get_or_insert(now.plus(patience));
+        let due = match self.due {
+            Some(due) => due,
+            None => {
+                self.opened = now;
+                now.plus(patience)
+            }
+        };
+        self.due = Some(due);
         let full = self.octets >= self.max_octets || self.samples >= self.max_samples;
         (!full && due > now).then_some(due)
     }
@@ -130,6 +146,17 @@ mod tests {
         batch.left();
         assert_eq!(batch.on_write(at(1_100_000), 10), Some(at(2_100_000)));
         assert_eq!(batch.on_write(at(1_100_000), 990), None, "full");
+    }
+
+    #[test]
+    fn a_new_budget_counts_for_what_waits() {
+        let mut batch = batch(Duration::from_secs(1), Duration::ZERO);
+        assert_eq!(batch.set_budget(Duration::from_secs(2)), None, "nothing waits");
+        batch.on_write(at(5), 10);
+        assert_eq!(batch.set_budget(Duration::from_millis(1)), Some(at(1_000_005)));
+        assert_eq!(batch.set_budget(Duration::INFINITE), Some(MonoTime::MAX));
+        assert_eq!(batch.on_write(at(7), 10), Some(MonoTime::MAX));
+        assert_eq!(batch.set_budget(Duration::ZERO), Some(at(5)));
     }
 
     #[test]

@@ -29,7 +29,7 @@ use crate::{WriterHistory, WriterStats};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use batch::Batch;
-use dunlin_buf::Outbox;
+use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{Duration, Guid, Locator, MonoTime, Now, SequenceNumber, SnRange};
 use dunlin_wire::HeartbeatGroup;
 pub use heartbeat::HeartbeatCounts;
@@ -245,9 +245,17 @@ impl Writer {
         self.batch.set_suspended(suspended);
     }
 
-    /// Changes [`WriterConfig::latency_budget`], for what is written from now on.
+    /// Changes [`WriterConfig::latency_budget`], also for what waits: it counts from the first sample that does.
     pub fn set_latency_budget(&mut self, budget: Duration) {
-        self.batch.set_budget(budget);
+        let due = self.batch.set_budget(budget);
+        if self.holding && due.is_some() {
+            self.push_due = due;
+        }
+    }
+
+    /// Changes [`WriterConfig::reader_inline_qos`], for everything that is sent from now on.
+    pub fn set_reader_inline_qos(&mut self, parameters: Option<SharedBytes>) {
+        self.cfg.reader_inline_qos = parameters;
     }
 
     /// The write that [`on_new_change`](Self::on_new_change) was last told of ended at this time, all sent: what comes

@@ -69,7 +69,8 @@ fn writer(
 ) -> Result<DataWriter<DynamicData>> {
     let partition = partitions(readers.iter().map(|reader| &reader.subscriber_qos.partition));
     let publisher_qos = PublisherQos { partition, ..PublisherQos::default() };
-    let mut qos = DataWriterQos::default().reliable().keep_all();
+    // That the program ends does not end what it wrote of.
+    let mut qos = DataWriterQos::default().reliable().keep_all().autodispose_unregistered_instances(false);
     if readers.iter().any(|reader| reader.qos.durability.kind != DurabilityKind::Volatile) {
         qos = qos.transient_local();
     }

@@ -291,7 +291,7 @@ fn text(effect: &DiscoveryEffect) -> Option<String> {
             format!("incompatible {} {}", node_of(remote.prefix), names.join(","))
         }
         E::InconsistentTopic { remote, .. } => format!("inconsistent {}", node_of(remote.prefix)),
-        E::LivelinessAsserted { prefix, kind } => format!("asserted {} {kind}", node_of(*prefix)),
+        E::LivelinessAsserted { prefix, kind, .. } => format!("asserted {} {kind}", node_of(*prefix)),
         _ => return None,
     })
 }

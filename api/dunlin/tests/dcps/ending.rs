@@ -1,0 +1,165 @@
+//! What readers see of the instances of a writer that ends: DDS 1.4 §2.2.2.4.1.6 delete_datawriter, §2.2.3.21
+//! WRITER_DATA_LIFECYCLE.
+
+use crate::support::*;
+use dunlin::qos::*;
+use dunlin::sim::{Node, Sim};
+use dunlin::{DataReader, DdsType, InstanceHandle, InstanceState, WriteError};
+
+fn matched(sim: &mut Sim, w: &Writing, r: &Reads) {
+    let met = || w.writer.matched_subscriptions().len() == 1 && r.reader.matched_publications().len() == 1;
+    sim.run_until(met, secs(30)).unwrap();
+}
+
+/// The instances with data and their states, once a reader sees that none of so many is alive.
+fn ends(sim: &mut Sim, reader: &DataReader<Reading>, count: usize) -> Vec<(i32, InstanceState)> {
+    let seen = || -> Vec<(i32, InstanceState)> {
+        let read = reader.read(usize::MAX).unwrap();
+        let with_data = read.iter().filter_map(|s| Some((s.data.as_ref()?.id, s.info.instance_state)));
+        with_data.collect()
+    };
+    let ended = || seen().iter().filter(|(_, state)| *state != InstanceState::Alive).count();
+    sim.run_until(|| ended() == count, secs(30)).unwrap();
+    seen()
+}
+
+const DISPOSED: InstanceState = InstanceState::NotAliveDisposed;
+const NO_WRITERS: InstanceState = InstanceState::NotAliveNoWriters;
+
+type End = fn(Writing);
+
+/// Every way to delete a writer.
+const ENDS: [End; 4] = [
+    |w| w.publisher.delete_datawriter(&w.writer).unwrap(),
+    |w| w.publisher.delete_contained_entities().unwrap(),
+    |w| w.participant.delete_contained_entities().unwrap(),
+    drop,
+];
+
+#[test]
+fn a_deleted_writer_unregisters_its_instances_and_disposes_them_if_it_should() {
+    for (way, end) in ENDS.into_iter().enumerate() {
+        for (autodispose, state) in [(true, DISPOSED), (false, NO_WRITERS)] {
+            Sim::builder().loss(0.2).seeds(0..3, |sim| {
+                let (a, b) = (sim.node("a"), sim.node("b"));
+                let qos = DataWriterQos::default().keep_all().autodispose_unregistered_instances(autodispose);
+                let (w, r) = (writing(&a, &qos), reads(&b, &DataReaderQos::default().reliable().keep_all()));
+                matched(sim, &w, &r);
+                for id in 1..=3 {
+                    a.run(|| w.writer.write(&reading(id, id))).unwrap();
+                }
+                a.run(|| end(w));
+                let seen = ends(sim, &r.reader, 3);
+                assert_eq!(seen, [(1, state), (2, state), (3, state)], "way {way}");
+                Ok(())
+            });
+        }
+    }
+}
+
+#[test]
+fn what_was_unregistered_before_stays_as_it_was() {
+    let (mut sim, a, _b, w, r) = pair();
+    for id in 1..=3 {
+        a.run(|| w.writer.write(&reading(id, id))).unwrap();
+    }
+    let keep = w.writer.qos().autodispose_unregistered_instances(false);
+    a.run(|| w.writer.set_qos(&keep)).unwrap();
+    a.run(|| w.writer.unregister_instance(&reading(1, 0))).unwrap();
+    a.run(|| w.writer.dispose(&reading(2, 0))).unwrap();
+    a.run(|| w.writer.set_qos(&keep.autodispose_unregistered_instances(true))).unwrap();
+    a.run(|| w.publisher.delete_datawriter(&w.writer)).unwrap();
+    assert_eq!(ends(&mut sim, &r.reader, 3), [(1, NO_WRITERS), (2, DISPOSED), (3, DISPOSED)]);
+    assert_eq!(a.run(|| w.writer.write(&reading(4, 4))), Err(WriteError::AlreadyDeleted));
+}
+
+/// A writer that said nothing has disposed nothing, whatever its policy.
+#[test]
+fn a_writer_that_crashes_or_is_lost_disposes_nothing() {
+    type Loss = fn(&mut Sim, &Node, &Node);
+    let losses: [Loss; 2] = [|_, a, _| a.crash(), |sim, a, b| sim.partition(&[a], &[b])];
+    for loss in losses {
+        let (mut sim, a, b, w, r) = pair();
+        a.run(|| w.writer.write(&reading(1, 1))).unwrap();
+        sim.run_until(|| r.reader.read(9).unwrap().len() == 1, secs(9)).unwrap();
+        loss(&mut sim, &a, &b);
+        assert_eq!(ends(&mut sim, &r.reader, 1), [(1, NO_WRITERS)]);
+    }
+}
+
+/// Another writer of an instance keeps it alive, but a disposal is one.
+#[test]
+fn who_else_writes_an_instance_keeps_it_unless_it_is_disposed() {
+    for (autodispose, expected) in [(false, InstanceState::Alive), (true, DISPOSED)] {
+        let (mut sim, a, _b, w, r) = pair();
+        let qos = w.writer.qos().autodispose_unregistered_instances(autodispose);
+        let other = a.run(|| w.publisher.create_datawriter(&w.topic, &qos)).unwrap();
+        sim.run_until(|| r.reader.matched_publications().len() == 2, secs(9)).unwrap();
+        a.run(|| w.writer.write(&reading(1, 1))).unwrap();
+        a.run(|| other.write(&reading(1, 2))).unwrap();
+        a.run(|| w.publisher.delete_datawriter(&other)).unwrap();
+        sim.run_until(|| r.reader.matched_publications().len() == 1, secs(9)).unwrap();
+        let states: Vec<_> = r.reader.read(9).unwrap().iter().map(|s| s.info.instance_state).collect();
+        assert!(states.len() >= 2 && states.iter().all(|state| *state == expected), "{states:?}");
+    }
+}
+
+#[derive(DdsType, Clone, Debug, Default, PartialEq)]
+struct Named {
+    #[dds(key)]
+    name: String,
+    n: i32,
+}
+
+/// A key that is longer than its hash goes with its end, and can be asked for, although only values were written.
+#[test]
+fn the_end_of_an_instance_carries_its_key() {
+    let mut sim = Sim::new(3);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let named = |n: i32| Named { name: "a name that is longer than the hash of a key".into(), n };
+    let participant = a.run(|| dunlin::DomainParticipant::new(0)).unwrap();
+    let topic = participant.create_topic::<Named>("Named", &TopicQos::default()).unwrap();
+    let publisher = participant.create_publisher(&PublisherQos::default()).unwrap();
+    let qos = DataWriterQos::default().keep_all().transient_local();
+    let writer = a.run(|| publisher.create_datawriter(&topic, &qos)).unwrap();
+    a.run(|| writer.write(&named(1))).unwrap();
+    let handle = writer.lookup_instance(&named(0));
+    assert_ne!(handle, InstanceHandle::NIL);
+    assert_eq!(writer.key_value(handle), Ok(Named { n: 0, ..named(0) }));
+    // This reader is not given the value, only the end.
+    let reader = b
+        .run(|| -> dunlin::sim::Result<_> {
+            let participant = dunlin::DomainParticipant::new(0)?;
+            let topic = participant.create_topic::<Named>("Named", &TopicQos::default())?;
+            let subscriber = participant.create_subscriber(&SubscriberQos::default())?;
+            Ok(subscriber.create_datareader(&topic, &DataReaderQos::default().reliable())?)
+        })
+        .unwrap();
+    sim.run_until(|| writer.matched_subscriptions().len() == 1, secs(9)).unwrap();
+    a.run(|| writer.write(&named(2))).unwrap();
+    a.run(|| publisher.delete_datawriter(&writer)).unwrap();
+    let ended = || {
+        let read = reader.read(9).unwrap();
+        read.iter().any(|sample| sample.info.instance_state == DISPOSED)
+    };
+    sim.run_until(ended, secs(9)).unwrap();
+    assert_eq!(reader.key_value(handle), Ok(named(0)));
+}
+
+/// Each end is a message of its own, but they share datagrams, and nobody has to wait for the readers.
+#[test]
+fn many_instances_end_in_few_datagrams() {
+    let (mut sim, a, _b, w, r) = pair();
+    let count = 2_000;
+    for id in 0..count {
+        a.run(|| w.writer.write(&reading(id, id))).unwrap();
+    }
+    sim.run_until(|| r.reader.read(usize::MAX).unwrap().len() == count as usize, secs(60)).unwrap();
+    let sent = || w.participant.transport_stats().sent_datagrams;
+    let before = sent();
+    a.run(|| w.publisher.delete_datawriter(&w.writer)).unwrap();
+    let seen = ends(&mut sim, &r.reader, count as usize);
+    assert!(seen.iter().all(|(_, state)| *state == DISPOSED));
+    let datagrams = sent() - before;
+    assert!(datagrams < count as u64 / 5, "{datagrams} datagrams");
+}
