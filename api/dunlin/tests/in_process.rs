@@ -5,6 +5,8 @@ mod common;
 use common::{Track, domain, eventually, track};
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{Config, DataReader, DataWriter, DomainParticipant, StatusMask};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 
@@ -112,39 +114,100 @@ fn who_leaves_and_who_comes_changes_nothing_for_the_others() {
     }
 }
 
-#[test]
-fn writers_that_answer_each_other_in_listeners_do_not_call_themselves_without_end() {
-    fn answer(with: &DataWriter<Track>, reader: &DataReader<Track>) {
-        for sample in reader.take(100).unwrap() {
-            let track = sample.data.unwrap();
-            if track.speed < 1_000 {
-                with.write(&Track { speed: track.speed + 1, ..track }).unwrap();
-            }
-        }
-    }
+/// A reader and a writer in each of two participants, each of which answers the other in its listener while `goes_on`.
+fn answering(goes_on: impl Fn(&Track) -> bool + Clone + Send + Sync + 'static) -> Exchange {
     let domain = domain();
     let sides = [participant(domain, &[]), participant(domain, &[])];
     let topics = ["Ping", "Pong"];
-    let mut keep = Vec::new();
-    let mut writers = Vec::new();
+    let (mut writers, mut readers) = (Vec::new(), Vec::new());
     for (n, side) in sides.iter().enumerate() {
         let topic = |name: &str| side.create_topic::<Track>(name, &TopicQos::default()).unwrap();
-        let qos = DataWriterQos::default().reliable().keep_all();
+        let qos = DataWriterQos::default().reliable();
         let publisher = side.create_publisher(&PublisherQos::default()).unwrap();
         let writer = publisher.create_datawriter(&topic(topics[n]), &qos).unwrap();
-        let qos = DataReaderQos::default().reliable().keep_all();
+        let qos = DataReaderQos::default().reliable();
         let subscriber = side.create_subscriber(&SubscriberQos::default()).unwrap();
         let reader = subscriber.create_datareader(&topic(topics[1 - n]), &qos).unwrap();
-        let with = writer.clone();
-        let listener = move |reader: &DataReader<Track>| answer(&with, reader);
+        let (with, goes_on) = (writer.clone(), goes_on.clone());
+        let listener = move |reader: &DataReader<Track>| {
+            for track in reader.take(100).unwrap().into_iter().filter_map(|sample| sample.data) {
+                if goes_on(&track) {
+                    with.write(&Track { speed: track.speed + 1, ..track }).unwrap();
+                }
+            }
+        };
         reader.set_listener(listener, StatusMask::DATA_AVAILABLE);
         writers.push(writer);
-        keep.push(reader);
+        readers.push(reader);
     }
     writers.iter().for_each(|writer| matched(writer, 1));
-    for reader in &keep {
+    for reader in &readers {
         eventually("both see each other", || reader.subscription_matched_status().current_count == 1);
     }
-    writers[0].write(&track(1, 0)).unwrap();
-    eventually("it ends", || writers.iter().map(|writer| writer.stats().samples_sent).sum::<u64>() == 1_001);
+    Exchange { writers, _readers: readers, sides }
+}
+
+struct Exchange {
+    writers: Vec<DataWriter<Track>>,
+    _readers: Vec<DataReader<Track>>,
+    sides: [DomainParticipant; 2],
+}
+
+#[test]
+fn listeners_that_answer_each_other_do_not_call_themselves_ever_deeper() {
+    let exchange = answering(|track| track.speed < 10_000);
+    exchange.writers[0].write(&track(1, 0)).unwrap();
+    let sent = || exchange.writers.iter().map(|writer| writer.stats().samples_sent).sum::<u64>();
+    eventually("it ends", || sent() == 10_001);
+}
+
+#[test]
+fn listeners_that_answer_each_other_without_end_keep_neither_the_call_nor_the_timers() {
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = Arc::clone(&stop);
+    let exchange = answering(move |_| !stopped.load(SeqCst));
+    exchange.writers[0].write(&track(1, 0)).unwrap();
+    let sent = || exchange.writers[0].stats().samples_sent;
+    let before = sent();
+    eventually("it goes on after the call", || sent() > before + 10_000);
+    // Discovery needs the threads that would be kept.
+    let another = reader(&exchange.sides[0]);
+    let writer = writer(&exchange.sides[1]);
+    matched(&writer, 1);
+    eventually("both", || another.subscription_matched_status().current_count == 1);
+    stop.store(true, SeqCst);
+}
+
+/// The samples of others are theirs, and so are their mistakes.
+#[test]
+fn a_listener_that_panics_ends_no_call_of_another_participant() {
+    let domain = domain();
+    let (own, other) = (participant(domain, &[]), participant(domain, &[]));
+    let writer = writer(&own);
+    let (clumsy, careful) = (reader(&other), reader(&other));
+    clumsy.set_listener(|_: &DataReader<Track>| panic!("a listener of a test"), StatusMask::DATA_AVAILABLE);
+    let told = Arc::new(AtomicBool::new(false));
+    let heard = Arc::clone(&told);
+    careful.set_listener(move |_: &DataReader<Track>| heard.store(true, SeqCst), StatusMask::DATA_AVAILABLE);
+    matched(&writer, 2);
+    for reader in [&clumsy, &careful] {
+        eventually("the readers match", || reader.subscription_matched_status().current_count == 1);
+    }
+    writer.write(&track(1, 0)).unwrap();
+    assert!(told.load(SeqCst), "whatever order they are told in");
+}
+
+/// One of its own ends the call, as a function would that the caller calls; what was to be done besides is done.
+#[test]
+fn a_listener_that_panics_ends_the_call_of_its_own_participant_at_last() {
+    let domain = domain();
+    let (own, other) = (participant(domain, &[]), participant(domain, &[]));
+    let writer = writer(&own);
+    let (clumsy, careful) = (reader(&own), reader(&other));
+    clumsy.set_listener(|_: &DataReader<Track>| panic!("a listener of a test"), StatusMask::DATA_AVAILABLE);
+    matched(&writer, 2);
+    eventually("the reader matches", || careful.subscription_matched_status().current_count == 1);
+    let call = AssertUnwindSafe(|| writer.write(&track(1, 0)));
+    assert!(catch_unwind(call).is_err());
+    assert_eq!((clumsy.take(10).unwrap().len(), careful.take(10).unwrap().len()), (1, 1));
 }

@@ -1,13 +1,14 @@
 //! What a thread keeps for itself: outputs to reuse, and the queue of things to do once it has sent all and
 //! holds no lock.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use dunlin_buf::{BufPool, Datagram, SharedBytes};
-use dunlin_core::{Locator, LocatorKind};
+use dunlin_core::{GuidPrefix, Locator, LocatorKind};
 use dunlin_engine::{Event, Output};
 use dunlin_transport::SendMode;
 
@@ -22,8 +23,11 @@ const ENCAPSULATION: usize = 4;
 /// Outputs a thread keeps: calls nest only as deep as listeners that write.
 const KEPT_OUTPUTS: usize = 4;
 
+/// What follows from what in one call, at most: listeners that answer each other would otherwise keep the call for ever.
+const LONGEST_CHAIN: usize = 256;
+
 /// Something to do when the outermost call is done.
-enum Work {
+pub(crate) enum Work {
     /// A datagram of a participant to itself.
     Local(Arc<Member>, SharedBytes),
     /// A datagram to another participant of the process, and where it comes from.
@@ -35,7 +39,10 @@ struct ThreadState {
     /// Each in its place: they are taken and put back for every call.
     #[expect(clippy::vec_box, reason = "moving an output copies 200 octets, several times a call")]
     outputs: Vec<Box<Output>>,
-    queue: VecDeque<Work>,
+    /// Each with how many others it follows from.
+    queue: VecDeque<(usize, Work)>,
+    /// The same of the one that is being done; 0 outside.
+    chain: usize,
     pool: BufPool,
     /// A call of this thread is working off the queue.
     draining: bool,
@@ -45,6 +52,7 @@ thread_local! {
     static STATE: RefCell<ThreadState> = RefCell::new(ThreadState {
         outputs: Vec::new(),
         queue: VecDeque::new(),
+        chain: 0,
         pool: BufPool::new(POOL),
         draining: false,
     });
@@ -131,6 +139,7 @@ pub(crate) fn with_output<R>(f: impl FnOnce(&mut Output) -> R) -> R {
 pub(crate) fn queue(member: &Arc<Member>, out: &mut Output) {
     let _ = STATE.try_with(|state| {
         let state = &mut *state.borrow_mut();
+        let chain = state.chain.saturating_add(1);
         for datagram in out.outbox.datagrams() {
             let mut here =
                 datagram.destinations().iter().filter(|to| to.kind == LocatorKind::LOCAL).peekable();
@@ -139,14 +148,14 @@ pub(crate) fn queue(member: &Arc<Member>, out: &mut Output) {
             for to in here {
                 let bytes = bytes.clone();
                 if *to == Locator::LOCAL {
-                    state.queue.push_back(Work::Local(Arc::clone(member), bytes));
+                    state.queue.push_back((chain, Work::Local(Arc::clone(member), bytes)));
                 } else if let Some(other) = member.beside(to) {
                     let from = Locator::beside(member.participant.guid_prefix());
-                    state.queue.push_back(Work::Beside(other, from, bytes));
+                    state.queue.push_back((chain, Work::Beside(other, from, bytes)));
                 }
             }
         }
-        let told = out.events.drain(..).map(|event| Work::Tell(Arc::clone(member), event));
+        let told = out.events.drain(..).map(|event| (chain, Work::Tell(Arc::clone(member), event)));
         state.queue.extend(told);
     });
 }
@@ -174,7 +183,7 @@ fn gather(pool: &mut BufPool, datagram: &Datagram<'_>, len: usize) -> SharedByte
     pool.freeze(buffer, len)
 }
 
-/// Resets the mark even if a listener of an application thread panics.
+/// Resets the marks even if a listener panics in a simulation.
 struct Draining;
 
 impl Draining {
@@ -187,39 +196,90 @@ impl Draining {
         };
         STATE.try_with(begin).ok().flatten()
     }
+
+    fn next(&self) -> Option<(usize, Work)> {
+        let next = |state: &RefCell<ThreadState>| {
+            let mut state = state.borrow_mut();
+            let next = state.queue.pop_front()?;
+            state.chain = next.0;
+            Some(next)
+        };
+        STATE.try_with(next).ok().flatten()
+    }
 }
 
 impl Drop for Draining {
     fn drop(&mut self) {
-        let _ = STATE.try_with(|state| state.borrow_mut().draining = false);
+        let _ = STATE.try_with(|state| {
+            let mut state = state.borrow_mut();
+            (state.draining, state.chain) = (false, 0);
+        });
+    }
+}
+
+impl Work {
+    fn member(&self) -> &Arc<Member> {
+        let (Self::Local(member, _) | Self::Beside(member, ..) | Self::Tell(member, _)) = self;
+        member
+    }
+
+    /// Whose call it is that this, the first of what is to be done, follows from.
+    fn caller(&self) -> GuidPrefix {
+        let own = self.member().participant.guid_prefix();
+        if let Self::Beside(_, from, _) = self { from.participant_beside().unwrap_or(own) } else { own }
     }
 }
 
 fn drain() {
-    let Some(_draining) = Draining::begin() else { return };
-    while let Ok(Some(work)) = STATE.try_with(|state| state.borrow_mut().queue.pop_front()) {
+    let Some(draining) = Draining::begin() else { return };
+    let (mut caller, mut panicked) = (None, None);
+    while let Some((chain, work)) = draining.next() {
+        let caller = *caller.get_or_insert_with(|| work.caller());
+        let work = if chain > LONGEST_CHAIN { Arc::clone(work.member()).hand_over(work) } else { Some(work) };
         match work {
-            Work::Local(member, packet) => with_output(|out| {
+            Some(Work::Local(member, packet)) => with_output(|out| {
                 member.participant.on_datagram(member.host.now(), Locator::LOCAL, &packet, out);
                 member.finish(out, mode());
             }),
-            Work::Beside(member, from, packet) => {
+            Some(Work::Beside(member, from, packet)) => {
                 let now = member.host.now();
                 member.drive(|participant, out| participant.on_datagram(now, from, &packet, out));
             }
-            Work::Tell(member, event) => tell(&member, &event),
+            Some(Work::Tell(member, event)) => {
+                if let Err(panic) = tell(&member, &event, caller) {
+                    panicked.get_or_insert(panic);
+                }
+            }
+            None => {}
         }
+    }
+    drop(draining);
+    if let Some(panic) = panicked {
+        resume_unwind(panic);
     }
 }
 
-/// Tells one event. A listener that panics must not end a thread that others need; a simulation it does end.
-fn tell(member: &Member, event: &Event) {
-    if !on_receive_thread() || !member.host.is_real() {
-        return member.tell(event);
+/// Does what another thread has handed over.
+pub(crate) fn work_off(handed: VecDeque<Work>) {
+    let _ = STATE.try_with(|state| state.borrow_mut().queue.extend(handed.into_iter().map(|work| (1, work))));
+    drain();
+}
+
+/// Tells one event. A listener that panics must not end a thread that others need, nor the call of another participant; a
+/// simulation it does end, and the call of its own participant once everything else is done.
+fn tell(member: &Member, event: &Event, caller: GuidPrefix) -> Result<(), Box<dyn Any + Send>> {
+    if !member.host.is_real() {
+        member.tell(event);
+        return Ok(());
     }
-    if catch_unwind(AssertUnwindSafe(|| member.tell(event))).is_err()
+    let told = catch_unwind(AssertUnwindSafe(|| member.tell(event)));
+    if !on_receive_thread() && member.participant.guid_prefix() == caller {
+        return told;
+    }
+    if told.is_err()
         && let Some(again) = member.log.admit(member.host.now().mono, "a listener panicked")
     {
         tracing::error!(?event, "a listener panicked; the thread goes on{again}");
     }
+    Ok(())
 }

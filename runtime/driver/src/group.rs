@@ -1,5 +1,6 @@
 //! Receive groups: the sockets and threads that the participants of a process share.
 
+use std::collections::VecDeque;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -16,7 +17,7 @@ use dunlin_udp::{UdpConfig, UdpTransport};
 
 use crate::clock;
 use crate::config::{DriverConfig, JoinError};
-use crate::dispatch;
+use crate::dispatch::{self, Work};
 use crate::host::Host;
 use crate::limiter::Limiter;
 use crate::lock::lock;
@@ -81,6 +82,8 @@ pub(crate) struct Group {
     /// Spinning is worth its energy now.
     may_spin: AtomicBool,
     members: RwLock<Members>,
+    /// What other threads leave to the timer thread.
+    handed: Mutex<VecDeque<Work>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Whether the thread for shared memory runs: once somebody may send that way.
     shared_thread: Mutex<bool>,
@@ -225,6 +228,7 @@ impl Group {
             receive: config.receive,
             may_spin: AtomicBool::new(true),
             members: RwLock::default(),
+            handed: Mutex::default(),
             threads: Mutex::default(),
             shared_thread: Mutex::default(),
             shared_runs: AtomicBool::new(false),
@@ -363,11 +367,23 @@ impl Group {
         }
     }
 
+    /// Leaves work to the timer thread.
+    pub(crate) fn take_over(&self, work: Work) {
+        lock(&self.handed).push_back(work);
+    }
+
+    /// When the timer thread has something to do.
+    fn next_turn(&self) -> MonoTime {
+        if lock(&self.handed).is_empty() { self.next_deadline() } else { MonoTime(0) }
+    }
+
     /// The timer thread.
     fn run_timer(&self, timer: &Timer) {
         let mut next_look = clock::mono().plus(self.interface_poll);
         let mut overflow = 0;
-        while timer.sleep(|| self.next_deadline().min(next_look)) {
+        while timer.sleep(|| self.next_turn().min(next_look)) {
+            let handed = std::mem::take(&mut *lock(&self.handed));
+            dispatch::work_off(handed);
             let now = self.drive_timers();
             if now >= next_look {
                 next_look = now.plus(self.interface_poll);

@@ -1,18 +1,18 @@
 //! Who is reached within the process or through shared memory instead of the network.
 //!
-//! Another participant of the group is handed what is for it. //! One that announces a place in shared memory is attached as soon as
-//! it is discovered. Only then, and as long as that works, the engine sends data there; everything else stays on the network,
+//! Another participant of the group is handed what is for it. One that announces a place in shared memory is attached as
+//! soon as it is discovered. Only then, and as long as that works, the engine sends data there; everything else stays on the network,
 //! and the reason is kept for whoever asks.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
-use dunlin_core::{GuidPrefix, Locator};
+use dunlin_core::{GuidPrefix, Locator, MonoTime};
 use dunlin_engine::{Event, Output};
 use dunlin_transport::{Channel, Transport};
 
-use crate::dispatch;
+use crate::dispatch::{self, Work};
 use crate::group::Group;
 use crate::lock::lock;
 use crate::member::Member;
@@ -119,6 +119,17 @@ impl Member {
     pub(crate) fn beside(&self, to: &Locator) -> Option<Arc<Self>> {
         let prefix = to.participant_beside()?;
         self.memory.as_ref()?.group.get()?.upgrade()?.beside(prefix)
+    }
+
+    /// Leaves work to the timer thread of the group; the work itself if there is none that would do it.
+    pub(crate) fn hand_over(&self, work: Work) -> Option<Work> {
+        let Some(group) = self.memory.as_ref().and_then(|memory| memory.group.get()).and_then(Weak::upgrade)
+        else {
+            return Some(work);
+        };
+        group.take_over(work);
+        self.host.wake_by(MonoTime(0));
+        None
     }
 
     fn attach(&self, memory: &MemoryPaths, place: &Locator) -> Result<(), String> {
