@@ -1,8 +1,10 @@
 //! Listeners (DDS 1.4 §2.2.4.4). They run on the thread that delivered the change, after every lock
 //! of the library is released: a listener may call any operation. Those that would wait fail at once
 //! there (TIMEOUT of a write, PRECONDITION_NOT_MET of the others), because what they wait for may have
-//! to arrive on the same thread. A listener that blocks holds up the reception of its domain; hand long
-//! work to a thread of your own.
+//! to arrive on the same thread. A listener that blocks holds up the reception of its domain, and the `write` of other
+//! participants of its process, whose thread may be the one that runs it; hand long work to a thread of your own, and take
+//! no lock that is held while something is written. A listener that panics ends the call of its own participant that
+//! ran it, at last; elsewhere the log tells of it.
 //!
 //! What happens while an entity is created is told to a listener that it is created with (`create_datawriter_with_listener` and
 //! its like), not to one that is set afterwards.

@@ -80,6 +80,8 @@ pub(crate) struct ParticipantInner {
     pub(crate) builtin: Mutex<Feeds>,
     /// Durable samples are those of their writers, also where a service should keep them.
     durable_is_local: bool,
+    /// Properties that are announced besides those of the QoS.
+    process: Vec<(String, String)>,
     pub(crate) announces_types: bool,
     /// Octets of a type object up to which others are told it.
     pub(crate) max_told_type: usize,
@@ -380,7 +382,10 @@ impl DomainParticipant {
         new.check_consistency()?;
         new.check_supported()?;
         self.inner.qos.set(new, DomainParticipantQos::check_changeable)?;
-        let policies = || self.inner.qos.with(|qos| (qos.user_data.clone(), qos.property.clone()));
+        let policies = || {
+            let qos = self.inner.qos.with(|qos| crate::process::described(qos, &self.inner.process));
+            (qos.user_data, qos.property)
+        };
         self.inner.run(|engine, now, out| engine.set_policies(now, policies, out));
         Ok(())
     }

@@ -6,9 +6,8 @@ use std::io::Read;
 /// Octets of the table of users that are looked at; it is longer only where thousands are in it.
 const MOST_OF_USERS: u64 = 1 << 20;
 
-/// The QoS with properties of this process, under the names that RTI Connext uses, which others and their tools know. Those
-/// that the application set itself stay as they are, and nothing is added that makes them too many.
-pub(crate) fn described(qos: &DomainParticipantQos) -> DomainParticipantQos {
+/// Properties of this process, under the names that RTI Connext uses, which others and their tools know.
+pub(crate) fn properties() -> Vec<(String, String)> {
     let executable = std::env::current_exe().ok().map(|path| path.to_string_lossy().into_owned());
     let properties = [
         ("dds.sys_info.hostname", Some(rustix::system::uname().nodename().to_string_lossy().into_owned())),
@@ -16,13 +15,19 @@ pub(crate) fn described(qos: &DomainParticipantQos) -> DomainParticipantQos {
         ("dds.sys_info.executable_filepath", executable),
         ("dds.sys_info.username", user()),
     ];
+    let known = properties.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    known.filter(|(_, value)| !value.is_empty()).collect()
+}
+
+/// The QoS with properties of the process. Those that the application set itself stay as they are, and nothing is added that
+/// makes them too many.
+pub(crate) fn described(qos: &DomainParticipantQos, process: &[(String, String)]) -> DomainParticipantQos {
     let mut with = qos.clone();
-    for (name, value) in properties {
-        let Some(value) = value.filter(|value| !value.is_empty()) else { continue };
+    for (name, value) in process {
         if with.property.values.iter().any(|(known, _)| known == name) {
             continue;
         }
-        with.property.values.push((name.to_owned(), value));
+        with.property.values.push((name.clone(), value.clone()));
         if with.check_consistency().is_err() {
             with.property.values.pop();
         }
@@ -65,12 +70,12 @@ mod tests {
     #[test]
     fn what_the_application_says_stays_and_too_much_is_left_out() {
         let qos = DomainParticipantQos::default().property("dds.sys_info.hostname", "elsewhere");
-        let with = described(&qos).property.values;
+        let with = described(&qos, &properties()).property.values;
         assert_eq!(with.iter().filter(|(name, _)| name == "dds.sys_info.hostname").count(), 1);
         assert_eq!(with[0].1, "elsewhere");
         let id = std::process::id().to_string();
         assert!(with.contains(&("dds.sys_info.process_id".to_owned(), id)), "{with:?}");
         let full = (0..64).fold(DomainParticipantQos::default(), |qos, n| qos.property(n.to_string(), "x"));
-        assert_eq!(described(&full), full);
+        assert_eq!(described(&full, &properties()), full);
     }
 }

@@ -283,3 +283,25 @@ fn calls_that_wait_have_variants_for_any_executor() {
     task.join().unwrap();
     assert_eq!(done.load(Ordering::SeqCst), 5);
 }
+
+/// What tells of the process does not depend on what else of the participant changes.
+#[test]
+fn changed_qos_of_a_participant_leaves_its_process_announced() {
+    let domain = common::domain();
+    let (one, other) = (common::participant(domain), common::participant(domain));
+    let announced = || other.discovered_participant_data(one.instance_handle()).ok();
+    eventually("the other", || announced().is_some());
+    let process = |data: &dunlin::ParticipantBuiltinTopicData| {
+        data.property
+            .values
+            .iter()
+            .filter(|(name, _)| name.starts_with("dds.sys_info."))
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    let before = process(&announced().unwrap());
+    assert!(before.iter().any(|(name, _)| name == "dds.sys_info.process_id"), "{before:?}");
+    one.set_qos(&one.qos().user_data([1, 2])).unwrap();
+    eventually("the change", || announced().is_some_and(|data| *data.user_data.0 == [1, 2]));
+    assert_eq!(process(&announced().unwrap()), before);
+}

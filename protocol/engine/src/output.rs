@@ -18,7 +18,8 @@ use crate::writer_slot::WriterSlot;
 #[derive(Default)]
 pub struct Output {
     /// Datagrams to send, in this order. One addressed to [`dunlin_core::Locator::LOCAL`] goes back into
-    /// [`crate::Participant::on_datagram`] of the same participant.
+    /// [`crate::Participant::on_datagram`] of the same participant, one to [`beside`](dunlin_core::Locator::beside) into that of
+    /// another one of the process.
     pub outbox: Outbox,
     /// Facts for listeners, conditions and waiting threads, in the order in which they became true.
     pub events: Vec<Event>,

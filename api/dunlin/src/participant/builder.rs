@@ -104,11 +104,9 @@ impl DomainParticipantBuilder {
         let durable_is_local = config.durability.without_service == dunlin_config::WithoutService::Local;
         let announces_types = config.types.announce;
         let max_told_type = config.quotas.max_told_type.to_usize();
-        let announced = if config.discovery.announce_process && !is_simulated() {
-            crate::process::described(&self.qos)
-        } else {
-            self.qos.clone()
-        };
+        let tells = config.discovery.announce_process && !is_simulated();
+        let process = if tells { crate::process::properties() } else { Vec::new() };
+        let announced = crate::process::described(&self.qos, &process);
         let driver = config.driver_config(self.domain, announced, &self.name)?;
         let sink = Arc::new(Sink::default());
         let session = Session::prepare(driver, Arc::clone(&sink) as _)
@@ -126,6 +124,7 @@ impl DomainParticipantBuilder {
             contents: Contents::default(),
             builtin: Mutex::default(),
             durable_is_local,
+            process,
             announces_types,
             max_told_type,
         };
