@@ -241,6 +241,33 @@ fn stutters(seed: u64) {
 }
 scenario!(stops_again_and_again, 4, stutters);
 
+/// The same where datagrams are lost, doubled and overtaken, with pauses also longer than counts are remembered for (3 s): what
+/// was taken and what was lost is what was written.
+fn stutters_on_a_bad_path(seed: u64) {
+    let mut scene = Scene::new(seed, [60, 200, 500][seed as usize % 3], INACTIVE_AFTER);
+    scene.world.set_network(PathConfig {
+        delay: Delay::Uniform(Duration::from_micros(50), ms(3)),
+        loss_ppm: 80_000,
+        duplicate_ppm: 20_000,
+        reorder_ppm: 50_000,
+        reorder_by: ms(20),
+        ..PathConfig::default()
+    });
+    for round in 0..6 {
+        let pause = (seed.wrapping_mul(7919) + round * 977) % 4_500;
+        scene.stop(2);
+        scene.ticks(600 + pause);
+        scene.go_on(2);
+        scene.ticks(1 + pause % 331);
+    }
+    assert!(scene.writer.stats().released_unacknowledged > 0);
+    scene.ticks(300);
+    until_acked(&mut scene.world, &scene.writer, secs(20));
+    scene.others_have_everything();
+    scene.third_knows_what_it_missed();
+}
+scenario!(stops_again_and_again_on_a_bad_path, 3, stutters_on_a_bad_path);
+
 /// A reader 50 ms away (there and back) from a writer that fills a small history at once comes back all the same: waited
 /// for, with a window, and with everything that is written from then on.
 fn far_away(seed: u64) {
