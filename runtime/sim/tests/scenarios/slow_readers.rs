@@ -329,6 +329,38 @@ fn cut_off(seed: u64) {
 }
 scenario!(cut_off_before_the_first_write, 3, cut_off);
 
+/// A reader that the writer knows, but that learns of the writer only when its history was full already: it begins with what is
+/// left, and counts nothing as lost.
+fn met_late(seed: u64) {
+    let mut world = World::new(seed, NetworkConfig::of(PathConfig::default()));
+    let mut config = NodeConfig::default();
+    config.participant.lease_duration = secs(300);
+    config.participant.tuning.inactive_after = INACTIVE_AFTER;
+    let nodes: Vec<_> = (0..2).map(|_| world.add_node(config.clone())).collect();
+    world.run_for(secs(3));
+    world.cut(nodes[0], nodes[1]);
+    let qos = keep_all_writer().resource_limits(1_000, 1, 1_000);
+    let writer = writer(&mut world, nodes[0], "Slow", qos);
+    let reader = reader(&mut world, nodes[1], "Slow", keep_all_reader());
+    world.run_for(ms(300));
+    assert_eq!((writer.matched_readers().len(), reader.matched_writers().len()), (1, 0));
+    let (filling, mut got) = (Filling::new(LEN), Vec::new());
+    for n in 0..1_500 {
+        world.write_blocking(nodes[0], &writer, filling.request(1, n, LEN)).expect("room");
+        world.run_for(ms(1));
+        if n == 1_077 {
+            world.mend(nodes[0], nodes[1]);
+        }
+    }
+    until_acked(&mut world, &writer, secs(5));
+    got.extend(take_numbers(&mut world, nodes[1], &reader, &filling));
+    let released = writer.stats().released_unacknowledged;
+    assert!(released >= 77, "{released}");
+    assert_eq!(got, (released..1_500).collect::<Vec<_>>());
+    assert_eq!(reader.stats().lost, 0);
+}
+scenario!(writer_met_after_it_released, 2, met_late);
+
 /// Nothing is released while RESOURCE_LIMITS leave room, whatever the backlog; without limits, little with each write.
 fn backlog(seed: u64) {
     let mut scene = Scene::new(seed, 5_000, INACTIVE_AFTER);
