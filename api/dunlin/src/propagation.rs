@@ -131,7 +131,7 @@ impl ReaderCore {
                 listener.on_liveliness_changed(&reader, self.read_status(status, |s| &mut s.liveliness));
             }
             StatusMask::SAMPLE_LOST => {
-                listener.on_sample_lost(&reader, self.read_status(status, |s| &mut s.lost));
+                listener.on_sample_lost(&reader, self.read_lost());
             }
             StatusMask::SAMPLE_REJECTED => {
                 listener.on_sample_rejected(&reader, self.read_status(status, |s| &mut s.rejected));

@@ -650,10 +650,10 @@ impl<T: TopicType> DataReader<T> {
         self.core.read_status(StatusMask::LIVELINESS_CHANGED, |s| &mut s.liveliness)
     }
 
-    /// get_sample_lost_status.
+    /// get_sample_lost_status. What lies before a sample that was taken, and is lost, is counted in it.
     #[must_use]
     pub fn sample_lost_status(&self) -> SampleLostStatus {
-        self.core.read_status(StatusMask::SAMPLE_LOST, |s| &mut s.lost)
+        self.core.read_lost()
     }
 
     /// get_sample_rejected_status.

@@ -404,9 +404,43 @@ impl ReaderCore {
         pick(&mut statuses).read_and_reset()
     }
 
+    /// SAMPLE_LOST, read like the others. It counts every loss that lies before anything that can be taken now, also if the
+    /// thread that found it out has not told it yet.
+    pub fn read_lost(&self) -> SampleLostStatus {
+        let total = self.samples_lost();
+        self.read_status(StatusMask::SAMPLE_LOST, |s| {
+            s.lost.rise_to(total);
+            &mut s.lost
+        })
+    }
+
+    /// Of a reader of rows, with those of the readers behind it.
+    fn samples_lost(&self) -> i32 {
+        let of = |core: &Self| core.slot.get().map_or(0, |slot| slot.samples_lost());
+        let behind = self.feed.get().into_iter().flat_map(|feed| &feed.readers);
+        let total = behind.fold(of(self), |sum, reader| sum.saturating_add(of(reader)));
+        i32::try_from(total).unwrap_or(i32::MAX)
+    }
+
+    /// Samples are lost; the application may know already.
+    fn on_lost(self: &Arc<Self>) {
+        let total = self.samples_lost();
+        self.change_if(StatusMask::SAMPLE_LOST, |s| s.lost.rise_to(total));
+    }
+
     fn change(self: &Arc<Self>, bit: StatusMask, update: impl FnOnce(&mut ReaderStatuses)) {
+        self.change_if(bit, |statuses| {
+            update(statuses);
+            true
+        });
+    }
+
+    /// The same if `update` says that there is something new.
+    fn change_if(self: &Arc<Self>, bit: StatusMask, update: impl FnOnce(&mut ReaderStatuses) -> bool) {
         let mut statuses = lock(&self.statuses);
-        update(&mut statuses);
+        if !update(&mut statuses) {
+            return;
+        }
         statuses.changed |= bit;
         drop(statuses);
         self.tell(bit);
@@ -431,10 +465,7 @@ impl ReaderCore {
                 self.change(StatusMask::SUBSCRIPTION_MATCHED, |s| s.matched.record(*added, (*remote).into()));
             }
             Event::RequestedIncompatibleQos { policies, .. } => self.on_incompatible(policies),
-            Event::SampleLost { count, .. } => {
-                let count = i32::try_from(*count).unwrap_or(i32::MAX);
-                self.change(StatusMask::SAMPLE_LOST, |s| s.lost.add(count));
-            }
+            Event::SampleLost { .. } => self.on_lost(),
             Event::SampleRejected { reason, instance, .. } => {
                 self.change(StatusMask::SAMPLE_REJECTED, |s| {
                     s.rejected.count.add(1);

@@ -107,6 +107,13 @@ impl Count {
         self.total = self.total.saturating_add(n);
         self.change = self.change.saturating_add(n);
     }
+
+    /// Grows to `total`; false if it has done so before.
+    pub(crate) fn rise_to(&mut self, total: i32) -> bool {
+        let more = total.saturating_sub(self.total).max(0);
+        self.add(more);
+        more > 0
+    }
 }
 
 /// PUBLICATION_MATCHED and SUBSCRIPTION_MATCHED.

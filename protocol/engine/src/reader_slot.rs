@@ -76,6 +76,8 @@ pub(crate) struct Store {
     pub(crate) filter_stats: ContentFilterStats,
     /// What has just arrived and has to wait for others.
     pub(crate) arrivals: Arrivals,
+    /// How many samples SAMPLE_LOST was told for, or is about to be.
+    lost: u64,
     /// How many changes were given to a private reader.
     delivered: SequenceNumber,
     armed: Option<MonoTime>,
@@ -101,6 +103,12 @@ impl Store {
             }
         };
         first.then_some(Event::SampleRejected { reader, reason, instance })
+    }
+
+    /// Counts samples that will never arrive; the SAMPLE_LOST to tell.
+    pub(crate) fn lose(&mut self, reader: EntityId, count: u64) -> Event {
+        self.lost = self.lost.saturating_add(count);
+        Event::SampleLost { reader, count }
     }
 }
 
@@ -136,6 +144,7 @@ impl ReaderSlot {
             filter: None,
             filter_stats: ContentFilterStats::default(),
             arrivals: Arrivals::default(),
+            lost: 0,
             delivered: SequenceNumber::ZERO,
             armed: None,
             missed: Vec::new(),
@@ -283,7 +292,7 @@ impl ReaderSlot {
         }
         if let Some(reason) = insert.reject_reason() {
             out.events.push(Event::SampleRejected { reader: self.id(), reason, instance });
-            out.events.push(Event::SampleLost { reader: self.id(), count: 1 });
+            out.events.push(store.lose(self.id(), 1));
         }
         self.arm_cache(store, &mut out.deadline_closer);
     }
@@ -417,6 +426,13 @@ impl ReaderSlot {
     #[must_use]
     pub fn stats(&self) -> ReaderStats {
         self.protocol.lock().reader.stats()
+    }
+
+    /// The sum of all [`Event::SampleLost`]. It grows before anything that lies behind the loss can be taken; the events come
+    /// later, on the thread that found it out.
+    #[must_use]
+    pub fn samples_lost(&self) -> u64 {
+        self.store.lock().lost
     }
 
     /// Runs the protocol with a sink into the cache, and tells what follows.

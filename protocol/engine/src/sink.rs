@@ -148,7 +148,7 @@ impl CacheSink<'_> {
         if let Some(reason) = self.store.cache.reject_reason(instance) {
             self.events.extend(self.store.reject(self.slot.id(), change, reason, instance));
         } else if offered.min(self.slot.reliability()) == ReliabilityKind::BestEffort {
-            self.events.push(Event::SampleLost { reader: self.slot.id(), count: 1 });
+            self.events.push(self.store.lose(self.slot.id(), 1));
         }
     }
 
@@ -205,6 +205,6 @@ impl DeliverySink for CacheSink<'_> {
     }
 
     fn lost(&mut self, _writer: Guid, count: u64) {
-        self.events.push(Event::SampleLost { reader: self.slot.id(), count });
+        self.events.push(self.store.lose(self.slot.id(), count));
     }
 }

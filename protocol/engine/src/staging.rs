@@ -125,7 +125,7 @@ impl ReaderSlot {
 
     /// A change is lost because others of its set are.
     pub(crate) fn tell_lost(&self, out: &mut Output) {
-        out.events.push(Event::SampleLost { reader: self.id(), count: 1 });
+        out.events.push(self.store().lose(self.id(), 1));
     }
 
     /// Sees to it that the protocol's timer runs at this time.

@@ -217,22 +217,64 @@ fn incompatible_qos() {
 fn lost_samples() {
     let reader_qos = DataReaderQos::default().best_effort().keep_all();
     let (mut sim, a, b, w, r) = matched(&DataWriterQos::default().keep_all(), &reader_qos);
-    let mut lose = |count: i32| {
-        a.run(|| w.writer.write(&reading(1, 0))).unwrap();
-        sim.run_for(Duration::from_millis(100)).unwrap();
-        sim.partition(&[&a], &[&b]);
-        a.run(|| (0..count).try_for_each(|n| w.writer.write(&reading(1, n)))).unwrap();
-        sim.run_for(Duration::from_millis(100)).unwrap();
-        sim.heal();
-        a.run(|| w.writer.write(&reading(1, 9))).unwrap();
-        sim.run_for(Duration::from_millis(100)).unwrap();
-    };
+    let mut lose = |count| lose(&mut sim, (&a, &b), &w, count);
     lose(3);
     read_twice(3, || r.reader.sample_lost_status());
     let heard = Heard::of(&w, &r);
     lose(2);
     assert_eq!(heard.taken(), ["lost 5 2"]);
     assert_eq!(r.reader.sample_lost_status(), Count { total: 5, change: 0 }, "reset by the call");
+}
+
+/// Writes so many samples that reach nobody, with one before and one behind them that do.
+fn lose(sim: &mut Sim, (a, b): (&Node, &Node), w: &Writing, count: i32) {
+    a.run(|| w.writer.write(&reading(1, 0))).unwrap();
+    sim.run_for(Duration::from_millis(100)).unwrap();
+    sim.partition(&[a], &[b]);
+    a.run(|| (0..count).try_for_each(|n| w.writer.write(&reading(1, n)))).unwrap();
+    sim.run_for(Duration::from_millis(100)).unwrap();
+    sim.heal();
+    a.run(|| w.writer.write(&reading(1, 9))).unwrap();
+    sim.run_for(Duration::from_millis(100)).unwrap();
+}
+
+/// Hears that its own reader has lost samples, and looks at another: how many that has taken, and its SAMPLE_LOST.
+struct LooksAt {
+    other: DataReader<Reading>,
+    seen: Arc<Mutex<Vec<(usize, Count)>>>,
+}
+
+impl DataReaderListener<Reading> for LooksAt {
+    fn on_sample_lost(&self, _: &DataReader<Reading>, _: SampleLostStatus) {
+        let taken = self.other.take(100).unwrap().len();
+        self.seen.lock().unwrap().push((taken, self.other.sample_lost_status()));
+    }
+}
+
+/// A datagram is for both readers. When the first is told of its loss, the second has the sample behind it but was told
+/// nothing yet: whoever takes that sample must not find fewer lost than there are.
+#[test]
+fn lost_samples_are_counted_before_what_lies_behind_them_is_taken() {
+    let reader_qos = DataReaderQos::default().best_effort().keep_all();
+    let (mut sim, a, b, w, r) = matched(&DataWriterQos::default().keep_all(), &reader_qos);
+    let other = b.run(|| r.subscriber.create_datareader(&r.topic, &reader_qos)).unwrap();
+    sim.run_for(secs(1)).unwrap();
+    let heard = Heard::default();
+    other.set_listener(heard.clone(), StatusMask::SAMPLE_LOST);
+    let seen = Arc::<Mutex<_>>::default();
+    let looks = LooksAt { other: other.clone(), seen: Arc::clone(&seen) };
+    r.reader.set_listener(looks, StatusMask::SAMPLE_LOST);
+    for (count, total) in [(3, 3), (2, 5)] {
+        lose(&mut sim, (&a, &b), &w, count);
+        // The one before, the one behind.
+        assert_eq!(seen.lock().unwrap().drain(..).collect::<Vec<_>>(), [(2, Count { total, change: count })]);
+        assert_eq!(heard.taken(), Vec::<String>::new(), "the application knows already");
+        assert_eq!(other.status_changes() & StatusMask::SAMPLE_LOST, StatusMask::NONE);
+        assert_eq!(other.sample_lost_status(), Count { total, change: 0 });
+    }
+    r.reader.set_listener(Heard::default(), StatusMask::NONE);
+    lose(&mut sim, (&a, &b), &w, 4);
+    assert_eq!(heard.taken(), ["lost 9 4"], "nobody asked before");
 }
 
 #[test]

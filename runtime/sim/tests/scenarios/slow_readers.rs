@@ -241,6 +241,33 @@ fn stutters(seed: u64) {
 }
 scenario!(stops_again_and_again, 4, stutters);
 
+/// The same where datagrams are lost, doubled and overtaken, with pauses also longer than counts are remembered for (3 s): what
+/// was taken and what was lost is what was written.
+fn stutters_on_a_bad_path(seed: u64) {
+    let mut scene = Scene::new(seed, [60, 200, 500][seed as usize % 3], INACTIVE_AFTER);
+    scene.world.set_network(PathConfig {
+        delay: Delay::Uniform(Duration::from_micros(50), ms(3)),
+        loss_ppm: 80_000,
+        duplicate_ppm: 20_000,
+        reorder_ppm: 50_000,
+        reorder_by: ms(20),
+        ..PathConfig::default()
+    });
+    for round in 0..6 {
+        let pause = (seed.wrapping_mul(7919) + round * 977) % 4_500;
+        scene.stop(2);
+        scene.ticks(600 + pause);
+        scene.go_on(2);
+        scene.ticks(1 + pause % 331);
+    }
+    assert!(scene.writer.stats().released_unacknowledged > 0);
+    scene.ticks(300);
+    until_acked(&mut scene.world, &scene.writer, secs(20));
+    scene.others_have_everything();
+    scene.third_knows_what_it_missed();
+}
+scenario!(stops_again_and_again_on_a_bad_path, 3, stutters_on_a_bad_path);
+
 /// A reader 50 ms away (there and back) from a writer that fills a small history at once comes back all the same: waited
 /// for, with a window, and with everything that is written from then on.
 fn far_away(seed: u64) {
@@ -301,6 +328,38 @@ fn cut_off(seed: u64) {
     assert!(scene.third_knows_what_it_missed() > 1_000);
 }
 scenario!(cut_off_before_the_first_write, 3, cut_off);
+
+/// A reader that the writer knows, but that learns of the writer only when its history was full already: it begins with what is
+/// left, and counts nothing as lost.
+fn met_late(seed: u64) {
+    let mut world = World::new(seed, NetworkConfig::of(PathConfig::default()));
+    let mut config = NodeConfig::default();
+    config.participant.lease_duration = secs(300);
+    config.participant.tuning.inactive_after = INACTIVE_AFTER;
+    let nodes: Vec<_> = (0..2).map(|_| world.add_node(config.clone())).collect();
+    world.run_for(secs(3));
+    world.cut(nodes[0], nodes[1]);
+    let qos = keep_all_writer().resource_limits(1_000, 1, 1_000);
+    let writer = writer(&mut world, nodes[0], "Slow", qos);
+    let reader = reader(&mut world, nodes[1], "Slow", keep_all_reader());
+    world.run_for(ms(300));
+    assert_eq!((writer.matched_readers().len(), reader.matched_writers().len()), (1, 0));
+    let (filling, mut got) = (Filling::new(LEN), Vec::new());
+    for n in 0..1_500 {
+        world.write_blocking(nodes[0], &writer, filling.request(1, n, LEN)).expect("room");
+        world.run_for(ms(1));
+        if n == 1_077 {
+            world.mend(nodes[0], nodes[1]);
+        }
+    }
+    until_acked(&mut world, &writer, secs(5));
+    got.extend(take_numbers(&mut world, nodes[1], &reader, &filling));
+    let released = writer.stats().released_unacknowledged;
+    assert!(released >= 77, "{released}");
+    assert_eq!(got, (released..1_500).collect::<Vec<_>>());
+    assert_eq!(reader.stats().lost, 0);
+}
+scenario!(writer_met_after_it_released, 2, met_late);
 
 /// Nothing is released while RESOURCE_LIMITS leave room, whatever the backlog; without limits, little with each write.
 fn backlog(seed: u64) {
