@@ -183,10 +183,12 @@ impl Endpoints {
             } else {
                 DiscoveryEffect::WriterUpdated(Arc::clone(&writer))
             });
-            self.compare_topic(guid, fx);
         }
         for reader in self.readers_facing(&writer.topic_name, remote) {
             self.judge_pair(guid, reader, true, fx);
+        }
+        if remote {
+            self.compare_topic(guid, fx);
         }
         true
     }
@@ -214,10 +216,12 @@ impl Endpoints {
             } else {
                 DiscoveryEffect::ReaderUpdated(Arc::clone(&reader))
             });
-            self.compare_topic(guid, fx);
         }
         for writer in self.writers_facing(&reader.topic_name, remote) {
             self.judge_pair(writer, guid, false, fx);
+        }
+        if remote {
+            self.compare_topic(guid, fx);
         }
         true
     }

@@ -26,7 +26,7 @@ pub(crate) struct WriterFilters {
     ty: Option<&'static TypeDescription>,
     /// LIVELINESS is shown by what is written.
     alive_by_writing: bool,
-    known: Vec<Arc<SampleFilter>>,
+    known: Vec<Known>,
     /// Readers with a TIME_BASED_FILTER are sent no more than it shows.
     separates: bool,
     /// A sample displaces an older one of its instance in the history, whether or not that was sent.
@@ -35,6 +35,20 @@ pub(crate) struct WriterFilters {
     company: bool,
     /// That matters to some reader.
     minds_company: bool,
+}
+
+/// A filter as readers of ours and of other vendors share it: who has the same allocation is not asked again.
+#[derive(Debug, Clone)]
+struct Known {
+    filter: Arc<SampleFilter>,
+    told: Arc<Told>,
+}
+
+impl Known {
+    /// Whether any reader has it; of the filter, this and `told` have one reference each.
+    fn is_used(&self) -> bool {
+        Arc::strong_count(&self.filter) > 2 || Arc::strong_count(&self.told) > 1
+    }
 }
 
 /// One of them.
@@ -101,19 +115,18 @@ impl WriterFilters {
 
     /// The filter to use for a reader; `None` if it gets everything.
     pub(crate) fn find(&mut self, remote: &DiscoveredReader) -> Option<Arc<dyn ReaderFilter>> {
-        let found = self.sample_filter(remote)?;
-        if remote.vendor == VendorId::DUNLIN { Some(found) } else { Some(Arc::new(Told(found))) }
+        let Known { filter, told } = self.known_filter(remote)?;
+        if remote.vendor == VendorId::DUNLIN { Some(filter) } else { Some(told) }
     }
 
-    fn sample_filter(&mut self, remote: &DiscoveredReader) -> Option<Arc<SampleFilter>> {
+    fn known_filter(&mut self, remote: &DiscoveredReader) -> Option<Known> {
         let property = remote.content_filter.as_ref()?;
         let ty = self.ty.filter(|_| !self.alive_by_writing && !sees_what_is_filtered(remote))?;
         let signature = property.signature();
-        if let Some(known) = self.known.iter().find(|known| known.signature == signature) {
-            return Some(Arc::clone(known)).filter(|filter| filter.is_for(remote));
+        if let Some(known) = self.known.iter().find(|known| known.filter.signature == signature) {
+            return Some(known.clone()).filter(|known| known.filter.is_for(remote));
         }
-        // The list has one reference to each.
-        self.known.retain(|known| Arc::strong_count(known) > 1);
+        self.known.retain(Known::is_used);
         if self.known.len() >= MAX_FILTERS {
             return None;
         }
@@ -121,8 +134,9 @@ impl WriterFilters {
         if !filter.is_for(remote) {
             return None;
         }
-        self.known.push(Arc::clone(&filter));
-        Some(filter)
+        let known = Known { told: Arc::new(Told(Arc::clone(&filter))), filter };
+        self.known.push(known.clone());
+        Some(known)
     }
 }
 

@@ -140,3 +140,31 @@ fn samples_that_fill_their_datagrams_go_without() {
         assert_eq!(outcome.writer.stats().samples_filtered, 7, "{length}");
     }
 }
+
+/// Compiled once, and asked once for each write, however many readers have it.
+#[test]
+fn readers_of_another_vendor_with_one_filter_share_its_evaluation() {
+    let mut net = Net::new(2);
+    net.disguised.insert(1, VendorId::FAST_DDS);
+    net.start();
+    let writer = net.writer(0, "T", &DataWriterQos::default().reliable().keep_all());
+    let filter = filter("key < 3", &[]);
+    let readers: Vec<_> = (0..20)
+        .map(|_| {
+            let spec = reader_spec("T", &reliable());
+            net.with(1, |p, now, out| {
+                p.create_filtered_reader(now, spec, Some(Arc::clone(&filter)), None, None, out)
+            })
+            .expect("a good reader")
+        })
+        .collect();
+    net.settle();
+    assert_eq!(writer.matched_readers().len(), 20);
+    for key in 0..10 {
+        net.write(0, &writer, key, b"sample").expect("there is room");
+    }
+    net.settle();
+    let stats = writer.stats();
+    assert_eq!((stats.filters_evaluated, stats.samples_filtered), (10, 7 * 20));
+    assert!(readers.iter().all(|reader| net.take(1, reader).len() == 3));
+}

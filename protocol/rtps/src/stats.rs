@@ -23,6 +23,8 @@ pub struct WriterStats {
     pub repairs_sent: u64,
     /// Changes that were not sent to a reader because of its filter or its minimum separation, counted for each such reader.
     pub samples_filtered: u64,
+    /// Filters of readers that were evaluated on new changes: readers with the same filter share one evaluation.
+    pub filters_evaluated: u64,
     /// Fragments sent again because a reader asked.
     pub repair_fragments_sent: u64,
     /// Octets of datagrams with repairs.

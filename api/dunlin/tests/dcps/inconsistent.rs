@@ -135,3 +135,117 @@ fn a_topic_that_is_enabled_later_hears_of_what_was_there() {
     a.run(|| topic.enable()).unwrap();
     sim.run_until(|| topic.inconsistent_topic_status().total == 1, secs(30)).unwrap();
 }
+
+mod old {
+    use super::*;
+
+    #[derive(DdsType, Clone, Debug, Default, PartialEq)]
+    #[dds(name = "Place", nested)]
+    pub struct Place {
+        pub x: i32,
+    }
+
+    #[derive(DdsType, Clone, Debug, Default, PartialEq)]
+    #[dds(name = "Track")]
+    pub struct Track {
+        #[dds(key)]
+        pub id: i32,
+        pub place: Place,
+        pub n: i32,
+    }
+}
+
+mod new {
+    use super::*;
+
+    /// Appended to, which XCDR1 cannot tell within another type.
+    #[derive(DdsType, Clone, Debug, Default, PartialEq)]
+    #[dds(name = "Place", nested)]
+    pub struct Place {
+        pub x: i32,
+        pub y: i32,
+    }
+
+    #[derive(DdsType, Clone, Debug, Default, PartialEq)]
+    #[dds(name = "Track")]
+    pub struct Track {
+        #[dds(key)]
+        pub id: i32,
+        pub place: Place,
+        pub n: i32,
+    }
+
+    #[derive(DdsType, Clone, Debug, Default, PartialEq)]
+    #[dds(name = "Track")]
+    pub struct Renamed {
+        #[dds(key)]
+        pub id: i32,
+        pub place: super::old::Place,
+        #[dds(id = 2)]
+        pub number: i32,
+    }
+}
+
+fn reader_of<T: DdsType>(
+    node: &Node,
+    qos: &DataReaderQos,
+) -> (DomainParticipant, Topic<T>, dunlin::DataReader<T>) {
+    let (participant, topic) = topic_of::<T>(node);
+    let make = || participant.create_subscriber(&SubscriberQos::default())?.create_datareader(&topic, qos);
+    let reader = node.run(make).unwrap();
+    (participant, topic, reader)
+}
+
+/// Whether a local writer comes before a remote reader or behind it.
+#[test]
+fn a_reader_that_matches_in_xcdr2_is_consistent() {
+    let both = [DataRepresentationId::Xcdr1, DataRepresentationId::Xcdr2];
+    let writer_qos = DataWriterQos::default().representation(&[DataRepresentationId::Xcdr2]);
+    for early in [true, false] {
+        let mut sim = Sim::new(3);
+        let (a, b) = (sim.node("a"), sim.node("b"));
+        let (participant, topic) = topic_of::<old::Track>(&a);
+        let write = || {
+            let publisher = participant.create_publisher(&PublisherQos::default())?;
+            publisher.create_datawriter(&topic, &writer_qos)
+        };
+        let first = early.then(|| a.run(write).unwrap());
+        let (_two, _, reader) = reader_of::<new::Track>(&b, &DataReaderQos::default().representation(&both));
+        sim.run_until(|| participant.discovered_subscriptions().len() == 1, secs(30)).unwrap();
+        sim.run_for(secs(5)).unwrap();
+        let _writer = first.unwrap_or_else(|| a.run(write).unwrap());
+        sim.run_until(|| reader.matched_publications().len() == 1, secs(30)).unwrap();
+        sim.run_for(secs(5)).unwrap();
+        assert_eq!((early, counts(&topic)), (early, (0, 0)));
+    }
+    // What it accepts is all that counts.
+    let mut sim = Sim::new(3);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let (_one, topic) = topic_of::<old::Track>(&a);
+    let xcdr1 = DataReaderQos::default().representation(&[DataRepresentationId::Xcdr1]);
+    let _reader = reader_of::<new::Track>(&b, &xcdr1);
+    sim.run_until(|| topic.inconsistent_topic_status().total == 1, secs(30)).unwrap();
+}
+
+#[test]
+fn a_writer_that_a_lenient_reader_matches_is_consistent() {
+    let lenient = TypeConsistencyEnforcement { ignore_member_names: true, ..Default::default() };
+    let qos = DataReaderQos::default().type_consistency(lenient);
+    for early in [true, false] {
+        let mut sim = Sim::new(3);
+        let (a, b) = (sim.node("a"), sim.node("b"));
+        let (participant, topic) = topic_of::<old::Track>(&a);
+        let read = || {
+            let subscriber = participant.create_subscriber(&SubscriberQos::default())?;
+            subscriber.create_datareader(&topic, &qos)
+        };
+        let first = early.then(|| a.run(read).unwrap());
+        let (_two, writer) = writer_of::<new::Renamed>(&b);
+        sim.run_until(|| participant.discovered_publications().len() == 1, secs(30)).unwrap();
+        sim.run_for(secs(5)).unwrap();
+        let _reader = first.unwrap_or_else(|| a.run(read).unwrap());
+        sim.run_until(|| writer.matched_subscriptions().len() == 1, secs(30)).unwrap();
+        sim.run_for(secs(5)).unwrap();
+        assert_eq!((early, counts(&topic)), (early, (0, 0)));
+    }
+}

@@ -5,18 +5,32 @@ use alloc::{
     collections::{BTreeMap, BTreeSet},
     string::String,
     sync::Arc,
+    vec,
     vec::Vec,
 };
 
 use dunlin_core::{EntityId, Guid, GuidPrefix};
-use dunlin_qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicData};
+use dunlin_qos::{
+    DataReaderQos, DataRepresentation, DataRepresentationId, DataWriterQos, PublisherQos, SubscriberQos,
+    TopicData, TypeConsistencyEnforcement, TypeConsistencyKind,
+};
 
-use super::Endpoints;
+use super::{Endpoints, Verdict};
 use crate::{
     data::{DiscoveredReader, DiscoveredWriter, EndpointLocators, LocalReader, LocalWriter},
     effect::DiscoveryEffect,
     explain::{TypeStanding, type_standing},
-    types::{LocalType, LookupKey},
+    types::{LocalType, LookupKey, Types},
+};
+
+/// TYPE_CONSISTENCY_ENFORCEMENT under which most types fit.
+const LAXEST: TypeConsistencyEnforcement = TypeConsistencyEnforcement {
+    kind: TypeConsistencyKind::AllowTypeCoercion,
+    ignore_sequence_bounds: true,
+    ignore_string_bounds: true,
+    ignore_member_names: true,
+    prevent_type_widening: false,
+    force_type_validation: false,
 };
 
 /// A topic of this participant.
@@ -44,13 +58,13 @@ impl LocalTopics {
 }
 
 impl LocalTopic {
-    /// A reader of the topic, if there were one.
+    /// A reader of the topic, if there were one: it takes what any reader may.
     fn reader(&self, prefix: GuidPrefix) -> DiscoveredReader {
         let reader = LocalReader {
             entity_id: EntityId::user_reader(0, self.keyed),
             topic_name: String::from(&*self.name),
             type_name: String::from(&*self.type_name),
-            qos: DataReaderQos::default(),
+            qos: DataReaderQos { type_consistency: LAXEST, ..DataReaderQos::default() },
             subscriber_qos: SubscriberQos::default(),
             topic_data: TopicData::default(),
             type_information: self.type_information.clone(),
@@ -61,13 +75,16 @@ impl LocalTopic {
         reader.describe(prefix, dunlin_core::VendorId::DUNLIN)
     }
 
-    /// A writer of the topic, if there were one.
-    fn writer(&self, prefix: GuidPrefix) -> DiscoveredWriter {
+    /// A writer of the topic in a representation, if there were one.
+    fn writer(&self, prefix: GuidPrefix, id: DataRepresentationId) -> DiscoveredWriter {
         let writer = LocalWriter {
             entity_id: EntityId::user_writer(0, self.keyed),
             topic_name: String::from(&*self.name),
             type_name: String::from(&*self.type_name),
-            qos: DataWriterQos::default(),
+            qos: DataWriterQos {
+                representation: DataRepresentation { ids: vec![id] },
+                ..DataWriterQos::default()
+            },
             publisher_qos: PublisherQos::default(),
             group: EntityId::UNKNOWN,
             topic_data: TopicData::default(),
@@ -76,6 +93,22 @@ impl LocalTopic {
             related: None,
         };
         writer.describe(prefix, dunlin_core::VendorId::DUNLIN)
+    }
+
+    /// How the type stands to that of a remote reader, written in whichever representation it accepts that fits best.
+    fn standing_to(&self, reader: &DiscoveredReader, own: GuidPrefix, types: &mut Types) -> TypeStanding {
+        let ids = [DataRepresentationId::Xcdr1, DataRepresentationId::Xcdr2];
+        let accepted = |id: &DataRepresentationId| reader.qos.representation.accepts(*id);
+        let any = ids.iter().any(accepted);
+        let mut worst = None;
+        for id in ids.into_iter().filter(|id| !any || accepted(id)) {
+            match type_standing(types, &self.writer(own, id), reader, true) {
+                TypeStanding::Fits => return TypeStanding::Fits,
+                unsettled @ TypeStanding::Unsettled(_) => worst = Some(unsettled),
+                other => worst = worst.or(Some(other)),
+            }
+        }
+        worst.unwrap_or(TypeStanding::Fits)
     }
 }
 
@@ -98,8 +131,20 @@ impl Endpoints {
         self.local_topics.by_name.remove(name);
     }
 
-    /// Compares the type of a remote endpoint with that of the local topic of the same name, as if the topic had an endpoint
-    /// that may match it. Its participant is asked for the type if need be.
+    /// Whether local endpoints have judged the type of a remote one: they tell what comes of it.
+    fn is_judged(&self, endpoint: Guid, topic: &str) -> bool {
+        let judged = |pair: (Guid, Guid)| {
+            let verdict = self.verdicts.get(&pair);
+            verdict.is_some_and(|it| !matches!(it, Verdict::OtherPartition | Verdict::Unsettled))
+        };
+        self.topics.get(topic).is_some_and(|local| {
+            local.readers.iter().any(|reader| judged((endpoint, *reader)))
+                || local.writers.iter().any(|writer| judged((*writer, endpoint)))
+        })
+    }
+
+    /// Compares the type of a remote endpoint with that of the local topic of the same name, if no local endpoint does: as if
+    /// the topic had the endpoint that is most likely to match it. Its participant is asked for the type if need be.
     pub(super) fn compare_topic(&mut self, endpoint: Guid, fx: &mut Vec<DiscoveryEffect>) {
         let (writer, reader) =
             (self.writers.get(&endpoint).map(Arc::clone), self.readers.get(&endpoint).map(Arc::clone));
@@ -107,27 +152,29 @@ impl Endpoints {
         let of_reader = || reader.as_ref().map(|it| (Arc::clone(&it.topic_name), Arc::clone(&it.type_name)));
         let Some((name, type_name)) = names.or_else(of_reader) else { return };
         let Some(topic) = self.local_topics.by_name.get(&name) else { return };
-        let (own_writer, own_reader) = (topic.writer(self.own), topic.reader(self.own));
-        let (writer, reader) =
-            (writer.as_deref().unwrap_or(&own_writer), reader.as_deref().unwrap_or(&own_reader));
-        match type_standing(&mut self.types, writer, reader, true) {
-            TypeStanding::Fits => {}
+        if self.is_judged(endpoint, &name) {
+            return;
+        }
+        let standing = match (writer, reader) {
+            (Some(writer), _) => type_standing(&mut self.types, &writer, &topic.reader(self.own), true),
+            (None, Some(reader)) => topic.standing_to(&reader, self.own, &mut self.types),
+            (None, None) => return,
+        };
+        let reasons = match standing {
+            TypeStanding::Fits => return,
             TypeStanding::Unsettled(key) => {
                 self.local_topics.waiting.entry(key).or_default().insert(endpoint);
+                return;
             }
-            standing => {
-                let reasons = match standing {
-                    TypeStanding::Differs(reasons) => reasons,
-                    _ => Arc::default(),
-                };
-                fx.push(DiscoveryEffect::InconsistentTopic {
-                    local: EntityId::PARTICIPANT,
-                    remote: endpoint,
-                    topic_name: String::from(&*name),
-                    type_name: String::from(&*type_name),
-                    reasons,
-                });
-            }
-        }
+            TypeStanding::Differs(reasons) => reasons,
+            TypeStanding::OtherName | TypeStanding::OtherKey => Arc::default(),
+        };
+        fx.push(DiscoveryEffect::InconsistentTopic {
+            local: EntityId::PARTICIPANT,
+            remote: endpoint,
+            topic_name: String::from(&*name),
+            type_name: String::from(&*type_name),
+            reasons,
+        });
     }
 }

@@ -34,17 +34,22 @@ pub trait ReaderFilter: core::fmt::Debug + Send + Sync {
 
 /// The last answer, since neighbours often have the same filter.
 #[derive(Default)]
-struct Memo<'a>(Option<(&'a Arc<dyn ReaderFilter>, bool)>);
+struct Memo<'a> {
+    last: Option<(&'a Arc<dyn ReaderFilter>, bool)>,
+    /// Filters that were evaluated.
+    evaluated: u64,
+}
 
 impl<'a> Memo<'a> {
     fn ask(&mut self, filter: &'a Arc<dyn ReaderFilter>, change: &Change) -> bool {
-        if let Some((last, answer)) = self.0
+        if let Some((last, answer)) = self.last
             && Arc::ptr_eq(last, filter)
         {
             return answer;
         }
         let answer = filter.rejects(change);
-        self.0 = Some((filter, answer));
+        self.last = Some((filter, answer));
+        self.evaluated = self.evaluated.saturating_add(1);
         answer
     }
 }
@@ -144,6 +149,7 @@ impl Writer {
             opinions.rejected |= rejects;
             opinions.wanted |= !rejects;
         }
+        self.stats.filters_evaluated = self.stats.filters_evaluated.saturating_add(memo.evaluated);
         opinions
     }
 
@@ -181,12 +187,14 @@ impl Writer {
     }
 
     /// Whether a change that would share a datagram with the one before it is for the same readers.
-    pub(super) fn is_for_the_same(&self, change: &Change) -> bool {
+    pub(super) fn is_for_the_same(&mut self, change: &Change) -> bool {
         let mut memo = Memo::default();
-        self.proxies.iter().filter(|proxy| proxy.is_sent_new_data()).all(|proxy| {
+        let same = self.proxies.iter().filter(|proxy| proxy.is_sent_new_data()).all(|proxy| {
             let rejects = proxy.cfg.filter.as_ref().is_some_and(|filter| memo.ask(filter, change));
             rejects == proxy.rejecting && proxy.separation.is_none()
-        })
+        });
+        self.stats.filters_evaluated = self.stats.filters_evaluated.saturating_add(memo.evaluated);
+        same
     }
 
     /// A change has joined the one before it, which is for the same readers: nor do the others get this one.
