@@ -135,6 +135,9 @@ impl TopicInner {
             let names = (&*self.name, &*self.type_name);
             let ty = self.type_information.clone();
             participant.run(|engine, now, out| engine.put_topic(now, names, self.keyed, ty, out));
+            if self.entity.is_deleted() {
+                participant.forget_deleted(self);
+            }
         }
     }
 
