@@ -19,7 +19,7 @@ use dunlin_cdr::Representation;
 use dunlin_core::{Duration, EntityId, Guid, InstanceHandle, MonoTime, SequenceNumber};
 use dunlin_discovery::EndpointLocators;
 use dunlin_driver::machine::{deadline, mono};
-use dunlin_engine::{Event, WriterPolicies, WriterSlot, WriterSpec};
+use dunlin_engine::{Event, WriteRequest, WriterPolicies, WriterSlot, WriterSpec};
 use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy};
 use dunlin_transport::Lender;
 use std::any::Any;
@@ -58,8 +58,10 @@ pub(crate) struct EncodeBuffers {
     /// Size of the last sample: the best guess for the next.
     pub last_len: usize,
     pub key_scratch: Vec<u8>,
-    /// The instance whose key the writer was last seen to have.
-    pub keyed: InstanceHandle,
+    /// The instance whose key the writer was last seen to have; NIL while keys may be forgotten.
+    keyed: InstanceHandle,
+    /// Threads that dispose of or unregister an instance at this moment.
+    ending: usize,
 }
 
 pub(crate) struct WriterCore {
@@ -120,6 +122,7 @@ impl WriterCore {
                 last_len: 256,
                 key_scratch: Vec::new(),
                 keyed: InstanceHandle::NIL,
+                ending: 0,
             }),
             lender: OnceLock::new(),
             statuses: Mutex::default(),
@@ -396,7 +399,7 @@ impl WriterCore {
         last
     }
 
-    /// The same for tasks, without a time-out.
+    /// wait_for_acknowledgments for tasks, without a time-out.
     pub async fn acknowledged(self: Arc<Self>) -> Result<(), WaitForError> {
         let slot = Arc::clone(self.usable()?);
         let last = self.ask_for_acknowledgments(&slot);
@@ -420,16 +423,37 @@ impl WriterCore {
         }
     }
 
-    /// Whether the writer has no serialized key of an instance; who writes one instance again and again asks it once.
+    /// Whether the writer has no serialized key of a registered instance; who writes one instance again and again asks it once.
     pub fn lacks_key(&self, slot: &WriterSlot, instance: InstanceHandle) -> bool {
         let mut encode = lock(&self.encode);
         if encode.keyed != instance {
-            if slot.instance_key(instance).is_none() {
+            if !slot.is_keyed(instance) {
                 return true;
             }
-            encode.keyed = instance;
+            if encode.ending == 0 {
+                encode.keyed = instance;
+            }
         }
         false
+    }
+
+    /// Disposes of or unregisters an instance, after which the writer may have forgotten it, and its key with it.
+    pub fn write_end(&self, slot: &Arc<WriterSlot>, request: WriteRequest) -> Result<(), WriteError> {
+        let note = |begins: bool| {
+            let mut encode = lock(&self.encode);
+            encode.keyed = InstanceHandle::NIL;
+            encode.ending = if begins { encode.ending + 1 } else { encode.ending - 1 };
+        };
+        // Before it too: who writes the instance as soon as it is forgotten must not take its key for known.
+        note(true);
+        let (instance, key) = (request.instance, request.payload.clone());
+        let written = self.participant.write(slot, request, self.max_blocking_time());
+        // Who looked for the key before that, and wrote after it, has registered the instance without.
+        if slot.is_registered(instance) && slot.instance_key(instance).is_none() {
+            slot.set_instance_key(instance, &SharedBytes::copy_from(&key));
+        }
+        note(false);
+        written
     }
 
     /// Keeps the key of an instance that was written.

@@ -109,6 +109,26 @@ fn who_else_writes_an_instance_keeps_it_unless_it_is_disposed() {
     }
 }
 
+/// Also while the history holds its end still, which takes the key along.
+#[test]
+fn an_instance_that_is_written_again_after_its_end_has_its_key() {
+    let (_sim, a, _b, w, _r) = pair();
+    let alone = a.run(|| DomainParticipant::new(1)).unwrap();
+    let topic = a.run(|| alone.create_topic::<Reading>("Readings", &TopicQos::default())).unwrap();
+    let publisher = a.run(|| alone.create_publisher(&PublisherQos::default())).unwrap();
+    for qos in [DataWriterQos::default().best_effort(), DataWriterQos::default().keep_all()] {
+        let lonely = a.run(|| publisher.create_datawriter(&topic, &qos)).unwrap();
+        for writer in [&lonely, &w.writer] {
+            for n in 0..3 {
+                a.run(|| writer.write(&reading(1, n))).unwrap();
+                let handle = writer.lookup_instance(&reading(1, 0));
+                assert_eq!(writer.key_value(handle).unwrap(), reading(1, 0), "{n}");
+                a.run(|| writer.unregister_instance(&reading(1, n))).unwrap();
+            }
+        }
+    }
+}
+
 /// Writers that go together wait together for a reader that does not answer; one that goes alone waits as long.
 #[test]
 fn a_reader_that_was_cut_off_holds_up_all_writers_of_a_deletion_once() {
