@@ -277,7 +277,8 @@ schema! {
     }
     /// Filters of readers, see `docs/filters.md`.
     filters: FiltersSection {
-        /// Writers evaluate the content filters of their Dunlin readers, and send them nothing that these would drop.
+        /// Writers evaluate the content filters of their readers (of other vendors' readers those of reliable ones that every
+        /// vendor evaluates alike), and send them nothing that these would drop.
         at_writer: bool = tuning().filter_at_writer;
     }
     /// Samples for those who join later.

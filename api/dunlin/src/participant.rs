@@ -604,11 +604,17 @@ impl ParticipantInner {
 
     /// Takes a topic out of the list; with the last one of its name that is free. False if it was deleted before.
     pub fn forget_topic(&self, topic: &TopicInner) -> bool {
+        // Before the engine forgets the name: who enables the topic at this moment sees one or the other.
+        let first = topic.entity.delete();
         let mut topics = lock(&self.topics);
         topics.retain(|known| !std::ptr::eq(known.topic.as_ptr(), topic));
         self.forget_name(&topics, &topic.name);
-        drop(topics);
-        topic.entity.delete()
+        first
+    }
+
+    /// A topic was deleted while the engine was told of it.
+    pub fn forget_deleted(&self, topic: &TopicInner) {
+        self.forget_name(&lock(&self.topics), &topic.name);
     }
 
     /// Types of others are not compared any more with those of a name that no topic has.

@@ -103,13 +103,6 @@ impl PublisherState {
         writers.retain(|writer| writer.strong_count() > 0);
         writers.push(Arc::downgrade(core));
     }
-
-    /// Deletes every writer.
-    pub fn delete_writers(&self) {
-        self.writers().iter().for_each(|writer| {
-            writer.close();
-        });
-    }
 }
 
 impl std::fmt::Debug for Publisher {
@@ -277,8 +270,9 @@ impl Publisher {
     }
 
     /// delete_datawriter: it ends although there are handles to it, whose operations fail from now on. Its instances are
-    /// unregistered, and disposed too if WRITER_DATA_LIFECYCLE says so, as it does by default; then it waits a moment for
-    /// readers that have not acknowledged everything. Dropping the last handle does the same.
+    /// unregistered, and disposed too if WRITER_DATA_LIFECYCLE says so, as it does by default; then it waits, for one second at
+    /// most, for reliable readers that have not acknowledged everything. Dropping the last handle does the same. Who ends many
+    /// writers uses `delete_contained_entities`: one after the other they wait a second each if a reader does not answer.
     ///
     /// # Errors
     /// [`EntityError::Foreign`], [`EntityError::AlreadyDeleted`].
@@ -289,13 +283,14 @@ impl Publisher {
         if writer.core().close() { Ok(()) } else { Err(EntityError::AlreadyDeleted) }
     }
 
-    /// delete_contained_entities: deletes every writer, as [`delete_datawriter`](Self::delete_datawriter) does.
+    /// delete_contained_entities: deletes every writer, as [`delete_datawriter`](Self::delete_datawriter) does. It waits one
+    /// second at most for the readers of all of them.
     ///
     /// # Errors
     /// [`EntityError::AlreadyDeleted`].
     pub fn delete_contained_entities(&self) -> Result<(), EntityError> {
         self.state.entity.check()?;
-        self.state.delete_writers();
+        WriterCore::close_all(&self.state.writers());
         Ok(())
     }
 

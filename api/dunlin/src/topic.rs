@@ -135,6 +135,9 @@ impl TopicInner {
             let names = (&*self.name, &*self.type_name);
             let ty = self.type_information.clone();
             participant.run(|engine, now, out| engine.put_topic(now, names, self.keyed, ty, out));
+            if self.entity.is_deleted() {
+                participant.forget_deleted(self);
+            }
         }
     }
 
@@ -213,8 +216,8 @@ impl<T: TopicType> Topic<T> {
         Ok(())
     }
 
-    /// get_inconsistent_topic_status: endpoints that use the name with another type, which endpoints of this participant
-    /// have met. Every enabled topic of the name counts them.
+    /// get_inconsistent_topic_status: endpoints of other participants that use the name with another type, whether or not the
+    /// topic has endpoints. Every enabled topic of the name counts them.
     #[must_use]
     pub fn inconsistent_topic_status(&self) -> InconsistentTopicStatus {
         self.inner.read_inconsistent()

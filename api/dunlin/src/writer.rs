@@ -546,13 +546,11 @@ impl<T: TopicType> DataWriter<T> {
             key = self.unknown_key(sample, instance)?;
         }
         let request = self.request(kind, sample, instance, source_timestamp)?;
-        self.core.participant.write(slot, request, self.core.max_blocking_time())?;
-        if kind == ChangeKind::Alive {
-            self.core.keep_key(slot, instance, key);
-        } else {
-            // The instance may be forgotten now, and its key with it.
-            lock(&self.core.encode).keyed = InstanceHandle::NIL;
+        if kind != ChangeKind::Alive {
+            return self.core.write_end(slot, request);
         }
+        self.core.participant.write(slot, request, self.core.max_blocking_time())?;
+        self.core.keep_key(slot, instance, key);
         Ok(())
     }
 }

@@ -16,16 +16,17 @@ use crate::status::{
 use crate::topic::TopicInner;
 use dunlin_buf::{BufPool, SharedBytes};
 use dunlin_cdr::Representation;
-use dunlin_core::{Duration, EntityId, Guid, InstanceHandle};
+use dunlin_core::{Duration, EntityId, Guid, InstanceHandle, MonoTime, SequenceNumber};
 use dunlin_discovery::EndpointLocators;
-use dunlin_engine::{Event, WriterPolicies, WriterSlot, WriterSpec};
+use dunlin_driver::machine::{deadline, mono};
+use dunlin_engine::{Event, WriteRequest, WriterPolicies, WriterSlot, WriterSpec};
 use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy};
 use dunlin_transport::Lender;
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// How long a writer that goes away waits for readers that have not acknowledged everything.
+/// How long a writer that goes away waits for readers that have not acknowledged everything; several that go together share it.
 const LINGER: Duration = Duration::from_secs(1);
 /// Octets of send buffers a writer keeps for reuse.
 const RETAINED_BUFFERS: usize = 8 << 20;
@@ -57,8 +58,10 @@ pub(crate) struct EncodeBuffers {
     /// Size of the last sample: the best guess for the next.
     pub last_len: usize,
     pub key_scratch: Vec<u8>,
-    /// The instance whose key the writer was last seen to have.
-    pub keyed: InstanceHandle,
+    /// The instance whose key the writer was last seen to have; NIL while keys may be forgotten.
+    keyed: InstanceHandle,
+    /// Threads that dispose of or unregister an instance at this moment.
+    ending: usize,
 }
 
 pub(crate) struct WriterCore {
@@ -119,6 +122,7 @@ impl WriterCore {
                 last_len: 256,
                 key_scratch: Vec::new(),
                 keyed: InstanceHandle::NIL,
+                ending: 0,
             }),
             lender: OnceLock::new(),
             statuses: Mutex::default(),
@@ -204,21 +208,24 @@ impl WriterCore {
 
     /// Takes a deleted writer out of the engine, if it is there.
     fn leave(&self) {
+        if let Some(leaving) = self.begin_to_leave() {
+            leaving.finish(deadline(LINGER));
+        }
+    }
+
+    /// Unregisters the instances of a deleted writer and sends what waits. `None` if it is not in the engine, or on its way out
+    /// by another thread.
+    fn begin_to_leave(&self) -> Option<Leaving<'_>> {
         // Of close and enable, which may run at the same time, the second to come here sees what the first has done.
         let mut left = lock(&self.left);
         if *left || !self.is_deleted() {
-            return;
+            return None;
         }
-        let Some(slot) = self.slot() else { return };
+        let slot = self.slot()?;
         *left = true;
         drop(left);
         self.participant.end_instances(slot, self.autodisposes());
-        // Nobody is told when readers do not answer: the writer is gone either way.
-        let waited = self.wait_until_acknowledged(slot, LINGER, || false);
-        let refused = matches!(waited, Err(WaitForError::InTask | WaitForError::InSimulation));
-        if !(refused && self.participant.delete_writer_later(slot, LINGER)) {
-            self.participant.delete_writer(slot);
-        }
+        Some(Leaving { core: self, slot, last: self.ask_for_acknowledgments(slot) })
     }
 
     pub fn slot(&self) -> Option<&Arc<WriterSlot>> {
@@ -231,14 +238,31 @@ impl WriterCore {
 
     /// Ends the writer although there are handles to it; false if it had ended before.
     pub fn close(&self) -> bool {
-        if self.deleted.swap(true, SeqCst) {
+        if !self.delete() {
             return false;
         }
-        self.listener.set(None);
-        self.condition.delete();
         self.leave();
         self.signal.raise();
         true
+    }
+
+    /// Ends several writers. Their readers have one [`LINGER`] together, however many of them do not answer.
+    pub fn close_all(writers: &[Arc<Self>]) {
+        let ended: Vec<_> = writers.iter().filter(|writer| writer.delete()).collect();
+        let leaving: Vec<_> = ended.iter().filter_map(|writer| writer.begin_to_leave()).collect();
+        let until = deadline(LINGER);
+        leaving.into_iter().for_each(|writer| writer.finish(until));
+        ended.iter().for_each(|writer| writer.signal.raise());
+    }
+
+    /// From now on nothing can be done with it; false if it was so before.
+    fn delete(&self) -> bool {
+        let first = !self.deleted.swap(true, SeqCst);
+        if first {
+            self.listener.set(None);
+            self.condition.delete();
+        }
+        first
     }
 
     /// What operations use that need a writer which is enabled and was not deleted.
@@ -358,34 +382,27 @@ impl WriterCore {
     }
 
     pub fn wait_for_acknowledgments(&self, timeout: Duration) -> Result<(), WaitForError> {
-        self.wait_until_acknowledged(self.usable()?, timeout, || self.is_deleted())?;
+        let slot = self.usable()?;
+        let last = self.ask_for_acknowledgments(slot);
+        let done = || slot.acked_by_all() >= last || self.is_deleted();
+        wait_for(&self.participant, &self.signal, timeout, done)?;
         Ok(self.check()?)
     }
 
-    /// The same also of a writer that was deleted and is in the engine still, or until `given_up`.
-    fn wait_until_acknowledged(
-        &self,
-        slot: &WriterSlot,
-        timeout: Duration,
-        given_up: impl Fn() -> bool,
-    ) -> Result<(), WaitForError> {
+    /// Sends what waits, and returns the last change written: readers are asked for what they have not acknowledged of it.
+    fn ask_for_acknowledgments(&self, slot: &WriterSlot) -> SequenceNumber {
         let last = slot.last_sn();
         self.participant.flush(slot);
         if slot.acked_by_all() < last {
             self.participant.request_acknowledgments(slot);
         }
-        let done = || slot.acked_by_all() >= last || given_up();
-        wait_for(&self.participant, &self.signal, timeout, done)
+        last
     }
 
-    /// The same for tasks, without a time-out.
+    /// wait_for_acknowledgments for tasks, without a time-out.
     pub async fn acknowledged(self: Arc<Self>) -> Result<(), WaitForError> {
         let slot = Arc::clone(self.usable()?);
-        let last = slot.last_sn();
-        self.participant.flush(&slot);
-        if slot.acked_by_all() < last {
-            self.participant.request_acknowledgments(&slot);
-        }
+        let last = self.ask_for_acknowledgments(&slot);
         // The handle keeps the writer, whose events end the wait.
         let done = || (slot.acked_by_all() >= last || self.is_deleted()).then_some(());
         when(Arc::clone(&self.signal), done).await;
@@ -406,16 +423,37 @@ impl WriterCore {
         }
     }
 
-    /// Whether the writer has no serialized key of an instance; who writes one instance again and again asks it once.
+    /// Whether the writer has no serialized key of a registered instance; who writes one instance again and again asks it once.
     pub fn lacks_key(&self, slot: &WriterSlot, instance: InstanceHandle) -> bool {
         let mut encode = lock(&self.encode);
         if encode.keyed != instance {
-            if slot.instance_key(instance).is_none() {
+            if !slot.is_keyed(instance) {
                 return true;
             }
-            encode.keyed = instance;
+            if encode.ending == 0 {
+                encode.keyed = instance;
+            }
         }
         false
+    }
+
+    /// Disposes of or unregisters an instance, after which the writer may have forgotten it, and its key with it.
+    pub fn write_end(&self, slot: &Arc<WriterSlot>, request: WriteRequest) -> Result<(), WriteError> {
+        let note = |begins: bool| {
+            let mut encode = lock(&self.encode);
+            encode.keyed = InstanceHandle::NIL;
+            encode.ending = if begins { encode.ending + 1 } else { encode.ending - 1 };
+        };
+        // Before it too: who writes the instance as soon as it is forgotten must not take its key for known.
+        note(true);
+        let (instance, key) = (request.instance, request.payload.clone());
+        let written = self.participant.write(slot, request, self.max_blocking_time());
+        // Who looked for the key before that, and wrote after it, has registered the instance without.
+        if slot.is_registered(instance) && slot.instance_key(instance).is_none() {
+            slot.set_instance_key(instance, &SharedBytes::copy_from(&key));
+        }
+        note(false);
+        written
     }
 
     /// Keeps the key of an instance that was written.
@@ -433,6 +471,29 @@ impl WriterCore {
     /// The matched readers; none of a writer that was deleted.
     pub fn matched(&self) -> Vec<Arc<SubscriptionBuiltinTopicData>> {
         self.usable().ok().map(|slot| slot.matched_readers()).unwrap_or_default()
+    }
+}
+
+/// A deleted writer on its way out of the engine, which has unregistered its instances.
+struct Leaving<'a> {
+    core: &'a WriterCore,
+    slot: &'a Arc<WriterSlot>,
+    /// What readers are to acknowledge before it goes.
+    last: SequenceNumber,
+}
+
+impl Leaving<'_> {
+    /// Waits for the readers, and takes it out.
+    fn finish(self, until: MonoTime) {
+        let Self { core, slot, last } = self;
+        let participant = &core.participant;
+        // Nobody is told when readers do not answer: the writer is gone either way.
+        let acknowledged = || slot.acked_by_all() >= last;
+        let waited = wait_for(participant, &core.signal, until.since(mono()), acknowledged);
+        let refused = matches!(waited, Err(WaitForError::InTask | WaitForError::InSimulation));
+        if !(refused && participant.delete_writer_later(slot, LINGER)) {
+            participant.delete_writer(slot);
+        }
     }
 }
 
@@ -477,7 +538,7 @@ pub(crate) fn wait_for_any(
     }
     let core = Arc::new(WaitCore::default());
     signals.iter().for_each(|signal| signal.attach(&core));
-    let deadline = dunlin_driver::machine::deadline(timeout);
+    let deadline = deadline(timeout);
     let result = loop {
         let seen = core.generation();
         if done() {

@@ -341,6 +341,13 @@ impl WriterSlot {
         self.turnstile.core().cache.instance_key(instance).cloned()
     }
 
+    /// Whether the instance is registered and its key known. That of an unregistered one may go with its last change.
+    #[must_use]
+    pub fn is_keyed(&self, instance: InstanceHandle) -> bool {
+        let core = self.turnstile.core();
+        core.cache.is_registered(instance) && core.cache.instance_key(instance).is_some()
+    }
+
     /// Keeps the serialized key of an instance, unless it is known already.
     pub fn set_instance_key(&self, instance: InstanceHandle, key: &SharedBytes) {
         self.turnstile.core().cache.set_instance_key(instance, key);

@@ -4,7 +4,12 @@
 use crate::support::*;
 use dunlin::qos::*;
 use dunlin::sim::{Node, Sim};
-use dunlin::{DataReader, DdsType, InstanceHandle, InstanceState, WriteError};
+use dunlin::{
+    DataReader, DataWriter, DdsType, DomainParticipant, Duration, InstanceHandle, InstanceState, Publisher,
+    WriteError,
+};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 fn matched(sim: &mut Sim, w: &Writing, r: &Reads) {
     let met = || w.writer.matched_subscriptions().len() == 1 && r.reader.matched_publications().len() == 1;
@@ -101,6 +106,72 @@ fn who_else_writes_an_instance_keeps_it_unless_it_is_disposed() {
         sim.run_until(|| r.reader.matched_publications().len() == 1, secs(9)).unwrap();
         let states: Vec<_> = r.reader.read(9).unwrap().iter().map(|s| s.info.instance_state).collect();
         assert!(states.len() >= 2 && states.iter().all(|state| *state == expected), "{states:?}");
+    }
+}
+
+/// Also while the history holds its end still, which takes the key along.
+#[test]
+fn an_instance_that_is_written_again_after_its_end_has_its_key() {
+    let (_sim, a, _b, w, _r) = pair();
+    let alone = a.run(|| DomainParticipant::new(1)).unwrap();
+    let topic = a.run(|| alone.create_topic::<Reading>("Readings", &TopicQos::default())).unwrap();
+    let publisher = a.run(|| alone.create_publisher(&PublisherQos::default())).unwrap();
+    for qos in [DataWriterQos::default().best_effort(), DataWriterQos::default().keep_all()] {
+        let lonely = a.run(|| publisher.create_datawriter(&topic, &qos)).unwrap();
+        for writer in [&lonely, &w.writer] {
+            for n in 0..3 {
+                a.run(|| writer.write(&reading(1, n))).unwrap();
+                let handle = writer.lookup_instance(&reading(1, 0));
+                assert_eq!(writer.key_value(handle).unwrap(), reading(1, 0), "{n}");
+                a.run(|| writer.unregister_instance(&reading(1, n))).unwrap();
+            }
+        }
+    }
+}
+
+/// Writers that go together wait together for a reader that does not answer; one that goes alone waits as long.
+#[test]
+fn a_reader_that_was_cut_off_holds_up_all_writers_of_a_deletion_once() {
+    type Delete = fn(&DomainParticipant, &Publisher, &[DataWriter<Reading>]);
+    let ways: [(usize, Delete); 3] = [
+        (100, |_, publisher, _| publisher.delete_contained_entities().unwrap()),
+        (100, |participant, _, _| participant.delete_contained_entities().unwrap()),
+        (1, |_, publisher, writers| publisher.delete_datawriter(&writers[0]).unwrap()),
+    ];
+    for (way, (count, delete)) in ways.into_iter().enumerate() {
+        let mut sim = Sim::new(3);
+        let (a, b) = (sim.node("a"), sim.node("b"));
+        let r = reads(&b, &DataReaderQos::default().reliable().keep_all());
+        let (written, cut) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let (tells, sees) = (Arc::clone(&written), Arc::clone(&cut));
+        let deletes = a.spawn_thread(move |cx| {
+            let participant = DomainParticipant::new(0)?;
+            let topic = participant.create_topic::<Reading>("Readings", &TopicQos::default())?;
+            let publisher = participant.create_publisher(&PublisherQos::default())?;
+            let make = |_| publisher.create_datawriter(&topic, &DataWriterQos::default().keep_all());
+            let writers: Vec<_> = (0..count).map(make).collect::<Result<_, _>>()?;
+            while writers.iter().any(|writer| writer.matched_subscriptions().is_empty()) {
+                cx.sleep_blocking(Duration::from_millis(10))?;
+            }
+            for (id, writer) in (0..).zip(&writers) {
+                writer.write(&reading(id, id))?;
+                writer.wait_for_acknowledgments(secs(9))?;
+            }
+            tells.store(true, SeqCst);
+            while !sees.load(SeqCst) {
+                cx.sleep_blocking(Duration::from_millis(10))?;
+            }
+            let begin = cx.elapsed();
+            delete(&participant, &publisher, &writers);
+            Ok((begin, cx.elapsed()))
+        });
+        sim.run_until(|| written.load(SeqCst), secs(60)).unwrap();
+        assert_eq!(r.reader.read(usize::MAX).unwrap().len(), count);
+        sim.partition(&[&a], &[&b]);
+        cut.store(true, SeqCst);
+        let (begin, end) = sim.join(&deletes, secs(300)).unwrap();
+        let took = end.as_nanos() - begin.as_nanos();
+        assert!((999_000_000..=1_010_000_000).contains(&took), "way {way}: {took} ns");
     }
 }
 
