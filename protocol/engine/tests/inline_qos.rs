@@ -104,6 +104,40 @@ fn readers_that_ask_get_the_policies_with_every_change_also_when_they_change() {
     assert_eq!(list[&pid::PARTITION][..4], 2u32.to_le_bytes());
 }
 
+/// The network here takes no datagram of more than 1472 octets.
+#[test]
+fn large_samples_have_room_for_it() {
+    let mut net = Net::started(2);
+    net.rewrite = Some(ask);
+    let spec = writer_spec(&"T".repeat(250), &writer_qos());
+    let name = spec.topic_name.clone();
+    let writer = net
+        .with(0, |participant, now, out| participant.create_writer(now, spec, out))
+        .expect("a good writer");
+    let qos = DataReaderQos { user_data: UserData(vec![5]), ..DataReaderQos::default() };
+    let spec = reader_spec(&name, &qos.reliable().keep_all());
+    let reader = net
+        .with(1, |participant, now, out| participant.create_reader(now, spec, out))
+        .expect("a good reader");
+    net.settle();
+    assert!(writer.matched_readers().iter().any(|reader| reader.expects_inline_qos));
+    net.record = Some(vec![]);
+    net.write(0, &writer, 1, &[7; 10_000]).expect("there is room");
+    net.settle();
+    assert_eq!(net.take(1, &reader).len(), 1);
+    let mut names = 0;
+    for datagram in net.record.take().expect("it is recorded") {
+        for parsed in Message::parse(&datagram).expect("a message").submessages() {
+            if let Ok(Submessage::DataFrag(frag)) = parsed.map(|parsed| parsed.body) {
+                let name = frag.inline_qos.and_then(|list| list.find(pid::TOPIC_NAME).map(<[u8]>::len));
+                assert_eq!(name.is_some(), frag.fragment_starting_num == 1);
+                names += name.unwrap_or(0);
+            }
+        }
+    }
+    assert_eq!(names, 4 + 252);
+}
+
 #[test]
 fn names_that_fill_a_datagram_are_left_out() {
     let many: Vec<String> = (0..100).map(|n| format!("partition {n}")).collect();

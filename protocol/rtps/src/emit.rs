@@ -3,13 +3,19 @@
 use crate::{Change, ChangeKind, compat};
 use alloc::vec::Vec;
 use dunlin_buf::{Outbox, SharedBytes};
-use dunlin_core::{EntityId, Guid, GuidPrefix, MAX_SET_BITS, SequenceNumberSet, SnRange};
+use dunlin_core::{EntityId, Guid, GuidPrefix, MAX_SET_BITS, SequenceNumber, SequenceNumberSet, SnRange};
 use dunlin_wire::{DataFragSpec, DataSpec, Gap, MessageBuilder, PayloadSpec, pid, size};
 
 /// Smallest fragment that is derived from a message size, so that absurdly small message sizes still work.
 const MIN_FRAGMENT_SIZE: usize = 64;
 /// Octets of the parameter that ends a list.
 const SENTINEL_LEN: usize = 4;
+/// Octets of the parameters of a change that is no sample.
+const KEY_HASH_LEN: usize = 20;
+const STATUS_INFO_LEN: usize = 8;
+/// Most octets of [`WriterConfig::reader_inline_qos`](crate::WriterConfig::reader_inline_qos) that travel with changes in
+/// fragments.
+pub const MAX_READER_INLINE_QOS: usize = 512;
 
 /// What is the same in everything one writer sends.
 #[derive(Clone, Copy, Debug)]
@@ -24,15 +30,15 @@ pub(crate) struct Framing {
     pub(crate) class: u8,
     /// The one participant that is meant.
     pub(crate) only: Option<GuidPrefix>,
+    /// Fragments of later changes leave room for the inline QoS that readers expect. Those of earlier ones are as large as they
+    /// were when the first of them left: readers put a change together from fragments of one size.
+    pub(crate) room_after: Option<SequenceNumber>,
 }
 
 impl Framing {
     /// `fragment_size` of 0 derives it so that one fragment fills one datagram.
     pub(crate) fn new(guid: Guid, keyed: bool, max_message_size: usize, fragment_size: u16) -> Self {
-        let overhead = size::HEADER.saturating_add(size::INFO_TS).saturating_add(size::data_frag(0, 0));
-        let room = max_message_size.saturating_sub(overhead).max(MIN_FRAGMENT_SIZE);
-        // Whole words, so that padding does not push a full fragment over the limit.
-        let derived = u16::try_from(room & !3).unwrap_or(u16::MAX);
+        let derived = largest_fragment(max_message_size, 0);
         Self {
             guid,
             max_message_size,
@@ -41,6 +47,7 @@ impl Framing {
             long_keys: false,
             class: 0,
             only: None,
+            room_after: None,
         }
     }
 
@@ -72,15 +79,43 @@ impl Framing {
         size::HEADER.saturating_add(Self::data_len(change, inline)) > self.max_message_size
     }
 
-    /// How many fragments a payload of `len` octets has.
-    pub(crate) fn fragment_count(&self, len: usize) -> u32 {
-        let size = usize::from(self.fragment_size).max(1);
-        u32::try_from(len.div_ceil(size)).unwrap_or(u32::MAX)
+    /// Octets of inline QoS for readers that have room beside a fragment of a change.
+    fn room_for_readers(&self, change: &Change) -> usize {
+        let later = self.room_after.is_some_and(|last| change.sn > last);
+        if later { MAX_READER_INLINE_QOS } else { 0 }
+    }
+
+    /// Octets of the inline QoS that a change has for everybody, without the end of the list.
+    fn own_inline_len(&self, change: &Change) -> usize {
+        let own = change.inline_qos.as_ref().map_or(0, |parameters| parameters.len());
+        match change.kind {
+            ChangeKind::Alive => own,
+            _ if self.keyed => own.saturating_add(KEY_HASH_LEN).saturating_add(STATUS_INFO_LEN),
+            _ => own.saturating_add(STATUS_INFO_LEN),
+        }
+    }
+
+    /// Octets of payload in each fragment of a change, the same whenever and to whomever it is sent.
+    pub(crate) fn fragment_size_of(&self, change: &Change) -> u16 {
+        match self.own_inline_len(change).saturating_add(self.room_for_readers(change)) {
+            0 => self.fragment_size,
+            inline => {
+                let inline = inline.saturating_add(SENTINEL_LEN);
+                self.fragment_size.min(largest_fragment(self.max_message_size, inline))
+            }
+        }
+    }
+
+    /// How many fragments the payload of a change has.
+    pub(crate) fn fragment_count(&self, change: &Change) -> u32 {
+        let len = change.payload.as_ref().map_or(0, |payload| payload.len());
+        u32::try_from(len.div_ceil(usize::from(self.fragment_size_of(change)).max(1))).unwrap_or(u32::MAX)
     }
 
     /// The octets of up to `count` fragments from `number` on, the first being 1.
-    pub(crate) fn fragments(&self, payload: &SharedBytes, number: u32, count: u16) -> Option<SharedBytes> {
-        let size = usize::from(self.fragment_size);
+    fn fragments(&self, change: &Change, number: u32, count: u16) -> Option<SharedBytes> {
+        let payload = change.payload.as_ref()?;
+        let size = usize::from(self.fragment_size_of(change));
         let start = usize::try_from(number.checked_sub(1)?).ok()?.checked_mul(size)?;
         if start >= payload.len() {
             return None;
@@ -131,9 +166,10 @@ impl Framing {
         reader_id: EntityId,
     ) -> bool {
         let Some(payload) = &change.payload else { return false };
-        let Some(fragments) = self.fragments(payload, number, count) else { return false };
+        let Some(fragments) = self.fragments(change, number, count) else { return false };
         let Ok(sample_size) = u32::try_from(payload.len()) else { return false };
-        let present = self.fragment_count(fragments.len());
+        let fragment_size = self.fragment_size_of(change);
+        let present = fragments.len().div_ceil(usize::from(fragment_size).max(1));
         message.info_ts(Some(change.source_timestamp));
         message.data_frag(&DataFragSpec {
             reader_id,
@@ -141,7 +177,7 @@ impl Framing {
             writer_sn: change.sn,
             fragment_starting_num: number,
             fragments_in_submessage: u16::try_from(present).unwrap_or(count),
-            fragment_size: self.fragment_size,
+            fragment_size,
             sample_size,
             // Only the first fragment needs the parameters (§8.3.8.3.2).
             inline_qos: if number == 1 { inline } else { &[] },
@@ -159,13 +195,23 @@ impl Framing {
         }
     }
 
-    /// Writes the inline QoS of a change into `buffer`; empty when it has none.
+    /// Writes the inline QoS of a change into `buffer`; empty when it has none. What readers expect is left out where a fragment
+    /// has no room for it.
     pub(crate) fn inline_qos(
         &self,
         change: &Change,
         for_readers: Option<&SharedBytes>,
         buffer: &mut Vec<u8>,
     ) {
+        self.put_inline_qos(change, for_readers, buffer);
+        if for_readers.is_some_and(|list| list.len() > self.room_for_readers(change))
+            && self.needs_fragments(change, buffer)
+        {
+            self.put_inline_qos(change, None, buffer);
+        }
+    }
+
+    fn put_inline_qos(&self, change: &Change, for_readers: Option<&SharedBytes>, buffer: &mut Vec<u8>) {
         buffer.clear();
         if change.kind != ChangeKind::Alive {
             if self.keyed {
@@ -180,6 +226,14 @@ impl Framing {
             put_parameter(buffer, pid::SENTINEL, &[]);
         }
     }
+}
+
+/// Octets of payload in the largest fragment that fits into a message beside this much inline QoS.
+fn largest_fragment(max_message_size: usize, inline: usize) -> u16 {
+    let overhead = size::HEADER.saturating_add(size::INFO_TS).saturating_add(size::data_frag(inline, 0));
+    let room = max_message_size.saturating_sub(overhead).max(MIN_FRAGMENT_SIZE);
+    // Whole words, so that padding does not push a full fragment over the limit.
+    u16::try_from(room & !3).unwrap_or(u16::MAX)
 }
 
 /// Adds a parameter to inline QoS that is complete, or that there is none of.
@@ -219,7 +273,6 @@ pub(crate) fn gap(writer_id: EntityId, reader_id: EntityId, ranges: &[SnRange]) 
 mod tests {
     use super::*;
     use crate::tests::support::{change, sample};
-    use dunlin_core::SequenceNumber;
 
     fn range(first: i64, last: i64) -> SnRange {
         SnRange::new(SequenceNumber(first), SequenceNumber(last))
@@ -233,14 +286,32 @@ mod tests {
         assert!(!framing.needs_fragments(&change(1, fits.clone()), &[]));
         assert!(framing.needs_fragments(&change(1, fits), &[0; 4]));
         assert!(framing.needs_fragments(&change(1, sample(1417)), &[]));
-        assert_eq!((framing.fragment_count(1404), framing.fragment_count(1405)), (1, 2));
+        let count = |len| framing.fragment_count(&change(1, sample(len)));
+        assert_eq!((count(1404), count(1405)), (1, 2));
         let payload = sample(1410);
-        assert_eq!(framing.fragments(&payload, 2, 1).unwrap()[..], payload[1404..]);
-        assert_eq!(framing.fragments(&payload, 1, 9).unwrap(), payload);
-        let none = |payload: &SharedBytes, number| framing.fragments(payload, number, 1).is_none();
+        let fragments = |payload: &SharedBytes, number, count| {
+            framing.fragments(&change(1, payload.clone()), number, count)
+        };
+        assert_eq!(fragments(&payload, 2, 1).unwrap()[..], payload[1404..]);
+        assert_eq!(fragments(&payload, 1, 9).unwrap(), payload);
+        let none = |payload: &SharedBytes, number| fragments(payload, number, 1).is_none();
         assert!(none(&sample(1404), 2) && none(&payload, 3) && none(&payload, 0));
         assert_eq!(Framing::new(Guid::UNKNOWN, true, 65_507, 0).fragment_size, 65_436);
         assert_eq!(Framing::new(Guid::UNKNOWN, true, 1 << 20, 0).fragment_size, u16::MAX);
+    }
+
+    #[test]
+    fn fragments_leave_room_for_what_goes_inline() {
+        let framing = Framing::new(Guid::UNKNOWN, true, 1472, 0);
+        let own = Change { inline_qos: Some(SharedBytes::copy_from(&[0; 28])), ..change(1, sample(5000)) };
+        assert_eq!(framing.fragment_size_of(&own), 1404 - 28 - 4);
+        let ended = Change { kind: ChangeKind::Disposed, ..change(1, sample(5000)) };
+        assert_eq!(framing.fragment_size_of(&ended), 1404 - 20 - 8 - 4);
+        let framing = Framing { room_after: Some(SequenceNumber(7)), ..framing };
+        let sizes = [7, 8].map(|sn| framing.fragment_size_of(&change(sn, sample(5000))));
+        assert_eq!(sizes, [1404, 1404 - 512 - 4]);
+        let set = Framing { fragment_size: 800, ..framing };
+        assert_eq!(set.fragment_size_of(&change(8, sample(5000))), 800, "there is room");
     }
 
     #[test]

@@ -40,6 +40,7 @@ mod tests;
 
 pub use change::{Change, ChangeKind, WriterHistory};
 pub use delivery::{Delivery, DeliverySink, Received};
+pub use emit::MAX_READER_INLINE_QOS;
 pub use pacer::{Pacer, Pacing};
 pub use reader::{Reader, ReaderConfig, Source, WriterProxyConfig};
 pub use stateless::{StatelessReader, StatelessWriter};

@@ -43,7 +43,7 @@ impl StatelessWriter {
     ) {
         self.framing.inline_qos(change, None, &mut self.inline);
         let fragments = if self.framing.needs_fragments(change, &self.inline) {
-            self.framing.fragment_count(change.payload.as_ref().map_or(0, |payload| payload.len()))
+            self.framing.fragment_count(change)
         } else {
             0
         };

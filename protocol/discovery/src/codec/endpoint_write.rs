@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use dunlin_core::{EntityId, Guid, ProtocolVersion, VendorId};
 use dunlin_qos::{DataWriterQos, PublisherQos, TopicData};
+use dunlin_rtps::MAX_READER_INLINE_QOS;
 use dunlin_wire::{Endianness, ParameterListBuilder, pid};
 
 use super::{
@@ -24,12 +25,10 @@ pub(crate) fn encode_writer(writer: &DiscoveredWriter) -> Vec<u8> {
     finish(list, &writer.topic_data, writer.type_information.as_deref())
 }
 
-/// The octets that [`inline_qos`] may take at most: it goes with every change.
-const MAX_INLINE_QOS: usize = 512;
-
 /// What readers that ask for it with EXPECTS_INLINE_QOS are sent with every change of a writer (RTPS 2.5 §8.7.2.2.5,
 /// §9.6.4.1): little-endian parameters without sentinel. What has its default is left out, as every receiver fills it in; so
-/// are PARTITION names and then the topic name if they are so long that little would be left of a datagram.
+/// are PARTITION names and then the topic name if they are so long that little would be left of a datagram, which is more than
+/// [`MAX_READER_INLINE_QOS`].
 #[must_use]
 pub fn inline_qos(topic_name: &str, qos: &DataWriterQos, publisher: &PublisherQos) -> Vec<u8> {
     let mut list = ParameterListBuilder::new();
@@ -38,7 +37,7 @@ pub fn inline_qos(topic_name: &str, qos: &DataWriterQos, publisher: &PublisherQo
     named.put_string(pid::TOPIC_NAME, topic_name);
     let mut whole = named.clone();
     put_partition(&mut whole, &publisher.partition);
-    let fits = |list: &ParameterListBuilder| list.as_bytes().len() <= MAX_INLINE_QOS;
+    let fits = |list: &ParameterListBuilder| list.as_bytes().len() <= MAX_READER_INLINE_QOS;
     [whole, named].into_iter().find(fits).unwrap_or(list).finish_without_sentinel()
 }
 

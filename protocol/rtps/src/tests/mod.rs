@@ -3,6 +3,7 @@
 mod acquaintance;
 mod hostile;
 mod inactive;
+mod inline_qos;
 mod kept_back;
 mod late_joiners;
 mod memory;

@@ -26,8 +26,8 @@ pub struct WriterConfig {
     /// Octets of the largest message to a place in shared memory, where a change need not be in fragments; 0, the
     /// default, if it is no larger than elsewhere.
     pub memory_message_size: usize,
-    /// Octets of payload in a DATA_FRAG; 0 derives it from `max_message_size`. Writers whose changes carry inline QoS
-    /// should leave room for it, since the first fragment carries it too.
+    /// Octets of payload in a DATA_FRAG; 0 derives it from `max_message_size`. Fragments of changes with inline QoS, which
+    /// the first of them carries, are smaller where both would not fit.
     pub fragment_size: u16,
     /// Time from unacknowledged data to the first HEARTBEAT of its own; it doubles while nothing changes.
     pub heartbeat_period: Duration,
@@ -64,7 +64,9 @@ pub struct WriterConfig {
     pub batch_samples: usize,
     /// Memory for repairs is given back when a reader wants none: for writers with a great many readers that are mostly silent.
     pub frugal: bool,
-    /// Inline QoS for readers that expect it: ready-made little-endian parameters, without sentinel.
+    /// Inline QoS for readers that expect it: ready-made little-endian parameters, without sentinel. Large changes have it if it
+    /// is no longer than [`MAX_READER_INLINE_QOS`](crate::MAX_READER_INLINE_QOS), but for those that were on their way before
+    /// anybody expected it.
     pub reader_inline_qos: Option<SharedBytes>,
 }
 

@@ -118,6 +118,9 @@ impl Writer {
         self.routes_stale = true;
         let Some(proxy) = self.proxies.get(slot) else { return };
         self.framing.long_keys |= compat::misreads_short_keys(proxy.cfg.vendor);
+        if proxy.cfg.expects_inline_qos {
+            self.framing.room_after = self.framing.room_after.or(Some(self.begun()));
+        }
         self.filters |= proxy.cfg.filter.is_some() || proxy.separation.is_some();
         if !proxy.catching_up {
             self.inline_qos_expected |= proxy.cfg.expects_inline_qos;
@@ -131,6 +134,15 @@ impl Writer {
         let as_slow = self.acked_min == Some(proxy.acked);
         self.slowest = if as_slow { self.slowest.saturating_add(1) } else { 1 };
         self.acked_min = Some(proxy.acked);
+    }
+
+    /// The last change of which anything may have left: its fragments have their size.
+    fn begun(&self) -> SequenceNumber {
+        if self.stats.datagrams_sent == 0 && self.stats.repair_octets_sent == 0 {
+            return SequenceNumber::ZERO;
+        }
+        let pushed = if self.next_fragment > 1 { self.pushed.next() } else { self.pushed };
+        pushed.max(self.split.through)
     }
 
     /// Recomputes everything that is derived from the set of readers, but for the destinations of new data.

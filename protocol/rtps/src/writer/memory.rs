@@ -25,7 +25,7 @@ pub(super) struct Split {
     /// Everywhere else.
     network: Vec<Locator>,
     /// The last large change that left through memory: it may still be leaving elsewhere.
-    through: SequenceNumber,
+    pub(super) through: SequenceNumber,
 }
 
 /// What came of trying to send a change through memory.
@@ -177,7 +177,7 @@ impl Writer {
             return Pieces { next: 1, each: None };
         }
         let head = head.saturating_add(size::INFO_TS).saturating_add(size::data_frag(inline, 0));
-        let each = limit.saturating_sub(head).checked_div(usize::from(self.framing.fragment_size));
+        let each = limit.saturating_sub(head).checked_div(usize::from(self.framing.fragment_size_of(change)));
         Pieces { next: 1, each: Some(u16::try_from(each.unwrap_or(1)).unwrap_or(u16::MAX).max(1)) }
     }
 }
@@ -206,7 +206,6 @@ impl Pieces {
         };
         framing.put_fragments(message, change, inline, (self.next, each), reader_id);
         self.next = self.next.saturating_add(u32::from(each));
-        let len = change.payload.as_ref().map_or(0, |payload| payload.len());
-        self.next <= framing.fragment_count(len)
+        self.next <= framing.fragment_count(change)
     }
 }

@@ -140,7 +140,7 @@ impl Writer {
             Progress::Complete => true,
             Progress::Deferred => false,
             Progress::Others => {
-                self.push_fragments(now, change, self.framing.fragment_count(size), history, out)
+                self.push_fragments(now, change, self.framing.fragment_count(change), history, out)
             }
         };
         complete.then_some(change.sn)
