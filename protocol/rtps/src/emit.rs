@@ -96,7 +96,16 @@ impl Framing {
     }
 
     /// Octets of payload in each fragment of a change, the same whenever and to whomever it is sent.
+    #[inline]
     pub(crate) fn fragment_size_of(&self, change: &Change) -> u16 {
+        // Asked for every fragment, and nearly always so.
+        if self.room_after.is_none() && change.inline_qos.is_none() && change.kind == ChangeKind::Alive {
+            return self.fragment_size;
+        }
+        self.fragment_size_beside_inline_qos(change)
+    }
+
+    fn fragment_size_beside_inline_qos(&self, change: &Change) -> u16 {
         match self.own_inline_len(change).saturating_add(self.room_for_readers(change)) {
             0 => self.fragment_size,
             inline => {
@@ -113,9 +122,8 @@ impl Framing {
     }
 
     /// The octets of up to `count` fragments from `number` on, the first being 1.
-    fn fragments(&self, change: &Change, number: u32, count: u16) -> Option<SharedBytes> {
-        let payload = change.payload.as_ref()?;
-        let size = usize::from(self.fragment_size_of(change));
+    fn fragments(payload: &SharedBytes, size: u16, number: u32, count: u16) -> Option<SharedBytes> {
+        let size = usize::from(size);
         let start = usize::try_from(number.checked_sub(1)?).ok()?.checked_mul(size)?;
         if start >= payload.len() {
             return None;
@@ -166,10 +174,11 @@ impl Framing {
         reader_id: EntityId,
     ) -> bool {
         let Some(payload) = &change.payload else { return false };
-        let Some(fragments) = self.fragments(change, number, count) else { return false };
-        let Ok(sample_size) = u32::try_from(payload.len()) else { return false };
         let fragment_size = self.fragment_size_of(change);
-        let present = fragments.len().div_ceil(usize::from(fragment_size).max(1));
+        let Some(fragments) = Self::fragments(payload, fragment_size, number, count) else { return false };
+        let Ok(sample_size) = u32::try_from(payload.len()) else { return false };
+        let present =
+            if count == 1 { 1 } else { fragments.len().div_ceil(usize::from(fragment_size).max(1)) };
         message.info_ts(Some(change.source_timestamp));
         message.data_frag(&DataFragSpec {
             reader_id,
@@ -290,7 +299,7 @@ mod tests {
         assert_eq!((count(1404), count(1405)), (1, 2));
         let payload = sample(1410);
         let fragments = |payload: &SharedBytes, number, count| {
-            framing.fragments(&change(1, payload.clone()), number, count)
+            Framing::fragments(payload, framing.fragment_size, number, count)
         };
         assert_eq!(fragments(&payload, 2, 1).unwrap()[..], payload[1404..]);
         assert_eq!(fragments(&payload, 1, 9).unwrap(), payload);
