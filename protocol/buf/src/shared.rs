@@ -79,6 +79,18 @@ impl SharedBytes {
         Self { owner: Owner::Other(alloc::sync::Arc::new(other)), start: 0, len }
     }
 
+    /// How many octets these are, without a look at who keeps them.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// What follows the octets that these are, or are a part of.
     #[must_use]
     pub fn tail(&self) -> Option<&Self> {

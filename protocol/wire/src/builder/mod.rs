@@ -116,7 +116,7 @@ impl<'o> MessageBuilder<'o> {
 
     /// Adds INFO_TS: the source timestamp of what follows. A time outside 1970–2106 is sent as no timestamp.
     pub fn info_ts(&mut self, timestamp: Option<WallTime>) -> bool {
-        self.fixed(&InfoTs(timestamp))
+        self.fixed(&InfoTs::new(timestamp))
     }
 
     /// Adds INFO_SRC: what follows originates from another participant.

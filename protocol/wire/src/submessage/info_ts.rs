@@ -17,12 +17,12 @@ pub(crate) fn parse(flags: u8, cursor: &mut Cursor<'_>) -> Result<Option<WallTim
 }
 
 /// What an INFO_TS says, for writing it.
-pub(crate) struct InfoTs(pub(crate) Option<WallTime>);
+pub(crate) struct InfoTs(Option<RtpsTime>);
 
 impl InfoTs {
     /// A time outside the range of the wire cannot be said; then the submessage says that there is none.
-    fn time(&self) -> Option<RtpsTime> {
-        self.0.map(RtpsTime::from_wall).filter(|time| *time != RtpsTime::INVALID)
+    pub(crate) fn new(timestamp: Option<WallTime>) -> Self {
+        Self(timestamp.map(RtpsTime::from_wall).filter(|time| *time != RtpsTime::INVALID))
     }
 }
 
@@ -30,11 +30,11 @@ impl FixedSubmessage for InfoTs {
     const KIND: u8 = kind::INFO_TS;
 
     fn flags(&self) -> u8 {
-        if self.time().is_some() { 0 } else { FLAG_INVALIDATE }
+        if self.0.is_some() { 0 } else { FLAG_INVALIDATE }
     }
 
     fn encode<S: Sink>(&self, out: &mut Encoder<'_, S>) {
-        if let Some(time) = self.time() {
+        if let Some(time) = self.0 {
             out.time(time);
         }
     }
