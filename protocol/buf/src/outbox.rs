@@ -4,7 +4,7 @@ use crate::SharedBytes;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::Range;
-use dunlin_core::Locator;
+use dunlin_core::{Locator, LocatorKind};
 
 #[derive(Debug)]
 enum Part {
@@ -35,6 +35,8 @@ pub struct Outbox {
     open: Option<(usize, usize)>,
     open_len: usize,
     open_class: u8,
+    /// A datagram goes to a place in this process.
+    stays: bool,
 }
 
 /// One finished datagram.
@@ -56,6 +58,7 @@ impl Outbox {
             open: None,
             open_len: 0,
             open_class: 0,
+            stays: false,
         }
     }
 
@@ -67,6 +70,13 @@ impl Outbox {
         self.entries.clear();
         self.open = None;
         self.open_len = 0;
+        self.stays = false;
+    }
+
+    /// Whether a datagram goes to a place in this process ([`LocatorKind::LOCAL`]).
+    #[must_use]
+    pub fn stays(&self) -> bool {
+        self.stays
     }
 
     /// True when there is no finished datagram.
@@ -197,6 +207,7 @@ impl Outbox {
         }
         let first_destination = self.destinations.len();
         self.destinations.extend_from_slice(destinations);
+        self.stays = self.stays || destinations.iter().any(|to| to.kind == LocatorKind::LOCAL);
         self.entries.push(Entry {
             parts: first_part..self.parts.len(),
             destinations: first_destination..self.destinations.len(),

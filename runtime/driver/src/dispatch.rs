@@ -140,7 +140,8 @@ pub(crate) fn queue(member: &Arc<Member>, out: &mut Output) {
     let _ = STATE.try_with(|state| {
         let state = &mut *state.borrow_mut();
         let chain = state.chain.saturating_add(1);
-        for datagram in out.outbox.datagrams() {
+        let staying = out.outbox.stays().then(|| out.outbox.datagrams());
+        for datagram in staying.into_iter().flatten() {
             let mut here =
                 datagram.destinations().iter().filter(|to| to.kind == LocatorKind::LOCAL).peekable();
             let Some(_) = here.peek() else { continue };
