@@ -16,11 +16,19 @@ export PROPTEST_CASES=${PROPTEST_CASES:-2}
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/miri
 cargo +nightly miri setup >/dev/null 2>&1
 
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# Cargo's status decides: several schedules write into one output at once, so a line of it may be torn.
 run() { # run CRATE FLAGS ARGUMENT...
     local crate=$1 flags=$2 since=$SECONDS
     shift 2
-    MIRIFLAGS="$isolation $flags" nice cargo +nightly miri test --quiet -p "dunlin-$crate" "$@" |
-        grep -E '^test result: (FAILED|ok\. [1-9])|FAILED|panicked|error' || return 1
+    if ! MIRIFLAGS="$isolation $flags" nice cargo +nightly miri test --quiet -p "dunlin-$crate" "$@" >"$log" 2>&1; then
+        cat "$log"
+        echo "miri: FAILED in $crate $*" >&2
+        return 1
+    fi
+    grep -qE '[1-9][0-9]* passed' "$log" || { echo "miri: no test ran in $crate $*" >&2; return 1; }
     printf 'miri: %s in %d s\n' "$crate $*" $((SECONDS - since))
 }
 
