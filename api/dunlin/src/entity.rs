@@ -3,7 +3,7 @@
 use crate::condition::StatusCondition;
 use crate::signal::Signal;
 use crate::status::StatusMask;
-use dunlin_core::{InstanceHandle, ReturnCode};
+use dunlin_core::{Guid, InstanceHandle, ReturnCode};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use thiserror::Error;
@@ -97,6 +97,20 @@ impl OwnCondition {
             condition.delete();
         }
     }
+}
+
+/// The status condition of a writer or reader, which it does not keep alive.
+pub(crate) fn endpoint_condition<C: Send + Sync + 'static>(
+    core: &Arc<C>,
+    signal: &Arc<Signal>,
+    guid: fn(&C) -> Option<Guid>,
+    changes: fn(&C) -> StatusMask,
+) -> StatusCondition {
+    let (named, changed) = (Arc::downgrade(core), Arc::downgrade(core));
+    let handle =
+        move || named.upgrade().and_then(|core| guid(&core)).map(InstanceHandle::from).unwrap_or_default();
+    let changes = move || changed.upgrade().map_or(StatusMask::NONE, |core| changes(&core));
+    StatusCondition::new(Arc::clone(signal), handle, changes)
 }
 
 /// A listener, or none, and the statuses that it answers for.

@@ -404,7 +404,7 @@ impl Publisher {
 
 /// By TRANSPORT_PRIORITY, and those of equal priority as before.
 pub(crate) fn put_urgent_first(writers: &mut [Arc<WriterCore>]) {
-    writers.sort_by_cached_key(|writer| Reverse(writer.qos().transport_priority.value));
+    writers.sort_by_cached_key(|writer| Reverse(writer.transport_priority()));
 }
 
 /// A writer offers one representation; where the QoS names none, it is the type's.

@@ -4,7 +4,7 @@ use crate::builtin::PublicationBuiltinTopicData;
 use crate::condition::{Condition, ConditionCore, StatusCondition};
 use crate::content_filter::FilteredTopicInner;
 use crate::content_filter::sealed::TopicSource;
-use crate::entity::{Deleted, ListenerSlot, OwnCondition, Unusable};
+use crate::entity::{Deleted, ListenerSlot, OwnCondition, Unusable, endpoint_condition};
 use crate::error::{CreateEntityError, ReadError, SetQosError, WaitForError};
 use crate::participant::ParticipantInner;
 use crate::qos_cell::QosCell;
@@ -18,7 +18,7 @@ use crate::topic::TopicInner;
 use crate::writer_core::{lock, record_incompatible, wait_for_any};
 use dunlin_cache::{CachedSample, Selection};
 use dunlin_cdr::TypeSupport;
-use dunlin_core::{Duration, EntityId, Guid, InstanceHandle};
+use dunlin_core::{Duration, EntityId, Guid};
 use dunlin_discovery::EndpointLocators;
 use dunlin_engine::{ContentFilter, Event, ReaderPolicies, ReaderSlot, ReaderSpec, WriteRequest};
 use dunlin_qos::{DataReaderQos, IncompatiblePolicy};
@@ -324,9 +324,6 @@ impl ReaderCore {
         new.check_consistency()?;
         new.check_supported()?;
         self.participant.check_durability(new.durability)?;
-        if self.is_deleted() {
-            return Err(SetQosError::AlreadyDeleted);
-        }
         self.qos.set(new, DataReaderQos::check_changeable)?;
         // No lock is held here: a changed match runs listeners, which may ask for the QoS.
         self.refresh();
@@ -376,16 +373,8 @@ impl ReaderCore {
 
     /// The one status condition, which does not keep the reader.
     pub fn status_condition(self: &Arc<Self>) -> StatusCondition {
-        let make = || {
-            let (named, changed) = (Arc::downgrade(self), Arc::downgrade(self));
-            let handle = move || {
-                let guid = named.upgrade().and_then(|core| core.slot().map(|slot| slot.guid()));
-                guid.map(InstanceHandle::from).unwrap_or_default()
-            };
-            StatusCondition::new(Arc::clone(&self.signal), handle, move || {
-                changed.upgrade().map_or(StatusMask::NONE, |core| core.changes())
-            })
-        };
+        let guid = |core: &Self| core.slot().map(|slot| slot.guid());
+        let make = || endpoint_condition(self, &self.signal, guid, Self::changes);
         self.condition.get(|| self.is_deleted(), make)
     }
 

@@ -3,7 +3,7 @@
 use crate::builtin::SubscriptionBuiltinTopicData;
 use crate::condition::StatusCondition;
 use crate::dynamic::is_dynamic;
-use crate::entity::{Deleted, ListenerSlot, OwnCondition, Unusable};
+use crate::entity::{Deleted, ListenerSlot, OwnCondition, Unusable, endpoint_condition};
 use crate::error::{CreateEntityError, SetQosError, WaitForError, WriteError};
 use crate::participant::ParticipantInner;
 use crate::publisher::Publisher;
@@ -292,6 +292,10 @@ impl WriterCore {
         self.qos.with(|qos| qos.reliability.max_blocking_time)
     }
 
+    pub fn transport_priority(&self) -> i32 {
+        self.qos.with(|qos| qos.transport_priority.value)
+    }
+
     pub fn autodisposes(&self) -> bool {
         self.qos.with(|qos| qos.writer_data_lifecycle.autodispose_unregistered_instances)
     }
@@ -301,9 +305,6 @@ impl WriterCore {
         new.check_consistency()?;
         new.check_supported()?;
         self.participant.check_durability(new.durability)?;
-        if self.is_deleted() {
-            return Err(SetQosError::AlreadyDeleted);
-        }
         self.qos.set(new, DataWriterQos::check_changeable)?;
         // No lock is held here: a changed match runs listeners, which may ask for the QoS.
         self.refresh();
@@ -316,16 +317,8 @@ impl WriterCore {
 
     /// The one status condition, which does not keep the writer.
     pub fn status_condition(self: &Arc<Self>) -> StatusCondition {
-        let make = || {
-            let (named, changed) = (Arc::downgrade(self), Arc::downgrade(self));
-            let handle = move || {
-                let guid = named.upgrade().and_then(|core| core.slot().map(|slot| slot.guid()));
-                guid.map(InstanceHandle::from).unwrap_or_default()
-            };
-            StatusCondition::new(Arc::clone(&self.signal), handle, move || {
-                changed.upgrade().map_or(StatusMask::NONE, |core| core.changes())
-            })
-        };
+        let guid = |core: &Self| core.slot().map(|slot| slot.guid());
+        let make = || endpoint_condition(self, &self.signal, guid, Self::changes);
         self.condition.get(|| self.is_deleted(), make)
     }
 

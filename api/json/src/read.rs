@@ -254,7 +254,7 @@ fn structure(view: TypeView<'_>, it: &StructureShape, json: &Json) -> Result<Val
         let inner = view.at(member.part);
         members.push(match given.get(&member.name) {
             None | Some(Json::Null) if member.is_optional() => None,
-            None => Some(member.own_default().cloned().unwrap_or_else(|| inner.default_value())),
+            None => Some(member.default_value(view)),
             Some(json) => Some(read(inner, json).map_err(|error| error.at_member(&member.name))?),
         });
     }
@@ -294,9 +294,7 @@ fn union(view: TypeView<'_>, it: &UnionShape, json: &Json) -> Result<Value, Json
         (_, Some((name, _))) => {
             return Err(JsonError::new("the discriminator _d does not select this member").at_member(name));
         }
-        (Some(case), None) => {
-            Some(case.own_default().cloned().unwrap_or_else(|| view.at(case.part).default_value()))
-        }
+        (Some(case), None) => Some(case.default_value(view)),
         (None, None) => None,
     };
     Ok(Value::Union(Box::new(UnionValue { discriminator, member })))

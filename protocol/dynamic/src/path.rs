@@ -4,8 +4,8 @@ use crate::MAX_NESTING;
 use crate::convert::{ValueError, convert, name_of};
 use crate::types::*;
 use crate::value::{
-    UnionValue, Value, default_discriminator, default_of, from_discriminator, is_octet, own_or_default,
-    to_discriminator, union_of,
+    UnionValue, Value, default_discriminator, default_of, from_discriminator, is_octet, to_discriminator,
+    union_of,
 };
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -350,7 +350,7 @@ fn set_union(
     if held {
         return replace(view.at(case.part), &mut union.member, rest, new, nesting);
     }
-    let mut member = own_or_default(view.at(case.part), case.default.as_ref());
+    let mut member = case.default_value(view);
     set(view.at(case.part), &mut member, rest, new, nesting)?;
     let unreachable = || ValueError::Discriminator { union: name_of(view) };
     *union = UnionValue { discriminator: it.label_of(case).ok_or_else(unreachable)?, member: Some(member) };
@@ -405,7 +405,7 @@ pub(crate) fn clear(view: TypeView<'_>, value: &mut Value, steps: &[Step]) -> Re
                     Ok(())
                 }
                 Some(value) if rest.is_empty() => {
-                    *value = own_or_default(view.at(member.part), member.default.as_ref());
+                    *value = member.default_value(view);
                     Ok(())
                 }
                 Some(value) => clear(view.at(member.part), value, rest),
@@ -421,7 +421,7 @@ pub(crate) fn clear(view: TypeView<'_>, value: &mut Value, steps: &[Step]) -> Re
                 return Err(not_there(view, step).into());
             };
             if rest.is_empty() {
-                *member = own_or_default(view.at(case.part), case.default.as_ref());
+                *member = case.default_value(view);
                 return Ok(());
             }
             clear(view.at(case.part), member, rest)

@@ -2,7 +2,7 @@
 
 use crate::MAX_NESTING;
 use crate::types::*;
-use crate::value::{UnionValue, Value, default_of, is_octet, parts_of, to_discriminator};
+use crate::value::{UnionValue, Value, is_octet, own_or_default, parts_of, to_discriminator};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -466,7 +466,7 @@ fn claimed_default(view: TypeView<'_>, d: &mut Decoder<'_>) -> Result<Value, Cdr
 fn claimed(view: TypeView<'_>, own: Option<&Value>, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
     let parts = own.map_or(view.node.parts, parts_of);
     d.claim(parts.saturating_mul(size_of::<Value>()))?;
-    Ok(own.cloned().unwrap_or_else(|| default_of(view)))
+    Ok(own_or_default(view, own))
 }
 
 /// The default of a member: nothing, if it may be absent.

@@ -341,10 +341,11 @@ impl MemberShape {
         self.flags & flag == flag
     }
 
-    /// What it has by `@default`, where the source of the type says it; otherwise it has the default of its type.
+    /// Its value in a structure of type `of` that does not have it: that of `@default`, where the source of the type says it, or the
+    /// default of its type.
     #[must_use]
-    pub const fn own_default(&self) -> Option<&Value> {
-        self.default.as_ref()
+    pub fn default_value(&self, of: TypeView<'_>) -> Value {
+        crate::value::own_or_default(of.at(self.part), self.default.as_ref())
     }
 
     /// Whether it may be absent.
@@ -420,10 +421,11 @@ pub struct CaseShape {
 }
 
 impl CaseShape {
-    /// What its member has by `@default`, where the source of the type says it; otherwise the default of its type.
+    /// The value of its member in a union of type `of` that selects it: that of `@default`, where the source of the type says it,
+    /// or the default of its type.
     #[must_use]
-    pub const fn own_default(&self) -> Option<&Value> {
-        self.default.as_ref()
+    pub fn default_value(&self, of: TypeView<'_>) -> Value {
+        crate::value::own_or_default(of.at(self.part), self.default.as_ref())
     }
 }
 
@@ -463,7 +465,7 @@ impl<'a> TypeView<'a> {
     }
 
     /// The value of a member of this type that is missing (§7.2.2.4.4.4.7, table 9), unless the member has one of its own
-    /// ([`MemberShape::own_default`]).
+    /// ([`MemberShape::default_value`]).
     #[must_use]
     pub fn default_value(self) -> Value {
         crate::value::default_of(self)

@@ -159,9 +159,7 @@ pub(crate) fn default_of(view: TypeView<'_>) -> Value {
         }
         Shape::Map { .. } => Value::Map(Vec::new()),
         Shape::Structure(it) => {
-            let default = |member: &MemberShape| {
-                (!member.is_optional()).then(|| own_or_default(view.at(member.part), member.default.as_ref()))
-            };
+            let default = |member: &MemberShape| (!member.is_optional()).then(|| member.default_value(view));
             Value::Structure(it.members.iter().map(default).collect())
         }
         Shape::Union(it) => {
@@ -198,8 +196,7 @@ pub(crate) fn parts_of(value: &Value) -> usize {
 
 /// A union with a discriminator and the default of what that selects.
 pub(crate) fn union_of(view: TypeView<'_>, it: &UnionShape, discriminator: i64) -> UnionValue {
-    let member =
-        it.selected(discriminator).map(|case| own_or_default(view.at(case.part), case.default.as_ref()));
+    let member = it.selected(discriminator).map(|case| case.default_value(view));
     UnionValue { discriminator, member }
 }
 
