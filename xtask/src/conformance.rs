@@ -266,6 +266,13 @@ fn render(lines: &[Line]) -> String {
 mod tests_of_the_table {
     use super::*;
 
+    /// A row without a test, or with one that does not exist or does not run, fails `cargo test` too.
+    #[test]
+    fn the_table_of_this_project_is_sound() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        assert_eq!(findings(root).unwrap(), [""; 0]);
+    }
+
     fn findings_of(source: &str) -> Vec<String> {
         parse(source).1
     }

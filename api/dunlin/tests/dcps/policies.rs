@@ -118,6 +118,32 @@ fn samples_outlive_their_lifespan_nowhere() {
 }
 
 #[test]
+fn a_writer_sends_nothing_that_has_outlived_its_lifespan() {
+    each_seed(|sim| {
+        let (writer_qos, reader_qos) = reliable();
+        let limited = writer_qos.transient_local().lifespan(millis(500)).resource_limits(1, -1, -1);
+        let (a, _b, w, _r) = lossy(sim, &limited, &reader_qos.transient_local());
+        a.run(|| w.writer.write(&reading(1, 1))).unwrap();
+        sim.run_for(millis(600)).unwrap();
+        // By its clock nothing has expired yet, so it shows for a while whatever is sent to it.
+        let c = sim.node("c");
+        c.set_clock_offset(secs(-3_600));
+        let late = reads(&c, &DataReaderQos::default().reliable().keep_all().transient_local());
+        let shown = |sim: &mut Sim| {
+            let look = |_| {
+                sim.run_for(millis(100)).unwrap();
+                numbers(&late.reader)
+            };
+            (0..40).flat_map(look).collect::<Vec<_>>()
+        };
+        assert!(shown(sim).is_empty(), "it was not sent");
+        assert_eq!(late.reader.matched_publications().len(), 1);
+        a.run(|| w.writer.write(&reading(1, 2))).expect("the old one has made room");
+        assert_eq!(shown(sim), [2]);
+    });
+}
+
+#[test]
 fn the_strongest_writer_owns_an_instance_until_it_is_gone() {
     each_seed(|sim| {
         let exclusive = Ownership { kind: OwnershipKind::Exclusive };

@@ -9,6 +9,7 @@ mod filters;
 mod policies;
 mod policy_tables;
 mod presentation;
+mod profiles;
 mod repeat;
 mod request_reply;
 mod separation;
