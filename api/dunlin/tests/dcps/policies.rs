@@ -86,18 +86,25 @@ fn user_data_and_group_data_are_seen_and_change() {
 fn deadlines_are_missed_on_both_sides_and_may_change() {
     each_seed(|sim| {
         let (writer_qos, reader_qos) = reliable();
-        let (a, _b, w, r) = lossy(sim, &writer_qos.deadline(secs(1)), &reader_qos.deadline(secs(2)));
+        let (a, b, w, r) = lossy(sim, &writer_qos.deadline(secs(1)), &reader_qos.deadline(secs(2)));
         a.run(|| w.writer.write(&reading(1, 1))).unwrap();
         sim.run_for(millis(4_500)).unwrap();
         let handle = w.writer.lookup_instance(&reading(1, 0));
         let offered = w.writer.offered_deadline_missed_status();
         assert_eq!((offered.count.total, offered.last_instance), (4, handle));
         assert_eq!(r.reader.requested_deadline_missed_status().count.total, 2);
+        b.run(|| r.reader.set_qos(&r.reader.qos().deadline(millis(1_500)))).unwrap();
+        a.run(|| w.writer.set_qos(&w.writer.qos().deadline(millis(250)))).unwrap();
+        let before = r.reader.requested_deadline_missed_status().count.total;
+        sim.run_for(millis(4_600)).unwrap();
+        let offered = w.writer.offered_deadline_missed_status().count.total;
+        assert!((4 + 18..=4 + 19).contains(&offered), "four in a second from then on: {offered}");
+        assert_eq!(r.reader.requested_deadline_missed_status().count.total - before, 3, "in 4.6 s");
         let longer = w.writer.qos().deadline(secs(3));
         a.run(|| w.writer.set_qos(&longer)).unwrap();
         sim.run_until(|| r.reader.matched_publications().is_empty(), secs(9)).unwrap();
         let status = r.reader.requested_incompatible_qos_status();
-        assert_eq!(status.last_policy_id, Some(PolicyId::Deadline), "3 s do not satisfy 2 s");
+        assert_eq!(status.last_policy_id, Some(PolicyId::Deadline), "3 s do not satisfy 1.5 s");
     });
 }
 
@@ -278,6 +285,41 @@ fn destination_order_by_source_sorts_what_came_in_another_order() {
         assert_eq!(numbers(&r.reader), [2, 3]);
         let backwards = a.run(|| second.write_w_timestamp(&reading(1, 1), at(1)));
         assert_eq!(backwards, Err(WriteError::BadTimestamp));
+    });
+}
+
+#[test]
+fn a_keep_last_writer_repairs_the_newest_of_each_instance() {
+    each_seed(|sim| {
+        let (_, reader_qos) = reliable();
+        let (a, b, w, r) = lossy(sim, &DataWriterQos::default().reliable().keep_last(2), &reader_qos);
+        sim.run_for(secs(1)).unwrap();
+        sim.cut(&a, &b);
+        for n in 0..20 {
+            a.run(|| w.writer.write(&reading(n % 2, n))).unwrap();
+            sim.run_for(millis(10)).unwrap();
+        }
+        let deeper =
+            DataWriterQos { history: History { kind: HistoryKind::KeepLast, depth: 3 }, ..w.writer.qos() };
+        assert_eq!(
+            a.run(|| w.writer.set_qos(&deeper)).unwrap_err().return_code(),
+            ReturnCode::ImmutablePolicy
+        );
+        sim.mend(&a, &b);
+        let mut seen = Vec::new();
+        sim.run_until(
+            || {
+                seen.extend(numbers(&r.reader));
+                seen.len() >= 4
+            },
+            secs(9),
+        )
+        .unwrap();
+        sim.run_for(secs(2)).unwrap();
+        seen.extend(numbers(&r.reader));
+        seen.sort_unstable();
+        assert_eq!(seen, [16, 17, 18, 19], "the last two of each instance");
+        assert_eq!(r.reader.sample_lost_status().total, 16, "the others were replaced");
     });
 }
 
