@@ -275,7 +275,7 @@ impl Publisher {
     ///
     /// This waits for nobody. What reliable readers have not acknowledged, the ends of instances included, is sent again in the
     /// background until they have, for one second at most; then they are told that the writer is gone, and no longer match it.
-    /// Nothing is told of it here meanwhile, and it matches no new reader. The end of the participant waits for that, once for
+    /// Nothing is told of it here meanwhile, and a reader that comes now gets nothing of it. The end of the participant waits for that, once for
     /// all writers: its last handle, `delete_participant`, or its `delete_contained_entities`. A program that ends without one of
     /// these (`std::process::exit`) calls [`wait_for_acknowledgments`](Self::wait_for_acknowledgments) before it deletes what
     /// must arrive, or loses it. Up to 1,024 writers go at once: with more this waits, for one second at most, or, where it

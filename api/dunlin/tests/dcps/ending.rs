@@ -239,30 +239,38 @@ impl PublisherListener for Count {
 
 /// A writer that waits for its readers in the background is deleted all the same.
 #[test]
-fn nothing_is_told_of_a_writer_that_was_deleted_and_nobody_new_matches_it() {
-    let (mut sim, a, b, w, r) = pair();
+fn nothing_is_told_of_a_writer_that_was_deleted_and_nobody_new_gets_anything_of_it() {
+    let mut sim = Sim::new(3);
+    let [a, b, c, d] = ["a", "b", "c", "d"].map(|name| sim.node(name));
+    let w = writing(&a, &DataWriterQos::default().keep_all().transient_local());
+    let durable = DataReaderQos::default().reliable().transient_local();
+    let (r, goes) = (reads(&b, &durable), reads(&c, &durable));
+    // Knows the participant already, so that its reader hears of the writer at once.
+    let late = d.run(|| DomainParticipant::new(0)).unwrap();
+    sim.run_until(|| late.discovered_participants().len() == 3, secs(30)).unwrap();
+    sim.run_until(|| w.writer.matched_subscriptions().len() == 2, secs(30)).unwrap();
     a.run(|| w.writer.write(&reading(1, 1))).unwrap();
-    sim.run_until(|| r.reader.read(9).unwrap().len() == 1, secs(9)).unwrap();
+    let everywhere = || [&r, &goes].iter().all(|it| it.reader.read(9).unwrap().len() == 1);
+    sim.run_until(everywhere, secs(9)).unwrap();
     let told = Arc::new(AtomicUsize::new(0));
     w.publisher.set_listener(Count(Arc::clone(&told)), StatusMask::PUBLICATION_MATCHED);
-    // Knows the participant, so it hears of nothing but its own match.
-    let c = sim.node("c");
-    let other = c.run(|| DomainParticipant::new(0)).unwrap();
-    sim.run_until(|| other.discovered_participants().len() == 2, secs(30)).unwrap();
     sim.partition(&[&a], &[&b]);
     let guid = w.writer.instance_handle();
     a.run(|| w.publisher.delete_datawriter(&w.writer)).unwrap();
     assert!(w.writer.matched_subscriptions().is_empty() && w.writer.status_changes() == StatusMask::NONE);
     assert_eq!(a.run(|| w.writer.write(&reading(1, 2))), Err(WriteError::AlreadyDeleted));
-    let late = c
+    c.run(|| goes.subscriber.delete_datareader(&goes.reader)).unwrap();
+    let late = d
         .run(|| -> dunlin::sim::Result<_> {
-            let topic = other.create_topic::<Reading>("Readings", &TopicQos::default())?;
-            let subscriber = other.create_subscriber(&SubscriberQos::default())?;
-            Ok(subscriber.create_datareader(&topic, &DataReaderQos::default().reliable())?)
+            let topic = late.create_topic::<Reading>("Readings", &TopicQos::default())?;
+            let subscriber = late.create_subscriber(&SubscriberQos::default())?;
+            Ok(subscriber.create_datareader(&topic, &durable)?)
         })
         .unwrap();
+    sim.run_until(|| late.subscription_matched_status().total_count == 1, secs(1)).unwrap();
     sim.run_for(secs(3)).unwrap();
     assert_eq!((told.load(SeqCst), late.matched_publications().len()), (0, 0));
+    assert!(late.read(9).unwrap().is_empty());
     // The reader that was cut off hears of the end of the writer, which is all that is left of it.
     sim.heal();
     sim.run_until(|| r.reader.matched_publications().is_empty(), secs(30)).unwrap();
