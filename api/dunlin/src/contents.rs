@@ -15,7 +15,7 @@ use crate::publisher::{Publisher, PublisherState};
 use crate::status::StatusMask;
 use crate::subscriber::{Subscriber, SubscriberState};
 use crate::topic::{Topic, TopicInner};
-use crate::writer_core::{WriterCore, lock, wait_for};
+use crate::writer_core::{lock, wait_for};
 use dunlin_cdr::{DdsType, TopicType};
 use dunlin_core::{Duration, EntityId, EntityKind, Guid, InstanceHandle};
 use dunlin_qos::{PublisherQos, SubscriberQos, TopicQos};
@@ -354,7 +354,8 @@ impl DomainParticipant {
 
     /// delete_contained_entities: deletes every writer, reader, publisher, subscriber and topic. Handles to them stay, and
     /// their operations fail from now on. The participant itself goes away with its last handle. Instances of writers end as with
-    /// [`Publisher::delete_datawriter`], but it waits one second at most for the readers of all writers together.
+    /// [`Publisher::delete_datawriter`], and this waits, for one second at most, for the readers of all writers deleted so far,
+    /// unless it is called where nothing can wait (in a listener).
     ///
     /// # Errors
     /// [`EntityError::AlreadyDeleted`].
@@ -362,8 +363,10 @@ impl DomainParticipant {
         let inner = self.inner();
         inner.entity.check()?;
         let publishers = inner.publishers();
-        let writers: Vec<_> = publishers.iter().flat_map(|group| group.writers()).collect();
-        WriterCore::close_all(&writers);
+        for writer in publishers.iter().flat_map(|group| group.writers()) {
+            writer.close();
+        }
+        inner.wait_for_closing_writers();
         publishers.iter().for_each(|group| {
             group.entity.delete();
         });

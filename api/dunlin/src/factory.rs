@@ -68,7 +68,8 @@ impl DomainParticipantFactory {
         here.next()
     }
 
-    /// delete_participant: it leaves the domain although there are handles to it.
+    /// delete_participant: it leaves the domain although there are handles to it. Before that it waits, for one second at most,
+    /// for the readers of writers that were deleted, unless this is called where nothing can wait (in a listener).
     ///
     /// # Errors
     /// [`EntityError::InUse`] while it contains entities; [`EntityError::AlreadyDeleted`].

@@ -1,9 +1,10 @@
 //! MultiTopic (DDS 1.4 §2.2.2.3.4): a reader of the rows that a natural join of several topics yields.
 
+mod agree;
 mod feed;
 mod join;
 mod plan;
-mod row;
+mod side;
 
 pub(crate) use feed::Feed;
 
@@ -36,21 +37,29 @@ pub enum MultiTopicError {
     /// A joined topic's type is known at run time only and contains values of itself, or is not known at all.
     #[error("expressions cannot look into samples of {0}")]
     NoDescription(String),
-    /// A topic has nothing in common with those before it.
-    #[error("topic '{topic}' has no key member of the same name and type as one of the topics before it")]
-    NoCommonKey {
-        /// The topic.
-        topic: String,
+    /// No values of a type can be made: its default value is too large, or a value would contain itself without end.
+    #[error("no values of {of} can be made: {reason}")]
+    NoValues {
+        /// The type.
+        of: String,
+        /// Why.
+        reason: String,
     },
-    /// A key member has different types.
-    #[error("key member `{member}` has the type {first} in one topic and {second} in another")]
-    KeyTypes {
+    /// A member that topics have in common, so that it joins them, has different types.
+    #[error(
+        "member `{member}` would join the topics, but it is {first_type} in '{first}' and {second_type} in '{second}'"
+    )]
+    MemberTypes {
         /// The member.
         member: String,
-        /// Its type in the first topic that has it.
+        /// The first topic that has it.
         first: String,
-        /// Its type in another.
+        /// Its type there.
+        first_type: String,
+        /// Another.
         second: String,
+        /// Its type there.
+        second_type: String,
     },
     /// A selected field is in none of the topics.
     #[error("none of the topics has a field `{field}` that can be selected: {reason}")]
@@ -60,12 +69,10 @@ pub enum MultiTopicError {
         /// What is wrong with it in the first topic.
         reason: String,
     },
-    /// A selected field is in several topics, which it does not join.
-    #[error("field `{field}` is in the topics '{first}' and '{second}', and joins neither")]
-    Ambiguous {
-        /// The field.
-        field: String,
-        /// A topic that has it.
+    /// Two fields are selected for the same part of the resulting type.
+    #[error("a field is selected for `{first}`, another for `{second}`: one is part of the other")]
+    Overlap {
+        /// A part.
         first: String,
         /// Another.
         second: String,
@@ -179,16 +186,18 @@ fn shifted(error: FilterError, by: usize) -> FilterError {
 /// [`DomainParticipant::create_multitopic`](crate::DomainParticipant::create_multitopic). Cheap to clone.
 ///
 /// `T` is the type of a row: a structure whose members are selected from the topics, under their own names or others, as
-/// in `SELECT flight, x, y AS latitude FROM 'Location' NATURAL JOIN 'FlightPlan' WHERE latitude < %0`. Only members without
-/// parts can be selected, from anywhere within a sample (`a.b[3]`), and the types have to be the same. Topics are joined
-/// where their key members of the same name are equal; each topic has to share one with a topic before it. The condition
-/// is about the members of the row.
+/// in `SELECT flight, x, y AS latitude FROM 'Location' NATURAL JOIN 'FlightPlan' WHERE latitude < %0`. A field is a member of any
+/// type, whole structures and collections included, or a part of one (`a.b[3]`), and goes to a member of the same type; a part of
+/// the row may be named too (`AS at.x`), whose other parts have their defaults then. Topics are joined where all members of the
+/// same name, keys or not, are equal; these have to have the same type. A topic that has none in common with the others makes rows
+/// with each of theirs. The condition is about the members of the row.
 ///
 /// A reader for it is created like any other. It receives a row whenever a sample of one of the topics arrives that finds
-/// its partners in the others, the latest of their instances, if the row satisfies the condition; and the end of an
-/// instance of rows when the last row of it has lost one of its parts, disposed if that was. The readers of the topics
-/// behind it have its QoS and take part in discovery; their statuses of matching, liveliness, losses and rejections are told
-/// as its own.
+/// its partners in the others, the latest of their instances, if the row satisfies the condition. An instance of rows ends when
+/// the last row of it that was received is none any more: disposed, if a part of it was disposed; without writers, if a part lost
+/// its writers, or changed so that it does not join. Up to 65,536 such rows are kept: a row beyond them, and what is not found among
+/// 262,144 candidates for one sample, is told by SAMPLE_REJECTED. The readers of the topics behind it have its QoS and take part in
+/// discovery; their statuses of matching, liveliness, losses and rejections are told as its own.
 pub struct MultiTopic<T: DdsType> {
     pub(crate) inner: Arc<MultiTopicInner>,
     sample: PhantomData<fn() -> T>,

@@ -23,7 +23,7 @@ use crate::writer_core::{WriterCore, lock};
 use dunlin_cache::{CachedSample, SampleData, Selection, UnknownInstance};
 use dunlin_cdr::{DdsType, TopicType, TypeSupport, TypeSupportOf};
 use dunlin_config::Config;
-use dunlin_core::{DomainId, Duration, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, WallTime};
+use dunlin_core::{DomainId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, WallTime};
 use dunlin_driver::{CannotWait, Session};
 use dunlin_engine::{
     CreateError, LocalType, Output, ParticipantStats, PublisherGroup, ReaderPolicies, ReaderSlot, ReaderSpec,
@@ -36,19 +36,16 @@ use dunlin_qos::{
 use dunlin_transport::TransportStats;
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
-use std::future::poll_fn;
 use std::sync::{Arc, Mutex, Weak};
-use std::task::Poll;
 
 mod builder;
+mod leaving;
 mod writing;
 
 pub use builder::DomainParticipantBuilder;
 
 /// Octets of the longest topic or type name, so that its terminating NUL makes 256.
 const MAX_NAME: usize = 255;
-/// How often a simulated machine looks whether a writer that goes away has been acknowledged.
-const LINGER_POLL: Duration = Duration::from_millis(10);
 
 pub(crate) fn is_usable(name: &str) -> bool {
     (1..=MAX_NAME).contains(&name.len()) && !name.contains('\0')
@@ -91,7 +88,8 @@ pub(crate) struct ParticipantInner {
 pub(crate) type Query<'q> = Option<&'q mut dyn FnMut(&SampleData<'_>) -> bool>;
 
 /// Joins one domain and creates topics, publishers and subscribers in it. Cheap to clone; the
-/// participant leaves the domain when the last handle to it and to its entities is gone.
+/// participant leaves the domain when the last handle to it and to its entities is gone; then it waits, for one second at most,
+/// for readers that have not acknowledged the ends of its writers (see [`Publisher::delete_datawriter`]), except in a listener.
 #[derive(Clone)]
 pub struct DomainParticipant {
     inner: Arc<ParticipantInner>,
@@ -594,7 +592,7 @@ impl ParticipantInner {
     pub fn close(&self) {
         self.entity.delete();
         self.delete_builtin_subscriber();
-        self.session.leave();
+        self.leave();
     }
 
     /// The topics that were not deleted.
@@ -632,33 +630,6 @@ impl ParticipantInner {
     /// The oldest topic of this name, if there is one.
     pub fn find_topic(&self, name: &str) -> Option<Arc<TopicInner>> {
         lock(&self.topics).iter().filter_map(KnownTopic::get).find(|topic| topic.name == name)
-    }
-
-    pub fn delete_writer(&self, slot: &WriterSlot) {
-        self.sink.remove_writer(slot.guid().entity_id);
-        self.session.run(|now, out| self.session.participant().delete_writer(now, slot, out));
-    }
-
-    /// Deletes the writer when its readers have everything, `linger` from now at the latest, and lets the simulated
-    /// machine wait for that. False on the real one.
-    pub fn delete_writer_later(self: &Arc<Self>, slot: &Arc<WriterSlot>, linger: Duration) -> bool {
-        let Some(machine) = self.session.machine().cloned() else { return false };
-        let (participant, slot) = (Arc::clone(self), Arc::clone(slot));
-        let (last, until) = (slot.last_sn(), machine.now().mono.plus(linger));
-        Arc::clone(&machine).spawn(Box::pin(async move {
-            poll_fn(|context| {
-                let now = machine.now().mono;
-                if slot.acked_by_all() >= last || now >= until {
-                    return Poll::Ready(());
-                }
-                // Looked for, as events find nobody when the last handle to the writer is gone.
-                machine.wake_at(now.plus(LINGER_POLL), context.waker());
-                Poll::Pending
-            })
-            .await;
-            participant.delete_writer(&slot);
-        }));
-        true
     }
 
     pub fn delete_reader(&self, slot: &ReaderSlot) {
@@ -792,6 +763,6 @@ impl ParticipantInner {
 
 impl Drop for ParticipantInner {
     fn drop(&mut self) {
-        self.session.leave();
+        self.leave();
     }
 }

@@ -270,9 +270,16 @@ impl Publisher {
     }
 
     /// delete_datawriter: it ends although there are handles to it, whose operations fail from now on. Its instances are
-    /// unregistered, and disposed too if WRITER_DATA_LIFECYCLE says so, as it does by default; then it waits, for one second at
-    /// most, for reliable readers that have not acknowledged everything. Dropping the last handle does the same. Who ends many
-    /// writers uses `delete_contained_entities`: one after the other they wait a second each if a reader does not answer.
+    /// unregistered, and disposed too if WRITER_DATA_LIFECYCLE says so, as it does by default. Dropping the last handle does the
+    /// same.
+    ///
+    /// This waits for nobody. What reliable readers have not acknowledged, the ends of instances included, is sent again in the
+    /// background until they have, for one second at most; then they are told that the writer is gone, and no longer match it.
+    /// Nothing is told of it here meanwhile, and a reader that comes now gets nothing of it. The end of the participant waits for that, once for
+    /// all writers: its last handle, `delete_participant`, or its `delete_contained_entities`. A program that ends without one of
+    /// these (`std::process::exit`) calls [`wait_for_acknowledgments`](Self::wait_for_acknowledgments) before it deletes what
+    /// must arrive, or loses it. Up to 1,024 writers go at once: with more this waits, for one second at most, or, where it
+    /// cannot wait (in a listener), lets the oldest go without the acknowledgement.
     ///
     /// # Errors
     /// [`EntityError::Foreign`], [`EntityError::AlreadyDeleted`].
@@ -283,14 +290,15 @@ impl Publisher {
         if writer.core().close() { Ok(()) } else { Err(EntityError::AlreadyDeleted) }
     }
 
-    /// delete_contained_entities: deletes every writer, as [`delete_datawriter`](Self::delete_datawriter) does. It waits one
-    /// second at most for the readers of all of them.
+    /// delete_contained_entities: deletes every writer, as [`delete_datawriter`](Self::delete_datawriter) does.
     ///
     /// # Errors
     /// [`EntityError::AlreadyDeleted`].
     pub fn delete_contained_entities(&self) -> Result<(), EntityError> {
         self.state.entity.check()?;
-        WriterCore::close_all(&self.state.writers());
+        self.state.writers().iter().for_each(|writer| {
+            writer.close();
+        });
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 use crate::explain::{Cause, WhyLog};
 use crate::participant::ParticipantInner;
 use crate::reader_core::ReaderCore;
+use crate::signal::Signal;
 use crate::topic::TopicInner;
 use crate::writer_core::WriterCore;
 use dunlin_core::{EntityId, Guid};
@@ -20,6 +21,8 @@ pub(crate) struct Sink {
     readers: RwLock<BTreeMap<EntityId, Weak<ReaderCore>>>,
     why: WhyLog,
     participant: OnceLock<Weak<ParticipantInner>>,
+    /// Raised when a writer that was deleted is gone.
+    pub closed: Signal,
 }
 
 fn change<T>(map: &RwLock<BTreeMap<EntityId, Weak<T>>>, id: EntityId, entity: Option<&Arc<T>>) {
@@ -91,6 +94,7 @@ impl Sink {
             Event::DataAvailable { .. }
                 | Event::SpaceFreed { .. }
                 | Event::AckAdvanced { .. }
+                | Event::WriterClosed { .. }
                 | Event::WriterKnowsReader { .. }
         );
         if concerns_data {
@@ -227,6 +231,7 @@ impl EventSink for Sink {
                     core.on_event(event);
                 }
             }
+            Event::WriterClosed { .. } => self.closed.raise(),
             Event::InconsistentTopic { local, remote, topic_name, .. } => {
                 let participant = self.participant.get().and_then(Weak::upgrade);
                 let Some(participant) = participant else { return };

@@ -16,9 +16,9 @@ use crate::status::{
 use crate::topic::TopicInner;
 use dunlin_buf::{BufPool, SharedBytes};
 use dunlin_cdr::Representation;
-use dunlin_core::{Duration, EntityId, Guid, InstanceHandle, MonoTime, SequenceNumber};
+use dunlin_core::{Duration, EntityId, Guid, InstanceHandle, SequenceNumber};
 use dunlin_discovery::EndpointLocators;
-use dunlin_driver::machine::{deadline, mono};
+use dunlin_driver::machine::deadline;
 use dunlin_engine::{Event, WriteRequest, WriterPolicies, WriterSlot, WriterSpec};
 use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy};
 use dunlin_transport::Lender;
@@ -26,8 +26,6 @@ use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// How long a writer that goes away waits for readers that have not acknowledged everything; several that go together share it.
-const LINGER: Duration = Duration::from_secs(1);
 /// Octets of send buffers a writer keeps for reuse.
 const RETAINED_BUFFERS: usize = 8 << 20;
 
@@ -206,26 +204,20 @@ impl WriterCore {
         self.slot.get().map_or_else(|| self.qos.with(representation), |made| made.representation)
     }
 
-    /// Takes a deleted writer out of the engine, if it is there.
+    /// Unregisters the instances of a deleted writer, sends what waits, and leaves the rest to the engine. Does nothing if the
+    /// writer is not there, or on its way out by another thread.
     fn leave(&self) {
-        if let Some(leaving) = self.begin_to_leave() {
-            leaving.finish(deadline(LINGER));
-        }
-    }
-
-    /// Unregisters the instances of a deleted writer and sends what waits. `None` if it is not in the engine, or on its way out
-    /// by another thread.
-    fn begin_to_leave(&self) -> Option<Leaving<'_>> {
         // Of close and enable, which may run at the same time, the second to come here sees what the first has done.
         let mut left = lock(&self.left);
         if *left || !self.is_deleted() {
-            return None;
+            return;
         }
-        let slot = self.slot()?;
+        let Some(slot) = self.slot() else { return };
         *left = true;
         drop(left);
         self.participant.end_instances(slot, self.autodisposes());
-        Some(Leaving { core: self, slot, last: self.ask_for_acknowledgments(slot) })
+        self.ask_for_acknowledgments(slot);
+        self.participant.close_writer(slot);
     }
 
     pub fn slot(&self) -> Option<&Arc<WriterSlot>> {
@@ -236,7 +228,7 @@ impl WriterCore {
         self.deleted.load(SeqCst)
     }
 
-    /// Ends the writer although there are handles to it; false if it had ended before.
+    /// Ends the writer although there are handles to it; false if it had ended before. Nobody waits for its readers.
     pub fn close(&self) -> bool {
         if !self.delete() {
             return false;
@@ -244,15 +236,6 @@ impl WriterCore {
         self.leave();
         self.signal.raise();
         true
-    }
-
-    /// Ends several writers. Their readers have one [`LINGER`] together, however many of them do not answer.
-    pub fn close_all(writers: &[Arc<Self>]) {
-        let ended: Vec<_> = writers.iter().filter(|writer| writer.delete()).collect();
-        let leaving: Vec<_> = ended.iter().filter_map(|writer| writer.begin_to_leave()).collect();
-        let until = deadline(LINGER);
-        leaving.into_iter().for_each(|writer| writer.finish(until));
-        ended.iter().for_each(|writer| writer.signal.raise());
     }
 
     /// From now on nothing can be done with it; false if it was so before.
@@ -464,29 +447,6 @@ impl WriterCore {
     /// The matched readers; none of a writer that was deleted.
     pub fn matched(&self) -> Vec<Arc<SubscriptionBuiltinTopicData>> {
         self.usable().ok().map(|slot| slot.matched_readers()).unwrap_or_default()
-    }
-}
-
-/// A deleted writer on its way out of the engine, which has unregistered its instances.
-struct Leaving<'a> {
-    core: &'a WriterCore,
-    slot: &'a Arc<WriterSlot>,
-    /// What readers are to acknowledge before it goes.
-    last: SequenceNumber,
-}
-
-impl Leaving<'_> {
-    /// Waits for the readers, and takes it out.
-    fn finish(self, until: MonoTime) {
-        let Self { core, slot, last } = self;
-        let participant = &core.participant;
-        // Nobody is told when readers do not answer: the writer is gone either way.
-        let acknowledged = || slot.acked_by_all() >= last;
-        let waited = wait_for(participant, &core.signal, until.since(mono()), acknowledged);
-        let refused = matches!(waited, Err(WaitForError::InTask | WaitForError::InSimulation));
-        if !(refused && participant.delete_writer_later(slot, LINGER)) {
-            participant.delete_writer(slot);
-        }
     }
 }
 

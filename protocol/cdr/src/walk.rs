@@ -2,9 +2,9 @@
 //! without making the value.
 
 use crate::{
-    CaseDescription, CdrError, CdrRead, CdrWrite, Decoder, ElementKind, Encoder, Extensibility,
-    MemberDescription, PrimitiveKind, Scope, StructureDescription, TypeDescription, TypeKind, TypeRef,
-    UnionDescription, WString,
+    CaseDescription, CdrError, CdrRead, Decoder, ElementKind, Extensibility, MemberDescription,
+    PrimitiveKind, Scope, StructureDescription, TypeDescription, TypeKind, TypeRef, UnionDescription,
+    WString,
 };
 use alloc::string::String;
 
@@ -48,69 +48,6 @@ pub enum Scalar<'de> {
     Text(&'de str),
     /// A wide string, with U+FFFD in place of unpaired surrogates.
     WideText(String),
-}
-
-impl Encoder<'_> {
-    /// Writes a value without parts of type `ty`, as [`Decoder::read_scalar`] reads it. Integers lose what the type cannot
-    /// hold. False, and nothing written, if the value is none of such a type.
-    ///
-    /// # Errors
-    /// A string whose length cannot be represented.
-    pub fn write_scalar(
-        &mut self,
-        ty: &'static TypeDescription,
-        value: &Scalar<'_>,
-    ) -> Result<bool, CdrError> {
-        let ty = ty.resolved();
-        let kind = match (&ty.kind, ty.holder()) {
-            (_, Some(holder)) => holder,
-            (TypeKind::Primitive(kind), _) => *kind,
-            (TypeKind::String { .. }, _) => {
-                return match value {
-                    Scalar::Text(text) => self.write_str(text).map(|()| true),
-                    Scalar::WideText(text) => self.write_str(text).map(|()| true),
-                    _ => Ok(false),
-                };
-            }
-            (TypeKind::WideString { .. }, _) => {
-                return match value {
-                    Scalar::Text(text) => WString::from(*text).write(self).map(|()| true),
-                    Scalar::WideText(text) => WString::from(text.as_str()).write(self).map(|()| true),
-                    _ => Ok(false),
-                };
-            }
-            _ => return Ok(false),
-        };
-        Ok(self.write_primitive(kind, value))
-    }
-
-    fn write_primitive(&mut self, kind: PrimitiveKind, value: &Scalar<'_>) -> bool {
-        let bits = match (kind, value) {
-            (PrimitiveKind::Boolean, Scalar::Boolean(value)) => u64::from(*value),
-            (PrimitiveKind::Char8 | PrimitiveKind::Char16, Scalar::Character(unit)) => u64::from(*unit),
-            (PrimitiveKind::Float32, Scalar::Float(value)) => u64::from((*value as f32).to_bits()),
-            (PrimitiveKind::Float64, Scalar::Float(value)) => value.to_bits(),
-            (
-                PrimitiveKind::Boolean
-                | PrimitiveKind::Char8
-                | PrimitiveKind::Char16
-                | PrimitiveKind::Float32
-                | PrimitiveKind::Float64
-                | PrimitiveKind::Float128,
-                _,
-            ) => return false,
-            (_, Scalar::Signed(value)) => value.cast_unsigned(),
-            (_, Scalar::Unsigned(value)) => *value,
-            _ => return false,
-        };
-        match kind.size() {
-            1 => self.write_u8(bits as u8),
-            2 => self.write_u16(bits as u16),
-            4 => self.write_u32(bits as u32),
-            _ => self.write_u64(bits),
-        }
-        true
-    }
 }
 
 /// What to do with a part once it is found.

@@ -60,14 +60,6 @@ impl DynamicData {
         self.value
     }
 
-    fn access<R>(
-        path: &str,
-        run: impl FnOnce(Vec<Step>) -> Result<R, AccessFailure>,
-    ) -> Result<R, AccessError> {
-        let steps = path::parse(path).map_err(AccessFailure::from);
-        steps.and_then(run).map_err(|why| AccessError { path: path.to_string(), why })
-    }
-
     /// The part at a path; `None` if it is absent: an optional member, a member that a union does not hold, a key that a
     /// map does not have. An element of a sequence of octets and a discriminator have to be copied: see
     /// [`DynamicData::part`].
@@ -75,7 +67,7 @@ impl DynamicData {
     /// # Errors
     /// A path that the type does not have, or an index beyond the end.
     pub fn get(&self, path: &str) -> Result<Option<&Value>, AccessError> {
-        Self::access(path, |steps| match path::find(self.ty.view(), &self.value, &steps)?.1 {
+        access(path, |steps| match path::find(self.ty.view(), &self.value, &steps)?.1 {
             Found::Value(value) => Ok(Some(value)),
             Found::Absent | Found::Made(_) => Ok(None),
         })
@@ -86,14 +78,7 @@ impl DynamicData {
     /// # Errors
     /// As [`DynamicData::get`].
     pub fn part(&self, path: &str) -> Result<Option<(TypeView<'_>, Cow<'_, Value>)>, AccessError> {
-        Self::access(path, |steps| {
-            let (view, found) = path::find(self.ty.view(), &self.value, &steps)?;
-            Ok(match found {
-                Found::Value(value) => Some((view, Cow::Borrowed(value))),
-                Found::Made(value) => Some((view, Cow::Owned(value))),
-                Found::Absent => None,
-            })
-        })
+        part(self.ty.view(), &self.value, path)
     }
 
     /// Sets the part at a path. What is absent on the way gets its default first; a member of a union is selected; a key
@@ -104,7 +89,7 @@ impl DynamicData {
     /// fit.
     pub fn set(&mut self, path: &str, value: impl Into<Value>) -> Result<(), AccessError> {
         let Self { ty, value: whole } = self;
-        Self::access(path, |steps| path::set(ty.view(), whole, &steps, value.into(), MAX_NESTING))
+        access(path, |steps| path::set(ty.view(), whole, &steps, value.into(), MAX_NESTING))
     }
 
     /// Makes an optional member absent, removes a key of a map, and gives any other part its default.
@@ -113,7 +98,7 @@ impl DynamicData {
     /// A path that the type does not have.
     pub fn clear(&mut self, path: &str) -> Result<(), AccessError> {
         let Self { ty, value } = self;
-        Self::access(path, |steps| path::clear(ty.view(), value, &steps))
+        access(path, |steps| path::clear(ty.view(), value, &steps))
     }
 
     /// Gives a sequence another length: new elements have their defaults.
@@ -122,7 +107,7 @@ impl DynamicData {
     /// A path that leads to no sequence, or a length beyond its bound.
     pub fn resize(&mut self, path: &str, len: usize) -> Result<(), AccessError> {
         let Self { ty, value } = self;
-        Self::access(path, |steps| {
+        access(path, |steps| {
             let (view, value) = path::find_mut(ty.view(), value, &steps)?;
             path::resize(view, value, len)
         })
@@ -247,6 +232,27 @@ impl DynamicData {
         self.write(&mut Encoder::for_key_hash(scratch))?;
         Ok(key_hash_of_octets(scratch, self.ty.max_key_size()))
     }
+}
+
+fn access<R>(path: &str, run: impl FnOnce(Vec<Step>) -> Result<R, AccessFailure>) -> Result<R, AccessError> {
+    let steps = path::parse(path).map_err(AccessFailure::from);
+    steps.and_then(run).map_err(|why| AccessError { path: path.to_string(), why })
+}
+
+/// The part of a value at a path, with its type.
+pub(crate) fn part<'t, 'v>(
+    view: TypeView<'t>,
+    value: &'v Value,
+    path: &str,
+) -> Result<Option<(TypeView<'t>, Cow<'v, Value>)>, AccessError> {
+    access(path, |steps| {
+        let (view, found) = path::find(view, value, &steps)?;
+        Ok(match found {
+            Found::Value(value) => Some((view, Cow::Borrowed(value))),
+            Found::Made(value) => Some((view, Cow::Owned(value))),
+            Found::Absent => None,
+        })
+    })
 }
 
 impl DynamicType {

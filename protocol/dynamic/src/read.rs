@@ -6,7 +6,7 @@ use crate::value::{UnionValue, Value, is_octet, own_or_default, parts_of, to_dis
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use dunlin_cdr::codegen::{find_member, mark, once, reset};
+use dunlin_cdr::codegen::{find_member, keys_count, mark, once, reset};
 use dunlin_cdr::{
     CdrError, CdrRead, Char8, Char16, Decoder, ElementKind, Extensibility, Float128, LimitKind,
     PrimitiveKind, Representation, Scope, WString,
@@ -15,6 +15,12 @@ use dunlin_cdr::{
 /// Reads a value of a type, in the scope of the decoder.
 pub(crate) fn read(view: TypeView<'_>, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
     Reader::new(view).value(view, d)
+}
+
+/// Reads a part of a sample; whether `@key` counts in it is up to what is around it.
+pub(crate) fn read_part(view: TypeView<'_>, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
+    let keys = keys_count(d);
+    Reader { keys, ..Reader::new(view) }.value(view, d)
 }
 
 /// Reads the key members of a value of a whole sample; members that are no key stay without value. Where the decoder is

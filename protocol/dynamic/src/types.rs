@@ -2,11 +2,14 @@
 //! §7.5.2 `DynamicType`).
 
 use crate::value::Value;
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
-use dunlin_cdr::{ElementKind, Extensibility, KeySize, LengthCode, PrimitiveKind};
+use dunlin_cdr::{
+    CdrError, Decoder, ElementKind, Encoder, Extensibility, KeySize, LengthCode, PrimitiveKind,
+};
 use dunlin_xtypes::model::member_flag;
 use dunlin_xtypes::{TypeGraph, TypeIndex};
 
@@ -477,6 +480,35 @@ impl<'a> TypeView<'a> {
     /// When it does not fit.
     pub fn convert(self, value: Value) -> Result<Value, crate::ValueError> {
         crate::convert::convert(self, value, crate::MAX_NESTING)
+    }
+
+    /// Decodes a value of this type that a decoder is about to read, in its scope: a part of a sample, found by
+    /// [`Decoder::locate`](dunlin_cdr::Decoder::locate).
+    ///
+    /// # Errors
+    /// Octets that are no serialization of the type, or a limit reached.
+    pub fn read(self, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
+        crate::read::read_part(self, d)
+    }
+
+    /// Encodes a value of this type, in the scope of the encoder.
+    ///
+    /// # Errors
+    /// [`CdrError::ForeignType`] for a value of another type; lengths that cannot be represented.
+    pub fn write(self, value: &Value, e: &mut Encoder<'_>) -> Result<(), CdrError> {
+        crate::write::write(self, value, e)
+    }
+
+    /// The part of a value of this type at a path, as [`DynamicData::part`](crate::DynamicData::part).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn find<'v>(
+        self,
+        value: &'v Value,
+        path: &str,
+    ) -> Result<Option<(Self, Cow<'v, Value>)>, crate::AccessError> {
+        crate::data::part(self, value, path)
     }
 
     /// How the type may evolve.

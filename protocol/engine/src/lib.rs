@@ -33,6 +33,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod closing;
 mod common;
 mod config;
 mod content_filter;
@@ -57,6 +58,7 @@ mod turn;
 mod writer_filter;
 mod writer_slot;
 
+pub use closing::MOST_CLOSING_WRITERS;
 pub use common::ParticipantStats;
 pub use config::{
     CreateError, ParticipantConfig, ReaderPolicies, ReaderSpec, SetQosError, Tuning, WriterPolicies,

@@ -101,6 +101,11 @@ pub enum Event {
         /// The writer.
         writer: EntityId,
     },
+    /// A writer that was [closed](crate::Participant::close_writer) is gone.
+    WriterClosed {
+        /// The writer.
+        writer: EntityId,
+    },
     /// A matched reader answers no more, so that a full history is no longer kept for it; or it has caught up again.
     ReaderActivity {
         /// The writer.

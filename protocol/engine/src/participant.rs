@@ -1,6 +1,6 @@
 //! The participant: everything that concerns more than one endpoint (DDS 1.4 §2.2.2.2.1 DomainParticipant).
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -24,7 +24,7 @@ use crate::config::{
 };
 use crate::content_filter::ContentFilter;
 use crate::group::{PublisherGroup, SubscriberGroup};
-use crate::output::Output;
+use crate::output::{Event, Output};
 use crate::ranks;
 use crate::reader_slot::ReaderSlot;
 use crate::routes::Routes;
@@ -58,6 +58,8 @@ pub(crate) struct Control {
     shut_down: bool,
     /// A local writer came or went.
     pub(crate) writers_changed: bool,
+    /// Writers that are only waiting for their readers, the oldest first.
+    pub(crate) closing: VecDeque<EntityId>,
 }
 
 pub(crate) type ControlGuard<'a> = RankedGuard<'a, { ranks::CONTROL }, Control>;
@@ -87,6 +89,7 @@ impl Participant {
             last_key: 0,
             shut_down: false,
             writers_changed: false,
+            closing: VecDeque::new(),
         };
         Self { common: Arc::new(common), routes: ArcSnapshot::default(), control: RankedMutex::new(control) }
     }
@@ -334,8 +337,8 @@ impl Participant {
         slot
     }
 
-    /// Deletes a writer: readers are told that it is gone, and what it has not been acknowledged is lost. Waiting for
-    /// acknowledgements and unregistering its instances come before.
+    /// Deletes a writer: readers are told that it is gone, and what they have not acknowledged is lost. Unregistering its
+    /// instances comes before; see [`close_writer`](Self::close_writer).
     pub fn delete_writer(&self, now: Now, writer: &WriterSlot, out: &mut Output) {
         let mut control = self.control.lock();
         if writer.is_deleted() {
@@ -345,8 +348,12 @@ impl Participant {
         writer.delete(out);
         self.change_routes(|routes| routes.remove_writer(id));
         control.writers_changed = true;
-        let Control { discovery, effects, writers, .. } = &mut *control;
+        let Control { discovery, effects, writers, closing, .. } = &mut *control;
         writers.remove(&id);
+        if let Some(at) = closing.iter().position(|known| *known == id) {
+            closing.remove(at);
+            out.events.push(Event::WriterClosed { writer: id });
+        }
         discovery.remove_writer(now, id, &mut out.outbox, effects);
         self.conclude(now, control, out);
     }

@@ -47,6 +47,9 @@ impl Participant {
             TimerOwner::Writer(id) => {
                 if let Some(writer) = self.routes.load().writer(id) {
                     writer.on_timer(now, out);
+                    if writer.is_closed(now.mono) {
+                        self.delete_writer(now, writer, out);
+                    }
                 }
             }
             TimerOwner::Reader(id) => {

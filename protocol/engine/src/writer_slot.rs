@@ -19,6 +19,7 @@ use dunlin_qos::{DataWriterQos, LivelinessKind, TransportPriority};
 use dunlin_rtps::{ChangeKind, Writer, WriterHistory, WriterStats};
 use dunlin_wire::{AckNack, Echo, NackFrag};
 
+use crate::closing::Closing;
 use crate::common::{Common, earliest};
 use crate::group::{Membership, PublisherGroup, SetEnd};
 use crate::matching;
@@ -148,6 +149,8 @@ pub(crate) struct WriterCore {
     deleted: bool,
     /// It is about to be deleted: nothing is written any more.
     ending: bool,
+    /// It is only waiting for its readers.
+    closing: Option<Closing>,
     missed: Vec<DeadlineMissed>,
     /// The publisher, if changes are numbered or belong together.
     group: Option<Arc<PublisherGroup>>,
@@ -192,6 +195,7 @@ impl WriterSlot {
             liveliness_lost: false,
             deleted: false,
             ending: false,
+            closing: None,
             missed: Vec::new(),
             group,
             member: Membership::default(),
@@ -537,6 +541,9 @@ impl WriterSlot {
     pub(crate) fn match_reader(&self, now: Now, remote: &Arc<DiscoveredReader>, out: &mut Output) {
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
+        if core.closing.is_some() && !core.readers.iter().any(|known| known.guid == remote.guid) {
+            return;
+        }
         let mut proxy = matching::reader_proxy(remote);
         proxy.filter = core.filters.find(remote);
         proxy.minimum_separation = core.filters.separation(remote);
@@ -782,6 +789,7 @@ impl WriterCore {
         // A queued change leaves as soon as the timer may send.
         let queued = self.queued.then_some(MonoTime(0));
         let data = earliest(self.writer.next_deadline(), self.cache.next_deadline());
-        earliest(earliest(data, queued), self.liveliness_deadline())
+        let closing = self.closing.map(|it| if self.is_acked(it.last) { MonoTime(0) } else { it.until });
+        earliest(earliest(data, queued), earliest(closing, self.liveliness_deadline()))
     }
 }

@@ -9,9 +9,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 use dunlin_cdr::{
-    CdrError, DecodeOptions, Decoder, Encoder, Endianness, Extensibility, Limits, Located, MemberDescription,
-    PrimitiveKind, Representation, Scope, Step, StructureDescription, TypeDescription, TypeKind,
-    UnionDescription,
+    CdrError, Decoder, Encoder, Endianness, Limits, Located, MemberDescription, PrimitiveKind,
+    Representation, Scope, Step, StructureDescription, TypeDescription, TypeKind, UnionDescription,
 };
 
 /// How the discriminator of a union is called.
@@ -57,17 +56,7 @@ impl PartialEq for Field {
 impl Field {
     /// Finds the field that a name means.
     pub(crate) fn resolve(root: &'static TypeDescription, name: &FieldName<'_>) -> Result<Self, FilterError> {
-        let mut ty = root;
-        let mut path = Vec::new();
-        for (at, part) in &name.parts {
-            let (step, next) = match part {
-                Part::Member(member) => member_step(ty, member),
-                Part::Element(index) => element_step(ty, *index),
-            }
-            .map_err(|reason| FilterError::at(*at, reason))?;
-            path.push(step);
-            ty = next;
-        }
+        let (path, ty) = follow(root, name)?;
         let class = class(ty).map_err(|reason| FilterError::at(name.at, reason))?;
         let defaults = (0..path.len()).map(|at| default_at(root, &path, at)).collect();
         Ok(Self { key: is_key(root, &path), path, root, defaults, class, ty })
@@ -84,41 +73,52 @@ impl Field {
     }
 }
 
-/// A field of samples of one type, for reading it.
-#[derive(Clone, Debug)]
-pub struct FieldReader {
-    field: Field,
-    extensibility: Extensibility,
+/// The steps to a field, and its type.
+fn follow(
+    root: &'static TypeDescription,
+    name: &FieldName<'_>,
+) -> Result<(Vec<Step>, &'static TypeDescription), FilterError> {
+    let mut ty = root;
+    let mut path = Vec::new();
+    for (at, part) in &name.parts {
+        let (step, next) = match part {
+            Part::Member(member) => member_step(ty, member),
+            Part::Element(index) => element_step(ty, *index),
+        }
+        .map_err(|reason| FilterError::at(*at, reason))?;
+        path.push(step);
+        ty = next;
+    }
+    Ok((path, ty))
 }
 
-impl FieldReader {
+/// A field of samples of one type that is selected and not compared: it may have parts.
+#[derive(Clone, Debug)]
+pub struct FieldPath {
+    steps: Vec<Step>,
+    ty: &'static TypeDescription,
+}
+
+impl FieldPath {
     /// The field with a name such as `a.b[3]`.
     ///
     /// # Errors
-    /// A name that does not fit the type or means something with parts.
-    pub fn new(ty: &'static TypeDescription, name: &str) -> Result<Self, FilterError> {
-        let field = Field::resolve(ty, &crate::syntax::field_name(name)?)?;
-        let extensibility = match &ty.resolved().kind {
-            TypeKind::Structure(structure) => structure.extensibility,
-            TypeKind::Union(union) => union.extensibility,
-            _ => Extensibility::Final,
-        };
-        Ok(Self { field, extensibility })
+    /// A name that does not fit the type.
+    pub fn new(root: &'static TypeDescription, name: &str) -> Result<Self, FilterError> {
+        let (steps, ty) = follow(root, &crate::syntax::field_name(name)?)?;
+        Ok(Self { steps, ty })
+    }
+
+    /// From a sample to the field; the first step is a member.
+    #[must_use]
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
     }
 
     /// The type of the field.
     #[must_use]
     pub fn ty(&self) -> &'static TypeDescription {
-        self.field.ty
-    }
-
-    /// The value in a payload with encapsulation header; `None` if the field is not there.
-    ///
-    /// # Errors
-    /// Octets on the way that are no serialization of the type.
-    pub fn read(&self, payload: &[u8], options: DecodeOptions) -> Result<Option<Value<'static>>, CdrError> {
-        let decoder = Decoder::from_payload(payload, self.extensibility, &Limits::default())?;
-        Ok(self.field.read(&decoder.with_options(options))?.map(Value::into_owned))
+        self.ty
     }
 }
 

@@ -73,7 +73,7 @@ mod token;
 mod value;
 
 pub use error::{FilterError, Place, Reason};
-pub use field::FieldReader;
+pub use field::FieldPath;
 pub use filter::{Filter, SortKey, Verdict};
 pub use join::{Selected, Selection, TopicExpression};
 pub use like::like;

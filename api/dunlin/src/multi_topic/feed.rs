@@ -1,17 +1,17 @@
 //! From the readers of the joined topics to the reader of the rows.
 
 use super::MultiTopicInner;
-use super::join::{Join, Row};
+use super::join::{Change, Join, Row};
 use crate::content_filter::sealed::TopicSource;
 use crate::error::CreateEntityError;
 use crate::reader_core::{ErasedReaderListener, ReaderCore};
 use crate::status::StatusMask;
 use crate::writer_core::lock;
 use dunlin_buf::SharedBytes;
-use dunlin_cache::{CachedSample, InstanceState, Selection};
+use dunlin_cache::{CachedSample, InstanceState, RejectReason, Selection};
 use dunlin_cdr::DecodeOptions;
 use dunlin_core::{InstanceHandle, WallTime};
-use dunlin_engine::WriteRequest;
+use dunlin_engine::{Event, WriteRequest};
 use dunlin_qos::{DataReaderQos, TimeBasedFilter};
 use dunlin_rtps::ChangeKind;
 use std::collections::{BTreeMap, VecDeque};
@@ -35,6 +35,8 @@ struct State {
     keys: BTreeMap<InstanceHandle, SharedBytes>,
     /// Made, and not yet delivered.
     made: VecDeque<WriteRequest>,
+    /// Instances of rows beyond those that are kept, not told of yet.
+    rejected: Vec<InstanceHandle>,
     /// A thread is delivering: it will deliver what others make, in the order in which it was made.
     delivering: bool,
 }
@@ -49,7 +51,8 @@ impl Feed {
     /// The readers of the joined topics, which feed `rows` once they are started.
     pub fn new(rows: &Arc<ReaderCore>, multi: &Arc<MultiTopicInner>) -> Self {
         let join = Join::new(&multi.plan);
-        let state = State { join, keys: BTreeMap::new(), made: VecDeque::new(), delivering: false };
+        let (keys, made, rejected) = (BTreeMap::new(), VecDeque::new(), Vec::new());
+        let state = State { join, keys, made, rejected, delivering: false };
         let shared =
             Shared { multi: Arc::clone(multi), rows: Arc::downgrade(rows), state: Mutex::new(state) };
         let shared = Arc::new(shared);
@@ -116,18 +119,22 @@ impl Shared {
     fn take_in(&self, state: &mut State, side: usize, sample: &CachedSample) {
         let info = &sample.info;
         if let Some(payload) = &sample.payload {
-            let fields = self.multi.plan.sides[side].fields.iter();
             let options = DecodeOptions::for_vendor(sample.vendor.0);
-            let values = fields.map(|field| field.read(payload, options));
-            let Ok(values) = values.collect::<Result<Vec<_>, _>>() else {
+            let Ok(values) = self.multi.plan.sides[side].read(payload, options) else {
                 if let Some(rows) = self.rows.upgrade() {
                     rows.count_undecodable();
                 }
                 return;
             };
             let (instance, source) = (info.instance_handle, info.source_timestamp);
-            for row in state.join.update(&self.multi.plan, side, instance, values, source) {
-                self.note(state, row);
+            let Change { rows, left, too_many } =
+                state.join.update(&self.multi.plan, side, instance, values, source);
+            rows.into_iter().for_each(|row| self.note(state, row));
+            if too_many {
+                state.rejected.push(InstanceHandle::NIL);
+            }
+            for ended in state.join.leave(left) {
+                self.end(state, ended, ChangeKind::Unregistered, source);
             }
         }
         // The last sample of an instance shows the state that it is in.
@@ -136,7 +143,7 @@ impl Shared {
                 InstanceState::NotAliveDisposed => ChangeKind::Disposed,
                 _ => ChangeKind::Unregistered,
             };
-            for ended in state.join.end(side, info.instance_handle) {
+            for ended in state.join.end(&self.multi.plan, side, info.instance_handle) {
                 self.end(state, ended, kind, info.source_timestamp);
             }
         }
@@ -156,15 +163,18 @@ impl Shared {
                 state.keys.insert(instance, key.into());
             }
         }
-        if let Some(left) = state.join.saw(&row.combination, instance) {
-            self.end(state, left, ChangeKind::Unregistered, row.source);
-        }
+        let Ok(left) = state.join.saw(&row.combination, instance) else {
+            return state.rejected.push(instance);
+        };
         state.made.push_back(WriteRequest {
             kind: ChangeKind::Alive,
             instance,
             source_timestamp: Some(row.source),
             payload: row.payload.into(),
         });
+        if let Some(left) = left {
+            self.end(state, left, ChangeKind::Unregistered, row.source);
+        }
     }
 
     /// Keeps the end of an instance of rows for delivery.
@@ -179,15 +189,20 @@ impl Shared {
     fn deliver(&self) {
         loop {
             let mut state = lock(&self.state);
-            if state.delivering || state.made.is_empty() {
+            if state.delivering || (state.made.is_empty() && state.rejected.is_empty()) {
                 return;
             }
             state.delivering = true;
             let made = std::mem::take(&mut state.made);
+            let rejected = std::mem::take(&mut state.rejected);
             drop(state);
             // No lock is held: the listener of the rows may run.
             if let Some(rows) = self.rows.upgrade() {
                 rows.give(made);
+                for (reader, instance) in rows.id().into_iter().cycle().zip(rejected) {
+                    let reason = RejectReason::SamplesLimit;
+                    rows.on_event(&Event::SampleRejected { reader, reason, instance });
+                }
             }
             lock(&self.state).delivering = false;
         }

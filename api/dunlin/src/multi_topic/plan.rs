@@ -1,30 +1,33 @@
 //! From a topic expression to what is read of each topic, what joins them, and what a row is made of.
 
 use super::MultiTopicError;
+use super::agree::{are_same, holds};
+use super::side::{Side, type_of};
 use crate::topic::TopicInner;
-use dunlin_cdr::{Representation, StructureDescription, TypeDescription, TypeKind};
-use dunlin_filter::{FieldReader, FilterError, Selected, Selection};
+use dunlin_cdr::{Representation, Step, StructureDescription, TypeDescription, TypeKind};
+use dunlin_dynamic::{DynamicData, DynamicType, Value};
+use dunlin_filter::{FieldPath, Selected, Selection};
 use std::sync::Arc;
 
 /// How rows are made.
 pub(crate) struct Plan {
     pub sides: Vec<Side>,
-    /// Where each member of the row comes from; `None` for an optional one that is not selected.
-    pub cells: Vec<Option<Cell>>,
-    pub row: &'static StructureDescription,
-    pub representation: Representation,
-    /// The names of the members that join, and their readers in each topic are found by.
+    /// For a sample of each topic: in which order its partners are looked for.
+    pub orders: Vec<Vec<Visit>>,
+    parts: Vec<Part>,
+    row: DynamicType,
+    representation: Representation,
+    /// The names of the members that join.
     columns: Vec<&'static str>,
 }
 
-/// One of the joined topics.
-pub(crate) struct Side {
-    pub topic: Arc<TopicInner>,
-    description: &'static TypeDescription,
-    /// What is read of its samples.
-    pub fields: Vec<FieldReader>,
-    /// The columns that the topic has, with the fields that hold them.
-    pub columns: Vec<(usize, usize)>,
+/// A part of the row.
+struct Part {
+    /// Its path in the row.
+    member: String,
+    /// Whether the row may lack it.
+    optional: bool,
+    cell: Cell,
 }
 
 /// A field of a topic.
@@ -34,43 +37,32 @@ pub(crate) struct Cell {
     pub field: usize,
 }
 
-fn structure(ty: &'static TypeDescription) -> Result<&'static StructureDescription, MultiTopicError> {
+/// Where partners are looked for.
+#[derive(Debug)]
+pub(crate) struct Visit {
+    pub side: usize,
+    /// Which index of that topic.
+    pub index: usize,
+    /// For each column of the index: a topic whose partner is found by then, and which of its columns is the same.
+    pub from: Vec<(usize, usize)>,
+}
+
+pub(super) fn structure(
+    ty: &'static TypeDescription,
+) -> Result<&'static StructureDescription, MultiTopicError> {
     match &ty.resolved().kind {
         TypeKind::Structure(structure) => Ok(structure),
         _ => Err(MultiTopicError::NotAStructure(ty.to_string())),
     }
 }
 
-/// The names of the key members.
-fn keys(structure: &'static StructureDescription) -> Vec<&'static str> {
-    let members = (0..structure.member_count()).filter_map(|at| structure.member(at));
-    members.filter(|member| member.is_key()).map(|member| member.name).collect()
+fn names(structure: &'static StructureDescription) -> impl Iterator<Item = &'static str> {
+    (0..structure.member_count()).filter_map(|at| structure.member(at)).map(|member| member.name)
 }
 
-/// Whether two types without parts have the same values.
-fn same_type(a: &'static TypeDescription, b: &'static TypeDescription) -> bool {
-    let (a, b) = (a.resolved(), b.resolved());
-    match (&a.kind, &b.kind) {
-        (TypeKind::Primitive(a), TypeKind::Primitive(b)) => a == b,
-        (TypeKind::String { .. }, TypeKind::String { .. }) => true,
-        (TypeKind::WideString { .. }, TypeKind::WideString { .. }) => true,
-        (TypeKind::Enumeration(_), TypeKind::Enumeration(_)) => a.name == b.name,
-        (TypeKind::Bitmask { bit_bound: x, .. }, TypeKind::Bitmask { bit_bound: y, .. }) => {
-            a.name == b.name && x == y
-        }
-        (TypeKind::Bitset { holder: x, .. }, TypeKind::Bitset { holder: y, .. }) => {
-            a.name == b.name && x == y
-        }
-        _ => false,
-    }
-}
-
-impl Side {
-    /// The position of a field that is read; adds it if need be.
-    fn field(&mut self, name: &str) -> Result<usize, FilterError> {
-        self.fields.push(FieldReader::new(self.description, name)?);
-        Ok(self.fields.len() - 1)
-    }
+/// Whether one path leads to, or into, what the other leads to.
+fn is_within(inner: &str, outer: &str) -> bool {
+    inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 impl Plan {
@@ -80,61 +72,46 @@ impl Plan {
         topics: Vec<Arc<TopicInner>>,
         representation: Representation,
     ) -> Result<Self, MultiTopicError> {
-        let side = |topic: Arc<TopicInner>| {
-            let description = topic.description();
-            let description =
-                description.ok_or_else(|| MultiTopicError::NoDescription(topic.type_name.clone()))?;
-            Ok(Side { topic, description, fields: Vec::new(), columns: Vec::new() })
-        };
-        let sides = topics.into_iter().map(side).collect::<Result<_, MultiTopicError>>()?;
-        let (cells, columns) = (Vec::new(), Vec::new());
-        let mut plan = Self { sides, cells, row: structure(row)?, representation, columns };
+        let sides = topics.into_iter().map(Side::new).collect::<Result<_, _>>()?;
+        structure(row)?;
+        let (orders, parts, columns) = (Vec::new(), Vec::new(), Vec::new());
+        let mut plan = Self { sides, orders, parts, row: type_of(row)?, representation, columns };
         plan.join()?;
         plan.select(row, selection)?;
+        plan.orders = (0..plan.sides.len()).map(|start| plan.order(start)).collect();
         Ok(plan)
     }
 
-    /// How many columns join topics.
-    pub fn column_count(&self) -> usize {
-        self.columns.len()
-    }
-
-    /// Finds the key members that topics have in common.
+    /// Finds the members that topics have in common: the natural join is on all of them.
     fn join(&mut self) -> Result<(), MultiTopicError> {
-        let mut keys_of = Vec::new();
-        for side in &self.sides {
-            keys_of.push(keys(structure(side.description)?));
-        }
-        for (at, own) in keys_of.iter().enumerate() {
-            let before = || keys_of.iter().take(at).flatten();
-            let common: Vec<&'static str> =
-                own.iter().filter(|name| before().any(|b| b == *name)).copied().collect();
-            if at > 0 && common.is_empty() {
-                let topic = self.sides[at].topic.name.clone();
-                return Err(MultiTopicError::NoCommonKey { topic });
-            }
-            for name in common {
-                if !self.columns.contains(&name) {
+        let of: Vec<_> =
+            self.sides.iter().map(|side| structure(side.description)).collect::<Result<_, _>>()?;
+        for (at, own) in of.iter().enumerate() {
+            for name in names(own) {
+                let before = of[..at].iter().any(|other| other.position(name).is_some());
+                if before && !self.columns.contains(&name) {
                     self.columns.push(name);
                 }
             }
         }
         for (column, name) in self.columns.iter().enumerate() {
-            let mut first: Option<&'static TypeDescription> = None;
-            for (side, keys) in self.sides.iter_mut().zip(&keys_of) {
-                if !keys.contains(name) {
-                    continue;
-                }
-                let field = side.field(name)?;
+            let mut first: Option<(usize, &'static TypeDescription)> = None;
+            for at in (0..of.len()).filter(|at| of[*at].position(name).is_some()) {
+                let side = &mut self.sides[at];
+                let path = FieldPath::new(side.description, name)?;
+                let field = side.field(name, &path);
                 side.columns.push((column, field));
-                let ty = side.fields[field].ty();
                 match first {
-                    Some(first) if !same_type(first, ty) => {
-                        let (first, second) = (first.to_string(), ty.to_string());
-                        let member = (*name).to_owned();
-                        return Err(MultiTopicError::KeyTypes { member, first, second });
+                    Some((before, ty)) if !are_same(ty, path.ty()) => {
+                        return Err(MultiTopicError::MemberTypes {
+                            member: (*name).to_owned(),
+                            first: self.sides[before].topic.name.clone(),
+                            first_type: ty.to_string(),
+                            second: self.sides[at].topic.name.clone(),
+                            second_type: path.ty().to_string(),
+                        });
                     }
-                    _ => first = first.or(Some(ty)),
+                    _ => first = first.or(Some((at, path.ty()))),
                 }
             }
         }
@@ -146,86 +123,130 @@ impl Plan {
         row: &'static TypeDescription,
         selection: &Selection,
     ) -> Result<(), MultiTopicError> {
-        if let Selection::Fields(fields) = selection
-            && let Some(unknown) = fields.iter().find(|field| self.row.position(&field.alias).is_none())
-        {
-            let member = unknown.alias.clone();
-            return Err(MultiTopicError::UnknownMember { member, of: row.to_string() });
+        let members = structure(row)?;
+        match selection {
+            Selection::All => {
+                for name in names(members) {
+                    let optional = members.position(name).and_then(|at| members.member(at));
+                    match self.add(row, name, name) {
+                        // `*` need not provide what may be absent.
+                        Err(MultiTopicError::UnknownField { .. })
+                            if optional.is_some_and(|member| member.is_optional()) => {}
+                        added => added?,
+                    }
+                }
+            }
+            Selection::Fields(fields) => {
+                for (at, Selected { field, alias, .. }) in fields.iter().enumerate() {
+                    let clashes =
+                        |other: &&Selected| is_within(&other.alias, alias) || is_within(alias, &other.alias);
+                    if let Some(other) = fields[..at].iter().find(clashes) {
+                        let (first, second) = (other.alias.clone(), alias.clone());
+                        return Err(MultiTopicError::Overlap { first, second });
+                    }
+                    self.add(row, alias, field)?;
+                }
+            }
         }
-        for position in 0..self.row.member_count() {
-            let Some(member) = self.row.member(position) else { break };
-            let field = match selection {
-                Selection::All => Some(member.name),
-                Selection::Fields(fields) => {
-                    let found = fields.iter().find(|Selected { alias, .. }| alias == member.name);
-                    found.map(|selected| selected.field.as_str())
-                }
-            };
-            let cell = match field.map(|field| (field, self.find(field))) {
-                Some((field, Ok(cell))) => {
-                    self.check(member.name, member.ty.get(), field, cell)?;
-                    Some(cell)
-                }
-                // `*` need not provide what may be absent.
-                Some((_, Err(MultiTopicError::UnknownField { .. }))) | None if member.is_optional() => None,
-                Some((_, Err(error))) => return Err(error),
-                None => {
-                    let member = member.name.to_owned();
-                    return Err(MultiTopicError::NotSelected { member, of: row.to_string() });
-                }
-            };
-            self.cells.push(cell);
+        for member in (0..members.member_count()).filter_map(|at| members.member(at)) {
+            let selected = || self.parts.iter().any(|part| is_within(&part.member, member.name));
+            if !member.is_optional() && !selected() {
+                let member = member.name.to_owned();
+                return Err(MultiTopicError::NotSelected { member, of: row.to_string() });
+            }
         }
         Ok(())
     }
 
-    fn check(
-        &self,
+    /// Selects a field of the topics for a part of the row.
+    fn add(
+        &mut self,
+        row: &'static TypeDescription,
         member: &str,
-        ty: &'static TypeDescription,
         field: &str,
-        cell: Cell,
     ) -> Result<(), MultiTopicError> {
-        let found = self.sides[cell.side].fields[cell.field].ty();
-        if same_type(ty, found) {
-            return Ok(());
+        let target = FieldPath::new(row, member).ok();
+        let target = target.and_then(|target| Some((target.ty(), is_optional(row, target.steps())?)));
+        let Some((expected, optional)) = target else {
+            return Err(MultiTopicError::UnknownMember { member: member.to_owned(), of: row.to_string() });
+        };
+        let (cell, found) = self.find(field)?;
+        if !holds(found, expected) {
+            return Err(MultiTopicError::Mismatch {
+                member: member.to_owned(),
+                expected: expected.to_string(),
+                field: field.to_owned(),
+                found: found.to_string(),
+            });
         }
-        Err(MultiTopicError::Mismatch {
-            member: member.to_owned(),
-            expected: ty.to_string(),
-            field: field.to_owned(),
-            found: found.to_string(),
-        })
+        self.parts.push(Part { member: member.to_owned(), optional, cell });
+        Ok(())
     }
 
-    /// The topic that a selected field is of.
-    fn find(&mut self, name: &str) -> Result<Cell, MultiTopicError> {
+    /// The first topic that has a selected field: in others that have it, it joins, and is the same.
+    fn find(&mut self, name: &str) -> Result<(Cell, &'static TypeDescription), MultiTopicError> {
         let mut reason = None;
-        let mut found: Option<Cell> = None;
-        let joins = self.columns.contains(&name);
-        for at in 0..self.sides.len() {
-            let field = match self.sides[at].field(name) {
-                Ok(field) => field,
+        for (at, side) in self.sides.iter_mut().enumerate() {
+            match FieldPath::new(side.description, name) {
+                Ok(path) => return Ok((Cell { side: at, field: side.field(name, &path) }, path.ty())),
                 Err(error) => {
                     reason.get_or_insert(error.reason.to_string());
-                    continue;
-                }
-            };
-            match found {
-                None => found = Some(Cell { side: at, field }),
-                Some(_) if joins => {}
-                Some(first) => {
-                    return Err(MultiTopicError::Ambiguous {
-                        field: name.to_owned(),
-                        first: self.sides[first.side].topic.name.clone(),
-                        second: self.sides[at].topic.name.clone(),
-                    });
                 }
             }
         }
-        found.ok_or_else(|| MultiTopicError::UnknownField {
-            field: name.to_owned(),
-            reason: reason.unwrap_or_default(),
-        })
+        let (field, reason) = (name.to_owned(), reason.unwrap_or_default());
+        Err(MultiTopicError::UnknownField { field, reason })
     }
+
+    /// In which order the partners of a sample are looked for: next comes the topic of which most is known by then, so that
+    /// few candidates are looked at in vain. Makes the indexes for that.
+    fn order(&mut self, start: usize) -> Vec<Visit> {
+        let mut known: Vec<Option<(usize, usize)>> = vec![None; self.columns.len()];
+        let mut visited = vec![false; self.sides.len()];
+        let mut order = Vec::new();
+        let mut next = Some(start);
+        while let Some(side) = next {
+            visited[side] = true;
+            for (position, (column, _)) in self.sides[side].columns.iter().enumerate() {
+                known[*column].get_or_insert((side, position));
+            }
+            let bound =
+                |side: &Side| side.columns.iter().filter(|(column, _)| known[*column].is_some()).count();
+            let left = (0..self.sides.len()).filter(|side| !visited[*side]);
+            // Of equals the first.
+            next = left.rev().max_by_key(|side| bound(&self.sides[*side]));
+            if let Some(side) = next {
+                order.push(self.sides[side].visit(side, &known));
+            }
+        }
+        order
+    }
+
+    /// The payload of a row; `value` tells what is in a cell. `None` if a member that is not optional has no value.
+    pub fn payload<'v>(&self, value: impl Fn(Cell) -> Option<&'v Value>) -> Option<Vec<u8>> {
+        let mut row = DynamicData::new(&self.row);
+        for part in &self.parts {
+            match value(part.cell) {
+                Some(value) => row.set(&part.member, value.clone()).ok()?,
+                None if part.optional => {}
+                None => return None,
+            }
+        }
+        let mut payload = Vec::new();
+        row.to_payload(self.representation, &mut payload).ok()?;
+        Some(payload)
+    }
+}
+
+/// Whether the member at the end of a path may be absent; `None` if something else than members of structures is on the way.
+fn is_optional(row: &'static TypeDescription, steps: &[Step]) -> Option<bool> {
+    let (mut ty, mut optional) = (row, false);
+    for step in steps {
+        let (Step::Member(at), TypeKind::Structure(structure)) = (step, &ty.resolved().kind) else {
+            return None;
+        };
+        let member = structure.member(*at)?;
+        (ty, optional) = (member.ty.get(), member.is_optional());
+    }
+    Some(optional)
 }

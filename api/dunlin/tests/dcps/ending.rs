@@ -3,13 +3,13 @@
 
 use crate::support::*;
 use dunlin::qos::*;
-use dunlin::sim::{Node, Sim};
+use dunlin::sim::{Context, Node, Sim, Task};
 use dunlin::{
-    DataReader, DataWriter, DdsType, DomainParticipant, Duration, InstanceHandle, InstanceState, Publisher,
-    WriteError,
+    AnyDataWriter, DataReader, DataWriter, DdsType, DomainParticipant, Duration, InstanceHandle,
+    InstanceState, MatchedStatus, Publisher, PublisherListener, StatusMask, Topic, WriteError,
 };
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
 fn matched(sim: &mut Sim, w: &Writing, r: &Reads) {
     let met = || w.writer.matched_subscriptions().len() == 1 && r.reader.matched_publications().len() == 1;
@@ -129,50 +129,154 @@ fn an_instance_that_is_written_again_after_its_end_has_its_key() {
     }
 }
 
-/// Writers that go together wait together for a reader that does not answer; one that goes alone waits as long.
+/// So many writers on node `a`, each with an instance that the reader has; then `then` with everything that the node has.
+fn on_a_thread<T: Send + 'static>(
+    a: &Node,
+    count: usize,
+    cut: &Arc<AtomicBool>,
+    then: impl FnOnce(Context, Everything) -> dunlin::sim::Result<T> + Send + 'static,
+) -> (Task<T>, Arc<AtomicBool>) {
+    let (written, sees) = (Arc::new(AtomicBool::new(false)), Arc::clone(cut));
+    let tells = Arc::clone(&written);
+    let task = a.spawn_thread(move |cx| {
+        let participant = DomainParticipant::new(0)?;
+        let topic = participant.create_topic::<Reading>("Readings", &TopicQos::default())?;
+        let publisher = participant.create_publisher(&PublisherQos::default())?;
+        let make = |_| publisher.create_datawriter(&topic, &DataWriterQos::default().keep_all());
+        let writers: Vec<_> = (0..count).map(make).collect::<Result<_, _>>()?;
+        while writers.iter().any(|writer| writer.matched_subscriptions().is_empty()) {
+            cx.sleep_blocking(Duration::from_millis(10))?;
+        }
+        for (id, writer) in (0..).zip(&writers) {
+            writer.write(&reading(id, id))?;
+            writer.wait_for_acknowledgments(secs(9))?;
+        }
+        tells.store(true, SeqCst);
+        while !sees.load(SeqCst) {
+            cx.sleep_blocking(Duration::from_millis(10))?;
+        }
+        then(cx, Everything { writers, publisher, _topic: topic, participant })
+    });
+    (task, written)
+}
+
+/// What a node has, in the order in which it is dropped.
+struct Everything {
+    writers: Vec<DataWriter<Reading>>,
+    publisher: Publisher,
+    _topic: Topic<Reading>,
+    participant: DomainParticipant,
+}
+
+/// Nobody waits for a reader that does not answer when a writer goes, and once for all of them when the participant does.
 #[test]
-fn a_reader_that_was_cut_off_holds_up_all_writers_of_a_deletion_once() {
-    type Delete = fn(&DomainParticipant, &Publisher, &[DataWriter<Reading>]);
-    let ways: [(usize, Delete); 3] = [
-        (100, |_, publisher, _| publisher.delete_contained_entities().unwrap()),
-        (100, |participant, _, _| participant.delete_contained_entities().unwrap()),
-        (1, |_, publisher, writers| publisher.delete_datawriter(&writers[0]).unwrap()),
+fn a_reader_that_was_cut_off_holds_up_the_end_of_a_participant_once() {
+    type Delete = fn(&mut Everything);
+    let one_by_one: Delete = |all| {
+        all.writers.iter().for_each(|writer| all.publisher.delete_datawriter(writer).unwrap());
+    };
+    let ways: [(usize, Delete, bool); 6] = [
+        (100, |all| all.writers.clear(), false),
+        (100, one_by_one, false),
+        (1, one_by_one, false),
+        (100, |all| all.publisher.delete_contained_entities().unwrap(), false),
+        (100, |all| all.participant.delete_contained_entities().unwrap(), true),
+        (1, |all| all.participant.delete_contained_entities().unwrap(), true),
     ];
-    for (way, (count, delete)) in ways.into_iter().enumerate() {
+    for (way, (count, delete, waits)) in ways.into_iter().enumerate() {
         let mut sim = Sim::new(3);
         let (a, b) = (sim.node("a"), sim.node("b"));
         let r = reads(&b, &DataReaderQos::default().reliable().keep_all());
-        let (written, cut) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-        let (tells, sees) = (Arc::clone(&written), Arc::clone(&cut));
-        let deletes = a.spawn_thread(move |cx| {
-            let participant = DomainParticipant::new(0)?;
-            let topic = participant.create_topic::<Reading>("Readings", &TopicQos::default())?;
-            let publisher = participant.create_publisher(&PublisherQos::default())?;
-            let make = |_| publisher.create_datawriter(&topic, &DataWriterQos::default().keep_all());
-            let writers: Vec<_> = (0..count).map(make).collect::<Result<_, _>>()?;
-            while writers.iter().any(|writer| writer.matched_subscriptions().is_empty()) {
-                cx.sleep_blocking(Duration::from_millis(10))?;
-            }
-            for (id, writer) in (0..).zip(&writers) {
-                writer.write(&reading(id, id))?;
-                writer.wait_for_acknowledgments(secs(9))?;
-            }
-            tells.store(true, SeqCst);
-            while !sees.load(SeqCst) {
-                cx.sleep_blocking(Duration::from_millis(10))?;
-            }
+        let cut = Arc::new(AtomicBool::new(false));
+        let (ends, written) = on_a_thread(&a, count, &cut, move |cx, mut all| {
             let begin = cx.elapsed();
-            delete(&participant, &publisher, &writers);
-            Ok((begin, cx.elapsed()))
+            delete(&mut all);
+            let deleted = cx.elapsed();
+            drop(all);
+            Ok([begin, deleted, cx.elapsed()])
         });
         sim.run_until(|| written.load(SeqCst), secs(60)).unwrap();
         assert_eq!(r.reader.read(usize::MAX).unwrap().len(), count);
         sim.partition(&[&a], &[&b]);
         cut.store(true, SeqCst);
-        let (begin, end) = sim.join(&deletes, secs(300)).unwrap();
-        let took = end.as_nanos() - begin.as_nanos();
-        assert!((999_000_000..=1_010_000_000).contains(&took), "way {way}: {took} ns");
+        let [begin, deleted, left] = sim.join(&ends, secs(300)).unwrap();
+        let took = |end: Duration| end.as_nanos() - begin.as_nanos();
+        assert!((999_000_000..=1_010_000_000).contains(&took(left)), "way {way}: {} ns", took(left));
+        assert!(
+            if waits { deleted == left } else { took(deleted) < 1_000_000 },
+            "way {way}: {} ns",
+            took(deleted)
+        );
     }
+}
+
+/// Although the writers went one by one, without waiting, and their process ends as soon as the participant is gone.
+#[test]
+fn the_end_of_a_process_comes_after_the_ends_of_its_instances() {
+    Sim::builder().loss(0.2).seeds(0..4, |sim| {
+        let (a, b) = (sim.node("a"), sim.node("b"));
+        let r = reads(&b, &DataReaderQos::default().reliable().keep_all());
+        let go = Arc::new(AtomicBool::new(true));
+        let (ended, _) = on_a_thread(&a, 40, &go, |_, all| {
+            drop(all);
+            Ok(())
+        });
+        sim.join(&ended, secs(60))?;
+        a.crash();
+        let seen = ends(sim, &r.reader, 40);
+        assert!(seen.iter().all(|(_, state)| *state == DISPOSED), "{seen:?}");
+        Ok(sim.run_until(|| r.reader.matched_publications().is_empty(), secs(60))?)
+    });
+}
+
+struct Count(Arc<AtomicUsize>);
+
+impl PublisherListener for Count {
+    fn on_publication_matched(&self, _: &AnyDataWriter, _: MatchedStatus) {
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+/// A writer that waits for its readers in the background is deleted all the same.
+#[test]
+fn nothing_is_told_of_a_writer_that_was_deleted_and_nobody_new_gets_anything_of_it() {
+    let mut sim = Sim::new(3);
+    let [a, b, c, d] = ["a", "b", "c", "d"].map(|name| sim.node(name));
+    let w = writing(&a, &DataWriterQos::default().keep_all().transient_local());
+    let durable = DataReaderQos::default().reliable().transient_local();
+    let (r, goes) = (reads(&b, &durable), reads(&c, &durable));
+    // Knows the participant already, so that its reader hears of the writer at once.
+    let late = d.run(|| DomainParticipant::new(0)).unwrap();
+    sim.run_until(|| late.discovered_participants().len() == 3, secs(30)).unwrap();
+    sim.run_until(|| w.writer.matched_subscriptions().len() == 2, secs(30)).unwrap();
+    a.run(|| w.writer.write(&reading(1, 1))).unwrap();
+    let everywhere = || [&r, &goes].iter().all(|it| it.reader.read(9).unwrap().len() == 1);
+    sim.run_until(everywhere, secs(9)).unwrap();
+    let told = Arc::new(AtomicUsize::new(0));
+    w.publisher.set_listener(Count(Arc::clone(&told)), StatusMask::PUBLICATION_MATCHED);
+    sim.partition(&[&a], &[&b]);
+    let guid = w.writer.instance_handle();
+    a.run(|| w.publisher.delete_datawriter(&w.writer)).unwrap();
+    assert!(w.writer.matched_subscriptions().is_empty() && w.writer.status_changes() == StatusMask::NONE);
+    assert_eq!(a.run(|| w.writer.write(&reading(1, 2))), Err(WriteError::AlreadyDeleted));
+    c.run(|| goes.subscriber.delete_datareader(&goes.reader)).unwrap();
+    let late = d
+        .run(|| -> dunlin::sim::Result<_> {
+            let topic = late.create_topic::<Reading>("Readings", &TopicQos::default())?;
+            let subscriber = late.create_subscriber(&SubscriberQos::default())?;
+            Ok(subscriber.create_datareader(&topic, &durable)?)
+        })
+        .unwrap();
+    sim.run_until(|| late.subscription_matched_status().total_count == 1, secs(1)).unwrap();
+    sim.run_for(secs(3)).unwrap();
+    assert_eq!((told.load(SeqCst), late.matched_publications().len()), (0, 0));
+    assert!(late.read(9).unwrap().is_empty());
+    // The reader that was cut off hears of the end of the writer, which is all that is left of it.
+    sim.heal();
+    sim.run_until(|| r.reader.matched_publications().is_empty(), secs(30)).unwrap();
+    assert_eq!(ends(&mut sim, &r.reader, 1), [(1, NO_WRITERS)]);
+    let next = a.run(|| w.publisher.create_datawriter(&w.topic, &DataWriterQos::default())).unwrap();
+    assert_ne!(next.instance_handle(), guid);
 }
 
 #[derive(DdsType, Clone, Debug, Default, PartialEq)]

@@ -6,6 +6,7 @@ mod durability_service;
 mod enabling;
 mod faults;
 mod filters;
+mod multi_topic;
 mod policies;
 mod policy_tables;
 mod presentation;

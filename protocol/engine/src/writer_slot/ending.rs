@@ -3,10 +3,11 @@
 use alloc::vec::Vec;
 
 use dunlin_buf::SharedBytes;
-use dunlin_core::{InstanceHandle, Now, SequenceNumber};
+use dunlin_core::{InstanceHandle, MonoTime, Now, SequenceNumber};
 use dunlin_rtps::{ChangeKind, WriterHistory};
 
 use super::{TxTurn, WriterCore, WriterSlot};
+use crate::closing::Closing;
 use crate::output::Output;
 
 /// Instances that one turn unregisters at most: other writers and readers get a word in between.
@@ -50,9 +51,33 @@ impl WriterSlot {
             self.turnstile.begin(|core| core.end_instances(now, &ended, kind, self, out)).ok()?;
         Some(TxTurn { turn, sn })
     }
+
+    /// Begins to wait for the readers, until then at most; false if there is nothing to wait for.
+    pub(crate) fn begin_to_close(&self, now: Now, until: MonoTime, out: &mut Output) -> bool {
+        let mut core = self.turnstile.core();
+        let last = core.cache.last_sn();
+        if core.deleted || core.closing.is_some() || core.is_acked(last) || until <= now.mono {
+            return false;
+        }
+        core.ending = true;
+        core.closing = Some(Closing { last, until });
+        self.arm(&mut core, out);
+        true
+    }
+
+    /// Whether it has waited for its readers, to the end.
+    pub(crate) fn is_closed(&self, now: MonoTime) -> bool {
+        let core = self.turnstile.core();
+        core.closing.is_some_and(|closing| closing.until <= now || core.is_acked(closing.last))
+    }
 }
 
 impl WriterCore {
+    /// Whether every matched reliable reader has acknowledged everything up to there.
+    pub(super) fn is_acked(&self, last: SequenceNumber) -> bool {
+        self.writer.acked_by_all() >= last
+    }
+
     fn end_instances(
         &mut self,
         now: Now,

@@ -137,7 +137,6 @@ impl Topics<'_> {
         let patience = if self.stop.is_set() { ACKNOWLEDGED_AT_ONCE } else { ACKNOWLEDGED };
         // Readers that do not acknowledge hold up nobody.
         _ = self.publisher.wait_for_acknowledgments(patience);
-        // Together, so that many writers wait no longer for a reader that is gone than one does.
         _ = self.publisher.delete_contained_entities();
     }
 }

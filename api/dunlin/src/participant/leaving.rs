@@ -1,0 +1,61 @@
+//! The end of writers and of their participant (DDS 1.4 §2.2.2.4.1.6 delete_datawriter, §2.2.2.2.2.3 delete_participant): who
+//! waits for readers that have not acknowledged everything.
+
+use super::ParticipantInner;
+use crate::error::WaitForError;
+use crate::writer_core::wait_for;
+use dunlin_core::Duration;
+use dunlin_engine::{MOST_CLOSING_WRITERS, WriterSlot};
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::Poll;
+
+/// How long a writer that was deleted goes on sending to readers that have not acknowledged everything.
+const LINGER: Duration = Duration::from_secs(1);
+/// How often a simulated machine looks whether the writers of a participant that leaves are gone.
+const LINGER_POLL: Duration = Duration::from_millis(10);
+
+impl ParticipantInner {
+    /// Leaves a deleted writer to the engine, which deletes it when its readers have everything, or [`LINGER`] from now. From
+    /// now on nothing is told of it. Waits only for room, where this thread can: for as many as the engine keeps.
+    pub fn close_writer(&self, slot: &WriterSlot) {
+        self.sink.remove_writer(slot.guid().entity_id);
+        let room = || self.engine().closing_writers() < MOST_CLOSING_WRITERS;
+        let _ = wait_for(self, &self.sink.closed, LINGER, room);
+        self.run(|engine, now, out| engine.close_writer(now, slot, now.mono.plus(LINGER), out));
+    }
+
+    /// Waits until the deleted writers are gone, [`LINGER`] at most. False if there are any, and this thread cannot wait.
+    pub fn wait_for_closing_writers(&self) -> bool {
+        let gone = || self.engine().closing_writers() == 0;
+        matches!(wait_for(self, &self.sink.closed, LINGER, gone), Ok(()) | Err(WaitForError::Timeout(_)))
+    }
+
+    /// Leaves the domain, once its deleted writers are gone.
+    pub(super) fn leave(&self) {
+        if self.wait_for_closing_writers() || !self.leave_later() {
+            self.session.leave();
+        }
+    }
+
+    /// Lets the simulated machine wait for the writers and leave then. False on the real one.
+    fn leave_later(&self) -> bool {
+        let Some(machine) = self.session.machine().cloned() else { return false };
+        let session = Arc::clone(&self.session);
+        let until = machine.now().mono.plus(LINGER);
+        Arc::clone(&machine).spawn(Box::pin(async move {
+            poll_fn(|context| {
+                let now = machine.now().mono;
+                if session.participant().closing_writers() == 0 || now >= until {
+                    return Poll::Ready(());
+                }
+                // Looked for, as events find nobody when the participant is gone.
+                machine.wake_at(now.plus(LINGER_POLL), context.waker());
+                Poll::Pending
+            })
+            .await;
+            session.leave();
+        }));
+        true
+    }
+}
