@@ -17,6 +17,7 @@ pub(crate) fn visit(list: &ParameterList<'_>) {
     let _ = (list.not_understood(), params::status_info(list), params::key_hash(list));
     let _ =
         (params::coherent_set(list), params::group_coherent_set(list), params::group_sequence_number(list));
+    let _ = params::writer_group_info(list);
     let _ = (params::directed_write(list), params::original_writer_info(list));
     let _ = params::related_sample_identity(list);
     let _ = params::content_filter_passed(list, &[0; 16]);

@@ -10,7 +10,7 @@ use dunlin_core::{
 };
 use dunlin_wire::checksum::ChecksumKind;
 use dunlin_wire::{
-    AckNack, DataFragSpec, DataSpec, Echo, EchoRequest, Endianness, Gap, GapGroup, GroupDigests,
+    AckNack, DataFragSpec, DataSpec, Echo, EchoRequest, Endianness, Gap, GapGroup, GroupDigest, GroupDigests,
     HeaderExtensionSpec, Heartbeat, HeartbeatFrag, HeartbeatGroup, InfoReplyIp4, InfoSrc, MessageBuilder,
     NackFrag, PayloadSpec, SecurityKind, SecuritySubmessage,
 };
@@ -167,7 +167,10 @@ fn heartbeat_group() -> HeartbeatGroup {
         current_gsn: SequenceNumber(9),
         first_gsn: SequenceNumber(4),
         last_gsn: SequenceNumber(8),
-        digests: Some(GroupDigests { writer_set: [1, 2, 3, 4], secure_writer_set: [5, 6, 7, 8] }),
+        digests: Some(GroupDigests {
+            writer_set: GroupDigest([1, 2, 3, 4]),
+            secure_writer_set: GroupDigest([5, 6, 7, 8]),
+        }),
     }
 }
 

@@ -4,14 +4,19 @@
 //! A *stream* is what one writer sends to one reader; it arrives in order, perhaps with holes. All streams of a
 //! publisher number their changes together. A number is settled once its change was released or given up, and nobody
 //! can have it any more once every stream has passed it. A set is whole when all its numbers are here, or when every
-//! stream has passed its end without a hole inside it: the other numbers belong to writers that no reader listens to.
-//! Otherwise it is given up as a whole.
+//! stream has passed its end without a hole inside it, and all writers of the publisher are known: the other numbers belong
+//! to writers that no reader listens to. Otherwise it is given up as a whole.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::ops::Bound;
 
-use dunlin_core::{EntityId, Guid, SequenceNumber, SnRange};
+use dunlin_core::{Duration, EntityId, Guid, MonoTime, SequenceNumber, SnRange};
+use dunlin_wire::GroupDigest;
+
+use writers::{Company, Writers};
+
+mod writers;
 
 /// What one writer sends to one reader.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,6 +42,8 @@ pub struct Place {
     pub set: Option<SequenceNumber>,
     /// It only closes the set.
     pub end: bool,
+    /// The writers that the publisher had then, if it says so.
+    pub writers: Option<GroupDigest>,
 }
 
 /// Changes for readers, to be shown together.
@@ -59,6 +66,8 @@ pub struct Presentation<T> {
     /// The same of what found no room when it was to be shown.
     refused_octets: usize,
     max_octets: usize,
+    /// How long a writer is waited for that was not discovered.
+    patience: Duration,
     /// Whose changes were shown last: the others come first now.
     served: Guid,
 }
@@ -69,10 +78,13 @@ struct Publisher<T> {
     waiting: BTreeMap<SequenceNumber, Entry<T>>,
     /// Everything up to here is settled.
     settled: SequenceNumber,
+    /// The writers that the publisher had at the last change that is settled and says so.
+    settled_with: Option<(SequenceNumber, GroupDigest)>,
     /// A set that is given up although some of it may still come.
     given_up: Option<SequenceNumber>,
     /// Was released, but found no room; with its octets.
     refused: Option<(Unit<T>, usize)>,
+    writers: Writers,
 }
 
 #[derive(Debug)]
@@ -80,6 +92,7 @@ struct Entry<T> {
     writer: Guid,
     set: Option<SequenceNumber>,
     end: bool,
+    writers: Option<GroupDigest>,
     /// How many readers it has come to.
     arrived: usize,
     items: Unit<T>,
@@ -137,22 +150,36 @@ impl<T> Default for Publisher<T> {
             streams: Vec::new(),
             waiting: BTreeMap::new(),
             settled: SequenceNumber::ZERO,
+            settled_with: None,
             given_up: None,
             refused: None,
+            writers: Writers::default(),
         }
     }
 }
 
 impl<T> Presentation<T> {
-    /// Nothing waits yet; what waits takes up to `max_octets`, then the oldest is released or given up before its time.
+    /// Nothing waits yet; what waits takes up to `max_octets`, then the oldest is released or given up before its time. A
+    /// writer that the publisher speaks of and discovery does not know is waited for as long as `patience`.
     #[must_use]
-    pub fn new(max_octets: usize) -> Self {
-        Self { publishers: BTreeMap::new(), octets: 0, refused_octets: 0, max_octets, served: Guid::UNKNOWN }
+    pub fn new(max_octets: usize, patience: Duration) -> Self {
+        Self {
+            publishers: BTreeMap::new(),
+            octets: 0,
+            refused_octets: 0,
+            max_octets,
+            patience,
+            served: Guid::UNKNOWN,
+        }
     }
 
-    /// A reader has met a writer.
-    pub fn matched(&mut self, stream: Stream, reliable: bool, durable: bool) {
+    /// A reader has met a writer. What its publisher says of its writers is `understood` if it is sure to be made as here;
+    /// otherwise that shows when it is the same as what is [known](Self::writers_known) once.
+    pub fn matched(&mut self, stream: Stream, reliable: bool, durable: bool, understood: bool) {
         let publisher = self.publishers.entry(stream.publisher).or_default();
+        if understood {
+            publisher.writers.understand();
+        }
         publisher.forget(stream.writer, stream.reader);
         publisher.streams.push(Progress {
             writer: stream.writer,
@@ -174,6 +201,26 @@ impl<T> Presentation<T> {
         let missing = SnRange::new(progress.passed.next(), SequenceNumber::MAX);
         progress.note_hole(missing);
         progress.lost_at = Some(seen);
+    }
+
+    /// Whether anybody listens to a publisher.
+    #[must_use]
+    pub fn listens_to(&self, publisher: Guid) -> bool {
+        self.publishers.contains_key(&publisher)
+    }
+
+    /// Discovery knows these writers of a publisher, and which of them have readers here.
+    pub fn writers_known(&mut self, publisher: Guid, writers: &[EntityId]) {
+        let Some(publisher) = self.publishers.get_mut(&publisher) else { return };
+        let streams: BTreeSet<EntityId> = publisher.streams.iter().map(|it| it.writer.entity_id).collect();
+        let heard = writers.iter().filter(|id| streams.contains(*id)).copied().collect();
+        publisher.writers.learn(writers.to_vec(), heard);
+    }
+
+    /// When something that waits for a writer to be discovered does not do so any longer, as of the last
+    /// [`release`](Self::release).
+    pub fn next_deadline(&self) -> Option<MonoTime> {
+        self.publishers.values().filter_map(|publisher| publisher.writers.deadline()).min()
     }
 
     /// A reader is gone, and what waits for it.
@@ -202,6 +249,7 @@ impl<T> Presentation<T> {
             writer: stream.writer,
             set: place.set,
             end: place.end,
+            writers: place.writers,
             arrived: 0,
             items: Vec::new(),
             octets: 0,
@@ -212,25 +260,38 @@ impl<T> Presentation<T> {
         self.octets = self.octets.saturating_add(octets);
     }
 
-    /// The writer has no change with a number up to this one that is still to come.
-    pub fn passed(&mut self, stream: Stream, number: SequenceNumber) {
-        let publisher = self.publishers.get_mut(&stream.publisher);
-        if let Some(progress) = publisher.and_then(|found| found.progress(stream.writer, stream.reader)) {
+    /// The writer has no change with a number up to this one that is still to come, and its publisher has these `writers` now,
+    /// if it says so.
+    pub fn passed(&mut self, stream: Stream, number: SequenceNumber, writers: Option<GroupDigest>) {
+        let Some(publisher) = self.publishers.get_mut(&stream.publisher) else { return };
+        if let Some(progress) = publisher.progress(stream.writer, stream.reader) {
             progress.passed = progress.passed.max(number);
+            writers.into_iter().for_each(|digest| publisher.writers.note(number, digest));
         }
     }
 
     /// Gives everything that has waited long enough to `show`, in order. A unit that comes back found no room, and is
     /// offered again by the next call. A `patient` call gives nothing up because too much waits.
-    pub fn release(&mut self, patient: bool, mut show: impl FnMut(Release<T>) -> Result<(), Unit<T>>) {
+    pub fn release(
+        &mut self,
+        now: MonoTime,
+        patient: bool,
+        mut show: impl FnMut(Release<T>) -> Result<(), Unit<T>>,
+    ) {
         // What is shown may make room for what found none before it.
-        while self.pass(patient, &mut show) && self.refused().next().is_some() {}
+        while self.pass(now, patient, &mut show) && self.refused().next().is_some() {}
         self.publishers.retain(|_, publisher| !publisher.is_over());
     }
 
     /// Looks at each publisher once; whether anything was shown.
-    fn pass(&mut self, patient: bool, show: &mut impl FnMut(Release<T>) -> Result<(), Unit<T>>) -> bool {
+    fn pass(
+        &mut self,
+        now: MonoTime,
+        patient: bool,
+        show: &mut impl FnMut(Release<T>) -> Result<(), Unit<T>>,
+    ) -> bool {
         let mut served = None;
+        let clock = (now, self.patience);
         let others = (Bound::Excluded(self.served), Bound::Unbounded);
         for range in [others, (Bound::Unbounded, Bound::Included(self.served))] {
             for (guid, publisher) in self.publishers.range_mut(range) {
@@ -244,7 +305,7 @@ impl<T> Presentation<T> {
                         served = Some(*guid);
                     }
                     let full = !patient && self.octets > self.max_octets;
-                    let Some((release, octets)) = publisher.next(full) else { break };
+                    let Some((release, octets)) = publisher.next(clock, full) else { break };
                     self.octets = self.octets.saturating_sub(octets);
                     match release {
                         Release::Show(unit) => {
@@ -358,34 +419,30 @@ impl<T> Publisher<T> {
     }
 
     /// The next unit, with its octets. When there is no more room, the oldest does not wait any longer.
-    fn next(&mut self, full: bool) -> Option<(Release<T>, usize)> {
+    fn next(&mut self, clock: (MonoTime, Duration), full: bool) -> Option<(Release<T>, usize)> {
+        self.writers.rest();
         let (first, entry) = self.waiting.first_key_value()?;
-        let (first, set) = (*first, entry.set);
+        let (first, set, here) = (*first, entry.set, self.is_everywhere(entry));
         if first <= self.settled {
             // Its turn is over: alone it can still be shown, but not what the rest of its set has done without.
             return Some(self.cut(first, set.is_none()));
         }
-        let reached = self.reached();
-        let settled = first == self.settled.next() || reached >= first.previous();
+        let (reached, in_line) = (self.reached(), first == self.settled.next());
+        let settled = in_line || reached >= first.previous();
         let Some(set) = set else {
-            let ready = settled && (self.is_everywhere(entry) || reached >= first);
+            let ready = settled && (here || reached >= first);
+            // What was before it may be of a writer that is not known; without any number in between nobody has to be.
+            let ready = ready && ((in_line && here) || self.company(clock, first) != Company::Awaited);
             return (ready || full).then(|| self.cut(first, true));
         };
         if self.given_up == Some(set) {
             return Some(self.cut(first, false));
         }
         let end = self.end_of(set);
-        if let Some(end) = &end {
-            let here = self.waiting.range(set..end.after);
-            let count = here.filter(|(_, entry)| self.is_everywhere(entry)).count();
-            let all = i64::try_from(count).ok() == Some(end.after.0.saturating_sub(set.0));
-            let passed = settled && reached >= end.after.previous();
-            if (settled && all) || (passed && !self.is_torn(set, end)) {
-                return Some(self.cut(end.last, true));
-            }
-            if passed {
-                return Some(self.cut(end.last, false));
-            }
+        if let Some(end) = &end
+            && let Some(whole) = self.verdict(clock, (set, end), (in_line, settled, reached))
+        {
+            return Some(self.cut(end.last, whole));
         }
         if full || (end.is_none() && self.live().next().is_none()) {
             self.given_up = Some(set);
@@ -394,9 +451,57 @@ impl<T> Publisher<T> {
         None
     }
 
+    /// Whether a set is whole whose end is known; `None` as long as that may change.
+    fn verdict(
+        &mut self,
+        clock: (MonoTime, Duration),
+        (set, end): (SequenceNumber, &End),
+        (in_line, settled, reached): (bool, bool, SequenceNumber),
+    ) -> Option<bool> {
+        let present = self.waiting.range(set..end.after);
+        let count = present.filter(|(_, entry)| self.is_everywhere(entry)).count();
+        let all = settled && i64::try_from(count).ok() == Some(end.after.0.saturating_sub(set.0));
+        if all && in_line {
+            return Some(true);
+        }
+        let passed = settled && reached >= end.after.previous();
+        if !all && !passed {
+            return None;
+        }
+        match self.company(clock, end.last) {
+            Company::Awaited => None,
+            _ if all => Some(true),
+            company => Some(company == Company::Known && !self.is_torn(set, end)),
+        }
+    }
+
+    /// Whether the writers are known that may have a part in what waits up to this number.
+    fn company(&mut self, clock: (MonoTime, Duration), last: SequenceNumber) -> Company {
+        let waiting = self.waiting.range(..=last);
+        let digests = waiting.filter_map(|(number, entry)| Some((*number, entry.writers?)));
+        match self.writers.company(clock, last, digests) {
+            // Nobody is left who could bring them.
+            Company::Awaited if self.live().next().is_none() => {
+                self.writers.rest();
+                Company::Missing
+            }
+            company => company,
+        }
+    }
+
     /// Whether anything of a set may be missing.
     fn is_torn(&self, set: SequenceNumber, end: &End) -> bool {
-        self.streams.iter().any(|stream| stream.tears(set, end))
+        self.streams.iter().any(|stream| stream.tears(set, end) && !self.had_gone(stream, set))
+    }
+
+    /// Whether a writer that is lost now had gone before a set began: the publisher said so between the last that came from
+    /// the writer and the set, or with its first change. That it is lost may have been told here much later.
+    fn had_gone(&self, stream: &Progress, set: SequenceNumber) -> bool {
+        let at_begin = self.waiting.get(&set).and_then(|entry| entry.writers).map(|digest| (set, digest));
+        let seen = stream.passed > SequenceNumber::ZERO && !stream.alive();
+        let without =
+            |(number, digest)| number > stream.passed && self.writers.lack(digest, stream.writer.entity_id);
+        seen && [self.settled_with, at_begin].into_iter().flatten().any(without)
     }
 
     /// Takes everything up to a number.
@@ -404,6 +509,8 @@ impl<T> Publisher<T> {
         let rest = self.waiting.split_off(&through.next());
         let taken = core::mem::replace(&mut self.waiting, rest);
         self.settled = self.settled.max(through);
+        let last = taken.iter().rev().find_map(|(number, entry)| Some((*number, entry.writers?)));
+        self.settled_with = last.or(self.settled_with);
         let octets = taken.values().fold(0usize, |sum, entry| sum.saturating_add(entry.octets));
         let unit: Unit<T> = taken.into_values().flat_map(|entry| entry.items).collect();
         for stream in &mut self.streams {

@@ -47,6 +47,8 @@ pub struct Discovery {
     pub(crate) lost: Lost,
     pub(crate) ignored_participants: BTreeSet<GuidPrefix>,
     pub(crate) ignored_endpoints: BTreeSet<Guid>,
+    /// Those of publishers with access scope GROUP that announce themselves all the same, with their publishers.
+    pub(crate) ignored_writers: BTreeMap<Guid, Guid>,
     /// By topic and type name.
     pub(crate) ignored_topics: BTreeSet<(Arc<str>, Arc<str>)>,
     /// No lease of a participant ends before this.
@@ -131,6 +133,7 @@ impl Discovery {
             lost: Lost::default(),
             ignored_participants: BTreeSet::new(),
             ignored_endpoints: BTreeSet::new(),
+            ignored_writers: BTreeMap::new(),
             ignored_topics: BTreeSet::new(),
             lease_wakeup: None,
             publications,

@@ -72,6 +72,9 @@ pub enum DiscoveryEffect {
     ReaderUpdated(Arc<DiscoveredReader>),
     /// A reader of another participant is gone.
     ReaderLost(Guid),
+    /// Writers of a publisher with access scope GROUP came, went, or were judged: see
+    /// [`Discovery::writers_of_publisher`](crate::Discovery::writers_of_publisher).
+    GroupChanged(Guid),
     /// A local reader matched a writer.
     WriterMatched {
         /// The local reader.

@@ -187,6 +187,7 @@ impl Endpoints {
         for reader in self.readers_facing(&writer.topic_name, remote) {
             self.judge_pair(guid, reader, true, fx);
         }
+        fx.extend(writer.publisher().map(DiscoveryEffect::GroupChanged));
         if remote {
             self.compare_topic(guid, fx);
         }
@@ -239,6 +240,7 @@ impl Endpoints {
             topic.writers.remove(&guid);
             self.forget_empty_topic(&writer.topic_name);
         }
+        fx.extend(writer.publisher().map(DiscoveryEffect::GroupChanged));
         if remote {
             fx.push(DiscoveryEffect::WriterLost(guid));
         }
@@ -250,6 +252,10 @@ impl Endpoints {
         let Some(reader) = self.readers.remove(&guid) else { return false };
         let remote = guid.prefix != self.own;
         for writer in self.writers_facing(&reader.topic_name, remote) {
+            if self.verdicts.get(&(writer, guid)) == Some(&Verdict::Unsettled) {
+                let writer = self.writers.get(&writer);
+                fx.extend(writer.and_then(|it| it.publisher()).map(DiscoveryEffect::GroupChanged));
+            }
             if self.forget_pair(writer, guid) {
                 self.unmatched(writer, guid, fx);
             }
@@ -274,6 +280,13 @@ impl Endpoints {
         for guid in readers {
             self.remove_reader(guid, fx);
         }
+    }
+
+    /// Whether a participant is being asked for what decides if a writer matches a local reader.
+    pub(crate) fn is_unsettled(&self, writer: Guid) -> bool {
+        let readers = guids_of(self.own);
+        let mut own = self.verdicts.range((writer, *readers.start())..=(writer, *readers.end()));
+        own.any(|(_, verdict)| *verdict == Verdict::Unsettled)
     }
 
     /// Forgets a verdict; whether it was a match.
@@ -330,6 +343,9 @@ impl Endpoints {
             Verdict::Matched => self.matched(&writer, &reader, fx),
             _ if was_matched => self.unmatched(w, r, fx),
             _ => (),
+        }
+        if before == Some(Verdict::Unsettled) && verdict != Verdict::Unsettled {
+            fx.extend(writer.publisher().map(DiscoveryEffect::GroupChanged));
         }
         if before.as_ref() != Some(&verdict) {
             self.report_mismatch(&writer, &reader, &verdict, fx);

@@ -25,6 +25,7 @@ mod effect;
 mod endpoints;
 mod explain;
 mod goodbye;
+mod groups;
 mod history;
 mod interner;
 mod liveliness;

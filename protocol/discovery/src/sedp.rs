@@ -90,6 +90,9 @@ impl Discovery {
         let mut writer = read?;
         let topic = (Arc::clone(&writer.topic_name), Arc::clone(&writer.type_name));
         if !self.may_add(writer.guid, &topic, sample, payload.len())? {
+            if writer.guid.prefix == sample.writer.prefix {
+                self.note_ignored(&writer, fx);
+            }
             return Ok(());
         }
         (writer.unicast, writer.multicast) = self.resolve(writer.guid.prefix, writer.own_locators.as_deref());
@@ -156,6 +159,7 @@ impl Discovery {
             return Ok(());
         }
         self.forget_endpoint(guid, matches!(channel, Channel::Publications), fx);
+        self.forget_ignored(guid, fx);
         Ok(())
     }
 
@@ -200,7 +204,7 @@ impl Discovery {
     pub fn ignore_endpoint(&mut self, guid: Guid, fx: &mut Vec<DiscoveryEffect>) {
         if guid.prefix != self.config.guid_prefix {
             self.ignored_endpoints.insert(guid);
-            self.forget_endpoint(guid, guid.entity_id.is_writer(), fx);
+            self.ignore_known(guid, fx);
         }
     }
 
@@ -214,7 +218,15 @@ impl Discovery {
         let gone: Vec<Guid> =
             writers.map(|writer| writer.guid).chain(readers.map(|reader| reader.guid)).collect();
         for guid in gone {
-            self.forget_endpoint(guid, guid.entity_id.is_writer(), fx);
+            self.ignore_known(guid, fx);
+        }
+    }
+
+    fn ignore_known(&mut self, guid: Guid, fx: &mut Vec<DiscoveryEffect>) {
+        let writer = self.endpoints.writer(guid).cloned();
+        self.forget_endpoint(guid, guid.entity_id.is_writer(), fx);
+        if let Some(writer) = writer.filter(|writer| writer.guid.prefix != self.config.guid_prefix) {
+            self.note_ignored(&writer, fx);
         }
     }
 

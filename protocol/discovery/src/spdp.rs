@@ -437,6 +437,7 @@ impl Discovery {
             None => self.unmatch_builtin(prefix),
         }
         self.endpoints.remove_participant(prefix, fx);
+        self.ignored_writers.retain(|writer, _| writer.prefix != prefix);
         fx.push(DiscoveryEffect::ParticipantLost { prefix, reason });
     }
 

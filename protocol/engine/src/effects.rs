@@ -1,10 +1,13 @@
 //! Carrying out what discovery decides: matches are applied to each endpoint under its own lock, one at a time.
 
+use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use dunlin_core::{EntityId, Guid, Locator, Now};
 use dunlin_discovery::DiscoveryEffect;
 
+use crate::group::SubscriberGroup;
 use crate::output::{Event, Output};
 use crate::participant::{Control, ControlGuard, Participant};
 use crate::routes::Routes;
@@ -33,9 +36,12 @@ impl Participant {
         if !control.effects.is_empty() {
             let mut effects = core::mem::take(&mut control.effects);
             let mut routes = Draft { current: self.routes.load(), changed: None };
+            let mut publishers = BTreeSet::new();
             for effect in effects.drain(..) {
+                publishers.extend(publisher_of(&effect));
                 self.apply(now, effect, &mut routes, out);
             }
+            tell_writers(now, &publishers, &control, routes.read(), out);
             if let Some(routes) = routes.changed {
                 self.routes.store(routes);
             }
@@ -114,6 +120,36 @@ impl Participant {
                 out.events.push(Event::ParticipantLost { prefix, reason });
             }
             other => tell(other, out),
+        }
+    }
+}
+
+/// The publisher of whose writers more or fewer are known, or heard here.
+fn publisher_of(effect: &DiscoveryEffect) -> Option<Guid> {
+    match effect {
+        DiscoveryEffect::GroupChanged(publisher) => Some(*publisher),
+        DiscoveryEffect::WriterMatched { remote, .. } => remote.publisher(),
+        _ => None,
+    }
+}
+
+/// Tells subscribers which writers publishers have that they listen to.
+fn tell_writers(now: Now, publishers: &BTreeSet<Guid>, control: &Control, routes: &Routes, out: &mut Output) {
+    if publishers.is_empty() {
+        return;
+    }
+    let mut groups: Vec<&Arc<SubscriberGroup>> = Vec::new();
+    for group in routes.readers().filter_map(|reader| reader.group()) {
+        if !groups.iter().any(|known| Arc::ptr_eq(known, group)) {
+            groups.push(group);
+        }
+    }
+    for publisher in publishers {
+        let mut listening = groups.iter().filter(|group| group.listens_to(*publisher)).peekable();
+        if listening.peek().is_some()
+            && let Some(writers) = control.discovery.writers_of_publisher(*publisher)
+        {
+            listening.for_each(|group| group.writers_known(now, *publisher, &writers, out));
         }
     }
 }

@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 
 use dunlin_buf::SharedBytes;
 use dunlin_cache::{Place, Presentation as Waiting, Release, Room, Stream, Unit};
-use dunlin_core::{Duration, EntityId, Guid, Now, SequenceNumber, WallTime};
+use dunlin_core::{Duration, EntityId, Guid, Now, SequenceNumber, VendorId, WallTime};
 use dunlin_qos::{Presentation, PresentationAccessScope};
 use dunlin_sync::RankedMutex;
-use dunlin_wire::{HeartbeatGroup, pid};
+use dunlin_wire::{GroupDigest, GroupDigests, HeartbeatGroup, pid};
 
 use crate::output::Output;
 use crate::ranks;
@@ -34,6 +34,9 @@ struct Numbers {
     round: u64,
     /// The first number of the open set.
     set: Option<SequenceNumber>,
+    writers: Vec<EntityId>,
+    /// Of the writers.
+    digest: GroupDigest,
 }
 
 /// What a writer of a group remembers of the set that is open.
@@ -50,14 +53,43 @@ pub(crate) struct Membership {
 #[derive(Clone, Copy, Debug)]
 pub struct SetEnd {
     round: u64,
-    /// Of access scope GROUP: the number of the end, and the first number of the set.
-    numbers: Option<(SequenceNumber, SequenceNumber)>,
+    /// Of access scope GROUP.
+    numbers: Option<EndOfGroup>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct EndOfGroup {
+    number: SequenceNumber,
+    /// The first number of the set.
+    set: SequenceNumber,
+    /// The writers of the publisher when it ended.
+    writers: GroupDigest,
 }
 
 impl PublisherGroup {
     pub(crate) fn new(id: EntityId, presentation: Presentation) -> Self {
-        let state = Numbers { last: SequenceNumber::ZERO, depth: 0, round: 0, set: None };
+        let state = Numbers {
+            last: SequenceNumber::ZERO,
+            depth: 0,
+            round: 0,
+            set: None,
+            writers: Vec::new(),
+            digest: GroupDigest::EMPTY,
+        };
         Self { id, presentation, state: RankedMutex::new(state) }
+    }
+
+    /// The publisher has one more writer. Whatever has a number of this one's comes with a digest that counts it.
+    pub(crate) fn add_writer(&self, writer: EntityId) {
+        let mut state = self.state.lock();
+        state.writers.push(writer);
+        state.digest = GroupDigest::of(&mut state.writers);
+    }
+
+    pub(crate) fn remove_writer(&self, writer: EntityId) {
+        let mut state = self.state.lock();
+        state.writers.retain(|known| *known != writer);
+        state.digest = GroupDigest::of(&mut state.writers);
     }
 
     pub(crate) fn id(&self) -> EntityId {
@@ -90,20 +122,24 @@ impl PublisherGroup {
         if !self.counts() {
             return Some(Some(SetEnd { round, numbers: None }));
         }
-        let Some(first) = state.set.take() else { return Some(None) };
+        let Some(set) = state.set.take() else { return Some(None) };
         state.last = state.last.next();
-        Some(Some(SetEnd { round, numbers: Some((state.last, first)) }))
+        let numbers = EndOfGroup { number: state.last, set, writers: state.digest };
+        Some(Some(SetEnd { round, numbers: Some(numbers) }))
     }
 
     /// Numbers a change of a writer; its inline QoS.
     pub(crate) fn number(&self, member: &mut Membership, sn: SequenceNumber) -> Option<SharedBytes> {
         let mut state = self.state.lock();
         let coherent = state.depth > 0 && self.presentation.coherent_access;
-        let mut list = Vec::new();
+        let mut list = Vec::with_capacity(INLINE_LEN);
         if self.counts() {
             state.last = state.last.next();
             member.last_number = state.last;
             put(&mut list, pid::GROUP_SEQ_NUM, state.last);
+            if self.presentation.ordered_access {
+                put_digest(&mut list, state.digest);
+            }
         }
         if coherent {
             let last = state.last;
@@ -129,13 +165,14 @@ impl PublisherGroup {
     ) -> Option<(SequenceNumber, SharedBytes)> {
         let part = member.round == end.round && member.first > SequenceNumber::ZERO;
         let first = if part { member.first } else { sn };
-        let mut list = Vec::new();
+        let mut list = Vec::with_capacity(INLINE_LEN);
         match end.numbers {
-            Some((number, set)) => {
+            Some(EndOfGroup { number, set, writers }) => {
                 member.last_number = number;
                 put(&mut list, pid::GROUP_SEQ_NUM, number);
                 put(&mut list, pid::COHERENT_SET, first);
                 put(&mut list, pid::GROUP_COHERENT_SET, set);
+                put_digest(&mut list, writers);
             }
             None if part => put(&mut list, pid::COHERENT_SET, SequenceNumber::UNKNOWN),
             None => return None,
@@ -143,16 +180,29 @@ impl PublisherGroup {
         Some((first, list.into()))
     }
 
-    /// What HEARTBEATs of a writer say of the group (RTPS 2.5 §8.3.8.6): its last number, and the writer's.
+    /// What HEARTBEATs of a writer say of the group (RTPS 2.5 §8.3.8.6): its last number, the writer's, and which writers it
+    /// has.
     pub(crate) fn report(&self, member: &Membership) -> Option<HeartbeatGroup> {
-        let current_gsn = self.state.lock().last;
+        let (current_gsn, writer_set) = {
+            let state = self.state.lock();
+            (state.last, state.digest)
+        };
         (self.counts() && current_gsn > SequenceNumber::ZERO).then_some(HeartbeatGroup {
             current_gsn,
             first_gsn: SequenceNumber::FIRST,
             last_gsn: member.last_number,
-            digests: None,
+            digests: Some(GroupDigests { writer_set, secure_writer_set: GroupDigest::EMPTY }),
         })
     }
+}
+
+/// Octets of what a change says of its group, at most.
+const INLINE_LEN: usize = 44;
+
+fn put_digest(list: &mut Vec<u8>, writers: GroupDigest) {
+    list.extend_from_slice(&pid::WRITER_GROUP_INFO.to_le_bytes());
+    list.extend_from_slice(&4u16.to_le_bytes());
+    list.extend_from_slice(&writers.0);
 }
 
 fn put(list: &mut Vec<u8>, pid: u16, sn: SequenceNumber) {
@@ -164,6 +214,10 @@ fn put(list: &mut Vec<u8>, pid: u16, sn: SequenceNumber) {
 
 /// How long a writer may keep others waiting before it is asked how far it is.
 const PATIENCE: Duration = Duration::from_millis(1);
+
+/// How long a writer is waited for that its publisher speaks of and that was not discovered: far longer than announcements
+/// take that are lost some times.
+const DISCOVERY_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Readers that show what they receive together: those of a subscriber, or a single one.
 pub struct SubscriberGroup {
@@ -201,8 +255,8 @@ impl Blocked {
 #[derive(Default)]
 pub(crate) struct Arrivals {
     pub(crate) changes: Vec<(Stream, Place, Option<Staged>, usize)>,
-    /// Writers that have nothing up to this number that is still to come.
-    pub(crate) passed: Option<(Stream, SequenceNumber)>,
+    /// A writer that has nothing up to this number that is still to come, and the writers that its publisher has.
+    pub(crate) passed: Option<(Stream, SequenceNumber, Option<GroupDigest>)>,
 }
 
 impl Arrivals {
@@ -215,7 +269,7 @@ impl SubscriberGroup {
     /// Readers with this access scope; what waits takes up to `max_octets`.
     pub(crate) fn new(scope: PresentationAccessScope, max_octets: usize) -> Self {
         let shown = Shown {
-            waiting: Waiting::new(max_octets),
+            waiting: Waiting::new(max_octets, DISCOVERY_PATIENCE),
             readers: Vec::new(),
             accesses: 0,
             last: WallTime(i64::MIN),
@@ -299,8 +353,27 @@ impl SubscriberGroup {
         self.state.lock().accesses > 0
     }
 
-    pub(crate) fn matched(&self, stream: Stream, reliable: bool, durable: bool) {
-        self.state.lock().waiting.matched(stream, reliable, durable);
+    pub(crate) fn matched(&self, stream: Stream, reliable: bool, durable: bool, vendor: VendorId) {
+        let understood = vendor == VendorId::DUNLIN;
+        self.state.lock().waiting.matched(stream, reliable, durable, understood);
+    }
+
+    /// Whether what discovery knows of the writers of a publisher matters here.
+    pub(crate) fn listens_to(&self, publisher: Guid) -> bool {
+        self.is_by_publisher() && self.state.lock().waiting.listens_to(publisher)
+    }
+
+    /// Discovery knows these writers of a publisher, and all matches of them were told.
+    pub(crate) fn writers_known(&self, now: Now, publisher: Guid, writers: &[EntityId], out: &mut Output) {
+        self.state.lock().waiting.writers_known(publisher, writers);
+        self.release(now, out);
+    }
+
+    /// Shows or gives up what has waited long enough for a writer that was not discovered.
+    pub(crate) fn on_timer(&self, now: Now, out: &mut Output) {
+        if self.state.lock().waiting.next_deadline().is_some() {
+            self.release(now, out);
+        }
     }
 
     pub(crate) fn writer_lost(&self, now: Now, stream: Stream, out: &mut Output) {
@@ -321,8 +394,8 @@ impl SubscriberGroup {
             for (stream, place, staged, octets) in arrivals.changes {
                 waiting.offer(stream, &place, staged, octets);
             }
-            if let Some((stream, number)) = arrivals.passed {
-                waiting.passed(stream, number);
+            if let Some((stream, number, writers)) = arrivals.passed {
+                waiting.passed(stream, number, writers);
             }
         }
         self.release(now, out);
@@ -350,7 +423,7 @@ impl SubscriberGroup {
         }
         readers.retain(|known| known.strong_count() > 0);
         let slots: Vec<Arc<ReaderSlot>> = readers.iter().filter_map(Weak::upgrade).collect();
-        waiting.release(patient, |release| show(now, &slots, release, last, out));
+        waiting.release(now.mono, patient, |release| show(now, &slots, release, last, out));
         {
             let mut blocked = self.blocked.lock();
             blocked.all = !patient && waiting.is_full();
@@ -361,6 +434,9 @@ impl SubscriberGroup {
             if let Some(slot) = slots.iter().find(|slot| slot.id() == reader) {
                 slot.look_at(now.mono.plus(PATIENCE), out);
             }
+        }
+        if let Some((due, slot)) = waiting.next_deadline().zip(slots.first()) {
+            slot.look_at(due, out);
         }
     }
 }

@@ -235,7 +235,11 @@ impl Participant {
             locators: spec.locators,
             related,
         };
-        control.put_writer(now, local, out)?;
+        // Before anybody can be told of it, so that whoever hears of the others meanwhile waits for this one.
+        group.iter().for_each(|group| group.add_writer(entity_id));
+        control
+            .put_writer(now, local, out)
+            .inspect_err(|_| group.iter().for_each(|group| group.remove_writer(entity_id)))?;
         let slot = Arc::new(WriterSlot::new(now, &self.common, writer, cache, qos, group, filters));
         slot.start(out);
         self.change_routes(|routes| routes.add_writer(&slot));

@@ -547,6 +547,9 @@ impl ReaderSlot {
             lagging.iter().for_each(|writer| protocol.reader.ask(now, *writer));
             protocol.reader.on_timer(now, sink, outbox);
         });
+        if let Some(group) = &self.group {
+            group.on_timer(now, out);
+        }
     }
 
     /// A MANUAL_BY_PARTICIPANT writer of this participant lives on any write of the participant.
@@ -616,7 +619,8 @@ impl ReaderSlot {
         if matching::upsert(&mut protocol.writers, Arc::clone(remote)) {
             if let Some(group) = &self.group {
                 let reliable = proxy.reliable && protocol.qos.reliability.kind == ReliabilityKind::Reliable;
-                group.matched(staging::stream(group, remote, self.id()), reliable, proxy.durable);
+                let stream = staging::stream(group, remote, self.id());
+                group.matched(stream, reliable, proxy.durable, remote.vendor);
             }
             protocol.reader.match_writer(now, proxy, &mut out.outbox);
             self.tell_match(remote.guid, protocol.writers.len(), true, (1, 0), out);

@@ -109,7 +109,8 @@ impl CacheSink<'_> {
         let known = group.zip(matching::find(self.writers, writer)).zip(report);
         if let Some(((group, writer), report)) = known {
             let stream = staging::stream(group, writer, self.slot.id());
-            self.store.arrivals.passed = Some((stream, report.current_gsn));
+            let writers = report.digests.map(|digests| digests.writer_set);
+            self.store.arrivals.passed = Some((stream, report.current_gsn, writers));
         }
     }
 

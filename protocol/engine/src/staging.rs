@@ -47,7 +47,8 @@ pub(crate) fn place(group: &SubscriberGroup, change: &Received<'_>) -> Option<Pl
         (change.sn, set_at_writer)
     };
     let set = set.filter(|first| *first <= number);
-    Some(Place { sn: change.sn, set_at_writer, number, set, end: is_empty(change) })
+    let writers = list.filter(|_| group.is_by_publisher()).and_then(params::writer_group_info);
+    Some(Place { sn: change.sn, set_at_writer, number, set, end: is_empty(change), writers })
 }
 
 /// Whether a change carries nothing but its inline QoS: it ends a set, or pads.

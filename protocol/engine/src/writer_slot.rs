@@ -587,6 +587,7 @@ impl WriterSlot {
             return;
         }
         core.tell_space(self.id(), out);
+        core.group.iter().for_each(|group| group.remove_writer(self.id()));
         if core.qos.liveliness.kind == LivelinessKind::ManualByParticipant {
             self.common.manual.remove_writer();
         }

@@ -5,10 +5,11 @@ mod common;
 use std::sync::Arc;
 
 use common::*;
-use dunlin_core::{Duration, SequenceNumber};
+use dunlin_core::{Duration, EntityId, Locator, SequenceNumber, VendorId};
 use dunlin_engine::{Event, PublisherGroup, ReaderSlot, SubscriberGroup, Tuning, WriterSlot};
 use dunlin_qos::{DataReaderQos, DataWriterQos, PresentationAccessScope, PublisherQos, SubscriberQos};
 use dunlin_rtps::ChangeKind;
+use dunlin_wire::{GroupDigest, GroupDigests, Message, Submessage, params};
 
 const COUNT: i64 = 200;
 
@@ -25,14 +26,23 @@ fn writer_of_sets(
     topic: &str,
     scope: PresentationAccessScope,
 ) -> (Arc<WriterSlot>, Arc<PublisherGroup>) {
+    let presentation = PublisherQos::default().presentation(scope, true, true).presentation;
+    let group = net.nodes[0].participant.create_publisher_group(presentation);
+    let group = group.expect("names are left");
+    (writer_of(net, topic, scope, &group), group)
+}
+
+fn writer_of(
+    net: &mut Net,
+    topic: &str,
+    scope: PresentationAccessScope,
+    group: &Arc<PublisherGroup>,
+) -> Arc<WriterSlot> {
     let mut spec = writer_spec(topic, &DataWriterQos::default().reliable().keep_all());
     spec.publisher_qos = PublisherQos::default().presentation(scope, true, true);
-    let group = net.nodes[0].participant.create_publisher_group(spec.publisher_qos.presentation);
-    let group = group.expect("names are left");
-    let own = Some(Arc::clone(&group));
-    let writer =
-        net.with(0, |participant, now, out| participant.create_grouped_writer(now, spec, own, None, out));
-    (writer.expect("a good writer"), group)
+    let own = Some(Arc::clone(group));
+    net.with(0, |participant, now, out| participant.create_grouped_writer(now, spec, own, None, out))
+        .expect("a good writer")
 }
 
 fn group(net: &Net, scope: PresentationAccessScope) -> Arc<SubscriberGroup> {
@@ -235,4 +245,130 @@ fn a_set_of_which_a_part_was_turned_away_is_shown_whole() {
     // Whichever is looked at first.
     is_shown_whole(0, 1);
     is_shown_whole(1, 0);
+}
+
+/// A publisher with writers of "A" and "B", and a subscriber that listens to "A", "B" and "C".
+struct Group {
+    net: Net,
+    publisher: Arc<PublisherGroup>,
+    writers: Vec<Arc<WriterSlot>>,
+    readers: Vec<Arc<ReaderSlot>>,
+}
+
+const BY_GROUP: PresentationAccessScope = PresentationAccessScope::Group;
+
+impl Group {
+    fn new(mut net: Net) -> Self {
+        net.start();
+        let subscriber = group(&net, BY_GROUP);
+        let readers = ["A", "B", "C"].map(|topic| reader(&mut net, topic, BY_GROUP, &subscriber, 0)).into();
+        let (first, publisher) = writer_of_sets(&mut net, "A", BY_GROUP);
+        let second = writer_of(&mut net, "B", BY_GROUP, &publisher);
+        net.settle();
+        Self { net, publisher, writers: vec![first, second], readers }
+    }
+
+    /// One more writer, of which node 1 is not told.
+    fn add_unknown(&mut self) {
+        self.net.unreachable = Some(Locator::udp_v4(std::net::Ipv4Addr::new(10, 0, 0, 2), 7410));
+        self.writers.push(writer_of(&mut self.net, "C", BY_GROUP, &self.publisher));
+        self.net.settle();
+    }
+
+    /// A set with a sample of each writer, the last in the middle.
+    fn write_set(&mut self, n: u8) {
+        self.publisher.begin_set();
+        let last = self.writers.len() - 1;
+        for at in [0, last, 1] {
+            self.net.write(0, &self.writers[at], 1, &[n]).expect("no limit");
+        }
+        let end = self.publisher.end_set().flatten().expect("there is a set");
+        for writer in &self.writers {
+            self.net.with(0, |_, now, out| _ = writer.end_set(now, &end, out));
+        }
+    }
+
+    fn shown(&self) -> Vec<usize> {
+        self.readers.iter().map(|reader| reader.len()).collect()
+    }
+}
+
+#[test]
+fn a_set_waits_for_a_writer_of_which_nobody_was_told_yet() {
+    let mut group = Group::new(Net::new(2));
+    group.add_unknown();
+    group.write_set(1);
+    group.net.run(ms(5_000));
+    assert_eq!(group.shown(), [0, 0, 0], "the third may have a part");
+    group.net.unreachable = None;
+    let (mut net, readers) = (group.net, group.readers);
+    net.run_until(|_| readers.iter().any(|reader| !reader.is_empty()));
+    assert!(readers.iter().all(|reader| reader.len() == 1));
+    assert!(none_lost(&mut net));
+}
+
+fn lost(net: &mut Net) -> usize {
+    net.take_events(1).iter().filter(|event| matches!(event, Event::SampleLost { .. })).count()
+}
+
+#[test]
+fn a_writer_of_which_nobody_is_ever_told_is_waited_for_so_long() {
+    let mut group = Group::new(Net::new(2));
+    let other = writer(&mut group.net, "A", BY_GROUP);
+    group.net.settle();
+    group.add_unknown();
+    group.write_set(1);
+    group.net.run(ms(9_000));
+    assert_eq!((group.shown(), lost(&mut group.net)), (vec![0; 3], 0));
+    group.net.write(0, &other, 1, &[2]).expect("no limit");
+    group.net.run(ms(100));
+    assert_eq!(group.shown(), [1, 0, 0], "another publisher is not held up");
+    group.net.run(ms(2_000));
+    assert_eq!((group.shown(), lost(&mut group.net)), (vec![1, 0, 0], 2), "what had arrived is lost");
+}
+
+/// Another vendor may make its digests otherwise, or of other writers: then its sets are shown as if it told of none.
+#[test]
+fn digests_of_another_vendor_that_never_fit_are_waited_for_once() {
+    let mut net = Net::new(2);
+    net.disguised.insert(0, VendorId([1, 0x7f]));
+    let mut group = Group::new(net);
+    group.add_unknown();
+    group.write_set(1);
+    group.net.run(ms(9_000));
+    assert_eq!(group.shown(), [0, 0, 0]);
+    group.net.run(ms(2_000));
+    assert_eq!(group.shown(), [1, 1, 0]);
+    group.write_set(2);
+    group.net.run(ms(100));
+    assert_eq!((group.shown(), lost(&mut group.net)), (vec![2, 2, 0], 0));
+}
+
+#[test]
+fn changes_ends_and_heartbeats_say_which_writers_there_are() {
+    let mut group = Group::new(Net::new(2));
+    let mut ids: Vec<EntityId> = group.writers.iter().map(|writer| writer.guid().entity_id).collect();
+    let digest = GroupDigest::of(&mut ids);
+    group.net.record = Some(vec![]);
+    group.write_set(1);
+    group.net.settle();
+    let (mut changes, mut heartbeats) = (0, 0);
+    for datagram in group.net.record.take().expect("recorded") {
+        for submessage in Message::parse(&datagram).expect("a message").submessages() {
+            match submessage.expect("understood").body {
+                Submessage::Data(data) if ids.contains(&data.writer_id) => {
+                    assert_eq!(data.inline_qos.as_ref().and_then(params::writer_group_info), Some(digest));
+                    changes += 1;
+                }
+                Submessage::Heartbeat(heartbeat) if ids.contains(&heartbeat.writer_id) => {
+                    let Some(report) = heartbeat.group else { continue };
+                    let secure_writer_set = GroupDigest::EMPTY;
+                    assert_eq!(report.digests, Some(GroupDigests { writer_set: digest, secure_writer_set }));
+                    heartbeats += 1;
+                }
+                _ => {}
+            }
+        }
+    }
+    assert!(changes >= 5 && heartbeats >= 2, "{changes} and {heartbeats}");
 }

@@ -29,6 +29,7 @@ mod cursor;
 mod encoder;
 mod endianness;
 mod error;
+mod group_digest;
 mod header;
 mod message;
 mod receiver;
@@ -41,6 +42,7 @@ pub use builder::{
 };
 pub use endianness::Endianness;
 pub use error::{Malformation, WireError};
+pub use group_digest::GroupDigest;
 pub use header::Header;
 pub use message::{Message, Parsed, Submessages};
 pub use params::pid;

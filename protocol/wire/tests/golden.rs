@@ -12,9 +12,9 @@ use dunlin_core::{
     VendorId, WallTime,
 };
 use dunlin_wire::{
-    AckNack, DataFragSpec, DataSpec, Echo, EchoRequest, Endianness, Gap, GapGroup, GroupDigests, Heartbeat,
-    HeartbeatFrag, HeartbeatGroup, InfoReplyIp4, InfoSrc, MessageBuilder, NackFrag, Payload, PayloadSpec,
-    SecurityKind, SecuritySubmessage, Submessage, WireError,
+    AckNack, DataFragSpec, DataSpec, Echo, EchoRequest, Endianness, Gap, GapGroup, GroupDigest, GroupDigests,
+    Heartbeat, HeartbeatFrag, HeartbeatGroup, InfoReplyIp4, InfoSrc, MessageBuilder, NackFrag, Payload,
+    PayloadSpec, SecurityKind, SecuritySubmessage, Submessage, WireError,
 };
 
 const READER: EntityId = EntityId([1, 2, 3, 7]);
@@ -127,7 +127,10 @@ fn heartbeat() {
         "07 08 0034 00000000 04050602 00000000 00000001 00000001 00000002 00000003 \
          00000000 00000009 00000000 00000004 00000000 00000008"
     );
-    let digests = Some(GroupDigests { writer_set: [1, 2, 3, 4], secure_writer_set: [5, 6, 7, 8] });
+    let digests = Some(GroupDigests {
+        writer_set: GroupDigest([1, 2, 3, 4]),
+        secure_writer_set: GroupDigest([5, 6, 7, 8]),
+    });
     golden_value!(
         heartbeat,
         Heartbeat,

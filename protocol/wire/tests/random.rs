@@ -10,9 +10,10 @@ use dunlin_core::{
 };
 use dunlin_wire::checksum::ChecksumKind;
 use dunlin_wire::{
-    AckNack, DataFragSpec, DataSpec, Endianness, Gap, GapGroup, GroupDigests, HeaderExtensionSpec, Heartbeat,
-    HeartbeatFrag, HeartbeatGroup, InfoReplyIp4, InfoSrc, MessageBuilder, NackFrag, ParameterList,
-    ParameterListBuilder, Payload, PayloadSpec, SecurityKind, SecuritySubmessage, Submessage, pid,
+    AckNack, DataFragSpec, DataSpec, Endianness, Gap, GapGroup, GroupDigest, GroupDigests,
+    HeaderExtensionSpec, Heartbeat, HeartbeatFrag, HeartbeatGroup, InfoReplyIp4, InfoSrc, MessageBuilder,
+    NackFrag, ParameterList, ParameterListBuilder, Payload, PayloadSpec, SecurityKind, SecuritySubmessage,
+    Submessage, pid,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -81,8 +82,10 @@ fn heartbeat() -> impl Strategy<Value = Heartbeat> {
             current_gsn: first.plus(current),
             first_gsn: first,
             last_gsn: first.plus(last - 1),
-            digests: digests
-                .map(|(writer_set, secure_writer_set)| GroupDigests { writer_set, secure_writer_set }),
+            digests: digests.map(|(writers, secure)| GroupDigests {
+                writer_set: GroupDigest(writers),
+                secure_writer_set: GroupDigest(secure),
+            }),
         }
     });
     (any_reader(), writer(), number(), 0..1000_i64, any::<(i32, bool, bool)>(), option::of(group)).prop_map(

@@ -15,6 +15,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use PresentationAccessScope::{Group, Topic};
 
+mod writers;
+
 const TOPICS: [&str; 3] = ["First", "Second", "Third"];
 
 /// The PRESENTATION that a disabled publisher and subscriber are given is the one in force, of a set, and of an access that is

@@ -2,6 +2,7 @@ use super::*;
 use alloc::vec;
 use dunlin_core::{GuidPrefix, Rng};
 
+const PATIENCE: Duration = Duration::from_secs(10);
 const PUBLISHER: Guid = Guid::new(GuidPrefix([1; 12]), EntityId([0, 0, 1, 8]));
 
 fn reader(n: u8) -> EntityId {
@@ -24,6 +25,7 @@ fn place(sn: i64, number: i64, set: Option<(i64, i64)>, end: bool) -> Place {
         number: SequenceNumber(number),
         set: set.map(|(_, set)| SequenceNumber(set)),
         end,
+        writers: None,
     }
 }
 
@@ -34,7 +36,12 @@ struct Shown {
 }
 
 fn release(waiting: &mut Presentation<i64>, shown: &mut Shown) {
-    waiting.release(false, |release| {
+    release_at(0, waiting, shown);
+}
+
+/// So many seconds later.
+fn release_at(secs: u64, waiting: &mut Presentation<i64>, shown: &mut Shown) {
+    waiting.release(MonoTime(secs * 1_000_000_000), false, |release| {
         match release {
             Release::Show(unit) if unit.is_empty() => {}
             Release::Show(unit) => shown.units.push(unit.into_iter().map(|(_, item)| item).collect()),
@@ -51,8 +58,8 @@ fn offer(waiting: &mut Presentation<i64>, n: u8, place: Place) {
 }
 
 fn with_streams(streams: u8) -> Presentation<i64> {
-    let mut waiting = Presentation::new(10_000);
-    (1..=streams).for_each(|n| waiting.matched(stream(n), true, false));
+    let mut waiting = Presentation::new(10_000, PATIENCE);
+    (1..=streams).for_each(|n| waiting.matched(stream(n), true, false, true));
     waiting
 }
 
@@ -92,11 +99,11 @@ fn numbers_of_writers_without_a_reader_are_not_awaited_for_ever() {
     release(&mut waiting, &mut shown);
     assert_eq!(waiting.lagging(), [(reader(2), stream(2).writer)]);
     offer(&mut waiting, 1, place(2, 6, Some((1, 3)), true));
-    waiting.passed(stream(2), SequenceNumber(3));
+    waiting.passed(stream(2), SequenceNumber(3), None);
     release(&mut waiting, &mut shown);
     assert!(shown.units.is_empty(), "writer 2 may have number 5");
     assert_eq!(waiting.lagging(), [(reader(2), stream(2).writer)]);
-    waiting.passed(stream(2), SequenceNumber(5));
+    waiting.passed(stream(2), SequenceNumber(5), None);
     release(&mut waiting, &mut shown);
     assert_eq!(shown.units, [vec![4]]);
     assert!(waiting.lagging().is_empty());
@@ -136,7 +143,7 @@ fn a_unit_without_room_is_offered_again_before_anything_else() {
     let mut waiting = with_streams(1);
     offer(&mut waiting, 1, place(1, 1, None, false));
     offer(&mut waiting, 1, place(2, 2, None, false));
-    waiting.release(false, |release| match release {
+    waiting.release(MonoTime(0), false, |release| match release {
         Release::Show(unit) => Err(unit),
         Release::GiveUp(_) => panic!("nothing is lost"),
     });
@@ -147,8 +154,8 @@ fn a_unit_without_room_is_offered_again_before_anything_else() {
 
 #[test]
 fn memory_is_bounded() {
-    let mut waiting = Presentation::new(100);
-    waiting.matched(stream(1), true, false);
+    let mut waiting = Presentation::new(100, PATIENCE);
+    waiting.matched(stream(1), true, false, true);
     let mut shown = Shown::default();
     for sn in 1..1_000 {
         offer(&mut waiting, 1, place(sn, sn, Some((1, 1)), false));
@@ -181,23 +188,254 @@ fn random_arrivals() {
                 stream.push(place(sn, number, Some((begin[n].min(sn), first)), true));
             }
         }
-        let (mut waiting, mut shown) = (with_streams(3), Shown::default());
+        // One of them is discovered at some time, and keeps until then what it has.
+        let mut discovered = seed.is_multiple_of(2);
+        let known = if discovered { 3 } else { 2 };
+        let (mut waiting, mut shown) = (with_streams(known), Shown::default());
+        know(&mut waiting, known);
         let mut torn = Vec::new();
         let mut next = [0; 3];
         while next.iter().zip(&streams).any(|(next, stream)| *next < stream.len()) {
+            if !discovered && rng.next_u64().is_multiple_of(30) {
+                waiting.matched(stream(3), true, false, true);
+                know(&mut waiting, 3);
+                discovered = true;
+            }
             let n = (rng.next_u64() % 3) as usize;
-            let Some(place) = streams[n].get(next[n]) else { continue };
+            let Some(place) = streams[n].get(next[n]).filter(|_| n < 2 || discovered) else { continue };
             next[n] += 1;
             // The last end is not lost: something has to tell that what is before it is.
             if rng.next_u64().is_multiple_of(20) && !place.end {
                 torn.push(place.set.unwrap().0);
                 continue;
             }
-            offer(&mut waiting, n as u8 + 1, *place);
+            let place = Place { writers: first(3).filter(|_| place.end), ..*place };
+            offer(&mut waiting, n as u8 + 1, place);
             release(&mut waiting, &mut shown);
         }
         let expected: Vec<Vec<i64>> =
             sets.into_iter().filter(|(first, _)| !torn.contains(first)).map(|(_, numbers)| numbers).collect();
         assert_eq!(shown.units, expected, "seed {seed}");
+    }
+}
+
+/// The digest of the writers 1 to `n`.
+fn first(n: u8) -> Option<GroupDigest> {
+    let mut ids: Vec<EntityId> = (1..=n).map(|n| stream(n).writer.entity_id).collect();
+    Some(GroupDigest::of(&mut ids))
+}
+
+fn know(waiting: &mut Presentation<i64>, n: u8) {
+    let ids: Vec<EntityId> = (1..=n).map(|n| stream(n).writer.entity_id).collect();
+    waiting.writers_known(PUBLISHER, &ids);
+}
+
+/// Writers 1 and 2 end a set in which number `first_number + 1` is missing, and the publisher says that it has three writers.
+fn end_a_set_without_the_third(waiting: &mut Presentation<i64>, sn: i64, first_number: i64) {
+    let set = Some((sn, first_number));
+    let place = |sn, number, end| Place { writers: first(3), ..place(sn, number, set, end) };
+    offer(waiting, 1, place(sn, first_number, false));
+    offer(waiting, 2, place(sn, first_number + 2, false));
+    (1..=2).for_each(|n| offer(waiting, n, place(sn + 1, first_number + 3, true)));
+}
+
+#[test]
+fn a_set_waits_for_a_writer_that_is_not_discovered_yet() {
+    let (mut waiting, mut shown) = (with_streams(2), Shown::default());
+    know(&mut waiting, 2);
+    end_a_set_without_the_third(&mut waiting, 1, 1);
+    release(&mut waiting, &mut shown);
+    assert!(shown.units.is_empty() && shown.lost == 0);
+    assert_eq!(waiting.next_deadline(), Some(MonoTime(0).plus(PATIENCE)));
+    waiting.matched(stream(3), true, false, true);
+    know(&mut waiting, 3);
+    release(&mut waiting, &mut shown);
+    assert!(shown.units.is_empty() && waiting.next_deadline().is_none());
+    assert_eq!(waiting.lagging(), [(reader(3), stream(3).writer)]);
+    offer(&mut waiting, 3, place(1, 2, Some((1, 1)), false));
+    release(&mut waiting, &mut shown);
+    assert_eq!((shown.units, shown.lost), (vec![vec![1, 2, 3]], 0));
+}
+
+#[test]
+fn nobody_waits_for_a_writer_without_a_reader_here() {
+    let (mut waiting, mut shown) = (with_streams(2), Shown::default());
+    know(&mut waiting, 3);
+    end_a_set_without_the_third(&mut waiting, 1, 1);
+    release(&mut waiting, &mut shown);
+    assert_eq!(shown.units, [vec![1, 3]]);
+}
+
+/// Also when what is known now is already more, or less: it was known together.
+#[test]
+fn what_was_known_before_counts() {
+    for now in [2, 4] {
+        let (mut waiting, mut shown) = (with_streams(2), Shown::default());
+        know(&mut waiting, 3);
+        know(&mut waiting, now);
+        end_a_set_without_the_third(&mut waiting, 1, 1);
+        release(&mut waiting, &mut shown);
+        assert_eq!(shown.units, [vec![1, 3]]);
+    }
+}
+
+/// Those who come late discover all writers at once, and hear of what was written when there were fewer.
+#[test]
+fn writers_that_came_later_need_not_have_been_there() {
+    let (mut waiting, mut shown) = (with_streams(2), Shown::default());
+    waiting.matched(stream(5), true, false, true);
+    know(&mut waiting, 5);
+    waiting.passed(stream(5), SequenceNumber(9), first(5));
+    end_a_set_without_the_third(&mut waiting, 1, 1);
+    release(&mut waiting, &mut shown);
+    assert_eq!((shown.units, shown.lost), (vec![vec![1, 3]], 0));
+}
+
+#[test]
+fn a_set_of_which_nothing_is_missing_waits_for_nobody() {
+    let (mut waiting, mut shown) = (with_streams(2), Shown::default());
+    know(&mut waiting, 2);
+    end_a_set_without_the_third(&mut waiting, 1, 1);
+    offer(&mut waiting, 1, Place { writers: first(3), ..place(3, 2, Some((1, 1)), false) });
+    release(&mut waiting, &mut shown);
+    assert_eq!(shown.units, [vec![1, 2, 3]]);
+}
+
+#[test]
+fn a_writer_that_is_never_discovered_is_waited_for_so_long() {
+    let (mut waiting, mut shown) = (with_streams(2), Shown::default());
+    end_a_set_without_the_third(&mut waiting, 1, 1);
+    release(&mut waiting, &mut shown);
+    release_at(9, &mut waiting, &mut shown);
+    assert!(shown.units.is_empty() && shown.lost == 0);
+    release_at(10, &mut waiting, &mut shown);
+    assert_eq!((shown.units.len(), shown.lost), (0, 2), "none of it");
+    assert_eq!(waiting.next_deadline(), None);
+    // Nor does the next one wait as long again.
+    end_a_set_without_the_third(&mut waiting, 3, 5);
+    release_at(11, &mut waiting, &mut shown);
+    assert_eq!((shown.units.len(), shown.lost), (0, 4));
+}
+
+/// Nobody knows whether it is a digest at all.
+#[test]
+fn digests_that_nobody_understands_are_waited_for_once() {
+    let mut waiting = Presentation::new(10_000, PATIENCE);
+    let mut shown = Shown::default();
+    (1..=2).for_each(|n| waiting.matched(stream(n), true, false, false));
+    end_a_set_without_the_third(&mut waiting, 1, 1);
+    release(&mut waiting, &mut shown);
+    assert!(shown.units.is_empty());
+    release_at(10, &mut waiting, &mut shown);
+    end_a_set_without_the_third(&mut waiting, 3, 5);
+    release_at(10, &mut waiting, &mut shown);
+    assert_eq!((shown.units, shown.lost), (vec![vec![1, 3], vec![5, 7]], 0));
+}
+
+/// The publisher says by now that it has other writers, and those are known: the one that is not has gone.
+#[test]
+fn a_writer_that_has_gone_undiscovered_is_not_waited_for() {
+    let (mut waiting, mut shown) = (with_streams(2), Shown::default());
+    know(&mut waiting, 2);
+    end_a_set_without_the_third(&mut waiting, 1, 1);
+    release(&mut waiting, &mut shown);
+    assert_eq!(shown.lost, 0);
+    waiting.passed(stream(1), SequenceNumber(4), first(2));
+    release(&mut waiting, &mut shown);
+    assert_eq!((shown.units.len(), shown.lost), (0, 2), "it may have had a part");
+}
+
+#[test]
+fn a_publisher_that_is_lost_brings_nothing_more() {
+    let (mut waiting, mut shown) = (with_streams(2), Shown::default());
+    know(&mut waiting, 2);
+    end_a_set_without_the_third(&mut waiting, 1, 1);
+    (1..=2).for_each(|n| waiting.writer_lost(stream(n)));
+    release(&mut waiting, &mut shown);
+    assert_eq!((shown.units.len(), shown.lost), (0, 2));
+    assert!(waiting.publishers.is_empty());
+}
+
+/// What is in no set is put in order, also after a number that nobody here may ever get.
+#[test]
+fn order_waits_for_a_writer_that_is_not_discovered_yet() {
+    let (mut waiting, mut shown) = (with_streams(1), Shown::default());
+    know(&mut waiting, 1);
+    let at = |sn, number| Place { writers: first(2), ..place(sn, number, None, false) };
+    offer(&mut waiting, 1, at(1, 2));
+    release(&mut waiting, &mut shown);
+    assert!(shown.units.is_empty());
+    waiting.matched(stream(2), true, false, true);
+    know(&mut waiting, 2);
+    offer(&mut waiting, 2, at(1, 1));
+    release(&mut waiting, &mut shown);
+    assert_eq!(shown.units, [vec![1], vec![2]]);
+    offer(&mut waiting, 1, Place { writers: first(3), ..at(2, 4) });
+    release(&mut waiting, &mut shown);
+    assert_eq!(shown.units.len(), 2);
+    waiting.passed(stream(2), SequenceNumber(3), None);
+    release(&mut waiting, &mut shown);
+    release_at(10, &mut waiting, &mut shown);
+    assert_eq!(shown.units, [vec![1], vec![2], vec![4]], "later it is shown all the same");
+}
+
+/// HEARTBEATs say it too, of changes that do not.
+#[test]
+fn what_heartbeats_say_counts_for_what_is_before_them() {
+    for (at, waits) in [(1, false), (2, true)] {
+        let (mut waiting, mut shown) = (with_streams(1), Shown::default());
+        know(&mut waiting, 1);
+        offer(&mut waiting, 1, place(1, 2, None, false));
+        waiting.passed(stream(1), SequenceNumber(at), first(2));
+        release(&mut waiting, &mut shown);
+        assert_eq!(shown.units.is_empty(), waits, "said at {at}");
+    }
+}
+
+/// A publisher that tells of other writers each time keeps back its own changes for so long, and nobody else's.
+#[test]
+fn digests_without_end_cost_little_and_hold_nobody_else_up() {
+    let (mut waiting, mut shown) = (with_streams(1), Shown::default());
+    let other = Guid::new(GuidPrefix([2; 12]), EntityId([0, 0, 1, 8]));
+    let honest =
+        Stream { publisher: other, writer: Guid::new(other.prefix, EntityId([0, 0, 9, 2])), ..stream(9) };
+    waiting.matched(honest, true, false, true);
+    for n in 0..200_u32 {
+        let odd = i64::from(2 * n + 2);
+        let writers = Some(GroupDigest(n.to_be_bytes()));
+        offer(&mut waiting, 1, Place { writers, ..place(odd / 2, odd, None, false) });
+        waiting.writers_known(PUBLISHER, &[EntityId((n + 1_000).to_be_bytes())]);
+        let sn = i64::from(n) + 1;
+        waiting.offer(honest, &place(sn, sn, None, false), Some(-sn), 10);
+        release(&mut waiting, &mut shown);
+        assert_eq!(shown.units.last(), Some(&vec![-sn]), "{n}");
+    }
+    assert_eq!(shown.units.len(), 200);
+    for n in 1..=200 {
+        release_at(n * 10, &mut waiting, &mut shown);
+        assert_eq!(shown.units.len() as u64, 200 + n);
+    }
+}
+
+/// It was deleted between the sets, of which discovery tells after the second one has arrived: the number that is missing there
+/// is not its own, if the publisher did not have it any more when the set began.
+#[test]
+fn a_writer_that_had_gone_before_a_set_takes_nothing_of_it() {
+    for (writers, expected) in [(2, (vec![vec![1, 2, 3], vec![5]], 0)), (3, (vec![vec![1, 2, 3]], 1))] {
+        let (mut waiting, mut shown) = (with_streams(3), Shown::default());
+        know(&mut waiting, 3);
+        let place =
+            |sn, number, set, end, n| Place { writers: first(n), ..place(sn, number, Some(set), end) };
+        (1..=3).for_each(|n| offer(&mut waiting, n, place(1, i64::from(n), (1, 1), false, 3)));
+        (1..=3).for_each(|n| offer(&mut waiting, n, place(2, 4, (1, 1), true, 3)));
+        release(&mut waiting, &mut shown);
+        offer(&mut waiting, 1, place(3, 5, (3, 5), false, writers));
+        (1..=2).for_each(|n| offer(&mut waiting, n, place(3 + i64::from(n == 1), 7, (3, 5), true, writers)));
+        release(&mut waiting, &mut shown);
+        assert_eq!(shown.units.len(), 1);
+        waiting.writer_lost(stream(3));
+        know(&mut waiting, 2);
+        release(&mut waiting, &mut shown);
+        assert_eq!((shown.units, shown.lost), expected);
     }
 }

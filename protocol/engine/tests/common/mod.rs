@@ -160,6 +160,8 @@ pub struct Net {
     pub rewrite: Option<fn(&mut [u8])>,
     /// Octets and class of what was sent, while somebody wants them.
     pub classes: Option<Vec<(usize, u8)>>,
+    /// What is sent there is lost.
+    pub unreachable: Option<Locator>,
     /// Where anybody sent anything to.
     pub destinations: BTreeSet<Locator>,
     in_flight: BTreeMap<(MonoTime, u64), (usize, Locator, SharedBytes)>,
@@ -222,6 +224,7 @@ impl Net {
             record: None,
             rewrite: None,
             classes: None,
+            unreachable: None,
             destinations: BTreeSet::new(),
             in_flight: BTreeMap::new(),
             sequence: 0,
@@ -310,6 +313,9 @@ impl Net {
     fn post(&mut self, source: usize, destination: Locator, bytes: &SharedBytes) {
         if destination.kind == LocatorKind::LOCAL {
             self.enqueue(self.now, source, Locator::LOCAL, bytes);
+            return;
+        }
+        if self.unreachable == Some(destination) {
             return;
         }
         let from = Locator::udp_v4(self.nodes[source].address, 7410);

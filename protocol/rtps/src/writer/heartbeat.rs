@@ -266,7 +266,7 @@ impl Writer {
             let gap = if filtered { with_count(gap, proxy.cfg.vendor, count) } else { gap };
             rest = rest.get(used..).unwrap_or(&[]);
             // Leave room for the HEARTBEAT.
-            let len = message.len().saturating_add(size::GAP_MAX).saturating_add(size::HEARTBEAT);
+            let len = message.len().saturating_add(size::GAP_MAX).saturating_add(self.heartbeat_len());
             if len > self.cfg.max_message_size {
                 message.finish(proxy.directed());
                 message = self.framing.begin(out);

@@ -210,7 +210,7 @@ impl Writer {
     }
 
     /// Octets of a HEARTBEAT of this writer, at most.
-    fn heartbeat_len(&self) -> usize {
+    pub(super) fn heartbeat_len(&self) -> usize {
         if self.group.is_some() { size::HEARTBEAT_OF_GROUP } else { size::HEARTBEAT }
     }
 

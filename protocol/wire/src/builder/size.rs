@@ -10,8 +10,8 @@ pub const INFO_DST: usize = 16;
 pub const INFO_TS: usize = 12;
 /// HEARTBEAT without group information.
 pub const HEARTBEAT: usize = 32;
-/// HEARTBEAT with the numbers of the publisher.
-pub const HEARTBEAT_OF_GROUP: usize = 56;
+/// HEARTBEAT with the numbers of the publisher and the digests of its writers.
+pub const HEARTBEAT_OF_GROUP: usize = 64;
 /// ACKNACK with 256 bits.
 pub const ACKNACK_MAX: usize = 60;
 /// GAP with 256 bits and everything optional.

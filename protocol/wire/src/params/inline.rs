@@ -5,7 +5,7 @@ use core::ops::Deref;
 use dunlin_core::{Guid, SequenceNumber, StatusInfo};
 
 use super::{ParameterList, ParameterListBuilder, as_sequence_number, pid};
-use crate::{Endianness, ParamReader};
+use crate::{Endianness, GroupDigest, ParamReader};
 
 const KEY_HASH_LEN: usize = 16;
 const SIGNATURE_LEN: usize = 16;
@@ -44,6 +44,11 @@ pub fn group_coherent_set(list: &ParameterList<'_>) -> Option<SequenceNumber> {
 /// Number of the change in the publisher's numbering (§9.6.4).
 pub fn group_sequence_number(list: &ParameterList<'_>) -> Option<SequenceNumber> {
     sequence_number(list, pid::GROUP_SEQ_NUM)
+}
+
+/// Which writers the publisher had when the change was written (§9.6.4, WRITER_GROUP_INFO).
+pub fn writer_group_info(list: &ParameterList<'_>) -> Option<GroupDigest> {
+    list.find(pid::WRITER_GROUP_INFO)?.first_chunk().copied().map(GroupDigest)
 }
 
 /// The only reader meant (§9.6.4). Before RTPS 2.4 this was a sequence, which has another length and is not read.

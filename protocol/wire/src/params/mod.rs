@@ -12,7 +12,7 @@ pub use builder::ParameterListBuilder;
 pub use inline::{
     InlineQosBuffer, OriginalWriterInfo, PASSED_FILTER_LEN, coherent_set, content_filter_passed,
     directed_write, group_coherent_set, group_sequence_number, inline_qos_for_status, key_hash,
-    original_writer_info, passed_filter, related_sample_identity, status_info,
+    original_writer_info, passed_filter, related_sample_identity, status_info, writer_group_info,
 };
 pub use list::{Parameter, ParameterList, Parameters};
 pub use reader::{

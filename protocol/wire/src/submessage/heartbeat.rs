@@ -6,6 +6,7 @@ use super::{FixedSubmessage, Reject, kind, writer_to_reader};
 use crate::Malformation;
 use crate::cursor::Cursor;
 use crate::encoder::{Encoder, Sink};
+use crate::group_digest::GroupDigest;
 
 const FLAG_FINAL: u8 = 0x02;
 const FLAG_LIVELINESS: u8 = 0x04;
@@ -50,9 +51,9 @@ pub struct HeartbeatGroup {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GroupDigests {
     /// Over the writers discovered in the clear.
-    pub writer_set: [u8; 4],
+    pub writer_set: GroupDigest,
     /// Over the writers discovered securely.
-    pub secure_writer_set: [u8; 4],
+    pub secure_writer_set: GroupDigest,
 }
 
 impl Heartbeat {
@@ -90,7 +91,11 @@ impl HeartbeatGroup {
             return Err(Malformation::Range.into());
         }
         let digests = if cursor.remaining() >= DIGESTS_LEN {
-            Some(GroupDigests { writer_set: cursor.array()?, secure_writer_set: cursor.array()? })
+            let (writer_set, secure_writer_set) = (cursor.array()?, cursor.array()?);
+            Some(GroupDigests {
+                writer_set: GroupDigest(writer_set),
+                secure_writer_set: GroupDigest(secure_writer_set),
+            })
         } else {
             None
         };
@@ -126,8 +131,8 @@ impl FixedSubmessage for Heartbeat {
             out.sequence_number(group.first_gsn);
             out.sequence_number(group.last_gsn);
             if let Some(digests) = &group.digests {
-                out.bytes(&digests.writer_set);
-                out.bytes(&digests.secure_writer_set);
+                out.bytes(&digests.writer_set.0);
+                out.bytes(&digests.secure_writer_set.0);
             }
         }
     }

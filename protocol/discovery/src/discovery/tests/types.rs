@@ -2,8 +2,9 @@
 
 use alloc::{string::ToString, sync::Arc, vec};
 
+use dunlin_core::EntityId;
 use dunlin_idl::{Memory, Options, compile};
-use dunlin_qos::{DataRepresentationId, TypeConsistencyEnforcement};
+use dunlin_qos::{DataRepresentationId, PresentationAccessScope, PublisherQos, TypeConsistencyEnforcement};
 use dunlin_xtypes::identifier::Equivalence;
 use dunlin_xtypes::{TypeIdentifierWithDependencies, to_idl};
 
@@ -272,4 +273,44 @@ fn who_was_never_forgotten_understands_the_next_question() {
     let known = ask(&mut net);
     assert!(matches!(known, TypeDiscovery::Known(_)), "{known:?}");
     assert!(net.nodes[1].discovery.stats().type_object_octets > 0, "it was told again");
+}
+
+/// A writer of a publisher with access scope GROUP.
+fn grouped(net: &mut Net, node: usize, idl: &str) -> Guid {
+    let group = EntityId([0, 0, 9, 8]);
+    let publisher_qos = PublisherQos::default().presentation(PresentationAccessScope::Group, true, true);
+    let qos = DataWriterQos::default().representation(&[DataRepresentationId::Xcdr2]);
+    let writer =
+        LocalWriter { type_information: Some(local(idl)), group, publisher_qos, ..local_writer(qos) };
+    net.with(node, |d, now, out, fx| d.add_writer(now, writer, out, fx)).expect("valid names");
+    Guid::new(prefix(node), group)
+}
+
+#[test]
+fn writers_of_a_publisher_are_known_once_their_types_are_and_also_if_they_are_ignored() {
+    let mut net = pair([config(0), config(1)]);
+    reads(&mut net, 1, NEW, ALLOW());
+    net.run_for(secs(1));
+    let publisher = grouped(&mut net, 0, OLD);
+    let mut seen = vec![];
+    for _ in 0..20_000 {
+        net.run_for(millis(1) / 20);
+        seen.push(net.nodes[1].discovery.writers_of_publisher(publisher));
+        seen.dedup();
+    }
+    assert_eq!(seen, [Some(vec![]), None, Some(vec![WRITER])]);
+    assert_eq!(net.events(1), ["+writer 0"]);
+    net.with(1, |d, _, _, fx| d.ignore_endpoint(guid(0, WRITER), fx));
+    let known = |net: &Net| net.nodes[1].discovery.writers_of_publisher(publisher);
+    assert_eq!(known(&net), Some(vec![WRITER]));
+    assert_eq!(net.events(1), ["-writer 0"]);
+    net.with(0, |d, now, out, fx| d.remove_writer(now, WRITER, out, fx));
+    net.run_for(secs(1));
+    assert_eq!(known(&net), Some(vec![]));
+    // One that is announced after it was ignored.
+    grouped(&mut net, 0, OLD);
+    net.run_for(secs(1));
+    assert_eq!((known(&net), net.events(1)), (Some(vec![WRITER]), vec![]));
+    net.with(1, |d, _, _, fx| d.ignore_participant(prefix(0), fx));
+    assert_eq!(known(&net), Some(vec![]));
 }

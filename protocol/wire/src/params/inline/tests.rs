@@ -3,7 +3,7 @@
 use super::*;
 use crate::params::{
     coherent_set, content_filter_passed, directed_write, group_coherent_set, group_sequence_number,
-    original_writer_info, related_sample_identity,
+    original_writer_info, related_sample_identity, writer_group_info,
 };
 use crate::testing::hex;
 
@@ -42,7 +42,12 @@ fn numbers_and_identities() {
     with_list("6300 0800 00000000 04000000 6400 0800 00000000 05000000", |list| {
         assert_eq!(group_coherent_set(list), Some(SequenceNumber(4)));
         assert_eq!(group_sequence_number(list), Some(SequenceNumber(5)));
+        assert_eq!(writer_group_info(list), None);
     });
+    with_list("6500 0400 c8802bef", |list| {
+        assert_eq!(writer_group_info(list), Some(GroupDigest([0xc8, 0x80, 0x2b, 0xef])));
+    });
+    with_list("6500 0000", |list| assert_eq!(writer_group_info(list), None));
     let identity =
         OriginalWriterInfo { writer_guid: Guid::from_bytes([7; 16]), writer_sn: SequenceNumber(9) };
     let related = [pid::RELATED_SAMPLE_IDENTITY, pid::vendor::CUSTOM_RELATED_SAMPLE_IDENTITY];

@@ -1,0 +1,59 @@
+//! Which writers a publisher has, as far as they are known (RTPS 2.5 §8.7.6).
+
+use alloc::vec::Vec;
+
+use dunlin_core::{EntityId, Guid};
+use dunlin_qos::PresentationAccessScope;
+
+use crate::data::DiscoveredWriter;
+use crate::discovery::Discovery;
+use crate::effect::DiscoveryEffect;
+
+/// Most ignored writers that are remembered: they are announced without being charged to anybody.
+const MAX_IGNORED: usize = 1024;
+
+impl DiscoveredWriter {
+    /// The publisher, if its access scope is GROUP and it is announced: those who listen to several of its writers have to know
+    /// all of them (DDS 1.4 §2.2.3.6).
+    #[must_use]
+    pub fn publisher(&self) -> Option<Guid> {
+        let by_group = self.publisher_qos.presentation.access_scope == PresentationAccessScope::Group;
+        let named = by_group && self.group != EntityId::UNKNOWN;
+        named.then(|| Guid::new(self.guid.prefix, self.group))
+    }
+}
+
+impl Discovery {
+    /// The writers of a publisher that are known, those that are ignored among them; `None` as long as it has to be found out
+    /// whether one of them matches a local reader.
+    #[must_use]
+    pub fn writers_of_publisher(&self, publisher: Guid) -> Option<Vec<EntityId>> {
+        let mut ids = Vec::new();
+        for writer in self.endpoints.writers_of(publisher.prefix) {
+            if writer.publisher() == Some(publisher) {
+                if self.endpoints.is_unsettled(writer.guid) {
+                    return None;
+                }
+                ids.push(writer.guid.entity_id);
+            }
+        }
+        let ignored = self.ignored_writers.iter().filter(|(_, of)| **of == publisher);
+        ids.extend(ignored.map(|(writer, _)| writer.entity_id));
+        Some(ids)
+    }
+
+    /// A writer is ignored, but its publisher counts it.
+    pub(crate) fn note_ignored(&mut self, writer: &DiscoveredWriter, fx: &mut Vec<DiscoveryEffect>) {
+        let Some(publisher) = writer.publisher() else { return };
+        let known = self.ignored_writers.get(&writer.guid);
+        if known != Some(&publisher) && (known.is_some() || self.ignored_writers.len() < MAX_IGNORED) {
+            self.ignored_writers.insert(writer.guid, publisher);
+            fx.push(DiscoveryEffect::GroupChanged(publisher));
+        }
+    }
+
+    /// A writer is no more.
+    pub(crate) fn forget_ignored(&mut self, writer: Guid, fx: &mut Vec<DiscoveryEffect>) {
+        fx.extend(self.ignored_writers.remove(&writer).map(DiscoveryEffect::GroupChanged));
+    }
+}
