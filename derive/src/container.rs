@@ -1,6 +1,6 @@
 //! What all derived types have in common: crate path, generics, extensibility, the parts to generate.
 
-use crate::attrs::{Bits, Extensibility, Kind, TypeAttrs};
+use crate::attrs::{Bits, Extensibility, Kind, TryConstruct, TypeAttrs};
 use crate::{enumeration, newtype, structure, union};
 use proc_macro_crate::{FoundCrate, crate_name};
 use proc_macro2::{Span, TokenStream};
@@ -91,6 +91,22 @@ impl<'a> Container<'a> {
             let message =
                 "`uint8` belongs on fields; on a type it is for the discriminator of a union, or an alias";
             return Err(Error::new(word.span(), message));
+        }
+        if let Some((word, _)) = self.attrs.described.as_ref().filter(|_| !has_type) {
+            let message =
+                "`as` belongs on fields; on a type it is for the discriminator of a union, or an alias";
+            return Err(Error::new(word.span(), message));
+        }
+        match &self.attrs.try_construct {
+            Some((word, _)) if !is_union => {
+                let message =
+                    "`try_construct` belongs on fields; on a type it is for the discriminator of a union";
+                return Err(Error::new(word.span(), message));
+            }
+            Some((word, TryConstruct::Trim)) => {
+                return Err(Error::new(word.span(), "there is nothing to trim in a discriminator"));
+            }
+            _ => {}
         }
         let of_bits = self.kind() == Some(Kind::Bitmask);
         if let Some(Bits { name, .. }) = self.attrs.bits.first().filter(|_| !of_bits) {

@@ -14,6 +14,7 @@
 //! Names become idiomatic (`frameNumber` the field `frame_number`, `RAW_RGB` the variant `RawRgb`); on the wire and in
 //! announcements the names of the IDL are used.
 
+mod described;
 mod flags;
 mod names;
 mod structure;
@@ -107,6 +108,8 @@ pub(crate) struct Generator<'a> {
     path: Vec<String>,
     /// Full Rust paths of types.
     types: BTreeMap<TypeId, Vec<String>>,
+    /// Full Rust paths of what describes typedefs.
+    aliases: BTreeMap<TypeId, Vec<String>>,
     constants: BTreeMap<ConstId, String>,
     modules: BTreeMap<ModuleId, String>,
     /// Names of the variants of enumerations.
@@ -126,6 +129,7 @@ impl<'a> Generator<'a> {
             indent: 0,
             path: Vec::new(),
             types: BTreeMap::new(),
+            aliases: BTreeMap::new(),
             constants: BTreeMap::new(),
             modules: BTreeMap::new(),
             variants: model.types().filter_map(|(id, ty)| Some((id, variants(ty)?))).collect(),
@@ -163,6 +167,16 @@ impl<'a> Generator<'a> {
                     path.pop();
                 }
                 Item::Interface(_) => {}
+            }
+        }
+        // After all others, whose names matter to their users.
+        for item in &module.items {
+            let Item::Type(id) = item else { continue };
+            if let Some(name) = self.types.get(id).and_then(|path| path.last()).filter(|_| self.is_alias(*id))
+            {
+                let wanted = format!("{}Alias", name.trim_start_matches("r#"));
+                let marker = type_names.choose(wanted.clone(), &wanted);
+                self.aliases.insert(*id, path.iter().cloned().chain([marker]).collect());
             }
         }
     }
@@ -323,11 +337,7 @@ impl<'a> Generator<'a> {
             Kind::Enum(e) => self.enumeration(id, &name, ty, e),
             Kind::Bitmask(mask) => self.bitmask(&name, ty, mask),
             Kind::Bitset(bitset) => self.bitset(id, &name, ty, bitset),
-            Kind::Alias(alias) => {
-                self.docs(ty.docs.as_deref());
-                let target = self.type_text(&alias.ty, ty);
-                self.line(&format!("pub type {name} = {target};"));
-            }
+            Kind::Alias(alias) => self.alias(id, &name, ty, alias),
         }
     }
 
