@@ -15,6 +15,7 @@ mod separation;
 mod support;
 mod tasks;
 mod threads;
+mod try_construct;
 mod types;
 mod under_loss;
 mod urgency;
