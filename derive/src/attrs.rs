@@ -40,6 +40,8 @@ pub struct TypeAttrs {
     pub uint8: Option<Ident>,
     /// What the discriminator, or what is behind the alias, is in IDL.
     pub described: Option<(Ident, Type)>,
+    /// The one representation that the type allows: whether it is XCDR2.
+    pub representation: Option<(Ident, bool)>,
     /// What becomes of a discriminator that does not fit.
     pub try_construct: Option<(Ident, TryConstruct)>,
 }
@@ -160,6 +162,10 @@ impl TypeAttrs {
             "key" => set(&mut self.key, &word, word.clone()),
             "uint8" => set(&mut self.uint8, &word, word.clone()),
             "as" => set(&mut self.described, &word, (word.clone(), parse_type(meta)?)),
+            "data_representation" => {
+                let is_xcdr2 = parse_choice(meta, &["xcdr1", "xcdr2"])? == 1;
+                set(&mut self.representation, &word, (word.clone(), is_xcdr2))
+            }
             "try_construct" => {
                 set(&mut self.try_construct, &word, (word.clone(), parse_try_construct(meta)?))
             }
@@ -167,8 +173,8 @@ impl TypeAttrs {
                 word.span(),
                 format!(
                     "unknown attribute `{word}`; on types there are: name, final, appendable, mutable, nested, autoid, \
-                     crate, bit_bound, bits, union, discriminator, key, uint8, as, try_construct, bitmask, \
-                     bitset, transparent"
+                     crate, bit_bound, bits, union, discriminator, key, uint8, as, try_construct, \
+                     data_representation, bitmask, bitset, transparent"
                 ),
             )),
         }

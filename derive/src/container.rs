@@ -97,6 +97,13 @@ impl<'a> Container<'a> {
                 "`as` belongs on fields; on a type it is for the discriminator of a union, or an alias";
             return Err(Error::new(word.span(), message));
         }
+        let is_struct = matches!(self.input.data, Data::Struct(_)) && self.kind().is_none();
+        if let Some((word, _)) = self.attrs.representation.as_ref().filter(|_| !is_union && !is_struct) {
+            return Err(Error::new(
+                word.span(),
+                "only topic types, structures and unions, have a representation",
+            ));
+        }
         match &self.attrs.try_construct {
             Some((word, _)) if !is_union => {
                 let message =
@@ -211,7 +218,13 @@ impl<'a> Container<'a> {
         }
         let (krate, ident, name) = (&self.krate, self.ident(), self.type_name());
         let extensibility = self.extensibility_tokens();
-        let version = format_ident!("{}", if prefers_xcdr2 { "Xcdr2" } else { "Xcdr1" });
+        let only = self.attrs.representation.as_ref().map(|(_, is_xcdr2)| *is_xcdr2);
+        let version = format_ident!("{}", if only.unwrap_or(prefers_xcdr2) { "Xcdr2" } else { "Xcdr1" });
+        let allowed = only.map(|_| {
+            quote! {
+                const REPRESENTATIONS: &'static [#krate::Representation] = &[#krate::Representation::#version];
+            }
+        });
         let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
         Ok(quote! {
             #[automatically_derived]
@@ -222,6 +235,7 @@ impl<'a> Container<'a> {
                 const MAX_KEY_SIZE: ::core::option::Option<usize> =
                     <Self as #krate::CdrWrite>::KEY_SIZE.max_size();
                 const DEFAULT_REPRESENTATION: #krate::Representation = #krate::Representation::#version;
+                #allowed
             }
         })
     }

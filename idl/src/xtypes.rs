@@ -260,7 +260,11 @@ fn enumeration(it: &ir::Enum) -> Kind {
         value: literal.value,
         is_default: index == it.default,
     });
-    Kind::Enumeration(Enumeration { bit_bound: it.bit_bound, literals: literals.collect() })
+    Kind::Enumeration(Enumeration {
+        bit_bound: it.bit_bound,
+        literals: literals.collect(),
+        ignore_literal_names: it.ignore_literal_names,
+    })
 }
 
 fn bitmask(it: &ir::Bitmask) -> Kind {

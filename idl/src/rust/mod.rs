@@ -3,6 +3,7 @@
 //! | IDL | Rust |
 //! |---|---|
 //! | module | `pub mod`, in snake case |
+//! | interface | `pub mod` with the types and constants in it; no operations, with a warning |
 //! | struct, exception | `pub struct`, the members of a base in the field `base` |
 //! | union | `pub enum` with the members in its variants |
 //! | enum | `pub enum` |
@@ -23,7 +24,7 @@ mod uint8;
 
 pub(crate) use types::float128;
 
-use crate::backend::{Backend, Generated, Input, doc_lines};
+use crate::backend::{Backend, Generated, Input, doc_lines, skip_interfaces, without_interfaces};
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::ir::*;
 use crate::source::FileId;
@@ -80,8 +81,11 @@ pub fn generate(
     main: Option<FileId>,
     options: &RustOptions,
 ) -> Result<(String, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let mut generator = Generator::new(model, main, options);
-    if let Some(root) = model.root() {
+    let whole = without_interfaces(model);
+    let mut generator = Generator::new(&whole, main, options);
+    let input = Input { model, main, path: "", includes: options.includes };
+    skip_interfaces(&input, "Rust", &mut generator.sink);
+    if let Some(root) = whole.root() {
         generator.module(root, true);
     }
     let failed = generator.sink.has_errors();
@@ -285,14 +289,8 @@ impl<'a> Generator<'a> {
                 self.verbatim(&ty.verbatims, Placement::AfterDeclaration);
             }
             Item::Const(id) => self.constant(id),
-            Item::Interface(id) => {
-                let Some(interface) = self.model.interface(id) else { return };
-                if self.is_wanted(interface.span.file) {
-                    self.sink
-                        .error(interface.span, "the Rust back end does not support interfaces yet")
-                        .hint("move the types into a file of their own");
-                }
-            }
+            // In their places are modules.
+            Item::Interface(_) => {}
         }
     }
 
@@ -320,17 +318,6 @@ impl<'a> Generator<'a> {
 
     fn ty(&mut self, id: TypeId, ty: &TypeDef) {
         let name = self.types.get(&id).and_then(|path| path.last()).cloned().unwrap_or_default();
-        if let (Some(mask), false) = (ty.data_representation, matches!(ty.kind, Kind::Alias(_)))
-            && mask & 5 != 5
-        {
-            self.sink.warning(
-                ty.span,
-                format!(
-                    "the Rust back end does not restrict the data representation of `{}` yet",
-                    ty.full_name
-                ),
-            );
-        }
         match &ty.kind {
             Kind::Struct(structure) | Kind::Exception(structure) => self.structure(id, &name, ty, structure),
             Kind::Union(union) => self.union(&name, ty, union),
@@ -383,6 +370,7 @@ impl<'a> Generator<'a> {
         if ty.nested && matches!(ty.kind, Kind::Struct(_) | Kind::Exception(_) | Kind::Union(_)) {
             words.push("nested".to_owned());
         }
+        words.extend(self.representation(ty));
         if ty.autoid_hash {
             words.push("autoid = \"hash\"".to_owned());
         }
@@ -391,6 +379,28 @@ impl<'a> Generator<'a> {
         }
         if !words.is_empty() {
             self.line(&format!("#[dds({})]", words.join(", ")));
+        }
+    }
+
+    /// The attribute for the data representation of a topic type that allows not all.
+    fn representation(&mut self, ty: &TypeDef) -> Option<String> {
+        let mask = ty.data_representation?;
+        if !matches!(ty.kind, Kind::Struct(_) | Kind::Union(_)) {
+            return None;
+        }
+        match mask & 5 {
+            1 => Some("data_representation = \"xcdr1\"".to_owned()),
+            4 => Some("data_representation = \"xcdr2\"".to_owned()),
+            5 => None,
+            _ => {
+                self.sink
+                    .error(
+                        ty.span,
+                        format!("`{}` allows XML alone, which Rust types do not have", ty.full_name),
+                    )
+                    .hint("add XCDR1 or XCDR2 to `@data_representation`");
+                None
+            }
         }
     }
 

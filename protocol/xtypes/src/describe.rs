@@ -204,7 +204,10 @@ fn enumeration(it: &EnumerationDescription) -> Kind {
         value: literal.value,
         is_default: literal.value == default,
     });
-    Kind::Enumeration(Enumeration { bit_bound: it.bit_bound.into(), literals: literals.collect() })
+    // Rust types are compared by their type objects, which do not say it.
+    let ignore_literal_names = false;
+    let literals = literals.collect();
+    Kind::Enumeration(Enumeration { bit_bound: it.bit_bound.into(), literals, ignore_literal_names })
 }
 
 fn bitmask(bit_bound: u8, bits: &[BitsDescription]) -> Kind {

@@ -10,6 +10,7 @@ mod policies;
 mod policy_tables;
 mod presentation;
 mod repeat;
+mod representation;
 mod request_reply;
 mod separation;
 mod support;
