@@ -38,6 +38,12 @@ pub struct TypeAttrs {
     pub key: Option<Ident>,
     /// `u8` in the discriminator or behind the alias is `uint8`.
     pub uint8: Option<Ident>,
+    /// What the discriminator, or what is behind the alias, is in IDL.
+    pub described: Option<(Ident, Type)>,
+    /// The one representation that the type allows: whether it is XCDR2.
+    pub representation: Option<(Ident, bool)>,
+    /// What becomes of a discriminator that does not fit.
+    pub try_construct: Option<(Ident, TryConstruct)>,
 }
 
 /// A flag of a bitmask or a field of a bitset.
@@ -76,6 +82,11 @@ pub struct MemberAttrs {
     pub bound: Option<Expr>,
     /// `u8` in the type is `uint8`, not `octet`.
     pub uint8: Option<Ident>,
+    /// What the member is in IDL.
+    pub described: Option<Type>,
+    pub unit: Option<LitStr>,
+    pub min: Option<Expr>,
+    pub max: Option<Expr>,
     pub try_construct: TryConstruct,
     pub external: Option<Ident>,
     pub non_serialized: bool,
@@ -150,12 +161,20 @@ impl TypeAttrs {
             "discriminator" => set(&mut self.discriminator, &word, parse_type(meta)?),
             "key" => set(&mut self.key, &word, word.clone()),
             "uint8" => set(&mut self.uint8, &word, word.clone()),
+            "as" => set(&mut self.described, &word, (word.clone(), parse_type(meta)?)),
+            "data_representation" => {
+                let is_xcdr2 = parse_choice(meta, &["xcdr1", "xcdr2"])? == 1;
+                set(&mut self.representation, &word, (word.clone(), is_xcdr2))
+            }
+            "try_construct" => {
+                set(&mut self.try_construct, &word, (word.clone(), parse_try_construct(meta)?))
+            }
             _ => Err(Error::new(
                 word.span(),
                 format!(
                     "unknown attribute `{word}`; on types there are: name, final, appendable, mutable, nested, autoid, \
-                     crate, bit_bound, bits, union, discriminator, key, uint8, bitmask, bitset, \
-                     transparent"
+                     crate, bit_bound, bits, union, discriminator, key, uint8, as, try_construct, \
+                     data_representation, bitmask, bitset, transparent"
                 ),
             )),
         }
@@ -167,6 +186,14 @@ fn parse_choice(meta: &ParseNestedMeta<'_>, choices: &[&str]) -> Result<usize> {
     let text: LitStr = meta.value()?.parse()?;
     let found = choices.iter().position(|choice| text.value().eq_ignore_ascii_case(choice));
     found.ok_or_else(|| Error::new(text.span(), format!("expected one of: {}", choices.join(", "))))
+}
+
+fn parse_try_construct(meta: &ParseNestedMeta<'_>) -> Result<TryConstruct> {
+    Ok(match parse_choice(meta, &["discard", "default", "trim"])? {
+        0 => TryConstruct::Discard,
+        1 => TryConstruct::Default,
+        _ => TryConstruct::Trim,
+    })
 }
 
 /// Parses `= expr` or `(expr, expr)`.
@@ -238,7 +265,32 @@ fn parse_bits(meta: &ParseNestedMeta<'_>) -> Result<Vec<Bits>> {
     Ok(bits)
 }
 
+/// What is said of a member without an effect on its values.
+#[derive(Default)]
+pub struct Annotations {
+    pub unit: Option<String>,
+    pub min: Option<Expr>,
+    pub max: Option<Expr>,
+    /// The name whose hash the id is; empty for the member's own.
+    pub hash_id: Option<String>,
+}
+
 impl MemberAttrs {
+    /// What is said of the member; `autoid`: ids are hashes of names without annotation.
+    pub fn annotations(&self, autoid: bool) -> Annotations {
+        let hash_id = match &self.id {
+            Some(IdAttr::Hash(Some(text))) if !text.value().is_empty() => Some(text.value()),
+            Some(IdAttr::Hash(_)) if !autoid => Some(String::new()),
+            _ => None,
+        };
+        Annotations {
+            unit: self.unit.as_ref().map(LitStr::value),
+            min: self.min.clone(),
+            max: self.max.clone(),
+            hash_id,
+        }
+    }
+
     pub fn parse(attrs: &[Attribute]) -> Result<Self> {
         let mut result = Self::default();
         for attr in attrs.iter().filter(|attr| attr.path().is_ident("default")) {
@@ -274,12 +326,12 @@ impl MemberAttrs {
             }
             "bound" => set(&mut self.bound, &word, meta.value()?.parse()?),
             "uint8" => set(&mut self.uint8, &word, word.clone()),
+            "as" => set(&mut self.described, &word, parse_type(meta)?),
+            "unit" => set(&mut self.unit, &word, meta.value()?.parse()?),
+            "min" => set(&mut self.min, &word, meta.value()?.parse()?),
+            "max" => set(&mut self.max, &word, meta.value()?.parse()?),
             "try_construct" => {
-                self.try_construct = match parse_choice(meta, &["discard", "default", "trim"])? {
-                    0 => TryConstruct::Discard,
-                    1 => TryConstruct::Default,
-                    _ => TryConstruct::Trim,
-                };
+                self.try_construct = parse_try_construct(meta)?;
                 Ok(())
             }
             "external" => set(&mut self.external, &word, word.clone()),

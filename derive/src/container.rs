@@ -1,6 +1,6 @@
 //! What all derived types have in common: crate path, generics, extensibility, the parts to generate.
 
-use crate::attrs::{Bits, Extensibility, Kind, TypeAttrs};
+use crate::attrs::{Bits, Extensibility, Kind, TryConstruct, TypeAttrs};
 use crate::{enumeration, newtype, structure, union};
 use proc_macro_crate::{FoundCrate, crate_name};
 use proc_macro2::{Span, TokenStream};
@@ -91,6 +91,29 @@ impl<'a> Container<'a> {
             let message =
                 "`uint8` belongs on fields; on a type it is for the discriminator of a union, or an alias";
             return Err(Error::new(word.span(), message));
+        }
+        if let Some((word, _)) = self.attrs.described.as_ref().filter(|_| !has_type) {
+            let message =
+                "`as` belongs on fields; on a type it is for the discriminator of a union, or an alias";
+            return Err(Error::new(word.span(), message));
+        }
+        let is_struct = matches!(self.input.data, Data::Struct(_)) && self.kind().is_none();
+        if let Some((word, _)) = self.attrs.representation.as_ref().filter(|_| !is_union && !is_struct) {
+            return Err(Error::new(
+                word.span(),
+                "only topic types, structures and unions, have a representation",
+            ));
+        }
+        match &self.attrs.try_construct {
+            Some((word, _)) if !is_union => {
+                let message =
+                    "`try_construct` belongs on fields; on a type it is for the discriminator of a union";
+                return Err(Error::new(word.span(), message));
+            }
+            Some((word, TryConstruct::Trim)) => {
+                return Err(Error::new(word.span(), "there is nothing to trim in a discriminator"));
+            }
+            _ => {}
         }
         let of_bits = self.kind() == Some(Kind::Bitmask);
         if let Some(Bits { name, .. }) = self.attrs.bits.first().filter(|_| !of_bits) {
@@ -195,7 +218,13 @@ impl<'a> Container<'a> {
         }
         let (krate, ident, name) = (&self.krate, self.ident(), self.type_name());
         let extensibility = self.extensibility_tokens();
-        let version = format_ident!("{}", if prefers_xcdr2 { "Xcdr2" } else { "Xcdr1" });
+        let only = self.attrs.representation.as_ref().map(|(_, is_xcdr2)| *is_xcdr2);
+        let version = format_ident!("{}", if only.unwrap_or(prefers_xcdr2) { "Xcdr2" } else { "Xcdr1" });
+        let allowed = only.map(|_| {
+            quote! {
+                const REPRESENTATIONS: &'static [#krate::Representation] = &[#krate::Representation::#version];
+            }
+        });
         let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
         Ok(quote! {
             #[automatically_derived]
@@ -206,6 +235,7 @@ impl<'a> Container<'a> {
                 const MAX_KEY_SIZE: ::core::option::Option<usize> =
                     <Self as #krate::CdrWrite>::KEY_SIZE.max_size();
                 const DEFAULT_REPRESENTATION: #krate::Representation = #krate::Representation::#version;
+                #allowed
             }
         })
     }

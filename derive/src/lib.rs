@@ -49,6 +49,11 @@ use syn::{DeriveInput, parse_macro_input};
 /// - `union`, `discriminator = "i32"`, and `key` if the discriminator is the key.
 /// - `bitmask`, `bitset`, `transparent`.
 /// - `uint8`: the discriminator `u8` of a union, or `u8` in a transparent type, is `uint8` and not `octet`.
+/// - `as = "idl::Alias<...>"`: what the discriminator, or what is behind a transparent type, is in IDL (see below).
+/// - `try_construct = "default"`: an unknown discriminator makes the default union, where it is known how long the union is
+///   that was sent: in mutable unions, and in appendable ones in XCDR2. Otherwise the sample is refused, as by default.
+/// - `data_representation = "xcdr2"` or `"xcdr1"`: the only one that writers and readers of the topic type may use. QoS
+///   that ask for the other are refused.
 /// - `bits(READ = 0, WRITE = 3)` names the flags of a bitmask, `bits(low = 0..3, high: i8 = 3..8)` the fields of a bitset,
 ///   for those who see the type without its Rust source.
 ///
@@ -60,7 +65,12 @@ use syn::{DeriveInput, parse_macro_input};
 /// - `must_understand`: readers that lack the member discard the sample.
 /// - `default = value`: value of a missing member.
 /// - `bound = 16`: greatest length of a string, sequence or map.
-/// - `try_construct = "discard"` (default), `"default"`, `"trim"`: what becomes of a value that the type cannot hold.
+/// - `try_construct = "discard"` (default), `"default"`, `"trim"`: what becomes of a value that the type cannot hold
+///   (DDS-XTypes 1.3 §7.3.1.2.1.14). The key of a sample is what it became.
+/// - `as = "idl::Sequence<idl::UseDefault<idl::Plain<Color>>>"`: what the member is in IDL where the Rust type does not say
+///   it: names of typedefs, and what becomes of elements that do not fit. `dunlin_cdr::idl` has the types for that; what
+///   they describe has to have values of the field's type.
+/// - `unit = "m"`, `min = 0`, `max = 9`: annotations for those who see the type. Values are not checked against them.
 /// - `uint8`: `u8` in the type is `uint8`, and not `octet` as otherwise. The octets are the same, the types are not.
 /// - `external`: refused on types other than `Box<T>`.
 /// - `non_serialized`: not part of the data; gets its `Default` value.
@@ -69,7 +79,9 @@ use syn::{DeriveInput, parse_macro_input};
 /// # Attributes of variants
 /// - enumerations: `default` (or Rust's own `#[default]`) marks the default literal, otherwise it is the first;
 ///   `name = "RED"` is the literal's name, where it differs from the variant's.
-/// - unions: `case = 1`, `case(1, 2)`, `default`, `id = 3`, `name = "member"`.
+/// - unions: `case = 1`, `case(1, 2)`, `default`, `id = 3`, `hashid`, `name = "member"`. The field of a variant takes `bound`,
+///   `external`, `uint8`, `must_understand`, `default = value`, `try_construct`, `as`, `unit`, `min` and `max`, as fields of
+///   structures do.
 ///   A variant has no field (no member) or one; a further field `#[dds(discriminator)]` keeps the discriminator,
 ///   otherwise the first label, or for the default the least unused value, is written.
 #[proc_macro_derive(DdsType, attributes(dds, default))]

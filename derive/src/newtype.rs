@@ -73,7 +73,8 @@ fn describe(container: &Container<'_>, inner: &Type) -> TokenStream {
             quote!(Bitmask { extensibility: #extensibility, bit_bound: #bound, bits: #bits })
         }
         _ => {
-            let target = container.type_ref(inner, None, container.attrs.uint8.is_some());
+            let described = container.attrs.described.as_ref().map(|(_, ty)| ty);
+            let target = container.type_ref(inner, None, container.attrs.uint8.is_some(), described);
             quote!(Alias(#target))
         }
     })
@@ -147,6 +148,10 @@ fn read(container: &Container<'_>, inner: &Type, is_bitmask: bool) -> TokenStrea
     let target = quote!(#inner as #krate::CdrRead<'de>);
     let kind = kind(container, is_bitmask, &target);
     let header = container.read_header(&quote!(CdrRead));
+    let value = match &container.attrs.described {
+        Some((_, described)) => quote!(<#described as #krate::idl::ReadAs<'de, #inner>>::read_as(d)?),
+        None => quote!(<#target>::read(d)?),
+    };
     quote! {
         #header {
             const KIND: #krate::ElementKind = #kind;
@@ -155,7 +160,7 @@ fn read(container: &Container<'_>, inner: &Type, is_bitmask: bool) -> TokenStrea
 
             #[inline]
             fn read(d: &mut #krate::Decoder<'de>) -> ::core::result::Result<Self, #krate::CdrError> {
-                ::core::result::Result::Ok(Self(<#target>::read(d)?))
+                ::core::result::Result::Ok(Self(#value))
             }
 
             #[inline]

@@ -1,10 +1,10 @@
 //! Structures (DDS-XTypes 1.3 §7.2.2.4.4): the model that the code generators work on.
 
 mod key;
-mod read;
+pub mod read;
 mod write;
 
-use crate::attrs::{Extensibility, IdAttr, MemberAttrs, TryConstruct, inner_of, mentions};
+use crate::attrs::{Annotations, Extensibility, IdAttr, MemberAttrs, TryConstruct, inner_of, mentions};
 use crate::container::Container;
 use crate::ids::{self, Id};
 use proc_macro2::TokenStream;
@@ -34,8 +34,11 @@ pub struct Member<'a> {
     pub bound: Option<Expr>,
     /// `u8` in the type is `uint8`.
     pub uint8: bool,
+    /// What it is in IDL.
+    pub described: Option<Type>,
     pub default: Option<Expr>,
     pub try_construct: TryConstruct,
+    pub annotations: Annotations,
     /// The type contains the structure itself.
     pub recursive: bool,
     /// Position among the serialized members.
@@ -52,6 +55,8 @@ pub struct Hidden<'a> {
 pub struct Base<'a> {
     pub ident: &'a Ident,
     pub ty: &'a Type,
+    /// What it is called in IDL.
+    pub described: Option<Type>,
 }
 
 /// A structure to derive for.
@@ -111,11 +116,11 @@ impl<'a> Structure<'a> {
             return Err(Error::new(word.span(), format!("`{word}` belongs to the variants of a union")));
         }
         if let Some(word) = &attrs.base {
-            attrs.allow("a base", &["base"])?;
+            attrs.allow("a base", &["base", "as"])?;
             if position != 0 {
                 return Err(Error::new(word.span(), "the base is the first field"));
             }
-            self.base = Some(Base { ident, ty });
+            self.base = Some(Base { ident, ty, described: attrs.described });
             return Ok(());
         }
         let default = default_expr(&attrs, ident)?;
@@ -143,6 +148,7 @@ impl<'a> Structure<'a> {
         }
         Ok(Member {
             ident,
+            annotations: attrs.annotations(self.container.attrs.autoid_hash),
             name: member_name(ident, &attrs),
             ty: inner.unwrap_or(ty),
             optional: inner.is_some(),
@@ -152,6 +158,7 @@ impl<'a> Structure<'a> {
             id: self.next_id(ident, &attrs)?,
             bound: attrs.bound,
             uint8: attrs.uint8.is_some(),
+            described: attrs.described,
             default,
             try_construct: attrs.try_construct,
             recursive: mentions(ty, self.container.ident()),
@@ -337,20 +344,14 @@ fn check_member(attrs: &MemberAttrs, ty: &Type, is_option: bool) -> Result<()> {
     }
     let word = attrs.present.iter().find(|word| *word == "try_construct");
     let span = word.map_or_else(proc_macro2::Span::call_site, Ident::span);
-    if attrs.try_construct == TryConstruct::Trim && attrs.bound.is_none() {
+    if attrs.try_construct == TryConstruct::Trim && attrs.bound.is_none() && attrs.described.is_none() {
         return Err(Error::new(span, "there is nothing to trim without `bound`"));
-    }
-    if attrs.try_construct != TryConstruct::Discard && attrs.key.is_some() {
-        return Err(Error::new(
-            span,
-            "a key that does not fit cannot become another: only \"discard\" is possible",
-        ));
     }
     Ok(())
 }
 
 /// The value of `default = value`; string literals become whatever string type the field has.
-fn default_expr(attrs: &MemberAttrs, ident: &Ident) -> Result<Option<Expr>> {
+pub fn default_expr(attrs: &MemberAttrs, ident: &Ident) -> Result<Option<Expr>> {
     match &attrs.default {
         None => Ok(None),
         Some((word, None)) => {

@@ -44,8 +44,14 @@ refuses! {
     external_without_box: "has the type `Box<...>`" { struct A { #[dds(external)] a: u8 } }
     default_without_value: "say which value `a` has by default" { struct A { #[dds(default)] a: u8 } }
     nothing_to_trim: "nothing to trim" { struct A { #[dds(try_construct = "trim")] a: String } }
-    key_that_becomes_another: "only \"discard\" is possible" {
-        struct A { #[dds(key, bound = 3, try_construct = "trim")] a: String }
+    trimmed_discriminator: "nothing to trim in a discriminator" {
+        #[dds(union, discriminator = "i32", try_construct = "trim")] enum A { #[dds(case = 1)] B(u8) }
+    }
+    represented_enum: "only topic types" { #[dds(data_representation = "xcdr2")] enum A { B } }
+    tried_struct: "`try_construct` belongs on fields" { #[dds(try_construct = "default")] struct A { a: u8 } }
+    described_struct: "`as` belongs on fields" { #[dds(as = "idl::Text")] struct A { a: String } }
+    trimmed_member: "nothing to trim without `bound`" {
+        #[dds(union, discriminator = "i32")] enum A { #[dds(case = 1)] B(#[dds(try_construct = "trim")] String) }
     }
     strange_choice: "expected one of: discard, default, trim" {
         struct A { #[dds(try_construct = "ignore")] a: String }

@@ -4,14 +4,29 @@ mod labels;
 mod read;
 mod write;
 
-use crate::attrs::{IdAttr, MemberAttrs, inner_of, mentions};
+use crate::attrs::{Annotations, IdAttr, MemberAttrs, TryConstruct, inner_of, mentions};
 use crate::container::Container;
 use crate::ids;
+use crate::structure::default_expr;
 use labels::Labels;
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::ext::IdentExt;
 use syn::{DataEnum, Error, Expr, Field, Ident, Index, Member, Result, Type, Variant};
+
+/// The attributes of the member that a variant selects.
+const MEMBER: &[&str] = &[
+    "bound",
+    "external",
+    "uint8",
+    "as",
+    "must_understand",
+    "default",
+    "try_construct",
+    "unit",
+    "min",
+    "max",
+];
 
 /// The member that a variant selects.
 pub struct Value<'a> {
@@ -20,6 +35,11 @@ pub struct Value<'a> {
     pub bound: Option<Expr>,
     /// `u8` in the type is `uint8`.
     pub uint8: bool,
+    /// What it is in IDL.
+    pub described: Option<Type>,
+    pub must_understand: bool,
+    pub default: Option<Expr>,
+    pub try_construct: TryConstruct,
     /// Held by a pointer to other languages too.
     pub external: bool,
     /// The type may contain the union, so it has no greatest size.
@@ -34,6 +54,7 @@ pub struct Case<'a> {
     pub labels: Vec<Expr>,
     pub is_default: bool,
     pub id: u32,
+    pub annotations: Annotations,
     pub value: Option<Value<'a>>,
     /// The field that keeps the discriminator.
     pub kept: Option<Member>,
@@ -97,6 +118,11 @@ impl<'a> Union<'a> {
         Labels::of(self.discriminator)
     }
 
+    /// What becomes of a discriminator that does not fit.
+    pub fn try_construct(&self) -> TryConstruct {
+        self.container.attrs.try_construct.as_ref().map_or(TryConstruct::Discard, |(_, how)| *how)
+    }
+
     pub fn default_case(&self) -> Option<&Case<'a>> {
         self.cases.iter().find(|case| case.is_default)
     }
@@ -120,8 +146,10 @@ fn parse_case<'a>(container: &Container<'_>, variant: &'a Variant, earlier: &[Ca
     }
     let name = attrs.name.as_ref().map_or_else(|| variant.ident.unraw().to_string(), syn::LitStr::value);
     let id = case_id(container, &name, &attrs, earlier)?;
+    let annotations = attrs.annotations(container.attrs.autoid_hash);
     let labels = attrs.cases;
-    let mut case = Case { ident: &variant.ident, name, labels, is_default, id, value: None, kept: None };
+    let mut case =
+        Case { ident: &variant.ident, name, labels, is_default, id, annotations, value: None, kept: None };
     for (position, field) in variant.fields.iter().enumerate() {
         add_field(container, &mut case, position, field)?;
     }
@@ -158,7 +186,7 @@ fn add_field<'a>(
         }
         return Ok(());
     }
-    attrs.allow("the member of a union", &["bound", "external", "uint8"])?;
+    attrs.allow("the member of a union", MEMBER)?;
     if let Some(word) = &attrs.uint8 {
         crate::uint8::check(word, &field.ty)?;
     }
@@ -172,8 +200,26 @@ fn add_field<'a>(
             "a case has one member; a field for the discriminator is marked #[dds(discriminator)]",
         ));
     }
-    let recursive = boxed || mentions(&field.ty, container.ident());
-    let (external, uint8) = (attrs.external.is_some(), attrs.uint8.is_some());
-    case.value = Some(Value { member, ty: &field.ty, bound: attrs.bound, uint8, external, recursive });
+    if attrs.try_construct == TryConstruct::Trim && attrs.bound.is_none() && attrs.described.is_none() {
+        return Err(Error::new_spanned(field, "there is nothing to trim without `bound`"));
+    }
+    let default = match &field.ident {
+        Some(ident) => default_expr(&attrs, ident)?,
+        None => default_expr(&attrs, case.ident)?,
+    };
+    let own = attrs.annotations(container.attrs.autoid_hash);
+    case.annotations = Annotations { hash_id: case.annotations.hash_id.take(), ..own };
+    case.value = Some(Value {
+        member,
+        ty: &field.ty,
+        bound: attrs.bound,
+        uint8: attrs.uint8.is_some(),
+        described: attrs.described,
+        must_understand: attrs.must_understand,
+        default,
+        try_construct: attrs.try_construct,
+        external: attrs.external.is_some(),
+        recursive: boxed || mentions(&field.ty, container.ident()),
+    });
     Ok(())
 }

@@ -4,6 +4,7 @@ use crate::check::bit_fields;
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::ir::*;
 use crate::source::FileId;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// What a back end is given.
@@ -61,12 +62,43 @@ pub trait Backend {
     fn generate(&self, input: &Input<'_>) -> Result<Generated, Vec<Diagnostic>>;
 }
 
-/// Says what a back end leaves out: interfaces are errors, restricted representations warnings.
-pub(crate) fn check_support(input: &Input<'_>, language: &str, sink: &mut Sink) {
-    for interface in input.model.interfaces.iter().filter(|it| input.is_wanted(it.span.file)) {
-        sink.error(interface.span, format!("the {language} back end does not support interfaces yet"))
-            .hint("move the types into a file of their own");
+/// The model with a module in the place of each interface: the types and constants of interfaces are like all others, their
+/// operations and attributes make no code.
+pub(crate) fn without_interfaces(model: &Model) -> Cow<'_, Model> {
+    if model.interfaces.is_empty() {
+        return Cow::Borrowed(model);
     }
+    let mut changed = model.clone();
+    let first = changed.modules.len();
+    changed.modules.extend(model.interfaces.iter().map(|it| Module {
+        name: it.name.clone(),
+        full_name: it.full_name.clone(),
+        docs: it.docs.clone(),
+        items: it.items.clone(),
+        file: Some(it.span.file),
+        verbatims: Vec::new(),
+    }));
+    for item in changed.modules.iter_mut().flat_map(|module| &mut module.items) {
+        if let Item::Interface(id) = item {
+            *item = Item::Module(ModuleId(first.saturating_add(id.0)));
+        }
+    }
+    Cow::Owned(changed)
+}
+
+/// Warns of interfaces, which make no code.
+pub(crate) fn skip_interfaces(input: &Input<'_>, language: &str, sink: &mut Sink) {
+    for interface in input.model.interfaces.iter().filter(|it| input.is_wanted(it.span.file)) {
+        let name = &interface.full_name;
+        let message = format!("the {language} back end makes no code of the interface `{name}`");
+        sink.warning(interface.span, message)
+            .hint("the types and constants in it are like those of a module");
+    }
+}
+
+/// Says what a back end leaves out: interfaces, restricted representations.
+pub(crate) fn check_support(input: &Input<'_>, language: &str, sink: &mut Sink) {
+    skip_interfaces(input, language, sink);
     for ty in input.model.types.iter().filter(|ty| input.is_wanted(ty.span.file)) {
         if ty.data_representation.is_some_and(|mask| mask & 5 != 5) && !matches!(ty.kind, Kind::Alias(_)) {
             let name = &ty.full_name;

@@ -198,6 +198,9 @@ impl Bridge<'_> {
             (Value::Char(it), _) => Annotation::Char(dunlin_xtypes::cdr::Char8(*it)),
             (Value::WideChar(it), _) => Annotation::WideChar(dunlin_xtypes::cdr::Char16(*it)),
             (Value::Float(it), ir::Type::Float) => Annotation::Float32(*it as f32),
+            (Value::Float(it), ir::Type::LongDouble) => {
+                Annotation::Float128(Float128(crate::rust::float128(*it)))
+            }
             (Value::Float(it), _) => Annotation::Float64(*it),
             (Value::Str(it), _) => Annotation::String(String::from_utf8(it.clone()).ok()?),
             (Value::WideStr(it), _) => Annotation::WideString(dunlin_xtypes::cdr::WString(it.clone())),
@@ -257,7 +260,11 @@ fn enumeration(it: &ir::Enum) -> Kind {
         value: literal.value,
         is_default: index == it.default,
     });
-    Kind::Enumeration(Enumeration { bit_bound: it.bit_bound, literals: literals.collect() })
+    Kind::Enumeration(Enumeration {
+        bit_bound: it.bit_bound,
+        literals: literals.collect(),
+        ignore_literal_names: it.ignore_literal_names,
+    })
 }
 
 fn bitmask(it: &ir::Bitmask) -> Kind {

@@ -40,12 +40,7 @@ fn included_types_can_be_left_out() {
 #[test]
 fn what_is_not_supported_is_refused() {
     for (text, part) in [
-        ("interface I { void f(); };", "does not support interfaces"),
-        ("struct S { sequence<@try_construct(TRIM) string<3>> x; };", "`@try_construct` on elements"),
-        ("struct S { @key @try_construct long x; };", "`@try_construct` on keys"),
-        ("union U switch(@try_construct long) { case 1: long x; };", "`@try_construct` on discriminators"),
-        ("union U switch(long) { case 1: @default(3) long x; };", "`@default` in unions"),
-        ("union U switch(long) { case 1: @must_understand long x; };", "`@must_understand` in unions"),
+        ("@data_representation(XML) struct S { long x; };", "allows XML alone"),
         ("bitmask M { A, B }; union U switch(M) { case A | B: long x; };", "single bits as labels"),
         ("struct S { @default(\"\\xff\") string x; };", "not UTF-8"),
     ] {
@@ -57,11 +52,45 @@ fn what_is_not_supported_is_refused() {
 }
 
 #[test]
-fn what_has_no_effect_is_said() {
-    let text = "@data_representation(XCDR2) struct S { long x; };";
+fn the_data_representation_is_that_of_the_topic_type() {
+    for (mask, part) in
+        [("XCDR1", Some("\"xcdr1\"")), ("XCDR2 | XML", Some("\"xcdr2\"")), ("XCDR1 | XCDR2", None)]
+    {
+        let text = format!("@data_representation({mask}) struct S {{ long x; }};");
+        let result = compile("a.idl", &Options::default(), &Memory::default().with("a.idl", text));
+        let (code, warnings) =
+            generate(&result.model.unwrap(), result.main, &RustOptions::default()).unwrap();
+        assert!(warnings.is_empty());
+        assert_eq!(code.contains("data_representation"), part.is_some(), "{code}");
+        assert!(part.is_none_or(|part| code.contains(&format!("data_representation = {part}"))), "{code}");
+    }
+}
+
+/// Types beside and inside of interfaces make code, interfaces a warning.
+#[test]
+fn interfaces_are_left_out_with_a_warning() {
+    let text = "module M { struct Before { long x; }; interface Calc : Base { enum Op { ADD }; exception Wrong { Op op; };
+        const long MOST = 3; attribute long level; void run(in Op op) raises(Wrong); }; struct After { Calc::Op op; }; };";
+    let text = format!("module M {{ interface Base {{ typedef long Number; }}; }}; {text}");
     let result = compile("a.idl", &Options::default(), &Memory::default().with("a.idl", text));
-    let (_, warnings) = generate(&result.model.unwrap(), result.main, &RustOptions::default()).unwrap();
-    assert!(warnings[0].message.contains("data representation"));
+    let model = result.model.as_ref().unwrap_or_else(|| panic!("{}", result.render(false)));
+    let (code, warnings) = generate(model, result.main, &RustOptions::default()).unwrap();
+    for part in [
+        "pub struct Before",
+        "pub mod calc {",
+        "pub enum Op",
+        "pub struct Wrong",
+        "pub const MOST: i32 = 3;",
+        "pub op: calc::Op,",
+        "pub type Number = i32;",
+        "name = \"M::Calc::Op\"",
+    ] {
+        assert!(code.contains(part), "{part}: {code}");
+    }
+    assert!(!code.contains("level") && !code.contains("run"), "{code}");
+    let told: Vec<_> = warnings.iter().map(|warning| warning.message.as_str()).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told.iter().all(|message| message.contains("makes no code of the interface `M::")), "{told:?}");
 }
 
 #[test]

@@ -63,6 +63,7 @@ mod qos_cell;
 mod query;
 mod reader;
 mod reader_core;
+mod representation;
 pub mod request_reply;
 mod sample;
 mod signal;

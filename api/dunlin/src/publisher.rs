@@ -8,14 +8,15 @@ use crate::error::{CreateEntityError, SetQosError, WaitForError};
 use crate::listener::{DataWriterListener, PublisherListener};
 use crate::participant::{DomainParticipant, ParticipantInner};
 use crate::qos_cell::QosCell;
+use crate::representation;
 use crate::status::StatusMask;
 use crate::topic::{Topic, TopicInner};
 use crate::writer::{DataWriter, erased};
 use crate::writer_core::{ErasedWriterListener, WriterCore, lock};
-use dunlin_cdr::{Representation, TopicType, TypeSupport};
+use dunlin_cdr::TopicType;
 use dunlin_core::{Duration, EntityKind, Guid, InstanceHandle};
 use dunlin_engine::PublisherGroup;
-use dunlin_qos::{DataRepresentationId, DataWriterQos, PublisherQos, TopicQos};
+use dunlin_qos::{DataWriterQos, PublisherQos, TopicQos};
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::sync::atomic::AtomicBool;
@@ -205,7 +206,7 @@ impl Publisher {
         if self.state.entity.is_deleted() || topic.inner.entity.is_deleted() {
             return Err(CreateEntityError::AlreadyDeleted);
         }
-        let qos = with_representation::<T>(qos, &*topic.inner.type_support);
+        let qos = representation::of_writer::<T>(qos, &*topic.inner.type_support)?;
         qos.check_consistency()?;
         qos.check_supported()?;
         self.participant.check_durability(qos.durability)?;
@@ -413,19 +414,4 @@ impl Publisher {
 /// By TRANSPORT_PRIORITY, and those of equal priority as before.
 pub(crate) fn put_urgent_first(writers: &mut [Arc<WriterCore>]) {
     writers.sort_by_cached_key(|writer| Reverse(writer.transport_priority()));
-}
-
-/// A writer offers one representation; where the QoS names none, it is the type's.
-pub(crate) fn with_representation<T: TopicType>(
-    qos: &DataWriterQos,
-    support: &dyn TypeSupport,
-) -> DataWriterQos {
-    let mut qos = qos.clone();
-    if qos.representation.ids.is_empty() {
-        qos.representation.ids.push(match T::default_representation(support) {
-            Representation::Xcdr1 => DataRepresentationId::Xcdr1,
-            Representation::Xcdr2 => DataRepresentationId::Xcdr2,
-        });
-    }
-    qos
 }

@@ -12,6 +12,7 @@ use crate::listener::DataReaderListener;
 use crate::multi_topic::MultiTopic;
 use crate::query::{Query, QueryCondition, satisfies};
 use crate::reader_core::{ErasedReaderListener, ReaderCore};
+use crate::representation;
 use crate::sample::{RawSample, Sample};
 use crate::status::{
     DeadlineMissedStatus, IncompatibleQosStatus, LivelinessChangedStatus, MatchedStatus, SampleLostStatus,
@@ -563,9 +564,10 @@ impl<T: TopicType> DataReader<T> {
     /// # Errors
     /// When the QoS is inconsistent, unsupported, or changes an immutable policy of an enabled reader.
     pub fn set_qos<'q>(&self, qos: impl Into<EndpointQos<'q, DataReaderQos>>) -> Result<(), SetQosError> {
-        let qos = self.core.subscriber.resolve(qos.into(), &self.core.source());
+        let source = self.core.source();
+        let qos = self.core.subscriber.resolve(qos.into(), &source);
         let qos = qos.ok_or(SetQosError::NoTopicQos)?;
-        self.core.set_qos(&qos)
+        self.core.set_qos(&representation::of_reader(&qos, &*source.topic.type_support)?)
     }
 
     /// set_listener: replaces the previous listener. A closure `|reader| …` is a listener for

@@ -13,6 +13,7 @@ use crate::participant::{DomainParticipant, ParticipantInner};
 use crate::qos_cell::QosCell;
 use crate::reader::{DataReader, erased};
 use crate::reader_core::{ErasedReaderListener, ReaderCore};
+use crate::representation;
 use crate::status::StatusMask;
 use crate::writer_core::lock;
 use dunlin_cdr::TopicType;
@@ -285,6 +286,7 @@ impl Subscriber {
         if self.state.entity.is_deleted() || source.topic.entity.is_deleted() {
             return Err(CreateEntityError::AlreadyDeleted);
         }
+        let qos = representation::of_reader(qos, &*source.topic.type_support)?;
         qos.check_consistency()?;
         qos.check_supported()?;
         self.participant.check_durability(qos.durability)?;
@@ -293,7 +295,7 @@ impl Subscriber {
             source.clone(),
             self.clone(),
             Arc::clone(&source.topic.type_support),
-            qos.clone(),
+            qos,
             related,
         ));
         core.listener.set(listener.map(|(listener, mask)| (Some(listener), mask)));

@@ -5,7 +5,8 @@ use crate::condition::StatusCondition;
 use crate::endpoint_qos::EndpointQos;
 use crate::error::{CreateEntityError, NotMatched, SetQosError, WaitForError, WriteError};
 use crate::listener::DataWriterListener;
-use crate::publisher::{Publisher, with_representation};
+use crate::publisher::Publisher;
+use crate::representation;
 use crate::signal::when;
 use crate::status::{
     DeadlineMissedStatus, IncompatibleQosStatus, LivelinessLostStatus, MatchedStatus, StatusMask,
@@ -327,7 +328,7 @@ impl<T: TopicType> DataWriter<T> {
     /// When the QoS is inconsistent, unsupported, or changes an immutable policy of an enabled writer.
     pub fn set_qos<'q>(&self, qos: impl Into<EndpointQos<'q, DataWriterQos>>) -> Result<(), SetQosError> {
         let qos = self.core.publisher.resolve(qos.into(), &self.core.topic);
-        self.core.set_qos(&with_representation::<T>(&qos, self.support()))
+        self.core.set_qos(&representation::of_writer::<T>(&qos, self.support())?)
     }
 
     /// set_listener: replaces the previous listener.

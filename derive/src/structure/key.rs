@@ -1,6 +1,7 @@
 //! Keys of structures (DDS-XTypes 1.3 §7.6.8 key erased and key holder types; RTPS 2.5 §9.6.4.8).
 
 use super::{Member, Side, Structure};
+use crate::attrs::TryConstruct;
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -99,14 +100,32 @@ impl Structure<'_> {
             quote!(let #local = #krate::codegen::mark(d); #skip)
         });
         let copies = self.keys_by_id().into_iter().map(|member| {
-            let (local, ty) = (Self::local(member), member.ty);
+            let (local, copy) = (Self::local(member), self.copy_member(member));
             quote! {
                 #krate::codegen::reset(d, #local);
-                <#ty as #krate::CdrRead<'de>>::copy_key(d, e)?;
+                #copy
             }
         });
         let copies: TokenStream = copies.collect();
         quote!(#(#steps)* #copies ::core::result::Result::Ok(()))
+    }
+
+    /// Copies a key member from where it is. One that may not fit is a key only after it was made to.
+    fn copy_member(&self, member: &Member<'_>) -> TokenStream {
+        let (krate, ty) = (&self.container.krate, member.ty);
+        let copy = quote!(<#ty as #krate::CdrRead<'de>>::copy_key(d, e)?;);
+        let read = self.read_value(member);
+        let repaired = quote! {
+            let value: #ty = #read?;
+            #krate::CdrWrite::write(&value, e)?;
+        };
+        match &member.described {
+            _ if member.try_construct != TryConstruct::Discard => quote!({ #repaired }),
+            None => copy,
+            Some(described) => quote! {
+                if <#described as #krate::idl::ReadAs<'de, #ty>>::REPAIRS { #repaired } else { #copy }
+            },
+        }
     }
 
     /// Finds the key members in the member list, then copies them in the order of their ids.
@@ -115,7 +134,7 @@ impl Structure<'_> {
         let keys = self.keys_by_id();
         let locals: Vec<_> = keys.iter().map(|member| Self::local(member)).collect();
         let ids: Vec<_> = keys.iter().map(|member| self.id(member)).collect();
-        let types: Vec<_> = keys.iter().map(|member| member.ty).collect();
+        let copies: Vec<_> = keys.iter().map(|member| self.copy_member(member)).collect();
         quote! {
             #(let mut #locals = ::core::option::Option::None;)*
             while let ::core::option::Option::Some(member) = d.next_member()? {
@@ -133,7 +152,7 @@ impl Structure<'_> {
             }
             #(
                 #krate::codegen::reset_to(d, #locals, #ids)?;
-                <#types as #krate::CdrRead<'de>>::copy_key(d, e)?;
+                #copies
             )*
             ::core::result::Result::Ok(())
         }

@@ -2,9 +2,46 @@
 
 use super::{Base, Member, Side, Structure};
 use crate::attrs::{Extensibility, TryConstruct};
+use crate::container::Container;
 use crate::ids::Id;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
+use syn::{Expr, Type};
+
+/// How a member is read.
+pub struct Reading<'a> {
+    /// The type without `Option`.
+    pub ty: &'a Type,
+    pub bound: Option<&'a Expr>,
+    pub described: Option<&'a Type>,
+    pub try_construct: TryConstruct,
+    pub default: Option<&'a Expr>,
+}
+
+impl Container<'_> {
+    /// An expression (a `Result`) that reads a member and makes the best of one that does not fit.
+    pub fn read_value(&self, it: Reading<'_>) -> TokenStream {
+        let (krate, ty) = (&self.krate, it.ty);
+        let plain = match it.described {
+            Some(described) => quote!(<#described as #krate::idl::ReadAs<'de, #ty>>::read_as(d)),
+            None => quote!(<#ty as #krate::CdrRead<'de>>::read(d)),
+        };
+        let read = match (it.bound, it.try_construct) {
+            (None, _) => plain,
+            (Some(bound), TryConstruct::Trim) => quote!(#krate::codegen::trimmed::<#ty>(#plain, #bound)),
+            (Some(bound), _) => quote!(#krate::codegen::bounded::<#ty>(#plain, #bound)),
+        };
+        if it.try_construct == TryConstruct::Discard {
+            return read;
+        }
+        // What shortening does not help against becomes the default.
+        let default = match it.default {
+            Some(value) => quote!(#value),
+            None => quote!(<#ty as #krate::CdrRead<'de>>::default_value()),
+        };
+        quote!(d.read_or::<#ty>(|d| #read, || #default))
+    }
+}
 
 impl Structure<'_> {
     pub fn read(&self) -> TokenStream {
@@ -152,7 +189,7 @@ impl Structure<'_> {
         let base = self
             .base
             .iter()
-            .map(|Base { ident, ty }| quote!(#ident: <#ty as #krate::CdrRead<'de>>::default_value(),));
+            .map(|Base { ident, ty, .. }| quote!(#ident: <#ty as #krate::CdrRead<'de>>::default_value(),));
         let members = self.members.iter().map(|member| {
             let (ident, value) = (member.ident, self.default_of(member));
             quote!(#ident: #value,)
@@ -162,22 +199,15 @@ impl Structure<'_> {
     }
 
     /// An expression (a `Result`) that reads the value of a member.
-    fn read_value(&self, member: &Member<'_>) -> TokenStream {
+    pub fn read_value(&self, member: &Member<'_>) -> TokenStream {
         let (krate, ty) = (&self.container.krate, member.ty);
-        let read = match (&member.bound, member.try_construct) {
-            (None, _) => quote!(<#ty as #krate::CdrRead<'de>>::read(d)),
-            (Some(bound), TryConstruct::Trim) => quote!(#krate::codegen::read_trimmed::<#ty>(d, #bound)),
-            (Some(bound), _) => quote!(#krate::codegen::read_bounded::<#ty>(d, #bound)),
-        };
-        let read = if member.try_construct == TryConstruct::Default {
-            let default = match &member.default {
-                Some(value) => quote!(#value),
-                None => quote!(<#ty as #krate::CdrRead<'de>>::default_value()),
-            };
-            quote!(d.read_or::<#ty>(|d| #read, || #default))
-        } else {
-            read
-        };
+        let read = self.container.read_value(Reading {
+            ty,
+            bound: member.bound.as_ref(),
+            described: member.described.as_ref(),
+            try_construct: member.try_construct,
+            default: member.default.as_ref(),
+        });
         if member.key || (self.base.is_none() && !self.declares_key()) {
             return read;
         }

@@ -1,7 +1,8 @@
 //! Deserialization of unions (DDS-XTypes 1.3 §7.4.3.5 rules 21-24).
 
 use super::{Case, Union, Value};
-use crate::attrs::Extensibility;
+use crate::attrs::{Extensibility, TryConstruct};
+use crate::structure::read::Reading;
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::Result;
@@ -42,6 +43,43 @@ impl Union<'_> {
         })
     }
 
+    /// Reads the discriminator into `selected`. One that does not fit may be the default union, where it is known how long
+    /// the union is that was sent.
+    fn read_discriminator_or_default(&self) -> TokenStream {
+        let read = self.read_discriminator();
+        let mutable = self.container.is_mutable();
+        if self.try_construct() == TryConstruct::Discard
+            || self.container.extensibility() == Extensibility::Final
+        {
+            return read;
+        }
+        let krate = &self.container.krate;
+        let labels = self.labels();
+        let scrutinee = labels.scrutinee(&quote!(selected));
+        let patterns = self.cases.iter().map(|case| labels.pattern(case));
+        let name = self.container.type_name();
+        let unknown = self.default_case().is_none().then(|| quote! {
+            if !::core::matches!(#scrutinee, #(#patterns)|*) {
+                return ::core::result::Result::Err(#krate::CdrError::UnknownDiscriminator { type_name: #name });
+            }
+        });
+        let discriminator = self.discriminator;
+        quote! {
+            let found = #krate::codegen::discriminator_or_default(
+                d,
+                #mutable,
+                |d| -> ::core::result::Result<#discriminator, #krate::CdrError> {
+                    #read
+                    #unknown
+                    ::core::result::Result::Ok(selected)
+                },
+            )?;
+            let ::core::option::Option::Some(selected) = found else {
+                return ::core::result::Result::Ok(<Self as #krate::CdrRead<'de>>::default_value());
+            };
+        }
+    }
+
     /// Reads the discriminator into `selected`.
     fn read_discriminator(&self) -> TokenStream {
         let (krate, discriminator) = (&self.container.krate, self.discriminator);
@@ -72,7 +110,7 @@ impl Union<'_> {
 
     fn read_body(&self) -> TokenStream {
         let labels = self.labels();
-        let (discriminator, key_only) = (self.read_discriminator(), self.key_only());
+        let (discriminator, key_only) = (self.read_discriminator_or_default(), self.key_only());
         let (krate, has_key) = (&self.container.krate, self.container.attrs.key.is_some());
         let scrutinee = labels.scrutinee(&quote!(selected));
         let arms = self.ordered_cases().map(|case| {
@@ -107,7 +145,7 @@ impl Union<'_> {
     /// Reads the selected member into `value`, if there is one.
     fn read_value(&self, case: &Case<'_>) -> TokenStream {
         let (krate, id) = (&self.container.krate, case.id);
-        let Some(Value { ty, bound, .. }) = &case.value else {
+        let Some(value) = &case.value else {
             return match self.container.is_mutable() {
                 true => quote! {
                     if d.scope() != #krate::Scope::KeyHash {
@@ -117,23 +155,36 @@ impl Union<'_> {
                 false => TokenStream::new(),
             };
         };
-        let read = match bound {
-            Some(bound) => quote!(#krate::codegen::read_bounded::<#ty>(d, #bound)),
-            None => quote!(<#ty as #krate::CdrRead<'de>>::read(d)),
-        };
+        let ty = value.ty;
+        let read = self.container.read_value(Reading {
+            ty,
+            bound: value.bound.as_ref(),
+            described: value.described.as_ref(),
+            try_construct: value.try_construct,
+            default: value.default.as_ref(),
+        });
         // What a union holds is told from others by the discriminator alone.
         let read = quote!(#krate::codegen::read_beside_key::<#ty, _>(d, true, |d| #read));
-        let default = quote!(<#ty as #krate::CdrRead<'de>>::default_value);
-        let plain = quote!(if key_only { #default() } else { #read? });
+        let default = self.default_of(value);
+        let plain = quote!(if key_only { #default } else { #read? });
         match self.container.is_mutable() {
             true => quote! {
                 let value = if d.scope() == #krate::Scope::KeyHash {
                     #plain
                 } else {
-                    #krate::codegen::find_member(d, #id, true, |d| #read)?.unwrap_or_else(#default)
+                    #krate::codegen::find_member(d, #id, true, |d| #read)?.unwrap_or_else(|| #default)
                 };
             },
             false => quote!(let value = #plain;),
+        }
+    }
+
+    /// The value of a member that was not sent.
+    fn default_of(&self, value: &Value<'_>) -> TokenStream {
+        let (krate, ty) = (&self.container.krate, value.ty);
+        match &value.default {
+            Some(value) => quote!(#value),
+            None => quote!(<#ty as #krate::CdrRead<'de>>::default_value()),
         }
     }
 
@@ -178,6 +229,10 @@ impl Union<'_> {
         if self.container.attrs.key.is_none() || !self.container.wants_write() {
             return TokenStream::new();
         }
+        // A union that the default takes the place of has the key of that.
+        if self.try_construct() != TryConstruct::Discard {
+            return TokenStream::new();
+        }
         let (form, discriminator) = (self.container.extensibility_tokens(), self.read_discriminator());
         quote! {
             fn copy_key(
@@ -195,20 +250,17 @@ impl Union<'_> {
     /// What the default value of the discriminator selects; if that is nothing, the first case.
     fn default_value(&self) -> Result<TokenStream> {
         let (krate, discriminator, labels) = (&self.container.krate, self.discriminator, self.labels());
-        let default_of = |case: &Case<'_>, selected: TokenStream| {
-            let value = case.value.as_ref().map(|value| {
-                let ty = value.ty;
-                quote!(<#ty as #krate::CdrRead<'de>>::default_value())
-            });
+        let default_case = |case: &Case<'_>, selected: TokenStream| {
+            let value = case.value.as_ref().map(|value| self.default_of(value));
             Self::construct(case, &selected, &value.unwrap_or_default())
         };
         let arms = self.ordered_cases().map(|case| {
-            let (pattern, value) = (labels.pattern(case), default_of(case, quote!(selected)));
+            let (pattern, value) = (labels.pattern(case), default_case(case, quote!(selected)));
             quote!(#pattern => #value,)
         });
         let fallback = match (self.default_case(), self.cases.first()) {
             (None, Some(first)) => {
-                let value = default_of(first, labels.canonical(self, first)?);
+                let value = default_case(first, labels.canonical(self, first)?);
                 quote!(_ => #value,)
             }
             _ => TokenStream::new(),

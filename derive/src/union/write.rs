@@ -76,12 +76,12 @@ impl Union<'_> {
     /// An arm that writes the selected member.
     fn write_value(&self, case: &Case<'_>) -> TokenStream {
         let (krate, ident, id) = (&self.container.krate, case.ident, case.id);
-        let Some(Value { member, ty, bound, .. }) = &case.value else {
+        let Some(Value { member, ty, bound, must_understand, .. }) = &case.value else {
             return quote!(Self::#ident { .. } => {});
         };
         let check = bound.as_ref().map(|bound| quote!(#krate::Bounded::check_bound(value, #bound)?;));
         let write = match self.container.is_mutable() {
-            true => quote!(e.write_member(#id, false, value)?;),
+            true => quote!(e.write_member(#id, #must_understand, value)?;),
             false => quote!(<#ty as #krate::CdrWrite>::write(value, e)?;),
         };
         quote!(Self::#ident { #member: value, .. } => { #check #write })

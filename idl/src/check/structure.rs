@@ -183,9 +183,14 @@ impl Checker<'_> {
         let mut union = empty;
         let ty = self.type_spec(discriminator);
         let selector = ty.filter(|ty| self.check_discriminator(ty, discriminator.span));
-        for (known, _) in self.annotations(&discriminator.annotations, Place::Discriminator) {
+        for (known, span) in self.annotations(&discriminator.annotations, Place::Discriminator) {
             match known {
                 Known::Key(on) => union.key = on,
+                Known::TryConstruct(TryConstruct::Trim) => {
+                    self.sink
+                        .error(span, "only strings, sequences and maps can be trimmed")
+                        .hint("a discriminator that does not fit is discarded or becomes the default");
+                }
                 Known::TryConstruct(how) => union.try_construct = how,
                 _ => {}
             }

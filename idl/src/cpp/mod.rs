@@ -24,7 +24,7 @@ mod order;
 mod text;
 mod traits;
 
-use crate::backend::{Backend, Generated, Input, check_support, doc_lines};
+use crate::backend::{Backend, Generated, Input, check_support, doc_lines, without_interfaces};
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::ir::*;
 
@@ -54,8 +54,9 @@ impl Backend for Cpp {
         if sink.has_errors() {
             return Err(sink.finish());
         }
-        let mut generator = Generator { model: input.model, out: String::new() };
-        generator.file(input);
+        let model = without_interfaces(input.model);
+        let mut generator = Generator { model: &model, out: String::new() };
+        generator.file(&Input { model: &model, ..*input });
         let files = vec![
             (self.file_name(input.stem()), generator.out),
             ("dunlin/cdr.hpp".to_owned(), SUPPORT.to_owned()),

@@ -19,7 +19,7 @@
 mod codec;
 mod types;
 
-use crate::backend::{Backend, Generated, Input, check_support, doc_lines};
+use crate::backend::{Backend, Generated, Input, check_support, doc_lines, without_interfaces};
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::ir::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,7 +47,9 @@ impl Backend for Python {
         if sink.has_errors() {
             return Err(sink.finish());
         }
-        let mut generator = Generator::new(input);
+        let model = without_interfaces(input.model);
+        let input = Input { model: &model, ..*input };
+        let mut generator = Generator::new(&input);
         generator.file();
         let files = vec![
             (self.file_name(input.stem()), generator.out),

@@ -3,6 +3,7 @@
 //! | IDL | Rust |
 //! |---|---|
 //! | module | `pub mod`, in snake case |
+//! | interface | `pub mod` with the types and constants in it; no operations, with a warning |
 //! | struct, exception | `pub struct`, the members of a base in the field `base` |
 //! | union | `pub enum` with the members in its variants |
 //! | enum | `pub enum` |
@@ -14,6 +15,7 @@
 //! Names become idiomatic (`frameNumber` the field `frame_number`, `RAW_RGB` the variant `RawRgb`); on the wire and in
 //! announcements the names of the IDL are used.
 
+mod described;
 mod flags;
 mod names;
 mod structure;
@@ -22,7 +24,7 @@ mod uint8;
 
 pub(crate) use types::float128;
 
-use crate::backend::{Backend, Generated, Input, doc_lines};
+use crate::backend::{Backend, Generated, Input, doc_lines, skip_interfaces, without_interfaces};
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::ir::*;
 use crate::source::FileId;
@@ -79,8 +81,11 @@ pub fn generate(
     main: Option<FileId>,
     options: &RustOptions,
 ) -> Result<(String, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let mut generator = Generator::new(model, main, options);
-    if let Some(root) = model.root() {
+    let whole = without_interfaces(model);
+    let mut generator = Generator::new(&whole, main, options);
+    let input = Input { model, main, path: "", includes: options.includes };
+    skip_interfaces(&input, "Rust", &mut generator.sink);
+    if let Some(root) = whole.root() {
         generator.module(root, true);
     }
     let failed = generator.sink.has_errors();
@@ -107,6 +112,8 @@ pub(crate) struct Generator<'a> {
     path: Vec<String>,
     /// Full Rust paths of types.
     types: BTreeMap<TypeId, Vec<String>>,
+    /// Full Rust paths of what describes typedefs.
+    aliases: BTreeMap<TypeId, Vec<String>>,
     constants: BTreeMap<ConstId, String>,
     modules: BTreeMap<ModuleId, String>,
     /// Names of the variants of enumerations.
@@ -126,6 +133,7 @@ impl<'a> Generator<'a> {
             indent: 0,
             path: Vec::new(),
             types: BTreeMap::new(),
+            aliases: BTreeMap::new(),
             constants: BTreeMap::new(),
             modules: BTreeMap::new(),
             variants: model.types().filter_map(|(id, ty)| Some((id, variants(ty)?))).collect(),
@@ -163,6 +171,16 @@ impl<'a> Generator<'a> {
                     path.pop();
                 }
                 Item::Interface(_) => {}
+            }
+        }
+        // After all others, whose names matter to their users.
+        for item in &module.items {
+            let Item::Type(id) = item else { continue };
+            if let Some(name) = self.types.get(id).and_then(|path| path.last()).filter(|_| self.is_alias(*id))
+            {
+                let wanted = format!("{}Alias", name.trim_start_matches("r#"));
+                let marker = type_names.choose(wanted.clone(), &wanted);
+                self.aliases.insert(*id, path.iter().cloned().chain([marker]).collect());
             }
         }
     }
@@ -271,14 +289,8 @@ impl<'a> Generator<'a> {
                 self.verbatim(&ty.verbatims, Placement::AfterDeclaration);
             }
             Item::Const(id) => self.constant(id),
-            Item::Interface(id) => {
-                let Some(interface) = self.model.interface(id) else { return };
-                if self.is_wanted(interface.span.file) {
-                    self.sink
-                        .error(interface.span, "the Rust back end does not support interfaces yet")
-                        .hint("move the types into a file of their own");
-                }
-            }
+            // In their places are modules.
+            Item::Interface(_) => {}
         }
     }
 
@@ -306,28 +318,13 @@ impl<'a> Generator<'a> {
 
     fn ty(&mut self, id: TypeId, ty: &TypeDef) {
         let name = self.types.get(&id).and_then(|path| path.last()).cloned().unwrap_or_default();
-        if let (Some(mask), false) = (ty.data_representation, matches!(ty.kind, Kind::Alias(_)))
-            && mask & 5 != 5
-        {
-            self.sink.warning(
-                ty.span,
-                format!(
-                    "the Rust back end does not restrict the data representation of `{}` yet",
-                    ty.full_name
-                ),
-            );
-        }
         match &ty.kind {
             Kind::Struct(structure) | Kind::Exception(structure) => self.structure(id, &name, ty, structure),
             Kind::Union(union) => self.union(&name, ty, union),
             Kind::Enum(e) => self.enumeration(id, &name, ty, e),
             Kind::Bitmask(mask) => self.bitmask(&name, ty, mask),
             Kind::Bitset(bitset) => self.bitset(id, &name, ty, bitset),
-            Kind::Alias(alias) => {
-                self.docs(ty.docs.as_deref());
-                let target = self.type_text(&alias.ty, ty);
-                self.line(&format!("pub type {name} = {target};"));
-            }
+            Kind::Alias(alias) => self.alias(id, &name, ty, alias),
         }
     }
 
@@ -373,6 +370,7 @@ impl<'a> Generator<'a> {
         if ty.nested && matches!(ty.kind, Kind::Struct(_) | Kind::Exception(_) | Kind::Union(_)) {
             words.push("nested".to_owned());
         }
+        words.extend(self.representation(ty));
         if ty.autoid_hash {
             words.push("autoid = \"hash\"".to_owned());
         }
@@ -381,6 +379,28 @@ impl<'a> Generator<'a> {
         }
         if !words.is_empty() {
             self.line(&format!("#[dds({})]", words.join(", ")));
+        }
+    }
+
+    /// The attribute for the data representation of a topic type that allows not all.
+    fn representation(&mut self, ty: &TypeDef) -> Option<String> {
+        let mask = ty.data_representation?;
+        if !matches!(ty.kind, Kind::Struct(_) | Kind::Union(_)) {
+            return None;
+        }
+        match mask & 5 {
+            1 => Some("data_representation = \"xcdr1\"".to_owned()),
+            4 => Some("data_representation = \"xcdr2\"".to_owned()),
+            5 => None,
+            _ => {
+                self.sink
+                    .error(
+                        ty.span,
+                        format!("`{}` allows XML alone, which Rust types do not have", ty.full_name),
+                    )
+                    .hint("add XCDR1 or XCDR2 to `@data_representation`");
+                None
+            }
         }
     }
 

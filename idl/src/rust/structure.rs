@@ -43,7 +43,11 @@ impl Generator<'_> {
             .collect();
         if let Some(base) = structure.base {
             let field = taken.choose("base".to_owned(), "base_");
-            self.line("#[dds(base)]");
+            let described = self.described(&Type::Named(base));
+            match self.is_alias(base) {
+                true => self.line(&format!("#[dds(base, as = \"{described}\")]")),
+                false => self.line("#[dds(base)]"),
+            }
             let base = self.path_to(base);
             self.line(&format!("pub {field}: {base},"));
         }
@@ -54,7 +58,7 @@ impl Generator<'_> {
             let (inner, bound) = self.member_type(member);
             let boxed = member.external || (member.optional && self.contains(&member.ty, owner));
             let stored = self.stored(inner, member.optional, boxed);
-            let attributes = self.member_attributes(member, &field, bound);
+            let attributes = self.member_attributes(member, &field, bound, boxed);
             if !attributes.is_empty() {
                 self.line(&format!("#[dds({})]", attributes.join(", ")));
             }
@@ -62,7 +66,13 @@ impl Generator<'_> {
         }
     }
 
-    fn member_attributes(&mut self, member: &Member, field: &str, bound: Option<u32>) -> Vec<String> {
+    fn member_attributes(
+        &mut self,
+        member: &Member,
+        field: &str,
+        bound: Option<u32>,
+        boxed: bool,
+    ) -> Vec<String> {
         let default = self.default_text(member);
         if member.non_serialized {
             let default =
@@ -77,49 +87,58 @@ impl Generator<'_> {
         if field.trim_start_matches("r#") != member.name {
             words.push(format!("name = \"{}\"", member.name));
         }
-        let flags = [
-            (member.optional, "optional"),
-            (member.external, "external"),
-            (member.must_understand, "must_understand"),
-        ];
+        words.extend(member.optional.then(|| "optional".to_owned()));
+        self.value_attributes(member, bound, boxed, &mut words);
+        words.extend(default.map(|default| format!("default = {default}")));
+        words
+    }
+
+    /// The attributes that members of structures and unions have alike.
+    fn value_attributes(
+        &mut self,
+        member: &Member,
+        bound: Option<u32>,
+        boxed: bool,
+        words: &mut Vec<String>,
+    ) {
+        let flags = [(member.external, "external"), (member.must_understand, "must_understand")];
         words.extend(flags.iter().filter(|(on, _)| *on).map(|(_, word)| (*word).to_owned()));
-        if let Some(bound) = bound {
-            words.push(format!("bound = {bound}"));
-        }
-        if is_uint8(self.model, &member.ty) {
-            words.push("uint8".to_owned());
-        }
-        if member.key && member.try_construct != TryConstruct::Discard {
-            self.sink.error(member.span, "the Rust back end does not support `@try_construct` on keys");
+        words.extend(bound.map(|bound| format!("bound = {bound}")));
+        match self.described_member(member, boxed) {
+            Some(described) => words.push(format!("as = \"{described}\"")),
+            None if is_uint8(self.model, &member.ty) => words.push("uint8".to_owned()),
+            None => {}
         }
         match member.try_construct {
-            // Without a bound there is nothing to trim.
-            TryConstruct::Trim if bound.is_some() => words.push("try_construct = \"trim\"".to_owned()),
+            TryConstruct::Trim => words.push("try_construct = \"trim\"".to_owned()),
             TryConstruct::UseDefault => words.push("try_construct = \"default\"".to_owned()),
-            _ => {}
+            TryConstruct::Discard => {}
         }
-        if let Some(default) = default {
-            words.push(format!("default = {default}"));
+        for (word, value) in [("min", &member.min), ("max", &member.max)] {
+            if let Some(value) = value {
+                words.push(format!("{word} = {}", self.value(value, &member.ty)));
+            }
         }
-        words
+        words.extend(member.unit.as_ref().map(|unit| format!("unit = \"{}\"", unit.escape_debug())));
     }
 
     pub(super) fn union(&mut self, name: &str, ty: &TypeDef, union: &Union) {
         let cdr = self.options.cdr.clone();
         let selector = self.model.resolve(&union.discriminator).clone();
         let discriminator = self.plain_type(&selector);
-        if union.try_construct != TryConstruct::Discard {
-            self.sink
-                .error(ty.span, "the Rust back end does not support `@try_construct` on discriminators yet");
-        }
         self.docs(ty.docs.as_deref());
         self.line(&format!("#[derive(Clone, Debug, PartialEq, {cdr}::DdsType)]"));
         let mut words = vec!["union".to_owned(), format!("discriminator = \"{discriminator}\"")];
         if union.key {
             words.push("key".to_owned());
         }
-        if selector == Type::Uint8 {
+        if self.says_more(&union.discriminator) {
+            words.push(format!("as = \"{}\"", self.described(&union.discriminator)));
+        } else if selector == Type::Uint8 {
             words.push("uint8".to_owned());
+        }
+        if union.try_construct != TryConstruct::Discard {
+            words.push("try_construct = \"default\"".to_owned());
         }
         self.type_attributes(ty, name, &words);
         self.open(&format!("pub enum {name} {{"));
@@ -175,15 +194,6 @@ impl Generator<'_> {
     /// Writes a variant and returns the arm that gives its discriminator.
     fn case(&mut self, case: &Case, variant: &str, selector: &Type, discriminator: &str) -> String {
         let member = &case.member;
-        let problems = [
-            (member.default.is_some(), "@default"),
-            (member.must_understand, "@must_understand"),
-            (member.try_construct != TryConstruct::Discard, "@try_construct"),
-        ];
-        for (_, what) in problems.iter().filter(|(on, _)| *on) {
-            self.sink
-                .error(member.span, format!("the Rust back end does not support `{what}` in unions yet"));
-        }
         self.docs(member.docs.as_deref());
         let remarks = self.remarks(member);
         self.docs(remarks.as_deref());
@@ -204,10 +214,9 @@ impl Generator<'_> {
         self.line(&format!("#[dds({})]", words.join(", ")));
         let (inner, bound) = self.member_type(member);
         let stored = self.stored(inner, member.optional, member.external);
-        let bound = bound.map(|bound| format!("bound = {bound}"));
-        let external = member.external.then(|| "external".to_owned());
-        let uint8 = is_uint8(self.model, &member.ty).then(|| "uint8".to_owned());
-        let attributes: Vec<String> = bound.into_iter().chain(external).chain(uint8).collect();
+        let mut attributes = Vec::new();
+        self.value_attributes(member, bound, member.external, &mut attributes);
+        attributes.extend(self.default_text(member).map(|default| format!("default = {default}")));
         let attributes =
             if attributes.is_empty() { String::new() } else { format!("#[dds({})] ", attributes.join(", ")) };
         let kept = case.is_default || labels.len() > 1;

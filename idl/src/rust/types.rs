@@ -23,33 +23,16 @@ impl Generator<'_> {
 
     /// The path of a type from the current module.
     pub(super) fn path_to(&self, id: TypeId) -> String {
-        let Some(target) = self.types.get(&id) else { return String::new() };
+        self.types.get(&id).map_or_else(String::new, |target| self.path_of(target))
+    }
+
+    /// The path of something from the current module.
+    pub(super) fn path_of(&self, target: &[String]) -> String {
         let modules = target.len().saturating_sub(1);
         let common = self.path.iter().zip(target.iter().take(modules)).take_while(|(a, b)| a == b).count();
         let up = std::iter::repeat_n("super", self.path.len().saturating_sub(common));
         let down = target.iter().skip(common).map(String::as_str);
         up.chain(down).collect::<Vec<_>>().join("::")
-    }
-
-    /// A type; what is not supported is reported at `owner`.
-    pub(super) fn type_text(&mut self, ty: &Type, owner: &TypeDef) -> String {
-        self.check_elements(ty, owner.span);
-        self.plain_type(ty)
-    }
-
-    /// Reports what elements of collections cannot have yet.
-    pub(super) fn check_elements(&mut self, ty: &Type, span: crate::Span) {
-        let elements: Vec<&Element> = match ty {
-            Type::Sequence { element, .. } | Type::Array { element, .. } => vec![element],
-            Type::Map { key, value, .. } => vec![key, value],
-            _ => return,
-        };
-        for element in elements {
-            if element.try_construct != TryConstruct::Discard {
-                self.sink.error(span, "the Rust back end does not support `@try_construct` on elements yet");
-            }
-            self.check_elements(&element.ty, span);
-        }
     }
 
     pub(super) fn plain_type(&self, ty: &Type) -> String {
@@ -89,10 +72,23 @@ impl Generator<'_> {
                 format!("{cdr}::Bound<{}, {bound}>", self.plain_type(&unbounded(ty).0))
             }
             Type::Array { element: inside, dimensions } => {
-                dimensions.iter().rev().fold(element(inside), |inner, size| format!("[{inner}; {size}]"))
+                let inner = match self.is_row(&inside.ty) {
+                    true => self.stored(
+                        format!("{cdr}::idl::Row<{}>", self.plain_type(&inside.ty)),
+                        false,
+                        inside.external,
+                    ),
+                    false => element(inside),
+                };
+                dimensions.iter().rev().fold(inner, |inner, size| format!("[{inner}; {size}]"))
             }
             Type::Named(id) => self.path_to(*id),
         }
+    }
+
+    /// Whether elements of an array are arrays in turn, which have a name.
+    pub(super) fn is_row(&self, element: &Type) -> bool {
+        matches!(element, Type::Named(_)) && matches!(self.model.resolve(element), Type::Array { .. })
     }
 
     /// A value of this type as an expression.
@@ -127,8 +123,7 @@ impl Generator<'_> {
     }
 
     /// The type of a member without its pointer and option, and the bound that an attribute gives.
-    pub(super) fn member_type(&mut self, member: &Member) -> (String, Option<u32>) {
-        self.check_elements(&member.ty, member.span);
+    pub(super) fn member_type(&self, member: &Member) -> (String, Option<u32>) {
         // What is to be trimmed needs its bound in the attribute, so aliases of it are resolved.
         let ty = match member.try_construct {
             TryConstruct::Trim => self.model.resolve(&member.ty).clone(),
@@ -136,7 +131,8 @@ impl Generator<'_> {
         };
         let (ty, bound) = unbounded(&ty);
         // The derive sees no type behind a name.
-        let ty = if is_uint8(self.model, &ty) { spelled_out(self.model, &ty) } else { ty };
+        let spelled = is_uint8(self.model, &ty) && !self.says_more(&member.ty);
+        let ty = if spelled { spelled_out(self.model, &ty) } else { ty };
         (self.plain_type(&ty), bound)
     }
 

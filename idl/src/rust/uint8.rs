@@ -22,7 +22,7 @@ fn find(model: &Model, ty: &Type, found: &mut Found) {
     }
 }
 
-/// Whether every `u8` in the Rust type is `uint8`. A map that holds both types stays one of `octet`.
+/// Whether every `u8` in the Rust type is `uint8`.
 pub(super) fn is_uint8(model: &Model, ty: &Type) -> bool {
     let mut found = Found::default();
     find(model, ty, &mut found);
@@ -41,4 +41,11 @@ pub(super) fn spelled_out(model: &Model, ty: &Type) -> Type {
         Type::Map { key, value, bound } => Type::Map { key: inner(key), value: inner(value), bound: *bound },
         other => other.clone(),
     }
+}
+
+/// Whether the type holds octets of both names where it is written out.
+pub(super) fn is_mixed(model: &Model, ty: &Type) -> bool {
+    let mut found = Found::default();
+    find(model, ty, &mut found);
+    found.uint8 && found.octet
 }

@@ -6,7 +6,7 @@ pub use crate::in_place::InPlace;
 pub use crate::packed::{Packed, split_mut};
 pub use crate::traits::{StructRead, StructWrite};
 
-use crate::{CdrError, CdrRead, Decoder, ElementKind, Extensibility};
+use crate::{CdrError, CdrRead, Decoder, ElementKind, Extensibility, Representation, Scope};
 
 /// The current position.
 #[inline]
@@ -159,30 +159,24 @@ pub const fn min(a: usize, b: usize) -> usize {
     if a < b { a } else { b }
 }
 
-/// Reads a value and checks its bound.
+/// Checks the bound of a value that was read.
 ///
 /// # Errors
-/// Those of the value, and [`CdrError::BoundExceeded`].
+/// That of the value, and [`CdrError::BoundExceeded`].
 #[inline]
-pub fn read_bounded<'de, T: CdrRead<'de> + crate::Bounded>(
-    d: &mut Decoder<'de>,
-    bound: usize,
-) -> Result<T, CdrError> {
-    let value = T::read(d)?;
+pub fn bounded<T: crate::Bounded>(value: Result<T, CdrError>, bound: usize) -> Result<T, CdrError> {
+    let value = value?;
     value.check_bound(bound)?;
     Ok(value)
 }
 
-/// Reads a value and shortens it to its bound.
+/// Shortens a value that was read to its bound.
 ///
 /// # Errors
-/// Those of the value.
+/// That of the value.
 #[inline]
-pub fn read_trimmed<'de, T: CdrRead<'de> + crate::Bounded>(
-    d: &mut Decoder<'de>,
-    bound: usize,
-) -> Result<T, CdrError> {
-    let mut value = T::read(d)?;
+pub fn trimmed<T: crate::Bounded>(value: Result<T, CdrError>, bound: usize) -> Result<T, CdrError> {
+    let mut value = value?;
     value.trim(bound);
     Ok(value)
 }
@@ -196,6 +190,31 @@ pub fn skip_list(d: &mut Decoder<'_>) -> Result<(), CdrError> {
         d.end_member(member);
     }
     Ok(())
+}
+
+/// Reads the discriminator of a union that may be the default union if the discriminator does not fit: `None`. That works
+/// only where it is known how long the union is that was sent: `mutable` ones are lists of members with an end, appendable
+/// ones have a length in XCDR2.
+///
+/// # Errors
+/// Those of `read`.
+pub fn discriminator_or_default<'de, T>(
+    d: &mut Decoder<'de>,
+    mutable: bool,
+    read: impl FnOnce(&mut Decoder<'de>) -> Result<T, CdrError>,
+) -> Result<Option<T>, CdrError> {
+    let ends = (mutable || d.representation() == Representation::Xcdr2) && d.scope() != Scope::KeyHash;
+    let start = d.mark();
+    match read(d) {
+        Err(error) if error.is_construction_failure() && ends => {
+            d.reset(start);
+            if mutable {
+                skip_list(d)?;
+            }
+            Ok(None)
+        }
+        result => result.map(Some),
+    }
 }
 
 /// Reads the member with this id of a mutable union, up to the end of its members.

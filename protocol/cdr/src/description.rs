@@ -21,6 +21,9 @@ use core::fmt;
 pub trait Described {
     /// The description.
     const DESCRIPTION: TypeDescription;
+    /// The flags of elements, keys of maps and discriminators of this type: what becomes of those that do not fit, and
+    /// whether a pointer holds them.
+    const FLAGS: MemberFlags = MemberFlags::TRY_CONSTRUCT_DISCARD;
 }
 
 /// The description of a type.
@@ -158,7 +161,10 @@ impl PrimitiveKind {
 
 /// Refers to the description of another type.
 #[derive(Clone, Copy)]
-pub struct TypeRef(Target);
+pub struct TypeRef {
+    target: Target,
+    flags: MemberFlags,
+}
 
 #[derive(Clone, Copy)]
 enum Target {
@@ -172,25 +178,37 @@ impl TypeRef {
     /// The description of `T`.
     #[must_use]
     pub const fn of<T: Described + ?Sized>() -> Self {
-        Self(Target::Function(description::<T>))
+        Self { target: Target::Function(description::<T>), flags: T::FLAGS }
     }
 
     /// The description of `T` with at most `N` characters, elements or pairs.
     #[must_use]
     pub const fn bounded<T: Described + Bounded, const N: usize>() -> Self {
-        Self(Target::Function(description::<Bound<T, N>>))
+        Self { target: Target::Function(description::<Bound<T, N>>), flags: T::FLAGS }
     }
 
     /// A description that was made at run time.
     #[must_use]
     pub const fn to(description: &'static TypeDescription) -> Self {
-        Self(Target::Made(description))
+        Self { target: Target::Made(description), flags: MemberFlags::TRY_CONSTRUCT_DISCARD }
+    }
+
+    /// The same with other flags.
+    #[must_use]
+    pub const fn with_flags(self, flags: MemberFlags) -> Self {
+        Self { flags, ..self }
+    }
+
+    /// The flags of elements of collections, keys of maps and discriminators. Members have flags of their own.
+    #[must_use]
+    pub const fn flags(self) -> MemberFlags {
+        self.flags
     }
 
     /// The description.
     #[must_use]
     pub fn get(self) -> &'static TypeDescription {
-        match self.0 {
+        match self.target {
             Target::Function(description) => description(),
             Target::Made(description) => description,
         }
@@ -322,6 +340,27 @@ pub struct MemberDescription {
     pub ty: TypeRef,
     /// Writes the value that a missing member has, if that is not the default of its type.
     pub write_default: Option<WriteDefault>,
+    /// What else is said of it.
+    pub annotations: MemberAnnotations,
+}
+
+/// Annotations of a member that change nothing about its values (DDS-XTypes 1.3 Annex B
+/// `AppliedBuiltinMemberAnnotations`).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MemberAnnotations {
+    /// `@unit`
+    pub unit: Option<&'static str>,
+    /// Writes the value of `@min`, which is one of the member's type.
+    pub min: Option<WriteDefault>,
+    /// Writes the value of `@max`.
+    pub max: Option<WriteDefault>,
+    /// `@hashid`: the name whose hash the id is; empty for the member's own.
+    pub hash_id: Option<&'static str>,
+}
+
+impl MemberAnnotations {
+    /// None.
+    pub const NONE: Self = Self { unit: None, min: None, max: None, hash_id: None };
 }
 
 /// Writes a value.
@@ -447,7 +486,7 @@ pub struct UnionDescription {
     pub nested: bool,
     /// Whether ids are hashes of names unless members say otherwise.
     pub autoid_hash: bool,
-    /// Type of the discriminator.
+    /// Type of the discriminator, and what becomes of one that does not fit.
     pub discriminator: TypeRef,
     /// Whether the discriminator is the key.
     pub key: bool,
@@ -470,6 +509,10 @@ pub struct CaseDescription {
     pub is_default: bool,
     /// The member; a case may have none.
     pub ty: Option<TypeRef>,
+    /// Writes the value that a member has which was not sent, if that is not the default of its type.
+    pub write_default: Option<WriteDefault>,
+    /// What else is said of the member.
+    pub annotations: MemberAnnotations,
 }
 
 impl UnionDescription {

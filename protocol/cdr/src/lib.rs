@@ -47,6 +47,7 @@ mod description;
 mod encapsulation;
 mod encoder;
 mod error;
+pub mod idl;
 mod in_place;
 mod key;
 mod key_size;
@@ -67,8 +68,8 @@ pub use bounded::{Bound, Bounded, BoundedString, BoundedVec};
 pub use decoder::{Decoder, Member, Region};
 pub use description::{
     BitsDescription, CaseDescription, Described, EnumerationDescription, LiteralDescription,
-    MemberDescription, MemberFlags, PrimitiveKind, StructureDescription, TypeDescription, TypeKind, TypeRef,
-    UnionDescription, WriteDefault, description,
+    MemberAnnotations, MemberDescription, MemberFlags, PrimitiveKind, StructureDescription, TypeDescription,
+    TypeKind, TypeRef, UnionDescription, WriteDefault, description,
 };
 pub use dunlin_derive::{CdrRead, CdrWrite, DdsType};
 pub use encapsulation::{EncapsulationHeader, representation_id};

@@ -47,20 +47,29 @@ fn read_pair_count<'de, K: CdrRead<'de>, V: CdrRead<'de>>(d: &mut Decoder<'de>) 
     d.read_count(K::MIN_SIZE.saturating_add(V::MIN_SIZE))
 }
 
+/// Reads a map, whose keys and values the functions read.
+pub(crate) fn read_map<'de, K: CdrRead<'de> + Ord, V: CdrRead<'de>>(
+    d: &mut Decoder<'de>,
+    read_key: impl Fn(&mut Decoder<'de>) -> Result<K, CdrError>,
+    read_value: impl Fn(&mut Decoder<'de>) -> Result<V, CdrError>,
+) -> Result<BTreeMap<K, V>, CdrError> {
+    d.read_elements(header_kind::<K, V>(d), |d| {
+        let count = read_pair_count::<K, V>(d)?;
+        d.claim(tree_size(count, size_of::<K>().saturating_add(size_of::<V>())))?;
+        let mut map = BTreeMap::new();
+        for _ in 0..count {
+            let key = read_key(d)?;
+            map.insert(key, read_value(d)?);
+        }
+        Ok(map)
+    })
+}
+
 impl<'de, K: CdrRead<'de> + Ord, V: CdrRead<'de>> CdrRead<'de> for BTreeMap<K, V> {
     const MIN_SIZE: usize = 4;
 
     fn read(d: &mut Decoder<'de>) -> Result<Self, CdrError> {
-        d.read_elements(header_kind::<K, V>(d), |d| {
-            let count = read_pair_count::<K, V>(d)?;
-            d.claim(tree_size(count, size_of::<K>().saturating_add(size_of::<V>())))?;
-            let mut map = Self::new();
-            for _ in 0..count {
-                let key = K::read(d)?;
-                map.insert(key, V::read(d)?);
-            }
-            Ok(map)
-        })
+        read_map(d, K::read, V::read)
     }
 
     fn default_value() -> Self {

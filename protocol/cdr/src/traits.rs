@@ -231,6 +231,8 @@ pub trait DdsType: CdrWrite + for<'de> CdrRead<'de> + Described + Send + Sync + 
     /// What a writer uses unless told otherwise: XCDR1 where it serves, XCDR2 for mutable types and types with
     /// optional members.
     const DEFAULT_REPRESENTATION: Representation;
+    /// What writers and readers may use (DDS-XTypes 1.3 §7.3.1.2.1.12 `@data_representation`).
+    const REPRESENTATIONS: &'static [Representation] = &[Representation::Xcdr1, Representation::Xcdr2];
 }
 
 /// What derived structures write, for the structures that inherit from them.

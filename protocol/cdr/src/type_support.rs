@@ -1,6 +1,9 @@
 //! Type support without the Rust type: what finds the instance of a received sample (DDS 1.4 §2.2.2.3.6).
 
-use crate::{CdrError, DdsType, DecodeOptions, Extensibility, KeyHash, TypeDescription, description, key};
+use crate::{
+    CdrError, DdsType, DecodeOptions, Extensibility, KeyHash, Representation, TypeDescription, description,
+    key,
+};
 use alloc::vec::Vec;
 use core::any::Any;
 use core::fmt;
@@ -19,6 +22,11 @@ pub trait TypeSupport: Any + Send + Sync {
 
     /// The greatest size of the key members, or `None` without upper limit.
     fn max_key_size(&self) -> Option<usize>;
+
+    /// The representations that the type allows.
+    fn representations(&self) -> &'static [Representation] {
+        &[Representation::Xcdr1, Representation::Xcdr2]
+    }
 
     /// The description of the type, which expressions need; `None` if it has none. A type known at run time makes it anew,
     /// in memory that is never freed: keep it.
@@ -98,6 +106,10 @@ impl<T: DdsType> TypeSupport for TypeSupportOf<T> {
 
     fn type_name(&self) -> &str {
         T::TYPE_NAME
+    }
+
+    fn representations(&self) -> &'static [Representation] {
+        T::REPRESENTATIONS
     }
 
     fn has_key(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Descriptions of types known at run time, for what works with descriptions: the language of filters.
 
 use crate::MAX_NESTING;
+use crate::Value;
 use crate::convert::name_of;
 use crate::types::*;
 use crate::write::write;
@@ -9,9 +10,9 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 use dunlin_cdr::{
-    BitsDescription, CaseDescription, Encoder, EnumerationDescription, LiteralDescription, MemberDescription,
-    MemberFlags, PrimitiveKind, StructureDescription, TypeDescription, TypeKind, TypeRef, UnionDescription,
-    WriteDefault,
+    BitsDescription, CaseDescription, Encoder, EnumerationDescription, LiteralDescription, MemberAnnotations,
+    MemberDescription, MemberFlags, PrimitiveKind, StructureDescription, TypeDescription, TypeKind, TypeRef,
+    UnionDescription, WriteDefault,
 };
 
 /// Why a type has no description.
@@ -110,7 +111,7 @@ impl Describer<'_> {
     }
 
     fn reference(&mut self, part: Part) -> Result<TypeRef, DescribeError> {
-        self.description(part.node).map(TypeRef::to)
+        self.description(part.node).map(|it| TypeRef::to(it).with_flags(MemberFlags(part.flags)))
     }
 
     fn kind(&mut self, shape: &Shape) -> Result<TypeKind, DescribeError> {
@@ -153,7 +154,9 @@ impl Describer<'_> {
                 id: member.id,
                 flags: MemberFlags(member.flags),
                 ty: self.reference(member.part)?,
-                write_default: self.default(member),
+                write_default: self
+                    .default(member.default.as_ref().filter(|_| !member.is_optional()), member.part),
+                annotations: MemberAnnotations::NONE,
             });
         }
         Ok(StructureDescription {
@@ -165,10 +168,9 @@ impl Describer<'_> {
         })
     }
 
-    /// What writes the default that a member has of its own.
-    fn default(&self, member: &MemberShape) -> Option<WriteDefault> {
-        let default = member.default.clone().filter(|_| !member.is_optional())?;
-        let (ty, part) = (self.ty.clone(), member.part);
+    /// What writes the default that a member or case has of its own.
+    fn default(&self, default: Option<&Value>, part: Part) -> Option<WriteDefault> {
+        let (default, ty) = (default?.clone(), self.ty.clone());
         Some(WriteDefault::new(Box::leak(Box::new(move |e: &mut Encoder<'_>| {
             write(ty.view().at(part), &default, e)
         }))))
@@ -184,6 +186,8 @@ impl Describer<'_> {
                 labels: list(case.labels.clone()),
                 is_default: case.is_default,
                 ty: Some(self.reference(case.part)?),
+                write_default: self.default(case.default.as_ref(), case.part),
+                annotations: MemberAnnotations::NONE,
             });
         }
         Ok(UnionDescription {

@@ -46,6 +46,8 @@ struct Reader {
     nesting: u16,
     /// Values that do not fit their type are taken all the same, because they are passed over or shortened.
     lenient: bool,
+    /// The next value may be longer than its type allows.
+    any_length: bool,
     /// Whether `@key` counts: in a structure that is no part of the topic's key it says nothing (§7.2.4.4.8, key erased
     /// types).
     keys: bool,
@@ -71,7 +73,7 @@ impl Reader {
             Shape::Union(it) => it.has_key,
             _ => false,
         };
-        Self { nesting: MAX_NESTING, lenient: false, keys }
+        Self { nesting: MAX_NESTING, lenient: false, keys, any_length: false }
     }
 
     fn value(&mut self, view: TypeView<'_>, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
@@ -83,22 +85,24 @@ impl Reader {
     }
 
     fn shape(&mut self, view: TypeView<'_>, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
+        let any_length = core::mem::take(&mut self.any_length);
+        let most = |bound: &Option<usize>| bound.filter(|_| !any_length);
         match view.shape() {
             Shape::Primitive(kind) => primitive(*kind, d),
             Shape::Enumeration(it) => self.enumeration(it, d),
             Shape::Bits(it) => bits(it.holder, d).map(Value::Bits),
             Shape::Text { wide: false, bound } => {
                 let text = d.read_str()?;
-                self.check(*bound, text.len())?;
+                self.check(most(bound), text.len())?;
                 d.claim(text.len())?;
                 Ok(Value::String(String::from(text)))
             }
             Shape::Text { wide: true, bound } => {
                 let text = WString::read(d)?;
-                self.check(*bound, text.0.len())?;
+                self.check(most(bound), text.0.len())?;
                 Ok(Value::WString(text))
             }
-            Shape::Sequence { element, bound } => self.sequence(view, *element, *bound, d),
+            Shape::Sequence { element, bound } => self.sequence(view, *element, most(bound), d),
             Shape::Array { element, length, dimension } => {
                 let (element, length) = (*element, *length);
                 if *dimension {
@@ -106,7 +110,7 @@ impl Reader {
                 }
                 d.read_elements(view.at(element).item_kind(), |d| self.elements(view, element, length, d))
             }
-            Shape::Map { key, value, bound } => self.map(view, (*key, *value), *bound, d),
+            Shape::Map { key, value, bound } => self.map(view, (*key, *value), most(bound), d),
             Shape::Structure(it) => d.read_struct(it.extensibility, |d| self.structure(view, it, d)),
             Shape::Union(it) => d.read_struct(it.extensibility, |d| self.union(view, it, d)),
         }
@@ -193,8 +197,11 @@ impl Reader {
             return self.value(inner, d);
         }
         let (start, nesting, keys) = (mark(d), self.nesting, self.keys);
+        // What is in it is tried first, then it is shortened.
+        self.any_length = how == TryConstruct::Trim;
         match self.value(inner, d) {
             Err(error) if error.is_construction_failure() => {}
+            Ok(value) if how == TryConstruct::Trim => return Ok(shortened(inner, value)),
             result => return result,
         }
         reset(d, start);
@@ -493,33 +500,49 @@ pub(crate) fn in_scope(it: &StructureShape, member: &MemberShape, scope: Scope) 
     scope == Scope::Sample || !it.has_key || member.is_key()
 }
 
-/// A value that was too long, shortened; `None` if that is not what is wrong with it.
-fn trimmed(view: TypeView<'_>, value: Value) -> Option<Value> {
+/// A value, shortened if it is too long.
+fn shortened(view: TypeView<'_>, value: Value) -> Value {
     match (view.shape(), value) {
         (Shape::Text { bound: Some(bound), .. }, Value::String(mut text)) => {
             let end = (0..=(*bound).min(text.len())).rev().find(|end| text.is_char_boundary(*end));
             text.truncate(end.unwrap_or(0));
-            Some(Value::String(text))
+            Value::String(text)
         }
         (Shape::Text { bound: Some(bound), .. }, Value::WString(mut text)) => {
             text.0.truncate(*bound);
-            Some(Value::WString(text))
+            Value::WString(text)
         }
         (Shape::Sequence { bound: Some(bound), .. }, Value::Octets(mut octets)) => {
             octets.truncate(*bound);
-            Some(Value::Octets(octets))
+            Value::Octets(octets)
         }
-        (Shape::Sequence { element, bound: Some(bound) }, Value::List(mut items)) => {
+        (Shape::Sequence { bound: Some(bound), .. }, Value::List(mut items)) => {
             items.truncate(*bound);
-            fits(view.at(*element), &items).then_some(Value::List(items))
+            Value::List(items)
         }
         (Shape::Map { bound: Some(bound), .. }, Value::Map(mut pairs)) => {
             pairs.truncate(*bound);
-            Some(Value::Map(pairs))
-                .filter(|map| crate::convert::convert(view, map.clone(), MAX_NESTING).is_ok())
+            Value::Map(pairs)
         }
-        _ => None,
+        (_, value) => value,
     }
+}
+
+/// A value that was taken without checks, shortened; `None` if its length is not what is wrong with it.
+fn trimmed(view: TypeView<'_>, value: Value) -> Option<Value> {
+    let value = shortened(view, value);
+    let fits = match (view.shape(), &value) {
+        (Shape::Text { bound, .. } | Shape::Sequence { bound, .. } | Shape::Map { bound, .. }, _)
+            if bound.is_none() =>
+        {
+            false
+        }
+        (Shape::Text { .. }, _) | (Shape::Sequence { .. }, Value::Octets(_)) => true,
+        (Shape::Sequence { element, .. }, Value::List(items)) => fits(view.at(*element), items),
+        (Shape::Map { .. }, map) => crate::convert::convert(view, map.clone(), MAX_NESTING).is_ok(),
+        _ => false,
+    };
+    fits.then_some(value)
 }
 
 /// Whether elements that were taken without checks fit their type.

@@ -4,6 +4,7 @@ use crate::read::in_scope;
 use crate::types::*;
 use crate::value::{UnionValue, Value, from_discriminator};
 use dunlin_cdr::{CdrError, CdrWrite, ElementKind, Encoder, Extensibility, PrimitiveKind, Scope};
+use dunlin_xtypes::model::member_flag;
 
 /// Writes a value of a type, in the scope of the encoder. A value that does not fit the type is
 /// [`CdrError::ForeignType`].
@@ -141,7 +142,9 @@ fn union(
         (Some(case), Some(member)) => {
             let ty = view.at(case.part);
             if mutable {
-                return e.write_member_as(case.id, false, ty.length_code(), |e| write(ty, member, e));
+                let must_understand = case.part.flags & member_flag::MUST_UNDERSTAND != 0;
+                return e
+                    .write_member_as(case.id, must_understand, ty.length_code(), |e| write(ty, member, e));
             }
             write(ty, member, e)
         }

@@ -3,12 +3,14 @@
 use crate::TypeIdentifier;
 use crate::identifier::kind;
 use crate::model::*;
-use crate::object::annotation::AppliedBuiltinMemberAnnotations;
+use crate::object::annotation::{AnnotationParameterValue, AppliedBuiltinMemberAnnotations};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
+use alloc::string::String;
 use dunlin_cdr::{
-    BitsDescription, CaseDescription, EnumerationDescription, MemberDescription, PrimitiveKind,
-    StructureDescription, TypeDescription, TypeKind, UnionDescription,
+    BitsDescription, CaseDescription, CdrError, Char8, Char16, Decoder, EnumerationDescription, Float128,
+    MemberAnnotations, MemberDescription, PrimitiveKind, StructureDescription, TypeDescription, TypeKind,
+    TypeRef, UnionDescription, WriteDefault,
 };
 
 /// The type that a description describes, and those it depends on.
@@ -25,9 +27,6 @@ struct Builder {
     graph: TypeGraph,
     known: BTreeMap<&'static str, TypeIndex>,
 }
-
-/// Flags of elements: nothing but what becomes of values that do not fit.
-const ELEMENT: u16 = member_flag::DISCARD;
 
 /// Bounds above 32 bits are none that the type system knows.
 fn bound(bound: Option<usize>) -> u32 {
@@ -67,22 +66,20 @@ impl Builder {
             TypeKind::String { bound: most } => Type::String { wide: false, bound: bound(*most) },
             TypeKind::WideString { bound: most } => Type::String { wide: true, bound: bound(*most) },
             TypeKind::Sequence { element, bound: most } => {
-                Type::Sequence { element: self.element(element.get()), bound: bound(*most) }
+                Type::Sequence { element: self.element(*element), bound: bound(*most) }
             }
             TypeKind::Array { element, length } => {
                 let mut dimensions = alloc::vec![u32::try_from(*length).unwrap_or(u32::MAX)];
-                let mut element = element.get();
-                while let TypeKind::Array { element: inner, length } = &element.kind {
+                let mut element = *element;
+                while let TypeKind::Array { element: inner, length } = &element.get().kind {
                     dimensions.push(u32::try_from(*length).unwrap_or(u32::MAX));
-                    element = inner.get();
+                    element = *inner;
                 }
                 Type::Array { element: self.element(element), dimensions }
             }
-            TypeKind::Map { key, value, bound: most } => Type::Map {
-                key: self.element(key.get()),
-                value: self.element(value.get()),
-                bound: bound(*most),
-            },
+            TypeKind::Map { key, value, bound: most } => {
+                Type::Map { key: self.element(*key), value: self.element(*value), bound: bound(*most) }
+            }
             TypeKind::Enumeration(_)
             | TypeKind::Bitmask { .. }
             | TypeKind::Bitset { .. }
@@ -92,8 +89,8 @@ impl Builder {
         }
     }
 
-    fn element(&mut self, description: &'static TypeDescription) -> Box<Element> {
-        Box::new(Element { ty: self.usage(description), flags: ELEMENT })
+    fn element(&mut self, element: TypeRef) -> Box<Element> {
+        Box::new(Element { ty: self.usage(element.get()), flags: element.flags().0 })
     }
 
     fn structure(&mut self, it: &'static StructureDescription) -> Kind {
@@ -108,9 +105,8 @@ impl Builder {
             id: member.id,
             flags: member.flags.0,
             ty: self.usage(member.ty.get()),
-            annotations: AppliedBuiltinMemberAnnotations::default(),
-            // A value that cannot be written is one that no writer sends either.
-            default: member.write_default.and_then(|it| DefaultValue::written(|e| it.write(e)).ok()),
+            annotations: annotations(&member.annotations, member.ty.get()),
+            default: default(member.write_default),
         }
     }
 
@@ -118,7 +114,7 @@ impl Builder {
         let key = if it.key { member_flag::KEY } else { 0 };
         let discriminator = Element {
             ty: self.usage(it.discriminator.get()),
-            flags: member_flag::DISCARD | member_flag::MUST_UNDERSTAND | key,
+            flags: it.discriminator.flags().0 | member_flag::MUST_UNDERSTAND | key,
         };
         // A case without member has none in the type system either: its labels select nothing, unless there is a default
         // case that they would select. Such a type has no type objects, because of the type that is none.
@@ -134,11 +130,57 @@ impl Builder {
             id: case.id,
             flags: case.flags.0,
             ty: case.ty.map_or(Type::Primitive(kind::NONE), |ty| self.usage(ty.get())),
-            annotations: AppliedBuiltinMemberAnnotations::default(),
-            default: None,
+            annotations: case.ty.map(|ty| annotations(&case.annotations, ty.get())).unwrap_or_default(),
+            default: default(case.write_default),
         };
         Case { member, labels: case.labels.to_vec() }
     }
+}
+
+/// A value that cannot be written is one that no writer sends either.
+fn default(write: Option<WriteDefault>) -> Option<DefaultValue> {
+    write.and_then(|it| DefaultValue::written(|e| it.write(e)).ok())
+}
+
+/// The annotations of a member of this type.
+fn annotations(it: &MemberAnnotations, ty: &'static TypeDescription) -> AppliedBuiltinMemberAnnotations {
+    let TypeKind::Primitive(kind) = &ty.resolved().kind else {
+        // Only numbers and characters have a least and a greatest value.
+        return AppliedBuiltinMemberAnnotations {
+            unit: it.unit.map(String::from),
+            hash_id: it.hash_id.map(String::from),
+            ..Default::default()
+        };
+    };
+    let value = |write: Option<WriteDefault>| parameter(*kind, &mut default(write)?.decoder()).ok();
+    AppliedBuiltinMemberAnnotations {
+        unit: it.unit.map(String::from),
+        min: value(it.min),
+        max: value(it.max),
+        hash_id: it.hash_id.map(String::from),
+    }
+}
+
+/// A value of a primitive type as the parameter of an annotation.
+fn parameter(kind: PrimitiveKind, d: &mut Decoder<'_>) -> Result<AnnotationParameterValue, CdrError> {
+    use AnnotationParameterValue as Value;
+    Ok(match kind {
+        PrimitiveKind::Boolean => Value::Boolean(d.read_bool()?),
+        PrimitiveKind::Octet => Value::Byte(d.read_u8()?),
+        PrimitiveKind::Int8 => Value::Int8(d.read_u8()?.cast_signed()),
+        PrimitiveKind::UInt8 => Value::UInt8(d.read_u8()?),
+        PrimitiveKind::Int16 => Value::Int16(d.read_u16()?.cast_signed()),
+        PrimitiveKind::UInt16 => Value::UInt16(d.read_u16()?),
+        PrimitiveKind::Int32 => Value::Int32(d.read_u32()?.cast_signed()),
+        PrimitiveKind::UInt32 => Value::UInt32(d.read_u32()?),
+        PrimitiveKind::Int64 => Value::Int64(d.read_u64()?.cast_signed()),
+        PrimitiveKind::UInt64 => Value::UInt64(d.read_u64()?),
+        PrimitiveKind::Float32 => Value::Float32(f32::from_bits(d.read_u32()?)),
+        PrimitiveKind::Float64 => Value::Float64(f64::from_bits(d.read_u64()?)),
+        PrimitiveKind::Float128 => Value::Float128(Float128(d.read_u128()?)),
+        PrimitiveKind::Char8 => Value::Char(Char8(d.read_u8()?)),
+        PrimitiveKind::Char16 => Value::WideChar(Char16(d.read_u16()?)),
+    })
 }
 
 fn primitive(primitive: PrimitiveKind) -> u8 {
@@ -162,7 +204,10 @@ fn enumeration(it: &EnumerationDescription) -> Kind {
         value: literal.value,
         is_default: literal.value == default,
     });
-    Kind::Enumeration(Enumeration { bit_bound: it.bit_bound.into(), literals: literals.collect() })
+    // Rust types are compared by their type objects, which do not say it.
+    let ignore_literal_names = false;
+    let literals = literals.collect();
+    Kind::Enumeration(Enumeration { bit_bound: it.bit_bound.into(), literals, ignore_literal_names })
 }
 
 fn bitmask(bit_bound: u8, bits: &[BitsDescription]) -> Kind {

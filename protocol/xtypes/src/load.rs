@@ -193,7 +193,7 @@ impl Loader {
                 let literals = it.literal_seq.iter();
                 let literals = literals.map(|it| literal(Name::new(&it.detail.name), &it.common));
                 let bit_bound = it.header.common.bit_bound;
-                let kind = Kind::Enumeration(Enumeration { bit_bound, literals: literals.collect() });
+                let kind = enumeration(bit_bound, literals.collect());
                 (&it.header.detail.type_name, it.enum_flags, kind)
             }
             CompleteTypeObject::Bitmask(it) => {
@@ -270,7 +270,7 @@ impl Loader {
                 let literals = it.literal_seq.iter();
                 let literals = literals.map(|it| literal(Name::hashed(it.detail.name_hash), &it.common));
                 let bit_bound = it.header.common.bit_bound;
-                (it.enum_flags, Kind::Enumeration(Enumeration { bit_bound, literals: literals.collect() }))
+                (it.enum_flags, enumeration(bit_bound, literals.collect()))
             }
             MinimalTypeObject::Bitmask(it) => {
                 let bits = it
@@ -306,6 +306,10 @@ fn longest_name(name: &str, kind: &Kind) -> usize {
         Kind::Alias(_) => None,
     };
     inner.unwrap_or(0).max(name.len())
+}
+
+const fn enumeration(bit_bound: u16, literals: Vec<Literal>) -> Kind {
+    Kind::Enumeration(Enumeration { bit_bound, literals, ignore_literal_names: false })
 }
 
 fn literal(name: Name, common: &CommonEnumeratedLiteral) -> Literal {

@@ -258,6 +258,9 @@ pub struct Enumeration {
     pub bit_bound: u16,
     /// The literals.
     pub literals: Vec<Literal>,
+    /// `@ignore_literal_names`, where the source of the type says it: type objects have no flag for it (Annex B,
+    /// `EnumTypeFlag`).
+    pub ignore_literal_names: bool,
 }
 
 /// A literal of an enumeration.

@@ -2,7 +2,8 @@
 
 use crate::identifier::kind;
 use crate::model::*;
-use crate::object::annotation::AppliedBuiltinMemberAnnotations;
+use crate::object::annotation::{AnnotationParameterValue, AppliedBuiltinMemberAnnotations};
+use crate::object::hashed_id;
 use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -118,7 +119,8 @@ impl Printer<'_> {
             }
             Type::Array { element, dimensions } => {
                 let sizes: Vec<String> = dimensions.iter().map(|size| format!("[{size}]")).collect();
-                (self.element(element), sizes.concat())
+                // IDL has no place for flags of the elements of an array.
+                (self.usage(&element.ty).0, sizes.concat())
             }
             Type::Map { key, value, bound } => (
                 format!("map<{}, {}{}>", self.element(key), self.element(value), more(*bound)),
@@ -129,7 +131,7 @@ impl Printer<'_> {
     }
 
     fn element(&self, element: &Element) -> String {
-        self.usage(&element.ty).0
+        format!("{}{}", flags_of_element(element.flags), self.usage(&element.ty).0)
     }
 
     fn definition(&self, definition: &Definition) -> String {
@@ -140,6 +142,9 @@ impl Printer<'_> {
         }
         if definition.flags & type_flag::NESTED != 0 {
             out.push_str("@nested ");
+        }
+        if definition.flags & type_flag::AUTOID_HASH != 0 {
+            out.push_str("@autoid(HASH) ");
         }
         match &definition.kind {
             Kind::Structure(it) => {
@@ -226,7 +231,13 @@ impl Printer<'_> {
         }
         annotations(&mut words, &member.annotations);
         // The id comes last: after an annotation without parentheses, `::` would belong to its name.
-        let _ = writeln!(out, "    {labels}{words}@id({}) {ty} {}{dimensions};", member.id, member.name);
+        let id = match &member.annotations.hash_id {
+            Some(text) if hashed_id(if text.is_empty() { &member.name.text } else { text }) == member.id => {
+                format!("@hashid({text:?})")
+            }
+            _ => format!("@id({})", member.id),
+        };
+        let _ = writeln!(out, "    {labels}{words}{id} {ty} {}{dimensions};", member.name);
     }
 }
 
@@ -234,6 +245,43 @@ fn annotations(out: &mut String, annotations: &AppliedBuiltinMemberAnnotations) 
     if let Some(unit) = &annotations.unit {
         let _ = write!(out, "@unit({unit:?}) ");
     }
+    for (word, value) in [("min", &annotations.min), ("max", &annotations.max)] {
+        if let Some(value) = value.as_ref().and_then(constant) {
+            let _ = write!(out, "@{word}({value}) ");
+        }
+    }
+}
+
+/// A number or character; `None` for what has no literal, or is no bound of a range.
+fn constant(value: &AnnotationParameterValue) -> Option<String> {
+    use AnnotationParameterValue as Value;
+    Some(match value {
+        Value::Byte(it) | Value::UInt8(it) => it.to_string(),
+        Value::Int8(it) => it.to_string(),
+        Value::Int16(it) => it.to_string(),
+        Value::UInt16(it) => it.to_string(),
+        Value::Int32(it) => it.to_string(),
+        Value::UInt32(it) => it.to_string(),
+        Value::Int64(it) => it.to_string(),
+        Value::UInt64(it) => it.to_string(),
+        Value::Float32(it) if it.is_finite() => format!("{it:?}"),
+        Value::Float64(it) if it.is_finite() => format!("{it:?}"),
+        Value::Char(it) if it.0.is_ascii_alphanumeric() => format!("'{}'", char::from(it.0)),
+        Value::Char(it) => format!("'\\x{:02x}'", it.0),
+        Value::WideChar(it) => format!("L'\\u{:04x}'", it.0),
+        _ => return None,
+    })
+}
+
+/// What is said of an element, a key of a map or a discriminator.
+fn flags_of_element(flags: u16) -> String {
+    let external = if flags & member_flag::EXTERNAL != 0 { "@external(TRUE) " } else { "" };
+    let tried = match flags & member_flag::TRIM {
+        member_flag::USE_DEFAULT => "@try_construct(USE_DEFAULT) ",
+        member_flag::TRIM => "@try_construct(TRIM) ",
+        _ => "",
+    };
+    format!("{external}{tried}")
 }
 
 fn enumeration(out: &mut String, name: &str, it: &Enumeration) {

@@ -240,6 +240,20 @@ fn work_is_bounded() {
     assert!(result.is_err(), "given up");
 }
 
+/// Literals are compared by their values where both sides say so.
+#[test]
+fn names_of_literals_may_be_ignored() {
+    let of = |word: &str, name: &str| format!("{word} enum E {{ A, {name} }}; @final struct T {{ E e; }};");
+    let ignore = "@ignore_literal_names";
+    assert!(check(&of(ignore, "B"), &of(ignore, "C"), &allow(), Xcdr2).is_ok());
+    for (reader, writer) in [("", ""), (ignore, ""), ("", ignore), ("@ignore_literal_names(FALSE)", ignore)] {
+        assert!(check(&of(reader, "B"), &of(writer, "C"), &allow(), Xcdr2).is_err(), "{reader} {writer}");
+    }
+    let closed = |name: &str| of("@ignore_literal_names @final", name);
+    assert!(check(&closed("B"), &closed("C"), &allow(), Xcdr2).is_ok());
+    assert!(check(&closed("B"), &closed("@value(5) B"), &allow(), Xcdr2).is_err());
+}
+
 /// Bases that go round are looked at once.
 #[test]
 fn bases_that_go_round() {
@@ -274,6 +288,18 @@ fn idl_of_a_type_means_the_same() {
         "@nested union U switch (unsigned long) { case 4294967295: long a; case 2147483648: long b; };
          @nested union V switch (unsigned long long) { case 4294967295: long a; };
          @nested union W switch (long long) { case -2147483648: long a; }; struct T { U u; V v; W w; };",
+    );
+    again(
+        "enum E { A, B }; typedef sequence<@try_construct(TRIM) string<3>> Texts; @mutable @autoid(HASH) struct T { Texts t;
+         map<@try_construct(USE_DEFAULT) E, @external sequence<@try_construct E>, 4> m; @hashid(\"name\") long h; };
+         ",
+    );
+    again(
+        "@nested union U switch (@key @try_construct(USE_DEFAULT) long) { case 1: long a; }; struct T { U u; };",
+    );
+    again(
+        "struct T { @min(-3) @max(7) int8 a; @range(min = 'a', max = '\\'') char b; @min(1.5) float c; @max(1e300) double d;
+         @max(L'\\u20ac') wchar e; @max(18446744073709551615) uint64 f; @hashid long g; @unit(\"km\") @min(1) octet h; };",
     );
     again("@final struct Base { @unit(\"m\") long b; }; @final struct T : Base { sequence<T> next; };");
 }

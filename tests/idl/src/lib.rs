@@ -26,3 +26,18 @@ pub mod recursive {
 pub mod video {
     include!(concat!(env!("OUT_DIR"), "/video.rs"));
 }
+
+/// What becomes of values that do not fit, and names of typedefs.
+pub mod tried {
+    include!(concat!(env!("OUT_DIR"), "/tried.rs"));
+}
+
+/// The types that are compared with Cyclone DDS's, which are final unless they say otherwise.
+pub mod cyclone {
+    include!(concat!(env!("OUT_DIR"), "/final.rs"));
+}
+
+/// The same, which are appendable unless they say otherwise.
+pub mod cyclone_appendable {
+    include!(concat!(env!("OUT_DIR"), "/appendable.rs"));
+}

@@ -7,6 +7,7 @@ use dunlin_cdr::{
     key_hash_of_payload, to_payload_as,
 };
 use dunlin_dynamic::{DynamicData, DynamicType, TypeError};
+use dunlin_idl_tests::tried::tried;
 use dunlin_idl_tests::{kinds, names, recursive, video};
 use dunlin_xtypes::model::{Kind, Member};
 use kinds::test;
@@ -80,7 +81,10 @@ fn hostile<T: DdsType>(octets: &[u8]) {
             if to_payload_as(&typed, representation, endianness, Scope::Sample, &mut theirs).is_ok() {
                 dynamic.to_payload_as(representation, endianness, Scope::Sample, &mut ours).unwrap();
                 // Rust's maps put pairs in order and keep one of equal keys.
-                if !T::TYPE_NAME.contains("Collections") && !T::TYPE_NAME.contains("::A") {
+                if !T::TYPE_NAME.contains("Collections")
+                    && !T::TYPE_NAME.contains("::A")
+                    && !T::TYPE_NAME.contains("Elements")
+                {
                     assert_eq!(ours, theirs, "{}", T::TYPE_NAME);
                 }
             }
@@ -103,7 +107,8 @@ macro_rules! types {
 types! {
     test::Primitives, test::Texts, test::Collections, test::Hashed, test::Defaults, test::Choice, test::Numbered,
     test::Sparse, test::Covered, test::Empty, test::Labelled, test::HashedUnion, test::Bits,
-    names::r#type::Again, video::VideoFrame,
+    names::r#type::Again, video::VideoFrame, tried::Elements, tried::Arrays, tried::Keyed, tried::Listed, tried::Said,
+    tried::Unions,
     recursive::Tree, recursive::Node, recursive::Chain, recursive::Outer, recursive::A,
 }
 

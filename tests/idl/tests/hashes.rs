@@ -2,67 +2,19 @@
 //! a type known at run time, has the same type.
 
 use dunlin_cdr::{Described, description};
-use dunlin_idl::{Compilation, Disk, Options, compile};
+use dunlin_idl::{Compilation, Disk, Extensibility, Options, compile};
 use dunlin_idl_tests::{evolution, kinds, names, recursive, video};
-use dunlin_xtypes::model::{Definition, Element, Kind, Type};
+use dunlin_xtypes::model::Kind;
 use dunlin_xtypes::{TypeGraph, TypeIndex, from_description, to_idl, type_objects};
 use kinds::test;
 use std::collections::BTreeSet;
 
-/// What Rust types do not say: other names for types, which are other names in Rust too, and annotations of complete objects.
-fn without_aliases(graph: &TypeGraph) -> TypeGraph {
-    let mut plain = graph.clone();
-    for (index, definition) in graph.iter() {
-        let mut definition: Definition = definition.clone();
-        match &mut definition.kind {
-            Kind::Structure(it) => {
-                if let Some(Type::Named(base)) = it.base.map(|base| graph.resolve(&Type::Named(base)).clone())
-                {
-                    it.base = Some(base);
-                }
-                for member in &mut it.members {
-                    member.ty = spelled_out(graph, &member.ty);
-                    member.annotations = Default::default();
-                }
-            }
-            Kind::Union(it) => {
-                it.discriminator.ty = spelled_out(graph, &it.discriminator.ty);
-                for case in &mut it.cases {
-                    case.member.ty = spelled_out(graph, &case.member.ty);
-                    case.member.annotations = Default::default();
-                }
-            }
-            _ => {}
-        }
-        plain.set(index, definition);
-    }
-    plain
-}
-
-fn spelled_out(graph: &TypeGraph, ty: &Type) -> Type {
-    let inner =
-        |element: &Element| Box::new(Element { ty: spelled_out(graph, &element.ty), flags: element.flags });
-    match graph.resolve(ty) {
-        Type::Sequence { element, bound } => Type::Sequence { element: inner(element), bound: *bound },
-        Type::Map { key, value, bound } => Type::Map { key: inner(key), value: inner(value), bound: *bound },
-        Type::Array { element, dimensions } => match inner(element) {
-            // An array of arrays has more dimensions in Rust.
-            box_of if matches!(box_of.ty, Type::Array { .. }) => {
-                let Type::Array { element, dimensions: more } = box_of.ty else { unreachable!() };
-                Type::Array { element, dimensions: [dimensions.as_slice(), &more].concat() }
-            }
-            element => Type::Array { element, dimensions: dimensions.clone() },
-        },
-        other => other.clone(),
-    }
-}
-
-/// Compares all types of a file that is not an alias.
-fn compare(file: &str, types: &[&(TypeGraph, TypeIndex)]) {
-    let options = Options { include_dirs: vec!["idl/common".into()], ..Options::default() };
-    let Compilation { model, .. } = compile(&format!("idl/{file}.idl"), &options, &Disk);
+/// Compares all structures and unions of a file, and all that they depend on.
+fn compare(file: &str, default_extensibility: Extensibility, types: &[&(TypeGraph, TypeIndex)]) {
+    let options =
+        Options { include_dirs: vec!["idl/common".into()], default_extensibility, ..Options::default() };
+    let Compilation { model, .. } = compile(&format!("{file}.idl"), &options, &Disk);
     let (graph, _) = dunlin_idl::xtypes::type_graph(&model.unwrap());
-    let graph = without_aliases(&graph);
     let mut missing: BTreeSet<&str> = graph
         .iter()
         .filter(|(_, it)| matches!(it.kind, Kind::Structure(_) | Kind::Union(_)))
@@ -73,6 +25,8 @@ fn compare(file: &str, types: &[&(TypeGraph, TypeIndex)]) {
         assert!(missing.remove(name.as_str()), "{name} is not in {file}");
         let index = graph.find(name).unwrap();
         let (ours, theirs) = (type_objects(rust, *root).unwrap(), type_objects(&graph, index).unwrap());
+        assert_eq!(ours.records.len(), theirs.records.len(), "{name}");
+        assert_eq!(ours.information(), theirs.information(), "{name}");
         for record in &ours.records {
             let of = &rust.get(record.index).unwrap().name;
             let index = graph.find(of).unwrap_or_else(|| panic!("{of} is not in {file}"));
@@ -112,7 +66,9 @@ fn graph<T: Described>() -> (TypeGraph, TypeIndex) {
 }
 
 macro_rules! compare {
-    ($file:literal: $($ty:ty),* $(,)?) => { compare($file, &[$(&graph::<$ty>()),*]) };
+    ($file:literal: $($ty:ty),* $(,)?) => {
+        compare(concat!("idl/", $file), Extensibility::Appendable, &[$(&graph::<$ty>()),*])
+    };
 }
 
 #[test]
@@ -129,4 +85,113 @@ fn rust_types_have_the_hashes_of_their_idl() {
     compare!("recursive": recursive::Tree, recursive::Node, recursive::A, recursive::B, recursive::Sum,
         recursive::Expr, recursive::Chain, recursive::Inner, recursive::Outer);
     compare!("video": video::VideoFrame);
+}
+
+#[test]
+fn typedefs_and_annotations_are_in_the_hashes() {
+    use dunlin_idl_tests::tried::tried::*;
+    compare!("tried": Elements, Arrays, Keyed, Listed, Growing, Loose, Counted, ByKey, Said, Unions);
+}
+
+/// What the IDL has is what Cyclone DDS makes of it (`protocol/xtypes/tests/cyclone.rs`), and so have the Rust types.
+#[test]
+fn rust_types_have_the_hashes_of_cyclone_dds() {
+    use dunlin_idl_tests::cyclone::*;
+    use dunlin_idl_tests::cyclone_appendable::d;
+    macro_rules! graphs {
+        ($($ty:ty),* $(,)?) => { &[$(&graph::<$ty>()),*] };
+    }
+    let folder = "../../protocol/xtypes/tests/cyclone";
+    compare(
+        &format!("{folder}/final"),
+        Extensibility::Final,
+        graphs!(
+            p::Numbers,
+            p::Sized,
+            p::Chars,
+            p::WideChars,
+            p::Bounded,
+            p::Keyed,
+            p::TwoKeys,
+            p::One,
+            p::Appendable,
+            p::Mutable,
+            p::MutableKeyed,
+            p::Inner,
+            p::InnerA,
+            p::InnerM,
+            p::Nested,
+            p::NestedA,
+            s::Octets,
+            s::Simple,
+            s::Primitives,
+            s::BoundedSequences,
+            s::Strings,
+            s::Nested,
+            s::OfStructs,
+            s::OfSequencesOfStructs,
+            a::Small,
+            a::Large,
+            a::Dimensions,
+            a::OfStrings,
+            a::OfStructs,
+            a::OfSequences,
+            a::SequenceOfArrays,
+            e::Plain,
+            e::All,
+            e::Collections,
+            e::KeyedByColor,
+            b::Plain,
+            b::All,
+            b::Collections,
+            u::OnLong,
+            u::OnBool,
+            u::OnChar,
+            u::OnEnum,
+            u::OnShort,
+            u::AppendableU,
+            u::KeyedU,
+            u::OnUint8,
+            u::OnInt64,
+            u::ByLong,
+            u::ByBool,
+            u::ByChar,
+            u::ByEnum,
+            u::ByShort,
+            u::App,
+            u::ByKeyed,
+            u::ByUint8,
+            u::Collections,
+            u::Topic,
+            t::WithAlias,
+            t::Chain,
+            t::OfCollections,
+            t::OfTypes,
+            t::KeyedAlias,
+            t::SequenceOfAliases,
+            i::Base,
+            i::Derived,
+            i::More,
+            i::BaseA,
+            i::DerivedA,
+            i::BaseM,
+            i::DerivedM,
+            o::Optionals,
+            o::OptionalTypes,
+            o::External,
+            o::MustUnderstand,
+            o::Hashed,
+            o::AutoHash,
+            o::AutoSequential,
+            o::AutoBare,
+            o::TryConstruct,
+            o::Documented,
+            o::WithDefault,
+            Global,
+            ShapeType,
+            deep::deeper::deepest::S,
+        ),
+    );
+    let appendable = graphs!(d::Choice, d::Inner, d::Outer, d::Derived, d::ShapeType);
+    compare(&format!("{folder}/appendable"), Extensibility::Appendable, appendable);
 }

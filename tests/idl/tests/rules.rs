@@ -269,7 +269,7 @@ fn types_are_bounded() {
     let mut enumeration = |count: i32, twice: bool| {
         let mut literals: Vec<Literal> = (0..count).map(|value| literal(value, value)).collect();
         literals.extend(twice.then(|| literal(count, 1)));
-        let it = Enumeration { bit_bound: 32, literals };
+        let it = Enumeration { bit_bound: 32, literals, ignore_literal_names: false };
         graph.add(Definition { name: "E".into(), flags: type_flag::FINAL, kind: Kind::Enumeration(it) })
     };
     let (many, twice) = (enumeration(1 << 18, false), enumeration(3, true));

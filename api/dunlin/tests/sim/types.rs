@@ -146,7 +146,7 @@ mod broken {
     }
 }
 
-fn xcdr2() -> DataWriterQos {
+pub fn xcdr2() -> DataWriterQos {
     writer_qos().representation(&[DataRepresentationId::Xcdr2])
 }
 
@@ -171,7 +171,7 @@ fn reading<T: DdsType>(node: &Node, qos: &DataReaderQos) -> Result<(DomainPartic
 }
 
 /// What is written is read as that.
-fn reads<W: DdsType + Clone, R: DdsType + Clone + PartialEq + std::fmt::Debug>(
+pub fn reads<W: DdsType + Clone, R: DdsType + Clone + PartialEq + std::fmt::Debug>(
     sim: &mut Sim,
     qos: &DataWriterQos,
     written: &W,
@@ -193,7 +193,7 @@ fn reads<W: DdsType + Clone, R: DdsType + Clone + PartialEq + std::fmt::Debug>(
 }
 
 /// A network that loses a fifth.
-fn lossy() -> SimBuilder {
+pub fn lossy() -> SimBuilder {
     let path = PathConfig {
         loss_ppm: 200_000,
         delay: Delay::Uniform(millis(1), millis(20)),

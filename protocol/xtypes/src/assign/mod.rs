@@ -370,7 +370,8 @@ impl<'a> Rules<'a> {
         }
         let values: BTreeMap<i32, _> = writer.literals.iter().map(|it| (it.value, &it.name)).collect();
         let names: BTreeMap<_, i32> = writer.literals.iter().map(|it| (it.name.hash, it.value)).collect();
-        for literal in &reader.literals {
+        let names_count = !(reader.ignore_literal_names && writer.ignore_literal_names);
+        for literal in reader.literals.iter().filter(|_| names_count) {
             let other_name = values.get(&literal.value).is_some_and(|name| name.hash != literal.name.hash);
             let other_value = names.get(&literal.name.hash).is_some_and(|value| *value != literal.value);
             if other_name || other_value {
