@@ -4,6 +4,7 @@ mod common;
 
 use common::{files, parse};
 use dunlin_idl::ir::Kind;
+use dunlin_idl::xtypes::{to_xml, type_graph, type_graph_of};
 use dunlin_idl::{Disk, Loader, Memory, Notation, Options, compile, convert, dump};
 use dunlin_xtypes::type_objects;
 use proptest::prelude::*;
@@ -12,7 +13,7 @@ use proptest::prelude::*;
 fn described(path: &str, options: &Options, loader: &dyn Loader) -> Result<(String, Vec<String>), String> {
     let result = compile(path, options, loader);
     let model = result.model.as_ref().ok_or_else(|| result.render(false))?;
-    let (graph, indices) = dunlin_idl::xtypes::type_graph(model);
+    let (graph, indices) = type_graph(model);
     let is_data = |id: &usize| !matches!(model.types().nth(*id).unwrap().1.kind, Kind::Exception(_));
     let objects = (0..indices.len()).filter(is_data).map(|id| indices[id]).map(|index| {
         let name = &graph.get(index).unwrap().name;
@@ -39,6 +40,37 @@ fn without_exceptions(dump: &str) -> String {
         !inside
     });
     lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// Each type as it is known at run time: the XML that is made of it is the same type.
+fn each_goes_round(path: &str, options: &Options, loader: &dyn Loader) -> (usize, Vec<String>) {
+    let (mut count, mut refused) = (0, Vec::new());
+    let model = compile(path, options, loader).model.unwrap();
+    let (graph, indices) = type_graph(&model);
+    for index in indices {
+        let name = &graph.get(index).unwrap().name;
+        let text = match to_xml(&graph, index) {
+            Ok(text) => text,
+            Err(why) => {
+                refused.push(format!("{path}: {name}: {why}"));
+                continue;
+            }
+        };
+        count += 1;
+        let made =
+            compile("a.xml", &Options::default(), &Memory::default().with("a.xml", text.as_str())).model;
+        let (again, root) = type_graph_of(&made.unwrap(), name).unwrap();
+        let ids = |graph, root| {
+            type_objects(graph, root).ok().map(|objects| {
+                let ids = objects.records.iter().map(|it| (it.minimal.id.clone(), it.complete.id.clone()));
+                let mut ids: Vec<String> = ids.map(|ids| format!("{ids:?}")).collect();
+                ids.sort();
+                ids
+            })
+        };
+        assert_eq!(ids(&graph, index), ids(&again, root), "{path}: {name}\n{text}");
+    }
+    (count, refused)
 }
 
 /// Through XML, and from there through IDL: the same types. `Err` is why there is no XML.
@@ -81,6 +113,28 @@ fn every_correct_input_of_the_corpus_goes_to_xml_and_back() {
         assert!(known.iter().any(|known| why.contains(known)), "{title}: {why}");
     }
     assert!(count >= 100 && refused.len() < 20, "{count}, {refused:?}");
+}
+
+#[test]
+fn types_known_at_run_time_go_to_xml() {
+    let (mut count, mut refused) = (0, Vec::new());
+    let mut add = |(done, why): (usize, Vec<String>)| {
+        count += done;
+        refused.extend(why);
+    };
+    for path in files() {
+        for case in parse(&std::fs::read_to_string(&path).unwrap()) {
+            if case.compile().model.is_some() {
+                add(each_goes_round(case.main(), &case.options(), &case.files()));
+            }
+        }
+    }
+    let options = Options { include_dirs: vec!["../tests/idl/idl/common".into()], ..Options::default() };
+    for path in ["../tests/idl/idl/kinds.idl", "../protocol/xtypes/tests/cyclone/final.idl"] {
+        add(each_goes_round(path, &options, &Disk));
+    }
+    println!("{count} types, {} refused", refused.len());
+    assert!(count >= 300 && refused.is_empty(), "{count}, {refused:#?}");
 }
 
 #[test]

@@ -2,7 +2,10 @@
 
 mod expr;
 mod idl;
+mod tree;
 mod xml;
+
+pub(crate) use tree::to_xml;
 
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::ir::{Kind, Model};

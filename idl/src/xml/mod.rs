@@ -76,7 +76,7 @@ struct Reader<'a> {
     files: Vec<String>,
     /// What was read: each file is read once.
     seen: BTreeSet<String>,
-    /// How many more elements, texts and comments may be looked at.
+    /// How many more elements, texts and comments may be looked at, long ones counted several times.
     budget: usize,
     /// How many files are open.
     depth: usize,
@@ -115,7 +115,9 @@ impl Reader<'_> {
                 return;
             }
         };
-        self.budget = self.budget.saturating_sub(document.descendants().count());
+        // Long texts and comments cost too.
+        let cost = document.descendants().count().max(text.len() / 64);
+        self.budget = self.budget.saturating_sub(cost);
         self.depth = self.depth.saturating_add(1);
         self.root(Element::new(document.root_element(), &file), out);
         self.depth = self.depth.saturating_sub(1);
