@@ -338,6 +338,11 @@ proptest! {
         let at = (0..=at.min(whole.len())).rev().find(|at| whole.is_char_boundary(*at)).unwrap_or(0);
         let end = (at + cut).min(whole.len());
         let end = (end..=whole.len()).find(|end| whole.is_char_boundary(*end)).unwrap_or(whole.len());
-        described_alone(&format!("{}{word}{}", &whole[..at], &whole[end..]));
+        let text = format!("{}{word}{}", &whole[..at], &whole[end..]);
+        described_alone(&text);
+        let files = Memory::default().with("a.xml", text.as_str());
+        if compile("a.xml", &Options::default(), &files).model.is_some() {
+            goes_round("a.xml", &Options::default(), &files).unwrap();
+        }
     }
 }
