@@ -1,7 +1,8 @@
 //! Types in XML (DDS-XTypes 1.3 §7.3.2, DDS-XML 1.0), as the same syntax tree that IDL becomes.
 //!
 //! Read are the documents of the standard and what RTI Connext, Fast DDS and OpenDDS users write: `<types>`, alone or in
-//! `<dds>`. A comment that begins with a star, `<!--* … -->`, is documentation of what follows. Anything that would be passed over in silence is an error: elements, attributes and values that mean nothing.
+//! `<dds>`. A comment that begins with a star, `<!--* … -->`, is documentation of what follows. Anything that would be passed
+//! over in silence is an error: elements, attributes and values that mean nothing.
 
 mod annotate;
 mod constructed;
