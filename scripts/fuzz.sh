@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-ALL="wire_message parameter_list cdr_value configuration filter idl discovery_data types dynamic endpoint_cores live_participant"
+ALL="wire_message parameter_list cdr_value configuration filter idl xml_types discovery_data types dynamic endpoint_cores live_participant"
 RUNS=${1:-20000}
 export RUNS
 shift || true
@@ -32,11 +32,15 @@ longest() {
     esac
 }
 
-# The inputs of the compiler's own tests, each in a file, behind the octet that says what kind of file it is.
+# The inputs of the compiler's own tests, each in a file: those in XML (1), or the others (0) behind the octet that says what
+# kind of file it is.
 idl_inputs() {
-    awk -v folder="$1" '
+    rm -f "$1"/*
+    awk -v folder="$1" -v xml="$2" '
         /^=== / {
             if (file) close(file)
+            inside = 0
+            if (/main .*\.xml/ != xml) next
             inside = 1
             file = sprintf("%s/%04d", folder, ++count)
             printf "%s", /main .*\.(msg|srv)/ ? "\001" : /main .*\.action/ ? "\002" : "" > file
@@ -70,7 +74,13 @@ for target in $targets; do
         # The dictionary knows what comparisons would tell. The rest is bookkeeping that took most of the time.
         options+=(--no-trace-compares)
         libfuzzer+=(-dict=dictionaries/idl.dict -entropic=0 -use_counters=0 -reload=0)
-        idl_inputs "$inputs"
+        idl_inputs "$inputs" 0
+        more+=("$inputs")
+        ;;
+    xml_types)
+        options+=(--no-trace-compares)
+        libfuzzer+=(-dict=dictionaries/xml.dict -reload=0)
+        idl_inputs "$inputs" 1
         more+=("$inputs")
         ;;
     esac

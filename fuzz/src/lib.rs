@@ -14,6 +14,7 @@ mod message;
 mod parameters;
 pub mod seeds;
 mod types;
+mod xml;
 
 pub use cdr::cdr_value;
 pub use configuration::configuration;
@@ -26,6 +27,7 @@ pub use live::live_participant;
 pub use message::wire_message;
 pub use parameters::parameter_list;
 pub use types::types;
+pub use xml::xml_types;
 
 #[cfg(test)]
 mod tests;

@@ -82,6 +82,7 @@ pub fn all() -> Vec<Seed> {
         ("filter", crate::filter::seeds()),
         ("live_participant", crate::live::seeds()),
         ("types", crate::types::seeds()),
+        ("xml_types", crate::xml::seeds()),
     ];
     for (target, of_target) in made {
         let seed = |(name, bytes)| Seed { target: target.into(), name, bytes };
@@ -96,7 +97,7 @@ pub(crate) fn idl_seeds() -> impl Iterator<Item = Seed> {
 }
 
 /// The IDL from which Rust is made in our tests.
-const IDL: &[(&str, &str)] = &[
+pub(crate) const IDL: &[(&str, &str)] = &[
     (
         "kinds",
         concat!(

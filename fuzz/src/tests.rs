@@ -11,7 +11,7 @@ use dunlin_wire::{Message, ParameterList};
 use crate::seeds::{self, Seed};
 use crate::{
     cdr_value, configuration, discovery_data, dynamic, endpoint_cores, filter, idl, live_participant,
-    parameter_list, types, wire_message,
+    parameter_list, types, wire_message, xml_types,
 };
 
 fn run(target: &str, bytes: &[u8]) {
@@ -27,6 +27,7 @@ fn run(target: &str, bytes: &[u8]) {
         "idl" => idl(bytes),
         "types" => types(bytes),
         "dynamic" => dynamic(bytes),
+        "xml_types" => xml_types(bytes),
         other => panic!("no fuzz target {other}"),
     }
 }
@@ -37,6 +38,10 @@ fn is_accepted(seed: &Seed) -> bool {
         "idl" => {
             let files = dunlin_idl::Memory::default().with("a.idl", seed.bytes.clone());
             dunlin_idl::compile("a.idl", &dunlin_idl::Options::default(), &files).model.is_some()
+        }
+        "xml_types" => {
+            let files = dunlin_idl::Memory::default().with("a.xml", seed.bytes.clone());
+            dunlin_idl::compile("a.xml", &dunlin_idl::Options::default(), &files).model.is_some()
         }
         "dynamic" => crate::dynamic::value_of(&seed.bytes).is_some(),
         "wire_message" => Message::parse(&seed.bytes).unwrap().submessages().all(|parsed| parsed.is_ok()),

@@ -1,4 +1,4 @@
-//! IDL in build scripts: in `build.rs`
+//! IDL, types in XML and interfaces of ROS 2 in build scripts: in `build.rs`
 //!
 //! ```text
 //! fn main() {
@@ -18,7 +18,7 @@ use crate::rust::{RustOptions, generate, with_header};
 use crate::{Compilation, Disk, Options, Severity};
 use std::path::{Path, PathBuf};
 
-/// Makes `$OUT_DIR/name.rs` of `path/name.idl`, as [`Build`] does without options.
+/// Makes `$OUT_DIR/name.rs` of `path/name.idl` (or `.xml`, `.msg` and so on), as [`Build`] does without options.
 ///
 /// On errors it shows them and ends the build script.
 pub fn compile(path: impl AsRef<Path>) {

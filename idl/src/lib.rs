@@ -1,4 +1,4 @@
-//! IDL 4.2: from text to a resolved model of its types, and from there to code.
+//! IDL 4.2 and types in XML: from text to a resolved model of its types, and from there to code.
 //!
 //! ```
 //! use dunlin_idl::{Memory, Options, compile};
@@ -38,11 +38,13 @@ mod dump;
 mod format;
 pub mod ir;
 mod preprocess;
+mod print;
 pub mod python;
 mod ros;
 pub mod rust;
 mod source;
 mod syntax;
+mod xml;
 pub mod xtypes;
 
 pub use diagnostic::{Diagnostic, Severity};
@@ -50,6 +52,7 @@ pub use diff::{Change, diff, diff_text};
 pub use dump::{dump, type_text, value_text};
 pub use format::format;
 pub use ir::{Extensibility, Model};
+pub use print::{Conversion, Notation, convert};
 pub use ros::share_folders;
 pub use source::{Disk, FileId, LoadError, Loader, Location, Memory, SourceMap, Span};
 
@@ -154,15 +157,18 @@ pub fn is_ros_interface(path: &str) -> bool {
     ros::kind_of(path).is_some()
 }
 
-/// Compiles a file: IDL, or a ROS 2 interface, which the ending of its name says.
+/// Whether a path is that of types in XML: `.xml`.
+#[must_use]
+pub fn is_xml(path: &str) -> bool {
+    xml::is_xml(path)
+}
+
+/// Compiles a file: IDL, types in XML, or a ROS 2 interface, which the ending of its name says.
 #[must_use]
 pub fn compile(path: &str, options: &Options, loader: &dyn Loader) -> Compilation {
     let mut sources = SourceMap::default();
     let mut sink = Sink::new(options.limits.diagnostics);
-    let parsed = match ros::kind_of(path) {
-        Some(kind) => ros::read(path, kind, options, loader, &mut sources, &mut sink),
-        None => parse(path, options, loader, &mut sources, &mut sink),
-    };
+    let parsed = front(path, options, loader, &mut sources, &mut sink);
     let Parsed { definitions, files, main } = match parsed {
         Ok(parsed) => parsed,
         Err(problem) => {
@@ -178,6 +184,21 @@ pub fn compile(path: &str, options: &Options, loader: &dyn Loader) -> Compilatio
     let model = (!sink.has_errors()).then_some(model);
     let diagnostics = sink.finish();
     Compilation { model, diagnostics, sources, main: Some(main), files }
+}
+
+/// Reads a file as the ending of its name says.
+fn front(
+    path: &str,
+    options: &Options,
+    loader: &dyn Loader,
+    sources: &mut SourceMap,
+    sink: &mut Sink,
+) -> Result<Parsed, String> {
+    match ros::kind_of(path) {
+        Some(kind) => ros::read(path, kind, options, loader, sources, sink),
+        None if xml::is_xml(path) => xml::read(path, options, loader, sources, sink),
+        None => parse(path, options, loader, sources, sink),
+    }
 }
 
 /// Gives types the names that ROS 2 announces.

@@ -1,4 +1,15 @@
-//! The resolved model as types known at run time, of which type objects are made (DDS-XTypes 1.3 §7.3.4).
+//! The resolved model as types known at run time, of which type objects are made (DDS-XTypes 1.3 §7.3.4), and such types
+//! as XML.
+//!
+//! ```
+//! use dunlin_idl::{Memory, Options, compile, xtypes};
+//!
+//! let text = "<types><struct name='Shape'><member name='x' type='int32' key='true'/></struct></types>";
+//! let model = compile("shape.xml", &Options::default(), &Memory::default().with("shape.xml", text)).model.unwrap();
+//! // `DynamicType::new(graph, root)` makes a type of it that topics can have.
+//! let (graph, root) = xtypes::type_graph_of(&model, "Shape").unwrap();
+//! assert!(xtypes::to_xml(&graph, root).unwrap().contains("<struct name=\"Shape\" extensibility=\"appendable\">"));
+//! ```
 
 use crate::check::bit_fields;
 use crate::ir::{self, IdSource, Model, TryConstruct, TypeId, Value};
@@ -25,6 +36,15 @@ pub fn type_graph_of(model: &Model, name: &str) -> Option<(TypeGraph, TypeIndex)
     let (graph, _) = type_graph(model);
     let index = graph.find(name)?;
     Some((graph, index))
+}
+
+/// A type and all that it depends on as XML (DDS-XTypes 1.3 §7.3.2), with all ids; default values, which type objects do
+/// not have, are left out.
+///
+/// # Errors
+/// What XML cannot say of it: names of which only hashes are known, arrays in collections that have no name.
+pub fn to_xml(graph: &TypeGraph, root: TypeIndex) -> Result<String, String> {
+    crate::print::to_xml(graph, root)
 }
 
 struct Bridge<'a> {

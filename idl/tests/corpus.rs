@@ -8,46 +8,11 @@
 mod common;
 
 use common::{Case, files, parse};
-use dunlin_idl::{Extensibility, Memory, Options, compile, dump};
+use dunlin_idl::dump;
 use std::fmt::Write as _;
 
-fn options(title: &str) -> Options {
-    let mut options = Options::default();
-    for option in title.split('|').skip(1) {
-        match option.trim().split_once(' ') {
-            Some(("-D", define)) => {
-                let (name, value) =
-                    define.split_once('=').map_or((define, None), |(n, v)| (n, Some(v.to_owned())));
-                options.defines.push((name.to_owned(), value));
-            }
-            Some(("-I", folder)) => options.include_dirs.push(folder.to_owned()),
-            Some(("default", "final")) => options.default_extensibility = Extensibility::Final,
-            Some(("nesting", depth)) => options.limits.nesting = depth.parse().unwrap(),
-            Some(("tokens", count)) => options.limits.tokens = count.parse().unwrap(),
-            None if option.trim() == "comment-annotations" => options.comment_annotations = true,
-            Some(("main", _)) => {}
-            _ => panic!("unknown option {option} in {title}"),
-        }
-    }
-    options
-}
-
 fn run(case: &Case) -> String {
-    let mut files = Memory::default();
-    let main = case.title.split('|').find_map(|option| option.trim().strip_prefix("main "));
-    let main = main.unwrap_or("a.idl").to_owned();
-    let (mut path, mut text) = (main.clone(), String::new());
-    for line in case.source.lines() {
-        let line = if line == "\\---" { "---" } else { line };
-        if let Some(next) = line.strip_prefix(">>> ") {
-            files = files.with(&path, std::mem::take(&mut text));
-            path = next.to_owned();
-        } else {
-            text.push_str(line);
-            text.push('\n');
-        }
-    }
-    let result = compile(&main, &options(&case.title), &files.with(&path, text));
+    let result = case.compile();
     let mut out = String::new();
     for diagnostic in &result.diagnostics {
         writeln!(out, "{}", diagnostic.short(&result.sources)).unwrap();

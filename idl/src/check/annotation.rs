@@ -473,3 +473,9 @@ fn spec(name: &str) -> Option<Spec> {
     let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name);
     KNOWN.iter().copied().find(|(known, ..)| *known == name)
 }
+
+/// The standard name of an annotation, which may have an older spelling, and of its parameters.
+pub(crate) fn standard(name: &str) -> Option<(&'static str, Vec<&'static str>)> {
+    let (name, params, _) = spec(name)?;
+    Some((name, params.iter().map(|param| param.trim_start_matches('?')).collect()))
+}

@@ -22,7 +22,9 @@ use member::Inherited;
 use scope::{Def, Scope, ScopeId};
 use std::collections::{BTreeMap, BTreeSet};
 
+pub(crate) use annotation::standard;
 pub(crate) use enumeration::{bit_fields, default_holder};
+pub(crate) use scope::distance;
 pub(crate) use structure::{keyword, number_of_values};
 pub(crate) use value::integer_range;
 

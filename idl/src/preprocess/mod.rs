@@ -198,20 +198,26 @@ impl Preprocessor<'_> {
 
     /// Where an include file may be.
     fn candidates(&self, name: &str, quoted: bool) -> Vec<String> {
-        if name.starts_with('/') {
-            return vec![name.to_owned()];
-        }
-        let own = self.open.last().map(|(path, _)| path.rsplit_once('/').map_or(".", |(folder, _)| folder));
-        // The folder of the root is empty.
-        let own = own.map(|folder| if folder.is_empty() { "/" } else { folder }).filter(|_| quoted);
-        let folders = own.into_iter().chain(self.options.include_dirs.iter().map(String::as_str));
-        let mut paths: Vec<String> = Vec::new();
-        for folder in folders {
-            let path = normalized(&format!("{folder}/{name}"));
-            if !paths.contains(&path) {
-                paths.push(path);
-            }
-        }
-        paths
+        let own = self.open.last().map(|(path, _)| path.as_str()).filter(|_| quoted);
+        candidates(own, name, &self.options.include_dirs)
     }
+}
+
+/// Where a file may be that `own` includes: beside it, then in the folders.
+pub(crate) fn candidates(own: Option<&str>, name: &str, include_dirs: &[String]) -> Vec<String> {
+    if name.starts_with('/') {
+        return vec![name.to_owned()];
+    }
+    let own = own.map(|path| path.rsplit_once('/').map_or(".", |(folder, _)| folder));
+    // The folder of the root is empty.
+    let own = own.map(|folder| if folder.is_empty() { "/" } else { folder });
+    let folders = own.into_iter().chain(include_dirs.iter().map(String::as_str));
+    let mut paths: Vec<String> = Vec::new();
+    for folder in folders {
+        let path = normalized(&format!("{folder}/{name}"));
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    paths
 }

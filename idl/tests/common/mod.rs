@@ -1,6 +1,7 @@
 //! Files with inputs and their results.
 #![allow(dead_code)]
 
+use dunlin_idl::{Compilation, Extensibility, Memory, Options, compile};
 use std::path::{Path, PathBuf};
 
 /// An input and its result.
@@ -10,6 +11,60 @@ pub struct Case {
     /// Everything up to the expected result.
     pub source: String,
     pub expected: String,
+}
+
+impl Case {
+    /// The name of the first file.
+    pub fn main(&self) -> &str {
+        let main = self.title.split('|').find_map(|option| option.trim().strip_prefix("main "));
+        main.unwrap_or("a.idl")
+    }
+
+    /// The files of the source.
+    pub fn files(&self) -> Memory {
+        let mut files = Memory::default();
+        let (mut path, mut text) = (self.main().to_owned(), String::new());
+        for line in self.source.lines() {
+            let line = if line == "\\---" { "---" } else { line };
+            if let Some(next) = line.strip_prefix(">>> ") {
+                files = files.with(&path, std::mem::take(&mut text));
+                path = next.to_owned();
+            } else {
+                text.push_str(line);
+                text.push('\n');
+            }
+        }
+        files.with(&path, text)
+    }
+
+    pub fn options(&self) -> Options {
+        options(&self.title)
+    }
+
+    pub fn compile(&self) -> Compilation {
+        compile(self.main(), &self.options(), &self.files())
+    }
+}
+
+fn options(title: &str) -> Options {
+    let mut options = Options::default();
+    for option in title.split('|').skip(1) {
+        match option.trim().split_once(' ') {
+            Some(("-D", define)) => {
+                let (name, value) =
+                    define.split_once('=').map_or((define, None), |(n, v)| (n, Some(v.to_owned())));
+                options.defines.push((name.to_owned(), value));
+            }
+            Some(("-I", folder)) => options.include_dirs.push(folder.to_owned()),
+            Some(("default", "final")) => options.default_extensibility = Extensibility::Final,
+            Some(("nesting", depth)) => options.limits.nesting = depth.parse().unwrap(),
+            Some(("tokens", count)) => options.limits.tokens = count.parse().unwrap(),
+            None if option.trim() == "comment-annotations" => options.comment_annotations = true,
+            Some(("main", _)) => {}
+            _ => panic!("unknown option {option} in {title}"),
+        }
+    }
+    options
 }
 
 /// Divides a file into cases.

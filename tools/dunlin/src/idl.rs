@@ -1,4 +1,4 @@
-//! `dunlin idl`: checks, formats and compares IDL, and makes code of it.
+//! `dunlin idl`: checks, formats and compares IDL and types in XML, makes code of them, and writes one as the other.
 
 use crate::names;
 use anyhow::{Context, Result, bail, ensure};
@@ -9,17 +9,19 @@ use dunlin_idl::cpp::Cpp;
 use dunlin_idl::python::Python;
 use dunlin_idl::rust::Rust;
 use dunlin_idl::xtypes::type_graph;
-use dunlin_idl::{Compilation, Disk, Extensibility, Options, Severity, diff, diff_text, dump, format};
+use dunlin_idl::{
+    Compilation, Disk, Extensibility, Notation, Options, Severity, convert, diff, diff_text, dump, format,
+};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// What is said without `--rust`, `--cpp`, `--python`, `--format` or `--diff`: whether the files are correct.
+/// What is said without `--rust`, `--cpp`, `--python`, `--xml`, `--format` or `--diff`: whether the files are correct.
 #[derive(Args)]
 pub struct Arguments {
-    /// IDL files, or interfaces of ROS 2: .msg, .srv, .action
+    /// IDL files, types in XML (.xml), or interfaces of ROS 2: .msg, .srv, .action
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
@@ -43,9 +45,12 @@ pub struct Arguments {
     #[arg(long, group = "mode")]
     dump: bool,
     /// Print the files that the input consists of, as a rule for make: of NAME.rs, or with --cpp or --python of their files
-    #[arg(long, conflicts_with_all = ["dump", "format", "diff"])]
+    #[arg(long, conflicts_with_all = ["dump", "format", "diff", "xml"])]
     deps: bool,
-    /// Print the files in canonical layout
+    /// Print the types in XML (DDS-XTypes 1.3 §7.3.2), with those of included files
+    #[arg(long, group = "mode")]
+    xml: bool,
+    /// Print the files in canonical layout; of XML, the types as IDL
     #[arg(long, group = "mode")]
     format: bool,
     /// With --format: change the files
@@ -100,6 +105,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         return format_files(arguments);
     }
     let options = arguments.compiled.options();
+    if arguments.xml {
+        let printed = arguments.files.iter().map(|file| print_as(file, Notation::Xml, &options));
+        return Ok(code(printed.fold(true, |all, one| all & one)));
+    }
     if arguments.diff {
         return compare(arguments, &options);
     }
@@ -265,7 +274,15 @@ fn format_files(arguments: &Arguments) -> Result<ExitCode> {
     for file in &arguments.files {
         let name = file.to_string_lossy();
         if dunlin_idl::is_ros_interface(&name) {
-            bail!("{name}: --format is for IDL alone");
+            bail!("{name}: --format is for IDL and XML");
+        }
+        if dunlin_idl::is_xml(&name) {
+            ensure!(
+                !arguments.write && !arguments.check,
+                "{name}: --format prints XML as IDL and changes no file"
+            );
+            clean &= print_as(file, Notation::Idl, &arguments.compiled.options());
+            continue;
         }
         let text = fs::read_to_string(file).with_context(|| name.to_string())?;
         let formatted = match format(&name, &text) {
@@ -290,6 +307,16 @@ fn format_files(arguments: &Arguments) -> Result<ExitCode> {
         }
     }
     Ok(code(clean))
+}
+
+/// Prints the types of a file; false if something is wrong with them, which has been said.
+fn print_as(file: &Path, notation: Notation, options: &Options) -> bool {
+    let made = convert(&file.to_string_lossy(), notation, options, &Disk);
+    eprint!("{}", made.render(std::io::stderr().is_terminal()));
+    if let Some(text) = &made.text {
+        print!("{text}");
+    }
+    made.text.is_some()
 }
 
 /// Fails if data no longer goes both ways.
@@ -466,6 +493,34 @@ mod tests {
         assert!(run(&["--rust", "--ros2", "--out", "DIR/out", "-I", "DIR/share", idl]));
         let code = fs::read_to_string(folder.path().join("out/Pose.rs")).unwrap();
         assert!(code.contains("demo::msg::dds_::Pose_") && code.contains("geo::msg::dds_::Point_"), "{code}");
+    }
+
+    #[test]
+    fn types_in_xml_are_taken() {
+        let folder = folder();
+        let run = |words: &[&str]| run_with(folder.path(), words);
+        let text = "<types><include file=\"inc.xml\"/><struct name=\"A\"><member name=\"x\" type=\"int32\"/></struct></types>";
+        fs::write(folder.path().join("a.xml"), text).unwrap();
+        fs::write(folder.path().join("inc/inc.xml"), "<types/>").unwrap();
+        fs::write(folder.path().join("bad.xml"), "<types><strukt/></types>").unwrap();
+        let xml = ["-I", "DIR/inc", "DIR/a.xml"];
+        assert!(run(&xml).unwrap() && !run(&["DIR/a.xml"]).unwrap() && !run(&["DIR/bad.xml"]).unwrap());
+        for mode in ["--xml", "--format", "--dump", "--deps"] {
+            assert!(run(&[&[mode][..], &xml].concat()).unwrap(), "{mode}");
+        }
+        assert!(run(&["--xml", "DIR/b.idl"]).unwrap());
+        assert!(
+            !run(&["--xml", "DIR/interface.idl"]).unwrap() && !run(&["--format", "DIR/bad.xml"]).unwrap()
+        );
+        assert!(run(&["--diff", "-I", "DIR/inc", "DIR/b.idl", "DIR/a.xml"]).unwrap());
+        assert!(!run(&["--diff", "-I", "DIR/inc", "DIR/d.idl", "DIR/a.xml"]).unwrap());
+        for language in ["--rust", "--cpp", "--python"] {
+            assert!(run(&[&[language, "--out", "DIR/out"][..], &xml].concat()).unwrap(), "{language}");
+        }
+        assert!(fs::read_to_string(folder.path().join("out/a.rs")).unwrap().contains("pub struct A"));
+        for change in ["--write", "--check"] {
+            assert!(run(&[&["--format", change][..], &xml].concat()).is_err(), "{change}");
+        }
     }
 
     #[test]

@@ -46,11 +46,11 @@ enum Command {
     /// Compare DDS implementations, transports and deployments
     #[command(subcommand)]
     Bench(dunlin_bench::cli::Command),
-    /// Check, format and compare IDL files, and make Rust code of them
+    /// Check, format and compare IDL files and types in XML, and make code of them
     Idl(idl::Arguments),
     /// Say which writers and readers of a topic match, and why the others do not
     Why(why::Arguments),
-    /// Print the type of a topic as its endpoints announce it, as IDL, or compare it with a file
+    /// Print the type of a topic as its endpoints announce it, as IDL or XML, or compare it with a file
     Type(types::Arguments),
     /// Check network, kernel, clock and ports of this host, and say what to do
     Doctor(doctor::Arguments),

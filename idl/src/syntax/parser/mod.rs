@@ -20,7 +20,7 @@ pub(crate) struct Failed;
 pub(crate) type Parsed<T> = Result<T, Failed>;
 
 /// Words that cannot be names, of the building blocks that are supported.
-const KEYWORDS: &[&str] = &[
+pub(crate) const KEYWORDS: &[&str] = &[
     "any",
     "attribute",
     "bitfield",
@@ -138,6 +138,33 @@ pub(crate) fn parse(
     }
     parser.pragmas_into(&mut definitions);
     definitions
+}
+
+/// Parses a value that stands alone, as in an attribute of XML. A mistake is reported.
+pub(crate) fn parse_value(tokens: &[Token], place: Span, limit: usize, sink: &mut Sink) -> Option<Expr> {
+    let mut parser = Parser {
+        tokens,
+        pragmas: &[],
+        at: 0,
+        sink,
+        depth: 0,
+        limit,
+        last: place,
+        comment_annotations: false,
+        in_template: false,
+    };
+    if tokens.is_empty() {
+        parser.sink.error(place, "a value was expected");
+        return None;
+    }
+    let value = parser.expr().ok()?;
+    match parser.peek() {
+        None => Some(value),
+        Some(token) => {
+            parser.sink.error(token.span, format!("there is {} behind the value", token.shown()));
+            None
+        }
+    }
 }
 
 impl<'a> Parser<'a> {

@@ -45,10 +45,11 @@ pub struct Target {
 /// Where the type comes from.
 #[derive(Args)]
 pub struct TypeOf {
-    /// An IDL file with the type of the topic, instead of the type that the endpoints announce
-    #[arg(long, value_name = "FILE")]
+    /// A file with the type of the topic, instead of the type that the endpoints announce: IDL, types in XML (.xml), a
+    /// message of ROS 2
+    #[arg(long, visible_alias = "types", value_name = "FILE")]
     idl: Option<PathBuf>,
-    /// The type in the IDL file, if it is not the one that the endpoints name: M::T, or as ROS 2 has it: std_msgs/msg/String
+    /// The type in the file, if it is not the one that the endpoints name: M::T, or as ROS 2 has it: std_msgs/msg/String
     #[arg(long = "type", value_name = "NAME", requires = "idl")]
     name: Option<String>,
     #[command(flatten)]
@@ -158,7 +159,7 @@ impl TypeOf {
         self.name.is_some()
     }
 
-    /// The type that endpoints of one topic have: the one of the IDL file, else what the first of them announces. The
+    /// The type that endpoints of one topic have: the one of the file, else what the first of them announces. The
     /// topic's type gets the name that they use.
     fn find(&self, participant: &DomainParticipant, endpoints: &[Endpoint<'_>]) -> Result<DynamicType> {
         self.compiled.only_with(self.idl.as_deref(), "--idl")?;

@@ -1,4 +1,4 @@
-//! `dunlin type TOPIC`: the types that the endpoints of a topic announce, as IDL, or compared with a local file.
+//! `dunlin type TOPIC`: the types that the endpoints of a topic announce, as IDL or XML, or compared with a local file.
 
 mod compare;
 
@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 pub struct Arguments {
     #[command(flatten)]
     topic: TopicName,
-    /// Compare with the type of the same name in an IDL file: who can read whom, and which member is in the way
+    /// Compare with the type of the same name in a file, IDL or XML: who can read whom, and which member is in the way
     #[arg(long, value_name = "FILE")]
     diff: Option<PathBuf>,
     /// The type in the file, if it has another name there: M::T, or as ROS 2 has it: std_msgs/msg/String
@@ -34,6 +34,9 @@ pub struct Arguments {
     name: Option<String>,
     #[command(flatten)]
     compiled: IdlOptions,
+    /// Print XML (DDS-XTypes 1.3 §7.3.2) instead of IDL, a document for each type
+    #[arg(long, conflicts_with = "diff")]
+    xml: bool,
     /// Print JSON, one object in one line for each type
     #[arg(long)]
     json: bool,
@@ -185,7 +188,10 @@ struct Told {
     /// The type, unless it is compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     idl: Option<String>,
-    /// Why the type is not known.
+    /// The type, if it is wanted in XML.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    xml: Option<String>,
+    /// Why the type is not known, or cannot be told.
     #[serde(skip_serializing_if = "Option::is_none")]
     unknown: Option<String>,
     /// With the file, who can read whom.
@@ -196,8 +202,13 @@ struct Told {
 fn told(arguments: &Arguments, found: Found) -> Result<Told> {
     let writers = found.endpoints.iter().filter(|it| it.guid.entity_id.is_writer()).count();
     let (readers, vendors) = (found.endpoints.len() - writers, found.vendors());
-    let (mut idl, mut unknown, mut pairs) = (None, None, None);
+    let (mut idl, mut xml, mut unknown, mut pairs) = (None, None, None, None);
     match (found.ty, &arguments.diff) {
+        (Ok((known, _)), None) if arguments.xml => match dunlin_idl::xtypes::to_xml(&known.graph, known.root)
+        {
+            Ok(text) => xml = Some(text),
+            Err(why) => unknown = Some(why),
+        },
         (Ok((_, text)), None) => idl = Some(text),
         (Ok((known, _)), Some(file)) => {
             let name = arguments.name.as_deref().unwrap_or(&found.name);
@@ -208,7 +219,7 @@ fn told(arguments: &Arguments, found: Found) -> Result<Told> {
         (Err(why), _) => unknown = Some(why),
     }
     let ros = arguments.topic.ros_type(&found.name);
-    Ok(Told { name: found.name, ros, writers, readers, vendors, idl, unknown, pairs })
+    Ok(Told { name: found.name, ros, writers, readers, vendors, idl, xml, unknown, pairs })
 }
 
 impl Told {
@@ -220,7 +231,13 @@ impl Told {
         let Self { name, writers, readers, .. } = self;
         let ros = self.ros.as_ref().map(|ros| format!(" ({ros})")).unwrap_or_default();
         let vendors = self.vendors.join(", ");
-        let mut text = format!("// {name}{ros}: {writers} writers, {readers} readers ({vendors})\n");
+        let title = format!("{name}{ros}: {writers} writers, {readers} readers ({vendors})");
+        if let Some(xml) = &self.xml {
+            // The declaration is the first line of a document, and two hyphens end a comment.
+            let (declaration, rest) = xml.split_once('\n').unwrap_or((xml, ""));
+            return format!("{declaration}\n<!-- {} -->\n{rest}", title.replace('-', "\u{2010}"));
+        }
+        let mut text = format!("// {title}\n");
         text += self.idl.as_deref().unwrap_or_default();
         if let Some(why) = &self.unknown {
             text += &format!("// the type is not known: {why}\n");

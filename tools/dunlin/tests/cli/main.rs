@@ -10,3 +10,4 @@ mod top;
 mod topics;
 mod types;
 mod why;
+mod xml;
