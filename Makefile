@@ -77,6 +77,7 @@ network: ## network namespaces: 921,600-byte samples over 100 Mbit/s; addresses 
 	@scripts/setup.sh build test
 	tests/network/run.sh
 	tests/network/mobility.sh
+	FAMILY=6 tests/network/mobility.sh
 	tests/network/doctor.sh
 
 browser: ## the demo's page in headless Chromium

@@ -2,7 +2,7 @@
 # Addresses that appear, change and vanish under a reliable stream: two network namespaces, two links. Every sample must
 # arrive once and in order, and after each step the stream must go on within DEADLINE seconds; how soon it does is reported.
 #
-# PROGRAMS=folder of frames_publisher and frames_subscriber, built here otherwise.
+# FAMILY=6 does it over IPv6 alone. PROGRAMS=folder of frames_publisher and frames_subscriber, built here otherwise.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/network/namespaces.sh
@@ -10,12 +10,16 @@ cd "$(dirname "$0")/../.."
 DEADLINE=12
 COUNT=4000
 RATE=100
+FAMILY=${FAMILY:-4}
 if [ -z "${PROGRAMS:-}" ]; then
     cargo build --quiet --profile dist -p dunlin --example frames_publisher --example frames_subscriber
     PROGRAMS=${CARGO_TARGET_DIR:-target}/dist/examples
 fi
 PROGRAMS=$(realpath "$PROGRAMS")
 export PROGRAMS DUNLIN_SHARED_MEMORY_ENABLED=false DUNLIN_NETWORK_INTERFACE_POLL=${POLL:-500ms}
+if [ "$FAMILY" = 6 ]; then
+    export DUNLIN_NETWORK_IPV4=false DUNLIN_NETWORK_IPV6=true
+fi
 become_root
 
 files=$(mktemp -d)
@@ -32,13 +36,24 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT TERM
 
-# link NAME NET: a veth pair between the namespaces with addresses NET.1 and NET.2.
+# address add|del NAMESPACE INTERFACE NET HOST: an address of that host in that network.
+address() {
+    local where="10.$4.0.$5/24" how=()
+    if [ "$FAMILY" = 6 ]; then
+        where="fd00:$4::$5/64"
+        # Otherwise it counts a second later, when nobody else has turned out to have it.
+        [ "$1" = del ] || how=(nodad)
+    fi
+    ip -n "$2" address "$1" "$where" dev "$3" "${how[@]}"
+}
+
+# link NAME NET: a veth pair between the namespaces with the first two addresses of the network.
 link() {
     ip link add "$1" netns "$near" type veth peer name "$1" netns "$far" || refuse "cannot make a veth pair"
     local host=1 namespace
     for namespace in "$near" "$far"; do
-        ip -n "$namespace" address add "$2.$host/24" dev "$1"
         ip -n "$namespace" link set "$1" up
+        address add "$namespace" "$1" "$2" "$host"
         host=$((host + 1))
     done
     # The kernel takes up to a second to call it up.
@@ -51,7 +66,7 @@ link() {
 
 make_namespaces
 ip netns add "$aside" || refuse "cannot make a network namespace"
-link veth0 10.99.0
+link veth0 99
 ip netns exec "$far" "$PROGRAMS/frames_subscriber" 1000 "$COUNT" >"$files/subscriber" 2>&1 &
 subscriber=$!
 ip netns exec "$near" "$PROGRAMS/frames_publisher" 1000 "$COUNT" "$RATE" 0 256 >"$files/publisher" 2>&1 &
@@ -67,29 +82,29 @@ step() {
     sleep 5
 }
 change_address() {
-    ip -n "$far" address del 10.99.0.2/24 dev veth0
-    ip -n "$far" address add 10.99.0.22/24 dev veth0
+    address del "$far" veth0 99 2
+    address add "$far" veth0 99 22
 }
-# come_back NAMESPACE ADDRESS: its interface is taken away, and is back two seconds later with another address.
+# come_back NAMESPACE HOST: its interface is taken away, and is back two seconds later with another address.
 come_back() {
     ip -n "$1" link set veth1 netns "$aside"
     sleep 2
     ip -n "$aside" link set veth1 netns "$1"
-    ip -n "$1" address add "$2/24" dev veth1
     ip -n "$1" link set veth1 up
+    address add "$1" veth1 98 "$2"
 }
 change_writer() {
-    ip -n "$near" address del 10.98.0.1/24 dev veth1
-    ip -n "$near" address add 10.98.0.11/24 dev veth1
+    address del "$near" veth1 98 1
+    address add "$near" veth1 98 11
 }
 
 sleep 3
-step "a second interface appears" link veth1 10.98.0
+step "a second interface appears" link veth1 98
 step "the reader's first address changes" change_address
 step "the first interface vanishes" ip -n "$near" link del veth0
 step "the writer's only address changes" change_writer
-step "the reader's only interface vanishes for two seconds and has another address then" come_back "$far" 10.98.0.22
-step "the writer's only interface vanishes for two seconds and has another address then" come_back "$near" 10.98.0.111
+step "the reader's only interface vanishes for two seconds and has another address then" come_back "$far" 22
+step "the writer's only interface vanishes for two seconds and has another address then" come_back "$near" 111
 
 failed=0
 for process in "$publisher" "$subscriber"; do
@@ -99,7 +114,7 @@ for process in "$publisher" "$subscriber"; do
 done
 subscriber= publisher=
 
-echo "network: $(value "$files/subscriber" received) of $COUNT samples received, $(value "$files/subscriber" wrong) wrong or out of order"
+echo "network: over IPv$FAMILY $(value "$files/subscriber" received) of $COUNT samples received, $(value "$files/subscriber" wrong) wrong or out of order"
 for at in "${!steps[@]}"; do
     begin=${steps[$at]%% *}
     next=${steps[$((at + 1))]:-}
