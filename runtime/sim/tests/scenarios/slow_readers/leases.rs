@@ -29,12 +29,13 @@ fn stopped(seed: u64) {
     {
         let mut scene = defaults(seed, durable, history);
         scene.ticks(1_000);
-        scene.stop(2);
         if nothing_waits {
             // Its sockets have no room, also not for announcements.
             let others = [scene.nodes[0], scene.nodes[1], scene.nodes[2]];
             scene.world.partition(&others, &[scene.nodes[3]]);
+            scene.world.run_for(ms(1));
         }
+        scene.stop(2);
         scene.ticks(3_500);
         assert_eq!(scene.writer.stats().readers_inactive, 1);
         let before = (scene.refused, scene.blocked.len());
