@@ -44,7 +44,8 @@ impl WriterCache {
     }
 
     /// Makes the room that a change of this kind needs, or with `None` the one that registering the instance needs, if everything
-    /// up to `acked` counts as acknowledged. Nothing is removed that need not be. How many changes behind `kept` were.
+    /// up to `acked` counts as acknowledged. Nothing is removed that need not be. How many changes behind `kept` were, which is
+    /// not counted if that is no less.
     ///
     /// # Errors
     /// When there is none yet, or will be none.
@@ -55,13 +56,14 @@ impl WriterCache {
         (kept, acked): (SequenceNumber, SequenceNumber),
     ) -> (Result<(), AddError>, usize) {
         let known = self.find(self.config.raw(instance));
-        let before = self.index.count_after(kept);
+        let count = |cache: &Self| if kept < acked { cache.index.count_after(kept) } else { 0 };
+        let before = count(self);
         let result = match kind {
             Some(kind) => self.make_room(known, kind, acked),
             None if known.is_some() => Ok(()),
             None => self.make_room_for_instance(acked),
         };
-        (result, before.saturating_sub(self.index.count_after(kept)))
+        (result, before.saturating_sub(count(self)))
     }
 
     /// Removes an instance that was disposed and unregistered, of which nothing behind `acked` was written. How many changes

@@ -98,8 +98,9 @@ impl WriterCore {
         {
             self.keep_to_backlog(limits);
         }
-        let (all, active) = limits;
-        while let (Err(AddError::WaitForAck), _) = self.cache.make_room_past(instance, kind, (all, limits.0))
+        let active = limits.1;
+        while let (Err(AddError::WaitForAck), _) =
+            self.cache.make_room_past(instance, kind, (limits.0, limits.0))
         {
             if self.cache.retains() {
                 // Only what was disposed or unregistered gives way.

@@ -14,7 +14,8 @@ const HISTORY_DELAY: Duration = Duration::from_millis(20);
 
 impl Writer {
     /// Adds a reader and tells it at once, with a directed HEARTBEAT, what there is. A volatile reader starts after the
-    /// last change written, which a GAP tells it, or where it was when it was [lost](Self::lose_reader). A reader that is matched already only has its locators updated.
+    /// last change written, which a GAP tells it, or where it was when it was
+    /// [lost](Self::lose_reader). A reader that is matched already only has its locators updated.
     pub fn match_reader(
         &mut self,
         now: Now,
