@@ -250,8 +250,8 @@ schema! {
         send_window: Size = size(tuning().window);
         /// How long a writer with a full window waits for a reader that does not answer.
         send_window_patience: Duration = tuning().window_patience;
-        /// A reliable reader that answers a KEEP_ALL writer nothing for so long is inactive: a full history releases what all
-        /// others have acknowledged, see docs/slow-readers.md; "0s" and "infinite": never.
+        /// A reliable reader that answers a writer nothing for so long is inactive: no write waits for it, and a full history
+        /// releases what all others have acknowledged, see docs/slow-readers.md; "0s" and "infinite": never.
         inactive_after: Duration = tuning().inactive_after;
         /// Samples that a KEEP_ALL writer keeps for inactive readers at most, if its RESOURCE_LIMITS do not say less.
         inactive_backlog: u32 = number(tuning().inactive_backlog);

@@ -305,6 +305,7 @@ impl Discovery {
 
     /// Does what is due.
     pub fn on_timer(&mut self, now: Now, out: &mut Outbox, fx: &mut Vec<DiscoveryEffect>) {
+        self.spare_leases(now.mono);
         self.announce_if_due(now, out);
         self.send_answers(now, out);
         self.expire_leases(now.mono, fx);

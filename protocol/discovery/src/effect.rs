@@ -95,6 +95,8 @@ pub enum DiscoveryEffect {
         local: EntityId,
         /// The writer.
         remote: Guid,
+        /// Nothing was heard of its participant for its lease: it may come back, and is then the same.
+        lease_expired: bool,
     },
     /// A local writer matched a reader.
     ReaderMatched {
@@ -116,6 +118,8 @@ pub enum DiscoveryEffect {
         local: EntityId,
         /// The reader.
         remote: Guid,
+        /// Nothing was heard of its participant for its lease: it may come back, and is then the same.
+        lease_expired: bool,
     },
     /// A local endpoint and one of the same topic are kept apart by their policies.
     IncompatibleQos {
@@ -163,4 +167,15 @@ pub enum DiscoveryEffect {
         /// It did so then or later: before the present when its message was lost and sent again.
         since: MonoTime,
     },
+}
+
+impl DiscoveryEffect {
+    /// What this says is so because the lease of a participant has ended.
+    pub(crate) fn note_expiry(&mut self) {
+        if let Self::WriterUnmatched { lease_expired, .. } | Self::ReaderUnmatched { lease_expired, .. } =
+            self
+        {
+            *lease_expired = true;
+        }
+    }
 }

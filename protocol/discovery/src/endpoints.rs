@@ -385,10 +385,10 @@ impl Endpoints {
 
     fn unmatched(&self, writer: Guid, reader: Guid, fx: &mut Vec<DiscoveryEffect>) {
         if let Some(local) = self.local(writer) {
-            fx.push(DiscoveryEffect::ReaderUnmatched { local, remote: reader });
+            fx.push(DiscoveryEffect::ReaderUnmatched { local, remote: reader, lease_expired: false });
         }
         if let Some(local) = self.local(reader) {
-            fx.push(DiscoveryEffect::WriterUnmatched { local, remote: writer });
+            fx.push(DiscoveryEffect::WriterUnmatched { local, remote: writer, lease_expired: false });
         }
     }
 

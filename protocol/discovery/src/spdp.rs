@@ -26,6 +26,9 @@ pub(crate) const LARGE_DOMAIN: usize = 32;
 /// A participant that has announced itself for so long without an answer does not receive what is sent to it.
 const ONE_SIDED_AFTER: Duration = Duration::from_secs(5);
 
+/// A timer that comes so late was held up by something that held up everything else here too.
+const STOOD_STILL: Duration = Duration::from_secs(1);
+
 /// Tells of what has happened `count` times, the less often the more it has.
 fn tell_now_and_then(count: u64, trouble: Trouble, fx: &mut Vec<DiscoveryEffect>) {
     if count.is_power_of_two() {
@@ -436,8 +439,12 @@ impl Discovery {
             }
             None => self.unmatch_builtin(prefix),
         }
+        let before = fx.len();
         self.endpoints.remove_participant(prefix, fx);
         self.ignored_writers.retain(|writer, _| writer.prefix != prefix);
+        if reason == LostReason::LeaseExpired {
+            fx.iter_mut().skip(before).for_each(DiscoveryEffect::note_expiry);
+        }
         fx.push(DiscoveryEffect::ParticipantLost { prefix, reason });
     }
 
@@ -466,6 +473,21 @@ impl Discovery {
         }
         let next = self.participants.values().map(|participant| participant.expires).min();
         self.lease_wakeup = next.filter(|next| *next != MonoTime::MAX);
+    }
+
+    /// This participant stood still itself (SIGSTOP, a virtual machine that was suspended) if a timer comes late by much: it has
+    /// heard nothing meanwhile, and does not take that for silence of the others.
+    pub(crate) fn spare_leases(&mut self, now: MonoTime) {
+        let late = self.next_deadline().map_or(Duration::ZERO, |due| now.since(due));
+        if late < STOOD_STILL {
+            return;
+        }
+        for participant in self.participants.values_mut() {
+            let later = participant.expires.plus(late);
+            participant.renew(now);
+            participant.expires = participant.expires.min(later);
+        }
+        self.lease_wakeup = Some(now);
     }
 
     fn wake_for_lease(&mut self, expires: MonoTime) {

@@ -95,8 +95,8 @@ pub struct Tuning {
     pub window: usize,
     /// A reader that does not answer for so long is not waited for until it does.
     pub window_patience: Duration,
-    /// A reliable reader of a KEEP_ALL writer that answers no request for an acknowledgement for so long is inactive: a
-    /// history that is full releases what all others have acknowledged (default 10 s); zero or infinite: never.
+    /// A reliable reader that answers no request for an acknowledgement for so long is inactive: no write waits for it, and
+    /// a history that is full releases what all others have acknowledged (default 3 s); zero or infinite: never.
     pub inactive_after: Duration,
     /// Samples that a KEEP_ALL writer keeps for inactive readers at most, if RESOURCE_LIMITS do not say less (default
     /// 10,000).
@@ -136,7 +136,7 @@ impl Default for Tuning {
             // Fits into the receive buffer that Linux gives a socket, with what the kernel adds to each datagram.
             window: 127 << 10,
             window_patience: writer.window_patience,
-            inactive_after: Duration::from_secs(10),
+            inactive_after: Duration::from_secs(3),
             inactive_backlog: 10_000,
             burst_delay: Duration::from_micros(50),
             batch_octets: writer.batch_octets,

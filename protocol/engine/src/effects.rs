@@ -85,10 +85,10 @@ impl Participant {
                 routes.edit().add_match(remote.guid, &reader);
                 tell_place(local, remote.guid, &[&remote.unicast, &remote.multicast], out);
             }
-            DiscoveryEffect::WriterUnmatched { local, remote } => {
+            DiscoveryEffect::WriterUnmatched { local, remote, lease_expired } => {
                 routes.edit().remove_match(remote, local);
                 if let Some(reader) = routes.read().reader(local) {
-                    reader.unmatch_writer(now, remote, out);
+                    reader.unmatch_writer(now, remote, lease_expired, out);
                 }
             }
             DiscoveryEffect::ReaderMatched { local, remote } => {
@@ -101,9 +101,9 @@ impl Participant {
                 writer.match_reader(now, &remote, out);
                 tell_place(local, remote.guid, &[&remote.unicast, &remote.multicast], out);
             }
-            DiscoveryEffect::ReaderUnmatched { local, remote } => {
+            DiscoveryEffect::ReaderUnmatched { local, remote, lease_expired } => {
                 if let Some(writer) = routes.read().writer(local) {
-                    writer.unmatch_reader(remote, out);
+                    writer.unmatch_reader(remote, lease_expired, out);
                 }
             }
             DiscoveryEffect::LivelinessAsserted { prefix, kind, since } => {

@@ -620,8 +620,7 @@ impl Participant {
             // KEEP_LAST would replace what waits for room, and nobody would get a whole sample.
             window: if keeps_all { window } else { 0 },
             window_patience,
-            // Under KEEP_LAST nobody waits for readers.
-            inactive_after: if keeps_all { inactive_after } else { defaults.inactive_after },
+            inactive_after,
             latency_budget: spec.qos.latency_budget.duration,
             burst_delay,
             batch_octets,

@@ -639,12 +639,16 @@ impl ReaderSlot {
         self.arm_protocol(protocol, out);
     }
 
-    /// A writer no longer matches.
-    pub(crate) fn unmatch_writer(&self, now: Now, remote: Guid, out: &mut Output) {
+    /// A writer no longer matches, or was not heard for the lease of its participant.
+    pub(crate) fn unmatch_writer(&self, now: Now, remote: Guid, lease_expired: bool, out: &mut Output) {
         let mut guard = self.protocol.lock();
         let protocol = &mut *guard;
         let Some(writer) = matching::remove(&mut protocol.writers, remote) else { return };
-        protocol.reader.unmatch_writer(remote);
+        if lease_expired {
+            protocol.reader.lose_writer(remote);
+        } else {
+            protocol.reader.unmatch_writer(remote);
+        }
         if let Some(group) = &self.group {
             group.writer_lost(now, staging::stream(group, &writer, self.id()), out);
         }

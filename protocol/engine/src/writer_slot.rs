@@ -292,7 +292,7 @@ impl WriterSlot {
         if core.deleted || core.ending {
             return Err(WriteError::Deleted);
         }
-        core.make_room_of_inactive(instance);
+        core.make_room_of_inactive(instance, Some(ChangeKind::Alive));
         let acked = core.writer.acked_by_all();
         let result = core.cache.make_room_for(instance, acked);
         let result = result.map_err(|error| core.refuse(now, error, out));
@@ -318,7 +318,9 @@ impl WriterSlot {
             return Err(WriteError::Deleted);
         }
         core.check_timestamp(source_timestamp)?;
-        let result = core.find_room(|cache, acked| cache.register(now, instance, key.clone(), acked));
+        core.make_room_of_inactive(instance, None);
+        let acked = core.writer.acked_by_all();
+        let result = core.cache.register(now, instance, key, acked);
         if let (Ok(()), Some(given)) = (result, source_timestamp) {
             core.cache.note_source_timestamp(given);
         }
@@ -563,8 +565,8 @@ impl WriterSlot {
         self.arm(core, out);
     }
 
-    /// A reader no longer matches.
-    pub(crate) fn unmatch_reader(&self, remote: Guid, out: &mut Output) {
+    /// A reader no longer matches, or was not heard for the lease of its participant.
+    pub(crate) fn unmatch_reader(&self, remote: Guid, lease_expired: bool, out: &mut Output) {
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
         if matching::remove(&mut core.readers, remote).is_none() {
@@ -572,7 +574,10 @@ impl WriterSlot {
         }
         let current = core.readers.len();
         out.events.push(Event::PublicationMatched { writer: self.id(), remote, current, added: false });
-        core.progressing(out, |core, _| core.writer.unmatch_reader(remote));
+        core.progressing(out, |core, _| match lease_expired {
+            true => core.writer.lose_reader(remote),
+            false => core.writer.unmatch_reader(remote),
+        });
         // Somebody may be waiting for exactly this reader.
         out.tell_once(Event::AckAdvanced { writer: self.id() });
         core.tell_space(self.id(), out);
@@ -644,8 +649,8 @@ impl WriterCore {
         {
             self.writer.flush(now, &self.cache, &mut out.outbox);
         }
-        self.make_room_of_inactive(instance);
         self.let_kept_leave(now, kind, out);
+        self.make_room_of_inactive(instance, Some(kind));
         let acked = self.writer.acked_by_all();
         let sn = match self.cache.add(now, change, acked) {
             Ok(sn) => sn,

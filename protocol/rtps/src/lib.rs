@@ -30,6 +30,7 @@ mod emit;
 mod lazy;
 mod pacer;
 mod reader;
+mod remembered;
 mod stateless;
 mod stats;
 mod timing;

@@ -49,6 +49,17 @@ impl SnIndex {
         chunk.get(place_of(chunk, sn)).copied()
     }
 
+    /// How many entries are above `sn`.
+    pub(super) fn count_after(&self, sn: SequenceNumber) -> usize {
+        let at = self.chunk_of(sn.next());
+        let below = self.chunks.get(at).map_or(0, |chunk| place_of(chunk, sn.next()));
+        self.chunks
+            .iter()
+            .skip(at)
+            .fold(0usize, |sum, chunk| sum.saturating_add(chunk.len()))
+            .saturating_sub(below)
+    }
+
     pub(super) fn get(&self, sn: SequenceNumber) -> Option<Id> {
         self.at_or_after(sn).filter(|entry| entry.0 == sn).map(|entry| entry.1)
     }

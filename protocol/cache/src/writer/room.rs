@@ -20,14 +20,59 @@ use crate::slab::{Id, NIL};
 const PROBES: usize = 16;
 
 impl WriterCache {
-    pub(super) fn retains(&self) -> bool {
+    /// Whether acknowledged changes stay where they are, for late joiners.
+    #[must_use]
+    pub fn retains(&self) -> bool {
         self.config.durability > DurabilityKind::Volatile && self.service.is_none()
     }
 
-    /// Whether what is acknowledged leaves the history: nothing is kept for late joiners.
+    /// The oldest change that only matched readers need, and that leaves, or is stored for late joiners, once they have
+    /// acknowledged it. `None` if there is none, or acknowledged changes stay where they are, for late joiners.
+    pub fn first_owed(&mut self) -> Option<SequenceNumber> {
+        if self.retains() {
+            return None;
+        }
+        let oldest = if self.service.is_some() { self.first_live() } else { self.index.first() };
+        oldest.map(|(sn, _)| sn)
+    }
+
+    /// Changes that are under way to matched readers, and those that are kept for late joiners unless a DURABILITY_SERVICE
+    /// keeps them.
     #[must_use]
-    pub fn releases_acknowledged(&self) -> bool {
-        self.config.durability == DurabilityKind::Volatile && self.service.is_none()
+    pub fn owed(&self) -> usize {
+        self.sample_count()
+    }
+
+    /// Makes the room that a change of this kind needs, or with `None` the one that registering the instance needs, if everything
+    /// up to `acked` counts as acknowledged. Nothing is removed that need not be. How many changes behind `kept` were, which is
+    /// not counted if that is no less.
+    ///
+    /// # Errors
+    /// When there is none yet, or will be none.
+    pub fn make_room_past(
+        &mut self,
+        instance: InstanceHandle,
+        kind: Option<ChangeKind>,
+        (kept, acked): (SequenceNumber, SequenceNumber),
+    ) -> (Result<(), AddError>, usize) {
+        let known = self.find(self.config.raw(instance));
+        let count = |cache: &Self| if kept < acked { cache.index.count_after(kept) } else { 0 };
+        let before = count(self);
+        let result = match kind {
+            Some(kind) => self.make_room(known, kind, acked),
+            None if known.is_some() => Ok(()),
+            None => self.make_room_for_instance(acked),
+        };
+        (result, before.saturating_sub(count(self)))
+    }
+
+    /// Removes an instance that was disposed and unregistered, of which nothing behind `acked` was written. How many changes
+    /// behind `kept` went; `None` if there is no such instance, or it goes by itself.
+    pub fn purge_gone(&mut self, (kept, acked): (SequenceNumber, SequenceNumber)) -> Option<usize> {
+        let id = Some(self.shelves.gone.head()).filter(|id| self.retains() && self.is_acked(*id, acked))?;
+        let before = self.index.count_after(kept);
+        self.purge(id);
+        Some(before.saturating_sub(self.index.count_after(kept)))
     }
 
     /// Whether adding a sample of `instance` may drop one with a higher number than `sent`, which is still to be sent.

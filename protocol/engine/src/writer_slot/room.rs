@@ -1,9 +1,10 @@
 //! Room in the history of a writer (DDS 1.4 §2.2.2.4.2.11 write, §2.2.3.14 RELIABILITY): what gives way to new samples, and
 //! who is told when some has.
 
-use dunlin_cache::{AddError, WriterCache};
+use dunlin_cache::AddError;
 use dunlin_core::{EntityId, InstanceHandle, Now, SequenceNumber, WallTime};
-use dunlin_qos::UNLIMITED;
+use dunlin_qos::{HistoryKind, UNLIMITED};
+use dunlin_rtps::ChangeKind;
 
 use super::{WriteError, WriterCore};
 use crate::output::{Event, Output};
@@ -79,55 +80,57 @@ impl WriterCore {
         Progress { all: self.writer.acked_by_all(), active: self.writer.acked_by_active() }
     }
 
-    /// Tries to find room in the history; what only inactive readers have not acknowledged gives way, oldest first.
-    pub(super) fn find_room<T>(
-        &mut self,
-        mut attempt: impl FnMut(&mut WriterCache, SequenceNumber) -> Result<T, AddError>,
-    ) -> Result<T, AddError> {
-        let (mut acked, active) = (self.writer.acked_by_all(), self.writer.acked_by_active());
-        loop {
-            let result = attempt(&mut self.cache, acked);
-            if !matches!(result, Err(AddError::WaitForAck)) || !self.cache.releases_acknowledged() {
-                return result;
-            }
-            let Some(released) = self.release_oldest(active) else { return result };
-            acked = released;
-        }
-    }
-
     pub(super) fn tell_space(&mut self, id: EntityId, out: &mut Output) {
         if core::mem::take(&mut self.refused) {
             out.events.push(Event::SpaceFreed { writer: id });
         }
     }
 
-    /// Makes the room that a sample needs at the cost of readers that are inactive, if there are any and it is needed.
-    pub(super) fn make_room_of_inactive(&mut self, instance: InstanceHandle) {
-        if !self.writer.has_inactive_readers() || !self.cache.releases_acknowledged() {
+    /// Makes the room that a change of this kind needs, or with `None` registering the instance, at the cost of readers that
+    /// are inactive, if there are any and it is needed. If there is none even so, the history says why.
+    pub(super) fn make_room_of_inactive(&mut self, instance: InstanceHandle, kind: Option<ChangeKind>) {
+        if !self.writer.has_inactive_readers() {
             return;
         }
-        if self.qos.resource_limits.max_samples == UNLIMITED {
-            self.keep_to_backlog();
+        let mut limits = (self.writer.acked_by_all(), self.writer.acked_by_active());
+        self.cache.remove_acked(limits.0);
+        if self.qos.resource_limits.max_samples == UNLIMITED && self.qos.history.kind == HistoryKind::KeepAll
+        {
+            self.keep_to_backlog(limits);
         }
-        // If there is no room even so, writing says why.
-        let _ = self.find_room(|cache, acked| cache.make_room_for(instance, acked));
+        let active = limits.1;
+        while let (Err(AddError::WaitForAck), _) =
+            self.cache.make_room_past(instance, kind, (limits.0, limits.0))
+        {
+            if self.cache.retains() {
+                // Only what was disposed or unregistered gives way.
+                let (_, removed) = self.cache.make_room_past(instance, kind, limits);
+                self.writer.note_released(active, removed);
+                return;
+            }
+            let Some(released) = self.release_oldest(active) else { return };
+            limits.0 = released;
+        }
     }
 
     /// A history without a limit would grow as long as a reader is inactive.
-    fn keep_to_backlog(&mut self) {
-        let active = self.writer.acked_by_active();
+    fn keep_to_backlog(&mut self, limits: (SequenceNumber, SequenceNumber)) {
         let kept = self.inactive_backlog.max(1).saturating_sub(1);
-        let beyond = self.cache.len().saturating_sub(kept);
+        let beyond = self.cache.owed().saturating_sub(kept);
         for _ in 0..beyond.min(RELEASED_AT_ONCE) {
-            if self.release_oldest(active).is_none() {
+            if let Some(gone) = self.cache.purge_gone(limits) {
+                self.writer.note_released(limits.1, gone);
+            } else if self.release_oldest(limits.1).is_none() {
                 return;
             }
         }
     }
 
-    /// Removes the oldest sample if only inactive readers have not acknowledged it; all others have up to `active`.
+    /// Treats the oldest change as acknowledged if only inactive readers have not acknowledged it; all others have up to
+    /// `active`.
     fn release_oldest(&mut self, active: SequenceNumber) -> Option<SequenceNumber> {
-        let released = self.writer.release_next(active, &self.cache)?;
+        let released = self.cache.first_owed().filter(|first| *first <= active)?;
+        self.writer.note_released(released, 1);
         self.cache.remove_acked(released);
         Some(released)
     }

@@ -14,6 +14,7 @@ pub use control::Source;
 pub(crate) use incoming::Incoming;
 pub(crate) use reassembly::{Added, Limits, Reassembly};
 
+use crate::remembered::Remembered;
 use crate::timing::{arm, earliest};
 use crate::{DeliverySink, ReaderStats};
 use alloc::boxed::Box;
@@ -41,6 +42,8 @@ pub struct Reader {
     /// Counts of the last ACKNACK and of the last NACK_FRAG.
     acknacks: i32,
     nack_frags: i32,
+    /// The next change of writers whose participants were not heard for their lease.
+    lost_writers: Remembered,
     /// For [`take_acquaintance`](Self::take_acquaintance).
     acquainted: bool,
     stats: ReaderStats,
@@ -58,6 +61,7 @@ impl Reader {
             due: None,
             acknacks: 0,
             nack_frags: 0,
+            lost_writers: Remembered::default(),
             acquainted: false,
             stats: ReaderStats::default(),
             cfg,
@@ -83,7 +87,9 @@ impl Reader {
         };
         let reliable = writer.reliable && self.cfg.reliable;
         let mut proxy = WriterProxy::new(writer, reliable, self.cfg.ack_suppression);
+        let before = self.lost_writers.take(proxy.guid());
         if reliable {
+            before.into_iter().for_each(|next| proxy.resume(next));
             proxy.ack.preemptive_due = Some(now.mono.plus(self.cfg.preemptive_ack_delay));
         }
         self.guids.insert(slot, proxy.guid());
@@ -121,6 +127,16 @@ impl Reader {
         proxy.cfg.unicast = unicast;
         proxy.cfg.multicast = multicast;
         true
+    }
+
+    /// Forgets a writer whose participant was not heard for its lease, but not how far it was: what it writes until it is met again
+    /// and is gone by then is lost. False when it was not matched.
+    pub fn lose_writer(&mut self, writer: Guid) -> bool {
+        let known = self.find(writer).and_then(|index| self.writers.get(index));
+        if let Some(next) = known.and_then(|proxy| proxy.place()) {
+            self.lost_writers.put(writer, next);
+        }
+        self.unmatch_writer(writer)
     }
 
     /// Forgets a writer and what it has not completed; false when it was not matched.
@@ -178,7 +194,8 @@ impl Reader {
     #[must_use]
     pub fn has_heard(&self, writer: Guid) -> Option<bool> {
         let proxy = self.writers.get(self.find(writer)?)?;
-        Some(proxy.synced || proxy.heartbeats.heard() || proxy.expected > SequenceNumber::FIRST)
+        let delivered = proxy.expected > SequenceNumber::FIRST && !proxy.resumed;
+        Some(proxy.synced || proxy.heartbeats.heard() || delivered)
     }
 
     /// Whether a matched writer has matched this reader too: it has sent it a HEARTBEAT or a GAP that names this

@@ -78,6 +78,8 @@ pub(super) struct WriterProxy {
     /// Where a volatile reader starts is certain: a GAP has said so, a change was delivered, or nothing was written yet when
     /// the writer met it.
     started: bool,
+    /// It was matched before, until it was not heard for the lease of its participant.
+    pub(super) resumed: bool,
     /// The writer has said something to this reader alone, so it has matched it.
     pub(super) knows_reader: bool,
     /// It is asked until it has.
@@ -111,6 +113,7 @@ impl WriterProxy {
             skipped_from: None,
             synced: false,
             started: false,
+            resumed: false,
             knows_reader: false,
             insisted: false,
             store: Lazy::default(),
@@ -142,6 +145,31 @@ impl WriterProxy {
         self.cfg.guid
     }
 
+    /// Goes on with a writer that was lost, of which everything before `next` was delivered or counted. A volatile reader takes
+    /// no change twice; another one is given the history again, like any late joiner, and counts only what it never had.
+    pub(super) fn resume(&mut self, next: SequenceNumber) {
+        self.resumed = true;
+        self.uncounted_before = next;
+        if !self.cfg.durable {
+            self.started = true;
+            self.expected = next;
+        }
+    }
+
+    /// The first change that was neither delivered nor counted, if that is known.
+    pub(super) fn place(&self) -> Option<SequenceNumber> {
+        let settled = if self.resumed { self.uncounted_before } else { SequenceNumber::FIRST };
+        let known = self.resumed || (self.synced && (self.started || self.cfg.durable));
+        (self.reliable && known).then(|| self.expected.max(settled))
+    }
+
+    /// A writer that has written less than what is known of it is another one that has the same GUID.
+    fn begin_anew(&mut self) {
+        (self.resumed, self.started) = (false, false);
+        (self.expected, self.uncounted_before) = (SequenceNumber::FIRST, SequenceNumber::ZERO);
+        self.irrelevant.clear();
+    }
+
     /// Where ACKNACKs go.
     pub(super) fn destinations(&self) -> &[Locator] {
         if self.cfg.unicast.is_empty() { &self.cfg.multicast } else { &self.cfg.unicast }
@@ -159,7 +187,7 @@ impl WriterProxy {
     /// Whether a complete change is the next to deliver. Until a writer is heard, a volatile reader does not know
     /// whether even the very first change is meant for it.
     pub(super) fn is_next(&self, sn: SequenceNumber) -> bool {
-        sn == self.expected && (self.synced || self.cfg.durable)
+        sn == self.expected && (self.synced || self.resumed || self.cfg.durable)
     }
 
     /// A writer that speaks need not be asked any more, unless it is to show that it knows this reader.
@@ -194,8 +222,11 @@ impl WriterProxy {
 
     /// The writer has changes from `first` to `last`.
     pub(super) fn announce(&mut self, first: SequenceNumber, last: SequenceNumber) {
+        if self.resumed && !self.synced && last.next() < self.uncounted_before {
+            self.begin_anew();
+        }
         self.take_back_skips(first, last);
-        if !self.synced || !(self.started || self.cfg.durable) {
+        if !self.resumed && (!self.synced || !(self.started || self.cfg.durable)) {
             self.uncounted_before = first;
         }
         self.synced = true;

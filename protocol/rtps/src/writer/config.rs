@@ -52,7 +52,7 @@ pub struct WriterConfig {
     /// A reader that does not answer for so long is not waited for until it does.
     pub window_patience: Duration,
     /// A reader that answers no request for an acknowledgment for so long is inactive: changes are not kept for it, see
-    /// [`Writer::release_next`](crate::Writer::release_next). Zero, the default, or infinite: never.
+    /// [`Writer::note_released`](crate::Writer::note_released). Zero, the default, or infinite: never.
     pub inactive_after: Duration,
     /// How long a change may wait for others to share its datagram (DDS 1.4 §2.2.3.8); none by default.
     pub latency_budget: Duration,

@@ -200,20 +200,11 @@ impl Writer {
         self.active_min.map_or(left, |acked| acked.min(left))
     }
 
-    /// The oldest change of a history, if only readers that are inactive have not acknowledged it; `active` is what
-    /// [`acked_by_active`](Self::acked_by_active) says. The caller removes it: those readers will be told that it is lost.
-    pub fn release_next(
-        &mut self,
-        active: SequenceNumber,
-        history: &dyn WriterHistory,
-    ) -> Option<SequenceNumber> {
-        if self.lagging == 0 {
-            return None;
-        }
-        let first = history.first_sn().filter(|first| *first <= active)?;
-        self.released = self.released.max(first);
-        self.stats.released_unacknowledged = self.stats.released_unacknowledged.saturating_add(1);
-        Some(first)
+    /// Up to `sn` the history is about to treat everything as acknowledged, although readers that are inactive have not
+    /// acknowledged it, and gives up so many changes that they lack: what is gone then they will be told is lost.
+    pub fn note_released(&mut self, sn: SequenceNumber, count: usize) {
+        self.released = self.released.max(sn);
+        self.stats.released_unacknowledged = self.stats.released_unacknowledged.saturating_add(count as u64);
     }
 
     /// The next reader that became inactive (false) or active again (true).

@@ -14,7 +14,8 @@ const HISTORY_DELAY: Duration = Duration::from_millis(20);
 
 impl Writer {
     /// Adds a reader and tells it at once, with a directed HEARTBEAT, what there is. A volatile reader starts after the
-    /// last change written, which a GAP tells it. A reader that is matched already only has its locators updated.
+    /// last change written, which a GAP tells it, or where it was when it was
+    /// [lost](Self::lose_reader). A reader that is matched already only has its locators updated.
     pub fn match_reader(
         &mut self,
         now: Now,
@@ -39,6 +40,9 @@ impl Writer {
         let first = history.first_sn().unwrap_or(self.last_sn.next());
         let reliable = reader.reliable && self.cfg.reliable;
         let start = if wants_history { SequenceNumber::ZERO } else { self.last_sn };
+        // One that was lost may not have noticed it: what is left goes to it, and it counts the rest as lost.
+        let before = self.lost_readers.take(reader.guid).filter(|_| reliable);
+        let start = before.map_or(start, |acked| acked.min(start));
         let mut proxy = ReaderProxy::new(reader, reliable, start);
         proxy.history_end = self.pushed;
         let room = self.room_in_memory(&proxy);
@@ -84,6 +88,15 @@ impl Writer {
     pub fn has_heard(&self, reader: Guid) -> Option<bool> {
         let proxy = self.proxies.get(self.find(reader)?)?;
         proxy.reliable.then(|| proxy.acks.heard())
+    }
+
+    /// Forgets a reader whose participant was not heard for its lease, but not what it has acknowledged: if it is met again, it
+    /// goes on there. False when it was not matched.
+    pub fn lose_reader(&mut self, reader: Guid) -> bool {
+        if let Some(acked) = self.acked_by(reader) {
+            self.lost_readers.put(reader, acked);
+        }
+        self.unmatch_reader(reader)
     }
 
     /// Forgets a reader; false when it was not matched.

@@ -24,6 +24,7 @@ pub use requests::AckOutcome;
 
 use crate::emit::Framing;
 use crate::pacer::Pacer;
+use crate::remembered::Remembered;
 use crate::timing::earliest;
 use crate::{WriterHistory, WriterStats};
 use alloc::boxed::Box;
@@ -115,6 +116,8 @@ pub struct Writer {
     standing_news: Vec<(Guid, bool)>,
     /// Changes up to here were removed although such readers had not acknowledged them.
     released: SequenceNumber,
+    /// What readers had acknowledged whose participants were not heard for their lease.
+    lost_readers: Remembered,
     inline: Vec<u8>,
     gaps: Vec<SnRange>,
     stats: WriterStats,
@@ -164,6 +167,7 @@ impl Writer {
             slowest_active: 0,
             standing_news: Vec::new(),
             released: SequenceNumber::ZERO,
+            lost_readers: Remembered::default(),
             inline: Vec::new(),
             gaps: Vec::new(),
             stats: WriterStats::default(),

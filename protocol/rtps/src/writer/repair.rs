@@ -262,9 +262,11 @@ impl Writer {
             let change = change.filter(|change| change.sn > proxy.start && !proxy.rejects(change));
             let Some(change) = change else {
                 let start = proxy.start;
-                if wanted.first > start && wanted.first <= self.released {
+                let lost =
+                    history.first_sn().map_or(self.released, |first| self.released.min(first.previous()));
+                if wanted.first > start && wanted.first <= lost {
                     // Not irrelevant but lost, which the HEARTBEAT behind the repairs says.
-                    proxy.served_through(self.released);
+                    proxy.served_through(lost);
                     continue;
                 }
                 let hole = self.hole(wanted, start, history);

@@ -4,9 +4,14 @@ use std::sync::Arc;
 
 use dunlin_core::Duration;
 use dunlin_engine::{Event, ReaderSlot, WriteError, WriterSlot};
+use dunlin_qos::{DataReaderQos, DataWriterQos};
+use dunlin_rtps::ChangeKind;
 use dunlin_sim::{Delay, NetworkConfig, NodeConfig, NodeId, PathConfig, World};
 
 use crate::common::*;
+
+mod leases;
+mod policies;
 
 const LEN: usize = 64;
 const INACTIVE_AFTER: Duration = Duration::from_millis(500);
@@ -31,17 +36,21 @@ struct Scene {
 
 impl Scene {
     fn new(seed: u64, history: i32, inactive_after: Duration) -> Self {
-        let mut world = World::new(seed, NetworkConfig::of(PathConfig::default()));
         let mut config = NodeConfig::default();
         config.participant.lease_duration = secs(300);
         config.participant.tuning.inactive_after = inactive_after;
         config.participant.tuning.inactive_backlog = 2_000;
-        let nodes: Vec<_> = (0..4).map(|_| world.add_node(config.clone())).collect();
         let qos = keep_all_writer().max_blocking_time(ms(100));
         let qos = if history == 0 { qos } else { qos.resource_limits(history, 1, history) };
-        let writer = writer(&mut world, nodes[0], "Slow", qos);
+        Self::with(seed, &config, qos, &keep_all_reader())
+    }
+
+    fn with(seed: u64, config: &NodeConfig, offered: DataWriterQos, requested: &DataReaderQos) -> Self {
+        let mut world = World::new(seed, NetworkConfig::of(PathConfig::default()));
+        let nodes: Vec<_> = (0..4).map(|_| world.add_node(config.clone())).collect();
+        let writer = writer(&mut world, nodes[0], "Slow", offered);
         let readers: Vec<_> =
-            (1..4).map(|n| reader(&mut world, nodes[n], "Slow", keep_all_reader())).collect();
+            (1..4).map(|n| reader(&mut world, nodes[n], "Slow", requested.clone())).collect();
         until_matched(&mut world, &[&writer], &readers.iter().collect::<Vec<_>>());
         world.run_for(ms(100));
         let filling = Filling::new(LEN);
@@ -51,8 +60,13 @@ impl Scene {
 
     /// Writes one sample, looks soon after who has it, and goes on to the next period.
     fn tick(&mut self) {
+        self.tick_of(1);
+    }
+
+    /// The same with a sample of that instance.
+    fn tick_of(&mut self, key: u32) {
         let begin = self.world.age();
-        let request = self.filling.request(1, self.next, LEN);
+        let request = self.filling.request(key, self.next, LEN);
         match self.world.write_blocking(self.nodes[0], &self.writer, request) {
             Ok(_) => self.next += 1,
             Err(WriteError::Full { .. }) => self.refused += 1,
@@ -114,6 +128,17 @@ impl Scene {
 
     fn is_inactive(&self, n: usize) -> bool {
         self.writer.is_inactive(self.readers[n].guid()).expect("matched")
+    }
+
+    /// Ends an instance, if a write to it was not refused; like a write it may have to wait, here as long as it takes.
+    fn end(&mut self, kind: ChangeKind, key: u32) {
+        while self.writer.is_registered(instance(key)) {
+            match self.world.write_blocking(self.nodes[0], &self.writer, life_cycle(kind, key)) {
+                Ok(_) => return,
+                Err(WriteError::Full { .. }) => self.refused += 1,
+                Err(error) => panic!("{error}"),
+            }
+        }
     }
 
     /// All that was written has arrived at the first two readers, in order; they are told of no loss.
