@@ -5,7 +5,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-/// PID_PARTICIPANT_LEASE_DURATION, its length, and no fraction of a second (RTPS 2.5 §9.6.2.2).
+/// PID_PARTICIPANT_LEASE_DURATION and its length (RTPS 2.5 §9.6.2.2).
 const LEASE: [u8; 4] = [0x02, 0x00, 0x08, 0x00];
 const DATA_FRAG: u8 = 0x16;
 
@@ -44,16 +44,21 @@ fn exchange(options: &str, place: u32) -> (Vec<String>, Vec<Vec<u8>>) {
     (told.collect(), messages(&std::fs::read(&file).unwrap()))
 }
 
-/// The RTPS messages of a capture: records of 16 octets and so many as they say, behind a header of 24.
+/// The RTPS messages of a capture: what enhanced packet blocks of pcapng hold, in little-endian order.
 fn messages(capture: &[u8]) -> Vec<Vec<u8>> {
-    let mut rest = &capture[24..];
+    const ENHANCED_PACKET: usize = 6;
+    let number =
+        |octets: &[u8], at: usize| u32::from_le_bytes(octets[at..at + 4].try_into().unwrap()) as usize;
+    let mut rest = capture;
     let mut messages = Vec::new();
-    while let Some(length) = rest.get(8..12) {
-        let length = u32::from_le_bytes(length.try_into().unwrap()) as usize;
-        let record = &rest[16..16 + length];
-        let begin = record.windows(4).position(|octets| octets == b"RTPS");
-        messages.extend(begin.map(|begin| record[begin..].to_vec()));
-        rest = &rest[16 + length..];
+    while rest.len() >= 8 {
+        let (block, after) = rest.split_at(number(rest, 4));
+        if number(block, 0) == ENHANCED_PACKET {
+            let packet = &block[28..28 + number(block, 20)];
+            let begin = packet.windows(4).position(|octets| octets == b"RTPS");
+            messages.extend(begin.map(|begin| packet[begin..].to_vec()));
+        }
+        rest = after;
     }
     messages
 }

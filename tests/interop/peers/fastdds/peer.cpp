@@ -1,6 +1,6 @@
 // Fast DDS as a peer: `fastdds_peer ROLE DOMAIN [xcdr2]`, roles shape-pub, shape-sub, video-pub, video-sub.
 // `xcdr2` is the representation of a publisher; Fast DDS 2 has only XCDR1.
-// PEER_FILTER, EXPRESSION or EXPRESSION|PARAMETER|…, makes shape-sub a reader of a content-filtered topic.
+// PEER_FILTER, EXPRESSION or EXPRESSION|PARAMETER|…, makes shape-sub a reader of a content-filtered topic (Fast DDS 2).
 // PEER_DATA_ADDRESS is an address at which it announces to receive data, apart from discovery.
 // Speaks the line protocol of tests/interop/README.md on standard input and output.
 #if __has_include(<fastdds/rtps/transport/UDPv4TransportDescriptor.hpp>)

@@ -223,11 +223,12 @@ static void read_all(DataReader* reader, const Options& o, const std::string& to
     }
 }
 
+static bool filters(const Options& o) { return o.has("-S") && (o.has("--cft") || o.has("-c")); }
+
 // The topic, or one with the filter that is asked for; nothing if that cannot be.
 static TopicDescription* filtered(const Options& o, DomainParticipant* participant, Topic* topic) {
     const std::string name = topic->get_name() + "_filtered", color = o.text("-c", "");
-    if (!o.has("--cft") && color.empty()) return topic;
-    if (!describe_shape(128, Shape::appendable, "additional_payload_size")) return nullptr;
+    if (!filters(o)) return topic;
     if (o.has("--cft")) return participant->create_contentfilteredtopic(name, topic, o.text("--cft", ""), {});
     return participant->create_contentfilteredtopic(name, topic, "color = %0", {"'" + color + "'"});
 }
@@ -254,6 +255,9 @@ int main(int argc, char** argv) {
     if (o.number("-x", 1) != 1 && !speaks_xcdr2) return say("Create topic: " + name), say("this representation: not supported"), 2;
     if (o.has("--num-topics") || o.has("--coherent-sample-count")) {
         return say("Create topic: " + name), say("coherent sets: not supported"), 2;
+    }
+    if (filters(o) && !describe_shape(128, Shape::appendable, "additional_payload_size")) {
+        return say("Create topic: " + name), say("a type object: not supported"), 2;
     }
     DomainParticipantQos qos;
     auto udp = std::make_shared<eprosima::fastdds::rtps::UDPv4TransportDescriptor>();
