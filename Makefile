@@ -80,7 +80,7 @@ network: ## network namespaces: 921,600-byte samples over 100 Mbit/s; addresses 
 	FAMILY=6 tests/network/mobility.sh
 	tests/network/doctor.sh
 
-browser: ## the demo's page in headless Chromium
+browser: ## the pages of the demo and of dunlin shapes in headless Chromium
 	@scripts/setup.sh build demo browser
 	scripts/browser-test.sh
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the shapes scenarios: `run.sh quick` part of them with Dunlin alone, `run.sh` all of them ROUNDS times (default 3) with
 # Dunlin alone, `run.sh peers` all of them with other vendors in both directions; PEERS="cyclone fastdds" only with these.
+# `run.sh beginnings` counts which sample comes first at other vendors' readers when Dunlin writes as soon as they have matched.
 # PEERS=fastdds3 is for Fast DDS 3 alone, which is left out otherwise because its packages need another Debian (600 MB).
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -24,5 +25,11 @@ peers)
     done
     exit $failed
     ;;
-*) run --rounds "${ROUNDS:-3}" --jobs 6 ;;
+beginnings)
+    chosen=${PEERS:-cyclone fastdds rustdds dust}
+    # shellcheck disable=SC2086
+    "$here/build-peers.sh" $chosen
+    for peer in dunlin $chosen; do run --beginnings --subscriber "$peer" --rounds "${ROUNDS:-20}"; done
+    ;;
+*) run --rounds "${ROUNDS:-3}" --jobs "${JOBS:-6}" ${NO_REPEAT:+--no-repeat} ;;
 esac

@@ -63,9 +63,11 @@ impl<'l> Watch<'l> {
                 None => return Verdict::NotCreated,
             }
         }
-        match self.one_of(self.patience, &["on_publication_matched", "on_offered_incompatible_qos"]) {
+        let ends = ["on_publication_matched", "on_offered_incompatible_qos", "not supported"];
+        match self.one_of(self.patience, &ends) {
             Some(0) => {}
-            Some(_) => return Verdict::Incompatible,
+            Some(1) => return Verdict::Incompatible,
+            Some(_) => return Verdict::Unsupported,
             None => return Verdict::NotMatched,
         }
         if !prints {

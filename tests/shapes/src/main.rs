@@ -2,6 +2,7 @@
 //! judges their lines. See docs/shapes.md.
 #![forbid(unsafe_code)]
 
+mod beginnings;
 mod check;
 mod judge;
 mod line;
@@ -31,6 +32,9 @@ struct Arguments {
     /// Print the table of waivers and end
     #[arg(long)]
     table: bool,
+    /// Count which sample comes first of those that Dunlin writes at once in PUBLICATION_MATCHED, over --rounds
+    #[arg(long)]
+    beginnings: bool,
     /// Who publishes: dunlin or a peer of the list
     #[arg(long, default_value = "dunlin")]
     publisher: String,
@@ -49,6 +53,9 @@ struct Arguments {
     /// Runs in a row
     #[arg(long, default_value_t = 1)]
     rounds: u32,
+    /// A scenario that fails is not run again, not even if it is marked `timing`
+    #[arg(long)]
+    no_repeat: bool,
     /// Domains from this one on
     #[arg(long, default_value_t = 20)]
     domain: u32,
@@ -82,6 +89,15 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         print!("{}", list.table());
         return Ok(ExitCode::SUCCESS);
     }
+    if arguments.beginnings {
+        let (name, rounds) = (&arguments.subscriber, arguments.rounds);
+        let command = arguments.command(&list, name)?;
+        for (reader_first, who) in [(false, "writer"), (true, "reader")] {
+            let counts = beginnings::count(&command, arguments.domain, rounds, reader_first)?;
+            println!("{name}, the {who} there first, {rounds} rounds: first came {counts}");
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     let runner = Runner {
         publisher: arguments.command(&list, &arguments.publisher)?,
         subscriber: arguments.command(&list, &arguments.subscriber)?,
@@ -89,6 +105,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         quick: arguments.quick,
         representation: list.representation(&arguments.publisher, &arguments.subscriber),
         stagger: Duration::from_millis(arguments.stagger),
+        repeats: !arguments.no_repeat,
     };
     let (publisher, subscriber) = (&arguments.publisher, &arguments.subscriber);
     let chosen: Vec<_> = list
@@ -106,22 +123,23 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         let outcomes = runner.run_all(&chosen, arguments.jobs, arguments.domain);
         let (mut passed, mut waived) = (0, 0);
         for (scenario, outcome) in chosen.iter().zip(outcomes) {
-            let waiver = list.waiver(&scenario.name, publisher, subscriber);
-            match (outcome, waiver) {
-                (Outcome::Passed { repeated }, _) => {
+            let problems = match outcome {
+                Outcome::Passed { repeated } => {
                     passed += 1;
                     if repeated {
                         println!("repeated  {}", scenario.name);
                     }
+                    continue;
                 }
-                (Outcome::Failed(why), Some(waiver)) => {
-                    waived += 1;
-                    println!("waived    {}: {why}; {}: {}", scenario.name, waiver.peer, waiver.reason);
-                }
-                (Outcome::Failed(why), None) => {
-                    failed += 1;
-                    println!("FAILED    {}: {why}", scenario.name);
-                }
+                Outcome::Failed(problems) => problems,
+            };
+            let why = problems.iter().map(|problem| &*problem.text).collect::<Vec<_>>().join("; ");
+            if let Some(waiver) = list.waiver(&scenario.name, publisher, subscriber, &problems) {
+                waived += 1;
+                println!("waived    {}: {why}; {}: {}", scenario.name, waiver.peer, waiver.reason);
+            } else {
+                failed += 1;
+                println!("FAILED    {}: {why}", scenario.name);
             }
         }
         println!(

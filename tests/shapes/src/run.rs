@@ -13,7 +13,28 @@ use std::time::Duration;
 /// How it went.
 pub enum Outcome {
     Passed { repeated: bool },
-    Failed(String),
+    Failed(Vec<Problem>),
+}
+
+/// What went wrong.
+#[derive(Debug)]
+pub struct Problem {
+    pub text: String,
+    /// What was seen instead of what must be; nothing if it is of another kind, which no waiver excuses.
+    pub saw: Option<Saw>,
+}
+
+/// The verdict of a process in its role.
+#[derive(Debug, Clone, Copy)]
+pub struct Saw {
+    pub publishes: bool,
+    pub verdict: Verdict,
+}
+
+impl Problem {
+    fn other(text: impl Into<String>) -> Self {
+        Self { text: text.into(), saw: None }
+    }
 }
 
 /// Who runs, and how.
@@ -26,6 +47,8 @@ pub struct Runner {
     /// For who is not told another one.
     pub representation: &'static str,
     pub stagger: Duration,
+    /// Scenarios marked `timing` run again when they have failed.
+    pub repeats: bool,
 }
 
 struct Running {
@@ -58,27 +81,27 @@ impl Runner {
                 });
             }
         });
-        let lost = || Outcome::Failed("the runner did not get to it".into());
+        let lost = || Outcome::Failed(vec![Problem::other("the runner did not get to it")]);
         outcomes.into_iter().map(|o| o.into_inner().ok().flatten().unwrap_or_else(lost)).collect()
     }
 
     fn run(&self, scenario: &Scenario, domain: u32) -> Outcome {
-        let mut why = String::new();
+        let mut failed = Vec::new();
         for repeated in [false, true] {
             match self.attempt(scenario, domain) {
-                Ok(None) => return Outcome::Passed { repeated },
-                Ok(Some(reason)) => why = reason,
-                Err(error) => return Outcome::Failed(format!("{error:#}")),
+                Ok(problems) if problems.is_empty() => return Outcome::Passed { repeated },
+                Ok(problems) => failed = problems,
+                Err(error) => return Outcome::Failed(vec![Problem::other(format!("{error:#}"))]),
             }
-            if !scenario.timing {
+            if !(scenario.timing && self.repeats) {
                 break;
             }
         }
-        Outcome::Failed(why)
+        Outcome::Failed(failed)
     }
 
     /// Runs it once; says what went wrong, if anything did.
-    fn attempt(&self, scenario: &Scenario, domain: u32) -> Result<Option<String>> {
+    fn attempt(&self, scenario: &Scenario, domain: u32) -> Result<Vec<Problem>> {
         let mut running = self.start(scenario, domain)?;
         let samples = scenario.samples(self.quick).unwrap_or(1);
         let mut problems = std::thread::scope(|scope| {
@@ -104,10 +127,11 @@ impl Runner {
         for Running { process, publishes, name, .. } in &mut running {
             let took = process.interrupt()?;
             if self.ends_in_time[usize::from(!*publishes)] && took > LONGEST_END {
-                problems.push(format!("{name} needed {:.1} s to end", took.as_secs_f64()));
+                let text = format!("{name} needed {:.1} s to end", took.as_secs_f64());
+                problems.push(Problem::other(text));
             }
         }
-        Ok((!problems.is_empty()).then(|| problems.join("; ")))
+        Ok(problems)
     }
 
     fn start(&self, scenario: &Scenario, domain: u32) -> Result<Vec<Running>> {
@@ -159,12 +183,13 @@ fn judge(
     name: &str,
     scenario: &Scenario,
     samples: usize,
-) -> Option<String> {
+) -> Option<Problem> {
     let mut watch = Watch::new(lines, wanted);
     let saw = if publishes { watch.publisher(prints) } else { watch.subscriber(scenario, samples) };
     (saw != wanted).then(|| {
         let tail = &watch.seen[watch.seen.len().saturating_sub(6)..];
-        format!("{name} saw {saw:?} instead of {wanted:?}, at the end {tail:?}")
+        let text = format!("{name} saw {saw} instead of {wanted}, at the end {tail:?}");
+        Problem { text, saw: Some(Saw { publishes, verdict: saw }) }
     })
 }
 

@@ -1,5 +1,6 @@
 //! The list of scenarios: `scenarios.toml`.
 
+use crate::run::Problem;
 use crate::verdict::Verdict;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
@@ -109,6 +110,12 @@ pub struct Waiver {
     pub role: Option<String>,
     /// Beginnings of the names of the scenarios; with `$` at the end, whole names.
     pub scenarios: Vec<String>,
+    /// What publishers may see instead of what they must see. Anything else is a failure.
+    #[serde(default)]
+    pub publishers: Vec<Verdict>,
+    /// The same for subscribers.
+    #[serde(default)]
+    pub subscribers: Vec<Verdict>,
     /// What the peer does.
     pub reason: String,
 }
@@ -131,13 +138,15 @@ impl List {
             let of = |begin: &String| Waiver { scenarios: vec![begin.clone()], ..waiver.clone() };
             let known = |begin: &String| list.scenario.iter().any(|s| of(begin).covers(&s.name));
             ensure!(waiver.scenarios.iter().all(known), "a waiver of {} names no scenario", waiver.peer);
+            let verdicts = waiver.publishers.len() + waiver.subscribers.len();
+            ensure!(verdicts > 0, "a waiver of {} does not say what is seen", waiver.peer);
         }
         Ok(list)
     }
 
     /// The waivers as a table, for docs/shapes.md.
     pub fn table(&self) -> String {
-        let mut table = String::from("| peer | as | scenarios | why |\n|---|---|---|---|\n");
+        let mut table = String::from("| peer | as | scenarios | seen | why |\n|---|---|---|---|---|\n");
         for waiver in &self.waiver {
             let title = self.peer.iter().find(|peer| peer.name == waiver.peer).map(|peer| &*peer.title);
             let title = title.unwrap_or(&waiver.peer);
@@ -145,8 +154,8 @@ impl List {
             let names: Vec<_> = waiver.scenarios.iter().map(|begin| format!("`{begin}`")).collect();
             let count =
                 self.scenario.iter().filter(|s| waiver.covers(&s.name) && s.samples(false).is_some()).count();
-            let (names, reason) = (names.join(", "), &waiver.reason);
-            table.push_str(&format!("| {title} | {role} | {names} ({count}) | {reason} |\n"));
+            let (names, seen, reason) = (names.join(", "), waiver.seen(), &waiver.reason);
+            table.push_str(&format!("| {title} | {role} | {names} ({count}) | {seen} | {reason} |\n"));
         }
         table
     }
@@ -157,13 +166,19 @@ impl List {
         if self.peer.iter().filter(of_either).any(|peer| peer.xcdr1) { "1" } else { "2" }
     }
 
-    /// The reason why a peer need not pass a scenario.
-    pub fn waiver(&self, scenario: &str, publisher: &str, subscriber: &str) -> Option<&Waiver> {
+    /// The reason why a peer need not pass a scenario, if this is how it fails.
+    pub fn waiver(
+        &self,
+        scenario: &str,
+        publisher: &str,
+        subscriber: &str,
+        problems: &[Problem],
+    ) -> Option<&Waiver> {
         self.waiver.iter().find(|waiver| {
             let role = waiver.role.as_deref();
             let by_role = (waiver.peer == publisher && role != Some("subscriber"))
                 || (waiver.peer == subscriber && role != Some("publisher"));
-            by_role && waiver.covers(scenario)
+            by_role && waiver.covers(scenario) && problems.iter().all(|problem| waiver.excuses(problem))
         })
     }
 }
@@ -175,6 +190,23 @@ impl Waiver {
             Some(whole) => scenario == whole,
             None => scenario.starts_with(begin.as_str()),
         })
+    }
+
+    fn excuses(&self, problem: &Problem) -> bool {
+        problem.saw.is_some_and(|saw| {
+            let expected = if saw.publishes { &self.publishers } else { &self.subscribers };
+            expected.contains(&saw.verdict)
+        })
+    }
+
+    /// What publishers and subscribers see, for people.
+    fn seen(&self) -> String {
+        let of = |role: &str, verdicts: &[Verdict]| {
+            let names: Vec<_> = verdicts.iter().map(Verdict::to_string).collect();
+            (!names.is_empty()).then(|| format!("{role} {}", names.join(" or ")))
+        };
+        let both = [of("publisher", &self.publishers), of("subscriber", &self.subscribers)];
+        both.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -199,6 +231,7 @@ impl Scenario {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::Saw;
 
     #[test]
     fn the_list_is_sound_and_its_waivers_have_reasons() {
@@ -230,11 +263,21 @@ mod tests {
     }
 
     #[test]
-    fn waivers_are_of_roles() {
+    fn waivers_are_of_roles_and_of_what_is_seen() {
         let text = "[[scenario]]\nname = 'a-1'\npublish = ['']\nsubscribe = ['']\n\
                     [[waiver]]\npeer = 'x'\nrole = 'subscriber'\nscenarios = ['a-']\nreason = 'r'\n";
-        let list = List::parse(text).unwrap();
-        assert!(list.waiver("a-1", "dunlin", "x").is_some());
-        assert!(list.waiver("a-1", "x", "dunlin").is_none() && list.waiver("b", "dunlin", "x").is_none());
+        assert!(List::parse(text).is_err(), "it must say what is seen");
+        let list = List::parse(&format!("{text}subscribers = ['wrong']\n")).unwrap();
+        let saw = |publishes, verdict| Problem { text: String::new(), saw: Some(Saw { publishes, verdict }) };
+        let is_waived = |scenario, publisher, subscriber, problems: &[Problem]| {
+            list.waiver(scenario, publisher, subscriber, problems).is_some()
+        };
+        let wrong = [saw(false, Verdict::Wrong)];
+        assert!(is_waived("a-1", "dunlin", "x", &wrong));
+        assert!(!is_waived("a-1", "x", "dunlin", &wrong) && !is_waived("b", "dunlin", "x", &wrong));
+        assert!(!is_waived("a-1", "dunlin", "x", &[saw(false, Verdict::NoData)]));
+        assert!(!is_waived("a-1", "dunlin", "x", &[saw(true, Verdict::Wrong)]));
+        let late = Problem { text: "publisher 1 needed 3 s to end".into(), saw: None };
+        assert!(!is_waived("a-1", "dunlin", "x", &[saw(false, Verdict::Wrong), late]));
     }
 }

@@ -1,6 +1,7 @@
 //! What a process saw.
 
 use serde::Deserialize;
+use std::fmt;
 
 /// What the lines of a process say.
 #[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,4 +31,29 @@ pub enum Verdict {
     ByTopic,
     /// Samples that must not be there, or not so.
     Wrong,
+}
+
+impl fmt::Display for Verdict {
+    /// As the list writes it.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, letter) in format!("{self:?}").char_indices() {
+            if at > 0 && letter.is_uppercase() {
+                formatter.write_str("-")?;
+            }
+            write!(formatter, "{}", letter.to_lowercase())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn they_are_shown_as_the_list_writes_them() {
+        let shown =
+            [Verdict::Ok, Verdict::NotMatched, Verdict::ByInstance].map(|verdict| verdict.to_string());
+        assert_eq!(shown, ["ok", "not-matched", "by-instance"]);
+    }
 }

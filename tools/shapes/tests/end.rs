@@ -5,7 +5,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Options of a publisher that prints much.
 const MUCH: [&str; 5] = ["-P", "-w", "--write-period", "0", "--num-instances=20"];
+/// Options of a subscriber that prints what that publisher writes.
+const EVERYTHING: [&str; 5] = ["-S", "-k", "0", "--read-period", "1"];
 
 /// A domain of this test process.
 fn domain() -> String {
@@ -57,14 +59,43 @@ fn a_publisher_whose_lines_nobody_reads_ends() {
 /// As under a terminal that stands still.
 #[test]
 fn a_publisher_ends_whose_terminal_nobody_reads() {
+    let (terminal, output) = terminal();
+    let mut child = start_with(&MUCH, output);
+    wait_until_full(&terminal);
+    let took = interrupt(&mut child);
+    assert!(took < Duration::from_secs(2), "{took:?}");
+}
+
+#[test]
+fn a_subscriber_whose_lines_nobody_reads_ends() {
+    let mut child = start(&EVERYTHING);
+    let output = child.stdout.take().unwrap();
+    a_subscriber_ends(child, &output);
+}
+
+#[test]
+fn a_subscriber_ends_whose_terminal_nobody_reads() {
+    let (terminal, output) = terminal();
+    a_subscriber_ends(start_with(&EVERYTHING, output), &terminal);
+}
+
+/// A terminal that nobody reads, and what a process writes to.
+fn terminal() -> (OwnedFd, Stdio) {
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&terminal).unwrap();
     unlockpt(&terminal).unwrap();
     let name = ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
     let output = File::options().read(true).write(true).open(name).unwrap();
-    let mut child = start_with(&MUCH, output.into());
-    wait_until_full(&terminal);
-    let took = interrupt(&mut child);
+    (terminal, output.into())
+}
+
+/// Samples keep coming while the output of the subscriber is full.
+fn a_subscriber_ends(mut subscriber: Child, output: impl AsFd) {
+    let mut publisher = start_with(&MUCH, Stdio::null());
+    wait_until_full(output);
+    let took = interrupt(&mut subscriber);
+    assert!(publisher.try_wait().unwrap().is_none(), "nothing was written any more");
+    interrupt(&mut publisher);
     assert!(took < Duration::from_secs(2), "{took:?}");
 }
 

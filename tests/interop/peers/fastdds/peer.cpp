@@ -153,7 +153,7 @@ private:
 static TopicDescription* filtered(DomainParticipant* participant, Topic* topic) {
     const char* filter = std::getenv("PEER_FILTER");
     if (filter == nullptr) return topic;
-    if (!describe_shape()) return nullptr;
+    if (!describe_shape(255, false)) return nullptr;
     std::istringstream words(filter);
     std::string expression, parameter;
     std::getline(words, expression, '|');

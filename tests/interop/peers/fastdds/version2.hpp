@@ -39,16 +39,18 @@ static bool write_sample(Writer* writer, T& sample) {
     return writer->write(&sample);
 }
 
-// Registers what content filters need to know of ShapeType. It is not announced.
-static bool describe_shape() {
+// Registers what content filters need to know of ShapeType: its members up to shapesize, and a sequence of octets behind
+// them if there is one. It is not announced.
+static bool describe_shape(uint32_t color_bound, bool appendable, const char* octets = nullptr) {
     using namespace eprosima::fastrtps::types;
     auto* factory = TypeObjectFactory::get_instance();
     auto* object = new TypeObject();
     object->_d(EK_COMPLETE);
     object->complete()._d(TK_STRUCTURE);
     auto& structure = object->complete().struct_type();
-    structure.struct_flags().IS_FINAL(true);
-    structure.header().detail().type_name(ShapeType::name);
+    structure.struct_flags().IS_FINAL(!appendable);
+    structure.struct_flags().IS_APPENDABLE(appendable);
+    structure.header().detail().type_name("ShapeType");
     uint32_t id = 0;
     const auto member = [&](const char* name, const TypeIdentifier* type) {
         CompleteStructMember made;
@@ -58,12 +60,13 @@ static bool describe_shape() {
         made.detail().name(name);
         structure.member_seq().emplace_back(made);
     };
-    member("color", factory->get_string_identifier(255, false));
+    member("color", factory->get_string_identifier(color_bound, false));
     for (const char* name : {"x", "y", "shapesize"}) member(name, factory->get_type_identifier("int32_t", false));
+    if (octets != nullptr) member(octets, factory->get_sequence_identifier("uint8_t", 0, true));
     TypeIdentifier identifier;
     identifier._d(EK_COMPLETE);
-    factory->add_type_object(ShapeType::name, &identifier, object);
-    return factory->get_type_object(ShapeType::name, true) != nullptr;
+    factory->add_type_object("ShapeType", &identifier, object);
+    return factory->get_type_object("ShapeType", true) != nullptr;
 }
 
 template <class T>

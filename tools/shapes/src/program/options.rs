@@ -8,6 +8,11 @@ use dunlin::qos::{
 };
 use dunlin::{Config, Duration};
 
+/// The fragments that a datagram holds, in octets (`reliability.fragment_size`).
+const FRAGMENTS: std::ops::RangeInclusive<u32> = 64..=65_000;
+/// So many announcements come within a lease, so that one that is lost ends nothing.
+const ANNOUNCEMENTS_IN_LEASE: i64 = 3;
+
 /// How much is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Verbosity {
@@ -148,10 +153,10 @@ pub struct Options {
     /// take() or read() rather than take_next_instance() or read_next_instance()
     #[arg(long)]
     pub take_read: bool,
-    /// Announce the participant every so many milliseconds
+    /// Announce the participant every so many milliseconds; its lease is three times as long at least
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
     pub periodic_announcement: Option<u64>,
-    /// Octets of a fragment
+    /// Octets of a fragment, 1 to 65535; 64 to 65000 are used
     #[arg(long, value_name = "OCTETS", value_parser = clap::value_parser!(u32).range(1..=65535))]
     pub datafrag_size: Option<u32>,
     /// Content filter of a subscriber, such as "shapesize <= 20"
@@ -173,15 +178,24 @@ impl Options {
         config.set("durability.without_service", "local")?;
         if let Some(period) = self.periodic_announcement {
             config.set("discovery.announcement_period", &format!("{period}ms"))?;
+            let lease = i64::try_from(period).unwrap_or(i64::MAX).saturating_mul(ANNOUNCEMENTS_IN_LEASE);
+            if config.discovery.lease_duration < Duration::from_millis(lease) {
+                config.set("discovery.lease_duration", &format!("{lease}ms"))?;
+            }
         }
-        if let Some(size) = self.datafrag_size {
+        if let Some(size) = self.fragment_size() {
             config.set("reliability.fragment_size", &format!("{size}B")).context("--datafrag-size")?;
         }
         config.check()?;
         Ok(config)
     }
 
-    /// What the options of the other role would do here: nothing.
+    /// Octets of a fragment, as near to what is asked for as can be.
+    fn fragment_size(&self) -> Option<u32> {
+        self.datafrag_size.map(|size| size.clamp(*FRAGMENTS.start(), *FRAGMENTS.end()))
+    }
+
+    /// Options of the other role, which do nothing here, and a size of fragments that cannot be.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let of_subscribers = [
@@ -208,7 +222,14 @@ impl Options {
             ("subscriber", &of_publishers[..])
         };
         let given = foreign.iter().filter(|(given, _)| *given);
-        given.map(|(_, option)| format!("warning: a {role} ignores {option}")).collect()
+        let mut warnings: Vec<_> =
+            given.map(|(_, option)| format!("warning: a {role} ignores {option}")).collect();
+        if let (Some(asked), Some(used)) = (self.datafrag_size, self.fragment_size())
+            && asked != used
+        {
+            warnings.push(format!("warning: fragments of {used} octets instead of {asked}"));
+        }
+        warnings
     }
 
     /// The names of the topics.
@@ -430,5 +451,23 @@ mod tests {
         let config = parse("-P -t Square --periodic-announcement 250 --datafrag-size 1000").unwrap();
         let text = config.config().unwrap().effective().to_string();
         assert!(text.contains("250ms") && text.contains("1000"), "{text}");
+    }
+
+    #[test]
+    fn every_size_of_fragments_and_every_period_begins() {
+        for (asked, used) in
+            [(1, 64), (63, 64), (64, 64), (65_000, 65_000), (65_001, 65_000), (65_535, 65_000)]
+        {
+            let options = parse(&format!("-P -t Square --datafrag-size {asked}")).unwrap();
+            let (key, mut wanted) = ("reliability.fragment_size", Config::default());
+            wanted.set(key, &format!("{used}B")).unwrap();
+            assert_eq!(options.config().unwrap().get(key), wanted.get(key), "{asked}");
+            assert_eq!(options.warnings().len(), usize::from(asked != used), "{asked}");
+        }
+        for (period, lease) in [(250, 10), (4000, 12), (10_000, 30), (3_600_000, 10_800)] {
+            let config = parse(&format!("-P -t Square --periodic-announcement {period}")).unwrap().config();
+            let found = config.unwrap().discovery.lease_duration;
+            assert_eq!(found, Duration::from_secs(lease), "{period}");
+        }
     }
 }

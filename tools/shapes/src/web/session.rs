@@ -20,8 +20,17 @@ enum Wish {
     Remove { id: u32 },
 }
 
-/// Sends the board whenever it has changed, and does what the page asks for.
-pub async fn serve(socket: WebSocket, board: Arc<Board>, mut view: watch::Receiver<String>) {
+/// Serves the page until it is closed; what it has made ends with it.
+pub async fn serve(socket: WebSocket, board: Arc<Board>, view: watch::Receiver<String>) {
+    let mut made = Vec::new();
+    talk(socket, &board, view, &mut made).await;
+    // Leaving a topic waits for readers a moment. What was removed before is no mistake.
+    let leave = move || made.into_iter().for_each(|id| drop(board.remove(id)));
+    _ = tokio::task::spawn_blocking(leave).await;
+}
+
+/// Sends the board whenever it has changed, and does what the page asks for; `made` is what it has made.
+async fn talk(socket: WebSocket, board: &Arc<Board>, mut view: watch::Receiver<String>, made: &mut Vec<u32>) {
     let (mut to_page, mut from_page) = socket.split();
     loop {
         let message = tokio::select! {
@@ -34,13 +43,22 @@ pub async fn serve(socket: WebSocket, board: Arc<Board>, mut view: watch::Receiv
             wish = from_page.next() => {
                 let Some(Ok(wish)) = wish else { return };
                 let Message::Text(text) = wish else { continue };
-                let board = Arc::clone(&board);
+                let board = Arc::clone(board);
                 // Leaving a topic waits for readers a moment.
                 let done = tokio::task::spawn_blocking(move || grant(&board, &text)).await;
-                match done {
-                    Ok(Err(error)) => serde_json::json!({ "error": format!("{error:#}") }).to_string(),
-                    _ => serde_json::json!({ "error": "" }).to_string(),
-                }
+                let error = match done {
+                    Ok(Err(error)) => format!("{error:#}"),
+                    Ok(Ok(Granted::Made(id))) => {
+                        made.push(id);
+                        String::new()
+                    }
+                    Ok(Ok(Granted::Removed(id))) => {
+                        made.retain(|of_page| *of_page != id);
+                        String::new()
+                    }
+                    Err(_) => String::new(),
+                };
+                serde_json::json!({ "error": error }).to_string()
             }
         };
         if to_page.send(Message::Text(message.into())).await.is_err() {
@@ -49,12 +67,18 @@ pub async fn serve(socket: WebSocket, board: Arc<Board>, mut view: watch::Receiv
     }
 }
 
-fn grant(board: &Board, text: &str) -> Result<()> {
+/// What came of a wish.
+enum Granted {
+    Made(u32),
+    Removed(u32),
+}
+
+fn grant(board: &Board, text: &str) -> Result<Granted> {
     match serde_json::from_str(text)? {
         Wish::Publish { topic, color, size, settings } => {
-            board.publish(&topic, &color, size, settings).map(drop)
+            board.publish(&topic, &color, size, settings).map(Granted::Made)
         }
-        Wish::Subscribe { topic, settings } => board.subscribe(&topic, settings).map(drop),
-        Wish::Remove { id } => board.remove(id),
+        Wish::Subscribe { topic, settings } => board.subscribe(&topic, settings).map(Granted::Made),
+        Wish::Remove { id } => board.remove(id).map(|()| Granted::Removed(id)),
     }
 }

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Runs the browser test against a binary: run.sh BINARY [options of test.mjs]
+# Runs a browser test against a binary: run.sh video|shapes BINARY [options of video.mjs or shapes.mjs]
 # Needs node with npm, and Chromium (Debian: apt-get install chromium), at /usr/bin/chromium or named by CHROMIUM.
 set -euo pipefail
 
-binary=$(realpath "${1:?usage: run.sh BINARY [--clip FILE] [--screenshot FILE] [--mode jpeg]}")
-shift
+usage="usage: run.sh video|shapes BINARY [--clip FILE] [--screenshot FILE] [--mode jpeg]"
+test=${1:?$usage}
+binary=$(realpath "${2:?$usage}")
+shift 2
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 browser=${CHROMIUM:-/usr/bin/chromium}
 if [ ! -x "$browser" ]; then
@@ -20,4 +22,4 @@ while [ $# -gt 0 ]; do
 done
 cd "$here"
 PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm ci --silent --no-audit --no-fund
-exec node test.mjs "$binary" "${arguments[@]}"
+exec node "$test.mjs" "$binary" "${arguments[@]}"

@@ -1,11 +1,11 @@
 // Opens the page of a running demo in headless Chromium and requires pictures that move.
 //
-// node test.mjs BINARY [--clip FILE] [--screenshot FILE] [--mode jpeg] [--frames N] [--allow-loss] [--recover]
+// node video.mjs BINARY [--clip FILE] [--screenshot FILE] [--mode jpeg] [--frames N] [--allow-loss] [--recover]
 //
 // --recover kills publisher and viewer in turn while the page stays open, and requires new pictures each time.
 
 import { parseArgs } from "node:util";
-import { statsOf, waitForPictures, withPage } from "./browser.mjs";
+import { PATIENCE, watchCanvas, withPage } from "./browser.mjs";
 import { interrupt, kill, start } from "./processes.mjs";
 
 const { positionals, values: options } = parseArgs({
@@ -23,6 +23,26 @@ const binary = positionals[0];
 const frames = Number(options.frames);
 const clip = options.clip ? ["--file", options.clip] : [];
 
+/** Collects the pictures from the first decoded one on. */
+function watchPictures(page) {
+  return watchCanvas(page, "picture", "window.dunlinStats.decodedFrames > 0");
+}
+
+/** Waits for so many different pictures on the canvas, counted anew. */
+async function waitForPictures(page, count) {
+  await page.evaluate(() => window.seenPictures.clear());
+  await page.waitForFunction(
+    (wanted) => window.seenPictures.size >= wanted && window.dunlinStats.distinctFrames >= wanted,
+    count,
+    { timeout: PATIENCE, polling: 100 },
+  );
+}
+
+/** What the page says of itself, with the number of pictures seen. */
+function statsOf(page) {
+  return page.evaluate(() => ({ ...window.dunlinStats, seenPictures: window.seenPictures.size }));
+}
+
 function told(stats) {
   console.log(
     `browser (${stats.decoder}): ${stats.decodedFrames} frames decoded, ${stats.seenPictures} distinct pictures, ` +
@@ -36,6 +56,7 @@ async function look() {
   try {
     const url = await demo.opened;
     await withPage(options.mode ? `${url}?mode=${options.mode}` : url, async (page, problems) => {
+      await watchPictures(page);
       try {
         await waitForPictures(page, frames);
       } finally {
@@ -63,6 +84,7 @@ async function recover() {
   try {
     const url = await viewer.opened;
     await withPage(url, async (page) => {
+      await watchPictures(page);
       await waitForPictures(page, frames);
       await kill(publisher);
       publisher = publish();
