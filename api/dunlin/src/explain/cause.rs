@@ -393,6 +393,9 @@ impl fmt::Display for Cause {
                 write!(f, "DATA_REPRESENTATION: offered {offered}, requested {accepted}")
             }
             Self::Ignored { what } => write!(f, "this participant ignores the {what}"),
+            Self::UnreachableForOther { from_writer, barrier, sender, receiver } => {
+                write_barrier(f, *from_writer, *barrier, &places(sender), &places(receiver))
+            }
             other => other.write_discovery(f),
         }
     }
@@ -440,9 +443,6 @@ impl Cause {
             }
             Self::Unreachable { announced } => {
                 write!(f, "none of its locators can be used from here: it receives at {}", places(announced))
-            }
-            Self::UnreachableForOther { from_writer, barrier, sender, receiver } => {
-                write_barrier(f, *from_writer, *barrier, &places(sender), &places(receiver))
             }
             Self::NothingReceived { locators, .. } => {
                 write!(
