@@ -126,6 +126,7 @@ fn network(ip: IpAddr) -> (&'static str, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
     fn at(texts: &[&str]) -> Vec<Locator> {
         let locator = |text: &&str| Locator::udp(std::net::SocketAddr::new(text.parse().unwrap(), 7411));
         texts.iter().map(locator).collect()
@@ -167,7 +168,7 @@ mod tests {
         let (four, six) = (participant(&["10.0.0.1"]), participant(&["fd00::1"]));
         between(&four, &six, &["10.0.0.9", "fd00::9"], Some(Barrier::Transport));
         between(&four, &participant(&["10.0.0.2", "fd00::2"]), &[], None);
-        // Nor does one host help, unless memory is shared.
+        // Nor does one host help.
         between(&here(&["10.0.0.1"]), &here(&["fd00::1"]), &[], Some(Barrier::Transport));
         // A transport of others is not judged.
         let other = LocatorKind(77);
