@@ -314,9 +314,11 @@ mod tests {
             "fault.seed",
             "domain.id",
             "logging.filter",
+            "logging.standard_error",
             "durability.without_service",
             "types.announce",
             "discovery.announce_process",
+            "discovery.announce_process_in_full",
         ];
         for key in crate::schema::KEYS.iter().map(crate::schema::Key::path) {
             let Some((_, value)) = values.iter().find(|(named, _)| *named == key) else {

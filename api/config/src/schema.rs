@@ -137,9 +137,11 @@ schema! {
         announcement_period: Duration = driver().announcement_period;
         /// How long others keep this participant without a sign of life.
         lease_duration: Duration = driver().lease_duration;
-        /// Tell the others the name of this host, the process id, the program's file and the user, as properties of the
+        /// Tell the others the name of this host, the process id and the name of the program's file, as properties of the
         /// participant, for tools such as dunlin ls. On a network of strangers, turn it off.
         announce_process: bool = true;
+        /// Tell them the user, and the folder of the program's file, too. Without announce_process nothing is told.
+        announce_process_in_full: bool = false;
     }
     /// Sockets and interfaces.
     network: NetworkSection {
@@ -362,8 +364,11 @@ schema! {
         /// Up to this much more.
         jitter: Duration = Duration::ZERO;
     }
-    /// What Dunlin's own programs log. Other programs set up their own subscriber of `tracing`.
+    /// What is logged. A program that sets up its own subscriber of tracing decides for itself.
     logging: LoggingSection {
+        /// Print it on standard error, one line each, in a program that has set up no subscriber of tracing. It holds for
+        /// the process, as the participant made last has it; in a simulation nothing is printed.
+        standard_error: bool = true;
         /// Level ("error", "warn", "info", "debug", "trace") or list of targets with levels.
         filter: String = "warn".into();
     }

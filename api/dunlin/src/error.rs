@@ -61,6 +61,9 @@ pub enum CreateParticipantError {
     /// The configuration cannot be used.
     #[error("configuration: {0}")]
     Config(#[from] dunlin_config::ConfigError),
+    /// What is to be logged is not understood.
+    #[error("configuration: {0}")]
+    Logging(#[from] crate::logging::LoggingError),
     /// The QoS contradicts itself.
     #[error(transparent)]
     InconsistentPolicy(#[from] InconsistentPolicy),
@@ -78,7 +81,7 @@ pub enum CreateParticipantError {
 }
 
 return_codes!(CreateParticipantError {
-    Self::Config(_) => BadParameter,
+    Self::Config(_) | Self::Logging(_) => BadParameter,
     Self::InconsistentPolicy(_) => InconsistentPolicy,
     Self::UnsupportedPolicy(_) => Unsupported,
     Self::Network { .. } => Error,

@@ -9,7 +9,7 @@ use dunlin_driver::machine;
 use dunlin_qos::{DomainParticipantFactoryQos, DomainParticipantQos};
 use std::sync::{Arc, Mutex, Weak};
 
-/// Makes and finds the participants of this process. There is one; [`DomainParticipant::builder`] does the same without it.
+/// Makes and finds the participants of this process. There is one; [`DomainParticipant::builder`] begins with its settings too.
 #[derive(Debug)]
 pub struct DomainParticipantFactory(());
 
@@ -52,8 +52,7 @@ impl DomainParticipantFactory {
     /// Settings for a participant, beginning with the default QoS of the factory, and enabled as its ENTITY_FACTORY says.
     #[must_use]
     pub fn builder(&self, domain: DomainId) -> DomainParticipantBuilder {
-        let enabled = self.qos().entity_factory.autoenable_created_entities;
-        DomainParticipant::builder(domain).qos(self.default_participant_qos()).enabled(enabled)
+        DomainParticipant::builder(domain)
     }
 
     /// lookup_participant: one of this process in the domain, if there is any.
@@ -88,7 +87,8 @@ impl DomainParticipantFactory {
         lock(&QOS).unwrap_or_default()
     }
 
-    /// set_qos: for participants that this factory makes from now on.
+    /// set_qos: for participants made from now on, by this factory, [`DomainParticipant::new`] or a new
+    /// [`DomainParticipant::builder`].
     pub fn set_qos(&self, qos: &DomainParticipantFactoryQos) {
         *lock(&QOS) = Some(*qos);
     }
@@ -99,7 +99,8 @@ impl DomainParticipantFactory {
         lock(&DEFAULT_QOS).clone().unwrap_or_default()
     }
 
-    /// set_default_participant_qos: for participants that this factory makes from now on.
+    /// set_default_participant_qos: for participants made from now on, by this factory, [`DomainParticipant::new`] or a new
+    /// [`DomainParticipant::builder`].
     ///
     /// # Errors
     /// When the QoS is inconsistent or unsupported.

@@ -134,7 +134,7 @@ pub use error::{
     CreateEntityError, CreateParticipantError, ExpressionError, LoanError, NotMatched, ReadError,
     SetQosError, WaitForError, WriteError,
 };
-pub use explain::{Against, Cause, EndpointInfo, Explanation, LocalEndpoint, Note, Pair};
+pub use explain::{Against, Barrier, Cause, EndpointInfo, Explanation, LocalEndpoint, Note, Pair};
 pub use factory::DomainParticipantFactory;
 pub use listener::{
     DataReaderListener, DataWriterListener, DomainParticipantListener, PublisherListener, SubscriberListener,

@@ -6,17 +6,24 @@ use std::io::Read;
 /// Octets of the table of users that are looked at; it is longer only where thousands are in it.
 const MOST_OF_USERS: u64 = 1 << 20;
 
-/// Properties of this process, under the names that RTI Connext uses, which others and their tools know.
-pub(crate) fn properties() -> Vec<(String, String)> {
-    let executable = std::env::current_exe().ok().map(|path| path.to_string_lossy().into_owned());
+/// Properties of this process, under the names that RTI Connext uses, which others and their tools know. The folder of the
+/// program, which often has a name of somebody in it, and the user are told only `in_full`.
+pub(crate) fn properties(in_full: bool) -> Vec<(String, String)> {
     let properties = [
         ("dds.sys_info.hostname", Some(rustix::system::uname().nodename().to_string_lossy().into_owned())),
         ("dds.sys_info.process_id", Some(std::process::id().to_string())),
-        ("dds.sys_info.executable_filepath", executable),
-        ("dds.sys_info.username", user()),
+        ("dds.sys_info.executable_filepath", program(in_full)),
+        ("dds.sys_info.username", if in_full { user() } else { None }),
     ];
     let known = properties.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     known.filter(|(_, value)| !value.is_empty()).collect()
+}
+
+/// The program's file, with its folder or without.
+fn program(in_full: bool) -> Option<String> {
+    let path = std::env::current_exe().ok()?;
+    let told = if in_full { path.as_os_str() } else { path.file_name()? };
+    Some(told.to_string_lossy().into_owned())
 }
 
 /// The QoS with properties of the process. Those that the application set itself stay as they are, and nothing is added that
@@ -70,12 +77,13 @@ mod tests {
     #[test]
     fn what_the_application_says_stays_and_too_much_is_left_out() {
         let qos = DomainParticipantQos::default().property("dds.sys_info.hostname", "elsewhere");
-        let with = described(&qos, &properties()).property.values;
+        let with = described(&qos, &properties(false)).property.values;
         assert_eq!(with.iter().filter(|(name, _)| name == "dds.sys_info.hostname").count(), 1);
         assert_eq!(with[0].1, "elsewhere");
         let id = std::process::id().to_string();
         assert!(with.contains(&("dds.sys_info.process_id".to_owned(), id)), "{with:?}");
+        assert_eq!(with.len(), 3, "nothing of the user: {with:?}");
         let full = (0..64).fold(DomainParticipantQos::default(), |qos, n| qos.property(n.to_string(), "x"));
-        assert_eq!(described(&full, &properties()), full);
+        assert_eq!(described(&full, &properties(true)), full);
     }
 }

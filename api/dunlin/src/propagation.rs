@@ -53,10 +53,15 @@ impl ReaderCore {
         {
             return consumer.call(self, status);
         }
-        if status == StatusMask::DATA_AVAILABLE && self.rows.is_none() && self.tell_subscriber() {
-            return;
+        if status != StatusMask::DATA_AVAILABLE || self.rows.is_some() {
+            return self.tell_plain(status);
         }
-        self.tell_plain(status);
+        if !self.tell_subscriber() {
+            self.tell_plain(status);
+        }
+        // Every listener comes before those who wait for the subscriber (§2.2.4.4): a call resets DATA_ON_READERS, so that
+        // who woke before it would see what is soon untrue.
+        self.subscriber.state.entity.signal.raise();
     }
 
     /// DATA_AVAILABLE after DATA_ON_READERS was told.
@@ -82,7 +87,7 @@ impl ReaderCore {
         }
     }
 
-    /// DATA_ON_READERS; whether somebody answers for it.
+    /// DATA_ON_READERS; whether somebody answers for it. The caller wakes those who wait for the subscriber.
     fn tell_subscriber(&self) -> bool {
         let status = StatusMask::DATA_ON_READERS;
         let group = &self.subscriber.state.entity;
@@ -94,7 +99,6 @@ impl ReaderCore {
             let participant = self.participant.entity.listener.of(status).flatten();
             participant.map(|listener| self.call_data_on_readers(&*listener))
         };
-        group.signal.raise();
         told.is_some()
     }
 

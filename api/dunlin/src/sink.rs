@@ -247,13 +247,14 @@ impl EventSink for Sink {
                 let topics = participant.map(|participant| participant.topics()).unwrap_or_default();
                 topics.iter().for_each(|topic| topic.forget_other(*guid));
             }
-            Event::ParticipantDiscovered(participant) => tracing::debug!(
+            Event::ParticipantDiscovered(participant) => dunlin_driver::log!(
+                DEBUG,
                 "discovered participant {} ({})",
                 participant.guid_prefix,
                 participant.vendor.name()
             ),
             Event::ParticipantLost { prefix, reason } => {
-                tracing::debug!("participant {prefix} is gone: {reason:?}");
+                dunlin_driver::log!(DEBUG, "participant {prefix} is gone: {reason:?}");
             }
             _ => {}
         }

@@ -29,7 +29,7 @@ pub(crate) fn local_dynamic_type(ty: &DynamicType) -> Option<Arc<LocalType>> {
 
 fn type_of_graph(graph: Arc<TypeGraph>, root: TypeIndex, name: &str) -> Option<Arc<LocalType>> {
     LocalType::new(graph, root)
-        .inspect_err(|error| tracing::debug!("no type information for {name}: {error}"))
+        .inspect_err(|error| dunlin_driver::log!(DEBUG, "no type information for {name}: {error}"))
         .ok()
 }
 
@@ -44,7 +44,8 @@ impl ParticipantInner {
         if let Some(octets) =
             announced.as_ref().map(|ty| ty.largest_object()).filter(|it| *it > self.max_told_type)
         {
-            tracing::warn!(
+            dunlin_driver::log!(
+                WARN,
                 "a type of '{name}' has a type object of {octets} octets: others are not told it and match by name \
                  (quotas.max_told_type is {})",
                 self.max_told_type

@@ -104,6 +104,46 @@ fn the_log_has_one_warning_for_each_cause() {
     assert!(text.lines().all(|line| line.contains("WARN dunlin::why: ")), "{text}");
 }
 
+/// What is found again is told again after a minute, with how often it was found meanwhile; if it is not, nothing is.
+#[test]
+fn a_cause_that_is_found_again_is_told_once_a_minute_with_its_count() {
+    let text = logged(|lines| {
+        let mut sim = Sim::new(1);
+        let (a, b) = (sim.node("a"), sim.node("b"));
+        let _writer = a.run(|| writing(&DataWriterQos::default().best_effort())).unwrap();
+        let told = || {
+            let lines = lines.take();
+            lines
+                .lines()
+                .filter(|line| line.contains("topic 'T': writer "))
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        let mut readers = Vec::new();
+        let mut another = |sim: &mut Sim| {
+            readers.push(b.run(|| reading::<Reading>(&[], &DataReaderQos::default().reliable())).unwrap());
+            sim.run_for(secs(10)).unwrap();
+        };
+        another(&mut sim);
+        let first = told();
+        assert!(first.len() == 1 && !first[0].contains("more since"), "{first:?}");
+        (0..4).for_each(|_| another(&mut sim));
+        assert_eq!(told(), [""; 0], "it was told less than a minute ago");
+        sim.run_for(secs(11)).unwrap();
+        assert_eq!(told(), [""; 0], "the minute is over, but nothing has happened");
+        another(&mut sim);
+        let again = told();
+        assert!(again.len() == 1 && again[0].ends_with(" (4 more since the last message)"), "{again:?}");
+        another(&mut sim);
+        sim.run_for(secs(300)).unwrap();
+        assert_eq!(told(), [""; 0], "what is not found again is not told again");
+        another(&mut sim);
+        let last = told();
+        assert!(last.len() == 1 && last[0].ends_with(" (1 more since the last message)"), "{last:?}");
+    });
+    assert_eq!(text, "");
+}
+
 /// A writer of `Reading` and two readers of another type: what is logged.
 fn log_of_types<T: DdsType>(announced: &str) -> String {
     logged(|_| {

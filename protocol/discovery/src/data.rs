@@ -190,6 +190,22 @@ impl DiscoveredReader {
     }
 }
 
+impl DiscoveredWriter {
+    /// The locators that it announced for itself, also those that cannot be used from here.
+    #[must_use]
+    pub fn announced_locators(&self) -> Option<&EndpointLocators> {
+        self.own_locators.as_deref()
+    }
+}
+
+impl DiscoveredReader {
+    /// The locators that it announced for itself, also those that cannot be used from here.
+    #[must_use]
+    pub fn announced_locators(&self) -> Option<&EndpointLocators> {
+        self.own_locators.as_deref()
+    }
+}
+
 /// Locators of an endpoint that receives elsewhere than its participant.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EndpointLocators {

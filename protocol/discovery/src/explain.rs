@@ -119,6 +119,8 @@ pub struct Standing {
     pub announced: Locators,
     /// It announces groups, and nothing that it sends to them arrives here: data for it goes to it alone.
     pub groups_silent: bool,
+    /// It is on this host: its announcement came from an address of it.
+    pub same_host: bool,
 }
 
 /// What decides at one moment who matches whom.
@@ -130,6 +132,8 @@ pub struct Survey {
     pub readers: Vec<Arc<DiscoveredReader>>,
     /// Pairs whose types do not fit, or are not known yet.
     types: BTreeMap<(Guid, Guid), TypeStanding>,
+    /// Where this participant receives.
+    pub own: Locators,
     /// The other participants.
     pub participants: Vec<Standing>,
     /// Every topic that an endpoint names.
@@ -190,6 +194,7 @@ impl RemoteParticipant {
             since: self.since,
             announced: self.announced.clone(),
             groups_silent: self.reach.groups_are_silent(),
+            same_host: self.reach.is_same_host(),
         }
     }
 }
@@ -214,6 +219,7 @@ impl Discovery {
             types: self.standings(&writers, &readers),
             writers,
             readers,
+            own: self.config.locators.clone(),
             participants: self.participants.values().map(RemoteParticipant::standing).collect(),
             topics,
             ignored_participants: self.ignored_participants.iter().copied().collect(),

@@ -45,6 +45,10 @@ impl Reach {
         core::mem::replace(&mut self.groups_silent, silent) != silent
     }
 
+    pub(crate) const fn is_same_host(&self) -> bool {
+        self.same_host
+    }
+
     pub(crate) const fn groups_are_silent(&self) -> bool {
         self.groups_silent
     }

@@ -280,7 +280,7 @@ fn tell(member: &Member, event: &Event, caller: GuidPrefix) -> Result<(), Box<dy
     if told.is_err()
         && let Some(again) = member.log.admit(member.host.now().mono, "a listener panicked")
     {
-        tracing::error!(?event, "a listener panicked; the thread goes on{again}");
+        crate::log!(ERROR, "a listener panicked; the thread goes on{again}; it was told {event:?}");
     }
     Ok(())
 }

@@ -113,7 +113,7 @@ pub(crate) fn join(
     }
     let (transport, notes) = open(&key)?;
     for note in transport.notes().iter().chain(&notes) {
-        tracing::warn!(transport = transport.name(), "{note}");
+        crate::log!(WARN, "{}: {note}", transport.name());
     }
     let (group, member) = start(Some(key), transport, notes, config, make)?;
     groups.push(Arc::clone(&group));
@@ -336,7 +336,7 @@ impl Group {
                 Err(error) if error.kind() == io::ErrorKind::NotConnected => return,
                 Err(error) => {
                     if let Some(again) = self.log.admit(clock::mono(), Warning::Receiving(channel)) {
-                        tracing::warn!(?channel, %error, "receiving failed{again}");
+                        crate::log!(WARN, "receiving failed on {channel:?}: {error}{again}");
                     }
                     // Nothing unparks this thread: a pause, so that a broken socket does not take a core.
                     std::thread::park_timeout(AFTER_ERROR);
@@ -428,7 +428,7 @@ impl Group {
             return;
         }
         let locators = locators(&*self.transport);
-        tracing::info!(?locators, "the network interfaces have changed");
+        crate::log!(INFO, "the network interfaces have changed: {locators:?}");
         self.drive(|participant, now, out| participant.set_locators(now, locators.clone(), out));
     }
 
@@ -436,7 +436,8 @@ impl Group {
     fn report_overflow(&self, reported: &mut u64) {
         let overflow = self.transport.stats().receive_overflow;
         if overflow > *reported && self.log.admit(clock::mono(), Warning::Overflow).is_some() {
-            tracing::warn!(
+            crate::log!(
+                WARN,
                 "{} datagrams were dropped because nobody took them from the socket in time: a listener takes \
                  too long, or the receive buffer is too small for the bursts; it is set by \
                  `network.receive_buffer` and limited by `sysctl net.core.rmem_max`",

@@ -23,6 +23,7 @@ mod host;
 mod identity;
 mod limiter;
 mod lock;
+pub mod log;
 pub mod machine;
 mod member;
 mod memory;

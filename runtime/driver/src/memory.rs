@@ -102,7 +102,7 @@ impl Member {
     /// Peers decide how often it happens; of each `explain` tells the reason.
     fn tell_of_memory(&self, peer: GuidPrefix, what: &'static str, reason: &str) {
         if let Some(again) = self.log.admit(self.host.now().mono, what) {
-            tracing::info!(%peer, "{what}: {reason}{again}");
+            crate::log!(INFO, "{peer}: {what}: {reason}{again}");
         }
     }
 

@@ -59,7 +59,8 @@ impl FromStr for Domains {
     }
 }
 
-/// Joins the domain, listens, and answers. Fails unless everybody matches everybody.
+/// Joins the domain, listens, and answers. Fails unless everybody matches everybody, and nothing was found that keeps them
+/// apart.
 pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Result<ExitCode> {
     let domain = arguments.join.domain(&config);
     let participant = arguments.join.participant(config.clone(), "dunlin why")?;
@@ -76,8 +77,7 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     } else {
         write!(out, "domain {domain}, {}", harmless_lines(&explanation.to_string()))?;
     }
-    let well = !explanation.pairs.is_empty() && explanation.matched() == explanation.pairs.len();
-    Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if explanation.is_well() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Joins other domains for a while, all at once.

@@ -120,12 +120,14 @@ fn parse_shape(text: &str) -> Result<(&str, &str, i32)> {
 ///
 /// # Errors
 /// When the domain cannot be joined, the port not be had, or there is neither a terminal nor a page to show them on.
-pub fn run(arguments: &Arguments, config: Config) -> Result<()> {
+pub fn run(arguments: &Arguments, mut config: Config) -> Result<()> {
     let domain = arguments.domain.unwrap_or(config.domain.id);
     ensure!(
         arguments.web.is_some() || std::io::stdout().is_terminal(),
         "standard output is no terminal: shapes can be shown on a page with --web 8080"
     );
+    // Lines of a log would stand in the middle of the shapes.
+    config.logging.standard_error &= arguments.web.is_some();
     let participant = DomainParticipant::builder(domain).config(config).name("dunlin shapes").build()?;
     let board = Arc::new(Board::new(participant));
     arguments.fill(&board)?;

@@ -5,6 +5,20 @@ use dunlin_discovery::Mismatch;
 use dunlin_qos::PolicyId;
 use std::fmt;
 
+/// What keeps datagrams of one participant from another one. The most certain is the greatest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[non_exhaustive]
+pub enum Barrier {
+    /// They announce addresses of networks that do not show to have anything to do with each other. A guess: a router may
+    /// lead from one to the other.
+    Network,
+    /// One of them uses loopback alone, and they do not seem to be on one host. Likely: who sends has announced no other
+    /// address.
+    Loopback,
+    /// They have no transport, such as UDP over IPv4, in common. Certain, if both announce all that they use.
+    Transport,
+}
+
 /// Why a writer and a reader do not talk, or why nobody is there to talk to. `Display` says what is the case,
 /// [`Cause::hint`] what to change.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -123,6 +137,19 @@ pub enum Cause {
         /// What it announced.
         announced: Vec<Locator>,
     },
+    /// Of a writer and a reader of other participants: what one sends does not reach the other, as far as can be judged from
+    /// what they announce.
+    UnreachableForOther {
+        /// Whether it is the writer that does not reach the reader; else the reader, which is reliable, does not reach the
+        /// writer.
+        from_writer: bool,
+        /// What is in the way, which also says how sure that is.
+        barrier: Barrier,
+        /// Where the side that sends receives itself.
+        sender: Vec<Locator>,
+        /// Where the other side receives.
+        receiver: Vec<Locator>,
+    },
     /// The two match as far as is known here, but nothing has come from the other side yet.
     NothingReceived {
         /// Where it receives.
@@ -178,7 +205,7 @@ impl Cause {
             Self::Domain { .. } => "DOMAIN",
             Self::OneSided { .. } => "ONE_SIDED",
             Self::Multicast { .. } => "MULTICAST",
-            Self::Unreachable { .. } => "UNREACHABLE",
+            Self::Unreachable { .. } | Self::UnreachableForOther { .. } => "UNREACHABLE",
             Self::NothingReceived { .. } => "NOTHING_RECEIVED",
             Self::Inactive { .. } => "INACTIVE",
             Self::Filtered { .. } => "FILTERED",
@@ -248,6 +275,15 @@ impl Cause {
             Self::Unreachable { .. } => {
                 "use a network that both hosts have (network.interfaces), the same IP version (network.ipv4, network.ipv6), or set quotas.foreign_locators if data goes elsewhere than discovery on purpose"
             }
+            Self::UnreachableForOther { barrier: Barrier::Transport, .. } => {
+                "let both use the same IP version (network.ipv4, network.ipv6)"
+            }
+            Self::UnreachableForOther { barrier: Barrier::Loopback, .. } => {
+                "let both use a network that both hosts have (network.interfaces)"
+            }
+            Self::UnreachableForOther { barrier: Barrier::Network, .. } => {
+                "if no router leads from one network to the other, let both use one that both hosts have (network.interfaces); `explain` in one of the two programs sees whether anything arrives"
+            }
             Self::NothingReceived { reliable: true, .. } => {
                 "the other side may not have discovered this one, or may ignore it: ask `explain` there too; check that user data passes the firewall, not discovery alone"
             }
@@ -301,6 +337,29 @@ fn places(locators: &[Locator]) -> String {
     locators.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
+/// How one side of a pair of others does not reach the other, in words that say how sure that is.
+fn write_barrier(
+    f: &mut fmt::Formatter<'_>,
+    from_writer: bool,
+    barrier: Barrier,
+    sender: &str,
+    receiver: &str,
+) -> fmt::Result {
+    let (one, other) = if from_writer { ("writer", "reader") } else { ("reader", "writer") };
+    let what = format!("the {one} does not reach the {other}");
+    match barrier {
+        Barrier::Transport => write!(f, "{what}: they have no transport in common"),
+        Barrier::Loopback => write!(
+            f,
+            "most likely {what}: one of them uses loopback alone, and they do not seem to be on one host"
+        ),
+        Barrier::Network => {
+            write!(f, "perhaps {what}: nothing that was seen from here suggests a way between their networks")
+        }
+    }?;
+    write!(f, "; the {one} is at {sender}, the {other} receives at {receiver}")
+}
+
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -334,6 +393,9 @@ impl fmt::Display for Cause {
                 write!(f, "DATA_REPRESENTATION: offered {offered}, requested {accepted}")
             }
             Self::Ignored { what } => write!(f, "this participant ignores the {what}"),
+            Self::UnreachableForOther { from_writer, barrier, sender, receiver } => {
+                write_barrier(f, *from_writer, *barrier, &places(sender), &places(receiver))
+            }
             other => other.write_discovery(f),
         }
     }

@@ -40,8 +40,9 @@ impl WhyLog {
     /// Tells that an endpoint is as durable as its writer at most.
     pub fn without_service(&self, now: MonoTime, what: &'static str, topic: &str, kind: DurabilityKind) {
         if let Some(again) = self.without_service.admit(now, (topic.to_owned(), what)) {
-            tracing::warn!(
+            dunlin_driver::log!(
                 target: "dunlin::why",
+                WARN,
                 "{what} of '{topic}' asks for {kind:?} durability, but there is no durability service: samples are \
                  kept by their writers, as with TransientLocal (durability.without_service = \"local\"){again}"
             );
@@ -50,5 +51,5 @@ impl WhyLog {
 }
 
 fn tell(cause: &Cause, subject: impl Display, again: Again) {
-    tracing::warn!(target: "dunlin::why", "{subject}: {cause}; {}{again}", cause.hint());
+    dunlin_driver::log!(target: "dunlin::why", WARN, "{subject}: {cause}; {}{again}", cause.hint());
 }

@@ -3,10 +3,11 @@
 mod cause;
 mod log;
 mod note;
+mod others;
 mod survey;
 mod text;
 
-pub use cause::Cause;
+pub use cause::{Barrier, Cause};
 pub(crate) use log::WhyLog;
 pub use note::Note;
 
@@ -63,7 +64,7 @@ pub struct Pair {
     /// They match, as far as this participant knows: if one of them is its own it has matched them, else their
     /// announcements fit.
     pub matched: bool,
-    /// Every cause that keeps them apart; of two that match, why nothing arrives.
+    /// Every cause that keeps them apart; of two that match, why nothing arrives, or may arrive.
     pub causes: Vec<Cause>,
     /// What keeps nobody apart, but may not be as one expects.
     pub notes: Vec<Note>,
@@ -91,6 +92,14 @@ impl Explanation {
     /// Every cause, those of pairs first.
     pub fn all_causes(&self) -> impl Iterator<Item = &Cause> {
         self.pairs.iter().flat_map(|pair| &pair.causes).chain(&self.causes)
+    }
+
+    /// Somebody writes and somebody reads the topic, they all match, and nothing is known that keeps them apart.
+    #[must_use]
+    pub fn is_well(&self) -> bool {
+        !self.pairs.is_empty()
+            && self.causes.is_empty()
+            && self.pairs.iter().all(|pair| pair.matched && pair.causes.is_empty())
     }
 
     /// Looks for whoever is missing among what participants of other domains have discovered: where nobody writes or nobody
@@ -157,7 +166,7 @@ impl DomainParticipant {
     }
 
     /// Who writes and reads a topic, which of them match, and why the others do not. Pairs of other participants are
-    /// judged by what they announce.
+    /// judged by what they announce, and by whether what they send arrives here.
     #[must_use]
     pub fn explain_topic(&self, topic: &str) -> Explanation {
         survey::topic(self.inner(), topic)

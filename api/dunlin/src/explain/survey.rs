@@ -1,5 +1,6 @@
 //! From what the engine knows to explanations.
 
+use super::others::{self, Side};
 use super::sealed::Local;
 use super::{Against, Cause, EndpointInfo, Explanation, Note, Pair};
 use crate::participant::{DomainParticipant, ParticipantInner};
@@ -174,8 +175,30 @@ impl<'a> View<'a> {
             self.look_at_reader(writer, reader, &mut causes);
             self.look_at_writer(writer, reader, &mut causes);
         }
+        causes.extend(self.between_others(writer, reader));
         let notes = Note::of_writer(writer);
         Pair { writer: Some(self.writer(writer)), reader: Some(self.reader(reader)), matched, causes, notes }
+    }
+
+    /// Whether two other participants reach each other.
+    fn between_others(&self, writer: &DiscoveredWriter, reader: &DiscoveredReader) -> Option<Cause> {
+        if writer.guid.prefix == reader.guid.prefix {
+            return None;
+        }
+        // This participant is not among the others.
+        let writes = Side::new(self.standing(writer.guid.prefix)?, writer.announced_locators());
+        let reads = Side::new(self.standing(reader.guid.prefix)?, reader.announced_locators());
+        let judge = |sender: Side<'_>, receiver: Side<'_>, from_writer| {
+            others::barrier(sender, receiver, &self.survey.own).map(|barrier| Cause::UnreachableForOther {
+                from_writer,
+                barrier,
+                sender: sender.places().to_vec(),
+                receiver: receiver.places().to_vec(),
+            })
+        };
+        // Of a best-effort pair nothing goes back.
+        let answers = || is_reliable(writer, reader).then(|| judge(reads, writes, false)).flatten();
+        judge(writes, reads, true).or_else(answers)
     }
 
     /// What a local reader has heard of a writer that it matches.
@@ -183,8 +206,7 @@ impl<'a> View<'a> {
         let Some(core) = self.local_reader(reader.guid) else { return };
         let Some(slot) = core.slot() else { return };
         if writer.guid.prefix != self.own {
-            use dunlin_qos::ReliabilityKind::Reliable;
-            let reliable = writer.qos.reliability.kind == Reliable && reader.qos.reliability.kind == Reliable;
+            let reliable = is_reliable(writer, reader);
             if slot.has_heard(writer.guid) == Some(false) {
                 causes.push(self.silence(writer.guid.prefix, &writer.unicast, &writer.multicast, reliable));
             } else if reliable && writer.unicast.is_empty() && writer.multicast.is_empty() {
@@ -274,8 +296,23 @@ impl<'a> View<'a> {
         let well = causes.is_empty() && pairs.iter().all(|pair| pair.matched && pair.causes.is_empty());
         if !well {
             self.general(topic, &mut causes);
+        } else if pairs.iter().any(|pair| !pair.is_local()) {
+            // What others announce fits. Whether it arrives shows here in part: who does not answer may read or write the
+            // topic too, and groups that are silent here may be silent there.
+            let concerned =
+                |standing: &Standing| pairs.iter().any(|pair| pair.is_of(standing.data.guid_prefix));
+            self.unheard(concerned, &mut causes);
         }
         Explanation { domain: self.participant.domain, topic: topic.to_owned(), pairs, causes }
+    }
+
+    /// Participants that do not answer, and those `concerned` of which nothing comes that is sent to groups.
+    fn unheard(&self, concerned: impl Fn(&Standing) -> bool, causes: &mut Vec<Cause>) {
+        let (now, participants) = (self.participant.now(), &self.survey.participants);
+        let silent = |standing: &&Standing| !standing.verified && now.since(standing.since) >= TIME_TO_ANSWER;
+        causes.extend(participants.iter().filter(silent).map(one_sided));
+        let deaf = participants.iter().filter(|standing| standing.groups_silent && concerned(standing));
+        causes.extend(deaf.map(Cause::multicast));
     }
 
     fn general(&self, topic: &str, causes: &mut Vec<Cause>) {
@@ -292,10 +329,7 @@ impl<'a> View<'a> {
             let topics = ignored_topics.len();
             causes.push(Cause::SomeIgnored { participants: left_out, endpoints, topics });
         }
-        let now = self.participant.now();
-        let silent = |standing: &&Standing| !standing.verified && now.since(standing.since) >= TIME_TO_ANSWER;
-        causes.extend(participants.iter().filter(silent).map(one_sided));
-        causes.extend(participants.iter().filter(|standing| standing.groups_silent).map(Cause::multicast));
+        self.unheard(|_| true, causes);
         if stats.other_domain > 0 {
             causes.push(Cause::OtherDomain { announcements: stats.other_domain });
         }
@@ -305,6 +339,11 @@ impl<'a> View<'a> {
         }
         causes.extend(self.participant.network_notes().into_iter().map(Cause::Network));
     }
+}
+
+fn is_reliable(writer: &DiscoveredWriter, reader: &DiscoveredReader) -> bool {
+    let reliable = dunlin_qos::ReliabilityKind::Reliable;
+    writer.qos.reliability.kind == reliable && reader.qos.reliability.kind == reliable
 }
 
 fn announced(survey: &Survey, prefix: GuidPrefix) -> Vec<Locator> {
@@ -322,6 +361,18 @@ fn one_sided(standing: &Standing) -> Cause {
 fn described(data: &ParticipantData) -> String {
     let name = if data.entity_name.is_empty() { String::new() } else { format!(" '{}'", data.entity_name) };
     format!("participant {}{name} ({})", data.guid_prefix, data.vendor.name())
+}
+
+impl Pair {
+    /// Whether one of the two is of the participant that was asked.
+    fn is_local(&self) -> bool {
+        [&self.writer, &self.reader].into_iter().flatten().any(|side| side.local)
+    }
+
+    /// Whether one of the two is of this participant.
+    fn is_of(&self, prefix: GuidPrefix) -> bool {
+        [&self.writer, &self.reader].into_iter().flatten().any(|side| side.guid.prefix == prefix)
+    }
 }
 
 impl Cause {

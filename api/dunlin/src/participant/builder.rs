@@ -5,6 +5,7 @@ use crate::content_filter::DerivedTopics;
 use crate::contents::Contents;
 use crate::entity::Entity;
 use crate::error::CreateParticipantError;
+use crate::factory::DomainParticipantFactory;
 use crate::listener::DomainParticipantListener;
 use crate::qos_cell::QosCell;
 use crate::sink::Sink;
@@ -38,18 +39,21 @@ impl std::fmt::Debug for Listener {
 }
 
 impl DomainParticipantBuilder {
+    /// Begins with what the factory says now.
     pub(super) fn new(domain: DomainId) -> Self {
+        let factory = DomainParticipantFactory::instance();
         Self {
             domain,
-            qos: DomainParticipantQos::default(),
+            qos: factory.default_participant_qos(),
             config: None,
             name: String::new(),
-            enabled: true,
+            enabled: factory.qos().entity_factory.autoenable_created_entities,
             listener: Listener::default(),
         }
     }
 
-    /// The participant's QoS.
+    /// The participant's QoS, instead of the default of the factory
+    /// ([`DomainParticipantFactory::set_default_participant_qos`]).
     #[must_use]
     pub fn qos(mut self, qos: DomainParticipantQos) -> Self {
         self.qos = qos;
@@ -70,7 +74,8 @@ impl DomainParticipantBuilder {
         self
     }
 
-    /// Whether the participant is enabled when it is created, as it is by default. Until it is
+    /// Whether the participant is enabled when it is created, instead of what ENTITY_FACTORY of the factory says
+    /// ([`DomainParticipantFactory::set_qos`]): unless that was changed, it is. Until it is
     /// [enabled](DomainParticipant::enable) it neither says nor hears anything.
     #[must_use]
     pub fn enabled(mut self, enabled: bool) -> Self {
@@ -101,11 +106,15 @@ impl DomainParticipantBuilder {
         #[cfg(feature = "sim")]
         let config = crate::sim::resolve(config)
             .map_err(|source| CreateParticipantError::Network { domain: self.domain, source })?;
+        if !is_simulated() {
+            crate::logging::print_plainly(&config)?;
+        }
         let durable_is_local = config.durability.without_service == dunlin_config::WithoutService::Local;
         let announces_types = config.types.announce;
         let max_told_type = config.quotas.max_told_type.to_usize();
         let tells = config.discovery.announce_process && !is_simulated();
-        let process = if tells { crate::process::properties() } else { Vec::new() };
+        let in_full = config.discovery.announce_process_in_full;
+        let process = if tells { crate::process::properties(in_full) } else { Vec::new() };
         let announced = crate::process::described(&self.qos, &process);
         let driver = config.driver_config(self.domain, announced, &self.name)?;
         let sink = Arc::new(Sink::default());

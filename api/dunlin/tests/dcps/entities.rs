@@ -326,17 +326,6 @@ fn the_factory_finds_and_deletes_participants() {
         ReturnCode::Unsupported
     );
     assert_eq!(factory.default_participant_qos(), DomainParticipantQos::default());
-    // Of the factory itself; here, since it is one for the process.
-    assert_eq!(factory.qos(), DomainParticipantFactoryQos::default());
-    factory.set_qos(&factory.qos().autoenable_created_entities(false));
-    let disabled = a.run(|| factory.create_participant(7));
-    factory.set_qos(&DomainParticipantFactoryQos::default());
-    let disabled = disabled.unwrap();
-    sim.run_for(secs(20)).unwrap();
-    assert!(watcher.discovered_participants().is_empty() && disabled.discovered_participants().is_empty());
-    a.run(|| disabled.enable()).unwrap();
-    sim.run_until(|| watcher.discovered_participants().len() == 1, secs(9)).unwrap();
-    assert!(a.run(|| factory.lookup_participant(7)).is_some());
 }
 
 #[test]

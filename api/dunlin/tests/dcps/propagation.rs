@@ -7,9 +7,10 @@ use dunlin::{
     AnyDataReader, AnyDataWriter, AnyTopic, DataReader, DataReaderListener, DataWriter, DataWriterListener,
     DeadlineMissedStatus, DomainParticipant, Duration, IncompatibleQosStatus, InconsistentTopicStatus,
     LivelinessChangedStatus, LivelinessLostStatus, MatchedStatus, PublisherListener, SampleLostStatus,
-    SampleRejectedStatus, StatusMask, Subscriber, SubscriberListener, TopicListener,
+    SampleRejectedStatus, StatusMask, Subscriber, SubscriberListener, TopicListener, WaitSet,
 };
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Wake};
 
 type Heard = Arc<Mutex<Vec<(&'static str, StatusMask)>>>;
 
@@ -353,6 +354,51 @@ fn data_is_told_as_data_on_readers_or_as_data_available() {
                 assert_eq!(scene.changes().intersects(available), then.is_none(), "{levels:?}");
             }
         }
+    }
+}
+
+/// Writes down that it was woken.
+struct Waker(Ear);
+
+impl Wake for Waker {
+    fn wake(self: Arc<Self>) {
+        self.0.hear(StatusMask::NONE);
+    }
+}
+
+/// Listeners come before wait-sets, so that who waits for the subscriber does not see what a call resets a moment later
+/// (DDS 1.4 §2.2.4.4): whoever of the three is called for data.
+#[test]
+fn listeners_are_called_before_wait_sets_wake() {
+    let (on_readers, available) = (StatusMask::DATA_ON_READERS, StatusMask::DATA_AVAILABLE);
+    let mut scene = Scene::new(&DataWriterQos::default(), &DataReaderQos::default().reliable());
+    let (listens, nobody) = (Has::Listener(available), Has::Nothing);
+    let cases = [
+        ([listens, nobody, nobody], Some(("own", available))),
+        ([nobody, listens, nobody], Some(("group", available))),
+        ([nobody, nobody, listens], Some(("participant", available))),
+        ([nobody, Has::Listener(on_readers), nobody], Some(("group", on_readers))),
+        ([nobody, nobody, Has::Listener(on_readers)], Some(("participant", on_readers))),
+        ([nobody; 3], None),
+    ];
+    for (levels, first) in cases {
+        let heard = Heard::default();
+        scene.reset();
+        scene.equip(available, levels, &heard);
+        let condition = scene.r.subscriber.status_condition();
+        condition.set_enabled_statuses(on_readers);
+        let wait_set = WaitSet::new();
+        wait_set.attach_condition(condition.condition());
+        let waker = std::task::Waker::from(Arc::new(Waker(Ear("woken", Arc::clone(&heard)))));
+        let mut waits = Box::pin(wait_set.wait_async());
+        assert!(waits.as_mut().poll(&mut Context::from_waker(&waker)).is_pending(), "{levels:?}");
+        scene.write(1);
+        scene.run(Duration::from_millis(100));
+        let expected = first.into_iter().chain([("woken", StatusMask::NONE)]).collect::<Vec<_>>();
+        assert_eq!(taken(&heard), expected, "{levels:?}");
+        // What was told is over; what nobody was told of can be waited for.
+        let ready = waits.as_mut().poll(&mut Context::from_waker(&waker)).is_ready();
+        assert_eq!(ready, first.is_none(), "{levels:?}");
     }
 }
 

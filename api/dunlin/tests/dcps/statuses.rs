@@ -213,6 +213,45 @@ fn incompatible_qos() {
     assert_eq!(w.writer.offered_incompatible_qos_status().policies, [(PolicyId::Reliability, 2)].into());
 }
 
+/// Several policies of one pair count as one endpoint, and each of them by itself (DDS 1.4 §2.2.4.1, `policies`).
+#[test]
+fn several_incompatible_policies_at_once() {
+    let mut sim = Sim::new(5);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let offered = DataWriterQos::default().best_effort();
+    let requested = DataReaderQos::default().reliable().transient_local().deadline(secs(2));
+    let (w, r) = (writing(&a, &offered), reads(&b, &requested));
+    let times = |reliability, others| {
+        let each = [PolicyId::Reliability, PolicyId::Durability, PolicyId::Deadline];
+        each.into_iter().zip([reliability, others, others]).collect::<std::collections::BTreeMap<_, _>>()
+    };
+    let both = |n: i32, change: i32, policies: &std::collections::BTreeMap<PolicyId, i32>| {
+        for status in
+            [w.writer.offered_incompatible_qos_status(), r.reader.requested_incompatible_qos_status()]
+        {
+            assert_eq!(status.count, Count { total: n, change }, "{status:?}");
+            assert_eq!(&status.policies, policies);
+            assert!(policies.contains_key(&status.last_policy_id.unwrap()), "{status:?}");
+        }
+    };
+    sim.run_for(secs(2)).unwrap();
+    both(1, 1, &times(1, 1));
+    both(1, 0, &times(1, 1));
+    // One more endpoint for each side, in three policies again.
+    let _readers = b.run(|| r.subscriber.create_datareader(&r.topic, &requested)).unwrap();
+    let _writers = a.run(|| w.publisher.create_datawriter(&w.topic, &offered)).unwrap();
+    sim.run_for(secs(2)).unwrap();
+    both(2, 1, &times(2, 2));
+    // And one in a single policy.
+    let one = DataReaderQos::default().reliable();
+    let other = offered.clone().transient_local().deadline(secs(1));
+    let _reader = b.run(|| r.subscriber.create_datareader(&r.topic, &one)).unwrap();
+    let _writer = a.run(|| w.publisher.create_datawriter(&w.topic, &other)).unwrap();
+    sim.run_for(secs(2)).unwrap();
+    both(3, 1, &times(3, 2));
+    both(3, 0, &times(3, 2));
+}
+
 #[test]
 fn lost_samples() {
     let reader_qos = DataReaderQos::default().best_effort().keep_all();

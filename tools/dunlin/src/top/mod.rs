@@ -80,14 +80,15 @@ impl Meter {
 }
 
 /// Shows the domain until it is told to end, or once.
-pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Result<ExitCode> {
+pub fn run(arguments: &Arguments, mut config: Config, out: &mut impl Write) -> Result<ExitCode> {
     ensure!((0.1..=3600.0).contains(&arguments.interval), "--interval takes 0.1 to 3600 seconds");
     let stop = on_interrupt()?;
+    let is_live = !arguments.once && !arguments.json && std::io::stdout().is_terminal();
+    // The terminal shows the domain: lines of a log would stand in the middle of it.
+    config.logging.standard_error &= !is_live;
     let participant = arguments.survey.join.participant(config, "dunlin top")?;
     let mut meter = Meter::new(Watch::new(participant));
-    if arguments.once || arguments.json || !std::io::stdout().is_terminal() {
-        once(arguments, &mut meter, &stop, out)?;
-    } else {
+    if is_live {
         // The terminal is given back before the participant takes its leave, and whatever went wrong.
         let shown = ratatui::try_init()
             .map_err(Into::into)
@@ -95,6 +96,8 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
         let restored = ratatui::try_restore();
         shown?;
         restored?;
+    } else {
+        once(arguments, &mut meter, &stop, out)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,8 +1,11 @@
 //! Runs the program, also in the background.
 
+use dunlin::{Config, DomainParticipant};
 use std::io::{BufRead, BufReader, Write};
+use std::net::UdpSocket;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How long anything may take.
@@ -97,4 +100,66 @@ impl Drop for Background {
 /// A domain for each test of this process.
 pub fn domain(test: u32) -> String {
     (100 + 20 * (std::process::id() % 6) + test).to_string()
+}
+
+/// The same with numbers of their own, for tests beyond the first twenty.
+pub fn more_domain(test: u32) -> String {
+    assert!(test < 10);
+    (40 + 10 * (std::process::id() % 6) + test).to_string()
+}
+
+/// A participant on loopback.
+pub fn participant(domain: &str, name: &str, settings: &[(&str, &str)]) -> DomainParticipant {
+    let mut config = Config::default();
+    for (key, value) in [("network.interfaces", "lo")].iter().chain(settings) {
+        config.set(key, value).unwrap();
+    }
+    DomainParticipant::builder(domain.parse().unwrap()).config(config).name(name).build().unwrap()
+}
+
+/// A participant that announces itself and answers nothing, like one whose firewall lets nothing in: what another one
+/// announced, said again and again in another name.
+pub struct Ghost {
+    stop: mpsc::Sender<()>,
+    speaks: Option<JoinHandle<()>>,
+}
+
+impl Ghost {
+    pub fn new(domain: &str) -> Self {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        let heard_at = socket.local_addr().unwrap().to_string();
+        let real = participant(domain, "ghost", &[("discovery.peers", &heard_at)]);
+        let mut datagram = [0; 65_536];
+        let length = socket.recv(&mut datagram).unwrap();
+        drop(real);
+        let mut announcement = datagram[..length].to_vec();
+        // RTPS 2.5 §9.4.4: the name of the sender is behind "RTPS", version and vendor.
+        let (name, mut other): ([u8; 12], [u8; 12]) =
+            (datagram[8..20].try_into().unwrap(), datagram[8..20].try_into().unwrap());
+        other[11] ^= 0xff;
+        for at in 0..length - 11 {
+            if announcement[at..at + 12] == name {
+                announcement[at..at + 12].copy_from_slice(&other);
+            }
+        }
+        let base = 7410 + 250 * domain.parse::<u16>().unwrap();
+        let (stop, stopped) = mpsc::channel();
+        let speaks = std::thread::spawn(move || {
+            while stopped.recv_timeout(Duration::from_millis(50)) == Err(RecvTimeoutError::Timeout) {
+                for participant in 0..10 {
+                    // Where nobody listens the system may say so.
+                    let _ = socket.send_to(&announcement, ("127.0.0.1", base + 2 * participant));
+                }
+            }
+        });
+        Self { stop, speaks: Some(speaks) }
+    }
+}
+
+impl Drop for Ghost {
+    fn drop(&mut self) {
+        let _ = self.stop.send(());
+        self.speaks.take().unwrap().join().unwrap();
+    }
 }

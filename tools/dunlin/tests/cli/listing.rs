@@ -76,21 +76,28 @@ fn participants_are_told_by_host_with_their_process() {
     let domain = &domain(17);
     let _open = participant(domain, &[]);
     let _closed = participant(domain, &[("discovery.announce_process", "false")]);
+    let _full = participant(domain, &[("discovery.announce_process_in_full", "true")]);
     let list = ["ls", "--json", "-d", domain, "--wait", "1"];
     let id = std::process::id().to_string();
     let wanted = format!("\"process_id\":\"{id}\"");
-    let two = |text: &str| text.matches("\"guid\"").count() == 2 && text.contains(&wanted);
-    let told: Value = serde_json::from_str(&crate::common::eventually_so(&list, two)).unwrap();
+    let all = |text: &str| text.matches("\"guid\"").count() == 3 && text.matches(&wanted).count() == 2;
+    let told: Value = serde_json::from_str(&crate::common::eventually_so(&list, all)).unwrap();
     let participants = told["participants"].as_array().unwrap();
     let (told, silent): (Vec<&Value>, Vec<&Value>) =
         participants.iter().partition(|it| it["process_id"] == id.as_str());
-    assert_eq!((told.len(), silent.len()), (1, 1), "{participants:?}");
+    assert_eq!((told.len(), silent.len()), (2, 1), "{participants:?}");
     let program = std::env::current_exe().unwrap();
-    assert_eq!(told[0]["process"], program.file_name().unwrap().to_str().unwrap());
+    assert!(
+        told.iter().all(|it| it["process"] == program.file_name().unwrap().to_str().unwrap()),
+        "{told:?}"
+    );
     let host = told[0]["host"].as_str().unwrap();
-    assert!(!host.is_empty() && told[0]["user"].is_string(), "{participants:?}");
+    // The user is told by who is configured so, and by nobody else.
+    let users = told.iter().filter(|it| it["user"].as_str().is_some_and(|user| !user.is_empty())).count();
+    assert!(!host.is_empty() && users == 1, "{participants:?}");
+    assert_eq!(told.iter().filter(|it| it["user"].is_null()).count(), 1, "{participants:?}");
     assert!(["host", "process", "process_id", "user"].iter().all(|key| silent[0][key].is_null()));
-    let text = eventually(&["ls", "-d", domain, "--wait", "1"], &["2 participants", "on host"]);
+    let text = eventually(&["ls", "-d", domain, "--wait", "1"], &["3 participants", "on host"]);
     let heading = format!("\non host {host}\n  NAME");
     let (first, last) = text.split_once("\non hosts that are not told\n").unwrap();
     assert!(first.contains(&heading) && first.contains(&id) && !last.contains(&id), "{text}");

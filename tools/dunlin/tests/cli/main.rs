@@ -2,6 +2,7 @@
 
 mod commands;
 mod common;
+mod doctor;
 mod idl;
 mod json;
 mod listing;

@@ -1,12 +1,12 @@
 //! `dunlin why` over staged mismatches between endpoints of this process: the right cause, its values and its hint, and no
 //! other cause.
 
-use crate::common::{PATIENCE, domain, run, text};
+use crate::common::{Ghost, PATIENCE, domain, more_domain, participant, run, text};
 use dunlin::qos::DataRepresentationId::{Xcdr1, Xcdr2};
 use dunlin::qos::LivelinessKind::{Automatic, ManualByTopic};
 use dunlin::qos::PresentationAccessScope::{Instance, Topic};
 use dunlin::qos::{DataReaderQos, DataWriterQos, DurabilityKind, PublisherQos, SubscriberQos, TopicQos};
-use dunlin::{Config, DdsType, DomainParticipant, Duration};
+use dunlin::{DdsType, DomainParticipant, Duration};
 use serde_json::Value;
 use std::any::Any;
 use std::time::Instant;
@@ -39,14 +39,6 @@ struct Stage {
     sensor: DomainParticipant,
     display: DomainParticipant,
     kept: Vec<Box<dyn Any>>,
-}
-
-fn participant(domain: &str, name: &str, settings: &[(&str, &str)]) -> DomainParticipant {
-    let mut config = Config::default();
-    for (key, value) in [("network.interfaces", "lo")].iter().chain(settings) {
-        config.set(key, value).unwrap();
-    }
-    DomainParticipant::builder(domain.parse().unwrap()).config(config).name(name).build().unwrap()
 }
 
 type Writing = (PublisherQos, DataWriterQos);
@@ -207,7 +199,9 @@ fn ask(domain: &str, topic: &str, more: &[&str], ready: impl Fn(&Value) -> bool)
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{told}"));
         let pairs = answer["pairs"].as_array().unwrap();
-        let well = !pairs.is_empty() && pairs.iter().all(|pair| pair["matched"] == true);
+        let well = !pairs.is_empty()
+            && pairs.iter().all(|pair| pair["matched"] == true)
+            && all_names(&answer).is_empty();
         assert_eq!(output.status.success(), well, "{answer}");
         if ready(&answer) {
             return answer;
@@ -364,4 +358,77 @@ fn the_other_side_is_in_another_domain() {
     let wrong = run(&["why", "Apart", "--domains", "0-99"]);
     let told = String::from_utf8(wrong.stderr).unwrap();
     assert!(!wrong.status.success() && told.contains("no more than 32 domains"), "{told}");
+}
+
+/// Two that match on paper, but have no version of IP in common.
+#[test]
+fn who_has_no_transport_in_common_is_unreachable() {
+    let domain = &more_domain(0);
+    let six = [("network.ipv4", "false"), ("network.ipv6", "true"), ("discovery.peers", "::1")];
+    let (sensor, display) = (participant(domain, "sensor", &[]), participant(domain, "display", &six));
+    let mut stage = Stage { sensor, display, kept: Vec::new() };
+    stage.both::<Reading, Reading>("Apart", &writing(), &reading());
+    let both = ["--wait", "1", "--set", "network.ipv6=true", "--set", "discovery.peers=::1"];
+    let answer = ask(domain, "Apart", &both, pair_is_known);
+    assert_eq!(all_names(&answer), ["UNREACHABLE"], "{answer}");
+    let pair = &answer["pairs"][0];
+    assert_eq!((&pair["matched"], &pair["reader"]["participant"]), (&true.into(), &"display".into()));
+    let (text, hint) = (&pair["causes"][0]["text"], &pair["causes"][0]["hint"]);
+    let text = text.as_str().unwrap();
+    let says = "the writer does not reach the reader: they have no transport in common; the writer is at ";
+    assert!(
+        text.starts_with(says) && text.contains("udp/127.0.0.1:") && text.contains("udp/[::1]:"),
+        "{text}"
+    );
+    assert!(hint.as_str().unwrap().contains("the same IP version"), "{hint}");
+    let output = run(&[&["why", "Apart", "-d", domain][..], &both].concat());
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(!output.status.success() && told.contains(": match, but\n  the writer does not reach"), "{told}");
+    // One that has both is reached by both.
+    let both_versions = [("network.ipv6", "true"), ("discovery.peers", "::1")];
+    let _other = std::mem::replace(&mut stage.display, participant(domain, "display", &both_versions));
+    stage.both::<Reading, Reading>("Together", &writing(), &reading());
+    let answer = ask(domain, "Together", &both, pair_is_known);
+    assert!(all_names(&answer).is_empty(), "{answer}");
+}
+
+/// A pair matches on paper; what its participants send to groups does not arrive where it is asked.
+#[test]
+fn silent_groups_of_a_pair_are_told() {
+    let domain = &more_domain(1);
+    let mut stage = Stage::new(domain, &[]);
+    stage.both::<Reading, Reading>("Groups", &writing(), &reading());
+    let heard = ask(domain, "Groups", &["--wait", "1", "--set", "discovery.peers=127.0.0.1"], pair_is_known);
+    assert!(all_names(&heard).is_empty(), "{heard}");
+    // Listens to the group on another port than the others.
+    let deaf = ["--wait", "2", "--set", "discovery.peers=127.0.0.1", "--set", "ports.d0=5"];
+    let deaf = [&deaf[..], &["--set", "discovery.announcement_period=200ms"]].concat();
+    let answer = ask(domain, "Groups", &deaf, |answer| all_names(answer).len() == 2);
+    assert_eq!(all_names(&answer), ["MULTICAST"; 2], "{answer}");
+    assert_eq!(answer["pairs"][0]["matched"], true, "{answer}");
+    let (text, hint) = (&answer["causes"][0]["text"], &answer["causes"][0]["hint"]);
+    assert!(text.as_str().unwrap().starts_with("nothing that participant "), "{text}");
+    assert!(hint.as_str().unwrap().contains("IGMP snooping"), "{hint}");
+}
+
+/// A pair matches; but there is somebody who does not answer, and may write or read the topic too.
+#[test]
+fn who_does_not_answer_is_told_although_all_pairs_match() {
+    let domain = &more_domain(2);
+    let mut stage = Stage::new(domain, &[]);
+    stage.both::<Reading, Reading>("Haunted", &writing(), &reading());
+    let ghost = Ghost::new(domain);
+    let ready = |answer: &Value| pair_is_known(answer) && !names(&answer["causes"]).is_empty();
+    let answer = ask(domain, "Haunted", &["--wait", "2"], ready);
+    assert_eq!(all_names(&answer), ["ONE_SIDED"], "{answer}");
+    assert_eq!(answer["pairs"][0]["matched"], true, "{answer}");
+    let (text, hint) = (answer["causes"][0]["text"].as_str().unwrap(), &answer["causes"][0]["hint"]);
+    assert!(
+        text.contains("'ghost'") && text.contains("announces itself here, but answers nothing"),
+        "{text}"
+    );
+    assert!(hint.as_str().unwrap().contains("firewall"), "{hint}");
+    drop(ghost);
+    let answer = ask(domain, "Haunted", &["--wait", "1"], pair_is_known);
+    assert!(all_names(&answer).is_empty(), "{answer}");
 }
