@@ -6,4 +6,5 @@ fn main() {
     for name in ["kinds", "evolution", "names", "recursive", "video"] {
         build.compile(format!("idl/{name}.idl"));
     }
+    build.compile("idl/station.xml");
 }

@@ -1,4 +1,4 @@
-//! Code made from the IDL under `idl/` by `build.rs`.
+//! Code made from the IDL and XML under `idl/` by `build.rs`.
 #![forbid(unsafe_code)]
 #![allow(missing_docs)]
 
@@ -25,4 +25,9 @@ pub mod recursive {
 /// The type of the video program.
 pub mod video {
     include!(concat!(env!("OUT_DIR"), "/video.rs"));
+}
+
+/// Types in XML.
+pub mod station {
+    include!(concat!(env!("OUT_DIR"), "/station.rs"));
 }

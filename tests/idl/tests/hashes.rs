@@ -3,7 +3,7 @@
 
 use dunlin_cdr::{Described, description};
 use dunlin_idl::{Compilation, Disk, Options, compile};
-use dunlin_idl_tests::{evolution, kinds, names, recursive, video};
+use dunlin_idl_tests::{evolution, kinds, names, recursive, station, video};
 use dunlin_xtypes::model::{Definition, Element, Kind, Type};
 use dunlin_xtypes::{TypeGraph, TypeIndex, from_description, to_idl, type_objects};
 use kinds::test;
@@ -60,7 +60,7 @@ fn spelled_out(graph: &TypeGraph, ty: &Type) -> Type {
 /// Compares all types of a file that is not an alias.
 fn compare(file: &str, types: &[&(TypeGraph, TypeIndex)]) {
     let options = Options { include_dirs: vec!["idl/common".into()], ..Options::default() };
-    let Compilation { model, .. } = compile(&format!("idl/{file}.idl"), &options, &Disk);
+    let Compilation { model, .. } = compile(&format!("idl/{file}"), &options, &Disk);
     let (graph, _) = dunlin_idl::xtypes::type_graph(&model.unwrap());
     let graph = without_aliases(&graph);
     let mut missing: BTreeSet<&str> = graph
@@ -118,15 +118,16 @@ macro_rules! compare {
 #[test]
 fn rust_types_have_the_hashes_of_their_idl() {
     use kinds::common;
-    compare!("kinds": common::Stamp, test::Primitives, test::Texts, test::Collections, test::Hashed, test::Defaults,
+    compare!("kinds.idl": common::Stamp, test::Primitives, test::Texts, test::Collections, test::Hashed, test::Defaults,
         test::Choice, test::Numbered, test::Sparse, test::Covered, test::Masked, test::Broken, test::Empty, test::Labelled,
         test::HashedUnion, test::Bits);
-    compare!("evolution": evolution::v1::Point, evolution::v1::Record, evolution::v1::Base, evolution::v1::Derived,
+    compare!("evolution.idl": evolution::v1::Point, evolution::v1::Record, evolution::v1::Base, evolution::v1::Derived,
         evolution::v1::Further, evolution::v2::Point, evolution::v2::Record);
-    compare!("names": names::Vec, names::String, names::Box, names::FnType, names::r#type::Match,
+    compare!("names.idl": names::Vec, names::String, names::Box, names::FnType, names::r#type::Match,
         names::r#type::super_::GuidT, names::types::Thing, names::r#type::Again, names::Result, names::UnsetU,
         names::Default, names::Documented);
-    compare!("recursive": recursive::Tree, recursive::Node, recursive::A, recursive::B, recursive::Sum,
+    compare!("recursive.idl": recursive::Tree, recursive::Node, recursive::A, recursive::B, recursive::Sum,
         recursive::Expr, recursive::Chain, recursive::Inner, recursive::Outer);
-    compare!("video": video::VideoFrame);
+    compare!("video.idl": video::VideoFrame);
+    compare!("station.xml": station::weather::Station, station::weather::Report, station::weather::Wind);
 }
