@@ -13,4 +13,5 @@ fn main() {
     let is_final = |options: &mut Options| options.default_extensibility = Extensibility::Final;
     build.clone().options(is_final).compile(format!("{cyclone}/final.idl"));
     build.compile(format!("{cyclone}/appendable.idl"));
+    build.compile("idl/station.xml");
 }

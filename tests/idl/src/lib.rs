@@ -1,4 +1,4 @@
-//! Code made from the IDL under `idl/` by `build.rs`.
+//! Code made from the IDL and XML under `idl/` by `build.rs`.
 #![forbid(unsafe_code)]
 #![allow(missing_docs)]
 
@@ -40,4 +40,9 @@ pub mod cyclone {
 /// The same, which are appendable unless they say otherwise.
 pub mod cyclone_appendable {
     include!(concat!(env!("OUT_DIR"), "/appendable.rs"));
+}
+
+/// Types in XML.
+pub mod station {
+    include!(concat!(env!("OUT_DIR"), "/station.rs"));
 }

@@ -3,7 +3,7 @@
 
 use dunlin_cdr::{Described, description};
 use dunlin_idl::{Compilation, Disk, Extensibility, Options, compile};
-use dunlin_idl_tests::{evolution, kinds, names, recursive, video};
+use dunlin_idl_tests::{evolution, kinds, names, recursive, station, video};
 use dunlin_xtypes::model::Kind;
 use dunlin_xtypes::{TypeGraph, TypeIndex, from_description, to_idl, type_objects};
 use kinds::test;
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 fn compare(file: &str, default_extensibility: Extensibility, types: &[&(TypeGraph, TypeIndex)]) {
     let options =
         Options { include_dirs: vec!["idl/common".into()], default_extensibility, ..Options::default() };
-    let Compilation { model, .. } = compile(&format!("{file}.idl"), &options, &Disk);
+    let Compilation { model, .. } = compile(file, &options, &Disk);
     let (graph, _) = dunlin_idl::xtypes::type_graph(&model.unwrap());
     let mut missing: BTreeSet<&str> = graph
         .iter()
@@ -74,23 +74,24 @@ macro_rules! compare {
 #[test]
 fn rust_types_have_the_hashes_of_their_idl() {
     use kinds::common;
-    compare!("kinds": common::Stamp, test::Primitives, test::Texts, test::Collections, test::Hashed, test::Defaults,
+    compare!("kinds.idl": common::Stamp, test::Primitives, test::Texts, test::Collections, test::Hashed, test::Defaults,
         test::Choice, test::Numbered, test::Sparse, test::Covered, test::Masked, test::Broken, test::Empty, test::Labelled,
         test::HashedUnion, test::Bits);
-    compare!("evolution": evolution::v1::Point, evolution::v1::Record, evolution::v1::Base, evolution::v1::Derived,
+    compare!("evolution.idl": evolution::v1::Point, evolution::v1::Record, evolution::v1::Base, evolution::v1::Derived,
         evolution::v1::Further, evolution::v2::Point, evolution::v2::Record);
-    compare!("names": names::Vec, names::String, names::Box, names::FnType, names::r#type::Match,
+    compare!("names.idl": names::Vec, names::String, names::Box, names::FnType, names::r#type::Match,
         names::r#type::super_::GuidT, names::types::Thing, names::r#type::Again, names::Result, names::UnsetU,
         names::Default, names::Documented);
-    compare!("recursive": recursive::Tree, recursive::Node, recursive::A, recursive::B, recursive::Sum,
+    compare!("recursive.idl": recursive::Tree, recursive::Node, recursive::A, recursive::B, recursive::Sum,
         recursive::Expr, recursive::Chain, recursive::Inner, recursive::Outer);
-    compare!("video": video::VideoFrame);
+    compare!("video.idl": video::VideoFrame);
+    compare!("station.xml": station::weather::Station, station::weather::Report, station::weather::Wind);
 }
 
 #[test]
 fn typedefs_and_annotations_are_in_the_hashes() {
     use dunlin_idl_tests::tried::tried::*;
-    compare!("tried": Elements, Arrays, Keyed, Listed, Growing, Loose, Counted, ByKey, Said, Unions);
+    compare!("tried.idl": Elements, Arrays, Keyed, Listed, Growing, Loose, Counted, ByKey, Said, Unions);
 }
 
 /// What the IDL has is what Cyclone DDS makes of it (`protocol/xtypes/tests/cyclone.rs`), and so have the Rust types.
@@ -103,7 +104,7 @@ fn rust_types_have_the_hashes_of_cyclone_dds() {
     }
     let folder = "../../protocol/xtypes/tests/cyclone";
     compare(
-        &format!("{folder}/final"),
+        &format!("{folder}/final.idl"),
         Extensibility::Final,
         graphs!(
             p::Numbers,
@@ -193,5 +194,5 @@ fn rust_types_have_the_hashes_of_cyclone_dds() {
         ),
     );
     let appendable = graphs!(d::Choice, d::Inner, d::Outer, d::Derived, d::ShapeType);
-    compare(&format!("{folder}/appendable"), Extensibility::Appendable, appendable);
+    compare(&format!("{folder}/appendable.idl"), Extensibility::Appendable, appendable);
 }

@@ -233,3 +233,42 @@ fn late_joiners_see_no_part_of_a_set_whose_writer_has_gone() {
     seen.extend(b.run(|| taken_of_all(&views)));
     assert_eq!((seen, lost(&views)), (vec![1, 1], vec![1, 1, 0]));
 }
+
+/// They discover all writers together, and no announcement tells which of them there were when the first set was written.
+#[test]
+fn late_joiners_see_the_sets_from_before_a_writer_was_created() {
+    for seed in 0..4 {
+        let mut sim = Sim::builder().seed(seed).loss(0.1).build();
+        let (a, b) = (sim.node("a"), sim.node("b"));
+        let qos = publisher_qos(Group, true, true);
+        let sources = a.run(|| sources(qos, &writer_qos(), &TOPICS[..2])).unwrap();
+        let publisher = &sources.publisher;
+        // It lives on: a writer is deleted with its last handle.
+        let _third = a.run(|| {
+            let write = |writers: &[&DataWriter<Reading>], set: u32| {
+                publisher.begin_coherent_changes().unwrap();
+                writers.iter().for_each(|writer| writer.write(&reading(set)).unwrap());
+                publisher.end_coherent_changes().unwrap();
+            };
+            let [first, second] = &sources.writers[..] else { unreachable!("there are two") };
+            write(&[first, second], 0);
+            let topic = publisher.participant().create_topic(TOPICS[2], &TopicQos::default()).unwrap();
+            let third = publisher.create_datawriter(&topic, &writer_qos()).unwrap();
+            write(&[first, &third, second], 1);
+            third
+        });
+        let topics = [TOPICS[0], TOPICS[2]];
+        let views = b.run(|| views(subscriber_qos(Group, true, true), &reader_qos(), &topics)).unwrap();
+        let mut seen = Vec::new();
+        sim.run_until(
+            || {
+                seen.extend(b.run(|| taken_of_all(&views)));
+                seen.len() >= 3
+            },
+            secs(8),
+        )
+        .unwrap();
+        seen.sort_unstable();
+        assert_eq!((seen, lost(&views)), (vec![0, 1, 1], vec![0, 0]), "{seed}");
+    }
+}
