@@ -55,6 +55,8 @@ pub(crate) struct RemoteParticipant {
     pub(crate) latest: Latest,
     pub(crate) since: MonoTime,
     pub(crate) expires: MonoTime,
+    /// Its lease was prolonged since it was last heard, because this participant stood still itself.
+    pub(crate) spared: bool,
     /// Until it is verified.
     pub(crate) stranger: Option<Box<Stranger>>,
     /// When it last reached this participant by multicast, so the opposite direction is taken to work too.
@@ -81,6 +83,7 @@ impl RemoteParticipant {
     ) -> Self {
         Self {
             expires: now.plus(data.lease_duration.min(UNVERIFIED_LEASE)),
+            spared: false,
             stranger: Some(Box::default()),
             places: places(&data),
             data: Arc::new(data),
@@ -113,6 +116,19 @@ impl RemoteParticipant {
         let announced = self.data.lease_duration;
         let lease = if self.stranger.is_none() { announced } else { announced.min(UNVERIFIED_LEASE) };
         self.expires = now.plus(lease);
+        self.spared = false;
+    }
+
+    /// Prolongs the lease by as much, not beyond a whole one from now, and not twice for one silence: timers that are
+    /// late again and again do not keep alive who is gone.
+    pub(crate) fn spare(&mut self, now: MonoTime, late: Duration) {
+        if self.spared {
+            return;
+        }
+        let later = self.expires.plus(late);
+        self.renew(now);
+        self.expires = self.expires.min(later);
+        self.spared = true;
     }
 
     /// Replaces what the participant announced; false, and nothing changed, if that exceeds a quota.

@@ -482,11 +482,7 @@ impl Discovery {
         if late < STOOD_STILL {
             return;
         }
-        for participant in self.participants.values_mut() {
-            let later = participant.expires.plus(late);
-            participant.renew(now);
-            participant.expires = participant.expires.min(later);
-        }
+        self.participants.values_mut().for_each(|participant| participant.spare(now, late));
         self.lease_wakeup = Some(now);
     }
 

@@ -116,6 +116,8 @@ impl Participant {
         let mut control = self.control.lock();
         if !core::mem::replace(&mut control.shut_down, true) {
             control.discovery.shutdown(now, &mut out.outbox);
+            // No timer runs for them any more, and nobody is to wait for them.
+            control.closing.clear();
         }
         self.conclude(now, control, out);
     }

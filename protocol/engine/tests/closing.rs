@@ -77,6 +77,21 @@ fn a_closed_writer_waits_no_longer_than_it_may_and_takes_no_new_readers() {
     assert!(late.matched_writers().is_empty());
 }
 
+/// Its timers do not run any more, so whoever waited for them would wait in vain.
+#[test]
+fn a_participant_that_has_left_has_no_closing_writers() {
+    let mut net = Net::started(2);
+    let writer = net.writer(0, "T", &writer_qos());
+    let _silent = net.reader(1, "T", &reader_qos());
+    net.settle();
+    net.nodes[1].isolated = true;
+    net.write(0, &writer, 1, b"never acknowledged").expect("no limits");
+    close(&mut net, &writer, Duration::from_secs(60));
+    assert_eq!(net.nodes[0].participant.closing_writers(), 1);
+    net.with(0, |participant, now, out| participant.shutdown(now, out));
+    assert_eq!(net.nodes[0].participant.closing_writers(), 0);
+}
+
 #[test]
 fn of_too_many_closed_writers_the_oldest_goes() {
     let beyond = if cfg!(miri) { return } else { 3 };

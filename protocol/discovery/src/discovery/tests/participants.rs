@@ -147,6 +147,24 @@ fn silence_ends_a_lease_and_a_sign_of_life_renews_it() {
     assert_eq!(net.events(1), ["+participant 0", "+writer 0"]);
 }
 
+/// A timer that is late again and again, because its thread is busy, is no stop of the whole process each time.
+#[test]
+fn who_is_gone_is_lost_however_late_timers_are() {
+    let mut net = Net::new([config(0), config(1)]);
+    net.start();
+    net.run_for(secs(5));
+    assert_eq!(net.events(1), ["+participant 0"]);
+    net.nodes[0].cut_off = true;
+    net.nodes[1].cut_off = true;
+    // Each comes half a minute after it was due.
+    for _ in 0..4 {
+        let due = net.nodes[1].discovery.next_deadline().expect("a lease ends");
+        net.now = u64::try_from(due.0).expect("it is after the start") + secs(30);
+        net.with(1, Discovery::on_timer);
+    }
+    assert_eq!(net.events(1), ["-participant 0 LeaseExpired"], "a lease is 10 s, two minutes have passed");
+}
+
 /// The lease ends on one side alone: the other one still hears, and has more of what there is than a newcomer, yet less
 /// than all.
 #[test]
