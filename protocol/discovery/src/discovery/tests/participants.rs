@@ -2,6 +2,8 @@
 
 use alloc::{string::ToString, vec, vec::Vec};
 
+use dunlin_core::Duration;
+
 use super::net::*;
 use crate::Trouble;
 use dunlin_qos::Property;
@@ -151,6 +153,8 @@ fn silence_ends_a_lease_and_a_sign_of_life_renews_it() {
 #[test]
 fn who_is_gone_is_lost_however_late_timers_are() {
     let mut net = Net::new([config(0), config(1)]);
+    // Something is due every second.
+    net.add_writer(1, DataWriterQos::default().liveliness(LivelinessKind::Automatic, Duration::from_secs(3)));
     net.start();
     net.run_for(secs(5));
     assert_eq!(net.events(1), ["+participant 0"]);
