@@ -4,8 +4,10 @@
 
 use std::fmt;
 use std::io::Write;
+use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 pub use tracing::Level;
 
 use crate::lock::lock;
@@ -38,15 +40,31 @@ pub fn print(level: Level, target: &str, message: fmt::Arguments<'_>) {
     }
     let wanted = lock(&WANTED).clone();
     if wanted.is_some_and(|wanted| wanted(level, target)) {
-        // Whole, so that lines of several threads do not mix. Who closed standard error does not want to read it.
-        let _ = std::io::stderr().lock().write_all(line(level, target, message).as_bytes());
+        let mut out = std::io::stderr().lock();
+        if takes_a_line(&out) {
+            // Whole, so that lines of several threads do not mix. Who closed standard error does not want to read it.
+            let _ = out.write_all(line(level, target, message).as_bytes());
+        }
     }
+}
+
+/// The most octets of a line: what a pipe that has room at all takes at once.
+const MOST_OCTETS: usize = 4096;
+
+/// Whether a line can be written at once: where nobody reads it is dropped, as the threads that write here receive data.
+fn takes_a_line(out: &impl AsFd) -> bool {
+    let mut asked = [PollFd::new(out, PollFlags::OUT)];
+    poll(&mut asked, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+        && asked.iter().all(|out| out.revents().contains(PollFlags::OUT))
 }
 
 /// One line, whatever the message contains: names that others chose must not begin another, or command a terminal.
 fn line(level: Level, target: &str, message: fmt::Arguments<'_>) -> String {
     let mut line = format!("{level} {target}: ");
     for letter in message.to_string().chars() {
+        if line.len() + 16 > MOST_OCTETS {
+            break;
+        }
         if letter.is_control() { line.extend(letter.escape_default()) } else { line.push(letter) }
     }
     line.push('\n');
@@ -80,5 +98,20 @@ mod tests {
         let hostile = "a\nERROR all is lost\u{1b}[2J\u{9b}1m é";
         let line = line(Level::WARN, "dunlin::why", format_args!("topic '{hostile}'"));
         assert_eq!(line, "WARN dunlin::why: topic 'a\\nERROR all is lost\\u{1b}[2J\\u{9b}1m é'\n");
+    }
+
+    #[test]
+    fn a_line_waits_for_no_reader() {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let long = "x".repeat(10_000);
+        let line = line(Level::WARN, "dunlin::why", format_args!("{long}"));
+        assert!(line.len() <= MOST_OCTETS && line.ends_with("x\n"));
+        let mut written = 0;
+        while takes_a_line(&writer) {
+            writer.write_all(line.as_bytes()).unwrap();
+            written += 1;
+        }
+        assert!((1..1_000).contains(&written), "{written}");
+        drop(reader);
     }
 }
