@@ -17,6 +17,8 @@ if [ -z "${PROGRAMS:-}" ]; then
 fi
 PROGRAMS=$(realpath "$PROGRAMS")
 export PROGRAMS DUNLIN_SHARED_MEMORY_ENABLED=false DUNLIN_NETWORK_INTERFACE_POLL=${POLL:-500ms}
+# The only interface is away for longer than a full history waits for a reader unless this is set: nothing is to be given up.
+export DUNLIN_RELIABILITY_INACTIVE_AFTER=10s
 if [ "$FAMILY" = 6 ]; then
     export DUNLIN_NETWORK_IPV4=false DUNLIN_NETWORK_IPV6=true
 fi
