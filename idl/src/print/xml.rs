@@ -277,11 +277,16 @@ impl<'p> Printer<'p> {
 
     fn docs(&mut self, docs: Option<&str>) {
         let Some(docs) = docs else { return };
-        // Two hyphens end a comment.
-        let docs: String =
-            docs.replace("--", "- -").chars().filter(|c| *c == '\n' || !is_special(*c)).collect();
+        // Two hyphens would end the comment.
+        let mut apart = String::with_capacity(docs.len());
+        for c in docs.chars() {
+            if c == '-' && apart.ends_with('-') {
+                apart.push(' ');
+            }
+            apart.push(c);
+        }
         self.indent();
-        let _ = writeln!(self.out, "<!--* {} -->", docs.trim_end_matches('-'));
+        let _ = writeln!(self.out, "<!--* {apart} -->");
     }
 
     fn start(&mut self, tag: &Tag<'_>, end: &str) {

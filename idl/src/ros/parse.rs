@@ -6,6 +6,7 @@ use super::{Kind, Unit};
 use crate::diagnostic::Sink;
 use crate::source::{FileId, Span};
 use crate::syntax::ast::{Base, Expr, ExprKind, Ident};
+use crate::syntax::lexer::plain_lines;
 
 /// Another message, as it is written.
 #[derive(Clone, Debug)]
@@ -342,7 +343,7 @@ fn add_docs(docs: &mut String, comment: &str) {
     if !docs.is_empty() {
         docs.push('\n');
     }
-    docs.push_str(comment.strip_prefix(' ').unwrap_or(comment).trim_end());
+    docs.push_str(&plain_lines(comment.strip_prefix(' ').unwrap_or(comment)));
 }
 
 fn primitive(word: &str) -> Option<Base> {

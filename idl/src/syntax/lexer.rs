@@ -297,8 +297,18 @@ fn documentation(comment: &str) -> Option<(bool, String)> {
         None => (false, text),
     };
     let text = text.strip_prefix(' ').unwrap_or(&text);
-    let text = text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
-    Some((behind, text.trim_matches('\n').to_owned()))
+    Some((behind, plain_lines(text).trim_matches('\n').to_owned()))
+}
+
+/// Documentation as every notation can say it: without control characters, and without backslashes at ends of lines, which
+/// would take the next line into a comment.
+pub(crate) fn plain_lines(text: &str) -> String {
+    let is_plain = |c: &char| *c == '\t' || !(c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}'));
+    let plain = |line: &str| {
+        let line: String = line.chars().filter(is_plain).collect();
+        line.trim_end_matches(|c: char| c == '\\' || c.is_whitespace()).to_owned()
+    };
+    text.lines().map(plain).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

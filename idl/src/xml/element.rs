@@ -4,6 +4,7 @@ use super::File;
 use crate::check::distance;
 use crate::diagnostic::Sink;
 use crate::source::{Span, u32_of};
+use crate::syntax::lexer::plain_lines;
 use roxmltree::Node;
 use std::ops::Range;
 
@@ -101,7 +102,8 @@ impl<'a, 'd> Element<'a, 'd> {
             }
         }
         docs.reverse();
-        (!docs.is_empty()).then(|| docs.join("\n"))
+        let docs = plain_lines(&docs.join("\n"));
+        (!docs.is_empty()).then_some(docs)
     }
 
     /// The attribute with one of these names.
