@@ -219,13 +219,3 @@ fn by_value(model: &Model, id: TypeId) -> Vec<TypeId> {
     }
     needs.hard
 }
-
-/// The lines of a comment, without characters that end lines in some languages or are not allowed in their text.
-pub(crate) fn doc_lines(docs: &str) -> impl Iterator<Item = String> {
-    let unix = docs.replace("\r\n", "\n");
-    let lines: Vec<String> = unix
-        .split(['\n', '\r'])
-        .map(|line| line.chars().filter(|c| *c == '\t' || !c.is_control()).collect())
-        .collect();
-    lines.into_iter()
-}

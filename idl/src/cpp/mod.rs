@@ -24,7 +24,7 @@ mod order;
 mod text;
 mod traits;
 
-use crate::backend::{Backend, Generated, Input, check_support, doc_lines, without_interfaces};
+use crate::backend::{Backend, Generated, Input, check_support, without_interfaces};
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::ir::*;
 
@@ -189,9 +189,7 @@ impl Generator<'_> {
     }
 
     fn docs(&mut self, docs: Option<&str>, indent: &str) {
-        for line in docs.into_iter().flat_map(doc_lines) {
-            // A backslash at the end would make the next line part of the comment, even with space behind it.
-            let line = line.trim_end_matches(|c: char| c == '\\' || c.is_whitespace());
+        for line in docs.unwrap_or_default().lines() {
             self.line(&format!("{indent}/// {line}"));
         }
     }

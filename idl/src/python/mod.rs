@@ -19,7 +19,7 @@
 mod codec;
 mod types;
 
-use crate::backend::{Backend, Generated, Input, check_support, doc_lines, without_interfaces};
+use crate::backend::{Backend, Generated, Input, check_support, without_interfaces};
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::ir::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -300,7 +300,7 @@ impl<'a> Generator<'a> {
     /// A documentation string.
     fn docs(&mut self, docs: Option<&str>, indent: &str) {
         let Some(docs) = docs.filter(|docs| !docs.is_empty()) else { return };
-        let text = doc_lines(docs.trim_end()).collect::<Vec<_>>().join(&format!("\n{indent}"));
+        let text = docs.trim_end().lines().collect::<Vec<_>>().join(&format!("\n{indent}"));
         let text = text.replace('\\', "\\\\").replace('"', "\\\"");
         self.line(&format!("{indent}\"\"\"{text}\"\"\""));
     }

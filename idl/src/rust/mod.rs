@@ -24,7 +24,7 @@ mod uint8;
 
 pub(crate) use types::float128;
 
-use crate::backend::{Backend, Generated, Input, doc_lines, skip_interfaces, without_interfaces};
+use crate::backend::{Backend, Generated, Input, skip_interfaces, without_interfaces};
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::ir::*;
 use crate::source::FileId;
@@ -208,7 +208,7 @@ impl<'a> Generator<'a> {
     /// Documentation, without making code of what is indented.
     fn docs(&mut self, docs: Option<&str>) {
         let mut fenced = false;
-        for line in docs.into_iter().flat_map(doc_lines) {
+        for line in docs.unwrap_or_default().lines() {
             let trimmed = line.trim_start();
             let indent = line.len().saturating_sub(trimmed.len());
             let fence = trimmed.starts_with("```");

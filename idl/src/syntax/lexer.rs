@@ -308,7 +308,8 @@ pub(crate) fn plain_lines(text: &str) -> String {
         let line: String = line.chars().filter(is_plain).collect();
         line.trim_end_matches(|c: char| c == '\\' || c.is_whitespace()).to_owned()
     };
-    text.lines().map(plain).collect::<Vec<_>>().join("\n")
+    let unix = text.replace("\r\n", "\n").replace('\r', "\n");
+    unix.lines().map(plain).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
