@@ -45,6 +45,9 @@ pub(super) struct Writers {
     stalled: Option<(GroupDigest, MonoTime)>,
     /// When it is not kept back any longer.
     until: Option<MonoTime>,
+    /// How many digests of changes were looked at.
+    #[cfg(test)]
+    pub(super) looks: usize,
 }
 
 impl Writers {
@@ -84,6 +87,11 @@ impl Writers {
         }
     }
 
+    /// What it has said last, and when, by its numbers.
+    pub(super) fn said(&self) -> Option<(SequenceNumber, GroupDigest)> {
+        self.said
+    }
+
     /// Nothing waits for them.
     pub(super) fn rest(&mut self) {
         self.until = None;
@@ -104,6 +112,10 @@ impl Writers {
     ) -> Company {
         let (mut told, mut missing) = (false, false);
         for (number, digest) in digests {
+            #[cfg(test)]
+            {
+                self.looks = self.looks.saturating_add(1);
+            }
             told = true;
             if !self.is_known(digest) {
                 if !self.is_over(number, digest) {
