@@ -487,3 +487,25 @@ fn a_set_that_waits_for_a_writer_is_looked_at_when_something_changes() {
         assert_eq!(waiting.octets(), 0, "change {nth}");
     }
 }
+
+/// Others fill in zeros where they have no digest.
+#[test]
+fn digests_of_no_writers_say_nothing_unless_digests_are_understood() {
+    for understood in [false, true] {
+        let mut waiting = Presentation::new(10_000, PATIENCE);
+        let mut shown = Shown::default();
+        waiting.matched(stream(1), true, false, understood);
+        know(&mut waiting, 1);
+        let writers = Some(GroupDigest::EMPTY);
+        let at = |sn, end| Place { writers, ..place(sn, sn + 1, Some((1, 2)), end) };
+        offer(&mut waiting, 1, at(1, false));
+        offer(&mut waiting, 1, at(2, true));
+        waiting.passed(stream(1), SequenceNumber(3), writers);
+        release(&mut waiting, &mut shown);
+        // By HEARTBEATs alone.
+        offer(&mut waiting, 1, place(3, 5, None, false));
+        waiting.passed(stream(1), SequenceNumber(5), writers);
+        release(&mut waiting, &mut shown);
+        assert_eq!(shown.units.len(), if understood { 0 } else { 2 }, "understood: {understood}");
+    }
+}

@@ -73,16 +73,22 @@ impl Writers {
 
     /// Whether a writer that somebody here has listened to is sure not to be among those with this digest.
     pub(super) fn lack(&self, digest: GroupDigest, writer: EntityId) -> bool {
-        self.find(digest).is_some_and(|known| !known.heard.contains(&writer))
+        self.counts(digest) && self.find(digest).is_some_and(|known| !known.heard.contains(&writer))
     }
 
     fn find(&self, digest: GroupDigest) -> Option<&Known> {
         self.known.iter().find(|known| known.digest == digest)
     }
 
+    /// Whether a digest says anything: whoever is heard has a writer, so the digest of none is only one that was never filled in,
+    /// unless the publisher makes digests as they are made here.
+    fn counts(&self, digest: GroupDigest) -> bool {
+        self.understood || digest != GroupDigest::EMPTY
+    }
+
     /// The publisher has so many writers, as of this number or later.
     pub(super) fn note(&mut self, number: SequenceNumber, digest: GroupDigest) {
-        if self.said.is_none_or(|(last, _)| number >= last) {
+        if self.counts(digest) && self.said.is_none_or(|(last, _)| number >= last) {
             self.said = Some((number, digest));
         }
     }
@@ -115,6 +121,9 @@ impl Writers {
             #[cfg(test)]
             {
                 self.looks = self.looks.saturating_add(1);
+            }
+            if !self.counts(digest) {
+                continue;
             }
             told = true;
             if !self.is_known(digest) {
