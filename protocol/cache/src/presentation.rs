@@ -181,6 +181,9 @@ impl<T> Presentation<T> {
     /// otherwise that shows when it is the same as what is [known](Self::writers_known) once.
     pub fn matched(&mut self, stream: Stream, reliable: bool, durable: bool, understood: bool) {
         let publisher = self.publishers.entry(stream.publisher).or_default();
+        if publisher.live().next().is_none() {
+            publisher.writers.begin_anew();
+        }
         if understood {
             publisher.writers.understand();
         }

@@ -509,3 +509,19 @@ fn digests_of_no_writers_say_nothing_unless_digests_are_understood() {
         assert_eq!(shown.units.len(), if understood { 0 } else { 2 }, "understood: {understood}");
     }
 }
+
+/// A number beyond all others cannot be outdone, but ends with the writers.
+#[test]
+fn what_was_said_before_all_writers_were_lost_does_not_count() {
+    for others in [false, true] {
+        let (mut waiting, mut shown) = (with_streams(if others { 2 } else { 1 }), Shown::default());
+        know(&mut waiting, 1);
+        waiting.passed(stream(1), SequenceNumber::MAX, first(9));
+        waiting.writer_lost(stream(1));
+        waiting.matched(stream(1), true, false, true);
+        offer(&mut waiting, 1, place(1, 2, None, false));
+        (1..=2).for_each(|n| waiting.passed(stream(n), SequenceNumber(2), first(1)));
+        release(&mut waiting, &mut shown);
+        assert_eq!(shown.units.is_empty(), others, "somebody else is left: {others}");
+    }
+}

@@ -93,6 +93,11 @@ impl Writers {
         }
     }
 
+    /// All its writers were lost: what was said before, perhaps by somebody else in its name, does not count for those that come.
+    pub(super) fn begin_anew(&mut self) {
+        (self.said, self.stalled) = (None, None);
+    }
+
     /// What it has said last, and when, by its numbers.
     pub(super) fn said(&self) -> Option<(SequenceNumber, GroupDigest)> {
         self.said
