@@ -1,5 +1,7 @@
 //! Which writers publishers with access scope GROUP have, as far as discovery knows.
 
+use alloc::vec::Vec;
+
 use dunlin_core::SequenceNumber;
 use dunlin_qos::PresentationAccessScope;
 use dunlin_wire::{Heartbeat, MessageBuilder};
@@ -27,6 +29,16 @@ fn add(net: &mut Net, node: usize, key: u8, qos: DataWriterQos) {
 fn known(net: &Net, node: usize) -> usize {
     let last = net.nodes.last().expect("there are some");
     last.discovery.writers_of_publisher(guid(node, GROUP)).expect("all is settled").len()
+}
+
+/// The publishers that the last node was told of since the last call.
+fn told(net: &mut Net) -> Vec<Guid> {
+    let effects = net.nodes.last_mut().expect("there are some").fx.drain(..);
+    let publisher = |effect| match effect {
+        DiscoveryEffect::GroupChanged(publisher) => Some(publisher),
+        _ => None,
+    };
+    effects.filter_map(publisher).collect()
 }
 
 /// One that announces more than it may takes nothing of what the other may.
@@ -77,6 +89,30 @@ fn ignored_writers_are_forgotten_when_their_removal_can_be_lost() {
         message.finish(&[unicast(9, 1)]);
     });
     assert_eq!(known(&net, 0), 0);
-    let told = net.nodes[1].fx.iter().filter(|effect| matches!(effect, DiscoveryEffect::GroupChanged(_)));
-    assert_eq!(told.count(), 3);
+    assert_eq!(told(&mut net), [guid(0, GROUP); 3]);
+}
+
+/// All writers of a participant are looked through for each of these.
+#[test]
+fn a_publisher_is_told_of_only_if_its_writers_change() {
+    let mut net = started(2);
+    let update = |net: &mut Net, group, data: u8| {
+        let publisher_qos = PublisherQos::default().presentation(PresentationAccessScope::Group, true, true);
+        let qos = DataWriterQos::default().user_data([data]);
+        let writer = LocalWriter { group, publisher_qos, ..local_writer(qos) };
+        net.with(0, |d, now, out, fx| d.add_writer(now, writer, out, fx)).expect("valid names");
+        net.run_for(secs(1));
+        told(net)
+    };
+    assert_eq!(update(&mut net, GROUP, 0), [guid(0, GROUP)]);
+    assert_eq!(update(&mut net, GROUP, 1), []);
+    assert_eq!(
+        net.nodes[1].discovery.writer(guid(0, WRITER)).map(|it| it.qos.user_data.0.clone()),
+        Some([1].into())
+    );
+    let other = EntityId([0, 0, 8, 8]);
+    assert_eq!(update(&mut net, other, 1), [guid(0, GROUP), guid(0, other)]);
+    net.with(0, |d, now, out, fx| d.remove_writer(now, WRITER, out, fx));
+    net.run_for(secs(1));
+    assert_eq!(told(&mut net), [guid(0, other)]);
 }
