@@ -85,6 +85,9 @@ struct Publisher<T> {
     /// Was released, but found no room; with its octets.
     refused: Option<(Unit<T>, usize)>,
     writers: Writers,
+    /// The first that waits, up to this number, is complete but for a writer that is awaited until then: to look at it again before
+    /// is of use only if something changes about it.
+    awaited: Option<(SequenceNumber, MonoTime)>,
 }
 
 #[derive(Debug)]
@@ -154,6 +157,7 @@ impl<T> Default for Publisher<T> {
             given_up: None,
             refused: None,
             writers: Writers::default(),
+            awaited: None,
         }
     }
 }
@@ -177,9 +181,13 @@ impl<T> Presentation<T> {
     /// otherwise that shows when it is the same as what is [known](Self::writers_known) once.
     pub fn matched(&mut self, stream: Stream, reliable: bool, durable: bool, understood: bool) {
         let publisher = self.publishers.entry(stream.publisher).or_default();
+        if publisher.live().next().is_none() {
+            publisher.writers.begin_anew();
+        }
         if understood {
             publisher.writers.understand();
         }
+        publisher.awaited = None;
         publisher.forget(stream.writer, stream.reader);
         publisher.streams.push(Progress {
             writer: stream.writer,
@@ -197,6 +205,7 @@ impl<T> Presentation<T> {
     pub fn writer_lost(&mut self, stream: Stream) {
         let Some(publisher) = self.publishers.get_mut(&stream.publisher) else { return };
         let seen = publisher.newest();
+        publisher.awaited = None;
         let Some(progress) = publisher.progress(stream.writer, stream.reader) else { return };
         let missing = SnRange::new(progress.passed.next(), SequenceNumber::MAX);
         progress.note_hole(missing);
@@ -214,6 +223,7 @@ impl<T> Presentation<T> {
         let Some(publisher) = self.publishers.get_mut(&publisher) else { return };
         let streams: BTreeSet<EntityId> = publisher.streams.iter().map(|it| it.writer.entity_id).collect();
         let heard = writers.iter().filter(|id| streams.contains(*id)).copied().collect();
+        publisher.awaited = None;
         publisher.writers.learn(writers.to_vec(), heard);
     }
 
@@ -226,6 +236,7 @@ impl<T> Presentation<T> {
     /// A reader is gone, and what waits for it.
     pub fn reader_deleted(&mut self, reader: EntityId) {
         for publisher in self.publishers.values_mut() {
+            publisher.awaited = None;
             publisher.streams.retain(|stream| stream.reader != reader);
             publisher.waiting.values_mut().for_each(|entry| entry.items.retain(|item| item.0 != reader));
             publisher.refused.iter_mut().for_each(|(unit, _)| unit.retain(|item| item.0 != reader));
@@ -235,6 +246,7 @@ impl<T> Presentation<T> {
     /// A change arrived; without `item` only its place counts.
     pub fn offer(&mut self, stream: Stream, place: &Place, item: Option<T>, octets: usize) {
         let publisher = self.publishers.entry(stream.publisher).or_default();
+        publisher.awaited = publisher.awaited.filter(|(last, _)| place.number > *last);
         if let Some(progress) = publisher.progress(stream.writer, stream.reader) {
             if progress.misses(place) {
                 let from_the_start = progress.last_sn.is_some() || progress.durable;
@@ -266,7 +278,7 @@ impl<T> Presentation<T> {
         let Some(publisher) = self.publishers.get_mut(&stream.publisher) else { return };
         if let Some(progress) = publisher.progress(stream.writer, stream.reader) {
             progress.passed = progress.passed.max(number);
-            writers.into_iter().for_each(|digest| publisher.writers.note(number, digest));
+            writers.into_iter().for_each(|digest| publisher.note(number, digest));
         }
     }
 
@@ -409,17 +421,35 @@ impl<T> Publisher<T> {
         Some(End { last: if own { *number } else { number.previous() }, after: *number })
     }
 
+    /// The publisher has these writers, as of this number or later.
+    fn note(&mut self, number: SequenceNumber, digest: GroupDigest) {
+        let before = self.writers.said();
+        self.writers.note(number, digest);
+        let after = self.writers.said();
+        let same = |last| before.is_some_and(|(number, _)| number >= last);
+        let digests = before.map(|said| said.1) == after.map(|said| said.1);
+        self.awaited = self.awaited.filter(|(last, _)| before == after || (digests && same(*last)));
+    }
+
     /// Up to where every stream has to come before the first that waits can go.
     fn needed(&self) -> Option<SequenceNumber> {
         let (first, entry) = self.waiting.first_key_value()?;
         if *first > self.settled.next() || !self.is_everywhere(entry) {
             return Some(*first);
         }
+        if self.awaited.is_some() {
+            // They have all come far enough.
+            return None;
+        }
         entry.set.and_then(|set| self.end_of(set)).map(|end| end.after.previous())
     }
 
     /// The next unit, with its octets. When there is no more room, the oldest does not wait any longer.
     fn next(&mut self, clock: (MonoTime, Duration), full: bool) -> Option<(Release<T>, usize)> {
+        if !full && self.awaited.is_some_and(|(_, until)| clock.0 < until) {
+            return None;
+        }
+        self.awaited = None;
         self.writers.rest();
         let (first, entry) = self.waiting.first_key_value()?;
         let (first, set, here) = (*first, entry.set, self.is_everywhere(entry));
@@ -485,7 +515,10 @@ impl<T> Publisher<T> {
                 self.writers.rest();
                 Company::Missing
             }
-            company => company,
+            company => {
+                self.awaited = self.writers.deadline().map(|until| (last, until));
+                company
+            }
         }
     }
 
@@ -509,6 +542,7 @@ impl<T> Publisher<T> {
         let rest = self.waiting.split_off(&through.next());
         let taken = core::mem::replace(&mut self.waiting, rest);
         self.settled = self.settled.max(through);
+        self.awaited = None;
         let last = taken.iter().rev().find_map(|(number, entry)| Some((*number, entry.writers?)));
         self.settled_with = last.or(self.settled_with);
         let octets = taken.values().fold(0usize, |sum, entry| sum.saturating_add(entry.octets));

@@ -19,6 +19,7 @@ use crate::{
     effect::DiscoveryEffect,
     endpoints::Endpoints,
     goodbye::Goodbyes,
+    groups::IgnoredWriter,
     lost::Lost,
     participant::{Account, RemoteParticipant},
     strangers::Strangers,
@@ -47,8 +48,8 @@ pub struct Discovery {
     pub(crate) lost: Lost,
     pub(crate) ignored_participants: BTreeSet<GuidPrefix>,
     pub(crate) ignored_endpoints: BTreeSet<Guid>,
-    /// Those of publishers with access scope GROUP that announce themselves all the same, with their publishers.
-    pub(crate) ignored_writers: BTreeMap<Guid, Guid>,
+    /// Those of publishers with access scope GROUP that announce themselves all the same.
+    pub(crate) ignored_writers: BTreeMap<Guid, IgnoredWriter>,
     /// By topic and type name.
     pub(crate) ignored_topics: BTreeSet<(Arc<str>, Arc<str>)>,
     /// No lease of a participant ends before this.

@@ -171,6 +171,8 @@ impl Endpoints {
         } else if known.is_some_and(|old| **old == writer) {
             return false;
         }
+        // What else changes about a writer is of no matter to its publisher.
+        let publisher_before = self.writers.get(&guid).map(|old| old.publisher());
         self.interner.writer(&mut writer);
         let writer = Arc::new(writer);
         let news = self.writers.insert(guid, Arc::clone(&writer)).is_none();
@@ -187,7 +189,11 @@ impl Endpoints {
         for reader in self.readers_facing(&writer.topic_name, remote) {
             self.judge_pair(guid, reader, true, fx);
         }
-        fx.extend(writer.publisher().map(DiscoveryEffect::GroupChanged));
+        let publisher = writer.publisher();
+        if publisher_before != Some(publisher) {
+            let changed = [publisher_before.flatten(), publisher];
+            fx.extend(changed.into_iter().flatten().map(DiscoveryEffect::GroupChanged));
+        }
         if remote {
             self.compare_topic(guid, fx);
         }

@@ -198,6 +198,11 @@ impl RemoteParticipant {
         }
     }
 
+    /// What announced an endpoint last.
+    pub(crate) fn announced_at(&self, endpoint: EntityId) -> Option<SequenceNumber> {
+        self.announcements.get(&endpoint).map(|known| known.sn)
+    }
+
     /// Its endpoints that were announced before `first`.
     pub(crate) fn announced_before(&self, first: SequenceNumber) -> impl Iterator<Item = EntityId> {
         self.announcements.iter().filter(move |(_, known)| known.sn < first).map(|(endpoint, _)| *endpoint)

@@ -91,7 +91,7 @@ impl Discovery {
         let topic = (Arc::clone(&writer.topic_name), Arc::clone(&writer.type_name));
         if !self.may_add(writer.guid, &topic, sample, payload.len())? {
             if writer.guid.prefix == sample.writer.prefix {
-                self.note_ignored(&writer, fx);
+                self.note_ignored(&writer, sample.sn, fx);
             }
             return Ok(());
         }
@@ -186,6 +186,9 @@ impl Discovery {
         for endpoint in gone {
             self.forget_endpoint(Guid::new(prefix, endpoint), is_writer, fx);
         }
+        if is_writer {
+            self.forget_ignored_before(prefix, first, fx);
+        }
     }
 
     fn forget_endpoint(&mut self, guid: Guid, is_writer: bool, fx: &mut Vec<DiscoveryEffect>) {
@@ -224,9 +227,11 @@ impl Discovery {
 
     fn ignore_known(&mut self, guid: Guid, fx: &mut Vec<DiscoveryEffect>) {
         let writer = self.endpoints.writer(guid).cloned();
+        let participant = self.participants.get(&guid.prefix);
+        let announced = participant.and_then(|it| it.announced_at(guid.entity_id));
         self.forget_endpoint(guid, guid.entity_id.is_writer(), fx);
         if let Some(writer) = writer.filter(|writer| writer.guid.prefix != self.config.guid_prefix) {
-            self.note_ignored(&writer, fx);
+            self.note_ignored(&writer, announced.unwrap_or(SequenceNumber::ZERO), fx);
         }
     }
 

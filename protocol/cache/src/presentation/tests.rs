@@ -439,3 +439,89 @@ fn a_writer_that_had_gone_before_a_set_takes_nothing_of_it() {
         assert_eq!((shown.units, shown.lost), expected);
     }
 }
+
+/// What arrives behind a set that waits for a writer does not have the set looked at again.
+#[test]
+fn a_set_that_waits_for_a_writer_is_looked_at_once() {
+    let (mut waiting, mut shown) = (with_streams(2), Shown::default());
+    know(&mut waiting, 2);
+    let looks = |waiting: &Presentation<i64>| waiting.publishers[&PUBLISHER].writers.looks;
+    end_a_set_without_the_third(&mut waiting, 1, 1);
+    release(&mut waiting, &mut shown);
+    waiting.passed(stream(1), SequenceNumber(4), first(3));
+    release(&mut waiting, &mut shown);
+    let before = looks(&waiting);
+    for n in 5..105 {
+        offer(&mut waiting, 1, place(n - 2, n, None, false));
+        waiting.passed(stream(1), SequenceNumber(n), first(3));
+        release_at(1, &mut waiting, &mut shown);
+    }
+    assert_eq!((looks(&waiting), shown.units.len(), shown.lost), (before, 0, 0));
+    assert_eq!(waiting.next_deadline(), Some(MonoTime(0).plus(PATIENCE)));
+    release_at(10, &mut waiting, &mut shown);
+    assert!(looks(&waiting) > before);
+    assert_eq!(shown.lost, 2);
+}
+
+/// Each of what may end the wait has the set looked at again.
+#[test]
+fn a_set_that_waits_for_a_writer_is_looked_at_when_something_changes() {
+    let changes: [fn(&mut Presentation<i64>); 5] = [
+        |waiting| know(waiting, 3),
+        |waiting| waiting.passed(stream(1), SequenceNumber(4), first(2)),
+        |waiting| (1..=2).for_each(|n| waiting.writer_lost(stream(n))),
+        |waiting| (1..=2).for_each(|n| waiting.reader_deleted(reader(n))),
+        |waiting| {
+            waiting.matched(stream(3), true, false, true);
+            offer(waiting, 3, place(1, 2, Some((1, 1)), false));
+        },
+    ];
+    for (nth, change) in changes.into_iter().enumerate() {
+        let (mut waiting, mut shown) = (with_streams(2), Shown::default());
+        know(&mut waiting, 2);
+        end_a_set_without_the_third(&mut waiting, 1, 1);
+        release(&mut waiting, &mut shown);
+        assert_eq!((shown.units.len(), shown.lost, waiting.octets()), (0, 0, 40));
+        change(&mut waiting);
+        release(&mut waiting, &mut shown);
+        assert_eq!(waiting.octets(), 0, "change {nth}");
+    }
+}
+
+/// Others fill in zeros where they have no digest.
+#[test]
+fn digests_of_no_writers_say_nothing_unless_digests_are_understood() {
+    for understood in [false, true] {
+        let mut waiting = Presentation::new(10_000, PATIENCE);
+        let mut shown = Shown::default();
+        waiting.matched(stream(1), true, false, understood);
+        know(&mut waiting, 1);
+        let writers = Some(GroupDigest::EMPTY);
+        let at = |sn, end| Place { writers, ..place(sn, sn + 1, Some((1, 2)), end) };
+        offer(&mut waiting, 1, at(1, false));
+        offer(&mut waiting, 1, at(2, true));
+        waiting.passed(stream(1), SequenceNumber(3), writers);
+        release(&mut waiting, &mut shown);
+        // By HEARTBEATs alone.
+        offer(&mut waiting, 1, place(3, 5, None, false));
+        waiting.passed(stream(1), SequenceNumber(5), writers);
+        release(&mut waiting, &mut shown);
+        assert_eq!(shown.units.len(), if understood { 0 } else { 2 }, "understood: {understood}");
+    }
+}
+
+/// A number beyond all others cannot be outdone, but ends with the writers.
+#[test]
+fn what_was_said_before_all_writers_were_lost_does_not_count() {
+    for others in [false, true] {
+        let (mut waiting, mut shown) = (with_streams(if others { 2 } else { 1 }), Shown::default());
+        know(&mut waiting, 1);
+        waiting.passed(stream(1), SequenceNumber::MAX, first(9));
+        waiting.writer_lost(stream(1));
+        waiting.matched(stream(1), true, false, true);
+        offer(&mut waiting, 1, place(1, 2, None, false));
+        (1..=2).for_each(|n| waiting.passed(stream(n), SequenceNumber(2), first(1)));
+        release(&mut waiting, &mut shown);
+        assert_eq!(shown.units.is_empty(), others, "somebody else is left: {others}");
+    }
+}

@@ -45,6 +45,9 @@ pub(super) struct Writers {
     stalled: Option<(GroupDigest, MonoTime)>,
     /// When it is not kept back any longer.
     until: Option<MonoTime>,
+    /// How many digests of changes were looked at.
+    #[cfg(test)]
+    pub(super) looks: usize,
 }
 
 impl Writers {
@@ -70,18 +73,34 @@ impl Writers {
 
     /// Whether a writer that somebody here has listened to is sure not to be among those with this digest.
     pub(super) fn lack(&self, digest: GroupDigest, writer: EntityId) -> bool {
-        self.find(digest).is_some_and(|known| !known.heard.contains(&writer))
+        self.counts(digest) && self.find(digest).is_some_and(|known| !known.heard.contains(&writer))
     }
 
     fn find(&self, digest: GroupDigest) -> Option<&Known> {
         self.known.iter().find(|known| known.digest == digest)
     }
 
+    /// Whether a digest says anything: whoever is heard has a writer, so the digest of none is only one that was never filled in,
+    /// unless the publisher makes digests as they are made here.
+    fn counts(&self, digest: GroupDigest) -> bool {
+        self.understood || digest != GroupDigest::EMPTY
+    }
+
     /// The publisher has so many writers, as of this number or later.
     pub(super) fn note(&mut self, number: SequenceNumber, digest: GroupDigest) {
-        if self.said.is_none_or(|(last, _)| number >= last) {
+        if self.counts(digest) && self.said.is_none_or(|(last, _)| number >= last) {
             self.said = Some((number, digest));
         }
+    }
+
+    /// All its writers were lost: what was said before, perhaps by somebody else in its name, does not count for those that come.
+    pub(super) fn begin_anew(&mut self) {
+        (self.said, self.stalled) = (None, None);
+    }
+
+    /// What it has said last, and when, by its numbers.
+    pub(super) fn said(&self) -> Option<(SequenceNumber, GroupDigest)> {
+        self.said
     }
 
     /// Nothing waits for them.
@@ -104,6 +123,13 @@ impl Writers {
     ) -> Company {
         let (mut told, mut missing) = (false, false);
         for (number, digest) in digests {
+            #[cfg(test)]
+            {
+                self.looks = self.looks.saturating_add(1);
+            }
+            if !self.counts(digest) {
+                continue;
+            }
             told = true;
             if !self.is_known(digest) {
                 if !self.is_over(number, digest) {

@@ -1,4 +1,5 @@
 mod endpoints;
+mod groups;
 mod hostile;
 mod net;
 mod participants;

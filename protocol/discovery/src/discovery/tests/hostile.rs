@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use super::net::*;
 
 /// Hands a message to a node as if it came from the address of the first one.
-fn inject(net: &mut Net, to: usize, build: impl FnOnce(&mut Outbox)) {
+pub(super) fn inject(net: &mut Net, to: usize, build: impl FnOnce(&mut Outbox)) {
     let mut out = Outbox::new();
     build(&mut out);
     let mut bytes = vec![];
