@@ -219,6 +219,8 @@ pub struct DiscoveryStats {
     pub type_objects_refused: u64,
     /// How often a type was not asked for because too many questions of the participant, or of all of them, wait for an answer.
     pub type_questions_refused: u64,
+    /// Questions of other participants that wait now until answers to earlier ones are acknowledged.
+    pub type_questions_waiting: u64,
     /// Questions of other participants not answered because too many answers to earlier ones are not acknowledged.
     pub type_answers_withheld: u64,
     /// Questions that were given up without an answer that helps.

@@ -37,6 +37,7 @@ impl Discovery {
             type_objects_refused: lookups.refused,
             type_questions_failed: lookups.failed,
             type_questions_refused: lookups.too_many,
+            type_questions_waiting: u64::try_from(self.service.waiting.count()).unwrap_or(u64::MAX),
             type_answers_withheld: self.service.withheld,
             goodbyes_forgotten: self.goodbyes.forgotten,
             lost_forgotten: self.lost.forgotten,

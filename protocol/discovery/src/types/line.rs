@@ -171,6 +171,12 @@ impl Line {
         true
     }
 
+    /// Asks for the acknowledgement of what was sent.
+    pub(crate) fn hurry(&mut self, now: Now, out: &mut Outbox) {
+        self.writer.request_acknowledgments(now, &self.queue, out);
+        self.sent();
+    }
+
     pub(crate) fn on_submessage(&mut self, now: Now, submessage: &Submessage<'_>, out: &mut Outbox) {
         if feed_writer(&mut self.writer, now, self.reader.prefix, submessage, &self.queue, out) {
             self.queue.forget(self.writer.acked_by_all());

@@ -8,6 +8,7 @@ mod line;
 mod local;
 mod lookup;
 mod service;
+mod waiting;
 
 pub use local::{KnownType, LocalType, TypeDiscovery};
 pub(crate) use lookup::{LookupKey, first_of};

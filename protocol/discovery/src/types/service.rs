@@ -20,6 +20,7 @@ use dunlin_xtypes::lookup::message::{
 use super::{
     TypeDiscovery,
     line::{Line, Past},
+    waiting::Waiting,
 };
 use crate::{
     builtin::{Collector, Peer, builtin_reader, feed, match_writer},
@@ -76,6 +77,8 @@ pub(crate) struct Service {
     wakeup: Option<MonoTime>,
     /// Octets of messages that were not acknowledged, of all lines.
     waiting_octets: usize,
+    /// Questions that are answered when the answers before them were acknowledged.
+    pub(crate) waiting: Waiting,
     collected: Collector,
     pub(crate) asked: u64,
     pub(crate) answered: u64,
@@ -99,6 +102,7 @@ impl Service {
             past: [Past::default(); 2],
             wakeup: None,
             waiting_octets: 0,
+            waiting: Waiting::default(),
             collected: Collector::default(),
             asked: 0,
             answered: 0,
@@ -137,6 +141,7 @@ impl Service {
 
     /// Forgets a participant.
     pub(crate) fn remove_peer(&mut self, prefix: GuidPrefix) {
+        self.waiting.forget(prefix);
         for way in Way::BOTH {
             let writer = Guid::new(prefix, way.writer());
             if self.heard.remove(&writer) {
@@ -199,6 +204,11 @@ impl Service {
         line.is_none_or(Line::has_room) && self.waiting_octets < MAX_WAITING_OCTETS
     }
 
+    /// Whether an answer to a participant waits for its acknowledgement: when that comes, questions are looked at again.
+    fn awaits_acknowledgement(&self, prefix: GuidPrefix) -> bool {
+        self.lines.get(&(prefix, Way::Answers)).is_some_and(|line| line.waiting_octets() > 0)
+    }
+
     fn on_timer(&mut self, now: Now, out: &mut Outbox) {
         if self.wakeup.is_some_and(|wakeup| wakeup <= now.mono) {
             self.lines.values_mut().for_each(|line| line.on_timer(now, out));
@@ -243,6 +253,7 @@ impl Discovery {
             self.service.with_line(now, way, &peer, &self.config, out, |line, out| {
                 line.on_submessage(now, submessage, out);
             });
+            self.answer_waiting(now, &peer, out);
             return;
         }
         if peer.builtin_endpoints & way.bits().0 == 0 {
@@ -264,25 +275,51 @@ impl Discovery {
         self.service.collected = collected;
     }
 
-    /// Answers a question, if this participant is asked and the last answers were acknowledged.
+    /// Answers a question, if this participant is asked; later, if too many answers were not acknowledged yet.
     fn on_question(&mut self, now: Now, prefix: GuidPrefix, payload: &[u8], out: &mut Outbox) {
+        let Some(peer) = self.participants.get(&prefix).map(|known| Arc::clone(&known.data)) else { return };
+        // An answer costs more than the question: none is made that cannot be sent.
+        if self.service.has_room_for_answer(prefix) && !self.service.waiting.has(prefix) {
+            self.answer_question(now, &peer, payload, out);
+            return;
+        }
+        let is_first = !self.service.waiting.has(prefix);
+        if !self.service.awaits_acknowledgement(prefix) || !self.service.waiting.keep(prefix, payload) {
+            self.service.withheld = self.service.withheld.saturating_add(1);
+        } else if is_first {
+            self.hurry_answers(now, &peer, out);
+        }
+    }
+
+    /// Asks for the acknowledgements of answers, which make room for more of them.
+    fn hurry_answers(&mut self, now: Now, peer: &ParticipantData, out: &mut Outbox) {
+        self.service.with_line(now, Way::Answers, peer, &self.config, out, |line, out| line.hurry(now, out));
+    }
+
+    /// Answers what waited for acknowledgements, as far as there is room.
+    fn answer_waiting(&mut self, now: Now, peer: &ParticipantData, out: &mut Outbox) {
+        let prefix = peer.guid_prefix;
+        let had_some = self.service.waiting.has(prefix);
+        while self.service.has_room_for_answer(prefix) {
+            let Some(question) = self.service.waiting.next(prefix) else { break };
+            self.answer_question(now, peer, &question, out);
+        }
+        if had_some {
+            self.hurry_answers(now, peer, out);
+        }
+    }
+
+    fn answer_question(&mut self, now: Now, peer: &ParticipantData, payload: &[u8], out: &mut Outbox) {
         let Ok(request) = message::decode::<Request>(payload) else {
             self.stats.malformed = self.stats.malformed.saturating_add(1);
             return;
         };
         let own = Guid::new(self.config.guid_prefix, EntityId::PARTICIPANT).to_bytes();
-        let Some(peer) = self.participants.get(&prefix).map(|known| Arc::clone(&known.data)) else { return };
-        // An answer costs more than the question: none is made that cannot be sent.
-        if !self.service.has_room_for_answer(prefix) {
-            self.service.withheld = self.service.withheld.saturating_add(1);
-            return;
-        }
         let Some(reply) = self.endpoints.types.answer(&request, &own) else { return };
         let Ok(payload) = message::encode(&reply) else { return };
         let service = &mut self.service;
-        let sent = service.with_line(now, Way::Answers, &peer, &self.config, out, |line, out| {
-            line.write(now, payload, out)
-        });
+        let sent = service
+            .with_line(now, Way::Answers, peer, &self.config, out, |line, out| line.write(now, payload, out));
         service.answered = service.answered.saturating_add(u64::from(sent == Some(true)));
     }
 

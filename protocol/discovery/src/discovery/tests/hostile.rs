@@ -476,13 +476,43 @@ fn who_asks_for_types_and_acknowledges_nothing_gets_few_answers() {
         let call = Call::GetTypes(GetTypesIn { type_ids });
         message::encode(&Request { request_id, instance_name: instance_name(&participant), call }).unwrap()
     };
-    for n in 1..=100 {
-        inject(&mut net, 1, |out| {
-            let payload = PayloadSpec::Data(question(n).into());
-            data(peer, EntityId::TYPE_LOOKUP_REQUEST_WRITER, i64::from(n), &[], payload, out);
-        });
-    }
+    let ask = |net: &mut Net, numbers: core::ops::RangeInclusive<u32>| {
+        for n in numbers {
+            inject(net, 1, |out| {
+                let payload = PayloadSpec::Data(question(n).into());
+                data(peer, EntityId::TYPE_LOOKUP_REQUEST_WRITER, i64::from(n), &[], payload, out);
+            });
+        }
+    };
+    ask(&mut net, 1..=100);
     let stats = net.nodes[1].discovery.stats();
-    assert_eq!(stats.type_answers + stats.type_answers_withheld, 100, "{stats:?}");
+    assert_eq!(stats.type_answers + stats.type_questions_waiting, 100, "{stats:?}");
     assert!((1..=16).contains(&stats.type_answers), "{stats:?}");
+    // Who acknowledges gets the rest, though it asks no more.
+    let answered = stats.type_answers;
+    let acknowledge = |net: &mut Net, through: u64, count: u32| {
+        let next = SequenceNumber(through.cast_signed()).next();
+        inject(net, 1, |out| {
+            let mut message = MessageBuilder::new(out, peer);
+            message.acknack(&AckNack {
+                reader_id: EntityId::TYPE_LOOKUP_REPLY_READER,
+                writer_id: EntityId::TYPE_LOOKUP_REPLY_WRITER,
+                reader_sn_state: SequenceNumberSet::empty(next),
+                count: count.cast_signed(),
+                final_flag: true,
+            });
+            message.finish(&[unicast(9, 1)]);
+        });
+    };
+    acknowledge(&mut net, answered, 1);
+    assert_eq!(net.nodes[1].discovery.stats().type_answers, 2 * answered);
+    (2..20).for_each(|n| acknowledge(&mut net, u64::from(n) * answered, n));
+    let stats = net.nodes[1].discovery.stats();
+    assert_eq!((stats.type_answers, stats.type_questions_waiting), (100, 0), "{stats:?}");
+    // What waits is bounded, and goes with its participant.
+    ask(&mut net, 101..=2000);
+    let stats = net.nodes[1].discovery.stats();
+    assert!(stats.type_answers_withheld > 1000 && stats.type_questions_waiting > 100, "{stats:?}");
+    net.run_for(secs(1000));
+    assert_eq!(net.nodes[1].discovery.stats().type_questions_waiting, 0);
 }
