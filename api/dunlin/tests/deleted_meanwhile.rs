@@ -29,7 +29,7 @@ fn meanwhile<R>(meanwhile: impl FnOnce() + 'static, work: impl FnOnce() -> R) ->
             }
             std::io::sink()
         };
-        tracing_subscriber::fmt().with_env_filter("warn").with_writer(sink).init();
+        tracing_subscriber::fmt().with_max_level(tracing::Level::WARN).with_writer(sink).init();
     });
     NEXT.with(|next| *next.borrow_mut() = Some(Box::new(meanwhile)));
     let result = work();

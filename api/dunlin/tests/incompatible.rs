@@ -120,7 +120,7 @@ fn reading(offer: &Offer) -> Result<(DomainParticipant, DataReader<Reading>)> {
 fn each_policy_is_told_by_statuses_log_and_explain() {
     let lines = Lines::default();
     let sink = lines.clone();
-    let subscriber = tracing_subscriber::fmt().with_env_filter("warn").with_ansi(false);
+    let subscriber = tracing_subscriber::fmt().with_max_level(tracing::Level::WARN).with_ansi(false);
     subscriber.with_writer(move || sink.clone()).init();
     for (seed, offer) in offers().into_iter().enumerate() {
         let mut sim = Sim::builder().seed(seed as u64).loss(0.1).build();

@@ -59,7 +59,7 @@ fn logged(work: impl FnOnce(&Lines)) -> String {
     let lines = LINES.get_or_init(|| {
         let lines = Lines::default();
         let sink = lines.clone();
-        let log = tracing_subscriber::fmt().with_env_filter("warn").with_ansi(false);
+        let log = tracing_subscriber::fmt().with_max_level(tracing::Level::WARN).with_ansi(false);
         log.with_writer(move || sink.clone()).init();
         lines
     });
