@@ -184,7 +184,7 @@ impl Reader {
     }
 
     /// Reads a part, which may have a default of its own.
-    fn part_or(
+    pub(crate) fn part_or(
         &mut self,
         view: TypeView<'_>,
         part: Part,

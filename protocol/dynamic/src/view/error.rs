@@ -32,7 +32,7 @@ pub enum ViewFailure {
     /// Elements are in the octets, but not as they would be in memory: in the other byte order, or at an address that is no multiple
     /// of their size. [`numbers`](super::DynamicView::numbers) reads them all the same.
     Layout,
-    /// What stands in the octets is not the value, and the value has to be made: [`to_value`](super::DynamicView::to_value) does.
+    /// What stands in the octets is not the value, so there is nothing to borrow: [`to_value`](super::DynamicView::to_value) makes it.
     Conversion,
 }
 

@@ -3,9 +3,11 @@
 use super::numbers::{From, are};
 use super::walk::{kind_of_pairs, skip, skip_many};
 use super::{DynamicView, Number, Numbers, Octets, Source, ViewError, ViewFailure, part_of};
+use crate::convert::len_of;
 use crate::path::{StepRef, key_of};
 use crate::types::*;
 use crate::value::Value;
+use alloc::sync::Arc;
 use core::marker::PhantomData;
 use dunlin_cdr::{CdrError, Endianness, Scope};
 
@@ -28,6 +30,7 @@ enum Items<'a> {
     OctetValues(&'a [u8]),
     /// So many defaults.
     Default(usize),
+    Converted(Arc<Value>),
 }
 
 impl<'a> List<'a> {
@@ -36,6 +39,7 @@ impl<'a> List<'a> {
             Items::Octets(_, count) | Items::Default(count) => *count,
             Items::Values(values) => values.len(),
             Items::OctetValues(octets) => octets.len(),
+            Items::Converted(value) => len_of(value),
         }
     }
 
@@ -56,6 +60,13 @@ impl<'a> List<'a> {
                 octets.get(index).map_or(Ok(None), |octet| made(Source::Number((*octet).into())))
             }
             Items::Default(_) => made(Source::Default),
+            Items::Converted(value) => Ok(match &**value {
+                Value::List(values) => values.get(index).map(|value| DynamicView::converted(ty, value)),
+                Value::Octets(octets) => {
+                    octets.get(index).map(|octet| DynamicView { ty, source: Source::Number((*octet).into()) })
+                }
+                _ => None,
+            }),
         }
     }
 }
@@ -113,6 +124,7 @@ impl<'a> DynamicView<'a> {
             Source::Octets(octets) => self.items(octets, self.ty.at(element))?,
             Source::Made(Value::List(values)) => Items::Values(values),
             Source::Made(Value::Octets(octets)) => Items::OctetValues(octets),
+            Source::Converted(value) => Items::Converted(Arc::clone(value)),
             _ => Items::Default(length),
         };
         Ok(List { of: self.ty, element, from })
@@ -182,7 +194,7 @@ impl<'a> DynamicView<'a> {
     /// The numbers of a sequence or array, one after the other, in whichever byte order and wherever they lie.
     ///
     /// # Errors
-    /// Elements of another kind; octets that are no serialization of the type.
+    /// Elements of another kind; octets that are no serialization of the type; [`ViewFailure::Conversion`] in a list that was shortened.
     pub fn numbers<T: Number>(&self) -> Result<Numbers<'a, T>, ViewError> {
         self.numbers_of().map_err(|why| ViewError::at("", why))
     }
@@ -208,6 +220,7 @@ impl<'a> DynamicView<'a> {
             Items::Values(values) => From::Values(values.iter()),
             Items::OctetValues(octets) => From::Octets(octets),
             Items::Default(count) => From::Default(count),
+            Items::Converted(_) => return Err(ViewFailure::Conversion),
         };
         Ok(Numbers { from, big_endian, what: PhantomData })
     }
@@ -230,6 +243,9 @@ impl<'a> DynamicView<'a> {
             }
             Source::Made(Value::Map(values)) => {
                 (pairs.left, pairs.from) = (values.len(), PairsFrom::Values(values));
+            }
+            Source::Converted(value) => {
+                (pairs.left, pairs.from) = (len_of(value), PairsFrom::Converted(Arc::clone(value), 0));
             }
             _ => {}
         }
@@ -259,7 +275,7 @@ impl<'a> DynamicView<'a> {
         for pair in self.all_pairs()? {
             let (key, value) = pair.map_err(|error| error.why)?;
             let same = match (text, &wanted) {
-                (Some(text), _) => key.text()? == &**text,
+                (Some(text), _) => key.cow_text()? == **text,
                 (None, wanted) => Some(key.value()?) == *wanted,
             };
             found = if same { Some(value) } else { found };
@@ -318,6 +334,8 @@ pub struct Pairs<'a> {
 enum PairsFrom<'a> {
     Octets(Octets<'a>),
     Values(&'a [(Value, Value)]),
+    /// From this position on.
+    Converted(Arc<Value>, usize),
 }
 
 /// A key and its value.
@@ -334,6 +352,13 @@ impl<'a> Pairs<'a> {
                     (made(key, &first.0), made(value, &first.1))
                 });
                 Ok(first)
+            }
+            PairsFrom::Converted(all, position) => {
+                let Value::Map(values) = &**all else { return Ok(None) };
+                let pair = values.get(*position);
+                *position = position.saturating_add(1);
+                let made = |part, value| DynamicView::converted(of.at(part), value);
+                Ok(pair.map(|(of_key, of_value)| (made(key, of_key), made(value, of_value))))
             }
             PairsFrom::Octets(octets) => {
                 let of_key = octets.clone();

@@ -6,6 +6,7 @@ use crate::offsets;
 use crate::read::{in_scope, is_listed};
 use crate::types::*;
 use crate::value::{Value, default_discriminator};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use dunlin_cdr::codegen::find_member;
 use dunlin_cdr::{CdrError, Decoder, Extensibility, Scope};
@@ -89,6 +90,7 @@ impl<'a> DynamicView<'a> {
             Source::Made(Value::Structure(members)) => {
                 Ok(members.get(position).and_then(Option::as_ref).map(|value| made(self.ty, member, value)))
             }
+            Source::Converted(value) => Ok(converted(self.ty, member, value, position)),
             _ => Ok(default_of(self.ty, member)),
         }
     }
@@ -105,6 +107,7 @@ impl<'a> DynamicView<'a> {
                 }
             }
             Source::Made(Value::Structure(members)) => Some(From::Values(members)),
+            Source::Converted(value) => Some(From::Converted(Arc::clone(value))),
             _ => None,
         };
         Ok(Members { ty: self.ty, it, position: 0, from })
@@ -123,6 +126,12 @@ impl<'a> DynamicView<'a> {
                 let held = case.zip(union.member.as_ref()).map(|(case, value)| {
                     (case, Self { ty: self.ty.at(case.part), source: Source::Made(value) })
                 });
+                return Ok((union.discriminator, held));
+            }
+            Source::Converted(value) => {
+                let Value::Union(union) = &**value else { return Ok(default()) };
+                let held = it.selected(union.discriminator).zip(union.member.as_ref());
+                let held = held.map(|(case, value)| (case, Self::converted(self.ty.at(case.part), value)));
                 return Ok((union.discriminator, held));
             }
             _ => return Ok(default()),
@@ -154,6 +163,17 @@ fn default_case<'a>(ty: TypeView<'a>, it: &'a UnionShape, discriminator: i64) ->
 
 fn made<'a>(of: TypeView<'a>, member: &MemberShape, value: &'a Value) -> DynamicView<'a> {
     DynamicView { ty: of.at(member.part), source: Source::Made(value) }
+}
+
+fn converted<'a>(
+    of: TypeView<'a>,
+    member: &MemberShape,
+    value: &Value,
+    position: usize,
+) -> Option<DynamicView<'a>> {
+    let Value::Structure(members) = value else { return None };
+    let value = members.get(position)?.as_ref()?;
+    Some(DynamicView::converted(of.at(member.part), value))
 }
 
 /// The default of a member: nothing, if it may be absent.
@@ -264,6 +284,7 @@ enum From<'a> {
     Octets(Octets<'a>),
     List(Index<'a>, Octets<'a>),
     Values(&'a [Option<Value>]),
+    Converted(Arc<Value>),
 }
 
 impl<'a> Members<'a> {
@@ -278,6 +299,7 @@ impl<'a> Members<'a> {
                 let value = values.get(position).and_then(Option::as_ref);
                 Ok(value.map(|value| made(self.ty, member, value)))
             }
+            Some(From::Converted(value)) => Ok(converted(self.ty, member, value, position)),
             Some(From::List(index, octets)) => {
                 let found = index.binary_search_by_key(&position, |(position, _)| *position).ok();
                 match found.and_then(|at| index.get(at)) {

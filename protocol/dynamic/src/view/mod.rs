@@ -21,6 +21,7 @@ use crate::read::{Reader, shortened, type_limit};
 use crate::types::*;
 use crate::value::{Value, default_of, from_discriminator};
 use alloc::string::ToString;
+use alloc::sync::Arc;
 use dunlin_cdr::{
     CdrError, DecodeOptions, Decoder, EncapsulationHeader, Extensibility, LimitKind, Limits, Scope,
 };
@@ -36,6 +37,9 @@ use walk::Check;
 /// A member of a final or appendable structure behind members of fixed size is reached in one step, as is an element of fixed size;
 /// other members and elements before it are passed over one by one. What has a DHEADER or a member header is passed over as a whole.
 /// To look at all elements or members, use the iterators.
+///
+/// A list or map that is shortened because of `@try_construct(TRIM)`, and that holds parts that do not fit their types, is decoded when it is
+/// looked at, with what is in it.
 ///
 /// Octets that are not looked at are not checked either, unless [`check`](Self::check) does so.
 ///
@@ -76,6 +80,8 @@ enum Source<'a> {
     Number(i64),
     /// The default of the type.
     Default,
+    /// What was made of octets that say something else.
+    Converted(Arc<Value>),
 }
 
 /// Where a value starts.
@@ -129,8 +135,13 @@ fn part_of<'a>(
         Shape::Sequence { bound, .. } | Shape::Map { bound, .. } => trims && bound.is_some(),
         _ => false,
     };
+    if !may_be_shortened {
+        return Ok(DynamicView::default_of_part(ty, own));
+    }
     // Whether what is left fits is not seen before it is made.
-    if may_be_shortened { Err(ViewFailure::Conversion) } else { Ok(DynamicView::default_of_part(ty, own)) }
+    let mut reader = Reader { nesting: octets.nesting, lenient: false, any_length: false, keys: octets.keys };
+    let value = reader.part_or(of, part, own, &mut octets.d.clone())?;
+    Ok(DynamicView { ty, source: Source::Converted(Arc::new(value)) })
 }
 
 impl<'a> DynamicView<'a> {
@@ -190,7 +201,11 @@ impl<'a> DynamicView<'a> {
         self.ty
     }
 
-    /// Whether it stands in the octets, and is not a default that takes the place of what the writer does not have.
+    fn converted(ty: TypeView<'a>, value: &Value) -> Self {
+        Self { ty, source: Source::Converted(Arc::new(value.clone())) }
+    }
+
+    /// Whether it stands in the octets, and is no default or shortened list that takes the place of what the writer had.
     #[must_use]
     pub const fn is_received(&self) -> bool {
         matches!(self.source, Source::Octets(_))
@@ -282,6 +297,7 @@ impl<'a> DynamicView<'a> {
                 Ok(if any_length { shortened(self.ty, value) } else { value })
             }
             Source::Made(value) => Ok((*value).clone()),
+            Source::Converted(value) => Ok(Value::clone(value)),
             Source::Number(number) => {
                 from_discriminator(self.ty, *number).ok_or(CdrError::ForeignType.into())
             }

@@ -18,7 +18,8 @@ impl<'a> DynamicView<'a> {
     /// The text of a string, where it lies.
     ///
     /// # Errors
-    /// Another kind, wide strings included; octets that are no serialization of the type.
+    /// Another kind, wide strings included; octets that are no serialization of the type; [`ViewFailure::Conversion`] in a list that
+    /// was shortened.
     pub fn as_str(&self) -> Result<&'a str, ViewError> {
         self.text().map_err(|why| ViewError::at("", why))
     }
@@ -28,14 +29,20 @@ impl<'a> DynamicView<'a> {
     /// # Errors
     /// As [`DynamicView::as_str`].
     pub fn as_text(&self) -> Result<Cow<'a, str>, ViewError> {
-        let text = match self.ty.shape() {
-            Shape::Text { wide: true, .. } => self.value().map(|value| match value {
-                Value::WString(text) => Cow::Owned(text.to_string_lossy()),
-                _ => Cow::Borrowed(""),
-            }),
+        self.cow_text().map_err(|why| ViewError::at("", why))
+    }
+
+    pub(super) fn cow_text(&self) -> Result<Cow<'a, str>, ViewFailure> {
+        match (self.ty.shape(), &self.source) {
+            (Shape::Text { wide: true, .. }, _) | (Shape::Text { .. }, Source::Converted(_)) => {
+                Ok(match self.value()? {
+                    Value::WString(text) => Cow::Owned(text.to_string_lossy()),
+                    Value::String(text) => Cow::Owned(text),
+                    _ => Cow::Borrowed(""),
+                })
+            }
             _ => self.text().map(Cow::Borrowed),
-        };
-        text.map_err(|why| ViewError::at("", why))
+        }
     }
 
     pub(super) fn text(&self) -> Result<&'a str, ViewFailure> {
@@ -54,6 +61,7 @@ impl<'a> DynamicView<'a> {
                 }
             }
             Source::Made(Value::String(text)) => Ok(text),
+            Source::Converted(_) => Err(ViewFailure::Conversion),
             _ => Ok(""),
         }
     }
