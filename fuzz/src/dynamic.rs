@@ -4,8 +4,8 @@
 use std::sync::OnceLock;
 
 use dunlin_cdr::{CdrError, DecodeOptions, Endianness, LimitKind, Limits, Representation, Scope};
-use dunlin_dynamic::{DynamicData, DynamicType};
-use dunlin_json::{from_json, leaves, to_json};
+use dunlin_dynamic::{DynamicData, DynamicType, DynamicView};
+use dunlin_json::{from_json, leaves, to_json, view_to_json};
 use dunlin_xtypes::lookup::TypeLibrary;
 use dunlin_xtypes::lookup::message::{GetTypesOut, TypeIdentifierTypeObjectPair};
 use dunlin_xtypes::{TypeObject, from_octets, to_octets, type_objects};
@@ -95,7 +95,60 @@ fn payload(ty: &DynamicType, octets: &[u8]) -> Option<DynamicData> {
         decoded = DynamicData::from_payload_with(ty, octets, &LIMITS, DecodeOptions::default()).ok();
     });
     assert!(used.bytes_max <= MOST_MEMORY, "{} octets of memory for {}", used.bytes_max, octets.len());
+    let used = allocation_counter::measure(|| viewed(ty, octets));
+    assert!(used.bytes_max <= MOST_MEMORY, "{} octets of memory for {}", used.bytes_max, octets.len());
+    if let Ok(view) = DynamicView::with_options(ty, octets, &LIMITS, DecodeOptions::default()) {
+        same(&view, octets, decoded.as_ref());
+    }
     decoded
+}
+
+/// Looks at octets that may be no value.
+fn viewed(ty: &DynamicType, octets: &[u8]) {
+    let options = DecodeOptions::for_vendor([1, 15]);
+    let views = [
+        DynamicView::with_options(ty, octets, &LIMITS, DecodeOptions::default()),
+        DynamicView::with_options(ty, octets, &LIMITS, options),
+        DynamicView::of_key(ty, octets, &LIMITS, DecodeOptions::default()),
+    ];
+    for view in views.into_iter().flatten() {
+        let _ = view.check().is_ok();
+        let members = view.members().into_iter().flatten().flatten();
+        for view in members.filter_map(|(_, member)| member).take(64).chain([view.clone()]) {
+            let _ = (view.item_count().is_ok(), view.as_str().is_ok(), view.as_octets().is_ok());
+            let elements = view.elements().into_iter().flatten().take(64);
+            let pairs = view.pairs().into_iter().flatten().take(64);
+            let _ = (elements.filter_map(Result::ok).count(), pairs.filter_map(Result::ok).count());
+            let _ = (view.selected().is_ok(), view.as_integer().is_ok(), view.as_f64().is_ok());
+        }
+    }
+}
+
+/// A view of octets says what the value says that is decoded from them, or that there is none. Its memory is bounded by none of the limits.
+fn same(view: &DynamicView<'_>, octets: &[u8], decoded: Option<&DynamicData>) {
+    let Some(decoded) = decoded else {
+        let ty = view.type_view();
+        let read = || -> Result<(), CdrError> {
+            let mut d = dunlin_cdr::Decoder::from_payload(octets, ty.extensibility(), &LIMITS)?;
+            ty.read(&mut d).map(drop)
+        };
+        let limited = matches!(read(), Err(CdrError::LimitExceeded { .. }));
+        assert!(limited || view.check().is_err(), "a view of what is no value");
+        return;
+    };
+    assert_eq!(view.check(), Ok(()), "no view of a value");
+    assert_eq!(view_to_json(view).expect("checked"), to_json(decoded));
+    for (path, _) in leaves(decoded, "") {
+        let seen = view.get(&path).map(|part| part.map(|part| part.to_value().expect("checked")));
+        match decoded.part(&path) {
+            Ok(part) => {
+                let seen = seen.expect("a path of the value").map(|value| format!("{value:?}"));
+                assert_eq!(seen, part.map(|(_, value)| format!("{value:?}")), "{path}");
+            }
+            // Names of strangers may have dots.
+            Err(_) => assert!(seen.is_err(), "{path}"),
+        }
+    }
 }
 
 fn encoded(value: &DynamicData, (rep, endianness): (Representation, Endianness)) -> Vec<u8> {

@@ -9,7 +9,6 @@ use crate::writer::DataWriter;
 use crate::writer_core::WriterCore;
 use dunlin_cdr::TopicType;
 use dunlin_core::{Guid, InstanceHandle};
-use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 
@@ -53,7 +52,7 @@ macro_rules! any {
             /// The same with its type, if that is `T`.
             #[must_use]
             pub fn typed<T: TopicType>(&self) -> Option<$typed<T>> {
-                (self.0.topic.type_id == TypeId::of::<T>()).then(|| $typed::from_core(Arc::clone(&self.0)))
+                self.0.topic.has_samples::<T>().then(|| $typed::from_core(Arc::clone(&self.0)))
             }
         }
 
@@ -130,7 +129,7 @@ impl AnyTopic {
     /// The same with its type, if that is `T`.
     #[must_use]
     pub fn typed<T: TopicType>(&self) -> Option<Topic<T>> {
-        (self.0.type_id == TypeId::of::<T>()).then(|| Topic::new(Arc::clone(&self.0)))
+        self.0.has_samples::<T>().then(|| Topic::new(Arc::clone(&self.0)))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Topics whose type is known at run time only, and topics whose samples are not looked into.
 
+use crate::content_filter::ContentFilteredTopic;
 use crate::endpoint_qos::EntityQos;
 use crate::error::CreateEntityError;
 use crate::participant::DomainParticipant;
@@ -9,7 +10,7 @@ use dunlin_cdr::{
     CdrError, DecodeOptions, EncapsulationHeader, Extensibility, KeyHash, Limits, Representation, TopicType,
     TypeSupport,
 };
-use dunlin_dynamic::{DynamicData, DynamicType};
+use dunlin_dynamic::{DynamicData, DynamicType, SharedView};
 use dunlin_qos::TopicQos;
 use std::any::{Any, TypeId};
 use std::sync::Arc;
@@ -129,6 +130,32 @@ impl TopicType for SerializedData {
 /// Whether the samples of a topic are of no Rust type.
 pub(crate) fn is_dynamic(topic: &TopicInner) -> bool {
     [TypeId::of::<DynamicData>(), TypeId::of::<SerializedData>()].contains(&topic.type_id)
+}
+
+impl Topic<DynamicData> {
+    /// The same topic for readers whose samples stay serialized: `DataReader<SharedView>` gives each as the octets that were received,
+    /// shared and not copied, in which members are found when they are asked for. States, instances, conditions and what is dropped
+    /// because it does not fit the type are as for [`DynamicData`].
+    #[must_use]
+    pub fn views(&self) -> Topic<SharedView> {
+        Topic::new(Arc::clone(&self.inner))
+    }
+}
+
+impl ContentFilteredTopic<DynamicData> {
+    /// The same topic for readers whose samples stay serialized: see [`Topic::views`].
+    #[must_use]
+    pub fn views(&self) -> ContentFilteredTopic<SharedView> {
+        ContentFilteredTopic::new(Arc::clone(&self.inner))
+    }
+}
+
+impl TopicInner {
+    /// Whether samples of a Rust type are samples of the topic. Those of types known at run time can stay serialized.
+    pub(crate) fn has_samples<T: TopicType>(&self) -> bool {
+        let viewed = TypeId::of::<T>() == TypeId::of::<SharedView>();
+        self.type_id == TypeId::of::<T>() || (viewed && self.type_id == TypeId::of::<DynamicData>())
+    }
 }
 
 impl DomainParticipant {

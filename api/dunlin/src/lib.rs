@@ -99,7 +99,7 @@ pub use dunlin_cache::{
 pub use dunlin_cdr as cdr;
 /// Implemented by `#[derive(DdsType)]`: a type that can be the type of a topic.
 pub use dunlin_cdr::DdsType;
-/// What readers and writers are made for: every [`DdsType`], [`DynamicData`] and [`SerializedData`].
+/// What readers and writers are made for: every [`DdsType`], [`DynamicData`], [`SharedView`] and [`SerializedData`].
 pub use dunlin_cdr::TopicType;
 /// The configuration schema.
 pub use dunlin_config as config;
@@ -110,7 +110,7 @@ pub use dunlin_core::{
 };
 pub use dunlin_derive::{CdrRead, CdrWrite};
 /// Types and values known at run time.
-pub use dunlin_dynamic::{self as dynamic_types, DynamicData, DynamicType, Value};
+pub use dunlin_dynamic::{self as dynamic_types, DynamicData, DynamicType, DynamicView, SharedView, Value};
 pub use dunlin_engine::{
     ContentFilterProperty, ContentFilterStats, KnownType, ParticipantStats, ReaderStats, TypeDiscovery,
     WriterStats,

@@ -528,7 +528,7 @@ impl<T: TopicType> DataReader<T> {
     pub fn key_value(&self, handle: InstanceHandle) -> Result<T, ReadError> {
         let (key, vendor) = self.core.enabled()?.instance_key(handle).ok_or(ReadError::UnknownInstance)?;
         let (limits, options) = (Limits::default(), DecodeOptions::for_vendor(vendor.0));
-        T::read_key_payload(&*self.core.topic.type_support, &key, &limits, options)
+        T::read_shared_key(&*self.core.topic.type_support, &key, &limits, options)
             .map_err(|_| ReadError::UnknownInstance)
     }
 

@@ -36,12 +36,11 @@ impl<T: TopicType> Sample<T> {
         let (limits, options) = (Limits::default(), DecodeOptions::for_vendor(sample.vendor.0));
         let data = match &sample.payload {
             Some(payload) if sample.info.valid_data => {
-                Some(T::read_payload(support, payload, &limits, options)?)
+                Some(T::read_shared(support, payload, &limits, options)?)
             }
             _ => None,
         };
-        let key =
-            sample.key.as_ref().and_then(|key| T::read_key_payload(support, key, &limits, options).ok());
+        let key = sample.key.as_ref().and_then(|key| T::read_shared_key(support, key, &limits, options).ok());
         Ok(Self { info: sample.info, data, key })
     }
 }

@@ -6,7 +6,7 @@ use common::{Fixture, Track, domain, eventually, participant, track};
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{
     CreateEntityError, DataReader, DataWriter, DdsType, DomainParticipant, DynamicData, DynamicType, Guid,
-    InstanceState, SerializedData, StateMasks, Topic, TypeDiscovery, Value,
+    InstanceState, SerializedData, SharedView, StateMasks, Topic, TypeDiscovery, Value,
 };
 
 fn type_of<T: DdsType>() -> DynamicType {
@@ -186,4 +186,94 @@ fn a_name_has_one_type() {
     assert!(matches!(other, Err(CreateEntityError::TypeConflict { .. })));
     let raw = participant.create_serialized_topic(name, Track::TYPE_NAME, true, &TopicQos::default());
     assert!(matches!(raw, Err(CreateEntityError::TypeConflict { .. })));
+}
+
+/// A reader of views on a topic of its own participant.
+fn views(participant: &DomainParticipant, name: &str, filter: Option<&str>) -> DataReader<SharedView> {
+    let all = topic(participant, name);
+    let subscriber = participant.create_subscriber(&SubscriberQos::default()).unwrap();
+    let reader = match filter {
+        None => subscriber.create_datareader(&all.views(), &reliable().1),
+        Some(filter) => {
+            let some = participant.create_contentfilteredtopic("Some", &all, filter, &[""; 0]).unwrap();
+            subscriber.create_datareader(&some.views(), &reliable().1)
+        }
+    };
+    let reader = reader.unwrap();
+    eventually("the match", || !reader.matched_publications().is_empty());
+    reader
+}
+
+#[test]
+fn samples_stay_serialized_and_are_looked_into() {
+    let (writer_qos, reader_qos) = reliable();
+    let f = Fixture::new(&writer_qos, &reader_qos);
+    let (another, third) = (participant(f.subscribing.domain_id()), participant(f.subscribing.domain_id()));
+    let (reader, few) = (views(&another, &f.topic, None), views(&third, &f.topic, Some("speed >= 4")));
+    eventually("the matches at the writer", || f.writer.matched_subscriptions().len() == 3);
+    for n in 0..6 {
+        f.writer.write(&Track { octets: vec![7; 9], ..track(n % 2, n) }).unwrap();
+    }
+    eventually("six samples", || reader.read(100).unwrap().len() == 6);
+    let fast = reader.create_querycondition(StateMasks::ANY, "speed > %0 ORDER BY speed", &["3"]).unwrap();
+    let samples = reader.read_w_condition(10, &fast).unwrap();
+    let speeds =
+        samples.iter().map(|sample| sample.data.as_ref().unwrap().view().read::<i32>("speed").unwrap());
+    assert_eq!(speeds.collect::<Vec<_>>(), [Some(4), Some(5)]);
+    let mut filtered = Vec::new();
+    eventually("what passes", || {
+        filtered.extend(few.take(10).unwrap().into_iter().filter_map(|sample| sample.data));
+        filtered.len() == 2
+    });
+    assert_eq!(filtered[1].view().read::<i32>("speed").unwrap(), Some(5));
+    // Of the same octets, without a copy: the sample is shared with the reader's cache.
+    let (once, twice) = (&reader.read(1).unwrap()[0], &reader.read(1).unwrap()[0]);
+    let (once, twice) = (once.data.as_ref().unwrap(), twice.data.as_ref().unwrap());
+    assert_eq!(once.payload().as_ptr(), twice.payload().as_ptr());
+    assert_eq!(once.view().read::<&[u8]>("octets").unwrap(), Some(&[7; 9][..]));
+    assert_eq!(once.to_data().unwrap().get("id").unwrap(), Some(&Value::Int32(0)));
+    let instance = reader.lookup_instance(twice);
+    assert_eq!(reader.key_value(instance).unwrap().view().read::<i32>("id").unwrap(), Some(0));
+    assert_eq!(reader.take_instance(10, instance, StateMasks::ANY).unwrap().len(), 3);
+    f.writer.dispose(&track(1, 0)).unwrap();
+    let mut key = None;
+    eventually("the end of an instance", || {
+        let samples = reader.take(10).unwrap().into_iter();
+        key = key.take().or(samples.filter(|sample| !sample.info.valid_data).find_map(|sample| sample.key));
+        key.is_some()
+    });
+    let key = key.unwrap();
+    assert_eq!(key.view().read::<i32>("id").unwrap(), Some(1));
+    assert_eq!(key.view().read::<&str>("note").unwrap(), Some(""), "no part of the key");
+    assert_eq!(reader.undecodable_count(), 0);
+}
+
+#[test]
+fn a_view_is_written_again() {
+    let (writer_qos, reader_qos) = reliable();
+    let f = Fixture::new(&writer_qos, &reader_qos);
+    let another = participant(f.subscribing.domain_id());
+    let reader = views(&another, &f.topic, None);
+    let onwards = format!("{}Onwards", f.topic);
+    let publisher = another.create_publisher(&PublisherQos::default()).unwrap();
+    let writer = publisher.create_datawriter(&topic(&another, &onwards).views(), &writer_qos).unwrap();
+    let third = participant(f.subscribing.domain_id());
+    let subscriber = third.create_subscriber(&SubscriberQos::default()).unwrap();
+    let typed = third.create_topic::<Track>(&onwards, &TopicQos::default()).unwrap();
+    let typed = subscriber.create_datareader(&typed, &reader_qos).unwrap();
+    eventually("the matches", || {
+        f.writer.matched_subscriptions().len() == 2
+            && !writer.matched_subscriptions().is_empty()
+            && !typed.matched_publications().is_empty()
+    });
+    f.writer.write(&track(5, 6)).unwrap();
+    let mut seen = Vec::new();
+    eventually("the sample", || {
+        for view in reader.take(10).unwrap().into_iter().filter_map(|sample| sample.data) {
+            writer.write(&view).unwrap();
+        }
+        seen.extend(typed.take(10).unwrap().into_iter().filter_map(|sample| sample.data));
+        !seen.is_empty()
+    });
+    assert_eq!(seen, [track(5, 6)]);
 }

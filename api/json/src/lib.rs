@@ -15,21 +15,34 @@
 //! | structures | an object; an optional member that is absent is `null`. Members that are missing have their defaults |
 //! | unions | an object of the discriminator `_d` and the member that it selects. Without `_d` the member decides |
 //!
-//! [`Json`] serializes with any serde format, in the order of the type; [`from_json`] says with a path what does not fit.
+//! [`Json`] serializes with any serde format, in the order of the type, and so does [`JsonView`], of a value that was not decoded; [`from_json`] says with a path what does not fit.
 
 #![forbid(unsafe_code)]
 
 mod read;
+mod view;
 mod write;
 
 pub use read::{JsonError, from_json};
+pub use view::{JsonView, SelectedViews, leaves_of_view};
 pub use write::{Json, Octets, Selected, Selection, leaves, leaves_as};
 
-use dunlin_dynamic::DynamicData;
+use dunlin_cdr::CdrError;
+use dunlin_dynamic::{DynamicData, DynamicView};
 
 /// A value as JSON text in one line.
 #[must_use]
 pub fn to_json(data: &DynamicData) -> String {
     // Writing to memory cannot fail, and every key is a string.
     serde_json::to_string(&Json::of(data)).unwrap_or_default()
+}
+
+/// A view of a serialized value as JSON text in one line: what [`to_json`] makes of the decoded value, without that.
+///
+/// # Errors
+/// Octets that are no serialization of the type.
+pub fn view_to_json(view: &DynamicView<'_>) -> Result<String, CdrError> {
+    view.check()?;
+    // What was checked is told without an error.
+    Ok(serde_json::to_string(&JsonView::of(view.clone())).unwrap_or_default())
 }

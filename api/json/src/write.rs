@@ -105,7 +105,7 @@ fn flags<S: Serializer>(it: &BitsShape, bits: u64, s: S) -> Result<S::Ok, S::Err
 }
 
 /// A key of a map as the name of a member, if its type is one whose values have names.
-fn key_text(view: TypeView<'_>, key: &Value) -> Option<String> {
+pub(crate) fn key_text(view: TypeView<'_>, key: &Value) -> Option<String> {
     match (view.shape(), key) {
         (Shape::Text { .. }, Value::String(text)) => Some(text.clone()),
         (Shape::Text { .. }, Value::WString(text)) => Some(text.to_string_lossy()),
@@ -133,6 +133,33 @@ fn is_integer(kind: PrimitiveKind) -> bool {
     matches!(kind, Octet | Int8 | Int16 | UInt16 | Int32 | UInt32 | Int64 | UInt64)
 }
 
+/// The entry `_d` of a union.
+pub(crate) fn discriminator<M: SerializeMap>(
+    map: &mut M,
+    view: TypeView<'_>,
+    number: i64,
+) -> Result<(), M::Error> {
+    match view.shape() {
+        Shape::Enumeration(literals) => {
+            match i32::try_from(number).ok().and_then(|value| literals.name_of(value)) {
+                Some(name) => map.serialize_entry("_d", name),
+                None => map.serialize_entry("_d", &number),
+            }
+        }
+        Shape::Primitive(PrimitiveKind::Boolean) => map.serialize_entry("_d", &(number != 0)),
+        Shape::Primitive(PrimitiveKind::UInt64) => map.serialize_entry("_d", &number.cast_unsigned()),
+        _ => map.serialize_entry("_d", &number),
+    }
+}
+
+/// Octets in one of their forms.
+pub(crate) fn octets_as<S: Serializer>(form: Octets, octets: &[u8], s: S) -> Result<S::Ok, S::Error> {
+    match form {
+        Octets::Numbers => s.collect_seq(octets),
+        Octets::Base64 => s.collect_str(&Base64Display::new(octets, &STANDARD)),
+    }
+}
+
 impl<'a> Json<'a> {
     fn inner(&self, part: Part, value: &'a Value) -> Self {
         Self { view: self.view.at(part), value, octets: self.octets }
@@ -141,23 +168,7 @@ impl<'a> Json<'a> {
     fn union<S: Serializer>(&self, union: &'a UnionValue, s: S) -> Result<S::Ok, S::Error> {
         let Shape::Union(it) = self.view.shape() else { return s.serialize_none() };
         let mut map = s.serialize_map(None)?;
-        let discriminator = self.view.at(it.discriminator);
-        match discriminator.shape() {
-            Shape::Enumeration(literals) => {
-                let name = i32::try_from(union.discriminator).ok().and_then(|value| literals.name_of(value));
-                match name {
-                    Some(name) => map.serialize_entry("_d", name)?,
-                    None => map.serialize_entry("_d", &union.discriminator)?,
-                }
-            }
-            Shape::Primitive(PrimitiveKind::Boolean) => {
-                map.serialize_entry("_d", &(union.discriminator != 0))?;
-            }
-            Shape::Primitive(PrimitiveKind::UInt64) => {
-                map.serialize_entry("_d", &union.discriminator.cast_unsigned())?;
-            }
-            _ => map.serialize_entry("_d", &union.discriminator)?,
-        }
+        discriminator(&mut map, self.view.at(it.discriminator), union.discriminator)?;
         if let (Some(case), Some(member)) = (it.selected(union.discriminator), &union.member) {
             map.serialize_entry(&case.name, &self.inner(case.part, member))?;
         }
@@ -222,10 +233,7 @@ impl Serialize for Json<'_> {
                 Shape::Bits(it) => flags(it, *bits, s),
                 _ => s.serialize_u64(*bits),
             },
-            Value::Octets(octets) => match self.octets {
-                Octets::Numbers => s.collect_seq(octets),
-                Octets::Base64 => s.collect_str(&Base64Display::new(octets, &STANDARD)),
-            },
+            Value::Octets(octets) => octets_as(self.octets, octets, s),
             Value::List(items) => match self.view.shape() {
                 Shape::Sequence { element, .. } | Shape::Array { element, .. } => {
                     s.collect_seq(items.iter().map(|item| self.inner(*element, item)))

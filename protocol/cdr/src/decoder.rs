@@ -186,6 +186,14 @@ impl<'de> Decoder<'de> {
         self.pos
     }
 
+    /// Position modulo the greatest alignment of the encoding version, counted from where alignment starts: what the
+    /// octets of padding before the next value depend on.
+    #[inline]
+    #[must_use]
+    pub fn phase(&self) -> usize {
+        self.pos.wrapping_sub(self.origin) & self.align_mask
+    }
+
     /// Octets left in the innermost delimited region.
     #[inline]
     #[must_use]

@@ -113,6 +113,17 @@ fn wide_len(d: &mut Decoder<'_>) -> Result<usize, CdrError> {
     if units % 2 == 1 { Err(CdrError::InvalidString { offset: d.position() }) } else { Ok(units / 2) }
 }
 
+impl<'de> Decoder<'de> {
+    /// Reads a wide string in place: the octets of its UTF-16 units, in the byte order of the decoder.
+    ///
+    /// # Errors
+    /// [`CdrError::UnexpectedEnd`]; [`CdrError::InvalidString`] if there is half a unit.
+    pub fn read_wide_octets(&mut self) -> Result<&'de [u8], CdrError> {
+        let units = wide_len(self)?;
+        self.read_bytes(units.saturating_mul(2))
+    }
+}
+
 impl<'de> CdrRead<'de> for WString {
     const MIN_SIZE: usize = 4;
 

@@ -3,6 +3,7 @@
 
 use crate::{CdrError, DdsType, DecodeOptions, KeyHash, Limits, Representation, TypeSupport};
 use alloc::vec::Vec;
+use dunlin_buf::SharedBytes;
 
 /// Something that writers write and readers read.
 ///
@@ -64,6 +65,34 @@ pub trait TopicType: Sized + Send + Sync + 'static {
         limits: &Limits,
         options: DecodeOptions,
     ) -> Result<Self, CdrError>;
+
+    /// As [`TopicType::read_payload`], of octets that the value may keep instead of copying them.
+    ///
+    /// # Errors
+    /// As [`TopicType::read_payload`].
+    #[inline]
+    fn read_shared(
+        support: &dyn TypeSupport,
+        payload: &SharedBytes,
+        limits: &Limits,
+        options: DecodeOptions,
+    ) -> Result<Self, CdrError> {
+        Self::read_payload(support, payload, limits, options)
+    }
+
+    /// As [`TopicType::read_key_payload`], of octets that the value may keep instead of copying them.
+    ///
+    /// # Errors
+    /// As [`TopicType::read_key_payload`].
+    #[inline]
+    fn read_shared_key(
+        support: &dyn TypeSupport,
+        payload: &SharedBytes,
+        limits: &Limits,
+        options: DecodeOptions,
+    ) -> Result<Self, CdrError> {
+        Self::read_key_payload(support, payload, limits, options)
+    }
 }
 
 impl<T: DdsType> TopicType for T {

@@ -1,5 +1,6 @@
 //! Makes types for work with values of type graphs (DDS-XTypes 1.3 §7.2.2).
 
+use crate::offsets::Extent;
 use crate::types::*;
 use crate::{MAX_MEMBERS, MAX_NESTING, MAX_TYPES, measure, read};
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -124,6 +125,7 @@ impl Builder<'_> {
             least: 0,
             key_size: KeySize::UNBOUNDED,
             parts: 1,
+            extent: Extent::NONE,
         });
         Ok(self.nodes.len().saturating_sub(1))
     }
@@ -252,7 +254,13 @@ impl Builder<'_> {
             return Err(TypeError::DuplicateId { name: definition.name.clone(), id });
         }
         let has_key = members.iter().any(MemberShape::is_key);
-        Ok(StructureShape { extensibility: definition.extensibility(), members, has_key, by_id })
+        Ok(StructureShape {
+            extensibility: definition.extensibility(),
+            members,
+            has_key,
+            by_id,
+            offsets: Vec::new(),
+        })
     }
 
     fn union(&mut self, definition: &Definition, it: &Union, node: usize) -> Result<UnionShape, TypeError> {

@@ -58,11 +58,13 @@ mod convert;
 mod data;
 mod describe;
 mod measure;
+mod offsets;
 mod path;
 mod read;
 mod support;
 mod types;
 mod value;
+mod view;
 mod write;
 
 pub use convert::ValueError;
@@ -75,6 +77,9 @@ pub use types::{
     TypeError, TypeView, UnionShape,
 };
 pub use value::{UnionValue, Value};
+pub use view::{
+    DynamicView, Elements, FromView, Members, Number, Numbers, Pairs, SharedView, ViewError, ViewFailure,
+};
 
 /// Most values within each other, whatever their kinds.
 pub const MAX_NESTING: u16 = 128;

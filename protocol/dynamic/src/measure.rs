@@ -23,7 +23,8 @@ pub(crate) fn measure(compiled: &mut Compiled) -> Result<(), TypeError> {
     let types = Types(&compiled.nodes);
     let mut known: Vec<Option<Measures>> = Vec::new();
     known.resize(types.0.len(), None);
-    for node in types.in_order()? {
+    let order = types.in_order()?;
+    for node in order.iter().copied() {
         let measures = types.measures(node, &known)?;
         if measures.parts > MAX_DEFAULT || measures.depth > MAX_NESTING {
             return Err(TypeError::TooLarge { name: types.name(node) });
@@ -40,6 +41,7 @@ pub(crate) fn measure(compiled: &mut Compiled) -> Result<(), TypeError> {
             (node.least, node.key_size, node.parts) = (measures.least, key_size, measures.parts);
         }
     }
+    crate::offsets::lay_out(&mut compiled.nodes, &order);
     Ok(())
 }
 

@@ -7,6 +7,7 @@ use crate::value::{
     UnionValue, Value, default_discriminator, default_of, from_discriminator, is_octet, to_discriminator,
     union_of,
 };
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -126,37 +127,79 @@ impl fmt::Display for Step {
     }
 }
 
-/// Takes a path apart.
-pub(crate) fn parse(path: &str) -> Result<Vec<Step>, PathError> {
-    let mut rest = path;
-    let mut steps = Vec::new();
-    while !rest.is_empty() {
-        let at = path.len().saturating_sub(rest.len());
-        let error = PathError::Syntax { at };
-        if let Some(inner) = rest.strip_prefix('[') {
-            let (step, after) = bracket(inner).ok_or(error)?;
-            steps.push(step);
-            rest = after;
-            continue;
-        }
-        let name = match (rest.strip_prefix('.'), steps.is_empty()) {
-            (Some(name), false) => name,
-            (None, true) => rest,
-            _ => return Err(error),
-        };
-        let end = name.find(['.', '[']).unwrap_or(name.len());
-        let (name, after) = name.split_at_checked(end).ok_or(PathError::Syntax { at })?;
-        if name.is_empty() || name.contains(']') {
-            return Err(error);
-        }
-        steps.push(Step::Member(name.to_string()));
-        rest = after;
-    }
-    Ok(steps)
+/// A step as it is written: nothing is copied but keys with escapes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum StepRef<'p> {
+    Member(&'p str),
+    Index(i128),
+    Key(Cow<'p, str>),
 }
 
-fn bracket(inner: &str) -> Option<(Step, &str)> {
+impl StepRef<'_> {
+    pub(crate) fn to_step(&self) -> Step {
+        match self {
+            Self::Member(name) => Step::Member((*name).to_string()),
+            Self::Index(index) => Step::Index(*index),
+            Self::Key(key) => Step::Key(key.to_string()),
+        }
+    }
+}
+
+/// The steps of a path, up to the first that is not written as one.
+#[derive(Clone, Debug)]
+pub(crate) struct Steps<'p> {
+    path: &'p str,
+    rest: &'p str,
+}
+
+impl<'p> Steps<'p> {
+    pub(crate) const fn new(path: &'p str) -> Self {
+        Self { path, rest: path }
+    }
+}
+
+impl<'p> Iterator for Steps<'p> {
+    type Item = Result<StepRef<'p>, PathError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let at = self.path.len().saturating_sub(self.rest.len());
+        let step = step_of(self.rest, at == 0);
+        // Nothing follows a mistake.
+        self.rest = step.as_ref().map_or("", |(_, after)| after);
+        Some(step.map(|(step, _)| step).ok_or(PathError::Syntax { at }))
+    }
+}
+
+/// The first step and what follows it.
+fn step_of(rest: &str, first: bool) -> Option<(StepRef<'_>, &str)> {
+    if let Some(inner) = rest.strip_prefix('[') {
+        return bracket(inner);
+    }
+    let name = match (rest.strip_prefix('.'), first) {
+        (Some(name), false) => name,
+        (None, true) => rest,
+        _ => return None,
+    };
+    let end = name.find(['.', '[']).unwrap_or(name.len());
+    let (name, after) = name.split_at_checked(end)?;
+    let fits = !name.is_empty() && !name.contains(']');
+    fits.then_some((StepRef::Member(name), after))
+}
+
+/// Takes a path apart.
+pub(crate) fn parse(path: &str) -> Result<Vec<Step>, PathError> {
+    Steps::new(path).map(|step| step.map(|step| step.to_step())).collect()
+}
+
+fn bracket(inner: &str) -> Option<(StepRef<'_>, &str)> {
     if let Some(text) = inner.strip_prefix('"') {
+        let plain = text.find(['\\', '"']).and_then(|end| text.split_at_checked(end));
+        if let Some((key, after)) = plain.and_then(|(key, after)| Some((key, after.strip_prefix("\"]")?))) {
+            return Some((StepRef::Key(Cow::Borrowed(key)), after));
+        }
         let mut key = String::new();
         let mut characters = text.char_indices();
         loop {
@@ -164,14 +207,14 @@ fn bracket(inner: &str) -> Option<(Step, &str)> {
                 (_, '\\') => key.push(characters.next()?.1),
                 (at, '"') => {
                     let after = text.get(at.saturating_add(1)..)?;
-                    return Some((Step::Key(key), after.strip_prefix(']')?));
+                    return Some((StepRef::Key(Cow::Owned(key)), after.strip_prefix(']')?));
                 }
                 (_, other) => key.push(other),
             }
         }
     }
     let (number, after) = inner.split_once(']')?;
-    Some((Step::Index(number.trim().parse().ok()?), after))
+    Some((StepRef::Index(number.trim().parse().ok()?), after))
 }
 
 fn index_of(step: &Step, len: usize) -> Option<Result<usize, PathError>> {
@@ -181,7 +224,7 @@ fn index_of(step: &Step, len: usize) -> Option<Result<usize, PathError>> {
 }
 
 /// The key that a step means.
-fn key_of(view: TypeView<'_>, step: &Step) -> Option<Value> {
+pub(crate) fn key_of(view: TypeView<'_>, step: &Step) -> Option<Value> {
     let key = match step {
         Step::Index(number) => match i64::try_from(*number) {
             Ok(number) => Value::Int64(number),
@@ -193,7 +236,7 @@ fn key_of(view: TypeView<'_>, step: &Step) -> Option<Value> {
     convert(view, key, MAX_NESTING).ok()
 }
 
-fn not_there(view: TypeView<'_>, step: &Step) -> PathError {
+pub(crate) fn not_there(view: TypeView<'_>, step: &Step) -> PathError {
     match (view.shape(), step) {
         (Shape::Structure(it), Step::Member(name)) => PathError::NoMember {
             of: name_of(view),

@@ -41,19 +41,19 @@ pub(crate) fn read_key(view: TypeView<'_>, d: &mut Decoder<'_>) -> Result<Value,
     }
 }
 
-struct Reader {
+pub(crate) struct Reader {
     /// Levels that may follow.
-    nesting: u16,
+    pub(crate) nesting: u16,
     /// Values that do not fit their type are taken all the same, because they are passed over or shortened.
-    lenient: bool,
+    pub(crate) lenient: bool,
     /// The next value may be longer than its type allows.
-    any_length: bool,
+    pub(crate) any_length: bool,
     /// Whether `@key` counts: in a structure that is no part of the topic's key it says nothing (§7.2.4.4.8, key erased
     /// types).
-    keys: bool,
+    pub(crate) keys: bool,
 }
 
-const fn type_limit(limit: LimitKind) -> CdrError {
+pub(crate) const fn type_limit(limit: LimitKind) -> CdrError {
     CdrError::LimitExceeded { limit }
 }
 
@@ -67,7 +67,7 @@ fn no_members(it: &StructureShape, d: &mut Decoder<'_>) -> Result<Vec<Option<Val
 
 impl Reader {
     /// What reads a value of the outermost type, which decides whether keys count at all.
-    fn new(view: TypeView<'_>) -> Self {
+    pub(crate) fn new(view: TypeView<'_>) -> Self {
         let keys = match view.shape() {
             Shape::Structure(it) => it.has_key,
             Shape::Union(it) => it.has_key,
@@ -76,7 +76,7 @@ impl Reader {
         Self { nesting: MAX_NESTING, lenient: false, keys, any_length: false }
     }
 
-    fn value(&mut self, view: TypeView<'_>, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
+    pub(crate) fn value(&mut self, view: TypeView<'_>, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
         let Some(nesting) = self.nesting.checked_sub(1) else { return Err(type_limit(LimitKind::Depth)) };
         self.nesting = nesting;
         let value = self.shape(view, d)?;
@@ -184,7 +184,7 @@ impl Reader {
     }
 
     /// Reads a part, which may have a default of its own.
-    fn part_or(
+    pub(crate) fn part_or(
         &mut self,
         view: TypeView<'_>,
         part: Part,
@@ -466,7 +466,7 @@ impl Reader {
 }
 
 /// Whether a union is a list of members with headers.
-fn is_listed(it: &UnionShape, d: &Decoder<'_>) -> bool {
+pub(crate) fn is_listed(it: &UnionShape, d: &Decoder<'_>) -> bool {
     it.extensibility == Extensibility::Mutable && d.scope() != Scope::KeyHash
 }
 
@@ -501,7 +501,7 @@ pub(crate) fn in_scope(it: &StructureShape, member: &MemberShape, scope: Scope) 
 }
 
 /// A value, shortened if it is too long.
-fn shortened(view: TypeView<'_>, value: Value) -> Value {
+pub(crate) fn shortened(view: TypeView<'_>, value: Value) -> Value {
     match (view.shape(), value) {
         (Shape::Text { bound: Some(bound), .. }, Value::String(mut text)) => {
             let end = (0..=(*bound).min(text.len())).rev().find(|end| text.is_char_boundary(*end));
@@ -551,7 +551,7 @@ fn fits(element: TypeView<'_>, items: &[Value]) -> bool {
         || items.iter().all(|item| crate::convert::convert(element, item.clone(), MAX_NESTING).is_ok())
 }
 
-fn bits(holder: PrimitiveKind, d: &mut Decoder<'_>) -> Result<u64, CdrError> {
+pub(crate) fn bits(holder: PrimitiveKind, d: &mut Decoder<'_>) -> Result<u64, CdrError> {
     Ok(match holder.size() {
         1 => d.read_u8()?.into(),
         2 => d.read_u16()?.into(),
@@ -560,7 +560,7 @@ fn bits(holder: PrimitiveKind, d: &mut Decoder<'_>) -> Result<u64, CdrError> {
     })
 }
 
-fn primitive(kind: PrimitiveKind, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
+pub(crate) fn primitive(kind: PrimitiveKind, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
     Ok(match kind {
         PrimitiveKind::Boolean => Value::Boolean(d.read_bool()?),
         PrimitiveKind::Octet | PrimitiveKind::UInt8 => Value::Octet(d.read_u8()?),

@@ -60,7 +60,7 @@ impl TypeSupport for DynamicType {
 }
 
 /// The type of a topic of values known at run time.
-fn of(support: &dyn TypeSupport) -> Result<&DynamicType, CdrError> {
+pub(crate) fn of(support: &dyn TypeSupport) -> Result<&DynamicType, CdrError> {
     let support: &dyn Any = support;
     support.downcast_ref().ok_or(CdrError::ForeignType)
 }

@@ -1,6 +1,7 @@
 //! Types at run time, compiled for work with values: flat members, resolved aliases, sizes (DDS-XTypes 1.3 §7.2.2,
 //! §7.5.2 `DynamicType`).
 
+use crate::offsets::Extent;
 use crate::value::Value;
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -39,6 +40,7 @@ pub(crate) struct Node {
     pub key_size: KeySize,
     /// Parts of the default value.
     pub parts: usize,
+    pub extent: Extent,
 }
 
 /// Why a type graph makes no type.
@@ -309,6 +311,8 @@ pub struct StructureShape {
     pub has_key: bool,
     /// Positions of the members in the order of their ids.
     pub(crate) by_id: Vec<usize>,
+    /// Where the first members start, from the start of the structure's members: as far as that is the same for all values.
+    pub(crate) offsets: Vec<Extent>,
 }
 
 impl StructureShape {
@@ -446,6 +450,7 @@ static NOTHING: Node = Node {
     least: 0,
     key_size: KeySize::UNBOUNDED,
     parts: 1,
+    extent: Extent::NONE,
 };
 
 impl<'a> TypeView<'a> {

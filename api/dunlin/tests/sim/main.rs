@@ -22,3 +22,4 @@ mod try_construct;
 mod types;
 mod under_loss;
 mod urgency;
+mod views;

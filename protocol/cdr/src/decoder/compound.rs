@@ -269,7 +269,8 @@ impl<'de> Decoder<'de> {
 
     /// Whether a collection of such elements has a DHEADER.
     #[inline]
-    pub(crate) fn has_dheader(&self, kind: ElementKind) -> bool {
+    #[must_use]
+    pub fn has_dheader(&self, kind: ElementKind) -> bool {
         self.is_xcdr2()
             && match kind {
                 ElementKind::Primitive => false,

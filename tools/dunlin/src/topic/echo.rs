@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::Args;
 use dunlin::cdr::{DecodeOptions, Limits};
 use dunlin::qos::TopicQos;
-use dunlin::{Config, DataReader, DynamicData, DynamicType, InstanceState, SampleInfo};
+use dunlin::{Config, DataReader, DynamicData, DynamicType, DynamicView, InstanceState, SampleInfo};
 use dunlin_program::Stop;
 use std::io::Write;
 use std::process::ExitCode;
@@ -108,20 +108,20 @@ fn print(
         let most = usize::try_from(left.min(256)).unwrap_or(256);
         for raw in reader.take_payloads(most)? {
             let options = DecodeOptions::for_vendor(raw.vendor.0);
-            let value = match (&raw.payload, &raw.key) {
+            let view = match (&raw.payload, &raw.key) {
                 (Some(payload), _) => {
                     sizes.add(payload.len() as f64);
                     left -= 1;
-                    DynamicData::from_payload_with(ty, payload, &Limits::default(), options)
+                    DynamicView::with_options(ty, payload, &Limits::default(), options)
                 }
-                (None, Some(key)) => DynamicData::from_key_payload(ty, key, &Limits::default(), options),
+                (None, Some(key)) => DynamicView::of_key(ty, key, &Limits::default(), options),
                 (None, None) => continue,
             };
-            match value {
-                Ok(value) => {
-                    printer.print(&value, &raw.info, out)?;
+            match view.and_then(|view| view.check().map(|()| view)) {
+                Ok(view) => {
+                    printer.print(&view, &raw.info, out)?;
                     if ended_meanwhile(&raw.info, ty) {
-                        printer.print(&value, &SampleInfo { valid_data: false, ..raw.info }, out)?;
+                        printer.print(&view, &SampleInfo { valid_data: false, ..raw.info }, out)?;
                     }
                 }
                 Err(error) => eprintln!("dunlin: a sample does not fit the type {}: {error}", ty.name()),

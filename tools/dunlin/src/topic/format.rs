@@ -4,8 +4,8 @@ use crate::names::harmless;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use dunlin::dynamic_types::{AccessError, AccessFailure, PathError, Shape};
-use dunlin::{DynamicData, DynamicType, InstanceState, SampleInfo};
-use dunlin_json::{Json, Octets, Selected, leaves_as};
+use dunlin::{DynamicData, DynamicType, DynamicView, InstanceState, SampleInfo};
+use dunlin_json::{JsonView, Octets, SelectedViews, leaves_of_view};
 use serde::Serialize;
 use std::io::Write;
 
@@ -66,8 +66,8 @@ struct About {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Body<'a> {
-    All(Json<'a>),
-    Selected(Selected<'a>),
+    All(JsonView<'a>),
+    Selected(SelectedViews<'a>),
 }
 
 /// A sample with what is known about it; without data only its key is.
@@ -142,17 +142,17 @@ impl Printer {
         Ok(())
     }
 
-    fn body<'a>(&'a self, data: &'a DynamicData, info: &SampleInfo) -> Body<'a> {
+    fn body<'a>(&'a self, data: &DynamicView<'a>, info: &SampleInfo) -> Body<'a> {
         if self.fields.is_empty() && info.valid_data {
-            return Body::All(Json::of(data).with_octets(self.octets));
+            return Body::All(JsonView::of(data.clone()).with_octets(self.octets));
         }
         let fields = if info.valid_data { &self.fields } else { &self.keys };
-        let part = |field: &'a String| (field.as_str(), data.part(field).ok().flatten());
-        Body::Selected(Selected(fields.iter().map(part).collect(), self.octets))
+        let part = |field: &'a String| (field.as_str(), data.get(field).ok().flatten());
+        Body::Selected(SelectedViews(fields.iter().map(part).collect(), self.octets))
     }
 
     /// Prints a sample, or the end of an instance, of which the key alone is known.
-    pub fn print(&mut self, data: &DynamicData, info: &SampleInfo, out: &mut impl Write) -> Result<()> {
+    pub fn print(&mut self, data: &DynamicView<'_>, info: &SampleInfo, out: &mut impl Write) -> Result<()> {
         if matches!(self.format, Format::Line | Format::Table) {
             return self.print_leaves(data, info, out);
         }
@@ -175,7 +175,12 @@ impl Printer {
         })
     }
 
-    fn print_leaves(&mut self, data: &DynamicData, info: &SampleInfo, out: &mut impl Write) -> Result<()> {
+    fn print_leaves(
+        &mut self,
+        data: &DynamicView<'_>,
+        info: &SampleInfo,
+        out: &mut impl Write,
+    ) -> Result<()> {
         let mut cells = Vec::new();
         if self.info {
             let about = about(info);
@@ -184,10 +189,10 @@ impl Printer {
             cells.push(("writer".to_owned(), about.writer));
         }
         if self.fields.is_empty() && info.valid_data {
-            cells.extend(leaves_as(data, "", self.octets));
+            cells.extend(leaves_of_view(data, "", self.octets)?);
         }
         for field in if info.valid_data { &self.fields } else { &self.keys } {
-            cells.extend(leaves_as(data, field, self.octets));
+            cells.extend(leaves_of_view(data, field, self.octets)?);
         }
         if !info.valid_data {
             cells.push(("instance_state".to_owned(), state(info).to_owned()));
