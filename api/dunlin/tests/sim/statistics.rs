@@ -179,6 +179,7 @@ fn restless_subscribers_have_one_writer() {
         writers.extend(seen.iter().filter(|it| &*it.topic_name == STATISTICS_TOPIC).map(|it| it.guid));
         b.run(|| drop(watch));
         sim.run_until(|| own.discovered_subscriptions().is_empty(), secs(60)).unwrap();
+        sim.run_for(millis(200)).unwrap();
     }
     let of_a = writers.iter().filter(|guid| guid.prefix == own.guid().prefix).count();
     assert_eq!(of_a, 1, "{writers:?}");
