@@ -79,11 +79,14 @@ until_told 'Circle .* 1 of 2 match' dunlin ls --wait 2
 dunlin graph -o "$work/graph.svg"
 
 # A size that fits a page; `top` itself takes any.
-"${session[@]}" new-session -d -x 80 -y 10 "dunlin top --subscribe --interval 2"
+"${session[@]}" new-session -d -x 100 -y 13 "dunlin top --interval 2"
 until_told 'topic /weather .* (9|10)\.[0-9] ' "${session[@]}" capture-pane -p
 "${session[@]}" capture-pane -p | sed 's/ *$//' >"$work/top.txt"
+"${session[@]}" send-keys Tab Tab
+until_told '\[Endpoints\]' "${session[@]}" capture-pane -p
+"${session[@]}" capture-pane -p | sed 's/ *$//' >"$work/endpoints.txt"
 
-for name in ls.txt echo.txt top.txt graph.svg; do keep "$name"; done
+for name in ls.txt echo.txt top.txt endpoints.txt graph.svg; do keep "$name"; done
 awk -v folder="$pictures" '
     skipping { if (/^```$/ && ++fences == 2) skipping = 0; else if (/^```text$/) fences = 1; next }
     { print }

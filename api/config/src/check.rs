@@ -97,6 +97,12 @@ impl Checker<'_> {
         self.that(directory.is_absolute(), "shared_memory.directory", "must begin with /");
     }
 
+    fn statistics(&mut self) {
+        let fits =
+            (Duration::from_millis(100)..=Duration::from_secs(3600)).contains(&self.config.statistics.period);
+        self.that(fits, "statistics.period", "must be from 100ms to 1h");
+    }
+
     fn fault(&mut self) {
         let fault = &self.config.fault;
         for (key, span) in [("fault.delay", fault.delay), ("fault.jitter", fault.jitter)] {
@@ -117,6 +123,7 @@ impl Config {
         checker.reliability();
         checker.receive();
         checker.shared_memory();
+        checker.statistics();
         checker.fault();
         checker.problems.into_result()
     }

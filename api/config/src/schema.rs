@@ -342,6 +342,14 @@ schema! {
         /// others member by member. Without it types are compared by name.
         announce: bool = true;
     }
+    /// Counters for others, see `docs/statistics.md`.
+    statistics: StatisticsSection {
+        /// Publish the counters of this participant and its endpoints while another participant subscribes to the topic
+        /// DunlinStatistics, as dunlin top does. Nothing is announced or sent while nobody does.
+        enabled: bool = true;
+        /// Time between two samples of each, 100ms to 1h.
+        period: Duration = Duration::from_secs(1);
+    }
     /// For finding out what goes wrong.
     debug: DebugSection {
         /// File that gets a copy of all traffic for Wireshark or tshark; empty for none.

@@ -70,6 +70,7 @@ mod signal;
 #[cfg(feature = "sim")]
 pub mod sim;
 mod sink;
+pub mod statistics;
 mod status;
 mod stream;
 mod subscriber;

@@ -15,6 +15,7 @@ use crate::publisher::{Publisher, put_urgent_first};
 use crate::qos_cell::QosCell;
 use crate::reader_core::ReaderCore;
 use crate::sink::Sink;
+use crate::statistics::Statistics;
 use crate::status::StatusMask;
 use crate::subscriber::Subscriber;
 use crate::topic::{Topic, TopicInner};
@@ -75,6 +76,7 @@ pub(crate) struct ParticipantInner {
     pub(crate) entity: Entity<dyn DomainParticipantListener>,
     pub(crate) contents: Contents,
     pub(crate) builtin: Mutex<Feeds>,
+    pub(crate) statistics: Statistics,
     /// Durable samples are those of their writers, also where a service should keep them.
     durable_is_local: bool,
     /// Properties that are announced besides those of the QoS.
@@ -449,7 +451,7 @@ impl DomainParticipant {
     /// Counters of sockets and shared memory, which participants of one process share where their configurations allow.
     #[must_use]
     pub fn transport_stats(&self) -> TransportStats {
-        self.inner.session.transport_stats()
+        self.inner.transport_stats()
     }
 }
 
@@ -650,6 +652,11 @@ impl ParticipantInner {
             self.flush(slot);
         }
         !full
+    }
+
+    /// Counters of the sockets and the shared memory that it uses.
+    pub fn transport_stats(&self) -> TransportStats {
+        self.session.transport_stats()
     }
 
     /// Makes itself known to the domain.

@@ -61,6 +61,11 @@ impl Sink {
         writers.values().filter_map(Weak::upgrade).collect()
     }
 
+    pub fn readers(&self) -> Vec<Arc<ReaderCore>> {
+        let readers = self.readers.read().unwrap_or_else(PoisonError::into_inner);
+        readers.values().filter_map(Weak::upgrade).collect()
+    }
+
     pub fn remove_writer(&self, id: EntityId) {
         change(&self.writers, id, None);
     }
@@ -87,7 +92,7 @@ impl Sink {
         let _ = self.participant.set(Arc::downgrade(participant));
     }
 
-    /// Brings built-in topics and whoever waits for a topic up to date.
+    /// Brings built-in topics, statistics and whoever waits for a topic up to date.
     fn note_discovery(&self, event: &Event) {
         let concerns_data = matches!(
             event,
@@ -102,6 +107,7 @@ impl Sink {
         }
         if let Some(participant) = self.participant.get().and_then(Weak::upgrade) {
             participant.on_discovery(event);
+            participant.follow_statistics(event);
         }
     }
 
@@ -139,7 +145,8 @@ impl Sink {
             }
             _ => return,
         };
-        let topic = self.topic_of(local).map(|topic| topic.name.clone()).unwrap_or_default();
+        // Of what the application has not made, or has deleted, it need not know.
+        let Some(topic) = self.topic_of(local).map(|topic| topic.name.clone()) else { return };
         let (here, there) = if local.is_writer() { ("writer", "reader") } else { ("reader", "writer") };
         let subject = format!("topic '{topic}': {here} {local} does not match {there} {remote}");
         for cause in &causes {
@@ -161,11 +168,12 @@ impl Sink {
     /// A match that leads nowhere: what has to go to the other side cannot.
     fn warn_unreachable(&self, local: EntityId, remote: Guid) {
         let Some(participant) = self.participant.get().and_then(Weak::upgrade) else { return };
+        let Some(topic) = self.topic_of(local) else { return };
         if !self.cannot_reach(participant.engine(), local, remote) {
             return;
         }
         self.why.warn_of(machine::mono(), local, "UNREACHABLE", || {
-            let topic = self.topic_of(local).map(|topic| topic.name.clone()).unwrap_or_default();
+            let topic = &topic.name;
             let (here, there) = if local.is_writer() { ("writer", "reader") } else { ("reader", "writer") };
             let subject = format!("topic '{topic}': {here} {local} and {there} {remote}");
             (Cause::unreachable(participant.engine(), remote), subject)

@@ -19,6 +19,8 @@ pub(crate) struct Common {
     pub(crate) memory_message_size: usize,
     /// The entry of discovery.
     pub(crate) participant_timer: TimerId,
+    /// The entry of whoever works for the participant from outside, see [`crate::Participant::set_alarm`].
+    pub(crate) alarm_timer: TimerId,
     pub(crate) timers: Timers,
     pub(crate) manual: ManualLiveliness,
     pub(crate) counters: Counters,
@@ -286,6 +288,7 @@ mod model {
             max_message_size: 1472,
             memory_message_size: 0,
             participant_timer: timers.register(TimerOwner::Participant),
+            alarm_timer: timers.register(TimerOwner::Alarm),
             timers,
             manual: ManualLiveliness::default(),
             counters: Counters::default(),

@@ -70,7 +70,7 @@ pub use output::{Event, Output};
 pub use participant::Participant;
 pub use reader_slot::ReaderSlot;
 pub use related::reply_qos;
-pub use writer_slot::{TxTurn, WriteError, WriteRequest, WriterSlot};
+pub use writer_slot::{TxTurn, WriteError, WriteRequest, WriterSlot, WriterStanding};
 
 pub use dunlin_discovery::{
     ContentFilterProperty, EndpointLocators, KnownType, LocalType, Locators, Quotas, TypeDiscovery,

@@ -274,4 +274,6 @@ pub enum Event {
     ReaderUpdated(Arc<DiscoveredReader>),
     /// A reader of another participant is gone.
     ReaderLost(Guid),
+    /// It is the time that was given to [`set_alarm`](crate::Participant::set_alarm).
+    Alarm,
 }

@@ -72,6 +72,7 @@ impl Participant {
         let common = Common {
             prefix: config.guid_prefix,
             participant_timer: timers.register(TimerOwner::Participant),
+            alarm_timer: timers.register(TimerOwner::Alarm),
             tuning: config.tuning.clone(),
             max_message_size: config.max_message_size,
             memory_message_size: config.memory_message_size,

@@ -16,6 +16,8 @@ use crate::ranks;
 pub(crate) enum TimerOwner {
     /// Discovery and what else the participant itself does.
     Participant,
+    /// What the participant is to tell at a time, see [`crate::Participant::set_alarm`].
+    Alarm,
     /// A writer: protocol, history, liveliness.
     Writer(EntityId),
     /// The protocol side of a reader, with the leases of its writers.

@@ -4,7 +4,7 @@ use dunlin_core::{MonoTime, Now};
 use dunlin_qos::LivelinessKind;
 use dunlin_wire::join_directed;
 
-use crate::output::Output;
+use crate::output::{Event, Output};
 use crate::participant::Participant;
 use crate::timers::TimerOwner;
 
@@ -14,6 +14,11 @@ impl Participant {
     #[must_use]
     pub fn next_deadline(&self) -> Option<MonoTime> {
         self.common.timers.next()
+    }
+
+    /// Has [`Event::Alarm`] told once at this time, instead of at the one that was set before; `None` for never.
+    pub fn set_alarm(&self, at: Option<MonoTime>, out: &mut Output) {
+        out.deadline_closer |= self.common.timers.set(self.common.alarm_timer, at);
     }
 
     /// Does everything that is due.
@@ -44,6 +49,7 @@ impl Participant {
     fn run(&self, now: Now, owner: TimerOwner, out: &mut Output) {
         match owner {
             TimerOwner::Participant => self.run_discovery(now, out),
+            TimerOwner::Alarm => out.events.push(Event::Alarm),
             TimerOwner::Writer(id) => {
                 if let Some(writer) = self.routes.load().writer(id) {
                     writer.on_timer(now, out);

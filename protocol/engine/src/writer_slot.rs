@@ -6,6 +6,7 @@ mod ending;
 mod liveliness;
 mod room;
 mod separation;
+mod standing;
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -29,6 +30,8 @@ use crate::related;
 use crate::timers::{TimerId, TimerOwner};
 use crate::turn::{OnWire, Turn, Turnstile};
 use crate::writer_filter::WriterFilters;
+
+pub use standing::WriterStanding;
 
 /// A priority is a differentiated services code point.
 fn traffic_class(priority: TransportPriority) -> u8 {

@@ -7,6 +7,7 @@ mod idl;
 mod join;
 mod names;
 mod ping;
+mod statistics;
 mod top;
 mod topic;
 mod types;

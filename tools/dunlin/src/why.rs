@@ -2,6 +2,7 @@
 
 use crate::join::{Join, listen};
 use crate::names::{TopicName, harmless_lines};
+use crate::statistics::{AllTold, Statistics};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use dunlin::{Cause, Config, DomainParticipant, EndpointInfo, Explanation, Note};
@@ -64,10 +65,12 @@ impl FromStr for Domains {
 pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Result<ExitCode> {
     let domain = arguments.join.domain(&config);
     let participant = arguments.join.participant(config.clone(), "dunlin why")?;
+    let statistics = Statistics::subscribe(&participant)?;
     listen(arguments.wait)?;
     let topic = arguments.topic.in_domain(&participant);
     crate::types::ask(&participant, &topic);
     let mut explanation = participant.explain_topic(&topic);
+    name_inactive(&participant, &mut explanation, &statistics.told());
     if explanation.causes.iter().any(|cause| matches!(cause, Cause::NoCounterpart { .. })) {
         let others = arguments.domains.0.iter().copied().filter(|other| *other != domain);
         look_elsewhere(&mut explanation, others, &config, arguments.wait)?;
@@ -78,6 +81,25 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
         write!(out, "domain {domain}, {}", harmless_lines(&explanation.to_string()))?;
     }
     Ok(if explanation.is_well() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Readers that do not answer are known to their writers alone, which tell if they are Dunlin's.
+fn name_inactive(participant: &DomainParticipant, explanation: &mut Explanation, told: &AllTold) {
+    for pair in explanation.pairs.iter_mut().filter(|pair| pair.matched) {
+        let (Some(writer), Some(reader)) = (&pair.writer, &pair.reader) else { continue };
+        let counters = told.get(&writer.guid).and_then(|told| told.now.writer.as_ref());
+        let is_inactive =
+            counters.is_some_and(|it| it.inactive_readers.iter().any(|key| key.guid() == reader.guid));
+        let is_known = pair.causes.iter().any(|cause| matches!(cause, Cause::Inactive { .. }));
+        if is_inactive && !is_known {
+            let all = participant.discovered_subscriptions();
+            let found = all.iter().find(|known| known.guid == reader.guid);
+            let locators = |it: &std::sync::Arc<dunlin::SubscriptionBuiltinTopicData>| {
+                it.unicast.iter().chain(it.multicast.iter()).copied().collect()
+            };
+            pair.causes.push(Cause::Inactive { locators: found.map(locators).unwrap_or_default() });
+        }
+    }
 }
 
 /// Joins other domains for a while, all at once.

@@ -9,6 +9,7 @@ use crate::factory::DomainParticipantFactory;
 use crate::listener::DomainParticipantListener;
 use crate::qos_cell::QosCell;
 use crate::sink::Sink;
+use crate::statistics::Statistics;
 use crate::status::StatusMask;
 use crate::types::RegisteredTypes;
 use dunlin_config::Config;
@@ -116,6 +117,7 @@ impl DomainParticipantBuilder {
         let in_full = config.discovery.announce_process_in_full;
         let process = if tells { crate::process::properties(in_full) } else { Vec::new() };
         let announced = crate::process::described(&self.qos, &process);
+        let statistics = Statistics::new(config.statistics.enabled, config.statistics.period);
         let driver = config.driver_config(self.domain, announced, &self.name)?;
         let sink = Arc::new(Sink::default());
         let session = Session::prepare(driver, Arc::clone(&sink) as _)
@@ -132,6 +134,7 @@ impl DomainParticipantBuilder {
             entity: Entity::new(guid.into(), self.enabled),
             contents: Contents::default(),
             builtin: Mutex::default(),
+            statistics,
             durable_is_local,
             process,
             announces_types,

@@ -15,6 +15,7 @@ mod repeat;
 mod representation;
 mod request_reply;
 mod separation;
+mod statistics;
 mod support;
 mod tasks;
 mod threads;

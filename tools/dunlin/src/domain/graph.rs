@@ -142,6 +142,7 @@ pub mod tests {
     /// Two participants; one writes what the other reads, and reads what nobody can give it.
     pub fn domain() -> Domain {
         let participant = |name: &str| Participant {
+            id: None,
             guid: format!("guid {name}"),
             name: format!("the \"{name}\""),
             vendor: "Dunlin".into(),
@@ -151,6 +152,7 @@ pub mod tests {
             readers: 1,
         };
         let endpoint = |name: &str| Endpoint {
+            id: None,
             guid: format!("endpoint {name}"),
             participant: format!("guid {name}"),
             of: name.into(),

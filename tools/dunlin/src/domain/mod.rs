@@ -23,6 +23,8 @@ pub struct Domain {
 #[derive(Serialize, Clone)]
 pub struct Participant {
     pub guid: String,
+    #[serde(skip)]
+    pub id: Option<Guid>,
     /// For people; perhaps empty.
     pub name: String,
     pub vendor: String,
@@ -53,6 +55,8 @@ pub struct Topic {
 #[derive(Serialize, Clone)]
 pub struct Endpoint {
     pub guid: String,
+    #[serde(skip)]
+    pub id: Option<Guid>,
     /// The GUID of its participant.
     pub participant: String,
     /// The participant's name, or its GUID if it has none.
@@ -106,6 +110,20 @@ impl Topic {
     }
 }
 
+impl Domain {
+    /// Leaves out a topic and its endpoints.
+    pub fn leave_out(&mut self, name: &str) {
+        let Some(at) = self.topics.iter().position(|topic| topic.name == name) else { return };
+        let Topic { writers, readers, .. } = self.topics.remove(at);
+        for participant in &mut self.participants {
+            let own = |all: &[Endpoint]| all.iter().filter(|it| it.participant == participant.guid).count();
+            let (own_writers, own_readers) = (own(&writers), own(&readers));
+            participant.writers = participant.writers.saturating_sub(own_writers);
+            participant.readers = participant.readers.saturating_sub(own_readers);
+        }
+    }
+}
+
 /// The domain without the tool itself.
 pub fn survey(participant: &DomainParticipant) -> Domain {
     let mut participants = BTreeMap::new();
@@ -113,6 +131,7 @@ pub fn survey(participant: &DomainParticipant) -> Domain {
         let addresses = data.locators.default_unicast.iter().map(ToString::to_string).collect();
         let known = Participant {
             guid: data.guid().to_string(),
+            id: Some(data.guid()),
             name: data.entity_name.clone(),
             vendor: names::vendor(data.vendor),
             process: host::Process::of(&data.property),
@@ -128,6 +147,7 @@ pub fn survey(participant: &DomainParticipant) -> Domain {
         let of = owner.map(|p| (p.writers += 1, p.label()).1).unwrap_or_default();
         let endpoint = Endpoint {
             guid: writer.guid.to_string(),
+            id: Some(writer.guid),
             participant: writer.participant().to_string(),
             of,
             vendor: names::vendor(writer.vendor),
@@ -142,6 +162,7 @@ pub fn survey(participant: &DomainParticipant) -> Domain {
         let of = owner.map(|p| (p.readers += 1, p.label()).1).unwrap_or_default();
         let endpoint = Endpoint {
             guid: reader.guid.to_string(),
+            id: Some(reader.guid),
             participant: reader.participant().to_string(),
             of,
             vendor: names::vendor(reader.vendor),

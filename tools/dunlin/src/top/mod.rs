@@ -3,17 +3,19 @@
 mod model;
 mod screen;
 mod table;
+mod traffic;
 mod watch;
 
 use crate::domain::{ls, survey};
 use crate::join::{Survey, wait_of};
 use crate::names::harmless;
+use crate::statistics::Statistics;
 use crate::topic::on_interrupt;
 use anyhow::{Result, ensure};
 use clap::Args;
-use dunlin::Config;
+use dunlin::{Config, DomainParticipant};
 use dunlin_program::Stop;
-use model::Snapshot;
+use model::{Snapshot, Sources};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEvent};
 use screen::{Screen, Step};
@@ -26,7 +28,7 @@ use watch::{Counted, Watch};
 
 /// Between two looks at the keyboard.
 const STEP: Duration = Duration::from_millis(50);
-/// How long the writers of what is subscribed to may take to match.
+/// How long the writers of what is subscribed to may take to match, and to tell their counters twice.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What is asked for.
@@ -54,13 +56,16 @@ pub struct Arguments {
 /// Counts in intervals.
 struct Meter {
     watch: Watch,
+    statistics: Statistics,
     before: Counted,
     since: Instant,
 }
 
 impl Meter {
-    fn new(watch: Watch) -> Self {
-        Self { watch, before: Counted::new(), since: Instant::now() }
+    fn new(participant: DomainParticipant) -> Result<Self> {
+        let statistics = Statistics::subscribe(&participant)?;
+        let watch = Watch::new(participant);
+        Ok(Self { watch, statistics, before: Counted::new(), since: Instant::now() })
     }
 
     /// Begins an interval.
@@ -73,7 +78,8 @@ impl Meter {
         let (now, at) = (self.watch.counted(), Instant::now());
         let seconds = at.duration_since(self.since).as_secs_f64();
         // What is counted while the domain is surveyed belongs to the next interval, and so does the time.
-        let shown = Snapshot::new(survey(self.watch.participant()), &self.before, &now, seconds);
+        let (told, domain) = (self.statistics.told(), survey(self.watch.participant()));
+        let shown = Snapshot::new(domain, &Sources { before: &self.before, now: &now, seconds, told: &told });
         (self.before, self.since) = (now, at);
         shown
     }
@@ -87,7 +93,7 @@ pub fn run(arguments: &Arguments, mut config: Config, out: &mut impl Write) -> R
     // The terminal shows the domain: lines of a log would stand in the middle of it.
     config.logging.standard_error &= !is_live;
     let participant = arguments.survey.join.participant(config, "dunlin top")?;
-    let mut meter = Meter::new(Watch::new(participant));
+    let mut meter = Meter::new(participant)?;
     if is_live {
         // The terminal is given back before the participant takes its leave, and whatever went wrong.
         let shown = ratatui::try_init()
@@ -110,7 +116,8 @@ fn once(arguments: &Arguments, meter: &mut Meter, stop: &Stop, out: &mut impl Wr
     let shown = meter.snapshot().only(screen.filter());
     meter.watch.only(&screen.wanted(&shown));
     let deadline = Instant::now() + PATIENCE;
-    while !meter.watch.is_matched() && Instant::now() < deadline && !stop.wait(STEP) {}
+    let ready = |meter: &Meter| meter.watch.is_matched() && meter.statistics.has_told();
+    while !ready(meter) && Instant::now() < deadline && !stop.wait(STEP) {}
     meter.begin();
     if arguments.subscribe && stop.wait(Duration::from_secs_f64(arguments.interval)) {
         return Ok(());

@@ -1,24 +1,14 @@
 //! What is shown of a domain at one moment.
 
+use super::traffic::{Traffic, seen, total};
 use super::watch::{Counted, Counts, Flow};
 use crate::domain::{Domain, Endpoint, Participant};
+use crate::statistics::{AllTold, json};
+use dunlin::Guid;
+use dunlin::statistics::STATISTICS_TOPIC;
 use serde::Serialize;
+use serde_json::Value;
 use std::collections::BTreeMap;
-
-/// What is known of the samples of a topic, a writer or a participant.
-#[derive(Serialize, Clone, Copy, Default, PartialEq, Debug)]
-pub struct Traffic {
-    /// In the last interval.
-    pub samples_per_second: f64,
-    /// In the last interval, without the headers of messages.
-    pub octets_per_second: f64,
-    /// Since the subscription began; unknown of writers that own instances, as what others own is not seen.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lost: Option<u64>,
-    /// Repeated or late, since the subscription began; of topics alone.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub again: Option<u64>,
-}
 
 /// A participant with what its writers write to topics that are subscribed to.
 #[derive(Serialize, Clone)]
@@ -27,6 +17,12 @@ pub struct ParticipantRow {
     pub participant: Participant,
     #[serde(flatten)]
     pub traffic: Option<Traffic>,
+    /// Datagrams that the kernel dropped of full receive buffers of its process, if it tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<u64>,
+    /// Everything that it tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counters: Option<Value>,
 }
 
 /// A topic.
@@ -59,6 +55,9 @@ pub struct EndpointRow {
     pub endpoint: Endpoint,
     #[serde(flatten)]
     pub traffic: Option<Traffic>,
+    /// Everything that it tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counters: Option<Value>,
 }
 
 /// A domain at one moment.
@@ -72,6 +71,29 @@ pub struct Snapshot {
     pub endpoints: Vec<EndpointRow>,
 }
 
+fn told_of<'a>(participant: &Participant, told: &'a AllTold) -> Option<&'a crate::statistics::Told> {
+    told.get(&participant.id?)
+}
+
+/// A topic of endpoints. What its readers lost and its writers sent again is what they tell, and what the subscription saw
+/// where none of them tells.
+fn of_topic(endpoints: &[EndpointRow], counts: Option<&Counts>) -> Option<Traffic> {
+    let of = |kind: &'static str| {
+        let rows = endpoints.iter().filter(move |row| row.kind == kind);
+        rows.filter_map(|row| row.traffic).collect::<Vec<_>>()
+    };
+    let (writers, readers) = (of("writer"), of("reader"));
+    if writers.is_empty() && readers.is_empty() && counts.is_none() {
+        return None;
+    }
+    let all = Traffic::sum(&writers);
+    Some(Traffic {
+        lost: total(readers.iter().map(|it| it.lost)).or(counts.and_then(|it| seen(it.lost))),
+        again: all.again.or(counts.and_then(|it| seen(it.again))),
+        ..all
+    })
+}
+
 /// Rates between two moments.
 struct Rates<'a> {
     before: &'a Counted,
@@ -80,90 +102,125 @@ struct Rates<'a> {
 }
 
 impl Rates<'_> {
-    #[allow(clippy::cast_precision_loss, reason = "for people")]
-    fn between(&self, before: Flow, now: Flow, exclusive: bool) -> Traffic {
-        // A subscription that began again counts from nothing.
-        let rate = |before: u64, now: u64| now.saturating_sub(before) as f64 / self.seconds.max(1e-9);
-        Traffic {
-            samples_per_second: rate(before.samples, now.samples),
-            octets_per_second: rate(before.octets, now.octets),
-            lost: (!exclusive).then_some(now.lost),
-            again: None,
-        }
-    }
-
     /// Of each writer that matches or did, by its GUID.
-    fn writers(&self, topic: &str) -> Option<BTreeMap<String, Traffic>> {
+    fn writers(&self, topic: &str) -> Option<BTreeMap<Guid, Traffic>> {
         let now = self.now.get(topic)?;
         let nothing = Counts::default();
         let before = &self.before.get(topic).unwrap_or(&nothing).writers;
-        let flow = |of: &BTreeMap<dunlin::Guid, Flow>, guid: &dunlin::Guid| {
-            of.get(guid).copied().unwrap_or_default()
-        };
-        let of = |guid: &dunlin::Guid| {
-            (guid.to_string(), self.between(flow(before, guid), flow(&now.writers, guid), now.exclusive))
+        let flow = |of: &BTreeMap<Guid, Flow>, guid: &Guid| of.get(guid).copied().unwrap_or_default();
+        let of = |guid: &Guid| {
+            let (before, now_of) = (flow(before, guid), flow(&now.writers, guid));
+            (*guid, Traffic::of_flow(before, now_of, self.seconds, now.exclusive))
         };
         Some(now.matched.iter().chain(now.writers.keys()).map(of).collect())
     }
 }
 
-fn sum<'a>(all: impl Iterator<Item = &'a Traffic>) -> Traffic {
-    let nothing = Traffic { lost: Some(0), ..Traffic::default() };
-    all.fold(nothing, |sum, one| Traffic {
-        samples_per_second: sum.samples_per_second + one.samples_per_second,
-        octets_per_second: sum.octets_per_second + one.octets_per_second,
-        lost: sum.lost.zip(one.lost).map(|(sum, one)| sum + one),
-        again: None,
-    })
+/// What is known of the domain besides itself.
+pub struct Sources<'a> {
+    /// What the subscriptions counted until the interval began, and until now, so many seconds later.
+    pub before: &'a Counted,
+    pub now: &'a Counted,
+    pub seconds: f64,
+    /// What participants tell.
+    pub told: &'a AllTold,
 }
 
 impl Snapshot {
-    /// A domain, and what was counted in it until `before` and until `now`, so many seconds later.
-    pub fn new(domain: Domain, before: &Counted, now: &Counted, seconds: f64) -> Self {
+    /// A domain, and what is known of it.
+    pub fn new(mut domain: Domain, sources: &Sources<'_>) -> Self {
+        let &Sources { before, now, seconds, told } = sources;
         let rates = Rates { before, now, seconds };
         let mut shown = Self { domain: domain.domain, seconds, ..Self::default() };
+        // It is there because of this tool, or of others that watch.
+        domain.leave_out(STATISTICS_TOPIC);
+        let mut lost_by_flow = Vec::new();
         for topic in domain.topics {
             let flows = rates.writers(&topic.name);
-            // Without a writer that matches nothing is known.
-            let traffic = flows.as_ref().filter(|flows| !flows.is_empty()).map(|flows| {
-                let counts = &now[&topic.name];
-                Traffic { lost: Some(counts.lost), again: Some(counts.again), ..sum(flows.values()) }
-            });
-            shown.topics.push(TopicRow {
-                type_name: topic.types(),
-                writers: topic.writers.len(),
-                readers: topic.readers.len(),
-                pairs: topic.pairs.len(),
-                matched: topic.matched(),
-                subscribed: flows.is_some(),
-                traffic,
-                name: topic.name.clone(),
-                ros: topic.ros,
-            });
+            let begin = shown.endpoints.len();
             let matched = |guid: &str| {
                 let of = topic.pairs.iter().filter(|pair| pair.writer == guid || pair.reader == guid);
                 of.filter(|pair| pair.matched).count()
             };
-            for endpoint in topic.writers {
-                let traffic = flows.as_ref().and_then(|flows| flows.get(&endpoint.guid).copied());
-                let matched = matched(&endpoint.guid);
-                let topic = topic.name.clone();
-                shown.endpoints.push(EndpointRow { topic, kind: "writer", matched, endpoint, traffic });
+            let (writers, readers) = (topic.writers.len(), topic.readers.len());
+            let (type_name, pairs, all_matched) = (topic.types(), topic.pairs.len(), topic.matched());
+            let writing = topic.writers.into_iter().map(|it| ("writer", it));
+            for (kind, endpoint) in writing.chain(topic.readers.into_iter().map(|it| ("reader", it))) {
+                let own = endpoint.id.and_then(|guid| told.get(&guid));
+                let counted = match kind {
+                    "writer" => own.and_then(Traffic::of_writer),
+                    _ => own.and_then(Traffic::of_reader),
+                };
+                let flow = endpoint.id.and_then(|guid| flows.as_ref()?.get(&guid).copied());
+                if let Some(flow) = flow {
+                    lost_by_flow.push((endpoint.participant.clone(), flow.lost));
+                }
+                let traffic = match (counted, flow) {
+                    (Some(counted), Some(flow)) => Some(counted.or(flow)),
+                    (counted, flow) => counted.or(flow),
+                };
+                shown.endpoints.push(EndpointRow {
+                    topic: topic.name.clone(),
+                    kind,
+                    matched: matched(&endpoint.guid),
+                    endpoint,
+                    traffic,
+                    counters: own.map(|told| json(&told.now)),
+                });
             }
-            for endpoint in topic.readers {
-                let matched = matched(&endpoint.guid);
-                let topic = topic.name.clone();
-                shown.endpoints.push(EndpointRow { topic, kind: "reader", matched, endpoint, traffic: None });
-            }
+            let counts =
+                now.get(&topic.name).filter(|_| flows.as_ref().is_some_and(|flows| !flows.is_empty()));
+            shown.topics.push(TopicRow {
+                type_name,
+                writers,
+                readers,
+                pairs,
+                matched: all_matched,
+                subscribed: flows.is_some(),
+                traffic: of_topic(&shown.endpoints[begin..], counts),
+                name: topic.name,
+                ros: topic.ros,
+            });
         }
         for participant in domain.participants {
-            let own = |row: &&EndpointRow| row.endpoint.participant == participant.guid;
-            let own: Vec<_> =
-                shown.endpoints.iter().filter(own).filter_map(|row| row.traffic.as_ref()).collect();
-            let traffic = (!own.is_empty()).then(|| sum(own.into_iter()));
-            shown.participants.push(ParticipantRow { participant, traffic });
+            let row = shown.participant(participant, &lost_by_flow, told);
+            shown.participants.push(row);
         }
         shown
+    }
+
+    /// A participant with what its endpoints do.
+    fn participant(
+        &self,
+        participant: Participant,
+        lost_by_flow: &[(String, super::traffic::Number<u64>)],
+        told: &AllTold,
+    ) -> ParticipantRow {
+        let own = |kind: &'static str| {
+            let rows = self.endpoints.iter().filter(move |row| row.kind == kind);
+            let own = rows.filter(|row| row.endpoint.participant == participant.guid);
+            own.filter_map(|row| row.traffic).collect::<Vec<_>>()
+        };
+        let (writers, readers) = (own("writer"), own("reader"));
+        // What its readers lost, if they tell; else what was lost of its writers here, if that is known of all of them.
+        let by_readers = total(readers.iter().map(|it| it.lost));
+        let mut by_flow =
+            lost_by_flow.iter().filter(|(of, _)| *of == participant.guid).map(|(_, lost)| *lost);
+        let lost = if by_readers.is_some() || told_of(&participant, told).is_some() {
+            by_readers
+        } else if by_flow.clone().all(|lost| lost.is_some()) {
+            total(&mut by_flow)
+        } else {
+            None
+        };
+        let known = !writers.is_empty() || !readers.is_empty();
+        let counters = told_of(&participant, told);
+        ParticipantRow {
+            traffic: known.then(|| Traffic { lost, ..Traffic::sum(&writers) }),
+            dropped: counters.and_then(|told| told.now.participant).map(|it| it.receive_overflow),
+            counters: counters.map(|told| json(&told.now)),
+            participant,
+        }
     }
 
     /// What has the filter in a name, without regard to upper and lower case.
@@ -186,13 +243,15 @@ impl Snapshot {
 pub mod tests {
     use super::*;
     use crate::domain::graph::tests::domain;
-    use dunlin::Guid;
+    use crate::statistics::tests::told;
+    use dunlin::statistics::{EntityStatistics, ParticipantCounters, ReaderCounters, WriterCounters};
 
     /// Two participants, of which one writes `Square`; its writer has written ten samples in two seconds.
     pub fn snapshot() -> Snapshot {
         let writer = Guid::from_bytes([1; 16]);
         let mut domain = domain();
         domain.topics[0].writers[0].guid = writer.to_string();
+        domain.topics[0].writers[0].id = Some(writer);
         domain.topics[0].pairs[0].writer = writer.to_string();
         // One sample with octets, then a hole.
         let flow = |samples: i64, octets: usize| {
@@ -206,15 +265,20 @@ pub mod tests {
             let counts = Counts { writers, matched, exclusive: false, lost, again: 2 * lost };
             [("Square".into(), counts)].into()
         };
-        Snapshot::new(domain, &counted(flow(10, 1_000), 1), &counted(flow(20, 31_000), 3), 2.0)
+        let (before, now) = (&counted(flow(10, 1_000), 1), &counted(flow(20, 31_000), 3));
+        Snapshot::new(domain, &Sources { before, now, seconds: 2.0, told: &AllTold::new() })
     }
 
     #[test]
     fn rates_are_of_the_last_interval_and_losses_of_all() {
         let snapshot = snapshot();
-        let traffic =
-            Traffic { samples_per_second: 5.0, octets_per_second: 15_000.0, lost: Some(2), again: None };
-        assert_eq!(snapshot.topics[0].traffic, Some(Traffic { lost: Some(3), again: Some(6), ..traffic }));
+        let traffic = Traffic {
+            samples_per_second: seen(5.0),
+            octets_per_second: seen(15_000.0),
+            lost: seen(2),
+            ..Traffic::default()
+        };
+        assert_eq!(snapshot.topics[0].traffic, Some(Traffic { lost: seen(3), again: seen(6), ..traffic }));
         assert_eq!(snapshot.topics[1].traffic, None);
         assert!(snapshot.topics[0].subscribed && !snapshot.topics[1].subscribed);
         let endpoints = &snapshot.endpoints;
@@ -233,13 +297,16 @@ pub mod tests {
         let snapshot = |counts: Counts| {
             let mut domain = domain();
             domain.topics[0].writers[0].guid = writer.to_string();
+            domain.topics[0].writers[0].id = Some(writer);
+            domain.topics[0].writers[0].id = Some(writer);
             let counted: Counted = [("Square".into(), counts)].into();
-            Snapshot::new(domain, &Counted::new(), &counted, 1.0)
+            let (before, told) = (&Counted::new(), &AllTold::new());
+            Snapshot::new(domain, &Sources { before, now: &counted, seconds: 1.0, told })
         };
         let quiet = snapshot(Counts { matched: [writer].into(), ..Counts::default() });
         assert_eq!(
             quiet.endpoints[0].traffic.map(|it| (it.samples_per_second, it.lost)),
-            Some((0.0, Some(0)))
+            Some((seen(0.0), seen(0)))
         );
         let foreign = snapshot(Counts { matched: [other].into(), ..Counts::default() });
         assert!(foreign.endpoints[0].traffic.is_none() && foreign.topics[0].traffic.is_some());
@@ -248,8 +315,72 @@ pub mod tests {
         let owned =
             snapshot(Counts { matched: [writer].into(), exclusive: true, lost: 1, ..Counts::default() });
         assert_eq!(owned.endpoints[0].traffic.map(|it| it.lost), Some(None));
-        assert_eq!(owned.topics[0].traffic.and_then(|it| it.lost), Some(1));
+        assert_eq!(owned.topics[0].traffic.and_then(|it| it.lost), seen(1));
         assert_eq!(owned.participants[0].traffic.and_then(|it| it.lost), None);
+    }
+
+    /// Counters come before what the subscription sees, which tells the rest; each number says whose it is.
+    #[test]
+    fn what_participants_tell_comes_first() {
+        let mut domain = domain();
+        let ids = [1, 2, 3].map(|n| Guid::from_bytes([n; 16]));
+        let topic = &mut domain.topics[0];
+        for (endpoint, id) in [(&mut topic.writers[0], ids[0]), (&mut topic.readers[0], ids[1])] {
+            (endpoint.guid, endpoint.id) = (id.to_string(), Some(id));
+        }
+        domain.participants[0].id = Some(ids[2]);
+        domain.participants[0].guid = domain.topics[0].readers[0].participant.clone();
+        let flow = {
+            let mut flow = Flow::default();
+            [1, 3].into_iter().for_each(|number| flow.add(number, Some(4)));
+            flow
+        };
+        let counts = Counts { writers: [(ids[0], flow)].into(), lost: 1, again: 1, ..Counts::default() };
+        let counted: Counted = [("Square".into(), counts)].into();
+        let at = |time| EntityStatistics { time, ..EntityStatistics::default() };
+        let written = |time, written| EntityStatistics {
+            writer: Some(WriterCounters {
+                written,
+                repairs: 7,
+                unacknowledged: 9,
+                inactive: 1,
+                ..WriterCounters::default()
+            }),
+            ..at(time)
+        };
+        let reader = ReaderCounters { received: 5, lost: 4, duplicates: 2, ..ReaderCounters::default() };
+        let reader = EntityStatistics { reader: Some(reader), ..at(1) };
+        let dropped = ParticipantCounters { receive_overflow: 12, ..ParticipantCounters::default() };
+        let dropped = EntityStatistics { participant: Some(dropped), ..at(1) };
+        let all: AllTold = [
+            (ids[0], told(&written(0, 10), &written(2_000_000_000, 20))),
+            (ids[1], told(&at(0), &reader)),
+            (ids[2], told(&at(0), &dropped)),
+        ]
+        .into();
+        let (before, now) = (&Counted::new(), &counted);
+        let shown = Snapshot::new(domain, &Sources { before, now, seconds: 1.0, told: &all });
+        let value = serde_json::to_value(&shown).unwrap();
+        let writer = &value["endpoints"][0];
+        assert_eq!(writer["samples_per_second"], 5.0);
+        assert_eq!(
+            (&writer["lost"], &writer["again"], &writer["unacknowledged"]),
+            (&1.into(), &7.into(), &9.into())
+        );
+        assert_eq!(
+            (&writer["sources"]["again"], &writer["sources"]["lost"]),
+            (&"counters".into(), &"subscription".into())
+        );
+        assert_eq!(writer["counters"]["writer"]["written"], 20);
+        let topic = &value["topics"][0];
+        assert_eq!((&topic["lost"], &topic["again"], &topic["inactive"]), (&4.into(), &7.into(), &1.into()));
+        assert_eq!(topic["sources"]["lost"], "counters");
+        assert_eq!(
+            (&value["participants"][0]["lost"], &value["participants"][0]["dropped"]),
+            (&4.into(), &12.into())
+        );
+        assert_eq!(value["participants"][0]["counters"]["participant"]["receive_overflow"], 12);
+        assert!(value["endpoints"][2].get("sources").is_none(), "of the others nothing is known");
     }
 
     #[test]

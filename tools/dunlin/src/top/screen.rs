@@ -251,9 +251,9 @@ mod tests {
         let participants = [
             topics[0],
             " Topics [Participants] Endpoints",
-            "NAME▼           VENDOR         W   R  SAMPLES/S  OCTETS/S   LOST ADDRESS",
-            "the \"two\"       Dunlin         1   1          -         -      -",
-            "the \"one\"       Dunlin         1   1        5.0     15.0k      2",
+            "NAME▼         VENDOR         W   R  SAMPLES/S  OCTETS/S   LOST  DROPPED ADDRESS",
+            "the \"two\"     Dunlin         1   1          -         -      -        -",
+            "the \"one\"     Dunlin         1   1        5.0     15.0k      2        -",
             HELP,
         ];
         assert_eq!(text(&screen, &shown, (80, 24)), participants);
@@ -261,11 +261,11 @@ mod tests {
         let endpoints = [
             "domain 7: 2 participants, 2 topics, 4 endpoints; 1 topics subscribed (paused)",
             " Topics  Participants [Endpoints]",
-            "TOPIC         KIND▲  PARTICIPANT  RELIABILITY  MATCH  SAMPLES/S  OCTETS/S   LOST",
-            "Square        reader two          RELIABLE         1          -         -      -",
-            "rt/a&b        reader two          RELIABLE         0          -         -      -",
-            "Square        writer one          RELIABLE         1        5.0     15.0k      2",
-            "rt/a&b        writer one          RELIABLE         0          -         -      -",
+            "TOPIC    KIND▲  PARTICIP  MATCH  SAMPLES/S  OCTETS/S   LOST  AGAIN  UNACK  INACT",
+            "Square   reader two           1          -         -      -      -      -      -",
+            "rt/a&b   reader two           0          -         -      -      -      -      -",
+            "Square   writer one           1        5.0     15.0k      2      -      -      -",
+            "rt/a&b   writer one           0          -         -      -      -      -      -",
             HELP,
         ];
         assert_eq!(text(&screen, &shown, (80, 24)), endpoints);

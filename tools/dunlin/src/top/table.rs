@@ -1,6 +1,7 @@
 //! The pages of `dunlin top` as columns and rows.
 
-use super::model::{Snapshot, Traffic};
+use super::model::Snapshot;
+use super::traffic::{Number as Counted, Traffic};
 use crate::names::harmless;
 use std::cmp::Ordering;
 
@@ -91,14 +92,17 @@ fn short(value: f64) -> String {
     }
 }
 
-fn traffic(traffic: Option<Traffic>) -> [Cell; 3] {
-    match traffic {
-        Some(it) => {
-            let lost = it.lost.map_or(Cell::Unknown, Cell::total);
-            [Cell::rate(it.samples_per_second), Cell::rate(it.octets_per_second), lost]
-        }
-        None => [Cell::Unknown, Cell::Unknown, Cell::Unknown],
-    }
+fn rate(number: Counted<f64>) -> Cell {
+    number.map_or(Cell::Unknown, |known| Cell::rate(known.value))
+}
+
+fn total(number: Counted<u64>) -> Cell {
+    number.map_or(Cell::Unknown, |known| Cell::total(known.value))
+}
+
+/// Something was lost, or somebody does not answer.
+fn is_bad(traffic: Traffic) -> bool {
+    [traffic.lost, traffic.inactive].into_iter().flatten().any(|known| known.value > 0)
 }
 
 impl Page {
@@ -137,17 +141,20 @@ impl Page {
                 ("SAMPLES/S", Number(10)),
                 ("OCTETS/S", Number(9)),
                 ("LOST", Number(6)),
-                ("ADDRESS", Share(3)),
+                ("DROPPED", Number(8)),
+                ("ADDRESS", Share(2)),
             ],
             Self::Endpoints => &[
                 ("TOPIC", Share(3)),
                 ("KIND", Text(6)),
                 ("PARTICIPANT", Share(3)),
-                ("RELIABILITY", Text(11)),
                 ("MATCH", Number(6)),
                 ("SAMPLES/S", Number(10)),
                 ("OCTETS/S", Number(9)),
                 ("LOST", Number(6)),
+                ("AGAIN", Number(6)),
+                ("UNACK", Number(6)),
+                ("INACT", Number(6)),
             ],
         }
     }
@@ -169,22 +176,21 @@ impl Page {
 
 fn topics(shown: &Snapshot) -> Vec<Row> {
     let row = |it: &super::model::TopicRow| {
-        let [samples, octets, lost] = traffic(it.traffic);
+        let traffic = it.traffic.unwrap_or_default();
         #[allow(clippy::cast_precision_loss, reason = "for people")]
         let matched = Cell::Number(it.matched as f64, format!("{}/{}", it.matched, it.pairs));
-        let again = it.traffic.and_then(|it| it.again).map_or(Cell::Unknown, Cell::total);
         let cells = vec![
             Cell::name(it.ros.as_deref().unwrap_or(&it.name)),
             Cell::name(&it.type_name),
             Cell::count(it.writers),
             Cell::count(it.readers),
             matched,
-            samples,
-            octets,
-            lost,
-            again,
+            rate(traffic.samples_per_second),
+            rate(traffic.octets_per_second),
+            total(traffic.lost),
+            total(traffic.again),
         ];
-        let bad = it.matched < it.pairs || it.traffic.and_then(|it| it.lost).is_some_and(|lost| lost > 0);
+        let bad = it.matched < it.pairs || is_bad(traffic);
         Row { topic: Some(it.name.clone()), cells, bad }
     };
     shown.topics.iter().map(row).collect()
@@ -192,40 +198,40 @@ fn topics(shown: &Snapshot) -> Vec<Row> {
 
 fn participants(shown: &Snapshot) -> Vec<Row> {
     let row = |it: &super::model::ParticipantRow| {
-        let [samples, octets, lost] = traffic(it.traffic);
+        let traffic = it.traffic.unwrap_or_default();
         let cells = vec![
             Cell::name(&it.participant.label()),
             Cell::name(&it.participant.vendor),
             Cell::count(it.participant.writers),
             Cell::count(it.participant.readers),
-            samples,
-            octets,
-            lost,
+            rate(traffic.samples_per_second),
+            rate(traffic.octets_per_second),
+            total(traffic.lost),
+            it.dropped.map_or(Cell::Unknown, Cell::total),
             Cell::name(&it.participant.addresses.join(" ")),
         ];
-        Row { topic: None, cells, bad: it.traffic.and_then(|it| it.lost).is_some_and(|lost| lost > 0) }
+        let bad = is_bad(traffic) || it.dropped.is_some_and(|dropped| dropped > 0);
+        Row { topic: None, cells, bad }
     };
     shown.participants.iter().map(row).collect()
 }
 
 fn endpoints(shown: &Snapshot) -> Vec<Row> {
     let row = |it: &super::model::EndpointRow| {
-        let [samples, octets, lost] = traffic(it.traffic);
+        let traffic = it.traffic.unwrap_or_default();
         let cells = vec![
             Cell::name(&it.topic),
             Cell::Text(it.kind.to_owned()),
             Cell::name(&it.endpoint.of),
-            Cell::name(it.endpoint.qos.get("reliability").map_or("", String::as_str)),
             Cell::count(it.matched),
-            samples,
-            octets,
-            lost,
+            rate(traffic.samples_per_second),
+            rate(traffic.octets_per_second),
+            total(traffic.lost),
+            total(traffic.again),
+            total(traffic.unacknowledged),
+            total(traffic.inactive),
         ];
-        Row {
-            topic: Some(it.topic.clone()),
-            cells,
-            bad: it.traffic.and_then(|it| it.lost).is_some_and(|lost| lost > 0),
-        }
+        Row { topic: Some(it.topic.clone()), cells, bad: is_bad(traffic) }
     };
     shown.endpoints.iter().map(row).collect()
 }

@@ -66,15 +66,21 @@ pub fn eventually_so(words: &[&str], well: impl Fn(&str) -> bool) -> String {
 pub struct Background(Child);
 
 impl Background {
-    fn spawn(words: &[&str]) -> (Self, BufReader<ChildStdout>) {
-        let mut child = program(words).stdout(Stdio::piped()).spawn().unwrap();
+    fn spawn(words: &[&str], variables: &[(&str, &str)]) -> (Self, BufReader<ChildStdout>) {
+        let mut command = program(words);
+        let mut child = command.envs(variables.iter().copied()).stdout(Stdio::piped()).spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
         (Self(child), output)
     }
 
     /// Starts a command and waits for its first line, which is returned.
     pub fn start(words: &[&str]) -> (Self, String) {
-        let (child, mut output) = Self::spawn(words);
+        Self::start_in(words, &[])
+    }
+
+    /// The same with variables.
+    pub fn start_in(words: &[&str], variables: &[(&str, &str)]) -> (Self, String) {
+        let (child, mut output) = Self::spawn(words, variables);
         let mut line = String::new();
         output.read_line(&mut line).unwrap();
         (child, line)
@@ -82,11 +88,19 @@ impl Background {
 
     /// Starts a command, whose lines are received.
     pub fn lines(words: &[&str]) -> (Self, Receiver<String>) {
-        let (child, output) = Self::spawn(words);
+        let (child, output) = Self::spawn(words, &[]);
         let (sender, receiver) = mpsc::channel();
         let mut lines = output.lines().map_while(Result::ok);
         std::thread::spawn(move || lines.try_for_each(|line| sender.send(line)));
         (child, receiver)
+    }
+}
+
+impl Background {
+    /// Lets the process stand still; it can still be killed.
+    pub fn stop(&self) {
+        let stopped = Command::new("kill").args(["-STOP", &self.0.id().to_string()]).status().unwrap();
+        assert!(stopped.success());
     }
 }
 

@@ -7,6 +7,7 @@ mod idl;
 mod json;
 mod listing;
 mod ros;
+mod statistics;
 mod top;
 mod topics;
 mod types;

@@ -12,10 +12,11 @@ fn square(text: &str) -> Option<Value> {
 #[test]
 fn rates_are_told_of_what_is_subscribed_to_alone() {
     let domain = &domain(7);
-    let (_one, _) =
-        Background::start(&["shapes", "--web", "0", "-d", domain, "-p", "Square:RED", "-p", "Circle:RED"]);
-    let (_other, _) =
-        Background::start(&["shapes", "--web", "0", "-d", domain, "-p", "Square:BLUE", "-s", "Square"]);
+    let red = ["shapes", "--web", "0", "-d", domain, "-p", "Square:RED", "-p", "Circle:RED"];
+    let blue = ["shapes", "--web", "0", "-d", domain, "-p", "Square:BLUE", "-s", "Square"];
+    // As other vendors' they tell nothing of their own.
+    let (_one, _) = Background::start_in(&red, &[("DUNLIN_STATISTICS_ENABLED", "false")]);
+    let (_other, _) = Background::start_in(&blue, &[("DUNLIN_STATISTICS_ENABLED", "false")]);
     let quiet = ["top", "--json", "-d", domain, "--wait", "0.5"];
     let told = eventually_so(&quiet, |text| square(text).is_some_and(|topic| topic["matched"] == 2));
     let topic = square(&told).unwrap();
@@ -33,6 +34,7 @@ fn rates_are_told_of_what_is_subscribed_to_alone() {
         (&topic["type"], &topic["lost"], &topic["again"]),
         (&"ShapeType".into(), &0.into(), &0.into())
     );
+    assert_eq!(topic["sources"]["lost"], "subscription");
     // What the writers wrote is what the topic has.
     let endpoints = all["endpoints"].as_array().unwrap();
     let writers: Vec<f64> = endpoints.iter().filter(|it| it["kind"] == "writer").map(rate).collect();

@@ -1,0 +1,332 @@
+//! The writer of the statistics: made when somebody subscribes, gone some time after nobody does.
+//!
+//! It is no entity of the application: it has no publisher, no listener, and look-up does not find it.
+
+use super::{
+    EntityStatistics, MOST_INACTIVE_NAMED, ParticipantCounters, ReaderCounters, STATISTICS_TOPIC,
+    WriterCounters,
+};
+use crate::builtin::BuiltinTopicKey;
+use crate::participant::ParticipantInner;
+use crate::topic::TopicInner;
+use crate::types::local_type;
+use crate::writer_core::lock;
+use dunlin_buf::SharedBytes;
+use dunlin_cdr::{DdsType, Representation, description};
+use dunlin_core::{Duration, EntityId, Guid, MonoTime, Now};
+use dunlin_engine::{
+    EndpointLocators, Event, Output, Participant, ReaderSlot, WriteRequest, WriterSlot, WriterSpec,
+};
+use dunlin_qos::{DataRepresentationId, DataWriterQos, PublisherQos, TopicData};
+use dunlin_rtps::ChangeKind;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+/// Endpoints whose counters are told at once; those of a participant with more take turns.
+const MOST_AT_ONCE: usize = 256;
+/// From the discovery of a subscriber to the first samples: it has to discover the writer, too.
+const FIRST: Duration = Duration::from_millis(100);
+/// How long the writer stays when nobody subscribes any more. Whoever comes and goes again and again does not have a new one
+/// announced, and an entity id used up, each time.
+const LINGER: Duration = Duration::from_secs(5);
+
+/// What a participant has for those who watch it.
+pub(crate) struct Statistics {
+    enabled: bool,
+    period: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Readers of the topic in other participants.
+    askers: BTreeSet<Guid>,
+    writer: Option<Arc<WriterSlot>>,
+    /// When the writer goes, if nobody subscribes until then.
+    ends: Option<MonoTime>,
+    /// When something was told last.
+    last: Option<MonoTime>,
+    /// Endpoints that others were told of.
+    told: BTreeSet<Guid>,
+    /// The last of them whose turn it was.
+    turn: Option<Guid>,
+}
+
+enum Slot {
+    Writer(Arc<WriterSlot>),
+    Reader(Arc<ReaderSlot>),
+}
+
+/// A local endpoint.
+struct Local {
+    guid: Guid,
+    topic: Arc<TopicInner>,
+    slot: Slot,
+}
+
+impl Statistics {
+    pub fn new(enabled: bool, period: Duration) -> Self {
+        Self { enabled, period, state: Mutex::default() }
+    }
+}
+
+/// BEST_EFFORT: a sample that is lost is replaced by the next one, and nobody who watches can make the watched keep or repeat
+/// anything.
+fn writer_qos() -> DataWriterQos {
+    DataWriterQos::default().best_effort().keep_last(1).representation(&[DataRepresentationId::Xcdr2])
+}
+
+fn is_asker(topic: &str, type_name: &str) -> bool {
+    topic == STATISTICS_TOPIC && type_name == EntityStatistics::TYPE_NAME
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(0)
+}
+
+impl State {
+    fn end(&mut self, engine: &Participant, now: Now, out: &mut Output) {
+        if let Some(writer) = self.writer.take() {
+            engine.delete_writer(now, &writer, out);
+        }
+        let last = self.last;
+        *self = Self { last, ..Self::default() };
+    }
+
+    /// Those of all local endpoints whose turn it is.
+    fn next_turn(&mut self, mut all: Vec<Local>) -> Vec<Local> {
+        all.sort_by_key(|local| local.guid);
+        let begin = self.turn.map_or(0, |turn| all.partition_point(|local| local.guid <= turn));
+        all.rotate_left(begin);
+        all.truncate(MOST_AT_ONCE);
+        self.turn = all.last().map(|local| local.guid);
+        self.told.extend(all.iter().map(|local| local.guid));
+        all
+    }
+}
+
+impl ParticipantInner {
+    /// Somebody subscribes to the statistics, or no longer does, or it is time to tell them.
+    pub fn follow_statistics(&self, event: &Event) {
+        if !self.statistics.enabled {
+            return;
+        }
+        match event {
+            Event::ReaderDiscovered(data) if is_asker(&data.topic_name, &data.type_name) => {
+                self.add_asker(data.guid);
+            }
+            Event::ReaderLost(guid) => self.remove_asker(*guid),
+            Event::Alarm => self.tell_statistics(),
+            _ => {}
+        }
+    }
+
+    fn add_asker(&self, guid: Guid) {
+        let announced = || self.announced_type(STATISTICS_TOPIC, local_type::<EntityStatistics>);
+        self.run(|engine, now, out| {
+            let mut state = lock(&self.statistics.state);
+            let first = state.askers.is_empty();
+            state.askers.insert(guid);
+            if !first {
+                return;
+            }
+            if state.writer.is_none() {
+                let spec = WriterSpec {
+                    topic_name: STATISTICS_TOPIC.to_owned(),
+                    type_name: EntityStatistics::TYPE_NAME.to_owned(),
+                    keyed: true,
+                    qos: writer_qos(),
+                    publisher_qos: PublisherQos::default(),
+                    topic_data: TopicData::default(),
+                    type_information: announced(),
+                    type_description: Some(description::<EntityStatistics>()),
+                    locators: EndpointLocators::default(),
+                };
+                // Without entity ids, or in a participant that leaves, there are no statistics.
+                let Ok(writer) = engine.create_writer(now, spec, out) else {
+                    return state.end(engine, now, out);
+                };
+                state.writer = Some(writer);
+            }
+            state.ends = None;
+            let soonest = now.mono.plus(FIRST);
+            let due = state.last.map_or(soonest, |last| soonest.max(last.plus(self.statistics.period)));
+            engine.set_alarm(Some(due), out);
+        });
+    }
+
+    fn remove_asker(&self, guid: Guid) {
+        // Of most endpoints that go nobody here was asked.
+        if !lock(&self.statistics.state).askers.contains(&guid) {
+            return;
+        }
+        self.run(|engine, now, out| {
+            let mut state = lock(&self.statistics.state);
+            if state.askers.remove(&guid) && state.askers.is_empty() {
+                let ends = now.mono.plus(LINGER);
+                state.ends = Some(ends);
+                engine.set_alarm(Some(ends), out);
+            }
+        });
+    }
+
+    fn tell_statistics(&self) {
+        let period = self.statistics.period;
+        let writer = self.run(|engine, now, out| {
+            let mut state = lock(&self.statistics.state);
+            match state.ends {
+                Some(ends) if ends > now.mono => engine.set_alarm(Some(ends), out),
+                Some(_) => state.end(engine, now, out),
+                None => {
+                    state.last = Some(now.mono);
+                    engine.set_alarm(state.writer.as_ref().map(|_| now.mono.plus(period)), out);
+                    return state.writer.clone();
+                }
+            }
+            None
+        });
+        let Some(writer) = writer else { return };
+        let own = writer.guid();
+        let (gone, turn) = self.whom_to_tell_of(own);
+        // They share datagrams.
+        writer.set_suspended(true);
+        for guid in gone {
+            self.put(&writer, guid, None);
+        }
+        let participant = Guid::new(own.prefix, EntityId::PARTICIPANT);
+        self.put(&writer, participant, Some(self.participant_statistics(participant)));
+        for Local { guid, topic, slot } in turn {
+            let sample = EntityStatistics {
+                topic_name: topic.name.clone(),
+                type_name: topic.type_name.clone(),
+                writer: if let Slot::Writer(slot) = &slot { Some(writer_counters(slot)) } else { None },
+                reader: if let Slot::Reader(slot) = &slot { Some(reader_counters(slot)) } else { None },
+                ..self.no_statistics(guid)
+            };
+            self.put(&writer, guid, Some(sample));
+        }
+        writer.set_suspended(false);
+        self.flush(&writer);
+    }
+
+    /// Endpoints that are gone since they were told of, and those whose turn it is.
+    fn whom_to_tell_of(&self, own: Guid) -> (Vec<Guid>, Vec<Local>) {
+        let mut all: Vec<Local> = Vec::new();
+        for core in self.sink().writers() {
+            if let Some(slot) = core.slot().filter(|_| !core.is_deleted()) {
+                let (topic, slot) = (Arc::clone(&core.topic), Arc::clone(slot));
+                all.push(Local { guid: slot.guid(), topic, slot: Slot::Writer(slot) });
+            }
+        }
+        for core in self.sink().readers() {
+            // Of private ones, which read built-in topics and rows, others do not know.
+            let is_announced = |slot: &ReaderSlot| self.engine().find_reader(slot.guid()).is_some();
+            if let Some(slot) = core.slot().filter(|slot| !core.is_deleted() && is_announced(slot)) {
+                let slot = Arc::clone(slot);
+                all.push(Local { guid: slot.guid(), topic: core.source().topic, slot: Slot::Reader(slot) });
+            }
+        }
+        all.retain(|local| local.guid != own);
+        let present: BTreeSet<Guid> = all.iter().map(|local| local.guid).collect();
+        let mut state = lock(&self.statistics.state);
+        let gone: Vec<Guid> = state.told.difference(&present).copied().collect();
+        state.told.retain(|guid| present.contains(guid));
+        (gone, state.next_turn(all))
+    }
+
+    /// A sample without counters.
+    fn no_statistics(&self, guid: Guid) -> EntityStatistics {
+        EntityStatistics {
+            entity: guid.into(),
+            time: self.now().0,
+            period: nanos(self.statistics.period),
+            ..EntityStatistics::default()
+        }
+    }
+
+    fn participant_statistics(&self, guid: Guid) -> EntityStatistics {
+        let (own, shared) = (self.engine().stats(), self.transport_stats());
+        let counters = ParticipantCounters {
+            datagrams: own.datagrams as u64,
+            malformed: own.malformed as u64,
+            unknown_endpoint: own.unknown_endpoint as u64,
+            sent_datagrams: shared.sent_datagrams,
+            sent_octets: shared.sent_octets,
+            send_full: shared.send_full,
+            send_failed: shared.send_failed,
+            received_datagrams: shared.received_datagrams,
+            received_octets: shared.received_octets,
+            receive_overflow: shared.receive_overflow,
+            shared_sent_datagrams: shared.shared_sent_datagrams,
+            shared_sent_octets: shared.shared_sent_octets,
+            shared_send_full: shared.shared_send_full,
+            shared_received_datagrams: shared.shared_received_datagrams,
+            shared_received_octets: shared.shared_received_octets,
+        };
+        EntityStatistics { participant: Some(counters), ..self.no_statistics(guid) }
+    }
+
+    /// Writes a sample, or disposes of one.
+    fn put(&self, writer: &WriterSlot, guid: Guid, sample: Option<EntityStatistics>) {
+        let mut octets = Vec::new();
+        let encoded = match &sample {
+            Some(sample) => dunlin_cdr::to_payload(sample, Representation::Xcdr2, &mut octets),
+            None => {
+                let key = EntityStatistics { entity: guid.into(), ..EntityStatistics::default() };
+                dunlin_cdr::key_payload(&key, Representation::Xcdr2, &mut octets)
+            }
+        };
+        if encoded.is_err() {
+            return;
+        }
+        let kind = if sample.is_some() { ChangeKind::Alive } else { ChangeKind::DisposedUnregistered };
+        let payload = SharedBytes::from(octets);
+        let request = WriteRequest { kind, instance: guid.into(), source_timestamp: None, payload };
+        // A best-effort writer does not wait; one that was deleted meanwhile has nobody to tell.
+        let _ = self.try_write_with(writer, request, None);
+    }
+}
+
+fn writer_counters(slot: &WriterSlot) -> WriterCounters {
+    let standing = slot.standing(MOST_INACTIVE_NAMED);
+    let stats = standing.stats;
+    WriterCounters {
+        written: standing.written,
+        sent: stats.samples_sent,
+        sent_datagrams: stats.datagrams_sent,
+        sent_octets: stats.octets_sent,
+        repairs: stats.repairs_sent,
+        repair_fragments: stats.repair_fragments_sent,
+        repair_octets: stats.repair_octets_sent,
+        heartbeats_sent: stats.heartbeats_sent,
+        gaps_sent: stats.gaps_sent,
+        acknacks_received: stats.acknacks_received,
+        nack_frags_received: stats.nack_frags_received,
+        filtered: stats.samples_filtered,
+        given_up: stats.released_unacknowledged,
+        unacknowledged: standing.unacknowledged,
+        kept: standing.kept as u64,
+        matched: u32::try_from(standing.matched).unwrap_or(u32::MAX),
+        inactive: u32::try_from(stats.readers_inactive).unwrap_or(u32::MAX),
+        inactive_readers: standing.inactive.into_iter().map(BuiltinTopicKey::from).collect(),
+    }
+}
+
+fn reader_counters(slot: &ReaderSlot) -> ReaderCounters {
+    let stats = slot.stats();
+    ReaderCounters {
+        received: stats.delivered,
+        lost: slot.samples_lost(),
+        rejected: stats.rejected,
+        duplicates: stats.duplicates,
+        out_of_order: stats.out_of_order,
+        fragments: stats.fragments_received,
+        heartbeats_received: stats.heartbeats_received,
+        gaps_received: stats.gaps_received,
+        acknacks_sent: stats.acknacks_sent,
+        nack_frags_sent: stats.nack_frags_sent,
+        kept: slot.len() as u64,
+        waiting_octets: stats.out_of_order_octets.saturating_add(stats.reassembly_octets),
+        matched: u32::try_from(slot.matched_writers().len()).unwrap_or(u32::MAX),
+    }
+}
