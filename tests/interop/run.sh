@@ -10,6 +10,7 @@ rounds=${ROUNDS:-1}
 
 if [ "${1:-}" = fastdds3 ]; then
     "$root/scripts/debian13.sh" build "$INTEROP_PEERS/fastdds3/peer" "$here"/peers/fastdds/peer.cpp "$here"/peers/fastdds/*.hpp
+    "$here/build-fastdds3.sh"
     chosen=(fast_dds3)
 else
     "$here/build-peers.sh"
