@@ -135,6 +135,11 @@ int main(int, char **words) {
     }
     EVERY_TYPE
 #undef TYPE
+    const auto named = [&types](const std::string &name) -> Type & {
+        const auto found = types.find(name);
+        if (found == types.end()) throw std::runtime_error("no such type");
+        return *found->second;
+    };
     say("types ", types.size());
     say("ready");
     std::string line, verb, first, second;
@@ -143,8 +148,8 @@ int main(int, char **words) {
         parts >> verb >> first >> second;
         try {
             if (verb == "object") say(object(first));
-            else if (verb == "octets") say(types.at(first)->octets(second));
-            else if (verb == "write") types.at(first)->write(second);
+            else if (verb == "octets") say(named(first).octets(second));
+            else if (verb == "write") named(first).write(second);
             else throw std::runtime_error("unknown command");
             say("ok");
         } catch (const std::exception &error) {
