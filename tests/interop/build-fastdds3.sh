@@ -17,3 +17,4 @@ generated() { # generated NAME PROGRAM IDL WORD...
 generated types-final types.cpp "$peers/idl/final.idl" -default_extensibility final
 generated types-appendable types.cpp "$idl/appendable.idl"
 generated reports reports.cpp "$here/peers/cyclone/report.idl"
+generated shapes shapes.cpp "$here/peers/fastdds3/ShapeType.idl"
