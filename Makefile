@@ -57,7 +57,7 @@ interop: ## exchange with Cyclone DDS, Fast DDS, RustDDS and dust_dds; ROUNDS=20
 	@scripts/setup.sh build test interop
 	tests/interop/run.sh
 
-interop-fastdds3: ## the same with Fast DDS 3, from Debian 13's packages (600 MB in .cache)
+interop-fastdds3: ## the same with Fast DDS 3, from Debian 13's packages (1.1 GB in .cache)
 	@scripts/setup.sh build test interop fastdds3
 	tests/interop/run.sh fastdds3
 

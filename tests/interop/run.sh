@@ -10,6 +10,7 @@ rounds=${ROUNDS:-1}
 
 if [ "${1:-}" = fastdds3 ]; then
     "$root/scripts/debian13.sh" build "$INTEROP_PEERS/fastdds3/peer" "$here"/peers/fastdds/peer.cpp "$here"/peers/fastdds/*.hpp
+    "$here/build-fastdds3.sh"
     chosen=(fast_dds3)
 else
     "$here/build-peers.sh"
@@ -19,7 +20,9 @@ fi
 cd "$root"
 cargo build --quiet -p dunlin-cli
 cargo test --quiet -p dunlin-interop --no-run
-if [ "${1:-}" != fastdds3 ]; then
+if [ "${1:-}" = fastdds3 ]; then
+    cargo test --quiet -p dunlin-idl-tests --test fastdds_octets -- --ignored
+else
     cargo test --quiet -p dunlin-idl-tests --test rosbags --test cyclone_octets -- --ignored
     DUNLIN_PEER_IDL=required cargo test --quiet -p dunlin-idl --test peers
     cargo test --quiet -p dunlin-cli --test shapes_page -- --ignored

@@ -2,7 +2,7 @@
 # Runs the shapes scenarios: `run.sh quick` part of them with Dunlin alone, `run.sh` all of them ROUNDS times (default 3) with
 # Dunlin alone, `run.sh peers` all of them with other vendors in both directions; PEERS="cyclone fastdds" only with these.
 # `run.sh beginnings` counts which sample comes first at other vendors' readers when Dunlin writes as soon as they have matched.
-# PEERS=fastdds3 is for Fast DDS 3 alone, which is left out otherwise because its packages need another Debian (600 MB).
+# PEERS=fastdds3 is for Fast DDS 3 alone, which is left out otherwise because its packages need another Debian (1.1 GB).
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)

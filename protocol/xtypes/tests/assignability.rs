@@ -6,6 +6,7 @@ mod versions;
 use dunlin_cdr::Representation::{self, Xcdr1, Xcdr2};
 use dunlin_idl::{Memory, Options, compile};
 use dunlin_qos::TypeConsistencyEnforcement;
+use dunlin_xtypes::model::{Kind, Type, member_flag};
 use dunlin_xtypes::{Comparison, Mismatch, TypeGraph, TypeIn, TypeIndex, assignable, to_idl};
 
 fn parse(idl: &str) -> (TypeGraph, TypeIndex) {
@@ -310,4 +311,65 @@ fn again(idl: &str) {
     let (again, there) = parse(&printed);
     let objects = |graph, index| dunlin_xtypes::type_objects(graph, index).unwrap().information().unwrap();
     assert_eq!(objects(&graph, index), objects(&again, there), "{printed}");
+}
+
+/// The types as Fast DDS 3 has them, which leaves flags out: what is not delimited has to be the same type.
+fn without_flags(idl: &str) -> (TypeGraph, TypeIndex) {
+    let (mut graph, root) = parse(idl);
+    let all: Vec<_> = graph.iter().map(|(index, it)| (index, it.clone())).collect();
+    for (index, mut changed) in all {
+        match &mut changed.kind {
+            Kind::Structure(it) => {
+                for member in &mut it.members {
+                    if let Type::Sequence { element, .. } | Type::Array { element, .. } = &mut member.ty {
+                        element.flags = 0;
+                    }
+                    if let Type::Map { key, value, .. } = &mut member.ty {
+                        (key.flags, value.flags) = (0, 0);
+                    }
+                }
+            }
+            Kind::Union(it) => {
+                it.discriminator.flags &= !member_flag::MUST_UNDERSTAND;
+                it.cases.iter_mut().for_each(|case| case.labels.sort_unstable());
+            }
+            Kind::Enumeration(it) => {
+                changed.flags = 0;
+                it.literals.iter_mut().for_each(|literal| literal.is_default = false);
+            }
+            Kind::Bitmask(_) => changed.flags = 0,
+            Kind::Bitset(_) | Kind::Alias(_) => {}
+        }
+        graph.set(index, changed);
+    }
+    (graph, root)
+}
+
+#[test]
+fn flags_that_others_leave_out_do_not_count() {
+    const INNER: &str = "@final @nested struct Inner { long a; };
+        enum Color { RED, @default_literal GREEN };
+        @bit_bound(8) bitmask Flags { F0 };
+        @final @nested struct Colored { Color c; Flags f; };
+        @final @nested union Choice switch(long) { case 3: case 1: long a; };
+        @final @nested struct Lists { sequence<long> a; map<long, long> m; };";
+    for member in [
+        "sequence<Inner> a",
+        "Inner a[2]",
+        "map<long, Inner> a",
+        "Colored a",
+        "sequence<Color> a",
+        "Flags a[3]",
+        "Choice a",
+        "Lists a",
+    ] {
+        let idl = format!("{INNER} @final struct T {{ {member}; }};");
+        let (all, none) = (parse(&idl), without_flags(&idl));
+        assert_ne!(all, none, "{member}");
+        let (all, none) = (TypeIn { graph: &all.0, index: all.1 }, TypeIn { graph: &none.0, index: none.1 });
+        for representation in [Xcdr1, Xcdr2] {
+            assert_eq!(assignable(all, none, &allow(), representation), Ok(()), "{member}");
+            assert_eq!(assignable(none, all, &allow(), representation), Ok(()), "{member}");
+        }
+    }
 }

@@ -20,6 +20,8 @@ pub enum Vendor {
     FastDds3,
     /// Fast DDS 3 in XCDR2.
     FastDds3Xcdr2,
+    /// Fast DDS 3 with types of fastddsgen: a program of `peers/fastdds3`.
+    FastDds3Generated(&'static str),
     RustDds,
     DustDds,
 }
@@ -45,6 +47,7 @@ impl Vendor {
             Self::CycloneC => Command::new(peers.join("cyclone-native/native")),
             Self::FastDds => Command::new(peers.join("fastdds/fastdds_peer")),
             Self::FastDds3 | Self::FastDds3Xcdr2 => Command::new(peers.join("fastdds3/peer")),
+            Self::FastDds3Generated(program) => Command::new(peers.join("fastdds3").join(program)),
             Self::RustDds => Command::new(peers.join("rust/debug/rustdds_peer")),
             Self::DustDds => Command::new(peers.join("rust/debug/dust_peer")),
         };

@@ -99,10 +99,10 @@ fn fast_dds3_xcdr2_writes_for_a_filter() -> Result<()> {
 
 /// Writes forty BLUE and a GREEN sample for a reader with a filter; how many samples the writer did not send, and the lines of
 /// the peer up to the sample GREEN.
-fn we_write(domain: u32, filter: &str) -> Result<(u64, Vec<String>)> {
+fn we_write(vendor: Vendor, domain: u32, filter: &str) -> Result<(u64, Vec<String>)> {
     let participant = participant(domain, &capture(&format!("dunlin-writes-filtered-{domain}")))?;
-    let writer = writer::<ShapeType>(&participant, "Square", Vendor::FastDds)?;
-    let mut peer = Peer::start_with(Vendor::FastDds, "shape-sub", domain, &[("PEER_FILTER", filter)])?;
+    let writer = writer::<ShapeType>(&participant, "Square", vendor)?;
+    let mut peer = Peer::start_with(vendor, "shape-sub", domain, &[("PEER_FILTER", filter)])?;
     eventually("the reader", || Ok((!writer.matched_subscriptions().is_empty()).then_some(())))?;
     for x in 0..40 {
         writer.write(&ShapeType { color: "BLUE".into(), x, y: 2, shapesize: 30 })?;
@@ -121,20 +121,40 @@ fn passing() -> Vec<String> {
     (10..20).map(|x| format!("sample BLUE {x} 2 30")).chain(["sample GREEN 1000 0 99".into()]).collect()
 }
 
-#[test]
-#[ignore = "needs the peers: make interop"]
-fn we_filter_for_fast_dds() -> Result<()> {
-    let (filtered, lines) = we_write(137, "x BETWEEN %0 AND %1 OR color = 'GREEN'|10|19")?;
+fn we_filter_for(vendor: Vendor, domain: u32) -> Result<()> {
+    let (filtered, lines) = we_write(vendor, domain, "x BETWEEN %0 AND %1 OR color = 'GREEN'|10|19")?;
     ensure!(lines == passing(), "{lines:?}");
     ensure!(filtered == 30, "{filtered} samples were not sent");
     Ok(())
 }
 
-#[test]
-#[ignore = "needs the peers: make interop"]
-fn fast_dds_filters_itself_where_vendors_decide_differently() -> Result<()> {
-    let (filtered, lines) = we_write(138, "x BETWEEN 10 AND 19 OR color LIKE 'GR%'")?;
+fn filters_itself_where_vendors_decide_differently(vendor: Vendor, domain: u32) -> Result<()> {
+    let (filtered, lines) = we_write(vendor, domain, "x BETWEEN 10 AND 19 OR color LIKE 'GR%'")?;
     ensure!(lines == passing(), "{lines:?}");
     ensure!(filtered == 0, "{filtered} samples were not sent");
     Ok(())
+}
+
+#[test]
+#[ignore = "needs the peers: make interop"]
+fn we_filter_for_fast_dds() -> Result<()> {
+    we_filter_for(Vendor::FastDds, 137)
+}
+
+#[test]
+#[ignore = "needs the peers: make interop"]
+fn fast_dds_filters_itself_where_vendors_decide_differently() -> Result<()> {
+    filters_itself_where_vendors_decide_differently(Vendor::FastDds, 138)
+}
+
+#[test]
+#[ignore = "needs Fast DDS 3: make interop-fastdds3"]
+fn we_filter_for_fast_dds3() -> Result<()> {
+    we_filter_for(Vendor::FastDds3Generated("shapes"), 139)
+}
+
+#[test]
+#[ignore = "needs Fast DDS 3: make interop-fastdds3"]
+fn fast_dds3_filters_itself_where_vendors_decide_differently() -> Result<()> {
+    filters_itself_where_vendors_decide_differently(Vendor::FastDds3Generated("shapes"), 140)
 }

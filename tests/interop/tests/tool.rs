@@ -44,8 +44,9 @@ fn is_echoed_with_a_type_that_it_announces(vendor: Vendor, domain: u32) -> Resul
     let told = Tool::run(domain, &[&echo[..], &parts, &chosen].concat())?;
     ensure!(told == "station=4 place.lon=-4.0 track[1].lon=1.5 readings[1].told=station 4\n", "{told}");
     let idl = Tool::run(domain, &["type", "Reports"])?;
+    let product = if vendor == Vendor::FastDds3Generated("reports") { "Fast DDS" } else { "Cyclone DDS" };
     for words in [
-        "// survey::Report: 1 writers, 0 readers (Cyclone DDS)",
+        &*format!("// survey::Report: 1 writers, 0 readers ({product})"),
         "@key @id(0) uint32 station;",
         "sequence<::survey::Position> track;",
         "octet corners[3];",
@@ -109,6 +110,18 @@ fn cyclone_in_c_is_echoed_with_a_type_that_it_announces() -> Result<()> {
 #[ignore = "needs the peers: make interop"]
 fn cyclone_in_c_reads_what_is_published_with_a_type_that_it_announces() -> Result<()> {
     reads_what_is_published_with_a_type_that_it_announces(Vendor::CycloneC, 157)
+}
+
+#[test]
+#[ignore = "needs Fast DDS 3: make interop-fastdds3"]
+fn fast_dds3_is_echoed_with_a_type_that_it_announces() -> Result<()> {
+    is_echoed_with_a_type_that_it_announces(Vendor::FastDds3Generated("reports"), 159)
+}
+
+#[test]
+#[ignore = "needs Fast DDS 3: make interop-fastdds3"]
+fn fast_dds3_reads_what_is_published_with_a_type_that_it_announces() -> Result<()> {
+    reads_what_is_published_with_a_type_that_it_announces(Vendor::FastDds3Generated("reports"), 160)
 }
 
 #[test]
