@@ -3,10 +3,12 @@
 use crate::write::{Json, Octets, discriminator, is_name, key_text, octets_as};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use dunlin_cdr::PrimitiveKind;
 use dunlin_dynamic::{DynamicView, Shape, ViewError};
 use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 
-/// A view of a serialized value, to be serialized. Octets that are no serialization of the type are an error of the serializer.
+/// A view of a serialized value, to be serialized. Octets that are no serialization of the type are an error of the serializer; those of
+/// strangers should be checked before ([`DynamicView::check`], or a view that a reader gave), which bounds the work.
 #[derive(Clone)]
 pub struct JsonView<'a> {
     view: DynamicView<'a>,
@@ -51,7 +53,7 @@ impl<'a> JsonView<'a> {
     }
 
     fn list<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        if let Ok(octets) = self.view.as_octets() {
+        if let Some(octets) = octets_of(&self.view) {
             return octets_as(self.octets, octets, s);
         }
         let mut seq = s.serialize_seq(self.view.item_count().ok())?;
@@ -80,6 +82,17 @@ impl<'a> JsonView<'a> {
             seq.serialize_element(&[self.inner(key), self.inner(value)])?;
         }
         seq.end()
+    }
+}
+
+/// The octets of a sequence or array of octets that can be borrowed.
+fn octets_of<'a>(view: &DynamicView<'a>) -> Option<&'a [u8]> {
+    let (Shape::Sequence { element, .. } | Shape::Array { element, .. }) = view.type_view().shape() else {
+        return None;
+    };
+    match view.type_view().at(*element).shape() {
+        Shape::Primitive(PrimitiveKind::Octet | PrimitiveKind::UInt8) => view.as_octets().ok(),
+        _ => None,
     }
 }
 
@@ -156,8 +169,8 @@ fn collect(
         }
         _ => {}
     }
-    let text = match (octets, view.as_octets()) {
-        (Octets::Base64, Ok(octets)) => STANDARD.encode(octets),
+    let text = match (octets, octets_of(view)) {
+        (Octets::Base64, Some(octets)) => STANDARD.encode(octets),
         _ => serde_json::to_string(&JsonView::of(view.clone()).with_octets(octets)).unwrap_or_default(),
     };
     out.push((path.to_owned(), text));

@@ -30,6 +30,9 @@
 //! `a.b[3].c`: members by name, elements of sequences and arrays by index, values of maps by key (`m["key"]`, `m[5]`).
 //! `u._d` is the discriminator of a union; setting a member of a union selects it.
 //!
+//! # Views
+//! [`DynamicView`] finds parts in the octets without decoding them, [`SharedView`] keeps the octets too.
+//!
 //! # What is bounded
 //! Decoding never panics. A count is believed only as far as octets are present, nesting ends at [`MAX_NESTING`], and what
 //! a value may occupy is in [`Limits`](dunlin_cdr::Limits). A type whose default value has more than [`MAX_DEFAULT`] parts
