@@ -22,7 +22,8 @@ fastdds() {
 
 fastdds3() {
     "$root/scripts/debian13.sh" build "$peers/fastdds3-shapes/fastdds3_shapes" \
-        "$here"/peers/fastdds/shapes.cpp "$here"/peers/fastdds/*.hpp "$root"/tests/interop/peers/fastdds/*.hpp
+        "$here"/peers/fastdds/shapes.cpp "$here"/peers/fastdds/*.hpp "$root"/tests/interop/peers/fastdds/*.hpp \
+        "$here"/peers/fastdds/ShapeType.idl
 }
 
 dust() {

@@ -23,6 +23,8 @@ pub enum Vendor {
     /// Fast DDS 3 with types of fastddsgen: a program of `peers/fastdds3`.
     FastDds3Generated(&'static str),
     RustDds,
+    /// RustDDS with a nested type: `rustdds_reports`.
+    RustDdsReports,
     DustDds,
 }
 
@@ -49,6 +51,7 @@ impl Vendor {
             Self::FastDds3 | Self::FastDds3Xcdr2 => Command::new(peers.join("fastdds3/peer")),
             Self::FastDds3Generated(program) => Command::new(peers.join("fastdds3").join(program)),
             Self::RustDds => Command::new(peers.join("rust/debug/rustdds_peer")),
+            Self::RustDdsReports => Command::new(peers.join("rust/debug/rustdds_reports")),
             Self::DustDds => Command::new(peers.join("rust/debug/dust_peer")),
         };
         command.env(

@@ -22,9 +22,20 @@ using eprosima::fastdds::rtps::SerializedPayload_t;
 static const auto OK = eprosima::fastdds::dds::RETCODE_OK;
 static const bool speaks_xcdr2 = true;
 
-// Content filters need a type object, which is made in another way here: of one that was registered as a dynamic type filters
-// say "No TypeObject found for type ShapeType", so this peer has none.
+// Content filters need a type object, which fastddsgen makes of ShapeType.idl where that is among the sources: of one that was
+// registered as a dynamic type filters say "No TypeObject found for type ShapeType". It is not announced.
+#if __has_include("ShapeTypeTypeObjectSupport.hpp")
+#include <fastdds/dds/xtypes/type_representation/TypeObject.hpp>
+void register_ShapeType_type_identifier(eprosima::fastdds::dds::xtypes::TypeIdentifierPair&);
+
+static bool describe_shape(uint32_t, bool, const char* = nullptr) {
+    eprosima::fastdds::dds::xtypes::TypeIdentifierPair identifiers;
+    register_ShapeType_type_identifier(identifiers);
+    return true;
+}
+#else
 static bool describe_shape(uint32_t, bool, const char* = nullptr) { return false; }
+#endif
 
 template <class Qos>
 static void accept_all_representations(Qos& qos) {
