@@ -130,7 +130,11 @@ fn types_known_at_run_time_go_to_xml() {
         }
     }
     let options = Options { include_dirs: vec!["../tests/idl/idl/common".into()], ..Options::default() };
-    for path in ["../tests/idl/idl/kinds.idl", "../protocol/xtypes/tests/cyclone/final.idl"] {
+    for path in [
+        "../tests/idl/idl/kinds.idl",
+        "../tests/idl/idl/annotated.idl",
+        "../protocol/xtypes/tests/cyclone/final.idl",
+    ] {
         add(each_goes_round(path, &options, &Disk));
     }
     println!("{count} types, {} refused", refused.len());
@@ -140,7 +144,7 @@ fn types_known_at_run_time_go_to_xml() {
 #[test]
 fn types_of_other_tests_go_to_xml_and_back() {
     let options = Options { include_dirs: vec!["../tests/idl/idl/common".into()], ..Options::default() };
-    for name in ["kinds", "evolution", "names", "recursive", "video"] {
+    for name in ["kinds", "evolution", "names", "recursive", "video", "annotated"] {
         goes_round(&format!("../tests/idl/idl/{name}.idl"), &options, &Disk).unwrap();
     }
     // The types that are compared with those of Cyclone DDS, and others.
