@@ -44,6 +44,8 @@ pub struct TypeAttrs {
     pub representation: Option<(Ident, bool)>,
     /// What becomes of a discriminator that does not fit.
     pub try_construct: Option<(Ident, TryConstruct)>,
+    /// Annotations that the source declares itself, of the type and its parts.
+    pub annotations: Option<Expr>,
 }
 
 /// A flag of a bitmask or a field of a bitset.
@@ -169,12 +171,13 @@ impl TypeAttrs {
             "try_construct" => {
                 set(&mut self.try_construct, &word, (word.clone(), parse_try_construct(meta)?))
             }
+            "annotations" => set(&mut self.annotations, &word, meta.value()?.parse()?),
             _ => Err(Error::new(
                 word.span(),
                 format!(
                     "unknown attribute `{word}`; on types there are: name, final, appendable, mutable, nested, autoid, \
                      crate, bit_bound, bits, union, discriminator, key, uint8, as, try_construct, \
-                     data_representation, bitmask, bitset, transparent"
+                     data_representation, annotations, bitmask, bitset, transparent"
                 ),
             )),
         }

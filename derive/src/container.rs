@@ -97,6 +97,10 @@ impl<'a> Container<'a> {
                 "`as` belongs on fields; on a type it is for the discriminator of a union, or an alias";
             return Err(Error::new(word.span(), message));
         }
+        if let Some(said) = self.attrs.annotations.as_ref().filter(|_| self.kind() == Some(Kind::Transparent))
+        {
+            return Err(Error::new_spanned(said, "a transparent type has the description of what is in it"));
+        }
         let is_struct = matches!(self.input.data, Data::Struct(_)) && self.kind().is_none();
         if let Some((word, _)) = self.attrs.representation.as_ref().filter(|_| !is_union && !is_struct) {
             return Err(Error::new(

@@ -18,6 +18,10 @@ impl Container<'_> {
     /// The implementation of `Described` with an expression for the kind.
     pub fn described(&self, kind: &TokenStream) -> TokenStream {
         let (krate, ident, name) = (&self.krate, self.ident(), self.type_name());
+        let annotations = match &self.attrs.annotations {
+            Some(said) => quote!(#said),
+            None => quote!(#krate::annotation::TypeAnnotations::NONE),
+        };
         let mut generics = self.input.generics.clone();
         for param in generics.type_params_mut() {
             param.bounds.push(parse_quote!(#krate::Described));
@@ -29,8 +33,11 @@ impl Container<'_> {
         quote! {
             #[automatically_derived]
             impl #impl_generics #krate::Described for #ident #type_generics #where_clause {
-                const DESCRIPTION: #krate::TypeDescription =
-                    #krate::TypeDescription { name: #name, kind: #krate::TypeKind::#kind };
+                const DESCRIPTION: #krate::TypeDescription = #krate::TypeDescription {
+                    name: #name,
+                    kind: #krate::TypeKind::#kind,
+                    annotations: #annotations,
+                };
             }
         }
     }

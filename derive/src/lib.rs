@@ -54,6 +54,8 @@ use syn::{DeriveInput, parse_macro_input};
 ///   that was sent: in mutable unions, and in appendable ones in XCDR2. Otherwise the sample is refused, as by default.
 /// - `data_representation = "xcdr2"` or `"xcdr1"`: the only one that writers and readers of the topic type may use. QoS
 ///   that ask for the other are refused.
+/// - `annotations = EXPR`: what else the IDL says of the type and its parts, a constant `dunlin_cdr::annotation::TypeAnnotations`:
+///   annotations that it declares itself, and `@verbatim`. Complete type objects have them.
 /// - `bits(READ = 0, WRITE = 3)` names the flags of a bitmask, `bits(low = 0..3, high: i8 = 3..8)` the fields of a bitset,
 ///   for those who see the type without its Rust source.
 ///

@@ -47,6 +47,7 @@ refuses! {
     trimmed_discriminator: "nothing to trim in a discriminator" {
         #[dds(union, discriminator = "i32", try_construct = "trim")] enum A { #[dds(case = 1)] B(u8) }
     }
+    annotated_alias: "has the description of what is in it" { #[dds(transparent, annotations = X)] struct A(u8); }
     represented_enum: "only topic types" { #[dds(data_representation = "xcdr2")] enum A { B } }
     tried_struct: "`try_construct` belongs on fields" { #[dds(try_construct = "default")] struct A { a: u8 } }
     described_struct: "`as` belongs on fields" { #[dds(as = "idl::Text")] struct A { a: String } }

@@ -25,6 +25,7 @@ pub struct Model {
     pub(crate) types: Vec<TypeDef>,
     pub(crate) constants: Vec<Constant>,
     pub(crate) interfaces: Vec<Interface>,
+    pub(crate) annotations: Vec<Annotation>,
 }
 
 impl Model {
@@ -44,6 +45,12 @@ impl Model {
     #[must_use]
     pub fn ty(&self, id: TypeId) -> Option<&TypeDef> {
         self.types.get(id.0)
+    }
+
+    /// The annotations that sources declare.
+    #[must_use]
+    pub fn annotations(&self) -> &[Annotation] {
+        &self.annotations
     }
 
     /// All types in the order of their declaration.
@@ -273,6 +280,8 @@ pub struct Union {
     pub key: bool,
     /// What to do with an unknown discriminator.
     pub try_construct: TryConstruct,
+    /// Annotations of the discriminator that the source declares itself.
+    pub annotations: Vec<Applied>,
     /// The cases in order.
     pub cases: Vec<Case>,
 }
@@ -312,6 +321,8 @@ pub struct Literal {
     pub docs: Option<String>,
     /// The value.
     pub value: i32,
+    /// Annotations that the source declares itself.
+    pub annotations: Vec<Applied>,
 }
 
 /// A bitmask.
@@ -332,6 +343,8 @@ pub struct Bit {
     pub docs: Option<String>,
     /// The position, 0 for the least.
     pub position: u16,
+    /// Annotations that the source declares itself.
+    pub annotations: Vec<Applied>,
 }
 
 /// A bitset.
@@ -358,6 +371,8 @@ pub struct BitField {
     pub width: u16,
     /// Type of its value.
     pub holder: Type,
+    /// Annotations that the source declares itself.
+    pub annotations: Vec<Applied>,
 }
 
 /// An alias.
@@ -486,6 +501,26 @@ pub struct Constant {
     pub ty: Type,
     /// The value.
     pub value: Value,
+}
+
+/// An annotation that the source declares.
+#[derive(Clone, Debug)]
+pub struct Annotation {
+    /// With its scope.
+    pub full_name: String,
+    /// The parameters in the order of their declaration.
+    pub params: Vec<AnnotationParam>,
+}
+
+/// A parameter of an annotation.
+#[derive(Clone, Debug)]
+pub struct AnnotationParam {
+    /// The name.
+    pub name: String,
+    /// The type; `None` is `any`.
+    pub ty: Option<Type>,
+    /// The value where none is given.
+    pub default: Option<Value>,
 }
 
 /// An annotation that the source declares itself, where it is applied.

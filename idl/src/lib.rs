@@ -52,7 +52,7 @@ pub use diff::{Change, diff, diff_text};
 pub use dump::{dump, type_text, value_text};
 pub use format::format;
 pub use ir::{Extensibility, Model};
-pub use print::{Conversion, Notation, convert};
+pub use print::{Conversion, Notation, convert, convert_all};
 pub use ros::share_folders;
 pub use source::{Disk, FileId, LoadError, Loader, Location, Memory, SourceMap, Span};
 

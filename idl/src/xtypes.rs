@@ -11,6 +11,8 @@
 //! assert!(xtypes::to_xml(&graph, root).unwrap().contains("<struct name=\"Shape\" extensibility=\"appendable\">"));
 //! ```
 
+mod said;
+
 use crate::check::bit_fields;
 use crate::ir::{self, IdSource, Model, TryConstruct, TypeId, Value};
 use dunlin_xtypes::cdr::{CdrError, CdrWrite, Encoder, Float128, WString};
@@ -26,6 +28,10 @@ pub fn type_graph(model: &Model) -> (TypeGraph, Vec<TypeIndex>) {
     let bridge = Bridge { model, indices: &indices };
     for ((id, ty), index) in model.types().zip(&indices) {
         graph.set(*index, bridge.definition(id, ty));
+    }
+    for ((id, ty), index) in model.types().zip(&indices) {
+        let said = bridge.said(id, ty, &mut graph);
+        graph.annotate(*index, said);
     }
     (graph, indices)
 }

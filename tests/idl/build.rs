@@ -5,7 +5,7 @@ use dunlin_idl::{Extensibility, Options};
 fn main() {
     let build =
         dunlin_idl::build::Build::new().include("idl/common").rust(|rust| rust.cdr = "::dunlin_cdr".into());
-    for name in ["kinds", "evolution", "names", "recursive", "video", "tried"] {
+    for name in ["kinds", "evolution", "names", "recursive", "video", "tried", "annotated"] {
         build.compile(format!("idl/{name}.idl"));
     }
     // The types that are compared with Cyclone DDS's.

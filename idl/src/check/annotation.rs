@@ -431,6 +431,19 @@ impl Checker<'_> {
         }
     }
 
+    /// Tells if type objects cannot say what a parameter is.
+    fn check_told(&mut self, value: Option<&Value>, span: Span) {
+        let most = dunlin_xtypes::model::MAX_TEXT;
+        let reason = match value {
+            Some(Value::Str(it)) if it.len() > most => format!("a text of more than {most} octets"),
+            Some(Value::Str(it)) if std::str::from_utf8(it).is_err() => "a text that is not UTF-8".to_owned(),
+            Some(Value::WideStr(it)) if it.len() > most => format!("a text of more than {most} characters"),
+            Some(Value::Bits(..)) => "a value of a bitmask".to_owned(),
+            _ => return,
+        };
+        self.sink.warning(span, format!("{reason} is left out of type objects"));
+    }
+
     /// An annotation that the source declares itself.
     fn custom(&mut self, annotation: &Annotation) -> Option<Known> {
         let name = annotation.name.text();
@@ -460,6 +473,7 @@ impl Checker<'_> {
                 (Some(arg), Some(ty)) => self.evaluate(arg, ty),
                 (Some(arg), None) => self.any_value(arg),
             };
+            self.check_told(value.as_ref(), annotation.span);
             values.push((param.name.clone(), value));
         }
         self.scope = outer;

@@ -33,7 +33,7 @@ impl Checker<'_> {
         let mut values: BTreeMap<i128, Span> = BTreeMap::new();
         for literal in literals {
             let index = result.literals.len();
-            let mut docs = literal.docs.clone();
+            let (mut docs, mut applied) = (literal.docs.clone(), Vec::new());
             for (known, span) in self.annotations(&literal.annotations, Place::Literal) {
                 match known {
                     Known::Value(expr) => {
@@ -50,6 +50,7 @@ impl Checker<'_> {
                         }
                     }
                     Known::Verbatim(verbatim) if verbatim.language == "comment" => docs = Some(verbatim.text),
+                    Known::Custom(it) => applied.push(it),
                     _ => {}
                 }
             }
@@ -68,7 +69,7 @@ impl Checker<'_> {
             self.declare_in(begun.scope, &literal.name, Def::Literal(begun.id, index));
             let value = i32::try_from(next).unwrap_or(0);
             let (name, span) = (literal.name.name.to_string(), literal.name.span);
-            result.literals.push(Literal { name, span, docs, value });
+            result.literals.push(Literal { name, span, docs, value, annotations: applied });
             next = next.saturating_add(1);
         }
         self.end(begun.id, Kind::Enum(result));
@@ -89,11 +90,12 @@ impl Checker<'_> {
         let mut next = 0u16;
         let mut positions: BTreeMap<u16, Span> = BTreeMap::new();
         for bit in bits {
-            let mut docs = bit.docs.clone();
+            let (mut docs, mut applied) = (bit.docs.clone(), Vec::new());
             for (known, _) in self.annotations(&bit.annotations, Place::Bit) {
                 match known {
                     Known::Position(position) => next = position,
                     Known::Verbatim(verbatim) if verbatim.language == "comment" => docs = Some(verbatim.text),
+                    Known::Custom(it) => applied.push(it),
                     _ => {}
                 }
             }
@@ -112,7 +114,8 @@ impl Checker<'_> {
             let outer = std::mem::replace(&mut self.scope, begun.scope);
             self.declare(&bit.name, Def::Bit(begun.id, result.bits.len()));
             self.scope = outer;
-            result.bits.push(Bit { name: bit.name.name.to_string(), docs, position: next.min(63) });
+            let (name, position) = (bit.name.name.to_string(), next.min(63));
+            result.bits.push(Bit { name, docs, position, annotations: applied });
             next = next.saturating_add(1);
         }
         self.end(begun.id, Kind::Bitmask(result));
@@ -166,13 +169,14 @@ impl Checker<'_> {
     }
 
     fn bit_field(&mut self, field: &ast::BitField, bitset: &mut Bitset, inherited: &[String]) {
-        let position =
-            self.annotations(&field.annotations, Place::BitField).into_iter().find_map(|(known, span)| {
-                match known {
-                    Known::Position(position) => Some((position, span)),
-                    _ => None,
-                }
-            });
+        let (mut position, mut applied) = (None, Vec::new());
+        for (known, span) in self.annotations(&field.annotations, Place::BitField) {
+            match known {
+                Known::Position(at) => position = position.or(Some((at, span))),
+                Known::Custom(it) => applied.push(it),
+                _ => {}
+            }
+        }
         let width = self.integer(&field.width, "the size of a bit field", 1, 64);
         let width = width.and_then(|width| u16::try_from(width).ok());
         let holder = match (&field.ty, width) {
@@ -208,6 +212,7 @@ impl Checker<'_> {
                         position: bitset.width,
                         width,
                         holder: holder.clone(),
+                        annotations: applied.clone(),
                     });
                 }
             }

@@ -36,14 +36,6 @@ struct Defaults {
     data_representation: Option<u32>,
 }
 
-/// A parameter of an annotation; without type it takes any value.
-#[derive(Clone, Debug)]
-struct AnnotationParam {
-    name: String,
-    ty: Option<Type>,
-    default: Option<Value>,
-}
-
 /// An annotation that the source declares.
 #[derive(Clone, Debug)]
 struct Declared {
@@ -312,6 +304,8 @@ impl Checker<'_> {
         if self.annotation_decls.iter().any(|other| other.full_name == full_name && same(other)) {
             return;
         }
+        let declared = Annotation { full_name: full_name.clone(), params: params.clone() };
+        self.model.annotations.push(declared);
         let index = self.annotation_decls.len();
         self.annotation_decls.push(Declared { full_name, params, scope, has_names });
         self.declare(&decl.name, Def::Annotation(index));

@@ -176,6 +176,7 @@ impl Checker<'_> {
             discriminator: Type::Int32,
             key: false,
             try_construct: TryConstruct::Discard,
+            annotations: Vec::new(),
             cases: Vec::new(),
         };
         let begun = self.begin(name, Kind::Union(empty.clone()), Place::Union, annotations, docs);
@@ -192,6 +193,7 @@ impl Checker<'_> {
                         .hint("a discriminator that does not fit is discarded or becomes the default");
                 }
                 Known::TryConstruct(how) => union.try_construct = how,
+                Known::Custom(applied) => union.annotations.push(applied),
                 _ => {}
             }
         }

@@ -185,6 +185,7 @@ impl Checker<'_> {
                 discriminator: Type::Int32,
                 key: false,
                 try_construct: TryConstruct::Discard,
+                annotations: Vec::new(),
                 cases: Vec::new(),
             }),
             false => Kind::Struct(Struct::default()),

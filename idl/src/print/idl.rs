@@ -6,11 +6,13 @@ use crate::syntax::ast::*;
 use std::fmt::Write as _;
 
 /// The definitions of a file as IDL. The layout is made afterwards.
-pub(super) fn print(definitions: &[Definition], facts: &Facts) -> String {
+///
+/// # Errors
+/// What is wrong with what was printed.
+pub(super) fn print(definitions: &[Definition], facts: &Facts) -> Result<String, String> {
     let mut printer = Printer { out: String::new(), facts, scope: Vec::new() };
     printer.definitions(definitions);
-    let text = printer.out;
-    crate::format("", &text).unwrap_or(text)
+    crate::format("printed.idl", &printer.out)
 }
 
 struct Printer<'a> {

@@ -9,9 +9,9 @@ pub(crate) use tree::to_xml;
 
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::ir::{Kind, Model};
-use crate::source::{Loader, SourceMap};
+use crate::source::{Loader, SourceMap, Span};
 use crate::syntax::ast::{Annotation, Definition, DefinitionKind};
-use crate::{Options, Parsed, Severity, check, front, is_ros_interface};
+use crate::{Limits, Memory, Options, Severity, check, front, is_ros_interface};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How types are written.
@@ -48,30 +48,52 @@ impl Conversion {
 /// interfaces: a file with them is refused. Exceptions are left out of it with a warning.
 #[must_use]
 pub fn convert(path: &str, to: Notation, options: &Options, loader: &dyn Loader) -> Conversion {
+    convert_all(&[path], to, options, loader)
+}
+
+/// Writes the types of several files as one text, in their order. What several of them include is written once.
+#[must_use]
+pub fn convert_all(paths: &[&str], to: Notation, options: &Options, loader: &dyn Loader) -> Conversion {
     let mut sources = SourceMap::default();
     let mut sink = Sink::new(options.limits.diagnostics);
-    let text = match front(path, options, loader, &mut sources, &mut sink) {
-        Ok(Parsed { definitions, .. }) => printed(path, &definitions, to, options, &mut sink),
-        Err(problem) => {
-            sink.add(Severity::Error, None, problem);
-            None
+    let (mut definitions, mut known) = (Vec::new(), BTreeSet::new());
+    for path in paths {
+        match front(path, options, loader, &mut sources, &mut sink) {
+            Ok(parsed) => {
+                let of_known = |it: &Definition| {
+                    let file = place(it).and_then(|span| sources.get(span.file));
+                    file.is_some_and(|file| known.contains(&loader.identity(&file.name)))
+                };
+                definitions.extend(parsed.definitions.into_iter().filter(|it| !of_known(it)));
+                known.extend(parsed.files.iter().map(|file| loader.identity(file)));
+            }
+            Err(problem) => drop(sink.add(Severity::Error, None, problem)),
         }
-    };
+        if options.ros2_names && !is_ros_interface(path) {
+            let message = "the names that ROS 2 announces are not those of the file: they cannot be written";
+            sink.add(Severity::Error, None, message.to_owned());
+        }
+    }
+    let text = if sink.has_errors() { None } else { printed(&definitions, to, options, &mut sink) };
     Conversion { text, diagnostics: sink.finish(), sources }
 }
 
-fn printed(
-    path: &str,
-    definitions: &[Definition],
-    to: Notation,
-    options: &Options,
-    sink: &mut Sink,
-) -> Option<String> {
-    if options.ros2_names && !is_ros_interface(path) {
-        let message = "the names that ROS 2 announces are not those of the file: they cannot be written";
-        sink.add(Severity::Error, None, message.to_owned());
-        return None;
-    }
+/// Where a definition is.
+fn place(definition: &Definition) -> Option<Span> {
+    Some(match &definition.kind {
+        DefinitionKind::Module { name, .. }
+        | DefinitionKind::Const { name, .. }
+        | DefinitionKind::Forward { name, .. }
+        | DefinitionKind::InterfaceForward(name) => name.span,
+        DefinitionKind::Type(decl) => decl.name.span,
+        DefinitionKind::Typedef { declarators, .. } => declarators.first()?.name.span,
+        DefinitionKind::Interface(it) => it.name.span,
+        DefinitionKind::Annotation(it) => it.name.span,
+        DefinitionKind::Keys { ty, .. } => ty.span,
+    })
+}
+
+fn printed(definitions: &[Definition], to: Notation, options: &Options, sink: &mut Sink) -> Option<String> {
     let model = check::check(definitions, options, sink);
     if sink.has_errors() {
         return None;
@@ -79,10 +101,81 @@ fn printed(
     let (keys, topics) = (keys(definitions, &model), topics(definitions, &model));
     let facts = Facts { keys, topics, default_extensibility: options.default_extensibility };
     let text = match to {
-        Notation::Xml => xml::print(definitions, &facts, sink),
+        Notation::Xml => Ok(xml::print(definitions, &facts, sink)),
         Notation::Idl => idl::print(definitions, &facts),
     };
-    (!sink.has_errors()).then_some(text)
+    if sink.has_errors() {
+        return None;
+    }
+    match text.and_then(|text| read_again(text, to, options, &model)) {
+        Ok((text, warning)) => {
+            if let Some(warning) = warning {
+                sink.add(Severity::Warning, None, warning);
+            }
+            Some(text)
+        }
+        Err(why) => {
+            sink.add(Severity::Error, None, format!("what was printed cannot be read again: {why}"));
+            None
+        }
+    }
+}
+
+/// Compiles what was printed. With it comes a warning if its types are not the same.
+fn read_again(
+    text: String,
+    to: Notation,
+    options: &Options,
+    model: &Model,
+) -> Result<(String, Option<String>), String> {
+    let name = if to == Notation::Xml { "printed.xml" } else { "printed.idl" };
+    // Macros and folders were for the files. What is printed may be longer than they are.
+    let Limits { file_size, tokens, nesting, .. } = options.limits;
+    let limits = Limits {
+        file_size: file_size.saturating_mul(8),
+        tokens: tokens.saturating_mul(8),
+        nesting: nesting.saturating_add(100),
+        ..options.limits.clone()
+    };
+    let options =
+        Options { default_extensibility: options.default_extensibility, limits, ..Options::default() };
+    let result = crate::compile(name, &options, &Memory::default().with(name, text.as_str()));
+    let Some(again) = &result.model else {
+        let error = result.diagnostics.into_iter().find(|it| it.severity == Severity::Error);
+        return Err(error.map_or_else(String::new, |it| it.message));
+    };
+    let missing = differing(model, again);
+    Ok((
+        text,
+        missing.map(|name| format!("what was printed of `{name}` is another type than that of the file")),
+    ))
+}
+
+/// The first type that the other model has with other members, literals or bits.
+fn differing(model: &Model, other: &Model) -> Option<String> {
+    let shapes = |model: &Model| -> BTreeMap<String, Vec<String>> {
+        let data = model.types().filter(|(_, ty)| !matches!(ty.kind, Kind::Exception(_)));
+        data.map(|(_, ty)| (ty.full_name.clone(), shape(model, &ty.kind))).collect()
+    };
+    let (of_file, of_text) = (shapes(model), shapes(other));
+    let differs =
+        |(name, shape): &(String, Vec<String>)| of_text.get(name).is_some_and(|other| other != shape);
+    of_file.into_iter().find(differs).map(|(name, _)| name)
+}
+
+fn shape(model: &Model, kind: &Kind) -> Vec<String> {
+    let ty = |ty: &crate::ir::Type| crate::dump::type_text(model, ty);
+    let member = |it: &crate::ir::Member| format!("{} {} {} {}", it.id, it.name, it.key, ty(&it.ty));
+    match kind {
+        Kind::Struct(it) | Kind::Exception(it) => it.members.iter().map(member).collect(),
+        Kind::Union(it) => it.cases.iter().map(|case| member(&case.member)).collect(),
+        Kind::Enum(it) => it.literals.iter().map(|it| format!("{} {}", it.value, it.name)).collect(),
+        Kind::Bitmask(it) => it.bits.iter().map(|it| format!("{} {}", it.position, it.name)).collect(),
+        Kind::Bitset(it) => {
+            it.fields.iter().map(|it| format!("{} {} {}", it.position, it.width, it.name)).collect()
+        }
+        Kind::Alias(it) => vec![ty(&it.ty)],
+    }
 }
 
 /// What the text has to say although the definitions do not.

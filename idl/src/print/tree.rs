@@ -1,12 +1,14 @@
 //! Types known at run time as a syntax tree.
 
+mod said;
+
 use super::xml;
 use crate::diagnostic::Sink;
 use crate::source::{FileId, Span};
 use crate::syntax::ast::*;
 use crate::{Extensibility, Memory, Options, Severity, compile};
 use dunlin_xtypes::identifier::kind;
-use dunlin_xtypes::model::{self, Kind, TypeIndex, member_flag, type_flag};
+use dunlin_xtypes::model::{self, AnnotationIndex, Kind, Part, TypeIndex, member_flag, type_flag};
 use dunlin_xtypes::object::annotation::AnnotationParameterValue as Parameter;
 use dunlin_xtypes::{TypeGraph, to_idl};
 use std::collections::BTreeSet;
@@ -60,12 +62,14 @@ struct Tree<'a> {
     announced: BTreeSet<TypeIndex>,
     /// What was announced and has to be written.
     later: Vec<TypeIndex>,
+    /// Annotations that are declared.
+    declared: BTreeSet<AnnotationIndex>,
 }
 
 impl<'a> Tree<'a> {
     fn new(graph: &'a TypeGraph) -> Self {
-        let (done, whole, open, announced) = Default::default();
-        Self { graph, out: Vec::new(), done, whole, open, announced, later: Vec::new() }
+        let (done, whole, open, announced, declared) = Default::default();
+        Self { graph, out: Vec::new(), done, whole, open, announced, later: Vec::new(), declared }
     }
 }
 
@@ -249,7 +253,11 @@ impl Tree<'_> {
             let whole = need == Need::Whole || (whole && need == Need::Inside);
             self.visit(needed, whole, depth.saturating_add(1))?;
         }
-        if done { Ok(()) } else { self.write(index, definition) }
+        if done {
+            return Ok(());
+        }
+        self.declarations(index, depth)?;
+        self.write(index, definition)
     }
 
     /// A forward declaration, and a note that the type has to be written.
@@ -264,7 +272,17 @@ impl Tree<'_> {
 
     fn write(&mut self, index: TypeIndex, definition: &model::Definition) -> Result<(), String> {
         self.done.insert(index);
-        let mut annotations = Vec::new();
+        let (annotations, kind) = self.written(index, definition)?;
+        self.add(&definition.name, annotations, kind);
+        Ok(())
+    }
+
+    fn written(
+        &self,
+        index: TypeIndex,
+        definition: &model::Definition,
+    ) -> Result<(Vec<Annotation>, DefinitionKind), String> {
+        let mut annotations = self.said(index, Part::Type)?;
         if !matches!(definition.kind, Kind::Alias(_)) {
             annotations.push(note(&definition.extensibility().to_string(), None));
             if definition.flags & type_flag::NESTED != 0 {
@@ -274,9 +292,8 @@ impl Tree<'_> {
         if definition.flags & type_flag::AUTOID_HASH != 0 {
             annotations.push(note("autoid", None));
         }
-        let made = self.definition(last(&definition.name), definition, &mut annotations)?;
-        self.add(&definition.name, annotations, made);
-        Ok(())
+        let made = self.definition(index, definition, &mut annotations)?;
+        Ok((annotations, made))
     }
 
     /// Puts a definition into its modules, beside the one before if that is in the same.
@@ -303,37 +320,40 @@ impl Tree<'_> {
 
     fn definition(
         &self,
-        name: Ident,
+        index: TypeIndex,
         definition: &model::Definition,
         annotations: &mut Vec<Annotation>,
     ) -> Result<DefinitionKind, String> {
+        let name = last(&definition.name);
+        let said = |at: usize| self.said(index, Part::Member(at));
         let kind = match &definition.kind {
             Kind::Structure(it) => {
                 let base = it.base.map(|base| self.name_of(base)).transpose()?;
-                let members =
-                    it.members.iter().map(|member| self.member(member)).collect::<Result<_, _>>()?;
+                let members = it.members.iter().enumerate().map(|(at, it)| self.member(it, said(at)?));
+                let members = members.collect::<Result<_, String>>()?;
                 TypeDeclKind::Struct { base, members }
             }
-            Kind::Union(it) => self.union(it)?,
+            Kind::Union(it) => self.union(index, it)?,
             Kind::Enumeration(it) => {
                 annotations.push(note("bit_bound", Some(integer(it.bit_bound.into()))));
-                let literals = it.literals.iter().enumerate().map(|(index, literal)| {
-                    let default = (literal.is_default && index > 0).then(|| note("default_literal", None));
+                let literals = it.literals.iter().enumerate().map(|(at, literal)| {
+                    let default = (literal.is_default && at > 0).then(|| note("default_literal", None));
                     let value = note("value", Some(integer(literal.value.into())));
-                    let annotations = default.into_iter().chain([value]).collect();
+                    let annotations = said(at)?.into_iter().chain(default).chain([value]).collect();
                     Ok(Enumerator { annotations, name: known(&literal.name)?, docs: None })
                 });
                 TypeDeclKind::Enum { literals: literals.collect::<Result<_, String>>()? }
             }
             Kind::Bitmask(it) => {
                 annotations.push(note("bit_bound", Some(integer(it.bit_bound.into()))));
-                let bits = it.bits.iter().map(|bit| {
-                    let annotations = vec![note("position", Some(integer(bit.position.into())))];
+                let bits = it.bits.iter().enumerate().map(|(at, bit)| {
+                    let mut annotations = said(at)?;
+                    annotations.push(note("position", Some(integer(bit.position.into()))));
                     Ok(Enumerator { annotations, name: known(&bit.name)?, docs: None })
                 });
                 TypeDeclKind::Bitmask { bits: bits.collect::<Result<_, String>>()? }
             }
-            Kind::Bitset(it) => bitset(it)?,
+            Kind::Bitset(it) => bitset(it, &said)?,
             Kind::Alias(it) => {
                 let (ty, dimensions) = self.usage(&it.ty)?;
                 return Ok(DefinitionKind::Typedef {
@@ -391,7 +411,7 @@ impl Tree<'_> {
         Ok(ty)
     }
 
-    fn member(&self, member: &model::Member) -> Result<Member, String> {
+    fn member(&self, member: &model::Member, said: Vec<Annotation>) -> Result<Member, String> {
         let (ty, dimensions) = self.usage(&member.ty)?;
         let flags = [
             (member_flag::KEY, "key"),
@@ -400,7 +420,8 @@ impl Tree<'_> {
             (member_flag::EXTERNAL, "external"),
         ];
         let set = flags.iter().filter(|(flag, _)| member.has(*flag));
-        let mut annotations: Vec<Annotation> = set.map(|(_, word)| note(word, None)).collect();
+        let mut annotations = said;
+        annotations.extend(set.map(|(_, word)| note(word, None)));
         annotations.extend(try_construct(member.flags));
         let text = |text: &String| value(ExprKind::Str(text.as_bytes().to_vec()));
         annotations.extend(member.annotations.unit.iter().map(|unit| note("unit", Some(text(unit)))));
@@ -418,13 +439,14 @@ impl Tree<'_> {
         Ok(Member { annotations, ty, declarators, docs: None })
     }
 
-    fn union(&self, it: &model::Union) -> Result<TypeDeclKind, String> {
+    fn union(&self, index: TypeIndex, it: &model::Union) -> Result<TypeDeclKind, String> {
         let mut discriminator = self.plain(&it.discriminator.ty)?;
+        discriminator.annotations = self.said(index, Part::Discriminator)?;
         if it.discriminator.flags & member_flag::KEY != 0 {
             discriminator.annotations.push(note("key", None));
         }
         discriminator.annotations.extend(try_construct(it.discriminator.flags));
-        let case = |case: &model::Case| {
+        let case = |(at, case): (usize, &model::Case)| {
             let mut labels = Vec::new();
             for label in &case.labels {
                 labels.push(Label { value: Some(self.label(&it.discriminator.ty, *label)?), span: NOWHERE });
@@ -432,9 +454,9 @@ impl Tree<'_> {
             if case.is_default() {
                 labels.push(Label { value: None, span: NOWHERE });
             }
-            Ok(Case { labels, member: self.member(&case.member)? })
+            Ok(Case { labels, member: self.member(&case.member, self.said(index, Part::Member(at))?)? })
         };
-        let cases = it.cases.iter().map(case).collect::<Result<_, String>>()?;
+        let cases = it.cases.iter().enumerate().map(case).collect::<Result<_, String>>()?;
         Ok(TypeDeclKind::Union { discriminator, cases })
     }
 
@@ -464,7 +486,10 @@ impl Tree<'_> {
     }
 }
 
-fn bitset(it: &model::Bitset) -> Result<TypeDeclKind, String> {
+fn bitset(
+    it: &model::Bitset,
+    said: &dyn Fn(usize) -> Result<Vec<Annotation>, String>,
+) -> Result<TypeDeclKind, String> {
     let field = |width: u16, ty, names| BitField {
         annotations: Vec::new(),
         width: integer(width.into()),
@@ -474,12 +499,13 @@ fn bitset(it: &model::Bitset) -> Result<TypeDeclKind, String> {
         span: NOWHERE,
     };
     let (mut fields, mut next) = (Vec::new(), 0u16);
-    for given in &it.fields {
+    for (at, given) in it.fields.iter().enumerate() {
         if given.position > next {
             fields.push(field(given.position.saturating_sub(next), None, Vec::new()));
         }
         let holder = spec(TypeKind::Base(base(given.holder)?));
-        fields.push(field(given.width.into(), Some(holder), vec![known(&given.name)?]));
+        let made = field(given.width.into(), Some(holder), vec![known(&given.name)?]);
+        fields.push(BitField { annotations: said(at)?, ..made });
         next = given.position.saturating_add(given.width.into());
     }
     if it.width > next {

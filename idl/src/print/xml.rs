@@ -426,6 +426,16 @@ impl<'p> Printer<'p> {
 
     fn type_decl(&mut self, decl: &'p TypeDecl, notes: impl IntoIterator<Item = &'p Annotation>) {
         let notes: Vec<&Annotation> = notes.into_iter().collect();
+        if let TypeDeclKind::Union { discriminator, .. } = &decl.kind
+            && let TypeKind::Declared(inner) = &discriminator.kind
+        {
+            let message = format!(
+                "XML has no types in others: `{0}` is declared beside `{1}`, where its name is no longer `{1}::{0}`",
+                inner.name.name, decl.name.name
+            );
+            self.sink.warning(inner.name.span, message);
+            self.type_decl(inner, []);
+        }
         let name = match &decl.kind {
             TypeDeclKind::Struct { .. } => "struct",
             TypeDeclKind::Union { .. } => "union",
@@ -467,9 +477,6 @@ impl<'p> Printer<'p> {
                 }
             }
             TypeDeclKind::Union { discriminator, cases } => {
-                if let TypeKind::Declared(inner) = &discriminator.kind {
-                    return self.refused(inner.name.span, "types that are declared in a discriminator");
-                }
                 let mut tag = Tag::new("discriminator");
                 tag.usage(discriminator, &[]);
                 tag.member_notes(&discriminator.annotations, discriminator);

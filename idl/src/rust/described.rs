@@ -108,6 +108,9 @@ impl Generator<'_> {
         self.line("");
         self.open(&format!("impl {cdr}::idl::AliasOf for {marker} {{"));
         self.line(&format!("const NAME: &'static str = \"{}\";", ty.full_name));
+        if let Some(said) = self.said.get(&ty.full_name) {
+            self.line(&format!("const ANNOTATIONS: {cdr}::annotation::TypeAnnotations = {said};"));
+        }
         self.line(&format!("type Target = {described};"));
         self.close("}");
     }

@@ -18,6 +18,7 @@
 mod described;
 mod flags;
 mod names;
+mod said;
 mod structure;
 mod types;
 mod uint8;
@@ -118,6 +119,8 @@ pub(crate) struct Generator<'a> {
     modules: BTreeMap<ModuleId, String>,
     /// Names of the variants of enumerations.
     variants: BTreeMap<TypeId, Vec<String>>,
+    /// What the source says of types, by their names.
+    said: BTreeMap<String, String>,
     /// Rust names of all types, which may hide those of the standard library.
     taken: BTreeSet<String>,
 }
@@ -137,6 +140,7 @@ impl<'a> Generator<'a> {
             constants: BTreeMap::new(),
             modules: BTreeMap::new(),
             variants: model.types().filter_map(|(id, ty)| Some((id, variants(ty)?))).collect(),
+            said: said::all(model, &options.cdr),
             taken: BTreeSet::new(),
         };
         if let Some(root) = model.root() {
@@ -379,6 +383,9 @@ impl<'a> Generator<'a> {
         }
         if !words.is_empty() {
             self.line(&format!("#[dds({})]", words.join(", ")));
+        }
+        if let Some(said) = self.said.get(&ty.full_name) {
+            self.line(&format!("#[dds(annotations = {said})]"));
         }
     }
 

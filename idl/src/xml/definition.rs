@@ -38,7 +38,9 @@ const REFUSED: &[(&str, &str)] = &[
 impl Reader<'_> {
     /// The definitions in an element.
     pub(super) fn definitions(&mut self, parent: Element<'_, '_>, out: &mut Vec<Definition>) {
-        parent.without_text(self.sink);
+        if parent.name() != "module" {
+            parent.allow(&[], self.sink);
+        }
         for element in parent.children() {
             if self.is_done() {
                 return;

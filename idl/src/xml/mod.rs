@@ -59,7 +59,8 @@ pub(crate) fn read(
     let main = FileId(sources.len());
     let budget = options.limits.tokens;
     let (files, seen) = (Vec::new(), BTreeSet::new());
-    let mut reader = Reader { options, loader, sources, sink, files, seen, budget, depth: 0, stopped: false };
+    let open = Vec::new();
+    let mut reader = Reader { options, loader, sources, sink, files, seen, budget, open, stopped: false };
     let mut definitions = Vec::new();
     reader.file(path, &bytes, &mut definitions);
     if reader.stopped {
@@ -79,8 +80,8 @@ struct Reader<'a> {
     seen: BTreeSet<String>,
     /// How many more elements, texts and comments may be looked at, long ones counted several times.
     budget: usize,
-    /// How many files are open.
-    depth: usize,
+    /// The files that are being read, one included by the other: what the loader calls them, and their paths.
+    open: Vec<(String, String)>,
     /// A limit was reached: nothing more is read.
     stopped: bool,
 }
@@ -119,9 +120,9 @@ impl Reader<'_> {
         // Long texts and comments cost too.
         let cost = document.descendants().count().max(text.len() / 64);
         self.budget = self.budget.saturating_sub(cost);
-        self.depth = self.depth.saturating_add(1);
+        self.open.push((self.loader.identity(path), path.to_owned()));
         self.root(Element::new(document.root_element(), &file), out);
-        self.depth = self.depth.saturating_sub(1);
+        self.open.pop();
     }
 
     /// `<types>`, or `<dds>` with it beside profiles and other things.
@@ -148,10 +149,12 @@ impl Reader<'_> {
     /// `<include file="…"/>`: looked for beside the file that includes it, then in the folders; read once.
     fn include(&mut self, element: Element<'_, '_>, from: &str, out: &mut Vec<Definition>) {
         element.allow(&[&["file"]], self.sink);
+        self.only(element, &[]);
         let Some(name) = self.required(element, &["file"]) else { return };
         let limits = &self.options.limits;
-        if self.depth >= limits.include_depth || self.files.len() >= limits.includes {
-            let message = match self.depth >= limits.include_depth {
+        let depth = self.open.len();
+        if depth >= limits.include_depth || self.files.len() >= limits.includes {
+            let message = match depth >= limits.include_depth {
                 true => format!("includes are nested more than {} deep", limits.include_depth),
                 false => format!("more than {} files are included", limits.includes),
             };
@@ -161,7 +164,9 @@ impl Reader<'_> {
         }
         let candidates = candidates(Some(from), name.value.trim(), &self.options.include_dirs);
         for path in &candidates {
-            if self.seen.contains(&self.loader.identity(path)) {
+            let identity = self.loader.identity(path);
+            if self.seen.contains(&identity) {
+                self.tell_cycle(&identity, name.span);
                 return;
             }
             match self.loader.load(path, self.options.limits.file_size) {
@@ -184,6 +189,17 @@ impl Reader<'_> {
         self.sink
             .error(name.span, format!("cannot find the include file `{}`", name.value))
             .hint(format!("looked for {searched}; add its folder with -I"));
+    }
+
+    /// Tells if a file that is being read is included again: what it declares behind that place is not known yet.
+    fn tell_cycle(&mut self, identity: &str, span: Span) {
+        let Some(first) = self.open.iter().position(|(open, _)| open == identity) else { return };
+        let cycle = self.open.iter().skip(first).chain(self.open.get(first));
+        let cycle: Vec<&str> = cycle.map(|(_, path)| path.as_str()).collect();
+        let message = format!("files include each other: {}", cycle.join(" includes "));
+        self.sink
+            .warning(span, message)
+            .hint("each file is read once: what it declares behind its own <include> is not known here");
     }
 
     /// An attribute that has to be there.

@@ -93,8 +93,7 @@ fn spec(kind: TypeKind, span: Span) -> TypeSpec {
 impl Reader<'_> {
     /// The type that an element has.
     pub(super) fn usage(&mut self, element: Element<'_, '_>) -> Option<Usage> {
-        let child = |name: &str| element.children().find(|child| child.name() == name);
-        let (inner, inner_key) = (child("element"), child("mapKey"));
+        let (inner, inner_key) = (self.one(element, "element"), self.one(element, "mapKey"));
         let mut ty = match inner {
             Some(inner) => self.inner(inner, element),
             None => self.simple(element, &OWN),
@@ -103,6 +102,7 @@ impl Reader<'_> {
             || ["mapKeyType", "key_type", "mapKeyNonBasicTypeName", "mapMaxLength"]
                 .iter()
                 .any(|name| element.attribute(&[name]).is_some());
+        self.check_key(element, inner_key, is_map);
         let sequence = element.attribute(&["sequenceMaxLength"]);
         if let (true, Some(sequence)) = (is_map, sequence) {
             let message = "what is the map of, and what the sequence?";
@@ -132,6 +132,37 @@ impl Reader<'_> {
             None => Vec::new(),
         };
         Some(Usage { ty: ty?, dimensions })
+    }
+
+    /// The child with a name, of which there is one.
+    fn one<'a, 'd>(&mut self, element: Element<'a, 'd>, name: &str) -> Option<Element<'a, 'd>> {
+        let mut found = element.children().filter(|child| child.name() == name);
+        let (first, second) = (found.next(), found.next());
+        if let Some(second) = second {
+            let message = format!("<{}> has two <{name}>, and one of them is meant", element.name());
+            self.sink
+                .error(second.span(), message)
+                .hint("a deeper collection has its <element> inside of this one");
+        }
+        first
+    }
+
+    /// Refuses what would be passed over of the key of a map.
+    fn check_key(&mut self, element: Element<'_, '_>, inner: Option<Element<'_, '_>>, is_map: bool) {
+        let of_key = [KEY.ty, KEY.non_basic, KEY.string];
+        let given = of_key.iter().find_map(|names| Some((first(names), element.attribute(names)?)));
+        match (inner, given) {
+            (Some(_), Some((name, given))) => {
+                self.sink
+                    .error(given.span, format!("there are `{name}` and <mapKey>: one of them is the key"));
+            }
+            (None, Some((name, given))) if !is_map => {
+                self.sink
+                    .error(given.span, format!("`{name}` is about the key of a map, and this is no map"))
+                    .hint("add `mapKeyType`, or write `stringMaxLength` for a string");
+            }
+            _ => {}
+        }
     }
 
     /// A type that is no collection, by the attributes that name it.

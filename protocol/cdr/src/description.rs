@@ -6,6 +6,7 @@
 
 mod standard;
 
+use crate::annotation::TypeAnnotations;
 use crate::{Bound, Bounded, CdrError, ElementKind, Encoder, Extensibility, Scope};
 use core::fmt;
 
@@ -33,6 +34,8 @@ pub struct TypeDescription {
     pub name: &'static str,
     /// What it is.
     pub kind: TypeKind,
+    /// What its source says of it beyond that.
+    pub annotations: TypeAnnotations,
 }
 
 /// The kinds of types (DDS-XTypes 1.3 §7.2.2.4).
@@ -540,7 +543,7 @@ impl UnionDescription {
 impl TypeDescription {
     /// A type that needs no name.
     pub(crate) const fn anonymous(kind: TypeKind) -> Self {
-        Self { name: "", kind }
+        Self { name: "", kind, annotations: TypeAnnotations::NONE }
     }
 
     /// The type behind aliases.
@@ -564,7 +567,7 @@ impl TypeDescription {
             TypeKind::Map { key, value, .. } => TypeKind::Map { key, value, bound },
             other => other,
         };
-        Self { name: self.name, kind }
+        Self { name: self.name, kind, annotations: self.annotations }
     }
 
     /// How collections treat elements of this type.

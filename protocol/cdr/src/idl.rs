@@ -16,6 +16,7 @@
 //! }
 //! ```
 
+use crate::annotation::TypeAnnotations;
 use crate::traits::fill;
 use crate::{
     Bound, Bounded, CdrError, CdrRead, CdrWrite, Decoder, Described, ElementKind, Encoder, Extensibility,
@@ -339,6 +340,8 @@ impl<'de, A: ReadAs<'de, T>, T: CdrRead<'de>> ReadAs<'de, Box<T>> for External<A
 pub trait AliasOf {
     /// The qualified name of the typedef.
     const NAME: &'static str;
+    /// What its source says of it.
+    const ANNOTATIONS: TypeAnnotations = TypeAnnotations::NONE;
     /// The type that it stands for.
     type Target: Described;
 }
@@ -347,8 +350,11 @@ pub trait AliasOf {
 pub struct Alias<A>(PhantomData<fn() -> A>);
 
 impl<A: AliasOf> Described for Alias<A> {
-    const DESCRIPTION: TypeDescription =
-        TypeDescription { name: A::NAME, kind: TypeKind::Alias(TypeRef::of::<A::Target>()) };
+    const DESCRIPTION: TypeDescription = TypeDescription {
+        name: A::NAME,
+        kind: TypeKind::Alias(TypeRef::of::<A::Target>()),
+        annotations: A::ANNOTATIONS,
+    };
 }
 
 impl<'de, A: AliasOf, T: CdrRead<'de>> ReadAs<'de, T> for Alias<A>

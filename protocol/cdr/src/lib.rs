@@ -41,6 +41,7 @@ extern crate alloc;
 // Lets derived code name this crate the same way inside and outside of it.
 extern crate self as dunlin_cdr;
 
+pub mod annotation;
 mod bounded;
 mod decoder;
 mod description;

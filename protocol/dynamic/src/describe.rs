@@ -9,6 +9,7 @@ use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
+use dunlin_cdr::annotation::TypeAnnotations;
 use dunlin_cdr::{
     BitsDescription, CaseDescription, Encoder, EnumerationDescription, LiteralDescription, MemberAnnotations,
     MemberDescription, MemberFlags, PrimitiveKind, StructureDescription, TypeDescription, TypeKind, TypeRef,
@@ -98,8 +99,9 @@ impl Describer<'_> {
         self.set(node, State::Open);
         let kind = self.kind(&it.shape)?;
         self.levels = levels.saturating_add(1);
+        let annotations = TypeAnnotations::NONE;
         let made: &'static TypeDescription =
-            Box::leak(Box::new(TypeDescription { name: leaked(&it.name), kind }));
+            Box::leak(Box::new(TypeDescription { name: leaked(&it.name), kind, annotations }));
         self.set(node, State::Done(made));
         Ok(made)
     }
@@ -142,7 +144,8 @@ impl Describer<'_> {
         if !matches!(shape, Some(Shape::Array { dimension: false, .. })) {
             return Ok(description);
         }
-        let alias = TypeDescription { name: "", kind: TypeKind::Alias(description) };
+        let (kind, annotations) = (TypeKind::Alias(description), TypeAnnotations::NONE);
+        let alias = TypeDescription { name: "", kind, annotations };
         Ok(TypeRef::to(Box::leak(Box::new(alias))))
     }
 

@@ -11,7 +11,7 @@ use core::fmt;
 use dunlin_cdr::{
     CdrError, Decoder, ElementKind, Encoder, Extensibility, KeySize, LengthCode, PrimitiveKind,
 };
-use dunlin_xtypes::model::member_flag;
+use dunlin_xtypes::model::{Annotations, member_flag};
 use dunlin_xtypes::{TypeGraph, TypeIndex};
 
 /// A type known at run time. Cheap to clone.
@@ -618,6 +618,14 @@ impl DynamicType {
     #[must_use]
     pub fn index(&self) -> TypeIndex {
         self.0.index
+    }
+
+    /// What the source of the type says of it and its parts, without what it consists of: annotations that the source declares
+    /// itself, and `@verbatim` (DDS-XTypes 1.3 §7.5.2.7.3 `get_annotation`). [`DynamicType::graph`] has the declarations of
+    /// the annotations, and what is said of other types.
+    #[must_use]
+    pub fn annotations(&self) -> Option<&Annotations> {
+        self.0.graph.annotations(self.0.index)
     }
 
     /// Whether topics of this type have instances.

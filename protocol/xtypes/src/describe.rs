@@ -3,14 +3,20 @@
 use crate::TypeIdentifier;
 use crate::identifier::kind;
 use crate::model::*;
-use crate::object::annotation::{AnnotationParameterValue, AppliedBuiltinMemberAnnotations};
+use crate::object::annotation::{
+    AnnotationParameterValue, AppliedAnnotationParameter, AppliedBuiltinMemberAnnotations,
+    AppliedVerbatimAnnotation,
+};
+use crate::object::name_hash;
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
+use alloc::vec::Vec;
+use dunlin_cdr::annotation::{self, ParameterType, TypeAnnotations};
 use dunlin_cdr::{
     BitsDescription, CaseDescription, CdrError, Char8, Char16, Decoder, EnumerationDescription, Float128,
     MemberAnnotations, MemberDescription, PrimitiveKind, StructureDescription, TypeDescription, TypeKind,
-    TypeRef, UnionDescription, WriteDefault,
+    TypeRef, UnionDescription, WString, WriteDefault,
 };
 
 /// The type that a description describes, and those it depends on.
@@ -56,7 +62,49 @@ impl Builder {
             _ => (0, Kind::Alias(Element { ty: self.usage(description), flags: 0 })),
         };
         self.graph.set(index, Definition { name: description.name.into(), flags, kind });
+        self.annotate(index, &description.annotations);
         index
+    }
+
+    fn annotate(&mut self, index: TypeIndex, said: &'static TypeAnnotations) {
+        let verbatim = said.verbatim.map(|it| AppliedVerbatimAnnotation {
+            placement: it.placement.into(),
+            language: it.language.into(),
+            text: it.text.into(),
+        });
+        let mut applied = Vec::new();
+        for (part, it) in said.applied {
+            let part = match part {
+                annotation::Part::Type => Some(Part::Type),
+                annotation::Part::Discriminator => Some(Part::Discriminator),
+                annotation::Part::Member(name) => self.graph.part_of(index, name),
+            };
+            // A name that no member has says nothing.
+            let Some(part) = part else { continue };
+            let annotation = self.declare(it.annotation);
+            let values = it.values.iter().map(|(name, value)| AppliedAnnotationParameter {
+                paramname_hash: name_hash(name),
+                value: said_value(value),
+            });
+            applied.push(Applied { part, annotation, values: values.collect() });
+        }
+        self.graph.annotate(index, Annotations { verbatim, applied });
+    }
+
+    fn declare(&mut self, it: &'static annotation::Annotation) -> AnnotationIndex {
+        let parameters = it.parameters.iter().map(|parameter| AnnotationParameter {
+            name: parameter.name.into(),
+            ty: match parameter.ty {
+                ParameterType::Any => Type::Primitive(kind::NONE),
+                ParameterType::Primitive(it) => Type::Primitive(primitive(it)),
+                ParameterType::Text(bound) => Type::String { wide: false, bound },
+                ParameterType::WideText(bound) => Type::String { wide: true, bound },
+                ParameterType::Enumeration(description) => Type::Named(self.definition(description)),
+            },
+            default: parameter.default.as_ref().map(said_value),
+        });
+        let parameters = parameters.collect();
+        self.graph.declare_annotation(Annotation { name: it.name.into(), parameters })
     }
 
     /// A type where it is used.
@@ -134,6 +182,31 @@ impl Builder {
             default: default(case.write_default),
         };
         Case { member, labels: case.labels.to_vec() }
+    }
+}
+
+/// The value of a parameter.
+fn said_value(value: &annotation::Value) -> AnnotationParameterValue {
+    use annotation::Value as Said;
+    match *value {
+        Said::Boolean(it) => AnnotationParameterValue::Boolean(it),
+        Said::Octet(it) => AnnotationParameterValue::Byte(it),
+        Said::Int8(it) => AnnotationParameterValue::Int8(it),
+        Said::UInt8(it) => AnnotationParameterValue::UInt8(it),
+        Said::Int16(it) => AnnotationParameterValue::Int16(it),
+        Said::UInt16(it) => AnnotationParameterValue::UInt16(it),
+        Said::Int32(it) => AnnotationParameterValue::Int32(it),
+        Said::UInt32(it) => AnnotationParameterValue::UInt32(it),
+        Said::Int64(it) => AnnotationParameterValue::Int64(it),
+        Said::UInt64(it) => AnnotationParameterValue::UInt64(it),
+        Said::Float32(it) => AnnotationParameterValue::Float32(it),
+        Said::Float64(it) => AnnotationParameterValue::Float64(it),
+        Said::Float128(it) => AnnotationParameterValue::Float128(Float128(it)),
+        Said::Char8(it) => AnnotationParameterValue::Char(Char8(it)),
+        Said::Char16(it) => AnnotationParameterValue::WideChar(Char16(it)),
+        Said::Enumerated(it) => AnnotationParameterValue::Enumerated(it),
+        Said::Text(it) => AnnotationParameterValue::String(it.into()),
+        Said::WideText(it) => AnnotationParameterValue::WideString(WString(it.into())),
     }
 }
 

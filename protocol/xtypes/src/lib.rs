@@ -37,6 +37,7 @@
 
 extern crate alloc;
 
+mod applied;
 pub mod assign;
 mod build;
 mod describe;

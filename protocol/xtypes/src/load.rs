@@ -1,7 +1,10 @@
 //! Types known at run time made of type objects that came from the network (DDS-XTypes 1.3 §7.3.4, §7.5.2
 //! `create_type_w_type_object`).
 
+mod annotations;
+
 use crate::TypeIdentifier;
+use crate::applied::AnnotationIndex;
 use crate::identifier::{StronglyConnectedComponentId, kind};
 use crate::model::*;
 use crate::object::TypeObject;
@@ -16,6 +19,9 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
+
+/// Gives the object of an identifier.
+type ObjectOf<'a> = dyn Fn(&TypeIdentifier) -> Option<TypeObject> + 'a;
 
 /// Definitions that one type may depend on.
 pub const MAX_DEFINITIONS: usize = 1024;
@@ -60,14 +66,23 @@ impl core::error::Error for LoadError {}
 /// [`LoadError`].
 pub fn from_objects(
     root: &TypeIdentifier,
-    object_of: &dyn Fn(&TypeIdentifier) -> Option<TypeObject>,
+    object_of: &ObjectOf<'_>,
 ) -> Result<(TypeGraph, TypeIndex), LoadError> {
-    let mut loader = Loader { graph: TypeGraph::default(), known: BTreeMap::new(), open: Vec::new() };
+    let mut loader = Loader {
+        graph: TypeGraph::default(),
+        known: BTreeMap::new(),
+        open: Vec::new(),
+        annotations: BTreeMap::new(),
+    };
     let index = loader.named(&one_type(root)?)?;
     while let Some((index, id)) = loader.open.pop() {
         let object = object_of(&id).ok_or(LoadError::Unknown(id))?;
         let definition = loader.definition(&object)?;
         loader.graph.set(index, definition);
+        if let TypeObject::Complete(object) = &object {
+            let said = loader.annotations(object, object_of);
+            loader.graph.annotate(index, said);
+        }
     }
     crate::labels::widen(&mut loader.graph);
     Ok((loader.graph, index))
@@ -89,6 +104,8 @@ struct Loader {
     known: BTreeMap<TypeIdentifier, TypeIndex>,
     /// Definitions whose objects are still to be looked at.
     open: Vec<(TypeIndex, TypeIdentifier)>,
+    /// Annotations that were looked at; `None` for those that are not known.
+    annotations: BTreeMap<TypeIdentifier, Option<AnnotationIndex>>,
 }
 
 type Load<T> = Result<T, LoadError>;

@@ -1,11 +1,14 @@
 //! Types known at run time (DDS-XTypes 1.3 §7.2.2, §7.5.2 `DynamicType`): what type objects, IDL and the descriptions of
 //! Rust types have in common.
 
+pub use crate::applied::{
+    Annotation, AnnotationIndex, AnnotationParameter, Annotations, Applied, MAX_TEXT, Part, verbatim_fits,
+};
 use crate::identifier::kind;
 use crate::object::annotation::{AppliedBuiltinMemberAnnotations, NameHash};
 use crate::object::name_hash;
 use alloc::boxed::Box;
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 use dunlin_cdr::{CdrError, Decoder, Encoder, Endianness, Extensibility, Limits, Representation};
@@ -52,6 +55,10 @@ pub struct TypeIndex(pub(crate) usize);
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TypeGraph {
     definitions: Vec<Definition>,
+    /// Annotations that sources declare.
+    pub(crate) declared: Vec<Annotation>,
+    /// Where annotations are applied: few definitions have any.
+    pub(crate) annotations: BTreeMap<TypeIndex, Annotations>,
 }
 
 /// A type where it is used.

@@ -1,5 +1,8 @@
 //! Types as IDL (OMG IDL 4.2, annotations of DDS-XTypes 1.3 §7.3.1).
 
+mod said;
+
+use crate::applied::AnnotationIndex;
 use crate::identifier::kind;
 use crate::model::*;
 use crate::object::annotation::{AnnotationParameterValue, AppliedBuiltinMemberAnnotations};
@@ -9,6 +12,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
+use said::quoted;
 
 /// The IDL name of a primitive kind.
 #[must_use]
@@ -36,7 +40,8 @@ pub const fn primitive_name(primitive: u8) -> &'static str {
 /// A type and all that it depends on, as IDL. What is depended on comes first; recursive types are declared before.
 #[must_use]
 pub fn to_idl(graph: &TypeGraph, root: TypeIndex) -> String {
-    let mut printer = Printer { graph, out: String::new(), done: BTreeSet::new(), open: BTreeSet::new() };
+    let (done, open, declared) = Default::default();
+    let mut printer = Printer { graph, out: String::new(), done, open, declared };
     printer.visit(root, 0);
     printer.out
 }
@@ -46,6 +51,7 @@ struct Printer<'a> {
     out: String,
     done: BTreeSet<TypeIndex>,
     open: BTreeSet<TypeIndex>,
+    declared: BTreeSet<AnnotationIndex>,
 }
 
 /// Nesting up to which types are printed.
@@ -66,9 +72,10 @@ impl Printer<'_> {
         for index in named {
             self.visit(index, depth.saturating_add(1));
         }
+        self.declarations(index, depth);
         self.done.insert(index);
-        let body = self.definition(definition);
-        self.in_modules(definition, &body);
+        let body = self.definition(index, definition);
+        self.in_modules(&definition.name, &body);
     }
 
     fn forward(&mut self, index: TypeIndex, definition: &Definition) {
@@ -79,11 +86,11 @@ impl Printer<'_> {
         };
         let _ = index;
         let body = format!("{word} {};\n", last(&definition.name));
-        self.in_modules(definition, &body);
+        self.in_modules(&definition.name, &body);
     }
 
-    fn in_modules(&mut self, definition: &Definition, body: &str) {
-        let modules: Vec<&str> = definition.name.split("::").collect();
+    fn in_modules(&mut self, name: &str, body: &str) {
+        let modules: Vec<&str> = name.split("::").collect();
         let modules = modules.split_last().map_or(&[][..], |(_, modules)| modules);
         for module in modules {
             let _ = write!(self.out, "module {module} {{ ");
@@ -134,9 +141,12 @@ impl Printer<'_> {
         format!("{}{}", flags_of_element(element.flags), self.usage(&element.ty).0)
     }
 
-    fn definition(&self, definition: &Definition) -> String {
+    fn definition(&self, index: TypeIndex, definition: &Definition) -> String {
         let name = last(&definition.name);
-        let mut out = String::new();
+        let mut out = self.said(index, Part::Type);
+        let member = |out: &mut String, at: usize, member: &Member, labels: &str| {
+            self.member(out, member, &format!("{labels}{}", self.said(index, Part::Member(at))));
+        };
         if !matches!(definition.kind, Kind::Alias(_)) {
             let _ = write!(out, "@{} ", definition.extensibility());
         }
@@ -150,18 +160,19 @@ impl Printer<'_> {
             Kind::Structure(it) => {
                 let base = it.base.map_or_else(String::new, |base| format!(" : {}", self.name_of(base)));
                 let _ = writeln!(out, "struct {name}{base} {{");
-                for member in &it.members {
-                    self.member(&mut out, member, "");
-                }
+                it.members.iter().enumerate().for_each(|(at, it)| member(&mut out, at, it, ""));
             }
-            Kind::Union(it) => self.union(&mut out, name, it),
-            Kind::Enumeration(it) => enumeration(&mut out, name, it),
+            Kind::Union(it) => self.union(&mut out, name, it, index, &member),
+            Kind::Enumeration(it) => self.enumeration(&mut out, name, it, index),
             Kind::Bitmask(it) => {
                 let _ = writeln!(out, "@bit_bound({}) bitmask {name} {{", it.bit_bound);
-                let bits = it.bits.iter().map(|bit| format!("    @position({}) {}", bit.position, bit.name));
+                let bits = it.bits.iter().enumerate().map(|(at, bit)| {
+                    let said = self.said(index, Part::Member(at));
+                    format!("    {said}@position({}) {}", bit.position, bit.name)
+                });
                 let _ = writeln!(out, "{}", bits.collect::<Vec<_>>().join(",\n"));
             }
-            Kind::Bitset(it) => bitset(&mut out, name, it),
+            Kind::Bitset(it) => self.bitset(&mut out, name, it, index),
             Kind::Alias(it) => {
                 let (ty, dimensions) = self.usage(&it.ty);
                 let _ = writeln!(out, "typedef {ty} {name}{dimensions};");
@@ -172,10 +183,18 @@ impl Printer<'_> {
         out
     }
 
-    fn union(&self, out: &mut String, name: &str, it: &Union) {
+    fn union(
+        &self,
+        out: &mut String,
+        name: &str,
+        it: &Union,
+        index: TypeIndex,
+        member: &dyn Fn(&mut String, usize, &Member, &str),
+    ) {
+        let said = self.said_of_discriminator(index);
         let key = if it.discriminator.flags & member_flag::KEY != 0 { "@key(TRUE) " } else { "" };
-        let _ = writeln!(out, "union {name} switch ({key}{}) {{", self.element(&it.discriminator));
-        for case in &it.cases {
+        let _ = writeln!(out, "union {name} switch ({said}{key}{}) {{", self.element(&it.discriminator));
+        for (at, case) in it.cases.iter().enumerate() {
             let mut labels: Vec<String> = case
                 .labels
                 .iter()
@@ -184,7 +203,7 @@ impl Printer<'_> {
             if case.is_default() {
                 labels.push(String::from("default:"));
             }
-            self.member(out, &case.member, &format!("{} ", labels.join(" ")));
+            member(out, at, &case.member, &format!("{} ", labels.join(" ")));
         }
     }
 
@@ -233,7 +252,7 @@ impl Printer<'_> {
         // The id comes last: after an annotation without parentheses, `::` would belong to its name.
         let id = match &member.annotations.hash_id {
             Some(text) if hashed_id(if text.is_empty() { &member.name.text } else { text }) == member.id => {
-                format!("@hashid({text:?})")
+                format!("@hashid({})", quoted(text))
             }
             _ => format!("@id({})", member.id),
         };
@@ -241,9 +260,43 @@ impl Printer<'_> {
     }
 }
 
+impl Printer<'_> {
+    fn enumeration(&self, out: &mut String, name: &str, it: &Enumeration, index: TypeIndex) {
+        let _ = writeln!(out, "@bit_bound({}) enum {name} {{", it.bit_bound);
+        let literals = it.literals.iter().enumerate().map(|(at, literal)| {
+            let said = self.said(index, Part::Member(at));
+            let default = if literal.is_default { "@default_literal " } else { "" };
+            format!("    {said}{default}@value({}) {}", literal.value, literal.name)
+        });
+        let _ = writeln!(out, "{}", literals.collect::<Vec<_>>().join(",\n"));
+    }
+
+    fn bitset(&self, out: &mut String, name: &str, it: &Bitset, index: TypeIndex) {
+        let _ = writeln!(out, "bitset {name} {{");
+        let mut next: u16 = 0;
+        for (at, field) in it.fields.iter().enumerate() {
+            let said = self.said(index, Part::Member(at));
+            if field.position > next {
+                let _ = writeln!(out, "    bitfield<{}>;", field.position.saturating_sub(next));
+            }
+            next = field.position.saturating_add(field.width.into());
+            let _ = writeln!(
+                out,
+                "    {said}bitfield<{}, {}> {};",
+                field.width,
+                primitive_name(field.holder),
+                field.name
+            );
+        }
+        if it.width > next {
+            let _ = writeln!(out, "    bitfield<{}>;", it.width.saturating_sub(next));
+        }
+    }
+}
+
 fn annotations(out: &mut String, annotations: &AppliedBuiltinMemberAnnotations) {
     if let Some(unit) = &annotations.unit {
-        let _ = write!(out, "@unit({unit:?}) ");
+        let _ = write!(out, "@unit({}) ", quoted(unit));
     }
     for (word, value) in [("min", &annotations.min), ("max", &annotations.max)] {
         if let Some(value) = value.as_ref().and_then(constant) {
@@ -282,31 +335,6 @@ fn flags_of_element(flags: u16) -> String {
         _ => "",
     };
     format!("{external}{tried}")
-}
-
-fn enumeration(out: &mut String, name: &str, it: &Enumeration) {
-    let _ = writeln!(out, "@bit_bound({}) enum {name} {{", it.bit_bound);
-    let literals = it.literals.iter().map(|literal| {
-        let default = if literal.is_default { "@default_literal " } else { "" };
-        format!("    {default}@value({}) {}", literal.value, literal.name)
-    });
-    let _ = writeln!(out, "{}", literals.collect::<Vec<_>>().join(",\n"));
-}
-
-fn bitset(out: &mut String, name: &str, it: &Bitset) {
-    let _ = writeln!(out, "bitset {name} {{");
-    let mut next: u16 = 0;
-    for field in &it.fields {
-        if field.position > next {
-            let _ = writeln!(out, "    bitfield<{}>;", field.position.saturating_sub(next));
-        }
-        next = field.position.saturating_add(field.width.into());
-        let _ =
-            writeln!(out, "    bitfield<{}, {}> {};", field.width, primitive_name(field.holder), field.name);
-    }
-    if it.width > next {
-        let _ = writeln!(out, "    bitfield<{}>;", it.width.saturating_sub(next));
-    }
 }
 
 fn last(name: &str) -> &str {

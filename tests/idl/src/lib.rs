@@ -32,6 +32,11 @@ pub mod tried {
     include!(concat!(env!("OUT_DIR"), "/tried.rs"));
 }
 
+/// Annotations that the source declares itself.
+pub mod annotated {
+    include!(concat!(env!("OUT_DIR"), "/annotated.rs"));
+}
+
 /// The types that are compared with Cyclone DDS's, which are final unless they say otherwise.
 pub mod cyclone {
     include!(concat!(env!("OUT_DIR"), "/final.rs"));

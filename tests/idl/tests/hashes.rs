@@ -5,7 +5,7 @@ use dunlin_cdr::{Described, description};
 use dunlin_idl::{Compilation, Disk, Extensibility, Options, compile};
 use dunlin_idl_tests::{evolution, kinds, names, recursive, station, video};
 use dunlin_xtypes::model::Kind;
-use dunlin_xtypes::{TypeGraph, TypeIndex, from_description, to_idl, type_objects};
+use dunlin_xtypes::{TypeGraph, TypeIndex, TypeObjects, from_description, to_idl, type_objects};
 use kinds::test;
 use std::collections::BTreeSet;
 
@@ -27,6 +27,9 @@ fn compare(file: &str, default_extensibility: Extensibility, types: &[&(TypeGrap
         let (ours, theirs) = (type_objects(rust, *root).unwrap(), type_objects(&graph, index).unwrap());
         assert_eq!(ours.records.len(), theirs.records.len(), "{name}");
         assert_eq!(ours.information(), theirs.information(), "{name}");
+        let annotations =
+            |of: &TypeObjects| of.annotations.iter().map(|it| it.id.clone()).collect::<BTreeSet<_>>();
+        assert_eq!(annotations(&ours), annotations(&theirs), "{name}");
         for record in &ours.records {
             let of = &rust.get(record.index).unwrap().name;
             let index = graph.find(of).unwrap_or_else(|| panic!("{of} is not in {file}"));
@@ -92,6 +95,13 @@ fn rust_types_have_the_hashes_of_their_idl() {
 fn typedefs_and_annotations_are_in_the_hashes() {
     use dunlin_idl_tests::tried::tried::*;
     compare!("tried.idl": Elements, Arrays, Keyed, Listed, Growing, Loose, Counted, ByKey, Said, Unions);
+}
+
+/// Annotations that the source declares itself, and `@verbatim`.
+#[test]
+fn annotations_of_the_source_are_in_the_hashes() {
+    use dunlin_idl_tests::annotated::m::*;
+    compare!("annotated.idl": Report, Reports, Choice, Node, Plain);
 }
 
 /// What the IDL has is what Cyclone DDS makes of it (`protocol/xtypes/tests/cyclone.rs`), and so have the Rust types.

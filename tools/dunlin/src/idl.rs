@@ -10,7 +10,7 @@ use dunlin_idl::python::Python;
 use dunlin_idl::rust::Rust;
 use dunlin_idl::xtypes::type_graph;
 use dunlin_idl::{
-    Compilation, Disk, Extensibility, Notation, Options, Severity, convert, diff, diff_text, dump, format,
+    Compilation, Disk, Extensibility, Notation, Options, Severity, convert_all, diff, diff_text, dump, format,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -47,17 +47,17 @@ pub struct Arguments {
     /// Print the files that the input consists of, as a rule for make: of NAME.rs, or with --cpp or --python of their files
     #[arg(long, conflicts_with_all = ["dump", "format", "diff", "xml"])]
     deps: bool,
-    /// Print the types in XML (DDS-XTypes 1.3 §7.3.2), with those of included files
+    /// Print the types in XML (DDS-XTypes 1.3 §7.3.2), with those of included files; several files as one document
     #[arg(long, group = "mode")]
     xml: bool,
     /// Print the files in canonical layout; of XML, the types as IDL
     #[arg(long, group = "mode")]
     format: bool,
     /// With --format: change the files
-    #[arg(long, requires = "format", conflicts_with = "check")]
+    #[arg(long, conflicts_with = "check")]
     write: bool,
     /// With --format: only say whether files would change
-    #[arg(long, requires = "format")]
+    #[arg(long)]
     check: bool,
     /// Compare two files: what changed, and who can still read whom (XCDR2)
     #[arg(long, group = "mode")]
@@ -93,6 +93,10 @@ enum DefaultExtensibility {
 
 /// Runs the command. Failure means that something is wrong with the input, which has been said.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    ensure!(
+        arguments.format || !(arguments.write || arguments.check),
+        "--write and --check are about the layout that --format makes; --xml and the like print to standard output"
+    );
     if backend(arguments).is_none() {
         if arguments.out.is_some() && !arguments.deps {
             bail!("--out says where generated code goes: add --rust, --cpp or --python");
@@ -106,8 +110,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     let options = arguments.compiled.options();
     if arguments.xml {
-        let printed = arguments.files.iter().map(|file| print_as(file, Notation::Xml, &options));
-        return Ok(code(printed.fold(true, |all, one| all & one)));
+        return Ok(code(print_as(&arguments.files, Notation::Xml, &options)));
     }
     if arguments.diff {
         return compare(arguments, &options);
@@ -281,7 +284,7 @@ fn format_files(arguments: &Arguments) -> Result<ExitCode> {
                 !arguments.write && !arguments.check,
                 "{name}: --format prints XML as IDL and changes no file"
             );
-            clean &= print_as(file, Notation::Idl, &arguments.compiled.options());
+            clean &= print_as(std::slice::from_ref(file), Notation::Idl, &arguments.compiled.options());
             continue;
         }
         let text = fs::read_to_string(file).with_context(|| name.to_string())?;
@@ -309,9 +312,11 @@ fn format_files(arguments: &Arguments) -> Result<ExitCode> {
     Ok(code(clean))
 }
 
-/// Prints the types of a file; false if something is wrong with them, which has been said.
-fn print_as(file: &Path, notation: Notation, options: &Options) -> bool {
-    let made = convert(&file.to_string_lossy(), notation, options, &Disk);
+/// Prints the types of files as one text; false if something is wrong with them, which has been said.
+fn print_as(files: &[PathBuf], notation: Notation, options: &Options) -> bool {
+    let names: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
+    let names: Vec<&str> = names.iter().map(|name| &**name).collect();
+    let made = convert_all(&names, notation, options, &Disk);
     eprint!("{}", made.render(std::io::stderr().is_terminal()));
     if let Some(text) = &made.text {
         print!("{text}");

@@ -1,6 +1,10 @@
 //! Types of different versions meet: what is announced, asked for, compared, refused and read.
 
 use crate::support::*;
+use dunlin::cdr::PrimitiveKind;
+use dunlin::cdr::annotation::{
+    Annotation, Applied, Parameter, ParameterType, Part, TypeAnnotations, Value as Said, Verbatim,
+};
 use dunlin::qos::*;
 use dunlin::sim::{Delay, Node, PathConfig, Result, Sim, SimBuilder};
 use dunlin::xtypes::to_idl;
@@ -495,6 +499,68 @@ fn a_type_that_was_asked_for_is_that_of_the_other_side() {
         let TypeDiscovery::Known(here) = a.run(|| one.discovered_type(guid)) else { panic!("it is local") };
         assert_eq!(to_idl(&there.graph, there.root), to_idl(&here.graph, here.root));
         assert!(to_idl(&there.graph, there.root).contains("speed"));
+        Ok(())
+    });
+}
+
+/// `@annotation Since { long version default 1; };`
+const SINCE: Annotation = Annotation {
+    name: "Since",
+    parameters: &[Parameter {
+        name: "version",
+        ty: ParameterType::Primitive(PrimitiveKind::Int32),
+        default: Some(Said::Int32(1)),
+    }],
+};
+
+const OF_TRACK: TypeAnnotations = TypeAnnotations {
+    verbatim: Some(Verbatim { language: "c++", placement: "BEFORE_DECLARATION", text: "// of tracks" }),
+    applied: &[
+        (Part::Type, Applied { annotation: &SINCE, values: &[("version", Said::Int32(1))] }),
+        (Part::Member("speed"), Applied { annotation: &SINCE, values: &[("version", Said::Int32(2))] }),
+    ],
+};
+
+/// Plain, but for its annotations.
+#[derive(DdsType, Clone, Debug, Default, PartialEq)]
+#[dds(name = "Annotated", annotations = OF_TRACK)]
+struct Annotated {
+    id: u32,
+    speed: i64,
+}
+
+#[derive(DdsType, Clone, Debug, Default, PartialEq)]
+#[dds(name = "Annotated")]
+struct NotAnnotated {
+    id: u32,
+    speed: i64,
+}
+
+/// Annotations that the source of a type declares itself are told with the type, and decide nothing.
+#[test]
+fn annotations_of_the_source_are_told() {
+    lossy().seeds(0..4, |sim| {
+        let (a, b) = (sim.node("a"), sim.node("b"));
+        let (_one, writer) = writing::<Annotated>(&a, &xcdr2())?;
+        let (other, reader) = reading::<NotAnnotated>(&b, &reader_qos())?;
+        a.run(|| writer.write(&Annotated { id: 1, speed: 2 }))?;
+        assert_eq!(first(sim, &reader)?, NotAnnotated { id: 1, speed: 2 });
+        let guid = writer.guid().expect("it is enabled");
+        let mut found = TypeDiscovery::NotAnnounced;
+        let known = || {
+            found = b.run(|| other.discovered_type(guid));
+            matches!(found, TypeDiscovery::Known(_))
+        };
+        sim.run_until(known, secs(60))?;
+        let TypeDiscovery::Known(known) = found else { unreachable!() };
+        let ty = DynamicType::new(known.graph.clone(), known.root).expect("it is a topic type");
+        let said = ty.annotations().expect("it has some");
+        assert_eq!(said.verbatim.as_ref().map(|it| it.text.as_str()), Some("// of tracks"));
+        assert_eq!(said.applied.len(), 2);
+        let told = ty.to_idl();
+        assert!(told.contains("@annotation Since {\n    int32 version default 1;\n};"), "{told}");
+        assert!(told.contains("@::Since @appendable struct Annotated"), "{told}");
+        assert!(told.contains("@::Since(version = 2) @id(1) int64 speed;"), "{told}");
         Ok(())
     });
 }

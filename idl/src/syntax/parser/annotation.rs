@@ -99,6 +99,10 @@ impl Parser<'_> {
     }
 
     fn annotation_item(&mut self) -> Parsed<AnnotationItem> {
+        // What is declared in an annotation may have annotations, parameters have none.
+        if self.at('@') {
+            return self.definition()?.map(AnnotationItem::Definition).ok_or(Failed);
+        }
         match self.word() {
             Some("enum" | "const" | "typedef" | "bitmask") => match self.definition()? {
                 Some(definition) => Ok(AnnotationItem::Definition(definition)),

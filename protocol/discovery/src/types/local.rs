@@ -89,6 +89,7 @@ impl LocalType {
                 *size = size.saturating_add(usize::try_from(it.size).unwrap_or(usize::MAX));
             }
         }
+        // Annotations are told if there is room, and do not keep a type from being told.
         sizes.into_values().max().unwrap_or(0)
     }
 

@@ -1,5 +1,6 @@
 //! Type objects and type information of types known at run time (DDS-XTypes 1.3 §7.3.4.5, §7.3.4.9).
 
+mod annotations;
 mod components;
 mod identifiers;
 mod objects;
@@ -82,6 +83,9 @@ pub struct TypeRecord {
 pub struct TypeObjects {
     /// The objects.
     pub records: Vec<TypeRecord>,
+    /// The complete objects of annotations that are applied in the others, and of the enumerations of their parameters.
+    /// They are no dependencies: nobody has to know them to know the types.
+    pub annotations: Vec<IdentifiedObject>,
     /// Which of them is the type itself.
     root: TypeIndex,
 }
@@ -96,7 +100,7 @@ pub fn type_objects(graph: &TypeGraph, root: TypeIndex) -> Result<TypeObjects, B
     for component in components::of(graph, root) {
         builder.component(&component)?;
     }
-    Ok(TypeObjects { records: builder.records, root })
+    Ok(TypeObjects { records: builder.records, annotations: builder.annotations, root })
 }
 
 /// The minimal identifiers of all definitions of a graph; `None` for those that have no type objects.
@@ -120,20 +124,25 @@ struct Builder<'a> {
     minimal: Vec<Option<TypeIdentifier>>,
     complete: Vec<Option<TypeIdentifier>>,
     records: Vec<TypeRecord>,
+    /// Of each annotation, whether it was looked at, and its identifier.
+    annotation_ids: Vec<(bool, Option<TypeIdentifier>)>,
+    annotations: Vec<IdentifiedObject>,
 }
 
 impl<'a> Builder<'a> {
     fn new(graph: &'a TypeGraph) -> Self {
         let (minimal, complete) = (alloc::vec![None; graph.len()], alloc::vec![None; graph.len()]);
-        Self { graph, minimal, complete, records: Vec::new() }
+        let annotation_ids = alloc::vec![(false, None); graph.declared.len()];
+        Self { graph, minimal, complete, records: Vec::new(), annotation_ids, annotations: Vec::new() }
     }
 
     fn object(&self, index: TypeIndex, equivalence: Equivalence) -> Result<TypeObject, BuildError> {
         let minimal = equivalence == Equivalence::Minimal;
         let ids = if minimal { &self.minimal } else { &self.complete };
         let definition = self.graph.get(index).ok_or(BuildError::Dangling)?;
-        let object = objects::complete(self.graph, definition, ids)?;
+        let mut object = objects::complete(self.graph, definition, ids)?;
         if !minimal {
+            annotations::apply(self.graph, index, &self.annotation_ids, &mut object);
             return Ok(TypeObject::Complete(object));
         }
         // The identifiers in it are those of minimal objects already.
@@ -144,6 +153,9 @@ impl<'a> Builder<'a> {
 
     fn component(&mut self, component: &components::Component) -> Result<(), BuildError> {
         let minimal = self.side(component, Equivalence::Minimal)?;
+        for index in &component.members {
+            self.prepare(*index, 0)?;
+        }
         let complete = self.side(component, Equivalence::Complete)?;
         let sides = minimal.into_iter().zip(complete);
         self.records.extend(

@@ -99,6 +99,13 @@ impl TypeLibrary {
 
     /// Takes up the objects of a local type.
     pub fn add(&mut self, objects: &TypeObjects) {
+        // An enumeration may be here and among the types.
+        for it in &objects.annotations {
+            let size = usize::try_from(it.size).unwrap_or(usize::MAX);
+            let object = Arc::new(it.object.clone());
+            self.forget(&it.id);
+            self.entries.insert(it.id.clone(), Entry { object, size, minimal: None, learned: false });
+        }
         for record in &objects.records {
             let minimal = Some(record.minimal.id.clone());
             for (it, minimal) in [(&record.minimal, None), (&record.complete, minimal)] {
@@ -204,17 +211,37 @@ impl TypeLibrary {
             let entries: Vec<_> = untold().collect();
             for (id, entry) in entries {
                 told.insert(id);
-                out.types.push(TypeIdentifierTypeObjectPair {
-                    type_identifier: id.clone(),
-                    type_object: (*entry.object).clone(),
-                });
-                out.complete_to_minimal.extend(entry.minimal.iter().map(|minimal| TypeIdentifierPair {
-                    type_identifier1: id.clone(),
-                    type_identifier2: minimal.clone(),
-                }));
+                out.tell(id, entry);
             }
         }
+        self.tell_annotations(&mut out, &mut told, room);
         GetTypesResult::Ok(out)
+    }
+
+    /// Adds the annotations that are applied in what is told, as far as there is room. They are told unasked: who does not
+    /// know what an annotation is asks for nothing that it could not read, and nobody waits for one that is not told.
+    fn tell_annotations<'a>(
+        &'a self,
+        out: &mut GetTypesOut,
+        told: &mut BTreeSet<&'a TypeIdentifier>,
+        mut room: usize,
+    ) {
+        let mut at = 0_usize;
+        while let Some(pair) = out.types.get(at) {
+            at = at.saturating_add(1);
+            let mut mentioned = BTreeSet::new();
+            pair.type_object.visit_annotations(&mut |id| {
+                mentioned.extend((!told.contains(id)).then(|| id.clone()));
+            });
+            for id in mentioned {
+                let Some((id, entry)) = self.entries.get_key_value(&id) else { continue };
+                if let Some(left) = room.checked_sub(entry.size) {
+                    room = left;
+                    told.insert(id);
+                    out.tell(id, entry);
+                }
+            }
+        }
     }
 
     fn dependencies(&self, request: &GetTypeDependenciesIn) -> GetTypeDependenciesResult {
@@ -305,7 +332,7 @@ impl TypeLibrary {
             // Each is looked at once.
             let Some(pairs) = told.remove(&id) else { continue };
             for pair in self.learn_one(&id, pairs, &mut room, &mut learned, taken) {
-                pair.type_object.visit_identifiers(&mut |mentioned| {
+                pair.type_object.visit_all_identifiers(&mut |mentioned| {
                     mentioned.visit_hashed(&mut |hashed| {
                         let hashed = hashed.lookup_id();
                         if told.contains_key(&hashed) {
@@ -416,6 +443,17 @@ impl TypeLibrary {
     /// [`LoadError`].
     pub fn load(&self, id: &TypeIdentifier) -> Result<(TypeGraph, TypeIndex), LoadError> {
         from_objects(id, &|id| self.get(id).map(|object| (**object).clone()))
+    }
+}
+
+impl GetTypesOut {
+    fn tell(&mut self, id: &TypeIdentifier, entry: &Entry) {
+        let type_object = (*entry.object).clone();
+        self.types.push(TypeIdentifierTypeObjectPair { type_identifier: id.clone(), type_object });
+        self.complete_to_minimal.extend(entry.minimal.iter().map(|minimal| TypeIdentifierPair {
+            type_identifier1: id.clone(),
+            type_identifier2: minimal.clone(),
+        }));
     }
 }
 

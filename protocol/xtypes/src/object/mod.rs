@@ -84,6 +84,16 @@ impl TypeObject {
         }
     }
 
+    /// Calls `visit` with the identifiers of the annotations that are applied in the object, and in that of an annotation with
+    /// those of the types of its parameters.
+    pub(crate) fn visit_annotations(&self, visit: &mut dyn FnMut(&TypeIdentifier)) {
+        match self {
+            Self::Complete(CompleteTypeObject::Annotation(_)) => self.visit_identifiers(visit),
+            Self::Complete(object) => annotated::visit(object, &mut |it| visit(&it.annotation_typeid)),
+            Self::Minimal(_) => {}
+        }
+    }
+
     /// The same as [`Self::visit_identifiers`], to change them.
     pub(crate) fn change_identifiers(&mut self, change: &mut dyn FnMut(&mut TypeIdentifier)) {
         match self {

@@ -5,12 +5,13 @@ mod compare;
 use crate::idl::{self, IdlOptions};
 use crate::join::{Survey, listen};
 use crate::names::{self, TopicName, harmless_lines};
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use compare::Judged;
 use dunlin::qos::{DataRepresentation, TypeConsistencyEnforcement};
 use dunlin::xtypes::to_idl;
 use dunlin::{Config, DomainParticipant, Guid, KnownType, TypeDiscovery};
+use dunlin_idl::{Memory, Notation, Options, convert_all};
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
@@ -34,7 +35,7 @@ pub struct Arguments {
     name: Option<String>,
     #[command(flatten)]
     compiled: IdlOptions,
-    /// Print XML (DDS-XTypes 1.3 §7.3.2) instead of IDL, a document for each type
+    /// Print XML (DDS-XTypes 1.3 §7.3.2) instead of IDL: one document, also of several types
     #[arg(long, conflicts_with = "diff")]
     xml: bool,
     /// Print JSON, one object in one line for each type
@@ -167,11 +168,42 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     let told = found.into_iter().map(|found| told(arguments, found)).collect::<Result<Vec<_>>>()?;
     let text: String = if arguments.json {
         told.iter().map(|told| Ok(serde_json::to_string(told)? + "\n")).collect::<Result<_>>()?
+    } else if arguments.xml {
+        harmless_lines(&document(&told)?)
     } else {
         harmless_lines(&told.iter().map(Told::text).collect::<String>())
     };
     out.write_all(text.as_bytes())?;
     Ok(if told.iter().all(Told::is_well) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The types of a topic as one XML document; what is no XML goes to standard error. Nothing if no type is known.
+fn document(told: &[Told]) -> Result<String> {
+    for it in told {
+        if let Some(why) = &it.unknown {
+            eprint!("{}", harmless_lines(&format!("{}: the type is not known: {why}\n", it.title())));
+        }
+    }
+    let known: Vec<(&Told, &String)> = told.iter().filter_map(|it| Some((it, it.xml.as_ref()?))).collect();
+    let names: Vec<String> = (0..known.len()).map(|at| format!("{at}.xml")).collect();
+    let text = match known.as_slice() {
+        [] => return Ok(String::new()),
+        [(_, text)] => (*text).clone(),
+        several => {
+            let files = several.iter().zip(&names);
+            let files =
+                files.fold(Memory::default(), |files, ((_, text), name)| files.with(name, text.as_str()));
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let made = convert_all(&names, Notation::Xml, &Options::default(), &files);
+            let why =
+                "the topic has types that differ under one name, which no document can have: leave out --xml";
+            made.text.context(why)?
+        }
+    };
+    // The declaration is the first line of a document, and two hyphens end a comment.
+    let (declaration, rest) = text.split_once('\n').unwrap_or((&text, ""));
+    let titles = known.iter().map(|(it, _)| format!("<!-- {} -->\n", it.title().replace('-', "\u{2010}")));
+    Ok(format!("{declaration}\n{}{rest}", titles.collect::<String>()))
 }
 
 /// What is told of a type of the topic.
@@ -227,17 +259,15 @@ impl Told {
         self.unknown.is_none() && self.pairs.iter().flatten().all(|pair| pair.fit)
     }
 
-    fn text(&self) -> String {
+    fn title(&self) -> String {
         let Self { name, writers, readers, .. } = self;
         let ros = self.ros.as_ref().map(|ros| format!(" ({ros})")).unwrap_or_default();
         let vendors = self.vendors.join(", ");
-        let title = format!("{name}{ros}: {writers} writers, {readers} readers ({vendors})");
-        if let Some(xml) = &self.xml {
-            // The declaration is the first line of a document, and two hyphens end a comment.
-            let (declaration, rest) = xml.split_once('\n').unwrap_or((xml, ""));
-            return format!("{declaration}\n<!-- {} -->\n{rest}", title.replace('-', "\u{2010}"));
-        }
-        let mut text = format!("// {title}\n");
+        format!("{name}{ros}: {writers} writers, {readers} readers ({vendors})")
+    }
+
+    fn text(&self) -> String {
+        let mut text = format!("// {}\n", self.title());
         text += self.idl.as_deref().unwrap_or_default();
         if let Some(why) = &self.unknown {
             text += &format!("// the type is not known: {why}\n");
@@ -246,5 +276,32 @@ impl Told {
             text += &pair.text();
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(name: &str, xml: Option<&str>) -> Told {
+        let xml = xml.map(|it| format!("<?xml version=\"1.0\"?>\n<types>\n{it}\n</types>\n"));
+        let unknown = xml.is_none().then(|| "nobody tells it".to_owned());
+        let (ros, idl, pairs) = (None, None, None);
+        Told { name: name.to_owned(), ros, writers: 1, readers: 0, vendors: vec![], idl, xml, unknown, pairs }
+    }
+
+    #[test]
+    fn xml_is_one_document_and_nothing_else() {
+        let a = Some("<struct name=\"A\"><member name=\"x\" type=\"int32\"/></struct>");
+        let b = Some("<struct name=\"B\"><member name=\"x\" type=\"int32\"/></struct>");
+        assert_eq!(document(&[told("A", None)]).unwrap(), "");
+        let one = document(&[told("A--", a), told("B", None)]).unwrap();
+        assert!(one.contains("<!-- A\u{2010}\u{2010}: 1 writers, 0 readers () -->\n<types>"), "{one}");
+        let two = document(&[told("A", a), told("B", b)]).unwrap();
+        assert_eq!((two.matches("<?xml").count(), two.matches("<types").count()), (1, 1), "{two}");
+        assert!(two.contains("name=\"A\"") && two.contains("name=\"B\"") && two.matches("<!--").count() == 2);
+        assert!(!one.contains("nobody tells it"));
+        let other = Some("<struct name=\"A\"><member name=\"y\" type=\"string\"/></struct>");
+        assert!(document(&[told("A", a), told("A", other)]).is_err());
     }
 }

@@ -24,7 +24,7 @@ enum Wish {
 pub async fn serve(socket: WebSocket, board: Arc<Board>, view: watch::Receiver<String>) {
     let mut made = Vec::new();
     talk(socket, &board, view, &mut made).await;
-    // Leaving a topic waits for readers a moment. What was removed before is no mistake.
+    // A full history makes the farewell wait. What was removed before is no mistake.
     let leave = move || made.into_iter().for_each(|id| drop(board.remove(id)));
     _ = tokio::task::spawn_blocking(leave).await;
 }
@@ -44,7 +44,7 @@ async fn talk(socket: WebSocket, board: &Arc<Board>, mut view: watch::Receiver<S
                 let Some(Ok(wish)) = wish else { return };
                 let Message::Text(text) = wish else { continue };
                 let board = Arc::clone(board);
-                // Leaving a topic waits for readers a moment.
+                // A full history makes the farewell of a publication wait.
                 let done = tokio::task::spawn_blocking(move || grant(&board, &text)).await;
                 let error = match done {
                     Ok(Err(error)) => format!("{error:#}"),
