@@ -27,8 +27,11 @@ impl Peer {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let peers =
             std::env::var_os("INTEROP_PEERS").map_or_else(|| root.join(".cache/peers"), PathBuf::from);
-        let mut child = Command::new(peers.join("fastdds3").join(program))
-            .args(["types", &domain.to_string()])
+        // Lengths that it takes from the wrong place make it ask for gigabytes.
+        let mut child = Command::new("sh")
+            .args(["-c", "ulimit -v 6000000 && exec \"$0\" types \"$1\""])
+            .arg(peers.join("fastdds3").join(program))
+            .arg(domain.to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
