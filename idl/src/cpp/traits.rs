@@ -117,8 +117,8 @@ impl Generator<'_> {
             let index = index.saturating_add(1);
             let codec = self.member_codec(&case.member, case.member.external);
             let member = format!(
-                "visitor.template member<{codec}>(Member{{{}}}, *std::get_if<{index}>(&value._dunlin_value))",
-                case.member.id
+                "visitor.template member<{codec}>(Member{{{}, false, {}}}, *std::get_if<{index}>(&value._dunlin_value))",
+                case.member.id, case.member.must_understand
             );
             self.line(&format!("        case {index}: {member}; break;"));
         }

@@ -132,8 +132,9 @@ impl Generator<'_> {
                 .collect();
             let (codec, initial) = (self.member_codec(member), self.initial(member));
             let (id, default) = (member.id, truth(case.is_default));
+            let must = if member.must_understand { ", must_understand=True" } else { "" };
             self.line(&format!(
-                "            cdr.Case(\"{}\", {id}, {codec}, ({labels}), {default}, lambda: {initial}),",
+                "            cdr.Case(\"{}\", {id}, {codec}, ({labels}), {default}, lambda: {initial}{must}),",
                 name(&member.name)
             ));
         }

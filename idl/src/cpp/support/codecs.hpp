@@ -143,13 +143,14 @@ struct String {
         e.octets("", 1);
     }
     static void read(Decoder& d, type& value) {
+        const bool whole = d.take_whole();
         const std::size_t size = d.length();
         const std::uint8_t* text = d.octets(size);
         // Some send the length 0 instead of 1 for an empty string.
         const std::size_t used = size == 0 ? 0 : size - 1;
         if (size != 0 && text[used] != 0) throw Error("a string does not end with NUL");
         if (!is_utf8(text, used)) throw Error("a string is not UTF-8");
-        if (!d.lenient) check_bound(Bound, used);
+        if (!whole) check_bound(Bound, used);
         d.claim(used);
         value.assign(reinterpret_cast<const char*>(text), used);
     }
@@ -177,9 +178,10 @@ struct WString {
         for (const char16_t unit : value) e.integer(static_cast<std::uint16_t>(unit));
     }
     static void read(Decoder& d, type& value) {
+        const bool whole = d.take_whole();
         const std::size_t size = d.length();
         if (size % 2 != 0) throw Error("a wide string has half a character");
-        if (!d.lenient) check_bound(Bound, size / 2);
+        if (!whole) check_bound(Bound, size / 2);
         d.claim(size);
         value.clear();
         value.reserve(size / 2);
@@ -243,6 +245,7 @@ struct Sequence {
         });
     }
     static void read(Decoder& d, type& value) {
+        const bool whole = d.take_whole();
         value.clear();
         d.delimited_if(C::kind != Kind::Primitive, [&] {
             const std::size_t count = d.integer<std::uint32_t>();
@@ -267,7 +270,7 @@ struct Sequence {
                 }
             }
         });
-        if (!d.lenient) check_bound(Bound, value.size());
+        if (!whole) check_bound(Bound, value.size());
     }
     static bool trim(type& value) {
         if (Bound == 0) return false;
@@ -331,6 +334,7 @@ struct Map {
         });
     }
     static void read(Decoder& d, type& value) {
+        const bool whole = d.take_whole();
         value.clear();
         std::size_t count = 0;
         d.delimited_if(delimited, [&] {
@@ -349,7 +353,7 @@ struct Map {
                 d.element(before);
             }
         });
-        if (!d.lenient) check_bound(Bound, count);
+        if (!whole) check_bound(Bound, count);
     }
     static bool trim(type& value) {
         if (Bound == 0) return false;

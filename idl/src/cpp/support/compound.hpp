@@ -32,7 +32,10 @@ struct Try {
         const Decoder::Mark start = d.mark();
         Aside<type> before(value);
         try {
+            // What is in it is tried first, then it is shortened.
+            d.whole = How == TryConstruct::Trim;
             C::read(d, value);
+            if (How == TryConstruct::Trim) static_cast<void>(C::trim(value));
         } catch (const ConstructionError&) {
             d.reset(start);
             d.lenient = true;

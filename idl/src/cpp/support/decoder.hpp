@@ -186,6 +186,10 @@ public:
 
     /// Values that their types cannot hold are taken all the same: they are passed over or shortened.
     bool lenient = false;
+    /// What is read next may exceed its bound: it is shortened afterwards.
+    bool whole = false;
+    /// Whether what is being read may exceed its bound. What is in it may not.
+    bool take_whole() { return std::exchange(whole, false) || lenient; }
 
 private:
     enum class Keys { Undecided, Count, Erased };

@@ -25,9 +25,17 @@ class Codec:
         """What keys of a map are sorted by."""
         return value
 
-    def trim(self, value: Any) -> Tuple[bool, Any]:
-        """Whether a value that is too long was shortened, and to what."""
-        return False, value
+    def whole(self, d: Decoder) -> Any:
+        """Reads a value that may exceed its bound; what is in it may not."""
+        return self.read(d)
+
+    def shorten(self, value: Any) -> Any:
+        """A value, shortened to its bound."""
+        return value
+
+    def fits(self, value: Any) -> bool:
+        """Whether what was taken without checks and shortened is a value of the type."""
+        return False
 
 
 class Number(Codec):
@@ -179,9 +187,14 @@ class String(Codec):
     def default(self) -> str:
         return ''
 
-    def trim(self, value: str) -> Tuple[bool, str]:
-        octets = value.encode()[: self.bound]
-        return (self.bound != 0, octets.decode(errors='ignore') if self.bound else value)
+    def whole(self, d: Decoder) -> str:
+        return String().read(d)
+
+    def shorten(self, value: str) -> str:
+        return value.encode()[: self.bound].decode(errors='ignore') if self.bound else value
+
+    def fits(self, value: str) -> bool:
+        return self.bound != 0
 
 
 class WString(Codec):
@@ -216,9 +229,15 @@ class WString(Codec):
     def default(self) -> str:
         return ''
 
-    def trim(self, value: str) -> Tuple[bool, str]:
+    def whole(self, d: Decoder) -> str:
+        return WString().read(d)
+
+    def shorten(self, value: str) -> str:
         octets = value.encode('utf-16-le', 'surrogatepass')[: 2 * self.bound]
-        return (self.bound != 0, octets.decode('utf-16-le', 'surrogatepass') if self.bound else value)
+        return octets.decode('utf-16-le', 'surrogatepass') if self.bound else value
+
+    def fits(self, value: str) -> bool:
+        return self.bound != 0
 
 
 def _fits(codec: Codec, value: Any) -> bool:
@@ -256,9 +275,14 @@ class Sequence(Codec):
     def default(self) -> Any:
         return b'' if self.element is OCTET else []
 
-    def trim(self, value: Any) -> Tuple[bool, Any]:
-        value = value[: self.bound] if self.bound else value
-        return self.bound != 0 and _fits(self, value), value
+    def whole(self, d: Decoder) -> Any:
+        return Sequence(self.element).read(d)
+
+    def shorten(self, value: Any) -> Any:
+        return value[: self.bound] if self.bound else value
+
+    def fits(self, value: Any) -> bool:
+        return self.bound != 0 and _fits(self, value)
 
 
 def _write_items(e: Encoder, element: Codec, value: Any) -> None:
@@ -340,9 +364,14 @@ class Map(Codec):
     def default(self) -> Any:
         return {}
 
-    def trim(self, value: Any) -> Tuple[bool, Any]:
-        value = {key: value[key] for key in sorted(value, key=self.key.order)[: self.bound]} if self.bound else value
-        return self.bound != 0 and _fits(self, value), value
+    def whole(self, d: Decoder) -> Any:
+        return Map(self.key, self.value).read(d)
+
+    def shorten(self, value: Any) -> Any:
+        return {key: value[key] for key in sorted(value, key=self.key.order)[: self.bound]} if self.bound else value
+
+    def fits(self, value: Any) -> bool:
+        return self.bound != 0 and _fits(self, value)
 
 
 class Try(Codec):
@@ -364,14 +393,15 @@ class Try(Codec):
             return self.inner.read(d)
         start = d.mark()
         try:
-            return self.inner.read(d)
+            # What is in it is tried first, then it is shortened.
+            return self.inner.shorten(self.inner.whole(d)) if self.trims else self.inner.read(d)
         except ConstructionError:
             d.reset(start)
         d.lenient = True
         value = self.inner.read(d)
         d.lenient = False
-        trimmed, value = self.inner.trim(value) if self.trims else (False, value)
-        return value if trimmed else self.initial()
+        value = self.inner.shorten(value) if self.trims else value
+        return value if self.trims and self.inner.fits(value) else self.initial()
 
     def order(self, value: Any) -> Any:
         return self.inner.order(value)
@@ -382,7 +412,13 @@ class Try(Codec):
     def cost(self) -> int:
         return self.inner.cost()
 
-    def trim(self, value: Any) -> Tuple[bool, Any]:
-        return self.inner.trim(value)
+    def whole(self, d: Decoder) -> Any:
+        return self.inner.whole(d)
+
+    def shorten(self, value: Any) -> Any:
+        return self.inner.shorten(value)
+
+    def fits(self, value: Any) -> bool:
+        return self.inner.fits(value)
 
 

@@ -323,7 +323,7 @@ class Alternatives(Codec):
             codec, case = self.cls._discriminator(), self.cls._selected(value.discriminator)
             parts = [(Member('discriminator', 0, codec), value.discriminator)]
             if case is not None and (e.scope is Scope.SAMPLE or not self.cls._keyed):
-                parts.append((Member(case.name, case.id, case.codec), value.value))
+                parts.append((Member(case.name, case.id, case.codec, must_understand=case.must_understand), value.value))
             for member, item in parts:
                 if self._listed(e.scope):
                     e.member(member, _writer(e, member.codec, item))

@@ -62,6 +62,12 @@ pub const SPECIAL: File = (
         @final struct Items { @key Loose first; Item second; @optional Item third; sequence<Loose> rest; Held held; };
         @final struct Keyless { Item item; Loose loose; };
         @appendable union Other switch(octet) { case 1: @default(4) long four; case 2: Item item; };
+        @mutable union Must switch(octet) { case 1: @must_understand long a; case 2: long b; default: @must_understand string c; };
+        struct Texts { sequence<@try_construct(TRIM) string<2>, 3> list; };
+        struct Fewer { @try_construct(TRIM) sequence<@try_construct(USE_DEFAULT) Grade, 2> list; };
+        struct One { @try_construct(TRIM) sequence<string<2>, 1> list; };
+        struct Dict { map<@try_construct(USE_DEFAULT) Grade, @try_construct(TRIM) string<2>> pairs; };
+        struct Deep { sequence<@try_construct(TRIM) sequence<@try_construct(USE_DEFAULT) Grade, 1>> list; };
     };
     module Tables {
         enum Colour { RED, @value(-3) GREEN, BLUE };
@@ -99,7 +105,7 @@ pub const CLOSED: File =
     ("closed.idl", Extensibility::Final, "module Closed {\n#include \"final.idl\"\n};\n");
 
 /// Values with something wrong that has to become a default, or that is missing.
-const REPAIRED: [(&str, &str); 11] = [
+const REPAIRED: [(&str, &str); 17] = [
     ("Tried::Each", "00070000 06000000 02000000 0906"),
     ("Tried::Maybe", "00070000 0109"),
     ("Tried::Table", "00070000 06000000 01000000 0709"),
@@ -116,6 +122,13 @@ const REPAIRED: [(&str, &str); 11] = [
     ),
     ("Tried::Keyless", "00070000 04000000 01000000 08000000 01000020 02000000"),
     ("Tried::Other", "00090000 0c000000 02000000 04000000 07000000"),
+    // Elements are tried before the collection around them is shortened; what that does not help against is the default.
+    ("Tried::Texts", "00070000 0e000000 01000000 06000000 68656c6c 6f00"),
+    ("Tried::Fewer", "00070000 07000000 03000000 090609"),
+    ("Tried::One", "00070000 0e000000 01000000 06000000 68656c6c 6f00"),
+    ("Tried::One", "00070000 16000000 02000000 02000000 61000000 06000000 68656c6c 6f00"),
+    ("Tried::Dict", "00070000 12000000 01000000 09000000 06000000 68656c6c 6f00"),
+    ("Tried::Deep", "00070000 0e000000 01000000 06000000 02000000 0906"),
 ];
 
 /// The files, of which the outermost are in memory.
