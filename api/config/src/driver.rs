@@ -317,6 +317,9 @@ mod tests {
             "logging.standard_error",
             "durability.without_service",
             "types.announce",
+            // See the tests of statistics in the simulator.
+            "statistics.enabled",
+            "statistics.period",
             "discovery.announce_process",
             "discovery.announce_process_in_full",
         ];
