@@ -48,7 +48,7 @@ fastdds() {
         cmake --build "$out/build/fastdds" | tail -n 1 && put "$out/build/fastdds/adapter" fastdds
 }
 
-# Not one of those built without names: its packages are of another Debian, which takes 600 MB and root.
+# Not one of those built without names: its packages are of another Debian, which takes 1.1 GB and root.
 fastdds3() {
     "$root/scripts/setup.sh" fastdds3 &&
         "$root/scripts/debian13.sh" build "$out/fastdds3" "$peers"/fastdds/adapter.cpp "$peers"/fastdds/*.hpp "$peers/adapter.hpp"

@@ -370,6 +370,8 @@ fn flags_that_others_leave_out_do_not_count() {
         for representation in [Xcdr1, Xcdr2] {
             assert_eq!(assignable(all, none, &allow(), representation), Ok(()), "{member}");
             assert_eq!(assignable(none, all, &allow(), representation), Ok(()), "{member}");
+            let disallow = TypeConsistencyEnforcement::DISALLOW;
+            assert_eq!(assignable(all, none, &disallow, representation), Ok(()), "{member}");
         }
     }
 }

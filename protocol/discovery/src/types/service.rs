@@ -10,7 +10,7 @@ use alloc::{
 };
 
 use dunlin_buf::{Outbox, SharedBytes};
-use dunlin_core::{EntityId, Guid, GuidPrefix, MonoTime, Now};
+use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, MonoTime, Now};
 use dunlin_rtps::Reader;
 use dunlin_wire::{ReceiverState, Submessage};
 use dunlin_xtypes::lookup::message::{
@@ -79,6 +79,8 @@ pub(crate) struct Service {
     waiting_octets: usize,
     /// Questions that are answered when the answers before them were acknowledged.
     pub(crate) waiting: Waiting,
+    /// When they are looked at again if nobody acknowledges anything: others may have made room, or be gone.
+    again: Option<MonoTime>,
     collected: Collector,
     pub(crate) asked: u64,
     pub(crate) answered: u64,
@@ -90,6 +92,9 @@ pub(crate) struct Service {
 const MAX_TURNS: usize = 64;
 /// Octets of messages that were not acknowledged, of all lines together, beyond which no question is answered.
 const MAX_WAITING_OCTETS: usize = 8 * 1024 * 1024;
+
+/// From one look at all questions that wait to the next.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 impl Service {
     pub(crate) fn new(config: &DiscoveryConfig) -> Self {
@@ -103,6 +108,7 @@ impl Service {
             wakeup: None,
             waiting_octets: 0,
             waiting: Waiting::default(),
+            again: None,
             collected: Collector::default(),
             asked: 0,
             answered: 0,
@@ -136,7 +142,7 @@ impl Service {
 
     pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
         let readers = [self.questions.next_deadline(), self.answers.next_deadline()];
-        readers.into_iter().chain([self.wakeup]).flatten().min()
+        readers.into_iter().chain([self.wakeup, self.again]).flatten().min()
     }
 
     /// Forgets a participant.
@@ -202,11 +208,6 @@ impl Service {
     fn has_room_for_answer(&self, prefix: GuidPrefix) -> bool {
         let line = self.lines.get(&(prefix, Way::Answers));
         line.is_none_or(Line::has_room) && self.waiting_octets < MAX_WAITING_OCTETS
-    }
-
-    /// Whether an answer to a participant waits for its acknowledgement: when that comes, questions are looked at again.
-    fn awaits_acknowledgement(&self, prefix: GuidPrefix) -> bool {
-        self.lines.get(&(prefix, Way::Answers)).is_some_and(|line| line.waiting_octets() > 0)
     }
 
     fn on_timer(&mut self, now: Now, out: &mut Outbox) {
@@ -284,9 +285,12 @@ impl Discovery {
             return;
         }
         let is_first = !self.service.waiting.has(prefix);
-        if !self.service.awaits_acknowledgement(prefix) || !self.service.waiting.keep(prefix, payload) {
+        if !self.service.waiting.keep(prefix, payload) {
             self.service.withheld = self.service.withheld.saturating_add(1);
-        } else if is_first {
+            return;
+        }
+        self.service.again.get_or_insert(now.mono.plus(LOOK_AGAIN));
+        if is_first {
             self.hurry_answers(now, &peer, out);
         }
     }
@@ -299,14 +303,24 @@ impl Discovery {
     /// Answers what waited for acknowledgements, as far as there is room.
     fn answer_waiting(&mut self, now: Now, peer: &ParticipantData, out: &mut Outbox) {
         let prefix = peer.guid_prefix;
-        let had_some = self.service.waiting.has(prefix);
+        let before = self.service.answered;
         while self.service.has_room_for_answer(prefix) {
             let Some(question) = self.service.waiting.next(prefix) else { break };
             self.answer_question(now, peer, &question, out);
         }
-        if had_some {
+        if self.service.answered != before && self.service.waiting.has(prefix) {
             self.hurry_answers(now, peer, out);
         }
+    }
+
+    /// The same for everybody.
+    fn answer_all_waiting(&mut self, now: Now, out: &mut Outbox) {
+        for prefix in self.service.waiting.participants() {
+            let known = self.participants.get(&prefix).map(|known| Arc::clone(&known.data));
+            known.into_iter().for_each(|peer| self.answer_waiting(now, &peer, out));
+        }
+        let some_wait = self.service.waiting.count() > 0;
+        self.service.again = some_wait.then(|| now.mono.plus(LOOK_AGAIN));
     }
 
     fn answer_question(&mut self, now: Now, peer: &ParticipantData, payload: &[u8], out: &mut Outbox) {
@@ -365,6 +379,9 @@ impl Discovery {
     /// What is due of the service.
     pub(crate) fn type_timers(&mut self, now: Now, out: &mut Outbox) {
         self.service.on_timer(now, out);
+        if self.service.again.is_some_and(|again| again <= now.mono) {
+            self.answer_all_waiting(now, out);
+        }
         for way in Way::BOTH {
             let due = self.service.reader_mut(way).next_deadline();
             if due.is_some_and(|due| due <= now.mono) {

@@ -6,6 +6,7 @@
 use alloc::{
     boxed::Box,
     collections::{BTreeMap, VecDeque},
+    vec::Vec,
 };
 
 use dunlin_core::GuidPrefix;
@@ -32,6 +33,11 @@ impl Waiting {
     /// Whether questions of a participant wait: a later one waits behind them.
     pub(crate) fn has(&self, from: GuidPrefix) -> bool {
         self.questions.contains_key(&from)
+    }
+
+    /// Participants whose questions wait.
+    pub(crate) fn participants(&self) -> Vec<GuidPrefix> {
+        self.questions.keys().copied().collect()
     }
 
     /// How many wait, of all.

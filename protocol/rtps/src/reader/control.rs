@@ -52,7 +52,8 @@ impl Reader {
         self.stats.heartbeats_received = self.stats.heartbeats_received.saturating_add(1);
         self.note_addressee(index, source, heartbeat.reader_id);
         let Some(proxy) = self.writers.get_mut(index) else { return false };
-        if proxy.reliable && proxy.announce(heartbeat.first_sn, heartbeat.last_sn) {
+        if proxy.reliable {
+            proxy.announce(heartbeat.first_sn, heartbeat.last_sn);
             if heartbeat.reader_id != EntityId::UNKNOWN && heartbeat.last_sn < SequenceNumber::FIRST {
                 proxy.begins_with_the_first();
             }

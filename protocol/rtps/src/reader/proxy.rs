@@ -80,8 +80,6 @@ pub(super) struct WriterProxy {
     started: bool,
     /// It was matched before, until it was not heard for the lease of its participant.
     pub(super) resumed: bool,
-    /// It has said that it wrote less than was delivered before it was lost.
-    denied: bool,
     /// The writer has said something to this reader alone, so it has matched it.
     pub(super) knows_reader: bool,
     /// It is asked until it has.
@@ -116,7 +114,6 @@ impl WriterProxy {
             synced: false,
             started: false,
             resumed: false,
-            denied: false,
             knows_reader: false,
             insisted: false,
             store: Lazy::default(),
@@ -223,13 +220,9 @@ impl WriterProxy {
         self.irrelevant.insert(range, MAX_HOLES);
     }
 
-    /// The writer has changes from `first` to `last`. False if that is not believed yet: a HEARTBEAT that was under way for
-    /// long, or that somebody else sent, does not make a reader take everything again, but a writer that says it twice does.
-    pub(super) fn announce(&mut self, first: SequenceNumber, last: SequenceNumber) -> bool {
+    /// The writer has changes from `first` to `last`.
+    pub(super) fn announce(&mut self, first: SequenceNumber, last: SequenceNumber) {
         if self.resumed && !self.synced && last.next() < self.uncounted_before {
-            if !core::mem::replace(&mut self.denied, true) {
-                return false;
-            }
             self.begin_anew();
         }
         self.take_back_skips(first, last);
@@ -244,7 +237,6 @@ impl WriterProxy {
         if let Some(partials) = self.partials.if_made() {
             partials.announce_through(last);
         }
-        true
     }
 
     /// The writer has matched this reader before it wrote anything: all that it ever writes is for this reader, and what is

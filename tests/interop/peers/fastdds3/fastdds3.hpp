@@ -42,10 +42,11 @@ template <class Qos> void common(Qos &qos) {
 }
 
 // Listeners print on threads of their own: a line leaves in one piece.
+inline std::mutex one_at_a_time;
+
 template <class... Words> void say(const Words &...words) {
-    static std::mutex one_at_a_time;
     std::ostringstream line;
-    (line << ... << words);
+    (line << ... << words) << '\n';
     const std::lock_guard<std::mutex> guard(one_at_a_time);
-    std::cout << line.str() << std::endl;
+    std::cout << line.str() << std::flush;
 }
