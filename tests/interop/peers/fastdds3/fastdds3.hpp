@@ -38,6 +38,8 @@ template <class Qos> void common(Qos &qos) {
     qos.reliability().max_blocking_time = Duration_t(10, 0);
     qos.durability().kind = TRANSIENT_LOCAL_DURABILITY_QOS;
     qos.history().kind = KEEP_ALL_HISTORY_QOS;
+    // Otherwise each writer of a plain type gets a segment for 5,000 samples of it, which stays when the peer is killed.
+    qos.data_sharing().off();
     qos.endpoint().history_memory_policy = eprosima::fastdds::rtps::PREALLOCATED_WITH_REALLOC_MEMORY_MODE;
 }
 
