@@ -126,3 +126,85 @@ fn a_version_is_seen_as_another_that_can_read_it() {
     assert!(pairs > 100, "{pairs}");
     assert!(parts > 160 * pairs, "{parts} parts of {pairs} pairs");
 }
+
+/// What decoding and `check` say of the same octets.
+fn both(ty: &DynamicType, payload: &[u8]) -> [Result<(), dunlin_cdr::CdrError>; 2] {
+    let decoded = DynamicData::from_payload(ty, payload).map(drop);
+    [decoded, DynamicView::new(ty, payload).and_then(|view| view.check())]
+}
+
+/// A payload of a header and numbers of 32 bits, little endian.
+fn words(representation: u8, words: &[u32]) -> Vec<u8> {
+    let octets = words.iter().flat_map(|word| word.to_le_bytes());
+    [0, representation, 0, 0].into_iter().chain(octets).collect()
+}
+
+/// Delimited XCDR2 and plain XCDR1, little endian.
+const DELIMITED2: u8 = 9;
+const PLAIN1: u8 = 1;
+
+#[test]
+fn defaults_count_as_memory_where_decoding_makes_them() {
+    let missing = "@appendable struct Item { octet a; long table[1000000]; };";
+    let items = parsed(&format!("{missing} @appendable struct T {{ sequence<Item> items; }};"));
+    let mut refused = 0;
+    for count in 1..12_u32 {
+        let all: Vec<_> =
+            [8 + 4 * count, 4 + 4 * count, count].into_iter().chain((0..count).map(|_| 0)).collect();
+        let [decoded, checked] = both(&items, &words(DELIMITED2, &all));
+        assert_eq!(decoded, checked, "{count}");
+        refused += u32::from(checked.is_err());
+    }
+    assert!((2..6).contains(&refused), "{refused}");
+}
+
+#[test]
+fn elements_without_octets_count_as_decoded() {
+    let ty = parsed(
+        "@final struct E {}; @final struct A { long x; E all[3000000]; }; @final struct T { sequence<A> a; };",
+    );
+    for (count, fits) in [(1, true), (2, true), (3, false)] {
+        let all: Vec<_> = [count].into_iter().chain((0..count).map(|_| 7)).collect();
+        let [decoded, checked] = both(&ty, &words(PLAIN1, &all));
+        assert_eq!(decoded, checked, "{count}");
+        assert_eq!(checked.is_ok(), fits, "{count}");
+    }
+}
+
+/// Such a list is made when it is looked at, which has to succeed after `check`.
+#[test]
+fn a_list_that_has_to_be_made_is_made_by_check() {
+    let ty = parsed("@final struct T { @try_construct(TRIM) sequence<string<1>, 1> names; };");
+    let name = [4, u32::from_le_bytes(*b"abc\0")];
+    let payload = words(PLAIN1, &[&[20][..], &name.repeat(20)].concat());
+    for (memory, fits) in [(100_000, true), (900, false)] {
+        let limits = dunlin_cdr::Limits { max_bytes: memory, ..Default::default() };
+        let decoded = DynamicData::from_payload_with(&ty, &payload, &limits, Default::default());
+        let view = DynamicView::with_options(&ty, &payload, &limits, Default::default()).unwrap();
+        assert_eq!(decoded.as_ref().err().copied(), view.check().err(), "{memory}");
+        assert_eq!(view.check().is_ok(), fits);
+        assert_eq!(view.get("names").is_ok(), fits);
+        assert_eq!(dunlin_json::view_to_json(&view).is_ok(), fits);
+    }
+}
+
+#[test]
+fn depth_is_counted_as_decoding_counts() {
+    let lists = "@final struct T { sequence<T> inner; sequence<long> numbers; };";
+    let unions =
+        "@final union U switch (long) { case 1: octet a; }; @final struct T { sequence<T> inner; U held; };";
+    for (idl, deepest) in [(lists, [1, 7].as_slice()), (unions, &[5])] {
+        let ty = parsed(&format!("struct T; {idl}"));
+        let mut refused = 0;
+        for depth in 55..70 {
+            let mut all = vec![1; depth];
+            all.push(0);
+            all.extend(deepest);
+            all.extend(vec![0; depth]);
+            let [decoded, checked] = both(&ty, &words(PLAIN1, &all));
+            assert_eq!(decoded, checked, "{idl} {depth}");
+            refused += u32::from(checked.is_err());
+        }
+        assert!((1..15).contains(&refused), "{refused}");
+    }
+}

@@ -137,7 +137,9 @@ impl<'a> DynamicView<'a> {
             _ => return Ok(default()),
         };
         let mut inside = octets.enter(it.extensibility)?;
-        let Some(discriminator) = selector(self.ty, it, false, &mut inside.d)? else { return Ok(default()) };
+        let Some(discriminator) = selector(self.ty, it, (false, inside.nesting), &mut inside.d)? else {
+            return Ok(default());
+        };
         let Some(case) = it.selected(discriminator) else { return Ok((discriminator, None)) };
         if it.has_key && inside.d.scope() != Scope::Sample {
             return Ok((discriminator, default_case(self.ty, it, discriminator)));
@@ -256,6 +258,10 @@ fn index<'a>(it: &StructureShape, mut d: Decoder<'a>) -> Result<Index<'a>, CdrEr
     let mut index = Index::new();
     while let Some(header) = d.next_member()? {
         match it.position_of_id(header.id) {
+            // More than there are members hold one of them twice.
+            Some(_) if index.len() >= it.members.len() => {
+                return Err(CdrError::DuplicateMember { id: header.id });
+            }
             Some(position) => index.push((position, d.clone())),
             None => d.unknown_member(&header, false)?,
         }

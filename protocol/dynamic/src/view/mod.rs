@@ -25,7 +25,7 @@ use alloc::sync::Arc;
 use dunlin_cdr::{
     CdrError, DecodeOptions, Decoder, EncapsulationHeader, Extensibility, LimitKind, Limits, Scope,
 };
-use walk::Check;
+use walk::{Check, may_be_shortened};
 
 /// A look at a serialized value, or at a part of it: members, elements and pairs are found in the octets when they are asked for, and
 /// nothing is copied.
@@ -131,11 +131,7 @@ fn part_of<'a>(
         Err(error) if error.is_construction_failure() => check(true, false)?,
         Err(error) => return Err(error.into()),
     }
-    let may_be_shortened = match ty.shape() {
-        Shape::Sequence { bound, .. } | Shape::Map { bound, .. } => trims && bound.is_some(),
-        _ => false,
-    };
-    if !may_be_shortened {
+    if !may_be_shortened(ty, how) {
         return Ok(DynamicView::default_of_part(ty, own));
     }
     // Whether what is left fits is not seen before it is made.
@@ -215,7 +211,7 @@ impl<'a> DynamicView<'a> {
     ///
     /// # Errors
     /// Octets that are no serialization of the type, or a limit reached. Memory is not needed, and its limit not reached, but where
-    /// values have no octets.
+    /// values have no octets or a list is shortened of which parts do not fit.
     pub fn check(&self) -> Result<(), CdrError> {
         let Source::Octets(octets) = &self.source else { return Ok(()) };
         let Octets { nesting, keys, any_length, .. } = *octets;
