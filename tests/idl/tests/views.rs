@@ -208,3 +208,30 @@ fn depth_is_counted_as_decoding_counts() {
         assert!((1..15).contains(&refused), "{refused}");
     }
 }
+
+#[test]
+fn a_discriminator_is_seen_whatever_the_member_is() {
+    let ty = parsed("@final union T switch (long) { case 1: string a; };");
+    let payload = words(PLAIN1, &[1, 1000]);
+    let view = DynamicView::new(&ty, &payload).unwrap();
+    assert!(view.selected().unwrap().is_none_or(|(_, member)| member.as_str().is_err()));
+    assert_eq!(view.discriminator().unwrap(), 1);
+    assert!(view.get("_d").unwrap().unwrap().is_received());
+    let ty = parsed("@final union T switch (long) { case 1: @try_construct(TRIM) string<2> a; };");
+    let view = DynamicView::new(&ty, &payload).unwrap();
+    assert!(view.selected().is_err());
+    assert_eq!(view.discriminator().unwrap(), 1);
+}
+
+/// What cannot be borrowed has the same form as what can.
+#[test]
+fn octets_that_are_made_are_written_as_others() {
+    let ty = parsed("@appendable struct T { octet a; octet many[5000]; };");
+    let payload = words(DELIMITED2, &[1, 1]);
+    let view = DynamicView::new(&ty, &payload).unwrap();
+    let decoded = DynamicData::from_payload(&ty, &payload).unwrap();
+    compare::same(&view, &decoded);
+    let octets = dunlin_json::Octets::Base64;
+    let seen = serde_json::to_string(&dunlin_json::JsonView::of(view).with_octets(octets)).unwrap();
+    assert_eq!(seen, serde_json::to_string(&dunlin_json::Json::of(&decoded).with_octets(octets)).unwrap());
+}

@@ -58,7 +58,7 @@ impl<'a> DynamicView<'a> {
         let Shape::Union(it) = self.ty.shape() else {
             return Err(ViewError::at("", self.kind_error("a union")));
         };
-        self.union(it).map(|(number, _)| number).map_err(|why| ViewError::at(DISCRIMINATOR, why))
+        self.discriminator_of(it).map(|(number, _)| number).map_err(|why| ViewError::at(DISCRIMINATOR, why))
     }
 
     /// The case that the discriminator of a union selects, with its member; `None` if it selects none.
@@ -111,6 +111,27 @@ impl<'a> DynamicView<'a> {
             _ => None,
         };
         Ok(Members { ty: self.ty, it, position: 0, from })
+    }
+
+    /// The discriminator of a union, and whether it stands in the octets. The member is not looked at.
+    pub(super) fn discriminator_of(&self, it: &UnionShape) -> Result<(i64, bool), ViewFailure> {
+        let made = match &self.source {
+            Source::Octets(octets) => {
+                let mut inside = octets.enter(it.extensibility)?;
+                let how = (false, inside.nesting);
+                if let Some(number) = selector(self.ty, it, how, &mut inside.d)? {
+                    return Ok((number, true));
+                }
+                None
+            }
+            Source::Made(value) => Some(*value),
+            Source::Converted(value) => Some(&**value),
+            _ => None,
+        };
+        Ok(match made {
+            Some(Value::Union(union)) => (union.discriminator, false),
+            _ => (default_discriminator(self.ty.at(it.discriminator)), false),
+        })
     }
 
     /// Discriminator and member of a union.

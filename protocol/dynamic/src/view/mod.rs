@@ -76,8 +76,10 @@ enum Source<'a> {
     Octets(Octets<'a>),
     /// (A part of) the default that a member has of its own.
     Made(&'a Value),
-    /// An octet of such a default, or a discriminator.
+    /// An octet of such a default, or a discriminator of one.
     Number(i64),
+    /// A discriminator that stands in the octets.
+    Received(i64),
     /// The default of the type.
     Default,
     /// What was made of octets that say something else.
@@ -204,7 +206,7 @@ impl<'a> DynamicView<'a> {
     /// Whether it stands in the octets, and is no default or shortened list that takes the place of what the writer had.
     #[must_use]
     pub const fn is_received(&self) -> bool {
-        matches!(self.source, Source::Octets(_))
+        matches!(self.source, Source::Octets(_) | Source::Received(_))
     }
 
     /// Checks everything that decoding would check, so that no part fails later. Makes nothing.
@@ -258,8 +260,9 @@ impl<'a> DynamicView<'a> {
                 self.member_at(it, it.position(name).ok_or_else(nowhere)?)
             }
             (Shape::Union(it), StepRef::Member(DISCRIMINATOR)) => {
-                let number = Source::Number(self.union(it)?.0);
-                Ok(Some(Self { ty: self.ty.at(it.discriminator), source: number }))
+                let (number, received) = self.discriminator_of(it)?;
+                let source = if received { Source::Received(number) } else { Source::Number(number) };
+                Ok(Some(Self { ty: self.ty.at(it.discriminator), source }))
             }
             (Shape::Union(it), StepRef::Member(name)) => {
                 let wanted = it.cases.iter().find(|case| case.name == *name).ok_or_else(nowhere)?;
@@ -294,7 +297,7 @@ impl<'a> DynamicView<'a> {
             }
             Source::Made(value) => Ok((*value).clone()),
             Source::Converted(value) => Ok(Value::clone(value)),
-            Source::Number(number) => {
+            Source::Number(number) | Source::Received(number) => {
                 from_discriminator(self.ty, *number).ok_or(CdrError::ForeignType.into())
             }
             Source::Default => Ok(default_of(self.ty)),
