@@ -235,3 +235,17 @@ fn octets_that_are_made_are_written_as_others() {
     let seen = serde_json::to_string(&dunlin_json::JsonView::of(view).with_octets(octets)).unwrap();
     assert_eq!(seen, serde_json::to_string(&dunlin_json::Json::of(&decoded).with_octets(octets)).unwrap());
 }
+
+/// Nothing can be borrowed from them, but every part is there.
+#[test]
+fn parts_of_a_made_list_are_those_of_the_decoded_one() {
+    let ty = parsed(
+        "@final struct Row { string<1> a; sequence<long> b; }; @final struct T { @try_construct(TRIM) sequence<Row, 1> l; };",
+    );
+    let mut all = vec![2, 2, u32::from(b'a'), 10_000];
+    all.extend(0..10_000);
+    all.extend([4, u32::from_le_bytes(*b"abc\0"), 0]);
+    let payload = words(PLAIN1, &all);
+    let view = DynamicView::new(&ty, &payload).unwrap();
+    compare::same(&view, &DynamicData::from_payload(&ty, &payload).unwrap());
+}

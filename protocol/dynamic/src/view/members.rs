@@ -1,12 +1,12 @@
 //! Members of structures and unions.
 
+use super::converted::Converted;
 use super::walk::{self, keys_inside, may_be_missing, selector};
 use super::{DynamicView, Octets, Source, ViewError, ViewFailure, part_of};
 use crate::offsets;
 use crate::read::{in_scope, is_listed};
 use crate::types::*;
 use crate::value::{Value, default_discriminator};
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use dunlin_cdr::codegen::find_member;
 use dunlin_cdr::{CdrError, Decoder, Extensibility, Scope};
@@ -107,7 +107,7 @@ impl<'a> DynamicView<'a> {
                 }
             }
             Source::Made(Value::Structure(members)) => Some(From::Values(members)),
-            Source::Converted(value) => Some(From::Converted(Arc::clone(value))),
+            Source::Converted(value) => Some(From::Converted(value.clone())),
             _ => None,
         };
         Ok(Members { ty: self.ty, it, position: 0, from })
@@ -151,8 +151,9 @@ impl<'a> DynamicView<'a> {
             }
             Source::Converted(value) => {
                 let Value::Union(union) = &**value else { return Ok(default()) };
-                let held = it.selected(union.discriminator).zip(union.member.as_ref());
-                let held = held.map(|(case, value)| (case, Self::converted(self.ty.at(case.part), value)));
+                let held = it
+                    .selected(union.discriminator)
+                    .and_then(|case| Some((case, Self::converted(self.ty.at(case.part), value, 0)?)));
                 return Ok((union.discriminator, held));
             }
             _ => return Ok(default()),
@@ -191,12 +192,10 @@ fn made<'a>(of: TypeView<'a>, member: &MemberShape, value: &'a Value) -> Dynamic
 fn converted<'a>(
     of: TypeView<'a>,
     member: &MemberShape,
-    value: &Value,
+    value: &Converted,
     position: usize,
 ) -> Option<DynamicView<'a>> {
-    let Value::Structure(members) = value else { return None };
-    let value = members.get(position)?.as_ref()?;
-    Some(DynamicView::converted(of.at(member.part), value))
+    DynamicView::converted(of.at(member.part), value, position)
 }
 
 /// The default of a member: nothing, if it may be absent.
@@ -311,7 +310,7 @@ enum From<'a> {
     Octets(Octets<'a>),
     List(Index<'a>, Octets<'a>),
     Values(&'a [Option<Value>]),
-    Converted(Arc<Value>),
+    Converted(Converted),
 }
 
 impl<'a> Members<'a> {

@@ -1,5 +1,6 @@
 //! Looks at serialized values without making them (DDS-XTypes 1.3 §7.4.3.5 serialization, §7.5.2.11 `DynamicData`).
 
+mod converted;
 mod error;
 mod list;
 mod members;
@@ -21,7 +22,7 @@ use crate::read::{Reader, shortened, type_limit};
 use crate::types::*;
 use crate::value::{Value, default_of, from_discriminator};
 use alloc::string::ToString;
-use alloc::sync::Arc;
+use converted::Converted;
 use dunlin_cdr::{
     CdrError, DecodeOptions, Decoder, EncapsulationHeader, Extensibility, LimitKind, Limits, Scope,
 };
@@ -83,7 +84,7 @@ enum Source<'a> {
     /// The default of the type.
     Default,
     /// What was made of octets that say something else.
-    Converted(Arc<Value>),
+    Converted(Converted),
 }
 
 /// Where a value starts.
@@ -139,7 +140,7 @@ fn part_of<'a>(
     // Whether what is left fits is not seen before it is made.
     let mut reader = Reader { nesting: octets.nesting, lenient: false, any_length: false, keys: octets.keys };
     let value = reader.part_or(of, part, own, &mut octets.d.clone())?;
-    Ok(DynamicView { ty, source: Source::Converted(Arc::new(value)) })
+    Ok(DynamicView { ty, source: Source::Converted(Converted::new(value)) })
 }
 
 impl<'a> DynamicView<'a> {
@@ -199,8 +200,9 @@ impl<'a> DynamicView<'a> {
         self.ty
     }
 
-    fn converted(ty: TypeView<'a>, value: &Value) -> Self {
-        Self { ty, source: Source::Converted(Arc::new(value.clone())) }
+    /// A part of what was made, by its number there.
+    fn converted(ty: TypeView<'a>, value: &Converted, at: usize) -> Option<Self> {
+        value.part(at).map(|part| Self { ty, source: Source::Converted(part) })
     }
 
     /// Whether it stands in the octets, and is no default or shortened list that takes the place of what the writer had.
