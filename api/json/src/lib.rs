@@ -27,7 +27,7 @@ pub use read::{JsonError, from_json};
 pub use view::{JsonView, SelectedViews, leaves_of_view};
 pub use write::{Json, Octets, Selected, Selection, leaves, leaves_as};
 
-use dunlin_cdr::CdrError;
+use dunlin_cdr::{CdrError, LimitKind};
 use dunlin_dynamic::{DynamicData, DynamicView};
 
 /// A value as JSON text in one line.
@@ -40,9 +40,10 @@ pub fn to_json(data: &DynamicData) -> String {
 /// A view of a serialized value as JSON text in one line: what [`to_json`] makes of the decoded value, without that.
 ///
 /// # Errors
-/// Octets that are no serialization of the type.
+/// Octets that are no serialization of the type, or memory for a list that has to be made.
 pub fn view_to_json(view: &DynamicView<'_>) -> Result<String, CdrError> {
     view.check()?;
-    // What was checked is told without an error.
-    Ok(serde_json::to_string(&JsonView::of(view.clone())).unwrap_or_default())
+    // Of what was checked only lists that have to be made can fail, and those for memory alone.
+    serde_json::to_string(&JsonView::of(view.clone()))
+        .map_err(|_| CdrError::LimitExceeded { limit: LimitKind::Bytes })
 }

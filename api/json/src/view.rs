@@ -4,8 +4,9 @@ use crate::write::{Json, Octets, discriminator, is_name, key_text, octets_as};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dunlin_cdr::PrimitiveKind;
-use dunlin_dynamic::{DynamicView, Shape, ViewError};
+use dunlin_dynamic::{DynamicView, Shape, Value, ViewError, ViewFailure};
 use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
+use std::borrow::Cow;
 
 /// A view of a serialized value, to be serialized. Octets that are no serialization of the type are an error of the serializer; those of
 /// strangers should be checked before ([`DynamicView::check`], or a view that a reader gave), which bounds the work.
@@ -53,8 +54,8 @@ impl<'a> JsonView<'a> {
     }
 
     fn list<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        if let Some(octets) = octets_of(&self.view) {
-            return octets_as(self.octets, octets, s);
+        if let Some(octets) = octets_of(&self.view).map_err(Error::custom)? {
+            return octets_as(self.octets, &octets, s);
         }
         let mut seq = s.serialize_seq(self.view.item_count().ok())?;
         for element in self.view.elements().map_err(Error::custom)? {
@@ -85,14 +86,22 @@ impl<'a> JsonView<'a> {
     }
 }
 
-/// The octets of a sequence or array of octets that can be borrowed.
-fn octets_of<'a>(view: &DynamicView<'a>) -> Option<&'a [u8]> {
+/// The octets of a sequence or array of octets: borrowed, or made if nothing can be borrowed.
+fn octets_of<'a>(view: &DynamicView<'a>) -> Result<Option<Cow<'a, [u8]>>, ViewError> {
     let (Shape::Sequence { element, .. } | Shape::Array { element, .. }) = view.type_view().shape() else {
-        return None;
+        return Ok(None);
     };
     match view.type_view().at(*element).shape() {
-        Shape::Primitive(PrimitiveKind::Octet | PrimitiveKind::UInt8) => view.as_octets().ok(),
-        _ => None,
+        Shape::Primitive(PrimitiveKind::Octet | PrimitiveKind::UInt8) => {}
+        _ => return Ok(None),
+    }
+    match view.as_octets() {
+        Ok(octets) => Ok(Some(Cow::Borrowed(octets))),
+        Err(error) if error.why == ViewFailure::Conversion => Ok(match view.to_value()? {
+            Value::Octets(octets) => Some(Cow::Owned(octets.to_vec())),
+            _ => None,
+        }),
+        Err(error) => Err(error),
     }
 }
 
@@ -169,7 +178,7 @@ fn collect(
         }
         _ => {}
     }
-    let text = match (octets, octets_of(view)) {
+    let text = match (octets, octets_of(view)?) {
         (Octets::Base64, Some(octets)) => STANDARD.encode(octets),
         _ => serde_json::to_string(&JsonView::of(view.clone()).with_octets(octets)).unwrap_or_default(),
     };

@@ -477,9 +477,18 @@ fn claimed_default(view: TypeView<'_>, d: &mut Decoder<'_>) -> Result<Value, Cdr
 
 /// The default that a member has, or that of its type, whose memory is claimed.
 fn claimed(view: TypeView<'_>, own: Option<&Value>, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
-    let parts = own.map_or(view.node.parts, parts_of);
-    d.claim(parts.saturating_mul(size_of::<Value>()))?;
+    claim_default(view, own, d)?;
     Ok(own_or_default(view, own))
+}
+
+/// Claims the memory of a default.
+pub(crate) fn claim_default(
+    view: TypeView<'_>,
+    own: Option<&Value>,
+    d: &mut Decoder<'_>,
+) -> Result<(), CdrError> {
+    let parts = own.map_or(view.node.parts, parts_of);
+    d.claim(parts.saturating_mul(size_of::<Value>()))
 }
 
 /// The default of a member: nothing, if it may be absent.

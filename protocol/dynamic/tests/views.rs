@@ -214,3 +214,20 @@ fn members_that_have_to_be_there_are_missed_where_they_are_looked_at() {
         assert!(view.members().is_err());
     }
 }
+
+/// More entries than a structure has members are not gathered.
+#[test]
+fn a_list_of_one_member_over_and_over_takes_no_memory() {
+    let ty = type_of::<Report>();
+    let one = payload_of(&Report { a: 5 }, Representation::Xcdr2);
+    let entry = [&one[8..12], &[5, 0, 0, 0]].concat();
+    let mut payload = [&one[..3], &[0]].concat();
+    payload.extend(80_000_u32.to_le_bytes());
+    payload.extend(entry.repeat(10_000));
+    let view = DynamicView::new(&ty, &payload).unwrap();
+    let cost = allocation_counter::measure(|| {
+        let error = view.members().err().unwrap();
+        assert_eq!(error.why, ViewFailure::Octets(CdrError::DuplicateMember { id: 1 }));
+    });
+    assert!(cost.bytes_total < 10_000, "{}", cost.bytes_total);
+}

@@ -1,5 +1,6 @@
 //! Elements of sequences and arrays, pairs of maps.
 
+use super::converted::Converted;
 use super::numbers::{From, are};
 use super::walk::{kind_of_pairs, skip, skip_many};
 use super::{DynamicView, Number, Numbers, Octets, Source, ViewError, ViewFailure, part_of};
@@ -7,7 +8,6 @@ use crate::convert::len_of;
 use crate::path::{StepRef, key_of};
 use crate::types::*;
 use crate::value::Value;
-use alloc::sync::Arc;
 use core::marker::PhantomData;
 use dunlin_cdr::{CdrError, Endianness, Scope};
 
@@ -30,7 +30,7 @@ enum Items<'a> {
     OctetValues(&'a [u8]),
     /// So many defaults.
     Default(usize),
-    Converted(Arc<Value>),
+    Converted(Converted),
 }
 
 impl<'a> List<'a> {
@@ -61,7 +61,7 @@ impl<'a> List<'a> {
             }
             Items::Default(_) => made(Source::Default),
             Items::Converted(value) => Ok(match &**value {
-                Value::List(values) => values.get(index).map(|value| DynamicView::converted(ty, value)),
+                Value::List(_) => DynamicView::converted(ty, value, index),
                 Value::Octets(octets) => {
                     octets.get(index).map(|octet| DynamicView { ty, source: Source::Number((*octet).into()) })
                 }
@@ -124,7 +124,7 @@ impl<'a> DynamicView<'a> {
             Source::Octets(octets) => self.items(octets, self.ty.at(element))?,
             Source::Made(Value::List(values)) => Items::Values(values),
             Source::Made(Value::Octets(octets)) => Items::OctetValues(octets),
-            Source::Converted(value) => Items::Converted(Arc::clone(value)),
+            Source::Converted(value) => Items::Converted(value.clone()),
             _ => Items::Default(length),
         };
         Ok(List { of: self.ty, element, from })
@@ -245,7 +245,7 @@ impl<'a> DynamicView<'a> {
                 (pairs.left, pairs.from) = (values.len(), PairsFrom::Values(values));
             }
             Source::Converted(value) => {
-                (pairs.left, pairs.from) = (len_of(value), PairsFrom::Converted(Arc::clone(value), 0));
+                (pairs.left, pairs.from) = (len_of(value), PairsFrom::Converted(value.clone(), 0));
             }
             _ => {}
         }
@@ -335,7 +335,7 @@ enum PairsFrom<'a> {
     Octets(Octets<'a>),
     Values(&'a [(Value, Value)]),
     /// From this position on.
-    Converted(Arc<Value>, usize),
+    Converted(Converted, usize),
 }
 
 /// A key and its value.
@@ -354,11 +354,10 @@ impl<'a> Pairs<'a> {
                 Ok(first)
             }
             PairsFrom::Converted(all, position) => {
-                let Value::Map(values) = &**all else { return Ok(None) };
-                let pair = values.get(*position);
-                *position = position.saturating_add(1);
-                let made = |part, value| DynamicView::converted(of.at(part), value);
-                Ok(pair.map(|(of_key, of_value)| (made(key, of_key), made(value, of_value))))
+                let first = *position;
+                *position = first.saturating_add(2);
+                let of_key = DynamicView::converted(of.at(key), all, first);
+                Ok(of_key.zip(DynamicView::converted(of.at(value), all, first.saturating_add(1))))
             }
             PairsFrom::Octets(octets) => {
                 let of_key = octets.clone();

@@ -1,12 +1,12 @@
 //! Members of structures and unions.
 
+use super::converted::Converted;
 use super::walk::{self, keys_inside, may_be_missing, selector};
 use super::{DynamicView, Octets, Source, ViewError, ViewFailure, part_of};
 use crate::offsets;
 use crate::read::{in_scope, is_listed};
 use crate::types::*;
 use crate::value::{Value, default_discriminator};
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use dunlin_cdr::codegen::find_member;
 use dunlin_cdr::{CdrError, Decoder, Extensibility, Scope};
@@ -58,7 +58,7 @@ impl<'a> DynamicView<'a> {
         let Shape::Union(it) = self.ty.shape() else {
             return Err(ViewError::at("", self.kind_error("a union")));
         };
-        self.union(it).map(|(number, _)| number).map_err(|why| ViewError::at(DISCRIMINATOR, why))
+        self.discriminator_of(it).map(|(number, _)| number).map_err(|why| ViewError::at(DISCRIMINATOR, why))
     }
 
     /// The case that the discriminator of a union selects, with its member; `None` if it selects none.
@@ -107,10 +107,31 @@ impl<'a> DynamicView<'a> {
                 }
             }
             Source::Made(Value::Structure(members)) => Some(From::Values(members)),
-            Source::Converted(value) => Some(From::Converted(Arc::clone(value))),
+            Source::Converted(value) => Some(From::Converted(value.clone())),
             _ => None,
         };
         Ok(Members { ty: self.ty, it, position: 0, from })
+    }
+
+    /// The discriminator of a union, and whether it stands in the octets. The member is not looked at.
+    pub(super) fn discriminator_of(&self, it: &UnionShape) -> Result<(i64, bool), ViewFailure> {
+        let made = match &self.source {
+            Source::Octets(octets) => {
+                let mut inside = octets.enter(it.extensibility)?;
+                let how = (false, inside.nesting);
+                if let Some(number) = selector(self.ty, it, how, &mut inside.d)? {
+                    return Ok((number, true));
+                }
+                None
+            }
+            Source::Made(value) => Some(*value),
+            Source::Converted(value) => Some(&**value),
+            _ => None,
+        };
+        Ok(match made {
+            Some(Value::Union(union)) => (union.discriminator, false),
+            _ => (default_discriminator(self.ty.at(it.discriminator)), false),
+        })
     }
 
     /// Discriminator and member of a union.
@@ -130,14 +151,17 @@ impl<'a> DynamicView<'a> {
             }
             Source::Converted(value) => {
                 let Value::Union(union) = &**value else { return Ok(default()) };
-                let held = it.selected(union.discriminator).zip(union.member.as_ref());
-                let held = held.map(|(case, value)| (case, Self::converted(self.ty.at(case.part), value)));
+                let held = it
+                    .selected(union.discriminator)
+                    .and_then(|case| Some((case, Self::converted(self.ty.at(case.part), value, 0)?)));
                 return Ok((union.discriminator, held));
             }
             _ => return Ok(default()),
         };
         let mut inside = octets.enter(it.extensibility)?;
-        let Some(discriminator) = selector(self.ty, it, false, &mut inside.d)? else { return Ok(default()) };
+        let Some(discriminator) = selector(self.ty, it, (false, inside.nesting), &mut inside.d)? else {
+            return Ok(default());
+        };
         let Some(case) = it.selected(discriminator) else { return Ok((discriminator, None)) };
         if it.has_key && inside.d.scope() != Scope::Sample {
             return Ok((discriminator, default_case(self.ty, it, discriminator)));
@@ -168,12 +192,10 @@ fn made<'a>(of: TypeView<'a>, member: &MemberShape, value: &'a Value) -> Dynamic
 fn converted<'a>(
     of: TypeView<'a>,
     member: &MemberShape,
-    value: &Value,
+    value: &Converted,
     position: usize,
 ) -> Option<DynamicView<'a>> {
-    let Value::Structure(members) = value else { return None };
-    let value = members.get(position)?.as_ref()?;
-    Some(DynamicView::converted(of.at(member.part), value))
+    DynamicView::converted(of.at(member.part), value, position)
 }
 
 /// The default of a member: nothing, if it may be absent.
@@ -256,6 +278,10 @@ fn index<'a>(it: &StructureShape, mut d: Decoder<'a>) -> Result<Index<'a>, CdrEr
     let mut index = Index::new();
     while let Some(header) = d.next_member()? {
         match it.position_of_id(header.id) {
+            // More than there are members hold one of them twice.
+            Some(_) if index.len() >= it.members.len() => {
+                return Err(CdrError::DuplicateMember { id: header.id });
+            }
             Some(position) => index.push((position, d.clone())),
             None => d.unknown_member(&header, false)?,
         }
@@ -284,7 +310,7 @@ enum From<'a> {
     Octets(Octets<'a>),
     List(Index<'a>, Octets<'a>),
     Values(&'a [Option<Value>]),
-    Converted(Arc<Value>),
+    Converted(Converted),
 }
 
 impl<'a> Members<'a> {

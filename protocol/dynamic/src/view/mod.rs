@@ -1,5 +1,6 @@
 //! Looks at serialized values without making them (DDS-XTypes 1.3 §7.4.3.5 serialization, §7.5.2.11 `DynamicData`).
 
+mod converted;
 mod error;
 mod list;
 mod members;
@@ -21,11 +22,11 @@ use crate::read::{Reader, shortened, type_limit};
 use crate::types::*;
 use crate::value::{Value, default_of, from_discriminator};
 use alloc::string::ToString;
-use alloc::sync::Arc;
+use converted::Converted;
 use dunlin_cdr::{
     CdrError, DecodeOptions, Decoder, EncapsulationHeader, Extensibility, LimitKind, Limits, Scope,
 };
-use walk::Check;
+use walk::{Check, may_be_shortened};
 
 /// A look at a serialized value, or at a part of it: members, elements and pairs are found in the octets when they are asked for, and
 /// nothing is copied.
@@ -76,12 +77,14 @@ enum Source<'a> {
     Octets(Octets<'a>),
     /// (A part of) the default that a member has of its own.
     Made(&'a Value),
-    /// An octet of such a default, or a discriminator.
+    /// An octet of such a default, or a discriminator of one.
     Number(i64),
+    /// A discriminator that stands in the octets.
+    Received(i64),
     /// The default of the type.
     Default,
     /// What was made of octets that say something else.
-    Converted(Arc<Value>),
+    Converted(Converted),
 }
 
 /// Where a value starts.
@@ -131,17 +134,13 @@ fn part_of<'a>(
         Err(error) if error.is_construction_failure() => check(true, false)?,
         Err(error) => return Err(error.into()),
     }
-    let may_be_shortened = match ty.shape() {
-        Shape::Sequence { bound, .. } | Shape::Map { bound, .. } => trims && bound.is_some(),
-        _ => false,
-    };
-    if !may_be_shortened {
+    if !may_be_shortened(ty, how) {
         return Ok(DynamicView::default_of_part(ty, own));
     }
     // Whether what is left fits is not seen before it is made.
     let mut reader = Reader { nesting: octets.nesting, lenient: false, any_length: false, keys: octets.keys };
     let value = reader.part_or(of, part, own, &mut octets.d.clone())?;
-    Ok(DynamicView { ty, source: Source::Converted(Arc::new(value)) })
+    Ok(DynamicView { ty, source: Source::Converted(Converted::new(value)) })
 }
 
 impl<'a> DynamicView<'a> {
@@ -201,21 +200,22 @@ impl<'a> DynamicView<'a> {
         self.ty
     }
 
-    fn converted(ty: TypeView<'a>, value: &Value) -> Self {
-        Self { ty, source: Source::Converted(Arc::new(value.clone())) }
+    /// A part of what was made, by its number there.
+    fn converted(ty: TypeView<'a>, value: &Converted, at: usize) -> Option<Self> {
+        value.part(at).map(|part| Self { ty, source: Source::Converted(part) })
     }
 
     /// Whether it stands in the octets, and is no default or shortened list that takes the place of what the writer had.
     #[must_use]
     pub const fn is_received(&self) -> bool {
-        matches!(self.source, Source::Octets(_))
+        matches!(self.source, Source::Octets(_) | Source::Received(_))
     }
 
     /// Checks everything that decoding would check, so that no part fails later. Makes nothing.
     ///
     /// # Errors
     /// Octets that are no serialization of the type, or a limit reached. Memory is not needed, and its limit not reached, but where
-    /// values have no octets.
+    /// values have no octets or a list is shortened of which parts do not fit.
     pub fn check(&self) -> Result<(), CdrError> {
         let Source::Octets(octets) = &self.source else { return Ok(()) };
         let Octets { nesting, keys, any_length, .. } = *octets;
@@ -262,8 +262,9 @@ impl<'a> DynamicView<'a> {
                 self.member_at(it, it.position(name).ok_or_else(nowhere)?)
             }
             (Shape::Union(it), StepRef::Member(DISCRIMINATOR)) => {
-                let number = Source::Number(self.union(it)?.0);
-                Ok(Some(Self { ty: self.ty.at(it.discriminator), source: number }))
+                let (number, received) = self.discriminator_of(it)?;
+                let source = if received { Source::Received(number) } else { Source::Number(number) };
+                Ok(Some(Self { ty: self.ty.at(it.discriminator), source }))
             }
             (Shape::Union(it), StepRef::Member(name)) => {
                 let wanted = it.cases.iter().find(|case| case.name == *name).ok_or_else(nowhere)?;
@@ -298,7 +299,7 @@ impl<'a> DynamicView<'a> {
             }
             Source::Made(value) => Ok((*value).clone()),
             Source::Converted(value) => Ok(Value::clone(value)),
-            Source::Number(number) => {
+            Source::Number(number) | Source::Received(number) => {
                 from_discriminator(self.ty, *number).ok_or(CdrError::ForeignType.into())
             }
             Source::Default => Ok(default_of(self.ty)),

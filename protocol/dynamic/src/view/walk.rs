@@ -1,10 +1,9 @@
 //! Goes through values without making them: past them, or checking what decoding would check (DDS-XTypes 1.3 §7.6.3.4).
 
 use crate::offsets;
-use crate::read::{Reader, bits, in_scope, is_listed, primitive, type_limit};
+use crate::read::{Reader, bits, claim_default, in_scope, is_listed, primitive, type_limit};
 use crate::types::*;
-use crate::value::Value;
-use crate::value::to_discriminator;
+use crate::value::{Value, is_octet, to_discriminator};
 use alloc::vec::Vec;
 use dunlin_cdr::codegen::{find_member, mark, reset, skip_list};
 use dunlin_cdr::{
@@ -28,14 +27,14 @@ pub(crate) fn skip_many(
         return Ok(());
     }
     let nesting = nesting.checked_sub(1).ok_or(type_limit(LimitKind::Depth))?;
-    claim_steps(view, count, d)?;
+    claim_steps(view.node.least, count, size_of::<Value>(), d)?;
     (0..count).try_for_each(|_| skip_one(view, d, nesting))
 }
 
-/// Values without octets are bounded as memory is: what is bounded here is time.
-fn claim_steps(view: TypeView<'_>, count: usize, d: &mut Decoder<'_>) -> Result<(), CdrError> {
-    let octets = view.node.least > 0 && d.scope() == Scope::Sample;
-    if octets { Ok(()) } else { d.claim(count) }
+/// Values without octets are bounded by the memory that decoding takes for them: what is bounded here is time.
+fn claim_steps(least: usize, count: usize, size: usize, d: &mut Decoder<'_>) -> Result<(), CdrError> {
+    let octets = least > 0 && d.scope() == Scope::Sample;
+    if octets { Ok(()) } else { d.claim(count.saturating_mul(size)) }
 }
 
 fn skip_number(kind: PrimitiveKind, d: &mut Decoder<'_>) -> Result<(), CdrError> {
@@ -74,7 +73,9 @@ fn skip_one(view: TypeView<'_>, d: &mut Decoder<'_>, nesting: u16) -> Result<(),
             if passed(kind_of_pairs(key, value, d), d)? {
                 return Ok(());
             }
-            let count = d.read_count(key.node.least.saturating_add(value.node.least))?;
+            let least = key.node.least.saturating_add(value.node.least);
+            let count = d.read_count(least)?;
+            claim_steps(least, count, size_of::<(Value, Value)>(), d)?;
             (0..count).try_for_each(|_| {
                 skip(key, d, nesting)?;
                 skip(value, d, nesting)
@@ -169,13 +170,17 @@ fn scalar(mut reader: Reader, view: TypeView<'_>, d: &mut Decoder<'_>) -> Result
     }
 }
 
-/// Reads the discriminator of a union; `None` if the default union takes the place of what was sent.
+/// Reads the discriminator of a union; `None` if the default union takes the place of what was sent. With whether values that do not
+/// fit are taken, and the levels that may follow.
 pub(crate) fn discriminator(
     view: TypeView<'_>,
     it: &UnionShape,
-    lenient: bool,
+    (lenient, nesting): (bool, u16),
     d: &mut Decoder<'_>,
 ) -> Result<Option<i64>, CdrError> {
+    if nesting == 0 {
+        return Err(type_limit(LimitKind::Depth));
+    }
     let ends = it.extensibility == Extensibility::Mutable
         || (it.extensibility == Extensibility::Appendable && d.representation() == Representation::Xcdr2);
     let inner = view.at(it.discriminator);
@@ -196,14 +201,14 @@ pub(crate) fn discriminator(
 pub(crate) fn selector(
     view: TypeView<'_>,
     it: &UnionShape,
-    lenient: bool,
+    how: (bool, u16),
     d: &mut Decoder<'_>,
 ) -> Result<Option<i64>, CdrError> {
     if !is_listed(it, d) {
-        return discriminator(view, it, lenient, d);
+        return discriminator(view, it, how, d);
     }
     let start = mark(d);
-    let found = find_member(d, 0, false, |d| discriminator(view, it, lenient, d))?;
+    let found = find_member(d, 0, false, |d| discriminator(view, it, how, d))?;
     reset(d, start);
     found.ok_or(CdrError::MissingMember { id: 0 })
 }
@@ -328,14 +333,23 @@ impl Check {
             _ => false,
         };
         if is_number {
+            if count > 0 && self.nesting == 0 && !is_octet(element) {
+                return Err(type_limit(LimitKind::Depth));
+            }
             return skip_many(element, count, d, self.nesting);
         }
-        claim_steps(element, count, d)?;
-        (0..count).try_for_each(|_| self.part(view, part, d))
+        claim_steps(element.node.least, count, size_of::<Value>(), d)?;
+        (0..count).try_for_each(|_| self.part(view, part, None, d))
     }
 
     /// Checks a part of which the best is made if it does not fit.
-    fn part(&mut self, view: TypeView<'_>, part: Part, d: &mut Decoder<'_>) -> Result<(), CdrError> {
+    fn part(
+        &mut self,
+        view: TypeView<'_>,
+        part: Part,
+        default: Option<&Value>,
+        d: &mut Decoder<'_>,
+    ) -> Result<(), CdrError> {
         let (inner, how) = (view.at(part), part.try_construct());
         if self.lenient || how == TryConstruct::Discard {
             return self.value(inner, d);
@@ -347,10 +361,20 @@ impl Check {
             result => return result,
         }
         reset(d, start);
+        let mut again = d.clone();
         (self.nesting, self.keys, self.lenient) = (nesting, keys, true);
         let taken = self.value(inner, d);
         self.lenient = false;
-        taken
+        taken?;
+        if may_be_shortened(inner, how) {
+            // Whether what is left fits is not seen before it is made.
+            let mut reader = Reader { nesting, lenient: false, any_length: false, keys };
+            return reader.part_or(view, part, default, &mut again).map(drop);
+        }
+        match inner.shape() {
+            Shape::Text { bound: Some(_), .. } if how == TryConstruct::Trim => Ok(()),
+            _ => claim_default(inner, default, d),
+        }
     }
 
     fn member(
@@ -362,7 +386,7 @@ impl Check {
     ) -> Result<(), CdrError> {
         let outer = self.keys;
         self.keys = keys_inside(outer, it, member);
-        let checked = self.part(view, member.part, d);
+        let checked = self.part(view, member.part, member.default.as_ref(), d);
         self.keys = outer;
         checked
     }
@@ -377,9 +401,10 @@ impl Check {
         let least = of_key.node.least.saturating_add(of_value.node.least);
         d.read_elements(kind_of_pairs(of_key, of_value, d), |d| {
             let count = d.read_count(least)?;
+            claim_steps(least, count, size_of::<(Value, Value)>(), d)?;
             for _ in 0..count {
-                self.part(view, key, d)?;
-                self.part(view, value, d)?;
+                self.part(view, key, None, d)?;
+                self.part(view, value, None, d)?;
             }
             Ok(count)
         })
@@ -396,9 +421,11 @@ impl Check {
             return self.member_list(view, it, d);
         }
         let scope = d.scope();
-        for member in it.members.iter().filter(|member| in_scope(it, member, scope)) {
-            if it.extensibility != Extensibility::Final && d.ends_early() {
-                self.missing(member, d)?;
+        for member in &it.members {
+            if !in_scope(it, member, scope) {
+                claim_missing(view, member, d)?;
+            } else if it.extensibility != Extensibility::Final && d.ends_early() {
+                self.missing(view, member, d)?;
             } else if member.is_optional() {
                 d.read_optional(|d| self.member(view, it, member, d))?;
             } else {
@@ -429,30 +456,61 @@ impl Check {
             d.end_member(header);
         }
         let mut missing = it.members.iter().enumerate().filter(|(at, _)| !seen.has(*at));
-        missing.try_for_each(|(_, member)| self.missing(member, d))
+        missing.try_for_each(|(_, member)| self.missing(view, member, d))
     }
 
-    fn missing(&self, member: &MemberShape, d: &Decoder<'_>) -> Result<(), CdrError> {
-        if self.lenient { Ok(()) } else { may_be_missing(member, self.keys, d) }
+    fn missing(&self, view: TypeView<'_>, member: &MemberShape, d: &mut Decoder<'_>) -> Result<(), CdrError> {
+        if !self.lenient {
+            may_be_missing(member, self.keys, d)?;
+        }
+        claim_missing(view, member, d)
     }
 
     fn union(&mut self, view: TypeView<'_>, it: &UnionShape, d: &mut Decoder<'_>) -> Result<(), CdrError> {
-        let selected = selector(view, it, self.lenient, d)?;
+        let selected = selector(view, it, (self.lenient, self.nesting), d)?;
         let case = selected.and_then(|discriminator| it.selected(discriminator));
         let key_only = it.has_key && d.scope() != Scope::Sample;
         let Some(case) = case.filter(|_| !key_only) else {
-            return if is_listed(it, d) { skip_list(d) } else { Ok(()) };
+            if is_listed(it, d) {
+                skip_list(d)?;
+            }
+            return match (selected, case) {
+                (None, _) => claim_default(view, None, d),
+                (_, Some(case)) => claim_default(view.at(case.part), case.default.as_ref(), d),
+                _ => Ok(()),
+            };
         };
+        let default = case.default.as_ref();
         let outer = core::mem::replace(&mut self.keys, false);
         let checked = if is_listed(it, d) {
             let strict = !self.lenient;
-            find_member(d, case.id, strict, |d| self.part(view, case.part, d)).map(drop)
+            find_member(d, case.id, strict, |d| self.part(view, case.part, default, d))
         } else {
-            self.part(view, case.part, d)
+            self.part(view, case.part, default, d).map(Some)
         };
         self.keys = outer;
-        checked
+        match checked? {
+            Some(()) => Ok(()),
+            None => claim_default(view.at(case.part), default, d),
+        }
     }
+}
+
+/// Claims the memory that decoding takes for a member that is not in the octets.
+fn claim_missing(view: TypeView<'_>, member: &MemberShape, d: &mut Decoder<'_>) -> Result<(), CdrError> {
+    if member.is_optional() {
+        return Ok(());
+    }
+    claim_default(view.at(member.part), member.default.as_ref(), d)
+}
+
+/// Whether a part that does not fit may be shortened to something that has parts, which may not fit either.
+pub(crate) fn may_be_shortened(ty: TypeView<'_>, how: TryConstruct) -> bool {
+    let bound = match ty.shape() {
+        Shape::Sequence { bound, .. } | Shape::Map { bound, .. } => bound,
+        _ => &None,
+    };
+    how == TryConstruct::Trim && bound.is_some()
 }
 
 /// Whether `@key` counts in a member.
