@@ -3,7 +3,7 @@
 use anyhow::Result;
 use dunlin::qos::{DataReaderQos, SubscriberQos, TopicQos};
 use dunlin::statistics::{EntityStatistics, STATISTICS_TOPIC};
-use dunlin::{DataReader, DomainParticipant, EntityId, Guid, Sample, StatusMask};
+use dunlin::{DataReader, DomainParticipant, EntityId, Guid, GuidPrefix, Sample, StatusMask};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,6 +11,10 @@ use std::time::{Duration, Instant};
 
 /// Entities of which is known what they tell; more are not listened to.
 const MOST_ENTITIES: usize = 65_536;
+/// The same of one participant, so that none takes the place of the others.
+const MOST_OF_ONE: usize = 4_096;
+/// The longest `statistics.period` that the configuration takes: whoever tells of a longer one is not believed for longer.
+const LONGEST_PERIOD: Duration = Duration::from_secs(3_600);
 /// Samples that are taken at once.
 const AT_ONCE: usize = 256;
 /// Who has told nothing for so many of its periods, and so long, is not believed any more.
@@ -35,13 +39,19 @@ impl Told {
     }
 
     fn is_stale(&self, at: Instant) -> bool {
-        let periods = Duration::from_nanos(self.now.period).saturating_mul(STALE.0);
+        let periods = Duration::from_nanos(self.now.period).min(LONGEST_PERIOD).saturating_mul(STALE.0);
         at.saturating_duration_since(self.at) > periods.max(STALE.1)
     }
 }
 
 /// What was told of each entity.
 pub type AllTold = BTreeMap<Guid, Told>;
+
+/// Entities of a participant of which something is known.
+fn entities_of(all: &AllTold, prefix: GuidPrefix) -> usize {
+    let (first, last) = (EntityId([0; 4]), EntityId([u8::MAX; 4]));
+    all.range(Guid::new(prefix, first)..=Guid::new(prefix, last)).take(MOST_OF_ONE).count()
+}
 
 /// Takes in what a writer tells of an entity, or that it is gone; what a participant tells of others is not believed.
 fn take_in(all: &mut AllTold, writer: Guid, guid: Guid, now: Option<EntityStatistics>, at: Instant) {
@@ -58,7 +68,7 @@ fn take_in(all: &mut AllTold, writer: Guid, guid: Guid, now: Option<EntityStatis
             known.before = Some(std::mem::replace(&mut known.now, now));
             known.at = at;
         }
-    } else if all.len() < MOST_ENTITIES {
+    } else if all.len() < MOST_ENTITIES && entities_of(all, guid.prefix) < MOST_OF_ONE {
         all.insert(guid, Told { now, before: None, at });
     }
 }
@@ -207,7 +217,9 @@ pub mod tests {
             let of = Guid::new(stranger.prefix, EntityId([a.wrapping_add(b), b, c, d]));
             given(&mut all, (of, stranger), (1, 1));
         }
-        assert_eq!(all.len(), MOST_ENTITIES);
+        assert_eq!(all.len(), MOST_OF_ONE);
+        given(&mut all, (victim, victim), (1, 1));
+        assert!(all.contains_key(&victim), "who tells too much takes the place of nobody else");
     }
 
     #[test]
@@ -216,8 +228,9 @@ pub mod tests {
         let period = 1_000_000_000;
         let told = Told { now: EntityStatistics { period, ..EntityStatistics::default() }, before: None, at };
         assert!(!told.is_stale(at + Duration::from_secs(9)) && told.is_stale(at + Duration::from_secs(11)));
-        // Whoever says that it tells nothing for centuries.
+        // Whoever says that it tells nothing for centuries is taken for the slowest there is.
         let told = Told { now: EntityStatistics { period: u64::MAX, ..told.now }, ..told };
-        assert!(!told.is_stale(at + Duration::from_secs(1_000_000)));
+        assert!(!told.is_stale(at + 5 * LONGEST_PERIOD));
+        assert!(told.is_stale(at + 5 * LONGEST_PERIOD + Duration::from_secs(1)));
     }
 }

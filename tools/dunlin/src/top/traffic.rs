@@ -46,10 +46,27 @@ pub fn seen<T>(value: T) -> Number<T> {
     Some(Known { value, source: Source::Subscription })
 }
 
+/// What can be added up without end: participants tell any numbers they like.
+pub trait Saturating {
+    fn plus(self, other: Self) -> Self;
+}
+
+impl Saturating for u64 {
+    fn plus(self, other: Self) -> Self {
+        self.saturating_add(other)
+    }
+}
+
+impl Saturating for f64 {
+    fn plus(self, other: Self) -> Self {
+        self + other
+    }
+}
+
 /// The sum of what is known, if anything is.
-pub fn total<T: std::ops::Add<Output = T>>(numbers: impl Iterator<Item = Number<T>>) -> Number<T> {
+pub fn total<T: Saturating>(numbers: impl Iterator<Item = Number<T>>) -> Number<T> {
     numbers.flatten().reduce(|sum, one| Known {
-        value: sum.value + one.value,
+        value: sum.value.plus(one.value),
         source: if sum.source == one.source { sum.source } else { Source::Both },
     })
 }
@@ -172,4 +189,15 @@ impl Traffic {
 /// Whole samples and fragments that were sent again.
 fn again(it: &dunlin::statistics::WriterCounters) -> u64 {
     it.repairs.saturating_add(it.repair_fragments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_of_what_others_tell_end_at_the_greatest_number() {
+        let told = [counted(Some(u64::MAX)), counted(Some(1)), None];
+        assert_eq!(total(told.into_iter()), counted(Some(u64::MAX)));
+    }
 }
