@@ -5,7 +5,7 @@ use dunlin::qos::{DataReaderQos, SubscriberQos, TopicQos};
 use dunlin::statistics::{EntityStatistics, STATISTICS_TOPIC};
 use dunlin::{DataReader, DomainParticipant, EntityId, Guid, GuidPrefix, Sample, StatusMask};
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -75,6 +75,7 @@ fn take_in(all: &mut AllTold, writer: Guid, guid: Guid, now: Option<EntityStatis
 
 /// A subscription to the statistics of a domain.
 pub struct Statistics {
+    participant: DomainParticipant,
     reader: DataReader<EntityStatistics>,
     told: Arc<Mutex<AllTold>>,
 }
@@ -105,18 +106,23 @@ impl Statistics {
             }
         };
         reader.set_listener(listener, StatusMask::DATA_AVAILABLE);
-        Ok(Self { reader, told })
+        Ok(Self { participant: participant.clone(), reader, told })
     }
 
     fn lock(&self) -> MutexGuard<'_, AllTold> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is known now.
+    /// What is known now, of participants and of endpoints that discovery knows too.
     pub fn told(&self) -> AllTold {
+        let writers = self.participant.discovered_publications();
+        let readers = self.participant.discovered_subscriptions();
+        let known: BTreeSet<Guid> =
+            writers.iter().map(|it| it.guid).chain(readers.iter().map(|it| it.guid)).collect();
         let at = Instant::now();
         let mut all = self.lock();
-        all.retain(|_, told| !told.is_stale(at));
+        let is_known = |guid: &Guid| guid.entity_id == EntityId::PARTICIPANT || known.contains(guid);
+        all.retain(|guid, told| is_known(guid) && !told.is_stale(at));
         all.clone()
     }
 

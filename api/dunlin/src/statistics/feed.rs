@@ -68,6 +68,11 @@ impl Statistics {
     pub fn new(enabled: bool, period: Duration) -> Self {
         Self { enabled, period, state: Mutex::default() }
     }
+
+    /// Time from one telling to the next where somebody has come meanwhile.
+    fn hurry(&self) -> Duration {
+        self.period.min(Duration::from_secs(1))
+    }
 }
 
 /// BEST_EFFORT: a sample that is lost is replaced by the next one, and nobody who watches can make the watched keep or repeat
@@ -122,37 +127,42 @@ impl ParticipantInner {
     }
 
     fn add_asker(&self, guid: Guid) {
-        let announced = || self.announced_type(STATISTICS_TOPIC, local_type::<EntityStatistics>);
         self.run(|engine, now, out| {
             let mut state = lock(&self.statistics.state);
-            let first = state.askers.is_empty();
-            state.askers.insert(guid);
-            if !first {
+            // Events of different threads come in no fixed order: this one may be gone again.
+            if engine.find_reader(guid).is_none() {
                 return;
             }
+            let first = state.askers.is_empty();
+            state.askers.insert(guid);
             if state.writer.is_none() {
-                let spec = WriterSpec {
-                    topic_name: STATISTICS_TOPIC.to_owned(),
-                    type_name: EntityStatistics::TYPE_NAME.to_owned(),
-                    keyed: true,
-                    qos: writer_qos(),
-                    publisher_qos: PublisherQos::default(),
-                    topic_data: TopicData::default(),
-                    type_information: announced(),
-                    type_description: Some(description::<EntityStatistics>()),
-                    locators: EndpointLocators::default(),
-                };
                 // Without entity ids, or in a participant that leaves, there are no statistics.
-                let Ok(writer) = engine.create_writer(now, spec, out) else {
+                let Ok(writer) = engine.create_writer(now, self.writer_spec(), out) else {
                     return state.end(engine, now, out);
                 };
                 state.writer = Some(writer);
             }
             state.ends = None;
-            let soonest = now.mono.plus(FIRST);
-            let due = state.last.map_or(soonest, |last| soonest.max(last.plus(self.statistics.period)));
-            engine.set_alarm(Some(due), out);
+            let (soonest, last) = (now.mono.plus(FIRST), state.last);
+            let due = last.map_or(soonest, |last| soonest.max(last.plus(self.statistics.hurry())));
+            // Those who ask already are told at the end of the period at the latest.
+            let at_latest = last.map(|last| last.plus(self.statistics.period)).filter(|_| !first);
+            engine.set_alarm(Some(at_latest.map_or(due, |latest| due.min(latest))), out);
         });
+    }
+
+    fn writer_spec(&self) -> WriterSpec {
+        WriterSpec {
+            topic_name: STATISTICS_TOPIC.to_owned(),
+            type_name: EntityStatistics::TYPE_NAME.to_owned(),
+            keyed: true,
+            qos: writer_qos(),
+            publisher_qos: PublisherQos::default(),
+            topic_data: TopicData::default(),
+            type_information: self.announced_type(STATISTICS_TOPIC, local_type::<EntityStatistics>),
+            type_description: Some(description::<EntityStatistics>()),
+            locators: EndpointLocators::default(),
+        }
     }
 
     fn remove_asker(&self, guid: Guid) {
@@ -162,7 +172,8 @@ impl ParticipantInner {
         }
         self.run(|engine, now, out| {
             let mut state = lock(&self.statistics.state);
-            if state.askers.remove(&guid) && state.askers.is_empty() {
+            let is_gone = engine.find_reader(guid).is_none();
+            if is_gone && state.askers.remove(&guid) && state.askers.is_empty() {
                 let ends = now.mono.plus(LINGER);
                 state.ends = Some(ends);
                 engine.set_alarm(Some(ends), out);
@@ -171,16 +182,21 @@ impl ParticipantInner {
     }
 
     fn tell_statistics(&self) {
-        let period = self.statistics.period;
         let writer = self.run(|engine, now, out| {
             let mut state = lock(&self.statistics.state);
             match state.ends {
                 Some(ends) if ends > now.mono => engine.set_alarm(Some(ends), out),
                 Some(_) => state.end(engine, now, out),
                 None => {
-                    state.last = Some(now.mono);
-                    engine.set_alarm(state.writer.as_ref().map(|_| now.mono.plus(period)), out);
-                    return state.writer.clone();
+                    let writer = state.writer.clone()?;
+                    // Who asks for something else than is offered does not match, and is not counted for.
+                    let is_matched = !writer.matched_readers().is_empty();
+                    let wait = if is_matched { self.statistics.period } else { self.statistics.hurry() };
+                    engine.set_alarm(Some(now.mono.plus(wait)), out);
+                    if is_matched {
+                        state.last = Some(now.mono);
+                        return Some(writer);
+                    }
                 }
             }
             None

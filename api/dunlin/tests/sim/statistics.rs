@@ -214,6 +214,28 @@ fn the_period_is_that_of_the_configuration() {
     assert!(config.check().is_err());
 }
 
+/// Whoever comes while others watch does not wait for the end of a long period; the others go on as before.
+#[test]
+fn a_second_subscriber_is_told_soon() {
+    let mut config = Config::default();
+    config.set("statistics.period", "1h").unwrap();
+    let mut sim = Sim::new(10);
+    let (a, b, c) = (sim.node_with("a", config), sim.node("b"), sim.node("c"));
+    let w = a.run(|| writer(&writer_qos())).unwrap();
+    let mut watches = vec![];
+    for node in [b, c] {
+        watches.push(node.run(watch).unwrap());
+        let watch = watches.last().unwrap();
+        sim.run_for(secs(5)).unwrap();
+        let of_w = |it: &Sample<EntityStatistics>| {
+            it.data.as_ref().is_some_and(|it| Some(it.entity.guid()) == w.guid())
+        };
+        assert_eq!(take(watch).iter().filter(|it| of_w(it)).count(), 1);
+        sim.run_for(secs(500)).unwrap();
+        assert!(!take(watch).iter().any(of_w));
+    }
+}
+
 #[test]
 fn endpoints_that_go_are_disposed_of() {
     let mut sim = Sim::new(5);
@@ -239,7 +261,7 @@ fn endpoints_that_go_are_disposed_of() {
     sim.run_until(gone, secs(10)).unwrap();
 }
 
-/// The statistics of a thousand endpoints are told by turns, and no turn is more than its share.
+/// The statistics of 600 endpoints are told by turns, and no turn is more than its share.
 #[test]
 fn many_endpoints_take_turns() {
     let mut sim = Sim::new(6);
