@@ -297,3 +297,67 @@ fn what_type_objects_have_no_room_for_is_a_warning() {
     assert_eq!(it.header.detail.ann_custom.as_ref().unwrap()[0].param_seq, None);
     assert!(it.member_seq[0].detail.ann_custom.as_ref().unwrap()[0].param_seq.is_some());
 }
+
+/// The type of many parameters is looked at once: at first as that of a parameter, then as a type.
+#[test]
+fn types_of_parameters_are_looked_at_once() {
+    let parameters: String = (0..60).map(|at| format!("E p{at} default X;")).collect();
+    let text = format!("enum E {{ X, Y }}; @annotation A {{ {parameters} }}; @A struct T {{ long x; }};");
+    let objects = objects(&text, "T");
+    let root = objects.root().unwrap().complete.id.clone();
+    let asked = std::cell::Cell::new(0);
+    let of = |id: &TypeIdentifier| {
+        let types = objects.records.iter().map(|it| &it.complete);
+        let found = types.chain(&objects.annotations).find(|it| it.id == *id)?;
+        if matches!(found.object, TypeObject::Complete(CompleteTypeObject::Enumeration(_))) {
+            asked.set(asked.get() + 1);
+        }
+        Some(found.object.clone())
+    };
+    let (loaded, at) = from_objects(&root, &of).unwrap();
+    assert_eq!(loaded.annotations(at).unwrap().applied.len(), 1);
+    assert_eq!(asked.get(), 2);
+}
+
+/// One type applies no more annotations than are looked at, however small they are.
+#[test]
+fn what_is_applied_in_one_type_has_a_limit() {
+    let objects = objects("@annotation A {}; @A struct T { long x; };", "T");
+    let root = objects.root().unwrap().complete.id.clone();
+    let of = |id: &TypeIdentifier| {
+        let types = objects.records.iter().map(|it| &it.complete);
+        let found = types.chain(&objects.annotations).find(|it| it.id == *id)?;
+        let mut object = found.object.clone();
+        if let TypeObject::Complete(CompleteTypeObject::Structure(it)) = &mut object {
+            let one = it.header.detail.ann_custom.take().unwrap();
+            it.header.detail.ann_custom = Some(one.into_iter().cycle().take(10_000).collect());
+        }
+        Some(object)
+    };
+    let (loaded, at) = from_objects(&root, &of).unwrap();
+    assert_eq!(loaded.annotations(at).unwrap().applied.len(), 4096);
+}
+
+/// A type where an enumeration is only that of a parameter takes nothing from one that has it as a member.
+#[test]
+fn an_enumeration_of_parameters_keeps_its_minimal_identifier() {
+    use dunlin_xtypes::lookup::message::*;
+    const ENUM: &str = "enum E { X, Y }; @annotation A { E e; };";
+    let member = objects(&format!("{ENUM} struct T {{ E e; }};"), "T");
+    let applied = objects(&format!("{ENUM} @A(e = X) struct U {{ long x; }};"), "U");
+    let is_enum = |it: &TypeObject| matches!(it, TypeObject::Complete(CompleteTypeObject::Enumeration(_)));
+    let record = member.records.iter().find(|it| is_enum(&it.complete.object)).unwrap();
+    let mut library = TypeLibrary::default();
+    library.add(&member);
+    library.add(&applied);
+    let participant = [1; 16];
+    let request = Request {
+        request_id: SampleIdentity { writer_guid: [7; 16], high: 0, low: 1 },
+        instance_name: dunlin_xtypes::lookup::instance_name(&participant),
+        call: Call::GetTypes(GetTypesIn { type_ids: vec![record.complete.id.clone()] }),
+    };
+    let reply = library.answer(&request, &participant).unwrap();
+    let Return::GetTypes(GetTypesResult::Ok(out)) = reply.result else { panic!() };
+    assert_eq!(out.complete_to_minimal.len(), 1);
+    assert_eq!(out.complete_to_minimal[0].type_identifier2, record.minimal.id);
+}

@@ -6,6 +6,7 @@ use crate::object::annotation::{
     AnnotationParameterValue, AppliedAnnotationParameter, AppliedVerbatimAnnotation, NameHash,
 };
 use crate::object::name_hash;
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -70,7 +71,17 @@ pub struct Annotations {
 }
 
 impl Annotations {
-    /// Those of one part.
+    /// By what they stand before, in their order.
+    #[must_use]
+    pub fn by_part(&self) -> BTreeMap<Part, Vec<&Applied>> {
+        let mut parts: BTreeMap<Part, Vec<&Applied>> = BTreeMap::new();
+        for it in &self.applied {
+            parts.entry(it.part).or_default().push(it);
+        }
+        parts
+    }
+
+    /// Those of one part: looks at all of them.
     pub fn of(&self, part: Part) -> impl Iterator<Item = &Applied> {
         self.applied.iter().filter(move |it| it.part == part)
     }
@@ -132,6 +143,15 @@ impl TypeGraph {
     #[must_use]
     pub fn annotations(&self, index: TypeIndex) -> Option<&Annotations> {
         self.annotations.get(&index)
+    }
+
+    pub(crate) fn has_annotations(&self) -> bool {
+        !self.annotations.is_empty()
+    }
+
+    /// Forgets what sources say of types.
+    pub(crate) fn forget_annotations(&mut self) {
+        self.annotations.clear();
     }
 
     /// The name of the member, literal, bit or field at a place of a definition.

@@ -8,14 +8,14 @@ use crate::applied::AnnotationIndex;
 use crate::identifier::{StronglyConnectedComponentId, kind};
 use crate::model::*;
 use crate::object::TypeObject;
-use crate::object::annotation::AppliedBuiltinMemberAnnotations;
+use crate::object::annotation::{AppliedBuiltinMemberAnnotations, NameHash};
 use crate::object::common::{
     CommonBitfield, CommonDiscriminatorMember, CommonEnumeratedLiteral, CommonStructMember, CommonUnionMember,
 };
 use crate::object::complete::*;
 use crate::object::minimal::*;
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -73,6 +73,7 @@ pub fn from_objects(
         known: BTreeMap::new(),
         open: Vec::new(),
         annotations: BTreeMap::new(),
+        parameter_types: BTreeMap::new(),
     };
     let index = loader.named(&one_type(root)?)?;
     while let Some((index, id)) = loader.open.pop() {
@@ -104,8 +105,10 @@ struct Loader {
     known: BTreeMap<TypeIdentifier, TypeIndex>,
     /// Definitions whose objects are still to be looked at.
     open: Vec<(TypeIndex, TypeIdentifier)>,
-    /// Annotations that were looked at; `None` for those that are not known.
-    annotations: BTreeMap<TypeIdentifier, Option<AnnotationIndex>>,
+    /// Annotations that were looked at, with the hashes of their parameters' names; `None` for those that are not known.
+    annotations: BTreeMap<TypeIdentifier, Option<(AnnotationIndex, BTreeSet<NameHash>)>>,
+    /// Types of their parameters that were looked at; `None` for those that a parameter may not have.
+    parameter_types: BTreeMap<TypeIdentifier, Option<TypeIndex>>,
 }
 
 type Load<T> = Result<T, LoadError>;

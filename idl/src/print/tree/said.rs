@@ -61,8 +61,9 @@ impl Tree<'_> {
                 },
                 other => self.plain(other)?,
             };
-            let default = it.default.as_ref().map(|value| self.value(&declared.name, it, value));
-            body.push(AnnotationItem::Param { ty, name: ident(&it.name), default: default.transpose()? });
+            // As in IDL, what cannot be written is left out.
+            let default = it.default.as_ref().and_then(|value| self.value(&declared.name, it, value).ok());
+            body.push(AnnotationItem::Param { ty, name: ident(&it.name), default });
         }
         let kind = DefinitionKind::Annotation(AnnotationDecl { name: last(&declared.name), body });
         self.add(&declared.name, Vec::new(), kind);
@@ -81,18 +82,19 @@ impl Tree<'_> {
             verbatim.args.push(named("text", text(&it.text)));
             notes.push(verbatim);
         }
-        for applied in said.of(part) {
-            let declared = self.graph.annotation(applied.annotation).ok_or("an annotation is missing")?;
+        'applied: for applied in said.of(part) {
+            let Some(declared) = self.graph.annotation(applied.annotation) else { continue };
             let mut args = Vec::new();
             for it in &declared.parameters {
                 let hash = name_hash(&it.name);
                 let given = applied.values.iter().find(|given| given.paramname_hash == hash);
                 let given =
                     given.map(|given| &given.value).filter(|given| Some(*given) != it.default.as_ref());
-                match given {
-                    Some(given) => args.push(named(&it.name, self.value(&declared.name, it, given)?)),
+                match given.and_then(|given| self.value(&declared.name, it, given).ok()) {
+                    Some(given) => args.push(named(&it.name, given)),
                     None if it.default.is_some() => {}
-                    None => return Err(format!("the parameter `{}` of an annotation has no value", it.name)),
+                    // As in IDL, an annotation is left out whose value is missing or cannot be written.
+                    None => continue 'applied,
                 }
             }
             notes.push(Annotation { name: global(&declared.name), args, span: NOWHERE });

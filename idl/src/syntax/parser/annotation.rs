@@ -101,7 +101,14 @@ impl Parser<'_> {
     fn annotation_item(&mut self) -> Parsed<AnnotationItem> {
         // What is declared in an annotation may have annotations, parameters have none.
         if self.at('@') {
-            return self.definition()?.map(AnnotationItem::Definition).ok_or(Failed);
+            let docs = self.docs_before();
+            let annotations = self.annotations()?;
+            if !matches!(self.word(), Some("enum" | "const" | "typedef" | "bitmask")) {
+                self.unexpected("an enum, a bitmask, a typedef or a const");
+                return Err(Failed);
+            }
+            let definition = self.definition_behind(docs, annotations)?;
+            return definition.map(AnnotationItem::Definition).ok_or(Failed);
         }
         match self.word() {
             Some("enum" | "const" | "typedef" | "bitmask") => match self.definition()? {

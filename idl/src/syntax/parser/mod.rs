@@ -369,6 +369,15 @@ impl<'a> Parser<'a> {
     fn definition(&mut self) -> Parsed<Option<Definition>> {
         let docs = self.docs_before();
         let annotations = self.annotations()?;
+        self.definition_behind(docs, annotations)
+    }
+
+    /// A definition behind its annotations.
+    fn definition_behind(
+        &mut self,
+        docs: Option<String>,
+        annotations: Vec<Annotation>,
+    ) -> Parsed<Option<Definition>> {
         let docs = docs.or_else(|| self.docs_before());
         let Some(word) = self.word() else {
             self.unexpected("a definition");
@@ -386,7 +395,9 @@ impl<'a> Parser<'a> {
                 Some(kind) => kind,
                 None => return Ok(None),
             },
-            "annotation" if self.after_at() => DefinitionKind::Annotation(self.annotation_declaration()?),
+            "annotation" if self.after_at() => {
+                DefinitionKind::Annotation(self.nested(Self::annotation_declaration)?)
+            }
             "custom" | "valuetype" | "eventtype" | "component" | "home" | "porttype" | "connector"
             | "native" | "typeid" | "typeprefix" | "import" => {
                 self.refuse(word)?;

@@ -127,6 +127,8 @@ pub(crate) struct Types {
     locals: BTreeMap<Arc<[u8]>, Arc<LocalType>>,
     announced: BTreeMap<Arc<[u8]>, Option<Announced>>,
     loaded: BTreeMap<TypeIdentifier, KnownType>,
+    /// Types that cannot be loaded, and why; forgotten when the library changes.
+    failed: BTreeMap<TypeIdentifier, Arc<str>>,
     verdicts: BTreeMap<Question, Result<(), Arc<[Mismatch]>>>,
     pub(crate) lookups: Lookups,
 }
@@ -166,6 +168,7 @@ impl Types {
             locals: BTreeMap::new(),
             announced: BTreeMap::new(),
             loaded: BTreeMap::new(),
+            failed: BTreeMap::new(),
             verdicts: BTreeMap::new(),
             lookups: Lookups::new(own, quotas.max_type_object_octets_per_participant),
         }
@@ -175,6 +178,7 @@ impl Types {
     pub(crate) fn add_local(&mut self, ty: &Arc<LocalType>) {
         if !self.locals.contains_key(ty.octets()) {
             self.library.add(ty.objects());
+            self.failed.clear();
             self.locals.insert(Arc::clone(ty.octets()), Arc::clone(ty));
         }
     }
@@ -258,6 +262,9 @@ impl Types {
         if let Some(known) = self.loaded.get(&one) {
             return Resolved::Known(known.clone());
         }
+        if let Some(why) = self.failed.get(&one) {
+            return Resolved::Failed(Arc::clone(why));
+        }
         if self.library.missing(root).is_empty() {
             return match self.library.load(&one) {
                 Ok((graph, index)) => {
@@ -266,7 +273,12 @@ impl Types {
                     self.loaded.insert(one, known.clone());
                     Resolved::Known(known)
                 }
-                Err(error) => Resolved::Failed(error.to_string().into()),
+                Err(error) => {
+                    let why: Arc<str> = error.to_string().into();
+                    make_room(&mut self.failed, MAX_VERDICTS);
+                    self.failed.insert(one, Arc::clone(&why));
+                    Resolved::Failed(why)
+                }
             };
         }
         let key = (prefix, root.clone());
@@ -291,6 +303,7 @@ impl Types {
     /// Takes an answer; `None` stands for one that tells nothing.
     pub(crate) fn on_answer(&mut self, now: MonoTime, key: &LookupKey, told: Option<&GetTypesOut>) {
         self.lookups.on_answer(now, key, told, &mut self.library);
+        self.failed.clear();
     }
 
     /// The next question to send, and to whom.
@@ -301,6 +314,7 @@ impl Types {
     /// A participant is gone.
     pub(crate) fn remove_peer(&mut self, prefix: GuidPrefix) {
         self.lookups.remove_peer(prefix, &mut self.library);
+        self.failed.clear();
         self.loaded.retain(|root, _| self.library.missing(root).is_empty());
         self.verdicts.retain(|(reader, writer, _), _| {
             self.library.missing(reader).is_empty() && self.library.missing(writer).is_empty()

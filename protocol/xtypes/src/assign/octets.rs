@@ -40,6 +40,10 @@ pub(super) fn unified(graph: &TypeGraph) -> Cow<'_, TypeGraph> {
             unified.to_mut().set(index, changed);
         }
     }
+    // Minimal objects, which alone are compared, do not know them.
+    if unified.has_annotations() {
+        unified.to_mut().forget_annotations();
+    }
     unified
 }
 

@@ -1,7 +1,7 @@
 //! Annotations in complete type objects (DDS-XTypes 1.3 Annex B `AppliedAnnotation`, `CompleteAnnotationType`).
 
 use super::{BuildError, Builder, IdentifiedObject, identifiers, size};
-use crate::applied::{AnnotationIndex, AnnotationParameter, Annotations, Applied, Part, verbatim_fits};
+use crate::applied::{AnnotationIndex, AnnotationParameter, Applied, Part, verbatim_fits};
 use crate::identifier::{ExtendedDefinition, kind};
 use crate::model::{Definition, Kind, Type, TypeIndex};
 use crate::object::annotation::{
@@ -105,7 +105,8 @@ pub fn apply(
     object: &mut CompleteTypeObject,
 ) {
     let (Some(said), Some(definition)) = (graph.annotations(index), graph.get(index)) else { return };
-    let custom = |part: Part| custom(said, part, ids);
+    let parts = said.by_part();
+    let custom = |part: Part| custom(parts.get(&part).map_or(&[][..], Vec::as_slice), ids);
     let members = |details: &mut dyn Iterator<Item = &mut CompleteMemberDetail>, order: &[usize]| {
         for (detail, at) in details.zip(order) {
             detail.ann_custom = custom(Part::Member(*at));
@@ -162,11 +163,7 @@ fn order(kind: &Kind) -> Vec<usize> {
 }
 
 /// The annotations of one part, in the order of their identifiers.
-fn custom(
-    said: &Annotations,
-    part: Part,
-    ids: &[(bool, Option<TypeIdentifier>)],
-) -> Option<Vec<AppliedAnnotation>> {
+fn custom(applied: &[&Applied], ids: &[(bool, Option<TypeIdentifier>)]) -> Option<Vec<AppliedAnnotation>> {
     let one = |it: &Applied| {
         let (_, id) = ids.get(it.annotation.0)?;
         let mut values: Vec<AppliedAnnotationParameter> =
@@ -175,7 +172,7 @@ fn custom(
         let param_seq = Some(values).filter(|values| !values.is_empty());
         Some(AppliedAnnotation { annotation_typeid: id.clone()?, param_seq })
     };
-    let mut all: Vec<AppliedAnnotation> = said.of(part).filter_map(one).collect();
+    let mut all: Vec<AppliedAnnotation> = applied.iter().copied().filter_map(one).collect();
     all.sort_by(|a, b| a.annotation_typeid.cmp(&b.annotation_typeid));
     Some(all).filter(|all| !all.is_empty())
 }

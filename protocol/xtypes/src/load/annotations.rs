@@ -3,16 +3,18 @@
 
 use super::{Loader, MAX_DEFINITIONS, MAX_NAME, ObjectOf};
 use crate::TypeIdentifier;
-use crate::applied::{Annotation, AnnotationIndex, AnnotationParameter, Annotations, Applied, Part};
+use crate::applied::{Annotation, AnnotationParameter, Annotations, Applied, Part};
 use crate::identifier::kind;
-use crate::model::Type;
-use crate::object::TypeObject;
+use crate::model::{Type, TypeIndex};
 use crate::object::annotation::{AnnotationParameterValue, AppliedAnnotation, AppliedBuiltinTypeAnnotations};
 use crate::object::complete::*;
+use crate::object::{TypeObject, name_hash};
 use alloc::vec::Vec;
 
 /// Annotations that one type may use with all that it depends on.
 const MAX_ANNOTATIONS: usize = 256;
+/// Annotations before one type and its parts, together.
+const MAX_APPLIED: usize = 4096;
 /// Parameters of an annotation.
 const MAX_PARAMETERS: usize = 64;
 
@@ -34,7 +36,7 @@ impl Loader {
         let own = [(Part::Type, &detail.ann_custom), (Part::Discriminator, discriminator)];
         let parts = parts.into_iter().enumerate().map(|(at, custom)| (Part::Member(at), custom));
         for (part, custom) in own.into_iter().chain(parts) {
-            for it in custom.iter().flatten() {
+            for it in custom.iter().flatten().take(MAX_APPLIED.saturating_sub(applied.len())) {
                 applied.extend(self.applied(part, it, object_of));
             }
         }
@@ -42,23 +44,24 @@ impl Loader {
     }
 
     fn applied(&mut self, part: Part, it: &AppliedAnnotation, object_of: &ObjectOf<'_>) -> Option<Applied> {
-        let annotation = self.annotation(&it.annotation_typeid, object_of)?;
-        let declared = self.graph.annotation(annotation)?;
-        let values = it.param_seq.iter().flatten();
-        let values = values.filter(|it| it.value.fits() && declared.parameter(it.paramname_hash).is_some());
-        Some(Applied { part, annotation, values: values.take(MAX_PARAMETERS).cloned().collect() })
+        self.look_at(&it.annotation_typeid, object_of);
+        let (annotation, names) = self.annotations.get(&it.annotation_typeid)?.as_ref()?;
+        let values = it.param_seq.iter().flatten().take(MAX_PARAMETERS);
+        let values = values.filter(|it| it.value.fits() && names.contains(&it.paramname_hash));
+        Some(Applied { part, annotation: *annotation, values: values.cloned().collect() })
     }
 
-    fn annotation(&mut self, id: &TypeIdentifier, object_of: &ObjectOf<'_>) -> Option<AnnotationIndex> {
-        if let Some(known) = self.annotations.get(id) {
-            return *known;
+    /// Declares an annotation, unless it was looked at before.
+    fn look_at(&mut self, id: &TypeIdentifier, object_of: &ObjectOf<'_>) {
+        let known = self.annotations.contains_key(id) || self.annotations.len() >= MAX_ANNOTATIONS;
+        if known || !matches!(id, TypeIdentifier::Complete(_)) {
+            return;
         }
-        if self.annotations.len() >= MAX_ANNOTATIONS || !matches!(id, TypeIdentifier::Complete(_)) {
-            return None;
-        }
-        let found = self.declared(id, object_of).map(|it| self.graph.declare_annotation(it));
+        let found = self.declared(id, object_of).map(|it| {
+            let names = it.parameters.iter().map(|it| name_hash(&it.name)).collect();
+            (self.graph.declare_annotation(it), names)
+        });
         self.annotations.insert(id.clone(), found);
-        found
     }
 
     fn declared(&mut self, id: &TypeIdentifier, object_of: &ObjectOf<'_>) -> Option<Annotation> {
@@ -89,16 +92,26 @@ impl Loader {
             }
             TypeIdentifier::StringSmall { .. } | TypeIdentifier::StringLarge { .. } => self.usage(id).ok(),
             TypeIdentifier::Complete(_) => {
-                let object = object_of(id)?;
-                let fits = matches!(&object, TypeObject::Complete(CompleteTypeObject::Enumeration(_)));
-                let room = self.known.contains_key(id) || self.graph.len() < MAX_DEFINITIONS;
-                if !fits || !room || self.definition(&object).is_err() {
-                    return None;
+                if let Some(known) = self.parameter_types.get(id) {
+                    return known.map(Type::Named);
                 }
-                self.named(id).ok().map(Type::Named)
+                let found = self.enumeration(id, object_of);
+                self.parameter_types.insert(id.clone(), found);
+                found.map(Type::Named)
             }
             _ => None,
         }
+    }
+
+    /// An enumeration as the type of a parameter.
+    fn enumeration(&mut self, id: &TypeIdentifier, object_of: &ObjectOf<'_>) -> Option<TypeIndex> {
+        let object = object_of(id)?;
+        let fits = matches!(&object, TypeObject::Complete(CompleteTypeObject::Enumeration(_)));
+        let room = self.known.contains_key(id) || self.graph.len() < MAX_DEFINITIONS;
+        if !fits || !room || self.definition(&object).is_err() {
+            return None;
+        }
+        self.named(id).ok()
     }
 }
 

@@ -99,8 +99,11 @@ impl TypeLibrary {
 
     /// Takes up the objects of a local type.
     pub fn add(&mut self, objects: &TypeObjects) {
-        // An enumeration may be here and among the types.
+        // An enumeration may be here and among the types, of this or an earlier one, where its minimal identifier is known.
         for it in &objects.annotations {
+            if self.entries.get(&it.id).is_some_and(|entry| !entry.learned) {
+                continue;
+            }
             let size = usize::try_from(it.size).unwrap_or(usize::MAX);
             let object = Arc::new(it.object.clone());
             self.forget(&it.id);
