@@ -84,6 +84,8 @@ struct Formatter<'a> {
 }
 
 const INDENT: &str = "    ";
+/// Nothing is indented further, or the text would grow with the square of what a stranger has nested.
+const DEEPEST: usize = 100;
 
 impl<'a> Formatter<'a> {
     fn new(text: &'a str) -> Self {
@@ -200,7 +202,8 @@ impl<'a> Formatter<'a> {
     }
 
     fn depth(&self) -> usize {
-        let braces = self.open.iter().filter(|open| matches!(open, Open::Block | Open::List)).count();
+        let braces =
+            self.open.iter().take(DEEPEST).filter(|open| matches!(open, Open::Block | Open::List)).count();
         braces.saturating_add(usize::from(self.continued))
     }
 

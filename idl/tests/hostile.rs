@@ -253,6 +253,7 @@ fn deep_and_long_inputs() {
             run(format!("{before}{}", part.repeat(5000)).as_bytes());
         }
     }
+    run("@annotation A{".repeat(100_000).as_bytes());
     // Diamonds of bases, aliases of aliases, macros of macros.
     let mut text = String::from("interface I0 {}; interface J0 {};");
     for i in 1..60 {

@@ -5,7 +5,7 @@ mod compare;
 use crate::idl::{self, IdlOptions};
 use crate::join::{Survey, listen};
 use crate::names::{self, TopicName, harmless_lines};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::Args;
 use compare::Judged;
 use dunlin::qos::{DataRepresentation, TypeConsistencyEnforcement};
@@ -169,7 +169,7 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     let text: String = if arguments.json {
         told.iter().map(|told| Ok(serde_json::to_string(told)? + "\n")).collect::<Result<_>>()?
     } else if arguments.xml {
-        harmless_lines(&document(&told)?)
+        harmless_lines(&document(&told))
     } else {
         harmless_lines(&told.iter().map(Told::text).collect::<String>())
     };
@@ -177,8 +177,9 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     Ok(if told.iter().all(Told::is_well) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The types of a topic as one XML document; what is no XML goes to standard error. Nothing if no type is known.
-fn document(told: &[Told]) -> Result<String> {
+/// The types of a topic as one XML document, or as one of each if they have names in common; what is no XML goes to standard
+/// error. Nothing if no type is known.
+fn document(told: &[Told]) -> String {
     for it in told {
         if let Some(why) = &it.unknown {
             eprint!("{}", harmless_lines(&format!("{}: the type is not known: {why}\n", it.title())));
@@ -186,24 +187,27 @@ fn document(told: &[Told]) -> Result<String> {
     }
     let known: Vec<(&Told, &String)> = told.iter().filter_map(|it| Some((it, it.xml.as_ref()?))).collect();
     let names: Vec<String> = (0..known.len()).map(|at| format!("{at}.xml")).collect();
-    let text = match known.as_slice() {
-        [] => return Ok(String::new()),
-        [(_, text)] => (*text).clone(),
-        several => {
-            let files = several.iter().zip(&names);
-            let files =
-                files.fold(Memory::default(), |files, ((_, text), name)| files.with(name, text.as_str()));
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let made = convert_all(&names, Notation::Xml, &Options::default(), &files);
-            let why =
-                "the topic has types that differ under one name, which no document can have: leave out --xml";
-            made.text.context(why)?
-        }
-    };
-    // The declaration is the first line of a document, and two hyphens end a comment.
-    let (declaration, rest) = text.split_once('\n').unwrap_or((&text, ""));
-    let titles = known.iter().map(|(it, _)| format!("<!-- {} -->\n", it.title().replace('-', "\u{2010}")));
-    Ok(format!("{declaration}\n{}{rest}", titles.collect::<String>()))
+    let files = known.iter().zip(&names);
+    let files = files.fold(Memory::default(), |files, ((_, text), name)| files.with(name, text.as_str()));
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    match known.as_slice() {
+        [] => String::new(),
+        [(it, text)] => titled(&[it], text),
+        several => match convert_all(&names, Notation::Xml, &Options::default(), &files).text {
+            Some(text) => titled(&several.iter().map(|(it, _)| *it).collect::<Vec<_>>(), &text),
+            None => {
+                eprintln!("dunlin: the types have names in common: each is a document of its own");
+                several.iter().map(|(it, text)| titled(&[it], text)).collect()
+            }
+        },
+    }
+}
+
+/// A document that says whose types it has. The declaration is its first line, and two hyphens end a comment.
+fn titled(told: &[&Told], text: &str) -> String {
+    let (declaration, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let titles = told.iter().map(|it| format!("<!-- {} -->\n", it.title().replace('-', "\u{2010}")));
+    format!("{declaration}\n{}{rest}", titles.collect::<String>())
 }
 
 /// What is told of a type of the topic.
@@ -294,14 +298,15 @@ mod tests {
     fn xml_is_one_document_and_nothing_else() {
         let a = Some("<struct name=\"A\"><member name=\"x\" type=\"int32\"/></struct>");
         let b = Some("<struct name=\"B\"><member name=\"x\" type=\"int32\"/></struct>");
-        assert_eq!(document(&[told("A", None)]).unwrap(), "");
-        let one = document(&[told("A--", a), told("B", None)]).unwrap();
+        assert_eq!(document(&[told("A", None)]), "");
+        let one = document(&[told("A--", a), told("B", None)]);
         assert!(one.contains("<!-- A\u{2010}\u{2010}: 1 writers, 0 readers () -->\n<types>"), "{one}");
-        let two = document(&[told("A", a), told("B", b)]).unwrap();
+        let two = document(&[told("A", a), told("B", b)]);
         assert_eq!((two.matches("<?xml").count(), two.matches("<types").count()), (1, 1), "{two}");
         assert!(two.contains("name=\"A\"") && two.contains("name=\"B\"") && two.matches("<!--").count() == 2);
         assert!(!one.contains("nobody tells it"));
         let other = Some("<struct name=\"A\"><member name=\"y\" type=\"string\"/></struct>");
-        assert!(document(&[told("A", a), told("A", other)]).is_err());
+        let apart = document(&[told("A", a), told("A", other)]);
+        assert_eq!((apart.matches("<?xml").count(), apart.matches("</types>").count()), (2, 2), "{apart}");
     }
 }
