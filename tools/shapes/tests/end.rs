@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 /// How long anything else may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Options of a publisher that prints much.
-const MUCH: [&str; 5] = ["-P", "-w", "--write-period", "0", "--num-instances=20"];
+const MUCH: [&str; 7] = ["-t", "Much", "-P", "-w", "--write-period", "0", "--num-instances=20"];
 /// Options of a subscriber that prints what that publisher writes.
-const EVERYTHING: [&str; 5] = ["-S", "-k", "0", "--read-period", "1"];
+const EVERYTHING: [&str; 7] = ["-t", "Much", "-S", "-k", "0", "--read-period", "1"];
 
 /// A domain of this test process.
 fn domain() -> String {
@@ -27,7 +27,7 @@ fn start(options: &[&str]) -> Child {
 
 fn start_with(options: &[&str], output: Stdio) -> Child {
     Command::new(env!("CARGO_BIN_EXE_shape_main"))
-        .args(["-t", "Ends", "-d", &domain()])
+        .args(["-d", &domain()])
         .args(options)
         .env("DUNLIN_NETWORK_INTERFACES", "lo")
         .stdin(Stdio::null())
@@ -115,8 +115,9 @@ fn wait_until_full(output: impl AsFd) {
 
 #[test]
 fn both_roles_end_in_order_while_they_talk() {
-    let mut publisher = start(&["-P", "-r", "-k", "0"]);
-    let mut subscriber = start(&["-S", "-r", "-k", "0"]);
+    // A topic of its own: the other tests' publishers write at the same time.
+    let mut publisher = start(&["-t", "Ends", "-P", "-r", "-k", "0"]);
+    let mut subscriber = start(&["-t", "Ends", "-S", "-r", "-k", "0"]);
     let mut lines = BufReader::new(subscriber.stdout.take().unwrap()).lines().map_while(Result::ok);
     assert!(lines.any(|line| line.ends_with("[20]")), "no sample came");
     assert!(interrupt(&mut publisher) < Duration::from_secs(2));
@@ -143,11 +144,11 @@ fn what_it_cannot_do_it_says() {
         child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
         (child.wait().unwrap().code(), text)
     };
-    let (code, text) = run(&["-S", "--cft", "no_such_field > 1"]);
+    let (code, text) = run(&["-t", "None", "-S", "--cft", "no_such_field > 1"]);
     assert!(code == Some(2) && text.contains("failed to create content filtered topic\n"), "{code:?} {text}");
     assert!(!text.contains("Create reader"));
     let (code, text) = run(&["--help"]);
     assert!(code == Some(0) && text.contains("--coherent-sample-count"), "{code:?} {text}");
-    let (code, _) = run(&[]);
+    let (code, _) = run(&["-t", "None"]);
     assert_eq!(code, Some(1));
 }
