@@ -65,6 +65,14 @@ fn no_members(it: &StructureShape, d: &mut Decoder<'_>) -> Result<Vec<Option<Val
     Ok(members)
 }
 
+/// A length that does not exceed its bound, unless what is read may be repaired.
+pub(crate) fn within(lenient: bool, bound: Option<usize>, len: usize) -> Result<(), CdrError> {
+    match bound {
+        Some(bound) if len > bound && !lenient => Err(CdrError::BoundExceeded { bound, len }),
+        _ => Ok(()),
+    }
+}
+
 impl Reader {
     /// What reads a value of the outermost type, which decides whether keys count at all.
     pub(crate) fn new(view: TypeView<'_>) -> Self {
@@ -93,13 +101,13 @@ impl Reader {
             Shape::Bits(it) => bits(it.holder, d).map(Value::Bits),
             Shape::Text { wide: false, bound } => {
                 let text = d.read_str()?;
-                self.check(most(bound), text.len())?;
+                within(self.lenient, most(bound), text.len())?;
                 d.claim(text.len())?;
                 Ok(Value::String(String::from(text)))
             }
             Shape::Text { wide: true, bound } => {
                 let text = WString::read(d)?;
-                self.check(most(bound), text.0.len())?;
+                within(self.lenient, most(bound), text.0.len())?;
                 Ok(Value::WString(text))
             }
             Shape::Sequence { element, bound } => self.sequence(view, *element, most(bound), d),
@@ -113,13 +121,6 @@ impl Reader {
             Shape::Map { key, value, bound } => self.map(view, (*key, *value), most(bound), d),
             Shape::Structure(it) => d.read_struct(it.extensibility, |d| self.structure(view, it, d)),
             Shape::Union(it) => d.read_struct(it.extensibility, |d| self.union(view, it, d)),
-        }
-    }
-
-    fn check(&self, bound: Option<usize>, len: usize) -> Result<(), CdrError> {
-        match bound {
-            Some(bound) if len > bound && !self.lenient => Err(CdrError::BoundExceeded { bound, len }),
-            _ => Ok(()),
         }
     }
 
@@ -147,7 +148,7 @@ impl Reader {
             let count = d.read_count(element.node.least)?;
             self.elements(view, part, count, d)
         })?;
-        self.check(bound, crate::convert::len_of(&value))?;
+        within(self.lenient, bound, crate::convert::len_of(&value))?;
         Ok(value)
     }
 
@@ -250,7 +251,7 @@ impl Reader {
             }
             Ok(pairs)
         })?;
-        self.check(bound, pairs.len())?;
+        within(self.lenient, bound, pairs.len())?;
         Ok(Value::Map(pairs))
     }
 

@@ -65,10 +65,9 @@ pub(crate) fn of(support: &dyn TypeSupport) -> Result<&DynamicType, CdrError> {
     support.downcast_ref().ok_or(CdrError::ForeignType)
 }
 
-impl DynamicData {
-    fn check(&self, support: &dyn TypeSupport) -> Result<(), CdrError> {
-        if self.dynamic_type().is_same(of(support)?) { Ok(()) } else { Err(CdrError::ForeignType) }
-    }
+/// Values of a type are those of a topic.
+pub(crate) fn is_of(ty: &DynamicType, support: &dyn TypeSupport) -> Result<(), CdrError> {
+    if ty.is_same(of(support)?) { Ok(()) } else { Err(CdrError::ForeignType) }
 }
 
 impl TopicType for DynamicData {
@@ -86,7 +85,7 @@ impl TopicType for DynamicData {
         rep: Representation,
         out: &mut Vec<u8>,
     ) -> Result<(), CdrError> {
-        self.check(support)?;
+        is_of(self.dynamic_type(), support)?;
         self.to_payload(rep, out)
     }
 
@@ -96,12 +95,12 @@ impl TopicType for DynamicData {
         rep: Representation,
         out: &mut Vec<u8>,
     ) -> Result<(), CdrError> {
-        self.check(support)?;
+        is_of(self.dynamic_type(), support)?;
         self.key_payload(rep, out)
     }
 
     fn hash_key(&self, support: &dyn TypeSupport, scratch: &mut Vec<u8>) -> Result<KeyHash, CdrError> {
-        self.check(support)?;
+        is_of(self.dynamic_type(), support)?;
         self.key_hash(scratch)
     }
 

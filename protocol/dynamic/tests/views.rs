@@ -1,7 +1,7 @@
 //! What views cost, and what they say of octets that do not fit.
 
 use dunlin_buf::SharedBytes;
-use dunlin_cdr::{CdrError, DdsType, Endianness, Representation, Scope, to_payload, to_payload_as};
+use dunlin_cdr::{CdrError, DdsType, Endianness, Limits, Representation, Scope, to_payload, to_payload_as};
 use dunlin_dynamic::{DynamicData, DynamicType, DynamicView, PathError, SharedView, ViewFailure};
 use std::collections::BTreeMap;
 
@@ -115,7 +115,7 @@ fn a_shared_view_keeps_octets_that_are_not_copied() {
     let payload = SharedBytes::from(payload_of(&scan(), Representation::Xcdr1));
     let mut shared = None;
     let cost = allocation_counter::measure(|| {
-        shared = SharedView::new(&ty, payload.clone(), Default::default()).ok();
+        shared = SharedView::new(&ty, payload.clone(), &Limits::default(), Default::default()).ok();
     });
     assert_eq!(cost.count_total, 0);
     let shared = shared.unwrap();

@@ -1,16 +1,16 @@
 //! Random values of the types of the comparison with Cyclone DDS (`protocol/xtypes/tests/cyclone`) have the octets that its C
 //! library gives them, in both representations and byte orders, and are read from its octets.
 
+mod line_peer;
 mod random;
 
-use dunlin_cdr::{Char16, Endianness, Representation, Scope};
-use dunlin_dynamic::{DynamicData, DynamicType, UnionValue, Value};
+use dunlin_cdr::{Endianness, Representation, Scope};
+use dunlin_dynamic::{DynamicData, DynamicType};
 use dunlin_idl::{Disk, Extensibility, Options, compile};
+use line_peer::{LinePeer, body, hex, octets, peers, tame};
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Write as _};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::path::Path;
+use std::process::Command;
 
 const FORMS: [(Representation, Endianness); 4] = [
     (Representation::Xcdr1, Endianness::Little),
@@ -22,53 +22,10 @@ const FORMS: [(Representation, Endianness); 4] = [
 /// Octets of a payload from which on values of a type are few.
 const LARGE: usize = 4000;
 
-/// The library, which answers lines.
-struct Peer {
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
-}
-
-impl Peer {
-    fn start() -> Self {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let peers =
-            std::env::var_os("INTEROP_PEERS").map_or_else(|| root.join(".cache/peers"), PathBuf::from);
-        let network = "<General><Interfaces><NetworkInterface name=\"lo\"/></Interfaces></General>";
-        let mut child = Command::new(peers.join("cyclone-native/octets"))
-            .env("CYCLONEDDS_URI", network)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the peer is there: tests/interop/build-peers.sh");
-        let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-        Self { child, input, output: BufReader::new(output) }
-    }
-
-    fn ask(&mut self, question: &str) -> String {
-        writeln!(self.input, "{question}").unwrap();
-        let mut answer = String::new();
-        self.output.read_line(&mut answer).unwrap();
-        assert!(!answer.is_empty(), "the peer ended at {}", &question[..question.len().min(2000)]);
-        answer.trim_end().to_owned()
-    }
-
-    fn end(self) {
-        let Self { mut child, input, .. } = self;
-        drop(input);
-        assert!(child.wait().unwrap().success());
-    }
-}
-
-fn hex(octets: &[u8]) -> String {
-    octets.iter().fold(String::new(), |mut text, octet| {
-        write!(text, "{octet:02x}").unwrap();
-        text
-    })
-}
-
-fn octets(hex: &str) -> Vec<u8> {
-    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
+fn start() -> LinePeer {
+    let network = "<General><Interfaces><NetworkInterface name=\"lo\"/></Interfaces></General>";
+    let mut command = Command::new(peers().join("cyclone-native/octets"));
+    LinePeer::start(command.env("CYCLONEDDS_URI", network), "tests/interop/build-peers.sh")
 }
 
 /// A topic type of the comparison.
@@ -101,26 +58,9 @@ fn payload(data: &DynamicData, form: (Representation, Endianness)) -> Vec<u8> {
     out
 }
 
-/// A value that Cyclone takes: half a character is none, and of negative literals its compiler knows nothing.
-fn tame(value: Value) -> Value {
-    match value {
-        Value::Char16(Char16(0xd800..=0xdfff)) => Value::Char16(Char16(0x20ac)),
-        Value::Enumeration(..=-1) => Value::Enumeration(3),
-        Value::List(items) => Value::List(items.into_iter().map(tame).collect()),
-        Value::Structure(members) => {
-            Value::Structure(members.into_iter().map(|member| member.map(tame)).collect())
-        }
-        Value::Union(it) => {
-            let member = it.member.map(tame);
-            Value::Union(Box::new(UnionValue { discriminator: it.discriminator, member }))
-        }
-        other => other,
-    }
-}
-
-/// A payload without its header and what fills the last word.
-fn body(payload: &[u8]) -> &[u8] {
-    &payload[4..payload.len() - usize::from(payload[3] & 3)]
+/// Cyclone's compiler knows nothing of negative literals.
+fn no_negative(literal: i32) -> i32 {
+    if literal < 0 { 3 } else { literal }
 }
 
 /// What Cyclone's octets differ in, and in which forms of which types.
@@ -197,7 +137,7 @@ struct Tally {
 
 impl Tally {
     /// A value in every form that Cyclone has of it.
-    fn value(&mut self, peer: &mut Peer, tested: &Tested, data: &DynamicData, first_form: usize) {
+    fn value(&mut self, peer: &mut LinePeer, tested: &Tested, data: &DynamicData, first_form: usize) {
         let name = &*tested.name;
         let ours = FORMS.map(|form| payload(data, form));
         for (from, question) in ours.iter().enumerate().skip(first_form) {
@@ -253,7 +193,7 @@ fn octets_are_those_of_cyclone() {
     let first: u64 = std::env::var("SEED").map_or(1, |seed| seed.parse().unwrap());
     let mut types = types_of("final", Extensibility::Final);
     types.extend(types_of("appendable", Extensibility::Appendable));
-    let (mut peer, mut tally) = (Peer::start(), Tally::default());
+    let (mut peer, mut tally) = (start(), Tally::default());
     for tested in &types {
         let answer = peer.ask(&tested.described);
         let first_form = match &*answer {
@@ -263,7 +203,7 @@ fn octets_are_those_of_cyclone() {
         };
         for seed in first..first + VALUES {
             let mut bits = random::bits(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            let value = tame(random::without_nan(random::value(tested.ty.view(), &mut bits, 4)));
+            let value = tame(random::without_nan(random::value(tested.ty.view(), &mut bits, 4)), no_negative);
             let data = DynamicData::from_value(&tested.ty, value).unwrap();
             let compared = || tally.value(&mut peer, tested, &data, first_form);
             if let Err(panic) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(compared)) {

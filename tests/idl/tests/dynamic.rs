@@ -1,5 +1,7 @@
 //! Values of types known at run time have the octets of the Rust types made of the same IDL, and come back from them.
 
+#[macro_use]
+mod every_type;
 mod random;
 
 use dunlin_cdr::{
@@ -104,13 +106,7 @@ macro_rules! types {
     };
 }
 
-types! {
-    test::Primitives, test::Texts, test::Collections, test::Hashed, test::Defaults, test::Choice, test::Numbered,
-    test::Sparse, test::Covered, test::Empty, test::Labelled, test::HashedUnion, test::Bits,
-    names::r#type::Again, video::VideoFrame, tried::Elements, tried::Arrays, tried::Keyed, tried::Listed, tried::Said,
-    tried::Unions,
-    recursive::Tree, recursive::Node, recursive::Chain, recursive::Outer, recursive::A,
-}
+every_type!(types);
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]

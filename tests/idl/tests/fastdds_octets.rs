@@ -1,100 +1,46 @@
 //! Random values of the types of the comparison with Fast DDS 3 (`tests/interop/tests/fastdds3_types.rs`) have the octets that
 //! code of fastddsgen gives them, in both representations, and are read from its octets.
 
+mod line_peer;
 mod random;
 
-use dunlin_cdr::{Char16, Endianness, Representation, Scope};
-use dunlin_dynamic::{DynamicData, DynamicType, UnionValue, Value};
+use dunlin_cdr::{Endianness, Representation, Scope};
+use dunlin_dynamic::{DynamicData, DynamicType};
 use dunlin_idl::{Disk, Extensibility, Options, compile};
+use line_peer::{LinePeer, body, hex, octets, peers, tame};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Write as _};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 
 const FORMS: [Representation; 2] = [Representation::Xcdr1, Representation::Xcdr2];
 
-/// A program of `tests/interop/peers/fastdds3`, which answers lines.
-struct Peer {
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
-}
+/// A program of `tests/interop/peers/fastdds3`.
+struct Peer(LinePeer);
 
 impl Peer {
     fn start(program: &str, domain: u32) -> Self {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let peers =
-            std::env::var_os("INTEROP_PEERS").map_or_else(|| root.join(".cache/peers"), PathBuf::from);
         // Lengths that it takes from the wrong place make it ask for gigabytes.
-        let mut child = Command::new("sh")
-            .args(["-c", "ulimit -v 6000000 && exec \"$0\" types \"$1\""])
-            .arg(peers.join("fastdds3").join(program))
-            .arg(domain.to_string())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the peer is there: tests/interop/build-fastdds3.sh");
-        let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-        let mut peer = Self { child, input, output: BufReader::new(output) };
-        while peer.line() != "ready" {}
-        peer
-    }
-
-    fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.output.read_line(&mut line).unwrap();
-        assert!(!line.is_empty(), "the peer ended");
-        line.trim_end().to_owned()
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -v 6000000 && exec \"$0\" types \"$1\""]);
+        command.arg(peers().join("fastdds3").join(program)).arg(domain.to_string());
+        let mut peer = LinePeer::start(&mut command, "tests/interop/build-fastdds3.sh");
+        while peer.line("start") != "ready" {}
+        Self(peer)
     }
 
     /// The payloads in [`FORMS`] and the key hash of what the peer reads of a payload, or that it refuses it.
     fn octets(&mut self, name: &str, payload: &[u8]) -> Result<Vec<String>, String> {
-        writeln!(self.input, "octets {name} {}", hex(payload)).unwrap();
-        let answer = self.line();
+        let answer = self.0.ask(&format!("octets {name} {}", hex(payload)));
         if answer.starts_with("error") {
             return Err(answer);
         }
-        assert_eq!(self.line(), "ok");
+        assert_eq!(self.0.line(name), "ok");
         Ok(answer.split(' ').skip(1).map(str::to_owned).collect())
     }
 
     fn has(&mut self, name: &str) -> bool {
         self.octets(name, &[]).err().as_deref() != Some("error no such type")
-    }
-
-    fn end(self) {
-        let Self { mut child, input, .. } = self;
-        drop(input);
-        assert!(child.wait().unwrap().success());
-    }
-}
-
-fn hex(octets: &[u8]) -> String {
-    octets.iter().fold(String::new(), |mut text, octet| {
-        write!(text, "{octet:02x}").unwrap();
-        text
-    })
-}
-
-fn octets(hex: &str) -> Vec<u8> {
-    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
-}
-
-/// A value that C++ code takes: half a character is none.
-fn tame(value: Value) -> Value {
-    match value {
-        Value::Char16(Char16(0xd800..=0xdfff)) => Value::Char16(Char16(0x20ac)),
-        Value::List(items) => Value::List(items.into_iter().map(tame).collect()),
-        Value::Structure(members) => {
-            Value::Structure(members.into_iter().map(|member| member.map(tame)).collect())
-        }
-        Value::Union(it) => {
-            let member = it.member.map(tame);
-            Value::Union(Box::new(UnionValue { discriminator: it.discriminator, member }))
-        }
-        other => other,
     }
 }
 
@@ -166,11 +112,6 @@ const OTHER_KEYS: [&str; 1] = ["U::ByKeyed"];
 const MISSING: [&str; 6] =
     ["A::OfSequences", "D::Choice", "E::All", "O::TryConstruct", "S::OfSequencesOfStructs", "U::Topic"];
 
-/// A payload without its header and what fills the last word.
-fn body(payload: &[u8]) -> &[u8] {
-    &payload[4..payload.len() - usize::from(payload[3] & 3)]
-}
-
 fn outcome(data: &DynamicData, ours: &[u8], theirs: &str) -> Outcome {
     let theirs = octets(theirs.trim_start_matches('-'));
     match theirs.get(..4) {
@@ -238,7 +179,7 @@ fn compare_file(
         let mut outcomes = [[Equal; 2]; 2];
         for seed in first..first + VALUES {
             let mut bits = random::bits(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            let value = tame(random::without_nan(random::value(ty.view(), &mut bits, 4)));
+            let value = tame(random::without_nan(random::value(ty.view(), &mut bits, 4)), |literal| literal);
             let data = DynamicData::from_value(&ty, value).unwrap();
             compare(&mut peer, name, &data, &mut outcomes);
             values += 1;
@@ -250,7 +191,7 @@ fn compare_file(
         }
         seen.insert(name.clone(), Some(outcomes));
     }
-    peer.end();
+    peer.0.end();
     values
 }
 

@@ -1,6 +1,8 @@
 //! Views of serialized values say of every part what the decoded value says.
 
 mod compare;
+#[macro_use]
+mod every_type;
 mod random;
 #[path = "../../../protocol/xtypes/tests/versions/mod.rs"]
 mod versions;
@@ -70,13 +72,7 @@ macro_rules! types {
     };
 }
 
-types! {
-    test::Primitives, test::Texts, test::Collections, test::Hashed, test::Defaults, test::Choice, test::Numbered,
-    test::Sparse, test::Covered, test::Empty, test::Labelled, test::HashedUnion, test::Bits,
-    names::r#type::Again, video::VideoFrame, tried::Elements, tried::Arrays, tried::Keyed, tried::Listed, tried::Said,
-    tried::Unions,
-    recursive::Tree, recursive::Node, recursive::Chain, recursive::Outer, recursive::A,
-}
+every_type!(types);
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]

@@ -1,7 +1,7 @@
 //! Views that keep the octets they look at.
 
 use super::DynamicView;
-use crate::support::of;
+use crate::support::{is_of, of};
 use crate::{DynamicData, DynamicType};
 use alloc::vec::Vec;
 use core::fmt;
@@ -17,6 +17,7 @@ use dunlin_cdr::{CdrError, DecodeOptions, KeyHash, Limits, Representation, Topic
 pub struct SharedView {
     ty: DynamicType,
     payload: SharedBytes,
+    limits: Limits,
     options: DecodeOptions,
     key_only: bool,
 }
@@ -25,17 +26,27 @@ impl SharedView {
     /// A view of a payload with encapsulation header, of a writer with the given deviations, that was checked as decoding checks.
     ///
     /// # Errors
-    /// A payload that is no serialization of the type.
-    pub fn new(ty: &DynamicType, payload: SharedBytes, options: DecodeOptions) -> Result<Self, CdrError> {
-        Self::checked(Self { ty: ty.clone(), payload, options, key_only: false })
+    /// A payload that is no serialization of the type, or beyond the limits.
+    pub fn new(
+        ty: &DynamicType,
+        payload: SharedBytes,
+        limits: &Limits,
+        options: DecodeOptions,
+    ) -> Result<Self, CdrError> {
+        Self::checked(Self { ty: ty.clone(), payload, limits: *limits, options, key_only: false })
     }
 
     /// A view of a serialized key, as [`SharedView::new`]: members that are no key have their defaults.
     ///
     /// # Errors
     /// As [`SharedView::new`].
-    pub fn of_key(ty: &DynamicType, payload: SharedBytes, options: DecodeOptions) -> Result<Self, CdrError> {
-        Self::checked(Self { ty: ty.clone(), payload, options, key_only: true })
+    pub fn of_key(
+        ty: &DynamicType,
+        payload: SharedBytes,
+        limits: &Limits,
+        options: DecodeOptions,
+    ) -> Result<Self, CdrError> {
+        Self::checked(Self { ty: ty.clone(), payload, limits: *limits, options, key_only: true })
     }
 
     fn checked(self) -> Result<Self, CdrError> {
@@ -44,11 +55,10 @@ impl SharedView {
     }
 
     fn try_view(&self) -> Result<DynamicView<'_>, CdrError> {
-        let limits = Limits::default();
         if self.key_only {
-            DynamicView::of_key(&self.ty, &self.payload, &limits, self.options)
+            DynamicView::of_key(&self.ty, &self.payload, &self.limits, self.options)
         } else {
-            DynamicView::with_options(&self.ty, &self.payload, &limits, self.options)
+            DynamicView::with_options(&self.ty, &self.payload, &self.limits, self.options)
         }
     }
 
@@ -82,17 +92,17 @@ impl SharedView {
     /// # Errors
     /// A limit reached that views do not have: memory.
     pub fn to_data(&self) -> Result<DynamicData, CdrError> {
-        let limits = Limits::default();
         if self.key_only {
-            DynamicData::from_key_payload(&self.ty, &self.payload, &limits, self.options)
+            DynamicData::from_key_payload(&self.ty, &self.payload, &self.limits, self.options)
         } else {
-            DynamicData::from_payload_with(&self.ty, &self.payload, &limits, self.options)
+            DynamicData::from_payload_with(&self.ty, &self.payload, &self.limits, self.options)
         }
     }
 
     /// The value, if it is one of the topic's type.
     fn data_of(&self, support: &dyn TypeSupport) -> Result<DynamicData, CdrError> {
-        if self.ty.is_same(of(support)?) { self.to_data() } else { Err(CdrError::ForeignType) }
+        is_of(&self.ty, support)?;
+        self.to_data()
     }
 }
 
@@ -131,9 +141,7 @@ impl TopicType for SharedView {
     }
 
     fn hash_key(&self, support: &dyn TypeSupport, scratch: &mut Vec<u8>) -> Result<KeyHash, CdrError> {
-        if !self.ty.is_same(of(support)?) {
-            return Err(CdrError::ForeignType);
-        }
+        is_of(&self.ty, support)?;
         support.key_hash_with(&self.payload, self.key_only, self.options, scratch)
     }
 
@@ -158,18 +166,18 @@ impl TopicType for SharedView {
     fn read_shared(
         support: &dyn TypeSupport,
         payload: &SharedBytes,
-        _: &Limits,
+        limits: &Limits,
         options: DecodeOptions,
     ) -> Result<Self, CdrError> {
-        Self::new(of(support)?, payload.clone(), options)
+        Self::new(of(support)?, payload.clone(), limits, options)
     }
 
     fn read_shared_key(
         support: &dyn TypeSupport,
         payload: &SharedBytes,
-        _: &Limits,
+        limits: &Limits,
         options: DecodeOptions,
     ) -> Result<Self, CdrError> {
-        Self::of_key(of(support)?, payload.clone(), options)
+        Self::of_key(of(support)?, payload.clone(), limits, options)
     }
 }

@@ -1,7 +1,7 @@
 //! Goes through values without making them: past them, or checking what decoding would check (DDS-XTypes 1.3 §7.6.3.4).
 
 use crate::offsets;
-use crate::read::{Reader, bits, claim_default, in_scope, is_listed, primitive, type_limit};
+use crate::read::{Reader, bits, claim_default, in_scope, is_listed, primitive, type_limit, within};
 use crate::types::*;
 use crate::value::{Value, is_octet, to_discriminator};
 use alloc::vec::Vec;
@@ -275,11 +275,11 @@ impl Check {
             }
             Shape::Text { wide: false, bound } => {
                 let len = d.read_str()?.len();
-                self.bound(most(bound), len)
+                within(self.lenient, most(bound), len)
             }
             Shape::Text { wide: true, bound } => {
                 let len = d.read_wide_octets()?.len() / 2;
-                self.bound(most(bound), len)
+                within(self.lenient, most(bound), len)
             }
             Shape::Sequence { element, bound } => {
                 let inner = view.at(*element);
@@ -288,7 +288,7 @@ impl Check {
                     self.elements(view, *element, count, d)?;
                     Ok(count)
                 })?;
-                self.bound(most(bound), count)
+                within(self.lenient, most(bound), count)
             }
             Shape::Array { element, length, dimension } => {
                 let (element, length) = (*element, *length);
@@ -299,17 +299,10 @@ impl Check {
             }
             Shape::Map { key, value, bound } => {
                 let count = self.map(view, (*key, *value), d)?;
-                self.bound(most(bound), count)
+                within(self.lenient, most(bound), count)
             }
             Shape::Structure(it) => d.read_struct(it.extensibility, |d| self.structure(view, it, d)),
             Shape::Union(it) => d.read_struct(it.extensibility, |d| self.union(view, it, d)),
-        }
-    }
-
-    fn bound(&self, bound: Option<usize>, len: usize) -> Result<(), CdrError> {
-        match bound {
-            Some(bound) if len > bound && !self.lenient => Err(CdrError::BoundExceeded { bound, len }),
-            _ => Ok(()),
         }
     }
 
