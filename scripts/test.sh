@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything that must pass. Each part is a make target and can be repeated alone; the first failure ends the run.
-# PARTS="lint unit" runs some of them only.
+# PARTS="lint unit" runs some of them only; DISCARD=1 deletes what a part alone has built once it passed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,6 +11,24 @@ begin=$SECONDS
 
 clock() { printf '%d:%02d min' $(($1 / 60)) $(($1 % 60)); }
 heading() { printf '\n===== %s =====\n' "$1"; }
+
+target=${CARGO_TARGET_DIR:-target}
+# What a run writes from nothing, GB: measured in a fresh clone, rounded up.
+NEEDED_GB=20
+free_gb() { echo $(($(df -Pk . | awk 'NR == 2 {print $4}') / 1000000)); }
+
+# What no other part builds or reads.
+discard() { # discard PART
+    case $1 in
+    loom | shuttle) rm -rf "$target/$1" ;;
+    miri-short) rm -rf "$target/miri" ;;
+    cross) rm -rf "$target"/thumbv7em-none-eabihf "$target"/armv7-unknown-linux-gnueabihf ;;
+    esac
+}
+
+if [ ! -d "$target/debug" ] && [ "$(free_gb)" -lt "$NEEDED_GB" ]; then
+    echo "test: $(free_gb) GB are free here, a first run takes up to $NEEDED_GB. CARGO_TARGET_DIR=/elsewhere builds on another disk." >&2
+fi
 
 heading setup
 if ! scripts/setup.sh build test demo interop counts cross browser </dev/null; then
@@ -35,8 +53,10 @@ for part in $parts; do
     if ! make --no-print-directory "$part" "${variables[@]}" </dev/null; then
         printf '\ntest: FAILED in %s after %s. To repeat it alone: make %s\n' \
             "$part" "$(clock $((SECONDS - since)))" "$part" >&2
+        [ "$(free_gb)" -gt 0 ] || echo "test: the disk is full; a first run takes up to $NEEDED_GB GB" >&2
         exit 1
     fi
+    [ -z "${DISCARD:-}" ] || discard "$part"
     times+=("$part $(clock $((SECONDS - since)))")
     printf -- '----- %s: passed in %s\n' "$part" "$(clock $((SECONDS - since)))"
 done
