@@ -40,10 +40,12 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, Weak};
 
 mod builder;
+mod known_topics;
 mod leaving;
 mod writing;
 
 pub use builder::DomainParticipantBuilder;
+use known_topics::KnownTopics;
 
 /// Octets of the longest topic or type name, so that its terminating NUL makes 256.
 const MAX_NAME: usize = 255;
@@ -52,25 +54,13 @@ pub(crate) fn is_usable(name: &str) -> bool {
     (1..=MAX_NAME).contains(&name.len()) && !name.contains('\0')
 }
 
-/// A topic that was created. The name outlives it, so that the engine can be told when no topic has it.
-struct KnownTopic {
-    name: String,
-    topic: Weak<TopicInner>,
-}
-
-impl KnownTopic {
-    fn get(&self) -> Option<Arc<TopicInner>> {
-        self.topic.upgrade()
-    }
-}
-
 pub(crate) struct ParticipantInner {
     pub(crate) domain: DomainId,
     session: Arc<Session>,
     sink: Arc<Sink>,
     pub(crate) qos: QosCell<DomainParticipantQos>,
     /// There may be several of one name.
-    topics: Mutex<Vec<KnownTopic>>,
+    topics: Mutex<KnownTopics>,
     pub(crate) derived_topics: DerivedTopics,
     pub(crate) registered_types: RegisteredTypes,
     pub(crate) entity: Entity<dyn DomainParticipantListener>,
@@ -202,13 +192,13 @@ impl DomainParticipant {
         self.inner.check_durability(qos.durability)?;
         let mut topics = lock(&self.inner.topics);
         // Here, where nobody can create another of the name meanwhile.
-        for gone in topics.extract_if(.., |known| known.topic.strong_count() == 0).collect::<Vec<_>>() {
-            self.inner.forget_name(&topics, &gone.name);
+        for gone in topics.sweep(name) {
+            self.inner.forget_name(&topics, &gone);
         }
         if self.inner.derived_topics.contains(name) {
             return Err(CreateEntityError::NameInUse(name.to_owned()));
         }
-        let existing = topics.iter().filter_map(KnownTopic::get).find(|topic| topic.name == name);
+        let existing = topics.of(name).next();
         if let Some(existing) = &existing
             && (existing.type_name != type_name || !same(existing))
         {
@@ -228,7 +218,7 @@ impl DomainParticipant {
                 TopicInner::with_support::<T>(weak, handle, (name, type_name), qos, support, announced)
             }
         });
-        topics.push(KnownTopic { name: name.to_owned(), topic: Arc::downgrade(&topic) });
+        topics.add(&topic);
         drop(topics);
         // Known before, so that who enables the participant at this moment enables it if this does not.
         if self.inner.autoenables() {
@@ -568,7 +558,7 @@ impl ParticipantInner {
         topic: Weak<dyn Any + Send + Sync>,
     ) -> Result<(), CreateEntityError> {
         let topics = lock(&self.topics);
-        let taken = topics.iter().filter_map(KnownTopic::get).any(|topic| topic.name == name);
+        let taken = topics.of(name).next().is_some();
         if taken || !self.derived_topics.add(name, topic) {
             return Err(CreateEntityError::NameInUse(name.to_owned()));
         }
@@ -599,7 +589,7 @@ impl ParticipantInner {
 
     /// The topics that were not deleted.
     pub fn topics(&self) -> Vec<Arc<TopicInner>> {
-        lock(&self.topics).iter().filter_map(KnownTopic::get).collect()
+        lock(&self.topics).all().collect()
     }
 
     /// Takes a topic out of the list; with the last one of its name that is free. False if it was deleted before.
@@ -607,7 +597,7 @@ impl ParticipantInner {
         // Before the engine forgets the name: who enables the topic at this moment sees one or the other.
         let first = topic.entity.delete();
         let mut topics = lock(&self.topics);
-        topics.retain(|known| !std::ptr::eq(known.topic.as_ptr(), topic));
+        topics.remove(topic);
         self.forget_name(&topics, &topic.name);
         first
     }
@@ -618,20 +608,20 @@ impl ParticipantInner {
     }
 
     /// Types of others are not compared any more with those of a name that no topic has.
-    fn forget_name(&self, topics: &[KnownTopic], name: &str) {
-        if topics.iter().all(|known| known.name != name) {
+    fn forget_name(&self, topics: &KnownTopics, name: &str) {
+        if !topics.is_known(name) {
             self.engine().remove_topic(name);
         }
     }
 
     /// The topics of this name.
     pub fn topics_of(&self, name: &str) -> Vec<Arc<TopicInner>> {
-        self.topics().into_iter().filter(|topic| topic.name == name).collect()
+        lock(&self.topics).of(name).collect()
     }
 
     /// The oldest topic of this name, if there is one.
     pub fn find_topic(&self, name: &str) -> Option<Arc<TopicInner>> {
-        lock(&self.topics).iter().filter_map(KnownTopic::get).find(|topic| topic.name == name)
+        lock(&self.topics).of(name).next()
     }
 
     pub fn delete_reader(&self, slot: &ReaderSlot) {

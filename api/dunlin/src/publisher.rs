@@ -101,7 +101,10 @@ impl PublisherState {
 
     fn add(&self, core: &Arc<WriterCore>) {
         let mut writers = lock(&self.writers);
-        writers.retain(|writer| writer.strong_count() > 0);
+        // Not for each of thousands.
+        if writers.len() == writers.capacity() {
+            writers.retain(|writer| writer.strong_count() > 0);
+        }
         writers.push(Arc::downgrade(core));
     }
 }

@@ -150,7 +150,10 @@ impl SubscriberState {
 
     fn add(&self, core: &Arc<ReaderCore>) {
         let mut readers = lock(&self.readers);
-        readers.retain(|reader| reader.strong_count() > 0);
+        // Not for each of thousands.
+        if readers.len() == readers.capacity() {
+            readers.retain(|reader| reader.strong_count() > 0);
+        }
         readers.push(Arc::downgrade(core));
     }
 }

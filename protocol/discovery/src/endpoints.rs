@@ -41,8 +41,7 @@ enum Verdict {
     Incompatible(Vec<IncompatiblePolicy>),
 }
 
-/// The local endpoints of a topic. Most topics of a large domain are of no interest here: their endpoints are found by
-/// looking through all of them when a local one is created.
+/// The local endpoints of a topic.
 #[derive(Debug, Default)]
 struct Topic {
     writers: BTreeSet<Guid>,
@@ -56,6 +55,9 @@ pub(crate) struct Endpoints {
     writers: BTreeMap<Guid, Arc<DiscoveredWriter>>,
     readers: BTreeMap<Guid, Arc<DiscoveredReader>>,
     topics: BTreeMap<Arc<str>, Topic>,
+    /// Endpoints of others by topic, two words each: most topics of a large domain are of no interest here.
+    remote_writers: BTreeSet<(Arc<str>, Guid)>,
+    remote_readers: BTreeSet<(Arc<str>, Guid)>,
     interner: Interner,
     /// Keyed by writer and reader.
     verdicts: BTreeMap<(Guid, Guid), Verdict>,
@@ -126,6 +128,8 @@ impl Endpoints {
             writers: BTreeMap::new(),
             readers: BTreeMap::new(),
             topics: BTreeMap::new(),
+            remote_writers: BTreeSet::new(),
+            remote_readers: BTreeSet::new(),
             interner: Interner::default(),
             verdicts: BTreeMap::new(),
             types: Types::new(own, quotas),
@@ -176,15 +180,15 @@ impl Endpoints {
         self.interner.writer(&mut writer);
         let writer = Arc::new(writer);
         let news = self.writers.insert(guid, Arc::clone(&writer)).is_none();
-        if !remote {
-            self.topics.entry(Arc::clone(&writer.topic_name)).or_default().writers.insert(guid);
-        }
         if remote {
+            self.remote_writers.insert((Arc::clone(&writer.topic_name), guid));
             fx.push(if news {
                 DiscoveryEffect::WriterDiscovered(Arc::clone(&writer))
             } else {
                 DiscoveryEffect::WriterUpdated(Arc::clone(&writer))
             });
+        } else {
+            self.topics.entry(Arc::clone(&writer.topic_name)).or_default().writers.insert(guid);
         }
         for reader in self.readers_facing(&writer.topic_name, remote) {
             self.judge_pair(guid, reader, true, fx);
@@ -214,15 +218,15 @@ impl Endpoints {
         self.interner.reader(&mut reader);
         let reader = Arc::new(reader);
         let news = self.readers.insert(guid, Arc::clone(&reader)).is_none();
-        if !remote {
-            self.topics.entry(Arc::clone(&reader.topic_name)).or_default().readers.insert(guid);
-        }
         if remote {
+            self.remote_readers.insert((Arc::clone(&reader.topic_name), guid));
             fx.push(if news {
                 DiscoveryEffect::ReaderDiscovered(Arc::clone(&reader))
             } else {
                 DiscoveryEffect::ReaderUpdated(Arc::clone(&reader))
             });
+        } else {
+            self.topics.entry(Arc::clone(&reader.topic_name)).or_default().readers.insert(guid);
         }
         for writer in self.writers_facing(&reader.topic_name, remote) {
             self.judge_pair(writer, guid, false, fx);
@@ -242,7 +246,9 @@ impl Endpoints {
                 self.unmatched(guid, reader, fx);
             }
         }
-        if let Some(topic) = self.topics.get_mut(&writer.topic_name).filter(|_| !remote) {
+        if remote {
+            self.remote_writers.remove(&(Arc::clone(&writer.topic_name), guid));
+        } else if let Some(topic) = self.topics.get_mut(&writer.topic_name) {
             topic.writers.remove(&guid);
             self.forget_empty_topic(&writer.topic_name);
         }
@@ -266,7 +272,9 @@ impl Endpoints {
                 self.unmatched(writer, guid, fx);
             }
         }
-        if let Some(topic) = self.topics.get_mut(&reader.topic_name).filter(|_| !remote) {
+        if remote {
+            self.remote_readers.remove(&(Arc::clone(&reader.topic_name), guid));
+        } else if let Some(topic) = self.topics.get_mut(&reader.topic_name) {
             topic.readers.remove(&guid);
             self.forget_empty_topic(&reader.topic_name);
         }
@@ -314,27 +322,21 @@ impl Endpoints {
     }
 
     /// The readers of a topic that a writer may match: local ones only for a remote writer, all for a local one.
-    fn readers_facing(&self, topic: &str, remote: bool) -> Vec<Guid> {
-        if remote {
-            return self
-                .topics
-                .get(topic)
-                .map_or_else(Vec::new, |topic| topic.readers.iter().copied().collect());
-        }
-        let same = self.readers.values().filter(|reader| &*reader.topic_name == topic);
-        same.map(|reader| reader.guid).collect()
+    fn readers_facing(&self, topic: &Arc<str>, remote: bool) -> Vec<Guid> {
+        let local = self.topics.get(topic).into_iter().flat_map(|topic| &topic.readers).copied();
+        if remote { local.collect() } else { local.chain(of_topic(&self.remote_readers, topic)).collect() }
     }
 
     /// As [`Self::readers_facing`], for a reader.
-    fn writers_facing(&self, topic: &str, remote: bool) -> Vec<Guid> {
-        if remote {
-            return self
-                .topics
-                .get(topic)
-                .map_or_else(Vec::new, |topic| topic.writers.iter().copied().collect());
-        }
-        let same = self.writers.values().filter(|writer| &*writer.topic_name == topic);
-        same.map(|writer| writer.guid).collect()
+    fn writers_facing(&self, topic: &Arc<str>, remote: bool) -> Vec<Guid> {
+        let local = self.topics.get(topic).into_iter().flat_map(|topic| &topic.writers).copied();
+        if remote { local.collect() } else { local.chain(of_topic(&self.remote_writers, topic)).collect() }
+    }
+
+    /// Whether a topic has other writers than this one, here or elsewhere.
+    pub(crate) fn has_other_writers(&self, topic: &Arc<str>, but: Guid) -> bool {
+        let mut local = self.topics.get(topic).into_iter().flat_map(|topic| &topic.writers);
+        local.any(|guid| *guid != but) || of_topic(&self.remote_writers, topic).any(|guid| guid != but)
     }
 
     /// Judges a pair of which one side is new or changed (`writer_changed` says which) and reports what is different.
@@ -453,6 +455,12 @@ impl Endpoints {
 /// Every GUID with this prefix.
 fn guids_of(prefix: GuidPrefix) -> core::ops::RangeInclusive<Guid> {
     Guid::new(prefix, EntityId([0; 4]))..=Guid::new(prefix, EntityId([0xff; 4]))
+}
+
+/// The endpoints of a topic.
+fn of_topic(endpoints: &BTreeSet<(Arc<str>, Guid)>, topic: &Arc<str>) -> impl Iterator<Item = Guid> {
+    let from = (Arc::clone(topic), Guid::UNKNOWN);
+    endpoints.range(from..).take_while(move |(name, _)| name == topic).map(|(_, guid)| *guid)
 }
 
 #[cfg(test)]

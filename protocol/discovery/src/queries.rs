@@ -61,6 +61,12 @@ impl Discovery {
         self.participants.values().map(|participant| &participant.data)
     }
 
+    /// Whether a topic has other writers than this one, here or elsewhere.
+    #[must_use]
+    pub fn has_other_writers(&self, topic: &Arc<str>, but: Guid) -> bool {
+        self.endpoints.has_other_writers(topic, but)
+    }
+
     /// The writers of other participants.
     pub fn writers(&self) -> impl Iterator<Item = &Arc<DiscoveredWriter>> {
         self.endpoints.writers().filter(|writer| writer.guid.prefix != self.config.guid_prefix)

@@ -14,6 +14,8 @@ const SHORTEST_PERIOD: Duration = Duration::from_millis(1);
 #[derive(Debug, Default)]
 pub(crate) struct Asserter {
     leases: BTreeMap<EntityId, Liveliness>,
+    /// How many writers have which lease: a participant may have thousands.
+    lengths: BTreeMap<(LivelinessKind, Duration), usize>,
     automatic_due: Option<MonoTime>,
     /// Set while a manual assertion waits because the last one is too recent.
     manual_due: Option<MonoTime>,
@@ -23,7 +25,10 @@ pub(crate) struct Asserter {
 impl Asserter {
     /// Takes up a local writer or its new lease.
     pub(crate) fn put(&mut self, now: MonoTime, writer: EntityId, liveliness: Liveliness) {
+        self.forget(writer);
         self.leases.insert(writer, liveliness);
+        let count = self.lengths.entry((liveliness.kind, liveliness.lease_duration)).or_default();
+        *count = count.saturating_add(1);
         match self.period(LivelinessKind::Automatic) {
             Some(period) => {
                 let due = now.plus(period);
@@ -35,7 +40,7 @@ impl Asserter {
 
     /// Forgets a local writer.
     pub(crate) fn remove(&mut self, writer: EntityId) {
-        self.leases.remove(&writer);
+        self.forget(writer);
         if self.period(LivelinessKind::Automatic).is_none() {
             self.automatic_due = None;
         }
@@ -44,9 +49,19 @@ impl Asserter {
         }
     }
 
+    fn forget(&mut self, writer: EntityId) {
+        let Some(liveliness) = self.leases.remove(&writer) else { return };
+        let length = (liveliness.kind, liveliness.lease_duration);
+        if let Some(count) = self.lengths.get_mut(&length) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                self.lengths.remove(&length);
+            }
+        }
+    }
+
     fn period(&self, kind: LivelinessKind) -> Option<Duration> {
-        let leases = self.leases.values().filter(|liveliness| liveliness.kind == kind);
-        let shortest = leases.map(|liveliness| liveliness.lease_duration).min()?;
+        let shortest = self.lengths.keys().find(|length| length.0 == kind)?.1;
         (!shortest.is_infinite()).then(|| shortest.divided_by(ASSERTIONS_PER_LEASE).max(SHORTEST_PERIOD))
     }
 

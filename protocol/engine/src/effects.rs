@@ -39,7 +39,11 @@ impl Participant {
             let mut publishers = BTreeSet::new();
             for effect in effects.drain(..) {
                 publishers.extend(publisher_of(&effect));
+                let writer = writer_with_readers(&effect);
                 self.apply(now, effect, &mut routes, out);
+                let minding =
+                    writer.filter(|id| routes.read().writer(*id).is_some_and(|it| it.minds_company()));
+                control.minding_company.extend(minding);
             }
             tell_writers(now, &publishers, &control, routes.read(), out);
             if let Some(routes) = routes.changed {
@@ -62,12 +66,10 @@ impl Participant {
     /// Tells the writers for which it matters whether there are others of their topics.
     fn tell_company(&self, now: Now, control: &Control, out: &mut Output) {
         let routes = self.routes.load();
-        for slot in routes.writers().filter(|slot| slot.minds_company()) {
+        for slot in control.minding_company.iter().filter_map(|id| routes.writer(*id)) {
             let guid = slot.guid();
             let Some(own) = control.discovery.writer(guid) else { continue };
-            let mut others = control.discovery.writers().filter(|other| other.guid != guid);
-            let company = others.any(|other| other.topic_name == own.topic_name);
-            slot.set_company(now, company, out);
+            slot.set_company(now, control.discovery.has_other_writers(&own.topic_name, guid), out);
         }
     }
 
@@ -121,6 +123,15 @@ impl Participant {
             }
             other => tell(other, out),
         }
+    }
+}
+
+/// The local writer that has got a reader, or one with another QoS.
+fn writer_with_readers(effect: &DiscoveryEffect) -> Option<EntityId> {
+    match effect {
+        DiscoveryEffect::ReaderMatched { local, .. }
+        | DiscoveryEffect::MatchedReaderUpdated { local, .. } => Some(*local),
+        _ => None,
     }
 }
 

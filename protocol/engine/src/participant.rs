@@ -1,6 +1,6 @@
 //! The participant: everything that concerns more than one endpoint (DDS 1.4 §2.2.2.2.1 DomainParticipant).
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -58,6 +58,8 @@ pub(crate) struct Control {
     shut_down: bool,
     /// A local writer came or went.
     pub(crate) writers_changed: bool,
+    /// Writers for which it matters whether there are others of their topics.
+    pub(crate) minding_company: BTreeSet<EntityId>,
     /// Writers that are only waiting for their readers, the oldest first.
     pub(crate) closing: VecDeque<EntityId>,
 }
@@ -90,6 +92,7 @@ impl Participant {
             last_key: 0,
             shut_down: false,
             writers_changed: false,
+            minding_company: BTreeSet::new(),
             closing: VecDeque::new(),
         };
         Self { common: Arc::new(common), routes: ArcSnapshot::default(), control: RankedMutex::new(control) }
@@ -355,8 +358,9 @@ impl Participant {
         writer.delete(out);
         self.change_routes(|routes| routes.remove_writer(id));
         control.writers_changed = true;
-        let Control { discovery, effects, writers, closing, .. } = &mut *control;
+        let Control { discovery, effects, writers, closing, minding_company, .. } = &mut *control;
         writers.remove(&id);
+        minding_company.remove(&id);
         if let Some(at) = closing.iter().position(|known| *known == id) {
             closing.remove(at);
             out.events.push(Event::WriterClosed { writer: id });

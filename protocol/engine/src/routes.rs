@@ -1,7 +1,6 @@
 //! Which endpoint a submessage is for: immutable tables, read per datagram, replaced by the control plane.
 
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
 use dunlin_core::{EntityId, Guid, GuidPrefix, MonoTime};
 use dunlin_sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -31,49 +30,23 @@ impl Peer {
     }
 }
 
-/// Local endpoints in the order of their ids.
-type Table<T> = Arc<Vec<(EntityId, Arc<T>)>>;
-
 /// The tables. A clone shares everything with the original until it is changed.
 #[derive(Clone, Default)]
 pub(crate) struct Routes {
-    writers: Table<WriterSlot>,
-    readers: Table<ReaderSlot>,
+    writers: Sharded<EntityId, Arc<WriterSlot>>,
+    readers: Sharded<EntityId, Arc<ReaderSlot>>,
     /// Local readers by the writer they are matched with.
     matched: Sharded<Guid, Arc<[Arc<ReaderSlot>]>>,
     peers: Sharded<GuidPrefix, Arc<Peer>>,
 }
 
-fn find<T>(table: &Table<T>, id: EntityId) -> Option<&Arc<T>> {
-    let at = table.binary_search_by_key(&id, |(id, _)| *id).ok()?;
-    table.get(at).map(|(_, slot)| slot)
-}
-
-fn insert<T>(table: &mut Table<T>, id: EntityId, slot: Arc<T>) {
-    let table = Arc::make_mut(table);
-    if let Err(at) = table.binary_search_by_key(&id, |(id, _)| *id) {
-        table.insert(at, (id, slot));
-    }
-}
-
-fn remove<T>(table: &mut Table<T>, id: EntityId) {
-    let table = Arc::make_mut(table);
-    if let Ok(at) = table.binary_search_by_key(&id, |(id, _)| *id) {
-        table.remove(at);
-    }
-}
-
 impl Routes {
     pub(crate) fn writer(&self, id: EntityId) -> Option<&Arc<WriterSlot>> {
-        find(&self.writers, id)
+        self.writers.get(&id)
     }
 
     pub(crate) fn reader(&self, id: EntityId) -> Option<&Arc<ReaderSlot>> {
-        find(&self.readers, id)
-    }
-
-    pub(crate) fn writers(&self) -> impl Iterator<Item = &Arc<WriterSlot>> {
-        self.writers.iter().map(|(_, slot)| slot)
+        self.readers.get(&id)
     }
 
     pub(crate) fn readers(&self) -> impl Iterator<Item = &Arc<ReaderSlot>> {
@@ -90,19 +63,19 @@ impl Routes {
     }
 
     pub(crate) fn add_writer(&mut self, slot: &Arc<WriterSlot>) {
-        insert(&mut self.writers, slot.guid().entity_id, Arc::clone(slot));
+        self.writers.insert(slot.guid().entity_id, Arc::clone(slot));
     }
 
     pub(crate) fn add_reader(&mut self, slot: &Arc<ReaderSlot>) {
-        insert(&mut self.readers, slot.guid().entity_id, Arc::clone(slot));
+        self.readers.insert(slot.guid().entity_id, Arc::clone(slot));
     }
 
     pub(crate) fn remove_writer(&mut self, id: EntityId) {
-        remove(&mut self.writers, id);
+        self.writers.remove(&id);
     }
 
     pub(crate) fn remove_reader(&mut self, id: EntityId) {
-        remove(&mut self.readers, id);
+        self.readers.remove(&id);
     }
 
     pub(crate) fn add_match(&mut self, writer: Guid, reader: &Arc<ReaderSlot>) {

@@ -1,30 +1,46 @@
-//! An ordered map in immutable shards, for tables that are read per datagram and replaced per match.
+//! An ordered map in immutable shards, for tables that are read per datagram and replaced per match or endpoint.
 //!
-//! A changed copy shares all shards but one with the original, so a participant that meets thousands of
-//! remote writers does not copy thousands of entries for each.
+//! A changed copy shares all shards but one with the original, so a participant that has or meets thousands of
+//! endpoints does not copy thousands of entries for each.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use dunlin_core::{Guid, GuidPrefix};
+use dunlin_core::{EntityId, Guid, GuidPrefix};
 
 const SHARDS: usize = 64;
 
 /// A key that spreads over shards.
 pub(crate) trait ShardKey: Ord + Copy {
-    /// The octets to spread by.
-    fn octets(&self) -> [u8; 16];
+    /// Any spread will do, a bad one only makes a shard longer.
+    fn spread(&self) -> usize;
+}
+
+/// FNV-1a.
+fn fnv(octets: &[u8]) -> usize {
+    let hash = octets
+        .iter()
+        .fold(0x811c_9dc5_u32, |hash, octet| (hash ^ u32::from(*octet)).wrapping_mul(0x0100_0193));
+    (hash ^ (hash >> 16)) as usize
 }
 
 impl ShardKey for Guid {
-    fn octets(&self) -> [u8; 16] {
-        self.to_bytes()
+    fn spread(&self) -> usize {
+        fnv(&self.to_bytes())
     }
 }
 
 impl ShardKey for GuidPrefix {
-    fn octets(&self) -> [u8; 16] {
-        Guid { prefix: *self, ..Guid::UNKNOWN }.to_bytes()
+    fn spread(&self) -> usize {
+        fnv(&self.0)
+    }
+}
+
+/// Of local endpoints, whose keys are counted.
+impl ShardKey for EntityId {
+    fn spread(&self) -> usize {
+        let [_, _, lowest, _] = self.0;
+        lowest.into()
     }
 }
 
@@ -43,12 +59,7 @@ impl<K: ShardKey, V: Clone> Default for Sharded<K, V> {
 
 impl<K: ShardKey, V: Clone> Sharded<K, V> {
     fn index(key: &K) -> usize {
-        // FNV-1a: any spread will do, a bad one only makes a shard longer.
-        let hash = key
-            .octets()
-            .iter()
-            .fold(0x811c_9dc5_u32, |hash, octet| (hash ^ u32::from(*octet)).wrapping_mul(0x0100_0193));
-        (hash ^ (hash >> 16)) as usize % SHARDS
+        key.spread() % SHARDS
     }
 
     pub(crate) fn get(&self, key: &K) -> Option<&V> {
@@ -78,8 +89,7 @@ impl<K: ShardKey, V: Clone> Sharded<K, V> {
     }
 
     /// All entries, shard by shard.
-    #[cfg(all(test, not(any(loom, shuttle))))]
-    fn iter(&self) -> impl Iterator<Item = &(K, V)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &(K, V)> {
         self.shards.iter().flat_map(|shard| shard.iter())
     }
 }
@@ -88,7 +98,7 @@ impl<K: ShardKey, V: Clone> Sharded<K, V> {
 mod tests {
     use super::*;
     use alloc::collections::BTreeMap;
-    use dunlin_core::{EntityId, Rng};
+    use dunlin_core::Rng;
 
     #[test]
     fn agrees_with_a_btree_and_leaves_clones_alone() {

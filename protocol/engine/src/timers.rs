@@ -48,6 +48,8 @@ struct Entry {
 struct Heap {
     entries: Vec<Entry>,
     slots: Vec<Option<Slot>>,
+    /// Slots that were given back.
+    free: Vec<usize>,
 }
 
 /// The lock around the set: a leaf, taken under any other lock.
@@ -61,7 +63,7 @@ impl Timers {
     pub(crate) fn register(&self, owner: TimerOwner) -> TimerId {
         let mut heap = self.heap.lock();
         let slot = Some(Slot { owner, position: None });
-        let id = match heap.slots.iter().position(Option::is_none) {
+        let id = match heap.free.pop() {
             Some(free) => {
                 if let Some(place) = heap.slots.get_mut(free) {
                     *place = slot;
@@ -83,8 +85,8 @@ impl Timers {
     pub(crate) fn unregister(&self, id: TimerId) {
         let mut heap = self.heap.lock();
         heap.disarm(id.0);
-        if let Some(slot) = heap.slots.get_mut(id.0) {
-            *slot = None;
+        if heap.slots.get_mut(id.0).and_then(Option::take).is_some() {
+            heap.free.push(id.0);
         }
     }
 

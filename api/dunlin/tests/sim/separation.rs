@@ -176,6 +176,28 @@ fn company_ends_it_unless_the_reader_orders_by_source() {
 }
 
 #[test]
+fn a_writer_of_the_same_participant_is_company_too() {
+    let mut sim = Sim::new(7);
+    let (a, first, reader) = pair(&mut sim, &writer_qos(), &reader_qos());
+    let second: Result<_> = a.run(|| {
+        let topic = first.publisher().participant().create_topic::<Value>("Values", &TopicQos::default())?;
+        Ok(first.publisher().create_datawriter(&topic, &writer_qos())?)
+    });
+    let second = second.unwrap();
+    sim.run_until(|| reader.matched_publications().len() == 2, secs(30)).unwrap();
+    for n in 0..50 {
+        a.run(|| first.write(&Value { id: 1, n })).unwrap();
+        sim.run_for(millis(2)).unwrap();
+    }
+    a.run(|| second.write(&Value { id: 1, n: 50 })).unwrap();
+    let mut seen = Seen::new();
+    sim.run_for(secs(1)).unwrap();
+    look(&sim, &reader, &mut seen);
+    assert_eq!(seen.last().map(|(_, _, n)| *n), Some(50), "what was written last is shown last");
+    assert_eq!(first.stats().samples_filtered, 0);
+}
+
+#[test]
 fn a_small_history_does_not_wait_for_the_separation() {
     for reader_qos in [reader_qos(), reader_qos().best_effort()] {
         let mut sim = Sim::new(6);
