@@ -68,6 +68,8 @@ struct Prediction {
     rest: u32,
     penalty: u32,
     hits: u32,
+    /// The last wait ended without a sleep, so whoever answers is likely to be awake too.
+    awake: bool,
 }
 
 impl Prediction {
@@ -79,6 +81,12 @@ impl Prediction {
         self.history.count_ones() >= SHORT
     }
 
+    /// How long the next spin may last. Who is waited for may sleep as well as this thread did, and takes as long as a spin
+    /// to wake up: a shorter one would end just before the answer, and both would go on sleeping.
+    fn budget(&self, spin: Duration) -> Duration {
+        if self.awake { spin } else { spin * 2 }
+    }
+
     fn remember(&mut self, short: bool) {
         self.history = (self.history << 1 | u32::from(short)) & ((1 << REMEMBERED) - 1);
     }
@@ -86,6 +94,7 @@ impl Prediction {
     /// A spin found something.
     fn hit(&mut self) {
         self.remember(true);
+        self.awake = true;
         self.hits += 1;
         if self.hits >= FORGIVING {
             (self.hits, self.penalty) = (0, self.penalty / 2);
@@ -181,6 +190,7 @@ impl<'a> Waiter<'a> {
             return Ok(());
         }
         let found = recv(RecvMode::Blocking)?;
+        self.prediction.awake = false;
         // A thread that slept took about the time of a spin to wake up.
         self.prediction.remember(found && start.elapsed() <= self.spin * 2);
         Ok(())
@@ -192,6 +202,7 @@ impl<'a> Waiter<'a> {
         start: Instant,
         recv: &mut impl FnMut(RecvMode) -> io::Result<bool>,
     ) -> io::Result<bool> {
+        let budget = self.prediction.budget(self.spin);
         loop {
             for _ in 0..LOOKS {
                 if recv(RecvMode::NonBlocking)? {
@@ -201,7 +212,7 @@ impl<'a> Waiter<'a> {
                 std::hint::spin_loop();
             }
             let offered = Instant::now();
-            if offered - start > self.spin {
+            if offered - start > budget {
                 self.prediction.miss();
                 return Ok(false);
             }
@@ -285,6 +296,33 @@ mod tests {
         }
         assert!(spins < 100, "{spins}");
         assert!(spins > 5, "{spins}");
+    }
+
+    /// Two threads that answer each other, both asleep: an answer takes longer than a spin, as long as somebody sleeps.
+    #[test]
+    fn two_that_sleep_wake_each_other_up() {
+        const SPIN: Duration = Duration::from_micros(50);
+        let (wake, work) = (Duration::from_micros(45), Duration::from_micros(8));
+        let mut sides = [Prediction::default(), Prediction::default()];
+        let mut asleep = [true; 2];
+        for turn in 0..100 {
+            let (waiting, answering) = (turn % 2, 1 - turn % 2);
+            let wait = work + if asleep[answering] { wake } else { Duration::ZERO };
+            let side = &mut sides[waiting];
+            asleep[waiting] = if side.is_short() {
+                if wait <= side.budget(SPIN) {
+                    side.hit()
+                } else {
+                    side.miss()
+                }
+                !side.awake
+            } else {
+                side.awake = false;
+                side.remember(wait + wake <= SPIN * 2);
+                true
+            };
+        }
+        assert_eq!(asleep, [false; 2]);
     }
 
     #[test]
