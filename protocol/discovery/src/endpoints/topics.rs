@@ -15,7 +15,7 @@ use dunlin_qos::{
     TopicData, TypeConsistencyEnforcement, TypeConsistencyKind,
 };
 
-use super::{Endpoints, Verdict};
+use super::{Endpoints, Verdict, of_topic};
 use crate::{
     data::{DiscoveredReader, DiscoveredWriter, EndpointLocators, LocalReader, LocalWriter},
     effect::DiscoveryEffect,
@@ -118,9 +118,8 @@ impl Endpoints {
         topic.type_information.iter().for_each(|ty| self.types.add_local(ty));
         let name = Arc::clone(&topic.name);
         self.local_topics.by_name.insert(Arc::clone(&name), topic);
-        let writers = self.writers.values().filter(|it| it.topic_name == name).map(|it| it.guid);
-        let readers = self.readers.values().filter(|it| it.topic_name == name).map(|it| it.guid);
-        let remote: Vec<Guid> = writers.chain(readers).filter(|guid| guid.prefix != self.own).collect();
+        let writers = of_topic(&self.remote_writers, &name);
+        let remote: Vec<Guid> = writers.chain(of_topic(&self.remote_readers, &name)).collect();
         for endpoint in remote {
             self.compare_topic(endpoint, fx);
         }
