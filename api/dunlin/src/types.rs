@@ -14,12 +14,22 @@ use dunlin_qos::TopicQos;
 use dunlin_xtypes::{TypeGraph, TypeIndex};
 use std::any::TypeId;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
+
+/// What is announced of Rust types that topics have: they share it, as thousands may have one type.
+static LOCAL_TYPES: Mutex<BTreeMap<TypeId, Weak<LocalType>>> = Mutex::new(BTreeMap::new());
 
 /// The type objects of a Rust type.
 pub(crate) fn local_type<T: DdsType>() -> Option<Arc<LocalType>> {
+    let mut types = lock(&LOCAL_TYPES);
+    if let Some(known) = types.get(&TypeId::of::<T>()).and_then(Weak::upgrade) {
+        return Some(known);
+    }
+    types.retain(|_, ty| ty.strong_count() > 0);
     let (graph, root) = dunlin_xtypes::from_description(description::<T>());
-    type_of_graph(Arc::new(graph), root, T::TYPE_NAME)
+    let ty = type_of_graph(Arc::new(graph), root, T::TYPE_NAME)?;
+    types.insert(TypeId::of::<T>(), Arc::downgrade(&ty));
+    Some(ty)
 }
 
 /// The type objects of a type known at run time.
