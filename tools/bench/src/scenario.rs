@@ -135,13 +135,13 @@ pub enum SetUp {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
-    /// The first side on one, all others on another.
+    /// As the kernel likes.
     #[default]
+    Free,
+    /// The first side on one, all others on another. A process that may use one only does not spin, unless told to.
     TwoCores,
     /// All on the same.
     OneCore,
-    /// As the kernel likes.
-    Free,
 }
 
 /// How the kernel schedules a process.

@@ -21,27 +21,23 @@ const SMALL: &str = r#"
     payloads = [64]
     answer = 4
     set_ups = ["inter-process", "intra-process"]
-    placement = "free"
     keep_last = 1
     warm_up = 10
     count = 100
     [[measures]]
     kind = "one-way"
     payloads = [256]
-    placement = "free"
     rate = 2000
     by_chance = true
     seconds = 0.1
     [[measures]]
     kind = "throughput"
     payloads = [1024]
-    placement = "free"
     readers = [1, 2]
     seconds = 0.05
     count = 2000
     [[measures]]
     kind = "discovery"
-    placement = "free"
     topics = [3]
 "#;
 
