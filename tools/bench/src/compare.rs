@@ -79,9 +79,11 @@ pub fn what(results: &Results, cell: &Measured) -> String {
     if measure.rate > 0 {
         let _ = write!(text, ", {}/s", measure.rate);
     }
-    if measure.placement == Placement::OneCore {
-        text.push_str(", one processor");
-    }
+    text.push_str(match measure.placement {
+        Placement::Free => "",
+        Placement::TwoCores => ", a processor each",
+        Placement::OneCore => ", one processor",
+    });
     if measure.link.loss > 0.0 {
         let _ = write!(text, ", {} % lost", measure.link.loss);
     }
