@@ -1,6 +1,6 @@
 //! Dunlin through its public API.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration, StatusMask};
 use dunlin_bench_adapter::{About, Can, Implementation, OnPayload, Open, Session};
@@ -8,6 +8,9 @@ use std::sync::Arc;
 
 /// Samples that a reader hands over at once.
 const BATCH: usize = 256;
+
+/// The option by which samples are lent; all others are keys of the configuration.
+const LOANS: &str = "loans";
 
 pub(crate) struct Dunlin;
 
@@ -38,6 +41,9 @@ impl Implementation for Dunlin {
             config.set("shared_memory.enabled", "false")?;
         }
         let participant = DomainParticipant::builder(open.domain).config(config).build()?;
+        if open.option(LOANS) == Some("1") {
+            return super::lent::open(open, participant, &on_payload);
+        }
         let publisher = participant.create_publisher(&PublisherQos::default())?;
         let subscriber = participant.create_subscriber(&SubscriberQos::default())?;
         let mut writers = Vec::new();
@@ -61,10 +67,14 @@ impl Implementation for Dunlin {
     }
 }
 
-/// The configuration with the options of the benchmark, which are its keys.
+/// The configuration with the options of the benchmark, which are its keys but for one.
 fn config(options: &[(String, String)]) -> Result<Config> {
     let mut config = Config::load()?;
     for (key, value) in options {
+        if key == LOANS {
+            ensure!(matches!(value.as_str(), "0" | "1"), "{LOANS} is 0 or 1");
+            continue;
+        }
         config.set(key, value)?;
     }
     config.check()?;
@@ -84,7 +94,7 @@ fn hand_over(reader: &DataReader<Octets>, answers: Option<&DataWriter<Octets>>, 
     }
 }
 
-fn writer_qos(open: &Open) -> DataWriterQos {
+pub(super) fn writer_qos(open: &Open) -> DataWriterQos {
     let qos = DataWriterQos::default();
     let qos = if open.reliable { qos.reliable() } else { qos.best_effort() };
     let qos = qos.max_blocking_time(Duration::from_secs(10));
@@ -94,7 +104,7 @@ fn writer_qos(open: &Open) -> DataWriterQos {
     }
 }
 
-fn reader_qos(open: &Open) -> DataReaderQos {
+pub(super) fn reader_qos(open: &Open) -> DataReaderQos {
     let qos = DataReaderQos::default();
     let qos = if open.reliable { qos.reliable() } else { qos.best_effort() };
     match open.keep_last {

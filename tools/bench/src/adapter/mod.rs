@@ -1,6 +1,7 @@
 //! Adapters that are part of the tool: Dunlin, and the floor that no DDS over UDP can be below.
 
 mod dunlin;
+mod lent;
 mod udp;
 
 use anyhow::{Result, bail};
