@@ -188,7 +188,8 @@ schema! {
         /// different containers.
         directory: String = driver().shared_memory.directory.display().to_string();
         /// Memory for what is under way to one receiving process, once it gets large samples, and at most 1MiB before: a
-        /// power of two from 256KiB to 256MiB. Samples of up to half of it, or 16MiB, travel in one piece.
+        /// power of two from 256KiB to 256MiB. It grows for samples that are longer than half of it, to eight times as
+        /// much or 32MiB.
         ring_size: Size = Size(driver().shared_memory.ring_size.into());
         /// Who may use the files, and whose files are used: "user" the same user alone, "group" the same group,
         /// "everyone" all who can reach the folder. Whoever may use them can end this process by cutting them short.

@@ -17,6 +17,7 @@ pub(crate) struct Common {
     pub(crate) tuning: Tuning,
     pub(crate) max_message_size: usize,
     pub(crate) memory_message_size: usize,
+    pub(crate) memory_room: usize,
     /// The entry of discovery.
     pub(crate) participant_timer: TimerId,
     /// The entry of whoever works for the participant from outside, see [`crate::Participant::set_alarm`].
@@ -287,6 +288,7 @@ mod model {
             tuning: Tuning::default(),
             max_message_size: 1472,
             memory_message_size: 0,
+            memory_room: 0,
             participant_timer: timers.register(TimerOwner::Participant),
             alarm_timer: timers.register(TimerOwner::Alarm),
             timers,

@@ -37,6 +37,9 @@ pub struct ParticipantConfig {
     pub max_message_size: usize,
     /// Octets of the largest message to a place in shared memory; 0, the default, if it is no larger than elsewhere.
     pub memory_message_size: usize,
+    /// Octets that may be under way there beside one message, once one was longer than a datagram; never less than the
+    /// longest that was sent (default 0).
+    pub memory_room: usize,
     /// Protocol parameters of user endpoints.
     pub tuning: Tuning,
     /// Limits of what remote participants may make this one remember.
@@ -63,6 +66,7 @@ impl ParticipantConfig {
             announcement_period: Duration::from_secs(3),
             max_message_size: 1472,
             memory_message_size: 0,
+            memory_room: 0,
             tuning: Tuning::default(),
             quotas: Quotas::default(),
             seed: 0,

@@ -332,6 +332,7 @@ fn make_member(
         announcement_period: config.announcement_period,
         max_message_size: config.max_message_size.unwrap_or_else(automatic),
         memory_message_size: transport.memory_message_size(),
+        memory_room: transport.memory_room(),
         tuning: config.tuning.clone(),
         quotas: config.quotas,
         seed,

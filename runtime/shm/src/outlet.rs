@@ -35,6 +35,8 @@ struct Ring {
     producer: Producer,
     /// The receiver took nothing for long when it had taken so much: nobody waits for it until it goes on.
     stalled_at: Option<u32>,
+    /// Octets of the ring that follows it.
+    needed: u32,
     /// A message was too long for it: nothing more is put until all is taken and a larger ring can follow.
     retiring: Option<Instant>,
 }
@@ -127,6 +129,7 @@ impl Outlet {
             capacity,
             producer: Producer::default(),
             stalled_at: None,
+            needed: capacity,
             retiring: None,
         })
     }
@@ -182,6 +185,7 @@ impl Outlet {
         if let Some(ring) = place {
             if ring.capacity < capacity {
                 ring.retiring = Some(Instant::now());
+                ring.needed = ring.needed.max(capacity);
             }
             if !ring.is_retiring() {
                 return Ok(());
@@ -190,7 +194,7 @@ impl Outlet {
             if !ring.producer.is_drained(&memory) {
                 return Err(Outcome::Full);
             }
-            capacity = self.config.capacity();
+            capacity = ring.needed;
         }
         match self.make_ring(capacity) {
             Ok(ring) => {

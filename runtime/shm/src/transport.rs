@@ -139,9 +139,13 @@ impl Transport for ShmTransport {
         self.config.longest()
     }
 
+    fn memory_room(&self) -> usize {
+        self.config.room()
+    }
+
     fn lender(&self, len: usize) -> Option<Box<dyn Lender>> {
         // What is too long for the ring could not be copied for those who cannot borrow it.
-        if len + OVERHEAD > self.config.longest() {
+        if len + OVERHEAD > self.config.room() {
             return None;
         }
         let pool = Pool::create(&self.folder, self.inbox.id(), len, &self.config).ok()??;

@@ -59,6 +59,10 @@ impl Transport for Shared {
     fn memory_message_size(&self) -> usize {
         self.0.memory_message_size()
     }
+
+    fn memory_room(&self) -> usize {
+        self.0.memory_room()
+    }
 }
 
 fn pair(config: &ShmConfig) -> Pair {

@@ -331,6 +331,10 @@ impl Transport for Fault {
         self.shared.inner.memory_message_size()
     }
 
+    fn memory_room(&self) -> usize {
+        self.shared.inner.memory_room()
+    }
+
     fn lender(&self, len: usize) -> Option<Box<dyn Lender>> {
         self.shared.inner.lender(len)
     }

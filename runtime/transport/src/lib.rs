@@ -119,6 +119,12 @@ pub trait Transport: Send + Sync {
         0
     }
 
+    /// Octets that find room beside such a message on the way to a place in shared memory, however short it is; never less
+    /// than the longest one that was sent there.
+    fn memory_room(&self) -> usize {
+        0
+    }
+
     /// Where memory for payloads of `len` octets comes from that other processes of the host can map; `None` if there is
     /// no such memory, or not for so many.
     fn lender(&self, _len: usize) -> Option<Box<dyn Lender>> {

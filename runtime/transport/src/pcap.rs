@@ -248,6 +248,10 @@ impl Transport for Pcap {
         self.inner.memory_message_size()
     }
 
+    fn memory_room(&self) -> usize {
+        self.inner.memory_room()
+    }
+
     fn lender(&self, len: usize) -> Option<Box<dyn Lender>> {
         self.inner.lender(len)
     }

@@ -17,7 +17,12 @@ fn in_memory(n: u8) -> ReaderProxyConfig {
 }
 
 fn source(memory_message_size: usize) -> Source {
-    Source::new(WriterConfig { memory_message_size, window: 127 << 10, ..Default::default() })
+    Source::new(WriterConfig {
+        memory_message_size,
+        memory_room: memory_message_size,
+        window: 127 << 10,
+        ..Default::default()
+    })
 }
 
 /// A reader that knows the writer.

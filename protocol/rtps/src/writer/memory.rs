@@ -17,6 +17,8 @@ use dunlin_wire::{MessageBuilder, size};
 
 /// Octets of small changes that may be under way to a reader in memory: half of what a ring begins with.
 const FIRST_ROOM: u64 = 512 * 1024;
+/// With a longer message a ring of full size takes the place of the first.
+const FIRST_LONGEST: usize = 64 * 1024;
 
 /// Where a large change goes, and how.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +28,8 @@ pub(super) struct Split {
     network: Vec<Locator>,
     /// The last large change that left through memory: it may still be leaving elsewhere.
     pub(super) through: SequenceNumber,
+    /// Octets of the longest message that left through memory.
+    longest: usize,
 }
 
 /// What came of trying to send a change through memory.
@@ -65,8 +69,12 @@ impl Writer {
             // Nothing is lost on the way; what a reader has no room for shall not be offered to it without end.
             return FIRST_ROOM;
         }
-        let longest = self.cfg.memory_message_size as u64;
-        if self.split.through == SequenceNumber::ZERO { longest.min(FIRST_ROOM) } else { longest }
+        let room = self.cfg.memory_room;
+        if self.split.longest > FIRST_LONGEST {
+            room.max(self.split.longest) as u64
+        } else {
+            (room as u64).min(FIRST_ROOM)
+        }
     }
 
     /// Where the fragments of a large change go.
@@ -105,10 +113,10 @@ impl Writer {
             if self.filters {
                 self.tell_before(change, history, out);
             }
+            let longest = self.split.longest;
             self.put_in_memory(now, change, alone, history, out);
-            let is_first = self.split.through == SequenceNumber::ZERO;
             self.split.through = change.sn;
-            if is_first {
+            if self.split.longest > longest.max(FIRST_LONGEST) {
                 self.note_rooms();
             }
         }
@@ -137,6 +145,7 @@ impl Writer {
             let left_over = heartbeat.filter(|heartbeat| !more && !message.heartbeat(heartbeat));
             let len = message.len();
             message.finish(&self.split.memory);
+            self.split.longest = self.split.longest.max(len);
             self.trail(left_over, &self.split.memory, out);
             if alone {
                 self.account(len, true);
