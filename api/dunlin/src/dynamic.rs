@@ -180,7 +180,7 @@ impl DomainParticipant {
             let support: &dyn Any = &*known.type_support;
             support.downcast_ref::<DynamicType>().is_some_and(|known| known.is_same(ty))
         };
-        let announced = || local_dynamic_type(ty);
+        let announced = |_: &[_]| local_dynamic_type(ty);
         self.topic_of::<DynamicData>((name, ty.name()), qos, Arc::new(ty.clone()), same, announced)
             .map(Topic::new)
     }
@@ -202,6 +202,6 @@ impl DomainParticipant {
         let same =
             |known: &TopicInner| known.type_id == TypeId::of::<SerializedData>() && known.keyed == keyed;
         let support = Arc::new(Opaque { name: type_name.to_owned(), keyed });
-        self.topic_of::<SerializedData>((name, type_name), qos, support, same, || None).map(Topic::new)
+        self.topic_of::<SerializedData>((name, type_name), qos, support, same, |_| None).map(Topic::new)
     }
 }

@@ -53,7 +53,7 @@ pub(crate) fn is_usable(name: &str) -> bool {
 }
 
 /// A topic that was created. The name outlives it, so that the engine can be told when no topic has it.
-struct KnownTopic {
+pub(crate) struct KnownTopic {
     name: String,
     topic: Weak<TopicInner>,
 }
@@ -180,19 +180,24 @@ impl DomainParticipant {
     ) -> Result<Topic<T>, CreateEntityError> {
         let same = |known: &TopicInner| known.type_id == TypeId::of::<T>();
         let support = Arc::new(TypeSupportOf::<T>::new());
-        let names = (name, type_name);
-        self.topic_of::<T>(names, qos, support, same, crate::types::local_type::<T>).map(Topic::new)
+        // Other topics of the type have what is announced of it: it is made once, and there once.
+        let announced = |topics: &[KnownTopic]| {
+            let mut others = topics.iter().filter_map(KnownTopic::get);
+            let made = others.find(|it| it.type_id == TypeId::of::<T>() && it.type_information.is_some());
+            made.map_or_else(crate::types::local_type::<T>, |it| it.type_information.clone())
+        };
+        self.topic_of::<T>((name, type_name), qos, support, same, announced).map(Topic::new)
     }
 
     /// A new topic of a name and the name of its type. `same` decides whether a known topic of the same name and type name
-    /// has the same type; `announced` makes what is announced of the type if there is none.
+    /// has the same type; `announced` makes what is announced of the type if there is none, or finds it among the topics.
     pub(crate) fn topic_of<T: TopicType>(
         &self,
         (name, type_name): (&str, &str),
         qos: &TopicQos,
         support: Arc<dyn TypeSupport>,
         same: impl FnOnce(&TopicInner) -> bool,
-        announced: impl FnOnce() -> Option<Arc<LocalType>>,
+        announced: impl FnOnce(&[KnownTopic]) -> Option<Arc<LocalType>>,
     ) -> Result<Arc<TopicInner>, CreateEntityError> {
         if !is_usable(name) || !is_usable(type_name) {
             return Err(CreateEntityError::BadName);
@@ -208,7 +213,7 @@ impl DomainParticipant {
         if self.inner.derived_topics.contains(name) {
             return Err(CreateEntityError::NameInUse(name.to_owned()));
         }
-        let existing = topics.iter().filter_map(KnownTopic::get).find(|topic| topic.name == name);
+        let existing = topics.iter().filter(|known| known.name == name).find_map(KnownTopic::get);
         if let Some(existing) = &existing
             && (existing.type_name != type_name || !same(existing))
         {
@@ -223,7 +228,7 @@ impl DomainParticipant {
         let topic = Arc::new(match existing {
             Some(existing) => existing.another(handle, qos),
             None => {
-                let announced = self.inner.announced_type(name, announced);
+                let announced = self.inner.announced_type(name, || announced(&topics));
                 let weak = Arc::downgrade(&self.inner);
                 TopicInner::with_support::<T>(weak, handle, (name, type_name), qos, support, announced)
             }
