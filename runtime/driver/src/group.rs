@@ -282,16 +282,14 @@ impl Group {
 
     fn start_threads(self: &Arc<Self>, timer: Arc<Timer>) -> Result<(), JoinError> {
         let channels = self.transport.channels().iter().copied();
-        let (mut watched, mut at_once) = (Vec::new(), vec![Channel::Meta]);
-        for channel in channels.filter(|channel| !matches!(channel, Channel::Meta | Channel::DataShared)) {
-            let late = self.transport.gathers() && !self.needs_thread(channel);
-            if late { &mut watched } else { &mut at_once }.push(channel);
-        }
+        let of_data = channels.filter(|channel| !matches!(channel, Channel::Meta | Channel::DataShared));
+        let (watched, at_once): (Vec<_>, Vec<_>) =
+            of_data.partition(|channel| self.transport.gathers() && !self.needs_thread(*channel));
         self.spawn(thread_name(Channel::Meta), Run::default(), move |group| {
             group.watch(watched);
             group.receive(Channel::Meta);
         })?;
-        at_once.into_iter().skip(1).try_for_each(|channel| self.start_receiving(channel))?;
+        at_once.into_iter().try_for_each(|channel| self.start_receiving(channel))?;
         self.spawn("dunlin-timer", Run::default(), move |group| group.run_timer(&timer))
     }
 
