@@ -6,7 +6,7 @@ DEMO_SECONDS := $(filter-out 0,$(SECONDS))
 PROTOCOL := core sync buf qos cdr wire xtypes dynamic rtps filter cache discovery engine
 PROTOCOL_CRATES := $(foreach c,$(PROTOCOL),-p dunlin-$(c))
 
-.PHONY: help demo test lint unit loom shuttle miri miri-short tsan cross interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers fuzz flood sim mutants scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader pictures
+.PHONY: help demo test lint unit loom shuttle miri miri-short tsan cross interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers footprint fuzz flood sim mutants scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader pictures
 
 help:
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -121,6 +121,9 @@ counts-peers: ## the same with Cyclone DDS beside it
 	@scripts/setup.sh build bench counts
 	@tools/bench/build-peers.sh cyclone
 	cargo run --release --quiet -p dunlin-counts -- compare $(or $(DUNLIN_BENCH_PEERS),.cache/bench)/cyclone-counts
+
+footprint: ## memory and threads of a process at rest, with 1,000 writers, and exchanging data through shared memory
+	cargo test --release --quiet -p dunlin --test footprint -- --nocapture --test-threads 1
 
 flood: ## a 1 kHz topic under a flood of hostile datagrams SECONDS=30 for so long
 	cargo run --release --quiet -p dunlin-flood -- --seconds $(or $(if $(filter command line,$(origin SECONDS)),$(DEMO_SECONDS)),10)

@@ -14,7 +14,8 @@ const PROBES: usize = 4;
 /// pool keeps a reference and uses the buffer again once nobody else has one.
 #[derive(Debug, Default)]
 pub struct BufPool {
-    classes: [VecDeque<Arc<Vec<u8>>>; CLASSES],
+    /// Up to the largest class that was ever used: most pools of most writers are empty for long.
+    classes: Vec<VecDeque<Arc<Vec<u8>>>>,
     retained: usize,
     max_retained: usize,
 }
@@ -63,10 +64,14 @@ impl BufPool {
         if let Some((class, size)) = Self::class_of(capacity)
             && size == capacity
             && self.retained.saturating_add(size) <= self.max_retained
-            && let Some(ring) = self.classes.get_mut(class)
         {
-            self.retained = self.retained.saturating_add(size);
-            ring.push_back(Arc::clone(&buffer.owner));
+            if self.classes.len() <= class {
+                self.classes.resize_with(class.saturating_add(1), VecDeque::new);
+            }
+            if let Some(ring) = self.classes.get_mut(class) {
+                self.retained = self.retained.saturating_add(size);
+                ring.push_back(Arc::clone(&buffer.owner));
+            }
         }
         SharedBytes::from_arc(buffer.owner, len)
     }

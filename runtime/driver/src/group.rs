@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::Duration as StdDuration;
 
-use dunlin_buf::BufPool;
-use dunlin_core::{Duration, GuidPrefix, MonoTime, Now};
+use dunlin_buf::{BufPool, SharedBytes};
+use dunlin_core::{Duration, GuidPrefix, Locator, MonoTime, Now};
 use dunlin_engine::{Locators, Output, Participant};
 use dunlin_shm::{ShmConfig, ShmTransport};
-use dunlin_transport::{Channel, Fault, FaultConfig, Pcap, Transport};
+use dunlin_transport::{Channel, Fault, FaultConfig, Pcap, RecvMode, Transport};
 use dunlin_udp::{UdpConfig, UdpTransport};
 
 use crate::clock;
@@ -247,7 +247,7 @@ impl Group {
         let mut runs = lock(&self.shared_thread);
         if !*runs {
             let channel = Channel::DataShared;
-            self.spawn(thread_name(channel), Run::default(), move |group| group.receive(channel))?;
+            self.start_receiving(channel)?;
             *runs = true;
             self.shared_runs.store(true, Relaxed);
         }
@@ -282,18 +282,84 @@ impl Group {
 
     fn start_threads(self: &Arc<Self>, timer: Arc<Timer>) -> Result<(), JoinError> {
         let channels = self.transport.channels().iter().copied();
-        for channel in channels.filter(|channel| *channel != Channel::DataShared) {
-            let run = if channel == Channel::Data { Run::of(&self.receive) } else { Run::default() };
-            self.spawn(thread_name(channel), run, move |group| group.receive(channel))?;
-        }
+        let of_data = channels.filter(|channel| !matches!(channel, Channel::Meta | Channel::DataShared));
+        let (watched, at_once): (Vec<_>, Vec<_>) =
+            of_data.partition(|channel| self.transport.gathers() && !self.needs_thread(*channel));
+        self.spawn(thread_name(Channel::Meta), Run::default(), move |group| {
+            group.watch(watched);
+            group.receive(Channel::Meta);
+        })?;
+        at_once.into_iter().try_for_each(|channel| self.start_receiving(channel))?;
         self.spawn("dunlin-timer", Run::default(), move |group| group.run_timer(&timer))
+    }
+
+    /// Whether a channel needs its thread before anything arrives: one that polls, or that may turn out to be refused.
+    fn needs_thread(&self, channel: Channel) -> bool {
+        channel == Channel::Data
+            && (self.receive.waiting == Waiting::Polling || Run::of(&self.receive).is_special())
+    }
+
+    fn start_receiving(self: &Arc<Self>, channel: Channel) -> Result<(), JoinError> {
+        let run = if channel == Channel::Data { Run::of(&self.receive) } else { Run::default() };
+        self.spawn(thread_name(channel), run, move |group| group.receive(channel))
+    }
+
+    /// The thread of discovery while channels for user data have none: the first datagram on one of them gets it a thread,
+    /// and is received there. Returns when all have theirs, or at the end.
+    fn watch(self: &Arc<Self>, mut channels: Vec<Channel>) {
+        let (mut pool, mut batch, mut ready) = (BufPool::new(POOL), Vec::new(), Vec::new());
+        channels.push(Channel::Meta);
+        while channels.len() > 1 {
+            ready.clear();
+            match self.transport.wait(&channels, &mut ready) {
+                Err(error) if error.kind() == io::ErrorKind::NotConnected => return,
+                result => self.pause_after(result, Channel::Meta),
+            }
+            for channel in &ready {
+                if *channel == Channel::Meta {
+                    let received =
+                        self.transport.recv(*channel, RecvMode::NonBlocking, &mut pool, &mut batch);
+                    self.pause_after(received, *channel);
+                    self.hand_out(&mut batch);
+                    continue;
+                }
+                match self.start_receiving(*channel) {
+                    Ok(()) => channels.retain(|watched| watched != channel),
+                    // It is tried again: the datagram waits in its socket.
+                    Err(error) => self.pause_after(Err(io::Error::other(error)), *channel),
+                }
+            }
+        }
+    }
+
+    /// Reports a receive that failed, and pauses.
+    fn pause_after(&self, received: io::Result<()>, channel: Channel) {
+        let Err(error) = received else { return };
+        if let Some(again) = self.log.admit(clock::mono(), Warning::Receiving(channel)) {
+            crate::log!(WARN, "receiving failed on {channel:?}: {error}{again}");
+        }
+        // Nothing unparks this thread: a pause, so that a broken socket does not take a core.
+        std::thread::park_timeout(AFTER_ERROR);
+    }
+
+    /// Hands what has arrived to every participant.
+    fn hand_out(&self, batch: &mut Vec<(SharedBytes, Locator)>) {
+        if batch.is_empty() {
+            return;
+        }
+        self.drive(|participant, now, out| {
+            for (packet, from) in &*batch {
+                participant.on_datagram(now, *from, packet, out);
+            }
+        });
+        batch.clear();
     }
 
     fn spawn(
         self: &Arc<Self>,
         name: &'static str,
         run: Run,
-        work: impl FnOnce(&Self) + Send + 'static,
+        work: impl FnOnce(&Arc<Self>) + Send + 'static,
     ) -> Result<(), JoinError> {
         let group = Arc::clone(self);
         let thread = thread::spawn(name, run, move || {
@@ -310,11 +376,17 @@ impl Group {
             timer.stop();
         }
         self.transport.shutdown();
-        let threads = std::mem::take(&mut *lock(&self.threads));
         let present = std::thread::current().id();
-        for thread in threads.into_iter().filter(|thread| thread.thread().id() != present) {
-            // A panic of that thread has been reported by itself.
-            let _ = thread.join();
+        loop {
+            let threads = std::mem::take(&mut *lock(&self.threads));
+            if threads.is_empty() {
+                // One that was joined may have started another before.
+                return;
+            }
+            for thread in threads.into_iter().filter(|thread| thread.thread().id() != present) {
+                // A panic of that thread has been reported by itself.
+                let _ = thread.join();
+            }
         }
     }
 
@@ -332,29 +404,14 @@ impl Group {
                 self.transport.recv(channel, mode, &mut pool, &mut batch).map(|()| !batch.is_empty())
             });
             match received {
-                Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotConnected => return,
-                Err(error) => {
-                    if let Some(again) = self.log.admit(clock::mono(), Warning::Receiving(channel)) {
-                        crate::log!(WARN, "receiving failed on {channel:?}: {error}{again}");
-                    }
-                    // Nothing unparks this thread: a pause, so that a broken socket does not take a core.
-                    std::thread::park_timeout(AFTER_ERROR);
-                }
+                received => self.pause_after(received, channel),
             }
             if gives_way && self.shared_runs.load(Relaxed) {
                 gives_way = false;
                 waiter = Waiter::new(Waiting::Adaptive, self.receive.spin, &self.may_spin);
             }
-            if batch.is_empty() {
-                continue;
-            }
-            self.drive(|participant, now, out| {
-                for (packet, from) in &batch {
-                    participant.on_datagram(now, *from, packet, out);
-                }
-            });
-            batch.clear();
+            self.hand_out(&mut batch);
         }
     }
 

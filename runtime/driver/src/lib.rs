@@ -1,9 +1,11 @@
 //! What drives the passive engine: threads, clocks, sockets and the dispatch of events.
 //!
 //! [`Session::join`] makes a participant and attaches it to the receive group of its process, domain and
-//! transport. A group has one transport and at most four threads, however many participants share it:
-//! `dunlin-rx-data`, `dunlin-rx-mcast` and `dunlin-rx-meta` receive, waiting as [`Waiting`] says, and hand what arrives
-//! to every participant of the group; `dunlin-timer` sleeps until the next deadline of any of them.
+//! transport and few threads, however many participants share it: `dunlin-rx-meta` receives what is for discovery, and
+//! `dunlin-timer` sleeps until the next deadline of any of them. Each channel of user data has a thread from the first
+//! datagram on that it is for, which until then `dunlin-rx-meta` watches: `dunlin-rx-data`, `dunlin-rx-mcast` (multicast);
+//! `dunlin-rx-shm` is there once a peer shares memory. They wait as [`Waiting`] says and hand what arrives to every
+//! participant of the group.
 //!
 //! There is no sending thread. Whoever causes output sends it: an application thread in
 //! [`Session::write`] and [`Session::run`], where a full socket makes it wait; a library thread without ever

@@ -24,7 +24,7 @@ impl Run {
         Self { cpu: config.cpu, priority: config.priority }
     }
 
-    fn is_special(self) -> bool {
+    pub(crate) fn is_special(self) -> bool {
         self.cpu.is_some() || self.priority.is_some()
     }
 

@@ -2,16 +2,17 @@
 
 mod common;
 
-use common::{eventually, library_threads, loopback, udp_node};
-use dunlin_driver::DriverConfig;
+use common::{eventually, library_threads, loopback, matched, udp_node};
+use dunlin_driver::{DriverConfig, Waiting};
+use dunlin_qos::{DataReaderQos, DataWriterQos};
 
 #[test]
-fn participants_share_four_threads_and_the_last_one_ends_them() {
+fn participants_share_their_threads_and_the_last_one_ends_them() {
     let config = loopback(0);
     let nodes: Vec<_> = (0..10).map(|_| udp_node(&config)).collect();
-    let four = ["dunlin-rx-data", "dunlin-rx-mcast", "dunlin-rx-meta", "dunlin-timer"];
+    let two = ["dunlin-rx-meta", "dunlin-timer"];
     // A thread gives itself its name only when it runs, and the kernel lists it for a moment after its end.
-    eventually("four threads", || library_threads() == four);
+    eventually("two threads", || library_threads() == two);
     eventually("they meet although they share sockets", || {
         nodes.iter().all(|node| node.session.participant().discovered_participants().len() == 9)
     });
@@ -21,19 +22,34 @@ fn participants_share_four_threads_and_the_last_one_ends_them() {
     let mut other = config.clone();
     other.udp.multicast = dunlin_udp::MulticastUse::SpdpOnly;
     let apart = udp_node(&other);
-    eventually("another configuration has threads of its own", || library_threads().len() == 7);
+    eventually("another configuration has threads of its own", || library_threads().len() == 4);
     drop(apart);
-    eventually("four threads", || library_threads() == four);
+    eventually("two threads", || library_threads() == two);
+
+    other.receive.waiting = Waiting::Polling;
+    let polling = udp_node(&other);
+    let with_data = ["dunlin-rx-data", "dunlin-rx-meta", "dunlin-rx-meta", "dunlin-timer", "dunlin-timer"];
+    eventually("a thread that polls is there from the beginning", || library_threads() == with_data);
+    drop(polling);
+    eventually("two threads", || library_threads() == two);
+
+    let (writer_qos, reader_qos) = (DataWriterQos::default().best_effort(), DataReaderQos::default());
+    let (writer, reader) = matched(&nodes[1], &nodes[0], "numbers", &writer_qos, &reader_qos);
+    assert_eq!(library_threads(), two, "discovery needs no more");
+    nodes[1].write(&writer, 7).unwrap();
+    eventually("user data arrives", || nodes[0].take(&reader) == [(7, 0)]);
+    let with_data = ["dunlin-rx-data", "dunlin-rx-meta", "dunlin-timer"];
+    assert_eq!(library_threads(), with_data, "user data has a thread of its own");
 
     let (last, rest) = nodes.split_last().unwrap();
     rest.iter().for_each(|node| node.session.leave());
-    eventually("four threads", || library_threads() == four);
+    eventually("the last one keeps the threads", || library_threads() == with_data);
     eventually("the last one is alone", || last.session.participant().discovered_participants().is_empty());
     last.session.leave();
     eventually("no thread", || library_threads().is_empty());
 
     let again = udp_node(&config);
-    eventually("four threads again", || library_threads() == four);
+    eventually("two threads again", || library_threads() == two);
     drop(again);
     eventually("no thread", || library_threads().is_empty());
 

@@ -116,6 +116,14 @@ impl Transport for ShmTransport {
         }
     }
 
+    fn gathers(&self) -> bool {
+        self.inner.gathers()
+    }
+
+    fn wait(&self, channels: &[Channel], ready: &mut Vec<Channel>) -> io::Result<()> {
+        self.inner.wait(channels, ready)
+    }
+
     fn shutdown(&self) {
         self.inbox.stop();
         self.inner.shutdown();

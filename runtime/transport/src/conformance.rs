@@ -37,6 +37,7 @@ pub fn run(make: &dyn Fn() -> Pair) {
     nonblocking_never_waits(make());
     nonblocking_receivers_find_what_has_arrived(make());
     blocking_senders_of_two_threads_do_not_disturb_each_other(make());
+    several_channels_are_watched_at_once(make());
     shutdown_wakes_receivers_and_lasts(make());
 }
 
@@ -296,6 +297,42 @@ fn blocking_senders_of_two_threads_do_not_disturb_each_other((a, b): Pair) {
     let arrived: BTreeSet<Vec<u8>> = listener.take(100).iter().map(|bytes| bytes.to_vec()).collect();
     let expected: BTreeSet<Vec<u8>> = (0..2 * EACH).map(|number| pattern(number, 700)).collect();
     assert!(arrived == expected, "each datagram once, none mixed");
+}
+
+fn several_channels_are_watched_at_once((a, b): Pair) {
+    let channels: Vec<Channel> = b.channels().iter().copied().filter(|c| *c != Channel::DataShared).collect();
+    if !b.gathers() {
+        let error = b.wait(&channels, &mut Vec::new()).expect_err("it does not gather");
+        assert_eq!(error.kind(), std::io::ErrorKind::Unsupported);
+        return;
+    }
+    let (tell, told) = mpsc::channel();
+    let watcher = Arc::clone(&b);
+    let thread = std::thread::spawn(move || {
+        let mut result = Ok(());
+        while result.is_ok() {
+            let mut ready = vec![];
+            result = watcher.wait(&channels, &mut ready);
+            for channel in ready {
+                let mut batch = vec![];
+                let _ = watcher.recv(channel, RecvMode::NonBlocking, &mut BufPool::new(0), &mut batch);
+                batch.into_iter().for_each(|(bytes, _)| drop(tell.send((channel, bytes))));
+            }
+        }
+        result
+    });
+    let to = b.locators();
+    for (to, channel) in
+        [(&to.default_unicast, Channel::Data), (&to.metatraffic_unicast, Channel::Meta)].repeat(2)
+    {
+        sent(a.send(&single(b"here", &[first(to)]), SendMode::Blocking), 1);
+        let (found, bytes) = told.recv_timeout(PATIENCE).expect("it is found");
+        assert_eq!((found, &*bytes), (channel, &b"here"[..]));
+    }
+    b.shutdown();
+    let error = thread.join().expect("no panic").expect_err("closed");
+    assert_eq!(error.kind(), std::io::ErrorKind::NotConnected);
+    assert_eq!(b.wait(&[Channel::Meta], &mut Vec::new()).expect_err("closed").kind(), error.kind());
 }
 
 fn shutdown_wakes_receivers_and_lasts((a, b): Pair) {

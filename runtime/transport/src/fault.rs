@@ -310,6 +310,14 @@ impl Transport for Fault {
         self.shared.inner.recv(channel, mode, pool, out)
     }
 
+    fn gathers(&self) -> bool {
+        self.shared.inner.gathers()
+    }
+
+    fn wait(&self, channels: &[Channel], ready: &mut Vec<Channel>) -> io::Result<()> {
+        self.shared.inner.wait(channels, ready)
+    }
+
     fn shutdown(&self) {
         self.stop();
         self.shared.inner.shutdown();

@@ -99,6 +99,20 @@ pub trait Transport: Send + Sync {
         out: &mut Vec<(SharedBytes, Locator)>,
     ) -> io::Result<()>;
 
+    /// Whether [`wait`](Transport::wait) works, so that one thread can watch several channels.
+    fn gathers(&self) -> bool {
+        false
+    }
+
+    /// Waits until one of `channels` has something to receive, and appends those that have to `ready`. May return without
+    /// any; call it again then.
+    ///
+    /// # Errors
+    /// As [`Transport::recv`]; of kind `Unsupported` if the transport does not [gather](Transport::gathers).
+    fn wait(&self, _channels: &[Channel], _ready: &mut Vec<Channel>) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// Wakes all receivers and makes them fail from now on. Sending still works, so that a last
     /// message can go out.
     fn shutdown(&self);

@@ -228,6 +228,14 @@ impl Transport for Pcap {
         Ok(())
     }
 
+    fn gathers(&self) -> bool {
+        self.inner.gathers()
+    }
+
+    fn wait(&self, channels: &[Channel], ready: &mut Vec<Channel>) -> io::Result<()> {
+        self.inner.wait(channels, ready)
+    }
+
     fn shutdown(&self) {
         self.inner.shutdown();
     }

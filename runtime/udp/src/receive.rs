@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 use dunlin_buf::{BufPool, SharedBytes};
 use dunlin_core::Locator;
-use dunlin_transport::{RecvMode, closed};
+use dunlin_transport::{Channel, RecvMode, closed};
 use socket2::Socket;
 
 use crate::counters::{Counters, add};
@@ -19,6 +19,8 @@ const BUFFER: usize = 65_536;
 const COPIED: usize = 4_096;
 /// Most sockets of one channel: unicast and group, in two IP versions.
 const MAX_SOCKETS: usize = 4;
+/// Channels of this transport.
+const MAX_CHANNELS: usize = 3;
 
 /// A receiving socket.
 pub(crate) struct Receiver {
@@ -66,7 +68,7 @@ impl Receiver {
         counters: &Counters,
     ) -> io::Result<()> {
         let mut buffer = pool.take(BUFFER);
-        let result = sys::receive_message(self.socket.as_fd(), buffer.slice_mut(BUFFER), wait);
+        let result = sys::receive_message(self.socket.as_fd(), buffer.vec_mut(), wait);
         let arrival = match result {
             Ok(arrival) if arrival.len > 0 && !arrival.truncated => arrival,
             other => {
@@ -75,7 +77,7 @@ impl Receiver {
             }
         };
         let bytes = if arrival.len <= COPIED {
-            let copy = pool.copy(&buffer.slice_mut(BUFFER)[..arrival.len]);
+            let copy = pool.copy(buffer.vec_mut());
             pool.freeze(buffer, 0);
             copy
         } else {
@@ -181,6 +183,34 @@ impl Receivers {
     pub(crate) fn overflow(&self) -> u64 {
         self.sockets.iter().map(|receiver| u64::from(receiver.overflow.load(Relaxed))).sum()
     }
+}
+
+/// Waits until a socket of several channels has something, and says of which.
+pub(crate) fn wait<'a>(
+    channels: impl Iterator<Item = (Channel, &'a Receivers)> + Clone,
+    stopped: &AtomicBool,
+    ready: &mut Vec<Channel>,
+) -> io::Result<()> {
+    if stopped.load(Relaxed) {
+        return Err(closed());
+    }
+    let sockets =
+        channels.flat_map(|(channel, receivers)| receivers.sockets.iter().map(move |it| (channel, it)));
+    let mut entries = [sys::NOBODY; MAX_CHANNELS * MAX_SOCKETS];
+    for (entry, (_, receiver)) in entries.iter_mut().zip(sockets.clone()) {
+        *entry = sys::poll_entry(receiver.socket.as_fd());
+    }
+    match sys::wait_readable(&mut entries, true) {
+        _ if stopped.load(Relaxed) => return Err(closed()),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
+        result => result?,
+    };
+    for (entry, (channel, _)) in entries.iter().zip(sockets) {
+        if entry.revents != 0 && !ready.contains(&channel) {
+            ready.push(channel);
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

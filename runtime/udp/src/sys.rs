@@ -150,11 +150,17 @@ pub(crate) struct Arrival {
     pub(crate) overflow: Option<u32>,
 }
 
-/// Receives one datagram, or one run of datagrams of equal size.
-pub(crate) fn receive_message(socket: BorrowedFd<'_>, buffer: &mut [u8], wait: bool) -> io::Result<Arrival> {
+/// Receives one datagram, or one run of datagrams of equal size, in place of what is in the buffer; as much as it has
+/// room for. Memory that nothing was received into stays untouched.
+pub(crate) fn receive_message(
+    socket: BorrowedFd<'_>,
+    buffer: &mut Vec<u8>,
+    wait: bool,
+) -> io::Result<Arrival> {
+    buffer.clear();
+    let room = buffer.spare_capacity_mut();
     let mut control = MaybeUninit::<[u64; 16]>::uninit();
-    let mut part =
-        libc::iovec { iov_base: buffer.as_mut_ptr().cast::<libc::c_void>(), iov_len: buffer.len() };
+    let mut part = libc::iovec { iov_base: room.as_mut_ptr().cast::<libc::c_void>(), iov_len: room.len() };
     let flags = if wait { 0 } else { libc::MSG_DONTWAIT };
     let receive = |storage: *mut socket2::SockAddrStorage, storage_len: *mut libc::socklen_t| {
         // SAFETY: `msghdr` is a C struct of integers and pointers, for which all zero is a valid value.
@@ -177,7 +183,10 @@ pub(crate) fn receive_message(socket: BorrowedFd<'_>, buffer: &mut [u8], wait: b
     };
     // SAFETY: the closure fills in the address and its length as the kernel reported them.
     let ((len, segment, overflow, truncated), from) = unsafe { SockAddr::try_init(receive)? };
-    Ok(Arrival { len: len.min(buffer.len()), from, segment, truncated, overflow })
+    let len = len.min(buffer.capacity());
+    // SAFETY: `recvmsg` has filled so many octets of the room that the buffer has.
+    unsafe { buffer.set_len(len) };
+    Ok(Arrival { len, from, segment, truncated, overflow })
 }
 
 /// An entry of [`wait_readable`] for no socket.

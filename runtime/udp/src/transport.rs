@@ -16,7 +16,7 @@ use crate::bind::{self, Unicast};
 use crate::counters::Counters;
 use crate::groups::Groups;
 use crate::interface::{self, Interface};
-use crate::receive::{Receiver, Receivers};
+use crate::receive::{self, Receiver, Receivers};
 use crate::route::{BoundPorts, Routes};
 use crate::send::Sender;
 use crate::{Family, MulticastUse, UdpConfig, buffers};
@@ -237,6 +237,15 @@ impl Transport for UdpTransport {
         let receivers = self.receivers(channel).filter(|receivers| !receivers.sockets.is_empty());
         let Some(receivers) = receivers else { return Err(closed()) };
         receivers.receive(mode, &self.stopped, pool, out, &self.counters)
+    }
+
+    fn gathers(&self) -> bool {
+        true
+    }
+
+    fn wait(&self, channels: &[Channel], ready: &mut Vec<Channel>) -> io::Result<()> {
+        let watched = channels.iter().filter_map(|channel| Some((*channel, self.receivers(*channel)?)));
+        receive::wait(watched, &self.stopped, ready)
     }
 
     fn shutdown(&self) {

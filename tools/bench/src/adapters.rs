@@ -19,6 +19,9 @@ pub(crate) const PEERS: &[(&str, &str)] = &[
     ("shm", "plain shared memory, the floor on one host"),
 ];
 
+/// The program with the adapters that need nothing else, beside this one.
+const BESIDE: &str = "dunlin-adapter";
+
 /// Finds the programs of adapters.
 #[derive(Clone, Debug, Default)]
 pub struct Adapters {
@@ -55,7 +58,13 @@ impl Adapters {
             return Ok(vec![program.into()]);
         }
         if BUILT_IN.contains(&name) {
-            let mut words = vec![std::env::current_exe().context("the path of this program")?.into()];
+            let program = std::env::current_exe().context("the path of this program")?;
+            // Built together with this program, and as small as those of the others: all of the command line would count.
+            let beside = program.with_file_name(BESIDE);
+            if beside.is_file() {
+                return Ok(vec![beside.into(), name.into()]);
+            }
+            let mut words = vec![program.into()];
             words.extend(self.itself.iter().cloned());
             words.push(name.into());
             return Ok(words);

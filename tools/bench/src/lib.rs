@@ -17,3 +17,5 @@ pub mod run;
 pub mod scenario;
 pub mod statistics;
 mod usage;
+
+pub use adapter::serve as serve_adapter;

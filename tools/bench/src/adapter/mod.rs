@@ -9,8 +9,11 @@ use anyhow::{Result, bail};
 /// Names of the adapters that need nothing else.
 pub(crate) const BUILT_IN: &[&str] = &["dunlin", "udp"];
 
-/// Serves the control protocol on the standard input and output.
-pub(crate) fn serve(name: &str) -> Result<()> {
+/// Serves the control protocol of `dunlin` or `udp` on the standard input and output.
+///
+/// # Errors
+/// There is no such adapter, or standard input or output fails.
+pub fn serve(name: &str) -> Result<()> {
     match name {
         "dunlin" => dunlin_bench_adapter::serve(&dunlin::Dunlin),
         "udp" => dunlin_bench_adapter::serve(&udp::Udp),
