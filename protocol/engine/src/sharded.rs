@@ -43,12 +43,14 @@ impl<K: ShardKey, V: Clone> Default for Sharded<K, V> {
 
 impl<K: ShardKey, V: Clone> Sharded<K, V> {
     fn index(key: &K) -> usize {
-        // FNV-1a: any spread will do, a bad one only makes a shard longer.
-        let hash = key
-            .octets()
-            .iter()
-            .fold(0x811c_9dc5_u32, |hash, octet| (hash ^ u32::from(*octet)).wrapping_mul(0x0100_0193));
-        (hash ^ (hash >> 16)) as usize % SHARDS
+        // Any spread will do, a bad one only makes a shard longer; it is found for each datagram. The halves are not just
+        // mixed with each other, or what differs in both alike would stay together.
+        const SPREAD: u128 = 0x9e37_79b9_7f4a_7c15;
+        let key = u128::from_le_bytes(key.octets());
+        let (low, high) = (key as u64, (key >> 64) as u64);
+        let mixed = u128::from(low ^ 0x811c_9dc5_0100_0193).wrapping_mul(SPREAD);
+        let mixed = u128::from(mixed as u64 ^ (mixed >> 64) as u64 ^ high).wrapping_mul(SPREAD);
+        ((mixed as u64 ^ (mixed >> 64) as u64) >> 32) as usize % SHARDS
     }
 
     pub(crate) fn get(&self, key: &K) -> Option<&V> {

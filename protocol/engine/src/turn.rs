@@ -67,9 +67,13 @@ pub(crate) struct Turn<'a, C: OnWire> {
 }
 
 impl<C: OnWire> Turn<'_, C> {
-    /// The core, of the thread whose turn it is.
-    pub(crate) fn core(&self) -> CoreGuard<'_, C> {
-        self.turnstile.core()
+    /// Ends it, and runs `look` on the core at that moment.
+    pub(crate) fn end<R>(mut self, look: impl FnOnce(&mut C) -> R) -> R {
+        let mut core = self.turnstile.core();
+        if let Some(mark) = self.mark.take() {
+            core.mark_on_wire(mark);
+        }
+        look(&mut core)
     }
 }
 
