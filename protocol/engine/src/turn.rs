@@ -132,7 +132,8 @@ mod model {
     fn send(turn: Turn<'_, Model>, samples: impl Iterator<Item = i64>, wire: &Wire) {
         // The "system call": no core lock is held here.
         samples.for_each(|sn| wire.lock().expect("no poison").push(Sent::Data(sn)));
-        drop(turn);
+        let mark = turn.mark.map_or(0, |sn| sn.0);
+        turn.end(|core| assert!(core.on_wire >= mark, "seen before it is marked"));
     }
 
     fn write(writer: &Turnstile<Model>, wire: &Wire) {
