@@ -119,7 +119,7 @@ impl<T: TopicType> DataWriter<T> {
         self.core.wait_for_room(slot, instance)?;
         let key = self.unknown_key(sample, instance)?;
         let request = self.request(ChangeKind::Alive, sample, instance, None)?;
-        let timeout = self.core.max_blocking_time();
+        let timeout = || self.core.max_blocking_time();
         let written = self.core.participant.write_with(slot, request, inline_qos, timeout)?;
         self.core.keep_key(slot, instance, key);
         Ok(written)
@@ -527,7 +527,7 @@ impl<T: TopicType> DataWriter<T> {
     ) -> Result<(), WriteError> {
         let slot = self.core.enabled()?;
         let request = WriteRequest { kind: ChangeKind::Alive, instance, source_timestamp: None, payload };
-        self.core.participant.write(slot, request, self.core.max_blocking_time())?;
+        self.core.participant.write(slot, request, || self.core.max_blocking_time())?;
         self.core.keep_key(slot, instance, key);
         Ok(())
     }
@@ -550,7 +550,7 @@ impl<T: TopicType> DataWriter<T> {
         if kind != ChangeKind::Alive {
             return self.core.write_end(slot, request);
         }
-        self.core.participant.write(slot, request, self.core.max_blocking_time())?;
+        self.core.participant.write(slot, request, || self.core.max_blocking_time())?;
         self.core.keep_key(slot, instance, key);
         Ok(())
     }

@@ -423,7 +423,7 @@ impl WriterCore {
         // Before it too: who writes the instance as soon as it is forgotten must not take its key for known.
         note(true);
         let (instance, key) = (request.instance, request.payload.clone());
-        let written = self.participant.write(slot, request, self.max_blocking_time());
+        let written = self.participant.write(slot, request, || self.max_blocking_time());
         // Who looked for the key before that, and wrote after it, has registered the instance without.
         if slot.is_registered(instance) && slot.instance_key(instance).is_none() {
             slot.set_instance_key(instance, &SharedBytes::copy_from(&key));

@@ -1,6 +1,8 @@
 //! A reader behind its locks (DDS 1.4 §2.2.2.5.3 DataReader): the protocol side, used by receive threads and the
 //! timer, and the cache, which the application takes from.
 
+mod arriving;
+
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -17,7 +19,6 @@ use dunlin_discovery::{DiscoveredWriter, LivelinessTracker, LivelinessTransition
 use dunlin_qos::{DataReaderQos, DurabilityKind, LivelinessKind, ReliabilityKind};
 use dunlin_rtps::{ChangeKind, Reader, ReaderStats, Received};
 use dunlin_sync::{RankedGuard, RankedMutex};
-use dunlin_wire::{ReceiverState, Submessage};
 
 use crate::common::{Common, earliest};
 use crate::content_filter::{ContentFilter, ContentFilterStats};
@@ -471,56 +472,6 @@ impl ReaderSlot {
         }
         self.arm_protocol(protocol, out);
         result
-    }
-
-    /// A submessage of a writer to this reader.
-    pub(crate) fn on_submessage(
-        &self,
-        now: Now,
-        state: &ReceiverState,
-        submessage: &Submessage<'_>,
-        packet: &SharedBytes,
-        out: &mut Output,
-    ) {
-        self.protocol(now, out, |protocol, sink, outbox| {
-            // A thread may have found this reader just before it was deleted.
-            if protocol.deleted {
-                return;
-            }
-            let source = state.source_prefix;
-            let reader = &mut protocol.reader;
-            match submessage {
-                Submessage::Data(data) => {
-                    let writer = Guid::new(source, data.writer_id);
-                    protocol.note_written(now, writer, data.writer_sn, WriterSign::Change);
-                    protocol.reader.on_data(now, state, data, packet, sink, outbox);
-                }
-                Submessage::DataFrag(frag) => {
-                    let writer = Guid::new(source, frag.writer_id);
-                    protocol.note_written(now, writer, frag.writer_sn, WriterSign::Change);
-                    protocol.reader.on_data_frag(now, state, frag, packet, sink, outbox);
-                }
-                Submessage::Heartbeat(heartbeat) => {
-                    let news = reader.on_heartbeat(now, state.into(), heartbeat, sink, outbox);
-                    let writer = Guid::new(source, heartbeat.writer_id);
-                    if heartbeat.group.is_some() && reader.has_passed(writer, heartbeat.last_sn) {
-                        sink.note_group(writer, heartbeat.group.as_ref());
-                    }
-                    if news {
-                        protocol.note_written(now, writer, heartbeat.last_sn, WriterSign::Announcement);
-                    }
-                    if news && heartbeat.liveliness_flag {
-                        protocol.assert(now, writer);
-                    }
-                }
-                Submessage::HeartbeatFrag(heartbeat) => {
-                    reader.on_heartbeat_frag(now, source, heartbeat, outbox);
-                }
-                Submessage::EchoRequest(request) => reader.on_echo_request(now, source, request, outbox),
-                Submessage::Gap(gap) => reader.on_gap(now, state.into(), gap, sink, outbox),
-                _ => {}
-            }
-        });
     }
 
     /// Takes what the cache had no room for, if there is anything.

@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 
 use dunlin_buf::SharedBytes;
 use dunlin_core::{EntityId, Guid, Locator, Now, VendorId};
-use dunlin_wire::{Message, ReceiverState, Submessage, join_directed};
+use dunlin_wire::{Message, ReceiverState, Submessage, Submessages, join_directed};
 
 use crate::output::Output;
 use crate::participant::Participant;
@@ -49,13 +49,14 @@ impl Participant {
         if !local {
             self.note_traffic(&mut delivery, out);
         }
-        for parsed in message.submessages() {
+        let mut submessages = message.submessages();
+        while let Some(parsed) = submessages.next() {
             let Ok(parsed) = parsed else {
                 counters.malformed();
                 break;
             };
             delivery.state.apply(&parsed.body);
-            self.dispatch(&mut delivery, &parsed.body, out);
+            self.dispatch(&mut delivery, &parsed.body, &mut submessages, out);
         }
         if delivery.discovered {
             // Each built-in endpoint answers for itself; together that is one datagram.
@@ -76,7 +77,14 @@ impl Participant {
         Arc::clone(delivery.routes.get_or_insert_with(|| self.routes.load()))
     }
 
-    fn dispatch(&self, delivery: &mut Delivery<'_>, submessage: &Submessage<'_>, out: &mut Output) {
+    /// What follows in the same way is taken from `rest` with it.
+    fn dispatch(
+        &self,
+        delivery: &mut Delivery<'_>,
+        submessage: &Submessage<'_>,
+        rest: &mut Submessages<'_>,
+        out: &mut Output,
+    ) {
         let Some(Parties { reader, writer, from_writer }) = parties(submessage) else { return };
         let own_kind = matches!(submessage, Submessage::EchoRequest(_) | Submessage::Echo(_));
         if own_kind && delivery.state.source_vendor != VendorId::DUNLIN {
@@ -96,7 +104,7 @@ impl Participant {
         if writer.is_builtin() || reader.is_builtin() {
             self.to_discovery(delivery, submessage, out);
         } else if from_writer {
-            self.to_readers(delivery, reader, writer, submessage, out);
+            self.to_readers(delivery, (reader, writer), submessage, rest, out);
         } else {
             self.to_writer(delivery, writer, submessage, out);
         }
@@ -114,9 +122,9 @@ impl Participant {
     fn to_readers(
         &self,
         delivery: &mut Delivery<'_>,
-        reader: EntityId,
-        writer: EntityId,
+        (reader, writer): (EntityId, EntityId),
         submessage: &Submessage<'_>,
+        rest: &mut Submessages<'_>,
         out: &mut Output,
     ) {
         let routes = self.routes_of(delivery);
@@ -126,11 +134,12 @@ impl Participant {
             if readers.is_empty() {
                 self.common.counters.unknown_endpoint();
             }
-            for slot in readers {
-                slot.on_submessage(*now, state, submessage, packet, out);
+            match readers {
+                [slot] => slot.on_submessages(*now, state, submessage, rest, packet, out),
+                _ => readers.iter().for_each(|slot| slot.on_submessage(*now, state, submessage, packet, out)),
             }
         } else if let Some(slot) = routes.reader(reader) {
-            slot.on_submessage(*now, state, submessage, packet, out);
+            slot.on_submessages(*now, state, submessage, rest, packet, out);
         } else {
             self.common.counters.unknown_endpoint();
         }
@@ -164,6 +173,11 @@ struct Parties {
     writer: EntityId,
     /// It goes from the writer to the reader.
     from_writer: bool,
+}
+
+/// Reader and writer of a submessage that goes from a writer to readers.
+pub(crate) fn writer_to_reader(submessage: &Submessage<'_>) -> Option<(EntityId, EntityId)> {
+    parties(submessage).filter(|parties| parties.from_writer).map(|parties| (parties.reader, parties.writer))
 }
 
 fn parties(submessage: &Submessage<'_>) -> Option<Parties> {

@@ -16,23 +16,26 @@ pub(crate) trait ShardKey: Ord + Copy {
     fn spread(&self) -> usize;
 }
 
-/// FNV-1a.
-fn fnv(octets: &[u8]) -> usize {
-    let hash = octets
-        .iter()
-        .fold(0x811c_9dc5_u32, |hash, octet| (hash ^ u32::from(*octet)).wrapping_mul(0x0100_0193));
-    (hash ^ (hash >> 16)) as usize
+/// 2⁶⁴ divided by the golden ratio, made odd.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Two multiplications (Fibonacci hashing), of which the highest bits are spread best.
+fn spread(octets: [u8; 16]) -> usize {
+    let octets = u128::from_le_bytes(octets);
+    let (low, high) = (octets as u64, (octets >> 64) as u64);
+    let hash = (low.wrapping_mul(SPREAD) ^ high).wrapping_mul(SPREAD);
+    (hash >> u64::BITS.saturating_sub(SHARDS.ilog2())) as usize
 }
 
 impl ShardKey for Guid {
     fn spread(&self) -> usize {
-        fnv(&self.to_bytes())
+        spread(self.to_bytes())
     }
 }
 
 impl ShardKey for GuidPrefix {
     fn spread(&self) -> usize {
-        fnv(&self.0)
+        spread(Guid { prefix: *self, ..Guid::UNKNOWN }.to_bytes())
     }
 }
 

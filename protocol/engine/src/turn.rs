@@ -67,9 +67,13 @@ pub(crate) struct Turn<'a, C: OnWire> {
 }
 
 impl<C: OnWire> Turn<'_, C> {
-    /// The core, of the thread whose turn it is.
-    pub(crate) fn core(&self) -> CoreGuard<'_, C> {
-        self.turnstile.core()
+    /// Ends it, and runs `look` on the core at that moment.
+    pub(crate) fn end<R>(mut self, look: impl FnOnce(&mut C) -> R) -> R {
+        let mut core = self.turnstile.core();
+        if let Some(mark) = self.mark.take() {
+            core.mark_on_wire(mark);
+        }
+        look(&mut core)
     }
 }
 
@@ -128,7 +132,8 @@ mod model {
     fn send(turn: Turn<'_, Model>, samples: impl Iterator<Item = i64>, wire: &Wire) {
         // The "system call": no core lock is held here.
         samples.for_each(|sn| wire.lock().expect("no poison").push(Sent::Data(sn)));
-        drop(turn);
+        let mark = turn.mark.map_or(0, |sn| sn.0);
+        turn.end(|core| assert!(core.on_wire >= mark, "seen before it is marked"));
     }
 
     fn write(writer: &Turnstile<Model>, wire: &Wire) {

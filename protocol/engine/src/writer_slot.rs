@@ -17,7 +17,7 @@ use dunlin_core::{
     Duration, EntityId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, SequenceNumber, WallTime,
 };
 use dunlin_discovery::DiscoveredReader;
-use dunlin_qos::{DataWriterQos, LivelinessKind, TransportPriority};
+use dunlin_qos::{DataWriterQos, LivelinessKind, ReliabilityKind, TransportPriority};
 use dunlin_rtps::{ChangeKind, Writer, WriterHistory, WriterStats};
 use dunlin_wire::{AckNack, Echo, NackFrag};
 
@@ -115,9 +115,10 @@ impl TxTurn<'_> {
     ///
     /// True when more can leave at once, see [`WriterSlot::flush`]: readers have answered meanwhile.
     pub fn finish_at(self, now: MonoTime) -> bool {
-        let mut core = self.turn.core();
-        core.writer.write_ended(now);
-        core.writer.is_push_due(now) && !core.timer_sends
+        self.turn.end(|core| {
+            core.writer.write_ended(now);
+            core.writer.is_push_due(now) && !core.timer_sends
+        })
     }
 }
 
@@ -126,6 +127,8 @@ pub struct WriterSlot {
     guid: Guid,
     common: Arc<Common>,
     timer: TimerId,
+    /// RELIABILITY kind, which cannot change.
+    reliable: bool,
     turnstile: Turnstile<WriterCore>,
 }
 
@@ -183,6 +186,7 @@ impl WriterSlot {
         if qos.liveliness.kind == LivelinessKind::ManualByParticipant {
             common.manual.add_writer(now.mono, qos.liveliness.lease_duration);
         }
+        let reliable = qos.reliability.kind == ReliabilityKind::Reliable;
         let core = WriterCore {
             writer,
             cache,
@@ -205,7 +209,7 @@ impl WriterSlot {
             member: Membership::default(),
         };
         let timer = common.timers.register(TimerOwner::Writer(guid.entity_id));
-        Self { guid, common: Arc::clone(common), timer, turnstile: Turnstile::new(core) }
+        Self { guid, common: Arc::clone(common), timer, reliable, turnstile: Turnstile::new(core) }
     }
 
     /// Begins to wait for what becomes due although nothing is ever written or matched: the loss of liveliness.
@@ -217,6 +221,12 @@ impl WriterSlot {
     #[must_use]
     pub fn guid(&self) -> Guid {
         self.guid
+    }
+
+    /// Whether it offers RELIABILITY RELIABLE.
+    #[must_use]
+    pub fn is_reliable(&self) -> bool {
+        self.reliable
     }
 
     fn id(&self) -> EntityId {

@@ -23,6 +23,8 @@ impl Sink for Vec<u8> {
 /// Room for the longest submessage of fixed layout, a GAP of 88 octets, so that building one needs no heap.
 pub(crate) const BLOCK_CAPACITY: usize = 96;
 
+const HEADER: usize = crate::size::SUBMESSAGE_HEADER;
+
 /// A submessage of fixed layout under construction, on the stack.
 #[derive(Debug)]
 pub(crate) struct Block {
@@ -33,6 +35,26 @@ pub(crate) struct Block {
 impl Block {
     pub(crate) const fn new() -> Self {
         Self { octets: [0; BLOCK_CAPACITY], len: 0 }
+    }
+
+    /// A block that begins with the header of the submessage, to be [set](Self::set_header).
+    pub(crate) const fn with_header() -> Self {
+        Self { len: HEADER, ..Self::new() }
+    }
+
+    pub(crate) fn set_header(&mut self, kind: u8, flags: u8, stated: u16, endianness: Endianness) {
+        let [first, second] = match endianness {
+            Endianness::Big => stated.to_be_bytes(),
+            Endianness::Little => stated.to_le_bytes(),
+        };
+        if let Some(header) = self.octets.first_chunk_mut() {
+            *header = [kind, flags | endianness.flag(), first, second];
+        }
+    }
+
+    /// Octets behind the header.
+    pub(crate) const fn body_len(&self) -> usize {
+        self.len.saturating_sub(HEADER)
     }
 
     pub(crate) fn as_bytes(&self) -> &[u8] {

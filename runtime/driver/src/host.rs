@@ -35,6 +35,14 @@ impl Host {
         }
     }
 
+    /// The monotonic clock alone.
+    pub(crate) fn mono(&self) -> MonoTime {
+        match self {
+            Self::Real(_) => clock::mono(),
+            Self::Machine(machine, _) => machine.now().mono,
+        }
+    }
+
     /// Sees to it that the timers are looked at by then.
     pub(crate) fn wake_by(&self, deadline: MonoTime) {
         match self {

@@ -8,7 +8,6 @@ use dunlin_core::{GuidPrefix, Now, SequenceNumber};
 use dunlin_engine::{
     Output, Participant, ParticipantConfig, SetEnd, TxTurn, WriteError, WriteRequest, WriterSlot,
 };
-use dunlin_qos::ReliabilityKind;
 use dunlin_transport::{Lender, SendMode, Transport, TransportStats};
 
 use crate::config::{DriverConfig, JoinError};
@@ -255,7 +254,7 @@ impl Session {
             return false;
         }
         self.member.send(out, write_mode(slot));
-        turn.finish_at(self.now().mono)
+        turn.finish_at(self.member.host.mono())
     }
 
     /// Says goodbye to the others and ends the threads if no other session needs them. Further calls do nothing. May be
@@ -306,10 +305,7 @@ impl Drop for Session {
 
 /// New data of a reliable writer waits for a full socket; that of a best-effort writer is dropped.
 fn write_mode(slot: &WriterSlot) -> SendMode {
-    match slot.qos().reliability.kind {
-        ReliabilityKind::Reliable => dispatch::mode(),
-        ReliabilityKind::BestEffort => SendMode::NonBlocking,
-    }
+    if slot.is_reliable() { dispatch::mode() } else { SendMode::NonBlocking }
 }
 
 fn make_member(

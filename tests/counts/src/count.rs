@@ -67,6 +67,15 @@ pub(crate) struct Exchange<'a> {
     pub(crate) program: &'a Path,
     pub(crate) payload: usize,
     pub(crate) samples: u64,
+    /// They are written back to back.
+    pub(crate) burst: bool,
+}
+
+impl Exchange<'_> {
+    pub(crate) fn name(&self) -> String {
+        let burst = if self.burst { "burst-" } else { "" };
+        format!("{burst}{}", self.payload)
+    }
 }
 
 /// Counts one side while the other runs as usual.
@@ -134,6 +143,7 @@ fn run(exchange: Exchange<'_>, side: Side, counter: &[&str], output: &str) -> Re
     let domain = (100 + std::process::id() % 100).to_string();
     let (payload, samples) = (exchange.payload.to_string(), exchange.samples.to_string());
     let workload = ["--domain", &domain, "--payload", &payload, "--samples", &samples];
+    let workload = [&workload[..], if exchange.burst { &["--burst"] } else { &[] }].concat();
     let (counted, plain) = (side.name(), side.other().name());
     let mut other = start(&[&[program, plain], &workload[..]].concat(), Stdio::inherit())?;
     // Both counters talk of themselves; what they say matters if they fail.

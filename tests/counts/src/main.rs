@@ -17,8 +17,10 @@ use clap::{Parser, Subcommand};
 use count::{Count, Exchange, Side};
 use record::Record;
 
-/// Octets of payload, and samples.
+/// Octets of payload, and samples; each by itself.
 const WORKLOADS: [(usize, u64); 3] = [(64, 1_000), (8_192, 1_000), (921_600, 40)];
+/// The same of samples that are written back to back.
+const BURSTS: [(usize, u64); 1] = [(64, 20_000)];
 
 #[derive(Parser)]
 #[command(about = "Counts instructions and system calls of a sample")]
@@ -58,41 +60,44 @@ fn main() -> Result<()> {
 
 type Counts = BTreeMap<String, Count>;
 
-/// Every workload, both sides.
-fn count_all(program: &Path) -> Result<Counts> {
+/// Every workload, both sides; of another implementation only the samples that are written by themselves.
+fn count_all(program: &Path, bursts: bool) -> Result<Counts> {
     let mut counts = Counts::new();
-    println!("payload  side   instructions  cache misses  system calls");
-    for (payload, samples) in WORKLOADS {
+    println!("payload        side   instructions  cache misses  system calls");
+    let alone = WORKLOADS.map(|(payload, samples)| Exchange { program, payload, samples, burst: false });
+    let together = BURSTS.map(|(payload, samples)| Exchange { program, payload, samples, burst: true });
+    for exchange in alone.into_iter().chain(together).filter(|exchange| bursts || !exchange.burst) {
         for side in [Side::Write, Side::Read] {
-            let count = count::measure(Exchange { program, payload, samples }, side)?;
+            let count = count::measure(exchange, side)?;
             println!(
-                "{payload:>7}  {:<5}  {:>12}  {:>12}  {:>12.2}  {}",
+                "{:<13}  {:<5}  {:>12}  {:>12}  {:>12.2}  {}",
+                exchange.name(),
                 side.name(),
                 count.instructions,
                 count.cache_misses,
                 count.system_calls,
                 count.kinds()
             );
-            counts.insert(format!("{}-{payload}", side.name()), count);
+            counts.insert(format!("{}-{}", side.name(), exchange.name()), count);
         }
     }
     Ok(counts)
 }
 
 fn count_own() -> Result<Counts> {
-    count_all(&std::env::current_exe()?)
+    count_all(&std::env::current_exe()?, true)
 }
 
 /// Dunlin first, then the other.
 fn compare(program: &Path) -> Result<()> {
     let ours = count_own()?;
     println!("{}", program.display());
-    let theirs = count_all(program)?;
+    let theirs = count_all(program, false)?;
     println!("theirs / ours, instructions, cache misses, system calls");
     for (name, our) in &ours {
         let Some(their) = theirs.get(name) else { continue };
         println!(
-            "{name:<13}  {:.2}  {:.2}  {:.2}",
+            "{name:<15}  {:.2}  {:.2}  {:.2}",
             their.instructions as f64 / our.instructions as f64,
             their.cache_misses as f64 / our.cache_misses as f64,
             their.system_calls / our.system_calls

@@ -17,6 +17,14 @@ use crate::marks;
 const TOPIC: &str = "Counts";
 /// Until the two have found each other, and for everything to arrive; under valgrind all takes fifty times as long.
 const PATIENCE: StdDuration = StdDuration::from_secs(120);
+/// So many samples of a burst are written before the writer waits for all to be acknowledged: what the socket of a reader
+/// takes that is fifty times as slow.
+const BURST: u64 = 500;
+/// So many samples are taken in one call.
+const TAKEN_AT_ONCE: usize = 64;
+/// Under valgrind no two writes are close enough together to be taken for a burst. A budget makes samples wait for each
+/// other in the same way.
+const BUDGET: Duration = Duration::from_secs(60);
 
 /// What is exchanged.
 #[derive(Args, Clone)]
@@ -30,6 +38,9 @@ pub(crate) struct Workload {
     /// Number of samples.
     #[arg(long)]
     pub(crate) samples: u64,
+    /// They are written back to back.
+    #[arg(long)]
+    pub(crate) burst: bool,
 }
 
 impl Workload {
@@ -57,7 +68,10 @@ fn participant(domain: u32) -> Result<DomainParticipant> {
 pub(crate) fn write(workload: &Workload) -> Result<()> {
     let participant = participant(workload.domain)?;
     let topic = participant.create_topic::<Octets>(TOPIC, &TopicQos::default())?;
-    let qos = DataWriterQos::default().reliable().keep_all().max_blocking_time(Duration::from_secs(60));
+    let mut qos = DataWriterQos::default().reliable().keep_all().max_blocking_time(Duration::from_secs(60));
+    if workload.burst {
+        qos.latency_budget.duration = BUDGET;
+    }
     let writer = participant.create_publisher(&PublisherQos::default())?.create_datawriter(&topic, &qos)?;
     let deadline = Instant::now() + PATIENCE;
     while writer.matched_subscriptions().is_empty() {
@@ -67,15 +81,23 @@ pub(crate) fn write(workload: &Workload) -> Result<()> {
     // Four octets of length and four of the encapsulation count.
     let sample = Octets { octets: vec![7; workload.payload.saturating_sub(8)] };
     for number in 0..workload.samples + marks::WARM_UP {
-        // Cut short by a signal it is a little less regular, no more.
-        _ = nanosleep(&workload.period());
+        if !workload.burst {
+            // Cut short by a signal it is a little less regular, no more.
+            _ = nanosleep(&workload.period());
+        } else if number >= marks::WARM_UP && (number - marks::WARM_UP).is_multiple_of(BURST) {
+            writer.wait_for_acknowledgments(Duration::from_secs(60))?;
+        }
         if number == marks::WARM_UP {
             marks::begin();
         }
         writer.write(&sample)?;
     }
     // The last acknowledgement counts.
-    _ = nanosleep(&workload.period());
+    if workload.burst {
+        writer.wait_for_acknowledgments(Duration::from_secs(60))?;
+    } else {
+        _ = nanosleep(&workload.period());
+    }
     marks::end();
     writer.wait_for_acknowledgments(Duration::from_secs(60))?;
     Ok(())
@@ -84,24 +106,33 @@ pub(crate) fn write(workload: &Workload) -> Result<()> {
 pub(crate) fn read(workload: &Workload) -> Result<()> {
     let participant = participant(workload.domain)?;
     let topic = participant.create_topic::<Octets>(TOPIC, &TopicQos::default())?;
-    let qos = DataReaderQos::default().reliable().keep_all();
+    let mut qos = DataReaderQos::default().reliable().keep_all();
+    if workload.burst {
+        qos.latency_budget.duration = BUDGET;
+    }
     let reader = participant.create_subscriber(&SubscriberQos::default())?.create_datareader(&topic, &qos)?;
     let (complete, completed) = channel();
     let (seen, all) = (AtomicU64::new(0), workload.samples + marks::WARM_UP);
-    let taken = Mutex::new(Vec::with_capacity(64));
+    let taken = Mutex::new(Vec::with_capacity(TAKEN_AT_ONCE));
     reader.set_listener(
         move |reader: &DataReader<Octets>| {
             let Ok(mut taken) = taken.lock() else { return };
-            taken.clear();
-            let count = reader.take_into(64, &mut taken).unwrap_or(0) as u64;
-            let before = seen.fetch_add(count, Ordering::Relaxed);
-            let reached = |number| before < number && before + count >= number;
-            if reached(marks::WARM_UP) {
-                marks::begin();
-            }
-            if reached(all) {
-                marks::end();
-                _ = complete.send(());
+            loop {
+                taken.clear();
+                let count = reader.take_into(TAKEN_AT_ONCE, &mut taken).unwrap_or(0) as u64;
+                let before = seen.fetch_add(count, Ordering::Relaxed);
+                let reached = |number| before < number && before + count >= number;
+                if reached(marks::WARM_UP) {
+                    marks::begin();
+                }
+                if reached(all) {
+                    marks::end();
+                    _ = complete.send(());
+                }
+                // What came in one datagram is told once.
+                if count < TAKEN_AT_ONCE as u64 {
+                    break;
+                }
             }
         },
         StatusMask::DATA_AVAILABLE,

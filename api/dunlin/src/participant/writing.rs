@@ -27,7 +27,7 @@ impl ParticipantInner {
         &self,
         slot: &Arc<WriterSlot>,
         request: WriteRequest,
-        max_blocking_time: Duration,
+        max_blocking_time: impl FnOnce() -> Duration,
     ) -> Result<(), WriteError> {
         self.write_with(slot, request, None, max_blocking_time).map(drop)
     }
@@ -38,10 +38,10 @@ impl ParticipantInner {
         slot: &Arc<WriterSlot>,
         request: WriteRequest,
         inline_qos: Option<SharedBytes>,
-        max_blocking_time: Duration,
+        max_blocking_time: impl FnOnce() -> Duration,
     ) -> Result<SequenceNumber, WriteError> {
         let written = self.session.write_with(slot, request, inline_qos);
-        written.map_err(|refused| refusal(refused, self.cannot_wait(), max_blocking_time))
+        written.map_err(|refused| refusal(refused, self.cannot_wait(), max_blocking_time()))
     }
 
     /// The same if there is room; `None` if the history is full.

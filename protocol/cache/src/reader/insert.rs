@@ -130,7 +130,7 @@ impl ReaderCache {
         self.note_order(id, arrival.order_key(), false);
         self.start_deadline(now, id);
         let sample = self.new_sample(now, id, arrival, payload);
-        if let Some(instance) = self.instances.get(id) {
+        if let Some(instance) = self.instances.get(id).filter(|instance| instance.pending != NIL) {
             // Whether it was due or not, what the time-based filter holds back is overtaken.
             self.remove_sample(instance.pending);
         }
@@ -289,7 +289,9 @@ impl ReaderCache {
         instance.delivered = Some(now.mono);
         let marker = instance.marker;
         // The sample shows the state of the instance as well.
-        self.remove_sample(marker);
+        if marker != NIL {
+            self.remove_sample(marker);
+        }
         let Some(instance) = self.instances.get(id) else { return false };
         let full = self.limits.depth.is_some_and(|depth| instance.valid_samples() >= depth);
         if full {

@@ -45,6 +45,10 @@ impl SnIndex {
 
     /// The lowest entry at or above `sn`.
     pub(super) fn at_or_after(&self, sn: SequenceNumber) -> Option<Entry> {
+        let newest = self.chunks.back().and_then(VecDeque::back);
+        if let Some(newest) = newest.filter(|newest| newest.0 <= sn) {
+            return (newest.0 == sn).then_some(*newest);
+        }
         let chunk = self.chunks.get(self.chunk_of(sn))?;
         chunk.get(place_of(chunk, sn)).copied()
     }
@@ -65,13 +69,18 @@ impl SnIndex {
     }
 
     pub(super) fn remove(&mut self, sn: SequenceNumber) {
-        let at = self.chunk_of(sn);
+        let oldest = self.first().is_some_and(|first| first.0 == sn);
+        let at = if oldest { 0 } else { self.chunk_of(sn) };
         let Some(chunk) = self.chunks.get_mut(at) else { return };
-        let place = place_of(chunk, sn);
-        if chunk.get(place).is_none_or(|entry| entry.0 != sn) {
-            return;
+        if oldest {
+            chunk.pop_front();
+        } else {
+            let place = place_of(chunk, sn);
+            if chunk.get(place).is_none_or(|entry| entry.0 != sn) {
+                return;
+            }
+            chunk.remove(place);
         }
-        chunk.remove(place);
         if chunk.is_empty() {
             self.drop_chunk(at);
         } else if chunk.len() <= SPARSE {
@@ -92,6 +101,13 @@ impl SnIndex {
         }
         if self.chunks.front().is_some_and(ends) {
             return 0;
+        }
+        // Without holes every chunk between those two is full, and the number itself says where it is.
+        let second = self.chunks.get(1).and_then(VecDeque::front);
+        let steps = second.and_then(|first| usize::try_from(sn.0.saturating_sub(first.0.0)).ok());
+        let guess = steps.map_or(1, |steps| (steps / CHUNK).saturating_add(1));
+        if self.chunks.get(guess).is_some_and(|chunk| begins(chunk) && ends(chunk)) {
+            return guess;
         }
         self.chunks.partition_point(|chunk| chunk.back().is_some_and(|entry| entry.0 < sn))
     }

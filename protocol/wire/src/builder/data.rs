@@ -78,14 +78,14 @@ impl MessageBuilder<'_> {
         let qos_flag = if data.inline_qos.is_empty() { 0 } else { data_flag::INLINE_QOS };
         let standard_flag = if self.non_standard_payload { data_flag::NON_STANDARD_PAYLOAD } else { 0 };
         let flags = payload_flag | qos_flag | standard_flag;
-        let mut fields = Block::new();
+        let mut fields = Block::with_header();
         let mut out = Encoder::new(&mut fields, self.endianness);
         out.u16(EXTRA_FLAGS);
         out.u16(DATA_TO_INLINE_QOS);
         out.entity_id(data.reader_id);
         out.entity_id(data.writer_id);
         out.sequence_number(data.writer_sn);
-        self.change(kind::DATA, flags, &fields, data.inline_qos, payload)
+        self.change(kind::DATA, flags, fields, data.inline_qos, payload)
     }
 
     /// Adds DATA_FRAG.
@@ -94,7 +94,7 @@ impl MessageBuilder<'_> {
         let key_flag = if data.key_flag { data_frag_flag::KEY } else { 0 };
         let standard_flag = if self.non_standard_payload { data_frag_flag::NON_STANDARD_PAYLOAD } else { 0 };
         let flags = qos_flag | key_flag | standard_flag;
-        let mut fields = Block::new();
+        let mut fields = Block::with_header();
         let mut out = Encoder::new(&mut fields, self.endianness);
         out.u16(EXTRA_FLAGS);
         out.u16(DATA_FRAG_TO_INLINE_QOS);
@@ -105,25 +105,25 @@ impl MessageBuilder<'_> {
         out.u16(data.fragments_in_submessage);
         out.u16(data.fragment_size);
         out.u32(data.sample_size);
-        self.change(kind::DATA_FRAG, flags, &fields, data.inline_qos, Some(&data.payload))
+        self.change(kind::DATA_FRAG, flags, fields, data.inline_qos, Some(&data.payload))
     }
 
     fn change(
         &mut self,
         id: u8,
         flags: u8,
-        fields: &Block,
+        mut fields: Block,
         inline_qos: &[u8],
         payload: Option<&SharedBytes>,
     ) -> bool {
         let payload_len = payload.map_or(0, |bytes| bytes.len());
-        let body = fields.as_bytes().len().saturating_add(inline_qos.len()).saturating_add(payload_len);
+        let body = fields.body_len().saturating_add(inline_qos.len()).saturating_add(payload_len);
         // What lies in memory of its own is the last of its message, so that it may stay there.
         let in_memory = payload.is_some_and(|bytes| bytes.memory().is_some());
         let last = id == kind::DATA && (self.payload_ends || in_memory);
-        if !(if last { self.begin_last(id, flags) } else { self.begin(id, flags, body) }) {
-            return false;
-        }
+        let stated = if last { self.stated_last() } else { self.stated(id, body) };
+        let Some(stated) = stated else { return false };
+        fields.set_header(id, flags, stated, self.endianness);
         self.out.put(fields.as_bytes());
         self.out.put(inline_qos);
         match payload {

@@ -211,43 +211,35 @@ impl<'o> MessageBuilder<'o> {
     }
 
     fn fixed<T: FixedSubmessage>(&mut self, submessage: &T) -> bool {
-        let mut block = Block::new();
+        let mut block = Block::with_header();
         submessage.encode(&mut Encoder::new(&mut block, self.endianness));
-        let begun = self.begin(T::KIND, submessage.flags(), block.as_bytes().len());
-        if begun {
-            self.out.put(block.as_bytes());
-        }
-        begun
+        let Some(stated) = self.stated(T::KIND, block.body_len()) else { return false };
+        block.set_header(T::KIND, submessage.flags(), stated, self.endianness);
+        self.out.put(block.as_bytes());
+        true
     }
 
-    /// Writes a submessage header for a body of `len` octets, which will be padded; false when no more may follow, or
-    /// when an empty body would be read as one that reaches to the end of the message.
+    /// Writes a submessage header for a body of `len` octets, which will be padded; false as [`stated`](Self::stated).
     fn begin(&mut self, kind: u8, flags: u8, len: usize) -> bool {
-        if self.sealed || (len == 0 && !kind::may_be_empty(kind)) {
-            return false;
-        }
-        match u16::try_from(size::padded(len)) {
-            Ok(stated) => self.put_submessage_header(kind, flags, stated),
-            Err(_) => return self.begin_last(kind, flags),
-        }
-        true
-    }
-
-    /// Writes the header of a submessage that reaches to the end of the message; false when no more may follow.
-    fn begin_last(&mut self, kind: u8, flags: u8) -> bool {
-        if self.sealed {
-            return false;
-        }
-        self.sealed = true;
-        self.put_submessage_header(kind, flags, 0);
-        true
-    }
-
-    fn put_submessage_header(&mut self, kind: u8, flags: u8, stated: u16) {
-        let mut header = Block::new();
-        header.append(&[kind, flags | self.endianness.flag()]);
-        Encoder::new(&mut header, self.endianness).u16(stated);
+        let Some(stated) = self.stated(kind, len) else { return false };
+        let mut header = Block::with_header();
+        header.set_header(kind, flags, stated, self.endianness);
         self.out.put(header.as_bytes());
+        true
+    }
+
+    /// The length that a header states for a body of `len` octets, which will be padded; `None` when no more may follow, or
+    /// when an empty body would be read as one that reaches to the end of the message.
+    fn stated(&mut self, kind: u8, len: usize) -> Option<u16> {
+        if self.sealed || (len == 0 && !kind::may_be_empty(kind)) {
+            return None;
+        }
+        u16::try_from(size::padded(len)).ok().or_else(|| self.stated_last())
+    }
+
+    /// The same of a submessage that reaches to the end of the message.
+    fn stated_last(&mut self) -> Option<u16> {
+        (!core::mem::replace(&mut self.sealed, true)).then_some(0)
     }
 
     /// Adds what a body of `len` octets lacks to a multiple of four.

@@ -1,0 +1,172 @@
+//! Submessages of a writer on their way into a reader.
+
+use dunlin_buf::{Outbox, SharedBytes};
+use dunlin_core::{Guid, Now};
+use dunlin_discovery::WriterSign;
+use dunlin_wire::{ReceiverState, Submessage, Submessages};
+
+use super::{Protocol, ReaderSlot};
+use crate::output::Output;
+use crate::routing::writer_to_reader;
+use crate::sink::CacheSink;
+
+impl ReaderSlot {
+    /// A submessage of a writer to this reader.
+    pub(crate) fn on_submessage(
+        &self,
+        now: Now,
+        state: &ReceiverState,
+        submessage: &Submessage<'_>,
+        packet: &SharedBytes,
+        out: &mut Output,
+    ) {
+        self.protocol(now, out, |protocol, sink, outbox| {
+            // A thread may have found this reader just before it was deleted.
+            if !protocol.deleted {
+                protocol.take_in(now, state, submessage, packet, sink, outbox);
+            }
+        });
+    }
+
+    /// The same, with those right behind it in its message that go the same way: locks, timers and events once for all of
+    /// them. Those are taken from `rest`.
+    pub(crate) fn on_submessages(
+        &self,
+        now: Now,
+        state: &mut ReceiverState,
+        first: &Submessage<'_>,
+        rest: &mut Submessages<'_>,
+        packet: &SharedBytes,
+        out: &mut Output,
+    ) {
+        // A group of readers hears of each by itself.
+        let more = self.group.is_none();
+        self.protocol(now, out, |protocol, sink, outbox| {
+            if protocol.deleted {
+                return;
+            }
+            protocol.take_in(now, state, first, packet, sink, outbox);
+            while more && let Some(next) = following(first, state, rest) {
+                protocol.take_in(now, state, &next, packet, sink, outbox);
+            }
+        });
+    }
+}
+
+/// The next submessage if it goes from the same writer to the same reader as `first`, with the timestamp before it. Takes
+/// nothing from `rest` otherwise.
+fn following<'m>(
+    first: &Submessage<'_>,
+    state: &mut ReceiverState,
+    rest: &mut Submessages<'m>,
+) -> Option<Submessage<'m>> {
+    let mut ahead = rest.clone();
+    let mut next = ahead.next()?.ok()?.body;
+    let mut timestamp = state.timestamp;
+    if let Submessage::InfoTs(stated) = next {
+        timestamp = stated;
+        next = ahead.next()?.ok()?.body;
+    }
+    // What another vendor means by the kinds of this one has to be looked at first.
+    let same = writer_to_reader(&next).is_some_and(|way| writer_to_reader(first) == Some(way));
+    if !same || matches!(next, Submessage::EchoRequest(_)) {
+        return None;
+    }
+    state.timestamp = timestamp;
+    *rest = ahead;
+    Some(next)
+}
+
+impl Protocol {
+    fn take_in(
+        &mut self,
+        now: Now,
+        state: &ReceiverState,
+        submessage: &Submessage<'_>,
+        packet: &SharedBytes,
+        sink: &mut CacheSink<'_>,
+        outbox: &mut Outbox,
+    ) {
+        let source = state.source_prefix;
+        let reader = &mut self.reader;
+        match submessage {
+            Submessage::Data(data) => {
+                let writer = Guid::new(source, data.writer_id);
+                self.note_written(now, writer, data.writer_sn, WriterSign::Change);
+                self.reader.on_data(now, state, data, packet, sink, outbox);
+            }
+            Submessage::DataFrag(frag) => {
+                let writer = Guid::new(source, frag.writer_id);
+                self.note_written(now, writer, frag.writer_sn, WriterSign::Change);
+                self.reader.on_data_frag(now, state, frag, packet, sink, outbox);
+            }
+            Submessage::Heartbeat(heartbeat) => {
+                let news = reader.on_heartbeat(now, state.into(), heartbeat, sink, outbox);
+                let writer = Guid::new(source, heartbeat.writer_id);
+                if heartbeat.group.is_some() && reader.has_passed(writer, heartbeat.last_sn) {
+                    sink.note_group(writer, heartbeat.group.as_ref());
+                }
+                if news {
+                    self.note_written(now, writer, heartbeat.last_sn, WriterSign::Announcement);
+                }
+                if news && heartbeat.liveliness_flag {
+                    self.assert(now, writer);
+                }
+            }
+            Submessage::HeartbeatFrag(heartbeat) => {
+                reader.on_heartbeat_frag(now, source, heartbeat, outbox);
+            }
+            Submessage::EchoRequest(request) => reader.on_echo_request(now, source, request, outbox),
+            Submessage::Gap(gap) => reader.on_gap(now, state.into(), gap, sink, outbox),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use dunlin_core::{EntityId, GuidPrefix, Locator, SequenceNumber, WallTime};
+    use dunlin_wire::{DataSpec, Message, MessageBuilder, PayloadSpec};
+
+    const SECOND: i64 = 1_000_000_000;
+
+    fn message(samples: &[(u32, i64)]) -> alloc::vec::Vec<u8> {
+        let mut out = Outbox::new();
+        let mut message = MessageBuilder::new(&mut out, GuidPrefix([5; 12]));
+        for (number, (writer, seconds)) in samples.iter().enumerate() {
+            assert!(message.info_ts(Some(WallTime(seconds * SECOND))));
+            assert!(message.data(&DataSpec {
+                reader_id: EntityId::UNKNOWN,
+                writer_id: EntityId::user_writer(*writer, false),
+                writer_sn: SequenceNumber(number as i64 + 1),
+                inline_qos: &[],
+                payload: PayloadSpec::Data(SharedBytes::copy_from(&[0, 1, 0, 0, 7, 7, 7, 7])),
+            }));
+        }
+        message.finish(&[Locator::LOCAL]);
+        out.datagrams().flat_map(|datagram| datagram.parts()).flatten().copied().collect()
+    }
+
+    #[test]
+    fn what_goes_the_same_way_follows_with_its_own_timestamp() {
+        let octets = message(&[(1, 10), (1, 11), (1, 12), (2, 13)]);
+        let message = Message::parse(&octets).expect("just built");
+        let mut state = ReceiverState::new(GuidPrefix([6; 12]), &message.header());
+        let mut rest = message.submessages();
+        let mut next = || rest.next().expect("more").expect("well formed").body;
+        state.apply(&next());
+        let first = next();
+        let mut seen = alloc::vec::Vec::new();
+        while let Some(Submessage::Data(data)) = following(&first, &mut state, &mut rest) {
+            seen.push((data.writer_sn.0, state.timestamp.map(|time| time.0 / SECOND)));
+        }
+        assert_eq!(seen, [(2, Some(11)), (3, Some(12))]);
+        let stated = rest.next().map(|parsed| parsed.map(|parsed| parsed.body));
+        assert_eq!(
+            stated,
+            Some(Ok(Submessage::InfoTs(Some(WallTime(13 * SECOND))))),
+            "nothing else was taken"
+        );
+    }
+}
