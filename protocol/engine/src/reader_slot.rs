@@ -45,8 +45,8 @@ pub struct ReaderSlot {
 }
 
 /// The side that talks to writers.
-struct Protocol {
-    reader: Reader,
+pub(crate) struct Protocol {
+    pub(crate) reader: Reader,
     qos: Arc<DataReaderQos>,
     /// By GUID.
     writers: Vec<Arc<DiscoveredWriter>>,
@@ -57,7 +57,7 @@ struct Protocol {
     armed: Option<MonoTime>,
     /// Durable writers were matched whose history has not arrived yet.
     historical_due: bool,
-    deleted: bool,
+    pub(crate) deleted: bool,
 }
 
 /// The side that the application takes from.
@@ -436,7 +436,7 @@ impl ReaderSlot {
     }
 
     /// Runs the protocol with a sink into the cache, and tells what follows.
-    fn protocol<R>(
+    pub(crate) fn protocol<R>(
         &self,
         now: Now,
         out: &mut Output,
@@ -756,7 +756,7 @@ impl core::fmt::Debug for ReaderSlot {
 
 impl Protocol {
     /// A writer has written up to here.
-    fn note_written(&mut self, now: Now, writer: Guid, sn: SequenceNumber, sign: WriterSign) {
+    pub(crate) fn note_written(&mut self, now: Now, writer: Guid, sn: SequenceNumber, sign: WriterSign) {
         if self.leases.note_written(now.mono, writer, sn, sign) {
             self.transitions.push(LivelinessTransition { writer, alive: true });
         }

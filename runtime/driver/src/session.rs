@@ -183,11 +183,20 @@ impl Session {
         request: WriteRequest,
         inline_qos: Option<SharedBytes>,
     ) -> Result<SequenceNumber, WriteError> {
+        let queued = dispatch::has_datagrams();
         let (result, more) = dispatch::with_output(|out| {
-            let result = match slot.write_with(self.now(), request, inline_qos, out) {
+            let now = self.now();
+            let turn = if queued {
+                slot.write_with(now, request, inline_qos, out)
+            } else {
+                slot.write_in_process(now, request, inline_qos, out)
+            };
+            let result = match turn {
                 Ok(turn) => {
                     let written = turn.sequence_number();
-                    (Ok(written), self.send_in_turn(slot, turn, out))
+                    let more = self.send_in_turn(slot, turn, out);
+                    self.member.give_to_readers(now, slot, out);
+                    (Ok(written), more)
                 }
                 Err(error) => {
                     self.member.send(out, SendMode::NonBlocking);

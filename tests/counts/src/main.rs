@@ -1,5 +1,5 @@
 //! What a sample costs, counted: instructions in user space (callgrind) and system calls (strace), on the writing and on
-//! the reading side, over UDP on the loopback interface. Counts do not depend on how busy the machine is, so they can decide
+//! the reading side, over UDP on the loopback interface, and of both within one process. Counts do not depend on how busy the machine is, so they can decide
 //! a test: `check` fails when one is above its record in `record.toml`.
 
 #![forbid(unsafe_code)]
@@ -44,6 +44,9 @@ enum Task {
     /// The other side.
     #[command(hide = true)]
     Read(sides::Workload),
+    /// Both sides in one process.
+    #[command(hide = true)]
+    Both(sides::Workload),
 }
 
 fn main() -> Result<()> {
@@ -53,17 +56,23 @@ fn main() -> Result<()> {
         Task::Compare { program } => compare(&program),
         Task::Write(workload) => sides::write(&workload),
         Task::Read(workload) => sides::read(&workload),
+        Task::Both(workload) => sides::both(&workload),
     }
 }
 
 type Counts = BTreeMap<String, Count>;
 
-/// Every workload, both sides.
-fn count_all(program: &Path) -> Result<Counts> {
+/// The sides of a workload that are counted; within a process what one sample costs hardly depends on its size.
+fn sides_of(payload: usize) -> &'static [Side] {
+    if payload == 64 { &[Side::Write, Side::Read, Side::Both] } else { &[Side::Write, Side::Read] }
+}
+
+/// Every workload, as `sides` has it.
+fn count_all(program: &Path, sides: impl Fn(usize) -> &'static [Side]) -> Result<Counts> {
     let mut counts = Counts::new();
     println!("payload  side   instructions  cache misses  system calls");
     for (payload, samples) in WORKLOADS {
-        for side in [Side::Write, Side::Read] {
+        for &side in sides(payload) {
             let count = count::measure(Exchange { program, payload, samples }, side)?;
             println!(
                 "{payload:>7}  {:<5}  {:>12}  {:>12}  {:>12.2}  {}",
@@ -80,14 +89,14 @@ fn count_all(program: &Path) -> Result<Counts> {
 }
 
 fn count_own() -> Result<Counts> {
-    count_all(&std::env::current_exe()?)
+    count_all(&std::env::current_exe()?, sides_of)
 }
 
 /// Dunlin first, then the other.
 fn compare(program: &Path) -> Result<()> {
     let ours = count_own()?;
     println!("{}", program.display());
-    let theirs = count_all(program)?;
+    let theirs = count_all(program, |_| &[Side::Write, Side::Read])?;
     println!("theirs / ours, instructions, cache misses, system calls");
     for (name, our) in &ours {
         let Some(their) = theirs.get(name) else { continue };
