@@ -9,6 +9,8 @@ use alloc::vec::Vec;
 use dunlin_core::{Guid, GuidPrefix};
 
 const SHARDS: usize = 64;
+/// 2⁶⁴ divided by the golden ratio, made odd.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A key that spreads over shards.
 pub(crate) trait ShardKey: Ord + Copy {
@@ -43,12 +45,11 @@ impl<K: ShardKey, V: Clone> Default for Sharded<K, V> {
 
 impl<K: ShardKey, V: Clone> Sharded<K, V> {
     fn index(key: &K) -> usize {
-        // FNV-1a: any spread will do, a bad one only makes a shard longer.
-        let hash = key
-            .octets()
-            .iter()
-            .fold(0x811c_9dc5_u32, |hash, octet| (hash ^ u32::from(*octet)).wrapping_mul(0x0100_0193));
-        (hash ^ (hash >> 16)) as usize % SHARDS
+        // Two multiplications (Fibonacci hashing): any spread will do, a bad one only makes a shard longer.
+        let octets = u128::from_le_bytes(key.octets());
+        let (low, high) = (octets as u64, (octets >> 64) as u64);
+        let hash = (low.wrapping_mul(SPREAD) ^ high).wrapping_mul(SPREAD);
+        (hash >> (u64::BITS - SHARDS.ilog2())) as usize
     }
 
     pub(crate) fn get(&self, key: &K) -> Option<&V> {
@@ -112,5 +113,21 @@ mod tests {
         }
         assert_eq!(map.iter().count(), model.len());
         assert!(model.iter().all(|(key, value)| map.get(key) == Some(value)));
+    }
+
+    #[test]
+    fn endpoints_and_participants_spread() {
+        let mut rng = Rng::new(5);
+        let prefix = GuidPrefix(core::array::from_fn(|_| rng.below(256) as u8));
+        let guids = (1..=640).map(|key| Guid::new(prefix, EntityId::user_writer(key, true)));
+        // Participants of one process differ in a few octets in the middle.
+        let of_process = |n: u32| {
+            let [a, b, ..] = n.to_le_bytes();
+            GuidPrefix([&prefix.0[..8], &[a, b], &prefix.0[10..]].concat().try_into().unwrap())
+        };
+        let mut shards = [[0; SHARDS]; 2];
+        guids.for_each(|guid| shards[0][Sharded::<Guid, ()>::index(&guid)] += 1);
+        (0..640).for_each(|n| shards[1][Sharded::<GuidPrefix, ()>::index(&of_process(n))] += 1);
+        assert!(shards.as_flattened().iter().all(|count| *count <= 30), "{shards:?}");
     }
 }

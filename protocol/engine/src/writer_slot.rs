@@ -275,7 +275,10 @@ impl WriterSlot {
         self.common.note_manual(now.mono, out);
         let (turn, sn) = self.turnstile.begin(|core| {
             let result = core.write(now, request, in_process, self, out);
-            self.arm(core, out);
+            // What is handed over arms the timer when it has arrived.
+            if !out.handed.is_some() {
+                self.arm(core, out);
+            }
             result
         })?;
         Ok(TxTurn { turn, sn })

@@ -205,8 +205,9 @@ pub(crate) fn queue(member: &Arc<Member>, out: &mut Output) {
                 }
             }
         }
-        let told = out.events.drain(..).map(|event| (chain, Work::Tell(Arc::clone(member), event)));
-        state.queue.extend(told);
+        for event in out.events.drain(..) {
+            state.queue.push_back((chain, Work::Tell(Arc::clone(member), event)));
+        }
     });
 }
 
