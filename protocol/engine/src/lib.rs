@@ -68,7 +68,7 @@ pub use config::{
 pub use content_filter::{ContentFilter, ContentFilterStats};
 pub use group::{PublisherGroup, SetEnd, SubscriberGroup};
 pub use handing::Handed;
-pub use output::{Event, Output};
+pub use output::{Event, Output, Present};
 pub use participant::Participant;
 pub use reader_slot::ReaderSlot;
 pub use related::reply_qos;

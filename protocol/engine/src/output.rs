@@ -6,13 +6,32 @@ use alloc::vec::Vec;
 
 use dunlin_buf::Outbox;
 use dunlin_cache::RejectReason;
-use dunlin_core::{EntityId, Guid, GuidPrefix, InstanceHandle, SequenceNumber};
+use dunlin_core::{EntityId, Guid, GuidPrefix, InstanceHandle, Now, SequenceNumber};
 use dunlin_discovery::xtypes::Mismatch as TypeMismatch;
 use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, LostReason, ParticipantData, Trouble};
 use dunlin_qos::IncompatiblePolicy;
 
 use crate::handing::Handed;
 use crate::writer_slot::WriterSlot;
+
+/// The present time, for a call that seldom needs it: reading clocks takes longer than much of what such calls do.
+pub trait Present {
+    /// The present time.
+    fn now(&self) -> Now;
+}
+
+impl Present for Now {
+    fn now(&self) -> Now {
+        *self
+    }
+}
+
+/// Clocks, read under locks of the engine: this must not call the participant.
+impl Present for &dyn Fn() -> Now {
+    fn now(&self) -> Now {
+        self()
+    }
+}
 
 /// The results of one or more calls. The caller owns it, acts on it with no lock held, clears it and uses it
 /// again; clearing keeps the memory.

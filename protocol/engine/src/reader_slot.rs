@@ -23,7 +23,7 @@ use crate::common::{Common, earliest};
 use crate::content_filter::{ContentFilter, ContentFilterStats};
 use crate::group::{Arrivals, SubscriberGroup};
 use crate::matching;
-use crate::output::{Event, Output};
+use crate::output::{Event, Output, Present};
 use crate::ranks;
 use crate::sink::CacheSink;
 use crate::staging;
@@ -204,7 +204,7 @@ impl ReaderSlot {
     /// [`UnknownInstance`] when the selection names an instance that this reader does not know.
     pub fn read(
         &self,
-        now: Now,
+        now: impl Present,
         selection: &Selection,
         samples: &mut Vec<CachedSample>,
         out: &mut Output,
@@ -219,7 +219,7 @@ impl ReaderSlot {
     /// As [`read`](Self::read).
     pub fn take(
         &self,
-        now: Now,
+        now: impl Present,
         selection: &Selection,
         samples: &mut Vec<CachedSample>,
         out: &mut Output,
@@ -234,7 +234,7 @@ impl ReaderSlot {
     /// As [`read`](Self::read).
     pub fn read_where(
         &self,
-        now: Now,
+        now: impl Present,
         selection: &Selection,
         query: &mut dyn FnMut(&SampleData<'_>) -> bool,
         samples: &mut Vec<CachedSample>,
@@ -249,7 +249,7 @@ impl ReaderSlot {
     /// As [`read`](Self::read).
     pub fn take_where(
         &self,
-        now: Now,
+        now: impl Present,
         selection: &Selection,
         query: &mut dyn FnMut(&SampleData<'_>) -> bool,
         samples: &mut Vec<CachedSample>,
@@ -297,19 +297,27 @@ impl ReaderSlot {
         self.arm_cache(store, &mut out.deadline_closer);
     }
 
-    fn access<R>(&self, now: Now, out: &mut Output, access: impl FnOnce(&mut ReaderCache) -> R) -> R {
+    fn access<R>(
+        &self,
+        present: impl Present,
+        out: &mut Output,
+        access: impl FnOnce(&mut ReaderCache) -> R,
+    ) -> R {
         let (result, room) = {
             let mut store = self.store.lock();
             // The timer may be late: what has expired is not handed out all the same.
-            if store.cache.next_deadline().is_some_and(|due| due <= now.mono) {
-                self.do_due(now, &mut store, out);
+            if let Some(due) = store.cache.next_deadline() {
+                let now = present.now();
+                if due <= now.mono {
+                    self.do_due(now, &mut store, out);
+                }
             }
             let result = access(&mut store.cache);
             self.arm_cache(&mut store, &mut out.deadline_closer);
             (result, self.has_use_for_room(&mut store))
         };
         if room {
-            self.room_was_made(now, out);
+            self.room_was_made(present.now(), out);
         }
         result
     }

@@ -114,6 +114,15 @@ impl Session {
         })
     }
 
+    /// Like [`run`](Self::run), for `f` that seldom needs the time.
+    pub fn run_with_clock<R>(&self, f: impl FnOnce(&dyn Fn() -> Now, &mut Output) -> R) -> R {
+        dispatch::with_output(|out| {
+            let result = f(&|| self.now(), out);
+            self.member.finish(out, dispatch::mode());
+            result
+        })
+    }
+
     /// Like [`run`](Self::run), for `f` that makes an entity and makes it known to the sink: no thread tells an event
     /// before both are done, so none is lost. `f` must not call the session, nor wait for
     /// anything that other threads have to do.
