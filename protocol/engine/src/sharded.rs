@@ -49,7 +49,7 @@ impl<K: ShardKey, V: Clone> Sharded<K, V> {
         let octets = u128::from_le_bytes(key.octets());
         let (low, high) = (octets as u64, (octets >> 64) as u64);
         let hash = (low.wrapping_mul(SPREAD) ^ high).wrapping_mul(SPREAD);
-        (hash >> (u64::BITS - SHARDS.ilog2())) as usize
+        (hash >> u64::BITS.saturating_sub(SHARDS.ilog2())) as usize % SHARDS
     }
 
     pub(crate) fn get(&self, key: &K) -> Option<&V> {
