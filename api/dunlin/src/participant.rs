@@ -726,7 +726,7 @@ impl ParticipantInner {
         take: bool,
         found: &mut Vec<CachedSample>,
     ) -> Result<usize, UnknownInstance> {
-        self.session.run(|now, out| match (query, take) {
+        self.session.run_with_clock(|now, out| match (query, take) {
             (None, false) => slot.read(now, selection, found, out),
             (None, true) => slot.take(now, selection, found, out),
             (Some(query), false) => slot.read_where(now, selection, query, found, out),

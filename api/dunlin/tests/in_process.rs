@@ -3,12 +3,15 @@
 mod common;
 
 use common::{Track, domain, eventually, track};
-use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
-use dunlin::{Config, DataReader, DataWriter, DomainParticipant, StatusMask};
+use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, ResourceLimits, SubscriberQos, TopicQos};
+use dunlin::{
+    Config, DataReader, DataWriter, DomainParticipant, Duration, InstanceState, Sample, StatusMask, WallTime,
+};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 fn participant(domain: u32, settings: &[(&str, &str)]) -> DomainParticipant {
     let mut config = Config::default();
@@ -210,4 +213,122 @@ fn a_listener_that_panics_ends_the_call_of_its_own_participant_at_last() {
     let call = AssertUnwindSafe(|| writer.write(&track(1, 0)));
     assert!(catch_unwind(call).is_err());
     assert_eq!((clumsy.take(10).unwrap().len(), careful.take(10).unwrap().len()), (1, 1));
+}
+
+/// Writer and reader that have heard of each other, so that nothing but data is still to be exchanged.
+fn settled(publishing: &DomainParticipant, subscribing: &DomainParticipant, qos: &DataReaderQos) -> Pair {
+    let writer = writer(publishing);
+    let topic = subscribing.create_topic::<Track>("Tracks", &TopicQos::default()).unwrap();
+    let subscriber = subscribing.create_subscriber(&SubscriberQos::default()).unwrap();
+    let reader = subscriber.create_datareader(&topic, qos).unwrap();
+    matched(&writer, 1);
+    eventually("the reader matches", || reader.subscription_matched_status().current_count == 1);
+    writer.write(&track(0, 0)).unwrap();
+    writer.wait_for_acknowledgments(Duration::from_secs(20)).unwrap();
+    eventually("the first sample", || !reader.take(10).unwrap().is_empty());
+    Pair { writer, reader }
+}
+
+struct Pair {
+    writer: DataWriter<Track>,
+    reader: DataReader<Track>,
+}
+
+#[test]
+fn within_a_process_there_are_neither_messages_nor_acknowledgements() {
+    let domain = domain();
+    let (own, other) = (participant(domain, &[]), participant(domain, &[]));
+    for subscribing in [&own, &other] {
+        let Pair { writer, reader } =
+            settled(&own, subscribing, &DataReaderQos::default().reliable().keep_all());
+        let exchanged = || {
+            let stats = writer.stats();
+            (stats.datagrams_sent, stats.heartbeats_sent, stats.acknacks_received)
+        };
+        let (before, sent) = (exchanged(), writer.stats().samples_sent);
+        for n in 0..100 {
+            writer.write(&track(n % 3, n)).unwrap();
+            let taken = reader.take(10).unwrap();
+            assert!(taken.len() == 1 && taken[0].data.as_ref().unwrap().speed == n, "{taken:?}");
+        }
+        writer.wait_for_acknowledgments(Duration::ZERO).unwrap();
+        assert_eq!((exchanged(), writer.stats().samples_sent), (before, sent + 100));
+        drop((writer, reader));
+    }
+}
+
+#[test]
+fn what_ends_an_instance_comes_in_order_with_what_is_written() {
+    let domain = domain();
+    let (own, other) = (participant(domain, &[]), participant(domain, &[]));
+    let Pair { writer, reader } = settled(&own, &other, &DataReaderQos::default().keep_all());
+    let before = writer.stats().datagrams_sent;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let at = WallTime(i64::try_from(now.as_nanos()).unwrap() + 1_000_000_007);
+    let next = || {
+        let mut taken = reader.take(10).unwrap();
+        assert_eq!(taken.len(), 1, "it is there already, alone: {taken:?}");
+        let Sample { info, data, .. } = taken.remove(0);
+        (data.map(|track| track.speed), info.instance_state, info.source_timestamp)
+    };
+    writer.write_w_timestamp(&track(7, 1), at).unwrap();
+    assert_eq!(next(), (Some(1), InstanceState::Alive, at));
+    writer.dispose(&track(7, 1)).unwrap();
+    assert_eq!(next(), (None, InstanceState::NotAliveDisposed, at));
+    writer.write(&track(7, 2)).unwrap();
+    assert_eq!(next(), (Some(2), InstanceState::Alive, at));
+    writer.unregister_instance(&track(7, 2)).unwrap();
+    assert_eq!(next().0, None);
+    assert_eq!(writer.stats().datagrams_sent, before);
+}
+
+/// A reader without room acknowledges nothing, and gets the rest when it has some.
+#[test]
+fn what_finds_no_room_comes_later_and_in_order() {
+    let domain = domain();
+    let (own, other) = (participant(domain, &[]), participant(domain, &[]));
+    let qos = DataReaderQos {
+        resource_limits: ResourceLimits { max_samples: 4, ..ResourceLimits::default() },
+        ..DataReaderQos::default().reliable().keep_all()
+    };
+    let Pair { writer, reader } = settled(&own, &other, &qos);
+    for n in 0..20 {
+        writer.write(&track(0, n)).unwrap();
+    }
+    assert!(writer.wait_for_acknowledgments(Duration::ZERO).is_err());
+    let waiting = {
+        let writer = writer.clone();
+        std::thread::spawn(move || writer.wait_for_acknowledgments(Duration::from_secs(20)))
+    };
+    let mut seen = Vec::new();
+    eventually("the rest", || {
+        let taken = reader.take(3).unwrap();
+        seen.extend(taken.into_iter().filter_map(|sample| sample.data).map(|track| track.speed));
+        seen.len() == 20
+    });
+    assert_eq!(seen, (0..20).collect::<Vec<_>>());
+    waiting.join().unwrap().unwrap();
+    let before = writer.stats().datagrams_sent;
+    writer.write(&track(0, 20)).unwrap();
+    assert_eq!((reader.take(10).unwrap().len(), writer.stats().datagrams_sent), (1, before));
+}
+
+/// Several threads write with one writer while their waits for acknowledgements begin and end: each hears of its own.
+#[test]
+fn nobody_waits_for_an_acknowledgement_that_was_given() {
+    let domain = domain();
+    let (own, other) = (participant(domain, &[]), participant(domain, &[]));
+    let Pair { writer, reader } = settled(&own, &other, &DataReaderQos::default().reliable().keep_all());
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let writer = &writer;
+            scope.spawn(move || {
+                for n in 0..500 {
+                    writer.write(&track(thread, n)).unwrap();
+                    writer.wait_for_acknowledgments(Duration::from_secs(20)).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(reader.take(usize::MAX).unwrap().len(), 2_000);
 }

@@ -39,6 +39,7 @@ mod config;
 mod content_filter;
 mod effects;
 mod group;
+mod handing;
 mod matching;
 #[cfg(all(test, loom))]
 mod model;
@@ -66,7 +67,8 @@ pub use config::{
 };
 pub use content_filter::{ContentFilter, ContentFilterStats};
 pub use group::{PublisherGroup, SetEnd, SubscriberGroup};
-pub use output::{Event, Output};
+pub use handing::Handed;
+pub use output::{Event, Output, Present};
 pub use participant::Participant;
 pub use reader_slot::ReaderSlot;
 pub use related::reply_qos;

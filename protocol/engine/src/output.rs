@@ -6,12 +6,32 @@ use alloc::vec::Vec;
 
 use dunlin_buf::Outbox;
 use dunlin_cache::RejectReason;
-use dunlin_core::{EntityId, Guid, GuidPrefix, InstanceHandle, SequenceNumber};
+use dunlin_core::{EntityId, Guid, GuidPrefix, InstanceHandle, Now, SequenceNumber};
 use dunlin_discovery::xtypes::Mismatch as TypeMismatch;
 use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, LostReason, ParticipantData, Trouble};
 use dunlin_qos::IncompatiblePolicy;
 
+use crate::handing::Handed;
 use crate::writer_slot::WriterSlot;
+
+/// The present time, for a call that seldom needs it: reading clocks takes longer than much of what such calls do.
+pub trait Present {
+    /// The present time.
+    fn now(&self) -> Now;
+}
+
+impl Present for Now {
+    fn now(&self) -> Now {
+        *self
+    }
+}
+
+/// Clocks, read under locks of the engine: this must not call the participant.
+impl Present for &dyn Fn() -> Now {
+    fn now(&self) -> Now {
+        self()
+    }
+}
 
 /// The results of one or more calls. The caller owns it, acts on it with no lock held, clears it and uses it
 /// again; clearing keeps the memory.
@@ -26,6 +46,8 @@ pub struct Output {
     /// True when [`crate::Participant::next_deadline`] came closer, so that whoever sleeps until the old one
     /// must be woken.
     pub deadline_closer: bool,
+    /// A change that goes to readers of this process as it is, see [`WriterSlot::write_in_process`].
+    pub(crate) handed: Handed,
     /// Writers whose new data is in the outbox although no thread has their turn, and up to which change.
     sent_by_timer: Vec<(Arc<WriterSlot>, SequenceNumber)>,
 }
@@ -34,7 +56,13 @@ impl Output {
     /// An empty output.
     #[must_use]
     pub const fn new() -> Self {
-        Self { outbox: Outbox::new(), events: Vec::new(), deadline_closer: false, sent_by_timer: Vec::new() }
+        Self {
+            outbox: Outbox::new(),
+            events: Vec::new(),
+            deadline_closer: false,
+            handed: Handed::new(),
+            sent_by_timer: Vec::new(),
+        }
     }
 
     /// Forgets everything; keeps the memory. Clear only what was sent: the engine takes it that the datagrams have
@@ -43,6 +71,7 @@ impl Output {
         self.outbox.clear();
         self.events.clear();
         self.deadline_closer = false;
+        self.handed.clear();
         for (writer, sent) in self.sent_by_timer.drain(..) {
             writer.timer_sent(sent);
         }

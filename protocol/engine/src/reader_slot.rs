@@ -24,7 +24,7 @@ use crate::common::{Common, earliest};
 use crate::content_filter::{ContentFilter, ContentFilterStats};
 use crate::group::{Arrivals, SubscriberGroup};
 use crate::matching;
-use crate::output::{Event, Output};
+use crate::output::{Event, Output, Present};
 use crate::ranks;
 use crate::sink::CacheSink;
 use crate::staging;
@@ -46,8 +46,8 @@ pub struct ReaderSlot {
 }
 
 /// The side that talks to writers.
-struct Protocol {
-    reader: Reader,
+pub(crate) struct Protocol {
+    pub(crate) reader: Reader,
     qos: Arc<DataReaderQos>,
     /// By GUID.
     writers: Vec<Arc<DiscoveredWriter>>,
@@ -58,7 +58,7 @@ struct Protocol {
     armed: Option<MonoTime>,
     /// Durable writers were matched whose history has not arrived yet.
     historical_due: bool,
-    deleted: bool,
+    pub(crate) deleted: bool,
 }
 
 /// The side that the application takes from.
@@ -205,7 +205,7 @@ impl ReaderSlot {
     /// [`UnknownInstance`] when the selection names an instance that this reader does not know.
     pub fn read(
         &self,
-        now: Now,
+        now: impl Present,
         selection: &Selection,
         samples: &mut Vec<CachedSample>,
         out: &mut Output,
@@ -220,7 +220,7 @@ impl ReaderSlot {
     /// As [`read`](Self::read).
     pub fn take(
         &self,
-        now: Now,
+        now: impl Present,
         selection: &Selection,
         samples: &mut Vec<CachedSample>,
         out: &mut Output,
@@ -235,7 +235,7 @@ impl ReaderSlot {
     /// As [`read`](Self::read).
     pub fn read_where(
         &self,
-        now: Now,
+        now: impl Present,
         selection: &Selection,
         query: &mut dyn FnMut(&SampleData<'_>) -> bool,
         samples: &mut Vec<CachedSample>,
@@ -250,7 +250,7 @@ impl ReaderSlot {
     /// As [`read`](Self::read).
     pub fn take_where(
         &self,
-        now: Now,
+        now: impl Present,
         selection: &Selection,
         query: &mut dyn FnMut(&SampleData<'_>) -> bool,
         samples: &mut Vec<CachedSample>,
@@ -298,19 +298,27 @@ impl ReaderSlot {
         self.arm_cache(store, &mut out.deadline_closer);
     }
 
-    fn access<R>(&self, now: Now, out: &mut Output, access: impl FnOnce(&mut ReaderCache) -> R) -> R {
+    fn access<R>(
+        &self,
+        present: impl Present,
+        out: &mut Output,
+        access: impl FnOnce(&mut ReaderCache) -> R,
+    ) -> R {
         let (result, room) = {
             let mut store = self.store.lock();
             // The timer may be late: what has expired is not handed out all the same.
-            if store.cache.next_deadline().is_some_and(|due| due <= now.mono) {
-                self.do_due(now, &mut store, out);
+            if let Some(due) = store.cache.next_deadline() {
+                let now = present.now();
+                if due <= now.mono {
+                    self.do_due(now, &mut store, out);
+                }
             }
             let result = access(&mut store.cache);
             self.arm_cache(&mut store, &mut out.deadline_closer);
             (result, self.has_use_for_room(&mut store))
         };
         if room {
-            self.room_was_made(now, out);
+            self.room_was_made(present.now(), out);
         }
         result
     }
@@ -437,7 +445,7 @@ impl ReaderSlot {
     }
 
     /// Runs the protocol with a sink into the cache, and tells what follows.
-    fn protocol<R>(
+    pub(crate) fn protocol<R>(
         &self,
         now: Now,
         out: &mut Output,
@@ -707,7 +715,7 @@ impl core::fmt::Debug for ReaderSlot {
 
 impl Protocol {
     /// A writer has written up to here.
-    fn note_written(&mut self, now: Now, writer: Guid, sn: SequenceNumber, sign: WriterSign) {
+    pub(crate) fn note_written(&mut self, now: Now, writer: Guid, sn: SequenceNumber, sign: WriterSign) {
         if self.leases.note_written(now.mono, writer, sn, sign) {
             self.transitions.push(LivelinessTransition { writer, alive: true });
         }

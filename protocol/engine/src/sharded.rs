@@ -126,4 +126,20 @@ mod tests {
         assert_eq!(map.iter().count(), model.len());
         assert!(model.iter().all(|(key, value)| map.get(key) == Some(value)));
     }
+
+    #[test]
+    fn endpoints_and_participants_spread() {
+        let mut rng = Rng::new(5);
+        let prefix = GuidPrefix(core::array::from_fn(|_| rng.below(256) as u8));
+        let guids = (1..=640).map(|key| Guid::new(prefix, EntityId::user_writer(key, true)));
+        // Participants of one process differ in a few octets in the middle.
+        let of_process = |n: u32| {
+            let [a, b, ..] = n.to_le_bytes();
+            GuidPrefix([&prefix.0[..8], &[a, b], &prefix.0[10..]].concat().try_into().unwrap())
+        };
+        let mut shards = [[0; SHARDS]; 2];
+        guids.for_each(|guid| shards[0][Sharded::<Guid, ()>::index(&guid)] += 1);
+        (0..640).for_each(|n| shards[1][Sharded::<GuidPrefix, ()>::index(&of_process(n))] += 1);
+        assert!(shards.as_flattened().iter().all(|count| *count <= 30), "{shards:?}");
+    }
 }

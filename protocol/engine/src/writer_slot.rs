@@ -129,11 +129,11 @@ pub struct WriterSlot {
     timer: TimerId,
     /// RELIABILITY kind, which cannot change.
     reliable: bool,
-    turnstile: Turnstile<WriterCore>,
+    pub(crate) turnstile: Turnstile<WriterCore>,
 }
 
 pub(crate) struct WriterCore {
-    writer: Writer,
+    pub(crate) writer: Writer,
     cache: WriterCache,
     qos: Arc<DataWriterQos>,
     /// By GUID.
@@ -153,7 +153,9 @@ pub(crate) struct WriterCore {
     asserted: MonoTime,
     liveliness_checked: MonoTime,
     liveliness_lost: bool,
-    deleted: bool,
+    /// Somebody may wait for acknowledgements of changes up to here.
+    pub(crate) awaited: SequenceNumber,
+    pub(crate) deleted: bool,
     /// It is about to be deleted: nothing is written any more.
     ending: bool,
     /// It is only waiting for its readers.
@@ -201,6 +203,7 @@ impl WriterSlot {
             asserted: now.mono,
             liveliness_checked: now.mono,
             liveliness_lost: false,
+            awaited: SequenceNumber::ZERO,
             deleted: false,
             ending: false,
             closing: None,
@@ -229,7 +232,7 @@ impl WriterSlot {
         self.reliable
     }
 
-    fn id(&self) -> EntityId {
+    pub(crate) fn id(&self) -> EntityId {
         self.guid.entity_id
     }
 
@@ -253,10 +256,39 @@ impl WriterSlot {
         inline_qos: Option<SharedBytes>,
         out: &mut Output,
     ) -> Result<TxTurn<'_>, WriteError> {
+        self.begin_write(now, (request, inline_qos), false, out)
+    }
+
+    /// The same. If every matched reader is in this process and nothing stands against it, `out` has no datagrams but the
+    /// change itself, [to be handed over](Output::take_handed) when the turn has ended; then tell
+    /// [`handed_over`](Self::handed_over). No datagram for a reader of this process may wait on this thread.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn write_in_process(
+        &self,
+        now: Now,
+        request: WriteRequest,
+        inline_qos: Option<SharedBytes>,
+        out: &mut Output,
+    ) -> Result<TxTurn<'_>, WriteError> {
+        self.begin_write(now, (request, inline_qos), true, out)
+    }
+
+    fn begin_write(
+        &self,
+        now: Now,
+        request: (WriteRequest, Option<SharedBytes>),
+        in_process: bool,
+        out: &mut Output,
+    ) -> Result<TxTurn<'_>, WriteError> {
         self.common.note_manual(now.mono, out);
         let (turn, sn) = self.turnstile.begin(|core| {
-            let result = core.write(now, request, inline_qos, self, out);
-            self.arm(core, out);
+            let result = core.write(now, request, in_process, self, out);
+            // What is handed over arms the timer when it has arrived.
+            if !out.handed.is_some() {
+                self.arm(core, out);
+            }
             result
         })?;
         Ok(TxTurn { turn, sn })
@@ -402,6 +434,7 @@ impl WriterSlot {
     pub fn request_acknowledgments(&self, now: Now, out: &mut Output) {
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
+        core.awaited = core.cache.last_sn();
         core.progressing(out, |core, out| {
             core.writer.request_acknowledgments(now, &core.cache, &mut out.outbox);
         });
@@ -605,7 +638,7 @@ impl WriterSlot {
         self.turnstile.core().deleted
     }
 
-    fn arm(&self, core: &mut WriterCore, out: &mut Output) {
+    pub(crate) fn arm(&self, core: &mut WriterCore, out: &mut Output) {
         if !core.deleted {
             let deadline = core.next_deadline();
             self.common.arm(self.timer, &mut core.armed, deadline, &mut out.deadline_closer);
@@ -624,8 +657,8 @@ impl WriterCore {
     fn write(
         &mut self,
         now: Now,
-        request: WriteRequest,
-        inline_qos: Option<SharedBytes>,
+        (request, inline_qos): (WriteRequest, Option<SharedBytes>),
+        in_process: bool,
         slot: &WriterSlot,
         out: &mut Output,
     ) -> Result<(Option<SequenceNumber>, SequenceNumber), WriteError> {
@@ -673,14 +706,20 @@ impl WriterCore {
             self.after_ack(before, out);
             return Ok((None, sn));
         }
-        self.writer.on_new_change(now, sn, &self.cache, &mut out.outbox);
+        let Output { handed, outbox, .. } = out;
+        let hands_over = in_process && !self.timer_sends && self.group.is_none();
+        if !hands_over || !handed.fill(|places| self.writer.hand_over(sn, &self.cache, places)) {
+            self.writer.on_new_change(now, sn, &self.cache, outbox);
+        }
+        let handed = handed.is_some();
         let sent = self.writer.sent_sn();
         let left = self.writer.acked_by_all();
         // Where nobody has to acknowledge, one change stays until the next is written, and not as many as left at once.
         if acked > before.all || left > acked.next() || self.refused {
             self.after_ack(before, out);
         }
-        Ok(((sent > sent_before).then_some(sent), sn))
+        // What is handed over needs no mark: nothing is on its way.
+        Ok(((!handed && sent > sent_before).then_some(sent), sn))
     }
 
     fn end_set(

@@ -220,7 +220,12 @@ impl Framing {
         }
     }
 
-    fn put_inline_qos(&self, change: &Change, for_readers: Option<&SharedBytes>, buffer: &mut Vec<u8>) {
+    pub(crate) fn put_inline_qos(
+        &self,
+        change: &Change,
+        for_readers: Option<&SharedBytes>,
+        buffer: &mut Vec<u8>,
+    ) {
         buffer.clear();
         if change.kind != ChangeKind::Alive {
             if self.keyed {

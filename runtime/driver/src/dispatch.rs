@@ -5,7 +5,7 @@ use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use dunlin_buf::{BufPool, Datagram, SharedBytes};
 use dunlin_core::{GuidPrefix, Locator, LocatorKind};
@@ -22,6 +22,8 @@ const COPIED: usize = 1024;
 const ENCAPSULATION: usize = 4;
 /// Outputs a thread keeps: calls nest only as deep as listeners that write.
 const KEPT_OUTPUTS: usize = 4;
+/// Neighbours a thread remembers.
+const KEPT_NEIGHBOURS: usize = 8;
 
 /// What follows from what in one call, at most: listeners that answer each other would otherwise keep the call for ever.
 const LONGEST_CHAIN: usize = 256;
@@ -46,6 +48,10 @@ struct ThreadState {
     pool: BufPool,
     /// A call of this thread is working off the queue.
     draining: bool,
+    /// Whose call it is, if that does not show in the queue.
+    caller: Option<GuidPrefix>,
+    /// Where changes were handed over lately; a participant that has left takes nothing.
+    neighbours: Vec<(Locator, Weak<Member>)>,
 }
 
 thread_local! {
@@ -55,6 +61,8 @@ thread_local! {
         chain: 0,
         pool: BufPool::new(POOL),
         draining: false,
+        caller: None,
+        neighbours: Vec::new(),
     });
     static LIBRARY: Cell<bool> = const { Cell::new(false) };
     /// Calls of [`with_output`] that have not returned.
@@ -135,6 +143,47 @@ pub(crate) fn with_output<R>(f: impl FnOnce(&mut Output) -> R) -> R {
     result
 }
 
+/// What is queued next follows from a call of `member`, whoever hears of it.
+pub(crate) fn note_caller(member: &Member) {
+    let _ = STATE.try_with(|state| {
+        let state = &mut *state.borrow_mut();
+        if !state.draining {
+            state.caller = Some(member.participant.guid_prefix());
+        }
+    });
+}
+
+/// Whom a place [beside](Locator::beside) `member` means, if it is there. Asking the group takes its locks and counts, so a thread
+/// remembers the last few.
+pub(crate) fn neighbour(member: &Arc<Member>, place: &Locator) -> Option<Arc<Member>> {
+    let known = |state: &RefCell<ThreadState>| {
+        let state = state.borrow();
+        let (_, member) = state.neighbours.iter().find(|(known, _)| known == place)?;
+        member.upgrade()
+    };
+    if let Some(known) = STATE.try_with(known).ok().flatten() {
+        return Some(known);
+    }
+    let found = member.beside(place)?;
+    let _ = STATE.try_with(|state| {
+        let neighbours = &mut state.borrow_mut().neighbours;
+        neighbours.retain(|(known, member)| known != place && member.strong_count() > 0);
+        if neighbours.len() >= KEPT_NEIGHBOURS {
+            neighbours.remove(0);
+        }
+        neighbours.push((*place, Arc::downgrade(&found)));
+    });
+    Some(found)
+}
+
+/// Whether the present thread has datagrams for this process that are not taken in yet: what follows must not overtake them.
+pub(crate) fn has_datagrams() -> bool {
+    let has = |state: &RefCell<ThreadState>| {
+        state.borrow().queue.iter().any(|(_, work)| !matches!(work, Work::Tell(..)))
+    };
+    STATE.try_with(has).unwrap_or(true)
+}
+
 /// Queues the datagrams of an output that go to the participant itself or to others of the process, and its events.
 pub(crate) fn queue(member: &Arc<Member>, out: &mut Output) {
     let _ = STATE.try_with(|state| {
@@ -156,8 +205,9 @@ pub(crate) fn queue(member: &Arc<Member>, out: &mut Output) {
                 }
             }
         }
-        let told = out.events.drain(..).map(|event| (chain, Work::Tell(Arc::clone(member), event)));
-        state.queue.extend(told);
+        for event in out.events.drain(..) {
+            state.queue.push_back((chain, Work::Tell(Arc::clone(member), event)));
+        }
     });
 }
 
@@ -188,12 +238,18 @@ fn gather(pool: &mut BufPool, datagram: &Datagram<'_>, len: usize) -> SharedByte
 struct Draining;
 
 impl Draining {
-    fn begin() -> Option<Self> {
+    /// And whose call it is.
+    fn begin() -> Option<(Self, GuidPrefix)> {
         let begin = |state: &RefCell<ThreadState>| {
             let mut state = state.borrow_mut();
-            let free = !state.draining && !state.queue.is_empty();
-            state.draining |= free;
-            free.then(|| Self)
+            if state.draining {
+                return None;
+            }
+            let noted = state.caller.take();
+            let (_, first) = state.queue.front()?;
+            let caller = noted.unwrap_or_else(|| first.caller());
+            state.draining = true;
+            Some((Self, caller))
         };
         STATE.try_with(begin).ok().flatten()
     }
@@ -232,10 +288,9 @@ impl Work {
 }
 
 fn drain() {
-    let Some(draining) = Draining::begin() else { return };
-    let (mut caller, mut panicked) = (None, None);
+    let Some((draining, caller)) = Draining::begin() else { return };
+    let mut panicked = None;
     while let Some((chain, work)) = draining.next() {
-        let caller = *caller.get_or_insert_with(|| work.caller());
         let work = if chain > LONGEST_CHAIN { Arc::clone(work.member()).hand_over(work) } else { Some(work) };
         match work {
             Some(Work::Local(member, packet)) => with_output(|out| {

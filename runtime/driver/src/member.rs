@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use dunlin_engine::{Event, Output, Participant};
+use dunlin_core::{Locator, Now};
+use dunlin_engine::{Event, Output, Participant, WriterSlot};
 use dunlin_transport::{SendMode, Transport};
 
 use crate::dispatch;
@@ -79,12 +80,29 @@ impl Member {
         }
     }
 
+    /// Gives the readers of this process the change that a writer hands over, if it does, and the writer how far they are.
+    pub(crate) fn give_to_readers(self: &Arc<Self>, now: Now, slot: &WriterSlot, out: &mut Output) {
+        let Some(mut handed) = out.take_handed() else { return };
+        dispatch::note_caller(self);
+        for at in 0..handed.places.len() {
+            let Some(place) = handed.places.get(at).copied() else { break };
+            if place == Locator::LOCAL {
+                self.participant.on_handed_over(now, &mut handed, out);
+            } else if let Some(other) = dispatch::neighbour(self, &place) {
+                other.drive(|participant, out| participant.on_handed_over(now, &mut handed, out));
+            }
+        }
+        slot.handed_over(now, &handed, out);
+        out.give_back(handed);
+        self.send(out, SendMode::NonBlocking);
+    }
+
     /// Queues what the output holds for this process, wakes who waits for it, and empties it.
     pub(crate) fn conclude(self: &Arc<Self>, out: &mut Output) {
-        if out.events.iter().any(|event| matches!(event, Event::SpaceFreed { .. })) {
-            self.space.notify();
-        }
         if !out.is_empty() {
+            if out.events.iter().any(|event| matches!(event, Event::SpaceFreed { .. })) {
+                self.space.notify();
+            }
             dispatch::queue(self, out);
         }
         let closer = out.deadline_closer;

@@ -113,6 +113,15 @@ impl Session {
         })
     }
 
+    /// Like [`run`](Self::run), for `f` that seldom needs the time.
+    pub fn run_with_clock<R>(&self, f: impl FnOnce(&dyn Fn() -> Now, &mut Output) -> R) -> R {
+        dispatch::with_output(|out| {
+            let result = f(&|| self.now(), out);
+            self.member.finish(out, dispatch::mode());
+            result
+        })
+    }
+
     /// Like [`run`](Self::run), for `f` that makes an entity and makes it known to the sink: no thread tells an event
     /// before both are done, so none is lost. `f` must not call the session, nor wait for
     /// anything that other threads have to do.
@@ -182,11 +191,20 @@ impl Session {
         request: WriteRequest,
         inline_qos: Option<SharedBytes>,
     ) -> Result<SequenceNumber, WriteError> {
+        let queued = dispatch::has_datagrams();
         let (result, more) = dispatch::with_output(|out| {
-            let result = match slot.write_with(self.now(), request, inline_qos, out) {
+            let now = self.now();
+            let turn = if queued {
+                slot.write_with(now, request, inline_qos, out)
+            } else {
+                slot.write_in_process(now, request, inline_qos, out)
+            };
+            let result = match turn {
                 Ok(turn) => {
                     let written = turn.sequence_number();
-                    (Ok(written), self.send_in_turn(slot, turn, out))
+                    let more = self.send_in_turn(slot, turn, out);
+                    self.member.give_to_readers(now, slot, out);
+                    (Ok(written), more)
                 }
                 Err(error) => {
                     self.member.send(out, SendMode::NonBlocking);

@@ -19,6 +19,8 @@ const CACHE: [&str; 4] = ["--cache-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64
 pub(crate) enum Side {
     Write,
     Read,
+    /// Both are one process.
+    Both,
 }
 
 impl Side {
@@ -26,13 +28,15 @@ impl Side {
         match self {
             Self::Write => "write",
             Self::Read => "read",
+            Self::Both => "both",
         }
     }
 
-    const fn other(self) -> Self {
+    const fn other(self) -> Option<Self> {
         match self {
-            Self::Write => Self::Read,
-            Self::Read => Self::Write,
+            Self::Write => Some(Self::Read),
+            Self::Read => Some(Self::Write),
+            Self::Both => None,
         }
     }
 }
@@ -144,21 +148,25 @@ fn run(exchange: Exchange<'_>, side: Side, counter: &[&str], output: &str) -> Re
     let (payload, samples) = (exchange.payload.to_string(), exchange.samples.to_string());
     let workload = ["--domain", &domain, "--payload", &payload, "--samples", &samples];
     let workload = [&workload[..], if exchange.burst { &["--burst"] } else { &[] }].concat();
-    let (counted, plain) = (side.name(), side.other().name());
-    let mut other = start(&[&[program, plain], &workload[..]].concat(), Stdio::inherit())?;
+    let counted = side.name();
+    let start_other =
+        |other: Side| start(&[&[program, other.name()], &workload[..]].concat(), Stdio::inherit());
+    let mut other = side.other().map(start_other).transpose()?;
     // Both counters talk of themselves; what they say matters if they fail.
     let mut said = tempfile::tempfile()?;
     let mut this =
         start(&[counter, &[output, program, counted], &workload[..]].concat(), said.try_clone()?.into())?;
     let ended = this.wait()?;
     if !ended.success() {
-        _ = other.kill();
+        _ = other.as_mut().map(Child::kill);
         said.rewind()?;
         std::io::copy(&mut said, &mut std::io::stderr())?;
     }
-    let other = other.wait()?;
+    let other = other.map(|mut other| other.wait()).transpose()?;
     ensure!(ended.success(), "{} of {counted} ended with {ended}", counter[0]);
-    ensure!(other.success(), "{plain} ended with {other}");
+    if let Some(other) = other {
+        ensure!(other.success(), "the other side of {counted} ended with {other}");
+    }
     Ok(())
 }
 

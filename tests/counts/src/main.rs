@@ -1,6 +1,6 @@
 //! What a sample costs, counted: instructions in user space (callgrind) and system calls (strace), on the writing and on
-//! the reading side, over UDP on the loopback interface. Counts do not depend on how busy the machine is, so they can decide
-//! a test: `check` fails when one is above its record in `record.toml`.
+//! the reading side, over UDP on the loopback interface, and of both within one process. Counts do not depend on how busy the
+//! machine is, so they can decide a test: `check` fails when one is above its record in `record.toml`.
 
 #![forbid(unsafe_code)]
 
@@ -46,6 +46,9 @@ enum Task {
     /// The other side.
     #[command(hide = true)]
     Read(sides::Workload),
+    /// Both sides in one process.
+    #[command(hide = true)]
+    Both(sides::Workload),
 }
 
 fn main() -> Result<()> {
@@ -55,19 +58,31 @@ fn main() -> Result<()> {
         Task::Compare { program } => compare(&program),
         Task::Write(workload) => sides::write(&workload),
         Task::Read(workload) => sides::read(&workload),
+        Task::Both(workload) => sides::both(&workload),
     }
 }
 
 type Counts = BTreeMap<String, Count>;
 
-/// Every workload, both sides; of another implementation only the samples that are written by themselves.
-fn count_all(program: &Path, bursts: bool) -> Result<Counts> {
+/// The sides of Dunlin that are counted; within a process what one sample costs hardly depends on its size.
+fn own_sides(exchange: Exchange<'_>) -> &'static [Side] {
+    let small = exchange.payload == 64 && !exchange.burst;
+    if small { &[Side::Write, Side::Read, Side::Both] } else { &[Side::Write, Side::Read] }
+}
+
+/// Those of another implementation: only the samples that are written by themselves.
+fn other_sides(exchange: Exchange<'_>) -> &'static [Side] {
+    if exchange.burst { &[] } else { &[Side::Write, Side::Read] }
+}
+
+/// Every workload, as `sides` has it.
+fn count_all(program: &Path, sides: impl Fn(Exchange<'_>) -> &'static [Side]) -> Result<Counts> {
     let mut counts = Counts::new();
     println!("payload        side   instructions  cache misses  system calls");
     let alone = WORKLOADS.map(|(payload, samples)| Exchange { program, payload, samples, burst: false });
     let together = BURSTS.map(|(payload, samples)| Exchange { program, payload, samples, burst: true });
-    for exchange in alone.into_iter().chain(together).filter(|exchange| bursts || !exchange.burst) {
-        for side in [Side::Write, Side::Read] {
+    for exchange in alone.into_iter().chain(together) {
+        for &side in sides(exchange) {
             let count = count::measure(exchange, side)?;
             println!(
                 "{:<13}  {:<5}  {:>12}  {:>12}  {:>12.2}  {}",
@@ -85,14 +100,14 @@ fn count_all(program: &Path, bursts: bool) -> Result<Counts> {
 }
 
 fn count_own() -> Result<Counts> {
-    count_all(&std::env::current_exe()?, true)
+    count_all(&std::env::current_exe()?, own_sides)
 }
 
 /// Dunlin first, then the other.
 fn compare(program: &Path) -> Result<()> {
     let ours = count_own()?;
     println!("{}", program.display());
-    let theirs = count_all(program, false)?;
+    let theirs = count_all(program, other_sides)?;
     println!("theirs / ours, instructions, cache misses, system calls");
     for (name, our) in &ours {
         let Some(their) = theirs.get(name) else { continue };

@@ -1,14 +1,14 @@
-//! The two processes.
+//! The two processes, or both sides in one.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration as StdDuration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
-use dunlin::{Config, DataReader, DdsType, DomainParticipant, Duration, StatusMask};
+use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration, StatusMask};
 use rustix::thread::nanosleep;
 use rustix::time::Timespec;
 
@@ -56,30 +56,19 @@ struct Octets {
     octets: Vec<u8>,
 }
 
-/// Waiting that does not depend on how fast the machine is, and UDP only.
-fn participant(domain: u32) -> Result<DomainParticipant> {
+/// Waiting that does not depend on how fast the machine is, and UDP only unless both are in this process.
+fn participant(domain: u32, beside: bool) -> Result<DomainParticipant> {
     let mut config = Config::default();
     config.set("network.interfaces", "lo")?;
-    config.set("shared_memory.enabled", "false")?;
+    config.set("shared_memory.enabled", if beside { "true" } else { "false" })?;
     config.set("receive.waiting", "blocking")?;
     Ok(DomainParticipant::builder(domain).config(config).build()?)
 }
 
 pub(crate) fn write(workload: &Workload) -> Result<()> {
-    let participant = participant(workload.domain)?;
-    let topic = participant.create_topic::<Octets>(TOPIC, &TopicQos::default())?;
-    let mut qos = DataWriterQos::default().reliable().keep_all().max_blocking_time(Duration::from_secs(60));
-    if workload.burst {
-        qos.latency_budget.duration = BUDGET;
-    }
-    let writer = participant.create_publisher(&PublisherQos::default())?.create_datawriter(&topic, &qos)?;
-    let deadline = Instant::now() + PATIENCE;
-    while writer.matched_subscriptions().is_empty() {
-        ensure!(Instant::now() < deadline, "the reader was not found");
-        std::thread::park_timeout(StdDuration::from_millis(5));
-    }
-    // Four octets of length and four of the encapsulation count.
-    let sample = Octets { octets: vec![7; workload.payload.saturating_sub(8)] };
+    let participant = participant(workload.domain, false)?;
+    let writer = writer(&participant, TOPIC, workload)?;
+    let sample = sample(workload);
     for number in 0..workload.samples + marks::WARM_UP {
         if !workload.burst {
             // Cut short by a signal it is a little less regular, no more.
@@ -104,22 +93,15 @@ pub(crate) fn write(workload: &Workload) -> Result<()> {
 }
 
 pub(crate) fn read(workload: &Workload) -> Result<()> {
-    let participant = participant(workload.domain)?;
-    let topic = participant.create_topic::<Octets>(TOPIC, &TopicQos::default())?;
-    let mut qos = DataReaderQos::default().reliable().keep_all();
-    if workload.burst {
-        qos.latency_budget.duration = BUDGET;
-    }
-    let reader = participant.create_subscriber(&SubscriberQos::default())?.create_datareader(&topic, &qos)?;
+    let participant = participant(workload.domain, false)?;
+    let reader = reader(&participant, TOPIC, workload)?;
     let (complete, completed) = channel();
     let (seen, all) = (AtomicU64::new(0), workload.samples + marks::WARM_UP);
     let taken = Mutex::new(Vec::with_capacity(TAKEN_AT_ONCE));
     reader.set_listener(
         move |reader: &DataReader<Octets>| {
-            let Ok(mut taken) = taken.lock() else { return };
             loop {
-                taken.clear();
-                let count = reader.take_into(TAKEN_AT_ONCE, &mut taken).unwrap_or(0) as u64;
+                let count = take(reader, &taken);
                 let before = seen.fetch_add(count, Ordering::Relaxed);
                 let reached = |number| before < number && before + count >= number;
                 if reached(marks::WARM_UP) {
@@ -139,4 +121,79 @@ pub(crate) fn read(workload: &Workload) -> Result<()> {
     );
     completed.recv_timeout(PATIENCE).context("not every sample arrived")?;
     Ok(())
+}
+
+/// A round trip between two participants of one process: each sample is answered by a listener, so that none makes a burst.
+pub(crate) fn both(workload: &Workload) -> Result<()> {
+    let (asking, answering) = (participant(workload.domain, true)?, participant(workload.domain, true)?);
+    let (questions, answers) = (TOPIC, "Answers");
+    let (question, answer) = (reader(&answering, questions, workload)?, reader(&asking, answers, workload)?);
+    let (ask, reply) = (writer(&asking, questions, workload)?, writer(&answering, answers, workload)?);
+    let (sample, taken) = (sample(workload), Mutex::new(Vec::with_capacity(TAKEN_AT_ONCE)));
+    let echo = sample.clone();
+    question.set_listener(
+        move |reader: &DataReader<Octets>| {
+            if take(reader, &taken) > 0 {
+                // What fails is missed by who asks.
+                _ = reply.write(&echo);
+            }
+        },
+        StatusMask::DATA_AVAILABLE,
+    );
+    let (seen, taken) = (Arc::new(AtomicU64::new(0)), Mutex::new(Vec::with_capacity(TAKEN_AT_ONCE)));
+    let counter = Arc::clone(&seen);
+    answer.set_listener(
+        move |reader: &DataReader<Octets>| _ = counter.fetch_add(take(reader, &taken), Ordering::Relaxed),
+        StatusMask::DATA_AVAILABLE,
+    );
+    for number in 0..workload.samples + marks::WARM_UP {
+        if number == marks::WARM_UP {
+            marks::begin();
+        }
+        ask.write(&sample)?;
+        let deadline = Instant::now() + PATIENCE;
+        while seen.load(Ordering::Relaxed) <= number {
+            // The first answers, before all have heard of each other.
+            ensure!(Instant::now() < deadline, "an answer is missing");
+            std::thread::park_timeout(StdDuration::from_millis(1));
+        }
+    }
+    marks::end();
+    Ok(())
+}
+
+fn take(reader: &DataReader<Octets>, taken: &Mutex<Vec<dunlin::Sample<Octets>>>) -> u64 {
+    let Ok(mut taken) = taken.lock() else { return 0 };
+    taken.clear();
+    reader.take_into(TAKEN_AT_ONCE, &mut taken).unwrap_or(0) as u64
+}
+
+/// A writer that has found its reader.
+fn writer(participant: &DomainParticipant, topic: &str, workload: &Workload) -> Result<DataWriter<Octets>> {
+    let topic = participant.create_topic::<Octets>(topic, &TopicQos::default())?;
+    let mut qos = DataWriterQos::default().reliable().keep_all().max_blocking_time(Duration::from_secs(60));
+    if workload.burst {
+        qos.latency_budget.duration = BUDGET;
+    }
+    let writer = participant.create_publisher(&PublisherQos::default())?.create_datawriter(&topic, &qos)?;
+    let deadline = Instant::now() + PATIENCE;
+    while writer.matched_subscriptions().is_empty() {
+        ensure!(Instant::now() < deadline, "the reader was not found");
+        std::thread::park_timeout(StdDuration::from_millis(5));
+    }
+    Ok(writer)
+}
+
+fn sample(workload: &Workload) -> Octets {
+    // Four octets of length and four of the encapsulation count.
+    Octets { octets: vec![7; workload.payload.saturating_sub(8)] }
+}
+
+fn reader(participant: &DomainParticipant, topic: &str, workload: &Workload) -> Result<DataReader<Octets>> {
+    let topic = participant.create_topic::<Octets>(topic, &TopicQos::default())?;
+    let mut qos = DataReaderQos::default().reliable().keep_all();
+    if workload.burst {
+        qos.latency_budget.duration = BUDGET;
+    }
+    Ok(participant.create_subscriber(&SubscriberQos::default())?.create_datareader(&topic, &qos)?)
 }

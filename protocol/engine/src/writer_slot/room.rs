@@ -14,9 +14,9 @@ const RELEASED_AT_ONCE: usize = 32;
 
 /// What readers have acknowledged.
 #[derive(Clone, Copy)]
-pub(super) struct Progress {
+pub(crate) struct Progress {
     /// All of them.
-    pub(super) all: SequenceNumber,
+    pub(crate) all: SequenceNumber,
     /// Those that are waited for when the history is full.
     active: SequenceNumber,
 }
@@ -62,10 +62,16 @@ impl WriterCore {
 
     /// What follows when more than `before` may be acknowledged.
     pub(super) fn after_ack(&mut self, before: Progress, out: &mut Output) {
+        if self.free_acked(before, out) {
+            out.tell_once(Event::AckAdvanced { writer: self.writer.guid().entity_id });
+        }
+    }
+
+    /// Lets go of what is acknowledged now, and tells who waits for that room. True if all readers have acknowledged more.
+    pub(crate) fn free_acked(&mut self, before: Progress, out: &mut Output) -> bool {
         let (now, id) = (self.progress(), self.writer.guid().entity_id);
         if now.all > before.all {
             self.cache.remove_acked(now.all);
-            out.tell_once(Event::AckAdvanced { writer: id });
         }
         if now.all > before.all || now.active > before.active {
             self.tell_space(id, out);
@@ -73,10 +79,11 @@ impl WriterCore {
         while let Some((remote, active)) = self.writer.next_standing() {
             out.events.push(Event::ReaderActivity { writer: id, remote, active });
         }
+        now.all > before.all
     }
 
     /// What readers have acknowledged by now.
-    pub(super) fn progress(&self) -> Progress {
+    pub(crate) fn progress(&self) -> Progress {
         Progress { all: self.writer.acked_by_all(), active: self.writer.acked_by_active() }
     }
 

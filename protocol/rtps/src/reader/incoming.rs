@@ -72,6 +72,13 @@ impl Incoming {
         }
     }
 
+    /// Whether it says that it is for one reader, and another one.
+    pub(crate) fn is_for_another(&self, reader: Guid) -> bool {
+        let list = self.inline_qos.as_ref();
+        let parsed = list.and_then(|(list, endianness)| ParameterList::parse(list, *endianness).ok());
+        is_for_another(parsed.as_ref().map(|(list, _)| list), ProtocolVersion::V2_5, reader)
+    }
+
     /// Octets of payload and inline QoS.
     pub(crate) fn len(&self) -> usize {
         let payload = self.payload.as_ref().map_or(0, |payload| payload.len());

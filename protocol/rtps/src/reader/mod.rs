@@ -266,6 +266,16 @@ impl Reader {
         index
     }
 
+    /// Where a matched writer is.
+    pub(crate) fn matched(&mut self, writer: Guid) -> Option<usize> {
+        self.addressed(writer.prefix, writer.entity_id, EntityId::UNKNOWN)
+    }
+
+    /// Up to which change of a writer nothing more is needed.
+    pub(crate) fn settled_through(&self, index: usize) -> Option<SequenceNumber> {
+        self.writers.get(index).map(|proxy| proxy.expected.previous())
+    }
+
     /// Takes up when a writer next has something to be told.
     fn wake_for(&mut self, index: usize) {
         let at = self.writers.get(index).and_then(|proxy| proxy.ack.deadline());

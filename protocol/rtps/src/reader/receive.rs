@@ -27,13 +27,44 @@ impl Reader {
         if !self.is_new(index, data.writer_sn) {
             return;
         }
-        if let Some(partials) = self.writers.get_mut(index).and_then(|proxy| proxy.partials.if_made()) {
-            partials.remove_sn(data.writer_sn, &mut self.pool);
+        let elsewhere = is_for_another(data.inline_qos.as_ref(), state.source_version, self.cfg.guid);
+        let change = || Incoming::from_data(state, data, packet);
+        self.take_whole(now, index, data.writer_sn, (!elsewhere).then_some(change), sink, out);
+    }
+
+    /// Takes a change that a writer of this process hands over.
+    pub(crate) fn on_change(
+        &mut self,
+        now: Now,
+        index: usize,
+        change: Incoming,
+        sink: &mut dyn DeliverySink,
+        out: &mut Outbox,
+    ) {
+        let sn = change.sn;
+        if !self.is_new(index, sn) {
+            return;
         }
-        if is_for_another(data.inline_qos.as_ref(), state.source_version, self.cfg.guid) {
-            self.directed_elsewhere(now, index, data.writer_sn, sink);
-        } else {
-            self.take(now, index, Incoming::from_data(state, data, packet), sink);
+        let elsewhere = change.is_for_another(self.cfg.guid);
+        self.take_whole(now, index, sn, (!elsewhere).then_some(|| change), sink, out);
+    }
+
+    /// Takes a change that came in one piece and is not settled yet; `None` if it is for another reader.
+    fn take_whole(
+        &mut self,
+        now: Now,
+        index: usize,
+        sn: SequenceNumber,
+        change: Option<impl FnOnce() -> Incoming>,
+        sink: &mut dyn DeliverySink,
+        out: &mut Outbox,
+    ) {
+        if let Some(partials) = self.writers.get_mut(index).and_then(|proxy| proxy.partials.if_made()) {
+            partials.remove_sn(sn, &mut self.pool);
+        }
+        match change {
+            None => self.directed_elsewhere(now, index, sn, sink),
+            Some(change) => self.take(now, index, change(), sink),
         }
         self.ask_if_unheard(now, index, out);
     }

@@ -69,6 +69,11 @@ impl Batch {
         self.suspended = suspended;
     }
 
+    /// Whether samples leave at once unless they come in a burst.
+    pub(super) fn is_at_once(&self) -> bool {
+        !self.suspended && self.budget == Duration::ZERO
+    }
+
     /// A sample of `len` octets was written. Until when it may wait; `None` if everything leaves now.
     pub(super) fn on_write(&mut self, now: MonoTime, len: usize) -> Option<MonoTime> {
         let pause = self.last.map(|last| now.since(last));

@@ -176,7 +176,7 @@ impl Writer {
     }
 
     /// Brings the next HEARTBEAT close again, because a reader has moved.
-    pub(super) fn heartbeat_soon(&mut self, now: MonoTime) {
+    pub(crate) fn heartbeat_soon(&mut self, now: MonoTime) {
         self.heartbeat.interval = self.cfg.heartbeat_period;
         arm(&mut self.heartbeat.due, now.plus(self.heartbeat.interval));
     }

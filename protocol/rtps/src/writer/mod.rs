@@ -3,6 +3,7 @@
 mod batch;
 mod config;
 mod filtering;
+mod handing;
 mod heartbeat;
 mod inactive;
 mod matching;

@@ -130,7 +130,7 @@ impl Writer {
     }
 
     /// Everything up to `through` has arrived, as far as it was sent. True when that is news.
-    fn acknowledge(&mut self, index: usize, through: SequenceNumber) -> bool {
+    pub(super) fn acknowledge(&mut self, index: usize, through: SequenceNumber) -> bool {
         let through = through.min(self.pushed);
         let Some(proxy) = self.proxies.get_mut(index).filter(|proxy| proxy.acked < through) else {
             return false;

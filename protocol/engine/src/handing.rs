@@ -1,0 +1,109 @@
+//! New changes on their way to readers of the same process, without messages. The driver carries them from the writer's
+//! participant to those of the readers, and back how far each reader is.
+
+use alloc::vec::Vec;
+use core::mem;
+
+use dunlin_core::{Guid, Locator, Now, SequenceNumber};
+use dunlin_discovery::WriterSign;
+use dunlin_rtps::HandedOver;
+
+use crate::output::{Event, Output};
+use crate::participant::Participant;
+use crate::reader_slot::ReaderSlot;
+use crate::writer_slot::WriterSlot;
+
+/// A change that is being handed over, where to, and who has taken it.
+#[derive(Default)]
+pub struct Handed {
+    change: Option<HandedOver>,
+    /// Where the readers are: [`Locator::LOCAL`], and others [`beside`](Locator::beside) this participant.
+    pub places: Vec<Locator>,
+    /// Up to which change each reader needs nothing more.
+    taken: Vec<(Guid, SequenceNumber)>,
+}
+
+impl Handed {
+    pub(crate) const fn new() -> Self {
+        Self { change: None, places: Vec::new(), taken: Vec::new() }
+    }
+
+    /// Asks a writer for its change; false if that has to be sent.
+    pub(crate) fn fill(&mut self, offer: impl FnOnce(&mut Vec<Locator>) -> Option<HandedOver>) -> bool {
+        self.change = offer(&mut self.places);
+        self.change.is_some()
+    }
+
+    pub(crate) fn is_some(&self) -> bool {
+        self.change.is_some()
+    }
+
+    /// Forgets everything; keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.change = None;
+        self.places.clear();
+        self.taken.clear();
+    }
+}
+
+impl Output {
+    /// The change to hand over, if there is one; give it [back](Self::give_back) afterwards.
+    pub fn take_handed(&mut self) -> Option<Handed> {
+        self.handed.change.is_some().then(|| mem::take(&mut self.handed))
+    }
+
+    /// Keeps its memory.
+    pub fn give_back(&mut self, handed: Handed) {
+        self.handed = handed;
+        self.handed.clear();
+    }
+}
+
+impl Participant {
+    /// Takes in a change that a writer of this process, of this participant or of another, hands over.
+    pub fn on_handed_over(&self, now: Now, handed: &mut Handed, out: &mut Output) {
+        let Handed { change: Some(change), taken, .. } = handed else { return };
+        let (routes, source) = (self.routes.load(), change.writer.prefix);
+        if source != self.common.prefix && routes.peer(source).is_some_and(|peer| peer.note_traffic(now.mono))
+        {
+            self.discover(now, out, |discovery, _, _| discovery.on_traffic(now.mono, source));
+        }
+        for slot in routes.readers_of(change.writer) {
+            if let Some(through) = slot.on_handed_over(now, change, out) {
+                taken.push((slot.guid(), through));
+            }
+        }
+    }
+}
+
+impl ReaderSlot {
+    /// Up to which change this reader needs nothing more; `None` if the writer is not matched.
+    fn on_handed_over(&self, now: Now, handed: &HandedOver, out: &mut Output) -> Option<SequenceNumber> {
+        self.protocol(now, out, |protocol, sink, outbox| {
+            if protocol.deleted {
+                return None;
+            }
+            protocol.note_written(now, handed.writer, handed.sn, WriterSign::Change);
+            protocol.reader.on_handed_over(now, handed, sink, outbox)
+        })
+    }
+}
+
+impl WriterSlot {
+    /// Readers have taken the change that [`write_in_process`](Self::write_in_process) handed over, or have not.
+    pub fn handed_over(&self, now: Now, handed: &Handed, out: &mut Output) {
+        let Some(change) = &handed.change else { return };
+        let mut guard = self.turnstile.core();
+        let core = &mut *guard;
+        if core.deleted {
+            return;
+        }
+        let before = core.progress();
+        core.writer.handed_over(now.mono, change.sn, &handed.taken);
+        let awaited = before.all < core.awaited;
+        if core.free_acked(before, out) && awaited {
+            out.tell_once(Event::AckAdvanced { writer: self.id() });
+        }
+        self.arm(core, out);
+    }
+}

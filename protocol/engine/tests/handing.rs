@@ -1,0 +1,131 @@
+//! Changes that are handed to readers of the same participant without messages (ADR 11).
+
+#![cfg(not(any(loom, shuttle)))]
+
+mod common;
+
+use common::{Net, instance, sample, unpack};
+use dunlin_core::{Duration, Locator};
+use dunlin_engine::{Event, Output, ReaderSlot, WriteRequest, WriterSlot};
+use dunlin_qos::{DataReaderQos, DataWriterQos, LatencyBudget};
+use dunlin_rtps::ChangeKind;
+use std::sync::Arc;
+
+const BUDGET: LatencyBudget = LatencyBudget { duration: Duration::from_millis(1) };
+
+fn writer_qos() -> DataWriterQos {
+    DataWriterQos::default().reliable().keep_all()
+}
+
+fn reader_qos() -> DataReaderQos {
+    DataReaderQos { latency_budget: BUDGET, ..DataReaderQos::default().reliable().keep_all() }
+}
+
+/// A writer and a reader of one participant that have heard of each other, and another participant.
+fn matched(qos: &DataWriterQos) -> (Net, Arc<WriterSlot>, Arc<ReaderSlot>) {
+    let mut net = Net::started(2);
+    let (writer, reader) = (net.writer(0, "Topic", qos), net.reader(0, "Topic", &reader_qos()));
+    net.settle();
+    assert_eq!(writer.has_heard(reader.guid()), Some(true));
+    net.take_events(0);
+    (net, writer, reader)
+}
+
+/// Writes as a driver does that hands over; nothing is delivered or sent yet.
+fn write(net: &Net, writer: &WriterSlot, number: u32) -> Output {
+    let request = WriteRequest {
+        kind: ChangeKind::Alive,
+        instance: instance(number),
+        source_timestamp: None,
+        payload: sample(number, b"body"),
+    };
+    let mut out = Output::new();
+    writer.write_in_process(net.clock(), request, None, &mut out).unwrap().finish();
+    out
+}
+
+/// Gives the reader what was written. False if that was not handed over: then it is sent.
+fn deliver(net: &mut Net, writer: &WriterSlot, mut out: Output) -> bool {
+    let Some(mut handed) = out.take_handed() else {
+        net.with(0, |_, _, sent| sent.outbox = std::mem::take(&mut out.outbox));
+        return false;
+    };
+    assert!(out.outbox.is_empty(), "{out:?}");
+    assert_eq!(handed.places, [Locator::LOCAL]);
+    net.with(0, |participant, now, out| {
+        participant.on_handed_over(now, &mut handed, out);
+        writer.handed_over(now, &handed, out);
+        assert!(out.outbox.is_empty(), "no answer: {out:?}");
+    });
+    true
+}
+
+fn numbers(net: &mut Net, reader: &ReaderSlot) -> Vec<u32> {
+    net.take(0, reader).iter().map(|sample| unpack(sample).0).collect()
+}
+
+#[test]
+fn an_acknowledgement_in_the_same_call_is_told_to_who_waits_for_it() {
+    let (mut net, writer, reader) = matched(&writer_qos());
+    let told =
+        |net: &mut Net| net.take_events(0).contains(&Event::AckAdvanced { writer: writer.guid().entity_id });
+    for asked in [false, true, false] {
+        let out = write(&net, &writer, 1);
+        assert!(writer.acked_by_all() < writer.last_sn(), "not before it has arrived");
+        if asked {
+            net.with(0, |_, now, out| writer.request_acknowledgments(now, out));
+            net.take_events(0);
+        }
+        assert!(deliver(&mut net, &writer, out));
+        assert_eq!((writer.acked_by_all(), writer.history_len()), (writer.last_sn(), 0));
+        assert_eq!(told(&mut net), asked);
+        assert_eq!(numbers(&mut net, &reader), [1]);
+        net.settle();
+        net.take_events(0);
+    }
+}
+
+#[test]
+fn what_is_written_meanwhile_is_sent_and_nothing_comes_twice() {
+    let (mut net, writer, reader) = matched(&writer_qos());
+    let first = write(&net, &writer, 1);
+    let second = write(&net, &writer, 2);
+    assert!(!deliver(&mut net, &writer, second), "the first has not arrived");
+    net.run(Duration::from_millis(2));
+    assert_eq!(numbers(&mut net, &reader), [1, 2], "the reader has asked for it");
+    assert!(deliver(&mut net, &writer, first));
+    assert_eq!(numbers(&mut net, &reader), [], "nothing twice");
+    assert_eq!(writer.acked_by_all(), writer.last_sn());
+    let third = write(&net, &writer, 3);
+    assert!(deliver(&mut net, &writer, third));
+    assert_eq!(numbers(&mut net, &reader), [3]);
+}
+
+#[test]
+fn what_is_handed_over_and_never_arrives_is_repaired() {
+    let (mut net, writer, reader) = matched(&writer_qos());
+    let mut lost = write(&net, &writer, 1);
+    let handed = lost.take_handed().unwrap();
+    net.with(0, |_, now, out| writer.handed_over(now, &handed, out));
+    net.settle();
+    assert_eq!(numbers(&mut net, &reader), [1]);
+    assert_eq!(writer.acked_by_all(), writer.last_sn());
+}
+
+#[test]
+fn what_is_not_that_simple_is_sent() {
+    let (mut net, writer, reader) = matched(&DataWriterQos { latency_budget: BUDGET, ..writer_qos() });
+    let out = write(&net, &writer, 1);
+    assert!(!deliver(&mut net, &writer, out), "it waits for more");
+    net.settle();
+    assert_eq!(numbers(&mut net, &reader), [1]);
+
+    let (mut net, writer, reader) = matched(&writer_qos());
+    let elsewhere = net.reader(1, "Topic", &reader_qos());
+    net.settle();
+    let out = write(&net, &writer, 2);
+    assert!(!deliver(&mut net, &writer, out), "another participant has a reader");
+    net.settle();
+    let there: Vec<_> = net.take(1, &elsewhere).iter().map(|sample| unpack(sample).0).collect();
+    assert_eq!((numbers(&mut net, &reader), there), (vec![2], vec![2]));
+}
