@@ -171,12 +171,14 @@ impl Incoming {
         Look::Some
     }
 
-    /// Wakes the producer if it waits.
+    /// Wakes whoever waits on the side of the producer. They do not take back themselves that they wait: another one may
+    /// still do so.
     fn tell_of_room(&self) {
         // Orders what was given back before the look at whether somebody waits; the producer does it the other way
         // round. It does not sleep for long in any case.
         fence(Ordering::SeqCst);
-        if self.segment.map.word(place::WAITING).load(Ordering::Relaxed) != 0 {
+        let waiting = self.segment.map.word(place::WAITING);
+        if waiting.load(Ordering::Relaxed) != 0 && waiting.swap(0, Ordering::Relaxed) != 0 {
             let _ = futex::wake(self.segment.map.word(place::HEAD), futex::Flags::empty(), SENDERS);
         }
     }

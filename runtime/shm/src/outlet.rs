@@ -227,7 +227,6 @@ impl Outlet {
             // However this ends, what was taken says whether there is room.
             let _ = futex::wait(head, futex::Flags::empty(), seen, Some(&SLICE));
         }
-        waiting.store(0, Ordering::Relaxed);
         if head.load(Ordering::Acquire) == seen { Room::None } else { Room::Perhaps }
     }
 
