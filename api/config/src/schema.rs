@@ -204,7 +204,7 @@ schema! {
         /// What they do while nothing arrives: "blocking" sleeps, "polling" looks again and again and takes a core,
         /// "adaptive" looks for a moment where the next datagram is about to come, and sleeps otherwise.
         waiting: Waiting = Waiting::Adaptive;
-        /// Longest time that "adaptive" looks for one datagram.
+        /// Longest time that "adaptive" looks for one datagram; twice as long after a sleep.
         spin: Duration = driver().receive.spin.into();
         /// The processor that the thread for unicast data runs on.
         cpu: Switch<u32> = Switch::Off;

@@ -21,15 +21,17 @@ static LOCAL_TYPES: Mutex<BTreeMap<TypeId, Weak<LocalType>>> = Mutex::new(BTreeM
 
 /// The type objects of a Rust type.
 pub(crate) fn local_type<T: DdsType>() -> Option<Arc<LocalType>> {
-    let mut types = lock(&LOCAL_TYPES);
-    if let Some(known) = types.get(&TypeId::of::<T>()).and_then(Weak::upgrade) {
+    let known = || lock(&LOCAL_TYPES).get(&TypeId::of::<T>()).and_then(Weak::upgrade);
+    if let Some(known) = known() {
         return Some(known);
     }
-    types.retain(|_, ty| ty.strong_count() > 0);
+    // Without the lock, since it may be logged by somebody who has topics too.
     let (graph, root) = dunlin_xtypes::from_description(description::<T>());
     let ty = type_of_graph(Arc::new(graph), root, T::TYPE_NAME)?;
-    types.insert(TypeId::of::<T>(), Arc::downgrade(&ty));
-    Some(ty)
+    let mut types = lock(&LOCAL_TYPES);
+    types.retain(|_, ty| ty.strong_count() > 0);
+    let weak = types.entry(TypeId::of::<T>()).or_insert_with(|| Arc::downgrade(&ty));
+    Some(weak.upgrade().unwrap_or(ty))
 }
 
 /// The type objects of a type known at run time.

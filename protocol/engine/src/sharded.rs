@@ -39,11 +39,12 @@ impl ShardKey for GuidPrefix {
     }
 }
 
-/// Of local endpoints, whose keys are counted.
+/// Of local endpoints, whose keys are counted, but together: those of writers or of readers may be any distance apart.
 impl ShardKey for EntityId {
     fn spread(&self) -> usize {
-        let [_, _, lowest, _] = self.0;
-        lowest.into()
+        const SPREAD: u32 = 0x9e37_79b9;
+        let hash = u32::from_be_bytes(self.0).wrapping_mul(SPREAD);
+        (hash >> u32::BITS.saturating_sub(SHARDS.ilog2())) as usize
     }
 }
 
@@ -140,6 +141,12 @@ mod tests {
         let mut shards = [[0; SHARDS]; 2];
         guids.for_each(|guid| shards[0][Sharded::<Guid, ()>::index(&guid)] += 1);
         (0..640).for_each(|n| shards[1][Sharded::<GuidPrefix, ()>::index(&of_process(n))] += 1);
+        for stride in [1, 2, 64] {
+            let mut local = [0; SHARDS];
+            let keys = (1..=640).map(|key| EntityId::user_writer(key * stride, true));
+            keys.for_each(|id| local[Sharded::<EntityId, ()>::index(&id)] += 1);
+            assert!(local.iter().all(|count| *count <= 30), "{stride}: {local:?}");
+        }
         assert!(shards.as_flattened().iter().all(|count| *count <= 30), "{shards:?}");
     }
 }

@@ -75,9 +75,11 @@ impl Timers {
                 heap.slots.len().saturating_sub(1)
             }
         };
-        // Room for every entry there can be, so that arming never allocates.
+        // Room for every entry there can be, so that neither arming nor giving back ever allocates.
         let missing = heap.slots.len().saturating_sub(heap.entries.len());
         heap.entries.reserve(missing);
+        let missing = heap.slots.len().saturating_sub(heap.free.len());
+        heap.free.reserve(missing);
         TimerId(id)
     }
 

@@ -30,7 +30,7 @@ pub enum Waiting {
 pub struct ReceiveConfig {
     /// What they do while nothing arrives.
     pub waiting: Waiting,
-    /// Longest time that the adaptive strategy looks for one datagram.
+    /// Longest time that the adaptive strategy looks for one datagram; twice as long after a sleep.
     pub spin: Duration,
     /// The processor that the thread for unicast data runs on; `None`: any.
     pub cpu: Option<usize>,

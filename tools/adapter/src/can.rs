@@ -30,6 +30,9 @@ impl Can {
         Self::ManyTopics,
         Self::ManyReaders,
     ];
+    /// All but two hosts.
+    pub const ALL_BUT_TWO_HOSTS: &'static [Self] =
+        &[Self::IntraProcess, Self::Reliable, Self::BestEffort, Self::ManyTopics, Self::ManyReaders];
 }
 
 impl fmt::Display for Can {

@@ -26,7 +26,7 @@ pub fn within(results: &Results, base: Option<&str>) -> Result<String> {
     Ok(text)
 }
 
-/// Compares two runs, cell by cell.
+/// Compares two runs, cell by cell, where both have measured the same.
 ///
 /// # Errors
 /// They have no cell in common.
@@ -34,7 +34,11 @@ pub fn between(before: &Results, after: &Results) -> Result<String> {
     let mut text = String::from("the second run against the first, ratios of the second to the first\n");
     let empty = text.len();
     for now in &after.cells {
-        let same = |cell: &&Measured| cell.is_like(now) && cell.implementation == now.implementation;
+        let same = |cell: &&Measured| {
+            cell.is_like(now)
+                && cell.implementation == now.implementation
+                && before.measure(cell) == after.measure(now)
+        };
         if let Some(then) = before.cells.iter().find(same) {
             line(after, now, then, &now.implementation, &mut text);
         }

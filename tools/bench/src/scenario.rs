@@ -48,7 +48,7 @@ pub struct Contender {
 }
 
 /// One thing to measure.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
     /// What.

@@ -30,7 +30,9 @@ struct Endpoints {
 impl Implementation for Dunlin {
     fn about(&self, options: &[(String, String)]) -> Result<About> {
         config(options)?;
-        Ok(About { name: "Dunlin".into(), version: env!("CARGO_PKG_VERSION").into(), can: Can::ALL })
+        // Two hosts have no memory in common.
+        let can = if lends(options) { Can::ALL_BUT_TWO_HOSTS } else { Can::ALL };
+        Ok(About { name: "Dunlin".into(), version: env!("CARGO_PKG_VERSION").into(), can })
     }
 
     fn open(&self, open: &Open, on_payload: OnPayload) -> Result<Box<dyn Session>> {
@@ -41,7 +43,7 @@ impl Implementation for Dunlin {
             config.set("shared_memory.enabled", "false")?;
         }
         let participant = DomainParticipant::builder(open.domain).config(config).build()?;
-        if open.option(LOANS) == Some("1") {
+        if lends(&open.options) {
             return super::lent::open(open, participant, &on_payload);
         }
         let publisher = participant.create_publisher(&PublisherQos::default())?;
@@ -65,6 +67,10 @@ impl Implementation for Dunlin {
         }
         Ok(Box::new(Endpoints { writers, readers, _participant: participant }))
     }
+}
+
+fn lends(options: &[(String, String)]) -> bool {
+    options.iter().any(|(key, value)| key == LOANS && value == "1")
 }
 
 /// The configuration with the options of the benchmark, which are its keys but for one.

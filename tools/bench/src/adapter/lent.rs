@@ -79,8 +79,9 @@ impl<T: Frame + Send + Sync> Endpoints<T> {
         let mut writers = Vec::new();
         let mut qos = writer_qos(open);
         if open.keep_last.is_none() {
-            // What readers have not acknowledged is in the pool, which has room for what they hold beside it.
-            let room = (HISTORY / open.payload).clamp(8, 1_000);
+            // What readers have not acknowledged is in the pool, of at most 1,024 slots. A reader that has half of them gets
+            // copies: so many, and what it takes at once, are less.
+            let room = (HISTORY / open.payload).clamp(8, 512 - BATCH);
             qos = qos.resource_limits(room.try_into()?, -1, -1);
         }
         for name in &open.writes {
@@ -115,6 +116,7 @@ fn hand_over<T: Frame>(reader: &DataReader<T>, answers: Option<&DataWriter<T>>, 
 
 fn lend<T: Frame>(writer: &DataWriter<T>, payload: &[u8]) -> Result<()> {
     let mut loan = writer.loan_sample()?;
+    ensure!(loan.is_shared(), "the pool has no free slot, so the sample would be copied");
     let octets = loan.octets_mut();
     ensure!(octets.len() == payload.len(), "a payload of {} octets", payload.len());
     octets.copy_from_slice(payload);
