@@ -17,7 +17,7 @@ const ALONE: usize = 500;
 const THOUSAND: usize = 8_500;
 
 const AT_REST: &str = "dunlin-rx-meta dunlin-timer";
-const THROUGH_MEMORY: &str = "dunlin-rx-meta dunlin-rx-shm dunlin-timer";
+const THROUGH_MEMORY: &str = "dunlin-rx-data dunlin-rx-mcast dunlin-rx-meta dunlin-rx-shm dunlin-timer";
 
 #[derive(DdsType, Clone, Debug, Default, PartialEq)]
 struct Octets {
@@ -78,7 +78,7 @@ fn other_process() {
             }
             writers[0].wait_for_acknowledgments(dunlin::Duration::from_secs(30)).unwrap();
             assert!(participant.transport_stats().shared_sent_datagrams >= 100);
-            eventually("a thread for shared memory", || threads() == THROUGH_MEMORY);
+            eventually("all threads", || threads() == THROUGH_MEMORY);
             println!("busy {}", private() - before);
         }
         other => panic!("no role {other}"),
@@ -108,7 +108,7 @@ fn a_participant_at_rest_has_two_threads_and_little_memory() {
 }
 
 #[test]
-fn through_shared_memory_there_is_one_thread_more() {
+fn with_another_participant_there_are_all_threads() {
     let folder = folder();
     let domain = common::domain();
     let participant = participant_with(domain, folder.path(), "4MiB");

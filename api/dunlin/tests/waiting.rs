@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicI32, Ordering::SeqCst};
 
 use common::{Track, domain, eventually, track};
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
-use dunlin::{Config, DataReader, DataWriter, DomainParticipant, StatusMask};
+use dunlin::{
+    Config, DataReader, DataReaderListener, DataWriter, DomainParticipant, MatchedStatus, StatusMask,
+};
 
 fn participant(
     domain: u32,
@@ -80,4 +82,52 @@ fn values_that_make_no_sense_are_refused() {
         let error = participant(domain(), &[(key, value)]).expect_err("it makes no sense");
         assert!(error.to_string().contains(key), "{error}");
     }
+}
+
+/// Waits where others would not: in a listener of discovery, for data.
+struct Patient {
+    matched: AtomicI32,
+    arrived: (std::sync::Mutex<bool>, std::sync::Condvar),
+}
+
+impl DataReaderListener<Track> for Patient {
+    fn on_subscription_matched(&self, _: &DataReader<Track>, _: MatchedStatus) {
+        let arrived = self.arrived.0.lock().unwrap();
+        let patience = std::time::Duration::from_secs(20);
+        let (arrived, _) = self.arrived.1.wait_timeout_while(arrived, patience, |arrived| !*arrived).unwrap();
+        self.matched.store(if *arrived { 1 } else { -1 }, SeqCst);
+    }
+
+    fn on_data_available(&self, _: &DataReader<Track>) {
+        *self.arrived.0.lock().unwrap() = true;
+        self.arrived.1.notify_all();
+    }
+}
+
+#[test]
+fn data_arrives_while_a_listener_of_discovery_waits_for_it() {
+    let domain = domain();
+    // Participants of other choices have threads of their own.
+    let near = participant(domain, &[("shared_memory.enabled", "false")]).unwrap();
+    let far = participant(domain, &[("shared_memory.enabled", "false"), ("receive.spin", "7us")]).unwrap();
+    let topic = far.create_topic::<Track>("Waited for", &TopicQos::default()).unwrap();
+    let publisher = far.create_publisher(&PublisherQos::default()).unwrap();
+    let qos = DataWriterQos::default().reliable().keep_all();
+    let writer = publisher.create_datawriter(&topic, &qos).unwrap();
+    let listener = Arc::new(Patient {
+        matched: AtomicI32::new(0),
+        arrived: (std::sync::Mutex::new(false), std::sync::Condvar::new()),
+    });
+    let topic = near.create_topic::<Track>("Waited for", &TopicQos::default()).unwrap();
+    let subscriber = near.create_subscriber(&SubscriberQos::default()).unwrap();
+    let qos = DataReaderQos::default().reliable().keep_all();
+    let reader = subscriber.create_datareader(&topic, &qos).unwrap();
+    reader.set_shared_listener(
+        Arc::<Patient>::clone(&listener),
+        StatusMask::SUBSCRIPTION_MATCHED | StatusMask::DATA_AVAILABLE,
+    );
+    eventually("a reader", || writer.publication_matched_status().current_count == 1);
+    writer.write(&track(1, 1)).unwrap();
+    eventually("the listener goes on", || listener.matched.load(SeqCst) != 0);
+    assert_eq!(listener.matched.load(SeqCst), 1, "the data came while it waited");
 }

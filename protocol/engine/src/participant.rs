@@ -566,6 +566,12 @@ impl Participant {
         found
     }
 
+    /// Whether it has discovered another participant.
+    #[must_use]
+    pub fn knows_others(&self) -> bool {
+        self.routes.load().has_peers()
+    }
+
     /// Counters since the participant was made.
     #[must_use]
     pub fn stats(&self) -> ParticipantStats {

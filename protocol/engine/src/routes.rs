@@ -62,6 +62,10 @@ impl Routes {
         self.peers.get(&prefix)
     }
 
+    pub(crate) fn has_peers(&self) -> bool {
+        self.peers.iter().next().is_some()
+    }
+
     pub(crate) fn add_writer(&mut self, slot: &Arc<WriterSlot>) {
         self.writers.insert(slot.guid().entity_id, Arc::clone(slot));
     }

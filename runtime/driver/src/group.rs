@@ -305,7 +305,8 @@ impl Group {
     }
 
     /// The thread of discovery while channels for user data have none: the first datagram on one of them gets it a thread,
-    /// and is received there. Returns when all have theirs, or at the end.
+    /// and is received there. With the first word from a participant that is known all get theirs, because a listener of
+    /// discovery may wait for data. Returns when all have theirs, or at the end.
     fn watch(self: &Arc<Self>, mut channels: Vec<Channel>) {
         let (mut pool, mut batch, mut ready) = (BufPool::new(POOL), Vec::new(), Vec::new());
         channels.push(Channel::Meta);
@@ -317,19 +318,32 @@ impl Group {
             }
             for channel in &ready {
                 if *channel == Channel::Meta {
-                    let received =
-                        self.transport.recv(*channel, RecvMode::NonBlocking, &mut pool, &mut batch);
-                    self.pause_after(received, *channel);
+                    match self.transport.recv(*channel, RecvMode::NonBlocking, &mut pool, &mut batch) {
+                        Err(error) if error.kind() == io::ErrorKind::NotConnected => return,
+                        received => self.pause_after(received, *channel),
+                    }
+                    if !batch.is_empty() && self.knows_others() {
+                        channels.retain(|channel| *channel == Channel::Meta || !self.starts(*channel));
+                    }
                     self.hand_out(&mut batch);
-                    continue;
-                }
-                match self.start_receiving(*channel) {
-                    Ok(()) => channels.retain(|watched| watched != channel),
-                    // It is tried again: the datagram waits in its socket.
-                    Err(error) => self.pause_after(Err(io::Error::other(error)), *channel),
+                } else if self.starts(*channel) {
+                    channels.retain(|watched| watched != channel);
                 }
             }
         }
+    }
+
+    /// Starts the thread of a channel. If that fails it is tried again: what arrives waits in its socket.
+    fn starts(self: &Arc<Self>, channel: Channel) -> bool {
+        let started = self.start_receiving(channel);
+        let failed = started.is_err();
+        self.pause_after(started.map_err(io::Error::other), channel);
+        !failed
+    }
+
+    /// Whether a participant of this group has discovered another.
+    fn knows_others(&self) -> bool {
+        self.members().iter().any(|member| member.participant.knows_others())
     }
 
     /// Reports a receive that failed, and pauses.

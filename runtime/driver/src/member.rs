@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use dunlin_core::{Locator, Now};
+use dunlin_core::Locator;
 use dunlin_engine::{Event, Output, Participant, WriterSlot};
 use dunlin_transport::{SendMode, Transport};
 
@@ -81,8 +81,10 @@ impl Member {
     }
 
     /// Gives the readers of this process the change that a writer hands over, if it does, and the writer how far they are.
-    pub(crate) fn give_to_readers(self: &Arc<Self>, now: Now, slot: &WriterSlot, out: &mut Output) {
+    pub(crate) fn give_to_readers(self: &Arc<Self>, slot: &WriterSlot, out: &mut Output) {
         let Some(mut handed) = out.take_handed() else { return };
+        // Another thread may have had its turn since the write began, and nothing is received before it was written.
+        let now = self.host.now();
         dispatch::note_caller(self);
         for at in 0..handed.places.len() {
             let Some(place) = handed.places.get(at).copied() else { break };

@@ -203,7 +203,7 @@ impl Session {
                 Ok(turn) => {
                     let written = turn.sequence_number();
                     let more = self.send_in_turn(slot, turn, out);
-                    self.member.give_to_readers(now, slot, out);
+                    self.member.give_to_readers(slot, out);
                     (Ok(written), more)
                 }
                 Err(error) => {

@@ -95,10 +95,14 @@ impl ShmConfig {
         (crate::ring::longest(self.capacity()) as usize).min(MAX_MESSAGE)
     }
 
-    /// Octets of the longest message.
+    /// Octets of the longest message, if no ring may grow to more than `most` octets.
     #[cfg(all(target_os = "linux", not(loom)))]
-    pub(crate) fn longest(&self) -> usize {
-        (crate::ring::longest(self.largest()) as usize).min(MAX_MESSAGE)
+    pub(crate) fn longest(&self, most: u64) -> usize {
+        let mut capacity = self.largest();
+        while capacity > self.capacity() && u64::from(capacity) > most {
+            capacity /= 2;
+        }
+        (crate::ring::longest(capacity) as usize).min(MAX_MESSAGE)
     }
 }
 

@@ -109,6 +109,12 @@ fn host() -> io::Result<u32> {
 }
 
 impl Folder {
+    /// Octets that files in it may still take.
+    pub(crate) fn free(&self) -> io::Result<u64> {
+        let all = rustix::fs::statvfs(&self.path)?;
+        Ok(all.f_bavail.saturating_mul(all.f_frsize))
+    }
+
     /// Opens the folder, and makes it if it is not there: for all users, who cannot remove each other's files.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         match DirBuilder::new().mode(0o700).create(path) {

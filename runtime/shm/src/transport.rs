@@ -23,10 +23,16 @@ const OVERHEAD: usize = 4096;
 /// Most receivers that a process remembers.
 const MAX_OUTLETS: usize = 1024;
 
+/// Of what the folder has free when it is opened, no ring grows to more than this part: there is one for each pair of processes
+/// and direction.
+const PART_OF_FREE: u64 = 16;
+
 /// Shared memory around another transport.
 pub struct ShmTransport {
     inner: Arc<dyn Transport>,
     config: ShmConfig,
+    /// Octets of the longest message.
+    longest: usize,
     folder: Folder,
     inbox: Inbox,
     channels: Vec<Channel>,
@@ -46,7 +52,9 @@ impl ShmTransport {
         let inbox = Inbox::create(&folder, config.access)?;
         let channels = inner.channels().iter().copied().chain([Channel::DataShared]).collect();
         let (outlets, sent) = (RwLock::default(), Sent::default());
-        Ok(Self { inner, config: config.clone(), folder, inbox, channels, outlets, sent })
+        let config = config.clone();
+        let longest = config.longest(folder.free()? / PART_OF_FREE);
+        Ok(Self { inner, config, longest, folder, inbox, channels, outlets, sent })
     }
 
     fn find(&self, locator: &Locator) -> Option<Arc<Outlet>> {
@@ -144,7 +152,7 @@ impl Transport for ShmTransport {
     }
 
     fn memory_message_size(&self) -> usize {
-        self.config.longest()
+        self.longest
     }
 
     fn memory_room(&self) -> usize {

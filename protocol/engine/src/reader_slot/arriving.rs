@@ -10,6 +10,9 @@ use crate::output::Output;
 use crate::routing::writer_to_reader;
 use crate::sink::CacheSink;
 
+/// Most submessages that are taken in under the same locks: a message in shared memory may have hundreds of thousands.
+const LONGEST_RUN: usize = 64;
+
 impl ReaderSlot {
     /// A submessage of a writer to this reader.
     pub(crate) fn on_submessage(
@@ -46,7 +49,8 @@ impl ReaderSlot {
                 return;
             }
             protocol.take_in(now, state, first, packet, sink, outbox);
-            while more && let Some(next) = following(first, state, rest) {
+            for _ in 0..if more { LONGEST_RUN } else { 0 } {
+                let Some(next) = following(first, state, rest) else { break };
                 protocol.take_in(now, state, &next, packet, sink, outbox);
             }
         });

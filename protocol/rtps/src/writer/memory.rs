@@ -28,8 +28,6 @@ pub(super) struct Split {
     network: Vec<Locator>,
     /// The last large change that left through memory: it may still be leaving elsewhere.
     pub(super) through: SequenceNumber,
-    /// Octets of the longest message that left through memory.
-    longest: usize,
 }
 
 /// What came of trying to send a change through memory.
@@ -70,8 +68,8 @@ impl Writer {
             return FIRST_ROOM;
         }
         let room = self.cfg.memory_room;
-        if self.split.longest > FIRST_LONGEST {
-            room.max(self.split.longest) as u64
+        if proxy.longest_in_memory > FIRST_LONGEST {
+            room.max(proxy.longest_in_memory) as u64
         } else {
             (room as u64).min(FIRST_ROOM)
         }
@@ -113,10 +111,9 @@ impl Writer {
             if self.filters {
                 self.tell_before(change, history, out);
             }
-            let longest = self.split.longest;
-            self.put_in_memory(now, change, alone, history, out);
+            let longest = self.put_in_memory(now, change, alone, history, out);
             self.split.through = change.sn;
-            if self.split.longest > longest.max(FIRST_LONGEST) {
+            if self.note_longest(longest) {
                 self.note_rooms();
             }
         }
@@ -127,7 +124,21 @@ impl Writer {
         Progress::Complete
     }
 
-    /// Sends a change, with a HEARTBEAT behind it, to the readers in memory, who are `alone` if there are no others.
+    /// Notes how long a message was that went to the readers in shared memory; whether their rings are larger now.
+    fn note_longest(&mut self, len: usize) -> bool {
+        let mut larger = false;
+        for proxy in self.proxies.iter_mut().filter(|proxy| proxy.is_sent_new_data()) {
+            let shared = proxy.cfg.unicast.iter().any(|to| to.kind == LocatorKind::SHARED_MEMORY);
+            if shared && len > proxy.longest_in_memory {
+                proxy.longest_in_memory = len;
+                larger |= len > FIRST_LONGEST;
+            }
+        }
+        larger
+    }
+
+    /// Sends a change, with a HEARTBEAT behind it, to the readers in memory, who are `alone` if there are no others. The octets
+    /// of the longest message.
     fn put_in_memory(
         &mut self,
         now: MonoTime,
@@ -135,9 +146,10 @@ impl Writer {
         alone: bool,
         history: &dyn WriterHistory,
         out: &mut Outbox,
-    ) {
+    ) -> usize {
         let heartbeat = self.piggyback(now, change.sn, u32::from(alone), history);
         let mut pieces = self.pieces(change, &self.split.memory);
+        let mut longest = 0;
         loop {
             let mut message = self.framing.begin(out);
             message.payload_ends();
@@ -145,7 +157,7 @@ impl Writer {
             let left_over = heartbeat.filter(|heartbeat| !more && !message.heartbeat(heartbeat));
             let len = message.len();
             message.finish(&self.split.memory);
-            self.split.longest = self.split.longest.max(len);
+            longest = longest.max(len);
             self.trail(left_over, &self.split.memory, out);
             if alone {
                 self.account(len, true);
@@ -155,7 +167,7 @@ impl Writer {
                 self.stats.octets_sent = self.stats.octets_sent.saturating_add(len as u64);
             }
             if !more {
-                return;
+                return longest;
             }
         }
     }

@@ -204,6 +204,8 @@ pub(crate) struct ReaderProxy {
     /// A HEARTBEAT is owed in answer to an ACKNACK.
     pub(crate) reply_due: Option<MonoTime>,
     pub(crate) replied_at: Option<MonoTime>,
+    /// Octets of the longest message that was sent to it through shared memory, for which its ring has room.
+    pub(super) longest_in_memory: usize,
     /// It says what it took, so there is a window for it.
     pub(crate) flow: Option<Box<Flow>>,
     /// Whether the writer keeps changes for it.
@@ -237,6 +239,7 @@ impl ReaderProxy {
             catching_up: false,
             reply_due: None,
             replied_at: None,
+            longest_in_memory: 0,
             flow: None,
             standing: Standing::Active,
             silence: None,
