@@ -68,11 +68,8 @@ impl Writer {
             return FIRST_ROOM;
         }
         let room = self.cfg.memory_room;
-        if proxy.longest_in_memory > FIRST_LONGEST {
-            room.max(proxy.longest_in_memory) as u64
-        } else {
-            (room as u64).min(FIRST_ROOM)
-        }
+        let longest = proxy.flow.as_ref().map_or(0, |flow| flow.longest_in_memory);
+        if longest > FIRST_LONGEST { room.max(longest) as u64 } else { (room as u64).min(FIRST_ROOM) }
     }
 
     /// Where the fragments of a large change go.
@@ -129,8 +126,8 @@ impl Writer {
         let mut larger = false;
         for proxy in self.proxies.iter_mut().filter(|proxy| proxy.is_sent_new_data()) {
             let shared = proxy.cfg.unicast.iter().any(|to| to.kind == LocatorKind::SHARED_MEMORY);
-            if shared && len > proxy.longest_in_memory {
-                proxy.longest_in_memory = len;
+            if let Some(flow) = proxy.flow.as_mut().filter(|flow| shared && len > flow.longest_in_memory) {
+                flow.longest_in_memory = len;
                 larger |= len > FIRST_LONGEST;
             }
         }

@@ -149,6 +149,8 @@ pub(crate) struct Flow {
     pub(crate) drained: u64,
     /// Octets that may be under way at least; for readers in shared memory more than for others.
     pub(crate) room: u64,
+    /// Octets of the longest message that was sent to it through shared memory, for which its ring has room.
+    pub(crate) longest_in_memory: usize,
 }
 
 impl Flow {
@@ -161,6 +163,7 @@ impl Flow {
             path: PathRoom::default(),
             drained,
             room,
+            longest_in_memory: 0,
         }
     }
 }
@@ -204,8 +207,6 @@ pub(crate) struct ReaderProxy {
     /// A HEARTBEAT is owed in answer to an ACKNACK.
     pub(crate) reply_due: Option<MonoTime>,
     pub(crate) replied_at: Option<MonoTime>,
-    /// Octets of the longest message that was sent to it through shared memory, for which its ring has room.
-    pub(super) longest_in_memory: usize,
     /// It says what it took, so there is a window for it.
     pub(crate) flow: Option<Box<Flow>>,
     /// Whether the writer keeps changes for it.
@@ -239,7 +240,6 @@ impl ReaderProxy {
             catching_up: false,
             reply_due: None,
             replied_at: None,
-            longest_in_memory: 0,
             flow: None,
             standing: Standing::Active,
             silence: None,
