@@ -15,7 +15,7 @@ heading() { printf '\n===== %s =====\n' "$1"; }
 target=${CARGO_TARGET_DIR:-target}
 # What a run writes from nothing, GB: measured in a fresh clone, rounded up.
 needed=20
-[ "${DISCARD:-}" != 1 ] || needed=12
+[ "${DISCARD:-}" != 1 ] || needed=8
 mkdir -p "$target"
 free_gb() { echo $(($(df -Pk "$target" | awk 'NR == 2 {print $4}') / 1000000)); }
 
