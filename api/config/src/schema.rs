@@ -169,8 +169,9 @@ schema! {
         /// Kernel buffer of the sending socket; "auto" leaves the kernel's own size. A larger one weakens the
         /// back-pressure of a slow link on reliable writers.
         send_buffer: Auto<Size> = Auto::Auto;
-        /// Largest datagram, 1KiB to 65507B. "auto" is 1472B, or less where an interface carries less; a larger one is
-        /// fragmented by IP.
+        /// Largest datagram, 1KiB to 65507B. "auto" is 1472B, or less where an interface carries less, and for samples
+        /// that need more as much as the way carries: up to 65000B within a host, 8972B where every interface has an MTU of 9000. One
+        /// that an interface does not carry is fragmented by IP.
         max_message_size: Auto<Size> = Auto::Auto;
         /// Hand runs of datagrams to the kernel in one call, where it can do that.
         segmentation_offload: bool = udp().segmentation_offload;

@@ -483,6 +483,7 @@ impl<T: TopicType> DataWriter<T> {
         write(out)?;
         let len = out.len();
         encode.last_len = len;
+        self.core.note_len(len);
         Ok(encode.pool.freeze(buffer, len))
     }
 

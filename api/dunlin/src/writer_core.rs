@@ -23,7 +23,7 @@ use dunlin_engine::{Event, WriteRequest, WriterPolicies, WriterSlot, WriterSpec}
 use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy};
 use dunlin_transport::Lender;
 use std::any::Any;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Octets of send buffers a writer keeps for reuse.
@@ -71,6 +71,8 @@ pub(crate) struct WriterCore {
     qos: QosCell<DataWriterQos>,
     slot: OnceLock<Made>,
     pub encode: Mutex<EncodeBuffers>,
+    /// The last sample was one that waits for room first.
+    large: AtomicBool,
     /// Made with the first loan.
     lender: OnceLock<Option<Box<dyn Lender>>>,
     statuses: Mutex<WriterStatuses>,
@@ -122,6 +124,7 @@ impl WriterCore {
                 keyed: InstanceHandle::NIL,
                 ending: 0,
             }),
+            large: AtomicBool::new(false),
             lender: OnceLock::new(),
             statuses: Mutex::default(),
             listener: ListenerSlot::default(),
@@ -385,10 +388,18 @@ impl WriterCore {
         Ok(self.check()?)
     }
 
+    /// A sample was serialized to so many octets.
+    pub fn note_len(&self, len: usize) {
+        let large = len >= LARGE;
+        if self.large.load(Relaxed) != large {
+            self.large.store(large, Relaxed);
+        }
+    }
+
     /// Waits until the history takes a large sample, before it is serialized: a writer that blocks need not hold it
     /// twice. What the write itself says about a history that stays full is left to the write.
     pub fn wait_for_room(&self, slot: &WriterSlot, instance: InstanceHandle) -> Result<(), WriteError> {
-        if lock(&self.encode).last_len < LARGE {
+        if !self.large.load(Relaxed) {
             return Ok(());
         }
         let timeout = self.max_blocking_time();

@@ -47,7 +47,9 @@ fn writers(participant: &DomainParticipant, numbers: Range<usize>) -> Vec<DataWr
     let publisher = participant.create_publisher(&PublisherQos::default()).unwrap();
     let writer = |number| {
         let topic = participant.create_topic::<Octets>(&format!("Topic{number}"), &TopicQos::default());
-        publisher.create_datawriter(&topic.unwrap(), &DataWriterQos::default().reliable()).unwrap()
+        // What is written before the reader knows the writer stays until it does.
+        let qos = DataWriterQos::default().reliable().keep_all();
+        publisher.create_datawriter(&topic.unwrap(), &qos).unwrap()
     };
     numbers.map(writer).collect()
 }
@@ -73,10 +75,12 @@ fn other_process() {
         "write" => {
             let writers = writers(&participant, 0..1);
             eventually("a reader", || !writers[0].matched_subscriptions().is_empty());
+            eventually("shared memory", || threads() == THROUGH_MEMORY);
             for _ in 0..100 {
                 writers[0].write(&Octets { octets: vec![7; 100] }).unwrap();
+                // One by one: what is written at once shares datagrams.
+                writers[0].wait_for_acknowledgments(dunlin::Duration::from_secs(30)).unwrap();
             }
-            writers[0].wait_for_acknowledgments(dunlin::Duration::from_secs(30)).unwrap();
             assert!(participant.transport_stats().shared_sent_datagrams >= 100);
             eventually("all threads", || threads() == THROUGH_MEMORY);
             println!("busy {}", private() - before);

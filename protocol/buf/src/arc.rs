@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 
 /// The vector of a reference that nobody else has; it is never copied.
 #[cfg(not(all(loom, test)))]
+#[inline]
 pub(crate) fn exclusive(owner: &mut Arc<Vec<u8>>) -> &mut Vec<u8> {
     Arc::make_mut(owner)
 }

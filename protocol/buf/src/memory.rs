@@ -6,4 +6,9 @@ use core::any::Any;
 pub trait Memory: Any + Send + Sync {
     /// The octets, the same each time.
     fn octets(&self) -> &[u8];
+
+    /// Whether it lies where other processes can have it without a copy. A loan may also be memory of this process alone.
+    fn is_shared(&self) -> bool {
+        false
+    }
 }

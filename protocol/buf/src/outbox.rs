@@ -149,14 +149,22 @@ impl Outbox {
 
     /// Appends a copy of `bytes` to the datagram under construction.
     pub fn put(&mut self, bytes: &[u8]) {
+        self.put_both(bytes, &[]);
+    }
+
+    /// The same of `bytes` and what follows them.
+    pub fn put_both(&mut self, bytes: &[u8], following: &[u8]) {
         let Some((_, first_part)) = self.open else { return };
-        if bytes.is_empty() {
+        let len = bytes.len().saturating_add(following.len());
+        if len == 0 {
             return;
         }
         let start = self.scratch.len();
+        self.scratch.reserve(len);
         self.scratch.extend_from_slice(bytes);
+        self.scratch.extend_from_slice(following);
         let end = self.scratch.len();
-        self.open_len = self.open_len.saturating_add(bytes.len());
+        self.open_len = self.open_len.saturating_add(len);
         let own_parts = self.parts.get_mut(first_part..).unwrap_or(&mut []);
         if let Some(Part::Scratch(range)) = own_parts.last_mut() {
             range.end = end;

@@ -22,6 +22,7 @@ enum Other {
 }
 
 impl Owner {
+    #[inline]
     fn octets(&self) -> &[u8] {
         match self {
             Self::Buffer(buffer) => buffer,
@@ -93,6 +94,7 @@ impl SharedBytes {
 
     /// What follows the octets that these are, or are a part of.
     #[must_use]
+    #[inline]
     pub fn tail(&self) -> Option<&Self> {
         match self.owner.other()? {
             Other::Pair(_, tail) => Some(tail),
@@ -102,6 +104,7 @@ impl SharedBytes {
 
     /// The memory that these octets are, if they are all of it.
     #[must_use]
+    #[inline]
     pub fn memory(&self) -> Option<&dyn Memory> {
         match self.owner.other()? {
             Other::Memory(memory) if self.len == memory.octets().len() => Some(&**memory),
@@ -117,6 +120,7 @@ impl SharedBytes {
 
     /// A part of these bytes; `None` when the range does not lie inside.
     #[must_use]
+    #[inline]
     pub fn slice(&self, range: Range<usize>) -> Option<Self> {
         if range.end > self.len {
             return None;
@@ -127,6 +131,7 @@ impl SharedBytes {
 
     /// The shared form of `part`, which must be borrowed from these bytes; `None` when it is not.
     #[must_use]
+    #[inline]
     pub fn slice_ref(&self, part: &[u8]) -> Option<Self> {
         let start = (part.as_ptr() as usize).checked_sub(self.as_ptr() as usize)?;
         self.slice(start..start.checked_add(part.len())?)
@@ -134,6 +139,7 @@ impl SharedBytes {
 
     /// Octets of the whole buffer that these bytes keep alive.
     #[must_use]
+    #[inline]
     pub fn retained_len(&self) -> usize {
         match &self.owner {
             Owner::Buffer(buffer) => buffer.len(),
@@ -149,6 +155,7 @@ impl SharedBytes {
 impl Deref for SharedBytes {
     type Target = [u8];
 
+    #[inline]
     fn deref(&self) -> &[u8] {
         // Both ends were checked when the value was made; the fall-back is never taken.
         self.owner.octets().get(self.start..self.start.saturating_add(self.len)).unwrap_or(&[])

@@ -12,6 +12,15 @@ pub(crate) struct Links {
 
 impl Links {
     pub(crate) const NONE: Self = Self { prev: NIL, next: NIL };
+
+    /// Of a value that is about to come last.
+    pub(crate) const fn after(last: Id) -> Self {
+        Self { prev: last, next: NIL }
+    }
+
+    pub(crate) const fn next(&self) -> Id {
+        self.next
+    }
 }
 
 /// A value that can be in the lists of number `L`.
@@ -68,6 +77,16 @@ impl<const L: usize> List<L> {
         self.insert_after(slab, self.tail, id);
     }
 
+    /// Adds `id`, whose links are those [`after`](Links::after) the last member.
+    pub(crate) fn add_back<T: Linked<L>>(&mut self, slab: &mut Slab<T>, id: Id) {
+        match slab.get_mut(self.tail) {
+            Some(before) => before.links_mut().next = id,
+            None => self.head = id,
+        }
+        self.tail = id;
+        self.len = self.len.saturating_add(1);
+    }
+
     /// Inserts `id` after `at`; at the front when `at` is [`NIL`].
     pub(crate) fn insert_after<T: Linked<L>>(&mut self, slab: &mut Slab<T>, at: Id, id: Id) {
         let next = if at == NIL { self.head } else { Self::next(slab, at) };
@@ -97,6 +116,16 @@ impl<const L: usize> List<L> {
             None => self.tail = prev,
         }
         self.len = self.len.saturating_sub(1);
+    }
+
+    /// Forgets the first `count` members, of which the values may be gone already; `head` is the one behind them.
+    pub(crate) fn drop_front<T: Linked<L>>(&mut self, slab: &mut Slab<T>, head: Id, count: usize) {
+        self.head = head;
+        match slab.get_mut(head) {
+            Some(first) => first.links_mut().prev = NIL,
+            None => self.tail = NIL,
+        }
+        self.len = self.len.saturating_sub(count);
     }
 
     pub(crate) fn next<T: Linked<L>>(slab: &Slab<T>, id: Id) -> Id {

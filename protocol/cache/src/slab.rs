@@ -30,6 +30,7 @@ impl<T> Slab<T> {
     }
 
     /// Stores a value. Limits are capped (see [`crate::limits`]) far below the number of positions.
+    #[inline]
     pub(crate) fn insert(&mut self, value: T) -> Id {
         self.len = self.len.saturating_add(1);
         let id = self.free;
@@ -56,6 +57,17 @@ impl<T> Slab<T> {
         match old {
             Slot::Occupied(value) => Some(value),
             Slot::Vacant(_) => None,
+        }
+    }
+
+    /// Drops a value where it is.
+    pub(crate) fn clear(&mut self, id: Id) {
+        if let Some(slot) = self.slots.get_mut(id as usize)
+            && matches!(slot, Slot::Occupied(_))
+        {
+            *slot = Slot::Vacant(self.free);
+            self.free = id;
+            self.len = self.len.saturating_sub(1);
         }
     }
 

@@ -10,7 +10,7 @@ use dunlin_rtps::{
     ChangeKind, Delivery, DeliverySink, Reader, ReaderConfig, ReaderProxyConfig, Received, Writer,
     WriterConfig, WriterHistory, WriterProxyConfig,
 };
-use dunlin_wire::{Heartbeat, ReceiverState, Submessage};
+use dunlin_wire::{AckNack, Heartbeat, ReceiverState, Submessage};
 
 use crate::{
     config::{Locators, Quotas},
@@ -41,6 +41,9 @@ impl BuiltinWriter {
             // Longer than answers of a large domain are spread, so that nobody is asked before its turn.
             heartbeat_period: Duration::from_millis(60),
             heartbeat_max_period: Duration::from_secs(2),
+            // Who has just been verified gets everything without asking, and asks all the same when it hears the first
+            // HEARTBEAT, which may be before that arrives.
+            nack_suppression: Duration::from_millis(20),
             ..WriterConfig::default()
         };
         // A peer that this participant has forgotten forgets it no later than a lease after it last heard it, and may
@@ -138,6 +141,21 @@ impl BuiltinWriter {
             self.forget_disposed(now);
             self.sent();
         }
+    }
+
+    /// Sends a reader that was just matched what it lacks by its ACKNACK, although it has not asked: it would only after
+    /// a HEARTBEAT, a round trip later.
+    pub(crate) fn catch_up(&mut self, now: Now, source: GuidPrefix, acknack: &AckNack, out: &mut Outbox) {
+        let mut acknack = *acknack;
+        if acknack.reader_sn_state.is_empty() {
+            let (set, last) = (&mut acknack.reader_sn_state, self.history.last_sn());
+            let mut sn = set.base();
+            // As many as an ACKNACK can ask for.
+            while sn <= last && set.insert(sn) {
+                sn = sn.next();
+            }
+        }
+        self.on_submessage(now, source, &Submessage::AckNack(acknack), out);
     }
 
     pub(crate) fn on_timer(&mut self, now: Now, out: &mut Outbox) {

@@ -238,7 +238,7 @@ impl Discovery {
         self.match_builtin(now, &data, out);
         for channel in Channel::ALL {
             if let Some(acknack) = stranger.proofs.get(channel.index()).copied().flatten() {
-                self.writer_mut(channel).on_submessage(now, prefix, &Submessage::AckNack(acknack), out);
+                self.writer_mut(channel).catch_up(now, prefix, &acknack, out);
             }
             let Some(heartbeat) = stranger.heartbeats.get(channel.index()).copied().flatten() else {
                 continue;

@@ -3,7 +3,9 @@
 // Never one of a checker: nothing depends on a count, so no interleaving is worth exploring for it.
 use core::sync::atomic::AtomicUsize as Count;
 
+use alloc::sync::Arc;
 use dunlin_core::{Duration, GuidPrefix, MonoTime};
+use dunlin_rtps::Paths;
 use dunlin_sync::atomic::{
     AtomicBool, AtomicU32, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
 };
@@ -16,6 +18,7 @@ pub(crate) struct Common {
     pub(crate) prefix: GuidPrefix,
     pub(crate) tuning: Tuning,
     pub(crate) max_message_size: usize,
+    pub(crate) paths: Option<Arc<dyn Paths>>,
     pub(crate) memory_message_size: usize,
     pub(crate) memory_room: usize,
     /// The entry of discovery.
@@ -128,6 +131,11 @@ impl ManualLiveliness {
 
     pub(crate) fn remove_writer(&self) {
         self.writers.fetch_sub(1, Relaxed);
+    }
+
+    /// Whether no writer cares for signs.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.writers.load(Relaxed) == 0
     }
 
     /// A write or an assertion happened. True if discovery should hear of it now.
@@ -287,6 +295,7 @@ mod model {
             prefix: GuidPrefix::UNKNOWN,
             tuning: Tuning::default(),
             max_message_size: 1472,
+            paths: None,
             memory_message_size: 0,
             memory_room: 0,
             participant_timer: timers.register(TimerOwner::Participant),

@@ -10,7 +10,7 @@ use dunlin_discovery::{EndpointLocators, LocalType, Locators, Quotas};
 use dunlin_qos::{
     DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, QosError, SubscriberQos, TopicData,
 };
-use dunlin_rtps::Pacing;
+use dunlin_rtps::{Pacing, Paths};
 
 /// What a participant is made from.
 #[derive(Debug, Clone)]
@@ -35,6 +35,8 @@ pub struct ParticipantConfig {
     pub announcement_period: Duration,
     /// Octets of the largest datagram to send (default 1472, an Ethernet frame without fragmentation by IP).
     pub max_message_size: usize,
+    /// Which destinations larger datagrams reach; none, by default.
+    pub paths: Option<Arc<dyn Paths>>,
     /// Octets of the largest message to a place in shared memory; 0, the default, if it is no larger than elsewhere.
     pub memory_message_size: usize,
     /// Octets that may be under way there beside one message, once one was longer than a datagram; never less than the
@@ -65,6 +67,7 @@ impl ParticipantConfig {
             lease_duration: Duration::from_secs(10),
             announcement_period: Duration::from_secs(3),
             max_message_size: 1472,
+            paths: None,
             memory_message_size: 0,
             memory_room: 0,
             tuning: Tuning::default(),

@@ -3,6 +3,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use dunlin_buf::SharedBytes;
 use dunlin_cache::WriterInfo;
 use dunlin_cdr::DecodeOptions;
 use dunlin_core::{Guid, InstanceHandle, Now, VendorId};
@@ -10,7 +11,7 @@ use dunlin_discovery::DiscoveredWriter;
 use dunlin_filter::Verdict;
 use dunlin_qos::ReliabilityKind;
 use dunlin_rtps::{ChangeKind, Delivery, DeliverySink, Received};
-use dunlin_wire::HeartbeatGroup;
+use dunlin_wire::{HeartbeatGroup, Submessages};
 
 use crate::matching;
 use crate::output::Event;
@@ -24,6 +25,8 @@ pub(crate) struct CacheSink<'a> {
     events: &'a mut Vec<Event>,
     store: StoreGuard<'a>,
     data_available: bool,
+    /// The writer of the last change: that of the next one, too.
+    recent: Option<&'a DiscoveredWriter>,
 }
 
 impl<'a> CacheSink<'a> {
@@ -32,12 +35,28 @@ impl<'a> CacheSink<'a> {
         writers: &'a [Arc<DiscoveredWriter>],
         events: &'a mut Vec<Event>,
     ) -> Self {
-        Self { slot, writers, events, store: slot.store(), data_available: false }
+        Self { slot, writers, events, store: slot.store(), data_available: false, recent: None }
     }
 
     /// The matched writers.
     pub(crate) fn writers(&self) -> &'a [Arc<DiscoveredWriter>] {
         self.writers
+    }
+
+    /// A copy of the datagram for its samples to lie in, if that is worth it for what is left of it.
+    pub(crate) fn keep_datagram(
+        &mut self,
+        packet: &SharedBytes,
+        rest: &Submessages<'_>,
+    ) -> Option<SharedBytes> {
+        // Where a filter lets few pass, each would keep all.
+        let many = rest.octets_left() > packet.len() / 2 && self.store.filter.is_none();
+        if many { self.store.cache.keep_datagram(packet) } else { None }
+    }
+
+    /// All samples of a copied datagram have been delivered.
+    pub(crate) fn end_of_datagram(&mut self) {
+        self.store.cache.end_of_datagram();
     }
 
     /// Whether the application has something new to see, and the lock.
@@ -183,7 +202,10 @@ impl CacheSink<'_> {
 impl DeliverySink for CacheSink<'_> {
     fn deliver(&mut self, now: Now, change: &Received<'_>) -> Delivery {
         // A writer is unmatched under the protocol's lock, so this finds it.
-        let Some(writer) = matching::find(self.writers, change.writer) else { return Delivery::Accepted };
+        let known = self.recent.filter(|writer| writer.guid == change.writer);
+        let known = known.or_else(|| matching::find(self.writers, change.writer).map(|writer| &**writer));
+        let Some(writer) = known else { return Delivery::Accepted };
+        self.recent = known;
         let info = WriterInfo {
             strength: writer.qos.ownership_strength.value,
             lifespan: writer.qos.lifespan.duration,

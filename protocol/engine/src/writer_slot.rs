@@ -3,6 +3,7 @@
 
 mod change;
 mod ending;
+mod joining;
 mod liveliness;
 mod room;
 mod separation;
@@ -149,6 +150,8 @@ pub(crate) struct WriterCore {
     timer_sends: bool,
     /// Something was queued for that reason.
     queued: bool,
+    /// Both clocks, as they were last read for a sample.
+    clocks: Now,
     /// When the writer last showed itself alive, and when that was last looked at.
     asserted: MonoTime,
     liveliness_checked: MonoTime,
@@ -200,6 +203,7 @@ impl WriterSlot {
             inactive_backlog: common.tuning.inactive_backlog,
             timer_sends: false,
             queued: false,
+            clocks: now,
             asserted: now.mono,
             liveliness_checked: now.mono,
             liveliness_lost: false,
@@ -667,6 +671,7 @@ impl WriterCore {
         }
         let WriteRequest { kind, instance, source_timestamp, payload } = request;
         self.check_timestamp(source_timestamp)?;
+        self.clocks = now;
         // Threads read the clock before they queue for the turn, yet timestamps must follow the numbers.
         let last = self.cache.last_source_timestamp();
         let present = last.map_or(now.wall, |last| last.max(now.wall));

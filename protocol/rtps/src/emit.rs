@@ -133,6 +133,7 @@ impl Framing {
     }
 
     /// Appends INFO_TS and DATA.
+    #[inline]
     pub(crate) fn put_data(
         &self,
         message: &mut MessageBuilder<'_>,
@@ -140,6 +141,14 @@ impl Framing {
         inline: &[u8],
         reader_id: EntityId,
     ) {
+        if inline.is_empty()
+            && reader_id == EntityId::UNKNOWN
+            && change.kind == ChangeKind::Alive
+            && let Some(payload) = &change.payload
+            && message.small_sample(change.source_timestamp, self.guid.entity_id, change.sn, payload)
+        {
+            return;
+        }
         message.info_ts(Some(change.source_timestamp));
         message.data(&DataSpec {
             reader_id,

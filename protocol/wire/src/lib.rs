@@ -33,6 +33,7 @@ mod group_digest;
 mod header;
 mod message;
 mod receiver;
+mod run;
 mod submessage;
 #[cfg(test)]
 mod testing;
@@ -51,6 +52,7 @@ pub use params::{
     ParameterListBuilder, Parameters, inline_qos_for_status, key_hash, status_info,
 };
 pub use receiver::{ReceiverState, ReplyLocators};
+pub use run::PlainData;
 pub use submessage::{
     AckNack, CryptoFooter, CryptoHeader, Data, DataFrag, Echo, EchoRequest, Gap, GapGroup, GroupDigests,
     HeaderExtension, Heartbeat, HeartbeatFrag, HeartbeatGroup, InfoReply, InfoReplyIp4, InfoSrc, LocatorList,

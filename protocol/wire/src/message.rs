@@ -87,6 +87,33 @@ impl<'a> Iterator for Submessages<'a> {
 impl core::iter::FusedIterator for Submessages<'_> {}
 
 impl<'a> Submessages<'a> {
+    /// What was not walked yet.
+    pub(crate) fn rest(&self) -> Option<&'a [u8]> {
+        self.bytes.get(self.offset..)
+    }
+
+    /// How many octets were not walked yet.
+    #[must_use]
+    pub fn octets_left(&self) -> usize {
+        self.bytes.len().saturating_sub(self.offset)
+    }
+
+    /// The same walk through a copy of the message.
+    #[must_use]
+    pub fn within<'b>(&self, copy: &'b [u8]) -> Submessages<'b> {
+        Submessages { bytes: copy.get(..self.bytes.len()).unwrap_or(&[]), offset: self.offset }
+    }
+
+    /// Goes on where a walk through a copy of the message is.
+    pub fn catch_up(&mut self, copy: &Submessages<'_>) {
+        self.offset = copy.offset;
+    }
+
+    /// Goes on with these last octets of the message.
+    pub(crate) fn go_on_with(&mut self, rest: &[u8]) {
+        self.offset = self.bytes.len().saturating_sub(rest.len());
+    }
+
     fn read(&mut self) -> Result<Parsed<'a>, WireError> {
         let offset = self.offset;
         let rest = self.bytes.get(offset..).ok_or(WireError::LengthBeyondMessage)?;

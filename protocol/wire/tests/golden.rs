@@ -482,3 +482,33 @@ fn security() {
     truncations(&footer);
     truncations(&content);
 }
+
+#[test]
+fn a_small_sample_is_info_ts_and_data() {
+    let time = WallTime(1_700_000_000_123_456_789);
+    for len in 0..=257 {
+        let payload = SharedBytes::copy_from(&vec![7; len]);
+        let separate = build(Endianness::Little, |builder| {
+            builder.info_ts(Some(time));
+            assert!(builder.data(&DataSpec {
+                reader_id: EntityId::UNKNOWN,
+                writer_id: WRITER,
+                writer_sn: SN,
+                inline_qos: &[],
+                payload: PayloadSpec::Data(payload.clone()),
+            }));
+        });
+        let mut added = false;
+        let mut together =
+            |builder: &mut MessageBuilder<'_>| added = builder.small_sample(time, WRITER, SN, &payload);
+        let whole = build(Endianness::Little, &mut together);
+        assert_eq!((added, if added { whole } else { separate.clone() }), (len <= 256, separate));
+    }
+    let payload = SharedBytes::copy_from(&[7; 8]);
+    build(Endianness::Big, |builder| assert!(!builder.small_sample(time, WRITER, SN, &payload)));
+    build(Endianness::Little, |builder| {
+        assert!(!builder.small_sample(WallTime(-1), WRITER, SN, &payload), "no message can carry it");
+        builder.non_standard_payload(true);
+        assert!(!builder.small_sample(time, WRITER, SN, &payload));
+    });
+}

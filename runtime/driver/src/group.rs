@@ -70,6 +70,29 @@ impl Key {
     }
 }
 
+/// A receiving thread that the system has refused.
+struct Owed {
+    channel: Channel,
+    /// When it is tried again.
+    due: MonoTime,
+    pause: Duration,
+}
+
+impl Owed {
+    const FIRST_PAUSE: Duration = Duration::from_millis(10);
+    const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+    fn new(channel: Channel, now: MonoTime) -> Self {
+        Self { channel, due: now.plus(Self::FIRST_PAUSE), pause: Self::FIRST_PAUSE }
+    }
+
+    /// It was refused again.
+    fn again(self, now: MonoTime) -> Self {
+        let pause = self.pause.times(2).min(Self::LONGEST_PAUSE);
+        Self { due: now.plus(pause), pause, ..self }
+    }
+}
+
 type Members = Arc<Vec<Arc<Member>>>;
 
 pub(crate) struct Group {
@@ -85,6 +108,8 @@ pub(crate) struct Group {
     /// What other threads leave to the timer thread.
     handed: Mutex<VecDeque<Work>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Threads that the system has refused.
+    owed: Mutex<Vec<Owed>>,
     /// Whether the thread for shared memory runs: once somebody may send that way.
     shared_thread: Mutex<bool>,
     /// The same, for a look without the lock.
@@ -230,6 +255,7 @@ impl Group {
             members: RwLock::default(),
             handed: Mutex::default(),
             threads: Mutex::default(),
+            owed: Mutex::default(),
             shared_thread: Mutex::default(),
             shared_runs: AtomicBool::new(false),
             notes,
@@ -244,6 +270,15 @@ impl Group {
 
     /// Starts the thread for shared memory unless it runs.
     pub(crate) fn receive_shared(self: &Arc<Self>) -> Result<(), JoinError> {
+        let started = self.start_shared();
+        if started.is_err() {
+            // Others may send here whether or not we can send there.
+            self.owe(Channel::DataShared);
+        }
+        started
+    }
+
+    fn start_shared(self: &Arc<Self>) -> Result<(), JoinError> {
         let mut runs = lock(&self.shared_thread);
         if !*runs {
             let channel = Channel::DataShared;
@@ -322,23 +357,76 @@ impl Group {
                         Err(error) if error.kind() == io::ErrorKind::NotConnected => return,
                         received => self.pause_after(received, *channel),
                     }
-                    if !batch.is_empty() && self.knows_others() {
-                        channels.retain(|channel| *channel == Channel::Meta || !self.starts(*channel));
+                    let something = !batch.is_empty();
+                    if something {
+                        self.start_if_known(&mut channels);
                     }
                     self.hand_out(&mut batch);
-                } else if self.starts(*channel) {
+                    // Who has just come has been answered, and its next word takes longer than starting threads.
+                    if something {
+                        self.start_if_known(&mut channels);
+                    }
+                } else if channels.contains(channel) {
+                    self.start_or_owe(*channel);
                     channels.retain(|watched| watched != channel);
                 }
             }
         }
     }
 
-    /// Starts the thread of a channel. If that fails it is tried again: what arrives waits in its socket.
-    fn starts(self: &Arc<Self>, channel: Channel) -> bool {
-        let started = self.start_receiving(channel);
-        let failed = started.is_err();
-        self.pause_after(started.map_err(io::Error::other), channel);
-        !failed
+    /// Starts the threads of channels that are watched once there are others.
+    fn start_if_known(self: &Arc<Self>, channels: &mut Vec<Channel>) {
+        if channels.len() > 1 && self.knows_others() {
+            for channel in channels.drain(..).filter(|channel| *channel != Channel::Meta) {
+                self.start_or_owe(channel);
+            }
+            channels.push(Channel::Meta);
+        }
+    }
+
+    /// Starts the thread of a channel. If that fails the timer thread tries it again, so that discovery goes on: what arrives
+    /// waits in its socket.
+    fn start_or_owe(self: &Arc<Self>, channel: Channel) {
+        if let Err(error) = self.start_receiving(channel) {
+            self.warn(&error, channel);
+            self.owe(channel);
+        }
+    }
+
+    /// Leaves the start of a thread to the timer thread.
+    fn owe(&self, channel: Channel) {
+        let owed = Owed::new(channel, clock::mono());
+        let due = owed.due;
+        let mut all = lock(&self.owed);
+        if !all.iter().any(|other| other.channel == channel) {
+            all.push(owed);
+        }
+        drop(all);
+        self.host.wake_by(due);
+    }
+
+    /// Tries again what the system has refused, if it is time.
+    fn pay_debts(self: &Arc<Self>) {
+        let now = clock::mono();
+        let (due, mut later): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut *lock(&self.owed)).into_iter().partition(|owed| owed.due <= now);
+        for owed in due {
+            let started = match owed.channel {
+                Channel::DataShared => self.start_shared(),
+                channel => self.start_receiving(channel),
+            };
+            if let Err(error) = started {
+                self.warn(&error, owed.channel);
+                later.push(owed.again(clock::mono()));
+            }
+        }
+        lock(&self.owed).append(&mut later);
+    }
+
+    fn warn(&self, error: &dyn std::fmt::Display, channel: Channel) {
+        if let Some(again) = self.log.admit(clock::mono(), Warning::Receiving(channel)) {
+            crate::log!(WARN, "receiving failed on {channel:?}: {error}{again}");
+        }
     }
 
     /// Whether a participant of this group has discovered another.
@@ -349,9 +437,7 @@ impl Group {
     /// Reports a receive that failed, and pauses.
     fn pause_after(&self, received: io::Result<()>, channel: Channel) {
         let Err(error) = received else { return };
-        if let Some(again) = self.log.admit(clock::mono(), Warning::Receiving(channel)) {
-            crate::log!(WARN, "receiving failed on {channel:?}: {error}{again}");
-        }
+        self.warn(&error, channel);
         // Nothing unparks this thread: a pause, so that a broken socket does not take a core.
         std::thread::park_timeout(AFTER_ERROR);
     }
@@ -445,16 +531,21 @@ impl Group {
 
     /// When the timer thread has something to do.
     fn next_turn(&self) -> MonoTime {
-        if lock(&self.handed).is_empty() { self.next_deadline() } else { MonoTime(0) }
+        if !lock(&self.handed).is_empty() {
+            return MonoTime(0);
+        }
+        let owed = lock(&self.owed).iter().map(|owed| owed.due).min();
+        owed.into_iter().fold(self.next_deadline(), MonoTime::min)
     }
 
     /// The timer thread.
-    fn run_timer(&self, timer: &Timer) {
+    fn run_timer(self: &Arc<Self>, timer: &Timer) {
         let mut next_look = clock::mono().plus(self.interface_poll);
         let mut overflow = 0;
         while timer.sleep(|| self.next_turn().min(next_look)) {
             let handed = std::mem::take(&mut *lock(&self.handed));
             dispatch::work_off(handed);
+            self.pay_debts();
             let now = self.drive_timers();
             if now >= next_look {
                 next_look = now.plus(self.interface_poll);

@@ -41,8 +41,8 @@ impl Member {
             let present = self.present.read().unwrap_or_else(PoisonError::into_inner);
             if *present {
                 work(&self.participant, out);
-                self.follow_memory(out);
                 self.send(out, SendMode::NonBlocking);
+                self.follow_memory(out, SendMode::NonBlocking);
             }
             drop(present);
             self.conclude(out);
@@ -63,8 +63,8 @@ impl Member {
 
     /// Sends the output, then [concludes](Self::conclude) it.
     pub(crate) fn finish(self: &Arc<Self>, out: &mut Output, mode: SendMode) {
-        self.follow_memory(out);
         self.send(out, mode);
+        self.follow_memory(out, mode);
         self.conclude(out);
     }
 

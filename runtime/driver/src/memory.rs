@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use dunlin_core::{GuidPrefix, Locator, MonoTime};
 use dunlin_engine::{Event, Output};
-use dunlin_transport::{Channel, Transport};
+use dunlin_transport::{Channel, SendMode, Transport};
 
 use crate::dispatch::{self, Work};
 use crate::group::Group;
@@ -69,13 +69,23 @@ impl Member {
         }
     }
 
-    /// Attaches who has come, and lets go of who is gone.
-    pub(crate) fn follow_memory(&self, out: &mut Output) {
+    /// Attaches who has come, and lets go of who is gone. To be called when the output has been sent: who has come waits for
+    /// an answer, and files and threads take time.
+    pub(crate) fn follow_memory(self: &Arc<Self>, out: &mut Output, mode: SendMode) {
         let Some(memory) = &self.memory else { return };
         if !out.events.iter().any(|event| concerns(event).is_some()) {
             return;
         }
         let changes: Vec<_> = out.events.iter().filter_map(concerns).collect();
+        dispatch::with_output(|more| {
+            self.attach_and_let_go(memory, changes, more);
+            self.send(more, mode);
+            out.events.append(&mut more.events);
+            self.conclude(more);
+        });
+    }
+
+    fn attach_and_let_go(&self, memory: &MemoryPaths, changes: Vec<(GuidPrefix, bool)>, out: &mut Output) {
         for (prefix, present) in changes {
             let found = self.place_of(memory, prefix).filter(|_| present);
             if lock(&memory.paths).get(&prefix).map(|path| path.place) == found {

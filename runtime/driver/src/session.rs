@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, RwLock};
 
 use dunlin_buf::SharedBytes;
-use dunlin_core::{GuidPrefix, Now, SequenceNumber};
+use dunlin_core::{GuidPrefix, Locator, Now, SequenceNumber};
 use dunlin_engine::{
-    Output, Participant, ParticipantConfig, SetEnd, TxTurn, WriteError, WriteRequest, WriterSlot,
+    Output, Participant, ParticipantConfig, Paths, SetEnd, TxTurn, WriteError, WriteRequest, WriterSlot,
 };
 use dunlin_transport::{Lender, SendMode, Transport, TransportStats};
 
@@ -149,6 +149,13 @@ impl Session {
         request: WriteRequest,
         inline_qos: Option<SharedBytes>,
     ) -> Result<SequenceNumber, WriteError> {
+        let request = match inline_qos {
+            None => match slot.join(|| self.member.host.mono(), || self.now(), request) {
+                Ok(written) => return Ok(written),
+                Err(request) => request,
+            },
+            Some(_) => request,
+        };
         let mut give_up = None;
         loop {
             let ticket = self.member.space.ticket();
@@ -326,6 +333,21 @@ fn write_mode(slot: &WriterSlot) -> SendMode {
     if slot.is_reliable() { dispatch::mode() } else { SendMode::NonBlocking }
 }
 
+/// What a transport says of its ways.
+struct WaysOf(Arc<dyn Transport>);
+
+impl core::fmt::Debug for WaysOf {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_tuple("WaysOf").field(&self.0.name()).finish()
+    }
+}
+
+impl Paths for WaysOf {
+    fn message_size(&self, to: &Locator) -> usize {
+        self.0.path_message_size(to)
+    }
+}
+
 fn make_member(
     config: &DriverConfig,
     sink: Arc<dyn EventSink>,
@@ -345,6 +367,7 @@ fn make_member(
         lease_duration: config.lease_duration,
         announcement_period: config.announcement_period,
         max_message_size: config.max_message_size.unwrap_or_else(automatic),
+        paths: config.max_message_size.is_none().then(|| Arc::new(WaysOf(Arc::clone(transport))) as Arc<_>),
         memory_message_size: transport.memory_message_size(),
         memory_room: transport.memory_room(),
         tuning: config.tuning.clone(),

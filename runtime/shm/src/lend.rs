@@ -98,6 +98,8 @@ struct Borrower {
     /// Chunks handed out, for each slot and altogether.
     sent: Vec<u32>,
     total: u32,
+    /// Chunks that it has given back, as of the last look: that word is written by another processor all the time.
+    done: u32,
     tally: Option<Segment>,
 }
 
@@ -132,11 +134,13 @@ impl Borrower {
         self.tally.as_ref()
     }
 
-    /// Chunks that it has not given back.
-    fn outstanding(&mut self, pool: &Pool) -> u32 {
-        let total = self.total;
-        let done = self.tally(pool).map_or(0, |it| it.map.word(place::TAIL).load(Ordering::Acquire));
-        total.wrapping_sub(done)
+    /// Whether it has not given back so many chunks.
+    fn has_as_many_as(&mut self, limit: usize, pool: &Pool) -> bool {
+        let enough = |it: &Self| it.total.wrapping_sub(it.done) as usize >= limit;
+        if enough(self) {
+            self.done = self.tally(pool).map_or(0, |it| it.map.word(place::TAIL).load(Ordering::Acquire));
+        }
+        enough(self)
     }
 
     /// Whether it uses a slot, as far as its tally was found.
@@ -288,11 +292,12 @@ impl Chunk {
         let position = position.unwrap_or_else(|| {
             pool.forget_gone(&mut state);
             let sent = vec![0; pool.slots];
-            state.borrowers.push(Borrower { inbox, life: Arc::clone(life), sent, total: 0, tally: None });
+            let life = Arc::clone(life);
+            state.borrowers.push(Borrower { inbox, life, sent, total: 0, done: 0, tally: None });
             state.borrowers.len() - 1
         });
         let borrower = &mut state.borrowers[position];
-        if borrower.outstanding(pool) as usize >= pool.slots / 2 {
+        if borrower.has_as_many_as(pool.slots / 2, pool) {
             return None;
         }
         borrower.total = borrower.total.wrapping_add(1);
@@ -337,6 +342,10 @@ impl Drop for Chunk {
 impl Memory for Chunk {
     fn octets(&self) -> &[u8] {
         self.pool.segment.map.octets(self.at(), self.len)
+    }
+
+    fn is_shared(&self) -> bool {
+        true
     }
 }
 

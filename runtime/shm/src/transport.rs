@@ -11,12 +11,12 @@ use dunlin_transport::{
     Channel, Lender, Locators, RecvMode, SendMode, SendReport, Transport, TransportStats,
 };
 
-use crate::ShmConfig;
 use crate::folder::Folder;
 use crate::inbox::Inbox;
 use crate::lend::{Pool, PoolLender};
 use crate::outlet::Outlet;
 use crate::send::{self, Sent};
+use crate::{Access, ShmConfig};
 
 /// Octets of a message besides its payload, at most, for payloads that are lent.
 const OVERHEAD: usize = 4096;
@@ -55,6 +55,15 @@ impl ShmTransport {
         let config = config.clone();
         let longest = config.longest(folder.free()? / PART_OF_FREE);
         Ok(Self { inner, config, longest, folder, inbox, channels, outlets, sent })
+    }
+
+    fn lend_from_pool(&self, len: usize) -> Option<Box<dyn Lender>> {
+        // What is too long for the ring could not be copied for those who cannot borrow it.
+        if len + OVERHEAD > self.config.room() {
+            return None;
+        }
+        let pool = Pool::create(&self.folder, self.inbox.id(), len, &self.config).ok()??;
+        Some(Box::new(PoolLender(Arc::new(pool))))
     }
 
     fn find(&self, locator: &Locator) -> Option<Arc<Outlet>> {
@@ -151,6 +160,10 @@ impl Transport for ShmTransport {
         self.inner.max_message_size()
     }
 
+    fn path_message_size(&self, to: &Locator) -> usize {
+        self.inner.path_message_size(to)
+    }
+
     fn memory_message_size(&self) -> usize {
         self.longest
     }
@@ -160,12 +173,8 @@ impl Transport for ShmTransport {
     }
 
     fn lender(&self, len: usize) -> Option<Box<dyn Lender>> {
-        // What is too long for the ring could not be copied for those who cannot borrow it.
-        if len + OVERHEAD > self.config.room() {
-            return None;
-        }
-        let pool = Pool::create(&self.folder, self.inbox.id(), len, &self.config).ok()??;
-        Some(Box::new(PoolLender(Arc::new(pool))))
+        // Others let in get copies: memory that could not be lent would only seem to need no room on its way.
+        if self.config.access == Access::User { self.lend_from_pool(len) } else { None }
     }
 
     fn refresh(&self) -> bool {

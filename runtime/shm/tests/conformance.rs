@@ -56,6 +56,10 @@ impl Transport for Shared {
         self.0.max_message_size()
     }
 
+    fn path_message_size(&self, to: &Locator) -> usize {
+        self.0.path_message_size(to)
+    }
+
     fn memory_message_size(&self) -> usize {
         self.0.memory_message_size()
     }

@@ -335,6 +335,10 @@ impl Transport for Fault {
         self.shared.inner.max_message_size()
     }
 
+    fn path_message_size(&self, to: &Locator) -> usize {
+        self.shared.inner.path_message_size(to)
+    }
+
     fn memory_message_size(&self) -> usize {
         self.shared.inner.memory_message_size()
     }

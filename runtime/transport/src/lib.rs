@@ -128,6 +128,12 @@ pub trait Transport: Send + Sync {
     /// Largest datagram that needs no fragmentation below this transport, in octets.
     fn max_message_size(&self) -> usize;
 
+    /// Largest datagram that reaches a destination without fragmentation below this transport, as far as that is known, in
+    /// octets; 0 if it is no larger than usual.
+    fn path_message_size(&self, _to: &Locator) -> usize {
+        0
+    }
+
     /// Largest message to a place in shared memory, in octets; 0 if it is no larger than elsewhere, or there is none.
     fn memory_message_size(&self) -> usize {
         0

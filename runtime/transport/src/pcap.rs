@@ -252,6 +252,10 @@ impl Transport for Pcap {
         self.inner.max_message_size()
     }
 
+    fn path_message_size(&self, to: &Locator) -> usize {
+        self.inner.path_message_size(to)
+    }
+
     fn memory_message_size(&self) -> usize {
         self.inner.memory_message_size()
     }

@@ -17,6 +17,8 @@ use crate::sys::{self, IntOption};
 const BUFFER: usize = 65_536;
 /// What is no longer than this is copied, so that it does not keep a whole buffer alive.
 const COPIED: usize = 4_096;
+/// The same for a single datagram, which becomes one sample: none keeps more than twice its size.
+const COPIED_ALONE: usize = BUFFER / 2;
 /// Most sockets of one channel: unicast and group, in two IP versions.
 const MAX_SOCKETS: usize = 4;
 /// Channels of this transport.
@@ -76,7 +78,8 @@ impl Receiver {
                 return other.map(|arrival| add(&counters.receive_truncated, arrival.truncated.into()));
             }
         };
-        let bytes = if arrival.len <= COPIED {
+        let alone = arrival.segment.is_none_or(|size| size >= arrival.len);
+        let bytes = if arrival.len <= if alone { COPIED_ALONE } else { COPIED } {
             let copy = pool.copy(buffer.vec_mut());
             pool.freeze(buffer, 0);
             copy

@@ -42,6 +42,11 @@ pub(crate) struct Routes {
     pub(crate) outlets_v6: Vec<Outlet>,
     pub(crate) members: Vec<Member>,
     pub(crate) max_message_size: usize,
+    /// Addresses of this host, sorted, and the largest datagram to them.
+    own: Vec<IpAddr>,
+    within_host: usize,
+    /// The largest datagram that every interface carries out of this host; 0 if none leads out.
+    out_of_host: usize,
     /// Patterns of the configuration that name no interface.
     pub(crate) unmatched: Vec<String>,
 }
@@ -63,10 +68,21 @@ impl Routes {
             outlets_v6: outlets(config, &chosen, all, Family::V6),
             members: members(config, &chosen, all),
             max_message_size: max_message_size(config, &chosen),
+            own: own_addresses(all),
+            within_host: smallest(config, all.iter().filter(|interface| interface.loopback && interface.up)),
+            out_of_host: smallest(config, chosen.iter().filter(|interface| !interface.loopback)),
             unmatched: unmatched.into_iter().map(Into::into).collect(),
         };
         routes.announce_to = announce_to(config, &routes);
         routes
+    }
+
+    /// The largest datagram to a destination; 0 if that is not known.
+    pub(crate) fn message_size_to(&self, destination: IpAddr) -> usize {
+        let own = destination.is_loopback() || self.own.binary_search(&destination).is_ok();
+        // A host that has no other interface sends to groups through that of loopback.
+        let within = own || (destination.is_multicast() && self.out_of_host == 0);
+        if within { self.within_host } else { self.out_of_host }
     }
 
     pub(crate) fn outlets(&self, destination: IpAddr) -> &[Outlet] {
@@ -166,6 +182,22 @@ fn members(config: &UdpConfig, chosen: &[Interface], all: &[Interface]) -> Vec<M
         with_address.map(move |interface| Member { family, interface: interface.index })
     };
     config.families().flat_map(on).collect()
+}
+
+/// What is sent to these does not leave the host.
+fn own_addresses(all: &[Interface]) -> Vec<IpAddr> {
+    let up = all.iter().filter(|interface| interface.up);
+    let mut own: Vec<IpAddr> = up.flat_map(|interface| interface.addresses.iter().copied()).collect();
+    own.sort_unstable();
+    own.dedup();
+    own
+}
+
+/// Octets of the largest datagram that all of these carry; 0 if there are none.
+fn smallest<'i>(config: &UdpConfig, interfaces: impl Iterator<Item = &'i Interface>) -> usize {
+    let headers = if config.ipv6 { HEADERS_V6 } else { HEADERS_V4 };
+    let mtu = interfaces.map(|interface| interface.mtu).min().unwrap_or(0);
+    mtu.saturating_sub(headers).min(MAX_PAYLOAD) as usize
 }
 
 fn max_message_size(config: &UdpConfig, chosen: &[Interface]) -> usize {

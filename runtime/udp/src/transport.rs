@@ -265,6 +265,10 @@ impl Transport for UdpTransport {
         self.routes().max_message_size
     }
 
+    fn path_message_size(&self, to: &Locator) -> usize {
+        to.to_socket_addr().map_or(0, |to| self.routes().message_size_to(to.ip()))
+    }
+
     fn refresh(&self) -> bool {
         interface::all().is_ok_and(|interfaces| self.follow(interfaces))
     }

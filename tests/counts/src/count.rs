@@ -73,11 +73,19 @@ pub(crate) struct Exchange<'a> {
     pub(crate) samples: u64,
     /// They are written back to back.
     pub(crate) burst: bool,
+    /// They are lent.
+    pub(crate) lent: bool,
 }
 
 impl Exchange<'_> {
     pub(crate) fn name(&self) -> String {
-        let burst = if self.burst { "burst-" } else { "" };
+        let burst = if self.lent {
+            "lent-"
+        } else if self.burst {
+            "burst-"
+        } else {
+            ""
+        };
         format!("{burst}{}", self.payload)
     }
 }
@@ -147,7 +155,9 @@ fn run(exchange: Exchange<'_>, side: Side, counter: &[&str], output: &str) -> Re
     let domain = (100 + std::process::id() % 100).to_string();
     let (payload, samples) = (exchange.payload.to_string(), exchange.samples.to_string());
     let workload = ["--domain", &domain, "--payload", &payload, "--samples", &samples];
-    let workload = [&workload[..], if exchange.burst { &["--burst"] } else { &[] }].concat();
+    let burst: &[&str] = if exchange.burst { &["--burst"] } else { &[] };
+    let lent: &[&str] = if exchange.lent { &["--lent"] } else { &[] };
+    let workload = [&workload[..], burst, lent].concat();
     let counted = side.name();
     let start_other =
         |other: Side| start(&[&[program, other.name()], &workload[..]].concat(), Stdio::inherit());

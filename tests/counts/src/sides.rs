@@ -20,6 +20,8 @@ const PATIENCE: StdDuration = StdDuration::from_secs(120);
 /// So many samples of a burst are written before the writer waits for all to be acknowledged: what the socket of a reader
 /// takes that is fifty times as slow.
 const BURST: u64 = 500;
+/// The same of lent samples: with what the reader has not given back, less than the half of a pool that one process may have.
+const LENT_BURST: u64 = 200;
 /// So many samples are taken in one call.
 const TAKEN_AT_ONCE: usize = 64;
 /// Under valgrind no two writes are close enough together to be taken for a burst. A budget makes samples wait for each
@@ -41,6 +43,9 @@ pub(crate) struct Workload {
     /// They are written back to back.
     #[arg(long)]
     pub(crate) burst: bool,
+    /// They are lent, in shared memory.
+    #[arg(long)]
+    pub(crate) lent: bool,
 }
 
 impl Workload {
@@ -56,30 +61,57 @@ struct Octets {
     octets: Vec<u8>,
 }
 
-/// Waiting that does not depend on how fast the machine is, and UDP only unless both are in this process.
-fn participant(domain: u32, beside: bool) -> Result<DomainParticipant> {
+/// What can be lent.
+#[derive(DdsType, Clone, Debug, Default)]
+#[repr(C)]
+#[dds(final)]
+struct Lent {
+    octets: [u8; 32],
+    more: [u8; 32],
+}
+
+/// Waiting that does not depend on how fast the machine is, and UDP only unless both are in this process or share memory.
+fn participant(domain: u32, memory: bool) -> Result<DomainParticipant> {
     let mut config = Config::default();
     config.set("network.interfaces", "lo")?;
-    config.set("shared_memory.enabled", if beside { "true" } else { "false" })?;
+    config.set("shared_memory.enabled", if memory { "true" } else { "false" })?;
     config.set("receive.waiting", "blocking")?;
     Ok(DomainParticipant::builder(domain).config(config).build()?)
 }
 
 pub(crate) fn write(workload: &Workload) -> Result<()> {
-    let participant = participant(workload.domain, false)?;
+    let participant = participant(workload.domain, workload.lent)?;
+    if workload.lent {
+        let writer = writer::<Lent>(&participant, TOPIC, workload)?;
+        return exchange(workload, &writer, || {
+            let loan = writer.loan_sample()?;
+            ensure!(loan.is_shared(), "all that can be lent is in use");
+            Ok(writer.write_loaned(loan)?)
+        });
+    }
     let writer = writer(&participant, TOPIC, workload)?;
     let sample = sample(workload);
+    exchange(workload, &writer, || Ok(writer.write(&sample)?))
+}
+
+/// Writes all samples, each with `write_one`.
+fn exchange<T: DdsType>(
+    workload: &Workload,
+    writer: &DataWriter<T>,
+    mut write_one: impl FnMut() -> Result<()>,
+) -> Result<()> {
+    let burst = if workload.lent { LENT_BURST } else { BURST };
     for number in 0..workload.samples + marks::WARM_UP {
         if !workload.burst {
             // Cut short by a signal it is a little less regular, no more.
             _ = nanosleep(&workload.period());
-        } else if number >= marks::WARM_UP && (number - marks::WARM_UP).is_multiple_of(BURST) {
+        } else if number >= marks::WARM_UP && (number - marks::WARM_UP).is_multiple_of(burst) {
             writer.wait_for_acknowledgments(Duration::from_secs(60))?;
         }
         if number == marks::WARM_UP {
             marks::begin();
         }
-        writer.write(&sample)?;
+        write_one()?;
     }
     // The last acknowledgement counts.
     if workload.burst {
@@ -93,15 +125,33 @@ pub(crate) fn write(workload: &Workload) -> Result<()> {
 }
 
 pub(crate) fn read(workload: &Workload) -> Result<()> {
-    let participant = participant(workload.domain, false)?;
+    let participant = participant(workload.domain, workload.lent)?;
+    if workload.lent {
+        let reader = reader::<Lent>(&participant, TOPIC, workload)?;
+        let take = |reader: &DataReader<Lent>| {
+            let samples = reader.take_loaned(TAKEN_AT_ONCE).unwrap_or_default();
+            assert!(samples.iter().all(dunlin::LoanedSample::is_shared), "a lent sample was copied");
+            samples.len() as u64
+        };
+        return count(workload, &reader, take);
+    }
     let reader = reader(&participant, TOPIC, workload)?;
+    let taken = Mutex::new(Vec::with_capacity(TAKEN_AT_ONCE));
+    count(workload, &reader, move |reader| take(reader, &taken))
+}
+
+/// Waits until all samples have been taken with `take`.
+fn count<T: DdsType>(
+    workload: &Workload,
+    reader: &DataReader<T>,
+    take: impl Fn(&DataReader<T>) -> u64 + Send + Sync + 'static,
+) -> Result<()> {
     let (complete, completed) = channel();
     let (seen, all) = (AtomicU64::new(0), workload.samples + marks::WARM_UP);
-    let taken = Mutex::new(Vec::with_capacity(TAKEN_AT_ONCE));
     reader.set_listener(
-        move |reader: &DataReader<Octets>| {
+        move |reader: &DataReader<T>| {
             loop {
-                let count = take(reader, &taken);
+                let count = take(reader);
                 let before = seen.fetch_add(count, Ordering::Relaxed);
                 let reached = |number| before < number && before + count >= number;
                 if reached(marks::WARM_UP) {
@@ -169,8 +219,12 @@ fn take(reader: &DataReader<Octets>, taken: &Mutex<Vec<dunlin::Sample<Octets>>>)
 }
 
 /// A writer that has found its reader.
-fn writer(participant: &DomainParticipant, topic: &str, workload: &Workload) -> Result<DataWriter<Octets>> {
-    let topic = participant.create_topic::<Octets>(topic, &TopicQos::default())?;
+fn writer<T: DdsType>(
+    participant: &DomainParticipant,
+    topic: &str,
+    workload: &Workload,
+) -> Result<DataWriter<T>> {
+    let topic = participant.create_topic::<T>(topic, &TopicQos::default())?;
     let mut qos = DataWriterQos::default().reliable().keep_all().max_blocking_time(Duration::from_secs(60));
     if workload.burst {
         qos.latency_budget.duration = BUDGET;
@@ -189,8 +243,12 @@ fn sample(workload: &Workload) -> Octets {
     Octets { octets: vec![7; workload.payload.saturating_sub(8)] }
 }
 
-fn reader(participant: &DomainParticipant, topic: &str, workload: &Workload) -> Result<DataReader<Octets>> {
-    let topic = participant.create_topic::<Octets>(topic, &TopicQos::default())?;
+fn reader<T: DdsType>(
+    participant: &DomainParticipant,
+    topic: &str,
+    workload: &Workload,
+) -> Result<DataReader<T>> {
+    let topic = participant.create_topic::<T>(topic, &TopicQos::default())?;
     let mut qos = DataReaderQos::default().reliable().keep_all();
     if workload.burst {
         qos.latency_budget.duration = BUDGET;

@@ -40,8 +40,14 @@ pub enum Command {
         #[arg(long, default_value = "bench.html")]
         out: PathBuf,
         /// Print Markdown instead
-        #[arg(long)]
+        #[arg(long, conflicts_with = "pictures")]
         markdown: bool,
+        /// Markdown with one table for all payloads, readers or topics of a measure, without ratios
+        #[arg(long, conflicts_with = "pictures")]
+        brief: bool,
+        /// Write the pictures instead, each as an SVG file in this folder
+        #[arg(long, value_name = "FOLDER")]
+        pictures: Option<PathBuf>,
     },
     /// Serve the control protocol (what the other commands start)
     #[command(hide = true)]
@@ -119,6 +125,15 @@ pub struct RunOptions {
     /// Only these payloads, octets
     #[arg(long, value_delimiter = ',')]
     payloads: Vec<usize>,
+    /// So many round trips instead of those of the scenario
+    #[arg(long)]
+    count: Option<u64>,
+    /// So long instead of as long as the scenario says, for all that is measured for a time
+    #[arg(long)]
+    seconds: Option<f64>,
+    /// Leave out the runs that count system calls
+    #[arg(long)]
+    no_system_calls: bool,
     /// Print all figures as Markdown instead of the verdicts
     #[arg(long)]
     markdown: bool,
@@ -136,7 +151,10 @@ pub fn execute(command: Command, itself: &[&str]) -> Result<()> {
         Command::List { adapters } => list(&adapters.resolve(itself)?),
         Command::Run(options) => measure(&options, itself)?,
         Command::Compare { results, base } => print!("{}", comparison(&results, base.as_deref())?),
-        Command::Report { results, out, markdown } => page(&results, &out, markdown)?,
+        Command::Report { results, pictures: Some(folder), .. } => pictures(&results, &folder)?,
+        Command::Report { results, brief: true, .. } => in_markdown(&results, true)?,
+        Command::Report { results, markdown: true, .. } => in_markdown(&results, false)?,
+        Command::Report { results, out, .. } => page(&results, &out)?,
         Command::Adapter { name } => adapter::serve(&name)?,
     }
     Ok(())
@@ -191,8 +209,19 @@ fn scenario(options: &RunOptions) -> Result<Scenario> {
             measure.payloads.clone_from(&options.payloads);
         }
     }
+    shorten(&mut scenario, options);
     scenario.check().context("with these options")?;
     Ok(scenario)
+}
+
+fn shorten(scenario: &mut Scenario, options: &RunOptions) {
+    for measure in &mut scenario.measures {
+        if let (Kind::Latency, Some(count)) = (measure.kind, options.count) {
+            measure.count = count;
+        }
+        measure.seconds = options.seconds.unwrap_or(measure.seconds);
+        measure.system_calls &= !options.no_system_calls;
+    }
 }
 
 /// Whether the payload matters to a kind of measure.
@@ -215,7 +244,7 @@ fn measure(options: &RunOptions, itself: &[&str]) -> Result<()> {
     let remote = options.machines.resolve()?;
     let results = run::run(&scenario, &options.adapters.resolve(itself)?, remote.as_ref(), &file)?;
     if options.markdown {
-        print!("{}", report::markdown(&results));
+        print!("{}", report::markdown(&results, false));
     } else {
         print!("{}", compare::within(&results, None)?);
     }
@@ -234,13 +263,47 @@ fn comparison(files: &[PathBuf], base: Option<&str>) -> Result<String> {
     }
 }
 
-fn page(files: &[PathBuf], out: &Path, markdown: bool) -> Result<()> {
-    let results = files.iter().map(|file| Results::load(file)).collect::<Result<Vec<_>>>()?;
-    if markdown {
-        results.iter().for_each(|one| print!("{}", report::markdown(one)));
-        return Ok(());
-    }
-    std::fs::write(out, report::html(&results)).with_context(|| format!("writing {}", out.display()))?;
+fn load(files: &[PathBuf]) -> Result<Vec<Results>> {
+    files.iter().map(|file| Results::load(file)).collect()
+}
+
+fn in_markdown(files: &[PathBuf], brief: bool) -> Result<()> {
+    load(files)?.iter().for_each(|one| print!("{}", report::markdown(one, brief)));
+    Ok(())
+}
+
+fn page(files: &[PathBuf], out: &Path) -> Result<()> {
+    std::fs::write(out, report::html(&load(files)?)).with_context(|| format!("writing {}", out.display()))?;
     println!("{}", out.display());
     Ok(())
+}
+
+fn pictures(files: &[PathBuf], folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    for run in load(files)? {
+        for (part, figure) in report::figures(&run) {
+            let name = file_name(&[&run.scenario.id, &part, &figure.caption]);
+            let file = folder.join(format!("{name}.svg"));
+            std::fs::write(&file, figure.file()).with_context(|| format!("writing {}", file.display()))?;
+            println!("{}", file.display());
+        }
+    }
+    Ok(())
+}
+
+/// Letters and digits of what a stranger may have written, all else as a hyphen; of a length that file systems take.
+fn file_name(parts: &[&str]) -> String {
+    let text = parts.join(" ").to_ascii_lowercase();
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("-").chars().take(120).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn names_of_files_stay_in_their_folder() {
+        let name = super::file_name(&["../x", "Round trip, 64 B", "99th percentile"]);
+        assert_eq!(name, "x-round-trip-64-b-99th-percentile");
+        assert_eq!(super::file_name(&["a".repeat(500).as_str()]).len(), 120);
+    }
 }

@@ -12,6 +12,7 @@ pub(crate) const PRESETS: &[(&str, &str)] = &[
     ("mixed-qos", include_str!("presets/mixed-qos.toml")),
     ("loss", include_str!("presets/loss.toml")),
     ("waiting", include_str!("presets/waiting.toml")),
+    ("rates", include_str!("presets/rates.toml")),
     ("shared-memory", include_str!("presets/shared-memory.toml")),
 ];
 

@@ -22,6 +22,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const DOMAINS: std::ops::Range<u32> = 100..230;
 /// How long an adapter may take to say who it is.
 const GREETING: Duration = Duration::from_secs(20);
+/// Attempts at what never works.
+const TRIES: usize = 2;
 
 /// What there is to choose from.
 struct Contenders<'a> {
@@ -111,14 +113,14 @@ fn missing(cell: &Cell, measure: &Measure, can: &[Can]) -> Option<Can> {
 
 fn rounds(contenders: &Contenders<'_>, cells: &[Cell], results: &mut Results, file: &Path) -> Result<()> {
     let repetitions = contenders.scenario.repetitions;
-    let there = results.cells.iter().filter(|cell| cell.unsupported.is_none()).count();
-    let bar = progress(there * repetitions);
+    let bar = progress(results.cells.len() * repetitions);
     let mut order = Order(results.began | 1);
     let mut domain = DOMAINS.cycle();
     for round in 0..repetitions {
         for at in order.of(cells) {
             let Some((cell, measured)) = cells.get(at).zip(results.cells.get_mut(at)) else { continue };
-            if measured.unsupported.is_some() {
+            if measured.unsupported.is_some() || is_given_up(&measured.repetitions) {
+                bar.inc(1);
                 continue;
             }
             let kind = contenders.scenario.measures.get(cell.measure).map(|measure| measure.kind.to_string());
@@ -143,6 +145,11 @@ fn rounds(contenders: &Contenders<'_>, cells: &[Cell], results: &mut Results, fi
     Ok(())
 }
 
+/// What failed twice and never worked is not tried again: it mostly fails by a silence of half a minute.
+fn is_given_up(tried: &[Repetition]) -> bool {
+    tried.len() >= TRIES && tried.iter().all(|one| one.failure.is_some())
+}
+
 /// Counts the system calls of those cells that want it, apart from all that is timed.
 fn count_calls(contenders: &Contenders<'_>, cells: &[Cell], results: &mut Results) {
     let wanted = |cell: &Cell| {
@@ -158,13 +165,20 @@ fn count_calls(contenders: &Contenders<'_>, cells: &[Cell], results: &mut Result
     }
     let bar = progress(cells.len());
     let mut domain = DOMAINS.cycle();
+    let mut tried: BTreeMap<usize, Vec<Repetition>> = BTreeMap::new();
     for (cell, measured) in cells.iter().zip(&mut results.cells) {
         bar.inc(1);
         if !wanted(cell) || measured.unsupported.is_some() || measured.failed_always() {
             continue;
         }
+        let before = tried.entry(cell.implementation).or_default();
+        if is_given_up(before) {
+            continue;
+        }
         bar.set_message(format!("system calls · {} · {} B", measured.implementation, cell.payload));
-        measured.calls = Some(contenders.repeat(cell, domain.next().unwrap_or(DOMAINS.start), true));
+        let calls = contenders.repeat(cell, domain.next().unwrap_or(DOMAINS.start), true);
+        before.push(calls.clone());
+        measured.calls = Some(calls);
     }
     bar.finish_and_clear();
 }
@@ -300,6 +314,14 @@ fn progress(steps: usize) -> ProgressBar {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_fails_twice_is_given_up_and_what_worked_once_is_not() {
+        let failed = || Repetition { failure: Some("silence".into()), ..Repetition::default() };
+        assert!(!is_given_up(&[failed()]));
+        assert!(is_given_up(&[failed(), failed()]));
+        assert!(!is_given_up(&[failed(), Repetition::default(), failed()]));
+    }
 
     #[test]
     fn like_cells_stay_together_in_every_order() {

@@ -109,10 +109,38 @@ fn a_scenario_is_run_compared_and_reported() {
         markdown.contains("### round trip, one process, 64 B") && markdown.contains("Without nobody"),
         "{markdown}"
     );
+    let (brief, _) = texts(&bench(folder.path(), &["report", "--brief", "r.json"]));
+    assert!(brief.contains("Without nobody") && brief.len() <= markdown.len(), "{brief}");
     let page = std::fs::read_to_string(folder.path().join("r.html")).unwrap();
     assert!(
         page.contains("<svg") && page.contains("Distribution") && page.contains("not supported: many-topics")
     );
+    let (drawn, _) = texts(&bench(folder.path(), &["report", "--pictures", "pictures", "r.json"]));
+    let files: Vec<&str> = drawn.lines().collect();
+    assert!(files.len() > 5, "{drawn}");
+    for file in files {
+        let svg = std::fs::read_to_string(folder.path().join(file)).unwrap();
+        assert!(svg.starts_with("<svg xmlns=") && svg.ends_with("</svg>\n"), "{file}: {svg}");
+    }
+}
+
+#[test]
+fn a_run_can_be_made_shorter() {
+    let folder = tempfile::tempdir().unwrap();
+    scenario(folder.path(), SMALL);
+    let shorter =
+        ["--count", "50", "--seconds", "0.1", "--repetitions", "1", "--only", "floor", "--no-system-calls"];
+    let output = bench(folder.path(), &[&["run", "s.toml", "--out", "r.json"], &shorter[..]].concat());
+    assert!(output.status.success(), "{}", texts(&output).1);
+    let results: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(folder.path().join("r.json")).unwrap()).unwrap();
+    let of_cell = |cell: &serde_json::Value| cell["repetitions"][0]["bins"].clone();
+    let trips = of_cell(&results["cells"][0]);
+    let trips: u64 = trips.as_array().unwrap().iter().map(|bin| bin[1].as_u64().unwrap()).sum();
+    assert_eq!(trips, 50);
+    assert!(results["scenario"]["measures"].as_array().unwrap().iter().all(|one| one["seconds"] == 0.1));
+    let refused = bench(folder.path(), &["run", "s.toml", "--seconds", "0"]);
+    assert!(texts(&refused).1.contains("with these options"), "{}", texts(&refused).1);
 }
 
 #[test]

@@ -130,9 +130,10 @@ fn a_reader_in_more_of_a_hurry_is_incompatible() {
     let (a, b) = (sim.node("a"), sim.node("b"));
     let writer = a.run(|| writer(&budget(millis(50)))).unwrap();
     let reader = b.run(|| reader(&reader_qos().latency_budget(millis(49)))).unwrap();
-    let policy = || reader.requested_incompatible_qos_status().last_policy_id;
-    sim.run_until(|| policy() == Some(PolicyId::LatencyBudget), secs(10)).unwrap();
-    assert_eq!(writer.offered_incompatible_qos_status().last_policy_id, Some(PolicyId::LatencyBudget));
+    let requested = || reader.requested_incompatible_qos_status().last_policy_id;
+    let offered = || writer.offered_incompatible_qos_status().last_policy_id;
+    let both = Some(PolicyId::LatencyBudget);
+    sim.run_until(|| requested() == both && offered() == both, secs(10)).unwrap();
     assert!(reader.matched_publications().is_empty());
     b.run(|| reader.set_qos(&reader.qos().latency_budget(millis(50))).unwrap());
     sim.run_until(|| matched(&writer, &reader), secs(10)).unwrap();

@@ -14,6 +14,10 @@ fn run(seed: u64) -> (Vec<u32>, u64) {
     a.spawn(|cx| sensor(cx, 50));
     c.spawn_thread(|cx| {
         let writer = writer(&writer_qos())?;
+        // It leaves when it has written, and what it leaves to nobody is lost.
+        while writer.matched_subscriptions().is_empty() {
+            cx.sleep_blocking(millis(10))?;
+        }
         for n in 1000..1050 {
             writer.write(&reading(n))?;
             cx.sleep_blocking(millis((cx.random() % 20) as i64))?;

@@ -47,6 +47,9 @@ impl ReaderCache {
         selection: &Selection,
         out: &mut Vec<CachedSample>,
     ) -> Result<usize, UnknownInstance> {
+        if let Some(count) = self.take_front(selection, out) {
+            return Ok(count);
+        }
         self.access(selection, None, true, out)
     }
 
@@ -168,7 +171,10 @@ impl ReaderCache {
     fn take_sample(&mut self, id: Id) {
         let Some(sample) = self.samples.get(id) else { return };
         let (owner, key, valid) = (sample.instance, sample.key(), sample.valid());
-        if valid && let Some(instance) = self.instances.get_mut(owner) {
+        if valid
+            && self.by_source()
+            && let Some(instance) = self.instances.get_mut(owner)
+        {
             instance.floor = instance.floor.max(Some(key));
         }
         self.remove_sample(id);

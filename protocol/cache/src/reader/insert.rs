@@ -20,6 +20,8 @@ use crate::timers::expiry;
 const SMALL: usize = 1024;
 /// A buffer of this size is not worth a copy.
 const HARMLESS: usize = 512;
+/// A datagram of usual size, with room to spare.
+const DATAGRAM: usize = 2048;
 
 /// A change on its way in.
 struct Arrival<'a> {
@@ -68,7 +70,11 @@ impl ReaderCache {
         instance: InstanceHandle,
         writer: &WriterInfo,
     ) -> Insert {
-        let arrival = Arrival::of(self.shown(instance), now, change, writer);
+        let handle = self.shown(instance);
+        if self.insert_next(now, change, handle, writer) {
+            return Insert::Stored { new_instance: false };
+        }
+        let arrival = Arrival::of(handle, now, change, writer);
         match change.kind {
             ChangeKind::Alive => match arrival.payload {
                 Some(payload) if !change.key_only => self.insert_data(now, &arrival, payload),
@@ -262,15 +268,27 @@ impl ReaderCache {
         }
     }
 
-    /// A small payload in a large receive buffer is copied, so that a reader that is slow to take it does not keep
-    /// the whole buffer.
-    fn right_sized(&mut self, payload: &SharedBytes) -> SharedBytes {
-        let tolerable = payload.len().saturating_mul(4).max(HARMLESS);
-        if payload.len() <= SMALL && payload.retained_len() > tolerable {
-            self.pool.copy(payload)
-        } else {
-            payload.clone()
-        }
+    /// A copy of a datagram that brings several samples, for them to lie in, where it is cheaper than copies of each: if all
+    /// samples are kept until they are taken, and it is of usual size and keeps a much larger buffer alive. Its samples are
+    /// what is inserted until [`end_of_datagram`](Self::end_of_datagram).
+    pub fn keep_datagram(&mut self, datagram: &SharedBytes) -> Option<SharedBytes> {
+        let wanted = self.limits.depth.is_none() && datagram.len() <= DATAGRAM && datagram.tail().is_none();
+        self.sharing = wanted && datagram.retained_len() > DATAGRAM;
+        self.sharing.then(|| self.pool.copy(datagram))
+    }
+
+    /// What comes now does not lie in the copy of a datagram.
+    pub fn end_of_datagram(&mut self) {
+        self.sharing = false;
+    }
+
+    /// A small payload in a large receive buffer is copied, so that a reader that is slow to take it does not keep the whole
+    /// buffer.
+    pub(super) fn right_sized(&mut self, payload: &SharedBytes) -> SharedBytes {
+        let harmless = if self.sharing { DATAGRAM } else { HARMLESS };
+        let tolerable = payload.len().saturating_mul(4).max(harmless);
+        let is_large = payload.retained_len() > tolerable || payload.tail().is_some();
+        if payload.len() <= SMALL && is_large { self.pool.copy(payload) } else { payload.clone() }
     }
 
     fn hold_back(&mut self, id: Id, sample: Id, due: MonoTime) {

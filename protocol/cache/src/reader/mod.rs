@@ -2,8 +2,10 @@
 
 mod access;
 mod config;
+mod front;
 mod insert;
 mod instance;
+mod next;
 mod order;
 mod ownership;
 mod registration;
@@ -67,6 +69,8 @@ pub struct ReaderCache {
     overdue: Vec<DeadlineMissed>,
     purges: TimerHeap,
     pool: BufPool,
+    /// Samples that are inserted lie in a copy of their datagram.
+    sharing: bool,
     /// The samples that a call returns; kept for its memory.
     picked: Vec<Picked>,
     /// How many walks through the cache there were: marks the instances that a walk has visited.
@@ -99,6 +103,7 @@ impl ReaderCache {
             deadlines: TimerHeap::new(),
             overdue: Vec::new(),
             purges: TimerHeap::new(),
+            sharing: false,
             pool: BufPool::new(POOL),
             picked: Vec::new(),
             walks: 0,

@@ -40,6 +40,9 @@ impl ReaderCache {
 
     /// Notes a change that was accepted; a disposal closes the door for everything older.
     pub(super) fn note_order(&mut self, id: Id, key: OrderKey, disposal: bool) {
+        if !self.by_source() {
+            return;
+        }
         if let Some(instance) = self.instances.get_mut(id) {
             instance.latest = instance.latest.max(Some(key));
             if disposal {

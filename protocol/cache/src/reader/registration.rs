@@ -28,12 +28,12 @@ pub(super) struct RemoteWriter {
     pub(super) alive: bool,
     registrations: List<OF_WRITER>,
     /// The registration used last.
-    recent: Id,
+    pub(super) recent: Id,
 }
 
 #[derive(Debug)]
 pub(super) struct Registration {
-    instance: Id,
+    pub(super) instance: Id,
     pub(super) writer: Id,
     /// Until when the writer keeps to its deadline in this instance.
     pub(super) deadline: MonoTime,
@@ -44,6 +44,11 @@ linked!(Registration, OF_INSTANCE, of_instance);
 linked!(Registration, OF_WRITER, of_writer);
 
 impl RemoteWriter {
+    /// Whether it is this one, alive, and as strong as before.
+    pub(super) fn is_still(&self, guid: Guid, strength: i32) -> bool {
+        self.guid == guid && self.alive && self.strength == strength
+    }
+
     pub(super) const fn guid(&self) -> Guid {
         self.guid
     }

@@ -27,6 +27,7 @@ pub(super) struct SnIndex {
 
 impl SnIndex {
     /// Appends a number that is above all others.
+    #[inline]
     pub(super) fn push(&mut self, sn: SequenceNumber, id: Id) {
         if let Some(last) = self.chunks.back_mut()
             && last.len() < CHUNK
@@ -39,6 +40,7 @@ impl SnIndex {
         self.chunks.push_back(chunk);
     }
 
+    #[inline]
     pub(super) fn first(&self) -> Option<Entry> {
         self.chunks.front()?.front().copied()
     }
@@ -49,8 +51,23 @@ impl SnIndex {
         if let Some(newest) = newest.filter(|newest| newest.0 <= sn) {
             return (newest.0 == sn).then_some(*newest);
         }
+        if let Some(id) = self.dense(sn) {
+            return Some((sn, id));
+        }
         let chunk = self.chunks.get(self.chunk_of(sn))?;
         chunk.get(place_of(chunk, sn)).copied()
+    }
+
+    /// Where `sn` is if nothing between the lowest number and it was ever removed: every chunk but the first is full up to there.
+    #[inline]
+    fn dense(&self, sn: SequenceNumber) -> Option<Id> {
+        let chunk = self.chunks.front()?;
+        let steps = usize::try_from(sn.0.checked_sub(chunk.front()?.0.0)?).ok()?;
+        let entry = match steps.checked_sub(chunk.len()) {
+            None => chunk.get(steps),
+            Some(beyond) => self.chunks.get((beyond / CHUNK).saturating_add(1))?.get(beyond % CHUNK),
+        };
+        entry.filter(|entry| entry.0 == sn).map(|entry| entry.1)
     }
 
     /// How many entries are above `sn`.

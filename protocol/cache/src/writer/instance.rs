@@ -173,12 +173,15 @@ impl WriterCache {
         let Some(entry) = self.changes.get(id) else { return };
         let (sn, owner) = (entry.change.sn, entry.instance);
         self.index.remove(sn);
-        self.expiries.remove(id);
+        if self.expiries.peek().is_some() {
+            self.expiries.remove(id);
+        }
         self.unlink(id);
-        self.changes.remove(id);
+        self.changes.clear(id);
         self.forget_if_unused(owner);
     }
 
+    #[inline]
     fn forget_if_unused(&mut self, id: Id) {
         let Some(instance) = self.instances.get(id) else { return };
         if instance.registered || !instance.samples.is_empty() || !instance.stored.is_empty() {

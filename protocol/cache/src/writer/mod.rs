@@ -20,7 +20,7 @@ use crate::list::List;
 use crate::slab::{Id, NIL, Slab};
 use crate::timers::{DeadlineMissed, TimerHeap, expiry};
 use index::SnIndex;
-use instance::{CROWDED, Entry, Instance, Shelves};
+use instance::{CROWDED, Entry, Instance, Shelf, Shelves};
 use service::Service;
 
 pub use config::{AddError, NewChange, WriterCacheConfig};
@@ -111,6 +111,57 @@ impl WriterCache {
         self.make_room(self.find(raw), change.kind, acked_by_all)?;
         let id = self.find_or_create(raw);
         let sn = self.store(now, id, change);
+        Ok(sn)
+    }
+
+    /// The same of a sample that nothing but its instance, its timestamp and its payload is to be said of, if there is room and
+    /// no policy asks for more than that it is kept. Else it is given back, and the history is as before, but for what is
+    /// acknowledged.
+    ///
+    /// # Errors
+    /// The payload.
+    pub fn append(
+        &mut self,
+        (instance, source_timestamp): (InstanceHandle, WallTime),
+        payload: SharedBytes,
+        acked_by_all: SequenceNumber,
+    ) -> Result<SequenceNumber, SharedBytes> {
+        let timed = !self.config.deadline.is_infinite() || !self.config.lifespan.is_infinite();
+        if timed || self.service.is_some() || !self.ends.is_empty() {
+            return Err(payload);
+        }
+        self.remove_acked(acked_by_all);
+        let Some(id) = self.find(self.config.raw(instance)) else { return Err(payload) };
+        let kept = self.kept_per_instance();
+        let Some(known) = self.instances.get_mut(id) else { return Err(payload) };
+        let crowded = kept.is_none() && known.samples.len() >= self.limits.samples_per_instance;
+        if crowded
+            || known.shelf != Shelf::None
+            || known.disposed
+            || !known.registered
+            || self.changes.len() >= self.limits.samples
+        {
+            return Err(payload);
+        }
+        let sn = self.last_sn.next();
+        let handle = known.handle;
+        self.recent = id;
+        self.last_sn = sn;
+        self.last_source_timestamp = self.last_source_timestamp.max(Some(source_timestamp));
+        let change = Change {
+            sn,
+            kind: ChangeKind::Alive,
+            instance: handle,
+            source_timestamp,
+            payload: (!payload.is_empty()).then_some(payload),
+            inline_qos: None,
+        };
+        let entry = self.changes.insert(Entry::new(change, id));
+        self.index.push(sn, entry);
+        self.link(id, entry, sn);
+        if kept.is_some() {
+            self.trim(id, ChangeKind::Alive);
+        }
         Ok(sn)
     }
 

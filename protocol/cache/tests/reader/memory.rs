@@ -4,12 +4,17 @@ use crate::fixture::{Fixture, guid, handle, keep_all};
 use dunlin_buf::SharedBytes;
 use dunlin_cache::WriterInfo;
 use dunlin_core::SequenceNumber;
+use dunlin_qos::DataReaderQos;
 use dunlin_rtps::{ChangeKind, Received};
 
 /// Inserts the first `len` octets of a buffer of `buffer` octets; what is kept.
 fn kept(len: usize, buffer: usize) -> SharedBytes {
     let mut f = Fixture::new(&keep_all());
-    let payload = SharedBytes::from(vec![7; buffer]).slice(0..len);
+    keep(&mut f, SharedBytes::from(vec![7; buffer]).slice(0..len))
+}
+
+/// Inserts a payload; what is kept.
+fn keep(f: &mut Fixture, payload: Option<SharedBytes>) -> SharedBytes {
     let change = Received {
         writer: guid(1),
         sn: SequenceNumber(1),
@@ -41,4 +46,29 @@ fn large_payloads_and_fitting_buffers_are_shared() {
     assert_eq!(kept(1025, 65_536).retained_len(), 65_536);
     assert_eq!(kept(1000, 1024).retained_len(), 1024);
     assert_eq!(kept(20, 512).retained_len(), 512);
+}
+
+/// A datagram of `len` octets in a buffer of 64 KiB, as several are received in one call.
+fn received(len: usize) -> SharedBytes {
+    SharedBytes::from(vec![7; 65_536]).slice(0..len).unwrap()
+}
+
+#[test]
+fn samples_that_are_kept_until_they_are_taken_share_one_copy_of_their_datagram() {
+    let mut f = Fixture::new(&keep_all());
+    let copy = f.cache.keep_datagram(&received(1472)).expect("it keeps much more alive");
+    assert_eq!((&*copy, copy.retained_len()), (&[7; 1472][..], 1472));
+    assert_eq!(keep(&mut f, copy.slice(8..28)).retained_len(), 1472, "they go together");
+    f.cache.end_of_datagram();
+    let alone = keep(&mut f, copy.slice(8..28)).retained_len();
+    assert!(alone <= 64, "nobody shares it with this one, which kept {alone} octets");
+    assert!(f.cache.keep_datagram(&copy).is_none(), "it is of the right size");
+    assert!(
+        f.cache.keep_datagram(&received(4096)).is_none(),
+        "samples of such a one are copied by themselves"
+    );
+    let elsewhere = received(1472).followed_by(received(9));
+    assert!(f.cache.keep_datagram(&elsewhere).is_none(), "what follows it would be lost");
+    let mut f = Fixture::new(&DataReaderQos::default());
+    assert!(f.cache.keep_datagram(&received(1472)).is_none(), "the last sample would keep it all");
 }

@@ -64,6 +64,11 @@ fn a_transient_instance_that_is_disposed_and_unregistered_is_of_no_use_to_late_j
     f.register(4).unwrap();
     assert_eq!(f.ack(8), 1);
     assert!(f.cache.is_registered(handle(4)));
+    // It lives again with its next value, which a late joiner gets although the writer has let go of it since.
+    let sn = f.write(4).unwrap();
+    f.unregister(4).unwrap();
+    f.ack(sn + 1);
+    assert!(f.present().contains(&sn), "{:?}", f.present());
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Submessages of a writer on their way into a reader.
 
 use dunlin_buf::{Outbox, SharedBytes};
-use dunlin_core::{Guid, Now};
+use dunlin_core::{EntityId, Guid, Now};
 use dunlin_discovery::WriterSign;
-use dunlin_wire::{ReceiverState, Submessage, Submessages};
+use dunlin_rtps::Run;
+use dunlin_wire::{Data, Payload, PlainData, ReceiverState, Submessage, Submessages};
 
 use super::{Protocol, ReaderSlot};
 use crate::output::Output;
@@ -49,9 +50,17 @@ impl ReaderSlot {
                 return;
             }
             protocol.take_in(now, state, first, packet, sink, outbox);
-            for _ in 0..if more { LONGEST_RUN } else { 0 } {
-                let Some(next) = following(first, state, rest) else { break };
-                protocol.take_in(now, state, &next, packet, sink, outbox);
+            let run = protocol.run_of(state, first).filter(|_| more);
+            let follows =
+                |run: &&Named| rest.clone().next_plain(run.reader_id, run.writer.entity_id).is_some();
+            let several = run.as_ref().filter(follows);
+            if let Some(kept) = several.and_then(|_| sink.keep_datagram(packet, rest)) {
+                let mut within = rest.within(&kept);
+                protocol.take_rest(now, state, (first, run, &mut within), &kept, sink, outbox);
+                sink.end_of_datagram();
+                rest.catch_up(&within);
+            } else if more {
+                protocol.take_rest(now, state, (first, run, rest), packet, sink, outbox);
             }
         });
     }
@@ -81,7 +90,68 @@ fn following<'m>(
     Some(next)
 }
 
+/// The writer and the reader that a DATA names, of which others may follow.
+struct Named {
+    reader_id: EntityId,
+    writer: Guid,
+    run: Run,
+}
+
 impl Protocol {
+    fn run_of(&self, state: &ReceiverState, first: &Submessage<'_>) -> Option<Named> {
+        let Submessage::Data(data) = first else { return None };
+        let (reader_id, writer) = (data.reader_id, Guid::new(state.source_prefix, data.writer_id));
+        Some(Named { reader_id, writer, run: self.reader.run_of(writer, reader_id)? })
+    }
+
+    /// What follows `first` in the same way.
+    fn take_rest(
+        &mut self,
+        now: Now,
+        state: &mut ReceiverState,
+        (first, run, rest): (&Submessage<'_>, Option<Named>, &mut Submessages<'_>),
+        packet: &SharedBytes,
+        sink: &mut CacheSink<'_>,
+        outbox: &mut Outbox,
+    ) {
+        for _ in 0..LONGEST_RUN {
+            if let Some(run) = &run
+                && let Some(next) = rest.next_plain(run.reader_id, run.writer.entity_id)
+            {
+                state.timestamp = next.timestamp.unwrap_or(state.timestamp);
+                self.take_next(now, state, (run, &next), packet, sink, outbox);
+                continue;
+            }
+            let Some(next) = following(first, state, rest) else { break };
+            self.take_in(now, state, &next, packet, sink, outbox);
+        }
+    }
+
+    /// A change right behind another one of its writer.
+    fn take_next(
+        &mut self,
+        now: Now,
+        state: &ReceiverState,
+        (named, next): (&Named, &PlainData<'_>),
+        packet: &SharedBytes,
+        sink: &mut CacheSink<'_>,
+        outbox: &mut Outbox,
+    ) {
+        self.note_written(now, named.writer, next.writer_sn, WriterSign::Change);
+        if self.reader.on_next(now, named.run, state.timestamp, next, packet, sink) {
+            return;
+        }
+        let data = Data {
+            reader_id: named.reader_id,
+            writer_id: named.writer.entity_id,
+            writer_sn: next.writer_sn,
+            inline_qos: None,
+            payload: Payload::Data(next.payload),
+            non_standard_payload: false,
+        };
+        self.reader.on_data(now, state, &data, packet, sink, outbox);
+    }
+
     fn take_in(
         &mut self,
         now: Now,

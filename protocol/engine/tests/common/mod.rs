@@ -415,6 +415,8 @@ impl Net {
             payload: sample(key, body),
         };
         let now = self.clock();
+        // As a driver does.
+        let Err(request) = writer.join(|| now.mono, || now, request) else { return Ok(()) };
         let mut out = std::mem::take(&mut self.nodes[node].out);
         let turn = writer.write(now, request, &mut out);
         self.send(node, &mut out);

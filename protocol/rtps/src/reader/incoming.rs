@@ -28,7 +28,7 @@ fn share(packet: &SharedBytes, part: &[u8]) -> SharedBytes {
 const ENCAPSULATION: usize = 4;
 
 /// The shared form of a payload: what lies elsewhere, if a message has only the encapsulation header itself, at its end.
-fn share_payload(packet: &SharedBytes, part: &[u8]) -> SharedBytes {
+pub(super) fn share_payload(packet: &SharedBytes, part: &[u8]) -> SharedBytes {
     let is_last = part.as_ptr_range().end == packet.as_ptr_range().end;
     match packet.tail() {
         Some(tail) if is_last && part.len() == ENCAPSULATION && tail.get(..ENCAPSULATION) == Some(part) => {

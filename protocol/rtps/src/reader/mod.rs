@@ -13,6 +13,7 @@ pub use config::{ReaderConfig, WriterProxyConfig};
 pub use control::Source;
 pub(crate) use incoming::Incoming;
 pub(crate) use reassembly::{Added, Limits, Reassembly};
+pub use receive::Run;
 
 use crate::remembered::Remembered;
 use crate::timing::{arm, earliest};

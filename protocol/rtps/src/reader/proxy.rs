@@ -315,19 +315,47 @@ impl WriterProxy {
         sink: &mut dyn DeliverySink,
         stats: &mut ReaderStats,
     ) {
-        match sink.deliver(now, &change.received(self.cfg.guid)) {
+        let delivery = sink.deliver(now, &change.received(self.cfg.guid));
+        self.settle(delivery, stats, || change);
+    }
+
+    /// What becomes of the expected change, now that the sink has seen it.
+    pub(super) fn settle(
+        &mut self,
+        delivery: Delivery,
+        stats: &mut ReaderStats,
+        change: impl FnOnce() -> Incoming,
+    ) {
+        match delivery {
             Delivery::Accepted => {
                 stats.delivered = stats.delivered.saturating_add(1);
                 self.started = true;
                 self.skipped_from = None;
-                self.skip_to(change.sn.next());
+                self.expected = self.expected.next();
+                if !self.irrelevant.is_empty() {
+                    self.irrelevant.remove_through(self.expected.previous());
+                }
             }
             Delivery::Rejected => {
                 stats.rejected = stats.rejected.saturating_add(1);
                 self.blocked = true;
-                self.store.made().put_first(change);
+                self.store.made().put_first(change());
             }
         }
+    }
+
+    /// Whether a change is the next of a reliable writer, nothing waits for it, and nothing that comes later is known not to
+    /// come: delivering it is all that there is to do.
+    pub(super) fn has_nothing_but(&mut self, sn: SequenceNumber) -> bool {
+        self.reliable
+            && self.synced
+            && !self.blocked
+            && self.is_next(sn)
+            && sn < SequenceNumber::MAX
+            && self.floor <= sn
+            && self.irrelevant.is_empty()
+            && self.store.is_empty()
+            && self.partials.if_made().is_none()
     }
 
     /// Jumps to a change of a best-effort writer: what was skipped and not called irrelevant is lost.

@@ -85,6 +85,18 @@ fn words(total: u32) -> usize {
     usize::try_from(total.div_ceil(u64::BITS)).unwrap_or(usize::MAX)
 }
 
+/// The words of the bitmap, and the bits of each, that stand for the fragments from `first` up to, not including, `end`.
+fn bits(first: u32, end: u32) -> impl Iterator<Item = (usize, u64)> {
+    let of = move |word: u32| {
+        let base = word.saturating_mul(u64::BITS);
+        let below = |index: u32| {
+            1u64.checked_shl(index.saturating_sub(base)).map_or(u64::MAX, |bit| bit.saturating_sub(1))
+        };
+        (usize::try_from(word).unwrap_or(usize::MAX), below(end) & !below(first))
+    };
+    (first / u64::BITS..end.div_ceil(u64::BITS)).map(of)
+}
+
 /// Octets of memory that a change in parts takes.
 fn cost(sample_size: u32, total: u32) -> usize {
     let buffer = usize::try_from(sample_size).unwrap_or(usize::MAX);
@@ -151,10 +163,37 @@ impl Partial {
         self.missing_from(0).is_some_and(|index| index < self.announced)
     }
 
+    /// Whether none of the fragments from `first` up to, not including, `end` is in place.
+    fn has_none(&self, first: u32, end: u32) -> bool {
+        bits(first, end).all(|(word, mask)| self.present.get(word).is_some_and(|word| word & mask == 0))
+    }
+
+    /// The same as [`mark`](Self::mark) for all of them.
+    fn mark_all(&mut self, first: u32, end: u32) {
+        for (word, mask) in bits(first, end) {
+            if let Some(word) = self.present.get_mut(word) {
+                *word |= mask;
+            }
+        }
+        self.received = self.received.saturating_add(end.saturating_sub(first));
+        if first == self.contiguous {
+            self.contiguous = self.missing_from(end).unwrap_or(self.total);
+        }
+    }
+
     /// Copies the fragments that are not there yet into place; how many.
     fn place(&mut self, frag: &DataFrag<'_>) -> u32 {
         let size = usize::from(self.fragment_size).max(1);
         let first = frag.fragment_starting_num.saturating_sub(1);
+        let len = usize::try_from(self.sample_size).unwrap_or(usize::MAX);
+        let count = u32::try_from(frag.payload.len().div_ceil(size)).unwrap_or(u32::MAX);
+        let end = first.saturating_add(count).min(self.total);
+        let start = usize::try_from(first).ok().and_then(|first| first.checked_mul(size));
+        if let Some(start) = start.filter(|_| count > 1 && first < end && self.has_none(first, end)) {
+            put(&mut self.buffer, start, frag.payload, len);
+            self.mark_all(first, end);
+            return end.saturating_sub(first);
+        }
         let mut placed = 0u32;
         for (index, piece) in (first..self.total).zip(frag.payload.chunks(size)) {
             if self.has(index) {
@@ -163,7 +202,7 @@ impl Partial {
             let Some(start) = usize::try_from(index).ok().and_then(|index| index.checked_mul(size)) else {
                 break;
             };
-            put(&mut self.buffer, start, piece, usize::try_from(self.sample_size).unwrap_or(usize::MAX));
+            put(&mut self.buffer, start, piece, len);
             self.mark(index);
             placed = placed.saturating_add(1);
         }

@@ -1,16 +1,22 @@
 //! RTPS 2.5 §8.4.11.2, §8.4.12 and §8.4.14.1: DATA and DATA_FRAG at the reader.
 
-use super::incoming::is_for_another;
+use super::incoming::{is_for_another, share_payload};
 use super::{Added, Incoming, Limits, Reader};
-use crate::DeliverySink;
+use crate::{ChangeKind, DeliverySink, Received};
 use dunlin_buf::{Outbox, SharedBytes};
-use dunlin_core::{Duration, Now, SequenceNumber, SnRange};
-use dunlin_wire::{Data, DataFrag, ReceiverState};
+use dunlin_core::{Duration, EntityId, Guid, Now, SequenceNumber, SnRange, WallTime};
+use dunlin_wire::{Data, DataFrag, PlainData, ReceiverState};
 
 /// A best-effort change in parts survives only the start of the next one: fragments overtake each other a little.
 const BEST_EFFORT_PARTIALS: usize = 2;
 /// A change in parts that got nothing for so long gives way to those of other writers.
 const STALE_AFTER: Duration = Duration::from_secs(1);
+
+/// A matched writer of which several changes follow each other; valid as long as no writer is matched or unmatched.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    index: usize,
+}
 
 impl Reader {
     /// Takes a change. `packet` holds the octets that `data` borrows; the payload stays in it.
@@ -30,6 +36,52 @@ impl Reader {
         let elsewhere = is_for_another(data.inline_qos.as_ref(), state.source_version, self.cfg.guid);
         let change = || Incoming::from_data(state, data, packet);
         self.take_whole(now, index, data.writer_sn, (!elsewhere).then_some(change), sink, out);
+    }
+
+    /// Where the changes of a writer go that follow each other; `None` when it is not matched or they are for another reader.
+    #[must_use]
+    pub fn run_of(&self, writer: Guid, reader_id: EntityId) -> Option<Run> {
+        let addressed = reader_id == EntityId::UNKNOWN || reader_id == self.cfg.guid.entity_id;
+        Some(Run { index: self.find(writer).filter(|_| addressed)? })
+    }
+
+    /// Takes a change that is the next of its writer, while nothing of that writer waits or is missing. False, and nothing
+    /// done, if it is not: it is one for [`on_data`](Self::on_data) then.
+    pub fn on_next(
+        &mut self,
+        now: Now,
+        run: Run,
+        timestamp: Option<WallTime>,
+        data: &PlainData<'_>,
+        packet: &SharedBytes,
+        sink: &mut dyn DeliverySink,
+    ) -> bool {
+        let Some(proxy) = self.writers.get_mut(run.index) else { return false };
+        if !proxy.has_nothing_but(data.writer_sn) {
+            return false;
+        }
+        let change = Received {
+            writer: proxy.guid(),
+            sn: data.writer_sn,
+            kind: ChangeKind::Alive,
+            key_hash: None,
+            source_timestamp: timestamp,
+            payload: Some(share_payload(packet, data.payload)),
+            key_only: false,
+            inline_qos: None,
+            related: None,
+            reassembled: false,
+        };
+        let delivery = sink.deliver(now, &change);
+        proxy.settle(delivery, &mut self.stats, || Incoming {
+            sn: change.sn,
+            source_timestamp: timestamp,
+            payload: change.payload.clone(),
+            key_only: false,
+            inline_qos: None,
+            reassembled: false,
+        });
+        true
     }
 
     /// Takes a change that a writer of this process hands over.

@@ -1,10 +1,12 @@
 //! RTPS 2.5 §9.4.5.1.3: large changes for readers in this process and in shared memory, beside others.
 
 use super::support::*;
-use crate::{ReaderConfig, ReaderProxyConfig, WriterConfig};
+use crate::{ReaderConfig, ReaderProxyConfig, WriterConfig, WriterHistory as _};
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
-use dunlin_core::{Locator, SequenceNumber, VendorId};
+use dunlin_buf::SharedBytes;
+use dunlin_core::{Duration, Locator, SequenceNumber, VendorId};
 
 const LARGE: usize = 200_000;
 
@@ -168,4 +170,99 @@ fn within_a_process_a_large_change_is_one_message_that_ends_in_its_payload() {
         }
     }
     assert_eq!(target.sink.got, [1, 2, 3], "the send window of sockets does not concern it");
+}
+
+struct Elsewhere {
+    octets: Vec<u8>,
+    shared: bool,
+}
+
+impl dunlin_buf::Memory for Elsewhere {
+    fn octets(&self) -> &[u8] {
+        &self.octets
+    }
+
+    fn is_shared(&self) -> bool {
+        self.shared
+    }
+}
+
+/// Adds a change whose payload is lent.
+fn lend(source: &mut Source, now: u64) {
+    lend_from(source, now, LARGE, true);
+}
+
+/// The same of so many octets, from memory that others can have, or that they cannot.
+fn lend_from(source: &mut Source, now: u64, len: usize, shared: bool) {
+    let sn = source.history.last_sn().next();
+    let payload = SharedBytes::lent(Box::new(Elsewhere { octets: vec![7; len], shared }));
+    source.history.add_change(change(sn.0, payload));
+    source.push(at(now), sn);
+}
+
+#[test]
+fn what_is_lent_waits_for_others_in_a_burst_and_one_heartbeat_follows_all_of_them() {
+    let cfg = WriterConfig {
+        memory_message_size: 1 << 20,
+        memory_room: 1 << 20,
+        latency_budget: Duration::from_millis(1),
+        ..Default::default()
+    };
+    let mut source = Source::new(cfg.clone());
+    source.match_reader(at(0), in_memory(1));
+    source.out.clear();
+    (0..20).for_each(|n| lend_from(&mut source, 20_000 + n, 50_000, true));
+    assert!(source.out.is_empty() && source.writer.has_waiting_data());
+    source.timer(at(21_000));
+    let packets = drain(&mut source.out);
+    let large = packets.iter().filter(|packet| packet.bytes.len() > 50_000).count();
+    // The first one asks.
+    assert_eq!((large, packets.len()), (20, 22));
+    let mut target = target(1);
+    packets.iter().for_each(|packet| target.receive(at(21_010), packet));
+    assert_eq!(target.sink.got, (1..=20).collect::<Vec<_>>());
+
+    // Those of a batch are a small part of a pool, and what is not shared does not wait.
+    for (len, shared, waiting) in [(LARGE, true, 5), (LARGE, false, 0)] {
+        let mut source = Source::new(cfg.clone());
+        source.match_reader(at(0), in_memory(1));
+        source.out.clear();
+        let mut waits = || {
+            lend_from(&mut source, 20_000, len, shared);
+            source.out.is_empty()
+        };
+        assert_eq!((0..20).take_while(|_| waits()).count(), waiting, "{shared}");
+    }
+
+    // Somebody on the network gets fragments, which gain nothing by waiting.
+    let mut source = Source::new(cfg);
+    source.match_reader(at(0), in_memory(1));
+    source.match_reader(at(0), reader_proxy(2));
+    source.out.clear();
+    lend(&mut source, 20_000);
+    assert!(!source.out.is_empty());
+}
+
+#[test]
+fn what_is_lent_takes_no_room_in_the_window() {
+    let (mut copied, mut lent) = (source(1 << 20), source(1 << 20));
+    for source in [&mut copied, &mut lent] {
+        source.match_reader(at(0), in_memory(1));
+        source.out.clear();
+    }
+    for n in 0..100 {
+        copied.write(at(10 + n), LARGE);
+        lend(&mut lent, 10 + n);
+    }
+    let sent = |source: &mut Source| {
+        drain(&mut source.out).iter().filter(|packet| packet.bytes.len() > LARGE).count()
+    };
+    assert!(sent(&mut copied) < 10);
+    assert_eq!(sent(&mut lent), 100);
+    // A loan that is memory of this process is copied through the ring like any other sample.
+    let mut private = source(1 << 20);
+    private.match_reader(at(0), in_memory(1));
+    private.out.clear();
+    (0..100).for_each(|n| lend_from(&mut private, 10 + n, LARGE, false));
+    assert!(sent(&mut private) < 10);
 }

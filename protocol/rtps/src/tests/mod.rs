@@ -12,5 +12,6 @@ mod reader_side;
 mod separation;
 mod stateless;
 pub(crate) mod support;
+mod wide;
 mod window;
 mod writer_side;

@@ -76,9 +76,7 @@ impl Batch {
 
     /// A sample of `len` octets was written. Until when it may wait; `None` if everything leaves now.
     pub(super) fn on_write(&mut self, now: MonoTime, len: usize) -> Option<MonoTime> {
-        let pause = self.last.map(|last| now.since(last));
-        let close = pause.is_some_and(|pause| pause <= LONGEST_PAUSE);
-        self.in_a_row = if close { self.in_a_row.saturating_add(1) } else { 0 };
+        self.in_a_row = self.row_with(now);
         self.last = Some(now);
         let patience = self.patience()?;
         self.samples = self.samples.saturating_add(1);
@@ -93,6 +91,28 @@ impl Batch {
         self.due = Some(due);
         let full = self.octets >= self.max_octets || self.samples >= self.max_samples;
         (!full && due > now).then_some(due)
+    }
+
+    /// Whether a sample of `len` octets may join others that wait; then tell that it has [`joined`](Self::joined).
+    pub(super) fn may_join(&self, now: MonoTime, len: usize) -> bool {
+        let full = self.octets.saturating_add(len) >= self.max_octets
+            || self.samples >= self.max_samples.saturating_sub(1);
+        let presumed = || self.burst_delay > Duration::ZERO && self.row_with(now) >= self.evidence;
+        !full && self.due.is_some_and(|due| due > now) && (!self.is_at_once() || presumed())
+    }
+
+    /// As [`on_write`](Self::on_write), of a sample that [may join](Self::may_join).
+    pub(super) fn joined(&mut self, now: MonoTime, len: usize) {
+        self.in_a_row = self.row_with(now);
+        self.last = Some(now);
+        self.samples = self.samples.saturating_add(1);
+        self.octets = self.octets.saturating_add(len);
+    }
+
+    /// How many writes come right behind another, with one that begins now.
+    fn row_with(&self, now: MonoTime) -> u32 {
+        let close = self.last.is_some_and(|last| now.since(last) <= LONGEST_PAUSE);
+        if close { self.in_a_row.saturating_add(1) } else { 0 }
     }
 
     /// How long a sample written now may wait.
@@ -218,6 +238,30 @@ mod tests {
         batch.timed_out();
         batch.left();
         assert_eq!(batch.evidence, EVIDENCE);
+    }
+
+    #[test]
+    fn what_joins_counts_like_what_is_written() {
+        for budget in [Duration::ZERO, Duration::from_millis(1)] {
+            let (mut one, mut other) =
+                (batch(budget, Duration::from_micros(50)), batch(budget, Duration::from_micros(50)));
+            let mut now = 0;
+            for n in 0..5_000u64 {
+                now += [500, 900, 1_500, 2_001, 40_000][(n * n % 97 % 5) as usize];
+                let waits = one.on_write(at(now), 300).is_some();
+                if other.may_join(at(now), 300) {
+                    assert!(waits, "write {n}");
+                    other.joined(at(now), 300);
+                } else {
+                    assert_eq!(other.on_write(at(now), 300).is_some(), waits, "write {n}");
+                }
+                if !waits {
+                    one.left();
+                    other.left();
+                }
+                assert_eq!(alloc::format!("{one:?}"), alloc::format!("{other:?}"));
+            }
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! RTPS 2.5 §8.4.7 "RTPS Writer Reference Implementations": configuration of writers and of reader proxies.
 
-use super::ReaderFilter;
+use super::{Paths, ReaderFilter};
 use crate::Pacing;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -23,6 +23,8 @@ pub struct WriterConfig {
     pub transient_local: bool,
     /// Octets of the largest datagram.
     pub max_message_size: usize,
+    /// Which destinations larger datagrams reach; none, by default.
+    pub paths: Option<Arc<dyn Paths>>,
     /// Octets of the largest message to a place in shared memory, where a change need not be in fragments; 0, the
     /// default, if it is no larger than elsewhere.
     pub memory_message_size: usize,
@@ -82,6 +84,7 @@ impl Default for WriterConfig {
             keyed: true,
             transient_local: false,
             max_message_size: 1472,
+            paths: None,
             memory_message_size: 0,
             memory_room: 0,
             fragment_size: 0,

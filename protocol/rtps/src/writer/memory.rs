@@ -20,6 +20,15 @@ const FIRST_ROOM: u64 = 512 * 1024;
 /// With a longer message a ring of full size takes the place of the first.
 const FIRST_LONGEST: usize = 64 * 1024;
 
+/// What a message counts for whose payload is lent: the octets that say where it lies.
+pub(super) const LENT: usize = 64;
+
+/// What such a payload counts for among others that wait for company: so much of itself that those of one batch are a small
+/// part of a pool. A reader that has half of a pool gets copies.
+pub(super) fn lent_in_batch(len: usize) -> usize {
+    (len / 64).max(LENT)
+}
+
 /// Where a large change goes, and how.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Split {
@@ -72,6 +81,14 @@ impl Writer {
         if longest > FIRST_LONGEST { room.max(longest) as u64 } else { (room as u64).min(FIRST_ROOM) }
     }
 
+    /// Whether the payload of a change lies where every reader that gets new data can have it, in shared memory alone.
+    pub(super) fn stays(&self, change: &Change) -> bool {
+        let memory = change.payload.as_ref().and_then(|payload| payload.memory());
+        let lent = memory.is_some_and(|memory| memory.is_shared());
+        let places = self.data_routes();
+        lent && !places.is_empty() && places.iter().all(|to| to.kind == LocatorKind::SHARED_MEMORY)
+    }
+
     /// Where the fragments of a large change go.
     pub(super) fn fragment_routes(&self) -> &[Locator] {
         if self.split.memory.is_empty() { self.data_routes() } else { &self.split.network }
@@ -102,7 +119,7 @@ impl Writer {
         }
         let alone = self.split.network.is_empty();
         if self.split.through < change.sn {
-            if !self.may_leave(now) {
+            if !self.may_leave(now, self.cfg.max_message_size) {
                 return Progress::Deferred;
             }
             if self.filters {
@@ -146,7 +163,7 @@ impl Writer {
     ) -> usize {
         let heartbeat = self.piggyback(now, change.sn, u32::from(alone), history);
         let mut pieces = self.pieces(change, &self.split.memory);
-        let mut longest = 0;
+        let (mut longest, stays) = (0, self.stays(change));
         loop {
             let mut message = self.framing.begin(out);
             message.payload_ends();
@@ -154,10 +171,13 @@ impl Writer {
             let left_over = heartbeat.filter(|heartbeat| !more && !message.heartbeat(heartbeat));
             let len = message.len();
             message.finish(&self.split.memory);
-            longest = longest.max(len);
+            // What stays where it is takes no room in a ring. Who may not borrow gets it through a ring that is then waited for.
+            let taken = if stays { LENT } else { len };
+            longest = longest.max(taken);
+            let left_over = self.not_superseded(left_over, change.sn);
             self.trail(left_over, &self.split.memory, out);
             if alone {
-                self.account(len, true);
+                self.account_as(len, taken, true);
             } else {
                 // What others get of it is what counts for pacer and window.
                 self.stats.datagrams_sent = self.stats.datagrams_sent.saturating_add(1);

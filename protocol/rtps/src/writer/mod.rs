@@ -17,6 +17,7 @@ mod requests;
 mod round_trip;
 mod routes;
 mod separation;
+mod wide;
 mod window;
 
 pub use config::{ReaderProxyConfig, WriterConfig};
@@ -40,6 +41,7 @@ use memory::Split;
 use proxy::ReaderProxy;
 use repair::RepairGate;
 use routes::Cover;
+pub use wide::Paths;
 use window::Window;
 
 /// A writer with its matched readers.
@@ -153,7 +155,7 @@ impl Writer {
             acked_min: None,
             slowest: 0,
             pacer: cfg.pacing.map(Pacer::new),
-            window: Window::new(cfg.window, cfg.window_patience),
+            window: Window::new(cfg.window, cfg.max_message_size, cfg.window_patience),
             batch: Batch::new(&cfg),
             holding: false,
             group: None,
@@ -272,6 +274,7 @@ impl Writer {
     /// Every change up to this one is acknowledged by every matched reliable reader, and was sent to the others: what is kept
     /// back for one of them (DDS 1.4 §2.2.3.12 TIME_BASED_FILTER) is still needed.
     #[must_use]
+    #[inline]
     pub fn acked_by_all(&self) -> SequenceNumber {
         let left = self.left_through();
         self.acked_min.map_or(left, |acked| acked.min(left))

@@ -1,11 +1,11 @@
 //! RTPS 2.5 §8.4.9 "pushing" state: new changes go to all matched readers as soon as the pacer lets them.
 
 use super::Writer;
-use super::memory::Progress;
+use super::memory::{Progress, lent_in_batch};
 use super::proxy::MAX_REQUEST_INTERVALS;
 use crate::pacer;
 use crate::timing::arm;
-use crate::{Change, WriterHistory};
+use crate::{Change, ChangeKind, WriterHistory};
 use dunlin_buf::Outbox;
 use dunlin_core::{EntityId, Locator, MonoTime, Now, SequenceNumber, SnRange};
 use dunlin_wire::{Heartbeat, MessageBuilder, size};
@@ -40,6 +40,31 @@ impl Writer {
         }
     }
 
+    /// Whether data waits for more of it.
+    #[must_use]
+    pub fn is_waiting_for_more(&self) -> bool {
+        self.holding
+    }
+
+    /// Whether a new sample with so many octets of payload, and nothing else, may wait with others; then it is
+    /// [`joined`](Self::joined) instead of told as a [new change](Self::on_new_change).
+    #[must_use]
+    #[inline]
+    pub fn may_join(&self, now: MonoTime, len: usize) -> bool {
+        let whole = size::HEADER.saturating_add(size::INFO_TS).saturating_add(size::data(0, len));
+        self.holding
+            && whole <= self.framing.max_message_size
+            && self.batch.may_join(now, len)
+            && !self.proxies.iter().any(|proxy| proxy.catching_up)
+    }
+
+    /// Such a sample was added to the history, with this number.
+    #[inline]
+    pub fn joined(&mut self, now: MonoTime, sn: SequenceNumber, len: usize) {
+        self.batch.joined(now, len);
+        self.last_sn = self.last_sn.max(sn);
+    }
+
     /// Until when a new change may wait for others.
     fn may_wait(
         &mut self,
@@ -49,10 +74,18 @@ impl Writer {
     ) -> Option<MonoTime> {
         let change = history.get(sn)?;
         let len = change.payload.as_ref().map_or(0, |payload| payload.len());
+        let lent = change.payload.as_ref().is_some_and(|payload| payload.memory().is_some());
+        if lent {
+            // It makes a message of its own. Readers in shared memory are told of several such messages in one call, however
+            // long they are, if they stay where they are.
+            self.refresh_routes();
+            let stays = self.stays(change);
+            let due = self.batch.on_write(now, if stays { lent_in_batch(len) } else { len })?;
+            return stays.then_some(due);
+        }
         let due = self.batch.on_write(now, len)?;
         // A change of several datagrams gains nothing, and without readers there is nothing to gain.
-        let lent = change.payload.as_ref().is_some_and(|payload| payload.memory().is_some());
-        let large = lent || self.framing.needs_fragments(change, &[]);
+        let large = self.framing.needs_fragments(change, &[]);
         (!large && !self.proxies.is_empty()).then_some(due)
     }
 
@@ -139,14 +172,22 @@ impl Writer {
         let complete = match self.push_to_memory(now, change, history, out) {
             Progress::Complete => true,
             Progress::Deferred => false,
-            Progress::Others => {
-                self.push_fragments(now, change, self.framing.fragment_count(change), history, out)
-            }
+            Progress::Others => self.push_large(now, change, history, out),
         };
         complete.then_some(change.sn)
     }
 
+    #[inline]
     fn prepare_inline_qos(&mut self, change: &Change) {
+        // Nearly always there is none.
+        if change.kind == ChangeKind::Alive
+            && change.inline_qos.is_none()
+            && !self.inline_qos_expected
+            && !self.filters
+        {
+            self.inline.clear();
+            return;
+        }
         let for_readers = self.cfg.reader_inline_qos.as_ref().filter(|_| self.inline_qos_expected);
         self.framing.inline_qos(change, for_readers, &mut self.inline);
         if self.filters {
@@ -181,7 +222,7 @@ impl Writer {
         history: &dyn WriterHistory,
         out: &mut Outbox,
     ) -> Option<SequenceNumber> {
-        if !self.may_leave(now) {
+        if !self.may_leave(now, self.cfg.max_message_size) {
             return None;
         }
         let alone = if self.filters { self.tell_before(change, history, out) } else { None };
@@ -203,6 +244,7 @@ impl Writer {
         }
         let heartbeat = self.piggyback(now, last, count, history);
         let (len, left_over) = self.finish_data(message, heartbeat, self.data_routes());
+        let left_over = self.not_superseded(left_over, last);
         self.trail(left_over, self.data_routes(), out);
         self.account(len, true);
         self.stats.samples_sent = self.stats.samples_sent.saturating_add(u64::from(count));
@@ -232,6 +274,21 @@ impl Writer {
         (len, left_over)
     }
 
+    /// A HEARTBEAT that would need a message of its own behind the change `last`, unless it asks for nothing and another one
+    /// follows with what waits behind that change.
+    pub(super) fn not_superseded(
+        &mut self,
+        heartbeat: Option<Heartbeat>,
+        last: SequenceNumber,
+    ) -> Option<Heartbeat> {
+        let is_superseded = |heartbeat: &Heartbeat| heartbeat.final_flag && last < self.last_sn;
+        if heartbeat.as_ref().is_some_and(is_superseded) {
+            self.stats.heartbeats_sent = self.stats.heartbeats_sent.saturating_sub(1);
+            return None;
+        }
+        heartbeat
+    }
+
     /// Sends a HEARTBEAT that found no room behind its data.
     pub(super) fn trail(&self, heartbeat: Option<Heartbeat>, to: &[Locator], out: &mut Outbox) {
         let Some(heartbeat) = heartbeat else { return };
@@ -240,7 +297,8 @@ impl Writer {
         message.finish(to);
     }
 
-    fn push_fragments(
+    /// Sends fragments, each in a datagram of its own.
+    pub(super) fn push_fragments(
         &mut self,
         now: MonoTime,
         change: &Change,
@@ -252,7 +310,7 @@ impl Writer {
             self.tell_before(change, history, out);
         }
         while self.next_fragment <= total {
-            if !self.may_leave(now) {
+            if !self.may_leave(now, self.cfg.max_message_size) {
                 self.announce_fragments(now, change.sn, out);
                 return false;
             }
@@ -275,14 +333,19 @@ impl Writer {
         true
     }
 
-    /// Whether pacer and window let a datagram with new data leave.
-    pub(super) fn may_leave(&mut self, now: MonoTime) -> bool {
-        pacer::is_ready(&mut self.pacer, now) && self.window.is_open(self.cfg.max_message_size)
+    /// Whether pacer and window let a datagram with new data of up to `len` octets leave.
+    pub(super) fn may_leave(&mut self, now: MonoTime, len: usize) -> bool {
+        pacer::is_ready(&mut self.pacer, now) && self.window.lets_leave(len)
     }
 
     /// Accounts for a datagram with new data, which others share a buffer with or not.
     pub(super) fn account(&mut self, len: usize, alone: bool) {
-        self.window.spend(len, alone);
+        self.account_as(len, len, alone);
+    }
+
+    /// The same for one that takes so many octets of a buffer.
+    pub(super) fn account_as(&mut self, len: usize, taken: usize, alone: bool) {
+        self.window.spend(taken, alone);
         if let Some(pacer) = &mut self.pacer {
             pacer.spend(len);
         }

@@ -255,6 +255,7 @@ impl Writer {
     }
 
     /// Changes up to here have left to all that are sent new data.
+    #[inline]
     pub(super) fn left_through(&self) -> SequenceNumber {
         self.held.map_or(self.pushed, |first| self.pushed.min(first.previous()))
     }

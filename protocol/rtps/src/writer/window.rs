@@ -25,8 +25,12 @@ const REQUESTS: u64 = 16;
 const MIN_PROBE: Duration = Duration::from_millis(2);
 /// Longest time between requests while nobody answers.
 const MAX_PROBE: Duration = Duration::from_millis(64);
-/// Octets that a system keeps of its own for each datagram.
+/// Octets that a system keeps of its own for each datagram: a short one, and one that lies in whole pages.
 const DATAGRAM_COST: usize = 768;
+const PAGED_COST: usize = 1_280;
+/// What is longer than one and, with what the system keeps beside it, no longer than the other has a power of two of octets.
+const ROUNDED_FROM: usize = 2_048;
+const ROUNDED_UP_TO: usize = 16 * 1024;
 /// While another reader has room, one that has none is waited for only this part of the patience.
 const IN_COMPANY: i64 = 8;
 /// How often the time doubles after which a reader that was given up again and again has a window again.
@@ -41,11 +45,23 @@ struct Mark {
     at: MonoTime,
 }
 
+/// Octets of a receiver's socket buffer that a datagram takes up, if it shares none with others.
+pub(super) fn cost(len: usize) -> usize {
+    let with_head = len.saturating_add(DATAGRAM_COST / 2);
+    match with_head {
+        0..ROUNDED_FROM => len.saturating_add(DATAGRAM_COST),
+        ROUNDED_FROM..=ROUNDED_UP_TO => with_head.next_power_of_two().saturating_add(DATAGRAM_COST / 2),
+        _ => len.saturating_add(PAGED_COST),
+    }
+}
+
 /// The window of one writer.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
     /// Octets; 0 is no window.
     size: usize,
+    /// Octets of the datagram that waits for room, or would be next.
+    next: usize,
     /// A reader that answers nothing for so long has no window until it answers.
     patience: Duration,
     /// Readers that have a window.
@@ -74,9 +90,10 @@ pub(super) struct Window {
 }
 
 impl Window {
-    pub(super) fn new(size: usize, patience: Duration) -> Self {
+    pub(super) fn new(size: usize, next: usize, patience: Duration) -> Self {
         Self {
             size,
+            next,
             patience,
             readers: 0,
             sent: 0,
@@ -104,21 +121,33 @@ impl Window {
         (self.size as u64).max(flow.room).saturating_add(flow.path.octets(round_trip.nearest()))
     }
 
-    /// Whether a datagram of up to `len` octets may leave.
-    pub(super) fn is_open(&self, len: usize) -> bool {
-        !self.in_use() || self.sent <= self.drained || self.sent.saturating_add(len as u64) <= self.ceiling
+    /// Octets of the longest datagram of which two find room; `None` where any does.
+    pub(super) fn longest(&self) -> Option<usize> {
+        self.in_use().then_some((self.size / 2).saturating_sub(PAGED_COST))
     }
 
-    /// Whether a reader has no room for so much.
-    fn is_full_for(&self, flow: &Flow, round_trip: &RoundTrip, len: usize) -> bool {
+    /// Whether a datagram of up to `len` octets may leave; if not, it is what waits for room.
+    pub(super) fn lets_leave(&mut self, len: usize) -> bool {
+        self.next = len;
+        self.is_open()
+    }
+
+    /// Whether what waits may leave.
+    fn is_open(&self) -> bool {
+        let next = self.next as u64;
+        !self.in_use() || self.sent <= self.drained || self.sent.saturating_add(next) <= self.ceiling
+    }
+
+    /// Whether a reader has no room for what waits.
+    fn is_full_for(&self, flow: &Flow, round_trip: &RoundTrip) -> bool {
         self.sent > flow.drained
-            && self.sent.saturating_add(len as u64)
+            && self.sent.saturating_add(self.next as u64)
                 > flow.drained.saturating_add(self.limit(flow, round_trip))
     }
 
     /// Accounts for a datagram of new data, which other datagrams share a buffer with or not.
     pub(super) fn spend(&mut self, len: usize, alone: bool) {
-        let cost = if alone { len.saturating_add(DATAGRAM_COST) } else { len };
+        let cost = if alone { cost(len) } else { len };
         self.sent = self.sent.saturating_add(cost as u64);
     }
 
@@ -296,8 +325,7 @@ impl Writer {
 
     /// Lets new data go on that waited for the window, if there is room in it now.
     fn reopen(&mut self) {
-        let len = self.cfg.max_message_size;
-        if self.window.full_since.is_some() && self.window.is_open(len) {
+        if self.window.full_since.is_some() && self.window.is_open() {
             self.window.full_since = None;
             self.window.probe_interval = MIN_PROBE;
             if self.has_waiting_data() && !self.holding {
@@ -330,7 +358,7 @@ impl Writer {
         };
         if now.since(since) >= patience.max(answer_time.times(2)) {
             self.give_up_on_silent(now);
-            if self.window.is_open(self.cfg.max_message_size) {
+            if self.window.is_open() {
                 self.window.full_since = None;
                 return true;
             }
@@ -349,11 +377,10 @@ impl Writer {
     /// How long to wait for the answer of readers without room before asking again, and for these readers altogether: less
     /// if others have room.
     fn patience_now(&self) -> (Duration, Duration) {
-        let len = self.cfg.max_message_size;
         let (mut company, mut unknown, mut round_trip) = (false, false, Duration::ZERO);
         for proxy in &self.proxies {
             let Some(flow) = proxy.awaited() else { continue };
-            let full = self.window.is_full_for(flow, &proxy.round_trip, len);
+            let full = self.window.is_full_for(flow, &proxy.round_trip);
             company |= !full;
             if full {
                 let least = proxy.round_trip.least();
@@ -369,10 +396,9 @@ impl Writer {
 
     /// Readers without room have no window until they answer.
     fn give_up_on_silent(&mut self, now: MonoTime) {
-        let len = self.cfg.max_message_size;
         for proxy in &mut self.proxies {
             let flow = proxy.awaited();
-            if !flow.is_some_and(|flow| self.window.is_full_for(flow, &proxy.round_trip, len)) {
+            if !flow.is_some_and(|flow| self.window.is_full_for(flow, &proxy.round_trip)) {
                 continue;
             }
             if let Some(flow) = &mut proxy.flow {
@@ -398,15 +424,20 @@ impl Writer {
         }
     }
 
+    /// The next request, which leaves now.
+    pub(super) fn echo_request(&mut self, now: MonoTime) -> EchoRequest {
+        self.window.ask_overdue_at = now.plus(MAX_PROBE);
+        self.stats.echoes_requested = self.stats.echoes_requested.saturating_add(1);
+        self.window.ask(now, self.cfg.guid.entity_id)
+    }
+
     /// Asks all readers to say that they took what was sent so far, and tells them how far that is, so that they request
     /// at once what they miss of it.
     pub(super) fn ask_for_echo(&mut self, now: MonoTime, history: &dyn WriterHistory, out: &mut Outbox) {
         let pushed = self.pushed;
         let heartbeat = self.announce(EntityId::UNKNOWN, pushed, history);
         let fragments = self.heartbeat_frag(pushed.next());
-        let request = self.window.ask(now, self.cfg.guid.entity_id);
-        self.window.ask_overdue_at = now.plus(MAX_PROBE);
-        self.stats.echoes_requested = self.stats.echoes_requested.saturating_add(1);
+        let request = self.echo_request(now);
         let mut message = self.framing.begin(out);
         message.heartbeat(&dunlin_wire::Heartbeat { final_flag: true, ..heartbeat });
         if let Some(fragments) = fragments {

@@ -1,9 +1,10 @@
 //! RTPS 2.5 §9.4.5 "Data" and §9.4.5 "DataFrag": writing them with shared payloads.
 
 use dunlin_buf::SharedBytes;
-use dunlin_core::{EntityId, SequenceNumber};
+use dunlin_core::{EntityId, RtpsTime, SequenceNumber, WallTime};
 
 use super::{MessageBuilder, size};
+use crate::Endianness;
 use crate::encoder::{Block, Encoder};
 use crate::submessage::{data_flag, data_frag_flag, kind};
 
@@ -88,6 +89,44 @@ impl MessageBuilder<'_> {
         self.change(kind::DATA, flags, fields, data.inline_qos, payload)
     }
 
+    /// Adds INFO_TS and DATA of a value to all readers, without inline QoS, if it is small enough to be copied: the two in one
+    /// piece, in which most samples leave. False if something stands against it, and nothing was added.
+    pub fn small_sample(
+        &mut self,
+        timestamp: WallTime,
+        writer_id: EntityId,
+        writer_sn: SequenceNumber,
+        payload: &SharedBytes,
+    ) -> bool {
+        let plain = !self.sealed
+            && !self.payload_ends
+            && !self.non_standard_payload
+            && self.endianness == Endianness::Little
+            && payload.len() <= COPIED
+            && payload.memory().is_none();
+        let time = RtpsTime::from_wall(timestamp);
+        if !plain || time == RtpsTime::INVALID {
+            return false;
+        }
+        const TIMED: usize = 12;
+        const FIELDS: usize = 24;
+        let body = (FIELDS - size::SUBMESSAGE_HEADER).saturating_add(payload.len());
+        let [len_low, len_high] = (size::padded(body) as u16).to_le_bytes();
+        let little = self.endianness.flag();
+        let mut head = [0; TIMED + FIELDS];
+        let (info_ts, data) = head.split_at_mut(TIMED);
+        let (seconds, fraction) = (time.seconds.to_le_bytes(), time.fraction.to_le_bytes());
+        let (high, low) = (writer_sn.high().to_le_bytes(), writer_sn.low().to_le_bytes());
+        let [to_inline_qos, _] = DATA_TO_INLINE_QOS.to_le_bytes();
+        fill(info_ts, &[&[kind::INFO_TS, little, 8, 0], &seconds, &fraction]);
+        let header = [kind::DATA, little | data_flag::DATA, len_low, len_high];
+        let flags = [0, 0, to_inline_qos, 0];
+        fill(data, &[&header, &flags, &EntityId::UNKNOWN.0, &writer_id.0, &high, &low]);
+        self.out.put_both(&head, payload);
+        self.align(body);
+        true
+    }
+
     /// Adds DATA_FRAG.
     pub fn data_frag(&mut self, data: &DataFragSpec<'_>) -> bool {
         let qos_flag = if data.inline_qos.is_empty() { 0 } else { data_frag_flag::INLINE_QOS };
@@ -135,6 +174,13 @@ impl MessageBuilder<'_> {
         self.align(body);
         true
     }
+}
+
+/// Fills octets with words.
+#[inline]
+fn fill(octets: &mut [u8], words: &[&[u8; 4]]) {
+    let places = octets.as_chunks_mut::<4>().0;
+    places.iter_mut().zip(words).for_each(|(place, word)| *place = **word);
 }
 
 impl DataSpec<'_> {

@@ -246,6 +246,9 @@ impl<'o> MessageBuilder<'o> {
     fn align(&mut self, len: usize) {
         const ZEROS: [u8; 4] = [0; 4];
         let missing = size::padded(len).saturating_sub(len);
+        if missing == 0 {
+            return;
+        }
         self.out.put(ZEROS.get(..missing).unwrap_or(&ZEROS));
     }
 }

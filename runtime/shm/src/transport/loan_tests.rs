@@ -232,7 +232,8 @@ fn who_lets_others_in_sends_copies() {
         let world = World::new();
         let (a, b) = (world.open_with(1 << 18, access), world.open_with(1 << 18, access));
         a.connect(&inbox(&b)).unwrap();
-        let lender = a.lender(LEN).unwrap();
+        assert!(a.lender(LEN).is_none());
+        let lender = a.lend_from_pool(LEN).unwrap();
         send(&a, &b, &filled(lender.lend(LEN).unwrap(), 3));
         let got = receive(&b).pop().unwrap();
         assert!(got.tail().is_none() && got[9..] == vec![3; LEN], "{access:?}");

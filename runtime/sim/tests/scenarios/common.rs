@@ -259,12 +259,21 @@ pub fn reader(world: &mut World, node: NodeId, topic: &str, qos: DataReaderQos) 
     world.create_reader(node, reader_spec(topic, qos)).expect("a good reader")
 }
 
-/// Lets the world go on until every writer has `readers` matched readers and every reader as many writers.
+/// Lets the world go on until every writer has matched these readers, and every reader these writers, and nobody else.
 #[track_caller]
 pub fn until_matched(world: &mut World, writers: &[&Arc<WriterSlot>], readers: &[&Arc<ReaderSlot>]) {
     let all = |_: &mut World| {
-        writers.iter().all(|writer| writer.matched_readers().len() == readers.len())
-            && readers.iter().all(|reader| reader.matched_writers().len() == writers.len())
+        let has = |writer: &WriterSlot| {
+            let matched = writer.matched_readers();
+            let knows = |reader: &ReaderSlot| matched.iter().any(|known| known.guid == reader.guid());
+            matched.len() == readers.len() && readers.iter().all(|reader| knows(reader))
+        };
+        let had = |reader: &ReaderSlot| {
+            let matched = reader.matched_writers();
+            let knows = |writer: &WriterSlot| matched.iter().any(|known| known.guid == writer.guid());
+            matched.len() == writers.len() && writers.iter().all(|writer| knows(writer))
+        };
+        writers.iter().all(|writer| has(writer)) && readers.iter().all(|reader| had(reader))
     };
     world.run_until(all, secs(30)).expect("all endpoints match");
 }

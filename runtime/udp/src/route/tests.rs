@@ -48,6 +48,24 @@ fn a_host_with_networks_announces_them_and_joins_loopback_too() {
 }
 
 #[test]
+fn within_the_host_datagrams_may_be_longer() {
+    let to = |routes: &Routes, address: &str| routes.message_size_to(address.parse().unwrap());
+    let routes = Routes::plan(&UdpConfig::default(), &host(), BOUND);
+    for own in ["127.0.0.1", "127.0.0.9", "192.0.2.2", "198.51.100.1"] {
+        assert_eq!(to(&routes, own), 65_507, "{own}");
+    }
+    for other in ["192.0.2.3", "203.0.113.1", "239.255.0.1"] {
+        assert_eq!(to(&routes, other), 1_400 - 28, "{other}");
+    }
+    let mut jumbo = host();
+    jumbo.iter_mut().for_each(|interface| interface.mtu = interface.mtu.max(9_000));
+    assert_eq!(to(&Routes::plan(&UdpConfig::default(), &jumbo, BOUND), "192.0.2.3"), 9_000 - 28);
+    let alone = Routes::plan(&UdpConfig::default(), &host()[..1], BOUND);
+    assert_eq!(to(&alone, "192.0.2.3"), 0, "no way is known");
+    assert_eq!(to(&alone, "239.255.0.1"), 65_507, "the group is reached through the loopback interface");
+}
+
+#[test]
 fn a_host_alone_uses_loopback() {
     let routes = Routes::plan(&UdpConfig::default(), &host()[..1], BOUND);
     assert_eq!(texts(&routes.locators.default_unicast), ["udp/127.0.0.1:7413"]);

@@ -2,8 +2,9 @@
 
 use anyhow::{Result, ensure};
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
-use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration, StatusMask};
+use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration, Sample, StatusMask};
 use dunlin_bench_adapter::{About, Can, Implementation, OnPayload, Open, Session};
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// Samples that a reader hands over at once.
@@ -87,17 +88,40 @@ fn config(options: &[(String, String)]) -> Result<Config> {
     Ok(config)
 }
 
+thread_local! {
+    /// The sample that was written last: programs fill theirs again too.
+    static SAMPLE: Cell<Octets> = Cell::default();
+    /// The list that samples are taken into.
+    static TAKEN: Cell<Vec<Sample<Octets>>> = Cell::default();
+}
+
+fn write(writer: &DataWriter<Octets>, payload: &[u8]) -> Result<()> {
+    // A listener that is called meanwhile and writes finds an empty one.
+    let mut sample = SAMPLE.take();
+    sample.data.clear();
+    sample.data.extend_from_slice(payload);
+    let written = writer.write(&sample);
+    SAMPLE.set(sample);
+    Ok(written?)
+}
+
 fn hand_over(reader: &DataReader<Octets>, answers: Option<&DataWriter<Octets>>, on_payload: &OnPayload) {
     let answer = |payload: &[u8]| match answers {
-        Some(writer) => Ok(writer.write(&Octets { data: payload.to_vec() })?),
+        Some(writer) => write(writer, payload),
         None => Ok(()),
     };
-    while let Ok(samples) = reader.take(BATCH) {
-        if samples.is_empty() {
-            return;
+    // A listener that is called meanwhile finds an empty list.
+    let mut taken = TAKEN.take();
+    while let Ok(count @ 1..) = reader.take_into(BATCH, &mut taken) {
+        let payloads = taken.iter().filter_map(|sample| sample.data.as_ref());
+        payloads.for_each(|it| on_payload(&it.data, &answer));
+        taken.clear();
+        // What arrives from now on is told again.
+        if count < BATCH {
+            break;
         }
-        samples.iter().filter_map(|sample| sample.data.as_ref()).for_each(|it| on_payload(&it.data, &answer));
     }
+    TAKEN.set(taken);
 }
 
 pub(super) fn writer_qos(open: &Open) -> DataWriterQos {
@@ -133,6 +157,6 @@ impl Session for Endpoints {
 
     fn write(&self, payload: &[u8]) -> Result<()> {
         let Some(writer) = self.writers.first() else { return Ok(()) };
-        Ok(writer.write(&Octets { data: payload.to_vec() })?)
+        write(writer, payload)
     }
 }

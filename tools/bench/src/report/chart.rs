@@ -9,6 +9,8 @@ const LEFT: f64 = 64.0;
 const RIGHT: f64 = 14.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 46.0;
+/// Height of a row of names.
+const ROW: f64 = 18.0;
 /// Told apart also without colours, by dashes and marks.
 const COLOURS: &[&str] = &[
     "#0b5c85", "#d1495b", "#2f8f46", "#8e5ab5", "#c98a00", "#00a3a3", "#7a4b2a", "#5c6bc0", "#e0559b",
@@ -97,7 +99,8 @@ pub(crate) fn curves(frame: &Frame<'_>, series: &[Series<'_>]) -> String {
     let x = Axis::new(all().map(|point| point.0), LEFT, WIDTH - RIGHT);
     let y = Axis::new(all().map(|point| point.1), HEIGHT - BOTTOM, TOP);
     let (Some(x), Some(y)) = (x, y) else { return String::new() };
-    let mut svg = open(frame.title, HEIGHT);
+    let (legend, rows) = legend(series);
+    let mut svg = open(frame.title, HEIGHT + ROW * rows as f64);
     grid(&mut svg, frame, &x, &y);
     for one in series {
         let places: Vec<(f64, f64)> =
@@ -118,8 +121,7 @@ pub(crate) fn curves(frame: &Frame<'_>, series: &[Series<'_>]) -> String {
             }
         }
     }
-    svg.push_str("</svg>");
-    svg + &legend(series)
+    svg + &legend + "</svg>"
 }
 
 fn grid(svg: &mut String, frame: &Frame<'_>, x: &Axis, y: &Axis) {
@@ -274,19 +276,31 @@ fn mark(number: usize, x: f64, y: f64, tip: &str) -> String {
     }
 }
 
-fn legend(series: &[Series<'_>]) -> String {
-    let mut text = String::from("<div class='legend'>");
+/// The names below the curves in rows, and how many rows these are.
+fn legend(series: &[Series<'_>]) -> (String, usize) {
+    const KEY: f64 = 34.0;
+    let (mut text, mut rows, mut x) = (String::new(), 1_usize, LEFT);
     for one in series {
+        let name = cut(one.look.name);
+        // Letters of 12 px are some 6.6 px wide.
+        let width = KEY + 8.0 + 6.6 * name.chars().count() as f64;
+        if x + width > WIDTH && x > LEFT {
+            (rows, x) = (rows + 1, LEFT);
+        }
         let (colour, dash) = style(one.look.number);
+        let middle = HEIGHT + ROW * rows as f64 - ROW / 2.0;
         let _ = write!(
             text,
-            "<span><svg viewBox='0 0 34 12' class='key'><path d='M0 6H34' stroke='{colour}' stroke-width='2.4' \
-             stroke-dasharray='{dash}'/>{}</svg>{}</span>",
-            mark(one.look.number, 17.0, 6.0, ""),
-            escape(one.look.name)
+            "<path d='M{x:.0} {middle:.0}h{KEY}' stroke='{colour}' stroke-width='2.4' stroke-dasharray='{dash}'/>{}\
+             <text x='{:.0}' y='{:.0}'>{}</text>",
+            mark(one.look.number, x + KEY / 2.0, middle, ""),
+            x + KEY + 5.0,
+            middle + 4.0,
+            escape(&name)
         );
+        x += width + 14.0;
     }
-    text + "</div>"
+    (text, rows)
 }
 
 fn style(at: usize) -> (&'static str, &'static str) {

@@ -1,14 +1,12 @@
 //! Results as one HTML page that needs nothing else.
 
-use super::chart::{Bar, Frame, Look, Series, bars, curves, escape};
+use super::chart::escape;
+use super::figures::{Figure, groups, over_the_rate, parts, pictures};
 use super::table::{Table, Verdict, method, notes, table, with_spread};
 use crate::compare::what;
-use crate::results::{Measured, Results, judged_by};
+use crate::results::Results;
 use crate::scenario::{Kind, Link, Measure, Placement, Scheduling, SetUp};
 use std::fmt::Write;
-
-/// Where a cell is on an axis.
-type Place = fn(&Measured) -> usize;
 
 const STYLE: &str = include_str!("style.css");
 
@@ -63,6 +61,7 @@ fn section(page: &mut String, run: &Results, number: usize) {
     card(page, "Machine", run.machine.iter());
     page.push_str("</div>");
     verdicts(page, run, number);
+    show(page, &over_the_rate(run));
     for (at, (measure, set_up, cells)) in parts.iter().enumerate() {
         let _ = write!(
             page,
@@ -70,7 +69,7 @@ fn section(page: &mut String, run: &Results, number: usize) {
             escape(&heading(measure, *set_up)),
             escape(&conditions(measure))
         );
-        pictures(page, run, measure, cells);
+        show(page, &pictures(run, measure, cells));
         for group in groups(cells) {
             if let Some(table) = table(run, &group) {
                 rows(page, &table);
@@ -79,20 +78,20 @@ fn section(page: &mut String, run: &Results, number: usize) {
     }
 }
 
-/// Measures by where they took place, with their cells.
-fn parts(run: &Results) -> Vec<(&Measure, SetUp, Vec<&Measured>)> {
-    let mut parts = Vec::new();
-    for (index, measure) in run.scenario.measures.iter().enumerate() {
-        for set_up in &measure.set_ups {
-            let name = set_up.to_string();
-            let is_in = |cell: &&Measured| cell.measure == index && cell.set_up == name;
-            parts.push((measure, *set_up, run.cells.iter().filter(is_in).collect()));
-        }
+fn show(page: &mut String, figures: &[Figure]) {
+    page.push_str("<div class='figures'>");
+    for figure in figures {
+        let _ = write!(
+            page,
+            "<figure><figcaption>{}</figcaption>{}</figure>",
+            escape(&figure.caption),
+            figure.inline()
+        );
     }
-    parts
+    page.push_str("</div>");
 }
 
-fn heading(measure: &Measure, set_up: SetUp) -> String {
+pub(crate) fn heading(measure: &Measure, set_up: SetUp) -> String {
     let kind = match measure.kind {
         Kind::Latency => "Round trip",
         Kind::OneWay => "One way",
@@ -119,7 +118,7 @@ fn heading(measure: &Measure, set_up: SetUp) -> String {
     text
 }
 
-fn conditions(measure: &Measure) -> String {
+pub(crate) fn conditions(measure: &Measure) -> String {
     let mut words = vec![if measure.reliable { "Reliable" } else { "Best effort" }.to_string()];
     words.push(match measure.keep_last {
         0 => "KEEP_ALL".to_string(),
@@ -216,164 +215,6 @@ fn rows(page: &mut String, table: &Table) {
     }
 }
 
-/// Cells that differ in the implementation only, each group in the order of the scenario.
-fn groups<'a>(cells: &[&'a Measured]) -> Vec<Vec<&'a Measured>> {
-    let mut groups: Vec<Vec<&Measured>> = Vec::new();
-    for cell in cells {
-        match groups.iter_mut().find(|group| group.first().is_some_and(|first| first.is_like(cell))) {
-            Some(group) => group.push(cell),
-            None => groups.push(vec![cell]),
-        }
-    }
-    groups
-}
-
-/// The looks of an implementation, the same in all pictures.
-fn look<'a>(run: &'a Results, name: &str) -> Option<Look<'a>> {
-    let all = &run.scenario.implementations;
-    let number = all.iter().position(|one| one.name == name)?;
-    Some(Look { name: &all.get(number)?.name, number })
-}
-
-/// Curves where there are several payloads, readers or numbers of topics, else bars; and distributions.
-fn pictures(page: &mut String, run: &Results, measure: &Measure, cells: &[&Measured]) {
-    page.push_str("<div class='figures'>");
-    let axes: [(&str, usize, Place); 3] = [
-        ("payload, octets", measure.payloads.len(), |cell| cell.payload),
-        ("readers", measure.readers.len(), |cell| cell.readers),
-        ("topics", measure.topics.len(), |cell| cell.topics),
-    ];
-    let long: Vec<_> = axes.iter().filter(|(_, length, _)| *length > 1).collect();
-    match long.as_slice() {
-        [(name, length, of)] if *length > 2 => over(page, run, measure.kind, cells, (name, *of)),
-        _ => bar_pictures(page, run, measure.kind, cells),
-    }
-    if matches!(measure.kind, Kind::Latency | Kind::OneWay) {
-        distributions(page, run, cells);
-    }
-    page.push_str("</div>");
-}
-
-fn over(page: &mut String, run: &Results, kind: Kind, cells: &[&Measured], axis: (&str, Place)) {
-    let (x, of) = axis;
-    let figures: &[(&str, &str, &str)] = match kind {
-        Kind::Latency | Kind::OneWay => &[
-            ("mean", "Mean", "µs"),
-            ("stddev", "Jitter (standard deviation)", "µs"),
-            ("p50", "Median", "µs"),
-            ("p99", "99th percentile", "µs"),
-        ],
-        Kind::Throughput => &[
-            ("samples_per_s", "Samples per second, the slowest reader", "samples/s"),
-            ("gbit_per_s", "Data rate, the slowest reader", "Gbit/s"),
-            ("cpu_us_per_sample_written", "Processor time of the writer", "µs per sample"),
-        ],
-        Kind::Discovery => {
-            &[("matched_ms", "Time to match", "ms"), ("cpu_ms", "Processor time of both sides", "ms")]
-        }
-        Kind::Footprint => &[("rss_mb", "Memory", "MB"), ("idle_cpu_percent", "Processor at rest", "%")],
-    };
-    let mut places: Vec<usize> = cells.iter().map(|cell| of(cell)).collect();
-    places.sort_unstable();
-    places.dedup();
-    let marks: Vec<(f64, String)> = places.iter().map(|place| (*place as f64, short(*place))).collect();
-    for (figure, title, y) in figures {
-        let points = |name: &str| {
-            let mine = cells.iter().filter(|cell| cell.implementation == name);
-            let mut points: Vec<(f64, f64)> =
-                mine.filter_map(|cell| Some((of(cell) as f64, cell.figure(figure)?.0))).collect();
-            points.sort_by(|a, b| a.0.total_cmp(&b.0));
-            points
-        };
-        let frame = Frame { title, x, y, marks: &marks, dots: true };
-        picture(page, title, &curves(&frame, &series(run, points)));
-    }
-}
-
-/// What has points, of all implementations.
-fn series<'a>(run: &'a Results, points: impl Fn(&str) -> Vec<(f64, f64)>) -> Vec<Series<'a>> {
-    let all = run.scenario.implementations.iter().filter_map(|one| look(run, &one.name));
-    all.map(|look| Series { look, points: points(look.name) })
-        .filter(|series| !series.points.is_empty())
-        .collect()
-}
-
-fn bar_pictures(page: &mut String, run: &Results, kind: Kind, cells: &[&Measured]) {
-    let (figure, unit, less) = judged_by(kind);
-    for group in groups(cells) {
-        let Some(first) = group.first() else { continue };
-        let title = what(run, first);
-        let bar = |cell: &&Measured| -> Option<Bar<'_>> {
-            Some((look(run, &cell.implementation)?, cell.figure(figure)?))
-        };
-        let bars_of: Vec<Bar<'_>> = group.iter().filter_map(bar).collect();
-        picture(page, &title, &bars(&title, unit, less, &bars_of));
-    }
-}
-
-/// Percentiles from the median to where single samples are, the further the finer.
-fn distributions(page: &mut String, run: &Results, cells: &[&Measured]) {
-    let marks: Vec<(f64, String)> = [
-        (2.0, "50 %"),
-        (10.0, "90 %"),
-        (100.0, "99 %"),
-        (1_000.0, "99.9 %"),
-        (1e4, "99.99 %"),
-        (1e5, "99.999 %"),
-    ]
-    .map(|(at, text)| (at, text.to_string()))
-    .into();
-    for group in groups(cells) {
-        let Some(first) = group.first() else { continue };
-        let title = format!("Distribution: {}", what(run, first));
-        let points = |name: &str| {
-            let cell = group.iter().find(|cell| cell.implementation == name);
-            cell.map_or(Vec::new(), |cell| tail(&cell.distribution()))
-        };
-        let frame = Frame {
-            title: &title,
-            x: "part of the samples that is faster",
-            y: "µs",
-            marks: &marks,
-            dots: false,
-        };
-        picture(page, &title, &curves(&frame, &series(run, points)));
-    }
-}
-
-/// For each bin: one in how many samples is as slow, and its microseconds. Enough points for a line.
-fn tail(bins: &[(u64, u64)]) -> Vec<(f64, f64)> {
-    let total = bins.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
-    let mut faster = 0_u64;
-    let mut points: Vec<(f64, f64)> = Vec::new();
-    for (nanos, count) in bins {
-        faster = faster.saturating_add(*count);
-        let slower = total - faster.min(total);
-        if faster >= total.div_ceil(2) && slower > 0 {
-            let point = (total as f64 / slower as f64, *nanos as f64 / 1_000.0);
-            if points.last().is_none_or(|last| point.0 > last.0 * 1.01) {
-                points.push(point);
-            }
-        }
-    }
-    points
-}
-
-fn picture(page: &mut String, caption: &str, svg: &str) {
-    if !svg.is_empty() {
-        let _ = write!(page, "<figure><figcaption>{}</figcaption>{svg}</figure>", escape(caption));
-    }
-}
-
-fn short(size: usize) -> String {
-    match size {
-        0..1_024 => size.to_string(),
-        size if size % 1_048_576 == 0 => format!("{} Mi", size / 1_048_576),
-        size if size % 1_024 == 0 => format!("{} Ki", size / 1_024),
-        _ => super::table::whole(size),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -391,13 +232,6 @@ mod tests {
         );
         assert!(!page.contains("<script") && !page.contains("http"), "nothing is loaded, nothing is run");
         assert!(page.contains("<svg") && page.contains("Distribution"), "{page}");
-    }
-
-    #[test]
-    fn the_tail_begins_at_the_median() {
-        let points = tail(&[(1_000, 50), (2_000, 40), (3_000, 9), (4_000, 1)]);
-        assert_eq!(points, [(2.0, 1.0), (10.0, 2.0), (100.0, 3.0)]);
-        assert!(tail(&[(1, u64::MAX), (2, u64::MAX)]).len() <= 1, "counts of strangers do not overflow");
     }
 
     #[test]

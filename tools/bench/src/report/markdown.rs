@@ -1,12 +1,14 @@
 //! Results as Markdown.
 
-use super::table::{method, notes, tables};
+use super::matrix::{Matrix, matrices};
+use super::table::{Table, method, notes, table, tables};
 use crate::results::Results;
 use std::fmt::Write;
 
-/// One run.
+/// One run, with all figures; or in brief: one table for each part that has several payloads, readers or topics, without
+/// ratios.
 #[must_use]
-pub fn markdown(results: &Results) -> String {
+pub fn markdown(results: &Results, brief: bool) -> String {
     let mut text = format!("## {}\n\n{}\n\n", plain(&results.scenario.id), plain(&results.scenario.about));
     let versions = results.versions.iter().map(|(name, version)| format!("{name}: {version}"));
     let machine = results.machine.iter().map(|(name, value)| format!("{name}: {value}"));
@@ -17,23 +19,45 @@ pub fn markdown(results: &Results) -> String {
     for note in notes(results) {
         let _ = writeln!(text, "{}\n", plain(&note));
     }
-    for table in tables(results) {
-        let columns: Vec<String> = table.columns.iter().map(|column| plain(column)).collect();
-        let _ = writeln!(text, "### {}\n", plain(&table.title));
-        let _ = writeln!(text, "| | {} |", columns.join(" | "));
-        let _ = writeln!(text, "|---|{}", "---:|".repeat(table.columns.len()));
-        for row in &table.rows {
-            let _ = writeln!(text, "| {} | {} |", plain(&row.name), row.values.join(" | "));
-        }
-        text.push('\n');
-        for line in table.failures.iter().chain(&table.left_out) {
-            let _ = writeln!(text, "- {}", plain(line));
-        }
-        if !table.failures.is_empty() || !table.left_out.is_empty() {
-            text.push('\n');
-        }
+    if brief {
+        let (made, rest) = matrices(results);
+        made.iter().for_each(|matrix| brief_table(&mut text, matrix));
+        rest.iter().filter_map(|group| table(results, group)).for_each(|one| full_table(&mut text, &one));
+    } else {
+        tables(results).iter().for_each(|one| full_table(&mut text, one));
     }
     text
+}
+
+fn rows<'a>(
+    text: &mut String,
+    title: &str,
+    columns: &[String],
+    rows: impl Iterator<Item = (&'a String, &'a Vec<String>)>,
+) {
+    let columns: Vec<String> = columns.iter().map(|column| plain(column)).collect();
+    let _ = writeln!(text, "{title}| | {} |", columns.join(" | "));
+    let _ = writeln!(text, "|---|{}", "---:|".repeat(columns.len()));
+    for (name, values) in rows {
+        let _ = writeln!(text, "| {} | {} |", plain(name), values.join(" | "));
+    }
+    text.push('\n');
+}
+
+fn brief_table(text: &mut String, matrix: &Matrix) {
+    let title = format!("### {}\n\n{}\n\n", plain(&matrix.title), plain(&matrix.about));
+    rows(text, &title, &matrix.columns, matrix.rows.iter().map(|(name, values)| (name, values)));
+}
+
+fn full_table(text: &mut String, table: &Table) {
+    let title = format!("### {}\n\n", plain(&table.title));
+    rows(text, &title, &table.columns, table.rows.iter().map(|row| (&row.name, &row.values)));
+    for line in table.failures.iter().chain(&table.left_out) {
+        let _ = writeln!(text, "- {}", plain(line));
+    }
+    if !table.failures.is_empty() || !table.left_out.is_empty() {
+        text.push('\n');
+    }
 }
 
 /// Text that stays in its line and its column.
@@ -52,7 +76,7 @@ mod tests {
     fn a_table_has_a_row_for_each() {
         let mut results = two(&[10.0, 10.0, 10.0], &[20.0, 20.0, 20.0]);
         results.cells[1].repetitions[2].failure = Some("no pong".into());
-        let text = markdown(&results);
+        let text = markdown(&results, false);
         assert!(text.contains("| b & c | 20.0 | 20.0 |"), "{text}");
         assert!(text.contains("| 0.50 [0.50…0.50] |"), "{text}");
         assert!(text.contains("1 of 3 repetitions failed: no pong"), "{text}");

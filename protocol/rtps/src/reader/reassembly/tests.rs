@@ -42,7 +42,8 @@ fn any_order_and_grouping_gives_the_sample_back() {
             // Mostly something missing, sometimes anything.
             let pick = missing[rng.below(missing.len() as u64) as usize];
             let first = if rng.chance(1, 4) { 1 + rng.below(u64::from(total)) as u32 } else { pick };
-            let count = (1 + rng.below(3) as u32).min(total - first + 1);
+            let most = if rng.chance(1, 8) { 200 } else { 3 };
+            let count = (1 + rng.below(most) as u32).min(total - first + 1);
             let frag = submessage(&payload, size, first, count as u16);
             let (added, placed) = reassembly.add(MonoTime(0), &state(), &frag, &packet, LIMITS, &mut pool);
             let before = missing.len();

@@ -1,0 +1,188 @@
+//! Large changes where the ways to readers carry long datagrams: several fragments in each.
+
+use super::support::*;
+use crate::{Paths, ReaderConfig, ReaderProxyConfig, WriterConfig};
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+use dunlin_core::{Locator, VendorId};
+use dunlin_wire::{Message, Submessage};
+
+const WINDOW: usize = 127 * 1024;
+
+/// Everything but the last two readers is within the host.
+#[derive(Debug)]
+struct Host;
+
+impl Paths for Host {
+    fn message_size(&self, to: &Locator) -> usize {
+        match to {
+            to if *to == host(reader_guid(8).prefix) => 0,
+            to if *to == host(reader_guid(9).prefix) => 8_972,
+            _ => 65_507,
+        }
+    }
+}
+
+fn source(window: usize) -> Source {
+    Source::new(WriterConfig { window, paths: Some(Arc::new(Host)), ..WriterConfig::default() })
+}
+
+fn near(n: u8) -> ReaderProxyConfig {
+    ReaderProxyConfig { vendor: VendorId::DUNLIN, ..reader_proxy(n) }
+}
+
+/// First fragment, count and size of fragments of each DATA_FRAG.
+fn fragments(packet: &Packet) -> Vec<(u32, u16, u16)> {
+    let message = Message::parse(&packet.bytes).unwrap();
+    let all = message.submessages().filter_map(|parsed| match parsed.unwrap().body {
+        Submessage::DataFrag(frag) => {
+            Some((frag.fragment_starting_num, frag.fragments_in_submessage, frag.fragment_size))
+        }
+        _ => None,
+    });
+    all.collect()
+}
+
+fn holds(packet: &Packet, kind: impl Fn(&Submessage<'_>) -> bool) -> bool {
+    let message = Message::parse(&packet.bytes).unwrap();
+    message.submessages().any(|parsed| kind(&parsed.unwrap().body))
+}
+
+fn asks(packet: &Packet) -> bool {
+    holds(packet, |body| matches!(body, Submessage::EchoRequest(_)))
+}
+
+fn target(n: u8) -> Target {
+    let mut target = Target::new(n, ReaderConfig::default());
+    target.match_writer(at(0), false);
+    target
+}
+
+/// Both talk until they are silent, 10 µs one way; `arrives` decides on each datagram of the writer. Returns those datagrams.
+fn talk(source: &mut Source, target: &mut Target, mut arrives: impl FnMut(&Packet) -> bool) -> Vec<Packet> {
+    let (mut sent, mut time) = (vec![], 1_000);
+    for _ in 0..400 {
+        time += 10;
+        for packet in drain(&mut source.out) {
+            if arrives(&packet) {
+                target.receive(at(time), &packet);
+            }
+            sent.push(packet);
+        }
+        time += 10;
+        drain(&mut target.out).iter().for_each(|packet| source.receive(at(time), packet));
+        if source.writer.next_deadline().is_some_and(|due| due <= at(time).mono) {
+            source.timer(at(time));
+        }
+    }
+    sent
+}
+
+#[test]
+fn many_fragments_share_a_datagram_within_a_host() {
+    for len in [64_000, 100 * 1024, 921_600, 4 << 20] {
+        let (mut source, mut target) = (source(WINDOW), target(1));
+        source.match_reader(at(0), near(1));
+        talk(&mut source, &mut target, |_| true);
+        source.write(at(1_000), len);
+        let sent = talk(&mut source, &mut target, |_| true);
+        assert_eq!(target.sink.payloads, [Some(sample(len))]);
+        let large: Vec<_> = sent.iter().filter(|packet| !fragments(packet).is_empty()).collect();
+        assert_eq!(large.len(), len.div_ceil(45 * 1404), "{len} octets");
+        assert!(large.iter().all(|packet| packet.bytes.len() <= WINDOW / 2));
+        assert!(
+            large
+                .iter()
+                .flat_map(|packet| fragments(packet))
+                .all(|(_, count, size)| { (2..=45).contains(&count) && size == 1404 })
+        );
+        let stats = source.writer.stats();
+        assert_eq!((stats.repair_fragments_sent, stats.repairs_sent, stats.window_probes), (0, 0, 0));
+        assert_eq!(stats.fragments_sent as usize, len.div_ceil(1404));
+        // The question and what announces the data are in the datagrams with the data.
+        assert!(sent.len() <= large.len() + 1, "{} datagrams for {len} octets", sent.len());
+        assert!(len < WINDOW || large.iter().filter(|packet| asks(packet)).count() >= large.len() - 2);
+    }
+}
+
+#[test]
+fn no_more_than_the_window_is_under_way() {
+    let mut source = source(WINDOW);
+    source.match_reader(at(0), near(1));
+    source.out.clear();
+    source.write(at(1_000), 4 << 20);
+    let packets = drain(&mut source.out);
+    assert_eq!(packets.iter().filter(|packet| packet.bytes.len() > 60_000).count(), 2);
+    assert!(packets.iter().map(|packet| packet.bytes.len() + 1_024).sum::<usize>() <= WINDOW);
+}
+
+#[test]
+fn what_fits_into_one_datagram_is_a_data() {
+    for len in [1_500, 8_192, 16_384, 63_000] {
+        let (mut source, mut target) = (source(WINDOW), target(1));
+        source.match_reader(at(0), near(1));
+        talk(&mut source, &mut target, |_| true);
+        source.write(at(1_000), len);
+        let sent = talk(&mut source, &mut target, |_| true);
+        let whole = |packet: &&Packet| holds(packet, |body| matches!(body, Submessage::Data(_)));
+        assert_eq!(sent.iter().filter(whole).count(), 1, "{len} octets");
+        assert!(sent.iter().all(|packet| fragments(packet).is_empty()));
+        assert_eq!(target.sink.payloads, [Some(sample(len))]);
+    }
+}
+
+#[test]
+fn who_has_set_the_size_of_fragments_gets_fragments() {
+    let paths = Some(Arc::new(Host) as Arc<dyn Paths>);
+    let mut source = Source::new(WriterConfig { fragment_size: 64, paths, ..WriterConfig::default() });
+    source.match_reader(at(0), near(1));
+    source.out.clear();
+    source.write(at(10), 5_000);
+    let packets = drain(&mut source.out);
+    let sent: Vec<_> = packets.iter().flat_map(fragments).collect();
+    assert!(!sent.is_empty() && sent.iter().all(|(_, _, size)| *size == 64), "{sent:?}");
+}
+
+#[test]
+fn lost_datagrams_with_a_data_or_many_fragments_are_repaired() {
+    for (len, lost) in [(8_192, 0), (921_600, 3), (921_600, 14)] {
+        let (mut source, mut target) = (source(WINDOW), target(1));
+        source.match_reader(at(0), near(1));
+        talk(&mut source, &mut target, |_| true);
+        source.write(at(1_000), len);
+        let mut number = 0;
+        talk(&mut source, &mut target, |packet| {
+            let large = packet.bytes.len() > 1_472;
+            number += usize::from(large);
+            !large || number != lost + 1
+        });
+        source.timer(at(200_000));
+        talk(&mut source, &mut target, |_| true);
+        assert_eq!(target.sink.payloads, [Some(sample(len))], "{len} octets without {lost}");
+    }
+}
+
+#[test]
+fn readers_of_unknown_vendors_get_usual_datagrams() {
+    let mut source = source(0);
+    source.match_reader(at(0), near(1));
+    source.match_reader(at(0), ReaderProxyConfig { vendor: VendorId::RUST_DDS, ..near(2) });
+    source.out.clear();
+    source.write(at(1_000), 100_000);
+    assert!(drain(&mut source.out).iter().all(|packet| packet.bytes.len() <= 1_472));
+}
+
+#[test]
+fn the_narrowest_way_counts() {
+    for (others, most) in [(8, 1_472), (9, 8_972)] {
+        let mut source = source(0);
+        source.match_reader(at(0), near(1));
+        source.match_reader(at(0), near(others));
+        source.out.clear();
+        source.write(at(1_000), 100_000);
+        let packets = drain(&mut source.out);
+        let longest = packets.iter().map(|packet| packet.bytes.len()).max().unwrap();
+        assert!((most - 1_404..=most).contains(&longest), "{longest} octets");
+    }
+}

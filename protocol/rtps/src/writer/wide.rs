@@ -1,0 +1,164 @@
+//! RTPS 2.5 §8.3.8.3.2 fragmentsInSubmessage: changes that fill more than one usual datagram, where the way to all their
+//! readers carries longer ones, as that within a host does.
+//!
+//! The size of a fragment is the same for everybody and for ever: readers put a change together from fragments of one size, and
+//! one that comes later, or a repair, may take a way that carries less. So longer datagrams have more fragments each, and a
+//! change that fits into one of them is a DATA there, which whoever misses it may get in fragments.
+
+use super::Writer;
+use super::window;
+use crate::emit::Framing;
+use crate::{Change, WriterHistory};
+use dunlin_buf::Outbox;
+use dunlin_core::{EntityId, Locator, MonoTime, VendorId};
+use dunlin_wire::{Heartbeat, MessageBuilder, size};
+
+/// Octets that are left free behind the data for what announces it and asks for an answer.
+const TAIL: usize = size::HEARTBEAT_OF_GROUP + size::HEARTBEAT_FRAG + size::ECHO;
+/// Octets of a datagram besides the data.
+const AROUND: usize = size::HEADER + size::INFO_DST + TAIL;
+/// Longest datagram, a little less than UDP has.
+const LONGEST: usize = 65_000;
+
+/// Whose readers are known to take them: `interop/video` sends 921,600 octets to each, on the host. Others get the usual.
+const TAKERS: [VendorId; 3] = [VendorId::DUNLIN, VendorId::CYCLONE_DDS, VendorId::FAST_DDS];
+
+/// What the ways to destinations carry.
+pub trait Paths: core::fmt::Debug + Send + Sync {
+    /// Octets of the largest datagram that reaches a destination in one piece, as far as that is known; 0 if it is no larger
+    /// than [`WriterConfig::max_message_size`](crate::WriterConfig::max_message_size). Asked once for each large change.
+    fn message_size(&self, to: &Locator) -> usize;
+}
+
+/// Octets of a datagram besides the fragments.
+fn head(inline: usize) -> usize {
+    AROUND.saturating_add(size::INFO_TS).saturating_add(size::data_frag(inline, 0))
+}
+
+impl Writer {
+    /// Octets of the largest datagram that the fragments of a change may go to the network in.
+    fn longest_datagram(&self) -> usize {
+        let usual = self.cfg.max_message_size;
+        let Some(paths) = &self.cfg.paths else { return usual };
+        if !self.proxies.iter().all(|proxy| TAKERS.contains(&proxy.cfg.vendor)) {
+            return usual;
+        }
+        let sizes = self.fragment_routes().iter().map(|to| paths.message_size(to));
+        let room = self.window.longest().unwrap_or(LONGEST).min(LONGEST);
+        sizes.min().unwrap_or(0).min(room).max(usual)
+    }
+
+    /// Sends a change that fills more than one usual datagram, or what pacer and window allow of it; whether all of it has left.
+    pub(super) fn push_large(
+        &mut self,
+        now: MonoTime,
+        change: &Change,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) -> bool {
+        let longest = self.longest_datagram();
+        if longest <= self.cfg.max_message_size {
+            let total = self.framing.fragment_count(change);
+            return self.push_fragments(now, change, total, history, out);
+        }
+        let whole = AROUND.saturating_add(Framing::data_len(change, &self.inline));
+        // Who has set the size of fragments wants fragments.
+        let may_be_whole = self.cfg.fragment_size == 0 && self.next_fragment == 1;
+        if may_be_whole && whole <= longest {
+            return self.push_whole(now, change, whole, history, out);
+        }
+        let room = longest.saturating_sub(head(self.inline.len()));
+        let each = room.checked_div(usize::from(self.framing.fragment_size_of(change))).unwrap_or(1);
+        self.push_many_fragments(now, change, u32::try_from(each).unwrap_or(1), history, out)
+    }
+
+    fn push_whole(
+        &mut self,
+        now: MonoTime,
+        change: &Change,
+        len: usize,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) -> bool {
+        if !self.may_leave(now, window::cost(len)) {
+            return false;
+        }
+        if self.filters {
+            self.tell_before(change, history, out);
+        }
+        let mut message = self.framing.begin(out);
+        self.framing.put_data(&mut message, change, &self.inline, EntityId::UNKNOWN);
+        self.finish_large(now, message, change, true, history);
+        true
+    }
+
+    /// Sends up to `most` fragments in each datagram, as many in one as in the other.
+    fn push_many_fragments(
+        &mut self,
+        now: MonoTime,
+        change: &Change,
+        most: u32,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) -> bool {
+        if self.filters && self.next_fragment == 1 {
+            self.tell_before(change, history, out);
+        }
+        let total = self.framing.fragment_count(change);
+        let left = total.saturating_add(1).saturating_sub(self.next_fragment);
+        let each = left.div_ceil(left.div_ceil(most.max(1)).max(1));
+        let octets = usize::from(self.framing.fragment_size_of(change)).saturating_mul(each as usize);
+        let longest = octets.saturating_add(head(self.inline.len()));
+        while self.next_fragment <= total {
+            if !self.may_leave(now, window::cost(longest)) {
+                self.announce_fragments(now, change.sn, out);
+                return false;
+            }
+            let first = self.next_fragment;
+            let mut message = self.framing.begin(out);
+            let part = (first, u16::try_from(each).unwrap_or(u16::MAX));
+            if !self.framing.put_fragments(&mut message, change, &self.inline, part, EntityId::UNKNOWN) {
+                return true;
+            }
+            self.next_fragment = first.saturating_add(each).min(total.saturating_add(1));
+            let sent = u64::from(self.next_fragment.saturating_sub(first));
+            self.stats.fragments_sent = self.stats.fragments_sent.saturating_add(sent);
+            self.finish_large(now, message, change, self.next_fragment > total, history);
+        }
+        true
+    }
+
+    /// Completes a datagram of a large change. What announces it is in the datagram itself, and so is the ECHO_REQUEST when one
+    /// is due: no other call has to be made for it.
+    fn finish_large(
+        &mut self,
+        now: MonoTime,
+        mut message: MessageBuilder<'_>,
+        change: &Change,
+        last: bool,
+        history: &dyn WriterHistory,
+    ) {
+        let len = message.len().saturating_add(TAIL);
+        self.account(len, true);
+        let heartbeat = if last { self.piggyback(now, change.sn, 1, history) } else { None };
+        if let Some(heartbeat) = &heartbeat {
+            message.heartbeat(heartbeat);
+        }
+        if self.window.wants_echo(window::cost(len)) {
+            if heartbeat.is_none() {
+                let through = if last { change.sn } else { self.pushed };
+                let told = self.announce(EntityId::UNKNOWN, through, history);
+                message.heartbeat(&Heartbeat { final_flag: true, ..told });
+            }
+            if !last && let Some(fragments) = self.heartbeat_frag(change.sn) {
+                message.heartbeat_frag(&fragments);
+            }
+            let request = self.echo_request(now);
+            message.echo_request(&request);
+        }
+        message.finish(self.fragment_routes());
+        if last {
+            self.stats.samples_sent = self.stats.samples_sent.saturating_add(1);
+        }
+    }
+}
