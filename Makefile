@@ -73,12 +73,13 @@ shapes-peers: ## every scenario with Cyclone DDS, Fast DDS, RustDDS and dust_dds
 	@scripts/setup.sh build interop $(if $(filter fastdds3,$(PEERS)),fastdds3)
 	tests/shapes/run.sh peers
 
-network: ## network namespaces: 921,600-byte samples over 100 Mbit/s; addresses that appear, change and vanish; dunlin doctor where multicast is dropped
+network: ## network namespaces: 921,600-byte samples over 100 Mbit/s; addresses that appear, change and vanish; dunlin doctor where multicast is dropped; a benchmark that is ended
 	@scripts/setup.sh build test
 	tests/network/run.sh
 	tests/network/mobility.sh
 	FAMILY=6 tests/network/mobility.sh
 	tests/network/doctor.sh
+	tests/network/bench.sh
 
 browser: ## the pages of the demo and of dunlin shapes in headless Chromium
 	@scripts/setup.sh build demo browser

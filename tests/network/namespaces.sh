@@ -28,9 +28,13 @@ TEXT
     exec unshare --user --map-root-user --mount --net -- "$(realpath "$0")"
 }
 
-make_namespaces() {
-    # The real root's /run/netns cannot be written from a user namespace; a private one can.
+# The real root's /run/netns cannot be written from a user namespace; a private one can.
+own_run() {
     grep -q '^ *0 *0 *4294967295$' /proc/self/uid_map || mount -t tmpfs tmpfs /run || refuse "cannot mount a private /run"
+}
+
+make_namespaces() {
+    own_run
     local namespace
     for namespace in "$near" "$far"; do
         ip netns add "$namespace" || refuse "cannot make a network namespace"

@@ -1,10 +1,10 @@
 //! `dunlin bench …`.
 
 use crate::adapters::Adapters;
-use crate::hosts::{Ends, Remote};
+use crate::hosts::{self, Ends, Remote};
 use crate::presets::PRESETS;
 use crate::results::{Results, read_bounded};
-use crate::scenario::{Kind, MAX_FILE, Scenario};
+use crate::scenario::{Contender, Kind, MAX_FILE, Scenario};
 use crate::{adapter, compare, report, run};
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, Subcommand};
@@ -116,8 +116,8 @@ pub struct RunOptions {
     adapters: AdapterOptions,
     #[command(flatten)]
     machines: MachineOptions,
-    /// Only these implementations, by name or adapter
-    #[arg(long, value_delimiter = ',')]
+    /// Only these implementations, by name or adapter, commas between them
+    #[arg(long)]
     only: Vec<String>,
     /// How often every cell is measured
     #[arg(long)]
@@ -191,15 +191,13 @@ fn scenario(options: &RunOptions) -> Result<Scenario> {
         }
     };
     if !options.only.is_empty() {
-        let all = scenario.implementations.clone();
-        for name in &options.only {
-            if !all.iter().any(|one| one.name == *name || one.adapter == *name) {
-                bail!("--only {name}: the scenario has {}", names(&all));
-            }
+        let mut wanted = Vec::new();
+        for list in &options.only {
+            wanted.extend(listed(list, &scenario.implementations)?);
         }
         scenario
             .implementations
-            .retain(|one| options.only.iter().any(|n| one.name == *n || one.adapter == *n));
+            .retain(|one| wanted.iter().any(|name| one.name == *name || one.adapter == *name));
     }
     if let Some(repetitions) = options.repetitions {
         scenario.repetitions = repetitions;
@@ -229,7 +227,26 @@ fn is_sized(kind: Kind) -> bool {
     !matches!(kind, Kind::Discovery | Kind::Footprint)
 }
 
-fn names(contenders: &[crate::scenario::Contender]) -> String {
+/// The names in a list with commas. A name may have commas of its own, so at each place the longest that fits is taken.
+fn listed<'a>(list: &'a str, all: &[Contender]) -> Result<Vec<&'a str>> {
+    let mut names_listed = Vec::new();
+    let mut rest = Some(list);
+    while let Some(text) = rest {
+        let ends = text.match_indices(',').map(|(at, _)| at).chain([text.len()]);
+        let fits = |end: &usize| {
+            let name = text.get(..*end).unwrap_or_default().trim();
+            all.iter().any(|one| one.name == name || one.adapter == name)
+        };
+        let Some(end) = ends.filter(fits).last() else {
+            bail!("--only {text}: the scenario has {}", names(all));
+        };
+        names_listed.push(text.get(..end).unwrap_or_default().trim());
+        rest = text.get(end + 1..);
+    }
+    Ok(names_listed)
+}
+
+fn names(contenders: &[Contender]) -> String {
     contenders.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
@@ -242,6 +259,7 @@ fn measure(options: &RunOptions, itself: &[&str]) -> Result<()> {
         file
     };
     let remote = options.machines.resolve()?;
+    hosts::removed_on_signals()?;
     let results = run::run(&scenario, &options.adapters.resolve(itself)?, remote.as_ref(), &file)?;
     if options.markdown {
         print!("{}", report::markdown(&results, false));
@@ -300,6 +318,25 @@ fn file_name(parts: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_list_has_names_with_commas() {
+        let named = |name: &str, adapter: &str| super::Contender {
+            name: name.into(),
+            adapter: adapter.into(),
+            options: std::collections::BTreeMap::new(),
+        };
+        let all = [named("Dunlin", "dunlin"), named("Dunlin (UDP, polling)", "dunlin"), named("Cyclone", "cyclone")];
+        let listed = |list| super::listed(list, &all).map_err(|error| error.to_string());
+        assert_eq!(listed("Dunlin (UDP, polling)"), Ok(vec!["Dunlin (UDP, polling)"]));
+        assert_eq!(
+            listed("cyclone, Dunlin (UDP, polling),Dunlin"),
+            Ok(vec!["cyclone", "Dunlin (UDP, polling)", "Dunlin"])
+        );
+        for wrong in ["", "Dunlin,", "Dunlin (UDP", "Dunlin,nobody"] {
+            assert!(listed(wrong).unwrap_err().contains("the scenario has Dunlin, "), "{wrong}");
+        }
+    }
+
     #[test]
     fn names_of_files_stay_in_their_folder() {
         let name = super::file_name(&["../x", "Round trip, 64 B", "99th percentile"]);

@@ -109,15 +109,29 @@ impl TwoHosts {
     }
 }
 
-/// Removes what a run that was interrupted has left behind.
+/// Removes what a run that was killed has left behind.
 fn sweep() {
+    remove_where(|pid| !std::path::Path::new(&format!("/proc/{pid}")).exists());
+}
+
+fn remove_where(made_by: impl Fn(u32) -> bool) {
     let Ok(entries) = std::fs::read_dir("/run/netns") else { return };
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        if owner(&name).is_some_and(|pid| !std::path::Path::new(&format!("/proc/{pid}")).exists()) {
+        if owner(&name).is_some_and(&made_by) {
             let _ = run(&format!("ip netns delete {name}"));
         }
     }
+}
+
+/// From now on a signal that ends this process first removes the namespaces it has made: nobody else does before the next
+/// run. What it has started ends with its standard input.
+pub(crate) fn removed_on_signals() -> Result<()> {
+    ctrlc::set_handler(|| {
+        remove_where(|pid| pid == std::process::id());
+        std::process::exit(130);
+    })
+    .context("a handler for signals")
 }
 
 /// The process that made a namespace, if one of these did.
