@@ -103,7 +103,7 @@ scale: ## what discovery costs with 10, 100 and 1000 participants (8 GB, some mi
 	cargo run --release --quiet -p dunlin-scale -- --participants $(PARTICIPANTS) --max-state 9000 --max-datagrams 7
 
 bench: bench-peers ## compare with other implementations in about ten minutes; SCENARIO=latency-2019 runs that one
-	cargo build --profile dist --quiet -p dunlin-cli
+	@tools/bench/build.sh
 	@tools/bench/bench.sh $(or $(SCENARIO),short)
 
 bench-peers: ## build the benchmark's adapters of other implementations; PEERS="cyclone fastdds" only these
