@@ -325,7 +325,11 @@ mod tests {
             adapter: adapter.into(),
             options: std::collections::BTreeMap::new(),
         };
-        let all = [named("Dunlin", "dunlin"), named("Dunlin (UDP, polling)", "dunlin"), named("Cyclone", "cyclone")];
+        let all = [
+            named("Dunlin", "dunlin"),
+            named("Dunlin (UDP, polling)", "dunlin"),
+            named("Cyclone", "cyclone"),
+        ];
         let listed = |list| super::listed(list, &all).map_err(|error| error.to_string());
         assert_eq!(listed("Dunlin (UDP, polling)"), Ok(vec!["Dunlin (UDP, polling)"]));
         assert_eq!(
