@@ -1,12 +1,12 @@
 //! Large changes where the ways to readers carry long datagrams: several fragments in each.
 
 use super::support::*;
-use crate::{Paths, ReaderConfig, ReaderProxyConfig, WriterConfig};
+use crate::{Paths, ReaderConfig, ReaderProxyConfig, WriterConfig, WriterProxyConfig};
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
-use dunlin_core::{Locator, VendorId};
-use dunlin_wire::{Message, Submessage};
+use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, VendorId};
+use dunlin_wire::{EchoRequest, Message, Submessage};
 
 const WINDOW: usize = 127 * 1024;
 
@@ -115,6 +115,66 @@ fn no_more_than_the_window_is_under_way() {
     let packets = drain(&mut source.out);
     assert_eq!(packets.iter().filter(|packet| packet.bytes.len() > 60_000).count(), 2);
     assert!(packets.iter().map(|packet| packet.bytes.len() + 1_024).sum::<usize>() <= WINDOW);
+}
+
+/// Octets that leave at once of a large sample, and that all of it arrives, after a reader `n` has said that its receive
+/// buffer has room for `told`.
+fn at_once(n: u8, told: usize, limit: usize) -> usize {
+    let paths = Some(Arc::new(Host) as Arc<dyn Paths>);
+    let mut source =
+        Source::new(WriterConfig { window: WINDOW, window_limit: limit, paths, ..WriterConfig::default() });
+    let mut target = Target::new(n, ReaderConfig { receive_room: told, ..ReaderConfig::default() });
+    target.match_writer(at(0), false);
+    source.match_reader(at(0), near(n));
+    talk(&mut source, &mut target, |_| true);
+    source.write(at(1_000), 921_600);
+    talk(&mut source, &mut target, |_| true);
+    source.write(at(100_000), 4 << 20);
+    let first = drain(&mut source.out);
+    let octets = first.iter().map(|packet| packet.bytes.len()).sum();
+    first.iter().for_each(|packet| target.receive(at(100_010), packet));
+    talk(&mut source, &mut target, |_| true);
+    assert_eq!(target.sink.payloads, [Some(sample(921_600)), Some(sample(4 << 20))]);
+    assert_eq!(source.writer.stats().repair_fragments_sent, 0);
+    octets
+}
+
+#[test]
+fn the_window_grows_as_far_as_a_reader_within_the_host_has_room() {
+    let limit = 1 << 20;
+    for told in [500_000, 800_000, 1_000_000] {
+        let octets = at_once(1, told, limit);
+        assert!((told - 70_000..=told).contains(&octets), "{octets} octets for {told}");
+    }
+    let octets = at_once(1, 8 << 20, limit);
+    assert!((limit - 70_000..=limit).contains(&octets), "{octets} octets: no more than is set");
+}
+
+#[test]
+fn the_window_stays_where_there_is_no_room_or_the_way_is_a_network() {
+    for (reader, told, limit) in
+        [(1, 0, 1 << 20), (1, 50_000, 1 << 20), (1, 8 << 20, 0), (9, 8 << 20, 1 << 20)]
+    {
+        let octets = at_once(reader, told, limit);
+        assert!(octets <= WINDOW, "{octets} octets");
+    }
+}
+
+#[test]
+fn several_writers_share_what_a_reader_has_room_for() {
+    let mut target = Target::new(1, ReaderConfig { receive_room: 1_000_000, ..ReaderConfig::default() });
+    target.match_writer(at(0), false);
+    let other = Guid::new(GuidPrefix([9; 12]), WRITER.entity_id);
+    let cfg = WriterProxyConfig { guid: other, reliable: true, ..WriterProxyConfig::default() };
+    target.reader.match_writer(at(0), cfg, &mut target.out);
+    drain(&mut target.out);
+    let request = EchoRequest { reader_id: EntityId::UNKNOWN, writer_id: WRITER.entity_id, count: 1 };
+    target.reader.on_echo_request(at(10), WRITER.prefix, &request, &mut target.out);
+    let answers = drain(&mut target.out);
+    let told = |packet: &Packet| {
+        holds(packet, |body| matches!(body, Submessage::Echo(echo) if echo.room == 500_000))
+    };
+    assert_eq!((answers.len(), answers.iter().filter(|packet| told(packet)).count()), (1, 1));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use dunlin_core::{EntityId, Locator, MonoTime, VendorId};
 use dunlin_wire::{Heartbeat, MessageBuilder, size};
 
 /// Octets that are left free behind the data for what announces it and asks for an answer.
-const TAIL: usize = size::HEARTBEAT_OF_GROUP + size::HEARTBEAT_FRAG + size::ECHO;
+const TAIL: usize = size::HEARTBEAT_OF_GROUP + size::HEARTBEAT_FRAG + size::ECHO_REQUEST;
 /// Octets of a datagram besides the data.
 const AROUND: usize = size::HEADER + size::INFO_DST + TAIL;
 /// Longest datagram, a little less than UDP has.
@@ -36,6 +36,12 @@ fn head(inline: usize) -> usize {
 }
 
 impl Writer {
+    /// Whether the way to all of these carries the longest datagrams, as only that within a host does.
+    pub(super) fn is_within_host(&self, to: &[Locator]) -> bool {
+        let Some(paths) = &self.cfg.paths else { return false };
+        !to.is_empty() && to.iter().all(|to| paths.message_size(to) >= LONGEST)
+    }
+
     /// Octets of the largest datagram that the fragments of a change may go to the network in.
     fn longest_datagram(&self) -> usize {
         let usual = self.cfg.max_message_size;
