@@ -32,8 +32,11 @@ fn near(n: u8) -> ReaderProxyConfig {
     ReaderProxyConfig { vendor: VendorId::DUNLIN, ..reader_proxy(n) }
 }
 
-/// First fragment, count and size of fragments of each DATA_FRAG.
-fn fragments(packet: &Packet) -> Vec<(u32, u16, u16)> {
+/// First fragment, count and size of fragments of a DATA_FRAG.
+type Part = (u32, u16, u16);
+
+/// Of each DATA_FRAG.
+fn fragments(packet: &Packet) -> Vec<Part> {
     let message = Message::parse(&packet.bytes).unwrap();
     let all = message.submessages().filter_map(|parsed| match parsed.unwrap().body {
         Submessage::DataFrag(frag) => {
@@ -221,6 +224,59 @@ fn lost_datagrams_with_a_data_or_many_fragments_are_repaired() {
         talk(&mut source, &mut target, |_| true);
         assert_eq!(target.sink.payloads, [Some(sample(len))], "{len} octets without {lost}");
     }
+}
+
+/// The datagrams with fragments that are sent again when those with the numbers in `lost`, of all with fragments, are lost.
+fn repairs(reader: ReaderProxyConfig, cfg: WriterConfig, lost: &[usize]) -> (Source, Vec<Vec<Part>>) {
+    let number_of_reader = reader.guid.prefix;
+    let n = (0..10).find(|n| reader_guid(*n).prefix == number_of_reader).unwrap();
+    let paths = Some(Arc::new(Host) as Arc<dyn Paths>);
+    let (mut source, mut target) = (Source::new(WriterConfig { window: WINDOW, paths, ..cfg }), target(n));
+    source.match_reader(at(0), reader);
+    talk(&mut source, &mut target, |_| true);
+    source.write(at(1_000), 921_600);
+    let mut number = 0;
+    let mut sent = talk(&mut source, &mut target, |packet| {
+        let large = !fragments(packet).is_empty();
+        number += usize::from(large);
+        !large || !lost.contains(&number)
+    });
+    source.timer(at(200_000));
+    sent.extend(talk(&mut source, &mut target, |_| true));
+    assert_eq!(target.sink.payloads, [Some(sample(921_600))]);
+    let mut sent_through = 0;
+    let again = sent.iter().map(fragments).filter(|all| {
+        let last = all.last().map_or(0, |(first, count, _)| first + u32::from(*count));
+        let repeated = last > 0 && last <= sent_through;
+        sent_through = sent_through.max(last);
+        repeated
+    });
+    let again = again.collect();
+    (source, again)
+}
+
+#[test]
+fn a_lost_datagram_with_many_fragments_is_repaired_by_one() {
+    let (source, again) = repairs(near(1), WriterConfig::default(), &[3]);
+    let each = 657_u32.div_ceil(15) as u16;
+    assert_eq!(again, [[(1 + 2 * u32::from(each), each, 1404)]]);
+    assert_eq!(source.writer.stats().repair_fragments_sent, u64::from(each));
+    // Two that follow each other, in as many datagrams.
+    let (source, again) = repairs(near(1), WriterConfig::default(), &[5, 6]);
+    assert_eq!(source.writer.stats().repair_fragments_sent, 2 * u64::from(each));
+    assert_eq!(again.len(), 2, "{again:?}");
+}
+
+#[test]
+fn repairs_are_no_longer_than_the_budget_or_the_way_allows() {
+    let cfg = WriterConfig { repair_budget_per_event: 10 * 1_472, ..WriterConfig::default() };
+    let (_, again) = repairs(near(1), cfg, &[3]);
+    assert!(!again.is_empty() && again.iter().flatten().all(|(_, count, _)| *count <= 10), "{again:?}");
+    let (_, again) = repairs(near(9), WriterConfig::default(), &[30]);
+    assert!(!again.is_empty() && again.iter().flatten().all(|(_, count, _)| *count <= 6), "{again:?}");
+    let unknown = ReaderProxyConfig { vendor: VendorId::RUST_DDS, ..near(1) };
+    let (_, again) = repairs(unknown, WriterConfig::default(), &[100, 101]);
+    assert_eq!(again, [[(100, 1, 1404)], [(101, 1, 1404)]]);
 }
 
 #[test]
