@@ -44,7 +44,7 @@ const WRITTEN: &[(&str, Write)] = &[
     ("echo-request", |builder| {
         builder.echo_request(&EchoRequest { reader_id: READER, writer_id: WRITER, count: 5 })
     }),
-    ("echo", |builder| builder.echo(&Echo { reader_id: READER, writer_id: WRITER, count: 5 })),
+    ("echo", |builder| builder.echo(&Echo { reader_id: READER, writer_id: WRITER, count: 5, room: 0 })),
     ("info-ts", |builder| builder.info_ts(Some(WallTime(1_500_000_000)))),
     ("info-ts-none", |builder| builder.info_ts(None)),
     ("info-dst", |builder| builder.info_dst(GuidPrefix([7; 12]))),

@@ -252,6 +252,9 @@ schema! {
         /// New data that each writer has under way at once to reliable Dunlin readers that did not say yet that they took
         /// it; "0B" is no bound. "127KiB" fits into a receive buffer of the usual 208KiB.
         send_window: Size = size(tuning().window);
+        /// What send_window grows to at most where a reader on this host says that its receive buffer has the room; "0B" keeps
+        /// it as it is.
+        send_window_limit: Size = size(tuning().window_limit);
         /// How long a writer with a full window waits for a reader that does not answer.
         send_window_patience: Duration = tuning().window_patience;
         /// A reliable reader that answers a writer nothing for so long is inactive: no write waits for it, and a full history

@@ -21,6 +21,7 @@ pub(crate) struct Common {
     pub(crate) paths: Option<Arc<dyn Paths>>,
     pub(crate) memory_message_size: usize,
     pub(crate) memory_room: usize,
+    pub(crate) receive_room: usize,
     /// The entry of discovery.
     pub(crate) participant_timer: TimerId,
     /// The entry of whoever works for the participant from outside, see [`crate::Participant::set_alarm`].
@@ -298,6 +299,7 @@ mod model {
             paths: None,
             memory_message_size: 0,
             memory_room: 0,
+            receive_room: 0,
             participant_timer: timers.register(TimerOwner::Participant),
             alarm_timer: timers.register(TimerOwner::Alarm),
             timers,

@@ -42,6 +42,8 @@ pub struct ParticipantConfig {
     /// Octets that may be under way there beside one message, once one was longer than a datagram; never less than the
     /// longest that was sent (default 0).
     pub memory_room: usize,
+    /// Octets of data under way for which the receive buffers have room (default 0: unknown).
+    pub receive_room: usize,
     /// Protocol parameters of user endpoints.
     pub tuning: Tuning,
     /// Limits of what remote participants may make this one remember.
@@ -70,6 +72,7 @@ impl ParticipantConfig {
             paths: None,
             memory_message_size: 0,
             memory_room: 0,
+            receive_room: 0,
             tuning: Tuning::default(),
             quotas: Quotas::default(),
             seed: 0,
@@ -100,6 +103,8 @@ pub struct Tuning {
     /// Octets of new data that a writer has under way to reliable readers of this vendor that did not say they took it; 0 is
     /// no bound and the default. 127 KiB, two calls of segmentation offload, fit into a receive buffer of the usual 212,992.
     pub window: usize,
+    /// Octets that it grows to at most where readers within the host say that they have the room.
+    pub window_limit: usize,
     /// A reader that does not answer for so long is not waited for until it does.
     pub window_patience: Duration,
     /// A reliable reader that answers no request for an acknowledgement for so long is inactive: no write waits for it, and
@@ -142,6 +147,7 @@ impl Default for Tuning {
             pacing: writer.pacing,
             // Fits into the receive buffer that Linux gives a socket, with what the kernel adds to each datagram.
             window: 127 << 10,
+            window_limit: 2 << 20,
             window_patience: writer.window_patience,
             inactive_after: Duration::from_secs(3),
             inactive_backlog: 10_000,

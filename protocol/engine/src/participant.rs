@@ -80,6 +80,7 @@ impl Participant {
             paths: config.paths.clone(),
             memory_message_size: config.memory_message_size,
             memory_room: config.memory_room,
+            receive_room: config.receive_room,
             timers,
             manual: ManualLiveliness::default(),
             counters: Counters::default(),
@@ -610,6 +611,7 @@ impl Participant {
             fragment_size,
             pacing,
             window,
+            window_limit,
             window_patience,
             inactive_after,
             burst_delay,
@@ -636,6 +638,7 @@ impl Participant {
             pacing,
             // KEEP_LAST would replace what waits for room, and nobody would get a whole sample.
             window: if keeps_all { window } else { 0 },
+            window_limit,
             window_patience,
             inactive_after,
             latency_budget: spec.qos.latency_budget.duration,
@@ -659,6 +662,7 @@ impl Participant {
             max_out_of_order_bytes_total: tuning.max_out_of_order_bytes_total,
             max_reassembly_bytes_per_writer: tuning.max_reassembly_bytes_per_writer,
             max_reassembly_bytes: tuning.max_reassembly_bytes,
+            receive_room: self.common.receive_room,
             ..ReaderConfig::default()
         }
     }
@@ -740,6 +744,7 @@ fn discovery_config(config: ParticipantConfig) -> DiscoveryConfig {
         paths: _,
         memory_message_size: _,
         memory_room: _,
+        receive_room: _,
         tuning: _,
         quotas,
         seed: _,

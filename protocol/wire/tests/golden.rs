@@ -222,9 +222,16 @@ fn echo() {
     golden_value!(
         echo,
         Echo,
-        Echo { reader_id: READER, writer_id: WRITER, count: -2 },
+        Echo { reader_id: READER, writer_id: WRITER, count: -2, room: 0 },
         "d1 01 0c00 01020307 04050602 feffffff",
         "d1 00 000c 01020307 04050602 fffffffe"
+    );
+    golden_value!(
+        echo,
+        Echo,
+        Echo { reader_id: READER, writer_id: WRITER, count: -2, room: 0x0020_0000 },
+        "d1 01 1000 01020307 04050602 feffffff 00002000",
+        "d1 00 0010 01020307 04050602 fffffffe 00200000"
     );
 }
 

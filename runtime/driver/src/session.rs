@@ -370,6 +370,7 @@ fn make_member(
         paths: config.max_message_size.is_none().then(|| Arc::new(WaysOf(Arc::clone(transport))) as Arc<_>),
         memory_message_size: transport.memory_message_size(),
         memory_room: transport.memory_room(),
+        receive_room: transport.receive_room(),
         tuning: config.tuning.clone(),
         quotas: config.quotas,
         seed,

@@ -6,7 +6,8 @@ use common::{eventually, loopback, matched, reliable, request, udp_node};
 use dunlin_driver::{DriverConfig, Session};
 use dunlin_engine::Event;
 use dunlin_qos::{DataReaderQos, DataWriterQos};
-use dunlin_transport::FaultConfig;
+use dunlin_transport::{FaultConfig, Transport};
+use dunlin_udp::UdpTransport;
 use std::time::Duration;
 
 /// The same settings, but not the same sockets and threads.
@@ -88,6 +89,37 @@ fn large_samples_take_few_datagrams_within_a_host() {
         (0, 0),
         "{dropped} dropped"
     );
+}
+
+#[test]
+fn a_window_follows_the_receive_buffer_of_a_reader_on_the_host() {
+    const LEN: usize = 400_000;
+    let config = loopback(8);
+    let room = UdpTransport::open(config.udp.clone()).unwrap().receive_room();
+    if room < 2 * LEN {
+        eprintln!("this system gives receive buffers with room for {room} octets: too small to see anything");
+        return;
+    }
+    let full = |limit| {
+        let mut config = config.clone();
+        config.tuning.window_limit = limit;
+        let (one, two) = (udp_node(&config), udp_node(&other(&config)));
+        let (writer_qos, reader_qos) = reliable();
+        let (writer, reader) = matched(&one, &two, "room", &writer_qos, &reader_qos);
+        let mut counts = [0; 4];
+        for (number, count) in (0..).zip(&mut counts) {
+            let before = writer.stats().window_full;
+            one.session.write(&writer, request(number, LEN)).unwrap();
+            eventually("acknowledged", || writer.acked_by_all() == writer.last_sn());
+            *count = writer.stats().window_full - before;
+        }
+        assert_eq!(two.take(&reader), (0..4).map(|number| (number, LEN)).collect::<Vec<_>>());
+        assert_eq!((writer.stats().repair_fragments_sent, writer.stats().readers_overdue), (0, 0));
+        counts
+    };
+    // The first one meets a reader that has not said anything.
+    assert_eq!(full(2 << 20)[1..], [0; 3]);
+    assert!(full(0).iter().all(|count| *count > 0));
 }
 
 #[test]

@@ -168,6 +168,10 @@ impl Transport for ShmTransport {
         self.longest
     }
 
+    fn receive_room(&self) -> usize {
+        self.inner.receive_room()
+    }
+
     fn memory_room(&self) -> usize {
         self.config.room()
     }

@@ -343,6 +343,10 @@ impl Transport for Fault {
         self.shared.inner.memory_message_size()
     }
 
+    fn receive_room(&self) -> usize {
+        self.shared.inner.receive_room()
+    }
+
     fn memory_room(&self) -> usize {
         self.shared.inner.memory_room()
     }

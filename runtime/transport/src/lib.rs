@@ -145,6 +145,11 @@ pub trait Transport: Send + Sync {
         0
     }
 
+    /// Octets of data under way for which its receive buffers have room, with some left for others; 0 if that is unknown.
+    fn receive_room(&self) -> usize {
+        0
+    }
+
     /// Where memory for payloads of `len` octets comes from that other processes of the host can map; `None` if there is
     /// no such memory, or not for so many.
     fn lender(&self, _len: usize) -> Option<Box<dyn Lender>> {

@@ -260,6 +260,10 @@ impl Transport for Pcap {
         self.inner.memory_message_size()
     }
 
+    fn receive_room(&self) -> usize {
+        self.inner.receive_room()
+    }
+
     fn memory_room(&self) -> usize {
         self.inner.memory_room()
     }

@@ -10,6 +10,7 @@ use dunlin_core::Locator;
 use dunlin_transport::{Channel, RecvMode, closed};
 use socket2::Socket;
 
+use crate::buffers;
 use crate::counters::{Counters, add};
 use crate::sys::{self, IntOption};
 
@@ -172,6 +173,12 @@ impl Receivers {
             }
         }
         result
+    }
+
+    /// Octets for which the smallest buffer has room whatever the sizes of the datagrams, and others send as much; `None`
+    /// without sockets.
+    pub(crate) fn room(&self) -> Option<usize> {
+        self.sockets.iter().filter_map(|receiver| buffers::receive_room(&receiver.socket)).min()
     }
 
     /// Makes every present and future [`Receivers::receive`] return.

@@ -269,6 +269,10 @@ impl Transport for UdpTransport {
         to.to_socket_addr().map_or(0, |to| self.routes().message_size_to(to.ip()))
     }
 
+    fn receive_room(&self) -> usize {
+        [&self.data, &self.data_group].into_iter().filter_map(Receivers::room).min().unwrap_or(0)
+    }
+
     fn refresh(&self) -> bool {
         interface::all().is_ok_and(|interfaces| self.follow(interfaces))
     }

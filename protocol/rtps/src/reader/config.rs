@@ -33,6 +33,9 @@ pub struct ReaderConfig {
     pub max_reassembly_bytes: usize,
     /// Octets of reassembly buffers kept for reuse.
     pub max_pooled_bytes: usize,
+    /// Octets that writers together may have under way, as far as the receive buffer goes: what they are told, each its part;
+    /// 0, the default, says nothing.
+    pub receive_room: usize,
 }
 
 impl Default for ReaderConfig {
@@ -51,6 +54,7 @@ impl Default for ReaderConfig {
             max_reassembly_bytes_per_writer: 64 << 20,
             max_reassembly_bytes: 128 << 20,
             max_pooled_bytes: 16 << 20,
+            receive_room: 0,
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Large changes where the ways to readers carry long datagrams: several fragments in each.
 
 use super::support::*;
-use crate::{Paths, ReaderConfig, ReaderProxyConfig, WriterConfig};
+use crate::{Paths, ReaderConfig, ReaderProxyConfig, WriterConfig, WriterProxyConfig};
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
-use dunlin_core::{Locator, VendorId};
-use dunlin_wire::{Message, Submessage};
+use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, VendorId};
+use dunlin_wire::{EchoRequest, Message, Submessage};
 
 const WINDOW: usize = 127 * 1024;
 
@@ -32,8 +32,11 @@ fn near(n: u8) -> ReaderProxyConfig {
     ReaderProxyConfig { vendor: VendorId::DUNLIN, ..reader_proxy(n) }
 }
 
-/// First fragment, count and size of fragments of each DATA_FRAG.
-fn fragments(packet: &Packet) -> Vec<(u32, u16, u16)> {
+/// First fragment, count and size of fragments of a DATA_FRAG.
+type Part = (u32, u16, u16);
+
+/// Of each DATA_FRAG.
+fn fragments(packet: &Packet) -> Vec<Part> {
     let message = Message::parse(&packet.bytes).unwrap();
     let all = message.submessages().filter_map(|parsed| match parsed.unwrap().body {
         Submessage::DataFrag(frag) => {
@@ -117,6 +120,66 @@ fn no_more_than_the_window_is_under_way() {
     assert!(packets.iter().map(|packet| packet.bytes.len() + 1_024).sum::<usize>() <= WINDOW);
 }
 
+/// Octets that leave at once of a large sample, and that all of it arrives, after a reader `n` has said that its receive
+/// buffer has room for `told`.
+fn at_once(n: u8, told: usize, limit: usize) -> usize {
+    let paths = Some(Arc::new(Host) as Arc<dyn Paths>);
+    let mut source =
+        Source::new(WriterConfig { window: WINDOW, window_limit: limit, paths, ..WriterConfig::default() });
+    let mut target = Target::new(n, ReaderConfig { receive_room: told, ..ReaderConfig::default() });
+    target.match_writer(at(0), false);
+    source.match_reader(at(0), near(n));
+    talk(&mut source, &mut target, |_| true);
+    source.write(at(1_000), 921_600);
+    talk(&mut source, &mut target, |_| true);
+    source.write(at(100_000), 4 << 20);
+    let first = drain(&mut source.out);
+    let octets = first.iter().map(|packet| packet.bytes.len()).sum();
+    first.iter().for_each(|packet| target.receive(at(100_010), packet));
+    talk(&mut source, &mut target, |_| true);
+    assert_eq!(target.sink.payloads, [Some(sample(921_600)), Some(sample(4 << 20))]);
+    assert_eq!(source.writer.stats().repair_fragments_sent, 0);
+    octets
+}
+
+#[test]
+fn the_window_grows_as_far_as_a_reader_within_the_host_has_room() {
+    let limit = 1 << 20;
+    for told in [500_000, 800_000, 1_000_000] {
+        let octets = at_once(1, told, limit);
+        assert!((told - 70_000..=told).contains(&octets), "{octets} octets for {told}");
+    }
+    let octets = at_once(1, 8 << 20, limit);
+    assert!((limit - 70_000..=limit).contains(&octets), "{octets} octets: no more than is set");
+}
+
+#[test]
+fn the_window_stays_where_there_is_no_room_or_the_way_is_a_network() {
+    for (reader, told, limit) in
+        [(1, 0, 1 << 20), (1, 50_000, 1 << 20), (1, 8 << 20, 0), (9, 8 << 20, 1 << 20)]
+    {
+        let octets = at_once(reader, told, limit);
+        assert!(octets <= WINDOW, "{octets} octets");
+    }
+}
+
+#[test]
+fn several_writers_share_what_a_reader_has_room_for() {
+    let mut target = Target::new(1, ReaderConfig { receive_room: 1_000_000, ..ReaderConfig::default() });
+    target.match_writer(at(0), false);
+    let other = Guid::new(GuidPrefix([9; 12]), WRITER.entity_id);
+    let cfg = WriterProxyConfig { guid: other, reliable: true, ..WriterProxyConfig::default() };
+    target.reader.match_writer(at(0), cfg, &mut target.out);
+    drain(&mut target.out);
+    let request = EchoRequest { reader_id: EntityId::UNKNOWN, writer_id: WRITER.entity_id, count: 1 };
+    target.reader.on_echo_request(at(10), WRITER.prefix, &request, &mut target.out);
+    let answers = drain(&mut target.out);
+    let told = |packet: &Packet| {
+        holds(packet, |body| matches!(body, Submessage::Echo(echo) if echo.room == 500_000))
+    };
+    assert_eq!((answers.len(), answers.iter().filter(|packet| told(packet)).count()), (1, 1));
+}
+
 #[test]
 fn what_fits_into_one_datagram_is_a_data() {
     for len in [1_500, 8_192, 16_384, 63_000] {
@@ -161,6 +224,59 @@ fn lost_datagrams_with_a_data_or_many_fragments_are_repaired() {
         talk(&mut source, &mut target, |_| true);
         assert_eq!(target.sink.payloads, [Some(sample(len))], "{len} octets without {lost}");
     }
+}
+
+/// The datagrams with fragments that are sent again when those with the numbers in `lost`, of all with fragments, are lost.
+fn repairs(reader: ReaderProxyConfig, cfg: WriterConfig, lost: &[usize]) -> (Source, Vec<Vec<Part>>) {
+    let number_of_reader = reader.guid.prefix;
+    let n = (0..10).find(|n| reader_guid(*n).prefix == number_of_reader).unwrap();
+    let paths = Some(Arc::new(Host) as Arc<dyn Paths>);
+    let (mut source, mut target) = (Source::new(WriterConfig { window: WINDOW, paths, ..cfg }), target(n));
+    source.match_reader(at(0), reader);
+    talk(&mut source, &mut target, |_| true);
+    source.write(at(1_000), 921_600);
+    let mut number = 0;
+    let mut sent = talk(&mut source, &mut target, |packet| {
+        let large = !fragments(packet).is_empty();
+        number += usize::from(large);
+        !large || !lost.contains(&number)
+    });
+    source.timer(at(200_000));
+    sent.extend(talk(&mut source, &mut target, |_| true));
+    assert_eq!(target.sink.payloads, [Some(sample(921_600))]);
+    let mut sent_through = 0;
+    let again = sent.iter().map(fragments).filter(|all| {
+        let last = all.last().map_or(0, |(first, count, _)| first + u32::from(*count));
+        let repeated = last > 0 && last <= sent_through;
+        sent_through = sent_through.max(last);
+        repeated
+    });
+    let again = again.collect();
+    (source, again)
+}
+
+#[test]
+fn a_lost_datagram_with_many_fragments_is_repaired_by_one() {
+    let (source, again) = repairs(near(1), WriterConfig::default(), &[3]);
+    let each = 657_u32.div_ceil(15) as u16;
+    assert_eq!(again, [[(1 + 2 * u32::from(each), each, 1404)]]);
+    assert_eq!(source.writer.stats().repair_fragments_sent, u64::from(each));
+    // Two that follow each other, in as many datagrams.
+    let (source, again) = repairs(near(1), WriterConfig::default(), &[5, 6]);
+    assert_eq!(source.writer.stats().repair_fragments_sent, 2 * u64::from(each));
+    assert_eq!(again.len(), 2, "{again:?}");
+}
+
+#[test]
+fn repairs_are_no_longer_than_the_budget_or_the_way_allows() {
+    let cfg = WriterConfig { repair_budget_per_event: 10 * 1_472, ..WriterConfig::default() };
+    let (_, again) = repairs(near(1), cfg, &[3]);
+    assert!(!again.is_empty() && again.iter().flatten().all(|(_, count, _)| *count <= 10), "{again:?}");
+    let (_, again) = repairs(near(9), WriterConfig::default(), &[30]);
+    assert!(!again.is_empty() && again.iter().flatten().all(|(_, count, _)| *count <= 6), "{again:?}");
+    let unknown = ReaderProxyConfig { vendor: VendorId::RUST_DDS, ..near(1) };
+    let (_, again) = repairs(unknown, WriterConfig::default(), &[100, 101]);
+    assert_eq!(again, [[(100, 1, 1404)], [(101, 1, 1404)]]);
 }
 
 #[test]

@@ -219,7 +219,7 @@ fn a_near_reader_has_no_more_room_because_another_is_far() {
 
 fn echo(count: u64) -> dunlin_wire::Echo {
     let reader_id = reader_guid(0).entity_id;
-    dunlin_wire::Echo { reader_id, writer_id: WRITER.entity_id, count: count as i32 }
+    dunlin_wire::Echo { reader_id, writer_id: WRITER.entity_id, count: count as i32, room: 0 }
 }
 
 /// Lets timers run until everything has left although nobody answers.
@@ -295,8 +295,12 @@ fn whoever_asks_in_a_writers_name_gets_few_answers() {
         target.reader.on_echo_request(at(1_000), WRITER.prefix, &request, &mut target.out);
     }
     assert_eq!(drain(&mut target.out).len(), 256);
-    let echo =
-        dunlin_wire::Echo { reader_id: reader_guid(0).entity_id, writer_id: WRITER.entity_id, count: 7 };
+    let echo = dunlin_wire::Echo {
+        reader_id: reader_guid(0).entity_id,
+        writer_id: WRITER.entity_id,
+        count: 7,
+        room: 0,
+    };
     let (mut source, _) = pair();
     assert!(!source.writer.on_echo(at(1_000), reader_guid(0).prefix, &echo), "never asked");
 }

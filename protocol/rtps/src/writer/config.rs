@@ -54,6 +54,9 @@ pub struct WriterConfig {
     /// Octets of new data under way to reliable readers of this vendor that they did not say they took; 0, the default, is no
     /// bound. As much again as the path holds may be under way to readers far away.
     pub window: usize,
+    /// Octets that it grows to at most where a reader within the host says that its receive buffer has the room; no more than
+    /// `window`: it does not grow.
+    pub window_limit: usize,
     /// A reader that does not answer for so long is not waited for until it does.
     pub window_patience: Duration,
     /// A reader that answers no request for an acknowledgment for so long is inactive: changes are not kept for it, see
@@ -97,6 +100,7 @@ impl Default for WriterConfig {
             repair_budget_per_event: 128 * 1024,
             pacing: None,
             window: 0,
+            window_limit: 0,
             window_patience: Duration::from_millis(200),
             inactive_after: Duration::ZERO,
             latency_budget: Duration::ZERO,

@@ -149,6 +149,9 @@ pub(crate) struct Flow {
     pub(crate) drained: u64,
     /// Octets that may be under way at least; for readers in shared memory more than for others.
     pub(crate) room: u64,
+    /// What it said last about the room in its socket, and what of that counts.
+    pub(crate) told: u32,
+    pub(crate) in_socket: u64,
     /// Octets of the longest message that was sent to it through shared memory, for which its ring has room.
     pub(crate) longest_in_memory: usize,
 }
@@ -163,6 +166,8 @@ impl Flow {
             path: PathRoom::default(),
             drained,
             room,
+            told: 0,
+            in_socket: 0,
             longest_in_memory: 0,
         }
     }

@@ -196,17 +196,30 @@ impl Writer {
         self.prepare_inline(change, index);
         // What has not left for the first time need not be repaired.
         let end = if request.sn > self.pushed { self.next_fragment } else { u32::MAX };
-        for number in request.fragments.iter().filter(|number| (request.next..end).contains(number)) {
-            if self.is_suppressed(now, index, request.sn, number) {
+        let width = self.repair_width(index, change, None);
+        let wanted = |number: &u32| (request.next..end).contains(number);
+        let mut numbers = request.fragments.iter().filter(wanted).peekable();
+        while let Some(first) = numbers.next() {
+            if self.is_suppressed(now, index, request.sn, first) {
                 continue;
             }
             if self.repair_ready_at(now) > now {
-                return Some(number);
+                return Some(first);
             }
-            if self.repair_fragment(index, change, number, None, out)
+            // Those behind it that are wanted as well.
+            let (most, mut next) = (self.within_budget(width, change), first.saturating_add(1));
+            while next.saturating_sub(first) < most
+                && numbers.peek() == Some(&next)
+                && !self.is_suppressed(now, index, request.sn, next)
+            {
+                numbers.next();
+                next = next.saturating_add(1);
+            }
+            let part = (first, next.saturating_sub(first));
+            if self.repair_fragments(index, change, part, None, out)
                 && let Some(proxy) = self.proxies.get_mut(index)
             {
-                proxy.note_repair(now, request.sn, number);
+                (first..next).for_each(|number| proxy.note_repair(now, request.sn, number));
             }
         }
         None
@@ -220,19 +233,27 @@ impl Writer {
         })
     }
 
-    /// Sends one fragment to one reader, or to a group. False when the change has no such fragment.
-    fn repair_fragment(
+    /// So many fragments as fit into a datagram, or fewer if the budget ends before.
+    fn within_budget(&self, width: u32, change: &Change) -> u32 {
+        let left = self.cfg.repair_budget_per_event.saturating_sub(self.gate.used);
+        let fragments = left.checked_div(usize::from(self.framing.fragment_size_of(change))).unwrap_or(1);
+        width.min(u32::try_from(fragments).unwrap_or(u32::MAX)).max(1)
+    }
+
+    /// Sends fragments to one reader, or to a group: so many from the first on. False when the change has no such fragment.
+    fn repair_fragments(
         &mut self,
         index: usize,
         change: &Change,
-        number: u32,
+        (number, count): (u32, u32),
         group: Option<Locator>,
         out: &mut Outbox,
     ) -> bool {
         let Some(proxy) = self.proxies.get(index) else { return false };
         let reader_id = if group.is_some() { EntityId::UNKNOWN } else { self.addressee(index, change.sn) };
         let mut message = self.framing.begin(out);
-        if !self.framing.put_fragment(&mut message, change, &self.inline, number, reader_id) {
+        let part = (number, u16::try_from(count).unwrap_or(u16::MAX));
+        if !self.framing.put_fragments(&mut message, change, &self.inline, part, reader_id) {
             return false;
         }
         let len = message.len();
@@ -241,7 +262,8 @@ impl Writer {
             None => message.finish(proxy.directed()),
         }
         self.spend(len);
-        self.stats.repair_fragments_sent = self.stats.repair_fragments_sent.saturating_add(1);
+        let sent = self.framing.fragment_count(change).saturating_add(1).saturating_sub(number).min(count);
+        self.stats.repair_fragments_sent = self.stats.repair_fragments_sent.saturating_add(u64::from(sent));
         true
     }
 
@@ -345,6 +367,7 @@ impl Writer {
         if number == 1 {
             group = self.shared_group(now, index, change.sn);
         }
+        let width = self.repair_width(index, change, group.as_ref());
         loop {
             if self.has_to_wait(now, index) {
                 if let Some(proxy) = self.proxies.get_mut(index) {
@@ -353,10 +376,11 @@ impl Writer {
                 }
                 return Progress::Deferred;
             }
-            if !self.repair_fragment(index, change, number, group, out) {
+            let count = self.within_budget(width, change);
+            if !self.repair_fragments(index, change, (number, count), group, out) {
                 break;
             }
-            number = number.saturating_add(1);
+            number = number.saturating_add(count);
         }
         self.repaired(now, index, change.sn);
         Progress::Done

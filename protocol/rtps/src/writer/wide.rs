@@ -14,7 +14,7 @@ use dunlin_core::{EntityId, Locator, MonoTime, VendorId};
 use dunlin_wire::{Heartbeat, MessageBuilder, size};
 
 /// Octets that are left free behind the data for what announces it and asks for an answer.
-const TAIL: usize = size::HEARTBEAT_OF_GROUP + size::HEARTBEAT_FRAG + size::ECHO;
+const TAIL: usize = size::HEARTBEAT_OF_GROUP + size::HEARTBEAT_FRAG + size::ECHO_REQUEST;
 /// Octets of a datagram besides the data.
 const AROUND: usize = size::HEADER + size::INFO_DST + TAIL;
 /// Longest datagram, a little less than UDP has.
@@ -36,6 +36,12 @@ fn head(inline: usize) -> usize {
 }
 
 impl Writer {
+    /// Whether the way to all of these carries the longest datagrams, as only that within a host does.
+    pub(super) fn is_within_host(&self, to: &[Locator]) -> bool {
+        let Some(paths) = &self.cfg.paths else { return false };
+        !to.is_empty() && to.iter().all(|to| paths.message_size(to) >= LONGEST)
+    }
+
     /// Octets of the largest datagram that the fragments of a change may go to the network in.
     fn longest_datagram(&self) -> usize {
         let usual = self.cfg.max_message_size;
@@ -46,6 +52,26 @@ impl Writer {
         let sizes = self.fragment_routes().iter().map(|to| paths.message_size(to));
         let room = self.window.longest().unwrap_or(LONGEST).min(LONGEST);
         sizes.min().unwrap_or(0).min(room).max(usual)
+    }
+
+    /// How many fragments a datagram with repairs for a reader, or for a group that others listen to as well, may have.
+    pub(super) fn repair_width(&self, index: usize, change: &Change, group: Option<&Locator>) -> u32 {
+        let (Some(paths), Some(proxy)) = (&self.cfg.paths, self.proxies.get(index)) else { return 1 };
+        let takes = |vendor: &VendorId| TAKERS.contains(vendor);
+        // A datagram for one reader may name nobody, and then is for all that are there.
+        let all_take = match group {
+            Some(_) => self.proxies.iter().all(|proxy| takes(&proxy.cfg.vendor)),
+            None => takes(&proxy.cfg.vendor),
+        };
+        let to = group.map_or(proxy.directed(), core::slice::from_ref);
+        let longest = to.iter().map(|to| paths.message_size(to)).min().unwrap_or(0);
+        let longest = longest.min(self.window.longest().unwrap_or(LONGEST)).min(LONGEST);
+        if !all_take || longest <= self.cfg.max_message_size {
+            return 1;
+        }
+        let room = longest.saturating_sub(head(self.inline.len()));
+        let fragments = room.checked_div(usize::from(self.framing.fragment_size_of(change))).unwrap_or(1);
+        u32::try_from(fragments).unwrap_or(u32::MAX).clamp(1, u32::from(u16::MAX))
     }
 
     /// Sends a change that fills more than one usual datagram, or what pacer and window allow of it; whether all of it has left.

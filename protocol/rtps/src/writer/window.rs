@@ -118,7 +118,10 @@ impl Window {
 
     /// Octets that may be under way to a reader: the window, and what the path itself holds.
     fn limit(&self, flow: &Flow, round_trip: &RoundTrip) -> u64 {
-        (self.size as u64).max(flow.room).saturating_add(flow.path.octets(round_trip.nearest()))
+        (self.size as u64)
+            .max(flow.room)
+            .max(flow.in_socket)
+            .saturating_add(flow.path.octets(round_trip.nearest()))
     }
 
     /// Octets of the longest datagram of which two find room; `None` where any does.
@@ -286,6 +289,7 @@ impl Writer {
     pub fn on_echo(&mut self, now: Now, source_prefix: GuidPrefix, echo: &Echo) -> bool {
         let mark = self.window.marks.iter().find(|mark| mark.count == echo.count).copied();
         let index = self.find(Guid::new(source_prefix, echo.reader_id));
+        let room = index.and_then(|index| self.room_in_socket(index, echo.room));
         let proxy = index.and_then(|index| self.proxies.get_mut(index));
         let parts = proxy.map(|proxy| &mut **proxy).and_then(ReaderProxy::clocked);
         let (Some(mark), Some((flow, round_trip))) = (mark, parts) else { return false };
@@ -297,6 +301,9 @@ impl Writer {
             return false;
         }
         let before = (round_trip.least(), self.window.limit(flow, round_trip));
+        if let Some(room) = room {
+            (flow.told, flow.in_socket) = (echo.room, room);
+        }
         // Where the window was not used up, answers say nothing about how much there is room for.
         let used_up = mark.sent <= self.window.full_through;
         let taken = if used_up { mark.sent.saturating_sub(flow.drained) } else { 0 };
@@ -309,6 +316,15 @@ impl Writer {
             self.survey_window();
         }
         news
+    }
+
+    /// What counts of the room that a reader has in its socket, if it says something new about it: on a network there may be
+    /// less on the way.
+    fn room_in_socket(&self, index: usize, told: u32) -> Option<u64> {
+        let proxy = self.proxies.get(index)?;
+        proxy.flow.as_ref().filter(|flow| flow.told != told)?;
+        let room = u64::from(told).min(self.cfg.window_limit as u64);
+        Some(if self.is_within_host(proxy.directed()) { room } else { 0 })
     }
 
     /// A reader that has acknowledged everything has taken everything.

@@ -18,8 +18,8 @@ pub const ACKNACK_MAX: usize = 60;
 pub const GAP_MAX: usize = 88;
 /// NACK_FRAG with 256 bits.
 pub const NACK_FRAG_MAX: usize = 64;
-/// ECHO_REQUEST and ECHO.
-pub const ECHO: usize = 16;
+/// ECHO_REQUEST.
+pub const ECHO_REQUEST: usize = 16;
 /// HEARTBEAT_FRAG.
 pub const HEARTBEAT_FRAG: usize = 28;
 /// DATA before inline QoS and payload.

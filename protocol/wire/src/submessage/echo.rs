@@ -27,6 +27,9 @@ pub struct Echo {
     pub writer_id: EntityId,
     /// That of the request.
     pub count: i32,
+    /// Octets that the writer may have under way to the reader at once, as far as its receive buffer goes; 0 if it does not
+    /// say.
+    pub room: u32,
 }
 
 impl EchoRequest {
@@ -39,7 +42,8 @@ impl EchoRequest {
 impl Echo {
     pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Self, Reject> {
         let (reader_id, writer_id) = reader_to_writer(cursor)?;
-        Ok(Self { reader_id, writer_id, count: cursor.i32()? })
+        // What comes after the count is newer than the submessage.
+        Ok(Self { reader_id, writer_id, count: cursor.i32()?, room: cursor.u32().unwrap_or(0) })
     }
 }
 
@@ -68,5 +72,8 @@ impl FixedSubmessage for Echo {
         out.entity_id(self.reader_id);
         out.entity_id(self.writer_id);
         out.i32(self.count);
+        if self.room > 0 {
+            out.u32(self.room);
+        }
     }
 }
