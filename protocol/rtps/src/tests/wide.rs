@@ -280,6 +280,22 @@ fn repairs_are_no_longer_than_the_budget_or_the_way_allows() {
 }
 
 #[test]
+fn where_no_long_datagram_arrives_repairs_become_short() {
+    for len in [8_192, 300_000] {
+        let (mut source, mut target) = (source(WINDOW), target(1));
+        source.match_reader(at(0), near(1));
+        talk(&mut source, &mut target, |_| true);
+        source.write(at(1_000), len);
+        for round in 1..100 {
+            talk(&mut source, &mut target, |packet| packet.bytes.len() <= 1_472);
+            source.timer(at(round * 200_000));
+            target.timer(at(round * 200_000 + 1));
+        }
+        assert_eq!(target.sink.payloads, [Some(sample(len))], "{len} octets");
+    }
+}
+
+#[test]
 fn readers_of_unknown_vendors_get_usual_datagrams() {
     let mut source = source(0);
     source.match_reader(at(0), near(1));

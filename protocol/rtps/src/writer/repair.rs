@@ -206,12 +206,11 @@ impl Writer {
             if self.repair_ready_at(now) > now {
                 return Some(first);
             }
-            // Those behind it that are wanted as well.
-            let (most, mut next) = (self.within_budget(width, change), first.saturating_add(1));
-            while next.saturating_sub(first) < most
-                && numbers.peek() == Some(&next)
-                && !self.is_suppressed(now, index, request.sn, next)
-            {
+            // Those behind it that are wanted as well. What was repaired before goes alone, or waits its time.
+            let again = |number| self.was_repaired(index, request.sn, number);
+            let most = if again(first) { 1 } else { self.within_budget(width, change) };
+            let mut next = first.saturating_add(1);
+            while next.saturating_sub(first) < most && numbers.peek() == Some(&next) && !again(next) {
                 numbers.next();
                 next = next.saturating_add(1);
             }

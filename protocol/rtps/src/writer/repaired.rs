@@ -95,6 +95,11 @@ impl Repaired {
         until(WHOLE).max(until(fragment)).filter(|until| *until > now)
     }
 
+    /// Whether a change, or a fragment of it, was repaired before.
+    pub(crate) fn knows(&self, sn: SequenceNumber, fragment: u32) -> bool {
+        self.find((sn, WHOLE)).is_some() || self.find((sn, fragment)).is_some()
+    }
+
     /// Forgets what has arrived.
     pub(crate) fn acknowledged(&mut self, through: SequenceNumber) {
         let arrived = self.repairs.partition_point(|repair| repair.key.0 <= through);

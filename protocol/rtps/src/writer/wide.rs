@@ -6,11 +6,12 @@
 //! change that fits into one of them is a DATA there, which whoever misses it may get in fragments.
 
 use super::Writer;
+use super::repaired::WHOLE;
 use super::window;
 use crate::emit::Framing;
 use crate::{Change, WriterHistory};
 use dunlin_buf::Outbox;
-use dunlin_core::{EntityId, Locator, MonoTime, VendorId};
+use dunlin_core::{EntityId, Locator, MonoTime, SequenceNumber, VendorId};
 use dunlin_wire::{Heartbeat, MessageBuilder, size};
 
 /// Octets that are left free behind the data for what announces it and asks for an answer.
@@ -54,9 +55,18 @@ impl Writer {
         sizes.min().unwrap_or(0).min(room).max(usual)
     }
 
-    /// How many fragments a datagram with repairs for a reader, or for a group that others listen to as well, may have.
+    /// Whether a change, or a fragment of it, was sent to a reader again already.
+    pub(super) fn was_repaired(&self, index: usize, sn: SequenceNumber, fragment: u32) -> bool {
+        self.proxies.get(index).is_some_and(|proxy| proxy.repaired.knows(sn, fragment))
+    }
+
+    /// How many fragments a datagram with repairs for a reader, or for a group that others listen to as well, may have. What is
+    /// missed again after that goes alone, in case there is no room for long datagrams where they arrive.
     pub(super) fn repair_width(&self, index: usize, change: &Change, group: Option<&Locator>) -> u32 {
         let (Some(paths), Some(proxy)) = (&self.cfg.paths, self.proxies.get(index)) else { return 1 };
+        if self.was_repaired(index, change.sn, WHOLE) {
+            return 1;
+        }
         let takes = |vendor: &VendorId| TAKERS.contains(vendor);
         // A datagram for one reader may name nobody, and then is for all that are there.
         let all_take = match group {
