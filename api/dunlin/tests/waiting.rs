@@ -86,7 +86,7 @@ fn values_that_make_no_sense_are_refused() {
 
 /// Waits where others would not: in a listener of discovery, for data.
 struct Patient {
-    matched: AtomicI32,
+    matched: Arc<AtomicI32>,
     arrived: (std::sync::Mutex<bool>, std::sync::Condvar),
 }
 
@@ -110,24 +110,23 @@ fn data_arrives_while_a_listener_of_discovery_waits_for_it() {
     // Participants of other choices have threads of their own.
     let near = participant(domain, &[("shared_memory.enabled", "false")]).unwrap();
     let far = participant(domain, &[("shared_memory.enabled", "false"), ("receive.spin", "7us")]).unwrap();
+    let matched = Arc::new(AtomicI32::new(0));
+    let listener = Patient {
+        matched: Arc::clone(&matched),
+        arrived: (std::sync::Mutex::new(false), std::sync::Condvar::new()),
+    };
+    let topic = near.create_topic::<Track>("Waited for", &TopicQos::default()).unwrap();
+    let subscriber = near.create_subscriber(&SubscriberQos::default()).unwrap();
+    let qos = DataReaderQos::default().reliable().keep_all();
+    let told = StatusMask::SUBSCRIPTION_MATCHED | StatusMask::DATA_AVAILABLE;
+    let _reader = subscriber.create_datareader_with_listener(&topic, &qos, listener, told).unwrap();
+    // After the reader, so that discovery is what matches them.
     let topic = far.create_topic::<Track>("Waited for", &TopicQos::default()).unwrap();
     let publisher = far.create_publisher(&PublisherQos::default()).unwrap();
     let qos = DataWriterQos::default().reliable().keep_all();
     let writer = publisher.create_datawriter(&topic, &qos).unwrap();
-    let listener = Arc::new(Patient {
-        matched: AtomicI32::new(0),
-        arrived: (std::sync::Mutex::new(false), std::sync::Condvar::new()),
-    });
-    let topic = near.create_topic::<Track>("Waited for", &TopicQos::default()).unwrap();
-    let subscriber = near.create_subscriber(&SubscriberQos::default()).unwrap();
-    let qos = DataReaderQos::default().reliable().keep_all();
-    let reader = subscriber.create_datareader(&topic, &qos).unwrap();
-    reader.set_shared_listener(
-        Arc::<Patient>::clone(&listener),
-        StatusMask::SUBSCRIPTION_MATCHED | StatusMask::DATA_AVAILABLE,
-    );
     eventually("a reader", || writer.publication_matched_status().current_count == 1);
     writer.write(&track(1, 1)).unwrap();
-    eventually("the listener goes on", || listener.matched.load(SeqCst) != 0);
-    assert_eq!(listener.matched.load(SeqCst), 1, "the data came while it waited");
+    eventually("the listener goes on", || matched.load(SeqCst) != 0);
+    assert_eq!(matched.load(SeqCst), 1, "the data came while it waited");
 }
