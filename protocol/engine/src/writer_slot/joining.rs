@@ -55,10 +55,7 @@ impl WriterCore {
     }
 
     fn join(&mut self, now: Now, request: WriteRequest) -> Result<SequenceNumber, WriteRequest> {
-        let len = request.payload.len();
-        if request.payload.memory().is_some() || !self.writer.may_join(now.mono, len) {
-            return Err(request);
-        }
+        let Some(counts) = self.writer.may_join(now.mono, &request.payload) else { return Err(request) };
         let WriteRequest { kind, instance, source_timestamp, payload } = request;
         // The wall clock may have been set back, yet timestamps must follow the numbers.
         let last = self.cache.last_source_timestamp();
@@ -70,7 +67,7 @@ impl WriterCore {
             source_timestamp,
             payload,
         })?;
-        self.writer.joined(now.mono, sn, len);
+        self.writer.joined(now.mono, sn, counts);
         Ok(sn)
     }
 }

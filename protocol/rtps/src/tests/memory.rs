@@ -243,6 +243,53 @@ fn what_is_lent_waits_for_others_in_a_burst_and_one_heartbeat_follows_all_of_the
     assert!(!source.out.is_empty());
 }
 
+/// As [`lend_from`], of a sample that joins others if it may; whether it did.
+fn join_or_lend(source: &mut Source, now: u64, len: usize, shared: bool) -> bool {
+    let payload = SharedBytes::lent(Box::new(Elsewhere { octets: vec![7; len], shared }));
+    let Some(counts) = source.writer.may_join(at(now).mono, &payload) else {
+        lend_from(source, now, len, shared);
+        return false;
+    };
+    let sn = source.history.last_sn().next();
+    source.history.add_change(change(sn.0, payload));
+    source.writer.joined(at(now).mono, sn, counts);
+    true
+}
+
+#[test]
+fn what_is_lent_joins_others_where_it_may_wait_with_them() {
+    let cfg = WriterConfig {
+        memory_message_size: 1 << 20,
+        memory_room: 1 << 20,
+        latency_budget: Duration::from_millis(1),
+        ..Default::default()
+    };
+    for (len, shared, on_network, joining) in
+        [(64, true, false, 29), (50_000, true, false, 19), (64, false, false, 0), (64, true, true, 0)]
+    {
+        let (mut one, mut other) = (Source::new(cfg.clone()), Source::new(cfg.clone()));
+        for source in [&mut one, &mut other] {
+            source.match_reader(at(0), in_memory(1));
+            if on_network {
+                source.match_reader(at(0), reader_proxy(2));
+            }
+            source.out.clear();
+        }
+        let joined = (0..30).filter(|n| join_or_lend(&mut one, 20_000 + n, len, shared)).count();
+        (0..30).for_each(|n| lend_from(&mut other, 20_000 + n, len, shared));
+        assert!(joined >= joining && (joining > 0 || joined == 0), "{joined} of {len} octets");
+        for source in [&mut one, &mut other] {
+            source.timer(at(22_000));
+        }
+        let messages = |source: &mut Source| {
+            drain(&mut source.out).into_iter().map(|packet| packet.bytes).collect::<Vec<_>>()
+        };
+        let (one, other) = (messages(&mut one), messages(&mut other));
+        assert_eq!(one, other, "{len} octets");
+        assert!(one.len() >= 30);
+    }
+}
+
 #[test]
 fn what_is_lent_takes_no_room_in_the_window() {
     let (mut copied, mut lent) = (source(1 << 20), source(1 << 20));

@@ -11,7 +11,7 @@ use super::proxy::ReaderProxy;
 use crate::emit::Framing;
 use crate::{Change, WriterHistory};
 use alloc::vec::Vec;
-use dunlin_buf::Outbox;
+use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{EntityId, Guid, Locator, LocatorKind, MonoTime, SequenceNumber};
 use dunlin_wire::{MessageBuilder, size};
 
@@ -81,9 +81,9 @@ impl Writer {
         if longest > FIRST_LONGEST { room.max(longest) as u64 } else { (room as u64).min(FIRST_ROOM) }
     }
 
-    /// Whether the payload of a change lies where every reader that gets new data can have it, in shared memory alone.
-    pub(super) fn stays(&self, change: &Change) -> bool {
-        let memory = change.payload.as_ref().and_then(|payload| payload.memory());
+    /// Whether a payload lies where every reader that gets new data can have it, in shared memory alone.
+    pub(super) fn stays(&self, payload: Option<&SharedBytes>) -> bool {
+        let memory = payload.and_then(|payload| payload.memory());
         let lent = memory.is_some_and(|memory| memory.is_shared());
         let places = self.data_routes();
         lent && !places.is_empty() && places.iter().all(|to| to.kind == LocatorKind::SHARED_MEMORY)
@@ -163,7 +163,7 @@ impl Writer {
     ) -> usize {
         let heartbeat = self.piggyback(now, change.sn, u32::from(alone), history);
         let mut pieces = self.pieces(change, &self.split.memory);
-        let (mut longest, stays) = (0, self.stays(change));
+        let (mut longest, stays) = (0, self.stays(change.payload.as_ref()));
         loop {
             let mut message = self.framing.begin(out);
             message.payload_ends();

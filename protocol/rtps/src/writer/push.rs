@@ -6,7 +6,7 @@ use super::proxy::MAX_REQUEST_INTERVALS;
 use crate::pacer;
 use crate::timing::arm;
 use crate::{Change, ChangeKind, WriterHistory};
-use dunlin_buf::Outbox;
+use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{EntityId, Locator, MonoTime, Now, SequenceNumber, SnRange};
 use dunlin_wire::{Heartbeat, MessageBuilder, size};
 
@@ -46,22 +46,29 @@ impl Writer {
         self.holding
     }
 
-    /// Whether a new sample with so many octets of payload, and nothing else, may wait with others; then it is
-    /// [`joined`](Self::joined) instead of told as a [new change](Self::on_new_change).
+    /// Whether a new sample with this payload, and nothing else, may wait with others, and how many octets it counts for among
+    /// them; then it is [`joined`](Self::joined) instead of told as a [new change](Self::on_new_change).
     #[must_use]
     #[inline]
-    pub fn may_join(&self, now: MonoTime, len: usize) -> bool {
-        let whole = size::HEADER.saturating_add(size::INFO_TS).saturating_add(size::data(0, len));
-        self.holding
-            && whole <= self.framing.max_message_size
-            && self.batch.may_join(now, len)
-            && !self.proxies.iter().any(|proxy| proxy.catching_up)
+    pub fn may_join(&self, now: MonoTime, payload: &SharedBytes) -> Option<usize> {
+        let len = payload.len();
+        let (counts, fits) = if payload.memory().is_some() {
+            (lent_in_batch(len), !self.routes_stale && self.stays(Some(payload)))
+        } else {
+            let whole = size::HEADER.saturating_add(size::INFO_TS).saturating_add(size::data(0, len));
+            (len, whole <= self.framing.max_message_size)
+        };
+        let joins = self.holding
+            && fits
+            && self.batch.may_join(now, counts)
+            && !self.proxies.iter().any(|proxy| proxy.catching_up);
+        joins.then_some(counts)
     }
 
     /// Such a sample was added to the history, with this number.
     #[inline]
-    pub fn joined(&mut self, now: MonoTime, sn: SequenceNumber, len: usize) {
-        self.batch.joined(now, len);
+    pub fn joined(&mut self, now: MonoTime, sn: SequenceNumber, counts: usize) {
+        self.batch.joined(now, counts);
         self.last_sn = self.last_sn.max(sn);
     }
 
@@ -79,7 +86,7 @@ impl Writer {
             // It makes a message of its own. Readers in shared memory are told of several such messages in one call, however
             // long they are, if they stay where they are.
             self.refresh_routes();
-            let stays = self.stays(change);
+            let stays = self.stays(change.payload.as_ref());
             let due = self.batch.on_write(now, if stays { lent_in_batch(len) } else { len })?;
             return stays.then_some(due);
         }
