@@ -5,7 +5,7 @@ use core::sync::atomic::AtomicUsize as Count;
 
 use alloc::sync::Arc;
 use dunlin_core::{Duration, GuidPrefix, MonoTime};
-use dunlin_rtps::Paths;
+use dunlin_rtps::{Paths, ReceiveRoom};
 use dunlin_sync::atomic::{
     AtomicBool, AtomicU32, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
 };
@@ -21,7 +21,7 @@ pub(crate) struct Common {
     pub(crate) paths: Option<Arc<dyn Paths>>,
     pub(crate) memory_message_size: usize,
     pub(crate) memory_room: usize,
-    pub(crate) receive_room: usize,
+    pub(crate) receive_room: ReceiveRoom,
     /// The entry of discovery.
     pub(crate) participant_timer: TimerId,
     /// The entry of whoever works for the participant from outside, see [`crate::Participant::set_alarm`].
@@ -299,7 +299,7 @@ mod model {
             paths: None,
             memory_message_size: 0,
             memory_room: 0,
-            receive_room: 0,
+            receive_room: ReceiveRoom::default(),
             participant_timer: timers.register(TimerOwner::Participant),
             alarm_timer: timers.register(TimerOwner::Alarm),
             timers,

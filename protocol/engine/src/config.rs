@@ -10,7 +10,7 @@ use dunlin_discovery::{EndpointLocators, LocalType, Locators, Quotas};
 use dunlin_qos::{
     DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, QosError, SubscriberQos, TopicData,
 };
-use dunlin_rtps::{Pacing, Paths};
+use dunlin_rtps::{Pacing, Paths, ReceiveRoom};
 
 /// What a participant is made from.
 #[derive(Debug, Clone)]
@@ -42,8 +42,8 @@ pub struct ParticipantConfig {
     /// Octets that may be under way there beside one message, once one was longer than a datagram; never less than the
     /// longest that was sent (default 0).
     pub memory_room: usize,
-    /// Octets of data under way for which the receive buffers have room (default 0: unknown).
-    pub receive_room: usize,
+    /// Data under way for which the receive buffers have room, the same for all participants that share them (default: unknown).
+    pub receive_room: ReceiveRoom,
     /// Protocol parameters of user endpoints.
     pub tuning: Tuning,
     /// Limits of what remote participants may make this one remember.
@@ -72,7 +72,7 @@ impl ParticipantConfig {
             paths: None,
             memory_message_size: 0,
             memory_room: 0,
-            receive_room: 0,
+            receive_room: ReceiveRoom::default(),
             tuning: Tuning::default(),
             quotas: Quotas::default(),
             seed: 0,

@@ -80,7 +80,7 @@ impl Participant {
             paths: config.paths.clone(),
             memory_message_size: config.memory_message_size,
             memory_room: config.memory_room,
-            receive_room: config.receive_room,
+            receive_room: config.receive_room.clone(),
             timers,
             manual: ManualLiveliness::default(),
             counters: Counters::default(),
@@ -662,7 +662,7 @@ impl Participant {
             max_out_of_order_bytes_total: tuning.max_out_of_order_bytes_total,
             max_reassembly_bytes_per_writer: tuning.max_reassembly_bytes_per_writer,
             max_reassembly_bytes: tuning.max_reassembly_bytes,
-            receive_room: self.common.receive_room,
+            receive_room: self.common.receive_room.clone(),
             ..ReaderConfig::default()
         }
     }

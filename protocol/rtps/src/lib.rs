@@ -45,7 +45,7 @@ pub use delivery::{Delivery, DeliverySink, Received};
 pub use emit::MAX_READER_INLINE_QOS;
 pub use in_process::HandedOver;
 pub use pacer::{Pacer, Pacing};
-pub use reader::{Reader, ReaderConfig, Run, Source, WriterProxyConfig};
+pub use reader::{Reader, ReaderConfig, ReceiveRoom, Run, Source, WriterProxyConfig};
 pub use stateless::{StatelessReader, StatelessWriter};
 pub use stats::{ReaderStats, WriterStats};
 pub use writer::{AckOutcome, HeartbeatCounts, Paths, ReaderFilter, ReaderProxyConfig, Writer, WriterConfig};

@@ -10,7 +10,7 @@ use std::time::Duration as StdDuration;
 
 use dunlin_buf::{BufPool, SharedBytes};
 use dunlin_core::{Duration, GuidPrefix, Locator, MonoTime, Now};
-use dunlin_engine::{Locators, Output, Participant};
+use dunlin_engine::{Locators, Output, Participant, ReceiveRoom};
 use dunlin_shm::{ShmConfig, ShmTransport};
 use dunlin_transport::{Channel, Fault, FaultConfig, Pcap, RecvMode, Transport};
 use dunlin_udp::{UdpConfig, UdpTransport};
@@ -99,6 +99,8 @@ pub(crate) struct Group {
     /// `None` for a group around a transport of the caller's or of a machine that is not the real one.
     key: Option<Key>,
     pub(crate) transport: Arc<dyn Transport>,
+    /// What its receive buffers hold of what is under way, to whichever member.
+    pub(crate) room: ReceiveRoom,
     pub(crate) host: Host,
     interface_poll: Duration,
     receive: ReceiveConfig,
@@ -247,6 +249,7 @@ impl Group {
     ) -> Self {
         Self {
             key,
+            room: ReceiveRoom::new(transport.receive_room()),
             transport,
             host,
             interface_poll: config.interface_poll.into(),

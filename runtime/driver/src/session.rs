@@ -370,7 +370,7 @@ fn make_member(
         paths: config.max_message_size.is_none().then(|| Arc::new(WaysOf(Arc::clone(transport))) as Arc<_>),
         memory_message_size: transport.memory_message_size(),
         memory_room: transport.memory_room(),
-        receive_room: transport.receive_room(),
+        receive_room: group.room.clone(),
         tuning: config.tuning.clone(),
         quotas: config.quotas,
         seed,

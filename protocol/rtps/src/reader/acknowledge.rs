@@ -81,8 +81,7 @@ impl Reader {
     pub(super) fn send_echo(&mut self, now: MonoTime, index: usize, count: i32, out: &mut Outbox) {
         let Some(proxy) = self.writers.get(index) else { return };
         let writer_id = proxy.guid().entity_id;
-        let part = self.cfg.receive_room.checked_div(self.writers.len()).unwrap_or(0);
-        let room = u32::try_from(part).unwrap_or(u32::MAX);
+        let room = self.cfg.receive_room.part();
         let echo = Echo { reader_id: self.cfg.guid.entity_id, writer_id, count, room };
         self.stats.echoes_sent = self.stats.echoes_sent.saturating_add(1);
         if proxy.expected > proxy.ack.sent_base {

@@ -1,5 +1,6 @@
 //! RTPS 2.5 §8.4.10 "RTPS StatefulReader": configuration of readers and of writer proxies.
 
+use super::ReceiveRoom;
 use alloc::vec::Vec;
 use dunlin_core::{Duration, Guid, Locator, VendorId};
 
@@ -33,9 +34,8 @@ pub struct ReaderConfig {
     pub max_reassembly_bytes: usize,
     /// Octets of reassembly buffers kept for reuse.
     pub max_pooled_bytes: usize,
-    /// Octets that writers together may have under way, as far as the receive buffer goes: what they are told, each its part;
-    /// 0, the default, says nothing.
-    pub receive_room: usize,
+    /// What all readers behind the same receive buffers tell their writers of the room there, each its part.
+    pub receive_room: ReceiveRoom,
 }
 
 impl Default for ReaderConfig {
@@ -54,7 +54,7 @@ impl Default for ReaderConfig {
             max_reassembly_bytes_per_writer: 64 << 20,
             max_reassembly_bytes: 128 << 20,
             max_pooled_bytes: 16 << 20,
-            receive_room: 0,
+            receive_room: ReceiveRoom::default(),
         }
     }
 }

@@ -7,6 +7,7 @@ mod incoming;
 mod proxy;
 mod reassembly;
 mod receive;
+mod room;
 mod store;
 
 pub use config::{ReaderConfig, WriterProxyConfig};
@@ -14,6 +15,7 @@ pub use control::Source;
 pub(crate) use incoming::Incoming;
 pub(crate) use reassembly::{Added, Limits, Reassembly};
 pub use receive::Run;
+pub use room::ReceiveRoom;
 
 use crate::remembered::Remembered;
 use crate::timing::{arm, earliest};
@@ -23,6 +25,7 @@ use alloc::vec::Vec;
 use dunlin_buf::{BufPool, Outbox};
 use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, MonoTime, Now, SequenceNumber};
 use proxy::WriterProxy;
+use room::Shares;
 
 /// A reader with its matched writers.
 ///
@@ -48,6 +51,7 @@ pub struct Reader {
     /// For [`take_acquaintance`](Self::take_acquaintance).
     acquainted: bool,
     stats: ReaderStats,
+    shares: Shares,
 }
 
 impl Reader {
@@ -65,6 +69,7 @@ impl Reader {
             lost_writers: Remembered::default(),
             acquainted: false,
             stats: ReaderStats::default(),
+            shares: Shares::of(cfg.receive_room.clone()),
             cfg,
         }
     }
@@ -92,6 +97,7 @@ impl Reader {
         if reliable {
             before.into_iter().for_each(|next| proxy.resume(next));
             proxy.ack.preemptive_due = Some(now.mono.plus(self.cfg.preemptive_ack_delay));
+            self.shares.add();
         }
         self.guids.insert(slot, proxy.guid());
         self.deadlines.insert(slot, None);
@@ -146,6 +152,9 @@ impl Reader {
         self.guids.remove(index);
         self.deadlines.remove(index);
         let mut proxy = self.writers.remove(index);
+        if proxy.reliable {
+            self.shares.remove();
+        }
         if let Some(partials) = proxy.partials.if_made() {
             partials.clear(&mut self.pool);
         }

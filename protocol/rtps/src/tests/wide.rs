@@ -1,7 +1,7 @@
 //! Large changes where the ways to readers carry long datagrams: several fragments in each.
 
 use super::support::*;
-use crate::{Paths, ReaderConfig, ReaderProxyConfig, WriterConfig, WriterProxyConfig};
+use crate::{Paths, ReaderConfig, ReaderProxyConfig, ReceiveRoom, WriterConfig, WriterProxyConfig};
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -126,7 +126,8 @@ fn at_once(n: u8, told: usize, limit: usize) -> usize {
     let paths = Some(Arc::new(Host) as Arc<dyn Paths>);
     let mut source =
         Source::new(WriterConfig { window: WINDOW, window_limit: limit, paths, ..WriterConfig::default() });
-    let mut target = Target::new(n, ReaderConfig { receive_room: told, ..ReaderConfig::default() });
+    let mut target =
+        Target::new(n, ReaderConfig { receive_room: ReceiveRoom::new(told), ..ReaderConfig::default() });
     target.match_writer(at(0), false);
     source.match_reader(at(0), near(n));
     talk(&mut source, &mut target, |_| true);
@@ -164,20 +165,38 @@ fn the_window_stays_where_there_is_no_room_or_the_way_is_a_network() {
 }
 
 #[test]
-fn several_writers_share_what_a_reader_has_room_for() {
-    let mut target = Target::new(1, ReaderConfig { receive_room: 1_000_000, ..ReaderConfig::default() });
-    target.match_writer(at(0), false);
-    let other = Guid::new(GuidPrefix([9; 12]), WRITER.entity_id);
-    let cfg = WriterProxyConfig { guid: other, reliable: true, ..WriterProxyConfig::default() };
-    target.reader.match_writer(at(0), cfg, &mut target.out);
-    drain(&mut target.out);
-    let request = EchoRequest { reader_id: EntityId::UNKNOWN, writer_id: WRITER.entity_id, count: 1 };
-    target.reader.on_echo_request(at(10), WRITER.prefix, &request, &mut target.out);
-    let answers = drain(&mut target.out);
-    let told = |packet: &Packet| {
-        holds(packet, |body| matches!(body, Submessage::Echo(echo) if echo.room == 500_000))
+fn all_writers_share_what_the_receive_buffers_have_room_for() {
+    let receive_room = ReceiveRoom::new(900_000);
+    let mut targets = [1, 2].map(|n| {
+        Target::new(n, ReaderConfig { receive_room: receive_room.clone(), ..ReaderConfig::default() })
+    });
+    let told = |target: &mut Target, count| {
+        let request = EchoRequest { reader_id: EntityId::UNKNOWN, writer_id: WRITER.entity_id, count };
+        drain(&mut target.out);
+        target.reader.on_echo_request(at(10), WRITER.prefix, &request, &mut target.out);
+        let mut answers = drain(&mut target.out).into_iter();
+        let (Some(answer), None) = (answers.next(), answers.next()) else { panic!("one answer") };
+        let message = Message::parse(&answer.bytes).unwrap();
+        let room = message.submessages().find_map(|parsed| match parsed.unwrap().body {
+            Submessage::Echo(echo) => Some(echo.room),
+            _ => None,
+        });
+        room.unwrap()
     };
-    assert_eq!((answers.len(), answers.iter().filter(|packet| told(packet)).count()), (1, 1));
+    let other = Guid::new(GuidPrefix([9; 12]), WRITER.entity_id);
+    let matched = WriterProxyConfig { guid: other, reliable: true, ..WriterProxyConfig::default() };
+    targets[0].match_writer(at(0), false);
+    assert_eq!(told(&mut targets[0], 1), 900_000);
+    targets[0].reader.match_writer(at(0), matched, &mut dunlin_buf::Outbox::new());
+    assert_eq!(told(&mut targets[0], 2), 450_000);
+    // Those of another reader arrive in the same sockets.
+    targets[1].match_writer(at(0), false);
+    assert_eq!((told(&mut targets[0], 3), told(&mut targets[1], 1)), (300_000, 300_000));
+    targets[0].reader.unmatch_writer(other);
+    assert_eq!(told(&mut targets[1], 2), 450_000);
+    let [first, mut last] = targets;
+    drop(first);
+    assert_eq!(told(&mut last, 3), 900_000);
 }
 
 #[test]
