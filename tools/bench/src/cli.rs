@@ -237,7 +237,7 @@ fn listed<'a>(list: &'a str, all: &[Contender]) -> Result<Vec<&'a str>> {
             let name = text.get(..*end).unwrap_or_default().trim();
             all.iter().any(|one| one.name == name || one.adapter == name)
         };
-        let Some(end) = ends.filter(fits).last() else {
+        let Some(end) = ends.filter(fits).next_back() else {
             bail!("--only {text}: the scenario has {}", names(all));
         };
         names_listed.push(text.get(..end).unwrap_or_default().trim());
