@@ -170,8 +170,8 @@ schema! {
         /// back-pressure of a slow link on reliable writers.
         send_buffer: Auto<Size> = Auto::Auto;
         /// Largest datagram, 1KiB to 65507B. "auto" is 1472B, or less where an interface carries less, and for samples
-        /// that need more as much as the way carries: up to 65000B within a host, 8972B where every interface has an MTU of 9000. One
-        /// that an interface does not carry is fragmented by IP.
+        /// that need more as much as the way carries within this host: up to 65000B. Between hosts nobody knows what switches
+        /// and interfaces there carry: where all take jumbo frames, say "8972B". One that an interface does not carry is fragmented by IP.
         max_message_size: Auto<Size> = Auto::Auto;
         /// Hand runs of datagrams to the kernel in one call, where it can do that.
         segmentation_offload: bool = udp().segmentation_offload;

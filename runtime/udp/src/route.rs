@@ -45,8 +45,8 @@ pub(crate) struct Routes {
     /// Addresses of this host, sorted, and the largest datagram to them.
     own: Vec<IpAddr>,
     within_host: usize,
-    /// The largest datagram that every interface carries out of this host; 0 if none leads out.
-    out_of_host: usize,
+    /// An interface leads out of this host.
+    leads_out: bool,
     /// Patterns of the configuration that name no interface.
     pub(crate) unmatched: Vec<String>,
 }
@@ -70,19 +70,20 @@ impl Routes {
             max_message_size: max_message_size(config, &chosen),
             own: own_addresses(all),
             within_host: smallest(config, all.iter().filter(|interface| interface.loopback && interface.up)),
-            out_of_host: smallest(config, chosen.iter().filter(|interface| !interface.loopback)),
+            leads_out: chosen.iter().any(|interface| !interface.loopback),
             unmatched: unmatched.into_iter().map(Into::into).collect(),
         };
         routes.announce_to = announce_to(config, &routes);
         routes
     }
 
-    /// The largest datagram to a destination; 0 if that is not known.
+    /// The largest datagram to a destination; 0 if that is not known. It is not for any other host: what the own interface carries
+    /// says nothing of switches and of the interface there, and a frame that is too long for those is lost without a word.
     pub(crate) fn message_size_to(&self, destination: IpAddr) -> usize {
         let own = destination.is_loopback() || self.own.binary_search(&destination).is_ok();
         // A host that has no other interface sends to groups through that of loopback.
-        let within = own || (destination.is_multicast() && self.out_of_host == 0);
-        if within { self.within_host } else { self.out_of_host }
+        let within = own || (destination.is_multicast() && !self.leads_out);
+        if within { self.within_host } else { 0 }
     }
 
     pub(crate) fn outlets(&self, destination: IpAddr) -> &[Outlet] {

@@ -232,12 +232,12 @@ fn listed<'a>(list: &'a str, all: &[Contender]) -> Result<Vec<&'a str>> {
     let mut names_listed = Vec::new();
     let mut rest = Some(list);
     while let Some(text) = rest {
-        let ends = text.match_indices(',').map(|(at, _)| at).chain([text.len()]);
+        let mut ends = text.match_indices(',').map(|(at, _)| at).chain([text.len()]);
         let fits = |end: &usize| {
             let name = text.get(..*end).unwrap_or_default().trim();
             all.iter().any(|one| one.name == name || one.adapter == name)
         };
-        let Some(end) = ends.filter(fits).next_back() else {
+        let Some(end) = ends.rfind(fits) else {
             bail!("--only {text}: the scenario has {}", names(all));
         };
         names_listed.push(text.get(..end).unwrap_or_default().trim());

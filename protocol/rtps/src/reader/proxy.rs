@@ -355,7 +355,7 @@ impl WriterProxy {
             && self.floor <= sn
             && self.irrelevant.is_empty()
             && self.store.is_empty()
-            && self.partials.if_made().is_none()
+            && self.partials.if_made().is_none_or(|partials| partials.is_empty())
     }
 
     /// Jumps to a change of a best-effort writer: what was skipped and not called irrelevant is lost.

@@ -378,6 +378,11 @@ impl Reassembly {
         }
     }
 
+    /// Whether nothing has come in part.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.partials.is_empty()
+    }
+
     /// Gives up everything.
     pub(crate) fn clear(&mut self, pool: &mut BufPool) {
         self.remove_before(SequenceNumber::MAX, pool);

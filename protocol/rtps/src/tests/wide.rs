@@ -245,6 +245,26 @@ fn lost_datagrams_with_a_data_or_many_fragments_are_repaired() {
     }
 }
 
+/// Every reader that the window waits for has to be asked, also one that has the sample through memory.
+#[test]
+fn who_gets_no_fragments_is_asked_all_the_same() {
+    let place = Locator::shared_memory([1; 8], 1);
+    let beside = ReaderProxyConfig { unicast: vec![place], ..near(1) };
+    let cfg = WriterConfig { memory_message_size: 1 << 20, memory_room: 1 << 20, ..WriterConfig::default() };
+    let mut source =
+        Source::new(WriterConfig { window: WINDOW, paths: Some(Arc::new(Host) as Arc<dyn Paths>), ..cfg });
+    for reader in [beside, near(2)] {
+        source.match_reader(at(0), reader);
+    }
+    drain(&mut source.out);
+    source.write(at(1_000), 300_000);
+    let sent = drain(&mut source.out);
+    assert!(sent.iter().any(|packet| !fragments(packet).is_empty()));
+    let asks = |packet: &&Packet| holds(packet, |body| matches!(body, Submessage::EchoRequest(_)));
+    let asked: Vec<_> = sent.iter().filter(asks).map(|packet| packet.to.contains(&place)).collect();
+    assert!(!asked.is_empty() && asked.iter().all(|both| *both), "{asked:?}");
+}
+
 /// The datagrams with fragments that are sent again when those with the numbers in `lost`, of all with fragments, are lost.
 fn repairs(reader: ReaderProxyConfig, cfg: WriterConfig, lost: &[usize]) -> (Source, Vec<Vec<Part>>) {
     let number_of_reader = reader.guid.prefix;
@@ -300,7 +320,8 @@ fn repairs_are_no_longer_than_the_budget_or_the_way_allows() {
 
 #[test]
 fn where_no_long_datagram_arrives_repairs_become_short() {
-    for len in [8_192, 300_000] {
+    // The last one has more fragments than repairs are remembered of.
+    for len in [8_192, 300_000, 3_000_000] {
         let (mut source, mut target) = (source(WINDOW), target(1));
         source.match_reader(at(0), near(1));
         talk(&mut source, &mut target, |_| true);

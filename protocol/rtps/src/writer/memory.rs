@@ -32,7 +32,7 @@ pub(super) fn lent_in_batch(len: usize) -> usize {
 /// Where a large change goes, and how.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Split {
-    memory: Vec<Locator>,
+    pub(super) memory: Vec<Locator>,
     /// Everywhere else.
     network: Vec<Locator>,
     /// The last large change that left through memory: it may still be leaving elsewhere.

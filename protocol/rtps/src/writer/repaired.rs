@@ -95,9 +95,10 @@ impl Repaired {
         until(WHOLE).max(until(fragment)).filter(|until| *until > now)
     }
 
-    /// Whether a change, or a fragment of it, was repaired before.
+    /// Whether a change, or a fragment of it, was repaired before, or may have been.
     pub(crate) fn knows(&self, sn: SequenceNumber, fragment: u32) -> bool {
-        self.find((sn, WHOLE)).is_some() || self.find((sn, fragment)).is_some()
+        let full = self.repairs.len() >= MAX_REPAIRED;
+        full || self.find((sn, WHOLE)).is_some() || self.find((sn, fragment)).is_some()
     }
 
     /// Forgets what has arrived.

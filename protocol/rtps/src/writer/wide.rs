@@ -124,7 +124,9 @@ impl Writer {
         }
         let mut message = self.framing.begin(out);
         self.framing.put_data(&mut message, change, &self.inline, EntityId::UNKNOWN);
-        self.finish_large(now, message, change, true, history);
+        if self.finish_large(now, message, change, true, history) {
+            self.ask_for_echo(now, history, out);
+        }
         true
     }
 
@@ -159,13 +161,16 @@ impl Writer {
             self.next_fragment = first.saturating_add(each).min(total.saturating_add(1));
             let sent = u64::from(self.next_fragment.saturating_sub(first));
             self.stats.fragments_sent = self.stats.fragments_sent.saturating_add(sent);
-            self.finish_large(now, message, change, self.next_fragment > total, history);
+            if self.finish_large(now, message, change, self.next_fragment > total, history) {
+                self.ask_for_echo(now, history, out);
+            }
         }
         true
     }
 
     /// Completes a datagram of a large change. What announces it is in the datagram itself, and so is the ECHO_REQUEST when one
-    /// is due: no other call has to be made for it.
+    /// is due: no other call has to be made for it, unless the window waits for readers that this datagram does not go to. True
+    /// if those are to be asked now.
     fn finish_large(
         &mut self,
         now: MonoTime,
@@ -173,14 +178,15 @@ impl Writer {
         change: &Change,
         last: bool,
         history: &dyn WriterHistory,
-    ) {
+    ) -> bool {
         let len = message.len().saturating_add(TAIL);
         self.account(len, true);
         let heartbeat = if last { self.piggyback(now, change.sn, 1, history) } else { None };
         if let Some(heartbeat) = &heartbeat {
             message.heartbeat(heartbeat);
         }
-        if self.window.wants_echo(window::cost(len)) {
+        let (wanted, for_all) = (self.window.wants_echo(window::cost(len)), self.goes_to_all());
+        if wanted && for_all {
             if heartbeat.is_none() {
                 let through = if last { change.sn } else { self.pushed };
                 let told = self.announce(EntityId::UNKNOWN, through, history);
@@ -196,5 +202,11 @@ impl Writer {
         if last {
             self.stats.samples_sent = self.stats.samples_sent.saturating_add(1);
         }
+        wanted && !for_all
+    }
+
+    /// Whether fragments go to all that are sent new data: no filter leaves any out, and none has the change through memory.
+    fn goes_to_all(&self) -> bool {
+        self.narrow.is_empty() && self.split.memory.is_empty()
     }
 }
