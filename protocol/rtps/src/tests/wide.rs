@@ -144,6 +144,7 @@ fn at_once(n: u8, told: usize, limit: usize) -> usize {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too much to interpret")]
 fn the_window_grows_as_far_as_a_reader_within_the_host_has_room() {
     let limit = 1 << 20;
     for told in [500_000, 800_000, 1_000_000] {
@@ -155,6 +156,7 @@ fn the_window_grows_as_far_as_a_reader_within_the_host_has_room() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too much to interpret")]
 fn the_window_stays_where_there_is_no_room_or_the_way_is_a_network() {
     for (reader, told, limit) in
         [(1, 0, 1 << 20), (1, 50_000, 1 << 20), (1, 8 << 20, 0), (9, 8 << 20, 1 << 20)]
@@ -319,6 +321,7 @@ fn repairs_are_no_longer_than_the_budget_or_the_way_allows() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too much to interpret")]
 fn where_no_long_datagram_arrives_repairs_become_short() {
     // The last one has more fragments than repairs are remembered of.
     for len in [8_192, 300_000, 3_000_000] {
