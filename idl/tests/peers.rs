@@ -1,5 +1,4 @@
-//! IDL files that come with other implementations are accepted, where they are installed. `DUNLIN_PEER_IDL=required` demands
-//! that they are: `make interop` runs this so, after it has built the peers.
+//! IDL files that come with other implementations are accepted: `make interop` runs this after it has built the peers.
 
 use dunlin_idl::{Disk, Options, compile};
 use std::path::{Path, PathBuf};
@@ -22,6 +21,7 @@ fn collect(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
 const EXPECTED: [(&str, &str); 2] = [("Fast DDS", "/fastdds/statistics/"), ("RustDDS", "/rustdds-")];
 
 #[test]
+#[ignore = "needs the peers: make interop"]
 fn installed_files_are_accepted() {
     let mut found = Vec::new();
     let cargo =
@@ -43,11 +43,9 @@ fn installed_files_are_accepted() {
         let result = compile(&path.to_string_lossy(), &Options::default(), &Disk);
         assert!(result.model.is_some(), "{}\n{}", path.display(), result.render(false));
     }
-    if std::env::var("DUNLIN_PEER_IDL").is_ok_and(|value| value == "required") {
-        for (peer, part) in EXPECTED {
-            let of_peer = found.iter().any(|path| path.to_string_lossy().contains(part));
-            assert!(of_peer, "no IDL file of {peer}, whose path contains {part}, is among {found:?}");
-        }
+    for (peer, part) in EXPECTED {
+        let of_peer = found.iter().any(|path| path.to_string_lossy().contains(part));
+        assert!(of_peer, "no IDL file of {peer}, whose path contains {part}, is among {found:?}");
     }
     println!("{} files of other implementations", found.len());
 }

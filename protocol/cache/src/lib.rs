@@ -29,7 +29,7 @@ mod timers;
 mod writer;
 
 pub use handle::{KEYLESS_INSTANCE, instance_handle, key_hash};
-pub use presentation::{Place, Presentation, Release, Stream, Unit};
+pub use presentation::{Place, Presentation, Release, Source, Stream, Unit};
 pub use reader::{
     CachedSample, FilterReason, Insert, InstanceSelect, InstanceState, InstanceStateMask, ReaderCache,
     ReaderCacheConfig, ReaderTimerReport, RejectReason, Room, SampleData, SampleInfo, SampleState,

@@ -7,7 +7,7 @@
 //! stream has passed its end without a hole inside it, and all writers of the publisher are known: the other numbers belong
 //! to writers that no reader listens to. Otherwise it is given up as a whole.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use core::ops::Bound;
 
@@ -27,6 +27,19 @@ pub struct Stream {
     pub writer: Guid,
     /// The reader.
     pub reader: EntityId,
+    /// The reader shows what comes from there whatever other readers of the subscriber have.
+    pub apart: bool,
+}
+
+/// Changes that wait for each other: those of a publisher, or those of a writer for one reader.
+pub type Source = (Guid, EntityId);
+
+impl Stream {
+    /// What it is part of.
+    #[must_use]
+    pub fn source(&self) -> Source {
+        (self.publisher, if self.apart { self.reader } else { EntityId::UNKNOWN })
+    }
 }
 
 /// Where a change stands among those of its publisher.
@@ -61,7 +74,7 @@ pub enum Release<T> {
 /// The changes that wait, of all publishers that a subscriber, or a single reader, listens to.
 #[derive(Debug)]
 pub struct Presentation<T> {
-    publishers: BTreeMap<Guid, Publisher<T>>,
+    publishers: BTreeMap<Source, Publisher<T>>,
     octets: usize,
     /// The same of what found no room when it was to be shown.
     refused_octets: usize,
@@ -69,7 +82,14 @@ pub struct Presentation<T> {
     /// How long a writer is waited for that was not discovered.
     patience: Duration,
     /// Whose changes were shown last: the others come first now.
-    served: Guid,
+    served: Source,
+}
+
+impl<T> Release<T> {
+    fn unit(&mut self) -> &mut Unit<T> {
+        let (Self::Show(unit) | Self::GiveUp(unit)) = self;
+        unit
+    }
 }
 
 #[derive(Debug)]
@@ -84,6 +104,8 @@ struct Publisher<T> {
     given_up: Option<SequenceNumber>,
     /// Was released, but found no room; with its octets.
     refused: Option<(Unit<T>, usize)>,
+    /// What waited behind that when all its writers were lost and one was met again, which has numbers of its own.
+    former: VecDeque<(Release<T>, usize)>,
     writers: Writers,
     /// The first that waits, up to this number, is complete but for a writer that is awaited until then: to look at it again before
     /// is of use only if something changes about it.
@@ -156,6 +178,7 @@ impl<T> Default for Publisher<T> {
             settled_with: None,
             given_up: None,
             refused: None,
+            former: VecDeque::new(),
             writers: Writers::default(),
             awaited: None,
         }
@@ -173,16 +196,16 @@ impl<T> Presentation<T> {
             refused_octets: 0,
             max_octets,
             patience,
-            served: Guid::UNKNOWN,
+            served: (Guid::UNKNOWN, EntityId::UNKNOWN),
         }
     }
 
     /// A reader has met a writer. What its publisher says of its writers is `understood` if it is sure to be made as here;
     /// otherwise that shows when it is the same as what is [known](Self::writers_known) once.
     pub fn matched(&mut self, stream: Stream, reliable: bool, durable: bool, understood: bool) {
-        let publisher = self.publishers.entry(stream.publisher).or_default();
+        let publisher = self.publishers.entry(stream.source()).or_default();
         if publisher.live().next().is_none() {
-            publisher.writers.begin_anew();
+            publisher.begin_anew();
         }
         if understood {
             publisher.writers.understand();
@@ -203,7 +226,7 @@ impl<T> Presentation<T> {
 
     /// A writer is gone: what it did not complete is missing.
     pub fn writer_lost(&mut self, stream: Stream) {
-        let Some(publisher) = self.publishers.get_mut(&stream.publisher) else { return };
+        let Some(publisher) = self.publishers.get_mut(&stream.source()) else { return };
         let seen = publisher.newest();
         publisher.awaited = None;
         let Some(progress) = publisher.progress(stream.writer, stream.reader) else { return };
@@ -215,12 +238,12 @@ impl<T> Presentation<T> {
     /// Whether anybody listens to a publisher.
     #[must_use]
     pub fn listens_to(&self, publisher: Guid) -> bool {
-        self.publishers.contains_key(&publisher)
+        self.publishers.contains_key(&(publisher, EntityId::UNKNOWN))
     }
 
     /// Discovery knows these writers of a publisher, and which of them have readers here.
     pub fn writers_known(&mut self, publisher: Guid, writers: &[EntityId]) {
-        let Some(publisher) = self.publishers.get_mut(&publisher) else { return };
+        let Some(publisher) = self.publishers.get_mut(&(publisher, EntityId::UNKNOWN)) else { return };
         let streams: BTreeSet<EntityId> = publisher.streams.iter().map(|it| it.writer.entity_id).collect();
         let heard = writers.iter().filter(|id| streams.contains(*id)).copied().collect();
         publisher.awaited = None;
@@ -239,13 +262,15 @@ impl<T> Presentation<T> {
             publisher.awaited = None;
             publisher.streams.retain(|stream| stream.reader != reader);
             publisher.waiting.values_mut().for_each(|entry| entry.items.retain(|item| item.0 != reader));
-            publisher.refused.iter_mut().for_each(|(unit, _)| unit.retain(|item| item.0 != reader));
+            let former = publisher.former.iter_mut().map(|(release, _)| release.unit());
+            let refused = publisher.refused.iter_mut().map(|(unit, _)| unit);
+            refused.chain(former).for_each(|unit| unit.retain(|item| item.0 != reader));
         }
     }
 
     /// A change arrived; without `item` only its place counts.
     pub fn offer(&mut self, stream: Stream, place: &Place, item: Option<T>, octets: usize) {
-        let publisher = self.publishers.entry(stream.publisher).or_default();
+        let publisher = self.publishers.entry(stream.source()).or_default();
         publisher.awaited = publisher.awaited.filter(|(last, _)| place.number > *last);
         if let Some(progress) = publisher.progress(stream.writer, stream.reader) {
             if progress.misses(place) {
@@ -275,7 +300,7 @@ impl<T> Presentation<T> {
     /// The writer has no change with a number up to this one that is still to come, and its publisher has these `writers` now,
     /// if it says so.
     pub fn passed(&mut self, stream: Stream, number: SequenceNumber, writers: Option<GroupDigest>) {
-        let Some(publisher) = self.publishers.get_mut(&stream.publisher) else { return };
+        let Some(publisher) = self.publishers.get_mut(&stream.source()) else { return };
         if let Some(progress) = publisher.progress(stream.writer, stream.reader) {
             progress.passed = progress.passed.max(number);
             writers.into_iter().for_each(|digest| publisher.note(number, digest));
@@ -306,7 +331,7 @@ impl<T> Presentation<T> {
         let clock = (now, self.patience);
         let others = (Bound::Excluded(self.served), Bound::Unbounded);
         for range in [others, (Bound::Unbounded, Bound::Included(self.served))] {
-            for (guid, publisher) in self.publishers.range_mut(range) {
+            for (source, publisher) in self.publishers.range_mut(range) {
                 loop {
                     if let Some((unit, octets)) = publisher.refused.take() {
                         if let Err(unit) = show(Release::Show(unit)) {
@@ -314,10 +339,11 @@ impl<T> Presentation<T> {
                             break;
                         }
                         self.refused_octets = self.refused_octets.saturating_sub(octets);
-                        served = Some(*guid);
+                        served = Some(*source);
                     }
                     let full = !patient && self.octets > self.max_octets;
-                    let Some((release, octets)) = publisher.next(clock, full) else { break };
+                    let next = publisher.former.pop_front().or_else(|| publisher.next(clock, full));
+                    let Some((release, octets)) = next else { break };
                     self.octets = self.octets.saturating_sub(octets);
                     match release {
                         Release::Show(unit) => {
@@ -345,9 +371,9 @@ impl<T> Presentation<T> {
         found
     }
 
-    /// The publishers that have something which found no room when it was to be shown.
-    pub fn refused(&self) -> impl Iterator<Item = Guid> + '_ {
-        self.publishers.iter().filter(|(_, publisher)| publisher.refused.is_some()).map(|(guid, _)| *guid)
+    /// The sources that have something which found no room when it was to be shown.
+    pub fn refused(&self) -> impl Iterator<Item = Source> + '_ {
+        self.publishers.iter().filter(|(_, publisher)| publisher.refused.is_some()).map(|(source, _)| *source)
     }
 
     /// Everything that may wait does.
@@ -394,7 +420,20 @@ impl<T> Publisher<T> {
     }
 
     fn is_over(&self) -> bool {
-        self.waiting.is_empty() && self.refused.is_none() && self.live().next().is_none()
+        let empty = self.waiting.is_empty() && self.refused.is_none() && self.former.is_empty();
+        empty && self.live().next().is_none()
+    }
+
+    /// All its writers were lost before one is met, so what waits has come as far as it will. Numbers begin as for a publisher of
+    /// which nothing is known: whoever comes may be in another life, or send its history again.
+    fn begin_anew(&mut self) {
+        while let Some(next) = self.next((MonoTime(0), Duration::ZERO), true) {
+            self.former.push_back(next);
+        }
+        self.streams.clear();
+        (self.settled, self.settled_with) = (SequenceNumber::ZERO, None);
+        self.given_up = None;
+        self.writers.begin_anew();
     }
 
     /// Every stream has passed this. Nobody can ask an unreliable one.

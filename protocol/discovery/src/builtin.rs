@@ -5,9 +5,10 @@ use alloc::vec::Vec;
 use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{
     Duration, EntityId, Guid, GuidPrefix, InstanceHandle, Locator, MonoTime, Now, SequenceNumber, VendorId,
+    WallTime,
 };
 use dunlin_rtps::{
-    ChangeKind, Delivery, DeliverySink, Reader, ReaderConfig, ReaderProxyConfig, Received, Writer,
+    ChangeKind, Delivery, DeliverySink, Life, Reader, ReaderConfig, ReaderProxyConfig, Received, Writer,
     WriterConfig, WriterHistory, WriterProxyConfig,
 };
 use dunlin_wire::{AckNack, Heartbeat, ReceiverState, Submessage};
@@ -188,9 +189,18 @@ pub(crate) struct Peer<'a> {
 pub(crate) struct BuiltinSample {
     pub(crate) writer: Guid,
     pub(crate) sn: SequenceNumber,
+    pub(crate) timestamp: Option<WallTime>,
     pub(crate) kind: ChangeKind,
     pub(crate) key_hash: Option<[u8; 16]>,
     pub(crate) payload: Option<SharedBytes>,
+}
+
+impl BuiltinSample {
+    /// The life of an endpoint that this announces. Without a time a program that starts again could not be told from the one
+    /// before, as many number their announcements from the first.
+    pub(crate) fn life(&self) -> Option<Life> {
+        self.timestamp.map(|time| Life { number: self.sn, time })
+    }
 }
 
 /// Takes changes out of a built-in reader; they are processed once the reader is done.
@@ -206,6 +216,7 @@ impl DeliverySink for Collector {
         self.samples.push(BuiltinSample {
             writer: change.writer,
             sn: change.sn,
+            timestamp: change.source_timestamp,
             kind: change.kind,
             key_hash: change.key_hash,
             payload: change.payload.clone(),

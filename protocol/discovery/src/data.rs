@@ -8,6 +8,7 @@ use dunlin_qos::{
     DataReaderQos, DataWriterQos, Property, PublisherQos, ReaderRequest, SubscriberQos, TopicData, UserData,
     WriterOffer,
 };
+use dunlin_rtps::Life;
 
 use crate::config::Locators;
 use crate::content_filter::ContentFilterProperty;
@@ -125,6 +126,8 @@ pub struct DiscoveredWriter {
     pub unicast: Arc<[Locator]>,
     /// Groups it receives on.
     pub multicast: Arc<[Locator]>,
+    /// Which announcement it is known by, if that can be told from others; [`None`] in this participant.
+    pub life: Option<Life>,
     /// The locators it announced for itself, if any.
     pub(crate) own_locators: Option<Box<EndpointLocators>>,
 }
@@ -158,6 +161,8 @@ pub struct DiscoveredReader {
     pub unicast: Arc<[Locator]>,
     /// Groups it receives on.
     pub multicast: Arc<[Locator]>,
+    /// Which announcement it is known by, if that can be told from others; [`None`] in this participant.
+    pub life: Option<Life>,
     /// The locators it announced for itself, if any.
     pub(crate) own_locators: Option<Box<EndpointLocators>>,
 }
@@ -290,6 +295,7 @@ impl LocalWriter {
             vendor,
             unicast: Arc::new([Locator::LOCAL]),
             multicast: Arc::new([]),
+            life: None,
             own_locators: self.locators.boxed(),
         }
     }
@@ -312,6 +318,7 @@ impl LocalReader {
             vendor,
             unicast: Arc::new([Locator::LOCAL]),
             multicast: Arc::new([]),
+            life: None,
             own_locators: self.locators.boxed(),
         }
     }

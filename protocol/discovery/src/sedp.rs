@@ -96,6 +96,7 @@ impl Discovery {
             return Ok(());
         }
         (writer.unicast, writer.multicast) = self.resolve(writer.guid.prefix, writer.own_locators.as_deref());
+        writer.life = sample.life();
         self.endpoints.put_writer(writer, fx);
         Ok(())
     }
@@ -123,6 +124,7 @@ impl Discovery {
             return Ok(());
         }
         (reader.unicast, reader.multicast) = self.resolve(reader.guid.prefix, reader.own_locators.as_deref());
+        reader.life = sample.life();
         self.endpoints.put_reader(reader, fx);
         Ok(())
     }

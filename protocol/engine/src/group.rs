@@ -5,7 +5,7 @@ use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
 
 use dunlin_buf::SharedBytes;
-use dunlin_cache::{Place, Presentation as Waiting, Release, Room, Stream, Unit};
+use dunlin_cache::{Place, Presentation as Waiting, Release, Room, Source, Stream, Unit};
 use dunlin_core::{Duration, EntityId, Guid, Now, SequenceNumber, VendorId, WallTime};
 use dunlin_qos::{Presentation, PresentationAccessScope};
 use dunlin_sync::RankedMutex;
@@ -221,7 +221,7 @@ const DISCOVERY_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Readers that show what they receive together: those of a subscriber, or a single one.
 pub struct SubscriberGroup {
-    scope: PresentationAccessScope,
+    presentation: Presentation,
     blocked: RankedMutex<{ ranks::LEAF }, Blocked>,
     state: RankedMutex<{ ranks::GROUP }, Shown>,
 }
@@ -240,14 +240,14 @@ struct Shown {
 struct Blocked {
     /// From nobody.
     all: bool,
-    publishers: Vec<Guid>,
-    /// Which readers have turned away something, of which publishers.
-    turned_away: Vec<(EntityId, Guid)>,
+    sources: Vec<Source>,
+    /// Which readers have turned away something, and from where.
+    turned_away: Vec<(EntityId, Source)>,
 }
 
 impl Blocked {
-    fn covers(&self, publisher: Guid) -> bool {
-        self.all || self.publishers.contains(&publisher)
+    fn covers(&self, source: Source) -> bool {
+        self.all || self.sources.contains(&source)
     }
 }
 
@@ -266,20 +266,25 @@ impl Arrivals {
 }
 
 impl SubscriberGroup {
-    /// Readers with this access scope; what waits takes up to `max_octets`.
-    pub(crate) fn new(scope: PresentationAccessScope, max_octets: usize) -> Self {
+    /// Readers with this PRESENTATION; what waits takes up to `max_octets`.
+    pub(crate) fn new(presentation: Presentation, max_octets: usize) -> Self {
         let shown = Shown {
             waiting: Waiting::new(max_octets, DISCOVERY_PATIENCE),
             readers: Vec::new(),
             accesses: 0,
             last: WallTime(i64::MIN),
         };
-        Self { scope, blocked: RankedMutex::new(Blocked::default()), state: RankedMutex::new(shown) }
+        Self { presentation, blocked: RankedMutex::new(Blocked::default()), state: RankedMutex::new(shown) }
     }
 
     /// Whether all writers of a publisher are numbered together.
     pub(crate) fn is_by_publisher(&self) -> bool {
-        self.scope == PresentationAccessScope::Group
+        self.presentation.access_scope == PresentationAccessScope::Group
+    }
+
+    /// Whether changes of a coherent set are shown together.
+    pub(crate) fn shows_sets(&self) -> bool {
+        self.presentation.coherent_access
     }
 
     pub(crate) fn add_reader(&self, reader: &Arc<ReaderSlot>) {
@@ -313,9 +318,9 @@ impl SubscriberGroup {
         {
             let mut blocked = self.blocked.lock();
             let turned_away = core::mem::take(&mut blocked.turned_away);
-            for (reader, publisher) in turned_away {
-                if blocked.covers(publisher) {
-                    blocked.turned_away.push((reader, publisher));
+            for (reader, source) in turned_away {
+                if blocked.covers(source) {
+                    blocked.turned_away.push((reader, source));
                 } else if !ready.contains(&reader) {
                     ready.push(reader);
                 }
@@ -331,12 +336,12 @@ impl SubscriberGroup {
         self.release(now, out);
     }
 
-    /// Whether a change of a publisher has to stay where it is; the reader asks again when that may be over.
-    pub(crate) fn turns_away(&self, reader: EntityId, publisher: Guid) -> bool {
-        let mut blocked = self.blocked.lock();
-        let covers = blocked.covers(publisher);
-        if covers && !blocked.turned_away.contains(&(reader, publisher)) {
-            blocked.turned_away.push((reader, publisher));
+    /// Whether a change has to stay where it is; the reader asks again when that may be over.
+    pub(crate) fn turns_away(&self, stream: &Stream) -> bool {
+        let (mut blocked, of) = (self.blocked.lock(), (stream.reader, stream.source()));
+        let covers = blocked.covers(of.1);
+        if covers && !blocked.turned_away.contains(&of) {
+            blocked.turned_away.push(of);
         }
         covers
     }
@@ -344,7 +349,7 @@ impl SubscriberGroup {
     /// Whether anything waits for the application to make room.
     pub(crate) fn is_waiting(&self) -> bool {
         let blocked = self.blocked.lock();
-        blocked.all || !blocked.publishers.is_empty() || !blocked.turned_away.is_empty()
+        blocked.all || !blocked.sources.is_empty() || !blocked.turned_away.is_empty()
     }
 
     /// Whether an access was begun and not ended.
@@ -427,8 +432,8 @@ impl SubscriberGroup {
         {
             let mut blocked = self.blocked.lock();
             blocked.all = !patient && waiting.is_full();
-            blocked.publishers.clear();
-            blocked.publishers.extend(waiting.refused());
+            blocked.sources.clear();
+            blocked.sources.extend(waiting.refused());
         }
         for (reader, _) in waiting.lagging() {
             if let Some(slot) = slots.iter().find(|slot| slot.id() == reader) {
@@ -476,6 +481,6 @@ fn show(
 
 impl core::fmt::Debug for SubscriberGroup {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("SubscriberGroup").field("scope", &self.scope).finish_non_exhaustive()
+        f.debug_struct("SubscriberGroup").field("presentation", &self.presentation).finish_non_exhaustive()
     }
 }

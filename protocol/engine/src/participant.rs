@@ -208,7 +208,7 @@ impl Participant {
     #[must_use]
     pub fn create_subscriber_group(&self, presentation: Presentation) -> Arc<SubscriberGroup> {
         let octets = self.common.tuning.max_out_of_order_bytes_total;
-        Arc::new(SubscriberGroup::new(presentation.access_scope, octets))
+        Arc::new(SubscriberGroup::new(presentation, octets))
     }
 
     /// Creates, announces and matches a writer of a group, or one to which the reader `related` belongs: requests and

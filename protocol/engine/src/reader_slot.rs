@@ -581,7 +581,7 @@ impl ReaderSlot {
                 let stream = staging::stream(group, remote, self.id());
                 group.matched(stream, reliable, proxy.durable, remote.vendor);
             }
-            protocol.reader.match_writer(now, proxy, &mut out.outbox);
+            protocol.reader.match_writer_of(now, remote.life, proxy, &mut out.outbox);
             self.tell_match(remote.guid, protocol.writers.len(), true, (1, 0), out);
             protocol.historical_due |= !protocol.reader.historical_complete();
             let offered = remote.qos.liveliness;
@@ -604,7 +604,7 @@ impl ReaderSlot {
         let protocol = &mut *guard;
         let Some(writer) = matching::remove(&mut protocol.writers, remote) else { return };
         if lease_expired {
-            protocol.reader.lose_writer(remote);
+            protocol.reader.lose_writer(remote, writer.life);
         } else {
             protocol.reader.unmatch_writer(remote);
         }

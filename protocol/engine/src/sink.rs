@@ -143,7 +143,7 @@ impl CacheSink<'_> {
         let group = self.slot.group()?;
         let place = staging::place(group, change)?;
         let stream = staging::stream(group, writer, self.slot.id());
-        if group.turns_away(stream.reader, stream.publisher) {
+        if group.turns_away(&stream) {
             self.turn_away(change, writer, instance);
             return Some(Delivery::Rejected);
         }

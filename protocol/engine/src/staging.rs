@@ -29,9 +29,10 @@ pub(crate) struct Staged {
 
 /// The stream of a writer to a reader.
 pub(crate) fn stream(group: &SubscriberGroup, writer: &DiscoveredWriter, reader: EntityId) -> Stream {
-    let publisher =
-        if group.is_by_publisher() { Guid::new(writer.guid.prefix, writer.group) } else { writer.guid };
-    Stream { publisher, writer: writer.guid, reader }
+    // With a narrower scope each writer stands for itself, and so does each reader.
+    let apart = !group.is_by_publisher();
+    let publisher = if apart { writer.guid } else { Guid::new(writer.guid.prefix, writer.group) };
+    Stream { publisher, writer: writer.guid, reader, apart }
 }
 
 /// Where a change stands; `None` if its writer does not number it, so that it cannot wait.
@@ -40,9 +41,11 @@ pub(crate) fn place(group: &SubscriberGroup, change: &Received<'_>) -> Option<Pl
     let number_in = |read: fn(&dunlin_wire::ParameterList<'_>) -> Option<SequenceNumber>| {
         list.and_then(read).filter(|sn| *sn > SequenceNumber::ZERO)
     };
-    let set_at_writer = number_in(params::coherent_set);
+    // Who asks for order alone is shown each change of a set by itself.
+    let set_in = |read| number_in(read).filter(|_| group.shows_sets());
+    let set_at_writer = set_in(params::coherent_set);
     let (number, set) = if group.is_by_publisher() {
-        (number_in(params::group_sequence_number)?, number_in(params::group_coherent_set))
+        (number_in(params::group_sequence_number)?, set_in(params::group_coherent_set))
     } else {
         (change.sn, set_at_writer)
     };

@@ -589,12 +589,12 @@ impl WriterSlot {
         proxy.filter = core.filters.find(remote);
         proxy.minimum_separation = core.filters.separation(remote);
         if matching::upsert(&mut core.readers, Arc::clone(remote)) {
-            let current = core.readers.len();
+            let (current, life) = (core.readers.len(), remote.life);
             let remote = remote.guid;
             out.events.push(Event::PublicationMatched { writer: self.id(), remote, current, added: true });
             // What the pacer still held back when the last reader went is not for the first that comes.
             core.progressing(out, |core, out| {
-                core.writer.match_reader(now, proxy, &core.cache, &mut out.outbox);
+                core.writer.match_reader_of(now, life, proxy, &core.cache, &mut out.outbox);
             });
         } else {
             core.writer.update_reader(remote.guid, proxy.unicast, proxy.multicast);
@@ -608,13 +608,11 @@ impl WriterSlot {
     pub(crate) fn unmatch_reader(&self, remote: Guid, lease_expired: bool, out: &mut Output) {
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
-        if matching::remove(&mut core.readers, remote).is_none() {
-            return;
-        }
+        let Some(reader) = matching::remove(&mut core.readers, remote) else { return };
         let current = core.readers.len();
         out.events.push(Event::PublicationMatched { writer: self.id(), remote, current, added: false });
         core.progressing(out, |core, _| match lease_expired {
-            true => core.writer.lose_reader(remote),
+            true => core.writer.lose_reader(remote, reader.life),
             false => core.writer.unmatch_reader(remote),
         });
         // Somebody may be waiting for exactly this reader.

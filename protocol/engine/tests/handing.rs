@@ -102,6 +102,19 @@ fn what_is_written_meanwhile_is_sent_and_nothing_comes_twice() {
 }
 
 #[test]
+fn what_is_given_back_is_not_handed_over_again() {
+    let (mut net, writer, _reader) = matched(&writer_qos());
+    let mut out = write(&net, &writer, 1);
+    let mut handed = out.take_handed().unwrap();
+    net.with(0, |participant, now, out| {
+        participant.on_handed_over(now, &mut handed, out);
+        writer.handed_over(now, &handed, out);
+    });
+    out.give_back(handed);
+    assert!(out.take_handed().is_none());
+}
+
+#[test]
 fn what_is_handed_over_and_never_arrives_is_repaired() {
     let (mut net, writer, reader) = matched(&writer_qos());
     let mut lost = write(&net, &writer, 1);

@@ -105,6 +105,22 @@ fn what_a_full_reader_has_no_room_for_stays_with_the_writer() {
 }
 
 #[test]
+fn who_asks_for_order_alone_does_not_wait_for_the_end_of_a_set() {
+    let scope = PresentationAccessScope::Group;
+    let mut net = Net::started(2);
+    let (writer, sets) = writer_of_sets(&mut net, "T", scope);
+    let mut spec = reader_spec("T", &DataReaderQos::default().reliable().keep_all());
+    spec.subscriber_qos = SubscriberQos::default().presentation(scope, false, true);
+    let reader = net.with(1, |participant, now, out| participant.create_reader(now, spec, out));
+    let reader = reader.expect("a good reader");
+    net.settle();
+    sets.begin_set();
+    net.write(0, &writer, 1, &[1]).expect("no limit");
+    net.run(ms(100));
+    assert_eq!(reader.len(), 1, "the set is open");
+}
+
+#[test]
 fn nobody_waits_for_a_reader_that_is_deleted() {
     let scope = PresentationAccessScope::Group;
     let mut net = Net::started(2);

@@ -10,6 +10,7 @@ use dunlin_core::Duration;
 use dunlin_engine::{CreateError, Event, WriteError};
 use dunlin_qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos};
 use dunlin_rtps::ChangeKind;
+use std::sync::Arc;
 
 fn reliable_writer() -> DataWriterQos {
     DataWriterQos::default().reliable().keep_all()
@@ -369,4 +370,19 @@ fn what_is_ignored_is_parted_from_and_stays_away() {
     net.run(Duration::from_secs(5));
     assert!(writer.matched_readers().is_empty());
     assert!(net.nodes[0].participant.discovered_participants().is_empty());
+}
+
+#[test]
+fn a_deleted_reader_leaves_nothing_of_itself_behind() {
+    let mut net = Net::started(2);
+    let (_writer, reader) = (
+        net.writer(0, "Topic", &DataWriterQos::default()),
+        net.reader(1, "Topic", &DataReaderQos::default()),
+    );
+    net.settle();
+    net.with(1, |participant, now, out| participant.delete_reader(now, &reader, out));
+    net.settle();
+    let left = Arc::downgrade(&reader);
+    drop(reader);
+    assert!(left.upgrade().is_none(), "somebody keeps it");
 }

@@ -46,6 +46,7 @@ pub use emit::MAX_READER_INLINE_QOS;
 pub use in_process::HandedOver;
 pub use pacer::{Pacer, Pacing};
 pub use reader::{Reader, ReaderConfig, ReceiveRoom, Run, Source, WriterProxyConfig};
+pub use remembered::Life;
 pub use stateless::{StatelessReader, StatelessWriter};
 pub use stats::{ReaderStats, WriterStats};
 pub use writer::{AckOutcome, HeartbeatCounts, Paths, ReaderFilter, ReaderProxyConfig, Writer, WriterConfig};

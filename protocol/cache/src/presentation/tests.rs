@@ -15,6 +15,7 @@ fn stream(n: u8) -> Stream {
         publisher: PUBLISHER,
         writer: Guid::new(PUBLISHER.prefix, EntityId([0, 0, n, 2])),
         reader: reader(n),
+        apart: false,
     }
 }
 
@@ -107,6 +108,25 @@ fn numbers_of_writers_without_a_reader_are_not_awaited_for_ever() {
     release(&mut waiting, &mut shown);
     assert_eq!(shown.units, [vec![4]]);
     assert!(waiting.lagging().is_empty());
+}
+
+#[test]
+fn a_reader_that_stands_apart_keeps_its_set_although_another_one_lacks_some_of_it() {
+    for apart in [true, false] {
+        let to = |n| Stream { reader: reader(n), apart, ..stream(1) };
+        let (mut waiting, mut shown) = (Presentation::new(10_000, PATIENCE), Shown::default());
+        [1, 2].into_iter().for_each(|n| waiting.matched(to(n), true, false, true));
+        let change = |sn, end| place(sn, sn, Some((1, 1)), end);
+        waiting.offer(to(1), &change(1, false), Some(1), 10);
+        // The second reader came after that.
+        for reader in [to(1), to(2)] {
+            waiting.offer(reader, &change(2, false), Some(2), 10);
+            waiting.offer(reader, &change(3, true), None, 10);
+        }
+        release(&mut waiting, &mut shown);
+        let whole: &[Vec<i64>] = if apart { &[vec![1, 2]] } else { &[] };
+        assert_eq!((&shown.units[..], shown.lost), (whole, if apart { 1 } else { 3 }));
+    }
 }
 
 #[test]
@@ -445,7 +465,8 @@ fn a_writer_that_had_gone_before_a_set_takes_nothing_of_it() {
 fn a_set_that_waits_for_a_writer_is_looked_at_once() {
     let (mut waiting, mut shown) = (with_streams(2), Shown::default());
     know(&mut waiting, 2);
-    let looks = |waiting: &Presentation<i64>| waiting.publishers[&PUBLISHER].writers.looks;
+    let looks =
+        |waiting: &Presentation<i64>| waiting.publishers[&(PUBLISHER, EntityId::UNKNOWN)].writers.looks;
     end_a_set_without_the_third(&mut waiting, 1, 1);
     release(&mut waiting, &mut shown);
     waiting.passed(stream(1), SequenceNumber(4), first(3));
@@ -524,4 +545,34 @@ fn what_was_said_before_all_writers_were_lost_does_not_count() {
         release(&mut waiting, &mut shown);
         assert_eq!(shown.units.is_empty(), others, "somebody else is left: {others}");
     }
+}
+
+/// A publisher that is lost while what it sent waits for room, and met again, numbers its changes as it says then: like before, or
+/// from the first on for a reader that wants its history, or as another one with the same GUID.
+#[test]
+fn who_is_met_again_while_something_waits_for_room_begins_anew() {
+    let (mut waiting, mut shown) = (with_streams(1), Shown::default());
+    let full = |waiting: &mut Presentation<i64>| {
+        waiting.release(MonoTime(0), false, |release| match release {
+            Release::Show(unit) => Err(unit),
+            Release::GiveUp(_) => panic!("nothing is missing"),
+        });
+    };
+    offer(&mut waiting, 1, place(7, 7, None, false));
+    offer(&mut waiting, 1, place(8, 8, None, false));
+    offer(&mut waiting, 1, place(9, 9, Some((9, 9)), false));
+    full(&mut waiting);
+    waiting.writer_lost(stream(1));
+    full(&mut waiting);
+    waiting.matched(stream(1), true, true, true);
+    offer(&mut waiting, 1, place(1, 1, Some((1, 1)), false));
+    offer(&mut waiting, 1, place(2, 2, Some((1, 1)), false));
+    offer(&mut waiting, 1, place(3, 3, Some((1, 1)), true));
+    release(&mut waiting, &mut shown);
+    assert_eq!(
+        (shown.units, shown.lost),
+        (vec![vec![7], vec![8], vec![1, 2]], 1),
+        "the open set alone is lost"
+    );
+    assert_eq!((waiting.octets(), waiting.is_full()), (0, false));
 }

@@ -1,8 +1,8 @@
 //! HISTORY and RESOURCE_LIMITS (DDS 1.4 §2.2.3.18, §2.2.3.19; §2.2.4.1 SAMPLE_REJECTED).
 
-use crate::fixture::{Fixture, keep_all, keep_last, limits, values};
+use crate::fixture::{Fixture, handle, keep_all, keep_last, limits, values};
 use dunlin_cache::RejectReason::{InstancesLimit, SamplesLimit, SamplesPerInstanceLimit};
-use dunlin_cache::{FilterReason, Insert, Selection};
+use dunlin_cache::{FilterReason, Insert, Room, Selection};
 use dunlin_core::Duration;
 use dunlin_qos::{DataReaderQos, Reliability, TimeBasedFilter};
 use dunlin_rtps::Delivery;
@@ -21,6 +21,30 @@ fn keep_last_keeps_the_newest_of_each_instance() {
     f.read_all();
     assert_eq!(f.write(1, 1, 5), Insert::Replaced);
     assert_eq!(f.take_values(), [2, 4, 5]);
+}
+
+/// Samples that are shown together need room together (a coherent set).
+#[test]
+fn whether_samples_find_room_together_follows_history_and_limits() {
+    let room = |f: &Fixture, instances: &[u8]| {
+        f.cache.room_for(&instances.iter().map(|instance| handle(*instance)).collect::<Vec<_>>())
+    };
+    let mut f = Fixture::new(&reliable(DataReaderQos { resource_limits: limits(3, 2, 2), ..keep_all() }));
+    assert_eq!(room(&f, &[1, 1, 2]), Room::Now);
+    assert_eq!(room(&f, &[1, 1, 1]), Room::Never, "three of one instance");
+    assert_eq!(room(&f, &[1, 1, 2, 2]), Room::Never, "four samples");
+    assert_eq!(room(&f, &[1, 2, 3]), Room::Never, "three instances");
+    f.write(1, 1, 1);
+    assert_eq!(room(&f, &[1, 2]), Room::Now);
+    assert_eq!(room(&f, &[1, 1]), Room::Later, "with the one that is there three of one instance");
+    assert_eq!(room(&f, &[2, 2, 1]), Room::Later, "with the one that is there four samples");
+    f.take_all();
+    assert_eq!(room(&f, &[1, 1]), Room::Now);
+    let mut last =
+        Fixture::new(&reliable(DataReaderQos { resource_limits: limits(3, 2, -1), ..keep_last(1) }));
+    assert_eq!(room(&last, &[1, 1, 1, 2]), Room::Now, "one is kept of each");
+    last.write(1, 1, 1);
+    assert_eq!(room(&last, &[1, 1, 2]), Room::Now, "it replaces what is there");
 }
 
 #[test]

@@ -15,6 +15,21 @@ fn reliable_keep_last_replaces_the_oldest_of_the_instance_acknowledged_or_not() 
 }
 
 #[test]
+fn whether_a_sample_may_drop_one_that_is_still_to_be_sent() {
+    let mut f = Fixture::new(&keep_last(2));
+    for instance in [1, 1, 2] {
+        f.write(instance).unwrap();
+    }
+    let may = |f: &Fixture, instance, sent| f.cache.may_drop_after(handle(instance), SequenceNumber(sent));
+    assert!(may(&f, 1, 1), "it is full, and the second is to be sent");
+    assert!(!may(&f, 1, 2), "it is full, and both were sent");
+    assert!(!may(&f, 2, 2), "it has room, although its sample is to be sent");
+    assert!(!may(&f, 3, 0), "it is new");
+    let all = Fixture::new(&keep_all());
+    assert!(!may(&all, 1, 0), "nothing is dropped");
+}
+
+#[test]
 fn volatile_changes_go_once_acknowledged() {
     for qos in [keep_last(5), keep_all()] {
         let mut f = Fixture::new(&qos);

@@ -68,6 +68,7 @@ pub(crate) fn decode_writer(
         vendor,
         unicast: Arc::new([]),
         multicast: Arc::new([]),
+        life: None,
         own_locators: own.boxed(),
     })
 }
@@ -129,6 +130,7 @@ pub(crate) fn decode_reader(
         vendor,
         unicast: Arc::new([]),
         multicast: Arc::new([]),
+        life: None,
         own_locators: own.boxed(),
     })
 }

@@ -308,3 +308,35 @@ fn silence_is_not_for_ever() {
     assert!(matches!(types.discover((PEER, "T"), Some(other.octets())), TypeDiscovery::Pending));
     assert!(types.next_question(now).is_some(), "who has answered is asked");
 }
+
+#[test]
+fn an_answer_counts_once_also_when_more_is_to_be_asked() {
+    let (mut types, ty) = (types(), local("@nested struct A { long a; }; struct T { A a; };"));
+    let _ = types.discover((PEER, "T"), Some(ty.octets()));
+    let (_, first) = types.next_question(NOW).expect("it asks");
+    answer(&mut types, PEER, &first, &part(&ty, &first, 1));
+    assert_eq!(types.lookups.asked_by(PEER, &first.request_id), None, "it was answered");
+    let (_, second) = types.next_question(NOW).expect("it asks for the rest");
+    assert!(types.lookups.asked_by(PEER, &second.request_id).is_some());
+}
+
+#[test]
+fn who_leaves_takes_no_questions_of_others_along() {
+    let (mut types, ty) = (types(), local("struct T { long a; };"));
+    types.lookups.add_peer(OTHER);
+    [PEER, OTHER].iter().for_each(|peer| drop(types.discover((*peer, "T"), Some(ty.octets()))));
+    types.remove_peer(PEER);
+    assert_eq!(types.next_question(NOW).map(|(to, _)| to), Some(OTHER));
+    assert!(types.next_question(NOW).is_none());
+}
+
+#[test]
+fn questions_wait_in_order_until_who_asked_is_gone() {
+    let mut waiting = waiting::Waiting::default();
+    assert!(waiting.keep(PEER, &[1]) && waiting.keep(OTHER, &[2]) && waiting.keep(PEER, &[3]));
+    assert_eq!((waiting.participants(), waiting.count()), (vec![PEER, OTHER], 3));
+    assert_eq!(waiting.next(PEER).as_deref(), Some(&[1][..]));
+    waiting.forget(PEER);
+    assert_eq!((waiting.participants(), waiting.count()), (vec![OTHER], 1));
+    assert!(!waiting.has(PEER));
+}

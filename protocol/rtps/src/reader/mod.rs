@@ -17,7 +17,7 @@ pub(crate) use reassembly::{Added, Limits, Reassembly};
 pub use receive::Run;
 pub use room::ReceiveRoom;
 
-use crate::remembered::Remembered;
+use crate::remembered::{Life, Remembered};
 use crate::timing::{arm, earliest};
 use crate::{DeliverySink, ReaderStats};
 use alloc::boxed::Box;
@@ -84,6 +84,18 @@ impl Reader {
     /// [`ReaderConfig::preemptive_ack_delay`] and again until it answers. A writer that is matched already only has its
     /// locators updated.
     pub fn match_writer(&mut self, now: Now, writer: WriterProxyConfig, out: &mut Outbox) {
+        self.match_writer_of(now, None, writer, out);
+    }
+
+    /// As [`match_writer`](Self::match_writer), of a life that is known: a writer that was [lost](Self::lose_writer) in the same
+    /// life goes on where it was.
+    pub fn match_writer_of(
+        &mut self,
+        now: Now,
+        life: Option<Life>,
+        writer: WriterProxyConfig,
+        out: &mut Outbox,
+    ) {
         let slot = match self.guids.binary_search(&writer.guid) {
             Ok(_) => {
                 self.update_writer(writer.guid, writer.unicast, writer.multicast);
@@ -93,9 +105,9 @@ impl Reader {
         };
         let reliable = writer.reliable && self.cfg.reliable;
         let mut proxy = WriterProxy::new(writer, reliable, self.cfg.ack_suppression);
-        let before = self.lost_writers.take(proxy.guid());
+        let before = self.lost_writers.take(proxy.guid(), life);
+        before.into_iter().for_each(|next| proxy.resume(next));
         if reliable {
-            before.into_iter().for_each(|next| proxy.resume(next));
             proxy.ack.preemptive_due = Some(now.mono.plus(self.cfg.preemptive_ack_delay));
             self.shares.add();
         }
@@ -137,11 +149,12 @@ impl Reader {
     }
 
     /// Forgets a writer whose participant was not heard for its lease, but not how far it was: what it writes until it is met again
-    /// and is gone by then is lost. False when it was not matched.
-    pub fn lose_writer(&mut self, writer: Guid) -> bool {
+    /// and is gone by then is lost. Without a known life nobody could tell that it is the same, and nothing is remembered. False
+    /// when it was not matched.
+    pub fn lose_writer(&mut self, writer: Guid, life: Option<Life>) -> bool {
         let known = self.find(writer).and_then(|index| self.writers.get(index));
-        if let Some(next) = known.and_then(|proxy| proxy.place()) {
-            self.lost_writers.put(writer, next);
+        if let Some((life, next)) = life.zip(known.and_then(|proxy| proxy.place())) {
+            self.lost_writers.put(writer, life, next);
         }
         self.unmatch_writer(writer)
     }

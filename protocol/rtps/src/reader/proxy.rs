@@ -146,11 +146,12 @@ impl WriterProxy {
     }
 
     /// Goes on with a writer that was lost, of which everything before `next` was delivered or counted. A volatile reader takes
-    /// no change twice; another one is given the history again, like any late joiner, and counts only what it never had.
+    /// no change twice; another one is given the history again, like any late joiner, and counts only what it never had. So does
+    /// who is best-effort, which takes what comes.
     pub(super) fn resume(&mut self, next: SequenceNumber) {
         self.resumed = true;
         self.uncounted_before = next;
-        if !self.cfg.durable {
+        if self.reliable && !self.cfg.durable {
             self.started = true;
             self.expected = next;
         }
@@ -159,15 +160,9 @@ impl WriterProxy {
     /// The first change that was neither delivered nor counted, if that is known.
     pub(super) fn place(&self) -> Option<SequenceNumber> {
         let settled = if self.resumed { self.uncounted_before } else { SequenceNumber::FIRST };
-        let known = self.resumed || (self.synced && (self.started || self.cfg.durable));
-        (self.reliable && known).then(|| self.expected.max(settled))
-    }
-
-    /// A writer that has written less than what is known of it is another one that has the same GUID.
-    fn begin_anew(&mut self) {
-        (self.resumed, self.started) = (false, false);
-        (self.expected, self.uncounted_before) = (SequenceNumber::FIRST, SequenceNumber::ZERO);
-        self.irrelevant.clear();
+        let started = self.started || self.cfg.durable || !self.reliable;
+        let known = self.resumed || (self.synced && started);
+        known.then(|| self.expected.max(settled))
     }
 
     /// Where ACKNACKs go.
@@ -222,9 +217,6 @@ impl WriterProxy {
 
     /// The writer has changes from `first` to `last`.
     pub(super) fn announce(&mut self, first: SequenceNumber, last: SequenceNumber) {
-        if self.resumed && !self.synced && last.next() < self.uncounted_before {
-            self.begin_anew();
-        }
         self.take_back_skips(first, last);
         if !self.resumed && (!self.synced || !(self.started || self.cfg.durable)) {
             self.uncounted_before = first;
@@ -366,7 +358,7 @@ impl WriterProxy {
         stats: &mut ReaderStats,
     ) {
         if self.synced {
-            let skipped = SnRange::new(self.expected, sn.previous());
+            let skipped = SnRange::new(self.expected.max(self.uncounted_before), sn.previous());
             let irrelevant = self.irrelevant.as_slice().iter().fold(0u64, |sum, range| {
                 let inside = SnRange::new(range.first.max(skipped.first), range.last.min(skipped.last));
                 sum.saturating_add(inside.count())

@@ -131,4 +131,17 @@ mod tests {
         store.remove_through(SequenceNumber::MAX);
         assert!(store.is_empty() && store.octets == 0);
     }
+
+    #[test]
+    fn what_waits_lets_go_of_the_packet_it_came_in() {
+        let packet = SharedBytes::from(alloc::vec![0; 60_000]);
+        let part = |sn| Incoming { payload: packet.slice(100..200), ..incoming(sn, 0) };
+        let mut store = OutOfOrder::default();
+        assert!(store.insert(part(2), 3, 10_000));
+        store.put_first(part(1));
+        for sn in [1, 2] {
+            let payload = store.take(SequenceNumber(sn)).and_then(|change| change.payload).unwrap();
+            assert_eq!((payload.len(), payload.retained_len()), (100, 100));
+        }
+    }
 }

@@ -83,7 +83,7 @@ impl Target {
         self.reader.on_gap(now, WRITER.prefix.into(), gap, &mut self.sink, &mut self.out);
     }
 
-    fn on_data(&mut self, now: Now, sn: i64) {
+    pub(super) fn on_data(&mut self, now: Now, sn: i64) {
         let packet = sample(64);
         let data = data(sn, &packet);
         self.reader.on_data(now, &state(), &data, &packet, &mut self.sink, &mut self.out);

@@ -92,6 +92,29 @@ fn history_goes_to_a_group_only_where_nobody_takes_it_for_new() {
     }
 }
 
+#[test]
+fn history_with_holes_reaches_best_effort_readers_in_its_order() {
+    let mut source = with_history(10);
+    (1..6).for_each(|n| _ = source.write(at(n), 10));
+    [2, 3, 5].into_iter().for_each(|sn| source.history.remove(sn));
+    let mut readers: Vec<Target> = (1..=2)
+        .map(|n| {
+            source.match_reader(at(100), in_group(n, false, true));
+            let mut target = Target::new(n, ReaderConfig { reliable: false, ..Default::default() });
+            target.match_writer(at(100), true);
+            target
+        })
+        .collect();
+    source.timer(at(30_000));
+    let packets = drain(&mut source.out);
+    assert!(packets.iter().any(|packet| packet.to == [GROUP]), "what both want next goes to both");
+    for (n, target) in (1..).zip(&mut readers) {
+        let own = |packet: &&Packet| packet.to == [GROUP] || packet.to == [host(reader_guid(n).prefix)];
+        packets.iter().filter(own).for_each(|packet| target.receive(at(30_001), packet));
+        assert_eq!((target.sink.got.as_slice(), target.sink.lost), ([1, 4, 6].as_slice(), 0));
+    }
+}
+
 /// A reader that lost a writer and finds it again is heard, although the writer never lost it.
 #[test]
 fn acknacks_count_on_when_a_writer_is_met_again() {

@@ -7,6 +7,7 @@ mod inline_qos;
 mod kept_back;
 mod late_joiners;
 mod memory;
+mod met_again;
 mod model;
 mod reader_side;
 mod separation;

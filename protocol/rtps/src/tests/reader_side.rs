@@ -624,19 +624,3 @@ fn who_was_met_before_the_first_write_counts_all_that_is_gone() {
         assert_eq!(target.sink.lost, 15 - written, "{written} were not for it");
     }
 }
-
-/// A writer that was lost and is met again goes on where it was; one that has written less than was delivered is another one.
-#[test]
-fn a_writer_that_is_met_again_goes_on_or_is_another_one() {
-    for (last, expected) in [(4, &[1, 2, 3, 4][..]), (2, &[1, 2, 3, 1, 2])] {
-        let mut target = Target::new(1, ReaderConfig::default());
-        target.match_writer(at(0), false);
-        target.receive(at(1), &heartbeat(1, 0, 1, false));
-        (1..=3).for_each(|sn| target.receive(at(2), &data(sn)));
-        assert!(target.reader.lose_writer(WRITER));
-        target.match_writer(at(10_000_000), false);
-        target.receive(at(10_000_001), &heartbeat(1, last, 7, true));
-        (1..=last).for_each(|sn| target.receive(at(10_000_002), &data(sn)));
-        assert_eq!(target.sink.got, expected);
-    }
-}

@@ -1,8 +1,8 @@
 //! What tests share: a history, a sink, and a view of what was sent.
 
 use crate::{
-    Change, ChangeKind, Delivery, DeliverySink, Reader, ReaderConfig, ReaderProxyConfig, Received, Writer,
-    WriterConfig, WriterHistory, WriterProxyConfig,
+    Change, ChangeKind, Delivery, DeliverySink, Life, Reader, ReaderConfig, ReaderProxyConfig, Received,
+    Writer, WriterConfig, WriterHistory, WriterProxyConfig,
 };
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -25,6 +25,11 @@ pub(crate) fn reader_guid(n: u8) -> Guid {
 /// Unicast locator of a participant.
 pub(crate) fn host(prefix: GuidPrefix) -> Locator {
     Locator::udp_v4(Ipv4Addr::new(10, 0, 0, prefix.0[0]), 7411)
+}
+
+/// The life of an endpoint that was announced then, in nanoseconds.
+pub(crate) fn life(announced: i64) -> Option<Life> {
+    Some(Life { number: SequenceNumber(1), time: WallTime(announced) })
 }
 
 /// A point in time, in microseconds.
@@ -330,6 +335,10 @@ impl Target {
     }
 
     pub(crate) fn match_writer(&mut self, now: Now, durable: bool) {
+        self.match_writer_of(now, None, durable);
+    }
+
+    pub(crate) fn match_writer_of(&mut self, now: Now, life: Option<Life>, durable: bool) {
         let cfg = WriterProxyConfig {
             guid: WRITER,
             reliable: true,
@@ -338,7 +347,7 @@ impl Target {
             multicast: vec![],
             vendor: VendorId::DUNLIN,
         };
-        self.reader.match_writer(now, cfg, &mut self.out);
+        self.reader.match_writer_of(now, life, cfg, &mut self.out);
     }
 
     pub(crate) fn receive(&mut self, now: Now, packet: &Packet) {

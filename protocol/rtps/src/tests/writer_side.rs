@@ -408,6 +408,26 @@ fn a_durable_best_effort_reader_gets_the_history_before_new_data() {
 }
 
 #[test]
+fn a_durable_best_effort_reader_is_told_of_holes_in_the_history_before_what_lies_behind() {
+    let mut source = Source::new(WriterConfig { transient_local: true, ..Default::default() });
+    for n in 0..6 {
+        source.write(at(n), 10);
+    }
+    [2, 3, 6].into_iter().for_each(|sn| source.history.remove(sn));
+    source.match_reader(at(100), ReaderProxyConfig { durable: true, reliable: false, ..reader_proxy(1) });
+    source.timer(at(20_100));
+    let reader = reader_guid(1).entity_id;
+    let sample = |sn| [Seen::Ts, Seen::Data { sn, reader }];
+    let expected = [
+        [vec![dst(1)], sample(1).to_vec()].concat(),
+        vec![dst(1), Seen::Gap { from: 2, base: 4, bits: vec![] }],
+        [vec![dst(1)], sample(4).to_vec(), sample(5).to_vec()].concat(),
+        vec![dst(1), Seen::Gap { from: 6, base: 7, bits: vec![] }],
+    ];
+    assert_eq!(source.sent(), expected);
+}
+
+#[test]
 fn large_samples_go_in_fragments_of_one_datagram_each() {
     let mut source = matched(WriterConfig::default());
     source.write(at(20_000), 1404 * 2 + 10);
@@ -618,6 +638,28 @@ fn disposed_changes_carry_status_key_and_key_hash() {
     assert_eq!(dunlin_wire::status_info(&list).0, 3);
     assert_eq!(dunlin_wire::key_hash(&list), Some([7; 16]));
     assert!(matches!(data.payload, dunlin_wire::Payload::Key(key) if *key == *sample(8)));
+}
+
+#[test]
+fn fragments_say_whether_they_are_of_a_key() {
+    let of_kind = |kind| {
+        let mut source = matched(WriterConfig::default());
+        let sn = source.history.add_change(crate::Change { kind, ..change(1, sample(5_000)) });
+        source.push(at(20_000), sn);
+        let packets = drain(&mut source.out);
+        let flags: Vec<bool> = packets
+            .iter()
+            .flat_map(|packet| Message::parse(&packet.bytes).unwrap().submessages())
+            .filter_map(|parsed| match parsed.unwrap().body {
+                Submessage::DataFrag(frag) => Some(frag.key_flag),
+                _ => None,
+            })
+            .collect();
+        assert!(flags.len() > 1);
+        flags
+    };
+    assert!(of_kind(crate::ChangeKind::Alive).iter().all(|is_key| !is_key));
+    assert!(of_kind(crate::ChangeKind::Disposed).iter().all(|is_key| *is_key));
 }
 
 #[test]

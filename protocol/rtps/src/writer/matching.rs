@@ -2,6 +2,7 @@
 
 use super::proxy::{Flow, MAX_REQUEST_INTERVALS, ReaderProxy};
 use super::{ReaderProxyConfig, Writer};
+use crate::remembered::Life;
 use crate::timing::arm;
 use crate::{WriterHistory, compat};
 use alloc::boxed::Box;
@@ -14,11 +15,23 @@ const HISTORY_DELAY: Duration = Duration::from_millis(20);
 
 impl Writer {
     /// Adds a reader and tells it at once, with a directed HEARTBEAT, what there is. A volatile reader starts after the
-    /// last change written, which a GAP tells it, or where it was when it was
-    /// [lost](Self::lose_reader). A reader that is matched already only has its locators updated.
+    /// last change written, which a GAP tells it. A reader that is matched already only has its locators updated.
     pub fn match_reader(
         &mut self,
         now: Now,
+        reader: ReaderProxyConfig,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) {
+        self.match_reader_of(now, None, reader, history, out);
+    }
+
+    /// As [`match_reader`](Self::match_reader), of a life that is known: a reader that was [lost](Self::lose_reader) in the same
+    /// life starts where it was.
+    pub fn match_reader_of(
+        &mut self,
+        now: Now,
+        life: Option<Life>,
         reader: ReaderProxyConfig,
         history: &dyn WriterHistory,
         out: &mut Outbox,
@@ -41,7 +54,7 @@ impl Writer {
         let reliable = reader.reliable && self.cfg.reliable;
         let start = if wants_history { SequenceNumber::ZERO } else { self.last_sn };
         // One that was lost may not have noticed it: what is left goes to it, and it counts the rest as lost.
-        let before = self.lost_readers.take(reader.guid).filter(|_| reliable);
+        let before = self.lost_readers.take(reader.guid, life).filter(|_| reliable);
         let start = before.map_or(start, |acked| acked.min(start));
         let mut proxy = ReaderProxy::new(reader, reliable, start);
         proxy.history_end = self.pushed;
@@ -91,10 +104,11 @@ impl Writer {
     }
 
     /// Forgets a reader whose participant was not heard for its lease, but not what it has acknowledged: if it is met again, it
-    /// goes on there. False when it was not matched.
-    pub fn lose_reader(&mut self, reader: Guid) -> bool {
-        if let Some(acked) = self.acked_by(reader) {
-            self.lost_readers.put(reader, acked);
+    /// goes on there. Without a known life nobody could tell that it is the same, and nothing is remembered. False when it was not
+    /// matched.
+    pub fn lose_reader(&mut self, reader: Guid, life: Option<Life>) -> bool {
+        if let Some((life, acked)) = life.zip(self.acked_by(reader)) {
+            self.lost_readers.put(reader, life, acked);
         }
         self.unmatch_reader(reader)
     }

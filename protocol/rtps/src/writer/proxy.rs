@@ -312,13 +312,23 @@ impl ReaderProxy {
 
     /// Whether a change is wanted now.
     pub(crate) fn wants(&self, now: MonoTime, sn: SequenceNumber) -> bool {
-        is_due(self.requests.due, now) && sn > self.start && self.requests.whole.contains(sn)
+        is_due(self.requests.due, now)
+            && sn > self.start
+            && self.requests.whole.contains(sn)
+            && !self.would_jump_to(sn)
+    }
+
+    /// Whether a best-effort reader that is given the history would pass over what it is still to get before this change, and
+    /// count it as lost.
+    fn would_jump_to(&self, sn: SequenceNumber) -> bool {
+        self.catching_up && self.requests.whole.first().is_some_and(|first| first < sn)
     }
 
     /// Whether the reader would take a change for new that was written before it came: a best-effort reader takes
-    /// whatever is newer than the last it got, a reliable one what follows the first number until it knows better.
+    /// whatever is newer than the last it got, a reliable one what follows the first number until it knows better. Also
+    /// whether it would take a change before others that it is still to get.
     pub(crate) fn takes_for_new(&self, sn: SequenceNumber) -> bool {
-        sn <= self.start && !(self.reliable && self.start_known)
+        (sn <= self.start && !(self.reliable && self.start_known)) || self.would_jump_to(sn)
     }
 
     /// Whether the reader has to hear of changes up to `last`.

@@ -108,10 +108,22 @@ impl Writer {
         } else if reliable {
             self.tell(index, false, false, history, out);
         } else if caught_up {
-            proxy.catching_up = false;
+            self.tell_holes(index, history, out);
+            if let Some(proxy) = self.proxies.get_mut(index) {
+                proxy.catching_up = false;
+            }
             self.proxies_changed();
         }
         self.gaps.clear();
+    }
+
+    /// A best-effort reader counts what it jumps over as lost. What was not there any more when it came is not, so it is told
+    /// of each hole in the history before it is sent what lies behind.
+    fn tell_holes(&mut self, index: usize, history: &dyn WriterHistory, out: &mut Outbox) {
+        if self.proxies.get(index).is_some_and(|proxy| proxy.catching_up) {
+            self.tell(index, false, false, history, out);
+            self.gaps.clear();
+        }
     }
 
     /// When the next repair may leave.
@@ -300,6 +312,7 @@ impl Writer {
             if self.has_to_wait(now, index) {
                 return Progress::Deferred;
             }
+            self.tell_holes(index, history, out);
             self.prepare_inline(change, index);
             if self.framing.needs_fragments(change, &self.inline) {
                 if self.repair_through_memory(now, index, change, out) {

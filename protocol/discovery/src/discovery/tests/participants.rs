@@ -215,6 +215,44 @@ fn shutdown_is_announced() {
     assert_eq!(net.nodes[1].discovery.writers().count(), 0);
 }
 
+/// Whoever was only not heard for its lease announces its endpoints by the same samples again. A program that starts again under
+/// its name does not, even if it numbers its announcements as before or has no other time.
+#[test]
+fn endpoints_of_a_program_that_starts_again_have_another_life() {
+    let lives = |net: &Net| {
+        let discovery = &net.nodes[1].discovery;
+        let (writer, reader) = (discovery.writer(guid(0, WRITER)), discovery.reader(guid(0, READER)));
+        [writer.expect("known").life.expect("with a time"), reader.expect("known").life.expect("with a time")]
+    };
+    let add_endpoints = |net: &mut Net| {
+        net.add_writer(0, Default::default());
+        net.add_reader(0, Default::default());
+    };
+    let mut net = Net::new([config(0), config(1)]);
+    net.start();
+    add_endpoints(&mut net);
+    net.run_for(secs(5));
+    let first = lives(&net);
+    net.nodes[0].cut_off = true;
+    net.run_for(secs(60));
+    assert!(net.nodes[1].discovery.writer(guid(0, WRITER)).is_none());
+    net.nodes[0].cut_off = false;
+    net.run_for(secs(10));
+    assert_eq!(lives(&net), first, "the same");
+    // With the seed that it had, and with another one.
+    for seed in [0, 7] {
+        net.nodes[0].discovery = Discovery::new(config(0), seed);
+        net.run_for(secs(60));
+        assert!(net.nodes[1].discovery.writer(guid(0, WRITER)).is_none());
+        net.with(0, |d, now, out, _| d.start(now, out));
+        add_endpoints(&mut net);
+        net.run_for(secs(10));
+        let again = lives(&net);
+        assert!(again.iter().zip(&first).all(|(again, first)| again.time > first.time));
+        assert_eq!(again[0].number == first[0].number, seed == 0);
+    }
+}
+
 #[test]
 fn other_domains_and_tags_are_ignored() {
     let other = DiscoveryConfig { domain_id: 1, ..config(1) };
@@ -290,6 +328,28 @@ fn changed_locators_move_proxies_and_matches() {
     net.events(1);
     net.run_for(secs(1));
     assert_eq!(net.events(1), ["-writer 0"]);
+}
+
+/// Who hears no group sends to none; once it hears one, what others announced of theirs counts.
+#[test]
+fn own_locators_change_what_is_used_of_others() {
+    let data_group = Locator::udp_v4([239, 255, 0, 1].into(), 7401);
+    let of_group = |node| Locators { default_multicast: vec![data_group], ..config(node).locators };
+    let mut net = Net::new([config(0), DiscoveryConfig { locators: of_group(1), ..config(1) }]);
+    net.add_writer(0, Default::default());
+    net.add_reader(1, Default::default());
+    net.start();
+    net.run_for(secs(5));
+    let used = |net: &Net| {
+        let data = net.nodes[0].discovery.participant(prefix(1)).unwrap();
+        data.locators.default_multicast.clone()
+    };
+    assert_eq!(used(&net), []);
+    net.nodes[0].fx.clear();
+    net.with(0, |d, now, out, fx| d.set_locators(now, of_group(0), out, fx));
+    assert_eq!(used(&net), [data_group]);
+    let moved = |effect: &DiscoveryEffect| matches!(effect, DiscoveryEffect::MatchedReaderUpdated { .. });
+    assert!(net.nodes[0].fx.iter().any(moved), "what is written goes to its reader there");
 }
 
 #[test]

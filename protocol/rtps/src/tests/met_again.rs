@@ -1,0 +1,114 @@
+//! RTPS 2.5 §8.5.3.2: endpoints whose lease ended go on where they were when they are met again. Those of a process that started
+//! again under its old name do not, however far they are by then.
+
+use super::support::*;
+use crate::{ReaderConfig, WriterConfig};
+use alloc::vec::Vec;
+use dunlin_core::SequenceNumber;
+
+const LONG_AFTER: u64 = 10_000_000;
+
+/// What goes from one to the other and back, with nothing lost, until both are quiet.
+fn talk(source: &mut Source, target: &mut Target, from: u64) {
+    for round in 0..200 {
+        let now = at(from + 1_000 * round);
+        source.timer(now);
+        drain(&mut source.out).iter().for_each(|packet| target.receive(now, packet));
+        target.timer(now);
+        drain(&mut target.out).iter().for_each(|packet| source.receive(now, packet));
+    }
+}
+
+/// A volatile reader has taken three changes of a writer before both forget each other.
+fn acquainted() -> (Source, Target) {
+    let mut source = Source::new(WriterConfig::default());
+    let mut target = Target::new(1, ReaderConfig::default());
+    target.match_writer_of(at(0), life(1), false);
+    source.match_reader(at(0), reader_proxy(1));
+    (0..3).for_each(|_| _ = source.write(at(1), 10));
+    talk(&mut source, &mut target, 2);
+    assert_eq!(target.sink.got, [1, 2, 3]);
+    (source, target)
+}
+
+/// The writer was lost and has started again, or not. Nothing of it arrives before it has written `written` changes.
+#[test]
+fn a_writer_that_starts_again_under_its_guid_loses_nothing() {
+    // Without a life that is known it could be either.
+    for (again, written) in [(life(2), 2), (life(2), 3), (life(2), 7), (None, 3), (None, 7)] {
+        let (_, mut target) = acquainted();
+        assert!(target.reader.lose_writer(WRITER, life(1)));
+        target.sink = Sink::default();
+        let mut source = Source::new(WriterConfig::default());
+        source.match_reader(at(LONG_AFTER), reader_proxy(1));
+        (0..written).for_each(|_| _ = source.write(at(LONG_AFTER), 10));
+        source.out.clear();
+        target.match_writer_of(at(LONG_AFTER), again, false);
+        talk(&mut source, &mut target, LONG_AFTER);
+        assert_eq!((&target.sink.got, target.sink.lost), (&(1..=written).collect::<Vec<_>>(), 0));
+        assert_eq!(source.writer.acked_by_all(), SequenceNumber(written));
+    }
+}
+
+#[test]
+fn a_writer_that_is_met_again_goes_on() {
+    let (mut source, mut target) = acquainted();
+    assert!(target.reader.lose_writer(WRITER, life(1)));
+    assert!(source.writer.lose_reader(reader_guid(1), life(5)));
+    (0..4).for_each(|_| _ = source.write(at(1_000_000), 10));
+    (1..=5).for_each(|sn| source.history.remove(sn));
+    target.match_writer_of(at(LONG_AFTER), life(1), false);
+    let Source { writer, history, out } = &mut source;
+    writer.match_reader_of(at(LONG_AFTER), life(5), reader_proxy(1), history, out);
+    talk(&mut source, &mut target, LONG_AFTER);
+    assert_eq!((&target.sink.got[..], target.sink.lost), (&[1, 2, 3, 6, 7][..], 2));
+}
+
+/// A volatile reader that has started again gets nothing that was written before: it is not the one that was lost.
+#[test]
+fn a_reader_that_starts_again_under_its_guid_gets_nothing_from_before() {
+    for again in [life(2), None] {
+        let (mut source, _) = acquainted();
+        assert!(source.writer.lose_reader(reader_guid(1), life(1)));
+        (0..4).for_each(|_| _ = source.write(at(1_000_000), 10));
+        let mut target = Target::new(1, ReaderConfig::default());
+        target.match_writer_of(at(LONG_AFTER), life(1), false);
+        let Source { writer, history, out } = &mut source;
+        writer.match_reader_of(at(LONG_AFTER), again, reader_proxy(1), history, out);
+        source.write(at(LONG_AFTER), 10);
+        talk(&mut source, &mut target, LONG_AFTER);
+        assert_eq!((&target.sink.got[..], target.sink.lost), (&[8][..], 0));
+    }
+}
+
+/// A best-effort reader forgets its writer, which does not forget the reader: of the history, which others are given, some
+/// comes again.
+#[test]
+fn a_best_effort_reader_that_meets_its_writer_again_counts_nothing_that_it_had() {
+    // Another life has written other changes under these numbers.
+    for (again, lost) in [(life(1), 3), (life(2), 6)] {
+        let mut target = Target::new(1, ReaderConfig { reliable: false, ..ReaderConfig::default() });
+        target.match_writer_of(at(0), life(1), true);
+        [1, 2, 3, 5].into_iter().for_each(|sn| target.on_data(at(1), sn));
+        assert_eq!(target.sink.lost, 1);
+        assert!(target.reader.lose_writer(WRITER, life(1)));
+        target.sink = Sink::default();
+        target.match_writer_of(at(LONG_AFTER), again, true);
+        [2, 9].into_iter().for_each(|sn| target.on_data(at(LONG_AFTER), sn));
+        assert_eq!((&target.sink.got[..], target.sink.lost), (&[2, 9][..], lost));
+    }
+}
+
+/// Whoever forgets the writer twice knows what came before the first time, too.
+#[test]
+fn a_best_effort_reader_that_is_given_nothing_for_some_time_still_knows_what_it_had() {
+    let mut target = Target::new(1, ReaderConfig { reliable: false, ..ReaderConfig::default() });
+    target.match_writer_of(at(0), life(1), true);
+    (1..=5).for_each(|sn| target.on_data(at(1), sn));
+    for _ in 0..2 {
+        assert!(target.reader.lose_writer(WRITER, life(1)));
+        target.match_writer_of(at(LONG_AFTER), life(1), true);
+    }
+    [1, 7].into_iter().for_each(|sn| target.on_data(at(LONG_AFTER), sn));
+    assert_eq!(target.sink.lost, 1);
+}
