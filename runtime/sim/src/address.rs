@@ -123,9 +123,12 @@ impl World {
         self.network.unlisten(node, &locators);
     }
 
-    fn start_listening(&mut self, node: NodeId) {
+    pub(crate) fn start_listening(&mut self, node: NodeId) {
         let locators = self.reachable_at(node);
         self.network.listen(node, &locators);
+        if let Some(host) = self.node(node).config.host {
+            self.hosts.moved(host, node, &locators);
+        }
     }
 
     fn announce_locators(&mut self, node: NodeId) {
@@ -134,7 +137,8 @@ impl World {
             return;
         }
         let inside = &known.config.participant.locators;
-        let seen = known.nat.map_or_else(|| inside.clone(), |nat| nat.announced(inside));
+        let mut seen = known.nat.map_or_else(|| inside.clone(), |nat| nat.announced(inside));
+        seen.default_unicast.extend(self.own_inbox(node));
         self.with(node, |participant, now, out| participant.set_locators(now, seen, out));
     }
 

@@ -38,6 +38,9 @@ impl World {
         writer: &WriterSlot,
         request: WriteRequest,
     ) -> Result<SequenceNumber, WriteError> {
+        if self.node(node).config.driven {
+            return self.write_driven(node, writer, request);
+        }
         let turn = self.with(node, |_, now, out| writer.write(now, request, out))?;
         let sn = turn.sequence_number();
         turn.finish();

@@ -53,6 +53,8 @@ impl World {
         known.waiting.clear();
         known.timer = None;
         known.freed.clear();
+        known.own.clear();
+        self.close_inbox(node);
     }
 
     /// The node says goodbye and stops.
@@ -86,6 +88,7 @@ impl World {
         if let Some(nat) = known.nat {
             config.locators = nat.announced(&config.locators);
         }
+        config.locators.default_unicast.extend(self.open_inbox(node));
         self.node_mut(node).participant = Some(Participant::new(config));
         self.with(node, Participant::start);
     }

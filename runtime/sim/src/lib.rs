@@ -33,8 +33,10 @@ mod address;
 mod application;
 mod byte_order;
 mod commit;
+mod driving;
 mod fault;
 mod host;
+mod hosts;
 mod network;
 mod node;
 mod path;
@@ -45,6 +47,7 @@ mod world;
 
 pub use address::Nat;
 pub use commit::{commit, commit_in};
+pub use hosts::WITHIN_HOST;
 pub use network::NetworkConfig;
 pub use node::{Identity, NodeConfig, NodeId};
 pub use path::{Burst, Delay, PathConfig};

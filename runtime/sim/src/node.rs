@@ -3,7 +3,8 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::net::Ipv4Addr;
 
-use dunlin_core::{Duration, EntityId, GuidPrefix, Locator, MonoTime, VendorId, domain_ports};
+use dunlin_buf::SharedBytes;
+use dunlin_core::{Duration, EntityId, GuidPrefix, Locator, LocatorKind, MonoTime, VendorId, domain_ports};
 use dunlin_engine::{Event, Locators, Participant, ParticipantConfig};
 
 use crate::address::Nat;
@@ -41,6 +42,14 @@ pub struct NodeConfig {
     pub wall_drift_ppm: i32,
     /// Everything that the node sends is turned into big-endian. The payloads of its application are its own affair.
     pub big_endian: bool,
+    /// The host that it is on, which it may share with others: datagrams between them may be as long as UDP carries. `None` is
+    /// one of its own.
+    pub host: Option<u32>,
+    /// It shares memory with others of its host that do, and sends data for them there.
+    pub memory: bool,
+    /// Its calls are made as the driver makes them: what it sends itself is taken in at once, samples of a burst join those
+    /// that wait, and new changes for its own readers are handed over.
+    pub driven: bool,
 }
 
 impl Default for NodeConfig {
@@ -52,6 +61,9 @@ impl Default for NodeConfig {
             wall_offset: Duration::ZERO,
             wall_drift_ppm: 0,
             big_endian: false,
+            host: None,
+            memory: false,
+            driven: false,
         }
     }
 }
@@ -91,7 +103,7 @@ pub enum Identity {
 }
 
 /// Datagrams that wait while a node stands still, at most; as the receive buffer of a socket would.
-pub(crate) const PAUSED_BUFFER: usize = 256;
+const PAUSED_BUFFER: usize = 256;
 
 pub(crate) struct Node {
     pub(crate) config: NodeConfig,
@@ -113,6 +125,9 @@ pub(crate) struct Node {
     pub(crate) drifts_since: Duration,
     /// The router that it sits behind.
     pub(crate) nat: Option<Nat>,
+    /// What it has sent itself, and whether that is being taken in.
+    pub(crate) own: VecDeque<SharedBytes>,
+    pub(crate) takes_in: bool,
 }
 
 impl Node {
@@ -130,7 +145,15 @@ impl Node {
             sent: Traffic::default(),
             drifts_since: Duration::ZERO,
             nat: None,
+            own: VecDeque::new(),
+            takes_in: false,
         }
+    }
+
+    /// Whether a datagram finds no more room while it stands still; a ring in memory has its own.
+    pub(crate) fn is_full_for(&self, datagram: &Datagram) -> bool {
+        let from_network = |datagram: &&Datagram| datagram.to.kind != LocatorKind::SHARED_MEMORY;
+        from_network(&datagram) && self.waiting.iter().filter(from_network).count() >= PAUSED_BUFFER
     }
 
     /// Where its datagrams come from, as receivers see it.

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use dunlin_core::MonoTime;
+use dunlin_core::{GuidPrefix, Locator, MonoTime};
 
 use crate::node::NodeId;
 use crate::traffic::Datagram;
@@ -15,6 +15,10 @@ pub(crate) enum Happening {
     Arrival(NodeId, Box<Datagram>),
     /// A participant wants to be called.
     Timer(NodeId),
+    /// A node looks whether it shares memory with a participant.
+    Attach(NodeId, GuidPrefix),
+    /// A node has found out that nobody takes what it puts there.
+    NoMemory(NodeId, Locator),
 }
 
 #[derive(Debug)]
@@ -60,7 +64,10 @@ impl Queue {
     /// When the next event comes, and which node it concerns.
     pub(crate) fn next(&self) -> Option<(MonoTime, NodeId)> {
         let entry = self.heap.peek()?;
-        let (Happening::Arrival(node, _) | Happening::Timer(node)) = &entry.what;
+        let (Happening::Arrival(node, _)
+        | Happening::Timer(node)
+        | Happening::Attach(node, _)
+        | Happening::NoMemory(node, _)) = &entry.what;
         Some((entry.at, *node))
     }
 

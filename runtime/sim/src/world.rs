@@ -5,8 +5,9 @@ use std::fmt;
 use dunlin_core::{Duration, Locator, LocatorKind, MonoTime, Now, Rng};
 use dunlin_engine::{Output, Participant};
 
+use crate::hosts::{Hosts, LONGEST_MESSAGE, RING};
 use crate::network::{Network, NetworkConfig};
-use crate::node::{Node, NodeConfig, NodeId, PAUSED_BUFFER};
+use crate::node::{Node, NodeConfig, NodeId};
 use crate::path::PathConfig;
 use crate::queue::{Happening, Queue};
 use crate::traffic::{Datagram, NetworkStats, Traffic};
@@ -26,7 +27,8 @@ pub struct World {
     pub(crate) queue: Queue,
     pub(crate) network: Network,
     pub(crate) nodes: Vec<Node>,
-    out: Output,
+    pub(crate) hosts: Hosts,
+    pub(crate) out: Output,
     events_now: u32,
     fingerprint: u64,
 }
@@ -64,6 +66,7 @@ impl World {
             queue: Queue::default(),
             network,
             nodes: Vec::new(),
+            hosts: Hosts::default(),
             out: Output::new(),
             events_now: 0,
             fingerprint: 0,
@@ -118,9 +121,16 @@ impl World {
 
     fn put_node(&mut self, config: NodeConfig) -> NodeId {
         let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
-        let node = Node::new(config.settle(id));
-        self.network.listen(id, &node.listens_to());
-        self.nodes.push(node);
+        let mut config = config.settle(id);
+        if let Some(host) = config.host {
+            config.participant.paths = Some(self.hosts.paths(host));
+            if config.memory {
+                config.participant.memory_message_size = LONGEST_MESSAGE;
+                config.participant.memory_room = RING / 2;
+            }
+        }
+        self.nodes.push(Node::new(config));
+        self.start_listening(id);
         id
     }
 
@@ -144,34 +154,50 @@ impl World {
         let now = self.now(node);
         let mut out = std::mem::take(&mut self.out);
         let result = call(self.participant(node), now, &mut out);
-        self.carry_out(node, &mut out);
+        self.conclude(node, &mut out);
         self.out = out;
         result
     }
 
     /// Hands the datagrams to the network and notes the events.
-    fn carry_out(&mut self, node: NodeId, out: &mut Output) {
-        let (from, big_endian) = (self.node(node).source(), self.node(node).config.big_endian);
-        for datagram in out.outbox.datagrams() {
-            let bytes = self.network.gather(datagram.len(), datagram.parts(), big_endian);
-            for to in datagram.destinations() {
-                if to.kind == LocatorKind::LOCAL {
-                    Network::loop_back(self.now, node, bytes.clone(), &mut self.queue);
-                    continue;
-                }
-                self.node_mut(node).sent.add(bytes.len());
-                if !self.passes_router(node, to) {
-                    continue;
-                }
-                let datagram = Datagram { at: self.now, sender: node, from, to: *to, bytes: bytes.clone() };
-                self.network.send(&datagram, &mut self.queue);
-            }
-        }
+    pub(crate) fn conclude(&mut self, node: NodeId, out: &mut Output) {
+        self.send_out(node, out);
         let now = self.now;
+        self.follow_memory(node, &out.events);
         let known = self.node_mut(node);
         out.events.drain(..).for_each(|event| known.note(now, event));
         out.clear();
         self.plan_timer(node);
+        self.take_in_own(node);
+    }
+
+    /// Hands the datagrams to the network.
+    pub(crate) fn send_out(&mut self, node: NodeId, out: &mut Output) {
+        let (from, big_endian) = (self.node(node).source(), self.node(node).config.big_endian);
+        for datagram in out.outbox.datagrams() {
+            let bytes = self.network.gather(datagram.len(), datagram.parts(), big_endian);
+            for to in datagram.destinations() {
+                match to.kind {
+                    LocatorKind::LOCAL if self.node(node).config.driven => {
+                        self.node_mut(node).own.push_back(bytes.clone());
+                        continue;
+                    }
+                    LocatorKind::LOCAL => {
+                        Network::loop_back(self.now, node, bytes.clone(), &mut self.queue);
+                        continue;
+                    }
+                    _ => self.node_mut(node).sent.add(bytes.len()),
+                }
+                if to.kind == LocatorKind::SHARED_MEMORY {
+                    self.send_through_memory(node, *to, bytes.clone());
+                } else if self.passes_router(node, to) {
+                    let datagram =
+                        Datagram { at: self.now, sender: node, from, to: *to, bytes: bytes.clone() };
+                    self.network.send(&datagram, &mut self.queue);
+                }
+            }
+        }
+        out.outbox.clear();
     }
 
     /// Sees to it that the queue calls the participant when it wants to be called.
@@ -229,6 +255,8 @@ impl World {
         match what {
             Happening::Arrival(node, datagram) => self.arrive(node, *datagram),
             Happening::Timer(node) => self.ring(node, at),
+            Happening::Attach(node, peer) => self.attach(node, peer),
+            Happening::NoMemory(node, place) => self.no_memory(node, place),
         }
         true
     }
@@ -244,10 +272,12 @@ impl World {
         let known = self.node_mut(node);
         if let Some(inbox) = &mut known.inbox {
             inbox.push(datagram);
-        } else if known.participant.is_none() || (known.paused && known.waiting.len() >= PAUSED_BUFFER) {
+        } else if known.participant.is_none() || (known.paused && known.is_full_for(&datagram)) {
             self.network.stats.not_received += 1;
         } else if known.paused {
             known.waiting.push_back(datagram);
+        } else if !self.taken_from_memory(&datagram) {
+            self.network.stats.not_received += 1;
         } else {
             self.network.stats.delivered += 1;
             self.network.stats.delivered_octets += datagram.bytes.len() as u64;

@@ -269,6 +269,42 @@ fn same_name_again(seed: u64) {
 }
 scenario!(same_name, 20, same_name_again);
 
+/// The same while datagrams are lost: what it wrote before anything of it arrived, as much as in its former life or more, is no
+/// repetition; and a volatile reader of its gets nothing that was written while it was away.
+fn same_name_under_loss(seed: u64) {
+    let filling = Filling::new(300);
+    let (mut world, nodes) = leased_world(seed, 2, secs(5));
+    let (named, other) = (nodes[0], nodes[1]);
+    let reader_there = reader(&mut world, other, "From", keep_all_reader());
+    // It has all of it still, for others.
+    let writer_there = writer(&mut world, other, "To", keep_all_writer().transient_local());
+    let endpoints = |world: &mut World| {
+        (writer(world, named, "From", keep_all_writer()), reader(world, named, "To", keep_all_reader()))
+    };
+    let (from, to) = endpoints(&mut world);
+    until_matched(&mut world, &[&from], &[&reader_there]);
+    until_matched(&mut world, &[&writer_there], &[&to]);
+    write_all(&mut world, named, &from, &filling, 0..5, 300);
+    write_all(&mut world, other, &writer_there, &filling, 0..5, 300);
+    until_acked(&mut world, &from, secs(10));
+    until_acked(&mut world, &writer_there, secs(10));
+    world.crash(named);
+    world.run_for(secs(7));
+    write_all(&mut world, other, &writer_there, &filling, 5..10, 300);
+    world.set_network(PathConfig { loss_ppm: 400_000, ..PathConfig::default() });
+    world.restart(named, Identity::Same);
+    let (from, to) = endpoints(&mut world);
+    for (node, writer, count) in [(named, &from, 4 + seed % 8), (other, &writer_there, 10)] {
+        world.run_until(|_| writer.matched_readers().len() == 1, secs(20)).expect("they meet again");
+        write_all(&mut world, node, writer, &filling, 100..100 + count, 300);
+        until_acked(&mut world, writer, secs(20));
+    }
+    let numbers = take_numbers(&mut world, other, &reader_there, &filling);
+    assert_eq!(numbers, (0..5).chain(100..104 + seed % 8).collect::<Vec<_>>());
+    assert_eq!(take_numbers(&mut world, named, &to, &filling), (100..110).collect::<Vec<_>>());
+}
+scenario!(same_name_and_loss, 20, same_name_under_loss);
+
 /// Announcements that the goodbye overtakes leave no ghost behind; what starts again with the same name is found at once.
 fn goodbye_overtakes(seed: u64) {
     let path = PathConfig { reorder_ppm: 400_000, reorder_by: ms(150), ..PathConfig::default() };

@@ -11,6 +11,7 @@ mod content_filter;
 mod durability;
 mod faults;
 mod hostile;
+mod hosts;
 mod instances;
 mod loss;
 mod matching;
