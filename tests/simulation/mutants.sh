@@ -51,13 +51,15 @@ for name in "${names[@]}"; do
     fi
     # A bug may also let time stand still; an hour of virtual time takes seconds.
     out="$(timeout 900 "$target/release/dunlin-simulation" campaign --seeds "$seeds" --stop 2>/dev/null || true)"
-    seed="$(grep -oE 'seed [0-9]+ fails' <<<"$out" | grep -oE '[0-9]+' | sort -n | head -n 1 || true)"
+    seed="$(grep -oE 'seed [0-9]+:[0-9]+ fails' <<<"$out" | grep -oE '[0-9]+:[0-9]+' | sort -t : -k 2n | head -n 1 || true)"
     if [ -z "$seed" ]; then
         survivors+=("$name")
         seed="none of $seeds"
     fi
     echo "| $name | $what | $seed |"
 done
+echo
+echo "mutants: $((${#names[@]} - ${#survivors[@]})) of ${#names[@]} found within $seeds seeds"
 if [ ${#survivors[@]} -gt 0 ]; then
     echo "not found: ${survivors[*]}" >&2
     exit 1

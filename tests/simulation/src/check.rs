@@ -4,6 +4,7 @@ pub mod delivery;
 pub mod infos;
 pub mod instances;
 mod limits;
+pub mod loss;
 mod matching;
 pub mod timing;
 mod young;
@@ -21,7 +22,6 @@ pub(crate) fn at_rest(run: &mut Run<'_>) {
     delivery::complete(run, &mut found);
     instances::states(run, &mut found);
     limits::histories(run, &mut found);
-    delivery::declared(run, &mut found);
     found.into_iter().for_each(|violation| run.log.note(violation));
 }
 
@@ -29,6 +29,7 @@ pub(crate) fn at_rest(run: &mut Run<'_>) {
 pub(crate) fn at_the_end(run: &mut Run<'_>) {
     let mut found = Vec::new();
     delivery::last_values(run, &mut found);
+    delivery::told(run, &mut found);
     found.into_iter().for_each(|violation| run.log.note(violation));
 }
 

@@ -2,12 +2,13 @@
 
 use std::io::Write;
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 
 use crate::campaign::{self, command};
 use crate::generate::generate;
 use crate::minimise::{Judge, judge_seed, minimise};
 use crate::scenario::Switches;
+use crate::seed::{Asked, Seed, parse_generation};
 
 /// What was asked for.
 #[derive(Parser)]
@@ -19,24 +20,34 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Runs the seeds 1 to N and goes on where it was interrupted
+    /// Runs many seeds and goes on where it was interrupted
     Campaign(campaign::Options),
     /// Runs one seed, says what it is made of and what fails
     Run {
-        /// The seed
-        seed: u64,
+        #[command(flatten)]
+        seed: SeedArguments,
         /// What to leave out: kinds of faults and single things, as in `loss,node3,endpoint7,fault2`
         #[arg(long, default_value = "")]
         off: Switches,
     },
     /// Looks for the smallest part of a failing scenario that still fails in the same way
     Minimise {
-        /// The seed
-        seed: u64,
+        #[command(flatten)]
+        seed: SeedArguments,
         /// What is left out from the start
         #[arg(long, default_value = "")]
         off: Switches,
     },
+}
+
+/// Which seed.
+#[derive(Args)]
+struct SeedArguments {
+    /// The seed, as in `1:4711`, or a bare number of the newest generation
+    seed: Asked,
+    /// The generation of a bare number
+    #[arg(long, value_parser = parse_generation)]
+    generation: Option<u32>,
 }
 
 impl Cli {
@@ -44,13 +55,13 @@ impl Cli {
     pub fn run(self, judge: Judge<'_>, out: &mut (dyn Write + Send)) -> bool {
         match self.command {
             Command::Campaign(options) => campaign::campaign(&options, judge, out),
-            Command::Run { seed, off } => one(seed, &off, judge, out),
-            Command::Minimise { seed, off } => smallest(seed, off, judge, out),
+            Command::Run { seed, off } => one(seed.seed.of(seed.generation), &off, judge, out),
+            Command::Minimise { seed, off } => smallest(seed.seed.of(seed.generation), off, judge, out),
         }
     }
 }
 
-fn one(seed: u64, off: &Switches, judge: Judge<'_>, out: &mut dyn Write) -> bool {
+fn one(seed: Seed, off: &Switches, judge: Judge<'_>, out: &mut dyn Write) -> bool {
     let _ = write!(out, "{}", generate(seed).without(off));
     match judge_seed(seed, off, judge) {
         Ok(outcome) => {
@@ -67,7 +78,7 @@ fn one(seed: u64, off: &Switches, judge: Judge<'_>, out: &mut dyn Write) -> bool
     }
 }
 
-fn smallest(seed: u64, off: Switches, judge: Judge<'_>, out: &mut dyn Write) -> bool {
+fn smallest(seed: Seed, off: Switches, judge: Judge<'_>, out: &mut dyn Write) -> bool {
     let Err(failure) = judge_seed(seed, &off, judge) else {
         let _ = writeln!(out, "seed {seed} holds");
         return true;

@@ -1,4 +1,8 @@
 //! From a seed to a scenario.
+//!
+//! What a generation draws stays as it is: a seed that failed once is worth keeping only as long as it means the same. A new
+//! kind of thing in scenarios is a new generation: one more function in [`LATER`], which changes what the generations before
+//! it have drawn, with chance of its own. Fields that are new say in those before it what was so all the time.
 
 mod endpoints;
 mod faults;
@@ -8,6 +12,19 @@ use dunlin_core::{Duration, Rng};
 use dunlin_sim::{Delay, PathConfig};
 
 use crate::scenario::{Class, EndpointPlan, Fault, FaultPlan, Ms, NodePlan, Scenario};
+use crate::seed::Seed;
+
+/// What a later generation makes of a scenario.
+type Bend = fn(&mut Dice, &mut Scenario);
+
+/// Generation 2 and those after it.
+const LATER: [Bend; 0] = [];
+
+/// The newest generation.
+pub const NEWEST: u32 = 1 + LATER.len() as u32;
+
+/// Later generations ask questions from this number on, one for each.
+const BENDS: u64 = 100;
 
 /// Chance, asked in the words of scenarios.
 pub struct Dice(Rng);
@@ -58,7 +75,17 @@ enum Size {
 
 /// The scenario of a seed.
 #[must_use]
-pub fn generate(seed: u64) -> Scenario {
+pub fn generate(seed: impl Into<Seed>) -> Scenario {
+    let seed = seed.into();
+    let mut scenario = first_generation(seed);
+    for (generation, bend) in (2..=seed.generation).zip(LATER) {
+        bend(&mut Dice::new(seed.number, BENDS + u64::from(generation)), &mut scenario);
+    }
+    scenario
+}
+
+fn first_generation(name: Seed) -> Scenario {
+    let seed = name.number;
     let mut dice = Dice::new(seed, 1);
     let size = if dice.percent(4) { Size::Whole } else { Size::Small };
     let (lasts, count) = match size {
@@ -82,7 +109,7 @@ pub fn generate(seed: u64) -> Scenario {
     if size == Size::Small {
         calm(&mut Dice::new(seed, 9), &endpoints, &mut faults, lasts);
     }
-    Scenario { seed, lasts, base: base(&mut dice), nodes, endpoints, faults }
+    Scenario { seed: name, lasts, base: base(&mut dice), nodes, endpoints, faults }
 }
 
 /// Some scenarios with LIFESPAN end in peace, for what a fault holds back may expire, and then nobody can say what a reader

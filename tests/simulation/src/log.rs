@@ -17,6 +17,42 @@ const MAX_OF_A_KIND: usize = 5;
 /// Nanoseconds since the world began.
 pub type Nanos = u64;
 
+/// From when, and until when if that is over.
+pub type Span = (Nanos, Option<Nanos>);
+
+/// When each endpoint of the other side was matched, every time.
+#[derive(Clone, Debug, Default)]
+pub struct Meetings(BTreeMap<Guid, Vec<Span>>);
+
+impl Meetings {
+    /// It is matched from now on.
+    pub fn begin(&mut self, remote: Guid, at: Nanos) {
+        let spans = self.0.entry(remote).or_default();
+        if spans.last().is_none_or(|(_, until)| until.is_some()) {
+            spans.push((at, None));
+        }
+    }
+
+    /// It is so no more.
+    pub fn end(&mut self, remote: Guid, at: Nanos) {
+        if let Some((_, until)) = self.0.get_mut(&remote).and_then(|spans| spans.last_mut()) {
+            until.get_or_insert(at);
+        }
+    }
+
+    /// All times of one of them, in their order.
+    #[must_use]
+    pub fn of(&self, remote: Guid) -> &[Span] {
+        self.0.get(&remote).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether there was never any.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 /// A change as it was written. Its number is its place in the list, from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Written {
@@ -60,8 +96,10 @@ pub struct WriterLog {
     pub refused: BTreeMap<Guid, Vec<PolicyId>>,
     /// Writes refused because the history was full.
     pub full: u64,
-    /// Readers that it was told are inactive: from when, and until when if that is over.
-    pub given_up: BTreeMap<Guid, Vec<(Nanos, Option<Nanos>)>>,
+    /// When readers were matched.
+    pub meetings: Meetings,
+    /// When it was told that readers are inactive: until they were active again or not matched any more.
+    pub given_up: Meetings,
 }
 
 impl WriterLog {
@@ -83,7 +121,8 @@ impl WriterLog {
             deadlines_missed: BTreeMap::new(),
             refused: BTreeMap::new(),
             full: 0,
-            given_up: BTreeMap::new(),
+            meetings: Meetings::default(),
+            given_up: Meetings::default(),
         }
     }
 }
@@ -93,6 +132,8 @@ impl WriterLog {
 pub struct Received {
     /// How often each number was taken as a sample; the first is number 1.
     pub samples: Vec<u8>,
+    /// When each was taken for the first time, as far as it was.
+    pub taken_at: Vec<Nanos>,
     /// When a sample was taken for the first time.
     pub first_taken: Option<Nanos>,
     /// Last number taken, overall and by instance, since order counts.
@@ -114,11 +155,21 @@ impl Received {
         self.samples.get((number - 1) as usize).copied().unwrap_or(0)
     }
 
+    /// When a number was taken for the first time, if it was.
+    #[must_use]
+    pub fn first_taken_at(&self, number: u64) -> Option<Nanos> {
+        (self.count(number) > 0).then(|| self.taken_at[(number - 1) as usize])
+    }
+
     /// Notes that a number was taken.
-    pub fn note(&mut self, number: u64) {
+    pub fn note(&mut self, number: u64, now: Nanos) {
         let index = (number - 1) as usize;
         if self.samples.len() <= index {
             self.samples.resize(index + 1, 0);
+            self.taken_at.resize(index + 1, 0);
+        }
+        if self.samples[index] == 0 {
+            self.taken_at[index] = now;
         }
         self.samples[index] = self.samples[index].saturating_add(1);
     }
@@ -151,6 +202,8 @@ pub struct ReaderLog {
     pub received: BTreeMap<usize, Received>,
     /// Writers that are matched now, and since when.
     pub matched: BTreeMap<Guid, Nanos>,
+    /// When writers were matched.
+    pub meetings: Meetings,
     /// Liveliness as told, by writer.
     pub alive: BTreeMap<Guid, Alive>,
     /// Writers that were not alive for some time, though matched.
@@ -190,6 +243,7 @@ impl ReaderLog {
             ended: None,
             received: BTreeMap::new(),
             matched: BTreeMap::new(),
+            meetings: Meetings::default(),
             alive: BTreeMap::new(),
             once_dead: BTreeSet::new(),
             died: BTreeMap::new(),

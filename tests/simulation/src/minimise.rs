@@ -4,6 +4,7 @@ use crate::failure::{Failure, catching};
 use crate::generate::generate;
 use crate::run::{Outcome, run};
 use crate::scenario::{CLASSES, Scenario, Switches};
+use crate::seed::Seed;
 
 /// Runs a scenario and says whether it holds: [`run`], or what a test of the campaign or the minimiser puts in its place.
 pub type Judge<'a> = &'a (dyn Fn(&Scenario) -> Result<Outcome, Failure> + Sync);
@@ -12,7 +13,7 @@ pub type Judge<'a> = &'a (dyn Fn(&Scenario) -> Result<Outcome, Failure> + Sync);
 ///
 /// # Errors
 /// What does not hold.
-pub fn run_seed(seed: u64, switches: &Switches) -> Result<Outcome, Failure> {
+pub fn run_seed(seed: Seed, switches: &Switches) -> Result<Outcome, Failure> {
     judge_seed(seed, switches, &run)
 }
 
@@ -20,7 +21,7 @@ pub fn run_seed(seed: u64, switches: &Switches) -> Result<Outcome, Failure> {
 ///
 /// # Errors
 /// What does not hold.
-pub fn judge_seed(seed: u64, switches: &Switches, judge: Judge<'_>) -> Result<Outcome, Failure> {
+pub fn judge_seed(seed: Seed, switches: &Switches, judge: Judge<'_>) -> Result<Outcome, Failure> {
     catching(|| judge(&generate(seed).without(switches)))
 }
 
@@ -29,7 +30,7 @@ pub fn judge_seed(seed: u64, switches: &Switches, judge: Judge<'_>) -> Result<Ou
 /// without a part is another failure, and the part stays.
 #[must_use]
 pub fn minimise(
-    seed: u64,
+    seed: Seed,
     mut switches: Switches,
     kind: &str,
     judge: Judge<'_>,

@@ -133,14 +133,14 @@ impl<'a> Run<'a> {
         let count = scenario.endpoints.len();
         let mut run = Self {
             scenario,
-            world: World::new(scenario.seed, NetworkConfig::of(scenario.base)),
+            world: World::new(scenario.seed.number, NetworkConfig::of(scenario.base)),
             machines: Vec::new(),
             log: Log::default(),
             agenda: Agenda::default(),
             filling: Filling::new(longest.max().unwrap_or(0)),
             living: vec![None; count],
             lives: vec![0; count],
-            dice: (0..count).map(|index| Dice::new(scenario.seed, 1_000 + index as u64)).collect(),
+            dice: (0..count).map(|index| Dice::new(scenario.seed.number, 1_000 + index as u64)).collect(),
             ticks: vec![0; count],
             active: Vec::new(),
             slow: BTreeSet::new(),

@@ -5,9 +5,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use anyhow::{Context, Error, bail};
+use dunlin_core::Duration;
 use dunlin_sim::{Delay, PathConfig};
 
 use crate::qos::Qos;
+use crate::seed::Seed;
 
 /// Milliseconds since the world began.
 pub type Ms = u64;
@@ -16,7 +18,7 @@ pub type Ms = u64;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Scenario {
     /// Of the world and of every choice below.
-    pub seed: u64,
+    pub seed: Seed,
     /// How long applications write and faults happen.
     pub lasts: Ms,
     /// What every path is like without faults.
@@ -373,12 +375,35 @@ impl Scenario {
         })
     }
 
+    /// How long a change may be on its way to others at most. What is older when a reader is created is not for it.
+    #[must_use]
+    pub fn longest_way(&self) -> Ms {
+        let held_up = |plan: &FaultPlan| match plan.fault {
+            Fault::Path(_, _, PathFault::Rate(rate, queue)) => queue * 1_000 / rate,
+            Fault::Path(_, _, PathFault::Delay(delay)) => longest(delay),
+            Fault::Pause(_) => plan.until - plan.from,
+            _ => 0,
+        };
+        let queued = self.base.rate.map_or(0, |rate| self.base.queue * 1_000 / rate);
+        let faults = self.faults.iter().filter(|plan| plan.on).map(held_up).max().unwrap_or(0);
+        // Writers wait for a batch to fill, or for room in a window.
+        500 + longest(self.base.delay) + queued.max(faults)
+    }
+
     /// Whether the wall clock of a node does anything but go on.
     #[must_use]
     pub fn has_odd_clock(&self, node: usize) -> bool {
         let odd = |fault: &Fault| matches!(fault, Fault::Jump(of, _) | Fault::Drift(of, _) if *of == node);
         self.faults.iter().any(|plan| plan.on && odd(&plan.fault))
     }
+}
+
+fn longest(delay: Delay) -> Ms {
+    let longest = match delay {
+        Delay::Fixed(time) | Delay::Uniform(_, time) => time,
+        Delay::Tail(least, mean) => Duration::from_nanos(least.as_nanos() + 10 * mean.as_nanos()),
+    };
+    longest.as_nanos() as Ms / 1_000_000
 }
 
 impl fmt::Display for Scenario {

@@ -10,16 +10,17 @@ use dunlin_simulation::generate::generate;
 use dunlin_simulation::minimise::run_seed;
 use dunlin_simulation::run::run;
 use dunlin_simulation::scenario::{CLASSES, Class, Fault, FaultPlan, Scenario, Switches};
+use dunlin_simulation::seed::Seed;
 
 /// Ends a test with all that is needed to repeat what failed.
-fn fails(seed: u64, failure: &Failure) -> ! {
+fn fails(seed: Seed, failure: &Failure) -> ! {
     let again = command(seed, &Switches::default());
     panic!("seed {seed} fails at commit {}: {failure:?}\nrepeat it: {again}", commit());
 }
 
 #[test]
 fn some_seeds_hold() {
-    for seed in 1..=25 {
+    for seed in (1..=25).map(Seed::from) {
         let result = run_seed(seed, &Switches::default());
         result.unwrap_or_else(|failure| fails(seed, &failure));
     }

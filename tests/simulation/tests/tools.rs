@@ -10,14 +10,16 @@ use dunlin_sim::{commit, commit_in};
 use dunlin_simulation::cli::Cli;
 use dunlin_simulation::failure::{Failure, Violation};
 use dunlin_simulation::generate::generate;
+use dunlin_simulation::known;
 use dunlin_simulation::minimise::{Judge, judge_seed, minimise};
 use dunlin_simulation::run::{Outcome, run};
 use dunlin_simulation::scenario::{Scenario, Switches};
+use dunlin_simulation::seed::Seed;
 
 /// What is needed for a wrong expectation to fail, by the numbers of a scenario.
 #[derive(Debug)]
 struct Needed {
-    seed: u64,
+    seed: Seed,
     writer: usize,
     reader: usize,
     fault: usize,
@@ -41,7 +43,7 @@ fn never_delivered(scenario: &Scenario, needed: &Needed) -> Result<Outcome, Fail
 }
 
 /// In the run of a seed: a pair between which samples pass, on two nodes; a fault of a third; and one more node.
-fn find_needed(seed: u64) -> Option<Needed> {
+fn find_needed(seed: Seed) -> Option<Needed> {
     let plan = generate(seed);
     if !(5..=8).contains(&plan.nodes.len()) || plan.lasts > 15_000 {
         return None;
@@ -58,7 +60,7 @@ fn find_needed(seed: u64) -> Option<Needed> {
 }
 
 fn needed() -> Needed {
-    (1..=300).find_map(find_needed).expect("one of 300 seeds has what the test needs")
+    (1..=300).map(Seed::from).find_map(find_needed).expect("one of 300 seeds has what the test needs")
 }
 
 fn left<T>(all: &[T], on: impl Fn(&T) -> bool) -> BTreeSet<usize> {
@@ -66,7 +68,7 @@ fn left<T>(all: &[T], on: impl Fn(&T) -> bool) -> BTreeSet<usize> {
 }
 
 /// Nodes, endpoints and faults that are left.
-fn parts(seed: u64, switches: &Switches) -> [BTreeSet<usize>; 3] {
+fn parts(seed: Seed, switches: &Switches) -> [BTreeSet<usize>; 3] {
     let rest = generate(seed).without(switches);
     [
         left(&rest.nodes, |node| node.on),
@@ -143,20 +145,24 @@ fn what_is_smallest_is_printed_with_a_line_that_repeats_it() {
 
 #[test]
 fn a_failing_seed_is_printed_with_the_commit_and_a_line_that_repeats_it() {
-    let judge = |scenario: &Scenario| match scenario.seed {
+    let judge = |scenario: &Scenario| match scenario.seed.number {
         3 => fails_with("wrong", format!("without {:?}", left(&scenario.nodes, |node| !node.on))),
         4 => panic!("four"),
         _ => Ok(Outcome::default()),
     };
     let (holds, printed) = cli("campaign --seeds 6 --jobs 1 --off node0", &judge);
     assert!(!holds);
-    let expected = format!("seed 3 fails at commit {}: [wrong] without {{0}}", commit());
+    let expected = format!("seed {} fails at commit {}: [wrong] without {{0}}", Seed::from(3), commit());
     assert!(printed.contains(&expected), "{printed}");
-    assert!(printed.contains("\n2 fail: 3 4\n"), "{printed}");
+    let failed = format!("\n2 fail: {} {}\n", Seed::from(3), Seed::from(4));
+    assert!(printed.contains(&failed), "{printed}");
     let (holds, again) = cli(repetition(&printed), &judge);
     assert!(!holds && again.contains("  [wrong] without {0}\n"), "{again}");
     // A panic is known by its place.
-    let panic = printed.lines().find(|line| line.contains("seed 4 fails")).expect("it is told");
+    let panic = printed
+        .lines()
+        .find(|line| line.contains(&format!("seed {} fails", Seed::from(4))))
+        .expect("it is told");
     assert!(
         panic.contains("[panic at ") && panic.contains("tools.rs:") && panic.ends_with("] four"),
         "{panic}"
@@ -167,10 +173,82 @@ fn a_failing_seed_is_printed_with_the_commit_and_a_line_that_repeats_it() {
 }
 
 #[test]
+fn a_generation_is_taken_wherever_a_seed_is() {
+    let judge = |scenario: &Scenario| fails_with("wrong", scenario.seed.to_string());
+    let same = ["run 1:7", "run --generation 1 7", "minimise 1:7", "campaign --seeds 1 --first 1:7"];
+    let more = ["campaign --seeds 1 --first 7 --generation 1"];
+    for arguments in same.into_iter().chain(more) {
+        let (holds, printed) = cli(arguments, &judge);
+        assert!(!holds && printed.contains("[wrong] 1:7\n"), "{arguments}: {printed}");
+    }
+    for wrong in ["run 0:7", "run 7 --generation 0", "run 99:7", "campaign --first 99:7"] {
+        let arguments = std::iter::once("dunlin-simulation").chain(wrong.split_whitespace());
+        assert!(Cli::try_parse_from(arguments).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn a_new_failure_is_printed_with_the_line_that_the_list_of_failed_seeds_needs() {
+    let judge = |_: &Scenario| fails_with("wrong", "all of it".into());
+    let (_, printed) = cli("campaign --first 1:7 --seeds 1", &judge);
+    let line = known::line(Seed { generation: 1, number: 7 }, &commit(), "wrong");
+    assert!(printed.contains(&format!("failed_seeds.txt: {line}\n")), "{printed}");
+    assert!(printed.contains("minimise it: ") && printed.contains(" minimise 1:7\n"), "{printed}");
+    // What stands there already, or is a part of a scenario, is no news.
+    for arguments in ["campaign --first 1:50013779 --seeds 1", "campaign --first 1:7 --seeds 1 --off node0"] {
+        let (_, printed) = cli(arguments, &judge);
+        assert!(!printed.contains("failed_seeds.txt"), "{printed}");
+    }
+}
+
+#[test]
+fn all_seeds_that_have_failed_are_run_before_the_others() {
+    let all: Vec<Seed> = known::failed().expect("a list").into_iter().map(|known| known.seed).collect();
+    let seen = Mutex::new(Vec::new());
+    let judge = |scenario: &Scenario| {
+        seen.lock().expect("it is whole").push(scenario.seed);
+        if all.last() == Some(&scenario.seed) {
+            fails_with("wrong", "again".into())
+        } else {
+            Ok(Outcome::default())
+        }
+    };
+    let (holds, printed) = cli("campaign --known --seeds 2 --jobs 1", &judge);
+    // That the others hold does not make it good.
+    assert!(!holds && printed.contains("\n1 fail: ") && printed.ends_with("none fails\n"), "{printed}");
+    let expected: Vec<Seed> = all.iter().copied().chain([1, 2].map(Seed::from)).collect();
+    assert_eq!(*seen.lock().expect("it is whole"), expected);
+}
+
+#[test]
+fn fresh_seeds_follow_from_the_sources_and_can_be_run_again() {
+    let seen = Mutex::new(Vec::new());
+    let judge = |scenario: &Scenario| {
+        seen.lock().expect("it is whole").push(scenario.seed);
+        Ok(Outcome::default())
+    };
+    let fresh = || std::mem::take(&mut *seen.lock().expect("it is whole"));
+    let (_, printed) = cli("campaign --fresh --seeds 3 --jobs 1", &judge);
+    let first = fresh();
+    assert!(first.len() == 3 && first.iter().all(|seed| seed.number >= 1_000_000_000_000), "{first:?}");
+    let start = format!("cargo run --release -p {} -- ", env!("CARGO_PKG_NAME"));
+    let again =
+        printed.lines().find_map(|line| line.trim().strip_prefix(&start)).expect("a line runs them again");
+    cli(&format!("{again} --jobs 1"), &judge);
+    assert_eq!(fresh(), first, "{again}");
+    if commit() != "unknown" {
+        cli("campaign --fresh --seeds 3 --jobs 1", &judge);
+        assert_eq!(fresh(), first, "the same sources, the same seeds");
+    }
+}
+
+#[test]
 fn a_commit_is_known_where_there_is_git() {
     let known = std::process::Command::new("git").args(["rev-parse", "HEAD"]).output();
     let head = known.ok().filter(|output| output.status.success()).map(|output| output.stdout);
-    let Some(head) = head.and_then(|head| String::from_utf8(head).ok()) else { return };
+    let Some(head) = head.and_then(|head| String::from_utf8(head).ok()) else {
+        return dunlin_notes::skipped("this is no clone of git", "run it in one, with git");
+    };
     let commit = commit();
     let named = commit.split('+').next().unwrap_or_default();
     assert!(named.len() >= 7 && head.starts_with(named), "{commit} of {head}");
@@ -193,9 +271,7 @@ fn sources_that_differ_from_the_commit_have_a_name_of_their_own() {
         git.args(arguments.split_whitespace()).output().is_ok_and(|output| output.status.success())
     };
     let write = |name: &str, text: &str| fs::write(folder.join(name), text).expect("it can be written");
-    if !git("init") {
-        return;
-    }
+    assert!(git("init"), "apt-get install git");
     write("one", "1");
     assert!(git("add one") && git("commit -m first"));
     let clean = commit_in(&folder);

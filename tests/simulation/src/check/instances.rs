@@ -59,7 +59,7 @@ pub(super) fn states(run: &Run<'_>, found: &mut Vec<Violation>) {
         let plain =
             qos.reliable && !qos.exclusive && qos.separation == 0 && qos.filter.is_none() && plan.keyed;
         // Who was inactive may have lost the last that a writer said of an instance.
-        let released = run.log.writers.iter().any(|writer| super::delivery::lacks_some(run, writer, reader));
+        let released = (0..run.log.writers.len()).any(|w| super::delivery::lacks_some(run, w, r));
         if !plain || released || run.scenario.is_tainted(reader.node) {
             continue;
         }
@@ -116,7 +116,9 @@ fn expected(run: &Run<'_>, reader: &ReaderLog) -> BTreeMap<u32, Doing> {
 fn given_up(writer: &WriterLog, offered: &Qos, met: Nanos) -> impl Iterator<Item = u32> {
     let disposals =
         writer.changes.iter().enumerate().filter(|(_, change)| change.kind == ChangeKind::Disposed);
-    disposals.filter(move |(index, _)| made_room(writer, offered, *index, met)).map(|(_, change)| change.key)
+    disposals
+        .filter(move |(index, _)| made_room(&writer.changes, offered, *index, met))
+        .map(|(_, change)| change.key)
 }
 
 /// After every rival has written each instance twice on a good network since then, the second time belongs to the owner alone:

@@ -1,4 +1,4 @@
-//! LIFESPAN, the other half: what is younger than that is shown.
+//! LIFESPAN, the other half: what is younger than that is shown. And everything else is shown in time too.
 
 use dunlin_rtps::ChangeKind;
 
@@ -12,27 +12,37 @@ const SETTLED: Nanos = 2_000 * MS;
 const BEGUN: Nanos = 500 * MS;
 /// The longest way on a good network, and how far clocks are apart at most.
 const SLACK: Nanos = 150 * MS;
+/// So long a reliable writer waits for a reader that has no room and does not answer (docs/loss-recovery.md), such as one that
+/// has crashed and is known until its lease ends. Samples with a LIFESPAN are not granted it: they have held without.
+const PATIENCE: Nanos = 200 * MS;
 
-/// Where no fault is near, who looked between the time a sample takes at most and its end has taken it.
+/// Where no fault is near, who looked between the time a sample takes at most and its end, if it has one, has taken it.
 pub(super) fn young(run: &Run<'_>, found: &mut Vec<Violation>) {
     for (w, writer, r, reader) in super::pairs(run) {
         let Some(met) = judged_from(run, writer, reader) else { continue };
-        for (number, change) in (1_u64..).zip(&writer.changes) {
-            let got = reader.received.get(&w).is_some_and(|received| received.count(number) > 0);
-            if change.at > met && !got && is_due(run, writer, reader, number, change) {
-                let text = format!("reader {r} was not shown number {number} of writer {w}, which was young");
-                found.push(Violation::new("young", text));
+        let mortal = run.scenario.endpoints[writer.plan].qos.lifespan.is_some();
+        for (number, change) in (1_u64..).zip(&writer.changes).filter(|(_, change)| change.at > met) {
+            let Some(look) = due_at(run, writer, reader, number, change) else { continue };
+            let taken = reader.received.get(&w).and_then(|received| received.first_taken_at(number));
+            if taken.is_some_and(|taken| taken <= look) {
+                continue;
             }
+            let text = format!(
+                "reader {r} was not shown number {number} of writer {w}, which was written at {} ms, at {} ms, but: {:?}",
+                change.at / MS,
+                look / MS,
+                taken.map(|taken| taken / MS),
+            );
+            found.push(Violation::new(if mortal { "young" } else { "prompt" }, text));
         }
     }
 }
 
-/// From when on nothing else than its LIFESPAN, and newer samples, keeps a sample of this writer from this reader; `None`
-/// if something does all the time.
+/// From when on nothing else than its LIFESPAN, if it has one, and newer samples, keeps a sample of this writer from this
+/// reader; `None` if something does all the time.
 fn judged_from(run: &Run<'_>, writer: &WriterLog, reader: &ReaderLog) -> Option<Nanos> {
     let plans = &run.scenario.endpoints;
-    let (offer, request) = (&plans[writer.plan].qos, &plans[reader.plan].qos);
-    offer.lifespan?;
+    let request = &plans[reader.plan].qos;
     let alone = run.log.writers.iter().filter(|other| plans[other.plan].topic == plans[writer.plan].topic);
     // Which of two writers wrote first is for their clocks to say.
     let ordered = !request.by_source || alone.count() == 1;
@@ -47,24 +57,33 @@ fn judged_from(run: &Run<'_>, writer: &WriterLog, reader: &ReaderLog) -> Option<
     Some(met + BEGUN)
 }
 
-fn is_due(run: &Run<'_>, writer: &WriterLog, reader: &ReaderLog, number: u64, change: &Written) -> bool {
+/// The look by which a reader has taken a sample, if it has to.
+fn due_at(
+    run: &Run<'_>,
+    writer: &WriterLog,
+    reader: &ReaderLog,
+    number: u64,
+    change: &Written,
+) -> Option<Nanos> {
     let plans = &run.scenario.endpoints;
     let (offer, request) = (&plans[writer.plan].qos, &plans[reader.plan].qos);
-    let lifespan = offer.lifespan.unwrap_or(0) * MS;
-    let (from, until) =
-        (change.at + SLACK + offer.latency * MS, (change.at + lifespan).saturating_sub(SLACK));
+    let end = |lifespan: u64| (change.at + lifespan * MS).saturating_sub(SLACK);
+    let patience = if offer.reliable && offer.lifespan.is_none() { PATIENCE } else { 0 };
+    let from = change.at + SLACK + patience + offer.latency * MS;
+    let until = offer.lifespan.map_or(Nanos::MAX, end);
     if change.kind != ChangeKind::Alive || !request.wants(change.key, number) {
-        return false;
+        return None;
     }
     let look = reader.looks.partition_point(|at| *at < from);
-    let Some(look) = reader.looks.get(look).copied().filter(|look| *look <= until) else { return false };
+    let look = reader.looks.get(look).copied().filter(|look| *look <= until)?;
     let faults = run.scenario.faults.iter().filter(|plan| plan.on);
     let near = |begin: Nanos, end: Nanos| begin <= look && change.at <= end + SETTLED;
     if faults.into_iter().any(|plan| near(plan.from * MS, plan.until * MS)) {
-        return false;
+        return None;
     }
     let depth = [offer.keep_last, request.keep_last].into_iter().flatten().min();
-    depth.is_none_or(|depth| followers(run, reader, change, look) <= depth as usize)
+    let stays = depth.is_none_or(|depth| followers(run, reader, change, look) <= depth as usize);
+    stays.then_some(look)
 }
 
 /// How many samples of its instance may have come between a sample, itself among them, and a look.

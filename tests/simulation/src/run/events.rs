@@ -16,9 +16,12 @@ fn tell_writer(writer: &mut WriterLog, at: Nanos, event: Event, keyed: bool) {
     match event {
         Event::PublicationMatched { remote, added: true, .. } => {
             writer.matched.insert(remote, at);
+            writer.meetings.begin(remote, at);
         }
         Event::PublicationMatched { remote, added: false, .. } => {
             writer.matched.remove(&remote);
+            writer.meetings.end(remote, at);
+            writer.given_up.end(remote, at);
         }
         Event::OfferedIncompatibleQos { remote, policies: found, .. } => {
             writer.refused.insert(remote, policies(found));
@@ -27,14 +30,8 @@ fn tell_writer(writer: &mut WriterLog, at: Nanos, event: Event, keyed: bool) {
             *writer.deadlines_missed.entry(key_of(instance, keyed)).or_default() += u64::from(count);
         }
         Event::LivelinessLost { .. } => writer.liveliness_lost += 1,
-        Event::ReaderActivity { remote, active: false, .. } => {
-            writer.given_up.entry(remote).or_default().push((at, None));
-        }
-        Event::ReaderActivity { remote, active: true, .. } => {
-            if let Some((_, until)) = writer.given_up.get_mut(&remote).and_then(|times| times.last_mut()) {
-                *until = Some(at);
-            }
-        }
+        Event::ReaderActivity { remote, active: false, .. } => writer.given_up.begin(remote, at),
+        Event::ReaderActivity { remote, active: true, .. } => writer.given_up.end(remote, at),
         _ => {}
     }
 }
@@ -98,8 +95,10 @@ impl Run<'_> {
         let reader: &mut ReaderLog = &mut self.log.readers[number];
         if added {
             reader.matched.insert(remote, at);
+            reader.meetings.begin(remote, at);
         } else {
             reader.matched.remove(&remote);
+            reader.meetings.end(remote, at);
         }
         if let Some(writer) = writer {
             let received = reader.received.entry(writer).or_default();

@@ -11,12 +11,9 @@ use super::agenda::Action;
 use super::{MS, Run};
 use crate::check::infos;
 use crate::data::{Content, key_of};
-use crate::log::{Nanos, WriterLog};
+use crate::log::WriterLog;
 use crate::qos::Qos;
 use crate::scenario::{Class, Role, Workload};
-
-/// What is older than this when a reader is created is not on its way to others any more.
-const IN_FLIGHT: Nanos = 4_000 * MS;
 
 impl Run<'_> {
     pub(super) fn look(&mut self, index: usize) {
@@ -160,13 +157,15 @@ impl Run<'_> {
         let qos = &self.scenario.endpoints[reader.plan].qos;
         let durable = qos.durable && self.scenario.endpoints[self.log.writers[writer].plan].qos.durable;
         let received = reader.received.entry(writer).or_default();
-        received.note(content.number);
+        received.note(content.number, now);
         received.first_taken.get_or_insert(now);
         let twice = received.count(content.number) > 1;
         // What was not acknowledged when they parted, or is history, comes again when they meet again.
         let again = received.sessions > 1;
         let written = self.log.writers[writer].changes.get(content.number as usize - 1);
-        let old = !durable && written.is_some_and(|written| written.at + IN_FLIGHT < reader.created);
+        let old = !durable
+            && written.is_some_and(|written| written.at < reader.created)
+            && written.is_some_and(|written| written.at + self.scenario.longest_way() * MS < reader.created);
         let key = content.key;
         let before = received.last_of_key.insert(key, content.number).unwrap_or(0);
         let earlier = content.number <= received.last.max(before) && qos.separation == 0;

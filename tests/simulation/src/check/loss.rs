@@ -1,0 +1,496 @@
+//! What may be lost between a writer and a reader, and of what the reader must be told.
+//!
+//! A number that a reader never took is lost only for a [`Reason`], and SAMPLE_LOST counts each once at most. Both follow
+//! from what the applications did and were told, and from what the QoS promises: HISTORY, RESOURCE_LIMITS, DURABILITY,
+//! LIFESPAN, RELIABILITY (`docs/slow-readers.md`, `docs/late-joiners.md`).
+
+use dunlin_rtps::ChangeKind;
+
+use super::delivery::missing;
+use crate::log::{Nanos, Received, Span, Written};
+use crate::qos::Qos;
+use crate::run::MS;
+
+/// What is older than this when a reader is created is not on its way to others any more.
+const IN_FLIGHT: Nanos = 4_000 * MS;
+
+/// So long after they met a best-effort reader has the history, as far as it arrives.
+pub(super) const HISTORY_SENT: Nanos = 1_000 * MS;
+
+/// Why a reader may never have had a change.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// One side is best-effort, and it was lost on the way.
+    Unreliable,
+    /// Later samples of the instance have taken its place in the history of the writer.
+    Replaced,
+    /// Its LIFESPAN may be over.
+    Expired,
+    /// Its instance has ended, and a full history made room of that.
+    Ended,
+    /// A full history made room of it while the reader was inactive.
+    Released,
+    /// The writer knew no such reader when it was written, or forgot it before it had acknowledged it.
+    Parted,
+    /// It was written before they met, to others, of whom the reader has overheard something.
+    Overheard,
+}
+
+/// A writer and a reader that match, as the log has them.
+pub struct Pair<'a> {
+    /// All that was written.
+    pub changes: &'a [Written],
+    /// QoS of the writer.
+    pub offered: &'a Qos,
+    /// QoS of the reader.
+    pub requested: &'a Qos,
+    /// When the writer had matched the reader.
+    pub by_writer: &'a [Span],
+    /// When the reader had matched the writer.
+    pub by_reader: &'a [Span],
+    /// When the writer did not wait for the reader.
+    pub inactive: &'a [Span],
+    /// What was taken.
+    pub received: Option<&'a Received>,
+    /// BY_SOURCE_TIMESTAMP drops what comes late, which happens if there are several writers.
+    pub stale: bool,
+    /// Nothing was lost on the way, and nothing overtook anything, when a late joiner was given the history.
+    pub orderly: bool,
+}
+
+/// The bounds of what a reader is told, and what it lacks without a reason.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Verdict {
+    /// SAMPLE_LOST counts so many at least.
+    pub must: u64,
+    /// And so many at most.
+    pub may: u64,
+    /// Numbers that are due and that nothing excuses.
+    pub missing: Vec<u64>,
+}
+
+impl Pair<'_> {
+    fn reliable(&self) -> bool {
+        self.offered.reliable && self.requested.reliable
+    }
+
+    fn durable(&self) -> bool {
+        self.offered.durable && self.requested.durable
+    }
+
+    /// Whether the application takes everything that arrives.
+    fn shows_all(&self) -> bool {
+        let selective = self.requested.exclusive || self.requested.separation > 0 || self.stale;
+        let limited = self.requested.keep_last.is_some() || self.offered.lifespan.is_some();
+        !selective && !limited && self.requested.filter.is_none()
+    }
+
+    /// Whether late joiners like this reader are given everything.
+    fn keeps_all(&self) -> bool {
+        self.durable() && self.offered.keep_last.is_none()
+    }
+
+    fn taken(&self, number: u64) -> bool {
+        self.received.is_some_and(|received| received.count(number) > 0)
+    }
+
+    /// The first and the last number that was taken.
+    fn ends(&self) -> Option<(u64, u64)> {
+        let last = self.changes.len() as u64;
+        let first = (1..=last).find(|number| self.taken(*number))?;
+        let last = (1..=last).rev().find(|number| self.taken(*number))?;
+        Some((first, last))
+    }
+
+    fn change(&self, number: u64) -> Option<&Written> {
+        self.changes.get(usize::try_from(number.checked_sub(1)?).ok()?)
+    }
+
+    /// How many changes were written by then.
+    fn written(&self, by: Nanos) -> u64 {
+        self.changes.partition_point(|change| change.at <= by) as u64
+    }
+
+    /// Why a number that was not taken may be lost; `None` if it may not.
+    #[must_use]
+    pub fn reason(&self, number: u64) -> Option<Reason> {
+        let change = self.change(number)?;
+        if !self.reliable() {
+            return self.unreliable(number, change).then_some(Reason::Unreliable);
+        }
+        let rules = [
+            (Reason::Replaced, self.replaced(number, change)),
+            (Reason::Expired, self.offered.lifespan.is_some()),
+            (Reason::Ended, self.ended(number, change)),
+            (Reason::Released, self.released(number, change)),
+            (Reason::Parted, self.parted(number, change)),
+            (Reason::Overheard, self.overheard(number, change)),
+        ];
+        rules.into_iter().find(|(_, holds)| *holds).map(|(reason, _)| reason)
+    }
+
+    /// Between two changes that arrived a best-effort reader lacks what it was told of; whoever does not take all that arrives
+    /// may have heard of more than it took.
+    fn unreliable(&self, number: u64, change: &Written) -> bool {
+        if self.shows_all() && self.requested.max_samples.is_none() {
+            let count = self.changes.len() as u64;
+            return (1..number).any(|n| self.arrives(n)) && (number + 1..=count).any(|n| self.arrives(n));
+        }
+        // What was gone from the history is told of; if that does not arrive it seems lost.
+        let confused = self.durable() && !self.orderly;
+        confused || self.by_reader.first().is_some_and(|(met, _)| change.at + IN_FLIGHT >= *met)
+    }
+
+    /// Whether a change has arrived, or may have: one without data is not taken as a sample.
+    fn arrives(&self, number: u64) -> bool {
+        let met = self.by_reader.first().map_or(Nanos::MAX, |(met, _)| *met);
+        let for_it = |change: &Written| self.durable() || change.at + IN_FLIGHT >= met;
+        let empty = self.change(number).is_some_and(|it| it.kind != ChangeKind::Alive && for_it(it));
+        empty || self.taken(number)
+    }
+
+    fn later<'a>(&'a self, number: u64, change: &'a Written) -> impl Iterator<Item = &'a Written> {
+        let rest = self.changes.get(number as usize..).unwrap_or_default();
+        rest.iter().filter(|later| later.key == change.key)
+    }
+
+    fn replaced(&self, number: u64, change: &Written) -> bool {
+        let Some(depth) = self.offered.keep_last else { return false };
+        let ends = |later: &Written| later.kind != ChangeKind::Alive;
+        self.later(number, change).count() >= depth as usize || self.later(number, change).any(ends)
+    }
+
+    /// TRANSIENT_LOCAL keeps what it must for late joiners, but for instances that are disposed or have no writer.
+    fn ended(&self, number: u64, change: &Written) -> bool {
+        let full = self.offered.durable && self.offered.max_samples.is_some();
+        let ends = |later: &Written| later.kind != ChangeKind::Alive;
+        let gone = ends(change) || self.later(number, change).any(ends);
+        let lagged = |(from, until): &Span| {
+            let until = until.unwrap_or(Nanos::MAX);
+            change.at <= until && self.written(until) > self.written(from.saturating_sub(1))
+        };
+        full && gone && self.inactive.iter().any(lagged)
+    }
+
+    /// A volatile KEEP_ALL history lets go of its oldest change when a write needs room, while the reader is inactive. It then
+    /// held as many as it may, this one and those behind it.
+    fn released(&self, number: u64, change: &Written) -> bool {
+        let Some(limit) = self.offered.max_samples.map(u64::from) else { return false };
+        let made_room = |(from, until): &Span| {
+            let until = until.unwrap_or(Nanos::MAX);
+            let (before, last) = (self.written(from.saturating_sub(1)), self.written(until));
+            change.at <= until && last > before && number + limit <= last
+        };
+        let volatile = self.offered.keep_last.is_none() && !self.offered.durable;
+        volatile && self.inactive.iter().any(made_room)
+    }
+
+    /// A writer that has forgotten a reader keeps for it only what it keeps for late joiners.
+    fn parted(&self, number: u64, change: &Written) -> bool {
+        let ends = |later: &Written| later.kind != ChangeKind::Alive;
+        let kept = self.keeps_all() && !ends(change) && !self.later(number, change).any(ends);
+        !kept && self.was_parted_after(change)
+    }
+
+    fn was_parted_after(&self, change: &Written) -> bool {
+        let again = self.by_writer.iter().skip(1).any(|(from, _)| change.at <= *from);
+        again || self.by_writer.last().is_none_or(|(_, until)| until.is_some())
+    }
+
+    /// What was written before the writer met the reader is for others; the reader counts it only if it delivered something
+    /// of it.
+    fn overheard(&self, number: u64, change: &Written) -> bool {
+        let before = self.by_writer.first().is_some_and(|(met, _)| change.at <= *met);
+        let began = || !self.shows_all() || self.ends().is_some_and(|(first, _)| first < number);
+        let kept = self.keeps_all() && self.offered.max_samples.is_none();
+        before && !kept && began()
+    }
+
+    /// Until when a reader had not heard anything of a writer that gave it up: it cannot tell what was released until it was
+    /// back from what was written before it came.
+    fn unheard_until(&self) -> Nanos {
+        let Some((met, _)) = self.by_reader.last() else { return 0 };
+        let first = self.received.and_then(|received| received.first_taken).unwrap_or(Nanos::MAX);
+        let over = |(from, until): &Span| {
+            let until = until.unwrap_or(Nanos::MAX);
+            (*met <= until && (from <= met || *from <= first)).then_some(until)
+        };
+        self.inactive.iter().find_map(over).unwrap_or(0)
+    }
+
+    /// How many numbers may be counted as lost.
+    #[must_use]
+    pub fn may(&self) -> u64 {
+        let all = 1..=self.changes.len() as u64;
+        all.filter(|number| !self.taken(*number) && self.reason(*number).is_some()).count() as u64
+    }
+
+    /// Whether anything that is due was released, told of or not.
+    #[must_use]
+    pub fn lacks_some(&self) -> bool {
+        let lacked = |number: &u64| {
+            !self.taken(*number) && matches!(self.reason(*number), Some(Reason::Released | Reason::Ended))
+        };
+        (1..=self.changes.len() as u64).any(|number| lacked(&number))
+    }
+
+    /// From which number on a reliable reader is owed everything or a word that it is lost. One that parted from its writer and
+    /// met it again goes on where it was.
+    fn first_due(&self) -> Option<u64> {
+        let (by_writer, by_reader) = (self.by_writer.last()?, self.by_reader.last()?);
+        let open = by_writer.1.is_none() && by_reader.1.is_none();
+        let met = self.written(by_writer.0.max(by_reader.0)) + 1;
+        let met = self.ends().map_or(met, |(first, _)| first.min(met));
+        open.then_some(if self.durable() { 1 } else { met })
+    }
+
+    /// Whether what is lost for this reason was in front of all that was left of a volatile history, so that the reader can tell
+    /// how much it is.
+    fn is_counted(&self, reason: Reason) -> bool {
+        let all = self.offered.keep_last.is_none() && self.requested.keep_last.is_none();
+        all && !self.durable() && matches!(reason, Reason::Released | Reason::Parted)
+    }
+
+    /// What a reader that keeps nothing to itself is owed.
+    fn owed(&self) -> Verdict {
+        let judged = !self.requested.exclusive && self.requested.separation == 0 && !self.stale;
+        let first = self.first_due().filter(|_| judged && self.offered.lifespan.is_none());
+        let Some(first) = first else { return Verdict::default() };
+        let received = |number| self.received.map_or(0, |received| received.count(number));
+        let met = self.by_writer.last().map_or(0, |(from, _)| *from);
+        let lacks = missing((self.changes, met), self.offered, self.requested, received, first);
+        let unheard = self.unheard_until();
+        let mut verdict = Verdict::default();
+        for number in lacks {
+            match self.reason(number) {
+                None => verdict.missing.push(number),
+                Some(reason) if self.is_counted(reason) => {
+                    verdict.must += u64::from(self.change(number).is_some_and(|change| change.at > unheard));
+                }
+                Some(_) => {}
+            }
+        }
+        verdict
+    }
+
+    /// What a best-effort reader that takes all that arrives must be told of: what it lacks between two samples of one meeting.
+    fn declared(&self) -> u64 {
+        let once = self.received.is_some_and(|received| received.sessions <= 1);
+        let plain = self.offered.lifespan.is_none() && self.requested.keep_last.is_none();
+        let open = self.requested.max_samples.is_none() && !self.requested.exclusive;
+        let shown = self.requested.separation == 0 && !self.requested.by_source;
+        let Some((first, last)) = self.ends().filter(|_| once && plain && open && shown) else { return 0 };
+        // What was gone from the history before it was sent is not lost.
+        let met = self.by_writer.last().map_or(Nanos::MAX, |(met, _)| met + HISTORY_SENT);
+        let new = |change: &Written| !self.durable() || change.at > met;
+        let wanted = |number: &u64| {
+            let due = |change: &Written| {
+                let wanted = self.requested.wants(change.key, *number);
+                change.kind == ChangeKind::Alive && wanted && new(change)
+            };
+            !self.taken(*number) && self.change(*number).is_some_and(due)
+        };
+        (first..=last).filter(wanted).count() as u64
+    }
+
+    /// All of it. The reader must have taken what it could.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        let mut verdict = if self.reliable() {
+            self.owed()
+        } else {
+            Verdict { must: self.declared(), ..Verdict::default() }
+        };
+        verdict.may = self.may();
+        verdict
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Number `n` is written at `10 * n`.
+    struct Story {
+        changes: Vec<Written>,
+        offered: Qos,
+        requested: Qos,
+        by_writer: Vec<Span>,
+        by_reader: Vec<Span>,
+        inactive: Vec<Span>,
+        received: Received,
+        orderly: bool,
+    }
+
+    impl Story {
+        /// Ten samples of one instance, written after both have met, of which these were taken.
+        fn new(taken: impl IntoIterator<Item = u64>) -> Self {
+            let written = |n: u64| Written { kind: ChangeKind::Alive, key: 1, len: 8, at: 10 * n };
+            let mut received = Received { sessions: 1, ..Received::default() };
+            for number in taken {
+                received.note(number, 10 * number + 1);
+                received.first_taken.get_or_insert(10 * number + 1);
+            }
+            let (offered, requested) = (Qos::default(), Qos::default());
+            let (by_writer, by_reader) = (vec![(1, None)], vec![(2, None)]);
+            let changes = (1..=10).map(written).collect();
+            Self {
+                changes,
+                offered,
+                requested,
+                by_writer,
+                by_reader,
+                inactive: Vec::new(),
+                received,
+                orderly: true,
+            }
+        }
+
+        fn verdict(&self) -> (u64, u64, Vec<u64>) {
+            let pair = Pair {
+                changes: &self.changes,
+                offered: &self.offered,
+                requested: &self.requested,
+                by_writer: &self.by_writer,
+                by_reader: &self.by_reader,
+                inactive: &self.inactive,
+                received: Some(&self.received),
+                stale: false,
+                orderly: self.orderly,
+            };
+            let Verdict { must, may, missing } = pair.verdict();
+            (must, may, missing)
+        }
+    }
+
+    #[test]
+    fn what_nothing_explains_is_missing() {
+        assert_eq!(Story::new(1..=10).verdict(), (0, 0, vec![]));
+        assert_eq!(Story::new((1..=10).filter(|n| *n != 5)).verdict(), (0, 0, vec![5]));
+        // A limit alone explains nothing.
+        let mut story = Story::new((1..=10).filter(|n| *n != 5));
+        story.offered.max_samples = Some(2);
+        assert_eq!(story.verdict(), (0, 0, vec![5]));
+    }
+
+    #[test]
+    fn a_full_history_lets_go_of_its_oldest_while_a_reader_is_inactive_and_of_no_more() {
+        // The last write in that time is number 9, for which there is room once 5 has gone.
+        let released = |lacks: &[u64]| {
+            let mut story = Story::new((1..=10).filter(|n| !lacks.contains(n)));
+            story.offered.max_samples = Some(4);
+            story.inactive = vec![(45, Some(95))];
+            story.verdict()
+        };
+        assert_eq!(released(&[4, 5]), (2, 2, vec![]));
+        assert_eq!(released(&[5]), (1, 1, vec![]));
+        assert_eq!(released(&[4, 5, 6]), (2, 2, vec![6]));
+        assert_eq!(released(&[10]), (0, 0, vec![10]));
+    }
+
+    #[test]
+    fn nothing_is_released_without_a_write_or_without_a_limit_or_for_late_joiners() {
+        let story = |limit: Option<u32>, durable: bool, inactive: Span| {
+            let mut story = Story::new(4..=10);
+            (story.offered.max_samples, story.offered.durable, story.requested.durable) =
+                (limit, durable, durable);
+            story.inactive = vec![inactive];
+            story.verdict()
+        };
+        let lacks = vec![1, 2, 3];
+        assert_eq!(story(Some(4), false, (45, Some(95))), (3, 3, vec![]));
+        assert_eq!(story(Some(4), false, (81, Some(89))), (0, 0, lacks.clone()));
+        assert_eq!(story(None, false, (45, Some(95))), (0, 0, lacks.clone()));
+        assert_eq!(story(Some(4), true, (45, Some(95))), (0, 0, lacks));
+    }
+
+    #[test]
+    fn a_reader_that_had_heard_nothing_need_not_be_told() {
+        let mut story = Story::new(6..=10);
+        story.offered.max_samples = Some(4);
+        story.inactive = vec![(3, Some(95))];
+        assert_eq!(story.verdict(), (0, 5, vec![]));
+    }
+
+    #[test]
+    fn who_parts_and_meets_again_is_told_of_what_was_gone_by_then() {
+        let parted = |lacks: &[u64]| {
+            let mut story = Story::new((1..=10).filter(|n| !lacks.contains(n)));
+            story.by_writer = vec![(1, Some(35)), (75, None)];
+            story
+        };
+        assert_eq!(parted(&[4, 5, 6, 7]).verdict(), (4, 4, vec![]));
+        assert_eq!(parted(&[7, 8]).verdict(), (1, 1, vec![8]));
+        // Late joiners are given all of it again.
+        let mut durable = parted(&[4, 5]);
+        (durable.offered.durable, durable.requested.durable) = (true, true);
+        assert_eq!(durable.verdict(), (0, 0, vec![4, 5]));
+        // That the reader alone forgot the writer is no reason: the writer keeps it all.
+        let mut story = Story::new([1, 2, 3, 8, 9, 10]);
+        story.by_reader = vec![(2, Some(35)), (75, None)];
+        assert_eq!(story.verdict(), (0, 0, vec![4, 5, 6, 7]));
+    }
+
+    #[test]
+    fn what_was_written_before_they_met_is_neither_due_nor_lost() {
+        let mut story = Story::new(6..=10);
+        (story.by_writer, story.by_reader) = (vec![(55, None)], vec![(40, None)]);
+        assert_eq!(story.verdict(), (0, 0, vec![]));
+        // But what follows something overheard may be counted.
+        let mut story = Story::new([2, 6, 7, 8, 9, 10]);
+        (story.by_writer, story.by_reader) = (vec![(55, None)], vec![(40, None)]);
+        assert_eq!(story.verdict().1, 3);
+    }
+
+    #[test]
+    fn keep_last_and_lifespan_let_go_of_samples_without_a_word() {
+        let mut story = Story::new([1, 2, 9, 10]);
+        story.offered.keep_last = Some(2);
+        assert_eq!(story.verdict(), (0, 6, vec![]));
+        let mut story = Story::new([1, 2, 10]);
+        story.offered.keep_last = Some(1);
+        story.changes[8].key = 2;
+        assert_eq!(story.verdict(), (0, 6, vec![9]));
+        let mut story = Story::new([1, 2]);
+        story.offered.lifespan = Some(1);
+        assert_eq!(story.verdict(), (0, 8, vec![]));
+    }
+
+    #[test]
+    fn best_effort_readers_are_told_of_holes_exactly() {
+        let mut story = Story::new([3, 4, 7, 9]);
+        story.requested.reliable = false;
+        assert_eq!(story.verdict(), (3, 3, vec![]));
+        // Whoever keeps only the last may have had the others.
+        story.requested.keep_last = Some(1);
+        assert_eq!(story.verdict(), (0, 6, vec![]));
+    }
+
+    #[test]
+    fn a_change_without_data_that_arrives_tells_of_holes_too() {
+        let mut story = Story::new([3, 4, 7]);
+        story.requested.reliable = false;
+        assert_eq!(story.verdict(), (2, 2, vec![]));
+        story.changes[9].kind = ChangeKind::Disposed;
+        assert_eq!(story.verdict(), (2, 4, vec![]), "8 and 9, but not 10 itself");
+        story.changes[0].kind = ChangeKind::Unregistered;
+        assert_eq!(story.verdict(), (2, 5, vec![]));
+        // What nobody sent to this reader tells it nothing.
+        story.by_reader = vec![(IN_FLIGHT + 11, None)];
+        assert_eq!(story.verdict(), (2, 4, vec![]));
+    }
+
+    #[test]
+    fn what_was_gone_from_the_history_of_a_best_effort_reader_is_lost_to_it_only_where_datagrams_are() {
+        let mut story = Story::new([]);
+        story.received = Received { sessions: 1, ..Received::default() };
+        story.changes.iter_mut().zip(0..).for_each(|(change, n)| change.at = 1_000 * MS * n);
+        for qos in [&mut story.offered, &mut story.requested] {
+            (qos.reliable, qos.durable, qos.keep_last) = (false, true, Some(1));
+        }
+        (story.by_writer, story.by_reader) = (vec![(8_500 * MS, None)], vec![(8_500 * MS, None)]);
+        assert_eq!(story.verdict().1, 5, "four seconds of them may have been on their way");
+        story.orderly = false;
+        assert_eq!(story.verdict().1, 10);
+    }
+}
