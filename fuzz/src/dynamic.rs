@@ -34,7 +34,7 @@ pub fn dynamic(data: &[u8]) {
 }
 
 /// The value that an input describes.
-pub(crate) fn value_of(data: &[u8]) -> Option<DynamicData> {
+pub fn value_of(data: &[u8]) -> Option<DynamicData> {
     let mut input = Input::new(data);
     let what = input.u8();
     let ty = if what & 1 == 0 { ours(&mut input) } else { theirs(&mut input)? };

@@ -20,7 +20,7 @@ pub use cdr::cdr_value;
 pub use configuration::configuration;
 pub use cores::endpoint_cores;
 pub use discovery::discovery_data;
-pub use dynamic::dynamic;
+pub use dynamic::{dynamic, value_of};
 pub use filter::filter;
 pub use idl::{idl, idl_quickly};
 pub use live::live_participant;
@@ -28,6 +28,3 @@ pub use message::wire_message;
 pub use parameters::parameter_list;
 pub use types::types;
 pub use xml::xml_types;
-
-#[cfg(test)]
-mod tests;

@@ -6,11 +6,12 @@ mod common;
 
 use common::eventually;
 use common::processes::{Other, participant_with, role};
+use common::survivors::{Pulse, Survivors, rounds};
 use dunlin::qos::{DataReaderQos, DataWriterQos, DurabilityKind, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, Loan, LoanError, LoanedSample};
 use std::collections::VecDeque;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const COUNT: u32 = 300;
 const LEN: usize = 25_000;
@@ -83,8 +84,8 @@ fn write(writer: &DataWriter<Picture>, number: u32) {
 fn other_process() {
     let Some((role, domain, directory)) = role() else { return };
     let (role, directory) = (role.as_str(), directory.as_path());
-    if let Some(role) = role.strip_suffix("-on") {
-        return go_on(role, &participant_with(domain, directory, SMALL_RING));
+    if role.ends_with("-stay") || role.ends_with("-die") {
+        return go_on(role, &participant_with(domain, directory, SMALL_RING), directory);
     }
     let participant = participant(domain, directory);
     match role {
@@ -235,27 +236,69 @@ const SMALL_RING: &str = "256KiB";
 const STAYS: u32 = 0;
 const DIES: u32 = 1;
 
-/// What the processes do that are killed, and the writer that stays.
-fn go_on(role: &str, participant: &DomainParticipant) {
-    if role == "hold" {
-        let (reader, mut kept) = (reader(participant), Vec::new());
-        loop {
-            kept.extend(reader.take_loaned(2).unwrap().into_iter().filter_map(Kept::new));
-            kept.iter().for_each(Kept::assert_unchanged);
-            if kept.iter().filter(|it| it.sample.is_shared()).count() > 4 {
-                println!("holding {}", kept.len());
-                kept.drain(..2);
-            }
-            std::thread::park_timeout(Duration::from_millis(1));
+/// What the processes do that are killed, and those that stay.
+fn go_on(role: &str, participant: &DomainParticipant, directory: &Path) {
+    match role {
+        "hold-die" => hold(participant),
+        "lend-die" => lend(participant, DIES, || {}),
+        "lend-stay" => {
+            let mut pulse = Pulse::new(role, directory);
+            lend(participant, STAYS, || pulse.step());
         }
+        "look-stay" => look(participant, Pulse::new(role, directory)),
+        other => panic!("no role {other}"),
     }
-    let camera = if role == "stay" { STAYS } else { DIES };
+}
+
+fn lend(participant: &DomainParticipant, camera: u32, mut written: impl FnMut()) {
     // It waits for nobody: a reader that was killed is matched until its lease ends.
     let writer = writer_with(participant, &DataWriterQos::default().reliable().keep_last(2));
     for number in 0.. {
         let mut loan = writer.loan_sample().unwrap();
         fill(&mut loan, camera, number);
         writer.write_loaned(loan).unwrap();
+        written();
+        std::thread::park_timeout(Duration::from_micros(200));
+    }
+}
+
+/// A reader that is killed while it holds some.
+fn hold(participant: &DomainParticipant) {
+    let (reader, mut kept) = (reader(participant), Vec::new());
+    loop {
+        kept.extend(reader.take_loaned(2).unwrap().into_iter().filter_map(Kept::new));
+        kept.iter().for_each(Kept::assert_unchanged);
+        if kept.iter().filter(|it| it.sample.is_shared()).count() > 4 {
+            println!("holding {}", kept.len());
+            kept.drain(..2);
+        }
+        std::thread::park_timeout(Duration::from_millis(1));
+    }
+}
+
+/// The reader that stays: keeps a few samples, and looks at every octet when it gets one and when it lets it go. Only what
+/// lies where its writer put it counts: if the dead had kept what they held, nothing would be left to lend.
+fn look(participant: &DomainParticipant, mut pulse: Pulse) {
+    let (reader, mut kept, mut next) = (reader(participant), VecDeque::new(), 0);
+    loop {
+        for sample in reader.take_loaned(10).unwrap().into_iter().filter_map(Kept::new) {
+            sample.assert_unchanged();
+            // Of each writer that is killed the numbers begin anew.
+            if sample.sample.data().unwrap().camera == STAYS {
+                assert!(sample.number >= next, "{} after {next}: in order, once each", sample.number);
+                next = sample.number + 1;
+            }
+            match sample.sample.data().unwrap().camera {
+                _ if !sample.sample.is_shared() => {}
+                STAYS => pulse.step(),
+                _ => pulse.step_of_another(),
+            }
+            kept.push_back(sample);
+        }
+        while kept.len() > 4 {
+            kept.pop_front().unwrap().assert_unchanged();
+        }
+        assert_eq!(participant.transport_stats().shared_broken, 0);
         std::thread::park_timeout(Duration::from_micros(200));
     }
 }
@@ -280,83 +323,21 @@ impl Kept {
     }
 }
 
-/// The reader that stays: keeps a few samples, and looks at every octet when it gets one and when it lets it go.
-struct Staying {
-    reader: DataReader<Picture>,
-    kept: VecDeque<Kept>,
-    last: Instant,
-    longest: Duration,
-}
-
-impl Staying {
-    fn look(&mut self) {
-        for sample in self.reader.take_loaned(10).unwrap() {
-            let Some(kept) = Kept::new(sample) else { continue };
-            kept.assert_unchanged();
-            if kept.sample.data().unwrap().camera == STAYS {
-                self.longest = self.longest.max(self.last.elapsed());
-                self.last = Instant::now();
-            }
-            self.kept.push_back(kept);
-        }
-        while self.kept.len() > 4 {
-            self.kept.pop_front().unwrap().assert_unchanged();
-        }
-    }
-
-    /// Has a sample of this camera where its writer put it.
-    fn wait_for(&mut self, camera: u32) {
-        eventually("a shared sample", || {
-            self.look();
-            let of = |it: &Kept| it.sample.data().unwrap().camera == camera;
-            self.kept.iter().any(|it| it.sample.is_shared() && of(it))
-        });
-    }
-
-    /// Goes on for as long, and says what the longest pause of the writer that stays was.
-    fn pause_within(&mut self, time: Duration) -> Duration {
-        (self.last, self.longest) = (Instant::now(), Duration::ZERO);
-        let until = Instant::now() + time;
-        while Instant::now() < until {
-            self.look();
-            std::thread::park_timeout(Duration::from_micros(200));
-        }
-        self.longest.max(self.last.elapsed())
-    }
-}
-
 /// Readers are killed that hold what was lent to them, and writers of which others hold something.
 #[test]
 fn killed_borrowers_and_lenders_leave_nothing_behind_and_stop_nobody() {
-    let rounds = std::env::var("ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(4);
     let (domain, folder) = (common::domain(), folder());
-    let mut longest = Duration::ZERO;
-    {
-        let participant = participant_with(domain, folder.path(), SMALL_RING);
-        let _staying = Other::start("stay-on", domain, folder.path());
-        let (reader, last) = (reader(&participant), Instant::now());
-        let mut staying = Staying { reader, kept: VecDeque::new(), last, longest };
-        staying.wait_for(STAYS);
-        for round in 0..rounds {
-            let role = if round % 2 == 0 { "hold-on" } else { "lend-on" };
-            let mut killed = Other::start(role, domain, folder.path());
-            if round % 2 == 0 {
-                killed.says("holding");
-            }
-            staying.wait_for(if round % 2 == 0 { STAYS } else { DIES });
-            killed.kill();
-            longest = longest.max(staying.pause_within(Duration::from_millis(100 + round * 7 % 50)));
-            staying.kept.iter().for_each(Kept::assert_unchanged);
-        }
-        // If the dead had kept what they held, nothing would be left to lend.
-        staying.kept.clear();
-        staying.wait_for(STAYS);
-        assert_eq!(participant.transport_stats().shared_broken, 0);
+    let memory = folder.path().join("memory");
+    let survivors = Survivors::start(&["lend-stay", "look-stay"], domain, &memory);
+    for round in 0..rounds(4) {
+        let (role, word) = [("hold-die", Some("holding")), ("lend-die", None)][round as usize % 2];
+        // At another moment each time.
+        survivors.kill_one(role, word, Duration::from_millis(u64::from(round) * 7 % 50));
     }
-    println!("longest pause after a kill: {longest:?}");
-    assert!(longest < Duration::from_secs(2), "nobody else stops: {longest:?}");
-    drop(participant(domain, folder.path()));
-    assert_eq!(files(folder.path(), ""), 0, "nothing is left behind");
+    // Those that stayed are killed too.
+    survivors.outlive();
+    drop(participant(domain, &memory));
+    assert_eq!(files(&memory, ""), 0, "nothing is left behind");
 }
 
 #[derive(DdsType, Clone)]

@@ -5,10 +5,11 @@ mod common;
 
 use common::eventually;
 use common::processes::{Other, participant_with, role};
+use common::survivors::{Pulse, Survivors, rounds};
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const TOPIC: &str = "Numbers";
 const COUNT: u64 = 2_000;
@@ -71,27 +72,49 @@ fn other_process() {
             println!("udp {} shm {}", stats.sent_octets, stats.shared_sent_octets);
             std::thread::park_timeout(Duration::from_secs(60));
         }
-        "write-on" => {
-            // It waits for nobody: a reader that was killed is matched until its lease ends.
-            let writer = writer(&participant, &DataWriterQos::default().reliable().keep_last(100));
-            println!("ready");
-            for number in 0.. {
-                writer.write(&numbered(number)).unwrap();
-                std::thread::park_timeout(Duration::from_micros(200));
-            }
+        "write-stay" => {
+            let mut pulse = Pulse::new(role, directory);
+            write_on(&participant, 0, || pulse.step());
         }
-        "read-on" => {
-            let reader = reader(&participant);
-            println!("ready");
-            let mut told = false;
-            loop {
-                if !take(&reader).is_empty() && !std::mem::replace(&mut told, true) {
-                    println!("reading");
-                }
-                std::thread::park_timeout(Duration::from_millis(1));
-            }
-        }
+        "read-stay" => read_on(&participant, Some(Pulse::new(role, directory))),
+        "write-die" => write_on(&participant, DIES, || {}),
+        "read-die" => read_on(&participant, None),
         other => panic!("no role {other}"),
+    }
+}
+
+/// The first number of a writer that is killed; one that stays begins with 0.
+const DIES: u64 = 1 << 40;
+
+fn write_on(participant: &DomainParticipant, first: u64, mut written: impl FnMut()) {
+    // It waits for nobody: a reader that was killed is matched until its lease ends.
+    let writer = writer(participant, &DataWriterQos::default().reliable().keep_last(100));
+    for number in first.. {
+        writer.write(&numbered(number)).unwrap();
+        written();
+        std::thread::park_timeout(Duration::from_micros(200));
+    }
+}
+
+/// Takes for ever. Who stays tells of each sample; who is killed says that it has got some.
+fn read_on(participant: &DomainParticipant, mut pulse: Option<Pulse>) {
+    let (reader, mut next) = (reader(participant), 0);
+    loop {
+        for number in take(&reader) {
+            if let Some(pulse) = &mut pulse {
+                if number >= DIES {
+                    pulse.step_of_another();
+                    continue;
+                }
+                pulse.step();
+            } else if number < DIES {
+                println!("reading");
+            }
+            assert!(number >= next, "{number} after {next}: in order, once each");
+            next = number + 1;
+        }
+        assert_eq!(participant.transport_stats().shared_broken, 0);
+        std::thread::park_timeout(Duration::from_micros(200));
     }
 }
 
@@ -191,46 +214,19 @@ fn with_another_folder_data_takes_the_network_and_the_reason_is_told() {
     assert!(text.contains("over the network") && text.contains("another folder"), "{text}");
 }
 
-/// Rounds of killing: a few here, 200 with `make shm-crash`.
-fn rounds() -> u32 {
-    std::env::var("ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(3)
-}
-
 /// A writer and a reader that stay exchange samples while others are killed beside them.
 #[test]
 fn killed_processes_leave_nothing_behind_and_stop_nobody() {
     let (domain, folder) = (common::domain(), folder());
-    let longest = {
-        let participant = participant(domain, folder.path());
-        let reader = reader(&participant);
-        let mut staying = Other::start("write-on", domain, folder.path());
-        staying.says("ready");
-        let (mut arrivals, mut longest) = (Instant::now(), Duration::ZERO);
-        let mut watch = |until: Instant, measure: bool| {
-            while Instant::now() < until {
-                if !take(&reader).is_empty() {
-                    if measure {
-                        longest = longest.max(arrivals.elapsed());
-                    }
-                    arrivals = Instant::now();
-                }
-                std::thread::park_timeout(Duration::from_micros(200));
-            }
-            longest
-        };
-        eventually("traffic", || !take(&reader).is_empty());
-        for round in 0..rounds() {
-            let role = if round % 2 == 0 { "read-on" } else { "write-on" };
-            let mut killed = Other::start(role, domain, folder.path());
-            killed.says("ready");
-            watch(Instant::now() + Duration::from_millis(150 + u64::from(round) * 7 % 100), false);
-            killed.kill();
-            watch(Instant::now() + Duration::from_millis(100), true);
-        }
-        watch(Instant::now(), false)
-    };
-    println!("longest pause after a kill: {longest:?}");
-    assert!(longest < Duration::from_secs(2), "nobody else stops: {longest:?}");
-    drop(participant(domain, folder.path()));
-    assert_eq!(files(folder.path()), [""; 0], "nothing is left behind");
+    let memory = folder.path().join("memory");
+    let survivors = Survivors::start(&["write-stay", "read-stay"], domain, &memory);
+    for round in 0..rounds(4) {
+        let (role, word) = [("read-die", Some("reading")), ("write-die", None)][round as usize % 2];
+        // At another moment each time.
+        survivors.kill_one(role, word, Duration::from_millis(u64::from(round) * 7 % 100));
+    }
+    // Those that stayed are killed too.
+    survivors.outlive();
+    drop(participant(domain, &memory));
+    assert_eq!(files(&memory), [""; 0], "nothing is left behind");
 }

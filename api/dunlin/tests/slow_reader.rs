@@ -132,7 +132,7 @@ impl Drop for Reading {
 #[derive(Default)]
 struct Writes {
     /// How long each call of `write` took, in microseconds: with what else the machine did meanwhile.
-    calls: Vec<u128>,
+    calls: Vec<u64>,
     /// How long those had to wait that found the history full: what the machine does else makes no write wait.
     waits: Vec<Duration>,
 }
@@ -143,7 +143,7 @@ impl Writes {
         let begin = Instant::now();
         if sample.number.is_multiple_of(2) {
             writer.write(sample).unwrap();
-            self.calls.push(begin.elapsed().as_micros());
+            self.calls.push(begin.elapsed().as_micros() as u64);
             return;
         }
         let mut written = pin!(writer.write_async(sample));
@@ -163,7 +163,7 @@ impl Writes {
     }
 
     /// Median, 99th percentile and longest of the calls.
-    fn figures(&mut self) -> [u128; 3] {
+    fn figures(&mut self) -> [u64; 3] {
         self.calls.sort_unstable();
         let at = |share: usize| self.calls.get(self.calls.len() * share / 100).copied().unwrap_or(0);
         [at(50), at(99), self.calls.last().copied().unwrap_or(0)]
@@ -172,6 +172,17 @@ impl Writes {
     fn longest_wait(&self) -> Duration {
         self.waits.iter().max().copied().unwrap_or_default()
     }
+}
+
+/// What takes longer while one stands still, by more than three times and 3 ms, is not the doing of a machine that is busy in
+/// the same way before: whoever waited for the one that stands still would wait for 25 ms and more.
+fn assert_as_before(what: &str, [median, late]: [u64; 2], before: [u64; 2]) {
+    let most = before.map(|usual| 3 * usual + 3_000);
+    assert!(
+        median <= most[0] && late <= most[1],
+        "{what} in us (median, 99 %): {:?}, and {before:?} before one stood still",
+        [median, late]
+    );
 }
 
 #[test]
@@ -232,6 +243,7 @@ fn a_stopped_process_among_three() {
     }
     assert!(after.longest_wait() <= PERIOD, "a write waited for {:?}", after.longest_wait());
     assert!(found[2] < 90_000, "a call took {} us", found[2]);
+    assert_as_before("calls of write", [found[0], found[1]], [usual[0], usual[1]]);
     let [one, other, stopped] = readers.map(Reading::result);
     for (name, [taken, lost, before @ .., median, late, most]) in [("one", one), ("another", other)] {
         let [median_before, late_before, most_before] = before;
@@ -240,6 +252,7 @@ fn a_stopped_process_among_three() {
              and while one stands still {median}, {late}, {most}: 99 % is {:.2} times that of before",
             late as f64 / late_before.max(1) as f64
         );
+        assert_as_before(&format!("latency of {name}"), [median, late], [median_before, late_before]);
     }
     println!("the one that was stopped: {} taken, {} lost", stopped[0], stopped[1]);
     for [taken, lost, ..] in [one, other] {

@@ -243,7 +243,7 @@ impl Judge {
             assert!(forged == Forged::Data, "{value:?} as number {number}");
             return;
         }
-        self.once(&value, forged);
+        self.once(now, &value, forged);
         if forged == Forged::Data {
             return;
         }
@@ -258,10 +258,10 @@ impl Judge {
     }
 
     /// No sample twice, those of an instance in the order of writing, until the two part.
-    fn once(&mut self, value: &Sample, forged: Forged) {
+    fn once(&mut self, now: Now, value: &Sample, forged: Forged) {
         let number = u64::from(value.number);
         let received = self.reader.received.entry(PEER).or_default();
-        received.note(number);
+        received.note(number, nanos(now.mono));
         let again = received.sessions > 1 || received.fresh;
         assert!(received.count(number) == 1 || again, "number {number} twice");
         let last = received.last_of_key.insert(u32::from(value.key), number).unwrap_or(0);
@@ -299,7 +299,8 @@ impl Judge {
         }
         let received = self.reader.received.get(&PEER);
         let count = |number| received.map_or(0, |received| received.count(number));
-        delivery::missing(peer.writer, &self.reader, offered, requested, count, first)
+        let met = peer.writer.matched.get(&self.reader.guid).copied().unwrap_or(0);
+        delivery::missing((&peer.writer.changes, met), offered, requested, count, first)
     }
 
     /// What only depends on the participant itself: whatever attackers say, it holds.

@@ -416,7 +416,9 @@ impl Node {
                 judge.asserted(now);
             }
             8 | 9 => participant.assert_liveliness(now, out),
-            10..=12 => participant.set_policies(now, || (UserData(vec![choice; 8]), Property::default()), out),
+            10..=12 => {
+                participant.set_policies(now, || (UserData(vec![choice; 8]), Property::default()), out)
+            }
             13 => {
                 let policies = || WriterPolicies {
                     qos: judge.offered.writer().0,

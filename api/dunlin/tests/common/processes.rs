@@ -32,8 +32,13 @@ pub struct Other(Child, BufReader<ChildStdout>);
 
 impl Other {
     pub fn start(role: &str, domain: u32, directory: &Path) -> Self {
+        Self::start_test("other_process", role, domain, directory)
+    }
+
+    /// With this test of the program, which looks at its role.
+    pub fn start_test(test: &str, role: &str, domain: u32, directory: &Path) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "other_process", "--nocapture", "--test-threads", "1"])
+            .args(["--exact", test, "--nocapture", "--test-threads", "1"])
             .env(ROLE, format!("{role} {domain} {}", directory.display()))
             .stdout(Stdio::piped())
             .spawn()
@@ -50,6 +55,17 @@ impl Other {
             assert!(self.1.read_line(&mut line).unwrap() > 0, "it ended without saying {word}");
         }
         line
+    }
+
+    /// Sends it a signal of this name.
+    pub fn signal(&self, name: &str) {
+        let status = Command::new("kill").args([name, &self.0.id().to_string()]).status().unwrap();
+        assert!(status.success());
+    }
+
+    /// Waits for its end; its test has passed.
+    pub fn ended_well(mut self) {
+        assert!(self.0.wait().unwrap().success(), "the other process failed");
     }
 
     pub fn kill(&mut self) {
