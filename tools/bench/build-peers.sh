@@ -23,7 +23,7 @@ shm() {
 }
 
 cyclone() {
-    local library=${CYCLONEDDS_LIBRARY:-} version=${CYCLONEDDS_VERSION:-11.0.1}
+    local library=${CYCLONEDDS_LIBRARY:-} version=${CYCLONEDDS_VERSION:-11.0.1} built="shared library named by the user"
     if [ -z "$library" ]; then
         local wheel=$out/build/cyclonedds-$version
         if [ ! -d "$wheel" ]; then
@@ -31,12 +31,13 @@ cyclone() {
                 --dest "$out/build" "cyclonedds==$version" || return
             python3 -m zipfile -e "$out/build/cyclonedds-$version"-*.whl "$wheel.new" && mv "$wheel.new" "$wheel" || return
         fi
+        built="shared library of its Python wheel"
         library=$(find "$wheel/cyclonedds.libs" -name 'libddsc*.so*' | head -n 1)
     fi
     [ -e "$library" ] || { echo "there is no library '$library'"; return 1; }
     library=$(realpath "$library")
     local link=("$library" "-Wl,-rpath,$(dirname "$library")" -Wl,--allow-shlib-undefined -pthread)
-    "${cxx[@]}" "-DCYCLONE_VERSION=\"$version\"" -o "$out/build/cyclone" "$peers/cyclone/adapter.cpp" "${link[@]}" &&
+    "${cxx[@]}" "-DCYCLONE_VERSION=\"$version\"" "-DCYCLONE_BUILT=\"$built\"" -o "$out/build/cyclone" "$peers/cyclone/adapter.cpp" "${link[@]}" &&
         put "$out/build/cyclone" cyclone || return
     # The exchange that `make counts-peers` counts.
     "${cxx[@]}" -o "$out/build/cyclone-counts" "$root/tests/counts/peers/cyclone.cpp" "${link[@]}" &&

@@ -23,9 +23,13 @@ if [ "${1:-}" = order ]; then
     exit
 fi
 
-cargo build --profile dist --quiet -p dunlin-cli --bin dunlin
+# What the tables of a run say about it.
+commit=$(git describe --always --dirty --abbrev=12 2>/dev/null || true)
+export DUNLIN_COMMIT=$commit
+DUNLIN_BENCH_BUILT="release, fat LTO" cargo build --profile dist --quiet -p dunlin-cli --bin dunlin
 layout=-Clink-arg=-Wl,--symbol-ordering-file=$order,--no-warn-symbol-ordering
-if ! rustc -vV | grep -q '^host: x86_64-unknown-linux-gnu$' || ! adapter -Ctarget-feature=+crt-static "$layout"; then
+if ! rustc -vV | grep -q '^host: x86_64-unknown-linux-gnu$' ||
+    ! DUNLIN_BENCH_BUILT="release, fat LTO, linked statically, functions in the order of use" adapter -Ctarget-feature=+crt-static "$layout"; then
     echo "bench: the adapter is built without its layout, which needs x86-64 Linux and lld: it takes more memory" >&2
-    cargo build --profile dist --quiet -p dunlin-cli --bin dunlin-adapter
+    DUNLIN_BENCH_BUILT="release, fat LTO" cargo build --profile dist --quiet -p dunlin-cli --bin dunlin-adapter
 fi

@@ -72,6 +72,9 @@ pub fn only(options: &[(String, String)], known: &[&str]) -> Result<()> {
     }
 }
 
+/// How adapters of implementations from the cargo registry are built (`tools/bench/peers/rust/Cargo.toml`).
+pub const FROM_REGISTRY: &str = "cargo registry, release, thin LTO, linked statically";
+
 /// Who an implementation is and what it can do.
 #[derive(Clone, Debug)]
 pub struct About {
@@ -81,6 +84,11 @@ pub struct About {
     pub version: String,
     /// What the benchmark may ask of it.
     pub can: &'static [Can],
+    /// How a side waits for data with these options: `blocks`, `spins`, or when it does which. A side that spins takes a
+    /// processor and answers sooner, so no figure can be read without this.
+    pub waits: String,
+    /// How what is measured was built: compiler settings, static or shared, from where.
+    pub built: String,
 }
 
 /// An implementation as the benchmark sees it.

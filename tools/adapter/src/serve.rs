@@ -62,7 +62,7 @@ impl Adapter<'_> {
                 let about = self.implementation.about(&line.under("x."))?;
                 let can: Vec<String> = about.can.iter().map(ToString::to_string).collect();
                 let answer = Line::new("hello").with("name", about.name).with("version", about.version);
-                Ok(answer.with("can", can.join(",")))
+                Ok(answer.with("can", can.join(",")).with("waits", about.waits).with("built", about.built))
             }
             "open" => self.open(line),
             "await" => self.await_peers(line),

@@ -66,6 +66,11 @@ struct Implementation {
     std::string name, version;
     // Of intra-process, two-hosts, reliable, best-effort, many-topics, many-readers: what it can do.
     std::string can;
+    // How a side waits for data (blocks, spins, or when which) with these options, and how what is measured was built.
+    std::function<std::string(const std::map<std::string, std::string> &options)> waits = [](const auto &) {
+        return std::string("blocks");
+    };
+    std::string built;
     // The options it knows.
     std::vector<std::string> options;
     std::function<std::unique_ptr<Session>(const Open &, OnPayload)> open;
@@ -294,7 +299,8 @@ public:
         if (line.word == "hello") {
             only(line.options(), implementation.options);
             return "hello name=" + escape(implementation.name) + " version=" + escape(implementation.version) +
-                   " can=" + implementation.can;
+                   " can=" + implementation.can + " waits=" + escape(implementation.waits(line.options())) +
+                   " built=" + escape(implementation.built);
         }
         if (line.word == "open") return open(line);
         if (line.word == "await") return await(line);

@@ -3,7 +3,8 @@
 use crate::adapters::Adapters;
 use crate::hosts::{self, Ends, Remote};
 use crate::presets::PRESETS;
-use crate::results::{Results, read_bounded};
+use crate::results::{Absent, Results, read_bounded};
+use crate::run::RunRequest;
 use crate::scenario::{Contender, Kind, MAX_FILE, Scenario};
 use crate::{adapter, compare, report, run};
 use anyhow::{Context, Result, bail, ensure};
@@ -179,25 +180,21 @@ fn list(adapters: &Adapters) {
     }
 }
 
-fn scenario(options: &RunOptions) -> Result<Scenario> {
-    let preset = PRESETS.iter().find(|(name, _)| *name == options.scenario);
-    let mut scenario = match preset {
-        Some((_, text)) => Scenario::parse(text)?,
-        None => {
-            let text = read_bounded(Path::new(&options.scenario), MAX_FILE).with_context(|| {
-                format!("{} is no scenario (`dunlin bench list` shows them) and no file", options.scenario)
-            })?;
-            Scenario::parse(&text).with_context(|| options.scenario.clone())?
-        }
-    };
+/// The scenario as the options change it, and what the page of the run has to say about that.
+fn request(options: &RunOptions) -> Result<RunRequest> {
+    let mut scenario = named(options)?;
+    let whole = scenario.clone();
+    let mut left_out = Vec::new();
     if !options.only.is_empty() {
         let mut wanted = Vec::new();
         for list in &options.only {
-            wanted.extend(listed(list, &scenario.implementations)?);
+            wanted.extend(listed(list, &whole.implementations)?);
         }
-        scenario
-            .implementations
-            .retain(|one| wanted.iter().any(|name| one.name == *name || one.adapter == *name));
+        let is_wanted = |one: &Contender| wanted.iter().any(|name| one.name == *name || one.adapter == *name);
+        scenario.implementations.retain(is_wanted);
+        let others = whole.implementations.iter().filter(|one| !is_wanted(one));
+        left_out
+            .extend(others.map(|one| Absent { name: one.name.clone(), why: "left out with --only".into() }));
     }
     if let Some(repetitions) = options.repetitions {
         scenario.repetitions = repetitions;
@@ -209,7 +206,50 @@ fn scenario(options: &RunOptions) -> Result<Scenario> {
     }
     shorten(&mut scenario, options);
     scenario.check().context("with these options")?;
-    Ok(scenario)
+    let notes = shorter(&whole, &scenario);
+    Ok(RunRequest { scenario, left_out, notes })
+}
+
+/// How a run differs from its scenario file, a sentence each.
+fn shorter(whole: &Scenario, scenario: &Scenario) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut note = |text: String| {
+        if !notes.contains(&text) {
+            notes.push(text);
+        }
+    };
+    if whole.repetitions != scenario.repetitions {
+        note(format!("{} repetitions in the place of {}.", scenario.repetitions, whole.repetitions));
+    }
+    for (then, now) in whole.measures.iter().zip(&scenario.measures) {
+        let kind = now.kind;
+        if then.payloads != now.payloads {
+            note(format!("{kind}: payloads {:?} in the place of {:?}.", now.payloads, then.payloads));
+        }
+        if then.count != now.count {
+            note(format!("{kind}: {} round trips in the place of {}.", now.count, then.count));
+        }
+        // Discovery takes as long as it takes.
+        if then.seconds != now.seconds && !matches!(kind, Kind::Latency | Kind::Discovery) {
+            note(format!("{kind}: {} s in the place of {} s.", now.seconds, then.seconds));
+        }
+        if then.system_calls && !now.system_calls {
+            note(format!("{kind}: system calls were not counted."));
+        }
+    }
+    notes
+}
+
+/// The scenario that the user names.
+fn named(options: &RunOptions) -> Result<Scenario> {
+    let preset = PRESETS.iter().find(|(name, _)| *name == options.scenario);
+    if let Some((_, text)) = preset {
+        return Scenario::parse(text);
+    }
+    let text = read_bounded(Path::new(&options.scenario), MAX_FILE).with_context(|| {
+        format!("{} is no scenario (`dunlin bench list` shows them) and no file", options.scenario)
+    })?;
+    Scenario::parse(&text).with_context(|| options.scenario.clone())
 }
 
 fn shorten(scenario: &mut Scenario, options: &RunOptions) {
@@ -251,8 +291,9 @@ fn names(contenders: &[Contender]) -> String {
 }
 
 fn measure(options: &RunOptions, itself: &[&str]) -> Result<()> {
-    let scenario = scenario(options)?;
-    let file = options.out.clone().unwrap_or_else(|| PathBuf::from(format!("results/{}.json", scenario.id)));
+    let request = request(options)?;
+    let id = &request.scenario.id;
+    let file = options.out.clone().unwrap_or_else(|| PathBuf::from(format!("results/{id}.json")));
     let file = if file.parent().is_none_or(|folder| folder.as_os_str().is_empty()) {
         Path::new(".").join(file)
     } else {
@@ -260,7 +301,7 @@ fn measure(options: &RunOptions, itself: &[&str]) -> Result<()> {
     };
     let remote = options.machines.resolve()?;
     hosts::removed_on_signals()?;
-    let results = run::run(&scenario, &options.adapters.resolve(itself)?, remote.as_ref(), &file)?;
+    let results = run::run(request, &options.adapters.resolve(itself)?, remote.as_ref(), &file)?;
     if options.markdown {
         print!("{}", report::markdown(&results, false));
     } else {
@@ -323,6 +364,7 @@ mod tests {
         let named = |name: &str, adapter: &str| super::Contender {
             name: name.into(),
             adapter: adapter.into(),
+            kinds: Vec::new(),
             options: std::collections::BTreeMap::new(),
         };
         let all = [

@@ -102,7 +102,7 @@ pub fn what(results: &Results, cell: &Measured) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::results::Repetition;
+    use crate::results::{Description, Repetition};
     use crate::scenario::Scenario;
 
     pub(crate) fn two(ours: &[f64], theirs: &[f64]) -> Results {
@@ -124,11 +124,14 @@ pub(crate) mod tests {
                 })
                 .collect();
         }
+        let description =
+            Description { version: "A 1".into(), waits: "blocks".into(), built: "cargo".into() };
         Results {
             tool: "test".into(),
             began: 0,
             machine: [("processors".to_string(), "2".to_string())].into(),
-            versions: [("a".to_string(), "A 1".to_string())].into(),
+            commit: None,
+            descriptions: [("a".to_string(), description)].into(),
             absent: Vec::new(),
             notes: Vec::new(),
             scenario,

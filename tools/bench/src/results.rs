@@ -22,9 +22,11 @@ pub struct Results {
     pub machine: BTreeMap<String, String>,
     /// What was asked for.
     pub scenario: Scenario,
-    /// Version of each implementation, as its adapter said.
-    pub versions: BTreeMap<String, String>,
-    /// Implementations of the scenario that were not there.
+    /// The commit that Dunlin was built from, if its build said so.
+    pub commit: Option<String>,
+    /// Each implementation, as its adapter described it.
+    pub descriptions: BTreeMap<String, Description>,
+    /// Implementations of the scenario that were not there, or were left out.
     #[serde(default)]
     pub absent: Vec<Absent>,
     /// What else has to be known.
@@ -34,7 +36,18 @@ pub struct Results {
     pub cells: Vec<Measured>,
 }
 
-/// An implementation that was not there.
+/// What the adapter of an implementation says about it, with the options of the scenario.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Description {
+    /// Its name and version.
+    pub version: String,
+    /// How a side waits for data.
+    pub waits: String,
+    /// How it was built.
+    pub built: String,
+}
+
+/// An implementation that was not there, or was left out.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Absent {
     /// Its name.

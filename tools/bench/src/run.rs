@@ -5,8 +5,8 @@ use crate::hosts::Remote;
 use crate::machine;
 use crate::measure::{Bench, Outcome};
 use crate::process::{Adapter, Launch, Refused, shown};
-use crate::results::{Absent, Measured, Repetition, Results};
-use crate::scenario::{Cell, Contender, Measure, Scenario, SetUp};
+use crate::results::{Absent, Description, Measured, Repetition, Results};
+use crate::scenario::{Cell, Contender, Scenario, SetUp};
 use crate::usage::Calls;
 use anyhow::{Context, Result, bail};
 use dunlin_bench_adapter::{Can, Line};
@@ -32,27 +32,37 @@ struct Contenders<'a> {
     remote: Option<&'a Remote>,
 }
 
+/// What a run measures, and what its page says about the choice.
+pub struct RunRequest {
+    /// What to measure.
+    pub scenario: Scenario,
+    /// Implementations of the scenario file that the user left out.
+    pub left_out: Vec<Absent>,
+    /// How the run is shorter than the scenario file says.
+    pub notes: Vec<String>,
+}
+
 /// Runs a scenario. After every round of repetitions the results so far are in `file`.
 ///
 /// # Errors
 /// No implementation can be used for anything, one refuses its options, or the results cannot be written. What fails in
 /// a repetition is part of the results.
 pub fn run(
-    scenario: &Scenario,
+    request: RunRequest,
     adapters: &Adapters,
     remote: Option<&Remote>,
     file: &Path,
 ) -> Result<Results> {
     let _alone = alone();
-    let Usable { scenario, commands, versions, can, absent } = usable(scenario, adapters)?;
+    let Usable { scenario, commands, descriptions, can, absent } = usable(&request.scenario, adapters)?;
     for one in &absent {
         eprintln!("bench: without {}: {}", one.name, one.why);
     }
     let cells = scenario.cells();
     let measured = |cell: &Cell| {
         let mut measured = Measured::new(cell, contender(&scenario, cell)?);
-        let missing = missing(cell, scenario.measures.get(cell.measure)?, can.get(cell.implementation)?);
-        measured.unsupported = missing.map(|can| format!("not supported: {can}"));
+        let (measure, can) = (scenario.measures.get(cell.measure)?, can.get(cell.implementation)?);
+        measured.unsupported = cell.refused(measure, contender(&scenario, cell)?, can);
         Some(measured)
     };
     let began = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
@@ -60,9 +70,10 @@ pub fn run(
         tool: format!("dunlin {}", env!("CARGO_PKG_VERSION")),
         began,
         machine: machine::describe(),
-        versions,
-        absent,
-        notes: Vec::new(),
+        commit: option_env!("DUNLIN_COMMIT").filter(|commit| !commit.is_empty()).map(String::from),
+        descriptions,
+        absent: absent.into_iter().chain(request.left_out).collect(),
+        notes: request.notes,
         cells: cells.iter().filter_map(measured).collect(),
         scenario: scenario.clone(),
     };
@@ -104,11 +115,6 @@ fn left_out(results: &Results) -> Result<()> {
     }
     texts.iter().for_each(|text| eprintln!("bench: {text}"));
     Ok(())
-}
-
-/// The first ability that is needed and not there.
-fn missing(cell: &Cell, measure: &Measure, can: &[Can]) -> Option<Can> {
-    cell.needs(measure).into_iter().find(|need| !can.contains(need))
 }
 
 fn rounds(contenders: &Contenders<'_>, cells: &[Cell], results: &mut Results, file: &Path) -> Result<()> {
@@ -215,7 +221,7 @@ impl Contenders<'_> {
 struct Usable {
     scenario: Scenario,
     commands: Vec<Vec<OsString>>,
-    versions: BTreeMap<String, String>,
+    descriptions: BTreeMap<String, Description>,
     can: Vec<Vec<Can>>,
     absent: Vec<Absent>,
 }
@@ -224,16 +230,16 @@ fn usable(scenario: &Scenario, adapters: &Adapters) -> Result<Usable> {
     let mut usable = Usable {
         scenario: scenario.clone(),
         commands: Vec::new(),
-        versions: BTreeMap::new(),
+        descriptions: BTreeMap::new(),
         can: Vec::new(),
         absent: Vec::new(),
     };
     usable.scenario.implementations.clear();
     for contender in &scenario.implementations {
         match greet(contender, adapters) {
-            Ok((command, version, can)) => {
+            Ok((command, description, can)) => {
                 usable.commands.push(command);
-                usable.versions.insert(contender.name.clone(), version);
+                usable.descriptions.insert(contender.name.clone(), description);
                 usable.can.push(can);
                 usable.scenario.implementations.push(contender.clone());
             }
@@ -254,7 +260,7 @@ fn usable(scenario: &Scenario, adapters: &Adapters) -> Result<Usable> {
     Ok(usable)
 }
 
-fn greet(contender: &Contender, adapters: &Adapters) -> Result<(Vec<OsString>, String, Vec<Can>)> {
+fn greet(contender: &Contender, adapters: &Adapters) -> Result<(Vec<OsString>, Description, Vec<Can>)> {
     let command = adapters.command(&contender.adapter)?;
     let mut adapter =
         Adapter::start(&contender.name, &Launch { command: command.clone(), ..Launch::default() })?;
@@ -262,10 +268,11 @@ fn greet(contender: &Contender, adapters: &Adapters) -> Result<(Vec<OsString>, S
     let question =
         contender.options.iter().fold(question, |line, (key, value)| line.with(&format!("x.{key}"), value));
     let hello = adapter.ask(&question, "hello", GREETING)?;
-    let text = |name| shown(hello.text(name).unwrap_or("?"));
+    let text = |name| shown(hello.text(name).unwrap_or("not described"));
     let can = hello.text("can").context("the adapter does not say what it can do")?;
     let can = can.split(',').filter(|word| !word.is_empty()).map(str::parse).collect::<Result<_>>()?;
-    Ok((command, format!("{} {}", text("name"), text("version")), can))
+    let version = format!("{} {}", text("name"), text("version"));
+    Ok((command, Description { version, waits: text("waits"), built: text("built") }, can))
 }
 
 /// The order of cells in a round: groups of like cells by chance, and those who are compared by chance within a group.

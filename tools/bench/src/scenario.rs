@@ -42,6 +42,9 @@ pub struct Contender {
     pub name: String,
     /// The adapter that runs it.
     pub adapter: String,
+    /// The kinds of measures that it is tuned for; if empty, all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<Kind>,
     /// Options of the adapter.
     #[serde(default)]
     pub options: BTreeMap<String, String>,
@@ -319,9 +322,19 @@ impl Contender {
 }
 
 impl Cell {
-    /// What an implementation must be able to do for this.
+    /// Why an implementation is not measured here: what it cannot do, or is not tuned for.
     #[must_use]
-    pub fn needs(&self, measure: &Measure) -> Vec<Can> {
+    pub fn refused(&self, measure: &Measure, contender: &Contender, can: &[Can]) -> Option<String> {
+        if !contender.kinds.is_empty() && !contender.kinds.contains(&measure.kind) {
+            let kinds: Vec<String> = contender.kinds.iter().map(ToString::to_string).collect();
+            return Some(format!("tuned for {} alone", kinds.join(", ")));
+        }
+        let missing = self.needs(measure).into_iter().find(|need| !can.contains(need))?;
+        Some(format!("not supported: {missing}"))
+    }
+
+    /// What an implementation must be able to do for this.
+    fn needs(&self, measure: &Measure) -> Vec<Can> {
         let all = [
             (self.set_up == SetUp::IntraProcess, Can::IntraProcess),
             (self.set_up == SetUp::TwoHosts, Can::TwoHosts),

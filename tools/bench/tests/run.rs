@@ -106,11 +106,11 @@ fn a_scenario_is_run_compared_and_reported() {
     assert!(verdicts.contains("round trip, two processes, 64 B: floor: median"), "{verdicts}");
     let (markdown, _) = texts(&bench(folder.path(), &["report", "--markdown", "r.json"]));
     assert!(
-        markdown.contains("### round trip, one process, 64 B") && markdown.contains("Without nobody"),
+        markdown.contains("### round trip, one process, 64 B") && markdown.contains("| nobody | missing: "),
         "{markdown}"
     );
     let (brief, _) = texts(&bench(folder.path(), &["report", "--brief", "r.json"]));
-    assert!(brief.contains("Without nobody") && brief.len() <= markdown.len(), "{brief}");
+    assert!(brief.contains("- nobody: missing: ") && brief.len() <= markdown.len(), "{brief}");
     let page = std::fs::read_to_string(folder.path().join("r.html")).unwrap();
     assert!(
         page.contains("<svg") && page.contains("Distribution") && page.contains("not supported: many-topics")
@@ -138,6 +138,14 @@ fn a_run_can_be_made_shorter() {
     let trips = of_cell(&results["cells"][0]);
     let trips: u64 = trips.as_array().unwrap().iter().map(|bin| bin[1].as_u64().unwrap()).sum();
     assert_eq!(trips, 50);
+    let (page, _) = texts(&bench(folder.path(), &["report", "--markdown", "r.json"]));
+    for said in [
+        "| Dunlin | missing: left out with --only | – | – |",
+        "1 repetitions in the place of 3.",
+        "round trip: 50 round trips in the place of 100.",
+    ] {
+        assert!(page.contains(said), "{said}: {page}");
+    }
     assert!(results["scenario"]["measures"].as_array().unwrap().iter().all(|one| one["seconds"] == 0.1));
     let refused = bench(folder.path(), &["run", "s.toml", "--seconds", "0"]);
     assert!(texts(&refused).1.contains("with these options"), "{}", texts(&refused).1);

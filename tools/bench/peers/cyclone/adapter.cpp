@@ -95,6 +95,7 @@ int main() {
     cyclone.name = "Cyclone DDS";
     cyclone.version = CYCLONE_VERSION;
     cyclone.can = "intra-process,two-hosts,reliable,best-effort,many-topics,many-readers";
+    cyclone.built = CYCLONE_BUILT ", adapter g++ -O2";
     cyclone.options = {"batching", "max_message", "fragment"};
     cyclone.open = [](const bench::Open &open, bench::OnPayload on_payload) {
         return std::make_unique<Endpoints>(open, std::move(on_payload));

@@ -1,4 +1,5 @@
-// eProsima Fast DDS 2 or 3. Options: transport = udp, shm or default; heartbeat_ms; buffer_kb.
+// eProsima Fast DDS 2 or 3. Options: transport = udp, shm or default; heartbeat_ms; buffer_kb, of sockets; segment_mb, of shared
+// memory; data_sharing = 1: readers of the same host read in the writer's history, which is allocated when it is made.
 #include "adapter.hpp"
 #if __has_include(<fastdds/rtps/transport/UDPv4TransportDescriptor.hpp>)
 #include "version3.hpp"
@@ -51,7 +52,8 @@ public:
         participant = made(
             DomainParticipantFactory::get_instance()->create_participant(open.domain, participant_qos(open)),
             "participant");
-        TypeSupport(new OctetsType(std::max(open.payload, open.arriving))).register_type(participant);
+        const bool shares = open.option("data_sharing", "0") == "1";
+        TypeSupport(new OctetsType(std::max(open.payload, open.arriving), shares)).register_type(participant);
         answer = [this](const uint8_t *payload, size_t size) { write(payload, size); };
         Publisher *publisher = made(participant->create_publisher(PUBLISHER_QOS_DEFAULT), "publisher");
         Subscriber *subscriber = made(participant->create_subscriber(SUBSCRIBER_QOS_DEFAULT), "subscriber");
@@ -115,9 +117,11 @@ private:
             qos.transport().use_builtin_transports = false;
             qos.transport().user_transports.push_back(udp);
         } else if (transport == "shm") {
+            auto memory = std::make_shared<eprosima::fastdds::rtps::SharedMemTransportDescriptor>();
+            const auto segment = static_cast<uint32_t>(std::stoul(open.option("segment_mb", "0"))) << 20;
+            if (segment > 0) memory->segment_size(segment);
             qos.transport().use_builtin_transports = false;
-            qos.transport().user_transports.push_back(
-                std::make_shared<eprosima::fastdds::rtps::SharedMemTransportDescriptor>());
+            qos.transport().user_transports.push_back(memory);
         } else if (transport != "default") {
             throw std::runtime_error("transport: udp, shm or default");
         }
@@ -141,6 +145,13 @@ private:
             qos.resource_limits().max_samples_per_instance = qos.resource_limits().max_samples;
             qos.resource_limits().allocated_samples = 0;
         }
+        if (open.option("data_sharing", "0") == "1") {
+            qos.endpoint().history_memory_policy = PREALLOCATED_MEMORY_MODE;
+            qos.resource_limits().allocated_samples = qos.resource_limits().max_samples;
+            qos.data_sharing().automatic();
+        } else {
+            qos.data_sharing().off();
+        }
     }
 
     Topic *topic(const std::string &name) {
@@ -161,7 +172,8 @@ int main() {
     fastdds.name = "Fast DDS";
     fastdds.version = FASTDDS_VERSION;
     fastdds.can = "intra-process,two-hosts,reliable,best-effort,many-topics,many-readers";
-    fastdds.options = {"transport", "heartbeat_ms", "buffer_kb"};
+    fastdds.built = "shared library of Debian's package, adapter g++ -O2";
+    fastdds.options = {"transport", "heartbeat_ms", "buffer_kb", "segment_mb", "data_sharing"};
     fastdds.open = [](const bench::Open &open, bench::OnPayload on_payload) {
         return std::make_unique<Endpoints>(open, std::move(on_payload));
     };

@@ -9,6 +9,7 @@
 
 using eprosima::fastrtps::Duration_t;
 using eprosima::fastrtps::rtps::InstanceHandle_t;
+using eprosima::fastrtps::rtps::PREALLOCATED_MEMORY_MODE;
 using eprosima::fastrtps::rtps::PREALLOCATED_WITH_REALLOC_MEMORY_MODE;
 using eprosima::fastrtps::rtps::SerializedPayload_t;
 
@@ -26,7 +27,7 @@ static bool write_sample(Writer *writer, Octets &octets) {
 
 class OctetsType : public eprosima::fastdds::dds::TopicDataType {
 public:
-    explicit OctetsType(size_t payload) {
+    OctetsType(size_t payload, bool is_bounded) : bounded(is_bounded) {
         setName("Octets");
         m_typeSize = static_cast<uint32_t>(payload + header);
         m_isGetKeyDefined = false;
@@ -46,4 +47,9 @@ public:
     void *createData() override { return new Octets(); }
     void deleteData(void *data) override { delete static_cast<Octets *>(data); }
     bool getKey(void *, InstanceHandle_t *, bool) override { return false; }
+    // What is not bounded is never shared.
+    bool is_bounded() const override { return bounded; }
+
+private:
+    const bool bounded;
 };

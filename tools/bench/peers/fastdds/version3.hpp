@@ -10,6 +10,7 @@
 
 using eprosima::fastdds::dds::Duration_t;
 using eprosima::fastdds::rtps::InstanceHandle_t;
+using eprosima::fastdds::rtps::PREALLOCATED_MEMORY_MODE;
 using eprosima::fastdds::rtps::PREALLOCATED_WITH_REALLOC_MEMORY_MODE;
 using eprosima::fastdds::rtps::SerializedPayload_t;
 
@@ -29,7 +30,7 @@ class OctetsType : public eprosima::fastdds::dds::TopicDataType {
     using Representation = eprosima::fastdds::dds::DataRepresentationId_t;
 
 public:
-    explicit OctetsType(size_t payload) {
+    OctetsType(size_t payload, bool is_bounded) : bounded(is_bounded) {
         set_name("Octets");
         max_serialized_type_size = static_cast<uint32_t>(payload + header);
         is_compute_key_provided = false;
@@ -48,4 +49,9 @@ public:
     void delete_data(void *data) override { delete static_cast<Octets *>(data); }
     bool compute_key(SerializedPayload_t &, InstanceHandle_t &, bool) override { return false; }
     bool compute_key(const void *const, InstanceHandle_t &, bool) override { return false; }
+    // What is not bounded is never shared.
+    bool is_bounded() const override { return bounded; }
+
+private:
+    const bool bounded;
 };

@@ -168,6 +168,11 @@ int main() {
     shm.name = "Shared memory";
     shm.version = "floor";
     shm.can = "intra-process,reliable,best-effort";
+    shm.waits = [](const auto &options) {
+        const auto wait = options.find("wait");
+        return std::string(wait != options.end() && wait->second == "futex" ? "blocks" : "spins");
+    };
+    shm.built = "g++ -O2";
     shm.options = {"wait"};
     shm.open = [](const bench::Open &open, bench::OnPayload on_payload) {
         return std::make_unique<Link>(open, std::move(on_payload));

@@ -30,10 +30,21 @@ struct Endpoints {
 
 impl Implementation for Dunlin {
     fn about(&self, options: &[(String, String)]) -> Result<About> {
-        config(options)?;
+        let config = config(options)?;
         // Two hosts have no memory in common.
         let can = if lends(options) { Can::ALL_BUT_TWO_HOSTS } else { Can::ALL };
-        Ok(About { name: "Dunlin".into(), version: env!("CARGO_PKG_VERSION").into(), can })
+        let waits = match config.get("receive.waiting").as_deref() {
+            Some("blocking") => "blocks",
+            Some("polling") => "spins",
+            _ => "spins where data is dense, else blocks",
+        };
+        Ok(About {
+            name: "Dunlin".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            can,
+            waits: waits.into(),
+            built: super::BUILT.into(),
+        })
     }
 
     fn open(&self, open: &Open, on_payload: OnPayload) -> Result<Box<dyn Session>> {

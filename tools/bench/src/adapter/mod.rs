@@ -6,6 +6,13 @@ mod udp;
 
 use anyhow::{Result, bail};
 
+/// How these adapters are built. `tools/bench/build.sh` says it, because it links them in a way of its own.
+pub(crate) const BUILT: &str = match option_env!("DUNLIN_BENCH_BUILT") {
+    Some(built) => built,
+    None if cfg!(debug_assertions) => "cargo, development build",
+    None => "cargo, optimised",
+};
+
 /// Names of the adapters that need nothing else.
 pub(crate) const BUILT_IN: &[&str] = &["dunlin", "udp"];
 

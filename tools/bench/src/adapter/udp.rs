@@ -23,8 +23,14 @@ impl Implementation for Udp {
     fn about(&self, options: &[(String, String)]) -> Result<About> {
         const CAN: &[Can] = &[Can::IntraProcess, Can::TwoHosts, Can::Reliable, Can::BestEffort];
         only(options, &["wait"])?;
-        spins(options)?;
-        Ok(About { name: "UDP sockets".into(), version: "floor".into(), can: CAN })
+        let waits = if spins(options)? { "spins" } else { "blocks" }.into();
+        Ok(About {
+            name: "UDP sockets".into(),
+            version: "floor".into(),
+            can: CAN,
+            waits,
+            built: super::BUILT.into(),
+        })
     }
 
     fn open(&self, open: &Open, on_payload: OnPayload) -> Result<Box<dyn Session>> {

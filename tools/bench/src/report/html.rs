@@ -2,7 +2,9 @@
 
 use super::chart::escape;
 use super::figures::{Figure, groups, over_the_rate, parts, pictures};
-use super::table::{Table, Verdict, method, notes, table, with_spread};
+use super::table::{
+    IMPLEMENTATION_COLUMNS, Table, Verdict, implementation_rows, method, notes, table, with_spread,
+};
 use crate::compare::what;
 use crate::results::Results;
 use crate::scenario::{Kind, Link, Measure, Placement, Scheduling, SetUp};
@@ -56,8 +58,8 @@ fn section(page: &mut String, run: &Results, number: usize) {
     for note in notes(run) {
         let _ = write!(page, "<p class='note'>{}</p>", escape(&note));
     }
+    implementations(page, run);
     page.push_str("<div class='cards'>");
-    card(page, "Implementations", run.versions.iter());
     card(page, "Machine", run.machine.iter());
     page.push_str("</div>");
     verdicts(page, run, number);
@@ -142,6 +144,23 @@ pub(crate) fn conditions(measure: &Measure) -> String {
     words.join(", ") + "."
 }
 
+/// Every implementation of the scenario, also those that were not measured.
+fn implementations(page: &mut String, run: &Results) {
+    page.push_str("<h2>Implementations</h2><div class='scroll'><table class='words'><thead><tr><th></th>");
+    for column in IMPLEMENTATION_COLUMNS {
+        let _ = write!(page, "<th>{column}</th>");
+    }
+    page.push_str("</tr></thead><tbody>");
+    for (name, values) in implementation_rows(run) {
+        let _ = write!(page, "<tr><td>{}</td>", escape(&name));
+        for value in values {
+            let _ = write!(page, "<td>{}</td>", escape(&value));
+        }
+        page.push_str("</tr>");
+    }
+    page.push_str("</tbody></table></div>");
+}
+
 fn card<'a>(page: &mut String, title: &str, pairs: impl Iterator<Item = (&'a String, &'a String)>) {
     let _ = write!(page, "<div class='card'><h3>{title}</h3><dl>");
     for (name, value) in pairs {
@@ -182,7 +201,7 @@ fn verdicts(page: &mut String, run: &Results, number: usize) {
                 "<td class='{}' title='{}'>{}</td>",
                 verdict.class(),
                 escape(&title),
-                with_spread(text)
+                verdict.mark().to_string() + &with_spread(text)
             );
         }
         page.push_str("</tr>");

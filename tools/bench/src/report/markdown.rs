@@ -1,7 +1,7 @@
 //! Results as Markdown.
 
 use super::matrix::{Matrix, matrices};
-use super::table::{Table, method, notes, table, tables};
+use super::table::{IMPLEMENTATION_COLUMNS, Table, implementation_rows, method, notes, table, tables};
 use crate::results::Results;
 use std::fmt::Write;
 
@@ -10,12 +10,10 @@ use std::fmt::Write;
 #[must_use]
 pub fn markdown(results: &Results, brief: bool) -> String {
     let mut text = format!("## {}\n\n{}\n\n", plain(&results.scenario.id), plain(&results.scenario.about));
-    let versions = results.versions.iter().map(|(name, version)| format!("{name}: {version}"));
     let machine = results.machine.iter().map(|(name, value)| format!("{name}: {value}"));
-    for line in [versions.collect::<Vec<_>>(), machine.collect()] {
-        let _ = writeln!(text, "{}.\n", plain(&line.join("; ")));
-    }
+    let _ = writeln!(text, "{}.\n", plain(&machine.collect::<Vec<_>>().join("; ")));
     let _ = writeln!(text, "{}\n", method(results));
+    implementations(&mut text, results);
     for note in notes(results) {
         let _ = writeln!(text, "{}\n", plain(&note));
     }
@@ -44,20 +42,35 @@ fn rows<'a>(
     text.push('\n');
 }
 
+/// Every implementation of the scenario, also those that were not measured.
+fn implementations(text: &mut String, results: &Results) {
+    let _ = writeln!(text, "| | {} |\n|---|---|---|---|", IMPLEMENTATION_COLUMNS.join(" | "));
+    for (name, values) in implementation_rows(results) {
+        let _ = writeln!(text, "| {} | {} |", plain(&name), values.map(|value| plain(&value)).join(" | "));
+    }
+    text.push('\n');
+}
+
+fn lines<'a>(text: &mut String, lines: impl Iterator<Item = &'a String>) {
+    let before = text.len();
+    lines.for_each(|line| {
+        let _ = writeln!(text, "- {}", plain(line));
+    });
+    if text.len() > before {
+        text.push('\n');
+    }
+}
+
 fn brief_table(text: &mut String, matrix: &Matrix) {
     let title = format!("### {}\n\n{}\n\n", plain(&matrix.title), plain(&matrix.about));
     rows(text, &title, &matrix.columns, matrix.rows.iter().map(|(name, values)| (name, values)));
+    lines(text, matrix.lines.iter());
 }
 
 fn full_table(text: &mut String, table: &Table) {
     let title = format!("### {}\n\n", plain(&table.title));
     rows(text, &title, &table.columns, table.rows.iter().map(|row| (&row.name, &row.values)));
-    for line in table.failures.iter().chain(&table.left_out) {
-        let _ = writeln!(text, "- {}", plain(line));
-    }
-    if !table.failures.is_empty() || !table.left_out.is_empty() {
-        text.push('\n');
-    }
+    lines(text, table.failures.iter().chain(&table.left_out));
 }
 
 /// Text that stays in its line and its column.
@@ -77,8 +90,19 @@ mod tests {
         let mut results = two(&[10.0, 10.0, 10.0], &[20.0, 20.0, 20.0]);
         results.cells[1].repetitions[2].failure = Some("no pong".into());
         let text = markdown(&results, false);
-        assert!(text.contains("| b & c | 20.0 | 20.0 |"), "{text}");
-        assert!(text.contains("| 0.50 [0.50…0.50] |"), "{text}");
+        assert!(text.contains("| b & c | – | 20.0 | 20.0 |"), "{text}");
+        assert!(text.contains("| ▲ 0.50 [0.50…0.50] |"), "{text}");
+        assert!(text.contains("| a | A 1 | blocks | cargo |"), "{text}");
         assert!(text.contains("1 of 3 repetitions failed: no pong"), "{text}");
+    }
+
+    #[test]
+    fn where_the_first_is_behind_is_marked_and_who_is_missing_is_said() {
+        let mut results = two(&[40.0, 40.0, 40.0], &[20.0, 20.0, 20.0]);
+        results.absent.push(crate::results::Absent { name: "c".into(), why: "not built".into() });
+        let text = markdown(&results, false);
+        assert!(text.contains("| ▼ 2.00 [2.00…2.00] |"), "{text}");
+        assert!(text.contains("| c | missing: not built | – | – |"), "{text}");
+        assert!(text.contains("- c: missing: not built"), "{text}");
     }
 }

@@ -52,6 +52,15 @@ impl Verdict {
         (verdict, Some(ratio))
     }
 
+    /// What stands before a ratio: where the first implementation is ahead, and as clearly where it is behind.
+    pub(crate) fn mark(self) -> &'static str {
+        match self {
+            Self::Better => "▲ ",
+            Self::Worse => "▼ ",
+            Self::Open | Self::Nothing => "",
+        }
+    }
+
     /// The class in the page.
     pub(crate) fn class(self) -> &'static str {
         match self {
@@ -124,14 +133,32 @@ pub(crate) fn method(results: &Results) -> String {
         "Every combination was measured {times}, each time with new processes; implementations took turns in an order by \
          chance, so that what disturbed the machine disturbed all alike. Tables show medians of the repetitions. A ratio is \
          {first} divided by the other, the geometric mean over pairs measured one after the other, with its 95 % interval; \
-         where the interval holds 1, or with fewer than three repetitions, there is no verdict."
+         where the interval holds 1, or with fewer than three repetitions, there is no verdict. ▲ marks where {first} is ahead, \
+         ▼ where it is behind."
     )
 }
 
-/// What else has to be known: who was not there, what could not be measured.
+/// What else has to be known: how the run is shorter than its scenario, what could not be measured.
 pub(crate) fn notes(results: &Results) -> Vec<String> {
-    let absent = results.absent.iter().map(|one| format!("Without {}: {}.", one.name, one.why));
-    absent.chain(results.notes.iter().cloned()).collect()
+    let commit = results.commit.as_ref().map(|commit| format!("Dunlin was built at commit {commit}."));
+    commit.into_iter().chain(results.notes.iter().cloned()).collect()
+}
+
+/// The columns of [`implementation_rows`].
+pub(crate) const IMPLEMENTATION_COLUMNS: [&str; 3] = ["version", "waits", "built"];
+
+/// Every implementation of the scenario: version, how it waits, how it was built; or why it was not measured.
+pub(crate) fn implementation_rows(results: &Results) -> Vec<(String, [String; 3])> {
+    let measured = results.scenario.implementations.iter().map(|one| {
+        let described = results.descriptions.get(&one.name).cloned().unwrap_or_default();
+        (one.name.clone(), [described.version, described.waits, described.built])
+    });
+    let none = || "–".to_string();
+    let absent = results
+        .absent
+        .iter()
+        .map(|one| (one.name.clone(), [format!("missing: {}", one.why), none(), none()]));
+    measured.chain(absent).collect()
 }
 
 /// One table per group of cells.
@@ -145,7 +172,8 @@ pub(crate) fn table(results: &Results, group: &[&Measured]) -> Option<Table> {
     let kind = results.measure(first)?.kind;
     let is_known = |name: &str| group.iter().any(|cell| cell.figure(name).is_some());
     let figures: Vec<_> = columns(kind).iter().filter(|(name, _)| is_known(name)).collect();
-    let mut headings: Vec<String> = figures.iter().map(|(_, heading)| (*heading).to_string()).collect();
+    let mut headings = vec!["waits".to_string()];
+    headings.extend(figures.iter().map(|(_, heading)| (*heading).to_string()));
     let figure = judged_by(kind).1.split(',').next().unwrap_or_default();
     // A mean shows every disturbance, a median none: where they differ, both are needed.
     let has_median = matches!(kind, Kind::Latency | Kind::OneWay);
@@ -154,13 +182,14 @@ pub(crate) fn table(results: &Results, group: &[&Measured]) -> Option<Table> {
     }
     headings.push(format!("{} ÷ this, {figure}", first.implementation));
     let row = |cell: &&&Measured| {
-        let mut values: Vec<String> = figures.iter().map(|(name, _)| shown(cell.figure(name))).collect();
+        let mut values = vec![waits(results, &cell.implementation)];
+        values.extend(figures.iter().map(|(name, _)| shown(cell.figure(name))));
         let (verdict, ratio) = Verdict::of(first, cell, kind);
         if has_median {
             let is_first = cell.implementation == first.implementation;
             values.push(with_spread(first.over(cell, "p50").filter(|_| !is_first)));
         }
-        values.push(with_spread(ratio));
+        values.push(format!("{}{}", verdict.mark(), with_spread(ratio)));
         Row { name: cell.implementation.clone(), values, verdict }
     };
     Some(Table {
@@ -168,14 +197,31 @@ pub(crate) fn table(results: &Results, group: &[&Measured]) -> Option<Table> {
         columns: headings,
         rows: group.iter().filter(|cell| !cell.repetitions.is_empty()).map(|cell| row(&cell)).collect(),
         failures: group.iter().flat_map(|cell| failures(cell)).collect(),
-        left_out: group
-            .iter()
-            .filter_map(|cell| Some(format!("{}: {}", cell.implementation, cell.unsupported.as_ref()?)))
-            .collect(),
+        left_out: left_out(results, group),
     })
 }
 
-fn failures(cell: &Measured) -> Vec<String> {
+/// How a side of an implementation waits.
+pub(crate) fn waits(results: &Results, implementation: &str) -> String {
+    results.descriptions.get(implementation).map_or("–".to_string(), |it| it.waits.clone())
+}
+
+/// Every implementation of the scenario that has no row in a table of these cells, with the reason.
+pub(crate) fn left_out(results: &Results, cells: &[&Measured]) -> Vec<String> {
+    let unsupported = cells
+        .iter()
+        .filter_map(|cell| Some(format!("{}: {}", cell.implementation, cell.unsupported.as_ref()?)));
+    let absent = results.absent.iter().map(|one| format!("{}: missing: {}", one.name, one.why));
+    let mut lines: Vec<String> = Vec::new();
+    for line in unsupported.chain(absent) {
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+pub(crate) fn failures(cell: &Measured) -> Vec<String> {
     let name = &cell.implementation;
     let timed = cell.failure().map(|(why, how_many)| {
         format!("{name}: {how_many} of {} repetitions failed: {why}", cell.repetitions.len())

@@ -1,7 +1,7 @@
 //! iceoryx2: shared memory, one host. Option: wait = spin (the default, as its own benchmarks do) or event.
 
 use anyhow::{Result, anyhow, bail};
-use dunlin_bench_adapter::{About, Can, Implementation, OnPayload, Open, Session, only, serve};
+use dunlin_bench_adapter::{About, Can, FROM_REGISTRY, Implementation, OnPayload, Open, Session, only, serve};
 use iceoryx2::port::listener::Listener;
 use iceoryx2::port::notifier::Notifier;
 use iceoryx2::port::publisher::Publisher;
@@ -84,8 +84,9 @@ impl Implementation for Iceoryx2 {
         const CAN: &[Can] =
             &[Can::IntraProcess, Can::Reliable, Can::BestEffort, Can::ManyTopics, Can::ManyReaders];
         only(options, &["wait"])?;
-        with_events(options)?;
-        Ok(About { name: "iceoryx2".into(), version: "0.10".into(), can: CAN })
+        let waits = if with_events(options)? { "blocks" } else { "spins" }.into();
+        let built = FROM_REGISTRY.into();
+        Ok(About { name: "iceoryx2".into(), version: "0.10".into(), can: CAN, waits, built })
     }
 
     fn open(&self, open: &Open, on_payload: OnPayload) -> Result<Box<dyn Session>> {

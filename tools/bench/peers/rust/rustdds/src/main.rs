@@ -1,7 +1,7 @@
 //! RustDDS.
 
 use anyhow::{Result, anyhow};
-use dunlin_bench_adapter::{About, Can, Implementation, OnPayload, Open, Session, only, serve};
+use dunlin_bench_adapter::{About, Can, FROM_REGISTRY, Implementation, OnPayload, Open, Session, only, serve};
 use futures::executor::block_on;
 use futures::{StreamExt, select};
 use rustdds::dds::statusevents::{DataReaderStatus, DataWriterStatus, StatusEvented};
@@ -93,7 +93,7 @@ async fn read(
 impl Implementation for RustDds {
     fn about(&self, options: &[(String, String)]) -> Result<About> {
         only(options, &[])?;
-        Ok(About { name: "RustDDS".into(), version: "0.15".into(), can: Can::ALL })
+        Ok(About { name: "RustDDS".into(), version: "0.15".into(), can: Can::ALL, waits: "blocks".into(), built: FROM_REGISTRY.into() })
     }
 
     fn open(&self, open: &Open, on_payload: OnPayload) -> Result<Box<dyn Session>> {

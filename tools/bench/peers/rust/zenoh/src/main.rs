@@ -1,7 +1,7 @@
 //! zenoh, peer to peer over TCP, its default. Option: express = 1 sends each sample at once instead of waiting for company.
 
 use anyhow::{Result, anyhow};
-use dunlin_bench_adapter::{About, Can, Implementation, OnPayload, Open, Session, only, serve};
+use dunlin_bench_adapter::{About, Can, FROM_REGISTRY, Implementation, OnPayload, Open, Session, only, serve};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use zenoh::liveliness::LivelinessToken;
@@ -75,7 +75,7 @@ fn watch(session: &zenoh::Session) -> Result<There> {
 impl Implementation for Zenoh {
     fn about(&self, options: &[(String, String)]) -> Result<About> {
         only(options, &["express"])?;
-        Ok(About { name: "zenoh".into(), version: "1.10".into(), can: Can::ALL })
+        Ok(About { name: "zenoh".into(), version: "1.10".into(), can: Can::ALL, waits: "blocks".into(), built: FROM_REGISTRY.into() })
     }
 
     fn open(&self, open: &Open, on_payload: OnPayload) -> Result<Box<dyn Session>> {
