@@ -18,20 +18,23 @@ else
     chosen=(--skip fast_dds3)
 fi
 cd "$root"
-cargo build --quiet -p dunlin-cli
-cargo test --quiet -p dunlin-interop --no-run
+scripts/programs.sh dunlin
+# All tests are chosen from the whole workspace, as `make unit` does: of single packages Cargo would compile much anew.
+exchanges=()
+for file in "$here"/tests/*.rs; do exchanges+=(--test "$(basename "$file" .rs)"); done
+cargo test --quiet --workspace "${exchanges[@]}" --no-run
 if [ "${1:-}" = fastdds3 ]; then
-    cargo test --quiet -p dunlin-idl-tests --test fastdds_octets -- --ignored
+    cargo test --quiet --workspace --test fastdds_octets -- --ignored
 else
-    cargo test --quiet -p dunlin-idl-tests --test rosbags --test cyclone_octets -- --ignored
-    DUNLIN_PEER_IDL=required cargo test --quiet -p dunlin-idl --test peers
-    cargo test --quiet -p dunlin-cli --test shapes_page -- --ignored
+    cargo test --quiet --workspace --test rosbags --test cyclone_octets -- --ignored
+    cargo test --quiet --workspace --test peers -- --ignored
+    cargo test --quiet --workspace --test shapes_page -- --ignored
 fi
 for round in $(seq "$rounds"); do
     [ "$rounds" = 1 ] || echo "interop: round $round of $rounds"
     rm -rf "$INTEROP_CAPTURES"
     mkdir -p "$INTEROP_CAPTURES"
     # One exchange at a time: peers and domains share the loopback interface.
-    cargo test --quiet -p dunlin-interop -- --ignored --test-threads=1 "${chosen[@]}"
+    cargo test --quiet --workspace "${exchanges[@]}" -- --ignored --test-threads=1 "${chosen[@]}"
     "$here/check-captures.sh" "$INTEROP_CAPTURES"
 done

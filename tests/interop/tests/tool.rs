@@ -168,6 +168,10 @@ fn cyclone_is_listed_drawn_and_measured() -> Result<()> {
 /// What others call the type, who announce nothing of it.
 const IDL: &str = "@final struct ShapeType { @key string color; long x; long y; long shapesize; };\n";
 
+/// RustDDS acknowledges a sample before its application has taken it, and then hands it out only while it knows the writer
+/// (docs/late-joiners.md): on a busy machine that may be later than the command lingers unless it is told to.
+const LINGER: [&str; 2] = ["--linger", "30"];
+
 fn with_idl(vendor: Vendor, domain: u32) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("shape.idl");
@@ -185,9 +189,9 @@ fn with_idl(vendor: Vendor, domain: u32) -> Result<()> {
     peer.quit()?;
     let mut peer = Peer::start(vendor, "shape-sub", domain)?;
     let value = "{color: BLUE, x: -7, y: 8, shapesize: 21}";
-    let publish = ["pub", "Square", "--wait", "20", "--idl", file, "--type", "ShapeType", value];
-    // A reader of another vendor may miss what is written before it knows the writer (docs/late-joiners.md).
-    let _tool = Tool::start(domain, &[&publish[..], &["--rate", "5", "--count", "150"]].concat())?;
+    // Without --type it waits for the reader, and makes a writer that suits it.
+    let publish = ["pub", "Square", "--wait", "20", "--idl", file, value];
+    let _tool = Tool::start(domain, &[&publish[..], &LINGER].concat())?;
     peer.wait_for("sample BLUE -7 8 21")?;
     peer.quit()
 }
@@ -234,9 +238,8 @@ fn rustdds_is_echoed_and_reads_a_nested_type_with_idl() -> Result<()> {
     peer.quit()?;
     let mut peer = Peer::start(Vendor::RustDdsReports, "report-sub", 161)?;
     let value = expected.to_string();
-    let publish = ["pub", "Reports", "--wait", "20", "--idl", file, "--type", "survey::Report", &value];
-    // A reader of another vendor may miss what is written before it knows the writer (docs/late-joiners.md).
-    let _tool = Tool::start(161, &[&publish[..], &["--rate", "5", "--count", "150"]].concat())?;
+    let publish = ["pub", "Reports", "--wait", "20", "--idl", file, &value];
+    let _tool = Tool::start(161, &[&publish[..], &LINGER].concat())?;
     let line = peer.wait_for_prefix("report ")?;
     let seen: Value = serde_json::from_str(line.strip_prefix("report ").context("no report")?)?;
     ensure!(seen == expected, "{seen}");

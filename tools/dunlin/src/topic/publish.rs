@@ -34,30 +34,43 @@ pub struct Arguments {
     /// Write each value so many times; 0 until Ctrl-C
     #[arg(short, long, default_value_t = 1)]
     count: u64,
+    /// Stay so long after everything was acknowledged: some vendors' readers lose what their application has not taken yet
+    /// when its writer leaves
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.1)]
+    linger: f64,
 }
 
-/// Values of the command line or of standard input.
-fn values(arguments: &Arguments, ty: &DynamicType) -> Result<Vec<DynamicData>> {
-    let made = |text: &str| -> Result<DynamicData> {
-        let json: serde_json::Value =
-            serde_norway::from_str(text).context("this is neither JSON nor YAML")?;
-        Ok(dunlin_json::from_json(ty, &json)?)
-    };
+/// Values of the command line or of standard input, and where each stands there.
+fn given(arguments: &Arguments) -> Result<Vec<(Option<String>, serde_json::Value)>> {
+    let read = |text: &str| serde_norway::from_str(text).context("this is neither JSON nor YAML");
     if arguments.value != "-" {
-        return Ok(vec![made(&arguments.value)?]);
+        return Ok(vec![(None, read(&arguments.value)?)]);
     }
     let lines = std::io::stdin().lock().lines().collect::<Result<Vec<_>, _>>()?;
     if lines.iter().filter(|line| !line.trim().is_empty()).all(|line| line.trim_start().starts_with('{')) {
         let lines = lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty());
-        return lines.map(|(at, line)| made(line).with_context(|| format!("line {}", at + 1))).collect();
+        let lines = lines.map(|(at, line)| (format!("line {}", at + 1), line));
+        return lines.map(|(place, line)| Ok((Some(place.clone()), read(line).context(place)?))).collect();
     }
     let mut values = Vec::new();
     for (at, document) in serde_norway::Deserializer::from_str(&lines.join("\n")).enumerate() {
-        let place = || format!("value {}", at + 1);
-        let json = serde_json::Value::deserialize(document).with_context(place)?;
-        values.push(dunlin_json::from_json(ty, &json).with_context(place)?);
+        let place = format!("value {}", at + 1);
+        let value = serde_json::Value::deserialize(document).with_context(|| place.clone())?;
+        values.push((Some(place), value));
     }
     Ok(values)
+}
+
+/// The values in the type of the topic.
+fn made(ty: &DynamicType, given: &[(Option<String>, serde_json::Value)]) -> Result<Vec<DynamicData>> {
+    let made = |(place, value): &(Option<String>, serde_json::Value)| {
+        let made = dunlin_json::from_json(ty, value).map_err(anyhow::Error::from);
+        match place {
+            Some(place) => made.with_context(|| place.clone()),
+            None => made,
+        }
+    };
+    given.iter().map(made).collect()
 }
 
 /// A writer that matches the readers that there are.
@@ -89,34 +102,80 @@ fn writer(
     Ok(publisher.create_datawriter(&topic, &qos)?)
 }
 
+/// A writer, its topic, and what it is to write.
+struct Joined {
+    name: String,
+    ty: DynamicType,
+    values: Vec<DynamicData>,
+    writer: DataWriter<DynamicData>,
+}
+
+/// Joins the topic as its readers need, as far as there are some.
+fn join(
+    arguments: &Arguments,
+    participant: &DomainParticipant,
+    given: &[(Option<String>, serde_json::Value)],
+    readers: &[Arc<SubscriptionBuiltinTopicData>],
+) -> Result<Joined> {
+    let ty = arguments.ty.find(participant, &readers.iter().map(Into::into).collect::<Vec<_>>())?;
+    let values = made(&ty, given)?;
+    ensure!(!values.is_empty(), "standard input holds no value");
+    let topic = &arguments.target.topic;
+    let name = readers.first().map_or_else(|| topic.wire_name(), |reader| reader.topic_name.to_string());
+    let writer = writer(participant, &name, &ty, readers)?;
+    Ok(Joined { name, ty, values, writer })
+}
+
+/// Waits until a reader has matched. One that was discovered after the writer was made may need another one, which replaces it.
+fn until_matched(
+    arguments: &Arguments,
+    participant: &DomainParticipant,
+    given: &[(Option<String>, serde_json::Value)],
+    made_for_nobody: bool,
+    mut joined: Joined,
+    stop: &Stop,
+) -> Result<Joined> {
+    let target = &arguments.target;
+    if target.wait().is_zero() {
+        return Ok(joined);
+    }
+    let mut patience = PATIENCE;
+    if made_for_nobody {
+        let readers = target.readers(participant, target.wait(), stop);
+        if readers.is_empty() {
+            patience = Duration::ZERO;
+        } else if joined.writer.matched_subscriptions().is_empty() {
+            drop(joined);
+            joined = join(arguments, participant, given, &readers)?;
+        }
+    }
+    let matched = || !joined.writer.matched_subscriptions().is_empty();
+    target.until_matched((&joined.name, "reader"), patience, stop, matched)?;
+    Ok(joined)
+}
+
 /// Writes values until each was written often enough, or Ctrl-C.
 pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Result<ExitCode> {
     ensure!(arguments.rate > 0.0 && arguments.rate <= 1e6, "--rate takes more than 0 and at most 1000000");
+    ensure!((0.0..=3600.0).contains(&arguments.linger), "--linger takes 0 to 3600 seconds");
     let stop = on_interrupt()?;
     let target = &arguments.target;
     let participant = target.participant(config, "dunlin pub")?;
     // Who knows the type need not wait for a reader, which may itself wait for a writer: `dunlin echo` does.
-    let given = arguments.ty.is_given();
-    let most = if given { target.wait().min(SURVEY) } else { target.wait() };
+    let knows_type = arguments.ty.is_given();
+    let most = if knows_type { target.wait().min(SURVEY) } else { target.wait() };
     let readers = target.readers(&participant, most, &stop);
-    if readers.is_empty() && !given && !stop.is_set() {
+    if readers.is_empty() && !knows_type && !stop.is_set() {
         bail!(
             "nobody reads '{}' in domain {}, so nobody tells its type: give it with --idl and --type, or --wait longer",
             target.topic.given(),
             participant.domain_id()
         );
     }
-    let ty = arguments.ty.find(&participant, &readers.iter().map(Into::into).collect::<Vec<_>>())?;
-    let values = values(arguments, &ty)?;
-    ensure!(!values.is_empty(), "standard input holds no value");
-    let name =
-        readers.first().map_or_else(|| target.topic.wire_name(), |reader| reader.topic_name.to_string());
-    let writer = writer(&participant, &name, &ty, &readers)?;
-    if !target.wait().is_zero() {
-        let patience = if readers.is_empty() { target.wait() } else { PATIENCE };
-        let matched = || !writer.matched_subscriptions().is_empty();
-        target.until_matched((&name, "reader"), patience, &stop, matched)?;
-    }
+    let given = given(arguments)?;
+    let joined = join(arguments, &participant, &given, &readers)?;
+    let Joined { ty, values, writer, .. } =
+        until_matched(arguments, &participant, &given, readers.is_empty(), joined, &stop)?;
     let written = write(arguments, &writer, &values, &stop)?;
     let patience = dunlin::Duration::from_secs(if stop.is_set() { 0 } else { 5 });
     let acknowledged = writer.wait_for_acknowledgments(patience).is_ok();
@@ -129,6 +188,8 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     if !acknowledged && !stop.is_set() {
         bail!("not every reader has acknowledged them after 5 s");
     }
+    out.flush()?;
+    _ = stop.wait(Duration::from_secs_f64(arguments.linger));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -138,5 +138,6 @@ fn inactive_readers_of_other_participants_are_named() {
         }
         // It may have been stopped before `dunlin why` had heard of it, or lost with its lease.
         assert!(Instant::now() < deadline, "{told}");
+        dunlin_notes::retried("the reader was stopped before it was known, or lost");
     }
 }

@@ -1,6 +1,20 @@
 //! `dunlin echo`, `pub`, `hz`, `bw`, `latency`, against shapes that another process publishes.
 
-use crate::common::{Background, PATIENCE, domain, run, text, with_input};
+use crate::common::{Background, PATIENCE, domain, more_domain, participant, run, text, with_input};
+use dunlin::DdsType;
+use dunlin::qos::{DataReaderQos, OwnershipKind, SubscriberQos, TopicQos};
+use std::time::Instant;
+
+/// The same type as in [`IDL`].
+#[derive(DdsType, Clone, Debug, Default)]
+#[dds(name = "mine::Shape", appendable)]
+struct Shape {
+    #[dds(key)]
+    color: String,
+    x: i32,
+    y: i32,
+    shapesize: i32,
+}
 
 /// The type of shapes, with a name of its own.
 const IDL: &str = "module mine {
@@ -119,4 +133,32 @@ fn values_of_standard_input_are_published() {
     let yaml = with_input(&publish, yaml);
     assert_eq!(String::from_utf8(yaml.stdout).unwrap(), "3 samples of mine::Shape written to 1 readers\n");
     assert_eq!(places(3), [("C".into(), 3.into()), ("D".into(), 4.into()), ("E".into(), 5.into())]);
+}
+
+/// The writer that is there before any reader is volatile, and shares what it owns: one that asks for more has it made anew.
+#[test]
+fn a_reader_that_comes_later_has_a_writer_that_suits_it() {
+    let (domain, folder) = (&more_domain(9), tempfile::tempdir().unwrap());
+    let idl = &idl(&folder);
+    let late = participant(domain, "late", &[]);
+    let publish = ["pub", "Late", "-d", domain, "--idl", idl, "--type", "mine::Shape", "--wait", "60"];
+    let (_pub, told) = Background::lines(&[&publish[..], &["{color: RED, x: 5}"]].concat());
+    let deadline = Instant::now() + PATIENCE;
+    let eventually = |what: &str, seen: &dyn Fn() -> bool| {
+        while !seen() {
+            assert!(Instant::now() < deadline, "{what}");
+            std::thread::park_timeout(std::time::Duration::from_millis(5));
+        }
+    };
+    eventually("the writer for nobody", &|| {
+        late.discovered_publications().iter().any(|it| &*it.topic_name == "Late")
+    });
+    let topic = late.create_topic::<Shape>("Late", &TopicQos::default()).unwrap();
+    let mut qos = DataReaderQos::default().reliable().transient_local();
+    qos.ownership.kind = OwnershipKind::Exclusive;
+    let subscriber = late.create_subscriber(&SubscriberQos::default()).unwrap();
+    let reader = subscriber.create_datareader(&topic, &qos).unwrap();
+    assert_eq!(told.recv_timeout(PATIENCE).unwrap(), "1 samples of mine::Shape written to 1 readers");
+    let sample = reader.take(1).unwrap().remove(0).data.unwrap();
+    assert_eq!((&*sample.color, sample.x), ("RED", 5));
 }
