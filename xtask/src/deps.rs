@@ -31,7 +31,20 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("api", &["dunlin-config", "dunlin-json", "dunlin"]),
     ("tools", &["dunlin-program", "dunlin-bench-adapter", "dunlin-bench", "dunlin-shapes", "dunlin-cli"]),
     ("apps", &[]),
-    ("tests", &[]),
+    (
+        "tests",
+        &[
+            "dunlin-notes",
+            "dunlin-simulation",
+            "dunlin-replay",
+            "dunlin-counts",
+            "dunlin-flood",
+            "dunlin-idl-tests",
+            "dunlin-interop",
+            "dunlin-scale",
+            "dunlin-shapes-tests",
+        ],
+    ),
     ("xtask", &[]),
 ];
 

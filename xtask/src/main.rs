@@ -1,11 +1,12 @@
 //! Development tasks: `cargo xtask deps` checks the arrows between layers, `cargo xtask tidy`
 //! checks file and function lengths, purity, the clause lines of protocol files and the conformance table, which
 //! `cargo xtask conformance` writes. `cargo xtask conformance --results LOG...` looks up in the output of `cargo test`
-//! whether the tests of the table have passed.
+//! whether the tests of the table have passed. `cargo xtask evidence` says which proofs are missing or too old.
 #![forbid(unsafe_code)]
 
 mod conformance;
 mod deps;
+mod evidence;
 mod functions;
 mod tidy;
 
@@ -13,7 +14,7 @@ use anyhow::{Result, bail};
 use std::path::Path;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask deps | tidy | conformance [--results LOG...]";
+const USAGE: &str = "usage: cargo xtask deps | tidy | conformance [--results LOG...] | evidence [...]";
 
 fn run(task: Option<&str>, options: &[String]) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
@@ -25,6 +26,7 @@ fn run(task: Option<&str>, options: &[String]) -> Result<()> {
             [option, logs @ ..] if option == "--results" => conformance::check_results(root, logs),
             _ => bail!(USAGE),
         },
+        Some("evidence") => evidence::run(root, options),
         _ => bail!(USAGE),
     }
 }

@@ -60,6 +60,7 @@ pub fn check(root: &Path) -> Result<()> {
     }
     check_allow_list(&allowed, &sources, &mut findings);
     findings.extend(crate::conformance::findings(root)?);
+    findings.extend(crate::evidence::findings(root)?);
     let p95 = percentile_95(&mut protocol_lengths);
     if p95 > PROTOCOL_P95 {
         findings
