@@ -1,12 +1,23 @@
 # Two commands matter: `make demo` (live video over DDS) and `make test` (everything).
+# Programs and tests are chosen from the whole workspace (`--bin`, `--test` without `-p`): of single packages Cargo would take
+# other features of the same crates, and compile them once more.
 SHELL := /bin/bash
+# All targets share what one of them has compiled. Without debug information and incremental builds, which who works with `cargo`
+# itself has, that takes a third of the disk and less time.
+export CARGO_INCREMENTAL ?= 0
+export CARGO_PROFILE_DEV_DEBUG ?= 0
 SECONDS ?=
 PARTICIPANTS ?= 10,100,1000
 DEMO_SECONDS := $(filter-out 0,$(SECONDS))
+# SECONDS of the command line, or so many; bash has a variable of that name.
+seconds = $(or $(if $(filter command line,$(origin SECONDS)),$(DEMO_SECONDS)),$(1))
 PROTOCOL := core sync buf qos cdr wire xtypes dynamic rtps filter cache discovery engine
+# Writes the row of docs/evidence.md that a command proves, unless EVIDENCE=off.
+PROOF := scripts/proof.sh
+COMMA := ,
 PROTOCOL_CRATES := $(foreach c,$(PROTOCOL),-p dunlin-$(c))
 
-.PHONY: help demo test lint unit loom shuttle miri miri-short tsan cross interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers footprint fuzz flood sim mutants scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader pictures
+.PHONY: help demo test test-deep evidence attacks lint unit loom shuttle miri miri-short tsan cross cross-full interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers footprint fuzz flood sim mutants mutants-sample scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader pictures
 
 help:
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -18,6 +29,12 @@ demo: ## live video over DDS in a browser; SECONDS=30 ends by itself
 test: ## everything: lint, unit, model checks, cross builds, other vendors, network, browser
 	@scripts/test.sh
 
+test-deep: ## the long forms, for hours: a million samples, 100,000 seeds, mutants, Miri, soak; PARTS="mutants miri" only some
+	@scripts/test.sh deep
+
+evidence: ## fails where a proof of docs/evidence.md is missing or too old, and says what to run
+	@cargo xtask evidence
+
 lint: ## format, clippy, layer arrows, tidy
 	@scripts/setup.sh build test
 	cargo fmt --all --check
@@ -27,84 +44,95 @@ lint: ## format, clippy, layer arrows, tidy
 
 unit: ## unit, property, simulation and loopback tests; those of docs/conformance.md must have passed; pictures of the docs
 	@scripts/setup.sh build test pictures
-	@scripts/unit.sh
+	@$(PROOF) unit -- scripts/unit.sh
 	@scripts/pictures.sh check
 
 loom: ## model-check every lock-level kernel
-	CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/loom RUSTFLAGS="--cfg loom" timeout 600 cargo test --quiet --lib \
+	$(PROOF) loom -- env CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/loom RUSTFLAGS="--cfg loom" timeout 600 cargo test --quiet --lib \
 		-p dunlin-sync -p dunlin-buf -p dunlin-shm -p dunlin-engine -p dunlin-driver -p dunlin model
 
 shuttle: ## the whole engine under random schedules; SEED=7 ROUNDS=1 repeats one
-	CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/shuttle RUSTFLAGS="--cfg shuttle" \
+	$(if $(SEED),,$(PROOF) shuttle --amount $(or $(ROUNDS),400) --) env CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/shuttle RUSTFLAGS="--cfg shuttle" \
 		timeout 600 cargo test --quiet -p dunlin-engine --test shuttle -- --nocapture --test-threads 1
 
 miri: ## the protocol crates under Miri (nightly)
 	scripts/miri.sh
 
-miri-short: ## Miri on locks and buffers under several schedules, a sample of the rest (nightly)
+miri-short: ## Miri on locks and buffers under several schedules (nightly)
 	scripts/miri.sh short
 
 tsan: ## ThreadSanitizer on all tests with threads; ROUNDS=5 repeats (nightly)
-	ROUNDS=$(or $(ROUNDS),1) scripts/tsan.sh
+	ROUNDS=$(or $(ROUNDS),1) $(PROOF) tsan -- scripts/tsan.sh
 
-cross: ## no_std for thumbv7em, everything for armv7, protocol tests under emulation
+cross: ## no_std for thumbv7em, everything but the video program for armv7, unit and wire tests under emulation
+	@scripts/setup.sh build cross
+	cargo check --quiet --target thumbv7em-none-eabihf --no-default-features $(PROTOCOL_CRATES)
+	cargo check --quiet --target armv7-unknown-linux-gnueabihf --workspace --exclude dunlin-video
+	cargo test --quiet --target armv7-unknown-linux-gnueabihf $(PROTOCOL_CRATES) --lib --test golden --test vectors --test captured --test views
+
+cross-full: ## everything built for armv7, all protocol tests under emulation
 	@scripts/setup.sh build cross
 	cargo build --quiet --target thumbv7em-none-eabihf --no-default-features $(PROTOCOL_CRATES)
 	cargo build --quiet --target armv7-unknown-linux-gnueabihf --workspace
-	cargo test --quiet --target armv7-unknown-linux-gnueabihf $(PROTOCOL_CRATES)
+	$(PROOF) cross -- cargo test --quiet --target armv7-unknown-linux-gnueabihf $(PROTOCOL_CRATES)
 
 interop: ## exchange with Cyclone DDS, Fast DDS, RustDDS and dust_dds; ROUNDS=20 repeats
 	@scripts/setup.sh build test interop
-	tests/interop/run.sh
+	$(PROOF) interop -- tests/interop/run.sh
 
 interop-fastdds3: ## the same with Fast DDS 3, from Debian 13's packages (1.1 GB in .cache)
 	@scripts/setup.sh build test interop fastdds3
-	tests/interop/run.sh fastdds3
+	$(PROOF) interop-fastdds3 -- tests/interop/run.sh fastdds3
 
 shapes: ## every scenario of shape_main, Dunlin with Dunlin, ROUNDS=3 times in a row
 	@scripts/setup.sh build
-	tests/shapes/run.sh
+	$(PROOF) shapes --amount $(or $(ROUNDS),3) -- tests/shapes/run.sh
 
 shapes-quick: ## part of them, half a minute
 	@scripts/setup.sh build
 	tests/shapes/run.sh quick
 
-shapes-peers: ## every scenario with Cyclone DDS, Fast DDS, RustDDS and dust_dds, in both directions; PEERS="fastdds" only with some, fastdds3 too
+shapes-peers: ## every scenario with Cyclone DDS, Fast DDS, RustDDS and dust_dds, in both directions; PEERS="fastdds" only with some, fastdds3 too; ROUNDS=3
 	@scripts/setup.sh build interop $(if $(filter fastdds3,$(PEERS)),fastdds3)
 	tests/shapes/run.sh peers
 
 network: ## network namespaces: 921,600-byte samples over 100 Mbit/s; addresses that appear, change and vanish; dunlin doctor where multicast is dropped; a benchmark that is ended
 	@scripts/setup.sh build test
-	tests/network/run.sh
-	tests/network/mobility.sh
-	FAMILY=6 tests/network/mobility.sh
-	tests/network/doctor.sh
-	tests/network/bench.sh
+	$(PROOF) network -- tests/network/all.sh
 
 browser: ## the pages of the demo and of dunlin shapes in headless Chromium
 	@scripts/setup.sh build demo browser
-	scripts/browser-test.sh
+	$(PROOF) browser -- scripts/browser-test.sh
 
 gstreamer: ## the video program's tests with its optional GStreamer source
 	@scripts/setup.sh build gstreamer
 	cargo test --quiet -p dunlin-video --features gstreamer --lib
 
-million: ## 1,000,000 reliable samples through a simulated network that loses 20 %
-	cargo test --profile dist --quiet -p dunlin-sim --test scenarios -- --ignored --nocapture a_million
+mutants-sample: ## bugs drawn by lot (cargo-mutants) that tests must notice; SEED=1 N=12 of each crate, CRATES="rtps shm" of some
+	@scripts/setup.sh build test
+	$(if $(CRATES),,$(PROOF) mutants-sample -- )tests/mutants/sample.py $(CRATES)
 
-sim: ## random scenarios in the simulator: 400 seeds; SEEDS=100000 runs long and goes on after an interruption
-	cargo build --release --quiet -p dunlin-simulation
-	$(or $(CARGO_TARGET_DIR),target)/release/dunlin-simulation campaign --seeds $(or $(SEEDS),400) $(if $(SEEDS),--state target/simulation/$(SEEDS).txt)
+million: ## 1,000,000 reliable samples through a simulated network that loses 20 %; SAMPLES=100000
+	$(PROOF) million --amount $(or $(SAMPLES),1000000) -- \
+		cargo test --quiet --workspace --test scenarios -- --ignored --nocapture a_million
+
+sim: ## random scenarios in the simulator: all seeds that ever failed, and some that nobody has run; SEEDS=100000 FIRST=1 runs long and goes on after an interruption
+	cargo build --release --quiet --bin dunlin-simulation
+	$(PROOF) seeds --part "$(or $(SEEDS),2000) from $(or $(FIRST),$(if $(SEEDS),1,the commit))" --amount $(or $(SEEDS),2000) -- \
+		$(or $(CARGO_TARGET_DIR),target)/release/dunlin-simulation campaign $(if $(FIRST),--first $(FIRST)) \
+		$(if $(SEEDS),--seeds $(SEEDS) --state target/simulation/$(SEEDS)-$(or $(FIRST),1).txt,--known $(if $(FIRST),--seeds 2000,--fresh))
 
 mutants: ## deliberate protocol bugs, each of which the simulation must find within 1000 seeds
-	tests/simulation/mutants.sh
+	$(PROOF) mutants -- tests/simulation/mutants.sh
 
 scale: ## what discovery costs with 10, 100 and 1000 participants (8 GB, some minutes); PARTICIPANTS=10,100
-	cargo run --release --quiet -p dunlin-scale -- --participants $(PARTICIPANTS) --max-state 9000 --max-datagrams 7
+	$(PROOF) scale --amount $(lastword $(subst $(COMMA), ,$(PARTICIPANTS))) -- \
+		cargo run --release --quiet --bin dunlin-scale -- --participants $(PARTICIPANTS) --max-state 9000 --max-datagrams 7
 
-bench: bench-peers ## compare with other implementations in about ten minutes; SCENARIO=latency-2019 runs that one
+bench: bench-peers ## compare with other implementations in about a quarter of an hour; SCENARIO=latency-2019 runs that one
 	@tools/bench/build.sh
-	@tools/bench/bench.sh $(or $(SCENARIO),short)
+	@$(if $(wildcard tools/bench/src/presets/$(or $(SCENARIO),short).toml),$(PROOF) bench-$(or $(SCENARIO),short) --amount 1 --) \
+		tools/bench/bench.sh $(or $(SCENARIO),short)
 
 bench-peers: ## build the benchmark's adapters of other implementations; PEERS="cyclone fastdds" only these
 	@scripts/setup.sh build bench
@@ -114,9 +142,10 @@ fuzz: ## each fuzz target for RUNS executions (default 20000); TARGETS="live_par
 	@scripts/setup.sh build
 	scripts/fuzz.sh $(or $(RUNS),20000) $(TARGETS)
 
+# Of its package alone, with the features that users get: the record is of those.
 counts: ## instructions and system calls of a sample, held to their record; RECORD=1 writes the record
 	@scripts/setup.sh build counts
-	cargo run --release --quiet -p dunlin-counts -- $(if $(RECORD),record,check)
+	$(if $(RECORD),,$(PROOF) counts --) cargo run --release --quiet -p dunlin-counts -- $(if $(RECORD),record,check)
 
 counts-peers: ## the same with Cyclone DDS beside it
 	@scripts/setup.sh build bench counts
@@ -124,16 +153,19 @@ counts-peers: ## the same with Cyclone DDS beside it
 	cargo run --release --quiet -p dunlin-counts -- compare $(or $(DUNLIN_BENCH_PEERS),.cache/bench)/cyclone-counts
 
 footprint: ## memory and threads of a process at rest, with 1,000 writers, and exchanging data through shared memory
-	cargo test --release --quiet -p dunlin --test footprint -- --nocapture --test-threads 1
+	$(PROOF) footprint -- cargo test --release --quiet -p dunlin --test footprint -- --nocapture --test-threads 1
 
 flood: ## a 1 kHz topic under a flood of hostile datagrams SECONDS=30 for so long
-	cargo run --release --quiet -p dunlin-flood -- --seconds $(or $(if $(filter command line,$(origin SECONDS)),$(DEMO_SECONDS)),10)
+	$(PROOF) flood --amount $(call seconds,10) -- cargo run --release --quiet --bin dunlin-flood -- --seconds $(call seconds,10)
+
+attacks: ## published attacks and hostile datagrams, against the engine
+	$(PROOF) attacks -- cargo test --quiet -p dunlin-engine --test regressions --test hostile
 
 shm-crash: ## kill processes that use shared memory 200 times; ROUNDS=1000 more often
-	ROUNDS=$(or $(ROUNDS),200) cargo test --release --quiet -p dunlin --test shared_memory --test loans killed_ -- --nocapture
+	$(PROOF) shm-crash --amount $(or $(ROUNDS),200) -- env ROUNDS=$(or $(ROUNDS),200) cargo test --release --quiet -p dunlin --test shared_memory --test loans killed_ -- --nocapture
 
 slow-reader: ## SIGSTOP of one of three reader processes for 30 s; SECONDS=3 for so long
-	STOPPED_SECONDS=$(or $(if $(filter command line,$(origin SECONDS)),$(DEMO_SECONDS)),30) \
+	$(PROOF) slow-reader --amount $(call seconds,30) -- env STOPPED_SECONDS=$(call seconds,30) \
 		cargo test --release --quiet -p dunlin --test slow_reader -- --nocapture
 
 pictures: ## what docs/cli.md shows of ls, echo, top and graph, made anew
@@ -141,4 +173,5 @@ pictures: ## what docs/cli.md shows of ls, echo, top and graph, made anew
 	scripts/pictures.sh
 
 soak: ## the interoperability tests 20 times in a row
-	ROUNDS=20 $(MAKE) interop
+	@scripts/setup.sh build test interop
+	ROUNDS=20 $(PROOF) soak --amount 20 -- tests/interop/run.sh

@@ -5,10 +5,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-cargo build --quiet --release -p dunlin-video
-cargo build --quiet -p dunlin-cli
+scripts/programs.sh dunlin dunlin-video
 clip=$(apps/video/scripts/fetch-clip.sh)
-program=${CARGO_TARGET_DIR:-target}/release/dunlin-video
+program=${CARGO_TARGET_DIR:-target}/debug/dunlin-video
 tests/browser/run.sh video "$program" --clip "$clip" "$@"
 tests/browser/run.sh video "$program" --clip "$clip" --recover --allow-loss "$@"
 tests/browser/run.sh shapes "${CARGO_TARGET_DIR:-target}/debug/dunlin"

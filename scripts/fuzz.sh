@@ -12,13 +12,13 @@ export RUNS
 shift || true
 targets=${*:-$ALL}
 
-need="Runs guided by coverage need: rustup toolchain install nightly && cargo install cargo-fuzz"
+need="runs guided by coverage need: rustup toolchain install nightly && cargo install cargo-fuzz"
 if [ $# -eq 0 ]; then
-    cargo test --release --quiet --manifest-path fuzz/Cargo.toml
+    cargo test --quiet --workspace --test replay
 fi
 if ! cargo +nightly fuzz --version >/dev/null 2>&1; then
-    [ $# -gt 0 ] || { echo "fuzz: seeds and damaged copies passed. $need"; exit 0; }
-    echo "fuzz: $need" >&2
+    [ $# -gt 0 ] || echo "fuzz: seeds and damaged copies passed"
+    echo "cannot run: $need" >&2
     exit 1
 fi
 
@@ -51,6 +51,7 @@ idl_inputs() {
     ' idl/tests/corpus/*.txt
 }
 
+. scripts/evidence.sh
 build=(-s "${SANITIZER:-address}")
 log=$(mktemp)
 inputs=$(mktemp -d)
@@ -91,10 +92,12 @@ for target in $targets; do
     grep -q '^stat::number_of_executed_units' "$log" || { tail -n 30 "$log" >&2; exit 1; }
     if grep -qE 'Test unit written|ERROR: libFuzzer' "$log"; then
         tail -n 40 "$log" >&2
+        evidence_failed "fuzz-$target" 1
         exit 1
     fi
     executed=$(awk '/^stat::number_of_executed_units/ {print $2}' "$log")
     summary+=("$(printf '%-18s %12d' "$target" "$executed")")
     total=$((total + executed))
+    evidence "fuzz-$target" --amount "$executed" --result "no finding, sanitizer ${SANITIZER:-address}"
 done
 printf '%s\n' "${summary[@]}" "$(printf '%-18s %12d' total "$total")"

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # The protocol crates under Miri: undefined behaviour, data races, leaks. Property tests run a few cases each.
-# `scripts/miri.sh short` takes the crates with `unsafe` or threads, under several schedules, and a sample of the rest.
+# `scripts/miri.sh short` takes what has `unsafe` or threads, under several schedules.
 # CRATES="sync buf" chooses others.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-command -v rustup >/dev/null || { echo "miri: needs rustup and its nightly toolchain" >&2; exit 1; }
+command -v rustup >/dev/null || { echo "cannot run: miri needs rustup and its nightly toolchain" >&2; exit 1; }
 rustup toolchain list | grep -q '^nightly' || rustup toolchain install nightly --profile minimal
 rustup component list --toolchain nightly --installed | grep -q '^miri' ||
     rustup component add miri rust-src --toolchain nightly
 
+. scripts/evidence.sh
 # Tests may read PROPTEST_CASES and write down failures.
 isolation=-Zmiri-disable-isolation
 export PROPTEST_CASES=${PROPTEST_CASES:-2}
@@ -35,11 +36,10 @@ run() { # run CRATE FLAGS ARGUMENT...
 if [ "${1:-}" = short ]; then
     run sync -Zmiri-many-seeds=0..4
     run buf -Zmiri-many-seeds=0..4 --lib pool
-    run wire '' --test golden acknack
-    run cdr '' --test vectors
     exit
 fi
 
 for crate in ${CRATES:-sync buf core qos cdr wire xtypes dynamic rtps filter cache discovery engine}; do
-    run "$crate" '' --tests
+    run "$crate" '' --tests || { evidence_failed "miri-$crate" 1; exit 1; }
+    evidence "miri-$crate" --log "$log"
 done

@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-cargo build --quiet -p dunlin-cli
+scripts/programs.sh dunlin
 PATH=$(cd "${CARGO_TARGET_DIR:-target}/debug" && pwd):$PATH
 export DUNLIN_NETWORK_INTERFACES=lo DUNLIN_SHARED_MEMORY_ENABLED=false DUNLIN_DOMAIN_ID=${DOMAIN:-90}
 pictures=docs/pictures

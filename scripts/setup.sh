@@ -86,9 +86,18 @@ command -v cargo >/dev/null 2>&1 || {
 }
 
 if [ "${#apt_need[@]}" -gt 0 ]; then
-    echo "setup: installing ${apt_need[*]}"
     sudo=""
-    [ "$(id -u)" = 0 ] || sudo="sudo"
+    if [ "$(id -u)" != 0 ]; then
+        sudo="sudo"
+        # Nobody can be asked for a password without a terminal.
+        [ -t 0 ] || sudo="sudo -n"
+        command -v sudo >/dev/null && { [ -t 0 ] || sudo -n true 2>/dev/null; } || sudo=none
+    fi
+    if [ "$sudo" = none ] || ! command -v apt-get >/dev/null; then
+        echo "cannot run: $* need packages, and this user cannot install them: sudo apt-get install ${apt_need[*]}" >&2
+        exit 1
+    fi
+    echo "setup: installing ${apt_need[*]}"
     export DEBIAN_FRONTEND=noninteractive
     lock=(-o DPkg::Lock::Timeout=600)
     $sudo apt-get "${lock[@]}" update -qq

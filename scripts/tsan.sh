@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-command -v rustup >/dev/null || { echo "tsan: needs rustup and its nightly toolchain" >&2; exit 1; }
+command -v rustup >/dev/null || { echo "cannot run: tsan needs rustup and its nightly toolchain" >&2; exit 1; }
 rustup toolchain list | grep -q '^nightly' || rustup toolchain install nightly --profile minimal
 rustup component list --toolchain nightly --installed | grep -q '^rust-src' ||
     rustup component add rust-src --toolchain nightly

@@ -7,6 +7,14 @@ cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}
 log=$target/unit.log
 mkdir -p "$target"
+# What tests leave out or try again. `make test` shows it with what other parts noted.
+alone=
+if [ -z "${DUNLIN_NOTES:-}" ]; then
+    alone=yes
+    DUNLIN_NOTES=$(realpath "$target")/notes
+    export DUNLIN_NOTES
+    rm -f "$DUNLIN_NOTES"
+fi
 if ! CARGO_TERM_COLOR=never cargo test --workspace >"$log" 2>&1; then
     # Everything but what was built and what passed.
     grep -vE '^(test .* \.\.\. (ok|ignored.*)| +(Compiling|Checking|Fresh|Downloaded|Executable) .*|running [0-9]+ tests?|)$' "$log" | tail -n 300
@@ -15,4 +23,5 @@ if ! CARGO_TERM_COLOR=never cargo test --workspace >"$log" 2>&1; then
 fi
 awk '/^test result: ok/ {passed += $4; ignored += $8} END {printf "unit: %d passed, %d ignored\n", passed, ignored}' "$log"
 echo "unit: the names are in $log"
-cargo xtask conformance --results "$log"
+cargo xtask conformance --results "$log" || exit 1
+[ -z "$alone" ] || scripts/notes.sh "$DUNLIN_NOTES"

@@ -10,7 +10,7 @@ shift 2
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 browser=${CHROMIUM:-/usr/bin/chromium}
 if [ ! -x "$browser" ]; then
-  echo "run.sh: $browser is missing: apt-get install chromium, or set CHROMIUM" >&2
+  echo "cannot run: $browser is missing: apt-get install chromium, or set CHROMIUM" >&2
   exit 1
 fi
 arguments=()

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.."
 . tests/network/namespaces.sh
 
 if [ -z "${DUNLIN:-}" ]; then
-    cargo build --quiet -p dunlin-cli --bin dunlin
+    scripts/programs.sh dunlin
     DUNLIN=${CARGO_TARGET_DIR:-target}/debug/dunlin
 fi
 DUNLIN=$(realpath "$DUNLIN")

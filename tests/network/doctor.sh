@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.."
 . tests/network/namespaces.sh
 
 if [ -z "${DUNLIN:-}" ]; then
-    cargo build --quiet -p dunlin-cli --bin dunlin
+    scripts/programs.sh dunlin
     DUNLIN=${CARGO_TARGET_DIR:-target}/debug/dunlin
 fi
 DUNLIN=$(realpath "$DUNLIN")
@@ -65,7 +65,9 @@ expect "veth0: datagrams to fe80::"
 ip netns exec "$far" "$DUNLIN" echo Nothing --set network.interfaces=veth0 --set network.ipv6=true \
     --set discovery.announcement_period=300ms >/dev/null 2>&1 &
 neighbour=$!
-for _ in {1..20}; do
+looks=0
+while [ "$looks" -lt 20 ]; do
+    looks=$((looks + 1))
     doctor --wait 1
     grep -qF "(dunlin echo, Dunlin)" <<<"$report" && break
 done
@@ -102,5 +104,5 @@ ip -n "$near" xfrm policy add dir in dst 10.99.0.1/32 action block
 doctor --wait 0.2
 expect "problem  veth0: datagrams to 10.99.0.1 do not arrive"
 expect "let the firewall pass UDP to 10.99.0.1"
-[ "$failed" = 0 ] && echo "network: the doctor sees what passes: multicast of both versions of IP, unicast, a folder, a neighbour's answers"
+[ "$failed" = 0 ] && echo "network: the doctor sees what passes: multicast of both versions of IP, unicast, a folder, a neighbour's answers (there at look $looks)"
 exit "$failed"

@@ -11,10 +11,7 @@ DEADLINE=12
 COUNT=4000
 RATE=100
 FAMILY=${FAMILY:-4}
-if [ -z "${PROGRAMS:-}" ]; then
-    cargo build --quiet --profile dist -p dunlin --example frames_publisher --example frames_subscriber
-    PROGRAMS=${CARGO_TARGET_DIR:-target}/dist/examples
-fi
+build_programs
 PROGRAMS=$(realpath "$PROGRAMS")
 export PROGRAMS DUNLIN_SHARED_MEMORY_ENABLED=false DUNLIN_NETWORK_INTERFACE_POLL=${POLL:-500ms}
 # The only interface is away for longer than a full history waits for a reader unless this is set: nothing is to be given up.

@@ -6,7 +6,7 @@ far=dunlin-far-$$
 
 refuse() {
     cat >&2 <<TEXT
-network: $1
+cannot run: network: $1
 The kernel must have network namespaces, veth and the tbf queueing discipline, and this process must be allowed to use
 them: as root on the machine itself, or in a container started with --cap-add NET_ADMIN --cap-add SYS_ADMIN.
 TEXT
@@ -18,7 +18,7 @@ become_root() {
     [ "$(id -u)" != 0 ] || return 0
     if ! unshare --user --map-root-user --mount --net true 2>/dev/null; then
         cat >&2 <<'TEXT'
-network: this test makes network namespaces and is allowed to neither as root nor in a user namespace. Either
+cannot run: network: this test makes network namespaces and is allowed to neither as root nor in a user namespace. Either
   - run it as root:                  sudo -E env "PATH=$PATH" make network
   - or allow user namespaces:        sudo sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000
   - in a container, start it with    --cap-add NET_ADMIN --cap-add SYS_ADMIN   (docker, podman)
@@ -45,6 +45,19 @@ make_namespaces() {
 delete_namespaces() {
     ip netns del "$near" 2>/dev/null || true
     ip netns del "$far" 2>/dev/null || true
+}
+
+# Builds frames_publisher and frames_subscriber, unless PROGRAMS has them. What is measured is what is shipped, but with PROFILE=dev.
+build_programs() {
+    [ -z "${PROGRAMS:-}" ] || return 0
+    local target=${CARGO_TARGET_DIR:-target}
+    if [ "${PROFILE:-dist}" = dev ]; then
+        scripts/programs.sh frames_publisher frames_subscriber
+        PROGRAMS=$target/debug/examples
+    else
+        cargo build --quiet --profile dist -p dunlin --example frames_publisher --example frames_subscriber
+        PROGRAMS=$target/dist/examples
+    fi
 }
 
 # value FILE NAME: the number that a program printed.

@@ -2,7 +2,8 @@
 # Large samples over a link of 100 Mbit/s: two network namespaces joined by veth, MTU 1500, without segmentation
 # offload, so that the link carries what a real one would. Fails when a sample is lost; rates are reported.
 #
-# COUNT=200 samples of each size. PROGRAMS=folder of frames_publisher and frames_subscriber, built here otherwise.
+# COUNT=200 samples of each size. PROGRAMS=folder of frames_publisher and frames_subscriber, built here otherwise; PROFILE=dev
+# takes those of the tests, with which processor time and memory are not those of what is shipped.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -10,10 +11,7 @@ cd "$(dirname "$0")/../.."
 RATE=100mbit
 COUNT=${COUNT:-200}
 
-if [ -z "${PROGRAMS:-}" ]; then
-    cargo build --quiet --profile dist -p dunlin --example frames_publisher --example frames_subscriber
-    PROGRAMS=${CARGO_TARGET_DIR:-target}/dist/examples
-fi
+build_programs
 PROGRAMS=$(realpath "$PROGRAMS")
 # The namespaces are of one host, whose memory they would use instead of the link.
 export DUNLIN_SHARED_MEMORY_ENABLED=false

@@ -10,7 +10,7 @@ cd "$root"
 export INTEROP_PEERS=${INTEROP_PEERS:-$root/.cache/peers}
 folder=${CARGO_TARGET_DIR:-target}/debug
 
-cargo build --quiet -p dunlin-shapes -p dunlin-shapes-tests
+scripts/programs.sh shape_main dunlin-shapes-tests
 run() { "$folder/dunlin-shapes-tests" --program "$folder/shape_main" "$@"; }
 case "${1:-}" in
 quick) run --quick --rounds "${ROUNDS:-1}" ;;
@@ -19,9 +19,18 @@ peers)
     # shellcheck disable=SC2086
     "$here/build-peers.sh" $chosen
     failed=0
+    rounds=${ROUNDS:-1}
+    . scripts/evidence.sh
     for peer in $chosen; do
-        run --publisher "$peer" --stagger 2000 --jobs 6 || failed=1
-        run --subscriber "$peer" --stagger 2000 --jobs 6 || failed=1
+        log=$(mktemp)
+        if run --publisher "$peer" --stagger 2000 --jobs 6 --rounds "$rounds" | tee "$log" &&
+            run --subscriber "$peer" --stagger 2000 --jobs 6 --rounds "$rounds" | tee -a "$log"; then
+            evidence "shapes-$peer" --amount "$rounds" --log "$log"
+        else
+            evidence_failed "shapes-$peer" 1
+            failed=1
+        fi
+        rm -f "$log"
     done
     exit $failed
     ;;

@@ -13,7 +13,7 @@ mod verdict;
 
 use anyhow::{Context, Result, bail};
 use clap::Parser;
-use run::{Outcome, Runner};
+use run::{Outcome, Problem, Runner};
 use scenario::List;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -121,19 +121,18 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     for round in 1..=arguments.rounds {
         let since = Instant::now();
         let outcomes = runner.run_all(&chosen, arguments.jobs, arguments.domain);
-        let (mut passed, mut waived) = (0, 0);
-        for (scenario, outcome) in chosen.iter().zip(outcomes) {
-            let problems = match outcome {
-                Outcome::Passed { repeated } => {
-                    passed += 1;
-                    if repeated {
-                        println!("repeated  {}", scenario.name);
-                    }
-                    continue;
-                }
-                Outcome::Failed(problems) => problems,
-            };
-            let why = problems.iter().map(|problem| &*problem.text).collect::<Vec<_>>().join("; ");
+        let (mut passed, mut waived, mut repeated) = (0, 0, 0);
+        for (scenario, Outcome { problems, at_first }) in chosen.iter().zip(outcomes) {
+            if let Some(at_first) = at_first {
+                repeated += 1;
+                println!("repeated  {}: {}", scenario.name, Problem::all(&at_first));
+                dunlin_notes::retried(&format!("{}, {publisher} to {subscriber}", scenario.name));
+            }
+            if problems.is_empty() {
+                passed += 1;
+                continue;
+            }
+            let why = Problem::all(&problems);
             if let Some(waiver) = list.waiver(&scenario.name, publisher, subscriber, &problems) {
                 waived += 1;
                 println!("waived    {}: {why}; {}: {}", scenario.name, waiver.peer, waiver.reason);
@@ -143,7 +142,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
             }
         }
         println!(
-            "{publisher} to {subscriber}, round {round} of {}: {passed} of {} scenarios passed, {waived} waived, in {:.0} s",
+            "{publisher} to {subscriber}, round {round} of {}: {passed} of {} scenarios passed, {waived} waived, {repeated} repeated, in {:.0} s",
             arguments.rounds,
             chosen.len(),
             since.elapsed().as_secs_f64(),

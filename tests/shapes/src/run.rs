@@ -11,9 +11,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// How it went.
-pub enum Outcome {
-    Passed { repeated: bool },
-    Failed(Vec<Problem>),
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// What went wrong in the end; nothing if it has passed.
+    pub problems: Vec<Problem>,
+    /// What went wrong before, if it was repeated for that.
+    pub at_first: Option<Vec<Problem>>,
 }
 
 /// What went wrong.
@@ -32,6 +35,11 @@ pub struct Saw {
 }
 
 impl Problem {
+    /// What went wrong, in one line.
+    pub fn all(problems: &[Self]) -> String {
+        problems.iter().map(|problem| &*problem.text).collect::<Vec<_>>().join("; ")
+    }
+
     fn other(text: impl Into<String>) -> Self {
         Self { text: text.into(), saw: None }
     }
@@ -81,23 +89,21 @@ impl Runner {
                 });
             }
         });
-        let lost = || Outcome::Failed(vec![Problem::other("the runner did not get to it")]);
+        let lost =
+            || Outcome { problems: vec![Problem::other("the runner did not get to it")], at_first: None };
         outcomes.into_iter().map(|o| o.into_inner().ok().flatten().unwrap_or_else(lost)).collect()
     }
 
     fn run(&self, scenario: &Scenario, domain: u32) -> Outcome {
-        let mut failed = Vec::new();
-        for repeated in [false, true] {
-            match self.attempt(scenario, domain) {
-                Ok(problems) if problems.is_empty() => return Outcome::Passed { repeated },
-                Ok(problems) => failed = problems,
-                Err(error) => return Outcome::Failed(vec![Problem::other(format!("{error:#}"))]),
+        // What cannot even be started is not repeated.
+        let attempt =
+            || self.attempt(scenario, domain).map_err(|error| vec![Problem::other(format!("{error:#}"))]);
+        match attempt() {
+            Ok(problems) if !problems.is_empty() && scenario.timing && self.repeats => {
+                Outcome { problems: attempt().unwrap_or_else(|error| error), at_first: Some(problems) }
             }
-            if !(scenario.timing && self.repeats) {
-                break;
-            }
+            Ok(problems) | Err(problems) => Outcome { problems, at_first: None },
         }
-        Outcome::Failed(failed)
     }
 
     /// Runs it once; says what went wrong, if anything did.
