@@ -84,11 +84,12 @@ run() { # run PART
     (
         make --no-print-directory "$part" "${variables[@]}" </dev/null >"$log" 2>&1
         status=$?
-        times | tail -n 1 >"$logs/$part.times"
+        times >"$logs/$part.times"
         exit $status
     ) || status=$?
     local taken=$((SECONDS - since)) computed
-    computed=$(tr 'ms' '  ' <"$logs/$part.times" | awk '{printf "%d", $1 * 60 + $2 + $3 * 60 + $4}')
+    # The second line is of what the part ran.
+    computed=$(tr 'ms' '  ' <"$logs/$part.times" | awk 'NR == 2 {printf "%d", $1 * 60 + $2 + $3 * 60 + $4}')
     # One at a time: the other lane prints too.
     exec 9>"$logs/lock"
     flock 9
