@@ -9,6 +9,28 @@ use std::path::Path;
 struct Hunk {
     before: Vec<String>,
     after: Vec<String>,
+    /// Lines that stay, before the first and behind the last that changes.
+    leading: usize,
+    trailing: usize,
+}
+
+impl Hunk {
+    fn add(&mut self, line: &str) {
+        let (sign, text) = line.split_at(usize::from(!line.is_empty()));
+        if sign != "+" {
+            self.before.push(text.to_owned());
+        }
+        if sign != "-" {
+            self.after.push(text.to_owned());
+        }
+        match sign {
+            "+" | "-" => self.trailing = 0,
+            _ => self.trailing += 1,
+        }
+        if self.before == self.after {
+            self.leading = self.before.len();
+        }
+    }
 }
 
 /// The files that a patch changes, and how.
@@ -26,13 +48,7 @@ fn parse(patch: &str) -> Vec<(String, Vec<Hunk>)> {
         }
         // What follows the hunks of a file is the head of the next one.
         let Some(hunk) = hunks.last_mut().filter(|_| !line.starts_with("--- a/")) else { continue };
-        let (sign, text) = line.split_at(usize::from(!line.is_empty()));
-        if sign != "+" {
-            hunk.before.push(text.to_owned());
-        }
-        if sign != "-" {
-            hunk.after.push(text.to_owned());
-        }
+        hunk.add(line);
     }
     files
 }
@@ -60,6 +76,8 @@ fn every_deliberate_bug_fits_the_sources() {
             assert!(!hunks.is_empty(), "{name} changes nothing in {file}");
             for hunk in hunks {
                 assert_ne!(hunk.before, hunk.after, "{name} changes nothing in {file}");
+                // Else `patch` looks for it at the beginning or the end of the file alone.
+                assert_eq!(hunk.leading, hunk.trailing, "{name}: as many lines before as behind in {file}");
                 let found = places(&text, &hunk.before);
                 let lines = hunk.before.join("\n");
                 assert_eq!(
