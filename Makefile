@@ -11,7 +11,7 @@ PARTICIPANTS ?= 10,100,1000
 DEMO_SECONDS := $(filter-out 0,$(SECONDS))
 # SECONDS of the command line, or so many; bash has a variable of that name.
 seconds = $(or $(if $(filter command line,$(origin SECONDS)),$(DEMO_SECONDS)),$(1))
-PROTOCOL := core sync buf qos cdr wire xtypes dynamic rtps filter cache discovery engine
+PROTOCOL := core sync buf qos cdr wire xtypes dynamic rtps filter cache discovery engine host
 # Writes the row of docs/evidence.md that a command proves, unless EVIDENCE=off.
 PROOF := scripts/proof.sh
 COMMA := ,

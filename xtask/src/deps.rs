@@ -24,6 +24,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "dunlin-cache",
             "dunlin-discovery",
             "dunlin-engine",
+            "dunlin-host",
         ],
     ),
     ("runtime", &["dunlin-transport", "dunlin-udp", "dunlin-shm", "dunlin-driver", "dunlin-sim"]),

@@ -36,7 +36,7 @@ pub struct Outbox {
     open_len: usize,
     open_class: u8,
     /// A datagram goes to a place in this process.
-    stays: bool,
+    has_local: bool,
 }
 
 /// One finished datagram.
@@ -58,7 +58,7 @@ impl Outbox {
             open: None,
             open_len: 0,
             open_class: 0,
-            stays: false,
+            has_local: false,
         }
     }
 
@@ -70,13 +70,13 @@ impl Outbox {
         self.entries.clear();
         self.open = None;
         self.open_len = 0;
-        self.stays = false;
+        self.has_local = false;
     }
 
     /// Whether a datagram goes to a place in this process ([`LocatorKind::LOCAL`]).
     #[must_use]
-    pub fn stays(&self) -> bool {
-        self.stays
+    pub fn has_local(&self) -> bool {
+        self.has_local
     }
 
     /// True when there is no finished datagram.
@@ -215,7 +215,7 @@ impl Outbox {
         }
         let first_destination = self.destinations.len();
         self.destinations.extend_from_slice(destinations);
-        self.stays = self.stays || destinations.iter().any(|to| to.kind == LocatorKind::LOCAL);
+        self.has_local = self.has_local || destinations.iter().any(|to| to.kind == LocatorKind::LOCAL);
         self.entries.push(Entry {
             parts: first_part..self.parts.len(),
             destinations: first_destination..self.destinations.len(),

@@ -39,7 +39,7 @@ mod config;
 mod content_filter;
 mod effects;
 mod group;
-mod handing;
+mod local_delivery;
 mod matching;
 #[cfg(all(test, loom))]
 mod model;
@@ -67,7 +67,7 @@ pub use config::{
 };
 pub use content_filter::{ContentFilter, ContentFilterStats};
 pub use group::{PublisherGroup, SetEnd, SubscriberGroup};
-pub use handing::Handed;
+pub use local_delivery::LocalDelivery;
 pub use output::{Event, Output, Present};
 pub use participant::Participant;
 pub use reader_slot::ReaderSlot;

@@ -11,7 +11,7 @@ use dunlin_discovery::xtypes::Mismatch as TypeMismatch;
 use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, LostReason, ParticipantData, Trouble};
 use dunlin_qos::IncompatiblePolicy;
 
-use crate::handing::Handed;
+use crate::local_delivery::LocalDelivery;
 use crate::writer_slot::WriterSlot;
 
 /// The present time, for a call that seldom needs it: reading clocks takes longer than much of what such calls do.
@@ -46,8 +46,8 @@ pub struct Output {
     /// True when [`crate::Participant::next_deadline`] came closer, so that whoever sleeps until the old one
     /// must be woken.
     pub deadline_closer: bool,
-    /// A change that goes to readers of this process as it is, see [`WriterSlot::write_in_process`].
-    pub(crate) handed: Handed,
+    /// A change for readers of this process, which get it as it is, see [`WriterSlot::write_in_process`].
+    pub(crate) local_delivery: LocalDelivery,
     /// Writers whose new data is in the outbox although no thread has their turn, and up to which change.
     sent_by_timer: Vec<(Arc<WriterSlot>, SequenceNumber)>,
 }
@@ -60,7 +60,7 @@ impl Output {
             outbox: Outbox::new(),
             events: Vec::new(),
             deadline_closer: false,
-            handed: Handed::new(),
+            local_delivery: LocalDelivery::new(),
             sent_by_timer: Vec::new(),
         }
     }
@@ -71,7 +71,7 @@ impl Output {
         self.outbox.clear();
         self.events.clear();
         self.deadline_closer = false;
-        self.handed.clear();
+        self.local_delivery.clear();
         for (writer, sent) in self.sent_by_timer.drain(..) {
             writer.timer_sent(sent);
         }

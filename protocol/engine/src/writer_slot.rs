@@ -264,8 +264,8 @@ impl WriterSlot {
     }
 
     /// The same. If every matched reader is in this process and nothing stands against it, `out` has no datagrams but the
-    /// change itself, [to be handed over](Output::take_handed) when the turn has ended; then tell
-    /// [`handed_over`](Self::handed_over). No datagram for a reader of this process may wait on this thread.
+    /// change itself, [to be delivered locally](Output::take_local_delivery) when the turn has ended; then call
+    /// [`local_delivery_done`](Self::local_delivery_done). No datagram for a reader of this process may wait on this thread.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -289,8 +289,8 @@ impl WriterSlot {
         self.common.note_manual(now.mono, out);
         let (turn, sn) = self.turnstile.begin(|core| {
             let result = core.write(now, request, in_process, self, out);
-            // What is handed over arms the timer when it has arrived.
-            if !out.handed.is_some() {
+            // A local delivery arms the timer when it is done.
+            if !out.local_delivery.is_some() {
                 self.arm(core, out);
             }
             result
@@ -709,20 +709,20 @@ impl WriterCore {
             self.after_ack(before, out);
             return Ok((None, sn));
         }
-        let Output { handed, outbox, .. } = out;
-        let hands_over = in_process && !self.timer_sends && self.group.is_none();
-        if !hands_over || !handed.fill(|places| self.writer.hand_over(sn, &self.cache, places)) {
+        let Output { local_delivery, outbox, .. } = out;
+        let in_process = in_process && !self.timer_sends && self.group.is_none();
+        if !in_process || !local_delivery.fill(|places| self.writer.hand_over(sn, &self.cache, places)) {
             self.writer.on_new_change(now, sn, &self.cache, outbox);
         }
-        let handed = handed.is_some();
+        let local = local_delivery.is_some();
         let sent = self.writer.sent_sn();
         let left = self.writer.acked_by_all();
         // Where nobody has to acknowledge, one change stays until the next is written, and not as many as left at once.
         if acked > before.all || left > acked.next() || self.refused {
             self.after_ack(before, out);
         }
-        // What is handed over needs no mark: nothing is on its way.
-        Ok(((!handed && sent > sent_before).then_some(sent), sn))
+        // A local delivery needs no mark: nothing is on its way.
+        Ok(((!local && sent > sent_before).then_some(sent), sn))
     }
 
     fn end_set(

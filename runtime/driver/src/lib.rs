@@ -1,4 +1,5 @@
-//! What drives the passive engine: threads, clocks, sockets and the dispatch of events.
+//! What drives the passive engine: threads, clocks, sockets. Threads are a [`Port`](dunlin_host::Port): what a call sends and
+//! causes, and in which order, is the same as in the simulator (`dunlin-host`).
 //!
 //! [`Session::join`] makes a participant and attaches it to the receive group of its process, domain and
 //! transport and few threads, however many participants share it: `dunlin-rx-meta` receives what is for discovery, and
@@ -19,28 +20,28 @@
 
 mod clock;
 mod config;
-mod dispatch;
-mod group;
-mod host;
+mod group_member;
 mod identity;
 mod limiter;
 mod lock;
 pub mod log;
 pub mod machine;
-mod member;
 mod memory;
 mod parking;
+mod platform;
+mod receive_group;
 mod session;
 mod sync;
 mod thread;
+mod thread_port;
 mod timer;
 mod waiting;
 
 pub use clock::now;
 pub use config::{DriverConfig, JoinError, peer_locators};
-pub use dispatch::on_receive_thread;
+pub use group_member::EventSink;
 pub use limiter::{Again, Limiter};
 pub use machine::{CannotWait, cannot_wait};
-pub use member::EventSink;
 pub use session::Session;
+pub use thread_port::on_receive_thread;
 pub use waiting::{ReceiveConfig, Waiting};

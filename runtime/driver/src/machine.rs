@@ -19,8 +19,8 @@ use dunlin_transport::Transport;
 
 use crate::clock;
 use crate::config::{DriverConfig, JoinError};
-use crate::dispatch;
-use crate::group::Group;
+use crate::receive_group::ReceiveGroup;
+use crate::thread_port;
 
 /// Work that a machine does on its own, when the call that began it has returned.
 pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -37,7 +37,7 @@ pub trait Machine: Send + Sync {
     ///
     /// # Errors
     /// When the configuration asks for what the machine does not have.
-    fn open(&self, config: &DriverConfig) -> Result<Arc<dyn Port>, JoinError>;
+    fn open(&self, config: &DriverConfig) -> Result<Arc<dyn Sockets>, JoinError>;
 
     /// Keeps the present thread from running until a waker that it handed to `arm` is woken, and again until `arm` is
     /// true; false if `until` came first. `arm` registers the waker unless what is waited for has happened.
@@ -51,7 +51,7 @@ pub trait Machine: Send + Sync {
 }
 
 /// The sockets of one participant on such a machine; they have no receiving threads.
-pub trait Port: Transport {
+pub trait Sockets: Transport {
     /// Where to hand what arrives, and what is to be called in time.
     fn attach(&self, pump: Pump);
 
@@ -62,18 +62,18 @@ pub trait Port: Transport {
 /// What library threads do on a real machine, to be called instead of them. Listeners run within these calls.
 #[derive(Clone)]
 pub struct Pump {
-    group: Weak<Group>,
+    group: Weak<ReceiveGroup>,
 }
 
 impl Pump {
-    pub(crate) fn of(group: &Arc<Group>) -> Self {
+    pub(crate) fn of(group: &Arc<ReceiveGroup>) -> Self {
         Self { group: Arc::downgrade(group) }
     }
 
     /// A datagram has arrived.
     pub fn receive(&self, from: Locator, packet: &SharedBytes) {
         let Some(group) = self.group.upgrade() else { return };
-        dispatch::as_library(|| {
+        thread_port::as_library(|| {
             group.drive(|participant, now, out| participant.on_datagram(now, from, packet, out));
         });
     }
@@ -81,13 +81,16 @@ impl Pump {
     /// When to call [`run_timers`](Self::run_timers).
     #[must_use]
     pub fn next_deadline(&self) -> MonoTime {
-        self.group.upgrade().map_or(MonoTime::MAX, |group| group.next_deadline())
+        self.group.upgrade().map_or(MonoTime::MAX, |group| group.next_turn())
     }
 
     /// Does what is due.
     pub fn run_timers(&self) {
         let Some(group) = self.group.upgrade() else { return };
-        dispatch::as_library(|| group.drive_timers());
+        thread_port::as_library(|| {
+            group.work_off_deferred();
+            group.drive_timers();
+        });
     }
 }
 
@@ -177,7 +180,7 @@ pub fn entered() -> Option<Arc<dyn Machine>> {
 /// Why waiting on this thread is refused, if it is.
 #[must_use]
 pub fn cannot_wait() -> Option<CannotWait> {
-    if dispatch::in_listener() {
+    if thread_port::in_listener() {
         return Some(CannotWait::Listener);
     }
     let may = PLACE.try_with(|place| place.borrow().as_ref().map(|place| place.waits)).ok().flatten();

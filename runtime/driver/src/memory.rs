@@ -6,16 +6,16 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, Mutex};
 
-use dunlin_core::{GuidPrefix, Locator, MonoTime};
+use dunlin_core::{GuidPrefix, Locator};
 use dunlin_engine::{Event, Output};
-use dunlin_transport::{Channel, SendMode, Transport};
+use dunlin_host::SendMode;
+use dunlin_transport::{Channel, Transport};
 
-use crate::dispatch::{self, Work};
-use crate::group::Group;
+use crate::group_member::GroupMember;
 use crate::lock::lock;
-use crate::member::Member;
+use crate::thread_port::ThreadPort;
 
 /// Another participant that has a place in memory.
 struct Path {
@@ -24,20 +24,18 @@ struct Path {
     refused: Option<String>,
 }
 
-/// The paths of one participant.
-pub(crate) struct MemoryPaths {
-    group: OnceLock<Weak<Group>>,
+/// The peers of one participant that it shares memory with, or might.
+pub(crate) struct SharedMemoryPeers {
     paths: Mutex<BTreeMap<GuidPrefix, Path>>,
     /// Something could not be sent.
     failed: AtomicBool,
 }
 
-impl MemoryPaths {
+impl SharedMemoryPeers {
     /// `None` for a transport without shared memory.
     pub(crate) fn of(transport: &dyn Transport) -> Option<Self> {
         let shares = transport.channels().contains(&Channel::DataShared);
-        let (group, paths, failed) = (OnceLock::new(), Mutex::default(), AtomicBool::new(false));
-        shares.then_some(Self { group, paths, failed })
+        shares.then(|| Self { paths: Mutex::default(), failed: AtomicBool::new(false) })
     }
 
     pub(crate) fn note_failure(&self) {
@@ -60,15 +58,7 @@ fn concerns(event: &Event) -> Option<(GuidPrefix, bool)> {
     }
 }
 
-impl Member {
-    /// Tells which group the participant belongs to, for the thread that receives.
-    pub(crate) fn set_group(&self, group: &Arc<Group>) {
-        if let Some(memory) = &self.memory {
-            // A member has one group.
-            let _ = memory.group.set(Arc::downgrade(group));
-        }
-    }
-
+impl GroupMember {
     /// Attaches who has come, and lets go of who is gone. To be called when the output has been sent: who has come waits for
     /// an answer, and files and threads take time.
     pub(crate) fn follow_memory(self: &Arc<Self>, out: &mut Output, mode: SendMode) {
@@ -77,26 +67,31 @@ impl Member {
             return;
         }
         let changes: Vec<_> = out.events.iter().filter_map(concerns).collect();
-        dispatch::with_output(|more| {
+        dunlin_host::with_output(&mut ThreadPort, self, |port, more| {
             self.attach_and_let_go(memory, changes, more);
-            self.send(more, mode);
+            dunlin_host::send(port, self, more, mode);
             out.events.append(&mut more.events);
-            self.conclude(more);
+            dunlin_host::conclude(port, self, more);
         });
     }
 
-    fn attach_and_let_go(&self, memory: &MemoryPaths, changes: Vec<(GuidPrefix, bool)>, out: &mut Output) {
+    fn attach_and_let_go(
+        &self,
+        memory: &SharedMemoryPeers,
+        changes: Vec<(GuidPrefix, bool)>,
+        out: &mut Output,
+    ) {
         for (prefix, present) in changes {
-            let found = self.place_of(memory, prefix).filter(|_| present);
+            let found = self.place_of(prefix).filter(|_| present);
             if lock(&memory.paths).get(&prefix).map(|path| path.place) == found {
                 continue;
             }
             self.let_go(memory, prefix);
             let Some(place) = found else { continue };
             let beside = place.participant_beside().is_some();
-            let refused = if beside { None } else { self.attach(memory, &place).err() };
+            let refused = if beside { None } else { self.attach(&place).err() };
             match &refused {
-                None => self.participant.set_shared_memory(self.host.now(), prefix, Some(place), out),
+                None => self.participant.set_shared_memory(self.platform.now(), prefix, Some(place), out),
                 Some(reason) => {
                     self.tell_of_memory(
                         prefix,
@@ -111,49 +106,31 @@ impl Member {
 
     /// Peers decide how often it happens; of each `explain` tells the reason.
     fn tell_of_memory(&self, peer: GuidPrefix, what: &'static str, reason: &str) {
-        if let Some(again) = self.log.admit(self.host.now().mono, what) {
+        if let Some(again) = self.log.admit(self.platform.now().mono, what) {
             crate::log!(INFO, "{peer}: {what}: {reason}{again}");
         }
     }
 
     /// Where another participant is to be found: in this process, or in shared memory that it announced.
-    fn place_of(&self, memory: &MemoryPaths, prefix: GuidPrefix) -> Option<Locator> {
-        let group = memory.group.get().and_then(Weak::upgrade);
-        match group.and_then(|group| group.beside(prefix)) {
+    fn place_of(&self, prefix: GuidPrefix) -> Option<Locator> {
+        match self.group().and_then(|group| group.beside(prefix)) {
             Some(_) => Some(Locator::beside(prefix)),
             None => self.participant.shared_memory_of(prefix),
         }
     }
 
-    /// The participant of this process that a locator means, as long as it is there.
-    pub(crate) fn beside(&self, to: &Locator) -> Option<Arc<Self>> {
-        let prefix = to.participant_beside()?;
-        self.memory.as_ref()?.group.get()?.upgrade()?.beside(prefix)
-    }
-
-    /// Leaves work to the timer thread of the group; the work itself if there is none that would do it.
-    pub(crate) fn hand_over(&self, work: Work) -> Option<Work> {
-        let Some(group) = self.memory.as_ref().and_then(|memory| memory.group.get()).and_then(Weak::upgrade)
-        else {
-            return Some(work);
-        };
-        group.take_over(work);
-        self.host.wake_by(MonoTime(0));
-        None
-    }
-
-    fn attach(&self, memory: &MemoryPaths, place: &Locator) -> Result<(), String> {
+    fn attach(&self, place: &Locator) -> Result<(), String> {
         let own = self.transport.locators().default_unicast.into_iter();
         let mut own = own.filter_map(|locator| locator.shared_memory_inbox());
         let here = own.any(|(own, _)| place.shared_memory_inbox().is_some_and(|(place, _)| place == own));
-        if here && let Some(group) = memory.group.get().and_then(Weak::upgrade) {
+        if here && let Some(group) = self.group() {
             // Even if we cannot send there, they may be able to send here.
             group.receive_shared().map_err(|error| error.to_string())?;
         }
         self.transport.connect(place)
     }
 
-    fn let_go(&self, memory: &MemoryPaths, prefix: GuidPrefix) {
+    fn let_go(&self, memory: &SharedMemoryPeers, prefix: GuidPrefix) {
         let path = lock(&memory.paths).remove(&prefix);
         if let Some(path) =
             path.filter(|path| path.refused.is_none() && path.place.participant_beside().is_none())
@@ -175,9 +152,8 @@ impl Member {
         for (prefix, place, reason) in lost {
             self.tell_of_memory(prefix, "data goes over the network from now on", &reason);
             self.transport.disconnect(&place);
-            dispatch::with_output(|out| {
-                self.participant.set_shared_memory(self.host.now(), prefix, None, out);
-                self.finish(out, dispatch::mode());
+            dunlin_host::call(&mut ThreadPort, self, |out| {
+                self.participant.set_shared_memory(self.platform.now(), prefix, None, out);
             });
         }
     }

@@ -1,23 +1,20 @@
 //! A participant with everything that makes it run.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, RwLock};
 
 use dunlin_buf::SharedBytes;
 use dunlin_core::{GuidPrefix, Locator, Now, SequenceNumber};
 use dunlin_engine::{
-    Output, Participant, ParticipantConfig, Paths, SetEnd, TxTurn, WriteError, WriteRequest, WriterSlot,
+    Output, Participant, ParticipantConfig, Paths, SetEnd, WriteError, WriteRequest, WriterSlot,
 };
-use dunlin_transport::{Lender, SendMode, Transport, TransportStats};
+use dunlin_transport::{Lender, Transport, TransportStats};
 
 use crate::config::{DriverConfig, JoinError};
-use crate::group::{self, Group};
-use crate::limiter::Limiter;
-use crate::machine::{CannotWait, Machine};
-use crate::member::{EventSink, Member};
-use crate::memory::MemoryPaths;
-use crate::parking::{Introduction, Space};
-use crate::{dispatch, machine};
+use crate::group_member::{EventSink, GroupMember};
+use crate::machine::{self, CannotWait, Machine};
+use crate::receive_group::{self, ReceiveGroup};
+use crate::thread_port::ThreadPort;
 
 /// Largest datagram unless the user says otherwise: an Ethernet frame without fragmentation by IP.
 const DEFAULT_MESSAGE_SIZE: usize = 1472;
@@ -25,8 +22,8 @@ const DEFAULT_MESSAGE_SIZE: usize = 1472;
 /// A participant on the network, from [`Session::join`] to [`Session::leave`] or drop. The sockets close when the
 /// last session that uses them is dropped.
 pub struct Session {
-    group: Arc<Group>,
-    member: Arc<Member>,
+    group: Arc<ReceiveGroup>,
+    member: Arc<GroupMember>,
     left: AtomicBool,
     announced: AtomicBool,
 }
@@ -48,11 +45,11 @@ impl Session {
     /// # Errors
     /// As [`join`](Self::join).
     pub fn prepare(config: DriverConfig, sink: Arc<dyn EventSink>) -> Result<Arc<Self>, JoinError> {
-        let make = |group: &Group| make_member(&config, sink, group);
+        let make = |group: &ReceiveGroup| make_member(&config, sink, group);
         let (group, member) = match machine::entered() {
-            Some(machine) => group::join_machine(machine, &config, make)?,
+            Some(machine) => receive_group::join_machine(machine, &config, make)?,
             None if machine::outside_of_machines() => return Err(JoinError::OutsideOfNodes),
-            None => group::join(&config, make)?,
+            None => receive_group::join(&config, make)?,
         };
         Ok(Self::new(group, member))
     }
@@ -67,14 +64,14 @@ impl Session {
         config: DriverConfig,
         sink: Arc<dyn EventSink>,
     ) -> Result<Arc<Self>, JoinError> {
-        let make = |group: &Group| make_member(&config, sink, group);
-        let (group, member) = group::join_on(transport, &config, make)?;
+        let make = |group: &ReceiveGroup| make_member(&config, sink, group);
+        let (group, member) = receive_group::join_on(transport, &config, make)?;
         let session = Self::new(group, member);
         session.announce();
         Ok(session)
     }
 
-    fn new(group: Arc<Group>, member: Arc<Member>) -> Arc<Self> {
+    fn new(group: Arc<ReceiveGroup>, member: Arc<GroupMember>) -> Arc<Self> {
         Arc::new(Self { group, member, left: AtomicBool::new(false), announced: AtomicBool::new(false) })
     }
 
@@ -94,32 +91,24 @@ impl Session {
     /// The machine that the participant lives on, if it is not the real one.
     #[must_use]
     pub fn machine(&self) -> Option<&Arc<dyn Machine>> {
-        self.member.host.machine()
+        self.member.platform.machine()
     }
 
     /// Both clocks.
     #[must_use]
     pub fn now(&self) -> Now {
-        self.member.host.now()
+        self.member.platform.now()
     }
 
     /// Runs `f` with an empty output, sends what `f` puts there and tells the events, unless this is called by a
     /// listener: then those events are told when the listener has returned.
     pub fn run<R>(&self, f: impl FnOnce(Now, &mut Output) -> R) -> R {
-        dispatch::with_output(|out| {
-            let result = f(self.now(), out);
-            self.member.finish(out, dispatch::mode());
-            result
-        })
+        dunlin_host::call(&mut ThreadPort, &self.member, |out| f(self.now(), out))
     }
 
     /// Like [`run`](Self::run), for `f` that seldom needs the time.
     pub fn run_with_clock<R>(&self, f: impl FnOnce(&dyn Fn() -> Now, &mut Output) -> R) -> R {
-        dispatch::with_output(|out| {
-            let result = f(&|| self.now(), out);
-            self.member.finish(out, dispatch::mode());
-            result
-        })
+        dunlin_host::call(&mut ThreadPort, &self.member, |out| f(&|| self.now(), out))
     }
 
     /// Like [`run`](Self::run), for `f` that makes an entity and makes it known to the sink: no thread tells an event
@@ -149,26 +138,7 @@ impl Session {
         request: WriteRequest,
         inline_qos: Option<SharedBytes>,
     ) -> Result<SequenceNumber, WriteError> {
-        let request = match inline_qos {
-            None => match slot.join(|| self.member.host.mono(), || self.now(), request) {
-                Ok(written) => return Ok(written),
-                Err(request) => request,
-            },
-            Some(_) => request,
-        };
-        let mut give_up = None;
-        loop {
-            let ticket = self.member.space.ticket();
-            match self.try_write_with(slot, request.clone(), inline_qos.clone()) {
-                Err(WriteError::Full { until }) if self.cannot_wait().is_none() => {
-                    let until = *give_up.get_or_insert(until);
-                    if !self.member.space.wait(ticket, until) {
-                        return Err(WriteError::Full { until });
-                    }
-                }
-                result => return result,
-            }
-        }
+        dunlin_host::write_blocking(&mut ThreadPort, &self.member, slot, request, inline_qos)
     }
 
     /// Why the present thread cannot wait for the participant, if it cannot: see
@@ -176,8 +146,7 @@ impl Session {
     /// elsewhere.
     #[must_use]
     pub fn cannot_wait(&self) -> Option<CannotWait> {
-        let astray = || !self.member.host.is_real() && machine::entered().is_none();
-        machine::cannot_wait().or_else(|| astray().then_some(CannotWait::Simulation))
+        self.member.cannot_wait()
     }
 
     /// [`write`](Self::write) without waiting.
@@ -198,88 +167,23 @@ impl Session {
         request: WriteRequest,
         inline_qos: Option<SharedBytes>,
     ) -> Result<SequenceNumber, WriteError> {
-        let queued = dispatch::has_datagrams();
-        let (result, more) = dispatch::with_output(|out| {
-            let now = self.now();
-            let turn = if queued {
-                slot.write_with(now, request, inline_qos, out)
-            } else {
-                slot.write_in_process(now, request, inline_qos, out)
-            };
-            let result = match turn {
-                Ok(turn) => {
-                    let written = turn.sequence_number();
-                    let more = self.send_in_turn(slot, turn, out);
-                    self.member.give_to_readers(slot, out);
-                    (Ok(written), more)
-                }
-                Err(error) => {
-                    self.member.send(out, SendMode::NonBlocking);
-                    (Err(error), false)
-                }
-            };
-            self.member.conclude(out);
-            result
-        });
-        if more || matches!(result, Err(WriteError::Full { .. })) {
-            // Nobody acknowledges what waits to be sent.
-            self.flush(slot);
-        }
-        result
+        dunlin_host::try_write(&mut ThreadPort, &self.member, slot, request, inline_qos)
     }
 
     /// Sends what waits for more of the same writer: in a burst, or for its LATENCY_BUDGET.
     pub fn flush(&self, slot: &WriterSlot) {
-        while slot.has_waiting_data() {
-            let more = dispatch::with_output(|out| {
-                let turn = slot.flush(self.now(), out);
-                let more = turn.is_some_and(|turn| self.send_in_turn(slot, turn, out));
-                self.member.conclude(out);
-                more
-            });
-            if !more {
-                return;
-            }
-        }
+        dunlin_host::flush(&mut ThreadPort, &self.member, slot);
     }
 
     /// Ends a coherent set at a writer, and sends that.
     pub fn end_set(&self, slot: &WriterSlot, end: &SetEnd) {
-        dispatch::with_output(|out| {
-            if let Some(turn) = slot.end_set(self.now(), end, out) {
-                self.send_in_turn(slot, turn, out);
-            }
-            self.member.conclude(out);
-        });
+        dunlin_host::end_set(&mut ThreadPort, &self.member, slot, end);
     }
 
     /// Unregisters every instance of a writer that is about to be deleted; with `dispose` they are disposed too. Nothing can
     /// be written any more. What windows or the pacer hold back leaves later.
     pub fn end_instances(&self, slot: &WriterSlot, dispose: bool) {
-        let mut instances = self.run(|_, out| slot.begin_end(out));
-        while !instances.is_empty() {
-            let more = dispatch::with_output(|out| {
-                let turn = slot.end_instances(self.now(), &mut instances, dispose, out);
-                let more = turn.map(|turn| self.send_in_turn(slot, turn, out));
-                self.member.conclude(out);
-                more
-            });
-            match more {
-                Some(true) => self.flush(slot),
-                Some(false) => {}
-                None => return,
-            }
-        }
-    }
-
-    /// True when more can leave at once.
-    fn send_in_turn(&self, slot: &WriterSlot, turn: TxTurn<'_>, out: &Output) -> bool {
-        if out.outbox.is_empty() {
-            turn.finish();
-            return false;
-        }
-        self.member.send(out, write_mode(slot));
-        turn.finish_at(self.member.host.mono())
+        dunlin_host::end_instances(&mut ThreadPort, &self.member, slot, dispose);
     }
 
     /// Says goodbye to the others and ends the threads if no other session needs them. Further calls do nothing. May be
@@ -291,7 +195,7 @@ impl Session {
         self.member.retire();
         self.run(|now, out| self.participant().shutdown(now, out));
         self.member.leave_memory();
-        group::leave(&self.group, &self.member);
+        receive_group::leave(&self.group, &self.member);
         // Whoever still waits for room tries again and hears that the writer is gone.
         self.member.space.notify();
     }
@@ -328,11 +232,6 @@ impl Drop for Session {
     }
 }
 
-/// New data of a reliable writer waits for a full socket; that of a best-effort writer is dropped.
-fn write_mode(slot: &WriterSlot) -> SendMode {
-    if slot.is_reliable() { dispatch::mode() } else { SendMode::NonBlocking }
-}
-
 /// What a transport says of its ways.
 struct WaysOf(Arc<dyn Transport>);
 
@@ -351,16 +250,16 @@ impl Paths for WaysOf {
 fn make_member(
     config: &DriverConfig,
     sink: Arc<dyn EventSink>,
-    group: &Group,
-) -> Result<Arc<Member>, JoinError> {
+    group: &ReceiveGroup,
+) -> Result<Arc<GroupMember>, JoinError> {
     let transport = &group.transport;
-    let (guid_prefix, seed) = group.host.identity()?;
+    let (guid_prefix, seed) = group.platform.identity()?;
     let automatic = || DEFAULT_MESSAGE_SIZE.min(transport.max_message_size());
     let participant = ParticipantConfig {
         guid_prefix,
         domain_id: config.udp.domain,
         domain_tag: config.domain_tag.clone(),
-        locators: group::locators(&**transport),
+        locators: receive_group::locators(&**transport),
         initial_peers: config.initial_peers.clone(),
         spdp_destinations: transport.announce_to(),
         qos: config.qos.clone(),
@@ -376,15 +275,5 @@ fn make_member(
         seed,
         entity_name: config.entity_name.clone(),
     };
-    Ok(Arc::new(Member {
-        participant: Participant::new(participant),
-        sink,
-        transport: Arc::clone(transport),
-        host: group.host.clone(),
-        space: Space::default(),
-        introduction: Introduction::default(),
-        memory: MemoryPaths::of(&**transport),
-        present: RwLock::new(true),
-        log: Limiter::default(),
-    }))
+    Ok(Arc::new(GroupMember::new(Participant::new(participant), sink, transport, group.platform.clone())))
 }

@@ -9,7 +9,7 @@ use std::task::Waker;
 use dunlin_buf::SharedBytes;
 use dunlin_config::Config;
 use dunlin_core::{GuidPrefix, Locator, MonoTime, Now, VendorId};
-use dunlin_driver::machine::{self, Entered, Machine, Port, Task};
+use dunlin_driver::machine::{self, Entered, Machine, Sockets, Task};
 use dunlin_driver::{DriverConfig, JoinError};
 
 use crate::sim::agenda::Entry;
@@ -176,7 +176,7 @@ impl Machine for NodeMachine {
         (prefix, self.shared.state().rng.next_u64())
     }
 
-    fn open(&self, config: &DriverConfig) -> Result<Arc<dyn Port>, JoinError> {
+    fn open(&self, config: &DriverConfig) -> Result<Arc<dyn Sockets>, JoinError> {
         let Some(me) = self.me.upgrade().filter(|_| self.is_alive()) else {
             return Err(JoinError::OutsideOfNodes);
         };

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use dunlin_buf::{BufPool, Outbox, SharedBytes};
 use dunlin_core::{DomainId, Locator, LocatorKind, MonoTime};
-use dunlin_driver::machine::{Port, Pump};
+use dunlin_driver::machine::{Pump, Sockets};
 use dunlin_driver::{DriverConfig, JoinError, ReceiveConfig};
 use dunlin_shm::ShmConfig;
 use dunlin_transport::{
@@ -266,7 +266,7 @@ impl Transport for SimPort {
     }
 }
 
-impl Port for SimPort {
+impl Sockets for SimPort {
     fn attach(&self, pump: Pump) {
         // Called once, by whoever opened the port.
         let _ = self.pump.set(pump);

@@ -11,19 +11,20 @@ use std::time::Duration as StdDuration;
 use dunlin_buf::{BufPool, SharedBytes};
 use dunlin_core::{Duration, GuidPrefix, Locator, MonoTime, Now};
 use dunlin_engine::{Locators, Output, Participant, ReceiveRoom};
+use dunlin_host::{Work, run_timers, work_off};
 use dunlin_shm::{ShmConfig, ShmTransport};
 use dunlin_transport::{Channel, Fault, FaultConfig, Pcap, RecvMode, Transport};
 use dunlin_udp::{UdpConfig, UdpTransport};
 
 use crate::clock;
 use crate::config::{DriverConfig, JoinError};
-use crate::dispatch::{self, Work};
-use crate::host::Host;
+use crate::group_member::GroupMember;
 use crate::limiter::Limiter;
 use crate::lock::lock;
 use crate::machine::{Machine, Pump};
-use crate::member::Member;
+use crate::platform::Platform;
 use crate::thread::{self, Run};
+use crate::thread_port::{self, ThreadPort};
 use crate::timer::Timer;
 use crate::waiting::{ReceiveConfig, Waiter, Waiting, on_battery};
 
@@ -93,22 +94,22 @@ impl Owed {
     }
 }
 
-type Members = Arc<Vec<Arc<Member>>>;
+type Members = Arc<Vec<Arc<GroupMember>>>;
 
-pub(crate) struct Group {
+pub(crate) struct ReceiveGroup {
     /// `None` for a group around a transport of the caller's or of a machine that is not the real one.
     key: Option<Key>,
     pub(crate) transport: Arc<dyn Transport>,
     /// What its receive buffers hold of what is under way, to whichever member.
     pub(crate) room: ReceiveRoom,
-    pub(crate) host: Host,
+    pub(crate) platform: Platform,
     interface_poll: Duration,
     receive: ReceiveConfig,
     /// Spinning is worth its energy now.
     may_spin: AtomicBool,
     members: RwLock<Members>,
     /// What other threads leave to the timer thread.
-    handed: Mutex<VecDeque<Work>>,
+    deferred: Mutex<VecDeque<Work<Arc<GroupMember>>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Threads that the system has refused.
     owed: Mutex<Vec<Owed>>,
@@ -123,13 +124,13 @@ pub(crate) struct Group {
 }
 
 /// The groups of this process that can be joined.
-static GROUPS: Mutex<Vec<Arc<Group>>> = Mutex::new(Vec::new());
+static GROUPS: Mutex<Vec<Arc<ReceiveGroup>>> = Mutex::new(Vec::new());
 
 /// Puts a member, made for the group, into the group for `config`, which is made if there is none.
 pub(crate) fn join(
     config: &DriverConfig,
-    make: impl FnOnce(&Group) -> Result<Arc<Member>, JoinError>,
-) -> Result<(Arc<Group>, Arc<Member>), JoinError> {
+    make: impl FnOnce(&ReceiveGroup) -> Result<Arc<GroupMember>, JoinError>,
+) -> Result<(Arc<ReceiveGroup>, Arc<GroupMember>), JoinError> {
     let key = Key::of(config);
     let mut groups = lock(&GROUPS);
     if let Some(group) = groups.iter().find(|group| group.key.as_ref() == Some(&key)) {
@@ -151,8 +152,8 @@ pub(crate) fn join(
 pub(crate) fn join_on(
     transport: Arc<dyn Transport>,
     config: &DriverConfig,
-    make: impl FnOnce(&Group) -> Result<Arc<Member>, JoinError>,
-) -> Result<(Arc<Group>, Arc<Member>), JoinError> {
+    make: impl FnOnce(&ReceiveGroup) -> Result<Arc<GroupMember>, JoinError>,
+) -> Result<(Arc<ReceiveGroup>, Arc<GroupMember>), JoinError> {
     start(None, transport, Vec::new(), config, make)
 }
 
@@ -160,20 +161,21 @@ pub(crate) fn join_on(
 pub(crate) fn join_machine(
     machine: Arc<dyn Machine>,
     config: &DriverConfig,
-    make: impl FnOnce(&Group) -> Result<Arc<Member>, JoinError>,
-) -> Result<(Arc<Group>, Arc<Member>), JoinError> {
-    let port = machine.open(config)?;
-    let transport = Arc::clone(&port) as Arc<dyn Transport>;
-    let host = Host::Machine(machine, Arc::clone(&port));
-    let group = Arc::new(Group::new(None, transport, host, Vec::new(), config));
+    make: impl FnOnce(&ReceiveGroup) -> Result<Arc<GroupMember>, JoinError>,
+) -> Result<(Arc<ReceiveGroup>, Arc<GroupMember>), JoinError> {
+    let sockets = machine.open(config)?;
+    let transport = Arc::clone(&sockets) as Arc<dyn Transport>;
+    let platform = Platform::Machine(machine, Arc::clone(&sockets));
+    let group = Arc::new(ReceiveGroup::new(None, transport, platform, Vec::new(), config));
     let member = make(&group)?;
+    member.set_group(&group);
     group.add(&member);
-    port.attach(Pump::of(&group));
+    sockets.attach(Pump::of(&group));
     Ok((group, member))
 }
 
 /// Takes a member out of its group; the last one ends the threads.
-pub(crate) fn leave(group: &Arc<Group>, member: &Arc<Member>) {
+pub(crate) fn leave(group: &Arc<ReceiveGroup>, member: &Arc<GroupMember>) {
     let mut groups = lock(&GROUPS);
     let empty = group.remove(member);
     if empty {
@@ -216,10 +218,11 @@ fn start(
     transport: Arc<dyn Transport>,
     notes: Vec<String>,
     config: &DriverConfig,
-    make: impl FnOnce(&Group) -> Result<Arc<Member>, JoinError>,
-) -> Result<(Arc<Group>, Arc<Member>), JoinError> {
+    make: impl FnOnce(&ReceiveGroup) -> Result<Arc<GroupMember>, JoinError>,
+) -> Result<(Arc<ReceiveGroup>, Arc<GroupMember>), JoinError> {
     let timer = Arc::new(Timer::new());
-    let group = Arc::new(Group::new(key, transport, Host::Real(Arc::clone(&timer)), notes, config));
+    let group =
+        Arc::new(ReceiveGroup::new(key, transport, Platform::Real(Arc::clone(&timer)), notes, config));
     let member = make(&group)?;
     member.set_group(&group);
     group.add(&member);
@@ -239,11 +242,11 @@ fn thread_name(channel: Channel) -> &'static str {
     }
 }
 
-impl Group {
+impl ReceiveGroup {
     fn new(
         key: Option<Key>,
         transport: Arc<dyn Transport>,
-        host: Host,
+        platform: Platform,
         notes: Vec<String>,
         config: &DriverConfig,
     ) -> Self {
@@ -251,12 +254,12 @@ impl Group {
             key,
             room: ReceiveRoom::new(transport.receive_room()),
             transport,
-            host,
+            platform,
             interface_poll: config.interface_poll.into(),
             receive: config.receive,
             may_spin: AtomicBool::new(true),
             members: RwLock::default(),
-            handed: Mutex::default(),
+            deferred: Mutex::default(),
             threads: Mutex::default(),
             owed: Mutex::default(),
             shared_thread: Mutex::default(),
@@ -293,7 +296,7 @@ impl Group {
     }
 
     /// Another participant of the group, if data may be handed to it without a transport.
-    pub(crate) fn beside(&self, prefix: GuidPrefix) -> Option<Arc<Member>> {
+    pub(crate) fn beside(&self, prefix: GuidPrefix) -> Option<Arc<GroupMember>> {
         if !self.key.as_ref().is_some_and(Key::hands_over) {
             return None;
         }
@@ -304,14 +307,14 @@ impl Group {
         Arc::clone(&self.members.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn add(&self, member: &Arc<Member>) {
+    fn add(&self, member: &Arc<GroupMember>) {
         let mut members = self.members.write().unwrap_or_else(PoisonError::into_inner);
         let with = members.iter().chain([member]).cloned().collect();
         *members = Arc::new(with);
     }
 
     /// True if nobody is left.
-    fn remove(&self, member: &Arc<Member>) -> bool {
+    fn remove(&self, member: &Arc<GroupMember>) -> bool {
         let mut members = self.members.write().unwrap_or_else(PoisonError::into_inner);
         let without: Vec<_> = members.iter().filter(|other| !Arc::ptr_eq(other, member)).cloned().collect();
         *members = Arc::new(without);
@@ -405,11 +408,11 @@ impl Group {
             all.push(owed);
         }
         drop(all);
-        self.host.wake_by(due);
+        self.platform.wake_by(due);
     }
 
     /// Tries again what the system has refused, if it is time.
-    fn pay_debts(self: &Arc<Self>) {
+    fn retry_threads(self: &Arc<Self>) {
         let now = clock::mono();
         let (due, mut later): (Vec<_>, Vec<_>) =
             std::mem::take(&mut *lock(&self.owed)).into_iter().partition(|owed| owed.due <= now);
@@ -466,7 +469,7 @@ impl Group {
     ) -> Result<(), JoinError> {
         let group = Arc::clone(self);
         let thread = thread::spawn(name, run, move || {
-            dispatch::become_library_thread();
+            thread_port::become_library_thread();
             work(&group);
         });
         lock(&self.threads).push(thread.map_err(|source| JoinError::Thread { name, source })?);
@@ -475,7 +478,7 @@ impl Group {
 
     /// Ends all threads and waits for them, except for the present one if it is among them.
     fn stop(&self) {
-        if let Host::Real(timer) = &self.host {
+        if let Platform::Real(timer) = &self.platform {
             timer.stop();
         }
         self.transport.shutdown();
@@ -528,13 +531,19 @@ impl Group {
     }
 
     /// Leaves work to the timer thread.
-    pub(crate) fn take_over(&self, work: Work) {
-        lock(&self.handed).push_back(work);
+    pub(crate) fn defer(&self, work: Work<Arc<GroupMember>>) {
+        lock(&self.deferred).push_back(work);
+    }
+
+    /// Does what was deferred so far.
+    pub(crate) fn work_off_deferred(&self) {
+        let deferred = std::mem::take(&mut *lock(&self.deferred));
+        work_off(&mut ThreadPort, deferred);
     }
 
     /// When the timer thread has something to do.
-    fn next_turn(&self) -> MonoTime {
-        if !lock(&self.handed).is_empty() {
+    pub(crate) fn next_turn(&self) -> MonoTime {
+        if !lock(&self.deferred).is_empty() {
             return MonoTime(0);
         }
         let owed = lock(&self.owed).iter().map(|owed| owed.due).min();
@@ -546,9 +555,8 @@ impl Group {
         let mut next_look = clock::mono().plus(self.interface_poll);
         let mut overflow = 0;
         while timer.sleep(|| self.next_turn().min(next_look)) {
-            let handed = std::mem::take(&mut *lock(&self.handed));
-            dispatch::work_off(handed);
-            self.pay_debts();
+            self.work_off_deferred();
+            self.retry_threads();
             let now = self.drive_timers();
             if now >= next_look {
                 next_look = now.plus(self.interface_poll);
@@ -561,7 +569,7 @@ impl Group {
 
     /// Does work of the library for every participant.
     pub(crate) fn drive(&self, mut work: impl FnMut(&Participant, Now, &mut Output)) {
-        let now = self.host.now();
+        let now = self.platform.now();
         for member in self.members().iter() {
             member.drive(|participant, out| work(participant, now, out));
         }
@@ -569,16 +577,14 @@ impl Group {
 
     /// Does what is due now, and says when that was.
     pub(crate) fn drive_timers(&self) -> MonoTime {
-        let now = self.host.now();
+        let now = self.platform.now();
         for member in self.members().iter() {
-            if member.participant.next_deadline().is_some_and(|deadline| deadline <= now.mono) {
-                member.drive(|participant, out| participant.on_timer(now, out));
-            }
+            run_timers(&mut ThreadPort, member, now);
         }
         now.mono
     }
 
-    pub(crate) fn next_deadline(&self) -> MonoTime {
+    fn next_deadline(&self) -> MonoTime {
         let members = self.members();
         members.iter().filter_map(|member| member.participant.next_deadline()).min().unwrap_or(MonoTime::MAX)
     }

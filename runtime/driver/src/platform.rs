@@ -5,18 +5,18 @@ use std::sync::Arc;
 use dunlin_core::{GuidPrefix, MonoTime, Now};
 
 use crate::config::JoinError;
-use crate::machine::{Machine, Port};
+use crate::machine::{Machine, Sockets};
 use crate::timer::Timer;
 use crate::{clock, identity};
 
 #[derive(Clone)]
-pub(crate) enum Host {
+pub(crate) enum Platform {
     /// The timer thread of the group.
     Real(Arc<Timer>),
-    Machine(Arc<dyn Machine>, Arc<dyn Port>),
+    Machine(Arc<dyn Machine>, Arc<dyn Sockets>),
 }
 
-impl Host {
+impl Platform {
     pub(crate) fn is_real(&self) -> bool {
         matches!(self, Self::Real(_))
     }
@@ -47,7 +47,7 @@ impl Host {
     pub(crate) fn wake_by(&self, deadline: MonoTime) {
         match self {
             Self::Real(timer) => timer.wake_by(deadline),
-            Self::Machine(_, port) => port.wake_by(deadline),
+            Self::Machine(_, sockets) => sockets.wake_by(deadline),
         }
     }
 

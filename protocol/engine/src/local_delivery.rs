@@ -1,5 +1,5 @@
-//! New changes on their way to readers of the same process, without messages. The driver carries them from the writer's
-//! participant to those of the readers, and back how far each reader is.
+//! Local delivery: new changes on their way to readers of the same process, without messages. The host carries them from the
+//! writer's participant to those of the readers, and back how far each reader is.
 
 use alloc::vec::Vec;
 use core::mem;
@@ -13,9 +13,9 @@ use crate::participant::Participant;
 use crate::reader_slot::ReaderSlot;
 use crate::writer_slot::WriterSlot;
 
-/// A change that is being handed over, where to, and who has taken it.
+/// A change on its way, where to, and which readers have taken it.
 #[derive(Default)]
-pub struct Handed {
+pub struct LocalDelivery {
     change: Option<HandedOver>,
     /// Where the readers are: [`Locator::LOCAL`], and others [`beside`](Locator::beside) this participant.
     pub places: Vec<Locator>,
@@ -23,7 +23,7 @@ pub struct Handed {
     taken: Vec<(Guid, SequenceNumber)>,
 }
 
-impl Handed {
+impl LocalDelivery {
     pub(crate) const fn new() -> Self {
         Self { change: None, places: Vec::new(), taken: Vec::new() }
     }
@@ -47,29 +47,29 @@ impl Handed {
 }
 
 impl Output {
-    /// The change to hand over, if there is one; give it [back](Self::give_back) afterwards.
-    pub fn take_handed(&mut self) -> Option<Handed> {
-        self.handed.change.is_some().then(|| mem::take(&mut self.handed))
+    /// The change to deliver, if there is one; give it [back](Self::give_back) afterwards.
+    pub fn take_local_delivery(&mut self) -> Option<LocalDelivery> {
+        self.local_delivery.change.is_some().then(|| mem::take(&mut self.local_delivery))
     }
 
     /// Keeps its memory.
-    pub fn give_back(&mut self, handed: Handed) {
-        self.handed = handed;
-        self.handed.clear();
+    pub fn give_back(&mut self, delivery: LocalDelivery) {
+        self.local_delivery = delivery;
+        self.local_delivery.clear();
     }
 }
 
 impl Participant {
-    /// Takes in a change that a writer of this process, of this participant or of another, hands over.
-    pub fn on_handed_over(&self, now: Now, handed: &mut Handed, out: &mut Output) {
-        let Handed { change: Some(change), taken, .. } = handed else { return };
+    /// Takes in a change of a writer of this process, of this participant or of another.
+    pub fn on_local_delivery(&self, now: Now, delivery: &mut LocalDelivery, out: &mut Output) {
+        let LocalDelivery { change: Some(change), taken, .. } = delivery else { return };
         let (routes, source) = (self.routes.load(), change.writer.prefix);
         if source != self.common.prefix && routes.peer(source).is_some_and(|peer| peer.note_traffic(now.mono))
         {
             self.discover(now, out, |discovery, _, _| discovery.on_traffic(now.mono, source));
         }
         for slot in routes.readers_of(change.writer) {
-            if let Some(through) = slot.on_handed_over(now, change, out) {
+            if let Some(through) = slot.on_local_delivery(now, change, out) {
                 taken.push((slot.guid(), through));
             }
         }
@@ -78,28 +78,28 @@ impl Participant {
 
 impl ReaderSlot {
     /// Up to which change this reader needs nothing more; `None` if the writer is not matched.
-    fn on_handed_over(&self, now: Now, handed: &HandedOver, out: &mut Output) -> Option<SequenceNumber> {
+    fn on_local_delivery(&self, now: Now, change: &HandedOver, out: &mut Output) -> Option<SequenceNumber> {
         self.protocol(now, out, |protocol, sink, outbox| {
             if protocol.deleted {
                 return None;
             }
-            protocol.note_written(now, handed.writer, handed.sn, WriterSign::Change);
-            protocol.reader.on_handed_over(now, handed, sink, outbox)
+            protocol.note_written(now, change.writer, change.sn, WriterSign::Change);
+            protocol.reader.on_handed_over(now, change, sink, outbox)
         })
     }
 }
 
 impl WriterSlot {
-    /// Readers have taken the change that [`write_in_process`](Self::write_in_process) handed over, or have not.
-    pub fn handed_over(&self, now: Now, handed: &Handed, out: &mut Output) {
-        let Some(change) = &handed.change else { return };
+    /// Readers have taken the change of [`write_in_process`](Self::write_in_process), or have not.
+    pub fn local_delivery_done(&self, now: Now, delivery: &LocalDelivery, out: &mut Output) {
+        let Some(change) = &delivery.change else { return };
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
         if core.deleted {
             return;
         }
         let before = core.progress();
-        core.writer.handed_over(now.mono, change.sn, &handed.taken);
+        core.writer.handed_over(now.mono, change.sn, &delivery.taken);
         let awaited = before.all < core.awaited;
         if core.free_acked(before, out) && awaited {
             out.tell_once(Event::AckAdvanced { writer: self.id() });

@@ -1,4 +1,4 @@
-//! Changes that are handed to readers of the same participant without messages (ADR 11).
+//! Local delivery: changes that readers of the same participant get without messages (ADR 11).
 
 #![cfg(not(any(loom, shuttle)))]
 
@@ -31,7 +31,7 @@ fn matched(qos: &DataWriterQos) -> (Net, Arc<WriterSlot>, Arc<ReaderSlot>) {
     (net, writer, reader)
 }
 
-/// Writes as a driver does that hands over; nothing is delivered or sent yet.
+/// Writes as a host does; nothing is delivered or sent yet.
 fn write(net: &Net, writer: &WriterSlot, number: u32) -> Output {
     let request = WriteRequest {
         kind: ChangeKind::Alive,
@@ -44,17 +44,17 @@ fn write(net: &Net, writer: &WriterSlot, number: u32) -> Output {
     out
 }
 
-/// Gives the reader what was written. False if that was not handed over: then it is sent.
+/// Delivers to the reader what was written. False if that is not for local delivery: then it is sent.
 fn deliver(net: &mut Net, writer: &WriterSlot, mut out: Output) -> bool {
-    let Some(mut handed) = out.take_handed() else {
+    let Some(mut delivery) = out.take_local_delivery() else {
         net.with(0, |_, _, sent| sent.outbox = std::mem::take(&mut out.outbox));
         return false;
     };
     assert!(out.outbox.is_empty(), "{out:?}");
-    assert_eq!(handed.places, [Locator::LOCAL]);
+    assert_eq!(delivery.places, [Locator::LOCAL]);
     net.with(0, |participant, now, out| {
-        participant.on_handed_over(now, &mut handed, out);
-        writer.handed_over(now, &handed, out);
+        participant.on_local_delivery(now, &mut delivery, out);
+        writer.local_delivery_done(now, &delivery, out);
         assert!(out.outbox.is_empty(), "no answer: {out:?}");
     });
     true
@@ -102,24 +102,24 @@ fn what_is_written_meanwhile_is_sent_and_nothing_comes_twice() {
 }
 
 #[test]
-fn what_is_given_back_is_not_handed_over_again() {
+fn what_is_given_back_is_not_delivered_again() {
     let (mut net, writer, _reader) = matched(&writer_qos());
     let mut out = write(&net, &writer, 1);
-    let mut handed = out.take_handed().unwrap();
+    let mut delivery = out.take_local_delivery().unwrap();
     net.with(0, |participant, now, out| {
-        participant.on_handed_over(now, &mut handed, out);
-        writer.handed_over(now, &handed, out);
+        participant.on_local_delivery(now, &mut delivery, out);
+        writer.local_delivery_done(now, &delivery, out);
     });
-    out.give_back(handed);
-    assert!(out.take_handed().is_none());
+    out.give_back(delivery);
+    assert!(out.take_local_delivery().is_none());
 }
 
 #[test]
-fn what_is_handed_over_and_never_arrives_is_repaired() {
+fn a_local_delivery_that_never_arrives_is_repaired() {
     let (mut net, writer, reader) = matched(&writer_qos());
     let mut lost = write(&net, &writer, 1);
-    let handed = lost.take_handed().unwrap();
-    net.with(0, |_, now, out| writer.handed_over(now, &handed, out));
+    let delivery = lost.take_local_delivery().unwrap();
+    net.with(0, |_, now, out| writer.local_delivery_done(now, &delivery, out));
     net.settle();
     assert_eq!(numbers(&mut net, &reader), [1]);
     assert_eq!(writer.acked_by_all(), writer.last_sn());

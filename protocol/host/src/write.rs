@@ -1,0 +1,201 @@
+//! Writing: joining a burst, the turn of a writer, local delivery, flushing.
+
+use dunlin_buf::SharedBytes;
+use dunlin_core::{InstanceHandle, Locator, SequenceNumber};
+use dunlin_engine::{Output, SetEnd, TxTurn, WriteError, WriteRequest, WriterSlot};
+
+use crate::call::{call, conclude, drive, send, with_output};
+use crate::port::{Blocking, Port, SendMode};
+
+/// Writes and sends one change, without waiting for room. `inline_qos` is as for [`WriterSlot::write_with`].
+///
+/// # Errors
+/// As [`WriterSlot::write`].
+pub fn write<P: Port>(
+    port: &mut P,
+    member: &P::Member,
+    writer: &WriterSlot,
+    request: WriteRequest,
+    inline_qos: Option<SharedBytes>,
+) -> Result<SequenceNumber, WriteError> {
+    match join_burst(port, member, writer, request, inline_qos.is_some()) {
+        Ok(written) => Ok(written),
+        Err(request) => try_write(port, member, writer, request, inline_qos),
+    }
+}
+
+/// [`write()`]; while the history is full it waits for room, up to max_blocking_time of the writer's RELIABILITY, if the port
+/// [may wait](Blocking::may_wait).
+///
+/// # Errors
+/// As [`WriterSlot::write`]; `Full` after max_blocking_time.
+pub fn write_blocking<P: Blocking>(
+    port: &mut P,
+    member: &P::Member,
+    writer: &WriterSlot,
+    request: WriteRequest,
+    inline_qos: Option<SharedBytes>,
+) -> Result<SequenceNumber, WriteError> {
+    let request = match join_burst(port, member, writer, request, inline_qos.is_some()) {
+        Ok(written) => return Ok(written),
+        Err(request) => request,
+    };
+    let mut give_up = None;
+    loop {
+        let ticket = port.ticket(member, writer);
+        match try_write(port, member, writer, request.clone(), inline_qos.clone()) {
+            Err(WriteError::Full { until }) if port.may_wait(member) => {
+                let until = *give_up.get_or_insert(until);
+                if !port.wait_for_space(member, writer, ticket, until) {
+                    return Err(WriteError::Full { until });
+                }
+            }
+            result => return result,
+        }
+    }
+}
+
+/// Lets a sample join others of its writer that wait for more: it then leaves with them.
+fn join_burst<P: Port>(
+    port: &P,
+    member: &P::Member,
+    writer: &WriterSlot,
+    request: WriteRequest,
+    has_inline_qos: bool,
+) -> Result<SequenceNumber, WriteRequest> {
+    if has_inline_qos {
+        return Err(request);
+    }
+    writer.join(|| port.mono(member), || port.now(member), request)
+}
+
+/// [`write()`] of a sample that has found none to join.
+///
+/// # Errors
+/// As [`WriterSlot::write`].
+pub fn try_write<P: Port>(
+    port: &mut P,
+    member: &P::Member,
+    writer: &WriterSlot,
+    request: WriteRequest,
+    inline_qos: Option<SharedBytes>,
+) -> Result<SequenceNumber, WriteError> {
+    // A change that is delivered locally must not overtake a datagram. At the end of a thread nobody knows whether there is one.
+    let overtakes = port.state(|state| state.has_datagrams()).unwrap_or(true);
+    let (result, more) = with_output(port, member, |port, out| {
+        let now = port.now(member);
+        let turn = if overtakes {
+            writer.write_with(now, request, inline_qos, out)
+        } else {
+            writer.write_in_process(now, request, inline_qos, out)
+        };
+        let result = match turn {
+            Ok(turn) => {
+                let written = turn.sequence_number();
+                let more = send_in_turn(port, member, writer, turn, out);
+                deliver_locally(port, member, writer, out);
+                (Ok(written), more)
+            }
+            Err(error) => {
+                send(port, member, out, SendMode::NonBlocking);
+                (Err(error), false)
+            }
+        };
+        conclude(port, member, out);
+        result
+    });
+    if more || matches!(result, Err(WriteError::Full { .. })) {
+        // Nobody acknowledges what waits to be sent.
+        flush(port, member, writer);
+    }
+    result
+}
+
+/// Sends what waits for more of the same writer: in a burst, or for its LATENCY_BUDGET.
+pub fn flush<P: Port>(port: &mut P, member: &P::Member, writer: &WriterSlot) {
+    while writer.has_waiting_data() {
+        let more = with_output(port, member, |port, out| {
+            let turn = writer.flush(port.now(member), out);
+            let more = turn.is_some_and(|turn| send_in_turn(port, member, writer, turn, out));
+            conclude(port, member, out);
+            more
+        });
+        if !more {
+            return;
+        }
+    }
+}
+
+/// Ends a coherent set at a writer, and sends that; the number of the change that says so, if the writer has to.
+pub fn end_set<P: Port>(
+    port: &mut P,
+    member: &P::Member,
+    writer: &WriterSlot,
+    end: &SetEnd,
+) -> Option<SequenceNumber> {
+    with_output(port, member, |port, out| {
+        let turn = writer.end_set(port.now(member), end, out);
+        let written = turn.map(|turn| {
+            let written = turn.sequence_number();
+            send_in_turn(port, member, writer, turn, out);
+            written
+        });
+        conclude(port, member, out);
+        written
+    })
+}
+
+/// Unregisters every instance of a writer that is about to be deleted; with `dispose` they are disposed too. Nothing can be
+/// written any more. What windows or the pacer hold back leaves later.
+pub fn end_instances<P: Port>(port: &mut P, member: &P::Member, writer: &WriterSlot, dispose: bool) {
+    let mut instances: alloc::vec::Vec<InstanceHandle> = call(port, member, |out| writer.begin_end(out));
+    while !instances.is_empty() {
+        let more = with_output(port, member, |port, out| {
+            let turn = writer.end_instances(port.now(member), &mut instances, dispose, out);
+            let more = turn.map(|turn| send_in_turn(port, member, writer, turn, out));
+            conclude(port, member, out);
+            more
+        });
+        match more {
+            Some(true) => flush(port, member, writer),
+            Some(false) => {}
+            None => return,
+        }
+    }
+}
+
+/// True when more can leave at once.
+fn send_in_turn<P: Port>(
+    port: &mut P,
+    member: &P::Member,
+    writer: &WriterSlot,
+    turn: TxTurn<'_>,
+    out: &Output,
+) -> bool {
+    if out.outbox.is_empty() {
+        turn.finish();
+        return false;
+    }
+    // New data of a reliable writer waits for room; that of a best-effort writer is dropped.
+    let mode = if writer.is_reliable() { port.mode() } else { SendMode::NonBlocking };
+    port.send(member, &out.outbox, mode);
+    turn.finish_at(port.mono(member))
+}
+
+/// Gives the readers of this process the change that a writer offers for that, if it does, and tells the writer how far they are.
+fn deliver_locally<P: Port>(port: &mut P, member: &P::Member, writer: &WriterSlot, out: &mut Output) {
+    let Some(mut delivery) = out.take_local_delivery() else { return };
+    // Another thread may have had its turn since the write began, and nothing is received before it was written.
+    let now = port.now(member);
+    for at in 0..delivery.places.len() {
+        let Some(place) = delivery.places.get(at).copied() else { break };
+        if place == Locator::LOCAL {
+            P::participant(member).on_local_delivery(now, &mut delivery, out);
+        } else if let Some(other) = port.in_process(member, &place) {
+            drive(port, &other, |participant, out| participant.on_local_delivery(now, &mut delivery, out));
+        }
+    }
+    writer.local_delivery_done(now, &delivery, out);
+    out.give_back(delivery);
+    send(port, member, out, SendMode::NonBlocking);
+}
