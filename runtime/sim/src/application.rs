@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dunlin_cache::{CachedSample, Selection, UnknownInstance};
 use dunlin_core::{MonoTime, SequenceNumber};
 use dunlin_engine::{
-    CreateError, Event, ReaderSlot, ReaderSpec, WriteError, WriteRequest, WriterSlot, WriterSpec,
+    CreateError, Event, ReaderSlot, ReaderSpec, SetEnd, WriteError, WriteRequest, WriterSlot, WriterSpec,
 };
 
 use crate::node::NodeId;
@@ -28,7 +28,8 @@ impl World {
         self.with(node, |participant, now, out| participant.create_reader(now, spec, out))
     }
 
-    /// Writes with a writer of the node; the turn to send ends when the datagrams are on the network.
+    /// Writes with a writer of the node. In a burst the sample waits for others to share a datagram; it leaves when the burst ends, or
+    /// with [`flush`](Self::flush).
     ///
     /// # Errors
     /// As [`WriterSlot::write`].
@@ -38,14 +39,8 @@ impl World {
         writer: &WriterSlot,
         request: WriteRequest,
     ) -> Result<SequenceNumber, WriteError> {
-        if self.node(node).config.driven {
-            return self.write_driven(node, writer, request);
-        }
-        let turn = self.with(node, |_, now, out| writer.write(now, request, out))?;
-        let sn = turn.sequence_number();
-        turn.finish();
-        self.plan_timer(node);
-        Ok(sn)
+        let life = self.awake(node);
+        dunlin_host::write(self, &life, writer, request, None)
     }
 
     /// Writes; while the history is full the world goes on, until there is room or max_blocking_time is over.
@@ -58,22 +53,23 @@ impl World {
         writer: &WriterSlot,
         request: WriteRequest,
     ) -> Result<SequenceNumber, WriteError> {
-        let mut give_up = None;
-        loop {
-            self.node_mut(node).freed.remove(&writer.guid().entity_id);
-            match self.write(node, writer, request.clone()) {
-                Err(WriteError::Full { until }) => {
-                    let until = *give_up.get_or_insert(until);
-                    if !self.wait_for_room(node, writer, until) {
-                        return Err(WriteError::Full { until });
-                    }
-                }
-                result => return result,
-            }
-        }
+        let life = self.awake(node);
+        dunlin_host::write_blocking(self, &life, writer, request, None)
     }
 
-    fn wait_for_room(&mut self, node: NodeId, writer: &WriterSlot, until: MonoTime) -> bool {
+    /// Sends what waits for more of the same writer.
+    pub fn flush(&mut self, node: NodeId, writer: &WriterSlot) {
+        let life = self.awake(node);
+        dunlin_host::flush(self, &life, writer);
+    }
+
+    /// Ends a coherent set at a writer; the number of the change that says so, if the writer has to.
+    pub fn end_set(&mut self, node: NodeId, writer: &WriterSlot, end: &SetEnd) -> Option<SequenceNumber> {
+        let life = self.awake(node);
+        dunlin_host::end_set(self, &life, writer, end)
+    }
+
+    pub(crate) fn wait_for_room(&mut self, node: NodeId, writer: &WriterSlot, until: MonoTime) -> bool {
         let id = writer.guid().entity_id;
         while !self.node(node).freed.contains(&id) {
             if !self.step(until) {

@@ -1,5 +1,7 @@
 //! What goes wrong on purpose, besides what paths do: cuts, crashes, pauses, clocks, forged datagrams.
 
+use std::sync::Arc;
+
 use dunlin_buf::SharedBytes;
 use dunlin_core::{Duration, GuidPrefix, Locator};
 use dunlin_engine::{Participant, ParticipantConfig};
@@ -53,7 +55,7 @@ impl World {
         known.waiting.clear();
         known.timer = None;
         known.freed.clear();
-        known.own.clear();
+        known.deferred.clear();
         self.close_inbox(node);
     }
 
@@ -89,7 +91,7 @@ impl World {
             config.locators = nat.announced(&config.locators);
         }
         config.locators.default_unicast.extend(self.open_inbox(node));
-        self.node_mut(node).participant = Some(Participant::new(config));
+        self.node_mut(node).participant = Some(Arc::new(Participant::new(config)));
         self.with(node, Participant::start);
     }
 

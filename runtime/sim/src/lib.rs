@@ -2,7 +2,7 @@
 //!
 //! A [`World`] has one thread, one queue of events ordered by time, and one source of chance. The
 //! [`Participant`](dunlin_engine::Participant) in each of its nodes is the one that runs on real machines, called
-//! through the same functions; only clock and network are replaced. The same seed gives the same run, to the last bit,
+//! through the same functions (`dunlin-host`); only clock and network are replaced. The same seed gives the same run, to the last bit,
 //! so whatever fails can be looked at again, see [`for_each_seed`].
 //!
 //! The network between two nodes is a [`PathConfig`]: delay, loss (independent and in bursts), duplication, reordering,
@@ -33,13 +33,13 @@ mod address;
 mod application;
 mod byte_order;
 mod commit;
-mod driving;
 mod fault;
 mod host;
 mod hosts;
 mod network;
 mod node;
 mod path;
+mod port;
 mod queue;
 mod seeds;
 mod traffic;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dunlin_buf::{BufPool, SharedBytes};
-use dunlin_core::{Locator, MonoTime, Rng};
+use dunlin_core::{Locator, Rng};
 
 use crate::byte_order::to_big_endian;
 use crate::node::NodeId;
@@ -234,12 +234,5 @@ impl Network {
             }
         }
         bytes.into()
-    }
-
-    /// What an engine sends itself: no network is involved.
-    pub(crate) fn loop_back(now: MonoTime, node: NodeId, bytes: SharedBytes, queue: &mut Queue) {
-        let (from, to) = (Locator::LOCAL, Locator::LOCAL);
-        let datagram = Datagram { at: now, sender: node, from, to, bytes };
-        queue.push(now, Happening::Arrival(node, Box::new(datagram)));
     }
 }

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
-use dunlin_buf::SharedBytes;
 use dunlin_core::{Duration, EntityId, GuidPrefix, Locator, LocatorKind, MonoTime, VendorId, domain_ports};
 use dunlin_engine::{Event, Locators, Participant, ParticipantConfig};
+use dunlin_host::Work;
 
 use crate::address::Nat;
+use crate::port::Life;
 use crate::traffic::{Datagram, Traffic};
 
 /// Names a node of one world.
@@ -47,9 +49,6 @@ pub struct NodeConfig {
     pub host: Option<u32>,
     /// It shares memory with others of its host that do, and sends data for them there.
     pub memory: bool,
-    /// Its calls are made as the driver makes them: what it sends itself is taken in at once, samples of a burst join those
-    /// that wait, and new changes for its own readers are handed over.
-    pub driven: bool,
 }
 
 impl Default for NodeConfig {
@@ -63,7 +62,6 @@ impl Default for NodeConfig {
             big_endian: false,
             host: None,
             memory: false,
-            driven: false,
         }
     }
 }
@@ -109,7 +107,7 @@ pub(crate) struct Node {
     pub(crate) config: NodeConfig,
     /// How often it was started.
     pub(crate) incarnation: u32,
-    pub(crate) participant: Option<Participant>,
+    pub(crate) participant: Option<Arc<Participant>>,
     pub(crate) paused: bool,
     /// What arrived while it stood still.
     pub(crate) waiting: VecDeque<Datagram>,
@@ -125,9 +123,8 @@ pub(crate) struct Node {
     pub(crate) drifts_since: Duration,
     /// The router that it sits behind.
     pub(crate) nat: Option<Nat>,
-    /// What it has sent itself, and whether that is being taken in.
-    pub(crate) own: VecDeque<SharedBytes>,
-    pub(crate) takes_in: bool,
+    /// What calls have left to later ones.
+    pub(crate) deferred: Vec<Work<Life>>,
 }
 
 impl Node {
@@ -145,8 +142,7 @@ impl Node {
             sent: Traffic::default(),
             drifts_since: Duration::ZERO,
             nat: None,
-            own: VecDeque::new(),
-            takes_in: false,
+            deferred: Vec::new(),
         }
     }
 

@@ -17,6 +17,8 @@ pub(crate) enum Happening {
     Timer(NodeId),
     /// A node looks whether it shares memory with a participant.
     Attach(NodeId, GuidPrefix),
+    /// A node does what calls have left to later ones.
+    Deferred(NodeId),
     /// A node has found out that nobody takes what it puts there.
     NoMemory(NodeId, Locator),
 }
@@ -67,6 +69,7 @@ impl Queue {
         let (Happening::Arrival(node, _)
         | Happening::Timer(node)
         | Happening::Attach(node, _)
+        | Happening::Deferred(node)
         | Happening::NoMemory(node, _)) = &entry.what;
         Some((entry.at, *node))
     }

@@ -1,14 +1,18 @@
 //! The world: its clock, its queue and its nodes.
 
 use std::fmt;
+use std::sync::Arc;
 
+use dunlin_buf::Outbox;
 use dunlin_core::{Duration, Locator, LocatorKind, MonoTime, Now, Rng};
 use dunlin_engine::{Output, Participant};
+use dunlin_host::State;
 
 use crate::hosts::{Hosts, LONGEST_MESSAGE, RING};
 use crate::network::{Network, NetworkConfig};
 use crate::node::{Node, NodeConfig, NodeId};
 use crate::path::PathConfig;
+use crate::port::Life;
 use crate::queue::{Happening, Queue};
 use crate::traffic::{Datagram, NetworkStats, Traffic};
 
@@ -28,7 +32,7 @@ pub struct World {
     pub(crate) network: Network,
     pub(crate) nodes: Vec<Node>,
     pub(crate) hosts: Hosts,
-    pub(crate) out: Output,
+    pub(crate) state: State<Life>,
     events_now: u32,
     fingerprint: u64,
 }
@@ -67,7 +71,7 @@ impl World {
             network,
             nodes: Vec::new(),
             hosts: Hosts::default(),
-            out: Output::new(),
+            state: State::default(),
             events_now: 0,
             fingerprint: 0,
         }
@@ -141,7 +145,7 @@ impl World {
     #[must_use]
     #[track_caller]
     pub fn participant(&self, node: NodeId) -> &Participant {
-        self.node(node).participant.as_ref().expect("the node runs a participant")
+        self.node(node).participant.as_deref().expect("the node runs a participant")
     }
 
     /// Calls the participant of a node and sends what it wants sent.
@@ -150,44 +154,32 @@ impl World {
     /// When the node runs none or stands still.
     #[track_caller]
     pub fn with<R>(&mut self, node: NodeId, call: impl FnOnce(&Participant, Now, &mut Output) -> R) -> R {
-        assert!(!self.node(node).paused, "a node that stands still makes no calls");
+        let life = self.awake(node);
         let now = self.now(node);
-        let mut out = std::mem::take(&mut self.out);
-        let result = call(self.participant(node), now, &mut out);
-        self.conclude(node, &mut out);
-        self.out = out;
-        result
+        dunlin_host::call(self, &life, |out| call(&life.participant, now, out))
     }
 
-    /// Hands the datagrams to the network and notes the events.
-    pub(crate) fn conclude(&mut self, node: NodeId, out: &mut Output) {
-        self.send_out(node, out);
-        let now = self.now;
-        self.follow_memory(node, &out.events);
-        let known = self.node_mut(node);
-        out.events.drain(..).for_each(|event| known.note(now, event));
-        out.clear();
-        self.plan_timer(node);
-        self.take_in_own(node);
+    /// The life of a node that makes a call.
+    #[track_caller]
+    pub(crate) fn awake(&self, node: NodeId) -> Life {
+        let known = self.node(node);
+        assert!(!known.paused, "a node that stands still makes no calls");
+        let participant = known.participant.as_ref().expect("the node runs a participant");
+        Life { node, participant: Arc::clone(participant) }
     }
 
-    /// Hands the datagrams to the network.
-    pub(crate) fn send_out(&mut self, node: NodeId, out: &mut Output) {
+    /// Hands the datagrams for others to the network.
+    pub(crate) fn send_out(&mut self, node: NodeId, outbox: &Outbox) {
         let (from, big_endian) = (self.node(node).source(), self.node(node).config.big_endian);
-        for datagram in out.outbox.datagrams() {
+        for datagram in outbox.datagrams() {
+            let mut others =
+                datagram.destinations().iter().filter(|to| to.kind != LocatorKind::LOCAL).peekable();
+            if others.peek().is_none() {
+                continue;
+            }
             let bytes = self.network.gather(datagram.len(), datagram.parts(), big_endian);
-            for to in datagram.destinations() {
-                match to.kind {
-                    LocatorKind::LOCAL if self.node(node).config.driven => {
-                        self.node_mut(node).own.push_back(bytes.clone());
-                        continue;
-                    }
-                    LocatorKind::LOCAL => {
-                        Network::loop_back(self.now, node, bytes.clone(), &mut self.queue);
-                        continue;
-                    }
-                    _ => self.node_mut(node).sent.add(bytes.len()),
-                }
+            for to in others {
+                self.node_mut(node).sent.add(bytes.len());
                 if to.kind == LocatorKind::SHARED_MEMORY {
                     self.send_through_memory(node, *to, bytes.clone());
                 } else if self.passes_router(node, to) {
@@ -197,7 +189,6 @@ impl World {
                 }
             }
         }
-        out.outbox.clear();
     }
 
     /// Sees to it that the queue calls the participant when it wants to be called.
@@ -207,7 +198,7 @@ impl World {
         if known.paused {
             return;
         }
-        let wanted = known.participant.as_ref().and_then(Participant::next_deadline);
+        let wanted = known.participant.as_ref().and_then(|participant| participant.next_deadline());
         let Some(at) = wanted.filter(|at| *at < MonoTime::MAX).map(|at| at.max(now)) else { return };
         if known.timer.is_none_or(|planned| at < planned) {
             known.timer = Some(at);
@@ -256,6 +247,7 @@ impl World {
             Happening::Arrival(node, datagram) => self.arrive(node, *datagram),
             Happening::Timer(node) => self.ring(node, at),
             Happening::Attach(node, peer) => self.attach(node, peer),
+            Happening::Deferred(node) => self.work_off_deferred(node),
             Happening::NoMemory(node, place) => self.no_memory(node, place),
         }
         true
@@ -281,7 +273,8 @@ impl World {
         } else {
             self.network.stats.delivered += 1;
             self.network.stats.delivered_octets += datagram.bytes.len() as u64;
-            self.with(node, |participant, now, out| {
+            let (life, now) = (self.awake(node), self.now(node));
+            dunlin_host::drive(self, &life, |participant, out| {
                 participant.on_datagram(now, datagram.from, &datagram.bytes, out);
             });
         }
@@ -297,13 +290,13 @@ impl World {
         if known.paused {
             return;
         }
-        let due = known.participant.as_ref().and_then(Participant::next_deadline);
+        let due = known.participant.as_ref().and_then(|participant| participant.next_deadline());
         if due.is_some_and(|due| due <= at) {
             self.mix([at.0, u64::from(node.0), u64::MAX]);
-            self.with(node, Participant::on_timer);
-        } else {
-            self.plan_timer(node);
+            let (life, now) = (self.awake(node), self.now(node));
+            dunlin_host::run_timers(self, &life, now);
         }
+        self.plan_timer(node);
     }
 
     /// What every path without a configuration of its own is like from now on.

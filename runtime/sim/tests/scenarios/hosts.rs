@@ -1,4 +1,4 @@
-//! Nodes of one host: long datagrams, memory, and changes that are handed over within a node.
+//! Nodes of one host: long datagrams, memory, and local delivery within a node.
 
 use dunlin_sim::{NetworkConfig, NodeConfig, NodeId, World};
 
@@ -52,11 +52,10 @@ fn data_goes_through_memory_until_that_is_cut() {
     assert!(world.through_memory().1 > 0, "that had to be found out");
 }
 
-/// Calls as the driver makes them need no datagram within a node.
+/// Readers of the writer's node get new changes without a datagram.
 #[test]
-fn what_is_handed_over_needs_no_datagram() {
-    let (mut world, [node, other]) =
-        world([(); 2].map(|()| NodeConfig { driven: true, ..NodeConfig::default() }));
+fn local_delivery_needs_no_datagram() {
+    let (mut world, [node, other]) = world([(); 2].map(|()| NodeConfig::default()));
     let filling = Filling::new(LONG);
     let writer = writer(&mut world, node, "Own", keep_all_writer());
     let reader = reader(&mut world, node, "Own", keep_all_reader());
