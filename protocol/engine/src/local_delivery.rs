@@ -6,7 +6,7 @@ use core::mem;
 
 use dunlin_core::{Guid, Locator, Now, SequenceNumber};
 use dunlin_discovery::WriterSign;
-use dunlin_rtps::HandedOver;
+use dunlin_rtps::LocalChange;
 
 use crate::output::{Event, Output};
 use crate::participant::Participant;
@@ -16,7 +16,7 @@ use crate::writer_slot::WriterSlot;
 /// A change on its way, where to, and which readers have taken it.
 #[derive(Default)]
 pub struct LocalDelivery {
-    change: Option<HandedOver>,
+    change: Option<LocalChange>,
     /// Where the readers are: [`Locator::LOCAL`], and others [`beside`](Locator::beside) this participant.
     pub places: Vec<Locator>,
     /// Up to which change each reader needs nothing more.
@@ -29,7 +29,7 @@ impl LocalDelivery {
     }
 
     /// Asks a writer for its change; false if that has to be sent.
-    pub(crate) fn fill(&mut self, offer: impl FnOnce(&mut Vec<Locator>) -> Option<HandedOver>) -> bool {
+    pub(crate) fn fill(&mut self, offer: impl FnOnce(&mut Vec<Locator>) -> Option<LocalChange>) -> bool {
         self.change = offer(&mut self.places);
         self.change.is_some()
     }
@@ -78,13 +78,13 @@ impl Participant {
 
 impl ReaderSlot {
     /// Up to which change this reader needs nothing more; `None` if the writer is not matched.
-    fn on_local_delivery(&self, now: Now, change: &HandedOver, out: &mut Output) -> Option<SequenceNumber> {
+    fn on_local_delivery(&self, now: Now, change: &LocalChange, out: &mut Output) -> Option<SequenceNumber> {
         self.protocol(now, out, |protocol, sink, outbox| {
             if protocol.deleted {
                 return None;
             }
             protocol.note_written(now, change.writer, change.sn, WriterSign::Change);
-            protocol.reader.on_handed_over(now, change, sink, outbox)
+            protocol.reader.on_local_delivery(now, change, sink, outbox)
         })
     }
 }
@@ -99,7 +99,7 @@ impl WriterSlot {
             return;
         }
         let before = core.progress();
-        core.writer.handed_over(now.mono, change.sn, &delivery.taken);
+        core.writer.delivered_locally(now.mono, change.sn, &delivery.taken);
         let awaited = before.all < core.awaited;
         if core.free_acked(before, out) && awaited {
             out.tell_once(Event::AckAdvanced { writer: self.id() });

@@ -711,7 +711,8 @@ impl WriterCore {
         }
         let Output { local_delivery, outbox, .. } = out;
         let in_process = in_process && !self.timer_sends && self.group.is_none();
-        if !in_process || !local_delivery.fill(|places| self.writer.hand_over(sn, &self.cache, places)) {
+        if !in_process || !local_delivery.fill(|places| self.writer.deliver_locally(sn, &self.cache, places))
+        {
             self.writer.on_new_change(now, sn, &self.cache, outbox);
         }
         let local = local_delivery.is_some();

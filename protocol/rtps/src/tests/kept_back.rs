@@ -196,8 +196,8 @@ impl ReaderFilter for Large {
 fn readers_in_memory_are_told_what_was_filtered_first() {
     let place = Locator::shared_memory([1; 8], 1);
     let mut source = Source::new(WriterConfig {
-        memory_message_size: 64 << 10,
-        memory_room: 64 << 10,
+        shared_memory_message_size: 64 << 10,
+        shared_memory_room: 64 << 10,
         reliable: false,
         ..Default::default()
     });

@@ -27,10 +27,10 @@ pub struct WriterConfig {
     pub paths: Option<Arc<dyn Paths>>,
     /// Octets of the largest message to a place in shared memory, where a change need not be in fragments; 0, the
     /// default, if it is no larger than elsewhere.
-    pub memory_message_size: usize,
+    pub shared_memory_message_size: usize,
     /// Octets that may be under way there beside one message, once one was longer than 64 KiB; never less than the longest
     /// that was sent.
-    pub memory_room: usize,
+    pub shared_memory_room: usize,
     /// Octets of payload in a DATA_FRAG; 0 derives it from `max_message_size`. Fragments of changes with inline QoS, which
     /// the first of them carries, are smaller where both would not fit.
     pub fragment_size: u16,
@@ -88,8 +88,8 @@ impl Default for WriterConfig {
             transient_local: false,
             max_message_size: 1472,
             paths: None,
-            memory_message_size: 0,
-            memory_room: 0,
+            shared_memory_message_size: 0,
+            shared_memory_room: 0,
             fragment_size: 0,
             heartbeat_period: Duration::from_millis(10),
             heartbeat_max_period: Duration::from_secs(1),

@@ -1,9 +1,9 @@
 //! RTPS 2.5 §8.4.9.1.3–5 matched_reader_add, matched_reader_remove, matched_reader_lookup.
 
-use super::proxy::{Flow, MAX_REQUEST_INTERVALS, ReaderProxy};
+use super::readers::{MAX_REQUEST_INTERVALS, ReaderProxy, Standing};
+use super::transmission::Flow;
 use super::{ReaderProxyConfig, Writer};
 use crate::remembered::Life;
-use crate::timing::arm;
 use crate::{WriterHistory, compat};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -36,44 +36,41 @@ impl Writer {
         history: &dyn WriterHistory,
         out: &mut Outbox,
     ) {
-        let slot = match self.guids.binary_search(&reader.guid) {
-            Ok(_) => {
-                self.update_reader(reader.guid, reader.unicast, reader.multicast);
-                return;
-            }
-            Err(slot) => slot,
+        let Some(slot) = self.readers.vacancy(reader.guid) else {
+            self.update_reader(reader.guid, reader.unicast, reader.multicast);
+            return;
         };
-        self.last_sn = self.last_sn.max(history.last_sn());
-        if self.proxies.is_empty() {
+        self.transmission.written(history.last_sn());
+        let last = self.transmission.last_sn();
+        if self.readers.is_empty() {
             // Nobody was there to get what was written so far, so it counts as sent.
-            self.finish_push(self.last_sn);
-            self.on_wire = self.last_sn;
+            self.transmission.finish(last);
+            self.transmission.mark_all_on_wire();
         }
         let wants_history = reader.durable && self.cfg.transient_local;
-        let first = history.first_sn().unwrap_or(self.last_sn.next());
+        let first = history.first_sn().unwrap_or(last.next());
         let reliable = reader.reliable && self.cfg.reliable;
-        let start = if wants_history { SequenceNumber::ZERO } else { self.last_sn };
+        let start = if wants_history { SequenceNumber::ZERO } else { last };
         // One that was lost may not have noticed it: what is left goes to it, and it counts the rest as lost.
-        let before = self.lost_readers.take(reader.guid, life).filter(|_| reliable);
+        let before = self.readers.recall(reader.guid, life).filter(|_| reliable);
         let start = before.map_or(start, |acked| acked.min(start));
         let mut proxy = ReaderProxy::new(reader, reliable, start);
-        proxy.history_end = self.pushed;
+        proxy.history_end = self.transmission.pushed();
         let room = self.room_in_memory(&proxy);
-        proxy.flow = self.has_window(&proxy).then(|| Box::new(Flow::new(self.window_position(), room)));
-        proxy.silence = (reliable && self.has_inactivity()).then(Box::default);
+        let position = self.transmission.window().position();
+        proxy.flow = self.has_window(&proxy).then(|| Box::new(Flow::new(position, room)));
+        proxy.silence = self.inactivity.silence().filter(|_| reliable).map(Box::new);
         if wants_history && reliable {
             proxy.acked = first.previous();
-        } else if wants_history && first <= self.last_sn {
-            proxy.catching_up = true;
+        } else if wants_history && first <= last {
+            proxy.standing = Standing::CatchingUp;
             let requests = proxy.requests.made();
-            requests.whole.insert(SnRange::new(first, self.last_sn), MAX_REQUEST_INTERVALS);
+            requests.whole.insert(SnRange::new(first, last), MAX_REQUEST_INTERVALS);
             requests.rearm(now.mono.plus(HISTORY_DELAY));
-            arm(&mut self.repair_due, now.mono.plus(HISTORY_DELAY));
+            self.repairs.arm(Some(now.mono.plus(HISTORY_DELAY)));
         }
-        self.guids.insert(slot, proxy.guid());
-        self.proxies.insert(slot, Box::new(proxy));
-        self.reader_added(slot);
-        self.survey_window();
+        self.add(slot, proxy);
+        self.transmission.survey(&self.readers);
         if reliable {
             self.tell_untold(slot, true, history, out);
             self.heartbeat_soon(now.mono);
@@ -82,7 +79,7 @@ impl Writer {
 
     /// Replaces the locators of a matched reader; false when it is not matched.
     pub fn update_reader(&mut self, reader: Guid, unicast: Vec<Locator>, multicast: Vec<Locator>) -> bool {
-        let Some(proxy) = self.find(reader).and_then(|index| self.proxies.get_mut(index)) else {
+        let Some(proxy) = self.readers.by_guid_mut(reader) else {
             return false;
         };
         if proxy.cfg.unicast != unicast {
@@ -90,7 +87,7 @@ impl Writer {
         }
         proxy.cfg.unicast = unicast;
         proxy.cfg.multicast = multicast;
-        self.proxies_changed();
+        self.readers_changed();
         self.note_rooms();
         true
     }
@@ -99,7 +96,7 @@ impl Writer {
     /// which never does.
     #[must_use]
     pub fn has_heard(&self, reader: Guid) -> Option<bool> {
-        let proxy = self.proxies.get(self.find(reader)?)?;
+        let proxy = self.readers.by_guid(reader)?;
         proxy.reliable.then(|| proxy.acks.heard())
     }
 
@@ -107,19 +104,18 @@ impl Writer {
     /// goes on there. Without a known life nobody could tell that it is the same, and nothing is remembered. False when it was not
     /// matched.
     pub fn lose_reader(&mut self, reader: Guid, life: Option<Life>) -> bool {
-        if let Some((life, acked)) = life.zip(self.acked_by(reader)) {
-            self.lost_readers.put(reader, life, acked);
+        if let Some(life) = life {
+            self.readers.remember(reader, life);
         }
         self.unmatch_reader(reader)
     }
 
     /// Forgets a reader; false when it was not matched.
     pub fn unmatch_reader(&mut self, reader: Guid) -> bool {
-        let Some(index) = self.find(reader) else { return false };
-        self.guids.remove(index);
-        self.proxies.remove(index);
-        self.proxies_changed();
-        self.survey_window();
+        let Some(index) = self.readers.find(reader) else { return false };
+        self.readers.remove(index);
+        self.readers_changed();
+        self.transmission.survey(&self.readers);
         true
     }
 
@@ -131,7 +127,7 @@ impl Writer {
         history: &dyn WriterHistory,
         out: &mut Outbox,
     ) {
-        let last = if self.proxies.is_empty() { history.last_sn() } else { self.on_wire };
+        let last = if self.readers.is_empty() { history.last_sn() } else { self.transmission.on_wire() };
         let heartbeat = self.announce(reader.entity_id, last, history);
         let mut message = self.framing.begin(out);
         message.info_dst(reader.prefix);
@@ -139,28 +135,14 @@ impl Writer {
         message.finish(destinations);
     }
 
-    /// Brings what is derived from the set of readers up to date after one was added. Where new data goes is found out
-    /// when there is some: a writer that meets a thousand readers need not do so a thousand times.
-    fn reader_added(&mut self, slot: usize) {
-        self.routes_stale = true;
-        let Some(proxy) = self.proxies.get(slot) else { return };
+    /// Adds a reader, and brings what is derived from the set of readers up to date.
+    fn add(&mut self, slot: usize, proxy: ReaderProxy) {
         self.framing.long_keys |= compat::misreads_short_keys(proxy.cfg.vendor);
         if proxy.cfg.expects_inline_qos {
             self.framing.room_after = self.framing.room_after.or(Some(self.begun()));
         }
-        self.filters |= proxy.cfg.filter.is_some() || proxy.separation.is_some();
-        if !proxy.catching_up {
-            self.inline_qos_expected |= proxy.cfg.expects_inline_qos;
-            self.reliable_count = self.reliable_count.saturating_add(usize::from(proxy.reliable));
-        }
-        self.refresh_active();
-        let Some(proxy) = self.proxies.get(slot) else { return };
-        if !proxy.reliable || self.acked_min.is_some_and(|least| least < proxy.acked) {
-            return;
-        }
-        let as_slow = self.acked_min == Some(proxy.acked);
-        self.slowest = if as_slow { self.slowest.saturating_add(1) } else { 1 };
-        self.acked_min = Some(proxy.acked);
+        self.withheld.add(&proxy);
+        self.readers.insert(slot, proxy);
     }
 
     /// The last change of which anything may have left: its fragments have their size.
@@ -168,31 +150,22 @@ impl Writer {
         if self.stats.datagrams_sent == 0 && self.stats.repair_octets_sent == 0 {
             return SequenceNumber::ZERO;
         }
-        let pushed = if self.next_fragment > 1 { self.pushed.next() } else { self.pushed };
-        pushed.max(self.split.through)
+        self.transmission.begun()
     }
 
     /// Recomputes everything that is derived from the set of readers, but for the destinations of new data.
-    pub(super) fn proxies_changed(&mut self) {
-        self.routes_stale = true;
-        let live = || self.proxies.iter().filter(|proxy| proxy.is_sent_new_data());
-        self.inline_qos_expected = live().any(|proxy| proxy.cfg.expects_inline_qos);
-        self.framing.long_keys =
-            self.proxies.iter().any(|proxy| compat::misreads_short_keys(proxy.cfg.vendor));
-        self.reliable_count = live().filter(|proxy| proxy.reliable).count();
-        self.refresh_acked();
-        self.count_lagging();
-        self.survey_filters();
-        self.refresh_held();
+    pub(super) fn readers_changed(&mut self) {
+        self.readers.refresh();
+        self.framing.long_keys = self.readers.misread_short_keys();
+        self.withheld.survey(&self.readers);
+        self.withheld.refresh_held(&self.readers);
     }
 
     /// Derives where new data goes from the set of readers.
+    #[inline]
     pub(super) fn refresh_routes(&mut self) {
-        if core::mem::take(&mut self.routes_stale) {
-            self.cover.compute(&self.proxies, true, ReaderProxy::is_sent_new_data);
-            self.routes.clear();
-            self.routes.extend_from_slice(&self.cover.destinations);
-            self.narrow.clear();
+        if self.readers.refresh_routes() {
+            self.withheld.forget_destinations();
         }
     }
 }

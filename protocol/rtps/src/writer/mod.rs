@@ -1,48 +1,42 @@
 //! RTPS 2.5 §8.4.9 "RTPS StatefulWriter Reference Implementation".
 
-mod batch;
+mod acknack;
+mod announcements;
 mod config;
-mod filtering;
-mod handing;
+mod echo;
 mod heartbeat;
-mod inactive;
+mod inactivity;
+mod large_datagrams;
+mod local_delivery;
 mod matching;
-mod memory;
-mod path;
-mod proxy;
 mod push;
+mod readers;
 mod repair;
-mod repaired;
-mod requests;
-mod round_trip;
-mod routes;
-mod separation;
-mod wide;
-mod window;
+mod repairs;
+mod shared_memory;
+mod transmission;
+mod withheld;
+mod withhold;
 
+pub use acknack::AckOutcome;
+pub use announcements::HeartbeatCounts;
 pub use config::{ReaderProxyConfig, WriterConfig};
-pub use filtering::ReaderFilter;
-pub use requests::AckOutcome;
+pub use large_datagrams::Paths;
+pub use withheld::ReaderFilter;
 
 use crate::emit::Framing;
-use crate::pacer::Pacer;
-use crate::remembered::Remembered;
 use crate::timing::earliest;
 use crate::{WriterHistory, WriterStats};
-use alloc::boxed::Box;
 use alloc::vec::Vec;
-use batch::Batch;
+use announcements::Announcements;
 use dunlin_buf::{Outbox, SharedBytes};
-use dunlin_core::{Duration, Guid, Locator, MonoTime, Now, SequenceNumber, SnRange};
+use dunlin_core::{Duration, Guid, MonoTime, Now, SequenceNumber, SnRange};
 use dunlin_wire::HeartbeatGroup;
-pub use heartbeat::HeartbeatCounts;
-use heartbeat::HeartbeatState;
-use memory::Split;
-use proxy::ReaderProxy;
-use repair::RepairGate;
-use routes::Cover;
-pub use wide::Paths;
-use window::Window;
+use inactivity::Inactivity;
+use readers::{ReaderProxy, Readers};
+use repairs::Repairs;
+use transmission::Transmission;
+use withheld::Withheld;
 
 /// A writer with its matched readers.
 ///
@@ -51,78 +45,30 @@ use window::Window;
 /// After the datagrams of such a call were handed to the transport, tell [`mark_on_wire`](Self::mark_on_wire) what
 /// [`sent_sn`](Self::sent_sn) said right after the call: until then no HEARTBEAT announces those changes, except the one
 /// that travels with them, so a HEARTBEAT sent by another thread cannot overtake the data it announces.
+///
+/// Its parts know nothing of each other; the methods here coordinate them. A module with the name of a part is that part, the
+/// others act: `matching` and `acknack` on the readers, `push`, `large_datagrams`, `shared_memory`, `local_delivery` and `echo`
+/// on new data, `heartbeat` on what is announced, `repair` on what readers ask for, `withhold` on what they are not sent.
 #[derive(Debug)]
 pub struct Writer {
     cfg: WriterConfig,
     framing: Framing,
-    /// Sorted by GUID; boxed, so that making room among a thousand moves pointers.
-    #[expect(clippy::vec_box, reason = "a proxy is a third of a kilobyte")]
-    proxies: Vec<Box<ReaderProxy>>,
-    /// Their GUIDs in the same order, close together for the search.
-    guids: Vec<Guid>,
-    /// Destinations of new data.
-    routes: Vec<Locator>,
-    cover: Cover,
-    /// The set of readers has changed since `routes` was derived from it.
-    routes_stale: bool,
-    split: Split,
-    /// Some reader has a filter or a minimum separation, so each change is asked about.
-    filters: bool,
-    /// When the minimum separation of what is kept back is over, at the earliest.
-    separation_due: Option<MonoTime>,
-    /// The first change that is kept back for a reader that acknowledges nothing.
-    held: Option<SequenceNumber>,
-    /// Somebody waits for acknowledgments of changes up to here, so none is kept back.
-    hurry_through: SequenceNumber,
-    /// Destinations of what not all readers want; empty while they do.
-    narrow: Vec<Locator>,
-    /// Changes up to here were asked about, and who does not get them is known.
-    filtered_through: SequenceNumber,
-    /// Some reader on the routes expects inline QoS.
-    inline_qos_expected: bool,
-    /// Matched readers that acknowledge.
-    reliable_count: usize,
-    /// Highest change the writer was told of.
-    last_sn: SequenceNumber,
-    /// Changes up to here were handed out for sending, or skipped because they are gone.
-    pushed: SequenceNumber,
-    /// The fragment to go on with in the change after `pushed`.
-    next_fragment: u32,
-    push_due: Option<MonoTime>,
-    on_wire: SequenceNumber,
-    /// Lowest `acked` of the reliable readers.
-    acked_min: Option<SequenceNumber>,
-    /// How many reliable readers have acknowledged no more than that.
-    slowest: usize,
-    pacer: Option<Pacer>,
-    window: Window,
-    batch: Batch,
-    /// New data waits for more, not for the pacer.
-    holding: bool,
-    /// What HEARTBEATs say of the publisher.
-    group: Option<HeartbeatGroup>,
-    heartbeat: HeartbeatState,
-    gate: RepairGate,
-    repair_due: Option<MonoTime>,
-    /// All readers are being served, so that `repair_due` says nothing about them.
-    serving_all: bool,
-    /// Which reader is served first at the next opportunity.
-    repair_turn: usize,
-    /// When to look for readers that do not answer, or to ask them again.
-    inactive_due: Option<MonoTime>,
-    /// Readers that are not waited for.
-    lagging: usize,
-    /// While there are such: the lowest `acked` of the others, and how many have acknowledged no more than that.
-    active_min: Option<SequenceNumber>,
-    slowest_active: usize,
-    /// Readers that became inactive or active again since this was last asked for.
-    standing_news: Vec<(Guid, bool)>,
-    /// Changes up to here were removed although such readers had not acknowledged them.
-    released: SequenceNumber,
-    /// What readers had acknowledged whose participants were not heard for their lease.
-    lost_readers: Remembered,
+
+    // Parts
+    readers: Readers,
+    /// New data on its way.
+    transmission: Transmission,
+    announcements: Announcements,
+    repairs: Repairs,
+    withheld: Withheld,
+    inactivity: Inactivity,
+
+    // Scratch
+    /// Inline QoS of the change that is just leaving.
     inline: Vec<u8>,
+    /// What a reader is just told that it does not get.
     gaps: Vec<SnRange>,
+
     stats: WriterStats,
 }
 
@@ -133,44 +79,12 @@ impl Writer {
         Self {
             framing: Framing::new(cfg.guid, cfg.keyed, cfg.max_message_size, cfg.fragment_size)
                 .directed(cfg.only),
-            proxies: Vec::new(),
-            guids: Vec::new(),
-            routes: Vec::new(),
-            cover: Cover::default(),
-            routes_stale: false,
-            split: Split::default(),
-            filters: false,
-            separation_due: None,
-            held: None,
-            hurry_through: SequenceNumber::ZERO,
-            narrow: Vec::new(),
-            filtered_through: SequenceNumber::ZERO,
-            inline_qos_expected: false,
-            reliable_count: 0,
-            last_sn: SequenceNumber::ZERO,
-            pushed: SequenceNumber::ZERO,
-            next_fragment: 1,
-            push_due: None,
-            on_wire: SequenceNumber::ZERO,
-            acked_min: None,
-            slowest: 0,
-            pacer: cfg.pacing.map(Pacer::new),
-            window: Window::new(cfg.window, cfg.max_message_size, cfg.window_patience),
-            batch: Batch::new(&cfg),
-            holding: false,
-            group: None,
-            heartbeat: HeartbeatState::new(&cfg),
-            gate: RepairGate::default(),
-            repair_due: None,
-            serving_all: false,
-            repair_turn: 0,
-            inactive_due: None,
-            lagging: 0,
-            active_min: None,
-            slowest_active: 0,
-            standing_news: Vec::new(),
-            released: SequenceNumber::ZERO,
-            lost_readers: Remembered::default(),
+            readers: Readers::default(),
+            transmission: Transmission::new(&cfg),
+            announcements: Announcements::new(&cfg),
+            repairs: Repairs::new(&cfg),
+            withheld: Withheld::default(),
+            inactivity: Inactivity::new(&cfg),
             inline: Vec::new(),
             gaps: Vec::new(),
             stats: WriterStats::default(),
@@ -189,10 +103,8 @@ impl Writer {
         let now = now.mono;
         self.repairs_due(now, history, out);
         self.separations_due(now, history, out);
-        if crate::timing::is_due(self.push_due, now) {
-            if self.holding {
-                self.batch.timed_out();
-            }
+        if self.transmission.is_due(now) {
+            self.transmission.time_out();
             self.push(now, history, out);
         }
         self.heartbeats_due(now, history, out);
@@ -202,43 +114,46 @@ impl Writer {
     /// When [`on_timer`](Self::on_timer) next has something to do; it may turn out to be nothing.
     #[must_use]
     pub fn next_deadline(&self) -> Option<MonoTime> {
-        let data = earliest(self.push_due, earliest(self.repair_due, self.separation_due));
-        earliest(data, earliest(self.heartbeat.due, self.inactive_due))
+        let data = earliest(
+            self.transmission.deadline(),
+            earliest(self.repairs.deadline(), self.withheld.deadline()),
+        );
+        earliest(data, earliest(self.announcements.deadline(), self.inactivity.deadline()))
     }
 
     /// The change with this number, and all before it, have been handed to the transport.
     pub fn mark_on_wire(&mut self, sn: SequenceNumber) {
-        self.on_wire = self.on_wire.max(sn).min(self.pushed);
+        self.transmission.mark_on_wire(sn);
     }
 
     /// The highest change that was completely put into an outbox.
     #[must_use]
     pub fn sent_sn(&self) -> SequenceNumber {
-        self.pushed
+        self.transmission.pushed()
     }
 
     /// True while new data waits, for the pacer or for more of it.
     #[must_use]
     pub fn has_waiting_data(&self) -> bool {
-        self.pushed < self.last_sn
+        self.transmission.has_waiting_data()
     }
 
     /// True if [`on_timer`](Self::on_timer) would send new data now, for whose order on the wire the caller has to care.
     #[must_use]
     pub fn is_push_due(&self, now: MonoTime) -> bool {
-        self.has_waiting_data() && crate::timing::is_due(self.push_due, now)
+        self.transmission.has_waiting_data() && self.transmission.is_due(now)
     }
 
     /// True while new data waits for the pacer or for readers, so that more of it would only be queued.
     #[must_use]
     pub fn is_held_back(&self, now: MonoTime) -> bool {
-        !self.holding && self.push_due.is_some_and(|at| at > now)
+        self.transmission.is_held_back(now)
     }
 
     /// What HEARTBEATs say of the publisher from now on (RTPS 2.5 §8.3.8.6), as far as they announce everything that is
     /// written.
     pub fn set_group(&mut self, group: Option<HeartbeatGroup>) {
-        self.group = group;
+        self.announcements.set_group(group);
     }
 
     /// Changes how urgent the datagrams of the writer are (DDS 1.4 §2.2.3.15 TRANSPORT_PRIORITY): a differentiated services
@@ -249,15 +164,12 @@ impl Writer {
 
     /// Lets new data wait without limit of time, or not (DDS 1.4 §2.2.2.4.1.8 suspend_publications).
     pub fn set_suspended(&mut self, suspended: bool) {
-        self.batch.set_suspended(suspended);
+        self.transmission.set_suspended(suspended);
     }
 
     /// Changes [`WriterConfig::latency_budget`], also for what waits: it counts from the first sample that does.
     pub fn set_latency_budget(&mut self, budget: Duration) {
-        let due = self.batch.set_budget(budget);
-        if self.holding && due.is_some() {
-            self.push_due = due;
-        }
+        self.transmission.set_latency_budget(budget);
     }
 
     /// Changes [`WriterConfig::reader_inline_qos`], for everything that is sent from now on.
@@ -268,7 +180,7 @@ impl Writer {
     /// The write that [`on_new_change`](Self::on_new_change) was last told of ended at this time, all sent: what comes
     /// right behind it makes a burst.
     pub fn write_ended(&mut self, at: MonoTime) {
-        self.batch.write_ended(at);
+        self.transmission.write_ended(at);
     }
 
     /// Every change up to this one is acknowledged by every matched reliable reader, and was sent to the others: what is kept
@@ -277,15 +189,17 @@ impl Writer {
     #[inline]
     pub fn acked_by_all(&self) -> SequenceNumber {
         let left = self.left_through();
-        self.acked_min.map_or(left, |acked| acked.min(left))
+        self.readers.acked().map_or(left, |acked| acked.min(left))
     }
 
     /// Whether a matched reader has acknowledged a change. A best-effort reader acknowledges everything that was sent;
     /// a reader that is not matched, nothing.
     #[must_use]
     pub fn is_acked_by(&self, reader: Guid, sn: SequenceNumber) -> bool {
-        let proxy = self.find(reader).and_then(|index| self.proxies.get(index));
-        let left = |proxy: &ReaderProxy| self.pushed >= sn && proxy.first_kept().is_none_or(|kept| kept > sn);
+        let proxy = self.readers.by_guid(reader);
+        let left = |proxy: &ReaderProxy| {
+            self.transmission.pushed() >= sn && proxy.first_kept().is_none_or(|kept| kept > sn)
+        };
         proxy.is_some_and(|proxy| if proxy.reliable { proxy.acked >= sn } else { left(proxy) })
     }
 
@@ -293,28 +207,18 @@ impl Writer {
     /// best-effort reader.
     #[must_use]
     pub fn acked_by(&self, reader: Guid) -> Option<SequenceNumber> {
-        let proxy = self.proxies.get(self.find(reader)?)?;
+        let proxy = self.readers.by_guid(reader)?;
         proxy.reliable.then_some(proxy.acked)
     }
 
     /// The matched readers, by GUID.
     pub fn matched_readers(&self) -> impl ExactSizeIterator<Item = &ReaderProxyConfig> {
-        self.proxies.iter().map(|proxy| &proxy.cfg)
+        self.readers.iter().map(|proxy| &proxy.cfg)
     }
 
     /// Counters since the writer was made.
     #[must_use]
     pub fn stats(&self) -> WriterStats {
-        WriterStats { readers_inactive: self.lagging as u64, ..self.stats }
-    }
-
-    fn find(&self, reader: Guid) -> Option<usize> {
-        self.guids.binary_search(&reader).ok()
-    }
-
-    fn refresh_acked(&mut self) {
-        let acked = || self.proxies.iter().filter(|proxy| proxy.reliable).map(|proxy| proxy.acked);
-        self.acked_min = acked().min();
-        self.slowest = acked().filter(|acked| Some(*acked) == self.acked_min).count();
+        WriterStats { readers_inactive: self.readers.lagging() as u64, ..self.stats }
     }
 }

@@ -1,10 +1,10 @@
 //! RTPS 2.5 §8.4.9 "pushing" state: new changes go to all matched readers as soon as the pacer lets them.
 
 use super::Writer;
-use super::memory::{Progress, lent_in_batch};
-use super::proxy::MAX_REQUEST_INTERVALS;
-use crate::pacer;
-use crate::timing::arm;
+use super::readers::{MAX_REQUEST_INTERVALS, Standing};
+use super::shared_memory::{Progress, lent_in_batch};
+use super::transmission::Blocked;
+use crate::emit::Framing;
 use crate::{Change, ChangeKind, WriterHistory};
 use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{EntityId, Locator, MonoTime, Now, SequenceNumber, SnRange};
@@ -22,19 +22,17 @@ impl Writer {
         out: &mut Outbox,
     ) {
         // What has begun to leave is not held back: a large sample may have left in part.
-        let leaving = !self.holding && self.has_waiting_data();
-        let behind = SnRange::new(self.last_sn.next().max(history.first_sn().unwrap_or(sn)), sn);
-        self.last_sn = self.last_sn.max(sn);
-        for proxy in self.proxies.iter_mut().filter(|proxy| proxy.catching_up) {
+        let leaving = !self.transmission.is_holding() && self.has_waiting_data();
+        let behind =
+            SnRange::new(self.transmission.last_sn().next().max(history.first_sn().unwrap_or(sn)), sn);
+        self.transmission.written(sn);
+        for proxy in self.readers.iter_mut().filter(|proxy| proxy.standing == Standing::CatchingUp) {
             proxy.requests.made().whole.insert(behind, MAX_REQUEST_INTERVALS);
         }
         let paced = self.is_held_back(now.mono);
         let held_until = self.may_wait(now.mono, sn, history);
         match held_until.filter(|_| !paced && !leaving) {
-            Some(due) => {
-                self.holding = true;
-                self.push_due = Some(due);
-            }
+            Some(due) => self.transmission.hold(due),
             None if paced => {}
             None => self.push(now.mono, history, out),
         }
@@ -43,7 +41,7 @@ impl Writer {
     /// Whether data waits for more of it.
     #[must_use]
     pub fn is_waiting_for_more(&self) -> bool {
-        self.holding
+        self.transmission.is_holding()
     }
 
     /// Whether a new sample with this payload, and nothing else, may wait with others, and how many octets it counts for among
@@ -53,23 +51,19 @@ impl Writer {
     pub fn may_join(&self, now: MonoTime, payload: &SharedBytes) -> Option<usize> {
         let len = payload.len();
         let (counts, fits) = if payload.memory().is_some() {
-            (lent_in_batch(len), !self.routes_stale && self.stays(Some(payload)))
+            (lent_in_batch(len), !self.readers.routes_are_stale() && self.stays(Some(payload)))
         } else {
             let whole = size::HEADER.saturating_add(size::INFO_TS).saturating_add(size::data(0, len));
             (len, whole <= self.framing.max_message_size)
         };
-        let joins = self.holding
-            && fits
-            && self.batch.may_join(now, counts)
-            && !self.proxies.iter().any(|proxy| proxy.catching_up);
+        let joins = fits && self.transmission.may_join(now, counts) && !self.readers.catch_up();
         joins.then_some(counts)
     }
 
     /// Such a sample was added to the history, with this number.
     #[inline]
     pub fn joined(&mut self, now: MonoTime, sn: SequenceNumber, counts: usize) {
-        self.batch.joined(now, counts);
-        self.last_sn = self.last_sn.max(sn);
+        self.transmission.joined(now, sn, counts);
     }
 
     /// Until when a new change may wait for others.
@@ -87,58 +81,56 @@ impl Writer {
             // long they are, if they stay where they are.
             self.refresh_routes();
             let stays = self.stays(change.payload.as_ref());
-            let due = self.batch.on_write(now, if stays { lent_in_batch(len) } else { len })?;
+            let due = self.transmission.batch_until(now, if stays { lent_in_batch(len) } else { len })?;
             return stays.then_some(due);
         }
-        let due = self.batch.on_write(now, len)?;
+        let due = self.transmission.batch_until(now, len)?;
         // A change of several datagrams gains nothing, and without readers there is nothing to gain.
         let large = self.framing.needs_fragments(change, &[]);
-        (!large && !self.proxies.is_empty()).then_some(due)
+        (!large && !self.readers.is_empty()).then_some(due)
     }
 
     /// Sends what waits for more, and what need not wait for pacer or readers any longer, as far as they allow.
     pub fn flush(&mut self, now: Now, history: &dyn WriterHistory, out: &mut Outbox) {
-        if self.holding || self.is_push_due(now.mono) {
+        if self.transmission.is_holding() || self.is_push_due(now.mono) {
             self.push(now.mono, history, out);
         }
     }
 
     /// Sends what has not been sent yet.
     pub(super) fn push(&mut self, now: MonoTime, history: &dyn WriterHistory, out: &mut Outbox) {
-        self.push_due = None;
-        self.holding = false;
-        self.batch.left();
+        self.transmission.begin();
         self.refresh_routes();
-        while self.pushed < self.last_sn {
-            let next = history.next_at_or_after(self.pushed.next()).filter(|sn| *sn <= self.last_sn);
-            let Some(change) = next.and_then(|sn| history.get(sn)).filter(|_| !self.routes.is_empty()) else {
-                self.finish_push(self.last_sn);
-                if self.routes.is_empty() {
+        while self.transmission.pushed() < self.transmission.last_sn() {
+            let next = history
+                .next_at_or_after(self.transmission.pushed().next())
+                .filter(|sn| *sn <= self.transmission.last_sn());
+            let Some(change) =
+                next.and_then(|sn| history.get(sn)).filter(|_| !self.readers.routes().is_empty())
+            else {
+                self.transmission.finish(self.transmission.last_sn());
+                if self.readers.routes().is_empty() {
                     // Nothing is under way that a HEARTBEAT could overtake.
-                    self.on_wire = self.pushed;
+                    self.transmission.mark_all_on_wire();
                 } else {
                     self.tell_what_is_gone(now);
                 }
                 break;
             };
-            if change.sn > self.pushed.next() {
-                self.finish_push(change.sn.previous());
+            if change.sn > self.transmission.pushed().next() {
+                self.transmission.finish(change.sn.previous());
             }
-            if self.filters && self.select_readers(now, change, history, out) {
-                self.finish_push(change.sn);
+            if self.withheld.is_on() && self.select_readers(now, change, history, out) {
+                self.transmission.finish(change.sn);
                 continue;
             }
             let Some(through) = self.push_change(now, change, history, out) else {
-                let ready_at = pacer::ready_at(&mut self.pacer, now);
-                if ready_at > now {
-                    self.stats.paced = self.stats.paced.saturating_add(1);
-                    self.push_due = Some(ready_at);
-                } else if self.wait_for_window(now, history, out) {
+                if self.wait_for_room(now, history, out) {
                     continue;
                 }
                 return;
             };
-            self.finish_push(through);
+            self.transmission.finish(through);
             self.ask_if_due(now, self.cfg.max_message_size, history, out);
         }
     }
@@ -146,15 +138,24 @@ impl Writer {
     /// No HEARTBEAT travels with a change that was gone before it was sent, or before all of it was: one of its own has
     /// to tell the readers, which would never acknowledge it otherwise.
     fn tell_what_is_gone(&mut self, now: MonoTime) {
-        if self.reliable_count > 0 {
+        if self.readers.acknowledge_any() {
             self.heartbeat_soon(now);
         }
     }
 
-    /// Nothing up to `through` is to be sent any more.
-    pub(super) fn finish_push(&mut self, through: SequenceNumber) {
-        self.pushed = through;
-        self.next_fragment = 1;
+    /// Pacer or window do not let new data leave: when to look again. True when there is room after all.
+    fn wait_for_room(&mut self, now: MonoTime, history: &dyn WriterHistory, out: &mut Outbox) -> bool {
+        let ready_at = self.transmission.paced_until(now);
+        if ready_at > now {
+            self.stats.paced = self.stats.paced.saturating_add(1);
+            self.transmission.wait_for_pacer(ready_at);
+            return false;
+        }
+        let blocked = self.transmission.wait_for_readers(now, &mut self.readers, &mut self.stats);
+        if blocked == Blocked::Asking {
+            self.ask_for_echo(now, history, out);
+        }
+        blocked == Blocked::No
     }
 
     /// Sends one change and what fits behind it, or what the pacer allows of it. Returns the last change that is
@@ -189,15 +190,15 @@ impl Writer {
         // Nearly always there is none.
         if change.kind == ChangeKind::Alive
             && change.inline_qos.is_none()
-            && !self.inline_qos_expected
-            && !self.filters
+            && !self.readers.expect_inline_qos()
+            && !self.withheld.is_on()
         {
             self.inline.clear();
             return;
         }
-        let for_readers = self.cfg.reader_inline_qos.as_ref().filter(|_| self.inline_qos_expected);
+        let for_readers = self.cfg.reader_inline_qos.as_ref().filter(|_| self.readers.expect_inline_qos());
         self.framing.inline_qos(change, for_readers, &mut self.inline);
-        if self.filters {
+        if self.withheld.is_on() {
             self.say_passed(change);
         }
     }
@@ -209,16 +210,16 @@ impl Writer {
         len: usize,
         history: &'h dyn WriterHistory,
     ) -> Option<&'h Change> {
-        if last >= self.last_sn {
+        if last >= self.transmission.last_sn() {
             return None;
         }
         let change = history.get(last.next())?;
-        if self.filters && !self.is_for_the_same(change) {
+        if self.withheld.is_on() && !self.withheld.is_for_the_same(change, &self.readers, &mut self.stats) {
             return None;
         }
         self.prepare_inline_qos(change);
-        let heartbeat = if self.reliable_count > 0 { self.heartbeat_len() } else { 0 };
-        let behind = super::Framing::data_len(change, &self.inline).saturating_add(heartbeat);
+        let heartbeat = if self.readers.acknowledge_any() { self.announcements.heartbeat_len() } else { 0 };
+        let behind = Framing::data_len(change, &self.inline).saturating_add(heartbeat);
         (len.saturating_add(behind) <= self.cfg.max_message_size).then_some(change)
     }
 
@@ -229,10 +230,10 @@ impl Writer {
         history: &dyn WriterHistory,
         out: &mut Outbox,
     ) -> Option<SequenceNumber> {
-        if !self.may_leave(now, self.cfg.max_message_size) {
+        if !self.transmission.may_leave(now, self.cfg.max_message_size) {
             return None;
         }
-        let alone = if self.filters { self.tell_before(change, history, out) } else { None };
+        let alone = if self.withheld.is_on() { self.tell_before(change, history, out) } else { None };
         let mut message = self.framing.begin(out);
         if let Some(index) = alone {
             self.put_untold(index, &mut message);
@@ -245,8 +246,8 @@ impl Writer {
             self.framing.put_data(&mut message, next, &self.inline, EntityId::UNKNOWN);
             last = next.sn;
             count = count.saturating_add(1);
-            if self.filters {
-                self.note_joined(last);
+            if self.withheld.is_on() {
+                self.withheld.note_joined(last, &mut self.readers, &mut self.stats);
             }
         }
         let heartbeat = self.piggyback(now, last, count, history);
@@ -258,11 +259,6 @@ impl Writer {
         Some(last)
     }
 
-    /// Octets of a HEARTBEAT of this writer, at most.
-    pub(super) fn heartbeat_len(&self) -> usize {
-        if self.group.is_some() { size::HEARTBEAT_OF_GROUP } else { size::HEARTBEAT }
-    }
-
     /// Completes a datagram with new data and with a HEARTBEAT if it fits. Its length, and the HEARTBEAT if not.
     fn finish_data(
         &self,
@@ -270,7 +266,8 @@ impl Writer {
         heartbeat: Option<Heartbeat>,
         to: &[Locator],
     ) -> (usize, Option<Heartbeat>) {
-        let fits = message.len().saturating_add(self.heartbeat_len()) <= self.cfg.max_message_size;
+        let fits =
+            message.len().saturating_add(self.announcements.heartbeat_len()) <= self.cfg.max_message_size;
         let fits = fits && !message.is_sealed();
         let (inside, left_over) = if fits { (heartbeat, None) } else { (None, heartbeat) };
         if let Some(heartbeat) = &inside {
@@ -288,7 +285,8 @@ impl Writer {
         heartbeat: Option<Heartbeat>,
         last: SequenceNumber,
     ) -> Option<Heartbeat> {
-        let is_superseded = |heartbeat: &Heartbeat| heartbeat.final_flag && last < self.last_sn;
+        let is_superseded =
+            |heartbeat: &Heartbeat| heartbeat.final_flag && last < self.transmission.last_sn();
         if heartbeat.as_ref().is_some_and(is_superseded) {
             self.stats.heartbeats_sent = self.stats.heartbeats_sent.saturating_sub(1);
             return None;
@@ -313,15 +311,15 @@ impl Writer {
         history: &dyn WriterHistory,
         out: &mut Outbox,
     ) -> bool {
-        if self.filters && self.next_fragment == 1 {
+        if self.withheld.is_on() && self.transmission.next_fragment() == 1 {
             self.tell_before(change, history, out);
         }
-        while self.next_fragment <= total {
-            if !self.may_leave(now, self.cfg.max_message_size) {
+        while self.transmission.next_fragment() <= total {
+            if !self.transmission.may_leave(now, self.cfg.max_message_size) {
                 self.announce_fragments(now, change.sn, out);
                 return false;
             }
-            let number = self.next_fragment;
+            let number = self.transmission.next_fragment();
             let mut message = self.framing.begin(out);
             if !self.framing.put_fragment(&mut message, change, &self.inline, number, EntityId::UNKNOWN) {
                 break;
@@ -331,18 +329,13 @@ impl Writer {
             self.trail(left_over, self.fragment_routes(), out);
             self.account(len, false);
             self.stats.fragments_sent = self.stats.fragments_sent.saturating_add(1);
-            self.next_fragment = number.saturating_add(1);
+            self.transmission.go_on_with(number.saturating_add(1));
             if number < total {
                 self.ask_if_due(now, len, history, out);
             }
         }
         self.stats.samples_sent = self.stats.samples_sent.saturating_add(1);
         true
-    }
-
-    /// Whether pacer and window let a datagram with new data of up to `len` octets leave.
-    pub(super) fn may_leave(&mut self, now: MonoTime, len: usize) -> bool {
-        pacer::is_ready(&mut self.pacer, now) && self.window.lets_leave(len)
     }
 
     /// Accounts for a datagram with new data, which others share a buffer with or not.
@@ -352,18 +345,8 @@ impl Writer {
 
     /// The same for one that takes so many octets of a buffer.
     pub(super) fn account_as(&mut self, len: usize, taken: usize, alone: bool) {
-        self.window.spend(taken, alone);
-        if let Some(pacer) = &mut self.pacer {
-            pacer.spend(len);
-        }
+        self.transmission.spend(len, taken, alone);
         self.stats.datagrams_sent = self.stats.datagrams_sent.saturating_add(1);
         self.stats.octets_sent = self.stats.octets_sent.saturating_add(len as u64);
-    }
-
-    /// Wakes the writer to serve a reader's requests.
-    pub(super) fn arm_repairs(&mut self, at: Option<MonoTime>) {
-        if let Some(at) = at {
-            arm(&mut self.repair_due, at);
-        }
     }
 }

@@ -1,45 +1,85 @@
 //! RTPS 2.5 §8.4.9.2: the locators a message for several readers goes to, so that each gets it once if possible.
 
-use super::proxy::ReaderProxy;
+use super::ReaderProxy;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use dunlin_core::Locator;
 
-/// Buffers for computing destinations, kept for reuse.
+/// Where new data goes, and buffers for computing destinations, kept for reuse.
+///
+/// Order of calls: [`outdate`](Self::outdate) whenever the readers change, [`refresh`](Self::refresh) before
+/// [`destinations`](Self::destinations).
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Cover {
-    /// Where the message goes.
-    pub(crate) destinations: Vec<Locator>,
+pub(super) struct Routes {
+    destinations: Vec<Locator>,
+    /// The set of readers has changed since `destinations` was derived from it.
+    stale: bool,
+    /// Where a message goes that is for some readers alone.
+    covering: Vec<Locator>,
     covered: Vec<bool>,
     groups: Vec<Locator>,
     hosts: Vec<Locator>,
 }
 
-impl Cover {
-    /// Computes the destinations for the readers that `wanted` selects: if `by_group`, a multicast group in place of the
-    /// unicast locators of its members when that saves sending; the unicast locators of all others, nothing twice.
-    pub(crate) fn compute(
+impl Routes {
+    /// The set of readers has changed.
+    pub(super) fn outdate(&mut self) {
+        self.stale = true;
+    }
+
+    /// Whether it has changed since the last [`refresh`](Self::refresh).
+    #[inline]
+    pub(super) fn is_stale(&self) -> bool {
+        self.stale
+    }
+
+    /// Where new data goes.
+    #[inline]
+    pub(super) fn destinations(&self) -> &[Locator] {
+        &self.destinations
+    }
+
+    /// Finds out where new data goes, if the set of readers has changed; false if not.
+    #[inline]
+    pub(super) fn refresh(
+        &mut self,
+        proxies: &[Box<ReaderProxy>],
+        wanted: impl Fn(&ReaderProxy) -> bool,
+    ) -> bool {
+        if !core::mem::take(&mut self.stale) {
+            return false;
+        }
+        self.cover(proxies, true, wanted);
+        self.destinations.clear();
+        self.destinations.extend_from_slice(&self.covering);
+        true
+    }
+
+    /// The destinations for the readers that `wanted` selects: if `by_group`, a multicast group in place of the unicast
+    /// locators of its members when that saves sending; the unicast locators of all others, nothing twice.
+    pub(super) fn cover(
         &mut self,
         proxies: &[Box<ReaderProxy>],
         by_group: bool,
         wanted: impl Fn(&ReaderProxy) -> bool,
-    ) {
-        self.destinations.clear();
+    ) -> &[Locator] {
+        self.covering.clear();
         self.covered.clear();
         self.covered.extend(proxies.iter().map(|proxy| !wanted(proxy)));
         while let Some(group) = Some(()).filter(|()| by_group).and_then(|()| self.best_group(proxies)) {
             for (covered, proxy) in self.covered.iter_mut().zip(proxies) {
                 *covered |= proxy.cfg.multicast.contains(&group);
             }
-            self.destinations.push(group);
+            self.covering.push(group);
         }
         for (_, proxy) in self.covered.iter().zip(proxies).filter(|(covered, _)| !**covered) {
             for locator in proxy.directed() {
-                if !self.destinations.contains(locator) {
-                    self.destinations.push(*locator);
+                if !self.covering.contains(locator) {
+                    self.covering.push(*locator);
                 }
             }
         }
+        &self.covering
     }
 
     /// The group that reaches most of the readers not covered yet, if it replaces at least two unicast destinations.
@@ -90,9 +130,7 @@ mod tests {
     }
 
     fn cover(proxies: &[Box<ReaderProxy>]) -> Vec<Locator> {
-        let mut cover = Cover::default();
-        cover.compute(proxies, true, |_| true);
-        cover.destinations
+        Routes::default().cover(proxies, true, |_| true).to_vec()
     }
 
     #[test]
@@ -113,11 +151,21 @@ mod tests {
 
     #[test]
     fn readers_left_out_do_not_count() {
-        let mut cover = Cover::default();
+        let mut routes = Routes::default();
         let proxies = [proxy(host(1), &[group(1)]), proxy(host(2), &[group(1)])];
-        cover.compute(&proxies, true, |proxy| proxy.cfg.unicast == [host(2)]);
-        assert_eq!(cover.destinations, [host(2)]);
-        cover.compute(&proxies, false, |_| true);
-        assert_eq!(cover.destinations, [host(1), host(2)], "without the group");
+        let second = |proxy: &ReaderProxy| proxy.cfg.unicast == [host(2)];
+        assert_eq!(routes.cover(&proxies, true, second), [host(2)]);
+        assert_eq!(routes.cover(&proxies, false, |_| true), [host(1), host(2)], "without the group");
+    }
+
+    #[test]
+    fn destinations_of_new_data_stay_until_the_readers_change() {
+        let mut routes = Routes::default();
+        let proxies = [proxy(host(1), &[]), proxy(host(2), &[])];
+        assert!(!routes.refresh(&proxies, |_| true) && routes.destinations().is_empty());
+        routes.outdate();
+        assert!(routes.is_stale() && routes.refresh(&proxies, |_| true) && !routes.is_stale());
+        routes.cover(&proxies, true, |_| false);
+        assert_eq!(routes.destinations(), [host(1), host(2)]);
     }
 }

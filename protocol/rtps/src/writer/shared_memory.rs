@@ -7,12 +7,12 @@
 //! long, and its payload, which ends it, is not copied.
 
 use super::Writer;
-use super::proxy::ReaderProxy;
+use super::WriterConfig;
+use super::readers::ReaderProxy;
 use crate::emit::Framing;
 use crate::{Change, WriterHistory};
-use alloc::vec::Vec;
 use dunlin_buf::{Outbox, SharedBytes};
-use dunlin_core::{EntityId, Guid, Locator, LocatorKind, MonoTime, SequenceNumber};
+use dunlin_core::{EntityId, Guid, Locator, LocatorKind, MonoTime};
 use dunlin_wire::{MessageBuilder, size};
 
 /// Octets of small changes that may be under way to a reader in memory: half of what a ring begins with.
@@ -29,16 +29,6 @@ pub(super) fn lent_in_batch(len: usize) -> usize {
     (len / 64).max(LENT)
 }
 
-/// Where a large change goes, and how.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Split {
-    pub(super) memory: Vec<Locator>,
-    /// Everywhere else.
-    network: Vec<Locator>,
-    /// The last large change that left through memory: it may still be leaving elsewhere.
-    pub(super) through: SequenceNumber,
-}
-
 /// What came of trying to send a change through memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Progress {
@@ -50,20 +40,20 @@ pub(super) enum Progress {
     Others,
 }
 
-impl Writer {
-    /// The longest message that may go to a place if that is in memory; `None` for the network.
-    fn longest_to(&self, to: &Locator) -> Option<usize> {
-        let shared = self.cfg.memory_message_size;
-        match to.kind {
-            LocatorKind::LOCAL => Some(usize::MAX),
-            LocatorKind::SHARED_MEMORY => (shared > self.cfg.max_message_size).then_some(shared),
-            _ => None,
-        }
+/// The longest message that may go to a place if that is in memory; `None` for the network.
+fn longest_to(cfg: &WriterConfig, to: &Locator) -> Option<usize> {
+    let shared = cfg.shared_memory_message_size;
+    match to.kind {
+        LocatorKind::LOCAL => Some(usize::MAX),
+        LocatorKind::SHARED_MEMORY => (shared > cfg.max_message_size).then_some(shared),
+        _ => None,
     }
+}
 
+impl Writer {
     /// Whether a reader with these locators is reached through memory alone.
     pub(super) fn reaches_memory(&self, unicast: &[Locator]) -> bool {
-        !unicast.is_empty() && unicast.iter().all(|to| self.longest_to(to).is_some())
+        !unicast.is_empty() && unicast.iter().all(|to| longest_to(&self.cfg, to).is_some())
     }
 
     /// Octets that may be under way to a reader although its socket has no room for them. One message more may leave, which
@@ -76,9 +66,22 @@ impl Writer {
             // Nothing is lost on the way; what a reader has no room for shall not be offered to it without end.
             return FIRST_ROOM;
         }
-        let room = self.cfg.memory_room;
-        let longest = proxy.flow.as_ref().map_or(0, |flow| flow.longest_in_memory);
+        let room = self.cfg.shared_memory_room;
+        let longest = proxy.flow.as_ref().map_or(0, |flow| flow.longest_in_memory());
         if longest > FIRST_LONGEST { room.max(longest) as u64 } else { (room as u64).min(FIRST_ROOM) }
+    }
+
+    /// A reader may have come into shared memory or left it, or the room there may be another one.
+    pub(super) fn note_rooms(&mut self) {
+        let mut changed = false;
+        for index in 0..self.readers.len() {
+            let room = self.readers.get(index).map_or(0, |proxy| self.room_in_memory(proxy));
+            let flow = self.readers.get_mut(index).and_then(|proxy| proxy.flow.as_mut());
+            changed |= flow.is_some_and(|flow| flow.set_room(room));
+        }
+        if changed {
+            self.transmission.survey(&self.readers);
+        }
     }
 
     /// Whether a payload lies where every reader that gets new data can have it, in shared memory alone.
@@ -91,18 +94,13 @@ impl Writer {
 
     /// Where the fragments of a large change go.
     pub(super) fn fragment_routes(&self) -> &[Locator] {
-        if self.split.memory.is_empty() { self.data_routes() } else { &self.split.network }
+        self.transmission.split().fragment_routes(self.data_routes())
     }
 
     fn split_routes(&mut self) {
-        let mut split = core::mem::take(&mut self.split);
-        split.memory.clear();
-        split.network.clear();
-        for to in self.data_routes() {
-            let part = if self.longest_to(to).is_some() { &mut split.memory } else { &mut split.network };
-            part.push(*to);
-        }
-        self.split = split;
+        let places = self.withheld.destinations(self.readers.routes());
+        let cfg = &self.cfg;
+        self.transmission.split_mut().divide(places, |to| longest_to(cfg, to).is_some());
     }
 
     /// Sends a change that needs fragments on the network to the readers in memory, once.
@@ -114,19 +112,19 @@ impl Writer {
         out: &mut Outbox,
     ) -> Progress {
         self.split_routes();
-        if self.split.memory.is_empty() {
+        if self.transmission.split().memory().is_empty() {
             return Progress::Others;
         }
-        let alone = self.split.network.is_empty();
-        if self.split.through < change.sn {
-            if !self.may_leave(now, self.cfg.max_message_size) {
+        let alone = self.transmission.split().is_memory_alone();
+        if self.transmission.split().through() < change.sn {
+            if !self.transmission.may_leave(now, self.cfg.max_message_size) {
                 return Progress::Deferred;
             }
-            if self.filters {
+            if self.withheld.is_on() {
                 self.tell_before(change, history, out);
             }
             let longest = self.put_in_memory(now, change, alone, history, out);
-            self.split.through = change.sn;
+            self.transmission.split_mut().left(change.sn);
             if self.note_longest(longest) {
                 self.note_rooms();
             }
@@ -141,11 +139,10 @@ impl Writer {
     /// Notes how long a message was that went to the readers in shared memory; whether their rings are larger now.
     fn note_longest(&mut self, len: usize) -> bool {
         let mut larger = false;
-        for proxy in self.proxies.iter_mut().filter(|proxy| proxy.is_sent_new_data()) {
+        for proxy in self.readers.iter_mut().filter(|proxy| proxy.is_sent_new_data()) {
             let shared = proxy.cfg.unicast.iter().any(|to| to.kind == LocatorKind::SHARED_MEMORY);
-            if let Some(flow) = proxy.flow.as_mut().filter(|flow| shared && len > flow.longest_in_memory) {
-                flow.longest_in_memory = len;
-                larger |= len > FIRST_LONGEST;
+            if let Some(flow) = proxy.flow.as_mut().filter(|_| shared) {
+                larger |= flow.note_longest(len) && len > FIRST_LONGEST;
             }
         }
         larger
@@ -162,7 +159,7 @@ impl Writer {
         out: &mut Outbox,
     ) -> usize {
         let heartbeat = self.piggyback(now, change.sn, u32::from(alone), history);
-        let mut pieces = self.pieces(change, &self.split.memory);
+        let mut pieces = self.pieces(change, self.transmission.split().memory());
         let (mut longest, stays) = (0, self.stays(change.payload.as_ref()));
         loop {
             let mut message = self.framing.begin(out);
@@ -170,12 +167,12 @@ impl Writer {
             let more = pieces.put(&self.framing, &mut message, change, &self.inline, EntityId::UNKNOWN);
             let left_over = heartbeat.filter(|heartbeat| !more && !message.heartbeat(heartbeat));
             let len = message.len();
-            message.finish(&self.split.memory);
+            message.finish(self.transmission.split().memory());
             // What stays where it is takes no room in a ring. Who may not borrow gets it through a ring that is then waited for.
             let taken = if stays { LENT } else { len };
             longest = longest.max(taken);
             let left_over = self.not_superseded(left_over, change.sn);
-            self.trail(left_over, &self.split.memory, out);
+            self.trail(left_over, self.transmission.split().memory(), out);
             if alone {
                 self.account_as(len, taken, true);
             } else {
@@ -208,7 +205,7 @@ impl Writer {
 
     /// How a change is cut for places in memory; its inline QoS is prepared.
     fn pieces(&self, change: &Change, to: &[Locator]) -> Pieces {
-        let limit = to.iter().filter_map(|to| self.longest_to(to)).min().unwrap_or(usize::MAX);
+        let limit = to.iter().filter_map(|to| longest_to(&self.cfg, to)).min().unwrap_or(usize::MAX);
         let inline = self.inline.len();
         let head = size::HEADER.saturating_add(size::INFO_DST);
         if head.saturating_add(Framing::data_len(change, &self.inline)) <= limit {

@@ -6,12 +6,12 @@
 //! change that fits into one of them is a DATA there, which whoever misses it may get in fragments.
 
 use super::Writer;
-use super::repaired::WHOLE;
-use super::window;
+use super::repairs::WHOLE;
+use super::transmission::cost;
 use crate::emit::Framing;
 use crate::{Change, WriterHistory};
 use dunlin_buf::Outbox;
-use dunlin_core::{EntityId, Locator, MonoTime, SequenceNumber, VendorId};
+use dunlin_core::{EntityId, Locator, MonoTime, VendorId};
 use dunlin_wire::{Heartbeat, MessageBuilder, size};
 
 /// Octets that are left free behind the data for what announces it and asks for an answer.
@@ -21,8 +21,8 @@ const AROUND: usize = size::HEADER + size::INFO_DST + TAIL;
 /// Longest datagram, a little less than UDP has.
 const LONGEST: usize = 65_000;
 
-/// Whose readers are known to take them: `interop/video` sends 921,600 octets to each, on the host. Others get the usual.
-const TAKERS: [VendorId; 3] = [VendorId::DUNLIN, VendorId::CYCLONE_DDS, VendorId::FAST_DDS];
+/// Whose readers are known to accept large datagrams: `interop/video` sends 921,600 octets to each, on the host. Others get the usual.
+const ACCEPTS_LARGE_DATAGRAMS: [VendorId; 3] = [VendorId::DUNLIN, VendorId::CYCLONE_DDS, VendorId::FAST_DDS];
 
 /// What the ways to destinations carry.
 pub trait Paths: core::fmt::Debug + Send + Sync {
@@ -38,7 +38,7 @@ fn head(inline: usize) -> usize {
 
 impl Writer {
     /// Whether the way to all of these carries the longest datagrams, as only that within a host does.
-    pub(super) fn is_within_host(&self, to: &[Locator]) -> bool {
+    pub(super) fn carries_largest_datagram(&self, to: &[Locator]) -> bool {
         let Some(paths) = &self.cfg.paths else { return false };
         !to.is_empty() && to.iter().all(|to| paths.message_size(to) >= LONGEST)
     }
@@ -47,35 +47,30 @@ impl Writer {
     fn longest_datagram(&self) -> usize {
         let usual = self.cfg.max_message_size;
         let Some(paths) = &self.cfg.paths else { return usual };
-        if !self.proxies.iter().all(|proxy| TAKERS.contains(&proxy.cfg.vendor)) {
+        if !self.readers.iter().all(|proxy| ACCEPTS_LARGE_DATAGRAMS.contains(&proxy.cfg.vendor)) {
             return usual;
         }
         let sizes = self.fragment_routes().iter().map(|to| paths.message_size(to));
-        let room = self.window.longest().unwrap_or(LONGEST).min(LONGEST);
+        let room = self.transmission.window().longest().unwrap_or(LONGEST).min(LONGEST);
         sizes.min().unwrap_or(0).min(room).max(usual)
-    }
-
-    /// Whether a change, or a fragment of it, was sent to a reader again already.
-    pub(super) fn was_repaired(&self, index: usize, sn: SequenceNumber, fragment: u32) -> bool {
-        self.proxies.get(index).is_some_and(|proxy| proxy.repaired.knows(sn, fragment))
     }
 
     /// How many fragments a datagram with repairs for a reader, or for a group that others listen to as well, may have. What is
     /// missed again after that goes alone, in case there is no room for long datagrams where they arrive.
     pub(super) fn repair_width(&self, index: usize, change: &Change, group: Option<&Locator>) -> u32 {
-        let (Some(paths), Some(proxy)) = (&self.cfg.paths, self.proxies.get(index)) else { return 1 };
-        if self.was_repaired(index, change.sn, WHOLE) {
+        let (Some(paths), Some(proxy)) = (&self.cfg.paths, self.readers.get(index)) else { return 1 };
+        if proxy.was_repaired(change.sn, WHOLE) {
             return 1;
         }
-        let takes = |vendor: &VendorId| TAKERS.contains(vendor);
+        let takes = |vendor: &VendorId| ACCEPTS_LARGE_DATAGRAMS.contains(vendor);
         // A datagram for one reader may name nobody, and then is for all that are there.
         let all_take = match group {
-            Some(_) => self.proxies.iter().all(|proxy| takes(&proxy.cfg.vendor)),
+            Some(_) => self.readers.iter().all(|proxy| takes(&proxy.cfg.vendor)),
             None => takes(&proxy.cfg.vendor),
         };
         let to = group.map_or(proxy.directed(), core::slice::from_ref);
         let longest = to.iter().map(|to| paths.message_size(to)).min().unwrap_or(0);
-        let longest = longest.min(self.window.longest().unwrap_or(LONGEST)).min(LONGEST);
+        let longest = longest.min(self.transmission.window().longest().unwrap_or(LONGEST)).min(LONGEST);
         if !all_take || longest <= self.cfg.max_message_size {
             return 1;
         }
@@ -99,7 +94,7 @@ impl Writer {
         }
         let whole = AROUND.saturating_add(Framing::data_len(change, &self.inline));
         // Who has set the size of fragments wants fragments.
-        let may_be_whole = self.cfg.fragment_size == 0 && self.next_fragment == 1;
+        let may_be_whole = self.cfg.fragment_size == 0 && self.transmission.next_fragment() == 1;
         if may_be_whole && whole <= longest {
             return self.push_whole(now, change, whole, history, out);
         }
@@ -116,10 +111,10 @@ impl Writer {
         history: &dyn WriterHistory,
         out: &mut Outbox,
     ) -> bool {
-        if !self.may_leave(now, window::cost(len)) {
+        if !self.transmission.may_leave(now, cost(len)) {
             return false;
         }
-        if self.filters {
+        if self.withheld.is_on() {
             self.tell_before(change, history, out);
         }
         let mut message = self.framing.begin(out);
@@ -139,29 +134,29 @@ impl Writer {
         history: &dyn WriterHistory,
         out: &mut Outbox,
     ) -> bool {
-        if self.filters && self.next_fragment == 1 {
+        if self.withheld.is_on() && self.transmission.next_fragment() == 1 {
             self.tell_before(change, history, out);
         }
         let total = self.framing.fragment_count(change);
-        let left = total.saturating_add(1).saturating_sub(self.next_fragment);
+        let left = total.saturating_add(1).saturating_sub(self.transmission.next_fragment());
         let each = left.div_ceil(left.div_ceil(most.max(1)).max(1));
         let octets = usize::from(self.framing.fragment_size_of(change)).saturating_mul(each as usize);
         let longest = octets.saturating_add(head(self.inline.len()));
-        while self.next_fragment <= total {
-            if !self.may_leave(now, window::cost(longest)) {
+        while self.transmission.next_fragment() <= total {
+            if !self.transmission.may_leave(now, cost(longest)) {
                 self.announce_fragments(now, change.sn, out);
                 return false;
             }
-            let first = self.next_fragment;
+            let first = self.transmission.next_fragment();
             let mut message = self.framing.begin(out);
             let part = (first, u16::try_from(each).unwrap_or(u16::MAX));
             if !self.framing.put_fragments(&mut message, change, &self.inline, part, EntityId::UNKNOWN) {
                 return true;
             }
-            self.next_fragment = first.saturating_add(each).min(total.saturating_add(1));
-            let sent = u64::from(self.next_fragment.saturating_sub(first));
+            self.transmission.go_on_with(first.saturating_add(each).min(total.saturating_add(1)));
+            let sent = u64::from(self.transmission.next_fragment().saturating_sub(first));
             self.stats.fragments_sent = self.stats.fragments_sent.saturating_add(sent);
-            if self.finish_large(now, message, change, self.next_fragment > total, history) {
+            if self.finish_large(now, message, change, self.transmission.next_fragment() > total, history) {
                 self.ask_for_echo(now, history, out);
             }
         }
@@ -185,10 +180,10 @@ impl Writer {
         if let Some(heartbeat) = &heartbeat {
             message.heartbeat(heartbeat);
         }
-        let (wanted, for_all) = (self.window.wants_echo(window::cost(len)), self.goes_to_all());
+        let (wanted, for_all) = (self.transmission.window().wants_echo(cost(len)), self.goes_to_all());
         if wanted && for_all {
             if heartbeat.is_none() {
-                let through = if last { change.sn } else { self.pushed };
+                let through = if last { change.sn } else { self.transmission.pushed() };
                 let told = self.announce(EntityId::UNKNOWN, through, history);
                 message.heartbeat(&Heartbeat { final_flag: true, ..told });
             }
@@ -207,6 +202,6 @@ impl Writer {
 
     /// Whether fragments go to all that are sent new data: no filter leaves any out, and none has the change through memory.
     fn goes_to_all(&self) -> bool {
-        self.narrow.is_empty() && self.split.memory.is_empty()
+        !self.withheld.is_narrow() && self.transmission.split().memory().is_empty()
     }
 }

@@ -252,7 +252,11 @@ fn lost_datagrams_with_a_data_or_many_fragments_are_repaired() {
 fn who_gets_no_fragments_is_asked_all_the_same() {
     let place = Locator::shared_memory([1; 8], 1);
     let beside = ReaderProxyConfig { unicast: vec![place], ..near(1) };
-    let cfg = WriterConfig { memory_message_size: 1 << 20, memory_room: 1 << 20, ..WriterConfig::default() };
+    let cfg = WriterConfig {
+        shared_memory_message_size: 1 << 20,
+        shared_memory_room: 1 << 20,
+        ..WriterConfig::default()
+    };
     let mut source =
         Source::new(WriterConfig { window: WINDOW, paths: Some(Arc::new(Host) as Arc<dyn Paths>), ..cfg });
     for reader in [beside, near(2)] {

@@ -1,16 +1,11 @@
 //! RTPS 2.5 §8.3.8.1 AckNack and §8.3.8.10 NackFrag at the writer: what readers have and what they ask for.
 
 use super::Writer;
-use super::proxy::{
-    FragmentRequest, MAX_FRAGMENT_REQUESTS, MAX_REQUEST_INTERVALS, ReaderProxy, Requests, Standing,
-};
-use super::repaired::WHOLE;
+use super::readers::{MAX_REQUEST_INTERVALS, ReaderProxy, Standing};
+use super::repairs::WHOLE;
 use crate::WriterHistory;
-use crate::timing::{arm, earliest};
 use dunlin_buf::Outbox;
-use dunlin_core::{
-    Duration, FragmentNumberSet, Guid, GuidPrefix, MonoTime, Now, SequenceNumber, SequenceNumberSet, SnRange,
-};
+use dunlin_core::{Guid, GuidPrefix, MonoTime, Now, SequenceNumber, SequenceNumberSet, SnRange};
 use dunlin_wire::{AckNack, NackFrag};
 
 /// What an ACKNACK changed.
@@ -48,12 +43,12 @@ impl Writer {
         self.stats.acknacks_received = self.stats.acknacks_received.saturating_add(1);
         let before = self.acked_by_all();
         let set = &acknack.reader_sn_state;
-        if let Some(proxy) = self.proxies.get_mut(index) {
+        if let Some(proxy) = self.readers.get_mut(index) {
             proxy.round_trip.answered(now, set);
         }
         let moved = self.acknowledge(index, set.base().previous());
         if moved {
-            self.note_taken(now, index);
+            self.transmission.note_taken(now, &mut self.readers, index);
         }
         self.note_return(index);
         self.release_requested(now, index, set, history, out);
@@ -61,12 +56,17 @@ impl Writer {
         if !acknack.final_flag {
             self.owe_reply(now, index);
         }
-        if moved && self.acked_by_all() < self.pushed {
+        if moved && self.acked_by_all() < self.transmission.pushed() {
             self.heartbeat_soon(now);
         }
         self.serve(now, index, history, out);
         let acked = self.acked_by_all();
-        AckOutcome { accepted: true, first, acked_advanced: acked > before, all_acked: acked >= self.pushed }
+        AckOutcome {
+            accepted: true,
+            first,
+            acked_advanced: acked > before,
+            all_acked: acked >= self.transmission.pushed(),
+        }
     }
 
     /// Takes a reader's request for fragments; false when it is a repetition or from a reader that is not matched.
@@ -86,20 +86,22 @@ impl Writer {
         };
         self.stats.nack_frags_received = self.stats.nack_frags_received.saturating_add(1);
         let sn = nack.writer_sn;
-        if sn < SequenceNumber::FIRST || sn > self.pushed.next() {
+        if sn < SequenceNumber::FIRST || sn > self.transmission.pushed().next() {
             return true;
         }
         let fragmented = self.is_fragmented(sn, history);
-        let Some(proxy) = self.proxies.get_mut(index) else { return false };
+        let Some(proxy) = self.readers.get_mut(index) else { return false };
         let previous = proxy.requests.due;
         if sn > proxy.start && fragmented {
-            let suppressed = add_fragments(proxy, now, nack, self.cfg.nack_suppression);
+            let suppression = proxy.suppression(self.cfg.nack_suppression);
+            let (requests, numbers) = (proxy.requests.made(), &nack.fragment_number_state);
+            let suppressed = requests.add_fragments(now, sn, numbers, &proxy.repair_log, suppression);
             self.stats.requests_suppressed =
                 self.stats.requests_suppressed.saturating_add(u64::from(suppressed));
-        } else if sn <= self.pushed {
+        } else if sn <= self.transmission.pushed() {
             proxy.requests.made().whole.insert(SnRange::new(sn, sn), MAX_REQUEST_INTERVALS);
         }
-        rearm(proxy.requests.made(), now.plus(self.cfg.nack_response_delay), previous);
+        proxy.requests.made().rearm_for_more(now.plus(self.cfg.nack_response_delay), previous);
         self.heartbeat_soon(now);
         self.serve(now, index, history, out);
         true
@@ -112,13 +114,13 @@ impl Writer {
         reader: Guid,
         is_new: impl FnOnce(&mut ReaderProxy) -> bool,
     ) -> Option<usize> {
-        let index = self.find(reader);
-        let proxy = index.and_then(|index| self.proxies.get_mut(index)).filter(|proxy| proxy.reliable);
+        let index = self.readers.find(reader);
+        let proxy = index.and_then(|index| self.readers.get_mut(index)).filter(|proxy| proxy.reliable);
         if let Some(proxy) = proxy
             && is_new(proxy)
         {
             if let Some(silence) = &mut proxy.silence {
-                (silence.unanswered, silence.last_call) = (None, None);
+                silence.end();
             }
             if proxy.standing == Standing::Silent {
                 self.answers_again(now, reader);
@@ -131,26 +133,12 @@ impl Writer {
 
     /// Everything up to `through` has arrived, as far as it was sent. True when that is news.
     pub(super) fn acknowledge(&mut self, index: usize, through: SequenceNumber) -> bool {
-        let through = through.min(self.pushed);
-        let Some(proxy) = self.proxies.get_mut(index).filter(|proxy| proxy.acked < through) else {
-            return false;
-        };
-        let before = proxy.acked;
-        let was_lowest = self.acked_min == Some(before);
-        proxy.acknowledge(through);
-        self.note_active(index, before);
-        if was_lowest {
-            self.slowest = self.slowest.saturating_sub(1);
-            if self.slowest == 0 {
-                self.refresh_acked();
-            }
-        }
-        true
+        self.readers.acknowledge(index, through.min(self.transmission.pushed()))
     }
 
     /// Replaces what a reader wants by what it says it wants now.
     fn request(&mut self, now: MonoTime, index: usize, set: &SequenceNumberSet) {
-        let Some(proxy) = self.proxies.get_mut(index) else { return };
+        let Some(proxy) = self.readers.get_mut(index) else { return };
         let suppression = proxy.suppression(self.cfg.nack_suppression);
         let (in_progress, previous) = (proxy.requests.whole.first(), proxy.requests.due);
         // A reader that does not know yet where it starts is told by a GAP.
@@ -165,7 +153,7 @@ impl Writer {
         if set.is_empty() && base > proxy.start && proxy.requests.fragments.is_empty() {
             if self.cfg.frugal {
                 proxy.requests.forget();
-                proxy.repaired.free();
+                proxy.repair_log.free();
             } else if let Some(requests) = proxy.requests.if_made() {
                 requests.clear();
             }
@@ -175,8 +163,8 @@ impl Writer {
         requests.whole.clear();
         requests.clear_later();
         requests.whole.insert(SnRange::new(base, proxy.start), MAX_REQUEST_INTERVALS);
-        for sn in set.iter().take_while(|sn| *sn <= self.pushed).filter(|sn| *sn >= base) {
-            match proxy.repaired.suppressed_until(now, sn, WHOLE, suppression) {
+        for sn in set.iter().take_while(|sn| *sn <= self.transmission.pushed()).filter(|sn| *sn >= base) {
+            match proxy.repair_log.suppressed_until(now, sn, WHOLE, suppression) {
                 None => {
                     requests.whole.insert(SnRange::new(sn, sn), MAX_REQUEST_INTERVALS);
                 }
@@ -192,7 +180,7 @@ impl Writer {
         if requests.is_empty() {
             requests.due = None;
         } else {
-            rearm(requests, now.plus(self.cfg.nack_response_delay), previous);
+            requests.rearm_for_more(now.plus(self.cfg.nack_response_delay), previous);
             self.heartbeat_soon(now);
         }
     }
@@ -200,43 +188,8 @@ impl Writer {
     /// Whether a change is there and travels in fragments.
     fn is_fragmented(&mut self, sn: SequenceNumber, history: &dyn WriterHistory) -> bool {
         let Some(change) = history.get(sn) else { return false };
-        let for_readers = self.cfg.reader_inline_qos.as_ref().filter(|_| self.inline_qos_expected);
+        let for_readers = self.cfg.reader_inline_qos.as_ref().filter(|_| self.readers.expect_inline_qos());
         self.framing.inline_qos(change, for_readers, &mut self.inline);
         self.framing.needs_fragments(change, &self.inline)
     }
-}
-
-/// Sets the deadline for what is requested now; a deadline that was set before stays if it is earlier.
-fn rearm(requests: &mut Requests, at: MonoTime, previous: Option<MonoTime>) {
-    requests.rearm(at);
-    if requests.due.is_some() {
-        requests.due = earliest(requests.due, previous);
-    }
-}
-
-/// Adds a request for fragments, in place of an older one for the same fragments. True when some have to wait because
-/// they were just repaired.
-fn add_fragments(proxy: &mut ReaderProxy, now: MonoTime, nack: &NackFrag, least: Duration) -> bool {
-    let (sn, base) = (nack.writer_sn, nack.fragment_number_state.base());
-    let suppression = proxy.suppression(least);
-    let (mut at_once, mut later) = (FragmentNumberSet::empty(base), FragmentNumberSet::empty(base));
-    let mut later_at = None;
-    for number in nack.fragment_number_state.iter() {
-        if let Some(until) = proxy.repaired.suppressed_until(now, sn, number, suppression) {
-            arm(&mut later_at, until);
-            later.insert(number);
-        } else {
-            at_once.insert(number);
-        }
-    }
-    let requests = &mut proxy.requests.made().fragments;
-    requests.retain(|other| (other.sn, other.fragments.base()) != (sn, base));
-    let wanted = [(at_once, now), (later, later_at.unwrap_or(now))];
-    for (fragments, not_before) in wanted.into_iter().filter(|(fragments, _)| !fragments.is_empty()) {
-        if requests.len() >= MAX_FRAGMENT_REQUESTS {
-            requests.remove(0);
-        }
-        requests.push(FragmentRequest { sn, fragments, next: base, not_before });
-    }
-    later_at.is_some()
 }

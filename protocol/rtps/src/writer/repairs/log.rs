@@ -45,12 +45,12 @@ pub(crate) struct Suppression {
 
 /// The repairs sent to one reader that it has not acknowledged.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Repaired {
+pub(crate) struct RepairLog {
     /// Sorted by key.
     repairs: Vec<Repair>,
 }
 
-impl Repaired {
+impl RepairLog {
     fn find(&self, key: Key) -> Option<&Repair> {
         let at = self.repairs.binary_search_by_key(&key, |repair| repair.key).ok()?;
         self.repairs.get(at)
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn the_wait_doubles_with_each_repair_and_is_bounded() {
         let sn = SequenceNumber(5);
-        let mut repaired = Repaired::default();
+        let mut repaired = RepairLog::default();
         assert_eq!(repaired.suppressed_until(at(0), sn, WHOLE, NEAR), None);
         for (now, until) in [(0, 2), (10, 12), (20, 24), (30, 38), (40, 56), (60, 76)] {
             repaired.note(at(now), sn, WHOLE);
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn a_whole_repair_covers_its_fragments_and_not_the_other_way_round() {
         let sn = SequenceNumber(5);
-        let mut repaired = Repaired::default();
+        let mut repaired = RepairLog::default();
         repaired.note(at(0), sn, 7);
         assert!(repaired.suppressed_until(at(1), sn, 7, NEAR).is_some());
         assert!(repaired.suppressed_until(at(1), sn, 8, NEAR).is_none());
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn the_record_is_bounded() {
-        let mut repaired = Repaired::default();
+        let mut repaired = RepairLog::default();
         for sn in 0..10_000 {
             repaired.note(at(0), SequenceNumber(sn), WHOLE);
         }

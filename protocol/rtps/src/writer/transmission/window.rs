@@ -6,15 +6,13 @@
 //! before it has been taken from the socket, or is lost, when the ECHO comes. Other vendors' readers know no ECHO and have no
 //! window.
 
-use super::Writer;
-use super::proxy::{Flow, ReaderProxy};
-use super::round_trip::RoundTrip;
-use crate::WriterHistory;
+use super::path::PathRoom;
+use crate::WriterStats;
 use crate::timing::is_due;
-use alloc::boxed::Box;
+use crate::writer::readers::{ReaderProxy, Readers};
+use crate::writer::repairs::RoundTrip;
 use alloc::collections::VecDeque;
-use dunlin_buf::Outbox;
-use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, MonoTime, Now, VendorId};
+use dunlin_core::{Duration, EntityId, MonoTime};
 use dunlin_wire::{Echo, EchoRequest};
 
 /// Most requests whose answers are waited for.
@@ -46,7 +44,7 @@ struct Mark {
 }
 
 /// Octets of a receiver's socket buffer that a datagram takes up, if it shares none with others.
-pub(super) fn cost(len: usize) -> usize {
+pub(in crate::writer) fn cost(len: usize) -> usize {
     let with_head = len.saturating_add(DATAGRAM_COST / 2);
     match with_head {
         0..ROUNDED_FROM => len.saturating_add(DATAGRAM_COST),
@@ -55,9 +53,100 @@ pub(super) fn cost(len: usize) -> usize {
     }
 }
 
-/// The window of one writer.
+/// What a writer with a window remembers of a reader, see [`Window`].
 #[derive(Clone, Debug)]
-pub(super) struct Window {
+pub(crate) struct Flow {
+    /// It has not said for long what it took: it is not waited for.
+    overdue: bool,
+    /// When that last began, and how often in a row that came soon after the last time.
+    given_up_at: MonoTime,
+    lapses: u32,
+    /// What the path to it is found to hold besides the receiver's buffer.
+    path: PathRoom,
+    /// Octets of new data, counted since the writer was made, that it took or missed.
+    drained: u64,
+    /// Octets that may be under way at least; for readers in shared memory more than for others.
+    room: u64,
+    /// What it said last about the room in its socket, and what of that counts.
+    told: u32,
+    in_socket: u64,
+    /// Octets of the longest message that was sent to it through shared memory, for which its ring has room.
+    longest_in_memory: usize,
+}
+
+impl Flow {
+    /// A reader that counts as having taken so much.
+    pub(crate) fn new(drained: u64, room: u64) -> Self {
+        Self {
+            overdue: false,
+            given_up_at: MonoTime::default(),
+            lapses: 0,
+            path: PathRoom::default(),
+            drained,
+            room,
+            told: 0,
+            in_socket: 0,
+            longest_in_memory: 0,
+        }
+    }
+
+    /// It is not waited for until it answers.
+    pub(crate) fn suspend(&mut self, now: MonoTime) {
+        (self.overdue, self.given_up_at) = (true, now);
+    }
+
+    /// Sets the octets that may be under way at least; whether that is news.
+    pub(crate) fn set_room(&mut self, room: u64) -> bool {
+        core::mem::replace(&mut self.room, room) != room
+    }
+
+    /// Whether it says something new about the room in its socket.
+    pub(crate) fn is_news(&self, told: u32) -> bool {
+        self.told != told
+    }
+
+    /// Octets of the longest message that was sent to it through shared memory.
+    pub(crate) fn longest_in_memory(&self) -> usize {
+        self.longest_in_memory
+    }
+
+    /// A message of so many octets was sent to it through shared memory; whether none was longer.
+    pub(crate) fn note_longest(&mut self, len: usize) -> bool {
+        let longer = len > self.longest_in_memory;
+        if longer {
+            self.longest_in_memory = len;
+        }
+        longer
+    }
+}
+
+/// What an ECHO changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::writer) struct Answer {
+    /// The reader has taken more than was known.
+    pub(in crate::writer) news: bool,
+    /// The readers have to be [surveyed](super::Transmission::survey).
+    pub(in crate::writer) moves: bool,
+}
+
+/// What to do while the window is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::writer) enum Blocked {
+    /// It is full no more.
+    No,
+    /// To wait.
+    Waiting,
+    /// To ask the readers, and to wait.
+    Asking,
+}
+
+/// The window of one writer.
+///
+/// Order of calls: [`lets_leave`](Self::lets_leave) and [`spend`](Self::spend) for each datagram, or [`block`](Self::block)
+/// while it does not let it leave; [`request`](Self::request) when it [wants an echo](Self::wants_echo), and
+/// [`answered`](Self::answered) for each answer; [`survey`](Self::survey) when the readers have changed or moved.
+#[derive(Clone, Debug)]
+pub(in crate::writer) struct Window {
     /// Octets; 0 is no window.
     size: usize,
     /// Octets of the datagram that waits for room, or would be next.
@@ -90,7 +179,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    pub(super) fn new(size: usize, next: usize, patience: Duration) -> Self {
+    pub(in crate::writer) fn new(size: usize, next: usize, patience: Duration) -> Self {
         Self {
             size,
             next,
@@ -116,6 +205,22 @@ impl Window {
         self.size > 0 && self.readers > 0
     }
 
+    /// Whether the writer has one at all.
+    #[inline]
+    pub(super) fn is_wanted(&self) -> bool {
+        self.size > 0
+    }
+
+    /// How far new readers count as being.
+    pub(in crate::writer) fn position(&self) -> u64 {
+        self.sent
+    }
+
+    /// When data that waits is to be looked at again.
+    pub(super) fn probe_at(&self) -> MonoTime {
+        self.probe_at
+    }
+
     /// Octets that may be under way to a reader: the window, and what the path itself holds.
     fn limit(&self, flow: &Flow, round_trip: &RoundTrip) -> u64 {
         (self.size as u64)
@@ -125,12 +230,12 @@ impl Window {
     }
 
     /// Octets of the longest datagram of which two find room; `None` where any does.
-    pub(super) fn longest(&self) -> Option<usize> {
+    pub(in crate::writer) fn longest(&self) -> Option<usize> {
         self.in_use().then_some((self.size / 2).saturating_sub(PAGED_COST))
     }
 
     /// Whether a datagram of up to `len` octets may leave; if not, it is what waits for room.
-    pub(super) fn lets_leave(&mut self, len: usize) -> bool {
+    pub(in crate::writer) fn lets_leave(&mut self, len: usize) -> bool {
         self.next = len;
         self.is_open()
     }
@@ -149,19 +254,20 @@ impl Window {
     }
 
     /// Accounts for a datagram of new data, which other datagrams share a buffer with or not.
-    pub(super) fn spend(&mut self, len: usize, alone: bool) {
+    pub(in crate::writer) fn spend(&mut self, len: usize, alone: bool) {
         let cost = if alone { cost(len) } else { len };
         self.sent = self.sent.saturating_add(cost as u64);
     }
 
     /// Whether it is time to ask: half of the window was sent since.
-    pub(super) fn wants_echo(&self, next: usize) -> bool {
+    pub(in crate::writer) fn wants_echo(&self, next: usize) -> bool {
         let since = self.sent.saturating_sub(self.asked).saturating_add(next as u64);
         self.in_use() && since > ((self.size as u64) / 2).max(self.narrowest / REQUESTS)
     }
 
-    /// The next request, and that it leaves now.
-    pub(super) fn ask(&mut self, now: MonoTime, writer_id: EntityId) -> EchoRequest {
+    /// The next request, which leaves now.
+    pub(in crate::writer) fn request(&mut self, now: MonoTime, writer_id: EntityId) -> EchoRequest {
+        self.ask_overdue_at = now.plus(MAX_PROBE);
         self.count = self.count.wrapping_add(1);
         self.asked = self.sent;
         if self.marks.len() >= MAX_MARKS {
@@ -177,7 +283,7 @@ impl Window {
     }
 
     /// Takes up which readers have a window and how far they are.
-    fn survey<'p>(&mut self, proxies: impl Iterator<Item = &'p ReaderProxy>) {
+    pub(super) fn survey<'p>(&mut self, proxies: impl Iterator<Item = &'p ReaderProxy>) {
         let (mut readers, mut overdue, mut drained) = (0usize, 0usize, self.sent);
         let (mut ceiling, mut narrowest) = (u64::MAX, u64::MAX);
         for proxy in proxies.filter(|proxy| proxy.is_sent_new_data()) {
@@ -226,12 +332,134 @@ impl Window {
         let steady =
             now.since(self.readmitted_at(flow)) > self.patience.times(4 << flow.lapses.min(MAX_LAPSES));
         flow.lapses = if steady { 1 } else { flow.lapses.saturating_add(1) };
-        (flow.overdue, flow.given_up_at) = (true, now);
+        flow.suspend(now);
     }
 
     /// Whether it is time to ask readers that were given up.
     fn asks_overdue(&self, now: MonoTime) -> bool {
         self.overdue > 0 && now >= self.ask_overdue_at
+    }
+
+    /// Whether readers are to be asked before `next` more octets: half of the window was sent since the last question, or those
+    /// that were given up have not been asked for long.
+    #[inline]
+    pub(in crate::writer) fn is_question_due(&self, now: MonoTime, next: usize) -> bool {
+        self.wants_echo(next) || self.asks_overdue(now)
+    }
+
+    /// What was sent up to an ECHO_REQUEST has been taken from the reader's socket. `None` when it is not the answer to a request
+    /// of this writer, or the reader has no window. `room` is what counts of what it says about its socket, if that is new.
+    pub(in crate::writer) fn answered(
+        &self,
+        now: MonoTime,
+        proxy: &mut ReaderProxy,
+        echo: &Echo,
+        room: Option<u64>,
+    ) -> Option<Answer> {
+        let mark = self.marks.iter().find(|mark| mark.count == echo.count).copied()?;
+        let (flow, round_trip) = proxy.clocked()?;
+        if mark.at < flow.given_up_at {
+            // An answer that comes after all says how long the reader stood still, not how far away it is; and whether it
+            // goes on, the answer to a later question shows.
+            flow.drained = flow.drained.max(mark.sent);
+            return Some(Answer::default());
+        }
+        let before = (round_trip.least(), self.limit(flow, round_trip));
+        if let Some(room) = room {
+            (flow.told, flow.in_socket) = (echo.room, room);
+        }
+        // Where the window was not used up, answers say nothing about how much there is room for.
+        let used_up = mark.sent <= self.full_through;
+        let taken = if used_up { mark.sent.saturating_sub(flow.drained) } else { 0 };
+        let took = now.since(mark.at);
+        round_trip.echoed(now, took);
+        flow.path.answered(now, took, round_trip.nearest(), taken);
+        let wider = (round_trip.least(), self.limit(flow, round_trip)) != before;
+        let (news, slowest) = self.advance(now, flow, round_trip, mark.sent);
+        Some(Answer { news, moves: slowest || wider })
+    }
+
+    /// A reader has acknowledged everything, so it has taken everything; whether that may move the window.
+    pub(super) fn took_all(&self, now: MonoTime, proxy: &mut ReaderProxy) -> bool {
+        let Some((flow, round_trip)) = proxy.clocked() else { return false };
+        self.advance(now, flow, round_trip, self.sent).1
+    }
+
+    /// Ends a wait for room, if there is room now.
+    pub(super) fn reopen(&mut self) -> bool {
+        let opens = self.full_since.is_some() && self.is_open();
+        if opens {
+            self.full_since = None;
+            self.probe_interval = MIN_PROBE;
+        }
+        opens
+    }
+
+    /// The window is full: whether to ask now. Asks again when an answer does not come, and gives up on readers that do not
+    /// answer at all.
+    pub(super) fn block(&mut self, now: MonoTime, readers: &mut Readers, stats: &mut WriterStats) -> Blocked {
+        let (answer_time, patience) = self.patience_now(readers);
+        self.full_through = self.sent;
+        let Some(since) = self.full_since else {
+            self.full_since = Some(now);
+            self.probe_interval = answer_time;
+            self.probe_at = now.plus(answer_time);
+            stats.window_full = stats.window_full.saturating_add(1);
+            return if self.asked <= self.drained { Blocked::Asking } else { Blocked::Waiting };
+        };
+        if now.since(since) >= patience.max(answer_time.times(2)) {
+            let overdue = self.give_up_on_silent(now, readers);
+            stats.readers_overdue = stats.readers_overdue.saturating_add(overdue);
+            if self.is_open() {
+                self.full_since = None;
+                return Blocked::No;
+            }
+        }
+        if !is_due(Some(self.probe_at), now) {
+            return Blocked::Waiting;
+        }
+        self.probe_interval = self.probe_interval.times(2).min(MAX_PROBE.max(answer_time));
+        self.probe_at = now.plus(self.probe_interval);
+        stats.window_probes = stats.window_probes.saturating_add(1);
+        Blocked::Asking
+    }
+
+    /// How long to wait for the answer of readers without room before asking again, and for these readers altogether: less
+    /// if others have room.
+    fn patience_now(&self, readers: &Readers) -> (Duration, Duration) {
+        let (mut company, mut unknown, mut round_trip) = (false, false, Duration::ZERO);
+        for proxy in readers.iter() {
+            let Some(flow) = proxy.awaited() else { continue };
+            let full = self.is_full_for(flow, &proxy.round_trip);
+            company |= !full;
+            if full {
+                let least = proxy.round_trip.least();
+                // It may be far away.
+                unknown |= least == Duration::ZERO;
+                round_trip = round_trip.max(least);
+            }
+        }
+        let patience = self.patience.as_nanos();
+        let patience = if company && !unknown { patience / IN_COMPANY } else { patience };
+        (round_trip.times(2).max(MIN_PROBE), Duration::from_nanos(patience))
+    }
+
+    /// Readers without room have no window until they answer. How many those are.
+    fn give_up_on_silent(&mut self, now: MonoTime, readers: &mut Readers) -> u64 {
+        let mut given_up = 0u64;
+        for proxy in readers.iter_mut() {
+            let flow = proxy.awaited();
+            if !flow.is_some_and(|flow| self.is_full_for(flow, &proxy.round_trip)) {
+                continue;
+            }
+            if let Some(flow) = &mut proxy.flow {
+                self.give_up(now, flow);
+                given_up = given_up.saturating_add(1);
+            }
+        }
+        self.full_since = Some(now);
+        self.survey(readers.iter());
+        given_up
     }
 }
 
@@ -244,222 +472,5 @@ impl ReaderProxy {
     /// Its window, if it counts.
     fn awaited(&self) -> Option<&Flow> {
         self.flow.as_deref().filter(|flow| !flow.overdue && self.is_sent_new_data())
-    }
-}
-
-impl Writer {
-    /// Whether a reader takes part in the exchange that clocks the window.
-    pub(super) fn has_window(&self, proxy: &ReaderProxy) -> bool {
-        // What does not leave the process fills no buffer.
-        let local = proxy.guid().prefix == self.cfg.guid.prefix;
-        self.cfg.window > 0 && proxy.reliable && proxy.cfg.vendor == VendorId::DUNLIN && !local
-    }
-
-    /// The readers have changed.
-    pub(super) fn survey_window(&mut self) {
-        if self.cfg.window > 0 {
-            self.window.survey(self.proxies.iter().map(|proxy| &**proxy));
-            self.reopen();
-        }
-    }
-
-    /// A reader may have come into shared memory or left it, or the room there may be another one.
-    pub(super) fn note_rooms(&mut self) {
-        let mut changed = false;
-        for index in 0..self.proxies.len() {
-            let room = self.proxies.get(index).map_or(0, |proxy| self.room_in_memory(proxy));
-            let flow = self.proxies.get_mut(index).and_then(|proxy| proxy.flow.as_mut());
-            if let Some(flow) = flow.filter(|flow| flow.room != room) {
-                flow.room = room;
-                changed = true;
-            }
-        }
-        if changed {
-            self.survey_window();
-        }
-    }
-
-    /// How far new readers count as being.
-    pub(super) fn window_position(&self) -> u64 {
-        self.window.sent
-    }
-
-    /// What was sent up to an ECHO_REQUEST has been taken from the reader's socket. False when it is not the answer to a
-    /// request of this writer, or a repetition.
-    pub fn on_echo(&mut self, now: Now, source_prefix: GuidPrefix, echo: &Echo) -> bool {
-        let mark = self.window.marks.iter().find(|mark| mark.count == echo.count).copied();
-        let index = self.find(Guid::new(source_prefix, echo.reader_id));
-        let room = index.and_then(|index| self.room_in_socket(index, echo.room));
-        let proxy = index.and_then(|index| self.proxies.get_mut(index));
-        let parts = proxy.map(|proxy| &mut **proxy).and_then(ReaderProxy::clocked);
-        let (Some(mark), Some((flow, round_trip))) = (mark, parts) else { return false };
-        self.stats.echoes_received = self.stats.echoes_received.saturating_add(1);
-        if mark.at < flow.given_up_at {
-            // An answer that comes after all says how long the reader stood still, not how far away it is; and whether it
-            // goes on, the answer to a later question shows.
-            flow.drained = flow.drained.max(mark.sent);
-            return false;
-        }
-        let before = (round_trip.least(), self.window.limit(flow, round_trip));
-        if let Some(room) = room {
-            (flow.told, flow.in_socket) = (echo.room, room);
-        }
-        // Where the window was not used up, answers say nothing about how much there is room for.
-        let used_up = mark.sent <= self.window.full_through;
-        let taken = if used_up { mark.sent.saturating_sub(flow.drained) } else { 0 };
-        let took = now.mono.since(mark.at);
-        round_trip.echoed(now.mono, took);
-        flow.path.answered(now.mono, took, round_trip.nearest(), taken);
-        let wider = (round_trip.least(), self.window.limit(flow, round_trip)) != before;
-        let (news, slowest) = self.window.advance(now.mono, flow, round_trip, mark.sent);
-        if slowest || wider {
-            self.survey_window();
-        }
-        news
-    }
-
-    /// What counts of the room that a reader has in its socket, if it says something new about it: on a network there may be
-    /// less on the way.
-    fn room_in_socket(&self, index: usize, told: u32) -> Option<u64> {
-        let proxy = self.proxies.get(index)?;
-        proxy.flow.as_ref().filter(|flow| flow.told != told)?;
-        let room = u64::from(told).min(self.cfg.window_limit as u64);
-        Some(if self.is_within_host(proxy.directed()) { room } else { 0 })
-    }
-
-    /// A reader that has acknowledged everything has taken everything.
-    pub(super) fn note_taken(&mut self, now: MonoTime, index: usize) {
-        let complete = self.next_fragment <= 1;
-        let (pushed, sent) = (self.pushed, self.window.sent);
-        let taken = |proxy: &&mut Box<ReaderProxy>| complete && proxy.acked >= pushed;
-        let proxy = self.proxies.get_mut(index).filter(taken).map(|proxy| &mut **proxy);
-        let Some((flow, round_trip)) = proxy.and_then(ReaderProxy::clocked) else { return };
-        if self.window.advance(now, flow, round_trip, sent).1 {
-            self.survey_window();
-        }
-    }
-
-    /// Lets new data go on that waited for the window, if there is room in it now.
-    fn reopen(&mut self) {
-        if self.window.full_since.is_some() && self.window.is_open() {
-            self.window.full_since = None;
-            self.window.probe_interval = MIN_PROBE;
-            if self.has_waiting_data() && !self.holding {
-                self.push_due = Some(MonoTime::default());
-            }
-        }
-    }
-
-    /// The window is full: when to look again. Asks again when an answer does not come, and gives up on readers that do
-    /// not answer at all; true when there is room thereby.
-    pub(super) fn wait_for_window(
-        &mut self,
-        now: MonoTime,
-        history: &dyn WriterHistory,
-        out: &mut Outbox,
-    ) -> bool {
-        let (answer_time, patience) = self.patience_now();
-        self.window.full_through = self.window.sent;
-        let Some(since) = self.window.full_since else {
-            let window = &mut self.window;
-            window.full_since = Some(now);
-            window.probe_interval = answer_time;
-            window.probe_at = now.plus(answer_time);
-            self.stats.window_full = self.stats.window_full.saturating_add(1);
-            if self.window.asked <= self.window.drained {
-                self.ask_for_echo(now, history, out);
-            }
-            self.push_due = Some(self.window.probe_at);
-            return false;
-        };
-        if now.since(since) >= patience.max(answer_time.times(2)) {
-            self.give_up_on_silent(now);
-            if self.window.is_open() {
-                self.window.full_since = None;
-                return true;
-            }
-        }
-        if is_due(Some(self.window.probe_at), now) {
-            let window = &mut self.window;
-            window.probe_interval = window.probe_interval.times(2).min(MAX_PROBE.max(answer_time));
-            window.probe_at = now.plus(window.probe_interval);
-            self.stats.window_probes = self.stats.window_probes.saturating_add(1);
-            self.ask_for_echo(now, history, out);
-        }
-        self.push_due = Some(self.window.probe_at);
-        false
-    }
-
-    /// How long to wait for the answer of readers without room before asking again, and for these readers altogether: less
-    /// if others have room.
-    fn patience_now(&self) -> (Duration, Duration) {
-        let (mut company, mut unknown, mut round_trip) = (false, false, Duration::ZERO);
-        for proxy in &self.proxies {
-            let Some(flow) = proxy.awaited() else { continue };
-            let full = self.window.is_full_for(flow, &proxy.round_trip);
-            company |= !full;
-            if full {
-                let least = proxy.round_trip.least();
-                // It may be far away.
-                unknown |= least == Duration::ZERO;
-                round_trip = round_trip.max(least);
-            }
-        }
-        let patience = self.window.patience.as_nanos();
-        let patience = if company && !unknown { patience / IN_COMPANY } else { patience };
-        (round_trip.times(2).max(MIN_PROBE), Duration::from_nanos(patience))
-    }
-
-    /// Readers without room have no window until they answer.
-    fn give_up_on_silent(&mut self, now: MonoTime) {
-        for proxy in &mut self.proxies {
-            let flow = proxy.awaited();
-            if !flow.is_some_and(|flow| self.window.is_full_for(flow, &proxy.round_trip)) {
-                continue;
-            }
-            if let Some(flow) = &mut proxy.flow {
-                self.window.give_up(now, flow);
-                self.stats.readers_overdue = self.stats.readers_overdue.saturating_add(1);
-            }
-        }
-        self.window.full_since = Some(now);
-        self.window.survey(self.proxies.iter().map(|proxy| &**proxy));
-    }
-
-    /// Asks for an ECHO if half of the window was sent since the last question, or if readers that were given up have not
-    /// been asked for long; `next` octets are still to follow.
-    pub(super) fn ask_if_due(
-        &mut self,
-        now: MonoTime,
-        next: usize,
-        history: &dyn WriterHistory,
-        out: &mut Outbox,
-    ) {
-        if self.window.wants_echo(next) || self.window.asks_overdue(now) {
-            self.ask_for_echo(now, history, out);
-        }
-    }
-
-    /// The next request, which leaves now.
-    pub(super) fn echo_request(&mut self, now: MonoTime) -> EchoRequest {
-        self.window.ask_overdue_at = now.plus(MAX_PROBE);
-        self.stats.echoes_requested = self.stats.echoes_requested.saturating_add(1);
-        self.window.ask(now, self.cfg.guid.entity_id)
-    }
-
-    /// Asks all readers to say that they took what was sent so far, and tells them how far that is, so that they request
-    /// at once what they miss of it.
-    pub(super) fn ask_for_echo(&mut self, now: MonoTime, history: &dyn WriterHistory, out: &mut Outbox) {
-        let pushed = self.pushed;
-        let heartbeat = self.announce(EntityId::UNKNOWN, pushed, history);
-        let fragments = self.heartbeat_frag(pushed.next());
-        let request = self.echo_request(now);
-        let mut message = self.framing.begin(out);
-        message.heartbeat(&dunlin_wire::Heartbeat { final_flag: true, ..heartbeat });
-        if let Some(fragments) = fragments {
-            message.heartbeat_frag(&fragments);
-        }
-        message.echo_request(&request);
-        message.finish(&self.routes);
     }
 }

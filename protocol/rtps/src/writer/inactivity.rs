@@ -8,35 +8,103 @@
 //! else the writer would have to wait for its repairs.
 
 use super::Writer;
-use super::proxy::{ReaderProxy, Standing};
-use crate::WriterHistory;
+use super::readers::{ReaderProxy, Standing};
 use crate::timing::{arm, is_due};
+use crate::{WriterConfig, WriterHistory};
+use alloc::vec::Vec;
 use dunlin_buf::Outbox;
 use dunlin_core::{Duration, Guid, MonoTime, SequenceNumber};
 
-impl Writer {
-    /// Whether readers may become inactive.
-    pub(super) fn has_inactivity(&self) -> bool {
-        self.cfg.inactive_after > Duration::ZERO && !self.cfg.inactive_after.is_infinite()
+/// What a writer that does not wait for inactive readers remembers of one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Silence {
+    /// What had been sent when it answered again: having acknowledged that it is active again.
+    pub(crate) return_to: SequenceNumber,
+    /// When it was first asked for an acknowledgment after its last answer.
+    pub(crate) unanswered: Option<MonoTime>,
+    /// When it was asked for the last time before it counts as inactive.
+    last_call: Option<MonoTime>,
+    /// When an inactive reader is asked again, and how long after the last time that is.
+    probe: (MonoTime, Duration),
+}
+
+impl Silence {
+    /// The reader has answered.
+    pub(super) fn end(&mut self) {
+        (self.unanswered, self.last_call) = (None, None);
+    }
+}
+
+/// When a writer looks for readers that do not answer, and what came of it.
+///
+/// Order of calls: [`await_answers`](Self::await_answers) whenever readers are asked; when that is due, the readers are looked
+/// through and the next time is set; [`turned`](Self::turned) for each that has become inactive or active again.
+#[derive(Debug)]
+pub(super) struct Inactivity {
+    /// See [`WriterConfig::inactive_after`]; `None` for never.
+    after: Option<Duration>,
+    /// When to look for readers that do not answer, or to ask them again.
+    due: Option<MonoTime>,
+    /// Readers that became inactive or active again since this was last asked for.
+    news: Vec<(Guid, bool)>,
+    /// Changes up to here were removed although inactive readers had not acknowledged them.
+    released: SequenceNumber,
+}
+
+impl Inactivity {
+    pub(super) fn new(cfg: &WriterConfig) -> Self {
+        let after = cfg.inactive_after;
+        Self {
+            after: (after > Duration::ZERO && !after.is_infinite()).then_some(after),
+            due: None,
+            news: Vec::new(),
+            released: SequenceNumber::ZERO,
+        }
+    }
+
+    /// What is to be remembered of a new reader that acknowledges; nothing if readers never become inactive.
+    pub(super) fn silence(&self) -> Option<Silence> {
+        self.after.map(|_| Silence::default())
+    }
+
+    /// When there is something to do.
+    #[inline]
+    pub(super) fn deadline(&self) -> Option<MonoTime> {
+        self.due
     }
 
     /// Readers were asked for acknowledgments.
+    #[inline]
     pub(super) fn await_answers(&mut self, now: MonoTime) {
-        if self.inactive_due.is_none() && self.has_inactivity() {
+        if self.due.is_none()
+            && let Some(after) = self.after
+        {
             // At the earliest they are asked for the last time then.
-            self.inactive_due = Some(now.plus(half(self.cfg.inactive_after)));
+            self.due = Some(now.plus(half(after)));
         }
     }
 
+    /// A reader has become inactive (false) or active again (true).
+    pub(super) fn turned(&mut self, reader: Guid, active: bool) {
+        self.news.push((reader, active));
+    }
+
+    /// What an inactive reader lacks that is lost and not irrelevant, as far as the history begins with `first`.
+    pub(super) fn lost_through(&self, first: Option<SequenceNumber>) -> SequenceNumber {
+        first.map_or(self.released, |first| self.released.min(first.previous()))
+    }
+}
+
+impl Writer {
     /// Finds readers that do not answer, and asks those that are inactive again.
     pub(super) fn inactivity_due(&mut self, now: MonoTime, history: &dyn WriterHistory, out: &mut Outbox) {
-        if !is_due(self.inactive_due, now) {
+        if !is_due(self.inactivity.due, now) {
             return;
         }
-        let pushed = self.pushed;
+        let pushed = self.transmission.pushed();
         let (mut next, mut fallen) = (None, false);
-        for index in 0..self.proxies.len() {
-            let Some(proxy) = self.proxies.get_mut(index) else { break };
+        for index in 0..self.readers.len() {
+            let Some(proxy) = self.readers.get_mut(index) else { break };
             if proxy.standing != Standing::Silent && proxy.needs_heartbeat(pushed) {
                 let Some(since) = proxy.silence.as_ref().and_then(|silence| silence.unanswered) else {
                     continue;
@@ -49,16 +117,16 @@ impl Writer {
                 self.fall_silent(now, index);
             }
             self.probe(now, index, history, out);
-            if let Some(proxy) = self.proxies.get(index).filter(|proxy| proxy.standing == Standing::Silent)
+            if let Some(proxy) = self.readers.get(index).filter(|proxy| proxy.standing == Standing::Silent)
                 && let Some(silence) = &proxy.silence
             {
                 arm(&mut next, silence.probe.0);
             }
         }
-        self.inactive_due = next;
+        self.inactivity.due = next;
         if fallen {
-            self.proxies_changed();
-            self.survey_window();
+            self.readers_changed();
+            self.transmission.survey(&self.readers);
         }
     }
 
@@ -73,8 +141,8 @@ impl Writer {
         history: &dyn WriterHistory,
         out: &mut Outbox,
     ) -> Option<MonoTime> {
-        let (after, period) = (self.cfg.inactive_after, self.cfg.heartbeat_period);
-        let proxy = self.proxies.get_mut(index)?;
+        let (after, period) = (self.inactivity.after?, self.cfg.heartbeat_period);
+        let proxy = self.readers.get_mut(index)?;
         let grace = period.max(proxy.round_trip.window().times(2)).min(half(after));
         let silence = proxy.silence.as_mut()?;
         if let Some(at) = silence.last_call {
@@ -92,15 +160,15 @@ impl Writer {
 
     fn fall_silent(&mut self, now: MonoTime, index: usize) {
         let period = self.cfg.heartbeat_period;
-        let Some(proxy) = self.proxies.get_mut(index) else { return };
+        let Some(proxy) = self.readers.get_mut(index) else { return };
         if proxy.standing == Standing::Active {
             self.stats.readers_inactivated = self.stats.readers_inactivated.saturating_add(1);
-            self.standing_news.push((proxy.guid(), false));
+            self.inactivity.turned(proxy.guid(), false);
         }
         proxy.standing = Standing::Silent;
         proxy.forget_kept();
         if let Some(flow) = &mut proxy.flow {
-            (flow.overdue, flow.given_up_at) = (true, now);
+            flow.suspend(now);
         }
         if let Some(silence) = &mut proxy.silence {
             silence.last_call = None;
@@ -111,8 +179,8 @@ impl Writer {
     /// Asks an inactive reader, if it is time.
     fn probe(&mut self, now: MonoTime, index: usize, history: &dyn WriterHistory, out: &mut Outbox) {
         let most = self.cfg.heartbeat_max_period;
-        let silent = |proxy: &&mut alloc::boxed::Box<ReaderProxy>| proxy.standing == Standing::Silent;
-        let proxy = self.proxies.get_mut(index).filter(silent);
+        let silent = |proxy: &&mut ReaderProxy| proxy.standing == Standing::Silent;
+        let proxy = self.readers.get_mut(index).filter(silent);
         let Some(silence) = proxy.and_then(|proxy| proxy.silence.as_mut()) else { return };
         if silence.probe.0 <= now {
             let interval = silence.probe.1.times(2).min(most);
@@ -123,96 +191,89 @@ impl Writer {
 
     /// An inactive reader has answered.
     pub(super) fn answers_again(&mut self, now: MonoTime, reader: Guid) {
-        if let Some(proxy) = self.find(reader).and_then(|index| self.proxies.get_mut(index)) {
+        if let Some(proxy) = self.readers.by_guid_mut(reader) {
             proxy.standing = Standing::Returning;
             if let Some(silence) = &mut proxy.silence {
-                silence.return_to = self.pushed;
+                silence.return_to = self.transmission.pushed();
             }
-            self.proxies_changed();
+            self.readers_changed();
             // It is sent new data again, so that it is asked for ECHOs: its window opens with the first.
-            self.survey_window();
+            self.transmission.survey(&self.readers);
             self.heartbeat_soon(now);
         }
     }
 
     /// A reader has acknowledged something: if it was inactive, it may have caught up.
     pub(super) fn note_return(&mut self, index: usize) {
-        if self.lagging == 0 {
-            return;
-        }
-        let returned = |proxy: &&mut alloc::boxed::Box<ReaderProxy>| {
-            let to = proxy.silence.as_ref().map(|silence| silence.return_to);
-            proxy.standing == Standing::Returning && to.is_none_or(|to| proxy.acked >= to)
-        };
-        if let Some(proxy) = self.proxies.get_mut(index).filter(returned) {
-            proxy.standing = Standing::Active;
-            self.standing_news.push((proxy.guid(), true));
-            self.count_lagging();
-        }
-    }
-
-    pub(super) fn count_lagging(&mut self) {
-        self.lagging = self.proxies.iter().filter(|proxy| proxy.standing != Standing::Active).count();
-        self.refresh_active();
-    }
-
-    /// Finds out what the slowest of those that are waited for has acknowledged; only while that is not all readers.
-    pub(super) fn refresh_active(&mut self) {
-        if self.lagging > 0 {
-            let acked = || self.proxies.iter().filter(|proxy| proxy.is_waited_for()).map(|proxy| proxy.acked);
-            let least = acked().min();
-            self.active_min = least;
-            self.slowest_active = acked().filter(|acked| Some(*acked) == least).count();
-        }
-    }
-
-    /// A reader that had acknowledged no more than `before` has acknowledged more.
-    pub(super) fn note_active(&mut self, index: usize, before: SequenceNumber) {
-        let counts = self.proxies.get(index).is_some_and(|proxy| proxy.is_waited_for());
-        if self.lagging > 0 && counts && self.active_min == Some(before) {
-            self.slowest_active = self.slowest_active.saturating_sub(1);
-            if self.slowest_active == 0 {
-                self.refresh_active();
-            }
+        if let Some(reader) = self.readers.readmit(index) {
+            self.inactivity.turned(reader, true);
         }
     }
 
     /// True while a reader is inactive, or not yet active again.
     #[must_use]
     pub fn has_inactive_readers(&self) -> bool {
-        self.lagging > 0
+        self.readers.lagging() > 0
     }
 
     /// Whether a matched reader is inactive or not yet active again; `None` when it is not matched.
     #[must_use]
     pub fn is_inactive(&self, reader: Guid) -> Option<bool> {
-        let proxy = self.proxies.get(self.find(reader)?)?;
-        Some(proxy.standing != Standing::Active)
+        let proxy = self.readers.by_guid(reader)?;
+        Some(proxy.standing.is_lagging())
     }
 
     /// Every change up to this one is acknowledged by every matched reliable reader that is active.
     #[must_use]
     pub fn acked_by_active(&self) -> SequenceNumber {
-        if self.lagging == 0 {
-            return self.acked_by_all();
-        }
         let left = self.left_through();
-        self.active_min.map_or(left, |acked| acked.min(left))
+        self.readers.acked_by_active().map_or(left, |acked| acked.min(left))
     }
 
     /// Up to `sn` the history is about to treat everything as acknowledged, although readers that are inactive have not
     /// acknowledged it, and gives up so many changes that they lack: what is gone then they will be told is lost.
     pub fn note_released(&mut self, sn: SequenceNumber, count: usize) {
-        self.released = self.released.max(sn);
+        self.inactivity.released = self.inactivity.released.max(sn);
         self.stats.released_unacknowledged = self.stats.released_unacknowledged.saturating_add(count as u64);
     }
 
     /// The next reader that became inactive (false) or active again (true).
     pub fn next_standing(&mut self) -> Option<(Guid, bool)> {
-        if self.standing_news.is_empty() { None } else { Some(self.standing_news.remove(0)) }
+        let news = &mut self.inactivity.news;
+        if news.is_empty() { None } else { Some(news.remove(0)) }
     }
 }
 
 fn half(duration: Duration) -> Duration {
     Duration::from_nanos(duration.as_nanos() / 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readers_are_looked_for_after_half_the_time() {
+        let seconds = |n: u64| MonoTime(n * 1_000_000_000);
+        let cfg = WriterConfig { inactive_after: Duration::from_secs(10), ..Default::default() };
+        let mut inactivity = Inactivity::new(&cfg);
+        inactivity.await_answers(seconds(1));
+        inactivity.await_answers(seconds(3));
+        assert_eq!(inactivity.deadline(), Some(seconds(6)), "after the first question");
+        assert!(inactivity.silence().is_some());
+        for never in [Duration::ZERO, Duration::INFINITE] {
+            let mut inactivity = Inactivity::new(&WriterConfig { inactive_after: never, ..cfg.clone() });
+            inactivity.await_answers(seconds(1));
+            assert!(inactivity.deadline().is_none() && inactivity.silence().is_none());
+        }
+    }
+
+    #[test]
+    fn what_the_history_still_has_is_not_lost() {
+        let mut inactivity = Inactivity::new(&WriterConfig::default());
+        inactivity.released = SequenceNumber(7);
+        assert_eq!(inactivity.lost_through(None), SequenceNumber(7));
+        assert_eq!(inactivity.lost_through(Some(SequenceNumber(5))), SequenceNumber(4));
+        assert_eq!(inactivity.lost_through(Some(SequenceNumber(9))), SequenceNumber(7));
+    }
 }

@@ -1,0 +1,262 @@
+//! RTPS 2.5 §8.4.9.2 "RTPS ReaderProxy": what a writer remembers of one matched reader.
+
+use crate::ReaderProxyConfig;
+use crate::count::CountFilter;
+use crate::lazy::Lazy;
+use crate::timing::{earliest, is_due};
+use crate::writer::inactivity::Silence;
+use crate::writer::repairs::{RepairLog, Requests, RoundTrip, Suppression, WHOLE};
+use crate::writer::transmission::Flow;
+use crate::writer::withheld::Separation;
+use alloc::boxed::Box;
+use dunlin_core::{Duration, Guid, Locator, MonoTime, SequenceNumber, SnRanges};
+
+/// Most intervals of changes a reader can have requested at once: an ACKNACK has 256 bits.
+pub(crate) const MAX_REQUEST_INTERVALS: usize = 160;
+
+/// What a reader is sent, and whether the writer waits for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Standing {
+    /// A best-effort reader that is still being sent the history: it gets new data behind that, not beside it.
+    CatchingUp,
+    /// It is sent new data. If it acknowledges, the writer waits for that.
+    Active,
+    /// It answers nothing: it is sent nothing but questions, and not waited for. See [`crate::writer::inactivity`].
+    Silent,
+    /// It answers again and is sent everything, but is not waited for until it has caught up.
+    Returning,
+}
+
+impl Standing {
+    /// Whether the writer does not wait for a reader although it acknowledges.
+    pub(crate) fn is_lagging(self) -> bool {
+        matches!(self, Self::Silent | Self::Returning)
+    }
+}
+
+/// The state of one matched reader.
+#[derive(Clone, Debug)]
+pub(crate) struct ReaderProxy {
+    pub(crate) cfg: ReaderProxyConfig,
+    /// Both sides are reliable.
+    pub(crate) reliable: bool,
+    pub(crate) standing: Standing,
+
+    // Where it starts
+    /// Changes up to here are not for this reader: they were written before it came.
+    pub(crate) start: SequenceNumber,
+    /// The reader knows that, if there are any.
+    pub(crate) start_known: bool,
+    /// Changes up to here were not sent to this reader when they were new.
+    pub(crate) history_end: SequenceNumber,
+    /// Of those it has been sent the ones up to here.
+    history_sent: SequenceNumber,
+
+    // What it has said
+    /// Changes up to here are acknowledged or not for this reader.
+    pub(crate) acked: SequenceNumber,
+    pub(crate) acks: CountFilter,
+    pub(crate) fragment_nacks: CountFilter,
+    /// How long it takes to answer.
+    pub(crate) round_trip: RoundTrip,
+
+    // Repairs and answers
+    pub(crate) requests: Lazy<Requests>,
+    pub(crate) repair_log: RepairLog,
+    /// A HEARTBEAT is owed in answer to an ACKNACK.
+    pub(crate) reply_due: Option<MonoTime>,
+    pub(crate) replied_at: Option<MonoTime>,
+
+    // Waiting for it
+    /// It says what it took, so there is a window for it.
+    pub(crate) flow: Option<Box<Flow>>,
+    /// It may become inactive.
+    pub(crate) silence: Option<Box<Silence>>,
+
+    // What it is not sent
+    /// Its filter rejects the change that is just leaving.
+    pub(crate) rejecting: bool,
+    /// Changes that were not sent to it because of its filter, and of which it was not told.
+    pub(crate) untold: Lazy<SnRanges>,
+    /// What is kept back because it wants less.
+    pub(crate) separation: Option<Box<Separation>>,
+}
+
+impl ReaderProxy {
+    pub(crate) fn new(cfg: ReaderProxyConfig, reliable: bool, start: SequenceNumber) -> Self {
+        let separation = Separation::new(cfg.minimum_separation, start);
+        Self {
+            cfg,
+            reliable,
+            standing: Standing::Active,
+            start,
+            start_known: start < SequenceNumber::FIRST,
+            history_end: start,
+            history_sent: start,
+            acked: start,
+            acks: CountFilter::default(),
+            fragment_nacks: CountFilter::default(),
+            round_trip: RoundTrip::default(),
+            requests: Lazy::default(),
+            repair_log: RepairLog::default(),
+            reply_due: None,
+            replied_at: None,
+            flow: None,
+            silence: None,
+            rejecting: false,
+            untold: Lazy::default(),
+            separation,
+        }
+    }
+
+    pub(crate) fn guid(&self) -> Guid {
+        self.cfg.guid
+    }
+
+    /// Where messages for this reader alone go.
+    pub(crate) fn directed(&self) -> &[Locator] {
+        if self.cfg.unicast.is_empty() { &self.cfg.multicast } else { &self.cfg.unicast }
+    }
+
+    /// Notes that a change, or a fragment of it, is being repaired.
+    pub(crate) fn note_repair(&mut self, now: MonoTime, sn: SequenceNumber, fragment: u32) {
+        let again = self.repair_log.note(now, sn, fragment);
+        if fragment == WHOLE && sn > self.history_sent && sn <= self.history_end {
+            self.history_sent = sn;
+            self.round_trip.sent(now, sn);
+        } else {
+            self.round_trip.repaired(now, sn, fragment == WHOLE && !again);
+        }
+    }
+
+    /// Moves requests whose time has come to what is to be served.
+    pub(crate) fn release_later(&mut self, now: MonoTime, least: Duration) {
+        let suppression = self.suppression(least);
+        if let Some(requests) = self.requests.if_made() {
+            requests.release_later(now, &self.repair_log, suppression);
+        }
+    }
+
+    /// Everything up to `through` has arrived: nothing of it has to be repaired.
+    pub(crate) fn acknowledge(&mut self, through: SequenceNumber) {
+        self.acked = through;
+        self.repair_log.acknowledged(through);
+        if let Some(untold) = self.untold.if_made() {
+            untold.remove_through(through);
+        }
+        if let Some(separation) = &mut self.separation {
+            separation.acknowledged(through);
+        }
+        if let Some(requests) = self.requests.if_made() {
+            requests.fragments.retain(|request| request.sn > through);
+        }
+    }
+
+    /// A request was served as far as the change with this number.
+    pub(crate) fn served_through(&mut self, sn: SequenceNumber) {
+        if let Some(requests) = self.requests.if_made() {
+            requests.whole.remove_through(sn);
+            requests.start_over();
+        }
+    }
+
+    /// How long what was repaired is not repaired again.
+    pub(crate) fn suppression(&self, least: Duration) -> Suppression {
+        Suppression { least, round_trip: self.round_trip.window() }
+    }
+
+    /// Whether a change is wanted now.
+    pub(crate) fn wants(&self, now: MonoTime, sn: SequenceNumber) -> bool {
+        is_due(self.requests.due, now)
+            && sn > self.start
+            && self.requests.whole.contains(sn)
+            && !self.would_jump_to(sn)
+    }
+
+    /// Whether a best-effort reader that is given the history would pass over what it is still to get before this change, and
+    /// count it as lost.
+    fn would_jump_to(&self, sn: SequenceNumber) -> bool {
+        self.standing == Standing::CatchingUp && self.requests.whole.first().is_some_and(|first| first < sn)
+    }
+
+    /// Whether the reader would take a change for new that was written before it came: a best-effort reader takes
+    /// whatever is newer than the last it got, a reliable one what follows the first number until it knows better. Also
+    /// whether it would take a change before others that it is still to get.
+    pub(crate) fn takes_for_new(&self, sn: SequenceNumber) -> bool {
+        (sn <= self.start && !(self.reliable && self.start_known)) || self.would_jump_to(sn)
+    }
+
+    /// Whether the reader has to hear of changes up to `last`.
+    pub(crate) fn needs_heartbeat(&self, last: SequenceNumber) -> bool {
+        self.reliable && (self.acked < self.awaited_through(last) || !self.acks.heard())
+    }
+
+    /// Whether HEARTBEATs to all ask it for changes up to `last`; an inactive reader is asked on its own.
+    pub(crate) fn is_asked(&self, last: SequenceNumber) -> bool {
+        self.standing != Standing::Silent && self.needs_heartbeat(last)
+    }
+
+    /// Whether it has everything up to `last` and asks for nothing, as far as it acknowledges at all.
+    #[inline]
+    pub(crate) fn is_up_to_date(&self, last: SequenceNumber) -> bool {
+        !self.reliable || (self.acked == last && self.acks.heard() && self.requests.is_empty())
+    }
+
+    /// Whether the writer keeps changes until it has acknowledged them.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        self.reliable && self.standing == Standing::Active
+    }
+
+    /// Whether new data goes to it.
+    pub(crate) fn is_sent_new_data(&self) -> bool {
+        !matches!(self.standing, Standing::CatchingUp | Standing::Silent)
+    }
+
+    /// Whether the change that is just leaving is meant for it.
+    pub(crate) fn is_receiver(&self) -> bool {
+        self.is_sent_new_data() && !self.rejecting
+    }
+
+    /// Whether it was inactive and has caught up.
+    pub(crate) fn has_returned(&self) -> bool {
+        let to = self.silence.as_ref().map(|silence| silence.return_to);
+        self.standing == Standing::Returning && to.is_none_or(|to| self.acked >= to)
+    }
+
+    /// Whether a change, or a fragment of it, was sent to it again already, or may have been.
+    pub(crate) fn was_repaired(&self, sn: SequenceNumber, fragment: u32) -> bool {
+        self.repair_log.knows(sn, fragment)
+    }
+
+    /// Whether a change, or a fragment of it, was repaired a moment ago, for an older request.
+    pub(crate) fn is_suppressed(
+        &self,
+        now: MonoTime,
+        sn: SequenceNumber,
+        fragment: u32,
+        least: Duration,
+    ) -> bool {
+        self.repair_log.suppressed_until(now, sn, fragment, self.suppression(least)).is_some()
+    }
+
+    /// It was asked for an acknowledgment.
+    pub(crate) fn asked(&mut self, now: MonoTime) {
+        if let Some(silence) = &mut self.silence {
+            silence.unanswered.get_or_insert(now);
+        }
+    }
+
+    /// When `on_timer` has work for this reader.
+    pub(crate) fn deadline(&self) -> Option<MonoTime> {
+        earliest(self.requests.due, self.reply_due)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    /// A participant has three of them for each other one; docs/scale.md says what that comes to.
+    #[test]
+    fn a_proxy_stays_small() {
+        assert!(size_of::<super::ReaderProxy>() <= 328);
+    }
+}

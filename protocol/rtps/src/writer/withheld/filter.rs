@@ -1,0 +1,78 @@
+//! RTPS 2.5 §8.7.3 content filtering at the writer: what one reader wants.
+
+use crate::Change;
+use crate::writer::readers::{ReaderProxy, Standing};
+use alloc::sync::Arc;
+use dunlin_core::Locator;
+
+/// Decides for one reader which changes it need not get.
+///
+/// A change is not asked about once alone: what is sent again is asked about again, and the reader decides for itself in any
+/// case. So an answer may change, and `false` is always right.
+pub trait ReaderFilter: core::fmt::Debug + Send + Sync {
+    /// Whether the reader would not show the change to the application.
+    fn rejects(&self, change: &Change) -> bool;
+
+    /// The filter's signature, if the reader is to be told what it says of a change (RTPS 2.5 §9.6.4.1): in small changes that
+    /// are sent to it alone.
+    fn signature(&self) -> Option<[u8; 16]> {
+        None
+    }
+}
+
+/// The last answer, since neighbours often have the same filter.
+#[derive(Default)]
+pub(super) struct Memo<'a> {
+    last: Option<(&'a Arc<dyn ReaderFilter>, bool)>,
+    /// Filters that were evaluated.
+    evaluated: u64,
+}
+
+impl<'a> Memo<'a> {
+    pub(super) fn ask(&mut self, filter: &'a Arc<dyn ReaderFilter>, change: &Change) -> bool {
+        if let Some((last, answer)) = self.last
+            && Arc::ptr_eq(last, filter)
+        {
+            return answer;
+        }
+        let answer = filter.rejects(change);
+        self.last = Some((filter, answer));
+        self.evaluated = self.evaluated.saturating_add(1);
+        answer
+    }
+
+    /// Filters that were evaluated.
+    pub(super) fn evaluated(&self) -> u64 {
+        self.evaluated
+    }
+}
+
+impl ReaderProxy {
+    /// Whether it may be that it is not sent a change when that is new.
+    pub(super) fn withholds(&self) -> bool {
+        self.cfg.filter.is_some() || self.separation.is_some()
+    }
+
+    /// Whether its filter rejects a new change.
+    pub(in crate::writer) fn content_rejects(&self, change: &Change) -> bool {
+        self.cfg.filter.as_ref().is_some_and(|filter| filter.rejects(change))
+    }
+
+    /// The signature under which the reader is told of its filter.
+    pub(in crate::writer) fn filter_signature(&self) -> Option<[u8; 16]> {
+        self.cfg.filter.as_ref().and_then(|filter| filter.signature())
+    }
+
+    /// Whether a change need not be sent to this reader when it asks for it. A best-effort reader cannot be told in time what
+    /// of the history it does not get.
+    pub(in crate::writer) fn rejects(&self, change: &Change) -> bool {
+        let filter =
+            self.cfg.filter.as_ref().filter(|_| self.reliable || self.standing != Standing::CatchingUp);
+        filter.is_some_and(|filter| filter.rejects(change)) || self.is_overtaken(change.sn)
+    }
+
+    pub(in crate::writer) fn receives_at(&self, destinations: &[Locator]) -> bool {
+        let mut own = self.cfg.unicast.iter().chain(&self.cfg.multicast);
+        own.any(|locator| destinations.contains(locator))
+    }
+}
