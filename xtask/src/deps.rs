@@ -1,110 +1,47 @@
-//! The folders are the layers. A crate may depend on crates of lower layers, or on crates listed
-//! before it in its own.
+//! Which part may depend on which: crates on those of lower layers, and within the crates of [`modules::CRATES`] modules on
+//! each other, without circles.
+//!
+//! A module and those below it are one node among their siblings: `writer::push` that uses `reader::Room` is an arrow from
+//! `writer` to `reader`. What a module uses of its own parents and children is no arrow. Tests are left out. Methods that a
+//! type is given in another module's `impl` block are not seen where they are called; paths and `use` are.
+
+mod allow;
+mod crates;
+mod graph;
+mod mentions;
+mod modules;
+mod report;
 
 use anyhow::{Context, Result, bail};
-use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::path::Path;
 
-/// From the lowest up: folder, and the order of its crates where they may depend on each other.
-const LAYERS: &[(&str, &[&str])] = &[
-    ("derive", &["dunlin-derive"]),
-    (
-        "protocol",
-        &[
-            "dunlin-core",
-            "dunlin-qos",
-            "dunlin-sync",
-            "dunlin-buf",
-            "dunlin-cdr",
-            "dunlin-wire",
-            "dunlin-xtypes",
-            "dunlin-dynamic",
-            "dunlin-rtps",
-            "dunlin-filter",
-            "dunlin-cache",
-            "dunlin-discovery",
-            "dunlin-engine",
-            "dunlin-host",
-        ],
-    ),
-    ("runtime", &["dunlin-transport", "dunlin-udp", "dunlin-shm", "dunlin-driver", "dunlin-sim"]),
-    ("idl", &["dunlin-idl"]),
-    ("api", &["dunlin-config", "dunlin-json", "dunlin"]),
-    ("tools", &["dunlin-program", "dunlin-bench-adapter", "dunlin-bench", "dunlin-shapes", "dunlin-cli"]),
-    ("apps", &[]),
-    (
-        "tests",
-        &[
-            "dunlin-notes",
-            "dunlin-simulation",
-            "dunlin-replay",
-            "dunlin-counts",
-            "dunlin-flood",
-            "dunlin-idl-tests",
-            "dunlin-interop",
-            "dunlin-scale",
-            "dunlin-shapes-tests",
-        ],
-    ),
-    ("xtask", &[]),
-];
-
-/// Position in the order of layers, then in the layer; crates that are not listed may not depend on
-/// each other.
-fn rank(folder: &str, name: &str) -> Result<(usize, usize)> {
-    let (layer, (_, order)) = LAYERS
-        .iter()
-        .enumerate()
-        .find(|(_, (layer, _))| *layer == folder)
-        .with_context(|| format!("{name}: the folder {folder}/ is no layer; see ARCHITECTURE.md"))?;
-    if order.is_empty() {
-        return Ok((layer, 0));
-    }
-    let position = order.iter().position(|listed| *listed == name);
-    let position = position.with_context(|| format!("{name} is not listed in xtask/src/deps.rs"))?;
-    Ok((layer, position))
-}
-
-/// Fails on the first arrow that does not point down.
+/// Checks the crates, then the modules.
 pub fn check(root: &Path) -> Result<()> {
-    let metadata = MetadataCommand::new().current_dir(root).no_deps().exec()?;
-    let mut ranks = Vec::new();
-    for package in metadata.workspace_packages() {
-        let folder = package.manifest_path.strip_prefix(&metadata.workspace_root)?;
-        let folder = folder.components().next().map(|c| c.as_str().to_owned()).unwrap_or_default();
-        ranks.push((package.name.to_string(), rank(&folder, &package.name)?));
+    crates::check(root)?;
+    let allowed = allow::read(root)?;
+    let (mut findings, mut summary) = (allow::unknown_crates(&allowed), Vec::new());
+    for listed in modules::CRATES {
+        let arrows = modules::arrows(root, listed.folder)?;
+        let entries = allowed.get(listed.name).map(Vec::as_slice).unwrap_or_default();
+        findings.extend(allow::findings(listed.name, &arrows, entries));
+        summary.push(report::summary(listed.name, &arrows, entries));
     }
-    let (mut arrows, mut wrong) = (0, Vec::new());
-    for package in metadata.workspace_packages() {
-        let own = rank_of(&ranks, &package.name);
-        // Tests may reach up: what they show is how the layers work together.
-        for dependency in package.dependencies.iter().filter(|d| d.kind != DependencyKind::Development) {
-            let Some(target) = rank_of(&ranks, &dependency.name) else { continue };
-            arrows += 1;
-            if own.is_some_and(|own| target >= own) {
-                wrong.push(format!("{} -> {}", package.name, dependency.name));
-            }
-        }
+    if !findings.is_empty() {
+        bail!("deps: {} findings in the modules:\n  {}", findings.len(), findings.join("\n  "));
     }
-    if !wrong.is_empty() {
-        bail!("these arrows do not point to a lower layer:\n  {}", wrong.join("\n  "));
-    }
-    println!("deps: {} crates, {arrows} arrows, all point down", ranks.len());
+    println!("deps: modules: {}", summary.join("; "));
     Ok(())
 }
 
-fn rank_of(ranks: &[(String, (usize, usize))], name: &str) -> Option<(usize, usize)> {
-    ranks.iter().find(|(listed, _)| listed == name).map(|(_, rank)| *rank)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranks_grow_upwards() {
-        assert!(rank("protocol", "dunlin-wire").unwrap() < rank("protocol", "dunlin-rtps").unwrap());
-        assert!(rank("protocol", "dunlin-engine").unwrap() < rank("runtime", "dunlin-udp").unwrap());
-        assert!(rank("attic", "x").is_err() && rank("protocol", "unlisted").is_err());
-    }
+/// Prints the arrows between the modules of one crate, and its circles.
+pub fn print_modules(root: &Path, name: &str) -> Result<()> {
+    let listed = modules::CRATES.iter().find(|listed| listed.name == name).with_context(|| {
+        let names: Vec<_> = modules::CRATES.iter().map(|listed| listed.name).collect();
+        format!("{name} is none of the crates whose modules are looked at: {}", names.join(", "))
+    })?;
+    let arrows = modules::arrows(root, listed.folder)?;
+    let allowed = allow::read(root)?;
+    let entries = allowed.get(name).map(Vec::as_slice).unwrap_or_default();
+    print!("{}", report::modules(&arrows, entries));
+    Ok(())
 }

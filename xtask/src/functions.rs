@@ -20,12 +20,23 @@ impl Collector {
     }
 }
 
-fn is_test(attributes: &[syn::Attribute]) -> bool {
+/// Whether code with these attributes is compiled for tests alone: `test`, `cfg(test)` or `cfg(all(test, …))`.
+pub fn is_test(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("test")
             || (attribute.path().is_ident("cfg")
-                && attribute.parse_args::<syn::Ident>().is_ok_and(|ident| ident == "test"))
+                && attribute.parse_args::<syn::Meta>().is_ok_and(|condition| demands_test(&condition)))
     })
+}
+
+fn demands_test(condition: &syn::Meta) -> bool {
+    match condition {
+        syn::Meta::Path(path) => path.is_ident("test"),
+        syn::Meta::List(list) if list.path.is_ident("all") => list
+            .parse_args_with(syn::punctuated::Punctuated::<syn::Meta, syn::Token![,]>::parse_terminated)
+            .is_ok_and(|conditions| conditions.iter().any(demands_test)),
+        _ => false,
+    }
 }
 
 impl<'ast> Visit<'ast> for Collector {

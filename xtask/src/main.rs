@@ -1,4 +1,5 @@
-//! Development tasks: `cargo xtask deps` checks the arrows between layers, `cargo xtask tidy`
+//! Development tasks: `cargo xtask deps` checks the arrows between layers and between modules, `cargo xtask deps --modules engine`
+//! prints those of one crate, `cargo xtask tidy`
 //! checks file and function lengths, purity, the clause lines of protocol files and the conformance table, which
 //! `cargo xtask conformance` writes. `cargo xtask conformance --results LOG...` looks up in the output of `cargo test`
 //! whether the tests of the table have passed. `cargo xtask evidence` says which proofs are missing or too old.
@@ -14,12 +15,17 @@ use anyhow::{Result, bail};
 use std::path::Path;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask deps | tidy | conformance [--results LOG...] | evidence [...]";
+const USAGE: &str =
+    "usage: cargo xtask deps [--modules CRATE] | tidy | conformance [--results LOG...] | evidence [...]";
 
 fn run(task: Option<&str>, options: &[String]) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
     match task {
-        Some("deps") => deps::check(root),
+        Some("deps") => match options {
+            [] => deps::check(root),
+            [option, name] if option == "--modules" => deps::print_modules(root, name),
+            _ => bail!(USAGE),
+        },
         Some("tidy") => tidy::check(root),
         Some("conformance") => match options {
             [] => conformance::write(root),
