@@ -2,11 +2,11 @@
 
 use crate::explain::sealed;
 use crate::reader::DataReader;
-use crate::reader_core::ReaderCore;
+use crate::reader_inner::ReaderInner;
 use crate::status::StatusMask;
 use crate::topic::{Topic, TopicInner};
 use crate::writer::DataWriter;
-use crate::writer_core::WriterCore;
+use crate::writer_inner::WriterInner;
 use dunlin_cdr::TopicType;
 use dunlin_core::{Guid, InstanceHandle};
 use std::fmt;
@@ -80,12 +80,12 @@ macro_rules! any {
 
 any! {
     /// A data writer of any type. Cheap to clone; keeps the writer alive.
-    AnyDataWriter, WriterCore, DataWriter
+    AnyDataWriter, WriterInner, DataWriter
 }
 
 any! {
     /// A data reader of any type. Cheap to clone; keeps the reader alive.
-    AnyDataReader, ReaderCore, DataReader
+    AnyDataReader, ReaderInner, DataReader
 }
 
 impl sealed::Core for AnyDataWriter {

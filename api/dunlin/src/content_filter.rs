@@ -3,9 +3,9 @@
 use crate::entity::EntityError;
 use crate::error::{CreateEntityError, ExpressionError};
 use crate::participant::{DomainParticipant, ParticipantInner};
-use crate::reader_core::ReaderCore;
+use crate::reader_inner::ReaderInner;
 use crate::topic::{Topic, TopicInner};
-use crate::writer_core::lock;
+use crate::writer_inner::lock;
 use dunlin_cdr::TopicType;
 use dunlin_engine::{ContentFilter, ContentFilterProperty};
 use dunlin_filter::Filter;
@@ -21,7 +21,7 @@ pub(crate) struct FilteredTopicInner {
     pub topic: Arc<TopicInner>,
     expression: String,
     state: Mutex<State>,
-    readers: Mutex<Vec<Weak<ReaderCore>>>,
+    readers: Mutex<Vec<Weak<ReaderInner>>>,
     deleted: AtomicBool,
 }
 
@@ -102,7 +102,7 @@ impl FilteredTopicInner {
     ///
     /// # Errors
     /// The topic was deleted.
-    pub fn add_reader(&self, reader: &Arc<ReaderCore>) -> Result<(), CreateEntityError> {
+    pub fn add_reader(&self, reader: &Arc<ReaderInner>) -> Result<(), CreateEntityError> {
         let mut readers = lock(&self.readers);
         if self.is_deleted() {
             return Err(CreateEntityError::AlreadyDeleted);

@@ -15,7 +15,7 @@ use crate::publisher::{Publisher, PublisherState};
 use crate::status::StatusMask;
 use crate::subscriber::{Subscriber, SubscriberState};
 use crate::topic::{Topic, TopicInner};
-use crate::writer_core::{lock, wait_for};
+use crate::writer_inner::{lock, wait_for};
 use dunlin_cdr::{DdsType, TopicType};
 use dunlin_core::{Duration, EntityId, EntityKind, Guid, InstanceHandle};
 use dunlin_qos::{PublisherQos, SubscriberQos, TopicQos};

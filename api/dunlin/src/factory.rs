@@ -3,7 +3,7 @@
 use crate::entity::EntityError;
 use crate::error::{CreateParticipantError, SetQosError};
 use crate::participant::{DomainParticipant, DomainParticipantBuilder, ParticipantInner};
-use crate::writer_core::lock;
+use crate::writer_inner::lock;
 use dunlin_core::DomainId;
 use dunlin_driver::machine;
 use dunlin_qos::{DomainParticipantFactoryQos, DomainParticipantQos};

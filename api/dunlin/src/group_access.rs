@@ -5,9 +5,9 @@ use crate::any::AnyDataReader;
 use crate::error::GroupAccessError;
 use crate::publisher::Publisher;
 use crate::reader::StateMasks;
-use crate::reader_core::ReaderCore;
+use crate::reader_inner::ReaderInner;
 use crate::subscriber::Subscriber;
-use crate::writer_core::{WriterCore, lock};
+use crate::writer_inner::{WriterInner, lock};
 use dunlin_cache::{InstanceSelect, Selection};
 use dunlin_core::WallTime;
 use std::sync::Arc;
@@ -82,7 +82,7 @@ impl Publisher {
     }
 }
 
-impl WriterCore {
+impl WriterInner {
     fn end_set(&self, end: &dunlin_engine::SetEnd) {
         if let Some(slot) = self.slot() {
             self.participant.end_set(slot, end);
@@ -204,7 +204,7 @@ impl Subscriber {
     }
 }
 
-fn receptions(core: &ReaderCore, selection: &Selection) -> Vec<WallTime> {
+fn receptions(core: &ReaderInner, selection: &Selection) -> Vec<WallTime> {
     let mut times = Vec::new();
     if let Some(slot) = core.slot() {
         // Only a selection by instance can fail.

@@ -62,7 +62,7 @@ mod publisher;
 mod qos_cell;
 mod query;
 mod reader;
-mod reader_core;
+mod reader_inner;
 mod representation;
 pub mod request_reply;
 mod sample;
@@ -80,7 +80,7 @@ mod types;
 #[cfg(all(test, loom))]
 mod waiting_model;
 mod writer;
-mod writer_core;
+mod writer_inner;
 
 pub use any::{AnyDataReader, AnyDataWriter, AnyTopic};
 pub use builtin::{

@@ -12,7 +12,7 @@ use crate::content_filter::{TopicDescription, sealed};
 use crate::error::ExpressionError;
 use crate::participant::{DomainParticipant, ParticipantInner};
 use crate::topic::TopicInner;
-use crate::writer_core::lock;
+use crate::writer_inner::lock;
 use dunlin_cdr::{DdsType, TypeSupport, TypeSupportOf, description};
 use dunlin_core::ReturnCode;
 use dunlin_filter::{Filter, FilterError, Place, TopicExpression};

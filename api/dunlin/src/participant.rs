@@ -13,14 +13,14 @@ use crate::listener::{DomainParticipantListener, PublisherListener, SubscriberLi
 use crate::multi_topic::{MultiTopic, MultiTopicInner};
 use crate::publisher::{Publisher, put_urgent_first};
 use crate::qos_cell::QosCell;
-use crate::reader_core::ReaderCore;
+use crate::reader_inner::ReaderInner;
 use crate::sink::Sink;
 use crate::statistics::Statistics;
 use crate::status::StatusMask;
 use crate::subscriber::Subscriber;
 use crate::topic::{Topic, TopicInner};
 use crate::types::RegisteredTypes;
-use crate::writer_core::{WriterCore, lock};
+use crate::writer_inner::{WriterInner, lock};
 use dunlin_cache::{CachedSample, SampleData, Selection, UnknownInstance};
 use dunlin_cdr::{DdsType, TopicType, TypeSupport, TypeSupportOf};
 use dunlin_config::Config;
@@ -490,7 +490,7 @@ impl ParticipantInner {
 
     pub fn create_writer(
         &self,
-        core: &Arc<WriterCore>,
+        core: &Arc<WriterInner>,
         spec: WriterSpec,
         keep: impl FnOnce(Arc<WriterSlot>) -> bool,
     ) -> Result<(), CreateEntityError> {
@@ -510,7 +510,7 @@ impl ParticipantInner {
 
     pub fn create_reader(
         &self,
-        core: &Arc<ReaderCore>,
+        core: &Arc<ReaderInner>,
         spec: ReaderSpec,
         filter: Option<Arc<dunlin_engine::ContentFilter>>,
         keep: impl FnOnce(Arc<ReaderSlot>) -> bool,
@@ -530,7 +530,7 @@ impl ParticipantInner {
 
     pub fn create_private_reader(
         &self,
-        core: &Arc<ReaderCore>,
+        core: &Arc<ReaderInner>,
         spec: &ReaderSpec,
         keep: impl FnOnce(Arc<ReaderSlot>) -> bool,
     ) -> Result<(), CreateEntityError> {

@@ -2,14 +2,14 @@
 
 use crate::any::{AnyDataReader, AnyDataWriter, AnyTopic};
 use crate::listener::{PublisherListener, SubscriberListener};
-use crate::reader_core::ReaderCore;
+use crate::reader_inner::ReaderInner;
 use crate::status::StatusMask;
 use crate::topic::TopicInner;
-use crate::writer_core::WriterCore;
+use crate::writer_inner::WriterInner;
 use dunlin_core::Guid;
 use std::sync::Arc;
 
-impl WriterCore {
+impl WriterInner {
     /// Tells writer, publisher or participant.
     pub(crate) fn tell(self: &Arc<Self>, status: StatusMask) {
         if let Some(own) = self.listener.of(status) {
@@ -44,7 +44,7 @@ impl WriterCore {
     }
 }
 
-impl ReaderCore {
+impl ReaderInner {
     /// Tells reader, subscriber or participant. Of data the subscriber or participant that wants DATA_ON_READERS hears
     /// first, and then nobody hears of DATA_AVAILABLE.
     pub(crate) fn tell(self: &Arc<Self>, status: StatusMask) {

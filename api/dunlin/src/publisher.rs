@@ -12,7 +12,7 @@ use crate::representation;
 use crate::status::StatusMask;
 use crate::topic::{Topic, TopicInner};
 use crate::writer::{DataWriter, erased};
-use crate::writer_core::{ErasedWriterListener, WriterCore, lock};
+use crate::writer_inner::{ErasedWriterListener, WriterInner, lock};
 use dunlin_cdr::TopicType;
 use dunlin_core::{Duration, EntityKind, Guid, InstanceHandle};
 use dunlin_engine::PublisherGroup;
@@ -32,7 +32,7 @@ pub struct Publisher {
 /// What all handles of a publisher share; lives as long as the publisher or a writer of it.
 pub(crate) struct PublisherState {
     pub entity: Entity<dyn PublisherListener>,
-    writers: Mutex<Vec<Weak<WriterCore>>>,
+    writers: Mutex<Vec<Weak<WriterInner>>>,
     default_qos: Mutex<DataWriterQos>,
     qos: QosCell<PublisherQos>,
     pub sets: Mutex<Sets>,
@@ -50,13 +50,13 @@ pub(crate) struct Sets {
 
 impl PublisherState {
     /// The writers that were not deleted.
-    pub fn writers(&self) -> Vec<Arc<WriterCore>> {
+    pub fn writers(&self) -> Vec<Arc<WriterInner>> {
         let writers = lock(&self.writers);
         writers.iter().filter_map(Weak::upgrade).filter(|writer| !writer.is_deleted()).collect()
     }
 
     /// The same, the most urgent first: what waits of them leaves in this order.
-    pub fn urgent_first(&self) -> Vec<Arc<WriterCore>> {
+    pub fn urgent_first(&self) -> Vec<Arc<WriterInner>> {
         let mut writers = self.writers();
         put_urgent_first(&mut writers);
         writers
@@ -99,7 +99,7 @@ impl PublisherState {
         lock(&self.sets).group.clone()
     }
 
-    fn add(&self, core: &Arc<WriterCore>) {
+    fn add(&self, core: &Arc<WriterInner>) {
         let mut writers = lock(&self.writers);
         // Not for each of thousands.
         if writers.len() == writers.capacity() {
@@ -213,7 +213,7 @@ impl Publisher {
         qos.check_consistency()?;
         qos.check_supported()?;
         self.participant.check_durability(qos.durability)?;
-        let core = Arc::new(WriterCore::new(
+        let core = Arc::new(WriterInner::new(
             Arc::clone(&self.participant),
             Arc::clone(&topic.inner),
             self.clone(),
@@ -260,7 +260,7 @@ impl Publisher {
         new.check_consistency()?;
         new.check_supported()?;
         self.state.qos.set(new, PublisherQos::check_changeable)?;
-        self.state.writers().iter().for_each(WriterCore::refresh);
+        self.state.writers().iter().for_each(WriterInner::refresh);
         Ok(())
     }
 
@@ -415,6 +415,6 @@ impl Publisher {
 }
 
 /// By TRANSPORT_PRIORITY, and those of equal priority as before.
-pub(crate) fn put_urgent_first(writers: &mut [Arc<WriterCore>]) {
+pub(crate) fn put_urgent_first(writers: &mut [Arc<WriterInner>]) {
     writers.sort_by_cached_key(|writer| Reverse(writer.transport_priority()));
 }

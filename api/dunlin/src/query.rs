@@ -2,8 +2,8 @@
 
 use crate::error::{ExpressionError, ReadError};
 use crate::reader::ReadCondition;
-use crate::reader_core::ReaderCore;
-use crate::writer_core::lock;
+use crate::reader_inner::ReaderInner;
+use crate::writer_inner::lock;
 use dunlin_cache::{CachedSample, InstanceSelect, SampleData, Selection};
 use dunlin_cdr::{DecodeOptions, TypeDescription};
 use dunlin_core::{Guid, InstanceHandle, SequenceNumber};
@@ -98,7 +98,7 @@ pub(crate) fn satisfies(query: &Filter, sample: &SampleData<'_>) -> bool {
 /// What tells samples of one reader apart.
 type Place = (InstanceHandle, Guid, SequenceNumber);
 
-impl ReaderCore {
+impl ReaderInner {
     /// Reads or takes the samples that satisfy a query, in its order.
     pub fn collect_query<R>(
         &self,

@@ -11,7 +11,7 @@ use crate::error::{CreateEntityError, ExpressionError, NotMatched, ReadError, Se
 use crate::listener::DataReaderListener;
 use crate::multi_topic::MultiTopic;
 use crate::query::{Query, QueryCondition, satisfies};
-use crate::reader_core::{ErasedReaderListener, ReaderCore};
+use crate::reader_inner::{ErasedReaderListener, ReaderInner};
 use crate::representation;
 use crate::sample::{RawSample, Sample};
 use crate::status::{
@@ -44,7 +44,7 @@ use std::sync::atomic::Ordering;
 ///
 /// [`datareaders`]: Subscriber::datareaders
 pub struct DataReader<T: TopicType> {
-    core: Arc<ReaderCore>,
+    core: Arc<ReaderInner>,
     sample: PhantomData<fn() -> T>,
 }
 
@@ -63,7 +63,7 @@ impl<T: TopicType> std::fmt::Debug for DataReader<T> {
 /// Selects samples by sample, view and instance state; true while the reader has such a sample.
 #[derive(Clone, Debug)]
 pub struct ReadCondition {
-    reader: std::sync::Weak<ReaderCore>,
+    reader: std::sync::Weak<ReaderInner>,
     states: StateMasks,
     query: Option<Arc<Query>>,
     condition: Condition,
@@ -130,11 +130,11 @@ pub(crate) fn selection(max_samples: usize, states: StateMasks, instance: Instan
 }
 
 impl<T: TopicType> DataReader<T> {
-    pub(crate) fn from_core(core: Arc<ReaderCore>) -> Self {
+    pub(crate) fn from_core(core: Arc<ReaderInner>) -> Self {
         Self { core, sample: PhantomData }
     }
 
-    pub(crate) fn core(&self) -> &Arc<ReaderCore> {
+    pub(crate) fn core(&self) -> &Arc<ReaderInner> {
         &self.core
     }
 
@@ -731,7 +731,7 @@ impl<T: TopicType> ErasedReaderListener for Erased<T> {
         Some(self)
     }
 
-    fn call(&self, core: &Arc<ReaderCore>, status: StatusMask) {
+    fn call(&self, core: &Arc<ReaderInner>, status: StatusMask) {
         let reader = DataReader::<T>::from_core(Arc::clone(core));
         let listener = &self.listener;
         match status {

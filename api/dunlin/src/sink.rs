@@ -2,10 +2,10 @@
 
 use crate::explain::{Cause, WhyLog};
 use crate::participant::ParticipantInner;
-use crate::reader_core::ReaderCore;
+use crate::reader_inner::ReaderInner;
 use crate::signal::Signal;
 use crate::topic::TopicInner;
-use crate::writer_core::WriterCore;
+use crate::writer_inner::WriterInner;
 use dunlin_core::{EntityId, Guid};
 use dunlin_discovery::Trouble;
 use dunlin_driver::{EventSink, machine};
@@ -17,8 +17,8 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 /// Entities by id. Weak, so that an event never keeps an entity alive that the application dropped.
 #[derive(Default)]
 pub(crate) struct Sink {
-    writers: RwLock<BTreeMap<EntityId, Weak<WriterCore>>>,
-    readers: RwLock<BTreeMap<EntityId, Weak<ReaderCore>>>,
+    writers: RwLock<BTreeMap<EntityId, Weak<WriterInner>>>,
+    readers: RwLock<BTreeMap<EntityId, Weak<ReaderInner>>>,
     why: WhyLog,
     participant: OnceLock<Weak<ParticipantInner>>,
     /// Raised when a writer that was deleted is gone.
@@ -48,20 +48,20 @@ fn trouble_cause(trouble: &Trouble) -> Cause {
 }
 
 impl Sink {
-    pub fn add_writer(&self, id: EntityId, core: &Arc<WriterCore>) {
+    pub fn add_writer(&self, id: EntityId, core: &Arc<WriterInner>) {
         change(&self.writers, id, Some(core));
     }
 
-    pub fn add_reader(&self, id: EntityId, core: &Arc<ReaderCore>) {
+    pub fn add_reader(&self, id: EntityId, core: &Arc<ReaderInner>) {
         change(&self.readers, id, Some(core));
     }
 
-    pub fn writers(&self) -> Vec<Arc<WriterCore>> {
+    pub fn writers(&self) -> Vec<Arc<WriterInner>> {
         let writers = self.writers.read().unwrap_or_else(PoisonError::into_inner);
         writers.values().filter_map(Weak::upgrade).collect()
     }
 
-    pub fn readers(&self) -> Vec<Arc<ReaderCore>> {
+    pub fn readers(&self) -> Vec<Arc<ReaderInner>> {
         let readers = self.readers.read().unwrap_or_else(PoisonError::into_inner);
         readers.values().filter_map(Weak::upgrade).collect()
     }
@@ -80,11 +80,11 @@ impl Sink {
         of_writer().or_else(|| find(&self.readers, id).map(|core| Arc::clone(&core.topic)))
     }
 
-    pub fn writer(&self, id: EntityId) -> Option<Arc<WriterCore>> {
+    pub fn writer(&self, id: EntityId) -> Option<Arc<WriterInner>> {
         find(&self.writers, id)
     }
 
-    pub fn reader(&self, id: EntityId) -> Option<Arc<ReaderCore>> {
+    pub fn reader(&self, id: EntityId) -> Option<Arc<ReaderInner>> {
         find(&self.readers, id)
     }
 
@@ -187,7 +187,7 @@ impl Sink {
             return reader.is_some_and(|reader| reader.unicast.is_empty() && reader.multicast.is_empty());
         }
         // Nothing goes from a best-effort reader to its writers.
-        let answers = |core: Arc<ReaderCore>| core.qos().reliability.kind == ReliabilityKind::Reliable;
+        let answers = |core: Arc<ReaderInner>| core.qos().reliability.kind == ReliabilityKind::Reliable;
         let writer = engine.find_writer(remote);
         writer.is_some_and(|writer| writer.unicast.is_empty() && writer.multicast.is_empty())
             && self.reader(local).is_some_and(answers)

@@ -12,10 +12,10 @@ use crate::listener::{DataReaderListener, SubscriberListener};
 use crate::participant::{DomainParticipant, ParticipantInner};
 use crate::qos_cell::QosCell;
 use crate::reader::{DataReader, erased};
-use crate::reader_core::{ErasedReaderListener, ReaderCore};
+use crate::reader_inner::{ErasedReaderListener, ReaderInner};
 use crate::representation;
 use crate::status::StatusMask;
-use crate::writer_core::lock;
+use crate::writer_inner::lock;
 use dunlin_cdr::TopicType;
 use dunlin_core::{EntityKind, Guid, InstanceHandle};
 use dunlin_engine::SubscriberGroup;
@@ -52,7 +52,7 @@ pub(crate) struct Accesses {
 /// What all handles of a subscriber share; lives as long as the subscriber or a reader of it.
 pub(crate) struct SubscriberState {
     pub entity: Entity<dyn SubscriberListener>,
-    readers: Mutex<Vec<Weak<ReaderCore>>>,
+    readers: Mutex<Vec<Weak<ReaderInner>>>,
     default_qos: Mutex<DataReaderQos>,
     builtin: bool,
     qos: QosCell<SubscriberQos>,
@@ -82,7 +82,7 @@ impl SubscriberState {
     }
 
     /// The readers that were not deleted.
-    pub fn readers(&self) -> Vec<Arc<ReaderCore>> {
+    pub fn readers(&self) -> Vec<Arc<ReaderInner>> {
         let readers = lock(&self.readers);
         readers.iter().filter_map(Weak::upgrade).filter(|reader| !reader.is_deleted()).collect()
     }
@@ -148,7 +148,7 @@ impl SubscriberState {
         Telling(&self.telling)
     }
 
-    fn add(&self, core: &Arc<ReaderCore>) {
+    fn add(&self, core: &Arc<ReaderInner>) {
         let mut readers = lock(&self.readers);
         // Not for each of thousands.
         if readers.len() == readers.capacity() {
@@ -210,7 +210,7 @@ impl Subscriber {
     }
 
     /// Makes a core known as one of this subscriber.
-    pub(crate) fn add_reader(&self, core: &Arc<ReaderCore>) {
+    pub(crate) fn add_reader(&self, core: &Arc<ReaderInner>) {
         self.state.add(core);
     }
 
@@ -293,7 +293,7 @@ impl Subscriber {
         qos.check_consistency()?;
         qos.check_supported()?;
         self.participant.check_durability(qos.durability)?;
-        let core = Arc::new(ReaderCore::new(
+        let core = Arc::new(ReaderInner::new(
             Arc::clone(&self.participant),
             source.clone(),
             self.clone(),
@@ -344,7 +344,7 @@ impl Subscriber {
         new.check_consistency()?;
         new.check_supported()?;
         self.state.qos.set(new, SubscriberQos::check_changeable)?;
-        self.state.readers().iter().for_each(ReaderCore::refresh);
+        self.state.readers().iter().for_each(ReaderInner::refresh);
         Ok(())
     }
 

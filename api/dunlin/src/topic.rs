@@ -8,7 +8,7 @@ use crate::listener::TopicListener;
 use crate::participant::{DomainParticipant, ParticipantInner};
 use crate::qos_cell::QosCell;
 use crate::status::{InconsistentTopicStatus, ReadAndReset, StatusMask};
-use crate::writer_core::lock;
+use crate::writer_inner::lock;
 use dunlin_cdr::{DdsType, TopicType, TypeDescription, TypeSupport, TypeSupportOf};
 use dunlin_core::{Guid, InstanceHandle};
 use dunlin_engine::LocalType;

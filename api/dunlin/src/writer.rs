@@ -12,7 +12,7 @@ use crate::status::{
     DeadlineMissedStatus, IncompatibleQosStatus, LivelinessLostStatus, MatchedStatus, StatusMask,
 };
 use crate::topic::Topic;
-use crate::writer_core::{ErasedWriterListener, WriterCore, lock};
+use crate::writer_inner::{ErasedWriterListener, WriterInner, lock};
 use dunlin_buf::SharedBytes;
 use dunlin_cdr::{TopicType, TypeSupport};
 use dunlin_core::{Duration, Guid, InstanceHandle, SequenceNumber, WallTime};
@@ -30,7 +30,7 @@ use std::sync::Arc;
 /// `autodispose_unregistered_instances` is false: then they become NOT_ALIVE_NO_WRITERS, if nobody else writes them.
 /// Dropping the last handle deletes the writer; a process that is killed deletes nothing.
 pub struct DataWriter<T: TopicType> {
-    core: Arc<WriterCore>,
+    core: Arc<WriterInner>,
     sample: PhantomData<fn(T)>,
 }
 
@@ -47,11 +47,11 @@ impl<T: TopicType> std::fmt::Debug for DataWriter<T> {
 }
 
 impl<T: TopicType> DataWriter<T> {
-    pub(crate) fn from_core(core: Arc<WriterCore>) -> Self {
+    pub(crate) fn from_core(core: Arc<WriterInner>) -> Self {
         Self { core, sample: PhantomData }
     }
 
-    pub(crate) fn core(&self) -> &Arc<WriterCore> {
+    pub(crate) fn core(&self) -> &Arc<WriterInner> {
         &self.core
     }
 
@@ -573,7 +573,7 @@ impl<T: TopicType> ErasedWriterListener for Erased<T> {
         Some(self)
     }
 
-    fn call(&self, core: &Arc<WriterCore>, status: StatusMask) {
+    fn call(&self, core: &Arc<WriterInner>, status: StatusMask) {
         let writer = DataWriter::<T>::from_core(Arc::clone(core));
         match status {
             StatusMask::PUBLICATION_MATCHED => {

@@ -9,10 +9,10 @@ use super::topics::{
 };
 use crate::content_filter::sealed::TopicSource;
 use crate::participant::ParticipantInner;
-use crate::reader_core::ReaderCore;
+use crate::reader_inner::ReaderInner;
 use crate::subscriber::{Subscriber, SubscriberState};
 use crate::topic::TopicInner;
-use crate::writer_core::lock;
+use crate::writer_inner::lock;
 use dunlin_buf::SharedBytes;
 use dunlin_cdr::{DdsType, Representation, TypeSupportOf};
 use dunlin_core::{Guid, GuidPrefix, InstanceHandle, Now};
@@ -38,7 +38,7 @@ pub(crate) struct Feeds {
 /// One topic.
 #[derive(Default)]
 struct Feed {
-    reader: Weak<ReaderCore>,
+    reader: Weak<ReaderInner>,
     /// What was told last: the serialized sample and key of each instance.
     told: BTreeMap<InstanceHandle, (SharedBytes, SharedBytes)>,
 }
@@ -168,17 +168,17 @@ fn builtin_qos() -> DataReaderQos {
     DataReaderQos::default().reliable().transient_local().keep_last(1)
 }
 
-fn make<T: DdsType>(subscriber: &Subscriber, name: &str) -> ReaderCore {
+fn make<T: DdsType>(subscriber: &Subscriber, name: &str) -> ReaderInner {
     let participant = subscriber.participant_inner();
     let (weak, handle) = (Arc::downgrade(participant), participant.topic_handle());
     let topic = Arc::new(TopicInner::new::<T>(weak, handle, name, &TopicQos::default(), None));
     let source = TopicSource::of_topic(&topic);
     let types = Arc::new(TypeSupportOf::<T>::default());
-    ReaderCore::new(Arc::clone(participant), source, subscriber.clone(), types, builtin_qos(), None)
+    ReaderInner::new(Arc::clone(participant), source, subscriber.clone(), types, builtin_qos(), None)
 }
 
 /// The reader of a built-in topic, made now if there is none.
-pub(crate) fn reader(subscriber: &Subscriber, name: &str) -> Option<Arc<ReaderCore>> {
+pub(crate) fn reader(subscriber: &Subscriber, name: &str) -> Option<Arc<ReaderInner>> {
     let core = Arc::new(match name {
         DCPS_PARTICIPANT => make::<DcpsParticipant>(subscriber, name),
         DCPS_TOPIC => make::<DcpsTopic>(subscriber, name),

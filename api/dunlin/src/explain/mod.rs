@@ -13,9 +13,9 @@ pub use note::Note;
 
 use crate::participant::DomainParticipant;
 use crate::reader::DataReader;
-use crate::reader_core::ReaderCore;
+use crate::reader_inner::ReaderInner;
 use crate::writer::DataWriter;
-use crate::writer_core::WriterCore;
+use crate::writer_inner::WriterInner;
 use dunlin_cdr::TopicType;
 use dunlin_core::{Guid, InstanceHandle, VendorId};
 use std::sync::Arc;
@@ -131,10 +131,10 @@ pub(crate) mod sealed {
     pub enum Local {
         /// A writer.
         #[doc(hidden)]
-        Writer(#[allow(private_interfaces, reason = "the module is private")] Arc<WriterCore>),
+        Writer(#[allow(private_interfaces, reason = "the module is private")] Arc<WriterInner>),
         /// A reader.
         #[doc(hidden)]
-        Reader(#[allow(private_interfaces, reason = "the module is private")] Arc<ReaderCore>),
+        Reader(#[allow(private_interfaces, reason = "the module is private")] Arc<ReaderInner>),
     }
 
     pub trait Core {

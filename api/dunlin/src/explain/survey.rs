@@ -4,8 +4,8 @@ use super::others::{self, Side};
 use super::sealed::Local;
 use super::{Against, Cause, EndpointInfo, Explanation, Note, Pair};
 use crate::participant::{DomainParticipant, ParticipantInner};
-use crate::reader_core::ReaderCore;
-use crate::writer_core::WriterCore;
+use crate::reader_inner::ReaderInner;
+use crate::writer_inner::WriterInner;
 use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, VendorId};
 use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, Locators, ParticipantData, Standing, Survey};
 use std::sync::Arc;
@@ -252,11 +252,11 @@ impl<'a> View<'a> {
         announced(&self.survey, prefix)
     }
 
-    fn local_writer(&self, guid: Guid) -> Option<Arc<WriterCore>> {
+    fn local_writer(&self, guid: Guid) -> Option<Arc<WriterInner>> {
         self.local(guid).and_then(|id| self.participant.sink().writer(id))
     }
 
-    fn local_reader(&self, guid: Guid) -> Option<Arc<ReaderCore>> {
+    fn local_reader(&self, guid: Guid) -> Option<Arc<ReaderInner>> {
         self.local(guid).and_then(|id| self.participant.sink().reader(id))
     }
 

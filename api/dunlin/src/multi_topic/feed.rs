@@ -4,9 +4,9 @@ use super::MultiTopicInner;
 use super::join::{Change, Join, Row};
 use crate::content_filter::sealed::TopicSource;
 use crate::error::CreateEntityError;
-use crate::reader_core::{ErasedReaderListener, ReaderCore};
+use crate::reader_inner::{ErasedReaderListener, ReaderInner};
 use crate::status::StatusMask;
-use crate::writer_core::lock;
+use crate::writer_inner::lock;
 use dunlin_buf::SharedBytes;
 use dunlin_cache::{CachedSample, InstanceState, RejectReason, Selection};
 use dunlin_cdr::DecodeOptions;
@@ -19,13 +19,13 @@ use std::sync::{Arc, Mutex, Weak};
 
 /// The readers behind the reader of a multi-topic.
 pub(crate) struct Feed {
-    pub readers: Vec<Arc<ReaderCore>>,
+    pub readers: Vec<Arc<ReaderInner>>,
 }
 
 /// What the threads that bring samples share.
 struct Shared {
     multi: Arc<MultiTopicInner>,
-    rows: Weak<ReaderCore>,
+    rows: Weak<ReaderInner>,
     state: Mutex<State>,
 }
 
@@ -49,7 +49,7 @@ struct Ear {
 
 impl Feed {
     /// The readers of the joined topics, which feed `rows` once they are started.
-    pub fn new(rows: &Arc<ReaderCore>, multi: &Arc<MultiTopicInner>) -> Self {
+    pub fn new(rows: &Arc<ReaderInner>, multi: &Arc<MultiTopicInner>) -> Self {
         let join = Join::new(&multi.plan);
         let (keys, made, rejected) = (BTreeMap::new(), VecDeque::new(), Vec::new());
         let state = State { join, keys, made, rejected, delivering: false };
@@ -59,7 +59,7 @@ impl Feed {
         let mut readers = Vec::new();
         let qos = part_qos(rows);
         for (side, source) in multi.plan.sides.iter().enumerate() {
-            let mut reader = ReaderCore::new(
+            let mut reader = ReaderInner::new(
                 Arc::clone(&rows.participant),
                 TopicSource::of_topic(&source.topic),
                 rows.subscriber.clone(),
@@ -82,7 +82,7 @@ impl Feed {
     }
 
     /// Gives the readers the QoS of `rows`, their subscriber and their topics.
-    pub fn follow(&self, rows: &ReaderCore) {
+    pub fn follow(&self, rows: &ReaderInner) {
         loop {
             let qos = part_qos(rows);
             for reader in &self.readers {
@@ -98,12 +98,12 @@ impl Feed {
 }
 
 /// The QoS of readers behind a reader of rows: rows are held back, not what they are made of.
-fn part_qos(rows: &ReaderCore) -> DataReaderQos {
+fn part_qos(rows: &ReaderInner) -> DataReaderQos {
     DataReaderQos { time_based_filter: TimeBasedFilter::default(), ..rows.qos() }
 }
 
 impl ErasedReaderListener for Ear {
-    fn call(&self, core: &Arc<ReaderCore>, _: StatusMask) {
+    fn call(&self, core: &Arc<ReaderInner>, _: StatusMask) {
         let mut state = lock(&self.shared.state);
         // Taken under the lock, so that samples enter the join in the order in which they are taken.
         let samples = core.collect(&Selection::default(), true, std::mem::take).unwrap_or_default();

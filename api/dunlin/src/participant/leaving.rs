@@ -3,7 +3,7 @@
 
 use super::ParticipantInner;
 use crate::error::WaitForError;
-use crate::writer_core::wait_for;
+use crate::writer_inner::wait_for;
 use dunlin_core::Duration;
 use dunlin_engine::{MOST_CLOSING_WRITERS, WriterSlot};
 use std::future::poll_fn;

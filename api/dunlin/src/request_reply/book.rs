@@ -5,7 +5,7 @@ use crate::participant::ParticipantInner;
 use crate::reader::DataReader;
 use crate::sample::Sample;
 use crate::signal::{Signal, when};
-use crate::writer_core::{WriterCore, lock, wait_for};
+use crate::writer_inner::{WriterInner, lock, wait_for};
 use dunlin_cdr::DdsType;
 use dunlin_core::{Duration, InstanceHandle, SampleIdentity, SequenceNumber};
 use std::collections::{BTreeMap, VecDeque};
@@ -145,7 +145,7 @@ pub struct PendingRequest<A: DdsType> {
     pub(super) participant: Arc<ParticipantInner>,
     /// The endpoints stay as long as anything is waited for.
     pub(super) _reader: DataReader<A>,
-    pub(super) _writer: Arc<WriterCore>,
+    pub(super) _writer: Arc<WriterInner>,
 }
 
 impl<A: DdsType> std::fmt::Debug for PendingRequest<A> {

@@ -7,7 +7,7 @@ use crate::reader::{DataReader, StateMasks, selection};
 use crate::sample::Sample;
 use crate::signal::when_any;
 use crate::writer::DataWriter;
-use crate::writer_core::{lock, wait_for_any};
+use crate::writer_inner::{lock, wait_for_any};
 use dunlin_cache::{CachedSample, InstanceSelect};
 use dunlin_cdr::DdsType;
 use dunlin_core::{Duration, Guid, SampleIdentity};

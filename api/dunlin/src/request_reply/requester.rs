@@ -5,12 +5,12 @@ use super::{CreateError, Half, RequestError, Service, reader_qos, topic_of, writ
 use crate::error::{CreateEntityError, WaitForError};
 use crate::participant::DomainParticipant;
 use crate::reader::{DataReader, StateMasks, selection};
-use crate::reader_core::{ErasedReaderListener, ReaderCore};
+use crate::reader_inner::{ErasedReaderListener, ReaderInner};
 use crate::sample::Sample;
 use crate::signal::when_any;
 use crate::status::StatusMask;
 use crate::writer::DataWriter;
-use crate::writer_core::wait_for_any;
+use crate::writer_inner::wait_for_any;
 use dunlin_cache::{CachedSample, InstanceSelect};
 use dunlin_cdr::DdsType;
 use dunlin_core::{Duration, Guid, SampleIdentity, SequenceNumber};
@@ -211,13 +211,13 @@ struct Intake<A> {
 }
 
 impl<A: DdsType> ErasedReaderListener for Intake<A> {
-    fn call(&self, core: &Arc<ReaderCore>, _: StatusMask) {
+    fn call(&self, core: &Arc<ReaderInner>, _: StatusMask) {
         absorb(&self.book, core, self.own);
     }
 }
 
 /// Files what has come; replies to other requesters are dropped undecoded.
-fn absorb<A: DdsType>(book: &Book<A>, core: &ReaderCore, own: Guid) {
+fn absorb<A: DdsType>(book: &Book<A>, core: &ReaderInner, own: Guid) {
     let any = selection(BATCH, StateMasks::ANY, InstanceSelect::Any);
     let support = &*core.topic.type_support;
     let mine = |sample: &CachedSample| sample.info.related_sample.is_some_and(|id| id.writer == own);

@@ -17,7 +17,7 @@ use crate::sim::baton;
 use crate::sim::failure::Cause;
 use crate::sim::port::SimPort;
 use crate::sim::shared::Shared;
-use crate::writer_core::lock;
+use crate::writer_inner::lock;
 
 /// A node from a start to the next crash.
 pub(crate) struct NodeMachine {

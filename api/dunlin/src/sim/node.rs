@@ -11,7 +11,7 @@ use crate::sim::context::Context;
 use crate::sim::failure::{Cause, Error, Result};
 use crate::sim::machine::NodeMachine;
 use crate::sim::shared::{Body, Program, Shared};
-use crate::writer_core::lock;
+use crate::writer_inner::lock;
 
 /// A machine of a simulation, with an address and a clock of its own. Cheap to clone.
 ///

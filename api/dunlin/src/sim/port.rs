@@ -17,7 +17,7 @@ use dunlin_udp::{MulticastUse, ParticipantIndex, UdpConfig};
 
 use crate::sim::agenda::Entry;
 use crate::sim::machine::NodeMachine;
-use crate::writer_core::lock;
+use crate::writer_inner::lock;
 
 /// Largest datagram, as with UDP.
 const MAX_DATAGRAM: usize = 65_507;

@@ -16,7 +16,7 @@ use crate::sim::agenda::{Agenda, Entry};
 use crate::sim::baton::Baton;
 use crate::sim::failure::{Cause, Error, Failure};
 use crate::sim::machine::NodeMachine;
-use crate::writer_core::lock;
+use crate::writer_inner::lock;
 
 /// Datagrams that wait while a node stands still, at most; as the receive buffer of a socket would.
 pub(crate) const PAUSED_BUFFER: usize = 256;

@@ -10,7 +10,7 @@ use crate::builtin::BuiltinTopicKey;
 use crate::participant::ParticipantInner;
 use crate::topic::TopicInner;
 use crate::types::local_type;
-use crate::writer_core::lock;
+use crate::writer_inner::lock;
 use dunlin_buf::SharedBytes;
 use dunlin_cdr::{DdsType, Representation, description};
 use dunlin_core::{Duration, EntityId, Guid, MonoTime, Now};

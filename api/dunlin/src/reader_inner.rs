@@ -15,7 +15,7 @@ use crate::status::{
 };
 use crate::subscriber::Subscriber;
 use crate::topic::TopicInner;
-use crate::writer_core::{lock, record_incompatible, wait_for_any};
+use crate::writer_inner::{lock, record_incompatible, wait_for_any};
 use dunlin_cache::{CachedSample, Selection};
 use dunlin_cdr::TypeSupport;
 use dunlin_core::{Duration, EntityId, Guid};
@@ -39,7 +39,7 @@ pub(crate) struct ReaderStatuses {
 
 /// A listener without the type of its samples.
 pub(crate) trait ErasedReaderListener: Send + Sync {
-    fn call(&self, core: &Arc<ReaderCore>, status: StatusMask);
+    fn call(&self, core: &Arc<ReaderInner>, status: StatusMask);
 
     /// With its type, if an application set it.
     fn typed(&self) -> Option<&dyn Any> {
@@ -47,7 +47,7 @@ pub(crate) trait ErasedReaderListener: Send + Sync {
     }
 }
 
-pub(crate) struct ReaderCore {
+pub(crate) struct ReaderInner {
     pub participant: Arc<ParticipantInner>,
     pub topic: Arc<TopicInner>,
     /// Of a content-filtered topic.
@@ -59,7 +59,7 @@ pub(crate) struct ReaderCore {
     /// The writer of replies, if it reads requests.
     pub related: Option<Guid>,
     /// The reader of rows, if this is one of those behind a multi-topic: nobody but that hears of it.
-    pub rows: Option<Weak<ReaderCore>>,
+    pub rows: Option<Weak<ReaderInner>>,
     type_support: Arc<dyn TypeSupport>,
     qos: QosCell<DataReaderQos>,
     slot: OnceLock<Arc<ReaderSlot>>,
@@ -80,7 +80,7 @@ pub(crate) struct ReaderCore {
     condition: OwnCondition,
 }
 
-impl ReaderCore {
+impl ReaderInner {
     pub fn new(
         participant: Arc<ParticipantInner>,
         TopicSource { topic, filter, multi }: TopicSource,
@@ -344,7 +344,7 @@ impl ReaderCore {
         self.collect_where(selection, None, take, each)
     }
 
-    /// Like [`ReaderCore::collect`], of the samples for which `query` is true.
+    /// Like [`ReaderInner::collect`], of the samples for which `query` is true.
     pub fn collect_where<R>(
         &self,
         selection: &Selection,
@@ -533,7 +533,7 @@ impl ReaderCore {
     }
 }
 
-impl Drop for ReaderCore {
+impl Drop for ReaderInner {
     fn drop(&mut self) {
         self.close();
     }

@@ -43,7 +43,7 @@ pub(crate) struct WriterStatuses {
 
 /// A listener without the type of its samples.
 pub(crate) trait ErasedWriterListener: Send + Sync {
-    fn call(&self, core: &Arc<WriterCore>, status: StatusMask);
+    fn call(&self, core: &Arc<WriterInner>, status: StatusMask);
 
     /// With its type, if an application set it.
     fn typed(&self) -> Option<&dyn Any> {
@@ -62,7 +62,7 @@ pub(crate) struct EncodeBuffers {
     ending: usize,
 }
 
-pub(crate) struct WriterCore {
+pub(crate) struct WriterInner {
     pub participant: Arc<ParticipantInner>,
     pub topic: Arc<TopicInner>,
     pub publisher: Publisher,
@@ -102,7 +102,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl WriterCore {
+impl WriterInner {
     pub fn new(
         participant: Arc<ParticipantInner>,
         topic: Arc<TopicInner>,
@@ -461,7 +461,7 @@ impl WriterCore {
     }
 }
 
-impl Drop for WriterCore {
+impl Drop for WriterInner {
     fn drop(&mut self) {
         self.close();
     }
