@@ -12,7 +12,7 @@ use dunlin_rtps::Life;
 
 use crate::config::Locators;
 use crate::content_filter::ContentFilterProperty;
-use crate::types::LocalType;
+use crate::local_type::LocalType;
 
 /// Bits of BuiltinEndpointSet_t (RTPS 2.5 §9.3.2.12).
 pub mod builtin {

@@ -19,7 +19,7 @@ use crate::{
     effect::DiscoveryEffect,
     endpoints::Endpoints,
     goodbye::Goodbyes,
-    groups::IgnoredWriter,
+    ignored_writers::IgnoredWriters,
     lost::Lost,
     participant::{Account, RemoteParticipant},
     strangers::Strangers,
@@ -49,7 +49,7 @@ pub struct Discovery {
     pub(crate) ignored_participants: BTreeSet<GuidPrefix>,
     pub(crate) ignored_endpoints: BTreeSet<Guid>,
     /// Those of publishers with access scope GROUP that announce themselves all the same.
-    pub(crate) ignored_writers: BTreeMap<Guid, IgnoredWriter>,
+    pub(crate) ignored_writers: IgnoredWriters,
     /// By topic and type name.
     pub(crate) ignored_topics: BTreeSet<(Arc<str>, Arc<str>)>,
     /// No lease of a participant ends before this.
@@ -134,7 +134,7 @@ impl Discovery {
             lost: Lost::default(),
             ignored_participants: BTreeSet::new(),
             ignored_endpoints: BTreeSet::new(),
-            ignored_writers: BTreeMap::new(),
+            ignored_writers: IgnoredWriters::default(),
             ignored_topics: BTreeSet::new(),
             lease_wakeup: None,
             publications,

@@ -6,7 +6,7 @@ use dunlin_core::{EntityId, Guid, GuidPrefix, MonoTime};
 use dunlin_qos::{IncompatiblePolicy, LivelinessKind};
 
 use crate::data::{DiscoveredReader, DiscoveredWriter, ParticipantData};
-use crate::explain::Standing;
+use crate::standing::Standing;
 
 /// Why a participant is no longer known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

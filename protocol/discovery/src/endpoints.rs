@@ -17,9 +17,10 @@ use crate::{
     config::Quotas,
     data::{DiscoveredReader, DiscoveredWriter},
     effect::DiscoveryEffect,
-    explain::{TypeStanding, same_partition, type_standing},
     interner::Interner,
-    types::{LookupKey, TypeDiscovery, Types, first_of},
+    local_type::TypeDiscovery,
+    standing::{TypeStanding, same_partition, type_standing},
+    types::{LookupKey, Types, first_of},
 };
 
 mod topics;

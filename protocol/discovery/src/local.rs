@@ -13,7 +13,7 @@ use crate::{
     discovery::Discovery,
     effect::DiscoveryEffect,
     endpoints::LocalTopic,
-    types::LocalType,
+    local_type::LocalType,
 };
 
 /// A topic or type name is empty or has more than 256 octets, or a zero octet among them (RTPS 2.5 §9.6.3.2).

@@ -161,7 +161,7 @@ impl Discovery {
             return Ok(());
         }
         self.forget_endpoint(guid, matches!(channel, Channel::Publications), fx);
-        self.forget_ignored(guid, fx);
+        self.ignored_writers.forget(guid, fx);
         Ok(())
     }
 
@@ -189,7 +189,7 @@ impl Discovery {
             self.forget_endpoint(Guid::new(prefix, endpoint), is_writer, fx);
         }
         if is_writer {
-            self.forget_ignored_before(prefix, first, fx);
+            self.ignored_writers.forget_before(prefix, first, fx);
         }
     }
 

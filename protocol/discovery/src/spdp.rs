@@ -441,7 +441,7 @@ impl Discovery {
         }
         let before = fx.len();
         self.endpoints.remove_participant(prefix, fx);
-        self.ignored_writers.retain(|writer, _| writer.prefix != prefix);
+        self.ignored_writers.forget_participant(prefix);
         if reason == LostReason::LeaseExpired {
             fx.iter_mut().skip(before).for_each(DiscoveryEffect::note_expiry);
         }

@@ -19,8 +19,9 @@ use super::{Endpoints, Verdict, of_topic};
 use crate::{
     data::{DiscoveredReader, DiscoveredWriter, EndpointLocators, LocalReader, LocalWriter},
     effect::DiscoveryEffect,
-    explain::{TypeStanding, type_standing},
-    types::{LocalType, LookupKey, Types},
+    local_type::LocalType,
+    standing::{TypeStanding, type_standing},
+    types::{LookupKey, Types},
 };
 
 /// TYPE_CONSISTENCY_ENFORCEMENT under which most types fit.

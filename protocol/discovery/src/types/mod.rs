@@ -5,14 +5,12 @@
 //! that names it, or can be made of that again: what else is kept here are caches, emptied when they are full.
 
 mod line;
-mod local;
 mod lookup;
 mod service;
 mod waiting;
 
-pub use local::{KnownType, LocalType, TypeDiscovery};
 pub(crate) use lookup::{LookupKey, first_of};
-pub(crate) use service::Service;
+pub(crate) use service::{Service, Way};
 
 use alloc::{collections::BTreeMap, format, string::String, string::ToString, sync::Arc, vec::Vec};
 
@@ -30,6 +28,7 @@ use dunlin_xtypes::{
 use crate::{
     config::Quotas,
     data::{DiscoveredReader, DiscoveredWriter},
+    local_type::{ENCAPSULATION, KnownType, LocalType, TypeDiscovery},
 };
 use lookup::Lookups;
 
@@ -87,7 +86,7 @@ impl Announced {
 
 /// TypeInformation as it was announced, without encapsulation header; octets behind it are padding.
 fn parse(octets: &[u8]) -> Option<TypeInformation> {
-    const PL_CDR2_LE: [u8; local::ENCAPSULATION] = [0, 0x0b, 0, 0];
+    const PL_CDR2_LE: [u8; ENCAPSULATION] = [0, 0x0b, 0, 0];
     let payload = [PL_CDR2_LE.as_slice(), octets].concat();
     let limits = Limits { max_bytes: 1 << 20, ..dunlin_xtypes::object::LIMITS };
     dunlin_xtypes::cdr::from_payload(&payload, &limits).ok()
