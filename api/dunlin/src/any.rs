@@ -1,6 +1,5 @@
 //! Entities whose type is not known where they are handed over: to listeners of publishers, subscribers and participants.
 
-use crate::explain::sealed;
 use crate::reader::DataReader;
 use crate::reader_inner::ReaderInner;
 use crate::status::StatusMask;
@@ -100,8 +99,8 @@ impl sealed::Core for AnyDataReader {
     }
 }
 
-impl crate::explain::LocalEndpoint for AnyDataWriter {}
-impl crate::explain::LocalEndpoint for AnyDataReader {}
+impl LocalEndpoint for AnyDataWriter {}
+impl LocalEndpoint for AnyDataReader {}
 
 /// A topic of any type. Cheap to clone; keeps the topic alive.
 #[derive(Clone)]
@@ -136,5 +135,42 @@ impl AnyTopic {
 impl fmt::Debug for AnyTopic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Topic('{}', {})", self.name(), self.type_name())
+    }
+}
+
+/// A writer or reader of this process, for [`DomainParticipant::explain`](crate::DomainParticipant::explain).
+pub trait LocalEndpoint: sealed::Core {}
+
+impl<T: TopicType> LocalEndpoint for DataWriter<T> {}
+impl<T: TopicType> LocalEndpoint for DataReader<T> {}
+
+pub(crate) mod sealed {
+    use super::*;
+
+    /// An endpoint without the type of its samples.
+    pub enum Local {
+        /// A writer.
+        #[doc(hidden)]
+        Writer(#[allow(private_interfaces, reason = "the module is private")] Arc<WriterInner>),
+        /// A reader.
+        #[doc(hidden)]
+        Reader(#[allow(private_interfaces, reason = "the module is private")] Arc<ReaderInner>),
+    }
+
+    pub trait Core {
+        #[doc(hidden)]
+        fn local(&self) -> Local;
+    }
+
+    impl<T: TopicType> Core for DataWriter<T> {
+        fn local(&self) -> Local {
+            Local::Writer(Arc::clone(self.core()))
+        }
+    }
+
+    impl<T: TopicType> Core for DataReader<T> {
+        fn local(&self) -> Local {
+            Local::Reader(Arc::clone(self.core()))
+        }
     }
 }

@@ -2,10 +2,10 @@
 
 use crate::entity::EntityError;
 use crate::error::{CreateEntityError, ExpressionError};
+use crate::mutex::lock;
 use crate::participant::{DomainParticipant, ParticipantInner};
 use crate::reader_inner::ReaderInner;
 use crate::topic::{Topic, TopicInner};
-use crate::writer_inner::lock;
 use dunlin_cdr::TopicType;
 use dunlin_engine::{ContentFilter, ContentFilterProperty};
 use dunlin_filter::Filter;

@@ -2,6 +2,10 @@
 //!
 //! Operations that write borrow the sample, so a failed write leaves it with the caller.
 
+mod multi_topic;
+
+pub use multi_topic::MultiTopicError;
+
 use crate::entity::{Deleted, Unusable};
 use dunlin_cdr::CdrError;
 use dunlin_core::{Duration, ReturnCode};
@@ -115,7 +119,7 @@ pub enum CreateEntityError {
     Expression(#[from] ExpressionError),
     /// A multi-topic that cannot be made.
     #[error(transparent)]
-    MultiTopic(#[from] crate::multi_topic::MultiTopicError),
+    MultiTopic(#[from] MultiTopicError),
     /// The participant has a topic or content-filtered topic of this name.
     #[error("the participant has a topic or content-filtered topic '{0}' already")]
     NameInUse(String),

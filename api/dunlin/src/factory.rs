@@ -2,8 +2,8 @@
 
 use crate::entity::EntityError;
 use crate::error::{CreateParticipantError, SetQosError};
+use crate::mutex::lock;
 use crate::participant::{DomainParticipant, DomainParticipantBuilder, ParticipantInner};
-use crate::writer_inner::lock;
 use dunlin_core::DomainId;
 use dunlin_driver::machine;
 use dunlin_qos::{DomainParticipantFactoryQos, DomainParticipantQos};

@@ -3,11 +3,12 @@
 
 use crate::any::AnyDataReader;
 use crate::error::GroupAccessError;
+use crate::mutex::lock;
 use crate::publisher::Publisher;
 use crate::reader::StateMasks;
 use crate::reader_inner::ReaderInner;
 use crate::subscriber::Subscriber;
-use crate::writer_inner::{WriterInner, lock};
+use crate::writer_inner::WriterInner;
 use dunlin_cache::{InstanceSelect, Selection};
 use dunlin_core::WallTime;
 use std::sync::Arc;

@@ -55,6 +55,7 @@ mod listener;
 mod loan;
 mod logging;
 mod multi_topic;
+mod mutex;
 mod participant;
 mod process;
 mod propagation;
@@ -82,7 +83,7 @@ mod waiting_model;
 mod writer;
 mod writer_inner;
 
-pub use any::{AnyDataReader, AnyDataWriter, AnyTopic};
+pub use any::{AnyDataReader, AnyDataWriter, AnyTopic, LocalEndpoint};
 pub use builtin::{
     BuiltinDurabilityService, BuiltinDuration, BuiltinHistory, BuiltinResourceLimits, BuiltinTopicKey,
     BuiltinTypeConsistency, DCPS_PARTICIPANT, DCPS_PUBLICATION, DCPS_SUBSCRIPTION, DCPS_TOPIC,
@@ -132,10 +133,10 @@ pub use endpoint_qos::{
 pub use entity::EntityError;
 pub use error::GroupAccessError;
 pub use error::{
-    CreateEntityError, CreateParticipantError, ExpressionError, LoanError, NotMatched, ReadError,
-    SetQosError, WaitForError, WriteError,
+    CreateEntityError, CreateParticipantError, ExpressionError, LoanError, MultiTopicError, NotMatched,
+    ReadError, SetQosError, WaitForError, WriteError,
 };
-pub use explain::{Against, Barrier, Cause, EndpointInfo, Explanation, LocalEndpoint, Note, Pair};
+pub use explain::{Against, Barrier, Cause, EndpointInfo, Explanation, Note, Pair};
 pub use factory::DomainParticipantFactory;
 pub use listener::{
     DataReaderListener, DataWriterListener, DomainParticipantListener, PublisherListener, SubscriberListener,
@@ -143,7 +144,7 @@ pub use listener::{
 };
 pub use loan::{Loan, LoanedSample};
 pub use logging::{LoggingError, init_logging};
-pub use multi_topic::{MultiTopic, MultiTopicError};
+pub use multi_topic::MultiTopic;
 pub use participant::{DomainParticipant, DomainParticipantBuilder};
 pub use publisher::Publisher;
 pub use query::QueryCondition;

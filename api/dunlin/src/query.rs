@@ -1,9 +1,9 @@
 //! QueryCondition (DDS 1.4 §2.2.2.5.9) and reading by it.
 
 use crate::error::{ExpressionError, ReadError};
+use crate::mutex::lock;
 use crate::reader::ReadCondition;
 use crate::reader_inner::ReaderInner;
-use crate::writer_inner::lock;
 use dunlin_cache::{CachedSample, InstanceSelect, SampleData, Selection};
 use dunlin_cdr::{DecodeOptions, TypeDescription};
 use dunlin_core::{Guid, InstanceHandle, SequenceNumber};

@@ -6,6 +6,7 @@ use crate::content_filter::FilteredTopicInner;
 use crate::content_filter::sealed::TopicSource;
 use crate::entity::{Deleted, ListenerSlot, OwnCondition, Unusable, endpoint_condition};
 use crate::error::{CreateEntityError, ReadError, SetQosError, WaitForError};
+use crate::mutex::lock;
 use crate::participant::ParticipantInner;
 use crate::qos_cell::QosCell;
 use crate::signal::{Signal, when};
@@ -15,7 +16,7 @@ use crate::status::{
 };
 use crate::subscriber::Subscriber;
 use crate::topic::TopicInner;
-use crate::writer_inner::{lock, record_incompatible, wait_for_any};
+use crate::writer_inner::wait_for_any;
 use dunlin_cache::{CachedSample, Selection};
 use dunlin_cdr::TypeSupport;
 use dunlin_core::{Duration, EntityId, Guid};
@@ -480,7 +481,7 @@ impl ReaderInner {
 
     fn on_incompatible(self: &Arc<Self>, policies: &[IncompatiblePolicy]) {
         self.change(StatusMask::REQUESTED_INCOMPATIBLE_QOS, |s| {
-            record_incompatible(&mut s.incompatible, policies);
+            s.incompatible.record(policies);
         });
     }
 

@@ -1,7 +1,7 @@
 //! Communication statuses (DDS 1.4 §2.2.4.1).
 
 use dunlin_core::InstanceHandle;
-use dunlin_qos::PolicyId;
+use dunlin_qos::{IncompatiblePolicy, PolicyId};
 use std::collections::BTreeMap;
 use std::ops::{BitAnd, BitOr, BitOrAssign, Not};
 
@@ -153,6 +153,18 @@ pub struct IncompatibleQosStatus {
     pub last_policy_id: Option<PolicyId>,
     /// How often each policy was the reason.
     pub policies: BTreeMap<PolicyId, i32>,
+}
+
+impl IncompatibleQosStatus {
+    /// Counts one incompatible endpoint.
+    pub(crate) fn record(&mut self, policies: &[IncompatiblePolicy]) {
+        self.count.add(1);
+        for incompatible in policies {
+            self.last_policy_id = Some(incompatible.policy);
+            let count = self.policies.entry(incompatible.policy).or_default();
+            *count = count.saturating_add(1);
+        }
+    }
 }
 
 /// SAMPLE_LOST.

@@ -3,9 +3,9 @@
 
 use crate::endpoint_qos::EntityQos;
 use crate::error::CreateEntityError;
+use crate::mutex::lock;
 use crate::participant::{DomainParticipant, ParticipantInner, is_usable};
 use crate::topic::{Topic, TopicInner};
-use crate::writer_inner::lock;
 use dunlin_cdr::{DdsType, description};
 use dunlin_core::Guid;
 use dunlin_dynamic::DynamicType;

@@ -5,6 +5,7 @@ use crate::condition::StatusCondition;
 use crate::endpoint_qos::EndpointQos;
 use crate::error::{CreateEntityError, NotMatched, SetQosError, WaitForError, WriteError};
 use crate::listener::DataWriterListener;
+use crate::mutex::lock;
 use crate::publisher::Publisher;
 use crate::representation;
 use crate::signal::when;
@@ -12,7 +13,7 @@ use crate::status::{
     DeadlineMissedStatus, IncompatibleQosStatus, LivelinessLostStatus, MatchedStatus, StatusMask,
 };
 use crate::topic::Topic;
-use crate::writer_inner::{ErasedWriterListener, WriterInner, lock};
+use crate::writer_inner::{ErasedWriterListener, WriterInner};
 use dunlin_buf::SharedBytes;
 use dunlin_cdr::{TopicType, TypeSupport};
 use dunlin_core::{Duration, Guid, InstanceHandle, SequenceNumber, WallTime};

@@ -5,6 +5,7 @@ use crate::condition::StatusCondition;
 use crate::dynamic::is_dynamic;
 use crate::entity::{Deleted, ListenerSlot, OwnCondition, Unusable, endpoint_condition};
 use crate::error::{CreateEntityError, SetQosError, WaitForError, WriteError};
+use crate::mutex::lock;
 use crate::participant::ParticipantInner;
 use crate::publisher::Publisher;
 use crate::qos_cell::QosCell;
@@ -24,7 +25,7 @@ use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy};
 use dunlin_transport::Lender;
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// Octets of send buffers a writer keeps for reuse.
 const RETAINED_BUFFERS: usize = 8 << 20;
@@ -96,10 +97,6 @@ fn representation(qos: &DataWriterQos) -> Representation {
         Some(DataRepresentationId::Xcdr2) => Representation::Xcdr2,
         _ => Representation::Xcdr1,
     }
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl WriterInner {
@@ -355,9 +352,7 @@ impl WriterInner {
     }
 
     fn on_incompatible(self: &Arc<Self>, policies: &[IncompatiblePolicy]) {
-        self.change(StatusMask::OFFERED_INCOMPATIBLE_QOS, |s| {
-            record_incompatible(&mut s.incompatible, policies)
-        });
+        self.change(StatusMask::OFFERED_INCOMPATIBLE_QOS, |s| s.incompatible.record(policies));
     }
 
     pub fn wait_for_acknowledgments(&self, timeout: Duration) -> Result<(), WaitForError> {
@@ -464,16 +459,6 @@ impl WriterInner {
 impl Drop for WriterInner {
     fn drop(&mut self) {
         self.close();
-    }
-}
-
-/// Counts one incompatible endpoint.
-pub(crate) fn record_incompatible(status: &mut IncompatibleQosStatus, policies: &[IncompatiblePolicy]) {
-    status.count.add(1);
-    for incompatible in policies {
-        status.last_policy_id = Some(incompatible.policy);
-        let count = status.policies.entry(incompatible.policy).or_default();
-        *count = count.saturating_add(1);
     }
 }
 

@@ -8,11 +8,11 @@ use super::topics::{
     DcpsSubscription, DcpsTopic, topic_of_reader, topic_of_writer,
 };
 use crate::content_filter::sealed::TopicSource;
+use crate::mutex::lock;
 use crate::participant::ParticipantInner;
 use crate::reader_inner::ReaderInner;
 use crate::subscriber::{Subscriber, SubscriberState};
 use crate::topic::TopicInner;
-use crate::writer_inner::lock;
 use dunlin_buf::SharedBytes;
 use dunlin_cdr::{DdsType, Representation, TypeSupportOf};
 use dunlin_core::{Guid, GuidPrefix, InstanceHandle, Now};

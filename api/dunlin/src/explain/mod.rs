@@ -11,14 +11,9 @@ pub use cause::{Barrier, Cause};
 pub(crate) use log::WhyLog;
 pub use note::Note;
 
+use crate::any::LocalEndpoint;
 use crate::participant::DomainParticipant;
-use crate::reader::DataReader;
-use crate::reader_inner::ReaderInner;
-use crate::writer::DataWriter;
-use crate::writer_inner::WriterInner;
-use dunlin_cdr::TopicType;
 use dunlin_core::{Guid, InstanceHandle, VendorId};
-use std::sync::Arc;
 
 /// What [`DomainParticipant::explain`] compares a local endpoint with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -115,43 +110,6 @@ impl Explanation {
     #[must_use]
     pub fn matched(&self) -> usize {
         self.pairs.iter().filter(|pair| pair.matched).count()
-    }
-}
-
-/// A writer or reader of this process, for [`DomainParticipant::explain`].
-pub trait LocalEndpoint: sealed::Core {}
-
-impl<T: TopicType> LocalEndpoint for DataWriter<T> {}
-impl<T: TopicType> LocalEndpoint for DataReader<T> {}
-
-pub(crate) mod sealed {
-    use super::*;
-
-    /// An endpoint without the type of its samples.
-    pub enum Local {
-        /// A writer.
-        #[doc(hidden)]
-        Writer(#[allow(private_interfaces, reason = "the module is private")] Arc<WriterInner>),
-        /// A reader.
-        #[doc(hidden)]
-        Reader(#[allow(private_interfaces, reason = "the module is private")] Arc<ReaderInner>),
-    }
-
-    pub trait Core {
-        #[doc(hidden)]
-        fn local(&self) -> Local;
-    }
-
-    impl<T: TopicType> Core for DataWriter<T> {
-        fn local(&self) -> Local {
-            Local::Writer(Arc::clone(self.core()))
-        }
-    }
-
-    impl<T: TopicType> Core for DataReader<T> {
-        fn local(&self) -> Local {
-            Local::Reader(Arc::clone(self.core()))
-        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! From what the engine knows to explanations.
 
 use super::others::{self, Side};
-use super::sealed::Local;
 use super::{Against, Cause, EndpointInfo, Explanation, Note, Pair};
+use crate::any::sealed::Local;
 use crate::participant::{DomainParticipant, ParticipantInner};
 use crate::reader_inner::ReaderInner;
 use crate::writer_inner::WriterInner;

@@ -1,8 +1,8 @@
 //! From a topic expression to what is read of each topic, what joins them, and what a row is made of.
 
-use super::MultiTopicError;
 use super::agree::{are_same, holds};
-use super::side::{Side, type_of};
+use super::side::{Side, Visit, structure, type_of};
+use crate::error::MultiTopicError;
 use crate::topic::TopicInner;
 use dunlin_cdr::{Representation, Step, StructureDescription, TypeDescription, TypeKind};
 use dunlin_dynamic::{DynamicData, DynamicType, Value};
@@ -35,25 +35,6 @@ struct Part {
 pub(crate) struct Cell {
     pub side: usize,
     pub field: usize,
-}
-
-/// Where partners are looked for.
-#[derive(Debug)]
-pub(crate) struct Visit {
-    pub side: usize,
-    /// Which index of that topic.
-    pub index: usize,
-    /// For each column of the index: a topic whose partner is found by then, and which of its columns is the same.
-    pub from: Vec<(usize, usize)>,
-}
-
-pub(super) fn structure(
-    ty: &'static TypeDescription,
-) -> Result<&'static StructureDescription, MultiTopicError> {
-    match &ty.resolved().kind {
-        TypeKind::Structure(structure) => Ok(structure),
-        _ => Err(MultiTopicError::NotAStructure(ty.to_string())),
-    }
 }
 
 fn names(structure: &'static StructureDescription) -> impl Iterator<Item = &'static str> {

@@ -1,11 +1,10 @@
 //! One of the joined topics: what is read of its samples.
 
-use super::MultiTopicError;
-use super::plan::{Visit, structure};
+use crate::error::MultiTopicError;
 use crate::topic::TopicInner;
 use dunlin_cdr::{
     CdrError, DecodeOptions, Decoder, Encoder, Endianness, Limits, Located, Representation, Step,
-    TypeDescription,
+    StructureDescription, TypeDescription, TypeKind,
 };
 use dunlin_dynamic::{DynamicType, MemberShape, Shape, TypeView, Value};
 use dunlin_filter::FieldPath;
@@ -41,6 +40,25 @@ pub(super) fn type_of(description: &'static TypeDescription) -> Result<DynamicTy
     let (graph, index) = dunlin_xtypes::from_description(description);
     DynamicType::new(graph, index)
         .map_err(|error| MultiTopicError::NoValues { of: description.to_string(), reason: error.to_string() })
+}
+
+/// Where partners are looked for.
+#[derive(Debug)]
+pub(crate) struct Visit {
+    pub side: usize,
+    /// Which index of that topic.
+    pub index: usize,
+    /// For each column of the index: a topic whose partner is found by then, and which of its columns is the same.
+    pub from: Vec<(usize, usize)>,
+}
+
+pub(super) fn structure(
+    ty: &'static TypeDescription,
+) -> Result<&'static StructureDescription, MultiTopicError> {
+    match &ty.resolved().kind {
+        TypeKind::Structure(structure) => Ok(structure),
+        _ => Err(MultiTopicError::NotAStructure(ty.to_string())),
+    }
 }
 
 impl Side {

@@ -1,11 +1,12 @@
 //! Which requests wait, and the replies that have come to them.
 
 use super::RequestError;
+use crate::mutex::lock;
 use crate::participant::ParticipantInner;
 use crate::reader::DataReader;
 use crate::sample::Sample;
 use crate::signal::{Signal, when};
-use crate::writer_inner::{WriterInner, lock, wait_for};
+use crate::writer_inner::{WriterInner, wait_for};
 use dunlin_cdr::DdsType;
 use dunlin_core::{Duration, InstanceHandle, SampleIdentity, SequenceNumber};
 use std::collections::{BTreeMap, VecDeque};

@@ -2,12 +2,13 @@
 
 use super::{CreateError, Half, ReplyError, Service, reader_qos, topic_of, writer_qos};
 use crate::error::{CreateEntityError, WaitForError, WriteError};
+use crate::mutex::lock;
 use crate::participant::DomainParticipant;
 use crate::reader::{DataReader, StateMasks, selection};
 use crate::sample::Sample;
 use crate::signal::when_any;
 use crate::writer::DataWriter;
-use crate::writer_inner::{lock, wait_for_any};
+use crate::writer_inner::wait_for_any;
 use dunlin_cache::{CachedSample, InstanceSelect};
 use dunlin_cdr::DdsType;
 use dunlin_core::{Duration, Guid, SampleIdentity};

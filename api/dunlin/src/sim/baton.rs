@@ -8,8 +8,8 @@ use std::task::Waker;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
+use crate::mutex::lock;
 use crate::sim::failure::{Error, panic_text};
-use crate::writer_inner::lock;
 
 /// Real time for one turn; a thread that takes longer waits for something that is not simulated.
 const PATIENCE: Duration = Duration::from_secs(60);

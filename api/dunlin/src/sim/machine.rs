@@ -12,12 +12,12 @@ use dunlin_core::{GuidPrefix, Locator, MonoTime, Now, VendorId};
 use dunlin_driver::machine::{self, Entered, Machine, Sockets, Task};
 use dunlin_driver::{DriverConfig, JoinError};
 
+use crate::mutex::lock;
 use crate::sim::agenda::Entry;
 use crate::sim::baton;
 use crate::sim::failure::Cause;
 use crate::sim::port::SimPort;
 use crate::sim::shared::Shared;
-use crate::writer_inner::lock;
 
 /// A node from a start to the next crash.
 pub(crate) struct NodeMachine {

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex};
 
 use dunlin_core::Duration;
 
+use crate::mutex::lock;
 use crate::sim::baton::Baton;
 use crate::sim::context::Context;
 use crate::sim::failure::{Cause, Error, Result};
 use crate::sim::machine::NodeMachine;
 use crate::sim::shared::{Body, Program, Shared};
-use crate::writer_inner::lock;
 
 /// A machine of a simulation, with an address and a clock of its own. Cheap to clone.
 ///

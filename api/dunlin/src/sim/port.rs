@@ -15,9 +15,9 @@ use dunlin_transport::{
 };
 use dunlin_udp::{MulticastUse, ParticipantIndex, UdpConfig};
 
+use crate::mutex::lock;
 use crate::sim::agenda::Entry;
 use crate::sim::machine::NodeMachine;
-use crate::writer_inner::lock;
 
 /// Largest datagram, as with UDP.
 const MAX_DATAGRAM: usize = 65_507;

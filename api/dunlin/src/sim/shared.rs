@@ -12,11 +12,11 @@ use dunlin_core::{Duration, Locator, MonoTime, Rng};
 use dunlin_sim::{Datagram, NetworkConfig, NodeId, World};
 use dunlin_transport::PcapFile;
 
+use crate::mutex::lock;
 use crate::sim::agenda::{Agenda, Entry};
 use crate::sim::baton::Baton;
 use crate::sim::failure::{Cause, Error, Failure};
 use crate::sim::machine::NodeMachine;
-use crate::writer_inner::lock;
 
 /// Datagrams that wait while a node stands still, at most; as the receive buffer of a socket would.
 pub(crate) const PAUSED_BUFFER: usize = 256;

@@ -7,10 +7,10 @@ use super::{
     WriterCounters,
 };
 use crate::builtin::BuiltinTopicKey;
+use crate::mutex::lock;
 use crate::participant::ParticipantInner;
 use crate::topic::TopicInner;
 use crate::types::local_type;
-use crate::writer_inner::lock;
 use dunlin_buf::SharedBytes;
 use dunlin_cdr::{DdsType, Representation, description};
 use dunlin_core::{Duration, EntityId, Guid, MonoTime, Now};
