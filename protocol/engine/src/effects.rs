@@ -41,9 +41,9 @@ impl Participant {
                 publishers.extend(publisher_of(&effect));
                 let writer = writer_with_readers(&effect);
                 self.apply(now, effect, &mut routes, out);
-                let minding =
+                let watching =
                     writer.filter(|id| routes.read().writer(*id).is_some_and(|it| it.minds_company()));
-                control.minding_company.extend(minding);
+                control.watching_other_writers.extend(watching);
             }
             tell_writers(now, &publishers, &control, routes.read(), out);
             if let Some(routes) = routes.changed {
@@ -52,7 +52,7 @@ impl Participant {
             control.effects = effects;
         }
         if news {
-            self.tell_company(now, &control, out);
+            self.tell_of_other_writers(now, &control, out);
         }
         let deadline = control.discovery.next_deadline();
         self.common.arm(
@@ -64,9 +64,9 @@ impl Participant {
     }
 
     /// Tells the writers for which it matters whether there are others of their topics.
-    fn tell_company(&self, now: Now, control: &Control, out: &mut Output) {
+    fn tell_of_other_writers(&self, now: Now, control: &Control, out: &mut Output) {
         let routes = self.routes.load();
-        for slot in control.minding_company.iter().filter_map(|id| routes.writer(*id)) {
+        for slot in control.watching_other_writers.iter().filter_map(|id| routes.writer(*id)) {
             let guid = slot.guid();
             let Some(own) = control.discovery.writer(guid) else { continue };
             slot.set_company(now, control.discovery.has_other_writers(&own.topic_name, guid), out);

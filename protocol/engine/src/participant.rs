@@ -59,7 +59,7 @@ pub(crate) struct Control {
     /// A local writer came or went.
     pub(crate) writers_changed: bool,
     /// Writers for which it matters whether there are others of their topics.
-    pub(crate) minding_company: BTreeSet<EntityId>,
+    pub(crate) watching_other_writers: BTreeSet<EntityId>,
     /// Writers that are only waiting for their readers, the oldest first.
     pub(crate) closing: VecDeque<EntityId>,
 }
@@ -95,7 +95,7 @@ impl Participant {
             last_key: 0,
             shut_down: false,
             writers_changed: false,
-            minding_company: BTreeSet::new(),
+            watching_other_writers: BTreeSet::new(),
             closing: VecDeque::new(),
         };
         Self { common: Arc::new(common), routes: ArcSnapshot::default(), control: RankedMutex::new(control) }
@@ -361,9 +361,9 @@ impl Participant {
         writer.delete(out);
         self.change_routes(|routes| routes.remove_writer(id));
         control.writers_changed = true;
-        let Control { discovery, effects, writers, closing, minding_company, .. } = &mut *control;
+        let Control { discovery, effects, writers, closing, watching_other_writers, .. } = &mut *control;
         writers.remove(&id);
-        minding_company.remove(&id);
+        watching_other_writers.remove(&id);
         if let Some(at) = closing.iter().position(|known| *known == id) {
             closing.remove(at);
             out.events.push(Event::WriterClosed { writer: id });
