@@ -337,11 +337,11 @@ impl ReceiveGroup {
     /// Whether a channel needs its thread before anything arrives: one that polls, or that may turn out to be refused.
     fn needs_thread(&self, channel: Channel) -> bool {
         channel == Channel::Data
-            && (self.receive.waiting == Waiting::Polling || Run::of(&self.receive).is_special())
+            && (self.receive.waiting == Waiting::Polling || self.receive.run().is_special())
     }
 
     fn start_receiving(self: &Arc<Self>, channel: Channel) -> Result<(), JoinError> {
-        let run = if channel == Channel::Data { Run::of(&self.receive) } else { Run::default() };
+        let run = if channel == Channel::Data { self.receive.run() } else { Run::default() };
         self.spawn(thread_name(channel), run, move |group| group.receive(channel))
     }
 

@@ -10,8 +10,6 @@ use thread_priority::{
     set_thread_priority_and_policy, thread_native_id,
 };
 
-use crate::waiting::ReceiveConfig;
-
 /// Where and how urgently a thread runs.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Run {
@@ -20,8 +18,8 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    pub(crate) fn of(config: &ReceiveConfig) -> Self {
-        Self { cpu: config.cpu, priority: config.priority }
+    pub(crate) fn new(cpu: Option<usize>, priority: Option<u8>) -> Self {
+        Self { cpu, priority }
     }
 
     pub(crate) fn is_special(self) -> bool {

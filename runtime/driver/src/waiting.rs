@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use dunlin_transport::RecvMode;
 
-use crate::thread;
+use crate::thread::{self, Run};
 
 /// What a thread that receives user data does while nothing arrives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -41,6 +41,12 @@ pub struct ReceiveConfig {
 impl Default for ReceiveConfig {
     fn default() -> Self {
         Self { waiting: Waiting::default(), spin: Duration::from_micros(50), cpu: None, priority: None }
+    }
+}
+
+impl ReceiveConfig {
+    pub(crate) fn run(&self) -> Run {
+        Run::new(self.cpu, self.priority)
     }
 }
 
