@@ -69,13 +69,13 @@ pub struct Discovery {
 
 /// The built-in writers, by the data they carry.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Channel {
+pub(crate) enum BuiltinTopic {
     Publications,
     Subscriptions,
     Messages,
 }
 
-impl Channel {
+impl BuiltinTopic {
     pub(crate) const ALL: [Self; 3] = [Self::Publications, Self::Subscriptions, Self::Messages];
 
     pub(crate) const fn writer_id(self) -> EntityId {
@@ -110,18 +110,16 @@ impl Discovery {
         let guid = |entity| Guid::new(config.guid_prefix, entity);
         // Another stream than the one that varies the periods, which anybody can observe.
         let mut rng = Rng::new(!seed);
-        let mut writer = |channel: Channel| {
+        let mut writer = |topic: BuiltinTopic| {
             let first = first_number(&mut rng);
-            BuiltinWriter::new(
-                guid(channel.writer_id()),
-                config.max_message_size,
-                config.lease_duration,
-                first,
-            )
+            BuiltinWriter::new(guid(topic.writer_id()), config.max_message_size, config.lease_duration, first)
         };
-        let (publications, subscriptions, messages) =
-            (writer(Channel::Publications), writer(Channel::Subscriptions), writer(Channel::Messages));
-        let reader = |channel: Channel| builtin_reader(guid(channel.reader_id()), &config.quotas);
+        let (publications, subscriptions, messages) = (
+            writer(BuiltinTopic::Publications),
+            writer(BuiltinTopic::Subscriptions),
+            writer(BuiltinTopic::Messages),
+        );
+        let reader = |topic: BuiltinTopic| builtin_reader(guid(topic.reader_id()), &config.quotas);
         Self {
             announcer: Announcer::new(&config, seed),
             endpoints: Endpoints::new(config.guid_prefix, &config.quotas),
@@ -140,9 +138,9 @@ impl Discovery {
             publications,
             subscriptions,
             messages,
-            publications_reader: reader(Channel::Publications),
-            subscriptions_reader: reader(Channel::Subscriptions),
-            messages_reader: reader(Channel::Messages),
+            publications_reader: reader(BuiltinTopic::Publications),
+            subscriptions_reader: reader(BuiltinTopic::Subscriptions),
+            messages_reader: reader(BuiltinTopic::Messages),
             service: Service::new(&config),
             asserter: Asserter::default(),
             collected: Collector::default(),
@@ -157,9 +155,9 @@ impl Discovery {
     pub fn handles(entity: EntityId) -> bool {
         matches!(entity, EntityId::SPDP_WRITER | EntityId::SPDP_READER)
             || Service::has(entity)
-            || Channel::ALL
+            || BuiltinTopic::ALL
                 .iter()
-                .any(|channel| entity == channel.writer_id() || entity == channel.reader_id())
+                .any(|topic| entity == topic.writer_id() || entity == topic.reader_id())
     }
 
     /// Begins to announce the participant.
@@ -257,50 +255,50 @@ impl Discovery {
             Submessage::NackFrag(nack) => nack.writer_id,
             _ => return,
         };
-        let Some(channel) = Channel::ALL.into_iter().find(|channel| channel.writer_id() == writer_id) else {
+        let Some(topic) = BuiltinTopic::ALL.into_iter().find(|topic| topic.writer_id() == writer_id) else {
             self.on_type_lookup(now, writer_id, (state, submessage, packet), out);
             self.settle_types(now, out, fx);
             return;
         };
         let source = state.source_prefix;
         if self.stranger_mut(source).is_some() {
-            self.meet(now, channel, source, submessage, out, fx);
+            self.meet(now, topic, source, submessage, out, fx);
             return;
         }
         if matches!(submessage, Submessage::AckNack(_) | Submessage::NackFrag(_)) {
-            self.writer_mut(channel).on_submessage(now, state.source_prefix, submessage, out);
+            self.writer_mut(topic).on_submessage(now, state.source_prefix, submessage, out);
             return;
         }
-        if let (Channel::Messages, Submessage::Heartbeat(heartbeat)) = (channel, submessage)
+        if let (BuiltinTopic::Messages, Submessage::Heartbeat(heartbeat)) = (topic, submessage)
             && let Some(participant) = self.participants.get_mut(&source)
         {
             participant.spoken.announced(now.mono, heartbeat.last_sn);
         }
         let mut collected = core::mem::take(&mut self.collected);
-        feed(self.reader_mut(channel), now, state, submessage, packet, &mut collected, out);
+        feed(self.reader_mut(topic), now, state, submessage, packet, &mut collected, out);
         let lost = core::mem::take(&mut collected.lost);
-        self.process(now, channel, collected, fx);
+        self.process(now, topic, collected, fx);
         if let Submessage::Heartbeat(heartbeat) = submessage
             && lost
         {
-            self.forget_lost(channel, state.source_prefix, heartbeat.first_sn, fx);
+            self.forget_lost(topic, state.source_prefix, heartbeat.first_sn, fx);
         }
         self.settle_types(now, out, fx);
     }
 
-    pub(crate) fn writer_mut(&mut self, channel: Channel) -> &mut BuiltinWriter {
-        match channel {
-            Channel::Publications => &mut self.publications,
-            Channel::Subscriptions => &mut self.subscriptions,
-            Channel::Messages => &mut self.messages,
+    pub(crate) fn writer_mut(&mut self, topic: BuiltinTopic) -> &mut BuiltinWriter {
+        match topic {
+            BuiltinTopic::Publications => &mut self.publications,
+            BuiltinTopic::Subscriptions => &mut self.subscriptions,
+            BuiltinTopic::Messages => &mut self.messages,
         }
     }
 
-    pub(crate) fn reader_mut(&mut self, channel: Channel) -> &mut Reader {
-        match channel {
-            Channel::Publications => &mut self.publications_reader,
-            Channel::Subscriptions => &mut self.subscriptions_reader,
-            Channel::Messages => &mut self.messages_reader,
+    pub(crate) fn reader_mut(&mut self, topic: BuiltinTopic) -> &mut Reader {
+        match topic {
+            BuiltinTopic::Publications => &mut self.publications_reader,
+            BuiltinTopic::Subscriptions => &mut self.subscriptions_reader,
+            BuiltinTopic::Messages => &mut self.messages_reader,
         }
     }
 
@@ -313,12 +311,12 @@ impl Discovery {
         while let Some(kind) = self.asserter.due(now.mono) {
             self.write_liveliness(now, kind, out);
         }
-        for channel in Channel::ALL {
-            self.writer_mut(channel).on_timer(now, out);
-            if self.reader_mut(channel).next_deadline().is_some_and(|deadline| deadline <= now.mono) {
+        for topic in BuiltinTopic::ALL {
+            self.writer_mut(topic).on_timer(now, out);
+            if self.reader_mut(topic).next_deadline().is_some_and(|deadline| deadline <= now.mono) {
                 let mut collected = core::mem::take(&mut self.collected);
-                self.reader_mut(channel).on_timer(now, &mut collected, out);
-                self.process(now, channel, collected, fx);
+                self.reader_mut(topic).on_timer(now, &mut collected, out);
+                self.process(now, topic, collected, fx);
             }
         }
         self.type_timers(now, out);

@@ -14,7 +14,7 @@ use crate::{
         decode_writer,
     },
     data::{DiscoveredReader, DiscoveredWriter, EndpointLocators, ParticipantData},
-    discovery::{Channel, Discovery},
+    discovery::{BuiltinTopic, Discovery},
     effect::DiscoveryEffect,
     reach::{kinds, retain_addresses, retain_kinds},
 };
@@ -24,17 +24,17 @@ impl Discovery {
     pub(crate) fn process(
         &mut self,
         now: Now,
-        channel: Channel,
+        topic: BuiltinTopic,
         mut collected: Collector,
         fx: &mut Vec<DiscoveryEffect>,
     ) {
         for sample in collected.samples.drain(..) {
-            let result = match (channel, sample.kind) {
-                (Channel::Messages, ChangeKind::Alive) => self.on_liveliness(now, &sample, fx),
-                (Channel::Messages, _) => Ok(()),
-                (Channel::Publications, ChangeKind::Alive) => self.on_publication(&sample, fx),
-                (Channel::Subscriptions, ChangeKind::Alive) => self.on_subscription(&sample, fx),
-                _ => self.on_endpoint_gone(channel, &sample, fx),
+            let result = match (topic, sample.kind) {
+                (BuiltinTopic::Messages, ChangeKind::Alive) => self.on_liveliness(now, &sample, fx),
+                (BuiltinTopic::Messages, _) => Ok(()),
+                (BuiltinTopic::Publications, ChangeKind::Alive) => self.on_publication(&sample, fx),
+                (BuiltinTopic::Subscriptions, ChangeKind::Alive) => self.on_subscription(&sample, fx),
+                _ => self.on_endpoint_gone(topic, &sample, fx),
             };
             if let Err(error) = result {
                 self.count_error(error, fx);
@@ -152,7 +152,7 @@ impl Discovery {
 
     fn on_endpoint_gone(
         &mut self,
-        channel: Channel,
+        topic: BuiltinTopic,
         sample: &BuiltinSample,
         fx: &mut Vec<DiscoveryEffect>,
     ) -> Result<(), DecodeError> {
@@ -160,7 +160,7 @@ impl Discovery {
         if self.is_foreign(guid.prefix, sample.writer.prefix) {
             return Ok(());
         }
-        self.forget_endpoint(guid, matches!(channel, Channel::Publications), fx);
+        self.forget_endpoint(guid, matches!(topic, BuiltinTopic::Publications), fx);
         self.ignored_writers.forget(guid, fx);
         Ok(())
     }
@@ -170,15 +170,15 @@ impl Discovery {
     /// instance: what was announced before the first change that is left is gone.
     pub(crate) fn forget_lost(
         &mut self,
-        channel: Channel,
+        topic: BuiltinTopic,
         prefix: GuidPrefix,
         first: SequenceNumber,
         fx: &mut Vec<DiscoveryEffect>,
     ) {
-        let is_writer = match channel {
-            Channel::Publications => true,
-            Channel::Subscriptions => false,
-            Channel::Messages => return,
+        let is_writer = match topic {
+            BuiltinTopic::Publications => true,
+            BuiltinTopic::Subscriptions => false,
+            BuiltinTopic::Messages => return,
         };
         let Some(participant) = self.participants.get(&prefix) else { return };
         let gone: Vec<EntityId> = participant

@@ -13,7 +13,7 @@ use crate::{
     codec::{DecodeError, decode_participant, decode_participant_key},
     config::{DiscoveryConfig, Locators},
     data::{ParticipantData, builtin},
-    discovery::{Channel, Discovery},
+    discovery::{BuiltinTopic, Discovery},
     effect::{DiscoveryEffect, LostReason, Trouble},
     goodbye::Latest,
     participant::RemoteParticipant,
@@ -36,8 +36,8 @@ fn tell_now_and_then(count: u64, trouble: Trouble, fx: &mut Vec<DiscoveryEffect>
     }
 }
 
-impl Channel {
-    /// The bits that announce the channel's writer and reader.
+impl BuiltinTopic {
+    /// The bits that announce the topic's writer and reader.
     const fn bits(self) -> (u32, u32) {
         match self {
             Self::Publications => (builtin::PUBLICATIONS_ANNOUNCER, builtin::PUBLICATIONS_DETECTOR),
@@ -386,16 +386,16 @@ impl Discovery {
             self.endpoints.types.lookups.add_peer(data.guid_prefix);
         }
         let peer = Peer { prefix: data.guid_prefix, vendor: data.vendor, locators: &data.locators };
-        for channel in Channel::ALL {
-            let (writer_bit, reader_bit) = channel.bits();
+        for topic in BuiltinTopic::ALL {
+            let (writer_bit, reader_bit) = topic.bits();
             if data.builtin_endpoints & writer_bit != 0 {
-                match_writer(self.reader_mut(channel), now, &peer, channel.writer_id(), out);
+                match_writer(self.reader_mut(topic), now, &peer, topic.writer_id(), out);
             }
             if data.builtin_endpoints & reader_bit != 0 {
                 let best_effort = builtin::BEST_EFFORT_PARTICIPANT_MESSAGE_READER;
                 let reliable =
-                    !matches!(channel, Channel::Messages) || data.builtin_endpoint_qos & best_effort == 0;
-                self.writer_mut(channel).match_reader(now, &peer, channel.reader_id(), reliable, out);
+                    !matches!(topic, BuiltinTopic::Messages) || data.builtin_endpoint_qos & best_effort == 0;
+                self.writer_mut(topic).match_reader(now, &peer, topic.reader_id(), reliable, out);
             }
         }
     }
@@ -403,21 +403,21 @@ impl Discovery {
     fn unmatch_builtin(&mut self, prefix: GuidPrefix) {
         self.service.remove_peer(prefix);
         self.endpoints.types.remove_peer(prefix);
-        for channel in Channel::ALL {
-            self.reader_mut(channel).unmatch_writer(Guid::new(prefix, channel.writer_id()));
-            self.writer_mut(channel).unmatch_reader(Guid::new(prefix, channel.reader_id()));
+        for topic in BuiltinTopic::ALL {
+            self.reader_mut(topic).unmatch_writer(Guid::new(prefix, topic.writer_id()));
+            self.writer_mut(topic).unmatch_reader(Guid::new(prefix, topic.reader_id()));
         }
     }
 
     fn move_builtin(&mut self, data: &ParticipantData) {
         self.service.moved(data);
-        for channel in Channel::ALL {
-            let reader = Guid::new(data.guid_prefix, channel.reader_id());
-            self.writer_mut(channel).update_reader(reader, &data.locators);
-            let writer = Guid::new(data.guid_prefix, channel.writer_id());
+        for topic in BuiltinTopic::ALL {
+            let reader = Guid::new(data.guid_prefix, topic.reader_id());
+            self.writer_mut(topic).update_reader(reader, &data.locators);
+            let writer = Guid::new(data.guid_prefix, topic.writer_id());
             let locators = data.locators.clone();
             let (unicast, multicast) = (locators.metatraffic_unicast, locators.metatraffic_multicast);
-            self.reader_mut(channel).update_writer(writer, unicast, multicast);
+            self.reader_mut(topic).update_writer(writer, unicast, multicast);
         }
     }
 
@@ -464,8 +464,8 @@ impl Discovery {
         for prefix in expired {
             let is_peer = |participant: &RemoteParticipant| participant.stranger.is_none();
             if self.participants.get(&prefix).is_some_and(is_peer) {
-                let acknowledged = Channel::ALL
-                    .map(|channel| self.writer_mut(channel).acked_by(Guid::new(prefix, channel.reader_id())));
+                let acknowledged = BuiltinTopic::ALL
+                    .map(|topic| self.writer_mut(topic).acked_by(Guid::new(prefix, topic.reader_id())));
                 self.lost.remember(now, prefix, acknowledged);
             }
             self.stats.leases_expired = self.stats.leases_expired.saturating_add(1);

@@ -14,7 +14,7 @@ use dunlin_wire::{AckNack, Heartbeat, MessageBuilder, Submessage, join_directed,
 use crate::{
     builtin::feed_heartbeat,
     data::ParticipantData,
-    discovery::{Channel, Discovery},
+    discovery::{BuiltinTopic, Discovery},
     effect::DiscoveryEffect,
     spdp::LARGE_DOMAIN,
     stranger::{ACKNACK_EMPTY, Stranger, least_octets},
@@ -100,7 +100,7 @@ impl Discovery {
         let announce = !told || stranger.answered;
         stranger.answered = true;
         let from = out.datagram_count();
-        let heartbeats = size::HEARTBEAT.saturating_mul(Channel::ALL.len());
+        let heartbeats = size::HEARTBEAT.saturating_mul(BuiltinTopic::ALL.len());
         let announcement = if announce { self.announcer.data_len() } else { 0 };
         let octets = directed_len(announcement.saturating_add(heartbeats));
         let Some(places) = self.afford(prefix, octets) else { return };
@@ -128,9 +128,9 @@ impl Discovery {
         if let Some(stranger) = self.stranger_mut(prefix) {
             stranger.greeted_at = Some(now);
         }
-        for channel in Channel::ALL {
-            let reader = Guid::new(prefix, channel.reader_id());
-            self.writer_mut(channel).greet(reader, places, out);
+        for topic in BuiltinTopic::ALL {
+            let reader = Guid::new(prefix, topic.reader_id());
+            self.writer_mut(topic).greet(reader, places, out);
         }
     }
 
@@ -141,7 +141,7 @@ impl Discovery {
             return;
         }
         let from = out.datagram_count();
-        let octets = directed_len(size::HEARTBEAT.saturating_mul(Channel::ALL.len()));
+        let octets = directed_len(size::HEARTBEAT.saturating_mul(BuiltinTopic::ALL.len()));
         let Some(places) = self.afford(prefix, octets) else { return };
         self.greet(now, prefix, &places, out);
         join_directed(out, from, self.config.max_message_size);
@@ -151,7 +151,7 @@ impl Discovery {
     pub(crate) fn meet(
         &mut self,
         now: Now,
-        channel: Channel,
+        topic: BuiltinTopic,
         prefix: GuidPrefix,
         submessage: &Submessage<'_>,
         out: &mut Outbox,
@@ -161,14 +161,14 @@ impl Discovery {
         stranger.hear(least_octets(submessage));
         match submessage {
             Submessage::AckNack(acknack) => {
-                if self.is_proven(channel, prefix, acknack) {
+                if self.is_proven(topic, prefix, acknack) {
                     self.verify(now, prefix, out, fx);
                 } else {
                     self.greet_again(now.mono, prefix, out);
                 }
             }
             Submessage::Heartbeat(heartbeat) => {
-                self.acknowledge_nothing(channel, prefix, heartbeat, out);
+                self.acknowledge_nothing(topic, prefix, heartbeat, out);
                 self.greet_again(now.mono, prefix, out);
             }
             _ => (),
@@ -178,14 +178,14 @@ impl Discovery {
     /// Takes note of an ACKNACK. True once those for publications and for subscriptions both fit: two numbers are harder
     /// to guess than one, as a wrong guess costs whatever was right before. Numbers up to 1 are no guesses: peers that
     /// have not been told anything yet begin with them.
-    fn is_proven(&mut self, channel: Channel, prefix: GuidPrefix, acknack: &AckNack) -> bool {
+    fn is_proven(&mut self, topic: BuiltinTopic, prefix: GuidPrefix, acknack: &AckNack) -> bool {
         let base = acknack.reader_sn_state.base();
         // Who knew us before, and was lost to us alone, goes on anywhere behind what it had acknowledged.
-        let acknowledged = self.lost.acknowledged(prefix, channel.index());
-        let fits = self.writer_mut(channel).has_told(base, acknowledged);
+        let acknowledged = self.lost.acknowledged(prefix, topic.index());
+        let fits = self.writer_mut(topic).has_told(base, acknowledged);
         let Some(stranger) = self.stranger_mut(prefix) else { return false };
         if fits {
-            if let Some(proof) = stranger.proofs.get_mut(channel.index()) {
+            if let Some(proof) = stranger.proofs.get_mut(topic.index()) {
                 *proof = Some(*acknack);
             }
         } else if base > SequenceNumber::FIRST {
@@ -197,7 +197,7 @@ impl Discovery {
     /// Answers the HEARTBEAT of a stranger so that it can verify this participant, and asks for nothing yet.
     fn acknowledge_nothing(
         &mut self,
-        channel: Channel,
+        topic: BuiltinTopic,
         prefix: GuidPrefix,
         heartbeat: &Heartbeat,
         out: &mut Outbox,
@@ -207,12 +207,12 @@ impl Discovery {
         }
         let Some(places) = self.afford(prefix, directed_len(ACKNACK_EMPTY)) else { return };
         let Some(stranger) = self.stranger_mut(prefix) else { return };
-        let Some(known) = stranger.heartbeats.get_mut(channel.index()) else { return };
+        let Some(known) = stranger.heartbeats.get_mut(topic.index()) else { return };
         *known = Some(*heartbeat);
-        let count = self.reader_mut(channel).next_acknack_count();
+        let count = self.reader_mut(topic).next_acknack_count();
         let acknack = AckNack {
-            reader_id: channel.reader_id(),
-            writer_id: channel.writer_id(),
+            reader_id: topic.reader_id(),
+            writer_id: topic.writer_id(),
             reader_sn_state: SequenceNumberSet::empty(heartbeat.first_sn),
             count,
             final_flag: true,
@@ -236,16 +236,16 @@ impl Discovery {
         }
         self.strangers.remove(prefix);
         self.match_builtin(now, &data, out);
-        for channel in Channel::ALL {
-            if let Some(acknack) = stranger.proofs.get(channel.index()).copied().flatten() {
-                self.writer_mut(channel).catch_up(now, prefix, &acknack, out);
+        for topic in BuiltinTopic::ALL {
+            if let Some(acknack) = stranger.proofs.get(topic.index()).copied().flatten() {
+                self.writer_mut(topic).catch_up(now, prefix, &acknack, out);
             }
-            let Some(heartbeat) = stranger.heartbeats.get(channel.index()).copied().flatten() else {
+            let Some(heartbeat) = stranger.heartbeats.get(topic.index()).copied().flatten() else {
                 continue;
             };
             let mut collected = core::mem::take(&mut self.collected);
-            feed_heartbeat(self.reader_mut(channel), now, prefix, &heartbeat, &mut collected, out);
-            self.process(now, channel, collected, fx);
+            feed_heartbeat(self.reader_mut(topic), now, prefix, &heartbeat, &mut collected, out);
+            self.process(now, topic, collected, fx);
         }
     }
 }
