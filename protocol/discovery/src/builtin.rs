@@ -27,7 +27,7 @@ pub(crate) struct BuiltinWriter {
     keep_disposed: Duration,
 }
 
-/// So many changes a stranger may have heard, or may miss of what it heard.
+/// So many changes an unverified participant may have heard, or may miss of what it heard.
 const HEARD_BY_GROUP: i64 = 8;
 
 impl BuiltinWriter {
@@ -79,8 +79,8 @@ impl BuiltinWriter {
         self.history.last_sn()
     }
 
-    /// Whether a reader that says it waits for this change has been told what there is. A stranger has none of it, or
-    /// what it heard by way of a group; so its number is close to the first or to the last, and few are right. One that
+    /// Whether a reader that says it waits for this change has been sent our HEARTBEAT. An unverified participant has none of
+    /// the changes, or what it heard by way of a group; so its number is close to the first or to the last, and few are right. One that
     /// had `acknowledged` something may wait for anything behind that.
     pub(crate) fn has_told(&self, expected: SequenceNumber, acknowledged: Option<SequenceNumber>) -> bool {
         let next = self.history.last_sn().next();

@@ -22,8 +22,8 @@ use crate::{
     ignored_writers::IgnoredWriters,
     lost::Lost,
     participant::{Account, RemoteParticipant},
-    strangers::Strangers,
     types::Service,
+    unverified_participants::UnverifiedParticipants,
     wlp::Asserter,
 };
 
@@ -37,10 +37,10 @@ pub struct Discovery {
     pub(crate) announcer: Announcer,
     pub(crate) endpoints: Endpoints,
     pub(crate) participants: BTreeMap<GuidPrefix, RemoteParticipant>,
-    pub(crate) strangers: Strangers,
+    pub(crate) unverified: UnverifiedParticipants,
     /// Participants that came since the groups were last told of this one.
     pub(crate) newcomers: usize,
-    /// When to answer which stranger.
+    /// When to answer which unverified participant.
     pub(crate) answers: BTreeSet<(MonoTime, GuidPrefix)>,
     /// What all announcements that are remembered take.
     pub(crate) account: Account,
@@ -124,7 +124,7 @@ impl Discovery {
             announcer: Announcer::new(&config, seed),
             endpoints: Endpoints::new(config.guid_prefix, &config.quotas),
             participants: BTreeMap::new(),
-            strangers: Strangers::default(),
+            unverified: UnverifiedParticipants::default(),
             newcomers: 0,
             answers: BTreeSet::new(),
             account: Account::default(),
@@ -261,7 +261,7 @@ impl Discovery {
             return;
         };
         let source = state.source_prefix;
-        if self.stranger_mut(source).is_some() {
+        if self.unverified_mut(source).is_some() {
             self.meet(now, topic, source, submessage, out, fx);
             return;
         }

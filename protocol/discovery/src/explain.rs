@@ -118,7 +118,7 @@ impl RemoteParticipant {
     pub(crate) fn standing(&self) -> Standing {
         Standing {
             data: Arc::clone(&self.data),
-            verified: self.stranger.is_none(),
+            verified: self.unverified.is_none(),
             since: self.since,
             announced: self.announced.clone(),
             groups_silent: self.reach.groups_are_silent(),

@@ -39,10 +39,10 @@ mod reach;
 mod sedp;
 mod spdp;
 mod standing;
-mod stranger;
-mod strangers;
 mod type_lookup;
 mod types;
+mod unverified;
+mod unverified_participants;
 mod verify;
 mod wlp;
 

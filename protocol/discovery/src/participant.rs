@@ -10,7 +10,7 @@ use crate::{
     goodbye::Latest,
     liveliness::Spoken,
     reach::Reach,
-    stranger::Stranger,
+    unverified::Unverified,
 };
 
 /// The lease of a participant that is not verified, if it asks for more: its announcement may be forged.
@@ -58,7 +58,7 @@ pub(crate) struct RemoteParticipant {
     /// Its lease was prolonged since it was last heard, because this participant stood still itself.
     pub(crate) spared: bool,
     /// Until it is verified.
-    pub(crate) stranger: Option<Box<Stranger>>,
+    pub(crate) unverified: Option<Box<Unverified>>,
     /// When it last reached this participant by multicast, so the opposite direction is taken to work too.
     pub(crate) heard_by_multicast: Option<MonoTime>,
     /// That nothing of it arrives by multicast has been told.
@@ -84,7 +84,7 @@ impl RemoteParticipant {
         Self {
             expires: now.plus(data.lease_duration.min(UNVERIFIED_LEASE)),
             spared: false,
-            stranger: Some(Box::default()),
+            unverified: Some(Box::default()),
             places: places(&data),
             data: Arc::new(data),
             announced,
@@ -114,7 +114,7 @@ impl RemoteParticipant {
 
     pub(crate) fn renew(&mut self, now: MonoTime) {
         let announced = self.data.lease_duration;
-        let lease = if self.stranger.is_none() { announced } else { announced.min(UNVERIFIED_LEASE) };
+        let lease = if self.unverified.is_none() { announced } else { announced.min(UNVERIFIED_LEASE) };
         self.expires = now.plus(lease);
         self.spared = false;
     }
@@ -163,10 +163,10 @@ impl RemoteParticipant {
         self.account
     }
 
-    /// Whether it must be announced to by unicast with every announcement. Strangers are answered instead.
+    /// Whether it must be announced to by unicast with every announcement. Unverified participants are answered instead.
     pub(crate) fn needs_unicast(&self, now: MonoTime) -> bool {
         let asks = self.directed_until.is_some_and(|until| until > now);
-        self.stranger.is_none() && (self.heard_by_multicast.is_none() || asks)
+        self.unverified.is_none() && (self.heard_by_multicast.is_none() || asks)
     }
 
     /// Accounts for the announcement of an endpoint; false if it exceeds a quota.

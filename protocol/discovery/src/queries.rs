@@ -43,7 +43,7 @@ impl Discovery {
             lost_forgotten: self.lost.forgotten,
             type_object_octets: number(self.endpoints.types.learned_octets()),
             participants: number(self.participants.len()),
-            participants_unverified: number(self.strangers.len()),
+            participants_unverified: number(self.unverified.len()),
             endpoints: number(self.account.endpoints),
             octets: number(self.account.octets),
             ..self.stats

@@ -62,7 +62,7 @@ impl Discovery {
 
     /// Whether many know this participant, and nobody is known who may not: who is verified has answered.
     fn is_well_known(&self) -> bool {
-        self.participants.len() >= LARGE_DOMAIN && self.strangers.len() == 0
+        self.participants.len() >= LARGE_DOMAIN && self.unverified.len() == 0
     }
 
     /// Groups and single locators to announce to. Participants of one process may share locators.
@@ -131,12 +131,12 @@ impl Discovery {
         if let Some(participant) = self.participants.get_mut(&prefix) {
             groups_are_news = note_arrival(participant, now.mono, directed, &self.config);
             let age = now.mono.since(participant.since);
-            if let Some(stranger) = &mut participant.stranger {
-                if age >= ONE_SIDED_AFTER && !replace(&mut stranger.complained_of, true) {
+            if let Some(unverified) = &mut participant.unverified {
+                if age >= ONE_SIDED_AFTER && !replace(&mut unverified.complained_of, true) {
                     let data = Arc::clone(&participant.data);
                     fx.push(DiscoveryEffect::Trouble(Trouble::OneSided(data)));
                 }
-                stranger.hear(size::HEADER.saturating_add(size::data(0, payload.len())));
+                unverified.hear(size::HEADER.saturating_add(size::data(0, payload.len())));
                 self.plan_answer(now.mono, prefix);
                 self.send_answers(now, out);
             }
@@ -261,13 +261,13 @@ impl Discovery {
             self.update_participant(now, changed, out, fx);
         } else {
             let participant = RemoteParticipant::new(announced, raw, reach, payload.into(), latest, now.mono);
-            self.strangers.add(now.mono, prefix, from);
+            self.unverified.add(now.mono, prefix, from);
             self.newcomers = self.newcomers.saturating_add(1);
             self.add_participant(participant, fx);
         }
     }
 
-    /// Whether there is room for the announcement of a participant, if need be at the cost of a stranger.
+    /// Whether there is room for the announcement of a participant, if need be at the cost of an unverified participant.
     fn make_room(
         &mut self,
         from: Locator,
@@ -284,10 +284,10 @@ impl Discovery {
         }
         let full = self.participants.len() >= quotas.max_participants
             || self.account.octets.saturating_add(octets) > quotas.max_octets;
-        match self.strangers.to_evict(from, &quotas, full) {
-            Some(stranger) => {
+        match self.unverified.to_evict(from, &quotas, full) {
+            Some(unverified) => {
                 self.stats.participants_evicted = self.stats.participants_evicted.saturating_add(1);
-                self.remove_participant(stranger, LostReason::Evicted, fx);
+                self.remove_participant(unverified, LostReason::Evicted, fx);
                 true
             }
             None => !full,
@@ -320,7 +320,7 @@ impl Discovery {
         let before = participant.set_data(changed.announced);
         let data = Arc::clone(&participant.data);
         participant.renew(now.mono);
-        let (expires, participant_is_peer) = (participant.expires, participant.stranger.is_none());
+        let (expires, participant_is_peer) = (participant.expires, participant.unverified.is_none());
         self.wake_for_lease(expires);
         if *before == *data {
             return;
@@ -430,10 +430,10 @@ impl Discovery {
     ) {
         let Some(participant) = self.participants.remove(&prefix) else { return };
         self.account = self.account.without(participant.account());
-        match participant.stranger {
-            Some(stranger) => {
-                self.strangers.remove(prefix);
-                if let Some(due) = stranger.answer_due {
+        match participant.unverified {
+            Some(unverified) => {
+                self.unverified.remove(prefix);
+                if let Some(due) = unverified.answer_due {
                     self.answers.remove(&(due, prefix));
                 }
             }
@@ -462,7 +462,7 @@ impl Discovery {
         let expired = self.participants.iter().filter(|(_, participant)| participant.expires <= now);
         let expired: Vec<GuidPrefix> = expired.map(|(prefix, _)| *prefix).collect();
         for prefix in expired {
-            let is_peer = |participant: &RemoteParticipant| participant.stranger.is_none();
+            let is_peer = |participant: &RemoteParticipant| participant.unverified.is_none();
             if self.participants.get(&prefix).is_some_and(is_peer) {
                 let acknowledged = BuiltinTopic::ALL
                     .map(|topic| self.writer_mut(topic).acked_by(Guid::new(prefix, topic.reader_id())));
@@ -517,7 +517,7 @@ fn note_arrival(
         participant.directed_until = Some(now.plus(config.lease_duration));
     }
     // Others direct what they send to a group to one reader, or what they send to one peer to none.
-    let shows = participant.stranger.is_none() && participant.data.vendor == VendorId::DUNLIN;
+    let shows = participant.unverified.is_none() && participant.data.vendor == VendorId::DUNLIN;
     let lease = participant.data.lease_duration;
     let silent = participant.directed_until.is_some()
         && participant.heard_by_multicast.is_none_or(|at| now > at.plus(lease));

@@ -33,7 +33,7 @@ impl Discovery {
     ) {
         let Some(way) = Way::BOTH.into_iter().find(|way| way.writer() == writer) else { return };
         let known = self.participants.get(&state.source_prefix);
-        let Some(participant) = known.filter(|known| known.stranger.is_none()) else { return };
+        let Some(participant) = known.filter(|known| known.unverified.is_none()) else { return };
         let peer = Arc::clone(&participant.data);
         if matches!(submessage, Submessage::AckNack(_) | Submessage::NackFrag(_)) {
             self.service.with_line(now, way, &peer, &self.config, out, |line, out| {

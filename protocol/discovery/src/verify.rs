@@ -1,9 +1,9 @@
-//! From a stranger to a peer: a participant is believed to receive where it says once it acknowledges what only somebody
-//! can know who receives there. RTPS 2.5 §8.4.9, §8.5.4.2: the built-in writers begin to count at a number that cannot
+//! From an unverified participant to a peer: a participant is believed to receive where it says once it acknowledges
+//! what only somebody can know who receives there. RTPS 2.5 §8.4.9, §8.5.4.2: the built-in writers begin to count at a number that cannot
 //! be guessed, and an ACKNACK repeats it.
 //!
-//! Until then a stranger is sent announcements, HEARTBEATs and empty ACKNACKs alone, each in answer to something that
-//! came in its name, and its endpoints are not taken up.
+//! Until then it is sent announcements, HEARTBEATs and empty ACKNACKs alone, each in answer to something that came in its
+//! name, and its endpoints are not taken up.
 
 use alloc::vec::Vec;
 
@@ -17,12 +17,12 @@ use crate::{
     discovery::{BuiltinTopic, Discovery},
     effect::DiscoveryEffect,
     spdp::LARGE_DOMAIN,
-    stranger::{ACKNACK_EMPTY, Stranger, least_octets},
+    unverified::{ACKNACK_EMPTY, Unverified, least_octets},
 };
 
-/// A stranger that announces itself again is answered again after this time.
+/// An unverified participant that announces itself again is answered again after this time.
 const ANSWER_INTERVAL: Duration = Duration::from_millis(80);
-/// A stranger that asks for a HEARTBEAT or sends one gets ours at most this often.
+/// An unverified participant that asks for a HEARTBEAT or sends one gets ours at most this often.
 const GREETING_INTERVAL: Duration = Duration::from_millis(10);
 /// Nanoseconds that each participant of a large domain adds to the span over which answers are spread, so that a
 /// newcomer is not answered by all at once.
@@ -34,25 +34,25 @@ const CROWD_INTERVAL: Duration = Duration::from_millis(100);
 
 impl Discovery {
     /// What is remembered of a participant that has not been verified.
-    pub(crate) fn stranger_mut(&mut self, prefix: GuidPrefix) -> Option<&mut Stranger> {
-        if self.strangers.len() == 0 {
+    pub(crate) fn unverified_mut(&mut self, prefix: GuidPrefix) -> Option<&mut Unverified> {
+        if self.unverified.len() == 0 {
             return None;
         }
-        self.participants.get_mut(&prefix)?.stranger.as_deref_mut()
+        self.participants.get_mut(&prefix)?.unverified.as_deref_mut()
     }
 
-    /// Plans the answer to the announcement of a stranger.
+    /// Plans the answer to the announcement of an unverified participant.
     pub(crate) fn plan_answer(&mut self, now: MonoTime, prefix: GuidPrefix) {
         let known = self.participants.len();
         let span = u64::try_from(known).unwrap_or(u64::MAX).saturating_mul(SPREAD_PER_PARTICIPANT);
         let wait = if known < LARGE_DOMAIN { 0 } else { self.rng.below(span) };
-        let Some(stranger) = self.stranger_mut(prefix) else { return };
-        let lately = stranger.greeted_at.is_some_and(|at| at.plus(ANSWER_INTERVAL) > now);
-        if stranger.answer_due.is_some() || (stranger.answered && lately) {
+        let Some(unverified) = self.unverified_mut(prefix) else { return };
+        let lately = unverified.greeted_at.is_some_and(|at| at.plus(ANSWER_INTERVAL) > now);
+        if unverified.answer_due.is_some() || (unverified.answered && lately) {
             return;
         }
         let due = now.plus(Duration::from_nanos(i64::try_from(wait).unwrap_or(0)));
-        stranger.answer_due = Some(due);
+        unverified.answer_due = Some(due);
         self.answers.insert((due, prefix));
     }
 
@@ -85,8 +85,8 @@ impl Discovery {
         self.announcer.send_to_groups(now, self.config.guid_prefix, &groups, out);
     }
 
-    /// Answers the announcement of a stranger: with our own, unless it was just told by way of its group, and with what
-    /// the built-in writers have.
+    /// Answers the announcement of an unverified participant with our own, unless its group was just sent one, and with
+    /// what the built-in writers have.
     fn answer(&mut self, now: Now, prefix: GuidPrefix, out: &mut Outbox) {
         if !self.announcer.is_running() {
             return;
@@ -95,10 +95,10 @@ impl Discovery {
         let Some(participant) = self.participants.get_mut(&prefix) else { return };
         let told =
             participant.heard_by_multicast.is_some() && groups_told.is_some_and(|at| at >= participant.since);
-        let Some(stranger) = participant.stranger.as_deref_mut() else { return };
-        stranger.answer_due = None;
-        let announce = !told || stranger.answered;
-        stranger.answered = true;
+        let Some(unverified) = participant.unverified.as_deref_mut() else { return };
+        unverified.answer_due = None;
+        let announce = !told || unverified.answered;
+        unverified.answered = true;
         let from = out.datagram_count();
         let heartbeats = size::HEARTBEAT.saturating_mul(BuiltinTopic::ALL.len());
         let announcement = if announce { self.announcer.data_len() } else { 0 };
@@ -111,11 +111,11 @@ impl Discovery {
         join_directed(out, from, self.config.max_message_size);
     }
 
-    /// The places to which a stranger may be sent `octets`, if any; they count as sent.
+    /// The places to which an unverified participant may be sent `octets`, if any; they count as sent.
     fn afford(&mut self, prefix: GuidPrefix, octets: usize) -> Option<Vec<Locator>> {
         let participant = self.participants.get_mut(&prefix)?;
         let mut places = directed(&participant.data, &self.config.spdp_destinations);
-        let affordable = participant.stranger.as_deref_mut()?.spend(octets, places.len());
+        let affordable = participant.unverified.as_deref_mut()?.spend(octets, places.len());
         places.truncate(affordable);
         if places.is_empty() {
             self.stats.answers_withheld = self.stats.answers_withheld.saturating_add(1);
@@ -123,10 +123,10 @@ impl Discovery {
         Some(places).filter(|places| !places.is_empty())
     }
 
-    /// Tells a stranger what the built-in writers have.
+    /// Tells an unverified participant what the built-in writers have.
     fn greet(&mut self, now: MonoTime, prefix: GuidPrefix, places: &[Locator], out: &mut Outbox) {
-        if let Some(stranger) = self.stranger_mut(prefix) {
-            stranger.greeted_at = Some(now);
+        if let Some(unverified) = self.unverified_mut(prefix) {
+            unverified.greeted_at = Some(now);
         }
         for topic in BuiltinTopic::ALL {
             let reader = Guid::new(prefix, topic.reader_id());
@@ -134,10 +134,10 @@ impl Discovery {
         }
     }
 
-    /// Greets a stranger that has shown to know us, if it was not greeted just now.
+    /// Greets an unverified participant that has shown to know us, if it was not greeted just now.
     fn greet_again(&mut self, now: MonoTime, prefix: GuidPrefix, out: &mut Outbox) {
-        let Some(stranger) = self.stranger_mut(prefix) else { return };
-        if stranger.greeted_at.is_some_and(|at| at.plus(GREETING_INTERVAL) > now) {
+        let Some(unverified) = self.unverified_mut(prefix) else { return };
+        if unverified.greeted_at.is_some_and(|at| at.plus(GREETING_INTERVAL) > now) {
             return;
         }
         let from = out.datagram_count();
@@ -147,7 +147,7 @@ impl Discovery {
         join_directed(out, from, self.config.max_message_size);
     }
 
-    /// Takes a submessage of a reliable built-in endpoint of a stranger.
+    /// Takes a submessage of a reliable built-in endpoint of an unverified participant.
     pub(crate) fn meet(
         &mut self,
         now: Now,
@@ -157,8 +157,8 @@ impl Discovery {
         out: &mut Outbox,
         fx: &mut Vec<DiscoveryEffect>,
     ) {
-        let Some(stranger) = self.stranger_mut(prefix) else { return };
-        stranger.hear(least_octets(submessage));
+        let Some(unverified) = self.unverified_mut(prefix) else { return };
+        unverified.hear(least_octets(submessage));
         match submessage {
             Submessage::AckNack(acknack) => {
                 if self.is_proven(topic, prefix, acknack) {
@@ -183,18 +183,18 @@ impl Discovery {
         // Who knew us before, and was lost to us alone, goes on anywhere behind what it had acknowledged.
         let acknowledged = self.lost.acknowledged(prefix, topic.index());
         let fits = self.writer_mut(topic).has_told(base, acknowledged);
-        let Some(stranger) = self.stranger_mut(prefix) else { return false };
+        let Some(unverified) = self.unverified_mut(prefix) else { return false };
         if fits {
-            if let Some(proof) = stranger.proofs.get_mut(topic.index()) {
+            if let Some(proof) = unverified.proofs.get_mut(topic.index()) {
                 *proof = Some(*acknack);
             }
         } else if base > SequenceNumber::FIRST {
-            stranger.proofs = Default::default();
+            unverified.proofs = Default::default();
         }
-        matches!(stranger.proofs, [Some(_), Some(_), _])
+        matches!(unverified.proofs, [Some(_), Some(_), _])
     }
 
-    /// Answers the HEARTBEAT of a stranger so that it can verify this participant, and asks for nothing yet.
+    /// Answers the HEARTBEAT of an unverified participant so that it can verify this participant, and asks for nothing yet.
     fn acknowledge_nothing(
         &mut self,
         topic: BuiltinTopic,
@@ -206,8 +206,8 @@ impl Discovery {
             return;
         }
         let Some(places) = self.afford(prefix, directed_len(ACKNACK_EMPTY)) else { return };
-        let Some(stranger) = self.stranger_mut(prefix) else { return };
-        let Some(known) = stranger.heartbeats.get_mut(topic.index()) else { return };
+        let Some(unverified) = self.unverified_mut(prefix) else { return };
+        let Some(known) = unverified.heartbeats.get_mut(topic.index()) else { return };
         *known = Some(*heartbeat);
         let count = self.reader_mut(topic).next_acknack_count();
         let acknack = AckNack {
@@ -227,20 +227,20 @@ impl Discovery {
     /// endpoints are matched.
     fn verify(&mut self, now: Now, prefix: GuidPrefix, out: &mut Outbox, fx: &mut Vec<DiscoveryEffect>) {
         let Some(participant) = self.participants.get_mut(&prefix) else { return };
-        let Some(stranger) = participant.stranger.take() else { return };
+        let Some(unverified) = participant.unverified.take() else { return };
         participant.renew(now.mono);
         self.lost.forget(prefix);
         let data = alloc::sync::Arc::clone(&participant.data);
-        if let Some(due) = stranger.answer_due {
+        if let Some(due) = unverified.answer_due {
             self.answers.remove(&(due, prefix));
         }
-        self.strangers.remove(prefix);
+        self.unverified.remove(prefix);
         self.match_builtin(now, &data, out);
         for topic in BuiltinTopic::ALL {
-            if let Some(acknack) = stranger.proofs.get(topic.index()).copied().flatten() {
+            if let Some(acknack) = unverified.proofs.get(topic.index()).copied().flatten() {
                 self.writer_mut(topic).catch_up(now, prefix, &acknack, out);
             }
-            let Some(heartbeat) = stranger.heartbeats.get(topic.index()).copied().flatten() else {
+            let Some(heartbeat) = unverified.heartbeats.get(topic.index()).copied().flatten() else {
                 continue;
             };
             let mut collected = core::mem::take(&mut self.collected);
@@ -255,8 +255,8 @@ const fn directed_len(submessages: usize) -> usize {
     size::HEADER.saturating_add(size::INFO_DST).saturating_add(submessages)
 }
 
-/// Where a stranger is sent something: the unicast locators it announced or, without any, groups that this participant
-/// announces to itself.
+/// The destinations for an unverified participant: the unicast locators it announced or, without any, groups that this
+/// participant announces to itself.
 fn directed(data: &ParticipantData, own_groups: &[Locator]) -> Vec<Locator> {
     let locators = &data.locators;
     if !locators.metatraffic_unicast.is_empty() {

@@ -4,14 +4,14 @@
 use dunlin_core::MonoTime;
 use dunlin_wire::{AckNack, Heartbeat, Submessage, size};
 
-/// A stranger is sent at most so many times the octets that came in its name.
+/// An unverified participant is sent at most so many times the octets that came in its name.
 const MOST_PER_OCTET: usize = 3;
 /// Octets of an ACKNACK without bitmap.
 pub(crate) const ACKNACK_EMPTY: usize = 28;
 
 /// A participant whose locators may be somebody else's.
 #[derive(Debug, Default)]
-pub(crate) struct Stranger {
+pub(crate) struct Unverified {
     /// Octets that came in its name, headers left out.
     heard: usize,
     /// Octets that were sent because of it.
@@ -30,7 +30,7 @@ pub(crate) struct Stranger {
     pub(crate) proofs: [Option<AckNack>; 3],
 }
 
-impl Stranger {
+impl Unverified {
     /// Something of `octets` came in its name.
     pub(crate) fn hear(&mut self, octets: usize) {
         self.heard = self.heard.saturating_add(octets);
@@ -61,14 +61,14 @@ mod tests {
 
     #[test]
     fn nobody_gets_more_than_three_times_what_came_in_its_name() {
-        let mut stranger = Stranger::default();
-        assert_eq!(stranger.spend(1, 5), 0);
-        stranger.hear(100);
-        assert_eq!(stranger.spend(90, 2), 2);
-        assert_eq!(stranger.spend(60, 4), 2, "fewer places than there are");
-        assert_eq!(stranger.spend(1, 1), 0);
-        stranger.hear(1);
-        assert_eq!((stranger.spend(4, 1), stranger.spend(3, 1)), (0, 1));
-        assert_eq!(stranger.spend(0, 1), 0, "nothing is not sent");
+        let mut unverified = Unverified::default();
+        assert_eq!(unverified.spend(1, 5), 0);
+        unverified.hear(100);
+        assert_eq!(unverified.spend(90, 2), 2);
+        assert_eq!(unverified.spend(60, 4), 2, "fewer places than there are");
+        assert_eq!(unverified.spend(1, 1), 0);
+        unverified.hear(1);
+        assert_eq!((unverified.spend(4, 1), unverified.spend(3, 1)), (0, 1));
+        assert_eq!(unverified.spend(0, 1), 0, "nothing is not sent");
     }
 }

@@ -11,9 +11,9 @@ use crate::config::Quotas;
 /// Where datagrams come from; those without an address count as of one source.
 type Source = Option<IpAddr>;
 
-/// The index of strangers. Whoever has to give way is found without looking at the others, since everybody can make many.
+/// The index of unverified participants. The one that gives way is found without looking at the others: anybody can make many.
 #[derive(Debug, Default)]
-pub(crate) struct Strangers {
+pub(crate) struct UnverifiedParticipants {
     known: BTreeMap<GuidPrefix, (Source, MonoTime)>,
     /// Those of each source, the oldest first.
     by_source: BTreeMap<Source, BTreeSet<(MonoTime, GuidPrefix)>>,
@@ -21,7 +21,7 @@ pub(crate) struct Strangers {
     by_count: BTreeSet<(usize, Source)>,
 }
 
-impl Strangers {
+impl UnverifiedParticipants {
     pub(crate) fn len(&self) -> usize {
         self.known.len()
     }
@@ -56,8 +56,8 @@ impl Strangers {
         }
     }
 
-    /// Who has to give way so that another stranger from `from` may be known: the oldest of the same source, or of the
-    /// source that has the most. `full` says that there is no room for more participants of any kind.
+    /// The participant to evict so that another one from `from` may be known: the oldest of the same source, or of the source
+    /// that has the most. `full` says that there is no room for more participants of any kind.
     pub(crate) fn to_evict(&self, from: Locator, quotas: &Quotas, full: bool) -> Option<GuidPrefix> {
         let source = from.ip();
         let of_source = self.by_source.get(&source).map_or(0, BTreeSet::len);
@@ -92,19 +92,19 @@ mod tests {
     #[test]
     fn who_has_many_gives_way() {
         let quotas = Quotas { max_unverified: 4, max_unverified_per_source: 3, ..Quotas::default() };
-        let mut strangers = Strangers::default();
+        let mut unverified = UnverifiedParticipants::default();
         for (at, source) in [(1, 1), (2, 2), (3, 1)] {
-            assert_eq!(strangers.to_evict(from(source), &quotas, false), None);
-            strangers.add(MonoTime(at), prefix(at as u8), from(source));
+            assert_eq!(unverified.to_evict(from(source), &quotas, false), None);
+            unverified.add(MonoTime(at), prefix(at as u8), from(source));
         }
-        assert_eq!(strangers.to_evict(from(9), &quotas, true), Some(prefix(1)), "no room at all");
-        strangers.add(MonoTime(4), prefix(4), from(1));
-        assert_eq!(strangers.to_evict(from(1), &quotas, false), Some(prefix(1)), "the source's own");
-        assert_eq!(strangers.to_evict(from(3), &quotas, false), Some(prefix(1)), "of the one that has most");
-        strangers.remove(prefix(1));
-        strangers.remove(prefix(1));
-        assert_eq!((strangers.len(), strangers.to_evict(from(3), &quotas, false)), (3, None));
-        assert_eq!(strangers.by_source.values().map(BTreeSet::len).sum::<usize>(), 3);
-        assert_eq!(strangers.by_count.iter().map(|(count, _)| count).sum::<usize>(), 3);
+        assert_eq!(unverified.to_evict(from(9), &quotas, true), Some(prefix(1)), "no room at all");
+        unverified.add(MonoTime(4), prefix(4), from(1));
+        assert_eq!(unverified.to_evict(from(1), &quotas, false), Some(prefix(1)), "the source's own");
+        assert_eq!(unverified.to_evict(from(3), &quotas, false), Some(prefix(1)), "of the one that has most");
+        unverified.remove(prefix(1));
+        unverified.remove(prefix(1));
+        assert_eq!((unverified.len(), unverified.to_evict(from(3), &quotas, false)), (3, None));
+        assert_eq!(unverified.by_source.values().map(BTreeSet::len).sum::<usize>(), 3);
+        assert_eq!(unverified.by_count.iter().map(|(count, _)| count).sum::<usize>(), 3);
     }
 }
