@@ -7,7 +7,7 @@
 mod frames;
 
 use dunlin::qos::{DataWriterQos, PublisherQos, TopicQos};
-use dunlin::{DomainParticipant, Duration, StatusMask, WaitSet};
+use dunlin::{DomainParticipant, Duration};
 use frames::{Frame, TOPIC, argument};
 use std::error::Error;
 use std::time::{Duration as StdDuration, Instant};
@@ -23,11 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let qos = qos.resource_limits(depth, -1, -1).max_blocking_time(Duration::from_secs(30));
     let writer = publisher.create_datawriter(&topic, &qos)?;
 
-    let condition = writer.status_condition();
-    condition.set_enabled_statuses(StatusMask::PUBLICATION_MATCHED);
-    let matched = WaitSet::new();
-    matched.attach_condition(condition.condition());
-    matched.wait(Duration::from_secs(60)).map_err(|_| "no subscriber came within a minute")?;
+    writer.wait_for_readers(1, Duration::from_secs(60)).map_err(|_| "no subscriber came within a minute")?;
 
     let mut frame = Frame { number: 0, octets: (0..bytes).map(|i| (i % 251) as u8).collect() };
     let (wire, cpu, begin) = (frames::sent_octets(), frames::processor_seconds(), Instant::now());

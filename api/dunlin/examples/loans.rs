@@ -62,9 +62,7 @@ fn write<T: Frame>(participant: &DomainParticipant, lent: bool) -> Result<(), Fa
     let qos = qos.max_blocking_time(Duration::from_secs(10));
     let writer: DataWriter<T> =
         participant.create_publisher(&PublisherQos::default())?.create_datawriter(&topic, &qos)?;
-    while writer.matched_subscriptions().is_empty() {
-        std::thread::yield_now();
-    }
+    writer.wait_for_readers(1, Duration::from_secs(30))?;
     let (start, mut count, mut shared, mut sample) = (Instant::now(), 0_u64, 0_u64, T::empty());
     while start.elapsed().as_secs() < SECONDS {
         if lent {

@@ -2,7 +2,7 @@
 //! DDSI-RTPS.
 //!
 //! ```no_run
-//! use dunlin::{DdsType, DomainParticipant, qos::*};
+//! use dunlin::{DdsType, DomainParticipant, Duration, qos::*};
 //!
 //! #[derive(DdsType, Clone, Debug, Default)]
 //! struct Temperature {
@@ -13,17 +13,24 @@
 //!
 //! let participant = DomainParticipant::new(0)?;
 //! let topic = participant.create_topic::<Temperature>("Temperature", &TopicQos::default())?;
-//! let publisher = participant.create_publisher(&PublisherQos::default())?;
-//! let writer = publisher.create_datawriter(&topic, &DataWriterQos::default().reliable())?;
-//! writer.write(&Temperature { sensor: "bow".into(), celsius: 11.5 })?;
-//!
 //! let subscriber = participant.create_subscriber(&SubscriberQos::default())?;
 //! let reader = subscriber.create_datareader(&topic, &DataReaderQos::default().reliable())?;
+//!
+//! let publisher = participant.create_publisher(&PublisherQos::default())?;
+//! let writer = publisher.create_datawriter(&topic, &DataWriterQos::default().reliable())?;
+//! writer.wait_for_readers(1, Duration::from_secs(30))?;
+//! writer.write(&Temperature { sensor: "bow".into(), celsius: 11.5 })?;
+//! writer.wait_for_acknowledgments(Duration::from_secs(5))?;
 //! for sample in reader.take(16)? {
 //!     println!("{:?}", sample.data);
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! The reader and the writer may be in two programs. A reader gets what is written after it has matched, which
+//! [`wait_for_readers`](DataWriter::wait_for_readers) waits for; a writer whose samples nobody was there for says so in the
+//! log when it is deleted. HISTORY is KEEP_LAST 1 by default: of a burst a reader sees the last sample of each instance, and
+//! of what came before only what it took in time. With `keep_all()` on both sides it sees everything.
 //!
 //! Operations on an entity that was deleted fail with ALREADY_DELETED, and those that need it enabled fail with NOT_ENABLED
 //! before (DDS 1.4 §2.2.1.1, §2.2.2.1.1.7): QoS, listeners, status conditions, look-up, creation and deletion work before.

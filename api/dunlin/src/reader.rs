@@ -532,6 +532,27 @@ impl<T: TopicType> DataReader<T> {
             .map_err(|_| ReadError::UnknownInstance)
     }
 
+    /// Waits until at least so many writers are matched; of a multi-topic, writers of all its topics together. A writer may
+    /// match a moment later than this reader does, see [`DataWriter::wait_for_readers`](crate::DataWriter::wait_for_readers).
+    ///
+    /// # Errors
+    /// [`WaitForError::Timeout`].
+    pub fn wait_for_writers(&self, count: usize, max_wait: Duration) -> Result<(), WaitForError> {
+        self.core.wait_for_writers(count, max_wait)
+    }
+
+    /// [`wait_for_writers`](Self::wait_for_writers) for async code, on any executor and without a time-out: dropping the
+    /// future gives up.
+    ///
+    /// # Errors
+    /// [`WaitForError::NotEnabled`].
+    pub fn wait_for_writers_async(
+        &self,
+        count: usize,
+    ) -> impl Future<Output = Result<(), WaitForError>> + Send + use<T> {
+        Arc::clone(&self.core).writers(count)
+    }
+
     /// wait_for_historical_data: until everything that existed when this reader met its durable
     /// writers has arrived; at once for a volatile reader.
     ///

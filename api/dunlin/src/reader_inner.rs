@@ -485,6 +485,24 @@ impl ReaderInner {
         });
     }
 
+    pub fn wait_for_writers(&self, count: usize, timeout: Duration) -> Result<(), WaitForError> {
+        self.usable()?;
+        wait_for_any(&self.participant, &[&self.signal], timeout, || self.has_writers(count))?;
+        Ok(self.check()?)
+    }
+
+    /// Whether so many writers are matched, or none will be any more.
+    fn has_writers(&self, count: usize) -> bool {
+        self.is_deleted() || self.matched().len() >= count
+    }
+
+    /// The same for tasks, without a time-out.
+    pub async fn writers(self: Arc<Self>, count: usize) -> Result<(), WaitForError> {
+        self.usable()?;
+        when(Arc::clone(&self.signal), || self.has_writers(count).then_some(())).await;
+        Ok(self.check()?)
+    }
+
     /// The readers whose history it waits for: those behind it, of a multi-topic.
     fn of_history(self: &Arc<Self>) -> Vec<Arc<Self>> {
         self.feed.get().map_or_else(|| vec![Arc::clone(self)], |feed| feed.readers.clone())

@@ -1,6 +1,7 @@
 //! From the events of the engine to the entities they concern.
 
 use crate::explain::{Cause, WhyLog};
+use crate::mutex::lock;
 use crate::participant::ParticipantInner;
 use crate::reader_inner::ReaderInner;
 use crate::signal::Signal;
@@ -12,7 +13,7 @@ use dunlin_driver::{EventSink, machine};
 use dunlin_engine::Event;
 use dunlin_qos::{DurabilityKind, ReliabilityKind};
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 
 /// Entities by id. Weak, so that an event never keeps an entity alive that the application dropped.
 #[derive(Default)]
@@ -20,6 +21,8 @@ pub(crate) struct Sink {
     writers: RwLock<BTreeMap<EntityId, Weak<WriterInner>>>,
     readers: RwLock<BTreeMap<EntityId, Weak<ReaderInner>>>,
     why: WhyLog,
+    /// The topics of deleted writers that wait for their readers.
+    closing: Mutex<BTreeMap<EntityId, String>>,
     participant: OnceLock<Weak<ParticipantInner>>,
     /// Raised when a writer that was deleted is gone.
     pub closed: Signal,
@@ -68,6 +71,22 @@ impl Sink {
 
     pub fn remove_writer(&self, id: EntityId) {
         change(&self.writers, id, None);
+    }
+
+    /// A writer of this topic was deleted: from now on nothing is told of it but that it is gone.
+    pub fn begin_to_close(&self, id: EntityId, topic: &str) {
+        self.remove_writer(id);
+        lock(&self.closing).insert(id, topic.to_owned());
+    }
+
+    /// It is gone. Its topic, if that was not known before.
+    pub fn has_closed(&self, id: EntityId) -> Option<String> {
+        lock(&self.closing).remove(&id)
+    }
+
+    /// Says of a writer that ends how many of its changes nobody was there for, of how many.
+    pub fn note_unheard(&self, topic: &str, unheard: u64, written: u64) {
+        self.why.unheard(machine::mono(), topic, unheard, written);
     }
 
     /// Says of an endpoint that it is as durable as its writer at most.
@@ -239,7 +258,12 @@ impl EventSink for Sink {
                     core.on_event(event);
                 }
             }
-            Event::WriterClosed { .. } => self.closed.raise(),
+            Event::WriterClosed { writer, unacknowledged } => {
+                if let Some(topic) = self.has_closed(*writer) {
+                    self.why.unacknowledged(machine::mono(), &topic, *unacknowledged);
+                }
+                self.closed.raise();
+            }
             Event::InconsistentTopic { local, remote, topic_name, .. } => {
                 let participant = self.participant.get().and_then(Weak::upgrade);
                 let Some(participant) = participant else { return };

@@ -297,6 +297,27 @@ impl<T: TopicType> DataWriter<T> {
         Ok(())
     }
 
+    /// Waits until at least so many readers are matched. What is written before a reader matches does not reach it, unless both
+    /// are at least TRANSIENT_LOCAL; what a reliable KEEP_ALL writer writes from then on reaches every reliable KEEP_ALL reader.
+    ///
+    /// # Errors
+    /// [`WaitForError::Timeout`].
+    pub fn wait_for_readers(&self, count: usize, max_wait: Duration) -> Result<(), WaitForError> {
+        self.core.wait_for_readers(count, max_wait)
+    }
+
+    /// [`wait_for_readers`](Self::wait_for_readers) for async code, on any executor and without a time-out: dropping the
+    /// future gives up.
+    ///
+    /// # Errors
+    /// [`WaitForError::NotEnabled`].
+    pub fn wait_for_readers_async(
+        &self,
+        count: usize,
+    ) -> impl Future<Output = Result<(), WaitForError>> + Send + use<T> {
+        Arc::clone(&self.core).readers(count)
+    }
+
     /// wait_for_acknowledgments: until every matched reliable reader has everything written so far.
     ///
     /// # Errors

@@ -215,9 +215,10 @@ impl WriterInner {
         let Some(slot) = self.slot() else { return };
         *left = true;
         drop(left);
+        self.participant.note_unheard(&self.topic.name, slot.written_before_readers());
         self.participant.end_instances(slot, self.autodisposes());
         self.ask_for_acknowledgments(slot);
-        self.participant.close_writer(slot);
+        self.participant.close_writer(slot, &self.topic.name);
     }
 
     pub fn slot(&self) -> Option<&Arc<WriterSlot>> {
@@ -353,6 +354,24 @@ impl WriterInner {
 
     fn on_incompatible(self: &Arc<Self>, policies: &[IncompatiblePolicy]) {
         self.change(StatusMask::OFFERED_INCOMPATIBLE_QOS, |s| s.incompatible.record(policies));
+    }
+
+    pub fn wait_for_readers(&self, count: usize, timeout: Duration) -> Result<(), WaitForError> {
+        self.usable()?;
+        wait_for(&self.participant, &self.signal, timeout, || self.has_readers(count))?;
+        Ok(self.check()?)
+    }
+
+    /// Whether so many readers are matched, or none will be any more.
+    fn has_readers(&self, count: usize) -> bool {
+        self.is_deleted() || self.matched().len() >= count
+    }
+
+    /// The same for tasks, without a time-out.
+    pub async fn readers(self: Arc<Self>, count: usize) -> Result<(), WaitForError> {
+        self.usable()?;
+        when(Arc::clone(&self.signal), || self.has_readers(count).then_some(())).await;
+        Ok(self.check()?)
     }
 
     pub fn wait_for_acknowledgments(&self, timeout: Duration) -> Result<(), WaitForError> {

@@ -408,6 +408,75 @@ fn a_side_that_becomes_unreachable_after_the_match_is_told() {
     }
 }
 
+/// A program that writes and ends before a reader has matched.
+#[test]
+fn a_writer_that_nobody_heard_says_so_once() {
+    let write = |writer: &DataWriter<Reading>| (0..3).try_for_each(|n| writer.write(&Reading { n }));
+    let nobody = "topic 'T': nobody got the 3 samples of a writer that was deleted, as no reader had matched";
+    let text = logged(|_| {
+        let mut sim = Sim::new(1);
+        let (a, b) = (sim.node("a"), sim.node("b"));
+        let late = a.run(|| -> Result<_> {
+            let (_participant, quiet) = writing(&DataWriterQos::default())?;
+            drop(quiet);
+            let (participant, writer) = writing(&DataWriterQos::default().keep_all())?;
+            write(&writer)?;
+            drop(writer);
+            let topic = participant.create_topic::<Reading>("T", &TopicQos::default())?;
+            let publisher = participant.create_publisher(&PublisherQos::default())?;
+            for _ in 0..3 {
+                write(&publisher.create_datawriter(&topic, &DataWriterQos::default())?)?;
+            }
+            // A reader that comes later and gets what the writer keeps for it.
+            let durable = DataWriterQos::default().keep_all().transient_local();
+            let late = publisher.create_datawriter(&topic, &durable)?;
+            write(&late)?;
+            Ok(late)
+        });
+        let late = late.unwrap();
+        let qos = DataReaderQos::default().reliable().transient_local();
+        let _reader = b.run(|| reading::<Reading>(&[], &qos)).unwrap();
+        sim.run_until(|| !late.matched_subscriptions().is_empty(), secs(9)).unwrap();
+        sim.run_for(secs(2)).unwrap();
+        a.run(|| drop(late));
+        sim.run_for(secs(2)).unwrap();
+    });
+    assert_lines(&text, &[(nobody, 1)]);
+    // Of a writer whose first samples alone were too early it is no warning.
+    let text = logged(|_| {
+        let mut sim = Sim::new(1);
+        let (a, b) = (sim.node("a"), sim.node("b"));
+        let (_participant, writer) = a.run(|| writing(&DataWriterQos::default())).unwrap();
+        a.run(|| write(&writer)).unwrap();
+        let _reader = b.run(|| reading::<Reading>(&[], &DataReaderQos::default())).unwrap();
+        sim.run_until(|| !writer.matched_subscriptions().is_empty(), secs(9)).unwrap();
+        a.run(|| write(&writer)).unwrap();
+        sim.run_for(secs(2)).unwrap();
+        a.run(|| drop(writer));
+        sim.run_for(secs(2)).unwrap();
+    });
+    assert_eq!(text, "");
+}
+
+#[test]
+fn a_writer_that_waited_for_its_readers_in_vain_says_so() {
+    let text = logged(|_| {
+        let mut sim = Sim::new(1);
+        let (a, b) = (sim.node("a"), sim.node("b"));
+        let (participant, writer) = a.run(|| writing(&DataWriterQos::default().keep_all())).unwrap();
+        let _reader = b.run(|| reading::<Reading>(&[], &DataReaderQos::default().reliable())).unwrap();
+        sim.run_until(|| !writer.matched_subscriptions().is_empty(), secs(9)).unwrap();
+        a.run(|| writer.write(&Reading { n: 0 })).unwrap();
+        sim.run_for(secs(1)).unwrap();
+        sim.partition(&[&a], &[&b]);
+        a.run(|| (1..3).try_for_each(|n| writer.write(&Reading { n }))).unwrap();
+        a.run(|| drop(writer));
+        sim.run_for(secs(2)).unwrap();
+        drop(participant);
+    });
+    assert_lines(&text, &[("have not acknowledged its last 2 samples", 1)]);
+}
+
 /// Panics whenever there is data, which it leaves.
 struct Clumsy(Arc<AtomicUsize>);
 

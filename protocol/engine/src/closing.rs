@@ -22,15 +22,16 @@ pub(crate) struct Closing {
 impl Participant {
     /// Deletes a writer, at once if every matched reliable reader has acknowledged everything, and otherwise when they have, at
     /// `until` at the latest. Meanwhile it answers its readers and takes no new ones; [`Event::WriterClosed`] tells that it is
-    /// gone. Unregistering its instances comes before.
+    /// gone. Unregistering its instances comes before. True if it waits for readers.
     ///
     /// [`Event::WriterClosed`]: crate::Event::WriterClosed
-    pub fn close_writer(&self, now: Now, writer: &WriterSlot, until: MonoTime, out: &mut Output) {
+    pub fn close_writer(&self, now: Now, writer: &WriterSlot, until: MonoTime, out: &mut Output) -> bool {
         // Under the lock that a timer needs to delete it, which so cannot come first.
         let mut control = self.control.lock();
         if !writer.begin_to_close(now, until, out) {
             drop(control);
-            return self.delete_writer(now, writer, out);
+            self.delete_writer(now, writer, out);
+            return false;
         }
         control.closing.push_back(writer.guid().entity_id);
         let oldest = (control.closing.len() > MOST_CLOSING_WRITERS).then(|| control.closing.front().copied());
@@ -39,6 +40,7 @@ impl Participant {
         if let Some(oldest) = oldest {
             self.delete_writer(now, &oldest, out);
         }
+        true
     }
 
     /// How many writers are on their way out, see [`close_writer`](Self::close_writer).

@@ -134,6 +134,8 @@ pub enum Event {
     WriterClosed {
         /// The writer.
         writer: EntityId,
+        /// How many of its changes some matched reliable reader has not acknowledged.
+        unacknowledged: u64,
     },
     /// A matched reader answers no more, so that a full history is no longer kept for it; or it has caught up again.
     ReaderActivity {

@@ -366,7 +366,7 @@ impl Participant {
         watching_other_writers.remove(&id);
         if let Some(at) = closing.iter().position(|known| *known == id) {
             closing.remove(at);
-            out.events.push(Event::WriterClosed { writer: id });
+            out.events.push(Event::WriterClosed { writer: id, unacknowledged: writer.left_behind() });
         }
         discovery.remove_writer(now, id, &mut out.outbox, effects);
         self.conclude(now, control, out);

@@ -163,6 +163,8 @@ pub(crate) struct WriterCore {
     ending: bool,
     /// It is only waiting for its readers.
     closing: Option<Closing>,
+    /// The last change that none of the readers that ever matched was there for; `None` before the first.
+    missed_by_all: Option<SequenceNumber>,
     missed: Vec<DeadlineMissed>,
     /// The publisher, if changes are numbered or belong together.
     group: Option<Arc<PublisherGroup>>,
@@ -211,6 +213,7 @@ impl WriterSlot {
             deleted: false,
             ending: false,
             closing: None,
+            missed_by_all: None,
             missed: Vec::new(),
             group,
             member: Membership::default(),
@@ -590,6 +593,7 @@ impl WriterSlot {
         proxy.minimum_separation = core.filters.separation(remote);
         if matching::upsert(&mut core.readers, Arc::clone(remote)) {
             let (current, life) = (core.readers.len(), remote.life);
+            core.note_reader(remote);
             let remote = remote.guid;
             out.events.push(Event::PublicationMatched { writer: self.id(), remote, current, added: true });
             // What the pacer still held back when the last reader went is not for the first that comes.

@@ -12,6 +12,9 @@ pub(crate) struct WhyLog {
     causes: Limiter<(EntityId, &'static str)>,
     /// By topic, so that an application that makes one endpoint after the other hears it once of each topic.
     without_service: Limiter<(String, &'static str)>,
+    /// By topic too.
+    unheard: Limiter<String>,
+    unacknowledged: Limiter<String>,
 }
 
 impl WhyLog {
@@ -45,6 +48,48 @@ impl WhyLog {
                 WARN,
                 "{what} of '{topic}' asks for {kind:?} durability, but there is no durability service: samples are \
                  kept by their writers, as with TransientLocal (durability.without_service = \"local\"){again}"
+            );
+        }
+    }
+
+    /// Tells of a writer that ends what nobody was there for. That readers come later than the first sample is common, and is
+    /// told to those who ask for it; that none ever came is most often a program that did not wait.
+    pub fn unheard(&self, now: MonoTime, topic: &str, unheard: u64, written: u64) {
+        if unheard == 0 {
+            return;
+        }
+        let Some(again) = self.unheard.admit(now, topic.to_owned()) else { return };
+        let hint = "wait_for_readers waits for readers before the first sample";
+        if unheard < written {
+            dunlin_driver::log!(
+                target: "dunlin::why",
+                INFO,
+                "topic '{topic}': nobody got the first {unheard} of {written} samples of a writer that was deleted, as no \
+                 reader had matched yet; {hint}{again}"
+            );
+            return;
+        }
+        let samples = if written == 1 { "sample" } else { "samples" };
+        dunlin_driver::log!(
+            target: "dunlin::why",
+            WARN,
+            "topic '{topic}': nobody got the {written} {samples} of a writer that was deleted, as no reader had matched \
+             when they were written; {hint}{again}"
+        );
+    }
+
+    /// Tells of a writer that has waited for its readers in vain.
+    pub fn unacknowledged(&self, now: MonoTime, topic: &str, count: u64) {
+        if count == 0 {
+            return;
+        }
+        if let Some(again) = self.unacknowledged.admit(now, topic.to_owned()) {
+            let samples = if count == 1 { "sample" } else { "samples" };
+            dunlin_driver::log!(
+                target: "dunlin::why",
+                WARN,
+                "topic '{topic}': a writer that was deleted waited for its readers, and some of them have not acknowledged \
+                 its last {count} {samples}; wait_for_acknowledgments waits longer{again}"
             );
         }
     }

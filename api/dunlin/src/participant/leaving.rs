@@ -18,11 +18,15 @@ const LINGER_POLL: Duration = Duration::from_millis(10);
 impl ParticipantInner {
     /// Leaves a deleted writer to the engine, which deletes it when its readers have everything, or [`LINGER`] from now. From
     /// now on nothing is told of it. Waits only for room, where this thread can: for as many as the engine keeps.
-    pub fn close_writer(&self, slot: &WriterSlot) {
-        self.sink.remove_writer(slot.guid().entity_id);
+    pub fn close_writer(&self, slot: &WriterSlot, topic: &str) {
+        let id = slot.guid().entity_id;
+        self.sink.begin_to_close(id, topic);
         let room = || self.engine().closing_writers() < MOST_CLOSING_WRITERS;
         let _ = wait_for(self, &self.sink.closed, LINGER, room);
-        self.run(|engine, now, out| engine.close_writer(now, slot, now.mono.plus(LINGER), out));
+        let waits = self.run(|engine, now, out| engine.close_writer(now, slot, now.mono.plus(LINGER), out));
+        if !waits {
+            self.sink.has_closed(id);
+        }
     }
 
     /// Waits until the deleted writers are gone, [`LINGER`] at most. False if there are any, and this thread cannot wait.

@@ -16,6 +16,7 @@ mod inconsistent;
 mod limits;
 mod listeners;
 mod liveliness;
+mod matches;
 mod ownership;
 mod policies;
 mod propagation;

@@ -16,6 +16,7 @@ fn gauge() -> Result {
     let topic = participant.create_topic::<Level>("Level", &TopicQos::default())?;
     let publisher = participant.create_publisher(&PublisherQos::default())?;
     let writer = publisher.create_datawriter(&topic, &DataWriterQos::default().reliable())?;
+    writer.wait_for_readers(1, Duration::from_secs(30))?;
     let pause = WaitSet::new();
     for litres in 0.. {
         writer.write(&Level { litres })?;

@@ -2,11 +2,12 @@
 
 use alloc::vec::Vec;
 
-use dunlin_core::Guid;
-use dunlin_qos::ReliabilityKind;
+use dunlin_core::{Guid, SequenceNumber};
+use dunlin_discovery::DiscoveredReader;
+use dunlin_qos::{DurabilityKind, ReliabilityKind};
 use dunlin_rtps::{WriterHistory, WriterStats};
 
-use super::WriterSlot;
+use super::{WriterCore, WriterSlot};
 
 /// A writer at one moment.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -53,5 +54,32 @@ impl WriterSlot {
             matched: core.readers.len(),
             inactive,
         }
+    }
+    /// How many changes were written before the first reader matched that could get them, and how many in all. A durable
+    /// reader gets those of a durable writer that are older than their match.
+    #[must_use]
+    pub fn written_before_readers(&self) -> (u64, u64) {
+        let core = self.turnstile.core();
+        let last = core.cache.last_sn();
+        let count = |sn: SequenceNumber| u64::try_from(sn.0).unwrap_or(0);
+        (count(core.missed_by_all.unwrap_or(last)), count(last))
+    }
+
+    /// How many changes that some matched reliable reader has not acknowledged go with a writer that was
+    /// [closed](crate::Participant::close_writer).
+    pub(crate) fn left_behind(&self) -> u64 {
+        let core = self.turnstile.core();
+        let last = core.closing.map_or(SequenceNumber::ZERO, |closing| closing.last);
+        u64::try_from(last.0.saturating_sub(core.writer.acked_by_all().0)).unwrap_or(0)
+    }
+}
+
+impl WriterCore {
+    /// A reader has matched: from some change on somebody is there.
+    pub(super) fn note_reader(&mut self, reader: &DiscoveredReader) {
+        let keeps = self.qos.durability.kind != DurabilityKind::Volatile;
+        let gets_history = keeps && reader.qos.durability.kind != DurabilityKind::Volatile;
+        let missed = if gets_history { SequenceNumber::ZERO } else { self.cache.last_sn() };
+        self.missed_by_all = Some(self.missed_by_all.map_or(missed, |before| before.min(missed)));
     }
 }
