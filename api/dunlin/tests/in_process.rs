@@ -11,7 +11,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// A call that takes longer has been kept.
+const LONGEST_CALL: std::time::Duration = std::time::Duration::from_secs(30);
 
 fn participant(domain: u32, settings: &[(&str, &str)]) -> DomainParticipant {
     let mut config = Config::default();
@@ -120,7 +123,14 @@ fn who_leaves_and_who_comes_changes_nothing_for_the_others() {
 /// A reader and a writer in each of two participants, each of which answers the other in its listener while `goes_on`.
 fn answering(goes_on: impl Fn(&Track) -> bool + Clone + Send + Sync + 'static) -> Exchange {
     let domain = domain();
-    let sides = [participant(domain, &[]), participant(domain, &[])];
+    answering_on([participant(domain, &[]), participant(domain, &[])], goes_on)
+}
+
+/// The same on these two, which may be one.
+fn answering_on(
+    sides: [DomainParticipant; 2],
+    goes_on: impl Fn(&Track) -> bool + Clone + Send + Sync + 'static,
+) -> Exchange {
     let topics = ["Ping", "Pong"];
     let (mut writers, mut readers) = (Vec::new(), Vec::new());
     for (n, side) in sides.iter().enumerate() {
@@ -178,6 +188,23 @@ fn listeners_that_answer_each_other_without_end_keep_neither_the_call_nor_the_ti
     let writer = writer(&exchange.sides[1]);
     matched(&writer, 1);
     eventually("both", || another.subscription_matched_status().current_count == 1);
+    stop.store(true, SeqCst);
+}
+
+/// There is no other participant and no shared memory: what waits in the queue of the thread is all that goes on.
+#[test]
+fn listeners_of_one_participant_that_answer_each_other_do_not_keep_the_call_without_shared_memory() {
+    let own = participant(domain(), &[("shared_memory.enabled", "false")]);
+    let stop = Arc::new(AtomicBool::new(false));
+    let (stopped, deadline) = (Arc::clone(&stop), Instant::now() + LONGEST_CALL);
+    // If the call does not return the listeners end it, late.
+    let exchange =
+        answering_on([own.clone(), own], move |_| !stopped.load(SeqCst) && Instant::now() < deadline);
+    exchange.writers[0].write(&track(1, 0)).unwrap();
+    assert!(Instant::now() < deadline, "the call was kept");
+    let sent = || exchange.writers[0].stats().samples_sent;
+    let before = sent();
+    eventually("it goes on after the call", || sent() > before + 1_000);
     stop.store(true, SeqCst);
 }
 

@@ -335,6 +335,12 @@ impl WriterSlot {
         self.turnstile.core().writer.has_waiting_data()
     }
 
+    /// Whether samples wait for more to share a datagram, in a burst or for LATENCY_BUDGET; not for the pacer or for readers.
+    #[must_use]
+    pub fn is_waiting_for_more(&self) -> bool {
+        self.turnstile.core().writer.is_waiting_for_more()
+    }
+
     /// Whether a sample of `instance` would find room now. A caller that asks first need not hold a large sample while
     /// it waits. Another thread may still take the room.
     ///

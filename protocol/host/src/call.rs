@@ -25,9 +25,8 @@ pub fn with_output<P: Port, R>(
     member: &P::Member,
     f: impl FnOnce(&mut P, &mut Output) -> R,
 ) -> R {
-    let caller = P::participant(member).guid_prefix();
     // Without a state an output is made and not kept.
-    let kept = port.state(|state| state.begin_call(caller)).flatten();
+    let kept = port.state(|state| state.begin_call(|| P::participant(member).guid_prefix())).flatten();
     let mut out: Box<Output> = kept.unwrap_or_default();
     let nested = Nested(&mut *port);
     let result = f(&mut *nested.0, &mut out);

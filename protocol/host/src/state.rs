@@ -64,15 +64,17 @@ impl<M> State<M> {
     }
 
     /// A call begins. An output of an earlier one, if there is one.
-    pub(crate) fn begin_call(&mut self, caller: GuidPrefix) -> Option<Box<Output>> {
+    #[inline]
+    pub(crate) fn begin_call(&mut self, caller: impl FnOnce() -> GuidPrefix) -> Option<Box<Output>> {
         if !self.is_in_call() {
-            self.caller = Some(caller);
+            self.caller = Some(caller());
         }
         self.depth = self.depth.saturating_add(1);
         self.outputs.pop()
     }
 
     /// A call ends. Keeps its output if there is room for it. True if there is something to do, and nobody to do it.
+    #[inline]
     pub(crate) fn end_call(&mut self, out: &mut Option<Box<Output>>) -> bool {
         if self.outputs.len() < KEPT_OUTPUTS {
             self.outputs.extend(out.take());

@@ -64,6 +64,8 @@ impl Port for ThreadPort {
     type Member = Arc<GroupMember>;
     type Panic = Box<dyn Any + Send>;
 
+    // Calls look at it a dozen times for a sample.
+    #[inline(always)]
     fn state<R>(&mut self, look: impl FnOnce(&mut State<Self::Member>) -> R) -> Option<R> {
         STATE.try_with(|state| look(&mut state.borrow_mut())).ok()
     }
@@ -73,22 +75,27 @@ impl Port for ThreadPort {
         member.defer_to_timer(work);
     }
 
+    #[inline]
     fn now(&self, member: &Self::Member) -> Now {
         member.platform.now()
     }
 
+    #[inline]
     fn mono(&self, member: &Self::Member) -> MonoTime {
         member.platform.mono()
     }
 
+    #[inline]
     fn wake_by(&mut self, member: &Self::Member, deadline: MonoTime) {
         member.platform.wake_by(deadline);
     }
 
+    #[inline]
     fn participant(member: &Self::Member) -> &Participant {
         &member.participant
     }
 
+    #[inline]
     fn unless_leaving(&mut self, member: &Self::Member, work: impl FnOnce(&mut Self)) {
         let present = member.present.read().unwrap_or_else(PoisonError::into_inner);
         if *present {
@@ -117,18 +124,24 @@ impl Port for ThreadPort {
         Some(found)
     }
 
+    #[inline]
     fn mode(&self) -> SendMode {
         mode()
     }
 
+    #[inline]
     fn send(&mut self, member: &Self::Member, outbox: &Outbox, mode: SendMode) {
         member.send(outbox, mode);
     }
 
+    #[inline]
     fn follow_peers(&mut self, member: &Self::Member, out: &mut Output, mode: SendMode) {
-        member.follow_memory(out, mode);
+        if !out.events.is_empty() {
+            member.follow_memory(out, mode);
+        }
     }
 
+    #[inline]
     fn leave_lost_ways(&mut self, member: &Self::Member) {
         if member.memory.as_ref().is_some_and(|memory| memory.take_failure()) {
             member.leave_lost_memory();

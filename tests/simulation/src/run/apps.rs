@@ -211,7 +211,15 @@ impl Run<'_> {
                     self.log.violation("numbering", text);
                 }
             }
-            Err(WriteError::Full { .. } | WriteError::OutOfResources) => writer.full += 1,
+            Err(WriteError::Full { .. }) => {
+                writer.full += 1;
+                // Nobody acknowledges what has not left.
+                if slot.is_waiting_for_more() {
+                    let text = format!("writer {number} is full and still waits for more");
+                    self.log.violation("waits although full", text);
+                }
+            }
+            Err(WriteError::OutOfResources) => writer.full += 1,
             Err(error) => self.log.violation("write", format!("writer {number} cannot write: {error}")),
         }
     }
