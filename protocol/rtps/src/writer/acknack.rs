@@ -1,8 +1,7 @@
 //! RTPS 2.5 §8.3.8.1 AckNack and §8.3.8.10 NackFrag at the writer: what readers have and what they ask for.
 
 use super::Writer;
-use super::readers::{MAX_REQUEST_INTERVALS, ReaderProxy, Standing};
-use super::repairs::WHOLE;
+use super::readers::{MAX_REQUEST_INTERVALS, ReaderProxy, Standing, Terms};
 use crate::WriterHistory;
 use dunlin_buf::Outbox;
 use dunlin_core::{Guid, GuidPrefix, MonoTime, Now, SequenceNumber, SequenceNumberSet, SnRange};
@@ -139,48 +138,16 @@ impl Writer {
     /// Replaces what a reader wants by what it says it wants now.
     fn request(&mut self, now: MonoTime, index: usize, set: &SequenceNumberSet) {
         let Some(proxy) = self.readers.get_mut(index) else { return };
-        let suppression = proxy.suppression(self.cfg.nack_suppression);
-        let (in_progress, previous) = (proxy.requests.whole.first(), proxy.requests.due);
-        // A reader that does not know yet where it starts is told by a GAP.
-        let base = set.base().max(SequenceNumber::FIRST);
-        let history = proxy.cfg.durable && self.cfg.transient_local;
-        if !history && base == set.base() && base <= proxy.acked {
-            // A volatile reader that asks for what it had acknowledged has forgotten this writer and met it again: to
-            // the reader all that is older than the new meeting.
-            proxy.start = proxy.acked;
-        }
-        proxy.start_known |= base > proxy.start;
-        if set.is_empty() && base > proxy.start && proxy.requests.fragments.is_empty() {
-            if self.cfg.frugal {
-                proxy.requests.forget();
-                proxy.repair_log.free();
-            } else if let Some(requests) = proxy.requests.if_made() {
-                requests.clear();
-            }
-            return;
-        }
-        let requests = proxy.requests.made();
-        requests.whole.clear();
-        requests.clear_later();
-        requests.whole.insert(SnRange::new(base, proxy.start), MAX_REQUEST_INTERVALS);
-        for sn in set.iter().take_while(|sn| *sn <= self.transmission.pushed()).filter(|sn| *sn >= base) {
-            match proxy.repair_log.suppressed_until(now, sn, WHOLE, suppression) {
-                None => {
-                    requests.whole.insert(SnRange::new(sn, sn), MAX_REQUEST_INTERVALS);
-                }
-                Some(until) => {
-                    requests.postpone(sn, until);
-                    self.stats.requests_suppressed = self.stats.requests_suppressed.saturating_add(1);
-                }
-            }
-        }
-        if requests.whole.first() != in_progress {
-            requests.start_over();
-        }
-        if requests.is_empty() {
-            requests.due = None;
-        } else {
-            requests.rearm_for_more(now.plus(self.cfg.nack_response_delay), previous);
+        let terms = Terms {
+            last: self.transmission.pushed(),
+            serve_at: now.plus(self.cfg.nack_response_delay),
+            suppression: self.cfg.nack_suppression,
+            has_history: proxy.cfg.durable && self.cfg.transient_local,
+            frugal: self.cfg.frugal,
+        };
+        let suppressed = proxy.request(now, set, &terms);
+        self.stats.requests_suppressed = self.stats.requests_suppressed.saturating_add(suppressed);
+        if !proxy.requests.is_empty() {
             self.heartbeat_soon(now);
         }
     }

@@ -28,10 +28,55 @@ pub(crate) struct Silence {
     probe: (MonoTime, Duration),
 }
 
+/// Whether to wait for a reader that does not answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Patience {
+    /// Until then.
+    Until(MonoTime),
+    /// Until then, and to ask it now for the last time.
+    LastCall(MonoTime),
+    /// No more.
+    Over,
+}
+
 impl Silence {
     /// The reader has answered.
     pub(super) fn end(&mut self) {
         (self.unanswered, self.last_call) = (None, None);
+    }
+
+    /// Whether to wait for a reader that has not answered `since` then and becomes inactive `after` so long. Shortly before, it
+    /// is asked on its own for the last time, and it always has this `grace` to answer: a writer that stood still itself has
+    /// heard nothing meanwhile, and must not take that for silence.
+    fn patience(&mut self, now: MonoTime, since: MonoTime, after: Duration, grace: Duration) -> Patience {
+        let end = since.plus(after);
+        if let Some(at) = self.last_call {
+            let end = at.plus(grace).max(end);
+            return if end > now { Patience::Until(end) } else { Patience::Over };
+        }
+        let call_at = MonoTime(end.0.saturating_sub(u64::try_from(grace.as_nanos()).unwrap_or(0)));
+        if call_at > now {
+            return Patience::Until(call_at);
+        }
+        self.last_call = Some(now);
+        Patience::LastCall(now.plus(grace).max(end))
+    }
+
+    /// The reader is inactive from now on, and asked again at once, then after twice that long each time.
+    fn begin(&mut self, now: MonoTime, period: Duration) {
+        self.last_call = None;
+        self.probe = (now, period);
+    }
+
+    /// Whether to ask an inactive reader now, ever less often up to every `most`.
+    fn probes(&mut self, now: MonoTime, most: Duration) -> bool {
+        let (at, interval) = self.probe;
+        let probes = at <= now;
+        if probes {
+            let interval = interval.times(2).min(most);
+            self.probe = (now.plus(interval), interval);
+        }
+        probes
     }
 }
 
@@ -130,9 +175,7 @@ impl Writer {
         }
     }
 
-    /// Until when to wait for a reader that has not answered since then, if that is still to come. Shortly before, it is
-    /// asked on its own for the last time, and it always has that long to answer: a writer that stood still itself has
-    /// heard nothing meanwhile, and must not take that for silence.
+    /// Until when to wait for a reader that has not answered since then, if that is still to come.
     fn wait_on(
         &mut self,
         now: MonoTime,
@@ -144,18 +187,14 @@ impl Writer {
         let (after, period) = (self.inactivity.after?, self.cfg.heartbeat_period);
         let proxy = self.readers.get_mut(index)?;
         let grace = period.max(proxy.round_trip.window().times(2)).min(half(after));
-        let silence = proxy.silence.as_mut()?;
-        if let Some(at) = silence.last_call {
-            return Some(at.plus(grace).max(since.plus(after))).filter(|end| *end > now);
+        match proxy.silence.as_mut()?.patience(now, since, after, grace) {
+            Patience::Until(later) => Some(later),
+            Patience::LastCall(later) => {
+                self.tell_untold(index, true, history, out);
+                Some(later)
+            }
+            Patience::Over => None,
         }
-        let call_at =
-            MonoTime(since.plus(after).0.saturating_sub(u64::try_from(grace.as_nanos()).unwrap_or(0)));
-        if call_at > now {
-            return Some(call_at);
-        }
-        silence.last_call = Some(now);
-        self.tell_untold(index, true, history, out);
-        Some(now.plus(grace).max(since.plus(after)))
     }
 
     fn fall_silent(&mut self, now: MonoTime, index: usize) {
@@ -171,8 +210,7 @@ impl Writer {
             flow.suspend(now);
         }
         if let Some(silence) = &mut proxy.silence {
-            silence.last_call = None;
-            silence.probe = (now, period);
+            silence.begin(now, period);
         }
     }
 
@@ -182,9 +220,7 @@ impl Writer {
         let silent = |proxy: &&mut ReaderProxy| proxy.standing == Standing::Silent;
         let proxy = self.readers.get_mut(index).filter(silent);
         let Some(silence) = proxy.and_then(|proxy| proxy.silence.as_mut()) else { return };
-        if silence.probe.0 <= now {
-            let interval = silence.probe.1.times(2).min(most);
-            silence.probe = (now.plus(interval), interval);
+        if silence.probes(now, most) {
             self.tell_untold(index, true, history, out);
         }
     }
@@ -266,6 +302,31 @@ mod tests {
             inactivity.await_answers(seconds(1));
             assert!(inactivity.deadline().is_none() && inactivity.silence().is_none());
         }
+    }
+
+    #[test]
+    fn a_reader_is_asked_for_the_last_time_before_it_is_inactive() {
+        let ms = |n: u64| MonoTime(n * 1_000_000);
+        let (after, grace) = (Duration::from_millis(100), Duration::from_millis(20));
+        let mut silence = Silence::default();
+        let mut patience = |now| silence.patience(ms(now), ms(0), after, grace);
+        assert_eq!(patience(50), Patience::Until(ms(80)));
+        assert_eq!(patience(80), Patience::LastCall(ms(100)));
+        assert_eq!(patience(99), Patience::Until(ms(100)));
+        assert_eq!(patience(100), Patience::Over);
+        silence.end();
+        let late = silence.patience(ms(500), ms(0), after, grace);
+        assert_eq!(late, Patience::LastCall(ms(520)), "the writer itself stood still");
+    }
+
+    #[test]
+    fn an_inactive_reader_is_asked_ever_less_often() {
+        let ms = |n: u64| MonoTime(n * 1_000_000);
+        let mut silence = Silence::default();
+        silence.begin(ms(0), Duration::from_millis(10));
+        let mut probes = |now| silence.probes(ms(now), Duration::from_millis(30));
+        let asked: Vec<u64> = (0..120).filter(|now| probes(*now)).collect();
+        assert_eq!(asked, [0, 20, 50, 80, 110]);
     }
 
     #[test]

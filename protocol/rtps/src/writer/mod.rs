@@ -1,4 +1,11 @@
 //! RTPS 2.5 §8.4.9 "RTPS StatefulWriter Reference Implementation".
+//!
+//! A [`Writer`] is made of parts, each with a module and private state: `readers`, `transmission`, `announcements`, `repairs`,
+//! `withheld`, `inactivity`. A part may be given the readers; otherwise parts know nothing of each other, and none sends.
+//!
+//! The other modules are methods of the writer, which coordinate the parts and send: `matching` and `acknack` serve readers,
+//! `push`, `large_datagrams`, `shared_memory`, `local_delivery` and `echo` new data, `heartbeat` what is announced, `repair`
+//! what readers ask for, `withhold` what they are not sent.
 
 mod acknack;
 mod announcements;
@@ -45,10 +52,6 @@ use withheld::Withheld;
 /// After the datagrams of such a call were handed to the transport, tell [`mark_on_wire`](Self::mark_on_wire) what
 /// [`sent_sn`](Self::sent_sn) said right after the call: until then no HEARTBEAT announces those changes, except the one
 /// that travels with them, so a HEARTBEAT sent by another thread cannot overtake the data it announces.
-///
-/// Its parts know nothing of each other; the methods here coordinate them. A module with the name of a part is that part, the
-/// others act: `matching` and `acknack` on the readers, `push`, `large_datagrams`, `shared_memory`, `local_delivery` and `echo`
-/// on new data, `heartbeat` on what is announced, `repair` on what readers ask for, `withhold` on what they are not sent.
 #[derive(Debug)]
 pub struct Writer {
     cfg: WriterConfig,

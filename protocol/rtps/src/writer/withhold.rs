@@ -120,7 +120,7 @@ impl Writer {
     }
 
     /// Remembers that a reader has to be told that it does not get a change.
-    pub(super) fn leave_untold(
+    fn leave_untold(
         &mut self,
         index: usize,
         sn: SequenceNumber,
@@ -258,7 +258,7 @@ impl Writer {
 
     /// Notes what becomes of a new change that is `sent` to some: for each reader with a minimum separation. Those that get
     /// it are sent before what is kept back for them.
-    pub(super) fn separate(
+    fn separate(
         &mut self,
         now: MonoTime,
         change: &Change,
@@ -326,7 +326,7 @@ impl Writer {
     }
 
     /// Sends all readers what is kept back for them.
-    pub(super) fn release_all_kept(&mut self, now: MonoTime, history: &dyn WriterHistory, out: &mut Outbox) {
+    fn release_all_kept(&mut self, now: MonoTime, history: &dyn WriterHistory, out: &mut Outbox) {
         for index in 0..self.readers.len() {
             self.release_kept(now, index, history, out);
         }
@@ -357,13 +357,7 @@ impl Writer {
 
     /// Sends a reader what is kept back for it, behind a GAP about what was not sent before, and about what the history has
     /// no more: that was overtaken, or has expired.
-    pub(super) fn release_kept(
-        &mut self,
-        now: MonoTime,
-        index: usize,
-        history: &dyn WriterHistory,
-        out: &mut Outbox,
-    ) {
+    fn release_kept(&mut self, now: MonoTime, index: usize, history: &dyn WriterHistory, out: &mut Outbox) {
         let separation = self.separation_of(index).filter(|separation| separation.keeps_any());
         let Some(mut kept) = separation.map(Separation::take_kept) else { return };
         kept.retain(|(sn, instance)| {

@@ -3,7 +3,7 @@
 mod proxy;
 mod routes;
 
-pub(crate) use proxy::{MAX_REQUEST_INTERVALS, ReaderProxy, Standing};
+pub(crate) use proxy::{MAX_REQUEST_INTERVALS, ReaderProxy, Standing, Terms};
 
 use crate::compat;
 use crate::remembered::{Life, Remembered};
@@ -194,9 +194,10 @@ impl Readers {
         let Some(guid) = self.guids.get(index) else { return EntityId::UNKNOWN };
         // Sorted by GUID, those of a participant stand together.
         let (before, after) = self.proxies.split_at(index.min(self.proxies.len()));
-        let neighbour = |proxy: &&Box<ReaderProxy>| proxy.guid().prefix == guid.prefix;
-        let mut together =
-            before.iter().rev().take_while(neighbour).chain(after.iter().take_while(neighbour));
+        let neighbour = |proxy: &&ReaderProxy| proxy.guid().prefix == guid.prefix;
+        let before = before.iter().map(|proxy| &**proxy).rev().take_while(neighbour);
+        let after = after.iter().map(|proxy| &**proxy).take_while(neighbour);
+        let mut together = before.chain(after);
         if together.any(|proxy| proxy.takes_for_new(sn)) { guid.entity_id } else { EntityId::UNKNOWN }
     }
 

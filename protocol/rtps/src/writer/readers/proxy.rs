@@ -9,7 +9,7 @@ use crate::writer::repairs::{RepairLog, Requests, RoundTrip, Suppression, WHOLE}
 use crate::writer::transmission::Flow;
 use crate::writer::withheld::Separation;
 use alloc::boxed::Box;
-use dunlin_core::{Duration, Guid, Locator, MonoTime, SequenceNumber, SnRanges};
+use dunlin_core::{Duration, Guid, Locator, MonoTime, SequenceNumber, SequenceNumberSet, SnRange, SnRanges};
 
 /// Most intervals of changes a reader can have requested at once: an ACKNACK has 256 bits.
 pub(crate) const MAX_REQUEST_INTERVALS: usize = 160;
@@ -32,6 +32,21 @@ impl Standing {
     pub(crate) fn is_lagging(self) -> bool {
         matches!(self, Self::Silent | Self::Returning)
     }
+}
+
+/// How a writer serves what a reader asks for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms {
+    /// The highest change that was sent: nothing above it is missing.
+    pub(crate) last: SequenceNumber,
+    /// When the first of it may be served.
+    pub(crate) serve_at: MonoTime,
+    /// How long at least what was repaired is not repaired again.
+    pub(crate) suppression: Duration,
+    /// The reader gets what was written before it came.
+    pub(crate) has_history: bool,
+    /// See [`crate::WriterConfig::frugal`].
+    pub(crate) frugal: bool,
 }
 
 /// The state of one matched reader.
@@ -149,6 +164,58 @@ impl ReaderProxy {
         }
         if let Some(requests) = self.requests.if_made() {
             requests.fragments.retain(|request| request.sn > through);
+        }
+    }
+
+    /// Replaces what it wants by the changes of an ACKNACK. How many of them have to wait because they were just repaired.
+    pub(crate) fn request(&mut self, now: MonoTime, set: &SequenceNumberSet, terms: &Terms) -> u64 {
+        let suppression = self.suppression(terms.suppression);
+        let (in_progress, previous) = (self.requests.whole.first(), self.requests.due);
+        // A reader that does not know yet where it starts is told by a GAP.
+        let base = set.base().max(SequenceNumber::FIRST);
+        if !terms.has_history && base == set.base() && base <= self.acked {
+            // A volatile reader that asks for what it had acknowledged has forgotten this writer and met it again: to
+            // the reader all that is older than the new meeting.
+            self.start = self.acked;
+        }
+        self.start_known |= base > self.start;
+        if set.is_empty() && base > self.start && self.requests.fragments.is_empty() {
+            self.want_nothing(terms.frugal);
+            return 0;
+        }
+        let requests = self.requests.made();
+        requests.whole.clear();
+        requests.clear_later();
+        requests.whole.insert(SnRange::new(base, self.start), MAX_REQUEST_INTERVALS);
+        let mut suppressed = 0u64;
+        for sn in set.iter().take_while(|sn| *sn <= terms.last).filter(|sn| *sn >= base) {
+            match self.repair_log.suppressed_until(now, sn, WHOLE, suppression) {
+                None => {
+                    requests.whole.insert(SnRange::new(sn, sn), MAX_REQUEST_INTERVALS);
+                }
+                Some(until) => {
+                    requests.postpone(sn, until);
+                    suppressed = suppressed.saturating_add(1);
+                }
+            }
+        }
+        if requests.whole.first() != in_progress {
+            requests.start_over();
+        }
+        if requests.is_empty() {
+            requests.due = None;
+        } else {
+            requests.rearm_for_more(terms.serve_at, previous);
+        }
+        suppressed
+    }
+
+    fn want_nothing(&mut self, frugal: bool) {
+        if frugal {
+            self.requests.forget();
+            self.repair_log.free();
+        } else if let Some(requests) = self.requests.if_made() {
+            requests.clear();
         }
     }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::ReaderProxyConfig;
 use crate::tests::support::{host, life, reader_guid};
 use alloc::vec;
-use dunlin_core::SnRange;
+use dunlin_core::{MonoTime, SequenceNumberSet, SnRange};
 
 fn proxy(guid: Guid, reliable: bool) -> ReaderProxy {
     let cfg = ReaderProxyConfig { guid, reliable, unicast: vec![host(guid.prefix)], ..Default::default() };
@@ -154,4 +154,32 @@ fn what_was_acknowledged_is_not_asked_for_any_more() {
     acknowledge(&mut readers, 1, 4);
     let untold = readers.get(0).unwrap().untold.as_slice();
     assert_eq!(untold, [SnRange::new(SequenceNumber(5), SequenceNumber(6))]);
+}
+
+#[test]
+fn an_acknack_replaces_what_a_reader_wants() {
+    let terms = Terms {
+        last: SequenceNumber(9),
+        serve_at: MonoTime(5),
+        suppression: dunlin_core::Duration::from_millis(2),
+        has_history: true,
+        frugal: true,
+    };
+    let set = |base: i64, missing: &[i64]| {
+        let mut set = SequenceNumberSet::empty(SequenceNumber(base));
+        missing.iter().for_each(|sn| assert!(set.insert(SequenceNumber(*sn))));
+        set
+    };
+    let mut proxy = proxy(reader_guid(1), true);
+    let wanted = |proxy: &ReaderProxy| {
+        let ranges = proxy.requests.whole.as_slice().iter();
+        ranges.flat_map(|range| range.first.0..=range.last.0).collect::<Vec<_>>()
+    };
+    assert_eq!(proxy.request(MonoTime(1), &set(3, &[3, 5, 12]), &terms), 0);
+    assert_eq!((wanted(&proxy), proxy.requests.due), (vec![3, 5], Some(MonoTime(5))), "12 was not sent");
+    proxy.note_repair(MonoTime(6), SequenceNumber(5), crate::writer::repairs::WHOLE);
+    assert_eq!(proxy.request(MonoTime(7), &set(4, &[5, 6]), &terms), 1, "5 is on its way");
+    assert_eq!(wanted(&proxy), [6]);
+    proxy.request(MonoTime(8), &set(10, &[]), &terms);
+    assert!(proxy.requests.is_empty() && proxy.requests.due.is_none());
 }
