@@ -42,7 +42,7 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    fn new(key: u8, number: u32, len: usize) -> Self {
+    pub(super) fn new(key: u8, number: u32, len: usize) -> Self {
         Self { key, number, body: (0..len).map(|at| (at as u32 ^ number.wrapping_mul(7)) as u8).collect() }
     }
 
@@ -64,13 +64,13 @@ impl Sample {
         (value == Self::new(value.key, value.number, value.body.len())).then_some(value)
     }
 
-    fn request(&self) -> WriteRequest {
+    pub(super) fn request(&self) -> WriteRequest {
         let instance = InstanceHandle(key_hash(self).expect("a small value"));
         WriteRequest { kind: ChangeKind::Alive, instance, source_timestamp: None, payload: self.payload() }
     }
 
     /// An end of its instance.
-    fn end(&self, kind: ChangeKind) -> WriteRequest {
+    pub(super) fn end(&self, kind: ChangeKind) -> WriteRequest {
         let mut key = Vec::new();
         key_payload(self, Representation::Xcdr1, &mut key).expect("a small value");
         WriteRequest { kind, payload: key.into(), ..self.request() }
@@ -84,8 +84,7 @@ enum Extra {
 }
 
 pub(super) struct Node {
-    pub(super) participant: Participant,
-    pub(super) out: Output,
+    pub(super) participant: Arc<Participant>,
     pub(super) writer: Arc<WriterSlot>,
     pub(super) reader: Arc<ReaderSlot>,
     extra: Vec<Extra>,
@@ -241,17 +240,22 @@ fn instances(choice: u8) -> Selection {
 impl Node {
     /// A participant that was started, with a writer of its topic and a reader of that of `peer`. Octets choose how
     /// it sends, and the QoS of both topics.
-    pub(super) fn new(now: Now, node: usize, peer: usize, tuning: u8, [own, others]: [u8; 2]) -> Self {
-        let participant = Participant::new(config(node, tuning));
-        let mut out = Output::new();
-        participant.start(now, &mut out);
+    pub(super) fn new(
+        now: Now,
+        [node, peer]: [usize; 2],
+        tuning: u8,
+        [own, others]: [u8; 2],
+        out: &mut Output,
+    ) -> Self {
+        let participant = Arc::new(Participant::new(config(node, tuning)));
+        participant.start(now, out);
         let (offered, requested) = (offer(own), request(others));
         let spec = writer_spec(topic(node), offered.writer().0);
-        let writer = participant.create_writer(now, spec, &mut out).expect("a good writer");
+        let writer = participant.create_writer(now, spec, out).expect("a good writer");
         let spec = reader_spec(topic(peer), requested.reader().0);
-        let reader = participant.create_reader(now, spec, &mut out).expect("a good reader");
+        let reader = participant.create_reader(now, spec, out).expect("a good reader");
         let judge = Judge::new(node, now, (&writer, offered), (&reader, requested));
-        Self { participant, out, writer, reader, extra: Vec::new(), rival: None, judge, shut_down: false }
+        Self { participant, writer, reader, extra: Vec::new(), rival: None, judge, shut_down: false }
     }
 
     pub(super) fn is_shut_down(&self) -> bool {
@@ -290,54 +294,48 @@ impl Node {
         }
     }
 
-    /// Writes a sample, to be sent by the caller.
-    pub(super) fn write(&mut self, now: Now, choice: u8) {
+    /// The next sample, as the octet chooses.
+    pub(super) fn next_sample(&self, choice: u8) -> Sample {
         let len = BODIES[usize::from(choice >> 6)];
-        let sample = Sample::new(choice & 3, self.judge.writer.changes.len() as u32 + 1, len);
-        let request = sample.request();
-        let octets = request.payload.len();
-        match self.writer.write(now, request, &mut self.out) {
-            Ok(turn) => {
-                self.judge.wrote(now, ChangeKind::Alive, sample.key, octets, turn.sequence_number().0);
-            }
-            Err(_) => self.judge.refused(),
-        }
+        Sample::new(choice & 3, self.judge.writer.changes.len() as u32 + 1, len)
+    }
+
+    /// Those that write the same, as the octet chooses.
+    pub(super) fn others_that_write(&self, choice: u8) -> Vec<Arc<WriterSlot>> {
         let extra = self.extra.iter().filter(|_| choice & 4 != 0).filter_map(|extra| match extra {
             Extra::Writer(writer) => Some(writer),
             Extra::Reader(_) => None,
         });
-        for writer in extra.chain(self.rival.as_ref().filter(|_| choice & 8 != 0).map(|(rival, _)| rival)) {
-            let _ = writer.write(now, sample.request(), &mut self.out).is_ok();
-        }
+        let rival = self.rival.as_ref().filter(|_| choice & 8 != 0).map(|(rival, _)| rival);
+        extra.chain(rival).cloned().collect()
     }
 
-    /// Ends an instance; true if it was that of a rival.
-    pub(super) fn end_instance(&mut self, now: Now, choice: u8) -> bool {
-        let kinds = [ChangeKind::Disposed, ChangeKind::Unregistered, ChangeKind::DisposedUnregistered];
-        let kind = kinds[usize::from(choice >> 2 & 7) % kinds.len()];
-        let sample = Sample::new(choice & 3, 0, 0);
-        let request = sample.end(kind);
-        if let Some((rival, ended)) = self.rival.as_mut().filter(|_| choice & 0x40 != 0) {
-            if let Ok(turn) = rival.write(now, request, &mut self.out) {
-                *ended = turn.sequence_number().0;
-            }
-            return true;
+    /// The rival, if the octet chooses it.
+    pub(super) fn chosen_rival(&self, choice: u8) -> Option<Arc<WriterSlot>> {
+        self.rival.as_ref().filter(|_| choice & 0x40 != 0).map(|(rival, _)| Arc::clone(rival))
+    }
+
+    /// The rival has ended an instance with this change.
+    pub(super) fn rival_ended(&mut self, number: i64) {
+        if let Some((_, ended)) = &mut self.rival {
+            *ended = number;
         }
-        let octets = request.payload.len();
-        match self.writer.write(now, request, &mut self.out) {
-            Ok(turn) => self.judge.wrote(now, kind, sample.key, octets, turn.sequence_number().0),
-            Err(_) => self.judge.refused(),
-        }
-        false
     }
 
     /// Takes everything, or what `choice` selects, and has it judged.
-    pub(super) fn take(&mut self, now: Now, peer: &Peer<'_>, choice: Option<u8>, forged: Forged) {
+    pub(super) fn take(
+        &mut self,
+        now: Now,
+        peer: &Peer<'_>,
+        choice: Option<u8>,
+        forged: Forged,
+        out: &mut Output,
+    ) {
         let mut samples = Vec::new();
         let most = self.judge.requested.max_samples.map_or(MANY_SAMPLES, |limit| limit as usize);
         assert!(self.reader.len() <= most + MAX_WITHOUT_DATA, "{} samples", self.reader.len());
         let selection = choice.map_or(Selection::default(), instances);
-        self.reader.take(now, &selection, &mut samples, &mut self.out).expect("no instance asked");
+        self.reader.take(now, &selection, &mut samples, out).expect("no instance asked");
         self.judge.look(now, &samples, &selection, peer, forged);
         let choice = choice.unwrap_or(0);
         for extra in &self.extra {
@@ -356,31 +354,31 @@ impl Node {
             };
             let most = selection.max_samples;
             let _ = if choice & 128 == 0 {
-                reader.take(now, &selection, &mut samples, &mut self.out)
+                reader.take(now, &selection, &mut samples, out)
             } else {
-                reader.read(now, &selection, &mut samples, &mut self.out)
+                reader.read(now, &selection, &mut samples, out)
             };
             assert!(samples.len() <= most, "{} samples of {most}", samples.len());
         }
     }
 
     /// Creates a stronger writer of the topic of the first.
-    fn create_rival(&mut self, now: Now, node: usize) {
+    fn create_rival(&mut self, now: Now, node: usize, out: &mut Output) {
         let (mut qos, _) = self.judge.offered.writer();
         qos = qos.ownership_strength(5);
         let spec = writer_spec(topic(node), qos);
-        self.rival = self.participant.create_writer(now, spec, &mut self.out).ok().map(|rival| (rival, 0));
+        self.rival = self.participant.create_writer(now, spec, out).ok().map(|rival| (rival, 0));
     }
 
-    pub(super) fn create_endpoint(&mut self, now: Now, choice: u8) {
+    pub(super) fn create_endpoint(&mut self, now: Now, choice: u8, out: &mut Output) {
         if choice & 0xc0 == 0xc0 && self.judge.offered.exclusive && self.rival.is_none() {
-            return self.create_rival(now, self.judge.writer.node);
+            return self.create_rival(now, self.judge.writer.node, out);
         }
         if self.extra.len() >= MAX_EXTRA {
             return;
         }
         let topic = topic(usize::from(choice >> 2) % 3);
-        let Self { participant, out, .. } = self;
+        let participant = &self.participant;
         let made = if choice & 0x80 == 0 {
             participant.create_reader(now, reader_spec(topic, reader_qos(choice)), out).map(Extra::Reader)
         } else {
@@ -390,8 +388,8 @@ impl Node {
     }
 
     /// Deletes an endpoint; true if it was a rival.
-    pub(super) fn delete_endpoint(&mut self, now: Now, choice: u8) -> bool {
-        let Self { participant, out, .. } = self;
+    pub(super) fn delete_endpoint(&mut self, now: Now, choice: u8, out: &mut Output) -> bool {
+        let participant = &self.participant;
         if let Some((rival, _)) = self.rival.take_if(|_| choice & 0xc0 == 0xc0) {
             participant.delete_writer(now, &rival, out);
             return true;
@@ -407,8 +405,8 @@ impl Node {
     }
 
     /// Calls that applications make rarely.
-    pub(super) fn other_call(&mut self, now: Now, peer: GuidPrefix, choice: u8) {
-        let Self { participant, out, writer, judge, .. } = self;
+    pub(super) fn other_call(&mut self, now: Now, peer: GuidPrefix, choice: u8, out: &mut Output) {
+        let Self { participant, writer, judge, .. } = self;
         match choice % 16 {
             0..=4 => writer.request_acknowledgments(now, out),
             5..=7 => {

@@ -31,15 +31,13 @@ fn record() -> Vec<SharedBytes> {
     let mut world = World::recorded(THIRD + 1, 0, [0, 0], Some(THIRD));
     world.create_endpoint(THIRD, 0x84);
     for choice in [0x01, 0x42, 0xc3] {
-        world.nodes[THIRD].write(world.now, choice);
-        world.send(THIRD);
+        world.write(THIRD, choice);
         for _ in 0..10 {
             world.deliver(usize::MAX);
             world.pass_to_next();
         }
     }
-    world.nodes[THIRD].end_instance(world.now, 1);
-    world.send(THIRD);
+    world.end_instance(THIRD, 1);
     world.with(THIRD, |participant, now, out| participant.shutdown(now, out));
     let (_, mut record) = world.record.take().expect("a record");
     record.dedup();

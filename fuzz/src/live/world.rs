@@ -1,15 +1,19 @@
 //! The network between two participants, and the accounts of what leaves it.
 
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
 
-use dunlin_buf::SharedBytes;
-use dunlin_core::{Duration, Locator, LocatorKind, MonoTime, Now, WallTime};
-use dunlin_engine::{Output, Participant};
+use dunlin_buf::{Outbox, SharedBytes};
+use dunlin_core::{Duration, GuidPrefix, Locator, LocatorKind, MonoTime, Now, SequenceNumber, WallTime};
+use dunlin_engine::{Event, Output, Participant, WriteError, WriteRequest, WriterSlot};
+use dunlin_host::{Port, SendMode, State, Work, conclude, drive, run_timers, send, with_output, work_off};
+use dunlin_rtps::ChangeKind;
 use dunlin_wire::{Message, Submessage};
 
 use super::judge::Forged;
-use super::node::{Node, address, prefix};
+use super::node::{Node, Sample, address, prefix};
 
 /// Octets that may leave because of one call, besides what had waited for a window.
 const MOST_SENT: usize = 96 * 1024;
@@ -42,6 +46,9 @@ pub(super) struct Packet {
 
 pub(super) struct World {
     pub(super) now: Now,
+    state: State<Member>,
+    /// What calls have left to the next step of time.
+    deferred: Vec<Work<Member>>,
     pub(super) nodes: Vec<Node>,
     pub(super) queue: VecDeque<Packet>,
     pub(super) recent: VecDeque<Packet>,
@@ -61,6 +68,13 @@ pub(super) struct World {
     pub(super) record: Option<(usize, Vec<SharedBytes>)>,
 }
 
+/// A node, with its participant.
+#[derive(Clone)]
+pub(super) struct Member {
+    node: usize,
+    participant: Arc<Participant>,
+}
+
 pub(super) fn place(address: Ipv4Addr) -> Locator {
     Locator::udp_v4(address, 7410)
 }
@@ -76,10 +90,14 @@ impl World {
         let now = Now { mono: MonoTime(1_000_000_000), wall: WallTime(1_700_000_000_000_000_000) };
         let peer = |node: usize| if node == 0 { 1 } else { 0 };
         let qos_of = |node: usize| qos.get(node).copied().unwrap_or(0);
-        let new = |node| Node::new(now, node, peer(node), tuning, [qos_of(node), qos_of(peer(node))]);
+        let mut outputs: Vec<Output> = (0..nodes).map(|_| Output::new()).collect();
+        let new =
+            |(node, out)| Node::new(now, [node, peer(node)], tuning, [qos_of(node), qos_of(peer(node))], out);
         let mut world = Self {
             now,
-            nodes: (0..nodes).map(new).collect(),
+            state: State::default(),
+            deferred: Vec::new(),
+            nodes: outputs.iter_mut().enumerate().map(new).collect(),
             queue: VecDeque::new(),
             recent: VecDeque::new(),
             strangers: vec![(0, 0); nodes],
@@ -90,8 +108,8 @@ impl World {
             sent: vec![0; nodes],
             record: record.map(|node| (node, Vec::new())),
         };
-        for node in 0..nodes {
-            world.send(node);
+        for (node, made) in outputs.iter_mut().enumerate() {
+            world.act(node, |_, _, out| std::mem::swap(out, made));
         }
         for _ in 0..PATIENCE {
             world.deliver(usize::MAX);
@@ -106,47 +124,35 @@ impl World {
 
     /// Calls a participant and sends what it says.
     pub(super) fn with(&mut self, node: usize, call: impl FnOnce(&Participant, Now, &mut Output)) {
-        let now = self.now;
-        let Node { participant, out, .. } = &mut self.nodes[node];
-        call(participant, now, out);
-        self.send(node);
+        self.act(node, |world, now, out| call(&world.nodes[node].participant, now, out));
     }
 
-    /// Sends what a node has said, and looks at it.
-    pub(super) fn send(&mut self, node: usize) {
-        let mut out = std::mem::take(&mut self.nodes[node].out);
-        let octets = out.outbox.octets();
-        let bounded = octets <= MOST_SENT || octets <= MOST_SENT + self.nodes[node].held_by_windows();
-        assert!(bounded, "{octets} octets at once");
-        self.sent[node] += out.outbox.datagrams().count();
-        for datagram in out.outbox.datagrams() {
-            let stays = datagram.destinations().iter().all(|to| *to == Locator::LOCAL);
-            assert!(stays || datagram.len() <= 1472, "{} octets in a datagram", datagram.len());
-            let mut bytes = Vec::with_capacity(datagram.len());
-            datagram.copy_to(&mut bytes);
-            let bytes = SharedBytes::from(bytes);
-            if let Some((_, record)) = self.record.as_mut().filter(|(of, _)| *of == node) {
-                record.push(bytes.clone());
-            }
-            for destination in datagram.destinations() {
-                self.post(node, *destination, &bytes);
-            }
-        }
-        let other = &self.nodes[if node == 0 { 1 } else { 0 }];
-        let peer = (other.writer.guid(), other.reader.guid());
-        for event in &out.events {
-            let parted = self.nodes[node].judge.tell(self.now, event, peer);
-            self.parted |= parted && node < 2;
-        }
-        out.clear();
-        self.nodes[node].out = out;
+    /// The same for calls that need more than the participant.
+    fn act<R>(&mut self, node: usize, act: impl FnOnce(&mut Self, Now, &mut Output) -> R) -> R {
+        let (now, member) = (self.now, self.member(node));
+        with_output(self, &member, |world, out| {
+            let result = act(world, now, out);
+            send(world, &member, out, SendMode::NonBlocking);
+            conclude(world, &member, out);
+            result
+        })
+    }
+
+    fn member(&self, node: usize) -> Member {
+        Member { node, participant: Arc::clone(&self.nodes[node].participant) }
+    }
+
+    fn write_with(
+        &mut self,
+        node: usize,
+        writer: &WriterSlot,
+        request: WriteRequest,
+    ) -> Result<SequenceNumber, WriteError> {
+        let member = self.member(node);
+        dunlin_host::write(self, &member, writer, request, None)
     }
 
     fn post(&mut self, node: usize, destination: Locator, bytes: &SharedBytes) {
-        if destination.kind == LocatorKind::LOCAL {
-            self.enqueue(Packet { to: node, from: Locator::LOCAL, bytes: bytes.clone() });
-            return;
-        }
         let ip = destination.ip();
         let group = ip.is_some_and(|ip| ip.is_multicast());
         let mut known = group;
@@ -180,7 +186,8 @@ impl World {
     }
 
     fn receive(&mut self, packet: &Packet) {
-        self.with(packet.to, |participant, now, out| {
+        let (now, member) = (self.now, self.member(packet.to));
+        drive(self, &member, |participant, out| {
             participant.on_datagram(now, packet.from, &packet.bytes, out);
         });
     }
@@ -215,6 +222,8 @@ impl World {
     pub(super) fn pass(&mut self, time: Duration) {
         self.now.mono = self.now.mono.plus(time);
         self.now.wall = self.now.wall.plus(time);
+        let deferred = std::mem::take(&mut self.deferred);
+        work_off(self, deferred);
         for node in 0..self.nodes.len() {
             self.timers(node);
         }
@@ -225,7 +234,8 @@ impl World {
             if self.nodes[node].participant.next_deadline().is_none_or(|at| at > self.now.mono) {
                 return;
             }
-            self.with(node, |participant, now, out| participant.on_timer(now, out));
+            let (now, member) = (self.now, self.member(node));
+            run_timers(self, &member, now);
         }
         panic!("timers without end");
     }
@@ -237,44 +247,62 @@ impl World {
     }
 
     pub(super) fn write(&mut self, node: usize, choice: u8) {
-        let now = self.now;
-        self.nodes[node].write(now, choice);
-        self.send(node);
+        let sample = self.nodes[node].next_sample(choice);
+        let others = self.nodes[node].others_that_write(choice);
+        let (request, writer) = (sample.request(), Arc::clone(&self.nodes[node].writer));
+        self.judged_write(node, &writer, request, sample.key);
+        for writer in others {
+            let _ = self.write_with(node, &writer, sample.request()).is_ok();
+        }
     }
 
-    pub(super) fn end_instance(&mut self, node: usize, choice: u8) {
-        let now = self.now;
-        if self.nodes[node].end_instance(now, choice) {
-            self.nodes[1 - node.min(1)].judge.disown();
+    /// Writes with the writer that is judged.
+    fn judged_write(&mut self, node: usize, writer: &WriterSlot, request: WriteRequest, key: u8) {
+        let (now, kind, octets) = (self.now, request.kind, request.payload.len());
+        let written = self.write_with(node, writer, request);
+        let judge = &mut self.nodes[node].judge;
+        match written {
+            Ok(sn) => judge.wrote(now, kind, key, octets, sn.0),
+            Err(_) => judge.refused(),
         }
-        self.send(node);
+    }
+
+    /// Ends an instance of the judged writer or of its rival.
+    pub(super) fn end_instance(&mut self, node: usize, choice: u8) {
+        let kinds = [ChangeKind::Disposed, ChangeKind::Unregistered, ChangeKind::DisposedUnregistered];
+        let kind = kinds[usize::from(choice >> 2 & 7) % kinds.len()];
+        let sample = Sample::new(choice & 3, 0, 0);
+        if let Some(rival) = self.nodes[node].chosen_rival(choice) {
+            if let Ok(sn) = self.write_with(node, &rival, sample.end(kind)) {
+                self.nodes[node].rival_ended(sn.0);
+            }
+            self.nodes[1 - node.min(1)].judge.disown();
+            return;
+        }
+        let writer = Arc::clone(&self.nodes[node].writer);
+        self.judged_write(node, &writer, sample.end(kind), sample.key);
     }
 
     pub(super) fn take(&mut self, node: usize, choice: Option<u8>) {
-        let (now, forged) = (self.now, self.forged);
-        let [own, peer] = self.nodes.get_disjoint_mut([node, 1 - node]).expect("two nodes");
-        own.take(now, &peer.as_peer(), choice, forged);
-        self.send(node);
+        let forged = self.forged;
+        self.act(node, |world, now, out| {
+            let [own, peer] = world.nodes.get_disjoint_mut([node, 1 - node]).expect("two nodes");
+            own.take(now, &peer.as_peer(), choice, forged, out);
+        });
     }
 
     pub(super) fn create_endpoint(&mut self, node: usize, choice: u8) {
-        let now = self.now;
-        self.nodes[node].create_endpoint(now, choice);
-        self.send(node);
+        self.act(node, |world, now, out| world.nodes[node].create_endpoint(now, choice, out));
     }
 
     pub(super) fn delete_endpoint(&mut self, node: usize, choice: u8) {
-        let now = self.now;
-        if self.nodes[node].delete_endpoint(now, choice) {
+        if self.act(node, |world, now, out| world.nodes[node].delete_endpoint(now, choice, out)) {
             self.nodes[1 - node.min(1)].judge.disown();
         }
-        self.send(node);
     }
 
     pub(super) fn other_call(&mut self, node: usize, choice: u8) {
-        let now = self.now;
-        self.nodes[node].other_call(now, prefix(1 - node), choice);
-        self.send(node);
+        self.act(node, |world, now, out| world.nodes[node].other_call(now, prefix(1 - node), choice, out));
     }
 
     pub(super) fn lose(&mut self) {
@@ -358,6 +386,89 @@ impl World {
         for (sent, before) in self.sent.iter().zip(before) {
             assert!(strangers || sent - before <= MOST_QUIET, "{} datagrams in silence", sent - before);
         }
+    }
+}
+
+impl Port for World {
+    type Member = Member;
+    type Panic = Infallible;
+
+    fn state<R>(&mut self, look: impl FnOnce(&mut State<Member>) -> R) -> Option<R> {
+        Some(look(&mut self.state))
+    }
+
+    fn defer(&mut self, work: Work<Member>) {
+        self.deferred.push(work);
+    }
+
+    fn now(&self, _: &Member) -> Now {
+        self.now
+    }
+
+    fn mono(&self, _: &Member) -> MonoTime {
+        self.now.mono
+    }
+
+    /// Every step of time asks for deadlines.
+    fn wake_by(&mut self, _: &Member, _: MonoTime) {}
+
+    fn participant(member: &Member) -> &Participant {
+        &member.participant
+    }
+
+    fn unless_leaving(&mut self, _: &Member, work: impl FnOnce(&mut Self)) {
+        work(self);
+    }
+
+    fn in_process(&mut self, _: &Member, _: &Locator) -> Option<Member> {
+        None
+    }
+
+    fn mode(&self) -> SendMode {
+        SendMode::NonBlocking
+    }
+
+    fn send(&mut self, member: &Member, outbox: &Outbox, _: SendMode) {
+        let (node, octets) = (member.node, outbox.octets());
+        let bounded = octets <= MOST_SENT || octets <= MOST_SENT + self.nodes[node].held_by_windows();
+        assert!(bounded, "{octets} octets at once");
+        for datagram in outbox.datagrams() {
+            let mut others =
+                datagram.destinations().iter().filter(|to| to.kind != LocatorKind::LOCAL).peekable();
+            if others.peek().is_none() {
+                continue;
+            }
+            self.sent[node] += 1;
+            assert!(datagram.len() <= 1472, "{} octets in a datagram", datagram.len());
+            let mut bytes = Vec::with_capacity(datagram.len());
+            datagram.copy_to(&mut bytes);
+            let bytes = SharedBytes::from(bytes);
+            if let Some((_, record)) = self.record.as_mut().filter(|(of, _)| *of == node) {
+                record.push(bytes.clone());
+            }
+            for destination in others {
+                self.post(node, *destination, &bytes);
+            }
+        }
+    }
+
+    fn follow_peers(&mut self, _: &Member, _: &mut Output, _: SendMode) {}
+
+    fn leave_lost_ways(&mut self, _: &Member) {}
+
+    fn space_freed(&mut self, _: &Member) {}
+
+    fn tell(&mut self, member: &Member, event: &Event, _: Option<GuidPrefix>) -> Result<(), Infallible> {
+        let (node, now) = (member.node, self.now);
+        let other = &self.nodes[if node == 0 { 1 } else { 0 }];
+        let peer = (other.writer.guid(), other.reader.guid());
+        let parted = self.nodes[node].judge.tell(now, event, peer);
+        self.parted |= parted && node < 2;
+        Ok(())
+    }
+
+    fn resume_panic(&mut self, panic: Infallible) {
+        match panic {}
     }
 }
 
