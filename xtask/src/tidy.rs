@@ -38,6 +38,9 @@ const IMPURE: &[&str] = &[
     "std::fs",
 ];
 
+/// The page that says where things are; every path in it exists.
+const MAP: &str = "ARCHITECTURE.md";
+
 struct Source {
     /// Path from the root, with forward slashes.
     path: String,
@@ -59,6 +62,7 @@ pub fn check(root: &Path) -> Result<()> {
         }
     }
     check_allow_list(&allowed, &sources, &mut findings);
+    findings.extend(missing_paths(root, MAP)?);
     findings.extend(crate::conformance::findings(root)?);
     findings.extend(crate::evidence::findings(root)?);
     let p95 = percentile_95(&mut protocol_lengths);
@@ -157,6 +161,23 @@ fn check_allow_list(allowed: &BTreeMap<String, usize>, sources: &[Source], findi
     }
 }
 
+/// The paths that a page names and that do not exist.
+fn missing_paths(root: &Path, page: &str) -> Result<Vec<String>> {
+    let text = fs::read_to_string(root.join(page)).with_context(|| page.to_owned())?;
+    let missing = paths_in(&text).into_iter().filter(|path| !root.join(path).exists());
+    Ok(missing.map(|path| format!("{page}: {path} does not exist")).collect())
+}
+
+/// What stands in a page as code and begins with one of our folders: `docs/adr`, `protocol/qos/src/id.rs`.
+fn paths_in(text: &str) -> Vec<&str> {
+    let is_path = |code: &&str| {
+        let folder = code.split_once('/').map(|(folder, _)| folder);
+        let known = |folder: &str| FOLDERS.contains(&folder) || ["docs", "fuzz", "scripts"].contains(&folder);
+        folder.is_some_and(known) && !code.contains(char::is_whitespace)
+    };
+    text.lines().flat_map(|line| line.split('`').skip(1).step_by(2)).filter(is_path).collect()
+}
+
 fn check_header(source: &Source, findings: &mut Vec<String>) {
     let (path, text) = (&source.path, &source.text);
     if is_test_file(path) || !path.contains("/src/") {
@@ -206,6 +227,23 @@ fn percentile_95(lengths: &mut [usize]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn finds_the_paths_that_a_page_names() {
+        let text =
+            "| a `docs/adr`, `protocol/qos/src/id.rs` | `next_deadline`, `cargo xtask tidy` |\nuse `a/b`";
+        assert_eq!(paths_in(text), ["docs/adr", "protocol/qos/src/id.rs"]);
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        assert_eq!(missing_paths(root, MAP).unwrap(), [""; 0]);
+        let folder = std::env::temp_dir().join(format!("dunlin-tidy-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join(MAP), "`protocol/gone.rs`").unwrap();
+        assert_eq!(
+            missing_paths(&folder, MAP).unwrap(),
+            ["ARCHITECTURE.md: protocol/gone.rs does not exist"]
+        );
+        fs::remove_dir_all(folder).unwrap();
+    }
 
     fn findings(path: &str, text: &str) -> Vec<String> {
         let source = Source { path: path.into(), text: text.into() };

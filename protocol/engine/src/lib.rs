@@ -11,8 +11,9 @@
 //! | 1 | control: discovery, creation, matching | by the control plane only |
 //! | 2 | the turn of a writer | by the writing thread, through its system call |
 //! | 3 | a writer's core, or the protocol side of a reader | below a microsecond |
-//! | 4 | a reader's cache | below a microsecond, also by `take()` |
-//! | 5 | the timers | a leaf |
+//! | 4 | what the readers of a subscriber show together | for one arrival or access |
+//! | 5 | a reader's cache | below a microsecond, also by `take()` |
+//! | 6 | the timers, a publisher's numbers | a leaf |
 //!
 //! Which endpoint a datagram is for is read from an immutable table that the control plane replaces. A match is
 //! applied to each endpoint under that endpoint's lock alone.
