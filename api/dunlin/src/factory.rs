@@ -68,7 +68,7 @@ impl DomainParticipantFactory {
     }
 
     /// delete_participant: it leaves the domain although there are handles to it. Before that it waits, for one second at most,
-    /// for the readers of writers that were deleted, unless this is called where nothing can wait (in a listener).
+    /// for the readers of writers that were deleted; called in a listener it does not wait, but leaves later.
     ///
     /// # Errors
     /// [`EntityError::InUse`] while it contains entities; [`EntityError::AlreadyDeleted`].

@@ -45,6 +45,7 @@
 extern crate self as dunlin;
 
 mod any;
+mod at_exit;
 mod builtin;
 mod by_handle;
 mod condition;

@@ -1,5 +1,6 @@
 //! DomainParticipant (DDS 1.4 §2.2.2.2.1).
 
+use crate::at_exit::Presence;
 use crate::builtin::Feeds;
 use crate::builtin::{
     ParticipantBuiltinTopicData, PublicationBuiltinTopicData, SubscriptionBuiltinTopicData,
@@ -59,6 +60,7 @@ pub(crate) struct ParticipantInner {
     pub(crate) domain: DomainId,
     session: Arc<Session>,
     sink: Arc<Sink>,
+    presence: Arc<Presence>,
     pub(crate) qos: QosCell<DomainParticipantQos>,
     /// There may be several of one name.
     topics: Mutex<KnownTopics>,
@@ -82,7 +84,12 @@ pub(crate) type Query<'q> = Option<&'q mut dyn FnMut(&SampleData<'_>) -> bool>;
 
 /// Joins one domain and creates topics, publishers and subscribers in it. Cheap to clone; the
 /// participant leaves the domain when the last handle to it and to its entities is gone; then it waits, for one second at most,
-/// for readers that have not acknowledged the ends of its writers (see [`Publisher::delete_datawriter`]), except in a listener.
+/// for readers that have not acknowledged the ends of its writers (see [`Publisher::delete_datawriter`]). Where the last handle
+/// goes in a listener, a thread of the library waits instead.
+///
+/// When the process ends by `exit` or by the return of `main`, participants that are still there leave too: listeners that run
+/// get a second to return, and what was written a second to be acknowledged; the process stays three seconds at most. Their
+/// writers are not deleted, so instances are not disposed. A process that is killed or aborts says nothing.
 #[derive(Clone)]
 pub struct DomainParticipant {
     inner: Arc<ParticipantInner>,

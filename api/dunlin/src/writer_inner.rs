@@ -504,6 +504,15 @@ pub(crate) fn wait_for_any(
     if let Some(why) = participant.cannot_wait() {
         return Err(why.into());
     }
+    block_until(signals, timeout, done)
+}
+
+/// The same where it is known that this thread may block.
+pub(crate) fn block_until(
+    signals: &[&Signal],
+    timeout: Duration,
+    mut done: impl FnMut() -> bool,
+) -> Result<(), WaitForError> {
     let core = Arc::new(WaitCore::default());
     signals.iter().for_each(|signal| signal.attach(&core));
     let deadline = deadline(timeout);

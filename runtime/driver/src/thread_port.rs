@@ -11,6 +11,7 @@ use dunlin_engine::{Event, Output, Participant, WriterSlot};
 use dunlin_host::{Blocking, Port, SendMode, State, Work};
 
 use crate::group_member::GroupMember;
+use crate::listeners::Telling;
 
 /// Neighbours a thread remembers.
 const KEPT_NEIGHBOURS: usize = 8;
@@ -164,7 +165,9 @@ impl Port for ThreadPort {
             member.tell(event);
             return Ok(());
         }
+        let telling = Telling::begin();
         let told = catch_unwind(AssertUnwindSafe(|| member.tell(event)));
+        drop(telling);
         if !on_receive_thread() && caller == Some(member.participant.guid_prefix()) {
             return told;
         }

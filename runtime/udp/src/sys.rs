@@ -1,6 +1,6 @@
 //! The system calls that neither the standard library nor `socket2` offers: scatter-gather datagrams with
-//! ancillary data, the options of UDP offload, and the list of network interfaces. All `unsafe` code of
-//! the crate is here.
+//! ancillary data, the options of UDP offload, the list of network interfaces, and the end of the process.
+//! All `unsafe` code of the crate is here.
 
 use std::io::{self, IoSlice};
 use std::mem::{self, MaybeUninit};
@@ -14,6 +14,13 @@ mod control;
 
 pub(crate) use addresses::{RawAddress, interface_addresses, mtu};
 pub(crate) use control::Control;
+
+/// Has `work` called on the thread that ends the process, by `exit` or by the return of `main`. False if the system has no room.
+#[must_use]
+pub fn at_exit(work: extern "C" fn()) -> bool {
+    // SAFETY: a function without arguments, which is there as long as the code of this library is.
+    unsafe { libc::atexit(work) == 0 }
+}
 
 /// A socket option that is a C `int`.
 #[derive(Clone, Copy)]

@@ -1,6 +1,7 @@
 //! What a participant is made of.
 
 use super::{DomainParticipant, ParticipantInner, default_config};
+use crate::at_exit::Presence;
 use crate::content_filter::DerivedTopics;
 use crate::contents::Contents;
 use crate::entity::Entity;
@@ -127,6 +128,7 @@ impl DomainParticipantBuilder {
             domain: self.domain,
             session,
             sink,
+            presence: Arc::new(Presence::new()),
             qos: QosCell::new(self.qos),
             topics: Mutex::default(),
             derived_topics: DerivedTopics::default(),
@@ -144,6 +146,9 @@ impl DomainParticipantBuilder {
         inner.entity.listener.set(self.listener.0.map(|(listener, mask)| (Some(listener), mask)));
         inner.sink.set_participant(&inner);
         crate::factory::register(&inner);
+        if !is_simulated() {
+            inner.presence.begin(Arc::downgrade(&inner));
+        }
         if self.enabled {
             inner.qos.hold();
             inner.session.announce();

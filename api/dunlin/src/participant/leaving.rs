@@ -3,12 +3,14 @@
 
 use super::ParticipantInner;
 use crate::error::WaitForError;
-use crate::writer_inner::wait_for;
+use crate::writer_inner::{block_until, wait_for};
 use dunlin_core::Duration;
+use dunlin_driver::machine::{Machine, deadline};
 use dunlin_engine::{MOST_CLOSING_WRITERS, WriterSlot};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
+use std::thread;
 
 /// How long a writer that was deleted goes on sending to readers that have not acknowledged everything.
 const LINGER: Duration = Duration::from_secs(1);
@@ -39,12 +41,43 @@ impl ParticipantInner {
     pub(super) fn leave(&self) {
         if self.wait_for_closing_writers() || !self.leave_later() {
             self.session.leave();
+            self.presence.end();
         }
     }
 
-    /// Lets the simulated machine wait for the writers and leave then. False on the real one.
+    /// The process ends: sends what waits, waits for readers that have not acknowledged everything, and leaves.
+    pub fn end(&self, patience: Duration) {
+        let writers = self.sink.writers();
+        // All send and ask before one is waited for. Those that are disabled or deleted have nothing to wait for.
+        for patience in [Duration::ZERO, patience] {
+            let until = deadline(patience);
+            for writer in &writers {
+                let _ = writer.wait_for_acknowledgments(until.since(self.now()));
+            }
+        }
+        self.leave();
+    }
+
+    /// Lets somebody else wait for the writers and leave then. False if nobody can.
     fn leave_later(&self) -> bool {
-        let Some(machine) = self.session.machine().cloned() else { return false };
+        match self.session.machine() {
+            Some(machine) => self.leave_in_simulation(Arc::clone(machine)),
+            None => self.leave_on_a_thread(),
+        }
+    }
+
+    fn leave_on_a_thread(&self) -> bool {
+        let (session, sink) = (Arc::clone(&self.session), Arc::clone(&self.sink));
+        let presence = Arc::clone(&self.presence);
+        let work = move || {
+            let _ = block_until(&[&sink.closed], LINGER, || session.participant().closing_writers() == 0);
+            session.leave();
+            presence.end();
+        };
+        thread::Builder::new().name("dunlin-leave".into()).spawn(work).is_ok()
+    }
+
+    fn leave_in_simulation(&self, machine: Arc<dyn Machine>) -> bool {
         let session = Arc::clone(&self.session);
         let until = machine.now().mono.plus(LINGER);
         Arc::clone(&machine).spawn(Box::pin(async move {

@@ -68,6 +68,11 @@ impl Other {
         assert!(self.0.wait().unwrap().success(), "the other process failed");
     }
 
+    /// Waits for its end, however it ends.
+    pub fn ended(mut self) {
+        self.0.wait().unwrap();
+    }
+
     pub fn kill(&mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
