@@ -218,8 +218,8 @@ impl WriterProxy {
     /// The writer has changes from `first` to `last`.
     pub(super) fn announce(&mut self, first: SequenceNumber, last: SequenceNumber) {
         self.take_back_skips(first, last);
-        if !self.resumed && (!self.synced || !(self.started || self.cfg.durable)) {
-            self.uncounted_before = first;
+        if !self.resumed && !(self.synced && (self.started || self.cfg.durable)) {
+            self.uncounted_before = self.counted_from(first);
         }
         self.synced = true;
         self.floor = self.floor.max(first);
@@ -229,6 +229,14 @@ impl WriterProxy {
         if let Some(partials) = self.partials.if_made() {
             partials.announce_through(last);
         }
+    }
+
+    /// From which change on a reader counts that hears for the first time that the writer has those from `first` on. What a
+    /// volatile one was given already it shows, and so it lacks what lies behind that. One that is given the history lacks
+    /// nothing that was gone from it.
+    fn counted_from(&self, first: SequenceNumber) -> SequenceNumber {
+        let given = self.store.first_sn().filter(|_| !self.cfg.durable);
+        given.map_or(first, |given| given.min(first))
     }
 
     /// The writer has matched this reader before it wrote anything: all that it ever writes is for this reader, and what is

@@ -9,6 +9,7 @@ mod large_datagrams;
 mod late_joiners;
 mod met_again;
 mod model;
+mod overheard;
 mod reader_side;
 mod separation;
 mod shared_memory;

@@ -1,0 +1,70 @@
+//! RTPS 2.5 §8.4.12: what a writer says to others, before it knows a reader or while nothing else arrives there.
+
+use super::support::*;
+use crate::ReaderConfig;
+use dunlin_buf::Outbox;
+use dunlin_core::{EntityId, GuidPrefix, SequenceNumber};
+use dunlin_wire::{DataSpec, Heartbeat, MessageBuilder, PayloadSpec};
+
+fn packet(to: Option<GuidPrefix>, build: impl FnOnce(&mut MessageBuilder<'_>)) -> Packet {
+    let mut out = Outbox::new();
+    let mut message = MessageBuilder::new(&mut out, WRITER.prefix);
+    if let Some(prefix) = to {
+        message.info_dst(prefix);
+    }
+    build(&mut message);
+    message.finish(&[GROUP]);
+    drain(&mut out).remove(0)
+}
+
+fn data(sn: i64) -> Packet {
+    packet(None, |message| {
+        message.data(&DataSpec {
+            reader_id: EntityId::UNKNOWN,
+            writer_id: WRITER.entity_id,
+            writer_sn: SequenceNumber(sn),
+            inline_qos: &[],
+            payload: PayloadSpec::Data(sample(10)),
+        });
+    })
+}
+
+/// For all readers, or for that of a target alone.
+fn heartbeat(to: Option<&Target>, first: i64, last: i64, count: i32) -> Packet {
+    let own = to.map(|target| target.reader.guid());
+    packet(own.map(|guid| guid.prefix), |message| {
+        message.heartbeat(&Heartbeat {
+            reader_id: own.map_or(EntityId::UNKNOWN, |guid| guid.entity_id),
+            writer_id: WRITER.entity_id,
+            first_sn: SequenceNumber(first),
+            last_sn: SequenceNumber(last),
+            count,
+            final_flag: true,
+            liveliness_flag: false,
+            group: None,
+        });
+    })
+}
+
+fn matched(durable: bool) -> Target {
+    let mut target = Target::new(1, ReaderConfig::default());
+    target.match_writer(at(0), durable);
+    target
+}
+
+/// Data of a group arrives and nothing else, for so long that the writer gives the reader up. What it has got it shows, and so
+/// it tells of what lies between and behind that.
+#[test]
+fn a_volatile_reader_counts_what_lies_behind_the_first_change_that_it_shows() {
+    let mut target = matched(false);
+    [10, 11, 14].into_iter().for_each(|sn| target.receive(at(1), &data(sn)));
+    assert!(target.sink.got.is_empty(), "nobody has said yet where it starts");
+    let first = heartbeat(Some(&target), 18, 17, 1);
+    target.receive(at(2), &first);
+    assert_eq!((&target.sink.got[..], target.sink.lost), (&[10, 11, 14][..], 2 + 3));
+    // One that has got nothing begins with what is left.
+    let mut target = matched(false);
+    let first = heartbeat(Some(&target), 18, 17, 1);
+    target.receive(at(2), &first);
+    assert_eq!(target.sink.lost, 0);
+}
