@@ -78,6 +78,9 @@ pub(super) struct WriterProxy {
     /// Where a volatile reader starts is certain: a GAP has said so, a change was delivered, or nothing was written yet when
     /// the writer met it.
     started: bool,
+    /// What of the history a durable reader is given is certain: a writer that knows it has said what there is. What it says
+    /// to others before may be gone by then.
+    told: bool,
     /// It was matched before, until it was not heard for the lease of its participant.
     pub(super) resumed: bool,
     /// The writer has said something to this reader alone, so it has matched it.
@@ -113,6 +116,7 @@ impl WriterProxy {
             skipped_from: None,
             synced: false,
             started: false,
+            told: false,
             resumed: false,
             knows_reader: false,
             insisted: false,
@@ -218,10 +222,11 @@ impl WriterProxy {
     /// The writer has changes from `first` to `last`.
     pub(super) fn announce(&mut self, first: SequenceNumber, last: SequenceNumber) {
         self.take_back_skips(first, last);
-        if !self.resumed && !(self.synced && (self.started || self.cfg.durable)) {
+        if !self.resumed && !(self.synced && (self.started || self.told)) {
             self.uncounted_before = self.counted_from(first);
         }
         self.synced = true;
+        self.told |= self.cfg.durable && self.knows_reader;
         self.floor = self.floor.max(first);
         self.announced = last;
         self.historical_last.get_or_insert(last);

@@ -68,3 +68,30 @@ fn a_volatile_reader_counts_what_lies_behind_the_first_change_that_it_shows() {
     target.receive(at(2), &first);
     assert_eq!(target.sink.lost, 0);
 }
+
+/// The reader has discovered the writer, and the writer, which others listen to, not yet the reader. An instance that ends
+/// meanwhile leaves the history that the reader is given.
+#[test]
+fn what_a_writer_told_others_is_not_lost_to_a_durable_reader_that_it_did_not_know() {
+    let mut target = matched(true);
+    target.receive(at(1), &heartbeat(None, 1, 3, 1));
+    [4, 5].into_iter().for_each(|sn| target.receive(at(2), &data(sn)));
+    target.receive(at(3), &heartbeat(None, 2, 5, 2));
+    let history = heartbeat(Some(&target), 4, 5, 3);
+    target.receive(at(4), &history);
+    assert_eq!((&target.sink.got[..], target.sink.lost), (&[4, 5][..], 0));
+    let later = heartbeat(Some(&target), 8, 8, 4);
+    target.receive(at(5), &later);
+    assert_eq!(target.sink.lost, 2, "it is known by now");
+}
+
+/// What was in the history when the writer met the reader is lost if it goes before it has arrived.
+#[test]
+fn what_goes_from_the_history_that_a_durable_reader_was_told_of_is_lost() {
+    let mut target = matched(true);
+    for (first, last, count) in [(4, 6, 1), (6, 6, 2)] {
+        let history = heartbeat(Some(&target), first, last, count);
+        target.receive(at(1), &history);
+    }
+    assert_eq!(target.sink.lost, 2);
+}
