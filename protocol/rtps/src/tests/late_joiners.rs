@@ -158,3 +158,34 @@ fn a_volatile_reader_that_comes_back_starts_anew() {
     );
     assert!(!sent.iter().flatten().any(|seen| matches!(seen, Seen::Data { .. })), "{sent:?}");
 }
+
+/// A participant may lose the only address that it announces for some time: what is written then waits for its readers like
+/// anything else that they have not acknowledged.
+#[test]
+fn what_is_written_while_a_reader_has_no_place_reaches_it_there() {
+    let mut source = Source::new(WriterConfig::default());
+    source.match_reader(at(0), reader_proxy(1));
+    let mut target = Target::new(1, ReaderConfig::default());
+    target.match_writer(at(0), false);
+    let talk = |source: &mut Source, target: &mut Target, millis: core::ops::Range<u64>| {
+        for now in millis.map(|millis| at(1_000 * millis)) {
+            source.timer(now);
+            let reached = drain(&mut source.out).into_iter().filter(|packet| !packet.to.is_empty());
+            reached.for_each(|packet| target.receive(now, &packet));
+            target.timer(now);
+            drain(&mut target.out).iter().for_each(|packet| source.receive(now, packet));
+        }
+    };
+    source.write(at(1), 10);
+    talk(&mut source, &mut target, 1..100);
+    assert_eq!(source.writer.acked_by_all(), SequenceNumber(1));
+    let guid = reader_guid(1);
+    source.writer.update_reader(guid, vec![], vec![]);
+    (0..2).for_each(|_| _ = source.write(at(100_000), 10));
+    talk(&mut source, &mut target, 100..600);
+    assert_eq!(target.sink.got, [1]);
+    source.writer.update_reader(guid, vec![host(guid.prefix)], vec![]);
+    talk(&mut source, &mut target, 600..4_000);
+    assert_eq!(target.sink.got, [1, 2, 3]);
+    assert_eq!(source.writer.acked_by_all(), SequenceNumber(3));
+}

@@ -112,9 +112,8 @@ impl Writer {
                 if self.readers.routes().is_empty() {
                     // Nothing is under way that a HEARTBEAT could overtake.
                     self.transmission.mark_all_on_wire();
-                } else {
-                    self.tell_what_is_gone(now);
                 }
+                self.tell_what_is_gone(now);
                 break;
             };
             if change.sn > self.transmission.pushed().next() {
@@ -135,8 +134,8 @@ impl Writer {
         }
     }
 
-    /// No HEARTBEAT travels with a change that was gone before it was sent, or before all of it was: one of its own has
-    /// to tell the readers, which would never acknowledge it otherwise.
+    /// No HEARTBEAT travels with a change that was gone before it was sent, or before all of it was, or that went nowhere, as
+    /// no reader has a place yet: one of its own has to tell the readers, which would never acknowledge it otherwise.
     fn tell_what_is_gone(&mut self, now: MonoTime) {
         if self.readers.acknowledge_any() {
             self.heartbeat_soon(now);
