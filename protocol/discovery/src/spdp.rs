@@ -104,17 +104,20 @@ impl Discovery {
             self.on_departure(now.mono, state, data, fx);
             return;
         }
-        if self.is_overtaken(now.mono, state, data) {
-            self.stats.overtaken = self.stats.overtaken.saturating_add(1);
-            return;
-        }
+        let overtaken = self.is_overtaken(now.mono, state, data);
         let Payload::Data(payload) = data.payload else {
             self.stats.malformed = self.stats.malformed.saturating_add(1);
             return;
         };
         let prefix = state.source_prefix;
         let directed = data.reader_id != EntityId::UNKNOWN;
-        if self.participants.get(&prefix).is_none_or(|known| *known.payload != *payload) {
+        let repeated = self.participants.get(&prefix).is_some_and(|known| *known.payload == *payload);
+        if overtaken && !repeated {
+            self.stats.overtaken = self.stats.overtaken.saturating_add(1);
+            return;
+        }
+        // What is known already is a sign of life however old it looks: a clock may have been set back.
+        if !repeated {
             let left_out = Cell::new(0);
             let read = decode_participant(payload, state.source_vendor, &self.config.quotas, &left_out);
             self.count_left_out(&left_out);

@@ -110,6 +110,8 @@ pub(super) struct Node {
     pub(super) unheard: bool,
     /// Gets no question about types.
     pub(super) mute_about_types: bool,
+    /// By how much its clock was set back, in nanoseconds.
+    pub(super) set_back: u64,
 }
 
 pub(super) struct Net {
@@ -135,6 +137,7 @@ impl Net {
             cut_off: false,
             unheard: false,
             mute_about_types: false,
+            set_back: 0,
         };
         Self {
             nodes: configs.into_iter().enumerate().map(node).collect(),
@@ -158,9 +161,10 @@ impl Net {
         node: usize,
         call: impl FnOnce(&mut Discovery, Now, &mut Outbox, &mut Vec<DiscoveryEffect>) -> T,
     ) -> T {
-        let now = self.now();
+        let mut now = self.now();
         let mut out = Outbox::new();
         let target = &mut self.nodes[node];
+        now.wall.0 -= target.set_back as i64;
         let result = call(&mut target.discovery, now, &mut out, &mut target.fx);
         self.send(node, &out);
         result

@@ -386,3 +386,32 @@ fn only_own_entities_are_handled() {
     let handled: Vec<bool> = entities.into_iter().map(Discovery::handles).collect();
     assert_eq!(handled, [true, true, false, false]);
 }
+
+/// NTP may set a clock back. What is announced then looks older than what was heard before.
+#[test]
+fn a_peer_whose_clock_was_set_back_stays_known() {
+    let short = |node| DiscoveryConfig {
+        lease_duration: Duration::from_secs(2),
+        announcement_period: Duration::from_millis(500),
+        ..config(node)
+    };
+    // The second one is found by unicast alone, and has to be answered in kind.
+    let knowing = DiscoveryConfig { initial_peers: vec![unicast(0, 7410)], ..short(1) };
+    let mut net = Net::new([short(0), knowing]);
+    net.nodes[1].joined = false;
+    net.start();
+    net.run_for(secs(9));
+    assert_eq!((net.events(0).len(), net.events(1).len()), (1, 1));
+    net.nodes[1].set_back = secs(8);
+    net.run_for(secs(6));
+    assert_eq!((net.events(0), net.events(1)), (vec![], vec![]));
+    assert_eq!(net.nodes[0].discovery.stats().overtaken, 0);
+    // What it announces anew counts as later whatever the time.
+    net.with(1, |d, now, out, fx| {
+        let moved = Locators { metatraffic_unicast: vec![unicast(1, 7_500)], ..d.config().locators.clone() };
+        d.set_locators(now, moved, out, fx);
+    });
+    net.run_for(secs(2));
+    let known = net.nodes[0].discovery.participant(prefix(1)).expect("it is known");
+    assert_eq!(known.locators.metatraffic_unicast, [unicast(1, 7_500)]);
+}
