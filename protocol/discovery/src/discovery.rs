@@ -2,7 +2,6 @@
 
 use alloc::{
     collections::{BTreeMap, BTreeSet},
-    sync::Arc,
     vec::Vec,
 };
 
@@ -19,7 +18,7 @@ use crate::{
     effect::DiscoveryEffect,
     endpoints::Endpoints,
     goodbye::Goodbyes,
-    ignored_writers::IgnoredWriters,
+    ignored::Ignored,
     lost::Lost,
     participant::{Account, RemoteParticipant},
     types::Service,
@@ -46,12 +45,7 @@ pub struct Discovery {
     pub(crate) account: Account,
     pub(crate) goodbyes: Goodbyes,
     pub(crate) lost: Lost,
-    pub(crate) ignored_participants: BTreeSet<GuidPrefix>,
-    pub(crate) ignored_endpoints: BTreeSet<Guid>,
-    /// Those of publishers with access scope GROUP that announce themselves all the same.
-    pub(crate) ignored_writers: IgnoredWriters,
-    /// By topic and type name.
-    pub(crate) ignored_topics: BTreeSet<(Arc<str>, Arc<str>)>,
+    pub(crate) ignored: Ignored,
     /// No lease of a participant ends before this.
     pub(crate) lease_wakeup: Option<MonoTime>,
     pub(crate) publications: BuiltinWriter,
@@ -130,10 +124,7 @@ impl Discovery {
             account: Account::default(),
             goodbyes: Goodbyes::default(),
             lost: Lost::default(),
-            ignored_participants: BTreeSet::new(),
-            ignored_endpoints: BTreeSet::new(),
-            ignored_writers: IgnoredWriters::default(),
-            ignored_topics: BTreeSet::new(),
+            ignored: Ignored::default(),
             lease_wakeup: None,
             publications,
             subscriptions,

@@ -150,9 +150,9 @@ impl Discovery {
             own: self.config.locators.clone(),
             participants: self.participants.values().map(RemoteParticipant::standing).collect(),
             topics,
-            ignored_participants: self.ignored_participants.iter().copied().collect(),
-            ignored_endpoints: self.ignored_endpoints.iter().copied().collect(),
-            ignored_topics: self.ignored_topics.iter().map(|(name, _)| Arc::clone(name)).collect(),
+            ignored_participants: self.ignored.participants().collect(),
+            ignored_endpoints: self.ignored.endpoints().collect(),
+            ignored_topics: self.ignored.topic_names().collect(),
             stats: self.stats(),
         }
     }

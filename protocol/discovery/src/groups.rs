@@ -2,12 +2,11 @@
 
 use alloc::vec::Vec;
 
-use dunlin_core::{EntityId, Guid, SequenceNumber};
+use dunlin_core::{EntityId, Guid};
 use dunlin_qos::PresentationAccessScope;
 
 use crate::data::DiscoveredWriter;
 use crate::discovery::Discovery;
-use crate::effect::DiscoveryEffect;
 
 impl DiscoveredWriter {
     /// The publisher, if its access scope is GROUP and it is announced: those who listen to several of its writers have to know
@@ -34,19 +33,7 @@ impl Discovery {
                 ids.push(writer.guid.entity_id);
             }
         }
-        ids.extend(self.ignored_writers.of_publisher(publisher));
+        ids.extend(self.ignored.writers_of(publisher));
         Some(ids)
-    }
-
-    /// A writer is ignored, but its publisher counts it; `sn` announced it last.
-    pub(crate) fn note_ignored(
-        &mut self,
-        writer: &DiscoveredWriter,
-        sn: SequenceNumber,
-        fx: &mut Vec<DiscoveryEffect>,
-    ) {
-        if let Some(publisher) = writer.publisher() {
-            self.ignored_writers.note(writer.guid, publisher, sn, fx);
-        }
     }
 }

@@ -27,7 +27,7 @@ mod explain;
 mod goodbye;
 mod groups;
 mod history;
-mod ignored_writers;
+mod ignored;
 mod interner;
 mod liveliness;
 mod local;

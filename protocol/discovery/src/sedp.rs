@@ -91,7 +91,7 @@ impl Discovery {
         let topic = (Arc::clone(&writer.topic_name), Arc::clone(&writer.type_name));
         if !self.may_add(writer.guid, &topic, sample, payload.len())? {
             if writer.guid.prefix == sample.writer.prefix {
-                self.note_ignored(&writer, sample.sn, fx);
+                self.ignored.note_writer(writer.guid, writer.publisher(), sample.sn, fx);
             }
             return Ok(());
         }
@@ -138,7 +138,7 @@ impl Discovery {
         size: usize,
     ) -> Result<bool, DecodeError> {
         let source = sample.writer.prefix;
-        let ignored = self.ignored_endpoints.contains(&guid) || self.ignored_topics.contains(topic);
+        let ignored = self.ignored.covers(guid, topic);
         if self.is_foreign(guid.prefix, source) || ignored {
             return Ok(false);
         }
@@ -161,7 +161,7 @@ impl Discovery {
             return Ok(());
         }
         self.forget_endpoint(guid, matches!(topic, BuiltinTopic::Publications), fx);
-        self.ignored_writers.forget(guid, fx);
+        self.ignored.forget_writer(guid, fx);
         Ok(())
     }
 
@@ -189,7 +189,7 @@ impl Discovery {
             self.forget_endpoint(Guid::new(prefix, endpoint), is_writer, fx);
         }
         if is_writer {
-            self.ignored_writers.forget_before(prefix, first, fx);
+            self.ignored.forget_writers_before(prefix, first, fx);
         }
     }
 
@@ -208,7 +208,7 @@ impl Discovery {
     /// 1.4 §2.2.2.2.1.16).
     pub fn ignore_endpoint(&mut self, guid: Guid, fx: &mut Vec<DiscoveryEffect>) {
         if guid.prefix != self.config.guid_prefix {
-            self.ignored_endpoints.insert(guid);
+            self.ignored.endpoint(guid);
             self.ignore_known(guid, fx);
         }
     }
@@ -216,7 +216,7 @@ impl Discovery {
     /// Ignores every endpoint of other participants that names this topic and type, for good (`ignore_topic`, DDS 1.4
     /// §2.2.2.2.1.15).
     pub fn ignore_topic(&mut self, topic_name: &str, type_name: &str, fx: &mut Vec<DiscoveryEffect>) {
-        self.ignored_topics.insert((topic_name.into(), type_name.into()));
+        self.ignored.topic(topic_name, type_name);
         let same = |topic: &str, ty: &str| topic == topic_name && ty == type_name;
         let writers = self.writers().filter(|writer| same(&writer.topic_name, &writer.type_name));
         let readers = self.readers().filter(|reader| same(&reader.topic_name, &reader.type_name));
@@ -233,7 +233,8 @@ impl Discovery {
         let announced = participant.and_then(|it| it.announced_at(guid.entity_id));
         self.forget_endpoint(guid, guid.entity_id.is_writer(), fx);
         if let Some(writer) = writer.filter(|writer| writer.guid.prefix != self.config.guid_prefix) {
-            self.note_ignored(&writer, announced.unwrap_or(SequenceNumber::ZERO), fx);
+            let sn = announced.unwrap_or(SequenceNumber::ZERO);
+            self.ignored.note_writer(writer.guid, writer.publisher(), sn, fx);
         }
     }
 

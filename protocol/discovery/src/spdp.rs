@@ -244,7 +244,7 @@ impl Discovery {
             tell_now_and_then(count, Trouble::OtherDomain { count }, fx);
             return;
         }
-        if self.ignored_participants.contains(&prefix) {
+        if self.ignored.has_participant(prefix) {
             return;
         }
         if !self.make_room(from, prefix, payload.len(), fx) {
@@ -444,7 +444,7 @@ impl Discovery {
         }
         let before = fx.len();
         self.endpoints.remove_participant(prefix, fx);
-        self.ignored_writers.forget_participant(prefix);
+        self.ignored.forget_writers_of(prefix);
         if reason == LostReason::LeaseExpired {
             fx.iter_mut().skip(before).for_each(DiscoveryEffect::note_expiry);
         }
@@ -453,7 +453,7 @@ impl Discovery {
 
     /// Ignores a participant for good (`ignore_participant`, DDS 1.4 §2.2.2.2.1.14).
     pub fn ignore_participant(&mut self, prefix: GuidPrefix, fx: &mut Vec<DiscoveryEffect>) {
-        self.ignored_participants.insert(prefix);
+        self.ignored.participant(prefix);
         self.remove_participant(prefix, LostReason::Ignored, fx);
     }
 
