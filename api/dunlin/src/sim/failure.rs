@@ -102,3 +102,14 @@ pub(crate) fn panic_text(cause: &(dyn Any + Send)) -> String {
     let text = owned.or_else(|| cause.downcast_ref::<&str>().map(|text| (*text).to_owned()));
     text.unwrap_or_else(|| "for a reason that is no text".into())
 }
+
+/// The line that runs the present test again, with one seed if it has many.
+pub(crate) fn command(seed: Option<u64>) -> String {
+    let thread = std::thread::current();
+    // The test runner names the thread after the test, unless it has one thread only.
+    let test = thread.name().filter(|name| *name != "main").unwrap_or("<name of this test>");
+    match seed {
+        Some(seed) => format!("SEED={seed} cargo test {test}"),
+        None => format!("cargo test {test}"),
+    }
+}

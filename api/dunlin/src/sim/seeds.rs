@@ -4,7 +4,7 @@ use std::env;
 use std::iter::Peekable;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::sim::failure::{Result, panic_text};
+use crate::sim::failure::{Result, command, panic_text};
 use crate::sim::simulation::{Sim, SimBuilder};
 
 /// Runs a scenario in a new simulation for each seed. The environment may choose other seeds: SEED=7 that one alone,
@@ -17,8 +17,19 @@ pub fn seeds(seeds: impl IntoIterator<Item = u64>, scenario: impl FnMut(&mut Sim
     run(&Sim::builder(), seeds, scenario);
 }
 
+impl SimBuilder {
+    /// Runs a scenario in a new simulation for each seed, as [`seeds()`](crate::sim::seeds()) does.
+    ///
+    /// # Panics
+    /// When the scenario fails: the panic names the seed and the command that repeats it.
+    #[track_caller]
+    pub fn seeds(&self, seeds: impl IntoIterator<Item = u64>, scenario: impl FnMut(&mut Sim) -> Result) {
+        run(self, seeds, scenario);
+    }
+}
+
 #[track_caller]
-pub(crate) fn run(
+fn run(
     builder: &SimBuilder,
     seeds: impl IntoIterator<Item = u64>,
     mut scenario: impl FnMut(&mut Sim) -> Result,
@@ -54,15 +65,4 @@ fn number(variable: &str) -> Option<u64> {
     Some(number.unwrap_or_else(|_| {
         panic!("{variable}={text}: expected a whole number, as in {variable}=7 cargo test")
     }))
-}
-
-/// The line that runs the present test again, with one seed if it has many.
-pub(crate) fn command(seed: Option<u64>) -> String {
-    let thread = std::thread::current();
-    // The test runner names the thread after the test, unless it has one thread only.
-    let test = thread.name().filter(|name| *name != "main").unwrap_or("<name of this test>");
-    match seed {
-        Some(seed) => format!("SEED={seed} cargo test {test}"),
-        None => format!("cargo test {test}"),
-    }
 }

@@ -10,10 +10,9 @@ use dunlin_driver::machine::{Running, run_simulation};
 use dunlin_sim::{Delay, NetworkConfig, NetworkStats, PathConfig};
 use dunlin_transport::PcapFile;
 
-use crate::sim::failure::{Cause, Failure, Result};
+use crate::sim::failure::{Cause, Failure, command};
 use crate::sim::machine::NodeMachine;
 use crate::sim::node::{Node, Task};
-use crate::sim::seeds;
 use crate::sim::shared::{NodeState, Shared};
 
 const MILLION: f64 = 1e6;
@@ -80,22 +79,13 @@ impl SimBuilder {
     /// The simulation.
     #[must_use]
     pub fn build(self) -> Sim {
-        let repeat = seeds::command(None);
+        let repeat = command(None);
         self.build_with(repeat)
     }
 
     pub(crate) fn build_with(self, repeat: String) -> Sim {
         let shared = Shared::new(self.seed, NetworkConfig::of(self.path), repeat);
         Sim { shared, path: self.path, config: self.config, _running: run_simulation() }
-    }
-
-    /// Runs a scenario in a new simulation for each seed, as [`seeds()`](crate::sim::seeds()) does.
-    ///
-    /// # Panics
-    /// When the scenario fails: the panic names the seed and the command that repeats it.
-    #[track_caller]
-    pub fn seeds(&self, seeds: impl IntoIterator<Item = u64>, scenario: impl FnMut(&mut Sim) -> Result) {
-        seeds::run(self, seeds, scenario);
     }
 }
 
