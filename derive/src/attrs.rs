@@ -8,7 +8,7 @@ use syn::{Attribute, Error, Expr, Ident, Lit, LitInt, LitStr, Path, Result, Toke
 
 /// Extensibility of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extensibility {
+pub(crate) enum Extensibility {
     Final,
     Appendable,
     Mutable,
@@ -16,7 +16,7 @@ pub enum Extensibility {
 
 /// What a Rust type stands for, as far as attributes say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     Union,
     Bitmask,
     Transparent,
@@ -24,7 +24,7 @@ pub enum Kind {
 
 /// Attributes of a type.
 #[derive(Default)]
-pub struct TypeAttrs {
+pub(crate) struct TypeAttrs {
     pub name: Option<LitStr>,
     pub extensibility: Option<Extensibility>,
     pub nested: bool,
@@ -49,7 +49,7 @@ pub struct TypeAttrs {
 }
 
 /// A flag of a bitmask or a field of a bitset.
-pub struct Bits {
+pub(crate) struct Bits {
     pub name: Ident,
     pub position: u8,
     pub width: u8,
@@ -58,14 +58,14 @@ pub struct Bits {
 }
 
 /// How the id of a member is given.
-pub enum IdAttr {
+pub(crate) enum IdAttr {
     Number(LitInt),
     Hash(Option<LitStr>),
 }
 
 /// What becomes of a value that the type cannot hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TryConstruct {
+pub(crate) enum TryConstruct {
     #[default]
     Discard,
     Default,
@@ -74,7 +74,7 @@ pub enum TryConstruct {
 
 /// Attributes of a field or variant.
 #[derive(Default)]
-pub struct MemberAttrs {
+pub(crate) struct MemberAttrs {
     pub key: Option<Ident>,
     pub id: Option<IdAttr>,
     pub name: Option<LitStr>,
@@ -128,7 +128,7 @@ fn dds_attributes(attrs: &[Attribute]) -> impl Iterator<Item = &Attribute> {
 }
 
 impl TypeAttrs {
-    pub fn parse(attrs: &[Attribute]) -> Result<Self> {
+    pub(crate) fn parse(attrs: &[Attribute]) -> Result<Self> {
         let mut result = Self::default();
         for attr in dds_attributes(attrs) {
             attr.parse_nested_meta(|meta| result.parse_one(&meta))?;
@@ -270,7 +270,7 @@ fn parse_bits(meta: &ParseNestedMeta<'_>) -> Result<Vec<Bits>> {
 
 /// What is said of a member without an effect on its values.
 #[derive(Default)]
-pub struct Annotations {
+pub(crate) struct Annotations {
     pub unit: Option<String>,
     pub min: Option<Expr>,
     pub max: Option<Expr>,
@@ -280,7 +280,7 @@ pub struct Annotations {
 
 impl MemberAttrs {
     /// What is said of the member; `autoid`: ids are hashes of names without annotation.
-    pub fn annotations(&self, autoid: bool) -> Annotations {
+    pub(crate) fn annotations(&self, autoid: bool) -> Annotations {
         let hash_id = match &self.id {
             Some(IdAttr::Hash(Some(text))) if !text.value().is_empty() => Some(text.value()),
             Some(IdAttr::Hash(_)) if !autoid => Some(String::new()),
@@ -294,7 +294,7 @@ impl MemberAttrs {
         }
     }
 
-    pub fn parse(attrs: &[Attribute]) -> Result<Self> {
+    pub(crate) fn parse(attrs: &[Attribute]) -> Result<Self> {
         let mut result = Self::default();
         for attr in attrs.iter().filter(|attr| attr.path().is_ident("default")) {
             let word = Ident::new("default", attr.span());
@@ -353,7 +353,7 @@ impl MemberAttrs {
     }
 
     /// Refuses attributes that have no meaning here.
-    pub fn allow(&self, place: &str, allowed: &[&str]) -> Result<()> {
+    pub(crate) fn allow(&self, place: &str, allowed: &[&str]) -> Result<()> {
         match self.present.iter().find(|word| !allowed.iter().any(|name| *word == name)) {
             Some(word) => Err(Error::new(word.span(), format!("`{word}` has no meaning on {place}"))),
             None => Ok(()),
@@ -362,7 +362,7 @@ impl MemberAttrs {
 }
 
 /// The `T` of a type written as `wrapper<T>`.
-pub fn inner_of<'a>(ty: &'a Type, wrapper: &str) -> Option<&'a Type> {
+pub(crate) fn inner_of<'a>(ty: &'a Type, wrapper: &str) -> Option<&'a Type> {
     let Type::Path(path) = ty else { return None };
     let last = path.path.segments.last()?;
     if path.qself.is_some() || last.ident != wrapper {
@@ -376,7 +376,7 @@ pub fn inner_of<'a>(ty: &'a Type, wrapper: &str) -> Option<&'a Type> {
 }
 
 /// Whether a type mentions this name anywhere.
-pub fn mentions(ty: &Type, name: &Ident) -> bool {
+pub(crate) fn mentions(ty: &Type, name: &Ident) -> bool {
     struct Finder<'a>(&'a Ident, bool);
     impl Finder<'_> {
         fn tokens(&mut self, tokens: proc_macro2::TokenStream) {
@@ -397,7 +397,7 @@ pub fn mentions(ty: &Type, name: &Ident) -> bool {
 }
 
 /// The value of an integer literal, with sign.
-pub fn integer(expr: &Expr) -> Option<i128> {
+pub(crate) fn integer(expr: &Expr) -> Option<i128> {
     match expr {
         Expr::Lit(lit) => match &lit.lit {
             Lit::Int(int) => int.base10_parse().ok(),

@@ -9,14 +9,14 @@ use syn::{Data, DeriveInput, Error, Fields, GenericParam, Generics, Ident, Lifet
 
 /// Which traits to implement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Output {
+pub(crate) enum Output {
     All,
     Read,
     Write,
 }
 
 /// A type to derive for.
-pub struct Container<'a> {
+pub(crate) struct Container<'a> {
     pub input: &'a DeriveInput,
     pub attrs: TypeAttrs,
     pub output: Output,
@@ -25,7 +25,7 @@ pub struct Container<'a> {
 }
 
 impl<'a> Container<'a> {
-    pub fn new(input: &'a DeriveInput, output: Output) -> Result<Self> {
+    pub(crate) fn new(input: &'a DeriveInput, output: Output) -> Result<Self> {
         let attrs = TypeAttrs::parse(&input.attrs)?;
         let krate = match &attrs.krate {
             Some(path) => quote!(#path),
@@ -34,7 +34,7 @@ impl<'a> Container<'a> {
         Ok(Self { input, attrs, output, krate })
     }
 
-    pub fn expand(&self) -> Result<TokenStream> {
+    pub(crate) fn expand(&self) -> Result<TokenStream> {
         self.check_attributes()?;
         match (&self.input.data, self.kind()) {
             (Data::Struct(data), Some(Kind::Bitmask | Kind::Transparent)) => newtype::expand(self, data),
@@ -60,7 +60,7 @@ impl<'a> Container<'a> {
         }
     }
 
-    pub fn kind(&self) -> Option<Kind> {
+    pub(crate) fn kind(&self) -> Option<Kind> {
         self.attrs.kind.as_ref().map(|(kind, _)| *kind)
     }
 
@@ -126,15 +126,15 @@ impl<'a> Container<'a> {
         Ok(())
     }
 
-    pub fn ident(&self) -> &'a Ident {
+    pub(crate) fn ident(&self) -> &'a Ident {
         &self.input.ident
     }
 
-    pub fn extensibility(&self) -> Extensibility {
+    pub(crate) fn extensibility(&self) -> Extensibility {
         self.attrs.extensibility.unwrap_or(Extensibility::Appendable)
     }
 
-    pub fn extensibility_tokens(&self) -> TokenStream {
+    pub(crate) fn extensibility_tokens(&self) -> TokenStream {
         let krate = &self.krate;
         match self.extensibility() {
             Extensibility::Final => quote!(#krate::Extensibility::Final),
@@ -143,30 +143,30 @@ impl<'a> Container<'a> {
         }
     }
 
-    pub fn is_mutable(&self) -> bool {
+    pub(crate) fn is_mutable(&self) -> bool {
         self.extensibility() == Extensibility::Mutable
     }
 
     /// The name of the type for announcements and errors.
-    pub fn type_name(&self) -> String {
+    pub(crate) fn type_name(&self) -> String {
         self.attrs.name.as_ref().map_or_else(|| self.ident().to_string(), syn::LitStr::value)
     }
 
-    pub fn wants_write(&self) -> bool {
+    pub(crate) fn wants_write(&self) -> bool {
         self.output != Output::Read
     }
 
-    pub fn wants_read(&self) -> bool {
+    pub(crate) fn wants_read(&self) -> bool {
         self.output != Output::Write
     }
 
     /// Whether to make a topic type of it.
-    pub fn wants_topic_type(&self) -> bool {
+    pub(crate) fn wants_topic_type(&self) -> bool {
         self.output == Output::All && !self.attrs.nested
     }
 
     /// `impl ... trait for Type where ...` of a writing trait.
-    pub fn write_header(&self, name: &TokenStream) -> TokenStream {
+    pub(crate) fn write_header(&self, name: &TokenStream) -> TokenStream {
         let (krate, ident) = (&self.krate, self.ident());
         let mut generics = self.input.generics.clone();
         for param in generics.type_params_mut() {
@@ -182,7 +182,7 @@ impl<'a> Container<'a> {
     }
 
     /// `impl<'de, ...> trait<'de> for Type where ...` of a reading trait.
-    pub fn read_header(&self, name: &TokenStream) -> TokenStream {
+    pub(crate) fn read_header(&self, name: &TokenStream) -> TokenStream {
         let (krate, ident) = (&self.krate, self.ident());
         let generics = self.read_generics();
         let (impl_generics, _, where_clause) = generics.split_for_impl();
@@ -211,7 +211,7 @@ impl<'a> Container<'a> {
     }
 
     /// The `DdsType` implementation of a structure or union.
-    pub fn topic_type(&self, has_key: &TokenStream, prefers_xcdr2: bool) -> Result<TokenStream> {
+    pub(crate) fn topic_type(&self, has_key: &TokenStream, prefers_xcdr2: bool) -> Result<TokenStream> {
         let generics = &self.input.generics;
         if let Some(param) = generics.params.iter().find(|p| !matches!(p, GenericParam::Const(_))) {
             return Err(Error::new_spanned(

@@ -11,12 +11,12 @@ use syn::{Expr, Type, parse_quote};
 
 impl Container<'_> {
     /// Whether to describe the type: what can be part of a topic type has a description.
-    pub fn wants_description(&self) -> bool {
+    pub(crate) fn wants_description(&self) -> bool {
         self.wants_read() && self.wants_write() && self.input.generics.lifetimes().next().is_none()
     }
 
     /// The implementation of `Described` with an expression for the kind.
-    pub fn described(&self, kind: &TokenStream) -> TokenStream {
+    pub(crate) fn described(&self, kind: &TokenStream) -> TokenStream {
         let (krate, ident, name) = (&self.krate, self.ident(), self.type_name());
         let annotations = match &self.attrs.annotations {
             Some(said) => quote!(#said),
@@ -44,7 +44,7 @@ impl Container<'_> {
 
     /// A reference to the description of a type, with a bound or without, and with `uint8` for `u8` or without, unless
     /// `described` says what it is.
-    pub fn type_ref(
+    pub(crate) fn type_ref(
         &self,
         ty: &Type,
         bound: Option<&Expr>,
@@ -91,7 +91,7 @@ fn flags(member: &Member<'_>) -> u16 {
 
 impl Structure<'_> {
     /// The implementation of `Described`.
-    pub fn describe(&self) -> TokenStream {
+    pub(crate) fn describe(&self) -> TokenStream {
         let (krate, nested) = (&self.container.krate, self.container.attrs.nested);
         let (extensibility, autoid_hash) =
             (self.container.extensibility_tokens(), self.container.attrs.autoid_hash);
@@ -169,7 +169,7 @@ impl Container<'_> {
 
 impl Union<'_> {
     /// The implementation of `Described`.
-    pub fn describe(&self) -> TokenStream {
+    pub(crate) fn describe(&self) -> TokenStream {
         let (krate, nested) = (&self.container.krate, self.container.attrs.nested);
         let (extensibility, key, autoid_hash) = (
             self.container.extensibility_tokens(),

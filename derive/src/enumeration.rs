@@ -16,7 +16,7 @@ struct Enumeration<'a> {
     bits: u8,
 }
 
-pub fn expand(container: &Container<'_>, data: &DataEnum) -> Result<TokenStream> {
+pub(crate) fn expand(container: &Container<'_>, data: &DataEnum) -> Result<TokenStream> {
     let enumeration = parse(container, data)?;
     let mut tokens = enumeration.range_check();
     if container.wants_write() {

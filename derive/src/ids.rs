@@ -5,11 +5,11 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 /// The greatest member id.
-pub const MAX_ID: u32 = 0x0fff_ffff;
+pub(crate) const MAX_ID: u32 = 0x0fff_ffff;
 
 /// A member id as far as it is known when the macro runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Id {
+pub(crate) enum Id {
     /// The `n`th id after those of the base type, which only the compiler knows.
     AfterBase(u32),
     /// This id.
@@ -18,7 +18,7 @@ pub enum Id {
 
 impl Id {
     /// The id after this one.
-    pub fn next(self) -> Self {
+    pub(crate) fn next(self) -> Self {
         match self {
             Self::AfterBase(n) => Self::AfterBase(n.saturating_add(1)),
             Self::Known(id) => Self::Known(id.saturating_add(1)),
@@ -26,7 +26,7 @@ impl Id {
     }
 
     /// An expression for the id; `next_of_base` is one for the first id after the base.
-    pub fn tokens(self, krate: &TokenStream, next_of_base: &TokenStream) -> TokenStream {
+    pub(crate) fn tokens(self, krate: &TokenStream, next_of_base: &TokenStream) -> TokenStream {
         match self {
             Self::AfterBase(n) => quote!(#krate::codegen::id_after(#next_of_base, #n)),
             Self::Known(id) => quote!(#id),
@@ -35,7 +35,7 @@ impl Id {
 }
 
 /// The id that `@hashid` makes of a name.
-pub fn hash_id(name: &str) -> u32 {
+pub(crate) fn hash_id(name: &str) -> u32 {
     let digest = Md5::digest(name.as_bytes());
     let mut first = [0; 4];
     first.iter_mut().zip(digest).for_each(|(to, from)| *to = from);

@@ -3,6 +3,7 @@
 //! The macros are re-exported by `dunlin-cdr` and `dunlin`; the derived code names whichever of the two the using
 //! crate depends on.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(unreachable_pub))]
 
 mod attrs;
 mod container;

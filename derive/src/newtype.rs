@@ -7,7 +7,7 @@ use quote::quote;
 use syn::ext::IdentExt;
 use syn::{DataStruct, Error, Fields, Result, Type};
 
-pub fn expand(container: &Container<'_>, data: &DataStruct) -> Result<TokenStream> {
+pub(crate) fn expand(container: &Container<'_>, data: &DataStruct) -> Result<TokenStream> {
     let inner = match &data.fields {
         Fields::Unnamed(fields) if fields.unnamed.len() == 1 => &fields.unnamed[0].ty,
         fields => return Err(Error::new_spanned(fields, "this kind of type has exactly one unnamed field")),

@@ -1,7 +1,7 @@
 //! Structures (DDS-XTypes 1.3 §7.2.2.4.4): the model that the code generators work on.
 
 mod key;
-pub mod read;
+pub(crate) mod read;
 mod write;
 
 use crate::attrs::{Annotations, Extensibility, IdAttr, MemberAttrs, TryConstruct, inner_of, mentions};
@@ -14,13 +14,13 @@ use syn::{DataStruct, Error, Expr, Fields, Ident, Result, Type};
 
 /// Which of the two directions code is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub(crate) enum Side {
     Write,
     Read,
 }
 
 /// A serialized member.
-pub struct Member<'a> {
+pub(crate) struct Member<'a> {
     pub ident: &'a Ident,
     /// The name in IDL.
     pub name: String,
@@ -46,13 +46,13 @@ pub struct Member<'a> {
 }
 
 /// A field that is not serialized.
-pub struct Hidden<'a> {
+pub(crate) struct Hidden<'a> {
     pub ident: &'a Ident,
     pub default: Option<Expr>,
 }
 
 /// The field with the members of the base type.
-pub struct Base<'a> {
+pub(crate) struct Base<'a> {
     pub ident: &'a Ident,
     pub ty: &'a Type,
     /// What it is called in IDL.
@@ -60,14 +60,14 @@ pub struct Base<'a> {
 }
 
 /// A structure to derive for.
-pub struct Structure<'a> {
+pub(crate) struct Structure<'a> {
     pub container: &'a Container<'a>,
     pub base: Option<Base<'a>>,
     pub members: Vec<Member<'a>>,
     pub hidden: Vec<Hidden<'a>>,
 }
 
-pub fn expand(container: &Container<'_>, data: &DataStruct) -> Result<TokenStream> {
+pub(crate) fn expand(container: &Container<'_>, data: &DataStruct) -> Result<TokenStream> {
     let structure = Structure::new(container, data)?;
     let mut tokens = TokenStream::new();
     if container.wants_write() {
@@ -217,7 +217,7 @@ impl<'a> Structure<'a> {
     }
 
     /// An expression for the id of a member.
-    pub fn id(&self, member: &Member<'_>) -> TokenStream {
+    pub(crate) fn id(&self, member: &Member<'_>) -> TokenStream {
         let krate = &self.container.krate;
         member.id.tokens(krate, &self.next_of_base())
     }
@@ -234,7 +234,7 @@ impl<'a> Structure<'a> {
     }
 
     /// The member ids, as a constant expression.
-    pub fn ids(&self, side: Side) -> TokenStream {
+    pub(crate) fn ids(&self, side: Side) -> TokenStream {
         let krate = &self.container.krate;
         let mut members = self.all();
         members.sort_by_key(|member| member.id);
@@ -253,12 +253,12 @@ impl<'a> Structure<'a> {
         quote!(#krate::codegen::Ids { own: &[#(#own),*], next: #next, base: ::core::option::Option::#base })
     }
 
-    pub fn declares_key(&self) -> bool {
+    pub(crate) fn declares_key(&self) -> bool {
         self.members.iter().any(|member| member.key)
     }
 
     /// An expression for whether any member, also of the base, is a key.
-    pub fn has_key(&self, side: Side) -> TokenStream {
+    pub(crate) fn has_key(&self, side: Side) -> TokenStream {
         match &self.base {
             Some(base) => {
                 let base = self.base_trait(base, side);
@@ -281,7 +281,7 @@ impl<'a> Structure<'a> {
     }
 
     /// Whether the layout of a value can be the same everywhere, if the types of the members allow it.
-    pub fn may_be_packed(&self) -> bool {
+    pub(crate) fn may_be_packed(&self) -> bool {
         let plain = |m: &Member<'_>| {
             !m.optional && !m.recursive && m.bound.is_none() && m.try_construct == TryConstruct::Discard
         };
@@ -292,30 +292,30 @@ impl<'a> Structure<'a> {
     }
 
     /// All members in declaration order.
-    pub fn all(&self) -> Vec<&Member<'a>> {
+    pub(crate) fn all(&self) -> Vec<&Member<'a>> {
         self.members.iter().collect()
     }
 
     /// The members that make the key, in declaration order: all, if none is marked.
-    pub fn keys(&self) -> Vec<&Member<'a>> {
+    pub(crate) fn keys(&self) -> Vec<&Member<'a>> {
         let declares = self.declares_key();
         self.members.iter().filter(|member| member.key || !declares).collect()
     }
 
     /// The members that make the key, in the order of their ids.
-    pub fn keys_by_id(&self) -> Vec<&Member<'a>> {
+    pub(crate) fn keys_by_id(&self) -> Vec<&Member<'a>> {
         let mut keys = self.keys();
         keys.sort_by_key(|member| member.id);
         keys
     }
 
     /// Whether key members are declared in the order of their ids.
-    pub fn keys_are_ordered(&self) -> bool {
+    pub(crate) fn keys_are_ordered(&self) -> bool {
         self.keys().iter().map(|m| m.index).eq(self.keys_by_id().iter().map(|m| m.index))
     }
 
     /// The local variable of a member.
-    pub fn local(member: &Member<'_>) -> Ident {
+    pub(crate) fn local(member: &Member<'_>) -> Ident {
         format_ident!("f{}", member.index)
     }
 }
@@ -351,7 +351,7 @@ fn check_member(attrs: &MemberAttrs, ty: &Type, is_option: bool) -> Result<()> {
 }
 
 /// The value of `default = value`; string literals become whatever string type the field has.
-pub fn default_expr(attrs: &MemberAttrs, ident: &Ident) -> Result<Option<Expr>> {
+pub(crate) fn default_expr(attrs: &MemberAttrs, ident: &Ident) -> Result<Option<Expr>> {
     match &attrs.default {
         None => Ok(None),
         Some((word, None)) => {

@@ -5,7 +5,7 @@ use quote::quote;
 use syn::{Error, GenericArgument, Ident, PathArguments, Result, Type, parse_quote};
 
 /// Refuses the attribute where there is no `u8`.
-pub fn check(word: &Ident, ty: &Type) -> Result<()> {
+pub(crate) fn check(word: &Ident, ty: &Type) -> Result<()> {
     if !replace(&mut ty.clone(), &quote!(x)) {
         return Err(Error::new(word.span(), "`uint8` needs a `u8` in the type as it is written here"));
     }
@@ -13,7 +13,7 @@ pub fn check(word: &Ident, ty: &Type) -> Result<()> {
 }
 
 /// The type that is described for a member of this type.
-pub fn described_type(ty: &Type, uint8: bool, krate: &TokenStream) -> Type {
+pub(crate) fn described_type(ty: &Type, uint8: bool, krate: &TokenStream) -> Type {
     let mut ty = ty.clone();
     if uint8 {
         replace(&mut ty, krate);

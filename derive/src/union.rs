@@ -29,7 +29,7 @@ const MEMBER: &[&str] = &[
 ];
 
 /// The member that a variant selects.
-pub struct Value<'a> {
+pub(crate) struct Value<'a> {
     pub member: Member,
     pub ty: &'a Type,
     pub bound: Option<Expr>,
@@ -47,7 +47,7 @@ pub struct Value<'a> {
 }
 
 /// A case of a union.
-pub struct Case<'a> {
+pub(crate) struct Case<'a> {
     pub ident: &'a Ident,
     /// The name of the member in IDL.
     pub name: String,
@@ -61,13 +61,13 @@ pub struct Case<'a> {
 }
 
 /// A union to derive for.
-pub struct Union<'a> {
+pub(crate) struct Union<'a> {
     pub container: &'a Container<'a>,
     pub discriminator: &'a Type,
     pub cases: Vec<Case<'a>>,
 }
 
-pub fn expand(container: &Container<'_>, data: &DataEnum) -> Result<TokenStream> {
+pub(crate) fn expand(container: &Container<'_>, data: &DataEnum) -> Result<TokenStream> {
     let union = Union::new(container, data)?;
     let mut tokens = TokenStream::new();
     if container.wants_write() {
@@ -114,16 +114,16 @@ impl<'a> Union<'a> {
         Ok(union)
     }
 
-    pub fn labels(&self) -> Labels {
+    pub(crate) fn labels(&self) -> Labels {
         Labels::of(self.discriminator)
     }
 
     /// What becomes of a discriminator that does not fit.
-    pub fn try_construct(&self) -> TryConstruct {
+    pub(crate) fn try_construct(&self) -> TryConstruct {
         self.container.attrs.try_construct.as_ref().map_or(TryConstruct::Discard, |(_, how)| *how)
     }
 
-    pub fn default_case(&self) -> Option<&Case<'a>> {
+    pub(crate) fn default_case(&self) -> Option<&Case<'a>> {
         self.cases.iter().find(|case| case.is_default)
     }
 }

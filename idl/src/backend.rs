@@ -160,7 +160,7 @@ pub(crate) struct Needs {
 
 impl Needs {
     /// Adds what a use of a type needs; `whole` says that it is there by value.
-    pub fn add(&mut self, model: &Model, ty: &Type, whole: bool) {
+    pub(crate) fn add(&mut self, model: &Model, ty: &Type, whole: bool) {
         match ty {
             Type::Named(id) => match model.ty(*id).map(|ty| &ty.kind) {
                 Some(Kind::Alias(alias)) => {

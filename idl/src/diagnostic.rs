@@ -161,7 +161,7 @@ pub(crate) struct Sink {
 }
 
 impl Sink {
-    pub fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         let scratch = Diagnostic {
             severity: Severity::Warning,
             message: String::new(),
@@ -172,15 +172,15 @@ impl Sink {
         Self { items: Vec::new(), limit, errors: 0, dropped: 0, scratch }
     }
 
-    pub fn error(&mut self, span: Span, message: impl Into<String>) -> &mut Diagnostic {
+    pub(crate) fn error(&mut self, span: Span, message: impl Into<String>) -> &mut Diagnostic {
         self.add(Severity::Error, Some(span), message.into())
     }
 
-    pub fn warning(&mut self, span: Span, message: impl Into<String>) -> &mut Diagnostic {
+    pub(crate) fn warning(&mut self, span: Span, message: impl Into<String>) -> &mut Diagnostic {
         self.add(Severity::Warning, Some(span), message.into())
     }
 
-    pub fn add(&mut self, severity: Severity, span: Option<Span>, message: String) -> &mut Diagnostic {
+    pub(crate) fn add(&mut self, severity: Severity, span: Option<Span>, message: String) -> &mut Diagnostic {
         if severity == Severity::Error {
             self.errors = self.errors.saturating_add(1);
         }
@@ -198,15 +198,15 @@ impl Sink {
     }
 
     /// Whether nobody would read more errors.
-    pub fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.items.len() >= self.limit
     }
 
-    pub fn has_errors(&self) -> bool {
+    pub(crate) fn has_errors(&self) -> bool {
         self.errors > 0
     }
 
-    pub fn finish(mut self) -> Vec<Diagnostic> {
+    pub(crate) fn finish(mut self) -> Vec<Diagnostic> {
         if self.dropped > 0 {
             let mut message = String::new();
             let _ = write!(message, "{} more messages are not shown", self.dropped);

@@ -16,6 +16,7 @@
 //!
 //! A build script makes Rust of IDL with [`build::compile`].
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(unreachable_pub))]
 #![cfg_attr(
     not(test),
     deny(

@@ -19,6 +19,7 @@
 //! where it stands and what was probably meant. [`Config::effective`] shows every value with its origin, and
 //! [`reference()`] describes every key.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(unreachable_pub))]
 
 mod check;
 mod driver;

@@ -18,6 +18,7 @@
 //! [`Json`] serializes with any serde format, in the order of the type, and so does [`JsonView`], of a value that was not decoded; [`from_json`] says with a path what does not fit.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(unreachable_pub))]
 
 mod read;
 mod view;

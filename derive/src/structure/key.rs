@@ -7,7 +7,7 @@ use quote::quote;
 
 impl Structure<'_> {
     /// The greatest size of the key members in the order of their ids.
-    pub fn key_size(&self) -> TokenStream {
+    pub(crate) fn key_size(&self) -> TokenStream {
         let krate = &self.container.krate;
         let keys = self.keys_by_id();
         let sizes = keys.iter().map(|member| self.member_key_size(member));
@@ -31,7 +31,7 @@ impl Structure<'_> {
     }
 
     /// Overrides of the methods that take the key out of a whole sample: one for `CdrRead`, one for `StructRead`.
-    pub fn copy_key(&self) -> (TokenStream, TokenStream) {
+    pub(crate) fn copy_key(&self) -> (TokenStream, TokenStream) {
         let krate = &self.container.krate;
         let form = self.container.extensibility_tokens();
         // Without the writing side there is nothing to copy to; without key the default does.

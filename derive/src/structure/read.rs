@@ -9,7 +9,7 @@ use quote::quote;
 use syn::{Expr, Type};
 
 /// How a member is read.
-pub struct Reading<'a> {
+pub(crate) struct Reading<'a> {
     /// The type without `Option`.
     pub ty: &'a Type,
     pub bound: Option<&'a Expr>,
@@ -20,7 +20,7 @@ pub struct Reading<'a> {
 
 impl Container<'_> {
     /// An expression (a `Result`) that reads a member and makes the best of one that does not fit.
-    pub fn read_value(&self, it: Reading<'_>) -> TokenStream {
+    pub(crate) fn read_value(&self, it: Reading<'_>) -> TokenStream {
         let (krate, ty) = (&self.krate, it.ty);
         let plain = match it.described {
             Some(described) => quote!(<#described as #krate::idl::ReadAs<'de, #ty>>::read_as(d)),
@@ -44,7 +44,7 @@ impl Container<'_> {
 }
 
 impl Structure<'_> {
-    pub fn read(&self) -> TokenStream {
+    pub(crate) fn read(&self) -> TokenStream {
         let krate = &self.container.krate;
         let form = self.container.extensibility_tokens();
         let (min_size, default) = (self.min_size(), self.default_value());
@@ -199,7 +199,7 @@ impl Structure<'_> {
     }
 
     /// An expression (a `Result`) that reads the value of a member.
-    pub fn read_value(&self, member: &Member<'_>) -> TokenStream {
+    pub(crate) fn read_value(&self, member: &Member<'_>) -> TokenStream {
         let (krate, ty) = (&self.container.krate, member.ty);
         let read = self.container.read_value(Reading {
             ty,
@@ -381,7 +381,7 @@ impl Structure<'_> {
     }
 
     /// Skips a member of a final or appendable type.
-    pub fn skip_member(&self, member: &Member<'_>) -> TokenStream {
+    pub(crate) fn skip_member(&self, member: &Member<'_>) -> TokenStream {
         let (krate, ty) = (&self.container.krate, member.ty);
         match member.optional {
             true => quote!(d.read_optional(<#ty as #krate::CdrRead<'de>>::skip)?;),

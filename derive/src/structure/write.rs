@@ -6,7 +6,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 impl Structure<'_> {
-    pub fn write(&self) -> TokenStream {
+    pub(crate) fn write(&self) -> TokenStream {
         let krate = &self.container.krate;
         let form = self.container.extensibility_tokens();
         let length_code = match self.container.extensibility() {

@@ -8,7 +8,7 @@ use syn::{Error, Expr, Lit, Result, Type};
 
 /// How labels of a discriminator type are written in Rust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Labels {
+pub(crate) enum Labels {
     /// Integers with this range.
     Integer(i128, i128),
     /// `Char8` or `Char16`, with the greatest character.
@@ -19,7 +19,7 @@ pub enum Labels {
 }
 
 impl Labels {
-    pub fn of(ty: &Type) -> Self {
+    pub(crate) fn of(ty: &Type) -> Self {
         let Type::Path(path) = ty else { return Self::Path };
         let Some(last) = path.path.segments.last() else { return Self::Path };
         match last.ident.to_string().as_str() {
@@ -39,7 +39,7 @@ impl Labels {
     }
 
     /// Refuses labels of another type and labels that are given twice.
-    pub fn check(self, union: &Union<'_>) -> Result<()> {
+    pub(crate) fn check(self, union: &Union<'_>) -> Result<()> {
         let mut seen: Vec<String> = Vec::new();
         for label in union.cases.iter().flat_map(|case| &case.labels) {
             self.check_label(label)?;
@@ -76,7 +76,7 @@ impl Labels {
     }
 
     /// The discriminator as an expression that patterns can match.
-    pub fn scrutinee(self, discriminator: &TokenStream) -> TokenStream {
+    pub(crate) fn scrutinee(self, discriminator: &TokenStream) -> TokenStream {
         if let Self::Character(_) = self { quote!(#discriminator.0) } else { discriminator.clone() }
     }
 
@@ -96,7 +96,7 @@ impl Labels {
     }
 
     /// The value of a label as an `i64`.
-    pub fn value_of(self, label: &Expr, discriminator: &Type) -> TokenStream {
+    pub(crate) fn value_of(self, label: &Expr, discriminator: &Type) -> TokenStream {
         let literal = self.literal(label);
         match (self, integer(label)) {
             (Self::Integer(..), Some(_)) => quote!({ let value: #discriminator = #literal; value as i64 }),
@@ -107,7 +107,7 @@ impl Labels {
     }
 
     /// A pattern of the labels of a case.
-    pub fn pattern(self, case: &Case<'_>) -> TokenStream {
+    pub(crate) fn pattern(self, case: &Case<'_>) -> TokenStream {
         if case.is_default {
             return quote!(_);
         }
@@ -120,7 +120,7 @@ impl Labels {
     }
 
     /// The discriminator that stands for a case which does not keep its own.
-    pub fn canonical(self, union: &Union<'_>, case: &Case<'_>) -> Result<TokenStream> {
+    pub(crate) fn canonical(self, union: &Union<'_>, case: &Case<'_>) -> Result<TokenStream> {
         if let Some(label) = case.labels.first() {
             return Ok(self.value(&self.literal(label), union.discriminator));
         }

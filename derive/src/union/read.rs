@@ -8,7 +8,7 @@ use quote::quote;
 use syn::Result;
 
 impl Union<'_> {
-    pub fn read(&self) -> Result<TokenStream> {
+    pub(crate) fn read(&self) -> Result<TokenStream> {
         let (krate, discriminator) = (&self.container.krate, self.discriminator);
         let form = self.container.extensibility_tokens();
         let disc_size = quote!(<#discriminator as #krate::CdrRead<'de>>::MIN_SIZE);

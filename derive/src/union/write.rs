@@ -7,7 +7,7 @@ use quote::quote;
 use syn::Result;
 
 impl Union<'_> {
-    pub fn write(&self) -> Result<TokenStream> {
+    pub(crate) fn write(&self) -> Result<TokenStream> {
         let krate = &self.container.krate;
         let form = self.container.extensibility_tokens();
         let length_code = match self.container.extensibility() {

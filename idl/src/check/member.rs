@@ -51,12 +51,12 @@ pub(super) struct Numbering {
 
 impl Settings {
     /// Annotations that the source declares.
-    pub fn custom(&self) -> &[Applied] {
+    pub(super) fn custom(&self) -> &[Applied] {
         &self.custom
     }
 
     /// Where an id is given that only one member can have.
-    pub fn single_id(&self) -> Option<Span> {
+    pub(super) fn single_id(&self) -> Option<Span> {
         let hash = self.hash.as_ref().filter(|(text, _)| text.is_some()).map(|(_, span)| *span);
         self.id.map(|(_, span)| span).or(hash)
     }

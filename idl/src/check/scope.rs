@@ -25,7 +25,7 @@ pub(super) enum Def {
 }
 
 impl Def {
-    pub fn what(self) -> &'static str {
+    pub(super) fn what(self) -> &'static str {
         match self {
             Self::Module(..) => "a module",
             Self::Type(_) => "a type",

@@ -27,11 +27,11 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    pub fn new(tokens: Rc<[Token]>) -> Self {
+    pub(super) fn new(tokens: Rc<[Token]>) -> Self {
         Self { frames: vec![Frame { tokens, at: 0, name: None }], disabled: Vec::new() }
     }
 
-    pub fn next(&mut self) -> Option<Token> {
+    pub(super) fn next(&mut self) -> Option<Token> {
         loop {
             let frame = self.frames.last_mut()?;
             if let Some(token) = frame.tokens.get(frame.at) {
@@ -49,7 +49,7 @@ impl Stream {
     }
 
     /// Takes a directive, if one begins here: the place of its `#` and the tokens after it on the line.
-    pub fn directive(&mut self) -> Option<(Span, Vec<Token>)> {
+    pub(super) fn directive(&mut self) -> Option<(Span, Vec<Token>)> {
         let [frame] = self.frames.as_mut_slice() else { return None };
         let hash = frame.tokens.get(frame.at).filter(|token| token.is('#') && token.first)?;
         let rest = frame.tokens.get(frame.at.saturating_add(1)..)?;

@@ -16,7 +16,7 @@ pub(super) struct Macro {
 
 impl Macro {
     /// Whether another definition says the same.
-    pub fn equals(&self, other: &Self) -> bool {
+    pub(super) fn equals(&self, other: &Self) -> bool {
         let same = |(a, b): (&Token, &Token)| a.kind == b.kind && a.space == b.space;
         self.params == other.params
             && self.variadic == other.variadic
@@ -28,13 +28,16 @@ impl Macro {
     }
 
     /// Index of the parameter with this name.
-    pub fn param(&self, token: &Token) -> Option<usize> {
+    pub(super) fn param(&self, token: &Token) -> Option<usize> {
         let name = token.ident()?;
         self.params.as_ref()?.iter().position(|param| param == name)
     }
 
     /// Parses what follows `#define`.
-    pub fn parse(first: &Token, rest: &[Token]) -> Result<(Rc<str>, Self), (crate::Span, &'static str)> {
+    pub(super) fn parse(
+        first: &Token,
+        rest: &[Token],
+    ) -> Result<(Rc<str>, Self), (crate::Span, &'static str)> {
         let Some(name) = first.ident() else { return Err((first.span, "a macro needs a name")) };
         if **name == *"defined" {
             return Err((first.span, "`defined` cannot be a macro"));

@@ -12,12 +12,12 @@ pub(super) struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    pub fn new(file: FileId, at: usize, text: &'a str) -> Self {
+    pub(super) fn new(file: FileId, at: usize, text: &'a str) -> Self {
         Self { file, at, rest: text }
     }
 
     /// The place of what is left.
-    pub fn span(&self) -> Span {
+    pub(super) fn span(&self) -> Span {
         self.span_of(self.rest.trim_end().len())
     }
 
@@ -32,13 +32,13 @@ impl<'a> Line<'a> {
         self.rest = self.rest.get(len..).unwrap_or("");
     }
 
-    pub fn skip_space(&mut self) {
+    pub(super) fn skip_space(&mut self) {
         let len = self.rest.len().saturating_sub(self.rest.trim_start().len());
         self.skip(len);
     }
 
     /// Takes characters as long as they are wanted.
-    pub fn take_while(&mut self, wanted: impl Fn(char) -> bool) -> (&'a str, Span) {
+    pub(super) fn take_while(&mut self, wanted: impl Fn(char) -> bool) -> (&'a str, Span) {
         let len = self.rest.find(|c| !wanted(c)).unwrap_or(self.rest.len());
         let (text, span) = (self.rest.get(..len).unwrap_or(""), self.span_of(len));
         self.skip(len);
@@ -46,7 +46,7 @@ impl<'a> Line<'a> {
     }
 
     /// Takes a text if it stands here.
-    pub fn take(&mut self, text: &str) -> bool {
+    pub(super) fn take(&mut self, text: &str) -> bool {
         let found = self.rest.starts_with(text);
         if found {
             self.skip(text.len());
@@ -55,7 +55,7 @@ impl<'a> Line<'a> {
     }
 
     /// Divides the line where its comment begins: at a `#` outside of quotes.
-    pub fn split_comment(&mut self) -> Option<&'a str> {
+    pub(super) fn split_comment(&mut self) -> Option<&'a str> {
         let mut quote = None;
         let mut escaped = false;
         for (at, c) in self.rest.char_indices() {

@@ -18,12 +18,12 @@ pub(super) struct Reference {
 }
 
 impl Reference {
-    pub fn to(package: &str, name: &str, span: Span) -> Self {
+    pub(super) fn to(package: &str, name: &str, span: Span) -> Self {
         Self { package: Some(package.to_owned()), name: name.to_owned(), span }
     }
 
     /// Package and name.
-    pub fn key(&self, own: &str) -> (String, String) {
+    pub(super) fn key(&self, own: &str) -> (String, String) {
         (self.package.clone().unwrap_or_else(|| own.to_owned()), self.name.clone())
     }
 }
@@ -55,7 +55,7 @@ pub(super) struct Type {
 }
 
 impl Type {
-    pub fn reference(&self) -> Option<&Reference> {
+    pub(super) fn reference(&self) -> Option<&Reference> {
         match &self.element {
             Element::Message(reference) => Some(reference),
             _ => None,

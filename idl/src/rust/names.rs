@@ -100,7 +100,7 @@ pub(super) struct Taken(BTreeSet<String>);
 
 impl Taken {
     /// The first that is free of the wanted name, the original name, and the wanted name with underscores.
-    pub fn choose(&mut self, wanted: String, original: &str) -> String {
+    pub(super) fn choose(&mut self, wanted: String, original: &str) -> String {
         let mut name = wanted.clone();
         if self.0.contains(&name) {
             name = usable(original.to_owned());

@@ -20,13 +20,13 @@ pub(crate) struct ScopedName {
 }
 
 impl ScopedName {
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let parts: Vec<&str> = self.parts.iter().map(|part| &*part.name).collect();
         format!("{}{}", if self.global { "::" } else { "" }, parts.join("::"))
     }
 
     /// The name, if it is a single word.
-    pub fn single(&self) -> Option<&str> {
+    pub(crate) fn single(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [part] if !self.global => Some(&part.name),
             _ => None,

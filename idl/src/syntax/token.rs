@@ -45,25 +45,25 @@ pub(crate) struct Token {
 }
 
 impl Token {
-    pub fn new(kind: Kind, span: Span) -> Self {
+    pub(crate) fn new(kind: Kind, span: Span) -> Self {
         Self { kind, span, space: false, first: false, painted: false, docs: None }
     }
 
-    pub fn is(&self, c: char) -> bool {
+    pub(crate) fn is(&self, c: char) -> bool {
         self.kind == Kind::Punct(c)
     }
 
     /// White space, a comment or the end of a line stands between it and the token before it.
-    pub fn stands_apart(&self) -> bool {
+    pub(crate) fn stands_apart(&self) -> bool {
         self.space || self.first
     }
 
-    pub fn ident(&self) -> Option<&Rc<str>> {
+    pub(crate) fn ident(&self) -> Option<&Rc<str>> {
         if let Kind::Ident(name) = &self.kind { Some(name) } else { None }
     }
 
     /// The spelling.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         match &self.kind {
             Kind::Ident(text)
             | Kind::Number(text)
@@ -77,7 +77,7 @@ impl Token {
     }
 
     /// The token as messages name it.
-    pub fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         match &self.kind {
             Kind::Newline => "the end of the line".to_owned(),
             Kind::Char(text) | Kind::Str(text) if text.len() > 40 => "a long literal".to_owned(),

@@ -19,7 +19,7 @@ pub(super) struct Attribute<'a> {
 
 impl Attribute<'_> {
     /// The place of a part of the value.
-    pub fn part(&self, part: Range<usize>) -> Span {
+    pub(super) fn part(&self, part: Range<usize>) -> Span {
         if !self.exact {
             return self.span;
         }
@@ -28,18 +28,18 @@ impl Attribute<'_> {
     }
 
     /// The value without white space around it.
-    pub fn trimmed(self) -> Self {
+    pub(super) fn trimmed(self) -> Self {
         let start = self.value.len().saturating_sub(self.value.trim_start().len());
         self.sub(start, self.value.trim())
     }
 
     /// The same place with another value.
-    pub fn spelled<'b>(&self, value: &'b str) -> Attribute<'b> {
+    pub(super) fn spelled<'b>(&self, value: &'b str) -> Attribute<'b> {
         Attribute { value, span: self.span, exact: false }
     }
 
     /// A part of the value that begins at this octet.
-    pub fn sub<'b>(&self, start: usize, value: &'b str) -> Attribute<'b> {
+    pub(super) fn sub<'b>(&self, start: usize, value: &'b str) -> Attribute<'b> {
         let span = self.part(start..start.saturating_add(value.len()));
         Attribute { value, span, exact: self.exact }
     }
@@ -53,22 +53,22 @@ pub(super) struct Element<'a, 'd> {
 }
 
 impl<'a, 'd> Element<'a, 'd> {
-    pub fn new(node: Node<'a, 'd>, file: &'a File) -> Self {
+    pub(super) fn new(node: Node<'a, 'd>, file: &'a File) -> Self {
         Self { node, file }
     }
 
     /// The name without the prefix of a namespace.
-    pub fn name(&self) -> &'a str {
+    pub(super) fn name(&self) -> &'a str {
         self.node.tag_name().name()
     }
 
     /// The path of its file.
-    pub fn path(&self) -> &'a str {
+    pub(super) fn path(&self) -> &'a str {
         &self.file.path
     }
 
     /// The place of its name in the start tag.
-    pub fn span(&self) -> Span {
+    pub(super) fn span(&self) -> Span {
         let range = self.node.range();
         let start = range.start.saturating_add(1);
         let rest = self.file.text.get(start..range.end).unwrap_or("");
@@ -76,18 +76,18 @@ impl<'a, 'd> Element<'a, 'd> {
         self.file.span(start..start.saturating_add(len))
     }
 
-    pub fn children(&self) -> impl Iterator<Item = Element<'a, 'd>> + use<'a, 'd> {
+    pub(super) fn children(&self) -> impl Iterator<Item = Element<'a, 'd>> + use<'a, 'd> {
         let file = self.file;
         self.node.children().filter(Node::is_element).map(move |node| Element { node, file })
     }
 
     /// The text in it.
-    pub fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         self.node.children().filter(Node::is_text).filter_map(|part| part.text()).collect()
     }
 
     /// The documentation before it: comments that begin with a star, `<!--* … -->`.
-    pub fn docs(&self) -> Option<String> {
+    pub(super) fn docs(&self) -> Option<String> {
         let mut docs: Vec<&str> = Vec::new();
         let before = self.node.prev_siblings().skip(1);
         for node in before.take_while(|node| node.is_comment() || node.is_text()) {
@@ -107,7 +107,7 @@ impl<'a, 'd> Element<'a, 'd> {
     }
 
     /// The attribute with one of these names.
-    pub fn attribute(&self, names: &[&str]) -> Option<Attribute<'a>> {
+    pub(super) fn attribute(&self, names: &[&str]) -> Option<Attribute<'a>> {
         let found = self
             .node
             .attributes()
@@ -119,7 +119,7 @@ impl<'a, 'd> Element<'a, 'd> {
     }
 
     /// Reports attributes that mean nothing here, and text. Attributes of other namespaces are for others.
-    pub fn allow(&self, allowed: &[&[&str]], sink: &mut Sink) {
+    pub(super) fn allow(&self, allowed: &[&[&str]], sink: &mut Sink) {
         for attribute in self.node.attributes().filter(|attribute| attribute.namespace().is_none()) {
             let name = attribute.name();
             if HARMLESS.contains(&name) || allowed.iter().any(|names| names.contains(&name)) {
@@ -139,7 +139,7 @@ impl<'a, 'd> Element<'a, 'd> {
     }
 
     /// Reports text.
-    pub fn without_text(&self, sink: &mut Sink) {
+    pub(super) fn without_text(&self, sink: &mut Sink) {
         let mut texts = self.node.children().filter(Node::is_text);
         let Some(found) = texts.find(|node| node.text().is_some_and(|text| !text.trim().is_empty())) else {
             return;
@@ -152,7 +152,7 @@ impl<'a, 'd> Element<'a, 'd> {
     }
 
     /// Reports an element that means nothing where it is.
-    pub fn unexpected(&self, parent: &str, allowed: &[&str], sink: &mut Sink) {
+    pub(super) fn unexpected(&self, parent: &str, allowed: &[&str], sink: &mut Sink) {
         let message = format!("<{}> means nothing in <{parent}>", self.name());
         suggest(sink.error(self.span(), message), self.name(), allowed);
     }

@@ -20,7 +20,7 @@ pub(super) enum Want {
 }
 
 impl Want {
-    pub fn of(ty: &TypeSpec) -> Self {
+    pub(super) fn of(ty: &TypeSpec) -> Self {
         match &ty.kind {
             TypeKind::Base(Base::Boolean) => Self::Boolean,
             TypeKind::Base(Base::Char) => Self::Char,

@@ -2,6 +2,7 @@
 //! state machine returns its datagrams.
 #![no_std]
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(unreachable_pub))]
 #![cfg_attr(
     not(test),
     deny(

@@ -6,6 +6,7 @@
 //! Once warm, adding, inserting, reading and taking samples of known instances allocate nothing.
 #![no_std]
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(unreachable_pub))]
 #![cfg_attr(
     not(test),
     deny(

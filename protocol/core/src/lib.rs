@@ -2,6 +2,7 @@
 //! locators and return codes (DDSI-RTPS 2.5 §8.2, §9.3; DDS 1.4 §2.2.1).
 #![no_std]
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(unreachable_pub))]
 #![cfg_attr(
     not(test),
     deny(

@@ -2,6 +2,7 @@
 //! (writer liveliness protocol) and the matching rules of DDS 1.4 §2.2.3.
 #![no_std]
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(unreachable_pub))]
 #![cfg_attr(
     not(test),
     deny(

@@ -43,6 +43,7 @@
 //! from Rust, and the default of its type if it came from another participant.
 #![no_std]
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(unreachable_pub))]
 #![cfg_attr(
     not(test),
     deny(

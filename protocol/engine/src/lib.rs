@@ -19,6 +19,7 @@
 //! applied to each endpoint under that endpoint's lock alone.
 #![no_std]
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(unreachable_pub))]
 #![cfg_attr(
     not(test),
     deny(

@@ -9,6 +9,7 @@
 //!   [`partitions_match`], §2.2.3.13)
 #![no_std]
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(unreachable_pub))]
 #![cfg_attr(
     not(test),
     deny(

@@ -19,6 +19,7 @@
 //! No type here needs 64-bit atomics.
 
 #![no_std]
+#![cfg_attr(not(test), warn(unreachable_pub))]
 
 extern crate alloc;
 #[cfg(any(loom, shuttle, feature = "std"))]

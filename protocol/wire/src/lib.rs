@@ -8,6 +8,7 @@
 //! Writing: [`MessageBuilder`] appends submessages to a datagram; payloads are shared, not copied.
 #![no_std]
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(unreachable_pub))]
 #![cfg_attr(
     not(test),
     deny(

@@ -24,9 +24,9 @@ use core::fmt;
 type ObjectOf<'a> = dyn Fn(&TypeIdentifier) -> Option<TypeObject> + 'a;
 
 /// Definitions that one type may depend on.
-pub const MAX_DEFINITIONS: usize = 1024;
+pub(crate) const MAX_DEFINITIONS: usize = 1024;
 /// Most octets of a name.
-pub const MAX_NAME: usize = 256;
+pub(crate) const MAX_NAME: usize = 256;
 
 /// Why type objects give no type.
 #[derive(Clone, Debug, PartialEq, Eq)]

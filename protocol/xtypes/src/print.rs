@@ -16,7 +16,7 @@ use said::quoted;
 
 /// The IDL name of a primitive kind.
 #[must_use]
-pub const fn primitive_name(primitive: u8) -> &'static str {
+pub(crate) const fn primitive_name(primitive: u8) -> &'static str {
     match primitive {
         kind::BOOLEAN => "boolean",
         kind::BYTE => "octet",

@@ -17,6 +17,7 @@
 //! All this is so on the real machine. On one that a simulator makes up, see [`machine`], there are no threads of the
 //! library: the simulator calls in their place.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(unreachable_pub))]
 
 mod clock;
 mod config;

@@ -9,6 +9,7 @@
 //! read once, then checked. `docs/shared-memory.md` describes the files and what it costs.
 //!
 //! [`LocatorKind::SHARED_MEMORY`]: dunlin_core::LocatorKind::SHARED_MEMORY
+#![cfg_attr(not(test), warn(unreachable_pub))]
 #![deny(unsafe_code)]
 
 #[cfg(any(test, all(target_os = "linux", not(loom))))]

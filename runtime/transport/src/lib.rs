@@ -5,6 +5,7 @@
 //! transports. The thread that has something to send calls [`Transport::send`]; threads of the driver
 //! block in [`Transport::recv`], one per [`Channel`].
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(unreachable_pub))]
 
 #[cfg(feature = "conformance")]
 pub mod conformance;

@@ -8,6 +8,7 @@
 //! only if the choice is loopback and nothing else are they bound to loopback.
 //!
 //! `unsafe` is confined to the `sys` module, which wraps the system calls that no library offers.
+#![cfg_attr(not(test), warn(unreachable_pub))]
 
 mod bind;
 mod buffers;

@@ -27,12 +27,12 @@ fn part(value: &Value, at: usize) -> Option<&Value> {
 }
 
 impl Converted {
-    pub fn new(value: Value) -> Self {
+    pub(super) fn new(value: Value) -> Self {
         Self { root: Arc::new(value), way: Vec::new() }
     }
 
     /// A part of this, if it is there.
-    pub fn part(&self, at: usize) -> Option<Self> {
+    pub(super) fn part(&self, at: usize) -> Option<Self> {
         part(self, at)?;
         let mut way = Vec::with_capacity(self.way.len().saturating_add(1));
         way.extend_from_slice(&self.way);

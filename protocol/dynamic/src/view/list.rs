@@ -34,7 +34,7 @@ enum Items<'a> {
 }
 
 impl<'a> List<'a> {
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         match &self.from {
             Items::Octets(_, count) | Items::Default(count) => *count,
             Items::Values(values) => values.len(),
@@ -43,7 +43,7 @@ impl<'a> List<'a> {
         }
     }
 
-    pub fn at(&self, index: usize) -> Result<Option<DynamicView<'a>>, ViewFailure> {
+    pub(super) fn at(&self, index: usize) -> Result<Option<DynamicView<'a>>, ViewFailure> {
         if index >= self.len() {
             return Ok(None);
         }

@@ -258,7 +258,7 @@ pub(crate) struct Check {
 }
 
 impl Check {
-    pub fn value(&mut self, view: TypeView<'_>, d: &mut Decoder<'_>) -> Result<(), CdrError> {
+    pub(super) fn value(&mut self, view: TypeView<'_>, d: &mut Decoder<'_>) -> Result<(), CdrError> {
         self.nesting = self.nesting.checked_sub(1).ok_or(type_limit(LimitKind::Depth))?;
         self.shape(view, d)?;
         self.nesting = self.nesting.saturating_add(1);

@@ -98,7 +98,7 @@ impl Builder<'_> {
 }
 
 /// Puts what the source says of a definition into its complete object.
-pub fn apply(
+pub(super) fn apply(
     graph: &TypeGraph,
     index: TypeIndex,
     ids: &[(bool, Option<TypeIdentifier>)],

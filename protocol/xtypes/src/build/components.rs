@@ -6,7 +6,7 @@ use crate::model::{TypeGraph, TypeIndex};
 use alloc::vec::Vec;
 
 /// Types that depend on each other.
-pub struct Component {
+pub(super) struct Component {
     /// The types, in the order of their names.
     pub members: Vec<TypeIndex>,
     /// Whether there is a cycle: always with several, or one that refers to itself.
@@ -14,14 +14,14 @@ pub struct Component {
 }
 
 /// The components of what `root` depends on.
-pub fn of(graph: &TypeGraph, root: TypeIndex) -> Vec<Component> {
+pub(super) fn of(graph: &TypeGraph, root: TypeIndex) -> Vec<Component> {
     let mut search = Search::new(graph);
     search.run(root);
     search.found
 }
 
 /// The components of a whole graph.
-pub fn all(graph: &TypeGraph) -> Vec<Component> {
+pub(super) fn all(graph: &TypeGraph) -> Vec<Component> {
     let mut search = Search::new(graph);
     for (index, _) in graph.iter() {
         if get(&search.order, index).flatten().is_none() {

@@ -11,7 +11,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 /// The identifier of a type; `None` if it is none, or a definition in it has none yet.
-pub fn of(ty: &Type, ids: &[Option<TypeIdentifier>]) -> Option<TypeIdentifier> {
+pub(crate) fn of(ty: &Type, ids: &[Option<TypeIdentifier>]) -> Option<TypeIdentifier> {
     Some(match ty {
         Type::Primitive(kind::NONE) => return None,
         Type::Primitive(kind) => TypeIdentifier::Primitive { kind: *kind },

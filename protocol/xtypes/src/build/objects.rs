@@ -19,7 +19,7 @@ fn id_of(ty: &Type, ids: Ids<'_>) -> Result<TypeIdentifier, BuildError> {
 }
 
 /// The complete object of a definition, with the identifiers of what it mentions.
-pub fn complete(
+pub(super) fn complete(
     graph: &TypeGraph,
     definition: &Definition,
     ids: Ids<'_>,
@@ -38,7 +38,7 @@ pub fn complete(
 }
 
 /// The qualified name in a complete object; empty for collections.
-pub fn name_of(object: &CompleteTypeObject) -> &str {
+pub(crate) fn name_of(object: &CompleteTypeObject) -> &str {
     match object {
         CompleteTypeObject::Structure(it) => &it.header.detail.type_name,
         CompleteTypeObject::Union(it) => &it.header.detail.type_name,
@@ -176,7 +176,7 @@ fn alias(it: &Element, detail: CompleteTypeDetail, ids: Ids<'_>) -> Result<Compl
 
 /// Gives a minimal object the hashes of names that its definition knows: of types from minimal objects, the names
 /// themselves are not known.
-pub fn set_name_hashes(object: &mut MinimalTypeObject, definition: &Definition) {
+pub(super) fn set_name_hashes(object: &mut MinimalTypeObject, definition: &Definition) {
     match (object, &definition.kind) {
         (MinimalTypeObject::Structure(to), Kind::Structure(from)) => {
             let pairs = to.member_seq.iter_mut().zip(&from.members);

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 type Visit<'a> = dyn FnMut(&AppliedAnnotation) + 'a;
 
 /// Calls `visit` with the annotations in a complete object that its source declares itself.
-pub fn visit(object: &CompleteTypeObject, visit: &mut Visit<'_>) {
+pub(super) fn visit(object: &CompleteTypeObject, visit: &mut Visit<'_>) {
     let mut all = |list: &Option<Vec<AppliedAnnotation>>| list.iter().flatten().for_each(&mut *visit);
     match object {
         CompleteTypeObject::Alias(it) => {

@@ -7,7 +7,7 @@ use crate::TypeIdentifier;
 type Change<'a> = dyn FnMut(&mut TypeIdentifier) + 'a;
 
 /// Calls `change` with the identifiers in a complete object.
-pub fn complete(object: &mut CompleteTypeObject, change: &mut Change<'_>) {
+pub(super) fn complete(object: &mut CompleteTypeObject, change: &mut Change<'_>) {
     match object {
         CompleteTypeObject::Alias(it) => change(&mut it.body.common.related_type),
         CompleteTypeObject::Annotation(it) => {
@@ -35,7 +35,7 @@ pub fn complete(object: &mut CompleteTypeObject, change: &mut Change<'_>) {
 }
 
 /// Calls `change` with the identifiers in a minimal object.
-pub fn minimal(object: &mut MinimalTypeObject, change: &mut Change<'_>) {
+pub(super) fn minimal(object: &mut MinimalTypeObject, change: &mut Change<'_>) {
     match object {
         MinimalTypeObject::Alias(it) => change(&mut it.body.common.related_type),
         MinimalTypeObject::Annotation(it) => {

@@ -16,7 +16,7 @@ const MEMBER_MASK: u16 = 0x003f;
 const TYPE_MASK: u16 = 0x001f;
 
 /// Gives the identifier in a minimal object of one in a complete object; `None` if it is not known.
-pub type Translate<'a> = dyn FnMut(&TypeIdentifier) -> Option<TypeIdentifier> + 'a;
+pub(super) type Translate<'a> = dyn FnMut(&TypeIdentifier) -> Option<TypeIdentifier> + 'a;
 
 fn type_flags(flags: u16) -> u16 {
     flags & TYPE_MASK
@@ -183,7 +183,7 @@ fn bitset(it: &CompleteBitsetType) -> MinimalBitsetType {
 type Visit<'a> = dyn FnMut(&TypeIdentifier) + 'a;
 
 /// Calls `visit` with the identifiers in a complete object.
-pub fn visit_complete(object: &CompleteTypeObject, visit: &mut Visit<'_>) {
+pub(super) fn visit_complete(object: &CompleteTypeObject, visit: &mut Visit<'_>) {
     match object {
         CompleteTypeObject::Alias(it) => visit(&it.body.common.related_type),
         CompleteTypeObject::Annotation(it) => {
@@ -211,7 +211,7 @@ pub fn visit_complete(object: &CompleteTypeObject, visit: &mut Visit<'_>) {
 }
 
 /// Calls `visit` with the identifiers in a minimal object.
-pub fn visit_minimal(object: &MinimalTypeObject, visit: &mut Visit<'_>) {
+pub(super) fn visit_minimal(object: &MinimalTypeObject, visit: &mut Visit<'_>) {
     match object {
         MinimalTypeObject::Alias(it) => visit(&it.body.common.related_type),
         MinimalTypeObject::Annotation(it) => {

@@ -23,7 +23,7 @@ const PLACEMENTS: &[&str] = &[
 ];
 
 /// A text as a string of IDL, with quotes.
-pub fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         escape(&mut out, c);
