@@ -50,7 +50,7 @@ impl State {
 }
 
 impl FilteredTopicInner {
-    pub fn new<T: TopicType>(
+    pub(crate) fn new<T: TopicType>(
         topic: &Topic<T>,
         name: &str,
         expression: &str,
@@ -69,11 +69,11 @@ impl FilteredTopicInner {
     }
 
     /// The filter in force.
-    pub fn current(&self) -> Arc<ContentFilter> {
+    pub(crate) fn current(&self) -> Arc<ContentFilter> {
         Arc::clone(&lock(&self.state).current)
     }
 
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
@@ -81,7 +81,7 @@ impl FilteredTopicInner {
     ///
     /// # Errors
     /// It had ended before, or a reader of it was not deleted.
-    pub fn delete(&self) -> Result<(), EntityError> {
+    pub(crate) fn delete(&self) -> Result<(), EntityError> {
         // With the readers, so that none comes between the look at them and the end.
         let readers = lock(&self.readers);
         if self.is_deleted() {
@@ -94,7 +94,7 @@ impl FilteredTopicInner {
         Ok(())
     }
 
-    pub fn is_deleted(&self) -> bool {
+    pub(crate) fn is_deleted(&self) -> bool {
         self.deleted.load(SeqCst)
     }
 
@@ -102,7 +102,7 @@ impl FilteredTopicInner {
     ///
     /// # Errors
     /// The topic was deleted.
-    pub fn add_reader(&self, reader: &Arc<ReaderInner>) -> Result<(), CreateEntityError> {
+    pub(crate) fn add_reader(&self, reader: &Arc<ReaderInner>) -> Result<(), CreateEntityError> {
         let mut readers = lock(&self.readers);
         if self.is_deleted() {
             return Err(CreateEntityError::AlreadyDeleted);
@@ -272,27 +272,27 @@ pub(crate) struct DerivedTopics(Mutex<BTreeMap<String, Weak<dyn Any + Send + Syn
 
 impl DerivedTopics {
     /// Whether one of this name exists.
-    pub fn contains(&self, name: &str) -> bool {
+    pub(crate) fn contains(&self, name: &str) -> bool {
         lock(&self.0).get(name).is_some_and(|known| known.strong_count() > 0)
     }
 
     /// The one of this name.
-    pub fn get(&self, name: &str) -> Option<Arc<dyn Any + Send + Sync>> {
+    pub(crate) fn get(&self, name: &str) -> Option<Arc<dyn Any + Send + Sync>> {
         lock(&self.0).get(name).and_then(Weak::upgrade)
     }
 
     /// All there are.
-    pub fn all(&self) -> Vec<Arc<dyn Any + Send + Sync>> {
+    pub(crate) fn all(&self) -> Vec<Arc<dyn Any + Send + Sync>> {
         lock(&self.0).values().filter_map(Weak::upgrade).collect()
     }
 
     /// Takes one out of the list, so that its name is free.
-    pub fn remove(&self, name: &str) {
+    pub(crate) fn remove(&self, name: &str) {
         lock(&self.0).remove(name);
     }
 
     /// Adds one, unless there is one of its name.
-    pub fn add(&self, name: &str, topic: Weak<dyn Any + Send + Sync>) -> bool {
+    pub(crate) fn add(&self, name: &str, topic: Weak<dyn Any + Send + Sync>) -> bool {
         let mut topics = lock(&self.0);
         topics.retain(|_, known| known.strong_count() > 0);
         let free = !topics.contains_key(name);
@@ -305,7 +305,7 @@ impl DerivedTopics {
 
 impl ParticipantInner {
     /// Whether a topic belongs to this participant.
-    pub fn owns(&self, topic: &TopicInner) -> bool {
+    pub(crate) fn owns(&self, topic: &TopicInner) -> bool {
         std::ptr::eq(topic.participant.as_ptr(), self)
     }
 }

@@ -61,24 +61,24 @@ impl ParticipantInner {
     }
 
     /// A handle for a publisher or subscriber.
-    pub fn next_handle(&self, kind: EntityKind) -> InstanceHandle {
+    pub(crate) fn next_handle(&self, kind: EntityKind) -> InstanceHandle {
         self.handle(if kind == EntityKind::WriterGroup { 0x08 } else { 0x09 })
     }
 
-    pub fn topic_handle(&self) -> InstanceHandle {
+    pub(crate) fn topic_handle(&self) -> InstanceHandle {
         self.handle(TOPIC_KIND)
     }
 
     /// What a participant created can be enabled when it is.
-    pub fn check_enabled(&self) -> Result<(), CreateEntityError> {
+    pub(crate) fn check_enabled(&self) -> Result<(), CreateEntityError> {
         if self.entity.is_enabled() { Ok(()) } else { Err(CreateEntityError::FactoryNotEnabled) }
     }
 
-    pub fn add_publisher(&self, group: &Arc<PublisherState>) {
+    pub(crate) fn add_publisher(&self, group: &Arc<PublisherState>) {
         add(&self.contents.publishers, group);
     }
 
-    pub fn add_subscriber(&self, group: &Arc<SubscriberState>) {
+    pub(crate) fn add_subscriber(&self, group: &Arc<SubscriberState>) {
         add(&self.contents.subscribers, group);
     }
 
@@ -104,7 +104,7 @@ impl ParticipantInner {
     }
 
     /// Has the endpoints that were created for a topic announce its TOPIC_DATA.
-    pub fn refresh_endpoints_of(&self, topic: &Arc<TopicInner>) {
+    pub(crate) fn refresh_endpoints_of(&self, topic: &Arc<TopicInner>) {
         for writer in self.publishers().iter().flat_map(|group| group.writers()) {
             if Arc::ptr_eq(&writer.topic, topic) {
                 writer.refresh();

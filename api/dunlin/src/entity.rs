@@ -80,7 +80,7 @@ pub(crate) struct OwnCondition(OnceLock<StatusCondition>);
 
 impl OwnCondition {
     /// `is_deleted` tells whether the entity was deleted, which it says before it calls [`delete`](Self::delete).
-    pub fn get(
+    pub(crate) fn get(
         &self,
         is_deleted: impl FnOnce() -> bool,
         make: impl FnOnce() -> StatusCondition,
@@ -92,7 +92,7 @@ impl OwnCondition {
         condition
     }
 
-    pub fn delete(&self) {
+    pub(crate) fn delete(&self) {
         if let Some(condition) = self.0.get() {
             condition.delete();
         }
@@ -126,7 +126,7 @@ impl<L: ?Sized> Default for ListenerSlot<L> {
 }
 
 impl<L: ?Sized> ListenerSlot<L> {
-    pub fn set(&self, listener: Listening<L>) {
+    pub(crate) fn set(&self, listener: Listening<L>) {
         let before = {
             let mut present = self.0.write().unwrap_or_else(PoisonError::into_inner);
             std::mem::replace(&mut *present, listener)
@@ -136,17 +136,17 @@ impl<L: ?Sized> ListenerSlot<L> {
     }
 
     /// The listener, if there is one.
-    pub fn get(&self) -> Option<Arc<L>> {
+    pub(crate) fn get(&self) -> Option<Arc<L>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).as_ref()?.0.clone()
     }
 
     /// The statuses that are answered for here.
-    pub fn mask(&self) -> Option<StatusMask> {
+    pub(crate) fn mask(&self) -> Option<StatusMask> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(|(_, mask)| *mask)
     }
 
     /// Who answers for a status: `None` when nobody does here, `Some(None)` when it is consumed without a call.
-    pub fn of(&self, status: StatusMask) -> Option<Option<Arc<L>>> {
+    pub(crate) fn of(&self, status: StatusMask) -> Option<Option<Arc<L>>> {
         let present = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let (listener, mask) = present.as_ref()?;
         mask.intersects(status).then(|| listener.clone())
@@ -165,7 +165,7 @@ pub(crate) struct Entity<L: ?Sized> {
 }
 
 impl<L: ?Sized> Entity<L> {
-    pub fn new(handle: InstanceHandle, enabled: bool) -> Self {
+    pub(crate) fn new(handle: InstanceHandle, enabled: bool) -> Self {
         Self {
             handle,
             listener: ListenerSlot::default(),
@@ -178,19 +178,19 @@ impl<L: ?Sized> Entity<L> {
     }
 
     /// A status has changed.
-    pub fn note(&self, status: StatusMask) {
+    pub(crate) fn note(&self, status: StatusMask) {
         self.changed.fetch_or(status.0, Ordering::SeqCst);
     }
 
     /// A status was read.
-    pub fn clear(&self, status: StatusMask) {
+    pub(crate) fn clear(&self, status: StatusMask) {
         if self.changed.load(Ordering::Relaxed) & status.0 != 0 {
             self.changed.fetch_and(!status.0, Ordering::SeqCst);
         }
     }
 
     /// None of one that was deleted.
-    pub fn changes(&self) -> StatusMask {
+    pub(crate) fn changes(&self) -> StatusMask {
         if self.is_deleted() {
             return StatusMask::NONE;
         }
@@ -198,32 +198,32 @@ impl<L: ?Sized> Entity<L> {
     }
 
     /// Enables it; false if it was enabled before.
-    pub fn enable(&self) -> bool {
+    pub(crate) fn enable(&self) -> bool {
         !self.enabled.swap(true, Ordering::SeqCst)
     }
 
-    pub fn is_enabled(&self) -> bool {
+    pub(crate) fn is_enabled(&self) -> bool {
         self.enabled.load(Ordering::SeqCst)
     }
 
     /// Ends it; false if it had ended before.
-    pub fn delete(&self) -> bool {
+    pub(crate) fn delete(&self) -> bool {
         let first = !self.deleted.swap(true, Ordering::SeqCst);
         self.listener.set(None);
         self.condition.delete();
         first
     }
 
-    pub fn is_deleted(&self) -> bool {
+    pub(crate) fn is_deleted(&self) -> bool {
         self.deleted.load(Ordering::SeqCst)
     }
 
-    pub fn check(&self) -> Result<(), Deleted> {
+    pub(crate) fn check(&self) -> Result<(), Deleted> {
         if self.is_deleted() { Err(Deleted) } else { Ok(()) }
     }
 
     /// For operations that do nothing before the entity is enabled.
-    pub fn check_usable(&self) -> Result<(), Unusable> {
+    pub(crate) fn check_usable(&self) -> Result<(), Unusable> {
         self.check()?;
         if self.is_enabled() { Ok(()) } else { Err(Unusable::NotEnabled) }
     }
@@ -237,7 +237,7 @@ impl<L: ?Sized> Drop for Entity<L> {
 
 impl<L: ?Sized + Send + Sync + 'static> Entity<L> {
     /// The one condition of an entity that `of` finds in its owner, which the condition does not keep alive.
-    pub fn condition<O: Send + Sync + 'static>(
+    pub(crate) fn condition<O: Send + Sync + 'static>(
         &self,
         owner: &Arc<O>,
         of: impl Fn(&O) -> &Self + Send + Sync + 'static,

@@ -41,6 +41,7 @@
 //! Calls that wait have variants for async code, on any executor. With the feature `sim`, `dunlin::sim` tests whole
 //! systems in a deterministic simulator.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(unreachable_pub))]
 
 extern crate self as dunlin;
 

@@ -34,11 +34,11 @@ pub(crate) struct MultiTopicInner {
 
 impl MultiTopicInner {
     /// Whether it joins a topic.
-    pub fn uses(&self, topic: &Arc<TopicInner>) -> bool {
+    pub(crate) fn uses(&self, topic: &Arc<TopicInner>) -> bool {
         self.plan.sides.iter().any(|side| Arc::ptr_eq(&side.topic, topic))
     }
 
-    pub fn new<T: DdsType>(
+    pub(crate) fn new<T: DdsType>(
         participant: &Arc<ParticipantInner>,
         name: &str,
         expression: &str,
@@ -71,7 +71,7 @@ impl MultiTopicInner {
     }
 
     /// The condition in force.
-    pub fn filter(&self) -> Arc<Filter> {
+    pub(crate) fn filter(&self) -> Arc<Filter> {
         Arc::clone(&lock(&self.filter))
     }
 }

@@ -478,25 +478,25 @@ fn is_ordered_by_group(presentation: Presentation) -> bool {
 
 /// What writers and readers need of their participant.
 impl ParticipantInner {
-    pub fn engine(&self) -> &dunlin_engine::Participant {
+    pub(crate) fn engine(&self) -> &dunlin_engine::Participant {
         self.session.participant()
     }
 
-    pub fn sink(&self) -> &Sink {
+    pub(crate) fn sink(&self) -> &Sink {
         &self.sink
     }
 
     /// What the user should know about the network as it was set up.
-    pub fn network_notes(&self) -> Vec<String> {
+    pub(crate) fn network_notes(&self) -> Vec<String> {
         self.session.notes()
     }
 
     /// Whether data for another participant goes through shared memory, or why not.
-    pub fn shared_memory(&self, prefix: GuidPrefix) -> Option<Result<(), String>> {
+    pub(crate) fn shared_memory(&self, prefix: GuidPrefix) -> Option<Result<(), String>> {
         self.session.shared_memory(prefix)
     }
 
-    pub fn create_writer(
+    pub(crate) fn create_writer(
         &self,
         core: &Arc<WriterInner>,
         spec: WriterSpec,
@@ -516,7 +516,7 @@ impl ParticipantInner {
         })
     }
 
-    pub fn create_reader(
+    pub(crate) fn create_reader(
         &self,
         core: &Arc<ReaderInner>,
         spec: ReaderSpec,
@@ -536,7 +536,7 @@ impl ParticipantInner {
         })
     }
 
-    pub fn create_private_reader(
+    pub(crate) fn create_private_reader(
         &self,
         core: &Arc<ReaderInner>,
         spec: &ReaderSpec,
@@ -555,7 +555,7 @@ impl ParticipantInner {
     }
 
     /// Gives a private reader its samples.
-    pub fn deliver(&self, slot: &ReaderSlot, changes: impl IntoIterator<Item = WriteRequest>) {
+    pub(crate) fn deliver(&self, slot: &ReaderSlot, changes: impl IntoIterator<Item = WriteRequest>) {
         self.session.run(|now, out| changes.into_iter().for_each(|change| slot.deliver(now, change, out)));
     }
 
@@ -574,34 +574,34 @@ impl ParticipantInner {
     }
 
     /// Runs something of the engine, sends what it wants sent and tells what it tells.
-    pub fn run<R>(&self, f: impl FnOnce(&dunlin_engine::Participant, Now, &mut Output) -> R) -> R {
+    pub(crate) fn run<R>(&self, f: impl FnOnce(&dunlin_engine::Participant, Now, &mut Output) -> R) -> R {
         self.session.run(|now, out| f(self.session.participant(), now, out))
     }
 
     /// The time of the engine.
-    pub fn now(&self) -> MonoTime {
+    pub(crate) fn now(&self) -> MonoTime {
         self.session.now().mono
     }
 
     /// The machine that it lives on, if it is not the real one.
-    pub fn machine(&self) -> Option<&Arc<dyn dunlin_driver::machine::Machine>> {
+    pub(crate) fn machine(&self) -> Option<&Arc<dyn dunlin_driver::machine::Machine>> {
         self.session.machine()
     }
 
     /// Leaves the domain although there are handles to it.
-    pub fn close(&self) {
+    pub(crate) fn close(&self) {
         self.entity.delete();
         self.delete_builtin_subscriber();
         self.leave();
     }
 
     /// The topics that were not deleted.
-    pub fn topics(&self) -> Vec<Arc<TopicInner>> {
+    pub(crate) fn topics(&self) -> Vec<Arc<TopicInner>> {
         lock(&self.topics).all().collect()
     }
 
     /// Takes a topic out of the list; with the last one of its name that is free. False if it was deleted before.
-    pub fn forget_topic(&self, topic: &TopicInner) -> bool {
+    pub(crate) fn forget_topic(&self, topic: &TopicInner) -> bool {
         // Before the engine forgets the name: who enables the topic at this moment sees one or the other.
         let first = topic.entity.delete();
         let mut topics = lock(&self.topics);
@@ -611,7 +611,7 @@ impl ParticipantInner {
     }
 
     /// A topic was deleted while the engine was told of it.
-    pub fn forget_deleted(&self, topic: &TopicInner) {
+    pub(crate) fn forget_deleted(&self, topic: &TopicInner) {
         self.forget_name(&lock(&self.topics), &topic.name);
     }
 
@@ -623,27 +623,27 @@ impl ParticipantInner {
     }
 
     /// The topics of this name.
-    pub fn topics_of(&self, name: &str) -> Vec<Arc<TopicInner>> {
+    pub(crate) fn topics_of(&self, name: &str) -> Vec<Arc<TopicInner>> {
         lock(&self.topics).of(name).collect()
     }
 
     /// The oldest topic of this name, if there is one.
-    pub fn find_topic(&self, name: &str) -> Option<Arc<TopicInner>> {
+    pub(crate) fn find_topic(&self, name: &str) -> Option<Arc<TopicInner>> {
         lock(&self.topics).of(name).next()
     }
 
-    pub fn delete_reader(&self, slot: &ReaderSlot) {
+    pub(crate) fn delete_reader(&self, slot: &ReaderSlot) {
         self.sink.remove_reader(slot.guid().entity_id);
         self.session.run(|now, out| self.session.participant().delete_reader(now, slot, out));
     }
 
     /// Why the present thread cannot wait for this participant, if it cannot.
-    pub fn cannot_wait(&self) -> Option<CannotWait> {
+    pub(crate) fn cannot_wait(&self) -> Option<CannotWait> {
         self.session.cannot_wait()
     }
 
     /// False while a write of `instance` would have to wait.
-    pub fn has_room(&self, slot: &WriterSlot, instance: InstanceHandle) -> bool {
+    pub(crate) fn has_room(&self, slot: &WriterSlot, instance: InstanceHandle) -> bool {
         let made = self.session.run(|now, out| slot.make_room(now, instance, out));
         let full = matches!(made, Err(Refused::Full { .. }));
         if full {
@@ -653,27 +653,27 @@ impl ParticipantInner {
     }
 
     /// Counters of the sockets and the shared memory that it uses.
-    pub fn transport_stats(&self) -> TransportStats {
+    pub(crate) fn transport_stats(&self) -> TransportStats {
         self.session.transport_stats()
     }
 
     /// Makes itself known to the domain.
-    pub fn announce(&self) {
+    pub(crate) fn announce(&self) {
         self.session.announce();
     }
 
     /// Whether topics, publishers and subscribers are created enabled.
-    pub fn autoenables(&self) -> bool {
+    pub(crate) fn autoenables(&self) -> bool {
         self.entity.is_enabled() && self.qos.with(|qos| qos.entity_factory.autoenable_created_entities)
     }
 
     /// Whether a DURABILITY can be had.
-    pub fn check_durability(&self, durability: Durability) -> Result<(), UnsupportedPolicy> {
+    pub(crate) fn check_durability(&self, durability: Durability) -> Result<(), UnsupportedPolicy> {
         durability.check_service(self.durable_is_local)
     }
 
     /// Says of an endpoint that is as durable as its writer at most.
-    pub fn note_durability(&self, what: &'static str, topic: &str, durability: Durability) {
+    pub(crate) fn note_durability(&self, what: &'static str, topic: &str, durability: Durability) {
         if durability.kind > DurabilityKind::TransientLocal {
             self.sink.note_durability(what, topic, durability.kind);
         }
@@ -685,7 +685,7 @@ impl ParticipantInner {
     }
 
     /// What the writers of a publisher with this PRESENTATION have in common, if anything.
-    pub fn publisher_group(
+    pub(crate) fn publisher_group(
         &self,
         presentation: Presentation,
     ) -> Result<Option<Arc<PublisherGroup>>, CreateEntityError> {
@@ -695,43 +695,43 @@ impl ParticipantInner {
     }
 
     /// What the readers of a subscriber with this PRESENTATION have in common, if anything.
-    pub fn subscriber_group(&self, presentation: Presentation) -> Option<Arc<SubscriberGroup>> {
+    pub(crate) fn subscriber_group(&self, presentation: Presentation) -> Option<Arc<SubscriberGroup>> {
         let together = presentation.coherent_access || is_ordered_by_group(presentation);
         together.then(|| self.session.participant().create_subscriber_group(presentation))
     }
 
-    pub fn end_access(&self, group: &SubscriberGroup) {
+    pub(crate) fn end_access(&self, group: &SubscriberGroup) {
         self.session.run(|now, out| group.end_access(now, out));
     }
 
-    pub fn end_set(&self, slot: &WriterSlot, end: &SetEnd) {
+    pub(crate) fn end_set(&self, slot: &WriterSlot, end: &SetEnd) {
         self.session.end_set(slot, end);
     }
 
     /// Unregisters every instance of a writer that is about to be deleted.
-    pub fn end_instances(&self, slot: &WriterSlot, dispose: bool) {
+    pub(crate) fn end_instances(&self, slot: &WriterSlot, dispose: bool) {
         self.session.end_instances(slot, dispose);
     }
 
     /// Sends what waits for more of the same writer.
-    pub fn flush(&self, slot: &WriterSlot) {
+    pub(crate) fn flush(&self, slot: &WriterSlot) {
         self.session.flush(slot);
     }
 
     /// See [`dunlin_transport::Transport::lender`].
-    pub fn lender(&self, len: usize) -> Option<Box<dyn dunlin_transport::Lender>> {
+    pub(crate) fn lender(&self, len: usize) -> Option<Box<dyn dunlin_transport::Lender>> {
         self.session.lender(len)
     }
 
-    pub fn assert_writer_liveliness(&self, slot: &WriterSlot) {
+    pub(crate) fn assert_writer_liveliness(&self, slot: &WriterSlot) {
         self.session.run(|now, out| slot.assert_liveliness(now, out));
     }
 
-    pub fn request_acknowledgments(&self, slot: &WriterSlot) {
+    pub(crate) fn request_acknowledgments(&self, slot: &WriterSlot) {
         self.session.run(|now, out| slot.request_acknowledgments(now, out));
     }
 
-    pub fn collect(
+    pub(crate) fn collect(
         &self,
         slot: &ReaderSlot,
         selection: &Selection,
@@ -747,13 +747,13 @@ impl ParticipantInner {
         })
     }
 
-    pub fn set_content_filter(&self, slot: &ReaderSlot, filter: &Arc<dunlin_engine::ContentFilter>) {
+    pub(crate) fn set_content_filter(&self, slot: &ReaderSlot, filter: &Arc<dunlin_engine::ContentFilter>) {
         let participant = self.session.participant();
         self.session.run(|now, out| participant.set_content_filter(now, slot, filter, out));
     }
 
     /// `policies` must not call the participant.
-    pub fn set_writer_policies(
+    pub(crate) fn set_writer_policies(
         &self,
         slot: &WriterSlot,
         policies: impl FnOnce() -> WriterPolicies,
@@ -762,7 +762,7 @@ impl ParticipantInner {
     }
 
     /// `policies` must not call the participant.
-    pub fn set_reader_policies(
+    pub(crate) fn set_reader_policies(
         &self,
         slot: &ReaderSlot,
         policies: impl FnOnce() -> ReaderPolicies,

@@ -51,20 +51,20 @@ pub(crate) struct Sets {
 
 impl PublisherState {
     /// The writers that were not deleted.
-    pub fn writers(&self) -> Vec<Arc<WriterInner>> {
+    pub(crate) fn writers(&self) -> Vec<Arc<WriterInner>> {
         let writers = lock(&self.writers);
         writers.iter().filter_map(Weak::upgrade).filter(|writer| !writer.is_deleted()).collect()
     }
 
     /// The same, the most urgent first: what waits of them leaves in this order.
-    pub fn urgent_first(&self) -> Vec<Arc<WriterInner>> {
+    pub(crate) fn urgent_first(&self) -> Vec<Arc<WriterInner>> {
         let mut writers = self.writers();
         put_urgent_first(&mut writers);
         writers
     }
 
     /// enable: the writers too, unless ENTITY_FACTORY leaves that to the application.
-    pub fn enable(&self, participant: &ParticipantInner) -> Result<(), CreateEntityError> {
+    pub(crate) fn enable(&self, participant: &ParticipantInner) -> Result<(), CreateEntityError> {
         while !self.entity.is_enabled() {
             self.try_enable(participant)?;
         }
@@ -96,7 +96,7 @@ impl PublisherState {
     }
 
     /// What the writers have in common, if anything.
-    pub fn group(&self) -> Option<Arc<PublisherGroup>> {
+    pub(crate) fn group(&self) -> Option<Arc<PublisherGroup>> {
         lock(&self.sets).group.clone()
     }
 

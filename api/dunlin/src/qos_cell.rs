@@ -17,21 +17,21 @@ struct Held<Q> {
 }
 
 impl<Q: Clone> QosCell<Q> {
-    pub fn new(qos: Q) -> Self {
+    pub(crate) fn new(qos: Q) -> Self {
         Self(Mutex::new(Held { qos, holds: 0 }))
     }
 
-    pub fn get(&self) -> Q {
+    pub(crate) fn get(&self) -> Q {
         lock(&self.0).qos.clone()
     }
 
     /// What `look` sees of it.
-    pub fn with<R>(&self, look: impl FnOnce(&Q) -> R) -> R {
+    pub(crate) fn with<R>(&self, look: impl FnOnce(&Q) -> R) -> R {
         look(&lock(&self.0).qos)
     }
 
     /// Replaces it, unless `check` has an objection, which is asked once the immutable policies stay.
-    pub fn set<E: Into<SetQosError>>(
+    pub(crate) fn set<E: Into<SetQosError>>(
         &self,
         new: &Q,
         check: impl FnOnce(&Q, &Q) -> Result<(), E>,
@@ -45,12 +45,12 @@ impl<Q: Clone> QosCell<Q> {
     }
 
     /// From now on the immutable policies stay.
-    pub fn hold(&self) {
+    pub(crate) fn hold(&self) {
         self.hold_if(|_| true);
     }
 
     /// The same if `fits` is true of it; whether it is.
-    pub fn hold_if(&self, fits: impl FnOnce(&Q) -> bool) -> bool {
+    pub(crate) fn hold_if(&self, fits: impl FnOnce(&Q) -> bool) -> bool {
         let mut held = lock(&self.0);
         let fits = fits(&held.qos);
         held.holds = held.holds.saturating_add(u32::from(fits));
@@ -58,7 +58,7 @@ impl<Q: Clone> QosCell<Q> {
     }
 
     /// It was not enabled after all.
-    pub fn release(&self) {
+    pub(crate) fn release(&self) {
         let mut held = lock(&self.0);
         held.holds = held.holds.saturating_sub(1);
     }

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 pub(crate) struct Query(Mutex<Arc<Filter>>);
 
 impl Query {
-    pub fn new(
+    pub(crate) fn new(
         ty: &'static TypeDescription,
         expression: &str,
         parameters: &[impl AsRef<str>],
@@ -25,7 +25,7 @@ impl Query {
         Ok(Self(Mutex::new(Arc::new(Filter::query(ty, expression, parameters)?))))
     }
 
-    pub fn filter(&self) -> Arc<Filter> {
+    pub(crate) fn filter(&self) -> Arc<Filter> {
         Arc::clone(&lock(&self.0))
     }
 }
@@ -100,7 +100,7 @@ type Place = (InstanceHandle, Guid, SequenceNumber);
 
 impl ReaderInner {
     /// Reads or takes the samples that satisfy a query, in its order.
-    pub fn collect_query<R>(
+    pub(crate) fn collect_query<R>(
         &self,
         selection: &Selection,
         query: &Filter,

@@ -82,7 +82,7 @@ pub(crate) struct ReaderInner {
 }
 
 impl ReaderInner {
-    pub fn new(
+    pub(crate) fn new(
         participant: Arc<ParticipantInner>,
         TopicSource { topic, filter, multi }: TopicSource,
         subscriber: Subscriber,
@@ -115,7 +115,7 @@ impl ReaderInner {
         }
     }
 
-    pub fn enable(self: &Arc<Self>) -> Result<(), CreateEntityError> {
+    pub(crate) fn enable(self: &Arc<Self>) -> Result<(), CreateEntityError> {
         if self.is_deleted() {
             return Err(CreateEntityError::AlreadyDeleted);
         }
@@ -163,7 +163,7 @@ impl ReaderInner {
     }
 
     /// Enables a reader that gets its samples from the library.
-    pub fn enable_private(self: &Arc<Self>) -> Result<(), CreateEntityError> {
+    pub(crate) fn enable_private(self: &Arc<Self>) -> Result<(), CreateEntityError> {
         self.qos.hold();
         self.create_private(&self.spec())?;
         self.refresh();
@@ -228,7 +228,7 @@ impl ReaderInner {
     }
 
     /// Applies and announces the present QoS of reader, subscriber and topic, if it is enabled.
-    pub fn refresh(self: &Arc<Self>) {
+    pub(crate) fn refresh(self: &Arc<Self>) {
         if let Some(slot) = self.slot.get() {
             // It can only have been deleted: what is immutable is held, and what is set was checked.
             let _ = self.participant.set_reader_policies(slot, || self.policies());
@@ -239,27 +239,27 @@ impl ReaderInner {
     }
 
     /// Applies changed parameters of the content-filtered topic.
-    pub fn apply_content_filter(&self, filter: &Arc<ContentFilter>) {
+    pub(crate) fn apply_content_filter(&self, filter: &Arc<ContentFilter>) {
         if let Some(slot) = self.slot.get() {
             self.participant.set_content_filter(slot, filter);
         }
     }
 
     /// What it reads.
-    pub fn source(&self) -> TopicSource {
+    pub(crate) fn source(&self) -> TopicSource {
         TopicSource { topic: Arc::clone(&self.topic), filter: self.filter.clone(), multi: self.multi.clone() }
     }
 
-    pub fn slot(&self) -> Option<&Arc<ReaderSlot>> {
+    pub(crate) fn slot(&self) -> Option<&Arc<ReaderSlot>> {
         self.slot.get()
     }
 
-    pub fn is_deleted(&self) -> bool {
+    pub(crate) fn is_deleted(&self) -> bool {
         self.deleted.load(Ordering::SeqCst)
     }
 
     /// Ends the reader although there are handles to it; false if it had ended before.
-    pub fn close(&self) -> bool {
+    pub(crate) fn close(&self) -> bool {
         if self.deleted.swap(true, Ordering::SeqCst) {
             return false;
         }
@@ -272,7 +272,7 @@ impl ReaderInner {
     }
 
     /// A new condition, which keeps the reader from being deleted; of a reader that was deleted it is deleted too.
-    pub fn add_condition(&self, condition: &Condition) {
+    pub(crate) fn add_condition(&self, condition: &Condition) {
         let mut conditions = lock(&self.conditions);
         conditions.retain(|known| known.strong_count() > 0);
         conditions.push(Arc::downgrade(&condition.0));
@@ -287,40 +287,40 @@ impl ReaderInner {
     }
 
     /// Whether there is a condition of it that was not deleted.
-    pub fn has_conditions(&self) -> bool {
+    pub(crate) fn has_conditions(&self) -> bool {
         self.conditions().iter().any(|condition| !condition.is_deleted())
     }
 
     /// Deletes every condition.
-    pub fn delete_conditions(&self) {
+    pub(crate) fn delete_conditions(&self) {
         for condition in self.conditions() {
             condition.delete();
         }
     }
 
     /// What operations use that need a reader which is enabled and was not deleted.
-    pub fn usable(&self) -> Result<&Arc<ReaderSlot>, Unusable> {
+    pub(crate) fn usable(&self) -> Result<&Arc<ReaderSlot>, Unusable> {
         self.check()?;
         self.slot.get().ok_or(Unusable::NotEnabled)
     }
 
-    pub fn enabled(&self) -> Result<&Arc<ReaderSlot>, ReadError> {
+    pub(crate) fn enabled(&self) -> Result<&Arc<ReaderSlot>, ReadError> {
         Ok(self.usable()?)
     }
 
-    pub fn check(&self) -> Result<(), Deleted> {
+    pub(crate) fn check(&self) -> Result<(), Deleted> {
         if self.is_deleted() { Err(Deleted) } else { Ok(()) }
     }
 
-    pub fn id(&self) -> Option<EntityId> {
+    pub(crate) fn id(&self) -> Option<EntityId> {
         self.slot.get().map(|slot| slot.guid().entity_id)
     }
 
-    pub fn qos(&self) -> DataReaderQos {
+    pub(crate) fn qos(&self) -> DataReaderQos {
         self.qos.get()
     }
 
-    pub fn set_qos(self: &Arc<Self>, new: &DataReaderQos) -> Result<(), SetQosError> {
+    pub(crate) fn set_qos(self: &Arc<Self>, new: &DataReaderQos) -> Result<(), SetQosError> {
         self.check()?;
         new.check_consistency()?;
         new.check_supported()?;
@@ -331,12 +331,12 @@ impl ReaderInner {
         Ok(())
     }
 
-    pub fn set_listener(&self, listener: Option<Arc<dyn ErasedReaderListener>>, mask: StatusMask) {
+    pub(crate) fn set_listener(&self, listener: Option<Arc<dyn ErasedReaderListener>>, mask: StatusMask) {
         self.listener.set(listener.map(|listener| (Some(listener), mask)));
     }
 
     /// Reads or takes into the scratch list and hands it to `each`.
-    pub fn collect<R>(
+    pub(crate) fn collect<R>(
         &self,
         selection: &Selection,
         take: bool,
@@ -346,7 +346,7 @@ impl ReaderInner {
     }
 
     /// Like [`ReaderInner::collect`], of the samples for which `query` is true.
-    pub fn collect_where<R>(
+    pub(crate) fn collect_where<R>(
         &self,
         selection: &Selection,
         query: crate::participant::Query<'_>,
@@ -365,7 +365,7 @@ impl ReaderInner {
     }
 
     /// The data was looked at, or its arrival was told.
-    pub fn clear_data_available(&self) {
+    pub(crate) fn clear_data_available(&self) {
         let mut statuses = lock(&self.statuses);
         statuses.changed = statuses.changed & !StatusMask::DATA_AVAILABLE;
         drop(statuses);
@@ -373,18 +373,18 @@ impl ReaderInner {
     }
 
     /// The one status condition, which does not keep the reader.
-    pub fn status_condition(self: &Arc<Self>) -> StatusCondition {
+    pub(crate) fn status_condition(self: &Arc<Self>) -> StatusCondition {
         let guid = |core: &Self| core.slot().map(|slot| slot.guid());
         let make = || endpoint_condition(self, &self.signal, guid, Self::changes);
         self.condition.get(|| self.is_deleted(), make)
     }
 
-    pub fn changes(&self) -> StatusMask {
+    pub(crate) fn changes(&self) -> StatusMask {
         if self.is_deleted() { StatusMask::NONE } else { lock(&self.statuses).changed }
     }
 
     /// Reads a status, zeroes its changes and clears its flag.
-    pub fn read_status<S: ReadAndReset>(
+    pub(crate) fn read_status<S: ReadAndReset>(
         &self,
         bit: StatusMask,
         pick: impl FnOnce(&mut ReaderStatuses) -> &mut S,
@@ -396,7 +396,7 @@ impl ReaderInner {
 
     /// SAMPLE_LOST, read like the others. It counts every loss that lies before anything that can be taken now, also if the
     /// thread that found it out has not told it yet.
-    pub fn read_lost(&self) -> SampleLostStatus {
+    pub(crate) fn read_lost(&self) -> SampleLostStatus {
         let total = self.samples_lost();
         self.read_status(StatusMask::SAMPLE_LOST, |s| {
             s.lost.rise_to(total);
@@ -437,7 +437,7 @@ impl ReaderInner {
         self.signal.raise();
     }
 
-    pub fn on_event(self: &Arc<Self>, event: &Event) {
+    pub(crate) fn on_event(self: &Arc<Self>, event: &Event) {
         let concerns_rows = matches!(
             event,
             Event::SubscriptionMatched { .. }
@@ -508,7 +508,7 @@ impl ReaderInner {
         self.feed.get().map_or_else(|| vec![Arc::clone(self)], |feed| feed.readers.clone())
     }
 
-    pub fn wait_for_historical_data(self: &Arc<Self>, timeout: Duration) -> Result<(), WaitForError> {
+    pub(crate) fn wait_for_historical_data(self: &Arc<Self>, timeout: Duration) -> Result<(), WaitForError> {
         self.usable()?;
         let readers = self.of_history();
         let signals: Vec<&Signal> = readers.iter().map(|reader| &*reader.signal).collect();
@@ -524,7 +524,7 @@ impl ReaderInner {
     }
 
     /// The same for tasks, without a time-out.
-    pub async fn historical_data(self: Arc<Self>) -> Result<(), WaitForError> {
+    pub(crate) async fn historical_data(self: Arc<Self>) -> Result<(), WaitForError> {
         self.usable()?;
         // One after the other: what one of them has does not get lost again.
         for reader in self.of_history() {
@@ -533,7 +533,7 @@ impl ReaderInner {
         Ok(self.check()?)
     }
 
-    pub fn matched(&self) -> Vec<Arc<PublicationBuiltinTopicData>> {
+    pub(crate) fn matched(&self) -> Vec<Arc<PublicationBuiltinTopicData>> {
         if let Some(feed) = self.feed.get() {
             return feed.readers.iter().flat_map(|reader| reader.matched()).collect();
         }
@@ -541,13 +541,13 @@ impl ReaderInner {
     }
 
     /// Puts rows of a multi-topic into the cache.
-    pub fn give(&self, changes: impl IntoIterator<Item = WriteRequest>) {
+    pub(crate) fn give(&self, changes: impl IntoIterator<Item = WriteRequest>) {
         if let Some(slot) = self.slot.get() {
             self.participant.deliver(slot, changes);
         }
     }
 
-    pub fn count_undecodable(&self) {
+    pub(crate) fn count_undecodable(&self) {
         self.undecodable.fetch_add(1, Ordering::Relaxed);
     }
 }

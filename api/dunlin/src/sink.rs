@@ -51,25 +51,25 @@ fn trouble_cause(trouble: &Trouble) -> Cause {
 }
 
 impl Sink {
-    pub fn add_writer(&self, id: EntityId, core: &Arc<WriterInner>) {
+    pub(crate) fn add_writer(&self, id: EntityId, core: &Arc<WriterInner>) {
         change(&self.writers, id, Some(core));
     }
 
-    pub fn add_reader(&self, id: EntityId, core: &Arc<ReaderInner>) {
+    pub(crate) fn add_reader(&self, id: EntityId, core: &Arc<ReaderInner>) {
         change(&self.readers, id, Some(core));
     }
 
-    pub fn writers(&self) -> Vec<Arc<WriterInner>> {
+    pub(crate) fn writers(&self) -> Vec<Arc<WriterInner>> {
         let writers = self.writers.read().unwrap_or_else(PoisonError::into_inner);
         writers.values().filter_map(Weak::upgrade).collect()
     }
 
-    pub fn readers(&self) -> Vec<Arc<ReaderInner>> {
+    pub(crate) fn readers(&self) -> Vec<Arc<ReaderInner>> {
         let readers = self.readers.read().unwrap_or_else(PoisonError::into_inner);
         readers.values().filter_map(Weak::upgrade).collect()
     }
 
-    pub fn remove_writer(&self, id: EntityId) {
+    pub(crate) fn remove_writer(&self, id: EntityId) {
         change(&self.writers, id, None);
     }
 
@@ -90,7 +90,7 @@ impl Sink {
     }
 
     /// Says of an endpoint that it is as durable as its writer at most.
-    pub fn note_durability(&self, what: &'static str, topic: &str, kind: DurabilityKind) {
+    pub(crate) fn note_durability(&self, what: &'static str, topic: &str, kind: DurabilityKind) {
         self.why.without_service(machine::mono(), what, topic, kind);
     }
 
@@ -99,15 +99,15 @@ impl Sink {
         of_writer().or_else(|| find(&self.readers, id).map(|core| Arc::clone(&core.topic)))
     }
 
-    pub fn writer(&self, id: EntityId) -> Option<Arc<WriterInner>> {
+    pub(crate) fn writer(&self, id: EntityId) -> Option<Arc<WriterInner>> {
         find(&self.writers, id)
     }
 
-    pub fn reader(&self, id: EntityId) -> Option<Arc<ReaderInner>> {
+    pub(crate) fn reader(&self, id: EntityId) -> Option<Arc<ReaderInner>> {
         find(&self.readers, id)
     }
 
-    pub fn set_participant(&self, participant: &Arc<ParticipantInner>) {
+    pub(crate) fn set_participant(&self, participant: &Arc<ParticipantInner>) {
         let _ = self.participant.set(Arc::downgrade(participant));
     }
 
@@ -224,7 +224,7 @@ impl Sink {
         }
     }
 
-    pub fn remove_reader(&self, id: EntityId) {
+    pub(crate) fn remove_reader(&self, id: EntityId) {
         change(&self.readers, id, None);
     }
 }

@@ -82,13 +82,13 @@ impl SubscriberState {
     }
 
     /// The readers that were not deleted.
-    pub fn readers(&self) -> Vec<Arc<ReaderInner>> {
+    pub(crate) fn readers(&self) -> Vec<Arc<ReaderInner>> {
         let readers = lock(&self.readers);
         readers.iter().filter_map(Weak::upgrade).filter(|reader| !reader.is_deleted()).collect()
     }
 
     /// enable: the readers too, unless ENTITY_FACTORY leaves that to the application.
-    pub fn enable(&self, participant: &ParticipantInner) -> Result<(), CreateEntityError> {
+    pub(crate) fn enable(&self, participant: &ParticipantInner) -> Result<(), CreateEntityError> {
         while !self.entity.is_enabled() {
             self.try_enable(participant);
         }
@@ -121,29 +121,29 @@ impl SubscriberState {
     }
 
     /// What the readers have in common, if anything.
-    pub fn group(&self) -> Option<Arc<SubscriberGroup>> {
+    pub(crate) fn group(&self) -> Option<Arc<SubscriberGroup>> {
         lock(&self.accesses).group.clone()
     }
 
     /// How it shows what its readers have; while it is disabled they have nothing.
-    pub fn scope(&self) -> AccessScope {
+    pub(crate) fn scope(&self) -> AccessScope {
         self.scope.get().copied().unwrap_or_default()
     }
 
     /// Deletes every reader.
-    pub fn delete_readers(&self) {
+    pub(crate) fn delete_readers(&self) {
         self.readers().iter().for_each(|reader| {
             reader.close();
         });
     }
 
     /// Whether on_data_on_readers runs.
-    pub fn is_telling(&self) -> bool {
+    pub(crate) fn is_telling(&self) -> bool {
         self.telling.load(SeqCst) > 0
     }
 
     /// Until this is dropped, on_data_on_readers runs.
-    pub fn telling(&self) -> Telling<'_> {
+    pub(crate) fn telling(&self) -> Telling<'_> {
         self.telling.fetch_add(1, SeqCst);
         Telling(&self.telling)
     }

@@ -38,7 +38,7 @@ pub(crate) struct TopicInner {
 }
 
 impl TopicInner {
-    pub fn new<T: DdsType>(
+    pub(crate) fn new<T: DdsType>(
         participant: Weak<ParticipantInner>,
         handle: InstanceHandle,
         name: &str,
@@ -51,7 +51,7 @@ impl TopicInner {
     }
 
     /// A disabled topic of samples `T`, of which `support` knows the type, with its name and that of the type.
-    pub fn with_support<T: TopicType>(
+    pub(crate) fn with_support<T: TopicType>(
         participant: Weak<ParticipantInner>,
         handle: InstanceHandle,
         (name, type_name): (&str, &str),
@@ -76,7 +76,7 @@ impl TopicInner {
     }
 
     /// Another topic of the same name and type, which is disabled.
-    pub fn another(&self, handle: InstanceHandle, qos: &TopicQos) -> Self {
+    pub(crate) fn another(&self, handle: InstanceHandle, qos: &TopicQos) -> Self {
         Self {
             participant: Weak::clone(&self.participant),
             name: self.name.clone(),
@@ -94,7 +94,7 @@ impl TopicInner {
     }
 
     /// From now on its immutable policies stay, and it is told of INCONSISTENT_TOPIC.
-    pub fn enable(&self, participant: &ParticipantInner) {
+    pub(crate) fn enable(&self, participant: &ParticipantInner) {
         if !self.entity.is_enabled() {
             self.qos.hold();
             self.entity.enable();
@@ -103,20 +103,20 @@ impl TopicInner {
     }
 
     /// The description of the type, made when it is first asked for; `None` if it has none.
-    pub fn description(&self) -> Option<&'static TypeDescription> {
+    pub(crate) fn description(&self) -> Option<&'static TypeDescription> {
         *self.description.get_or_init(|| self.type_support.description())
     }
 
-    pub fn qos(&self) -> TopicQos {
+    pub(crate) fn qos(&self) -> TopicQos {
         self.qos.get()
     }
 
-    pub fn topic_data(&self) -> TopicData {
+    pub(crate) fn topic_data(&self) -> TopicData {
         self.qos.with(|qos| qos.topic_data.clone())
     }
 
     /// Counts an endpoint of another participant that uses the name with another type; false if it was counted before.
-    pub fn count_inconsistent(&self, remote: Guid) -> bool {
+    pub(crate) fn count_inconsistent(&self, remote: Guid) -> bool {
         let news = lock(&self.others).insert(remote);
         if news {
             lock(&self.inconsistent).add(1);
@@ -125,7 +125,7 @@ impl TopicInner {
     }
 
     /// An endpoint of another participant is gone.
-    pub fn forget_other(&self, remote: Guid) {
+    pub(crate) fn forget_other(&self, remote: Guid) {
         lock(&self.others).remove(&remote);
     }
 
@@ -142,7 +142,7 @@ impl TopicInner {
     }
 
     /// get_inconsistent_topic_status.
-    pub fn read_inconsistent(&self) -> InconsistentTopicStatus {
+    pub(crate) fn read_inconsistent(&self) -> InconsistentTopicStatus {
         self.entity.clear(StatusMask::INCONSISTENT_TOPIC);
         lock(&self.inconsistent).read_and_reset()
     }

@@ -83,12 +83,12 @@ pub(crate) struct RegisteredTypes(Mutex<BTreeMap<String, TypeId>>);
 
 impl RegisteredTypes {
     /// The type registered under a name.
-    pub fn of(&self, name: &str) -> Option<TypeId> {
+    pub(crate) fn of(&self, name: &str) -> Option<TypeId> {
         lock(&self.0).get(name).copied()
     }
 
     /// Whether the type may be meant by a name: its own unless another type has it, or one it was registered under.
-    pub fn has<T: DdsType>(&self, name: &str) -> bool {
+    pub(crate) fn has<T: DdsType>(&self, name: &str) -> bool {
         self.of(name).map_or(name == T::TYPE_NAME, |known| known == TypeId::of::<T>())
     }
 }

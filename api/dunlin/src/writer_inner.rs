@@ -100,7 +100,7 @@ fn representation(qos: &DataWriterQos) -> Representation {
 }
 
 impl WriterInner {
-    pub fn new(
+    pub(crate) fn new(
         participant: Arc<ParticipantInner>,
         topic: Arc<TopicInner>,
         publisher: Publisher,
@@ -132,7 +132,7 @@ impl WriterInner {
         }
     }
 
-    pub fn enable(self: &Arc<Self>) -> Result<(), CreateEntityError> {
+    pub(crate) fn enable(self: &Arc<Self>) -> Result<(), CreateEntityError> {
         if self.is_deleted() {
             return Err(CreateEntityError::AlreadyDeleted);
         }
@@ -192,7 +192,7 @@ impl WriterInner {
     }
 
     /// Applies and announces the present QoS of writer, publisher and topic, if it is enabled.
-    pub fn refresh(self: &Arc<Self>) {
+    pub(crate) fn refresh(self: &Arc<Self>) {
         if let Some(slot) = self.slot() {
             // It can only have been deleted: what is immutable is held, and what is set was checked.
             let _ = self.participant.set_writer_policies(slot, || self.policies());
@@ -200,7 +200,7 @@ impl WriterInner {
     }
 
     /// How samples are serialized.
-    pub fn representation(&self) -> Representation {
+    pub(crate) fn representation(&self) -> Representation {
         self.slot.get().map_or_else(|| self.qos.with(representation), |made| made.representation)
     }
 
@@ -221,16 +221,16 @@ impl WriterInner {
         self.participant.close_writer(slot, &self.topic.name);
     }
 
-    pub fn slot(&self) -> Option<&Arc<WriterSlot>> {
+    pub(crate) fn slot(&self) -> Option<&Arc<WriterSlot>> {
         self.slot.get().map(|made| &made.slot)
     }
 
-    pub fn is_deleted(&self) -> bool {
+    pub(crate) fn is_deleted(&self) -> bool {
         self.deleted.load(SeqCst)
     }
 
     /// Ends the writer although there are handles to it; false if it had ended before. Nobody waits for its readers.
-    pub fn close(&self) -> bool {
+    pub(crate) fn close(&self) -> bool {
         if !self.delete() {
             return false;
         }
@@ -250,12 +250,12 @@ impl WriterInner {
     }
 
     /// What operations use that need a writer which is enabled and was not deleted.
-    pub fn usable(&self) -> Result<&Arc<WriterSlot>, Unusable> {
+    pub(crate) fn usable(&self) -> Result<&Arc<WriterSlot>, Unusable> {
         self.check()?;
         self.slot().ok_or(Unusable::NotEnabled)
     }
 
-    pub fn enabled(&self) -> Result<&Arc<WriterSlot>, WriteError> {
+    pub(crate) fn enabled(&self) -> Result<&Arc<WriterSlot>, WriteError> {
         Ok(self.usable()?)
     }
 
@@ -263,28 +263,28 @@ impl WriterInner {
         if self.is_deleted() { Err(Deleted) } else { Ok(()) }
     }
 
-    pub fn id(&self) -> Option<EntityId> {
+    pub(crate) fn id(&self) -> Option<EntityId> {
         self.slot().map(|slot| slot.guid().entity_id)
     }
 
-    pub fn qos(&self) -> DataWriterQos {
+    pub(crate) fn qos(&self) -> DataWriterQos {
         self.qos.get()
     }
 
     /// How long a write may wait for room: RELIABILITY max_blocking_time.
-    pub fn max_blocking_time(&self) -> Duration {
+    pub(crate) fn max_blocking_time(&self) -> Duration {
         self.qos.with(|qos| qos.reliability.max_blocking_time)
     }
 
-    pub fn transport_priority(&self) -> i32 {
+    pub(crate) fn transport_priority(&self) -> i32 {
         self.qos.with(|qos| qos.transport_priority.value)
     }
 
-    pub fn autodisposes(&self) -> bool {
+    pub(crate) fn autodisposes(&self) -> bool {
         self.qos.with(|qos| qos.writer_data_lifecycle.autodispose_unregistered_instances)
     }
 
-    pub fn set_qos(self: &Arc<Self>, new: &DataWriterQos) -> Result<(), SetQosError> {
+    pub(crate) fn set_qos(self: &Arc<Self>, new: &DataWriterQos) -> Result<(), SetQosError> {
         self.check()?;
         new.check_consistency()?;
         new.check_supported()?;
@@ -295,23 +295,23 @@ impl WriterInner {
         Ok(())
     }
 
-    pub fn set_listener(&self, listener: Option<Arc<dyn ErasedWriterListener>>, mask: StatusMask) {
+    pub(crate) fn set_listener(&self, listener: Option<Arc<dyn ErasedWriterListener>>, mask: StatusMask) {
         self.listener.set(listener.map(|listener| (Some(listener), mask)));
     }
 
     /// The one status condition, which does not keep the writer.
-    pub fn status_condition(self: &Arc<Self>) -> StatusCondition {
+    pub(crate) fn status_condition(self: &Arc<Self>) -> StatusCondition {
         let guid = |core: &Self| core.slot().map(|slot| slot.guid());
         let make = || endpoint_condition(self, &self.signal, guid, Self::changes);
         self.condition.get(|| self.is_deleted(), make)
     }
 
-    pub fn changes(&self) -> StatusMask {
+    pub(crate) fn changes(&self) -> StatusMask {
         if self.is_deleted() { StatusMask::NONE } else { lock(&self.statuses).changed }
     }
 
     /// Reads a status, zeroes its changes and clears its flag.
-    pub fn read_status<S: ReadAndReset>(
+    pub(crate) fn read_status<S: ReadAndReset>(
         &self,
         bit: StatusMask,
         pick: impl FnOnce(&mut WriterStatuses) -> &mut S,
@@ -330,7 +330,7 @@ impl WriterInner {
         self.signal.raise();
     }
 
-    pub fn on_event(self: &Arc<Self>, event: &Event) {
+    pub(crate) fn on_event(self: &Arc<Self>, event: &Event) {
         match event {
             Event::PublicationMatched { remote, added, .. } => {
                 self.change(StatusMask::PUBLICATION_MATCHED, |s| s.matched.record(*added, (*remote).into()));
@@ -356,7 +356,7 @@ impl WriterInner {
         self.change(StatusMask::OFFERED_INCOMPATIBLE_QOS, |s| s.incompatible.record(policies));
     }
 
-    pub fn wait_for_readers(&self, count: usize, timeout: Duration) -> Result<(), WaitForError> {
+    pub(crate) fn wait_for_readers(&self, count: usize, timeout: Duration) -> Result<(), WaitForError> {
         self.usable()?;
         wait_for(&self.participant, &self.signal, timeout, || self.has_readers(count))?;
         Ok(self.check()?)
@@ -368,13 +368,13 @@ impl WriterInner {
     }
 
     /// The same for tasks, without a time-out.
-    pub async fn readers(self: Arc<Self>, count: usize) -> Result<(), WaitForError> {
+    pub(crate) async fn readers(self: Arc<Self>, count: usize) -> Result<(), WaitForError> {
         self.usable()?;
         when(Arc::clone(&self.signal), || self.has_readers(count).then_some(())).await;
         Ok(self.check()?)
     }
 
-    pub fn wait_for_acknowledgments(&self, timeout: Duration) -> Result<(), WaitForError> {
+    pub(crate) fn wait_for_acknowledgments(&self, timeout: Duration) -> Result<(), WaitForError> {
         let slot = self.usable()?;
         let last = self.ask_for_acknowledgments(slot);
         let done = || slot.acked_by_all() >= last || self.is_deleted();
@@ -393,7 +393,7 @@ impl WriterInner {
     }
 
     /// wait_for_acknowledgments for tasks, without a time-out.
-    pub async fn acknowledged(self: Arc<Self>) -> Result<(), WaitForError> {
+    pub(crate) async fn acknowledged(self: Arc<Self>) -> Result<(), WaitForError> {
         let slot = Arc::clone(self.usable()?);
         let last = self.ask_for_acknowledgments(&slot);
         // The handle keeps the writer, whose events end the wait.
@@ -403,7 +403,7 @@ impl WriterInner {
     }
 
     /// A sample was serialized to so many octets.
-    pub fn note_len(&self, len: usize) {
+    pub(crate) fn note_len(&self, len: usize) {
         let large = len >= LARGE;
         if self.large.load(Relaxed) != large {
             self.large.store(large, Relaxed);
@@ -412,7 +412,11 @@ impl WriterInner {
 
     /// Waits until the history takes a large sample, before it is serialized: a writer that blocks need not hold it
     /// twice. What the write itself says about a history that stays full is left to the write.
-    pub fn wait_for_room(&self, slot: &WriterSlot, instance: InstanceHandle) -> Result<(), WriteError> {
+    pub(crate) fn wait_for_room(
+        &self,
+        slot: &WriterSlot,
+        instance: InstanceHandle,
+    ) -> Result<(), WriteError> {
         if !self.large.load(Relaxed) {
             return Ok(());
         }
@@ -425,7 +429,7 @@ impl WriterInner {
     }
 
     /// Whether the writer has no serialized key of a registered instance; who writes one instance again and again asks it once.
-    pub fn lacks_key(&self, slot: &WriterSlot, instance: InstanceHandle) -> bool {
+    pub(crate) fn lacks_key(&self, slot: &WriterSlot, instance: InstanceHandle) -> bool {
         let mut encode = lock(&self.encode);
         if encode.keyed != instance {
             if !slot.is_keyed(instance) {
@@ -439,7 +443,7 @@ impl WriterInner {
     }
 
     /// Disposes of or unregisters an instance, after which the writer may have forgotten it, and its key with it.
-    pub fn write_end(&self, slot: &Arc<WriterSlot>, request: WriteRequest) -> Result<(), WriteError> {
+    pub(crate) fn write_end(&self, slot: &Arc<WriterSlot>, request: WriteRequest) -> Result<(), WriteError> {
         let note = |begins: bool| {
             let mut encode = lock(&self.encode);
             encode.keyed = InstanceHandle::NIL;
@@ -458,19 +462,19 @@ impl WriterInner {
     }
 
     /// Keeps the key of an instance that was written.
-    pub fn keep_key(&self, slot: &WriterSlot, instance: InstanceHandle, key: Option<SharedBytes>) {
+    pub(crate) fn keep_key(&self, slot: &WriterSlot, instance: InstanceHandle, key: Option<SharedBytes>) {
         if let Some(key) = key {
             slot.set_instance_key(instance, &key);
         }
     }
 
     /// Where memory for samples comes from whose payloads have so many octets, the same each time.
-    pub fn lender(&self, len: usize) -> Option<&dyn Lender> {
+    pub(crate) fn lender(&self, len: usize) -> Option<&dyn Lender> {
         self.lender.get_or_init(|| self.participant.lender(len)).as_deref()
     }
 
     /// The matched readers; none of a writer that was deleted.
-    pub fn matched(&self) -> Vec<Arc<SubscriptionBuiltinTopicData>> {
+    pub(crate) fn matched(&self) -> Vec<Arc<SubscriptionBuiltinTopicData>> {
         self.usable().ok().map(|slot| slot.matched_readers()).unwrap_or_default()
     }
 }

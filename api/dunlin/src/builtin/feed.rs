@@ -211,12 +211,12 @@ pub(crate) fn reader(subscriber: &Subscriber, name: &str) -> Option<Arc<ReaderIn
 
 impl ParticipantInner {
     /// get_builtin_subscriber.
-    pub fn builtin_state(&self, make: impl FnOnce() -> Arc<SubscriberState>) -> Arc<SubscriberState> {
+    pub(crate) fn builtin_state(&self, make: impl FnOnce() -> Arc<SubscriberState>) -> Arc<SubscriberState> {
         Arc::clone(lock(&self.builtin).subscriber.get_or_insert_with(make))
     }
 
     /// With its participant.
-    pub fn delete_builtin_subscriber(&self) {
+    pub(crate) fn delete_builtin_subscriber(&self) {
         // Outside of the lock, as events of the engine take it.
         let subscriber = lock(&self.builtin).subscriber.clone();
         if let Some(subscriber) = subscriber {
@@ -226,7 +226,7 @@ impl ParticipantInner {
     }
 
     /// Brings built-in topics and whoever waits for a topic up to date.
-    pub fn on_discovery(&self, event: &Event) {
+    pub(crate) fn on_discovery(&self, event: &Event) {
         enum Subject {
             Participant(GuidPrefix),
             Endpoint(Guid),

@@ -19,14 +19,14 @@ pub(crate) struct WhyLog {
 
 impl WhyLog {
     /// Tells a cause, unless it was told lately.
-    pub fn warn(&self, now: MonoTime, local: EntityId, cause: &Cause, subject: impl Display) {
+    pub(crate) fn warn(&self, now: MonoTime, local: EntityId, cause: &Cause, subject: impl Display) {
         if let Some(again) = self.causes.admit(now, (local, cause.name())) {
             tell(cause, subject, again);
         }
     }
 
     /// The same of a cause that takes work to find, which is done only if it is told.
-    pub fn warn_of<S: Display>(
+    pub(crate) fn warn_of<S: Display>(
         &self,
         now: MonoTime,
         local: EntityId,
@@ -41,7 +41,13 @@ impl WhyLog {
     }
 
     /// Tells that an endpoint is as durable as its writer at most.
-    pub fn without_service(&self, now: MonoTime, what: &'static str, topic: &str, kind: DurabilityKind) {
+    pub(crate) fn without_service(
+        &self,
+        now: MonoTime,
+        what: &'static str,
+        topic: &str,
+        kind: DurabilityKind,
+    ) {
         if let Some(again) = self.without_service.admit(now, (topic.to_owned(), what)) {
             dunlin_driver::log!(
                 target: "dunlin::why",

@@ -19,13 +19,13 @@ pub(super) struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    pub const fn new(standing: &'a Standing, own: Option<&'a EndpointLocators>) -> Self {
+    pub(super) const fn new(standing: &'a Standing, own: Option<&'a EndpointLocators>) -> Self {
         let Standing { announced, verified, same_host, .. } = standing;
         Self { announced, verified: *verified, same_host: *same_host, own }
     }
 
     /// Where its data is to be sent, groups left out.
-    pub fn places(&self) -> &'a [Locator] {
+    pub(super) fn places(&self) -> &'a [Locator] {
         let own = self.own.map(|own| &own.unicast[..]).filter(|own| !own.is_empty());
         own.unwrap_or(&self.announced.default_unicast)
     }

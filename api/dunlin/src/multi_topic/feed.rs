@@ -49,7 +49,7 @@ struct Ear {
 
 impl Feed {
     /// The readers of the joined topics, which feed `rows` once they are started.
-    pub fn new(rows: &Arc<ReaderInner>, multi: &Arc<MultiTopicInner>) -> Self {
+    pub(crate) fn new(rows: &Arc<ReaderInner>, multi: &Arc<MultiTopicInner>) -> Self {
         let join = Join::new(&multi.plan);
         let (keys, made, rejected) = (BTreeMap::new(), VecDeque::new(), Vec::new());
         let state = State { join, keys, made, rejected, delivering: false };
@@ -77,12 +77,12 @@ impl Feed {
     }
 
     /// Enables the readers.
-    pub fn start(&self) -> Result<(), CreateEntityError> {
+    pub(crate) fn start(&self) -> Result<(), CreateEntityError> {
         self.readers.iter().try_for_each(|reader| reader.enable())
     }
 
     /// Gives the readers the QoS of `rows`, their subscriber and their topics.
-    pub fn follow(&self, rows: &ReaderInner) {
+    pub(crate) fn follow(&self, rows: &ReaderInner) {
         loop {
             let qos = part_qos(rows);
             for reader in &self.readers {

@@ -103,7 +103,7 @@ struct Search<'a> {
 }
 
 impl Join {
-    pub fn new(plan: &Plan) -> Self {
+    pub(super) fn new(plan: &Plan) -> Self {
         let known = plan.sides.iter().map(|side| Known {
             entries: BTreeMap::new(),
             indexes: side.indexes.iter().map(|_| BTreeMap::new()).collect(),
@@ -112,7 +112,7 @@ impl Join {
     }
 
     /// Takes in a sample and returns what it changes. A sample without one of the columns makes no rows.
-    pub fn update(
+    pub(super) fn update(
         &mut self,
         plan: &Plan,
         side: usize,
@@ -194,7 +194,7 @@ impl Join {
     ///
     /// # Errors
     /// More rows than are kept; nothing is noted then.
-    pub fn saw(
+    pub(super) fn saw(
         &mut self,
         combination: &Combination,
         instance: InstanceHandle,
@@ -227,7 +227,7 @@ impl Join {
     }
 
     /// Forgets rows that are none any more. Returns the instances of rows that ended with them.
-    pub fn leave(&mut self, gone: BTreeSet<Combination>) -> Vec<InstanceHandle> {
+    pub(super) fn leave(&mut self, gone: BTreeSet<Combination>) -> Vec<InstanceHandle> {
         let mut ended = Vec::new();
         for combination in gone {
             for (known, part) in self.sides.iter_mut().zip(&combination) {
@@ -245,7 +245,7 @@ impl Join {
     }
 
     /// An instance of a topic ended. Returns the instances of rows that ended with it.
-    pub fn end(&mut self, plan: &Plan, side: usize, instance: InstanceHandle) -> Vec<InstanceHandle> {
+    pub(super) fn end(&mut self, plan: &Plan, side: usize, instance: InstanceHandle) -> Vec<InstanceHandle> {
         let known = &mut self.sides[side];
         let Some(gone) = known.entries.remove(&instance) else { return Vec::new() };
         known.displace(&plan.sides[side].indexes, instance, &gone.key);

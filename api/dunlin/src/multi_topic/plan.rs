@@ -47,7 +47,7 @@ fn is_within(inner: &str, outer: &str) -> bool {
 }
 
 impl Plan {
-    pub fn new(
+    pub(crate) fn new(
         row: &'static TypeDescription,
         selection: &Selection,
         topics: Vec<Arc<TopicInner>>,
@@ -204,7 +204,7 @@ impl Plan {
     }
 
     /// The payload of a row; `value` tells what is in a cell. `None` if a member that is not optional has no value.
-    pub fn payload<'v>(&self, value: impl Fn(Cell) -> Option<&'v Value>) -> Option<Vec<u8>> {
+    pub(crate) fn payload<'v>(&self, value: impl Fn(Cell) -> Option<&'v Value>) -> Option<Vec<u8>> {
         let mut row = DynamicData::new(&self.row);
         for part in &self.parts {
             match value(part.cell) {

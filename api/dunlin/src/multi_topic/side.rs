@@ -62,7 +62,7 @@ pub(super) fn structure(
 }
 
 impl Side {
-    pub fn new(topic: Arc<TopicInner>) -> Result<Self, MultiTopicError> {
+    pub(crate) fn new(topic: Arc<TopicInner>) -> Result<Self, MultiTopicError> {
         let description = topic.description();
         let description =
             description.ok_or_else(|| MultiTopicError::NoDescription(topic.type_name.clone()))?;
@@ -77,7 +77,7 @@ impl Side {
     }
 
     /// The position of a field that is read; adds it if need be.
-    pub fn field(&mut self, name: &str, path: &FieldPath) -> usize {
+    pub(crate) fn field(&mut self, name: &str, path: &FieldPath) -> usize {
         let Some(Step::Member(member)) = path.steps().first().copied() else { return 0 };
         let rest = name.find(['.', '[']).map_or("", |end| &name[end..]);
         let rest = rest.strip_prefix('.').unwrap_or(rest).to_owned();
@@ -89,7 +89,7 @@ impl Side {
     }
 
     /// A visit where some columns are known; makes the index that it needs.
-    pub fn visit(&mut self, side: usize, known: &[Option<(usize, usize)>]) -> Visit {
+    pub(crate) fn visit(&mut self, side: usize, known: &[Option<(usize, usize)>]) -> Visit {
         let found = |column: &usize| known.get(*column).copied().flatten();
         let columns = self.columns.iter().enumerate();
         let (by, from): (Vec<usize>, Vec<(usize, usize)>) =
@@ -109,7 +109,11 @@ impl Side {
     }
 
     /// Reads the fields of a sample; `None` for one that is not there. Of the rest of the sample no value is made.
-    pub fn read(&self, payload: &[u8], options: DecodeOptions) -> Result<Vec<Option<Value>>, CdrError> {
+    pub(crate) fn read(
+        &self,
+        payload: &[u8],
+        options: DecodeOptions,
+    ) -> Result<Vec<Option<Value>>, CdrError> {
         let extensibility = self.ty.view().extensibility();
         let decoder =
             Decoder::from_payload(payload, extensibility, &Limits::default())?.with_options(options);
@@ -148,7 +152,7 @@ impl Side {
     }
 
     /// The values of the columns; `None` if one is not there, which is equal to nothing.
-    pub fn key(&self, values: &[Option<Value>]) -> Option<Vec<Octets>> {
+    pub(crate) fn key(&self, values: &[Option<Value>]) -> Option<Vec<Octets>> {
         let columns = self.columns.iter().map(|(_, field)| {
             let (view, _) = self.member(self.fields.get(*field)?.member)?;
             let mut octets = Vec::new();

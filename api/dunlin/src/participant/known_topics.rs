@@ -14,12 +14,12 @@ pub(super) struct KnownTopics {
 }
 
 impl KnownTopics {
-    pub fn add(&mut self, topic: &Arc<TopicInner>) {
+    pub(super) fn add(&mut self, topic: &Arc<TopicInner>) {
         self.by_name.entry(topic.name.clone()).or_default().push(Arc::downgrade(topic));
         self.created += 1;
     }
 
-    pub fn remove(&mut self, topic: &TopicInner) {
+    pub(super) fn remove(&mut self, topic: &TopicInner) {
         if let Some(topics) = self.by_name.get_mut(&topic.name) {
             topics.retain(|known| !std::ptr::eq(known.as_ptr(), topic));
             if topics.is_empty() {
@@ -29,22 +29,22 @@ impl KnownTopics {
     }
 
     /// Whether a topic has the name, or had it and is gone without anybody having looked.
-    pub fn is_known(&self, name: &str) -> bool {
+    pub(super) fn is_known(&self, name: &str) -> bool {
         self.by_name.contains_key(name)
     }
 
     /// The topics of a name, the oldest first.
-    pub fn of(&self, name: &str) -> impl Iterator<Item = Arc<TopicInner>> {
+    pub(super) fn of(&self, name: &str) -> impl Iterator<Item = Arc<TopicInner>> {
         self.by_name.get(name).into_iter().flatten().filter_map(Weak::upgrade)
     }
 
-    pub fn all(&self) -> impl Iterator<Item = Arc<TopicInner>> {
+    pub(super) fn all(&self) -> impl Iterator<Item = Arc<TopicInner>> {
         self.by_name.values().flatten().filter_map(Weak::upgrade)
     }
 
     /// Forgets the names without topics and returns them: `name` among them if it is one, the others when as many topics
     /// were created as there are names, so that looking costs little for each.
-    pub fn sweep(&mut self, name: &str) -> Vec<String> {
+    pub(super) fn sweep(&mut self, name: &str) -> Vec<String> {
         let all = self.created >= self.by_name.len();
         if all {
             self.created = 0;

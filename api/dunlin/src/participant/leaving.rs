@@ -20,7 +20,7 @@ const LINGER_POLL: Duration = Duration::from_millis(10);
 impl ParticipantInner {
     /// Leaves a deleted writer to the engine, which deletes it when its readers have everything, or [`LINGER`] from now. From
     /// now on nothing is told of it. Waits only for room, where this thread can: for as many as the engine keeps.
-    pub fn close_writer(&self, slot: &WriterSlot, topic: &str) {
+    pub(crate) fn close_writer(&self, slot: &WriterSlot, topic: &str) {
         let id = slot.guid().entity_id;
         self.sink.begin_to_close(id, topic);
         let room = || self.engine().closing_writers() < MOST_CLOSING_WRITERS;
@@ -32,7 +32,7 @@ impl ParticipantInner {
     }
 
     /// Waits until the deleted writers are gone, [`LINGER`] at most. False if there are any, and this thread cannot wait.
-    pub fn wait_for_closing_writers(&self) -> bool {
+    pub(crate) fn wait_for_closing_writers(&self) -> bool {
         let gone = || self.engine().closing_writers() == 0;
         matches!(wait_for(self, &self.sink.closed, LINGER, gone), Ok(()) | Err(WaitForError::Timeout(_)))
     }

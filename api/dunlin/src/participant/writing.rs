@@ -23,7 +23,7 @@ fn refusal(refused: Refused, cannot_wait: Option<CannotWait>, max_blocking_time:
 }
 
 impl ParticipantInner {
-    pub fn write(
+    pub(crate) fn write(
         &self,
         slot: &Arc<WriterSlot>,
         request: WriteRequest,
@@ -33,7 +33,7 @@ impl ParticipantInner {
     }
 
     /// Writes with inline QoS; the number of the sample.
-    pub fn write_with(
+    pub(crate) fn write_with(
         &self,
         slot: &Arc<WriterSlot>,
         request: WriteRequest,
@@ -45,7 +45,7 @@ impl ParticipantInner {
     }
 
     /// The same if there is room; `None` if the history is full.
-    pub fn try_write_with(
+    pub(crate) fn try_write_with(
         &self,
         slot: &WriterSlot,
         request: WriteRequest,
@@ -57,7 +57,7 @@ impl ParticipantInner {
         }
     }
 
-    pub fn register_instance(
+    pub(crate) fn register_instance(
         &self,
         slot: &WriterSlot,
         instance: InstanceHandle,
@@ -74,7 +74,7 @@ impl ParticipantInner {
     }
 
     /// Asks a writer until it shows that it knows a reader of this participant.
-    pub fn insist(&self, slot: &ReaderSlot, writer: Guid) {
+    pub(crate) fn insist(&self, slot: &ReaderSlot, writer: Guid) {
         self.session.run(|now, out| slot.insist(now, writer, out));
     }
 }

@@ -65,7 +65,7 @@ struct Local {
 }
 
 impl Statistics {
-    pub fn new(enabled: bool, period: Duration) -> Self {
+    pub(crate) fn new(enabled: bool, period: Duration) -> Self {
         Self { enabled, period, state: Mutex::default() }
     }
 
@@ -112,7 +112,7 @@ impl State {
 
 impl ParticipantInner {
     /// Somebody subscribes to the statistics, or no longer does, or it is time to tell them.
-    pub fn follow_statistics(&self, event: &Event) {
+    pub(crate) fn follow_statistics(&self, event: &Event) {
         if !self.statistics.enabled {
             return;
         }
