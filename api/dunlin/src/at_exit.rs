@@ -28,13 +28,13 @@ static PROCESS: OnceLock<u32> = OnceLock::new();
 pub(crate) struct Presence(u64);
 
 impl Presence {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static LAST: AtomicU64 = AtomicU64::new(0);
         Self(LAST.fetch_add(1, Relaxed))
     }
 
     /// Whose presence it is.
-    pub fn begin(&self, participant: Weak<ParticipantInner>) {
+    pub(crate) fn begin(&self, participant: Weak<ParticipantInner>) {
         PROCESS.get_or_init(|| {
             // Without it participants that are dropped leave nevertheless.
             let _ = dunlin_udp::at_exit(on_exit);
@@ -44,7 +44,7 @@ impl Presence {
     }
 
     /// It has said goodbye, or never will.
-    pub fn end(&self) {
+    pub(crate) fn end(&self) {
         lock(&PRESENT).retain(|(number, _)| *number != self.0);
         LEFT.notify_all();
     }

@@ -680,7 +680,7 @@ impl ParticipantInner {
     }
 
     /// Says of a writer that ends how many of its changes nobody was there for, of how many.
-    pub fn note_unheard(&self, topic: &str, (unheard, written): (u64, u64)) {
+    pub(crate) fn note_unheard(&self, topic: &str, (unheard, written): (u64, u64)) {
         self.sink.note_unheard(topic, unheard, written);
     }
 

@@ -485,7 +485,7 @@ impl ReaderInner {
         });
     }
 
-    pub fn wait_for_writers(&self, count: usize, timeout: Duration) -> Result<(), WaitForError> {
+    pub(crate) fn wait_for_writers(&self, count: usize, timeout: Duration) -> Result<(), WaitForError> {
         self.usable()?;
         wait_for_any(&self.participant, &[&self.signal], timeout, || self.has_writers(count))?;
         Ok(self.check()?)
@@ -497,7 +497,7 @@ impl ReaderInner {
     }
 
     /// The same for tasks, without a time-out.
-    pub async fn writers(self: Arc<Self>, count: usize) -> Result<(), WaitForError> {
+    pub(crate) async fn writers(self: Arc<Self>, count: usize) -> Result<(), WaitForError> {
         self.usable()?;
         when(Arc::clone(&self.signal), || self.has_writers(count).then_some(())).await;
         Ok(self.check()?)

@@ -74,18 +74,18 @@ impl Sink {
     }
 
     /// A writer of this topic was deleted: from now on nothing is told of it but that it is gone.
-    pub fn begin_to_close(&self, id: EntityId, topic: &str) {
+    pub(crate) fn begin_to_close(&self, id: EntityId, topic: &str) {
         self.remove_writer(id);
         lock(&self.closing).insert(id, topic.to_owned());
     }
 
     /// It is gone. Its topic, if that was not known before.
-    pub fn has_closed(&self, id: EntityId) -> Option<String> {
+    pub(crate) fn has_closed(&self, id: EntityId) -> Option<String> {
         lock(&self.closing).remove(&id)
     }
 
     /// Says of a writer that ends how many of its changes nobody was there for, of how many.
-    pub fn note_unheard(&self, topic: &str, unheard: u64, written: u64) {
+    pub(crate) fn note_unheard(&self, topic: &str, unheard: u64, written: u64) {
         self.why.unheard(machine::mono(), topic, unheard, written);
     }
 

@@ -60,7 +60,7 @@ impl WhyLog {
 
     /// Tells of a writer that ends what nobody was there for. That readers come later than the first sample is common, and is
     /// told to those who ask for it; that none ever came is most often a program that did not wait.
-    pub fn unheard(&self, now: MonoTime, topic: &str, unheard: u64, written: u64) {
+    pub(crate) fn unheard(&self, now: MonoTime, topic: &str, unheard: u64, written: u64) {
         if unheard == 0 {
             return;
         }
@@ -85,7 +85,7 @@ impl WhyLog {
     }
 
     /// Tells of a writer that has waited for its readers in vain.
-    pub fn unacknowledged(&self, now: MonoTime, topic: &str, count: u64) {
+    pub(crate) fn unacknowledged(&self, now: MonoTime, topic: &str, count: u64) {
         if count == 0 {
             return;
         }

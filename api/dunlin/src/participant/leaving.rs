@@ -46,7 +46,7 @@ impl ParticipantInner {
     }
 
     /// The process ends: sends what waits, waits for readers that have not acknowledged everything, and leaves.
-    pub fn end(&self, patience: Duration) {
+    pub(crate) fn end(&self, patience: Duration) {
         let writers = self.sink.writers();
         // All send and ask before one is waited for. Those that are disabled or deleted have nothing to wait for.
         for patience in [Duration::ZERO, patience] {
