@@ -46,7 +46,6 @@
 extern crate self as dunlin;
 
 mod any;
-mod at_exit;
 mod builtin;
 mod by_handle;
 mod condition;

@@ -1,6 +1,5 @@
 //! DomainParticipant (DDS 1.4 §2.2.2.2.1).
 
-use crate::at_exit::Presence;
 use crate::builtin::Feeds;
 use crate::builtin::{
     ParticipantBuiltinTopicData, PublicationBuiltinTopicData, SubscriptionBuiltinTopicData,
@@ -41,11 +40,13 @@ use std::any::{Any, TypeId};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, Weak};
 
+mod at_exit;
 mod builder;
 mod known_topics;
 mod leaving;
 mod writing;
 
+use at_exit::Presence;
 pub use builder::DomainParticipantBuilder;
 use known_topics::KnownTopics;
 

@@ -1,7 +1,7 @@
 //! What a participant is made of.
 
+use super::at_exit::Presence;
 use super::{DomainParticipant, ParticipantInner, default_config};
-use crate::at_exit::Presence;
 use crate::content_filter::DerivedTopics;
 use crate::contents::Contents;
 use crate::entity::Entity;
