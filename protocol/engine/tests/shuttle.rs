@@ -36,7 +36,7 @@ const SCHEDULES: usize = 5;
 struct World {
     ticks: AtomicUsize,
     begin: Now,
-    participants: Vec<Participant>,
+    participants: Vec<std::sync::Arc<Participant>>,
     queues: [(Mutex<VecDeque<SharedBytes>>, Condvar); 2],
     over: AtomicBool,
     lost: AtomicUsize,

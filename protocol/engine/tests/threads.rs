@@ -26,7 +26,7 @@ struct World {
     /// Microseconds since the start, as the timer thread counts them.
     ticks: AtomicUsize,
     offset: Now,
-    participants: Vec<Participant>,
+    participants: Vec<Arc<Participant>>,
     queues: [(Mutex<VecDeque<SharedBytes>>, Condvar); 2],
     over: AtomicBool,
     lost: AtomicUsize,

@@ -3,10 +3,11 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use dunlin_buf::SharedBytes;
+use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_cache::{CachedSample, Selection};
 use dunlin_cdr::{CdrError, DdsType, DecodeOptions, Extensibility, TypeSupport, description};
 use dunlin_core::{
@@ -16,6 +17,7 @@ use dunlin_engine::{
     EndpointLocators, Event, Locators, Output, Participant, ParticipantConfig, ReaderPolicies, ReaderSlot,
     ReaderSpec, SetQosError, Tuning, WriteError, WriteRequest, WriterPolicies, WriterSlot, WriterSpec,
 };
+use dunlin_host::{Port, SendMode, State, Work, drive, run_timers, work_off};
 use dunlin_qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicData};
 use dunlin_rtps::ChangeKind;
 
@@ -135,9 +137,8 @@ pub fn unpack(sample: &CachedSample) -> (u32, Vec<u8>) {
 
 /// One participant.
 pub struct Node {
-    pub participant: Participant,
+    pub participant: Arc<Participant>,
     pub events: Vec<Event>,
-    out: Output,
     address: Ipv4Addr,
     /// Cut off from the others.
     pub isolated: bool,
@@ -164,6 +165,8 @@ pub struct Net {
     pub unreachable: Option<Locator>,
     /// Where anybody sent anything to.
     pub destinations: BTreeSet<Locator>,
+    state: State<Member>,
+    deferred: Vec<Work<Member>>,
     in_flight: BTreeMap<(MonoTime, u64), (usize, Locator, SharedBytes)>,
     sequence: u64,
     rng: Rng,
@@ -208,9 +211,8 @@ impl Net {
 
     pub fn with_configs(configs: impl Iterator<Item = ParticipantConfig>) -> Self {
         let node = |(index, config)| Node {
-            participant: Participant::new(config),
+            participant: Arc::new(Participant::new(config)),
             events: vec![],
-            out: Output::new(),
             address: address(index),
             isolated: false,
         };
@@ -226,6 +228,8 @@ impl Net {
             classes: None,
             unreachable: None,
             destinations: BTreeSet::new(),
+            state: State::default(),
+            deferred: vec![],
             in_flight: BTreeMap::new(),
             sequence: 0,
             rng: Rng::new(99),
@@ -255,12 +259,12 @@ impl Net {
 
     /// Calls a participant and sends what it wants sent.
     pub fn with<R>(&mut self, node: usize, call: impl FnOnce(&Participant, Now, &mut Output) -> R) -> R {
-        let now = self.clock();
-        let mut out = std::mem::take(&mut self.nodes[node].out);
-        let result = call(&self.nodes[node].participant, now, &mut out);
-        self.send(node, &mut out);
-        self.nodes[node].out = out;
-        result
+        let (now, member) = (self.clock(), self.member(node));
+        dunlin_host::call(self, &member, |out| call(&member.participant, now, out))
+    }
+
+    fn member(&self, node: usize) -> Member {
+        Member { node, participant: Arc::clone(&self.nodes[node].participant) }
     }
 
     /// set_qos of a writer and its publisher.
@@ -287,12 +291,16 @@ impl Net {
         self.with(node, |participant, now, out| participant.set_reader_policies(now, reader, policies, out))
     }
 
-    fn send(&mut self, node: usize, out: &mut Output) {
-        for datagram in out.outbox.datagrams() {
+    fn post_all(&mut self, node: usize, outbox: &Outbox) {
+        for datagram in outbox.datagrams() {
+            let mut others =
+                datagram.destinations().iter().filter(|to| to.kind != LocatorKind::LOCAL).peekable();
+            if others.peek().is_none() {
+                continue;
+            }
             let mut bytes = vec![];
             datagram.copy_to(&mut bytes);
-            let stays = datagram.destinations().iter().all(|to| *to == Locator::LOCAL);
-            assert!(stays || bytes.len() <= 1472, "{} octets in a datagram", bytes.len());
+            assert!(bytes.len() <= 1472, "{} octets in a datagram", bytes.len());
             if let Some(vendor) = self.disguised.get(&node) {
                 disguise(&mut bytes, *vendor);
             }
@@ -300,21 +308,15 @@ impl Net {
             let bytes = SharedBytes::from(bytes);
             self.record.iter_mut().for_each(|record| record.push(bytes.clone()));
             self.classes.iter_mut().for_each(|classes| classes.push((bytes.len(), datagram.class())));
-            for destination in datagram.destinations() {
+            for destination in others {
                 self.datagrams += 1;
                 self.destinations.insert(*destination);
                 self.post(node, *destination, &bytes);
             }
         }
-        self.nodes[node].events.append(&mut out.events);
-        out.clear();
     }
 
     fn post(&mut self, source: usize, destination: Locator, bytes: &SharedBytes) {
-        if destination.kind == LocatorKind::LOCAL {
-            self.enqueue(self.now, source, Locator::LOCAL, bytes);
-            return;
-        }
         if self.unreachable == Some(destination) {
             return;
         }
@@ -371,10 +373,14 @@ impl Net {
         self.now = self.now.max(next);
         if arrival == Some(next) {
             let (_, (target, from, bytes)) = self.in_flight.pop_first().expect("an arrival");
-            self.with(target, |participant, now, out| participant.on_datagram(now, from, &bytes, out));
+            let (now, member) = (self.clock(), self.member(target));
+            drive(self, &member, |participant, out| participant.on_datagram(now, from, &bytes, out));
         } else if let Some((_, node)) = timer {
-            self.with(node, |participant, now, out| participant.on_timer(now, out));
+            let (now, member) = (self.clock(), self.member(node));
+            run_timers(self, &member, now);
         }
+        let deferred = std::mem::take(&mut self.deferred);
+        work_off(self, deferred);
         true
     }
 
@@ -414,14 +420,8 @@ impl Net {
             source_timestamp: None,
             payload: sample(key, body),
         };
-        let now = self.clock();
-        // As a driver does.
-        let Err(request) = writer.join(|| now.mono, || now, request) else { return Ok(()) };
-        let mut out = std::mem::take(&mut self.nodes[node].out);
-        let turn = writer.write(now, request, &mut out);
-        self.send(node, &mut out);
-        self.nodes[node].out = out;
-        turn.map(|turn| turn.finish())
+        let member = self.member(node);
+        dunlin_host::write(self, &member, writer, request, None).map(|_| ())
     }
 
     pub fn take(&mut self, node: usize, reader: &ReaderSlot) -> Vec<CachedSample> {
@@ -443,6 +443,58 @@ impl Net {
 
     pub fn take_events(&mut self, node: usize) -> Vec<Event> {
         std::mem::take(&mut self.nodes[node].events)
+    }
+}
+
+/// A node, with its participant.
+#[derive(Clone)]
+pub struct Member {
+    node: usize,
+    participant: Arc<Participant>,
+}
+
+impl Port for Net {
+    type Member = Member;
+    type Panic = Infallible;
+
+    fn state<R>(&mut self, look: impl FnOnce(&mut State<Member>) -> R) -> Option<R> {
+        Some(look(&mut self.state))
+    }
+    fn defer(&mut self, work: Work<Member>) {
+        self.deferred.push(work);
+    }
+    fn now(&self, _: &Member) -> Now {
+        self.clock()
+    }
+    fn mono(&self, _: &Member) -> MonoTime {
+        self.now
+    }
+    /// Every step asks for deadlines.
+    fn wake_by(&mut self, _: &Member, _: MonoTime) {}
+    fn participant(member: &Member) -> &Participant {
+        &member.participant
+    }
+    fn unless_leaving(&mut self, _: &Member, work: impl FnOnce(&mut Self)) {
+        work(self);
+    }
+    fn in_process(&mut self, _: &Member, _: &Locator) -> Option<Member> {
+        None
+    }
+    fn mode(&self) -> SendMode {
+        SendMode::NonBlocking
+    }
+    fn send(&mut self, member: &Member, outbox: &Outbox, _: SendMode) {
+        self.post_all(member.node, outbox);
+    }
+    fn follow_peers(&mut self, _: &Member, _: &mut Output, _: SendMode) {}
+    fn leave_lost_ways(&mut self, _: &Member) {}
+    fn space_freed(&mut self, _: &Member) {}
+    fn tell(&mut self, member: &Member, event: &Event, _: Option<GuidPrefix>) -> Result<(), Infallible> {
+        self.nodes[member.node].events.push(event.clone());
+        Ok(())
+    }
+    fn resume_panic(&mut self, panic: Infallible) {
+        match panic {}
     }
 }
 
