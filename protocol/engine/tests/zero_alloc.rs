@@ -52,7 +52,7 @@ static ALLOCATOR: Counting = Counting;
 /// A sender, a receiver and the wire between them; everything is reused.
 struct Line {
     now: Now,
-    participants: [Participant; 2],
+    participants: [std::sync::Arc<Participant>; 2],
     outputs: [Output; 2],
     writer: std::sync::Arc<WriterSlot>,
     reader: std::sync::Arc<ReaderSlot>,
