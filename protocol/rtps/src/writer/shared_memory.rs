@@ -6,9 +6,8 @@
 //! readers on the network get, so a reader that changes its way goes on with what it has. Within a process no message is too
 //! long, and its payload, which ends it, is not copied.
 
-use super::Writer;
-use super::WriterConfig;
 use super::readers::ReaderProxy;
+use super::{Writer, WriterConfig};
 use crate::emit::Framing;
 use crate::{Change, WriterHistory};
 use dunlin_buf::{Outbox, SharedBytes};
