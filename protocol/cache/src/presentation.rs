@@ -59,6 +59,15 @@ pub struct Place {
     pub writers: Option<GroupDigest>,
 }
 
+impl Place {
+    /// The highest number that a change may have which its writer sent before this one and which did not arrive: if this one is
+    /// the first of its set at the writer, none of the set.
+    fn last_missing(&self) -> SequenceNumber {
+        let begun = self.set.filter(|_| self.set_at_writer == Some(self.sn));
+        begun.unwrap_or(self.number).previous()
+    }
+}
+
 /// Changes for readers, to be shown together.
 pub type Unit<T> = Vec<(EntityId, T)>;
 
@@ -132,11 +141,13 @@ struct Progress {
     /// The reader wants what was written before it came.
     durable: bool,
     last_sn: Option<SequenceNumber>,
+    /// The number of that.
+    last_number: SequenceNumber,
     /// Nothing up to this number is to come.
     passed: SequenceNumber,
     /// Numbers among which some are missing.
     holes: Option<SnRange>,
-    /// When the writer was lost, its publisher was at this number: it had a part in sets up to here at most.
+    /// When the writer was lost, this was the highest number of its publisher that was known. It may have had later ones.
     lost_at: Option<SequenceNumber>,
 }
 
@@ -159,11 +170,13 @@ impl Progress {
     /// Whether a set may lack a change of this writer.
     fn tears(&self, set: SequenceNumber, end: &End) -> bool {
         let inside = |holes: SnRange| holes.first < end.after && holes.last >= set;
-        let part = self.lost_at.is_none_or(|last| set <= last);
-        part && ((self.alive() && !self.reliable) || self.holes.is_some_and(inside))
+        (self.alive() && !self.reliable) || self.holes.is_some_and(inside)
     }
 
     fn note_hole(&mut self, range: SnRange) {
+        if range.last < range.first {
+            return;
+        }
         let known = self.holes.unwrap_or(range);
         self.holes = Some(SnRange::new(known.first.min(range.first), known.last.max(range.last)));
     }
@@ -218,6 +231,7 @@ impl<T> Presentation<T> {
             reliable,
             durable,
             last_sn: None,
+            last_number: SequenceNumber::ZERO,
             passed: SequenceNumber::ZERO,
             holes: None,
             lost_at: None,
@@ -277,9 +291,9 @@ impl<T> Presentation<T> {
                 let from_the_start = progress.last_sn.is_some() || progress.durable;
                 let joined = place.set.unwrap_or(place.number);
                 let first = if from_the_start { progress.passed.next() } else { joined };
-                progress.note_hole(SnRange::new(first, place.number.previous()));
+                progress.note_hole(SnRange::new(first, place.last_missing()));
             }
-            progress.last_sn = Some(place.sn);
+            (progress.last_sn, progress.last_number) = (Some(place.sn), place.number);
             progress.passed = progress.passed.max(place.number);
         }
         let entry = publisher.waiting.entry(place.number).or_insert_with(|| Entry {
@@ -295,6 +309,17 @@ impl<T> Presentation<T> {
         entry.items.extend(item.map(|item| (stream.reader, item)));
         entry.octets = entry.octets.saturating_add(octets);
         self.octets = self.octets.saturating_add(octets);
+    }
+
+    /// The last change of the writer had this number, and nothing of it up to there is still to come: what has not arrived is
+    /// missing. A reader that joined late and wants nothing from before cannot tell that from the first.
+    pub fn announced(&mut self, stream: Stream, last: SequenceNumber) {
+        let Some(publisher) = self.publishers.get_mut(&stream.source()) else { return };
+        if let Some(progress) = publisher.progress(stream.writer, stream.reader)
+            && (progress.last_sn.is_some() || progress.durable)
+        {
+            progress.note_hole(SnRange::new(progress.last_number.next(), last));
+        }
     }
 
     /// The writer has no change with a number up to this one that is still to come, and its publisher has these `writers` now,
@@ -456,8 +481,12 @@ impl<T> Publisher<T> {
         }
         let (number, entry) =
             self.waiting.range(set..).find(|(_, entry)| entry.end || entry.set != Some(set))?;
-        let own = entry.set == Some(set);
-        Some(End { last: if own { *number } else { number.previous() }, after: *number })
+        if entry.set == Some(set) {
+            return Some(End { last: *number, after: *number });
+        }
+        // What is missing before it belongs to its own set, if that had begun.
+        let after = entry.set.map_or(*number, |next| next.min(*number).max(set.next()));
+        Some(End { last: after.previous(), after })
     }
 
     /// The publisher has these writers, as of this number or later.
@@ -567,13 +596,19 @@ impl<T> Publisher<T> {
     }
 
     /// Whether a writer that is lost now had gone before a set began: the publisher said so between the last that came from
-    /// the writer and the set, or with its first change. That it is lost may have been told here much later.
+    /// the writer and the set, or with its first change. That it is lost may have been told here much later, or much sooner than
+    /// the set. Of a publisher that never says so, what was not known of when it was lost is later.
     fn had_gone(&self, stream: &Progress, set: SequenceNumber) -> bool {
+        let Some(lost_at) = stream.lost_at else { return false };
         let at_begin = self.waiting.get(&set).and_then(|entry| entry.writers).map(|digest| (set, digest));
-        let seen = stream.passed > SequenceNumber::ZERO && !stream.alive();
+        let said = self.writers.said().filter(|(number, _)| *number < set);
+        if self.settled_with.is_none() && at_begin.is_none() && self.writers.said().is_none() {
+            return set > lost_at;
+        }
         let without =
             |(number, digest)| number > stream.passed && self.writers.lack(digest, stream.writer.entity_id);
-        seen && [self.settled_with, at_begin].into_iter().flatten().any(without)
+        let seen = stream.passed > SequenceNumber::ZERO;
+        seen && [self.settled_with, at_begin, said].into_iter().flatten().any(without)
     }
 
     /// Takes everything up to a number.
@@ -589,8 +624,10 @@ impl<T> Publisher<T> {
         for stream in &mut self.streams {
             stream.holes = stream.holes.filter(|holes| holes.last > self.settled);
         }
-        let settled = self.settled;
-        self.streams.retain(|stream| stream.lost_at.is_none_or(|last| last > settled));
+        let next = self.settled.next();
+        let mut streams = core::mem::take(&mut self.streams);
+        streams.retain(|stream| stream.alive() || !self.had_gone(stream, next));
+        self.streams = streams;
         (if whole { Release::Show(unit) } else { Release::GiveUp(unit) }, octets)
     }
 }

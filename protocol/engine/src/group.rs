@@ -255,8 +255,9 @@ impl Blocked {
 #[derive(Default)]
 pub(crate) struct Arrivals {
     pub(crate) changes: Vec<(Stream, Place, Option<Staged>, usize)>,
-    /// A writer that has nothing up to this number that is still to come, and the writers that its publisher has.
-    pub(crate) passed: Option<(Stream, SequenceNumber, Option<GroupDigest>)>,
+    /// A writer that has nothing up to this number that is still to come, the number of its last change, and the writers that
+    /// its publisher has.
+    pub(crate) passed: Option<(Stream, [SequenceNumber; 2], Option<GroupDigest>)>,
 }
 
 impl Arrivals {
@@ -399,7 +400,8 @@ impl SubscriberGroup {
             for (stream, place, staged, octets) in arrivals.changes {
                 waiting.offer(stream, &place, staged, octets);
             }
-            if let Some((stream, number, writers)) = arrivals.passed {
+            if let Some((stream, [number, last], writers)) = arrivals.passed {
+                waiting.announced(stream, last);
                 waiting.passed(stream, number, writers);
             }
         }

@@ -129,7 +129,7 @@ impl CacheSink<'_> {
         if let Some(((group, writer), report)) = known {
             let stream = staging::stream(group, writer, self.slot.id());
             let writers = report.digests.map(|digests| digests.writer_set);
-            self.store.arrivals.passed = Some((stream, report.current_gsn, writers));
+            self.store.arrivals.passed = Some((stream, [report.current_gsn, report.last_gsn], writers));
         }
     }
 

@@ -94,6 +94,68 @@ fn a_set_of_which_a_change_is_lost_is_given_up_and_the_next_one_is_not() {
 }
 
 #[test]
+fn what_a_set_lacks_at_its_beginning_is_not_taken_for_the_end_of_the_one_before() {
+    let (mut waiting, mut shown) = (with_streams(1), Shown::default());
+    offer(&mut waiting, 1, place(1, 1, Some((1, 1)), false));
+    // What ends this set, and what begins the next one, is lost.
+    offer(&mut waiting, 1, place(4, 4, Some((3, 3)), false));
+    offer(&mut waiting, 1, place(5, 5, Some((3, 3)), true));
+    offer(&mut waiting, 1, place(6, 6, None, false));
+    release(&mut waiting, &mut shown);
+    assert_eq!((shown.units, shown.lost), (vec![vec![6]], 2));
+}
+
+#[test]
+fn a_writer_may_have_had_a_part_in_a_set_that_was_not_known_when_it_was_lost() {
+    let ids = |writers: &[u8]| writers.iter().map(|n| stream(*n).writer.entity_id).collect::<Vec<_>>();
+    let digest = |writers: &[u8]| Some(GroupDigest::of(&mut ids(writers)));
+    let (mut waiting, mut shown) = (with_streams(2), Shown::default());
+    waiting.writers_known(PUBLISHER, &ids(&[1, 2]));
+    offer(&mut waiting, 1, Place { writers: digest(&[1, 2]), ..place(1, 1, None, false) });
+    offer(&mut waiting, 2, Place { writers: digest(&[1, 2]), ..place(1, 2, None, false) });
+    release(&mut waiting, &mut shown);
+    // Number 3, the first of a set, waited for more in the first writer, which was deleted with it.
+    waiting.writer_lost(stream(1));
+    waiting.writers_known(PUBLISHER, &ids(&[2]));
+    offer(&mut waiting, 2, Place { writers: digest(&[1, 2]), ..place(2, 4, Some((2, 3)), false) });
+    offer(&mut waiting, 2, Place { writers: digest(&[2]), ..place(3, 5, Some((2, 3)), true) });
+    release(&mut waiting, &mut shown);
+    assert_eq!((&shown.units, shown.lost), (&vec![vec![1], vec![2]], 1));
+    // In the next one it has no part, although number 6 is of a writer that nobody listens to.
+    offer(&mut waiting, 2, Place { writers: digest(&[2]), ..place(4, 7, Some((4, 6)), false) });
+    offer(&mut waiting, 2, Place { writers: digest(&[2]), ..place(5, 8, Some((4, 6)), true) });
+    release(&mut waiting, &mut shown);
+    assert_eq!((&shown.units, shown.lost), (&vec![vec![1], vec![2], vec![7]], 1));
+}
+
+#[test]
+fn what_was_lost_before_a_heartbeat_is_missing() {
+    let (mut waiting, mut shown) = (with_streams(1), Shown::default());
+    offer(&mut waiting, 1, place(1, 1, Some((1, 1)), false));
+    // Numbers 2, the end of the set, and 3 are lost; 4 is of another writer.
+    waiting.announced(stream(1), SequenceNumber(3));
+    waiting.passed(stream(1), SequenceNumber(4), None);
+    offer(&mut waiting, 1, place(4, 5, None, false));
+    release(&mut waiting, &mut shown);
+    assert_eq!((shown.units, shown.lost), (vec![vec![5]], 1));
+}
+
+#[test]
+fn what_a_writer_has_lost_before_its_part_of_a_set_does_not_tear_it() {
+    let (mut waiting, mut shown) = (with_streams(2), Shown::default());
+    offer(&mut waiting, 1, place(1, 1, None, false));
+    waiting.passed(stream(2), SequenceNumber(1), None);
+    // Number 2, of the first writer, is lost; a set begins with number 3, of the second.
+    offer(&mut waiting, 2, place(1, 3, Some((1, 3)), false));
+    offer(&mut waiting, 1, place(3, 4, Some((3, 3)), false));
+    offer(&mut waiting, 2, place(2, 6, Some((1, 3)), true));
+    offer(&mut waiting, 1, place(4, 6, Some((3, 3)), true));
+    release(&mut waiting, &mut shown);
+    // Number 5 is of a writer that nobody listens to.
+    assert_eq!((shown.units, shown.lost), (vec![vec![1], vec![3, 4]], 0));
+}
+
+#[test]
 fn numbers_of_writers_without_a_reader_are_not_awaited_for_ever() {
     let (mut waiting, mut shown) = (with_streams(2), Shown::default());
     offer(&mut waiting, 1, place(1, 4, Some((1, 3)), false));
