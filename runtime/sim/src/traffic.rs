@@ -35,6 +35,8 @@ pub struct NetworkStats {
     pub lost: u64,
     /// Of those, in bursts.
     pub lost_in_bursts: u64,
+    /// Longer than what the sender sends to other hosts.
+    pub long: u64,
     /// Longer than the path lets pass.
     pub too_long: u64,
     /// Lost because too much waited for the rate of the path.

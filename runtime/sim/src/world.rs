@@ -182,7 +182,11 @@ impl World {
                 self.node_mut(node).sent.add(bytes.len());
                 if to.kind == LocatorKind::SHARED_MEMORY {
                     self.send_through_memory(node, *to, bytes.clone());
-                } else if self.passes_router(node, to) {
+                    continue;
+                }
+                let usual = self.node(node).config.participant.max_message_size;
+                self.network.stats.long += u64::from(bytes.len() > usual);
+                if self.passes_router(node, to) {
                     let datagram =
                         Datagram { at: self.now, sender: node, from, to: *to, bytes: bytes.clone() };
                     self.network.send(&datagram, &mut self.queue);

@@ -6,12 +6,15 @@ pub mod instances;
 mod limits;
 pub mod loss;
 mod matching;
+mod sets;
 pub mod timing;
 mod young;
 
 pub(crate) use instances::owners;
 pub(crate) use limits::quiet;
 pub(crate) use matching::convergence;
+pub use sets::Sets;
+pub(crate) use sets::{count as count_sets, taken as taken_sets, waits_for};
 
 use crate::log::{ReaderLog, WriterLog};
 use crate::run::Run;
@@ -20,6 +23,7 @@ use crate::run::Run;
 pub(crate) fn at_rest(run: &mut Run<'_>) {
     let mut found = Vec::new();
     delivery::complete(run, &mut found);
+    sets::whole(run, &mut found);
     instances::states(run, &mut found);
     limits::histories(run, &mut found);
     found.into_iter().for_each(|violation| run.log.note(violation));

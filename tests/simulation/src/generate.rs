@@ -6,6 +6,8 @@
 
 mod endpoints;
 mod faults;
+mod second;
+mod sets;
 mod whole;
 
 use dunlin_core::{Duration, Rng};
@@ -18,10 +20,13 @@ use crate::seed::Seed;
 type Bend = fn(&mut Dice, &mut Scenario);
 
 /// Generation 2 and those after it.
-const LATER: [Bend; 0] = [];
+const LATER: [Bend; 1] = [second_generation];
 
 /// The newest generation.
-pub const NEWEST: u32 = 1 + LATER.len() as u32;
+pub const NEWEST: u32 = 1;
+
+/// The one after that which is being made: what it draws may change.
+pub const COMING: u32 = 1 + LATER.len() as u32;
 
 /// Later generations ask questions from this number on, one for each.
 const BENDS: u64 = 100;
@@ -109,7 +114,16 @@ fn first_generation(name: Seed) -> Scenario {
     if size == Size::Small {
         calm(&mut Dice::new(seed, 9), &endpoints, &mut faults, lasts);
     }
-    Scenario { seed: name, lasts, base: base(&mut dice), nodes, endpoints, faults }
+    Scenario { seed: name, lasts, base: base(&mut dice), nodes, endpoints, groups: Vec::new(), faults }
+}
+
+/// Coherent sets, publishers and subscribers with several endpoints, hosts with several nodes, addresses that go to another
+/// node, and nodes that go without a goodbye.
+fn second_generation(dice: &mut Dice, scenario: &mut Scenario) {
+    sets::add(dice, scenario);
+    second::hosts(dice, scenario);
+    second::takeovers(dice, scenario);
+    second::departures(dice, scenario);
 }
 
 /// Some scenarios with LIFESPAN end in peace, for what a fault holds back may expire, and then nobody can say what a reader
@@ -156,6 +170,8 @@ fn nodes(dice: &mut Dice, count: usize, size: Size) -> Vec<NodePlan> {
                 peers,
                 unaware: peers && !nat && dice.percent(40),
                 inactive_after: 10_000,
+                host: None,
+                memory: false,
             }
         })
         .collect()

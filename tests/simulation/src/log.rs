@@ -64,6 +64,36 @@ pub struct Written {
     pub len: usize,
     /// When.
     pub at: Nanos,
+    /// The coherent set that was open then.
+    pub set: Option<usize>,
+    /// How many changes all writers of the run had written before.
+    pub turn: u64,
+}
+
+/// No instance: keys begin at 1.
+const NO_KEY: u32 = 0;
+
+impl Written {
+    /// The change without data that ends a coherent set at its writer. It stands as the end of no instance.
+    #[must_use]
+    pub fn end_of_set(at: Nanos, set: usize) -> Self {
+        Self { kind: ChangeKind::Unregistered, key: NO_KEY, len: 0, at, set: Some(set), turn: 0 }
+    }
+
+    /// Whether it does nothing but end a set.
+    #[must_use]
+    pub fn ends_set(&self) -> bool {
+        self.key == NO_KEY
+    }
+}
+
+/// A coherent set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SetLog {
+    /// When it was begun.
+    pub begun: Nanos,
+    /// When it was ended, if its publisher lived so long.
+    pub ended: Option<Nanos>,
 }
 
 /// One life of a writer.
@@ -72,6 +102,8 @@ pub struct WriterLog {
     pub plan: usize,
     /// Its node.
     pub node: usize,
+    /// The life of its publisher; no two of a run have the same number.
+    pub publisher: usize,
     /// Its name.
     pub guid: Guid,
     /// The writer itself.
@@ -105,10 +137,16 @@ pub struct WriterLog {
 impl WriterLog {
     /// A life that begins, in which nothing was done yet.
     #[must_use]
-    pub fn new(plan: usize, node: usize, slot: Arc<WriterSlot>, created: Nanos) -> Self {
+    pub fn new(
+        plan: usize,
+        (node, publisher): (usize, usize),
+        slot: Arc<WriterSlot>,
+        created: Nanos,
+    ) -> Self {
         Self {
             plan,
             node,
+            publisher,
             guid: slot.guid(),
             slot,
             created,
@@ -124,6 +162,17 @@ impl WriterLog {
             meetings: Meetings::default(),
             given_up: Meetings::default(),
         }
+    }
+
+    /// The coherent set that a change belongs to.
+    #[must_use]
+    pub fn set_of(&self, number: u64) -> Option<usize> {
+        self.changes.get(usize::try_from(number.checked_sub(1)?).ok()?)?.set
+    }
+
+    /// The changes of a set, with their numbers, its end among them.
+    pub fn members(&self, set: usize) -> impl Iterator<Item = (u64, &Written)> {
+        (1..).zip(&self.changes).filter(move |(_, change)| change.set == Some(set))
     }
 }
 
@@ -190,6 +239,8 @@ pub struct ReaderLog {
     pub plan: usize,
     /// Its node.
     pub node: usize,
+    /// The life of its subscriber; no two of a run have the same number.
+    pub subscriber: usize,
     /// Its name.
     pub guid: Guid,
     /// The reader itself.
@@ -233,10 +284,16 @@ pub struct ReaderLog {
 impl ReaderLog {
     /// A life that begins, in which nothing was done yet.
     #[must_use]
-    pub fn new(plan: usize, node: usize, slot: Arc<ReaderSlot>, created: Nanos) -> Self {
+    pub fn new(
+        plan: usize,
+        (node, subscriber): (usize, usize),
+        slot: Arc<ReaderSlot>,
+        created: Nanos,
+    ) -> Self {
         Self {
             plan,
             node,
+            subscriber,
             guid: slot.guid(),
             slot,
             created,
@@ -267,6 +324,8 @@ pub struct Log {
     pub writers: Vec<WriterLog>,
     /// All lives of readers.
     pub readers: Vec<ReaderLog>,
+    /// All coherent sets.
+    pub sets: Vec<SetLog>,
     /// What must not be and was seen while it went on.
     pub violations: Vec<Violation>,
 }

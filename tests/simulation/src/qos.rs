@@ -40,7 +40,7 @@ pub struct Qos {
     pub filter: Option<usize>,
     /// Index into [`PARTITIONS`].
     pub partition: usize,
-    /// PRESENTATION of its publisher or subscriber, which has no other endpoint.
+    /// PRESENTATION of its publisher or subscriber.
     pub scope: PresentationAccessScope,
     /// Its ordered_access.
     pub ordered: bool,
@@ -171,6 +171,12 @@ impl Qos {
     #[must_use]
     pub fn meets(&self, reader: &Self) -> bool {
         MEET[self.partition][reader.partition]
+    }
+
+    /// Whether a reader with this QoS shows, or orders, what all writers of a publisher write together.
+    #[must_use]
+    pub fn is_by_publisher(&self) -> bool {
+        self.waits() && self.scope == PresentationAccessScope::Group
     }
 
     /// Whether a reader with this QoS keeps what arrives until others have arrived, too.

@@ -5,6 +5,7 @@ mod apps;
 mod effects;
 mod events;
 mod faults;
+mod sets;
 mod take;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +15,7 @@ use dunlin_core::{Duration, EntityId, Locator, domain_ports};
 use dunlin_sim::{Nat, NetworkConfig, NodeConfig, NodeId, World};
 
 use crate::check;
+pub use crate::check::Sets;
 use crate::data::Filling;
 use crate::failure::{Failure, Violation};
 use crate::generate::Dice;
@@ -21,6 +23,7 @@ use crate::log::{Log, Nanos};
 use crate::scenario::{Ms, Scenario};
 use agenda::{Action, Agenda};
 pub use effects::Effects;
+use sets::GroupLife;
 
 /// Nanoseconds in a millisecond.
 pub const MS: Nanos = 1_000_000;
@@ -40,6 +43,10 @@ pub struct Outcome {
     pub released: u64,
     /// Samples taken, by endpoint numbers of writer and reader.
     pub delivered: BTreeMap<(usize, usize), u64>,
+    /// Coherent sets.
+    pub sets: Sets,
+    /// Messages through memory, without those that did not arrive.
+    pub through_memory: u64,
     /// What faults did.
     pub effects: Effects,
     /// Of the run: another one with the same scenario has the same.
@@ -77,6 +84,12 @@ pub(crate) struct Run<'a> {
     /// Counts the lives of an endpoint, so that what was planned for an earlier one is known.
     lives: Vec<u32>,
     dice: Vec<Dice>,
+    /// Publishers and subscribers that live, by their place in the scenario.
+    groups: Vec<Option<GroupLife>>,
+    group_lives: usize,
+    group_dice: Vec<Dice>,
+    /// Changes written so far.
+    turns: u64,
     /// Samples written by an endpoint in all its lives.
     ticks: Vec<u64>,
     active: Vec<usize>,
@@ -100,6 +113,7 @@ pub fn run(scenario: &Scenario) -> Result<Outcome, Failure> {
     run.go_on_until(scenario.lasts);
     run.writing = false;
     run.heal();
+    (0..scenario.groups.len()).for_each(|group| run.end_open_set(group));
     let age = run.age_ms();
     let limit = age + bound(scenario);
     let converged = run.until_converged(limit);
@@ -141,6 +155,12 @@ impl<'a> Run<'a> {
             living: vec![None; count],
             lives: vec![0; count],
             dice: (0..count).map(|index| Dice::new(scenario.seed.number, 1_000 + index as u64)).collect(),
+            groups: vec![None; scenario.groups.len()],
+            group_lives: 0,
+            group_dice: (0..scenario.groups.len())
+                .map(|index| Dice::new(scenario.seed.number, 1_000_000 + index as u64))
+                .collect(),
+            turns: 0,
             ticks: vec![0; count],
             active: Vec::new(),
             slow: BTreeSet::new(),
@@ -175,6 +195,9 @@ impl<'a> Run<'a> {
                 self.agenda.at(leaves * MS, Action::Vanish(index));
             }
         }
+        for index in 0..self.scenario.groups.len() {
+            self.agenda.at(20 * MS, Action::BeginSet(index));
+        }
         for (index, plan) in self.scenario.faults.iter().enumerate().filter(|(_, plan)| plan.on) {
             self.agenda.at(plan.from * MS, Action::Begin(index));
             self.agenda.at((plan.from + plan.until) / 2 * MS, Action::Middle(index));
@@ -190,6 +213,7 @@ impl<'a> Run<'a> {
             multicast: !plan.peers || plan.unaware,
             ..NodeConfig::default()
         };
+        (config.host, config.memory) = (plan.host, plan.memory);
         config.participant.lease_duration = Duration::from_millis(plan.lease as i64);
         config.participant.announcement_period = Duration::from_millis(plan.period as i64);
         config.participant.max_message_size = plan.max_message_size;
@@ -254,6 +278,8 @@ impl<'a> Run<'a> {
             Action::Begin(fault) => self.begin(fault),
             Action::Middle(fault) => self.middle(fault),
             Action::End(fault) => self.end(fault),
+            Action::BeginSet(group) => self.begin_set(group),
+            Action::EndSet(group) => self.end_set(group),
         }
     }
 
@@ -311,6 +337,8 @@ impl<'a> Run<'a> {
         self.add_effects_of_the_network(&mut effects);
         Outcome {
             delivered: self.delivered.clone(),
+            sets: check::count_sets(self),
+            through_memory: self.world.through_memory().0,
             effects,
             datagrams: self.world.network_stats().sent.datagrams,
             written: self.log.writers.iter().map(|writer| writer.changes.len() as u64).sum(),

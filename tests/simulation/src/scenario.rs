@@ -27,6 +27,8 @@ pub struct Scenario {
     pub nodes: Vec<NodePlan>,
     /// Writers and readers.
     pub endpoints: Vec<EndpointPlan>,
+    /// Publishers and subscribers of which endpoints say that they belong to them.
+    pub groups: Vec<GroupPlan>,
     /// What goes wrong; all of it is over when `lasts` is.
     pub faults: Vec<FaultPlan>,
 }
@@ -54,6 +56,10 @@ pub struct NodePlan {
     pub unaware: bool,
     /// After so long without an answer its KEEP_ALL writers wait for a reader no more.
     pub inactive_after: Ms,
+    /// The host that it shares with others of the same number.
+    pub host: Option<u32>,
+    /// It shares memory with those of them that do.
+    pub memory: bool,
 }
 
 /// What an application does with a writer.
@@ -98,6 +104,26 @@ pub enum Role {
     },
 }
 
+/// A publisher or a subscriber. Its endpoints have its PRESENTATION and PARTITION.
+#[derive(Clone, PartialEq, Debug)]
+pub struct GroupPlan {
+    /// Where.
+    pub node: usize,
+    /// When a publisher writes coherent sets.
+    pub sets: Option<SetsPlan>,
+}
+
+/// Coherent sets, one after the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SetsPlan {
+    /// Time between two of them at most.
+    pub pause: Ms,
+    /// How long one lasts at most; what its writers write in that time is part of it.
+    pub lasts: Ms,
+    /// How many samples each writer writes besides at the beginning of one, at most.
+    pub burst: u64,
+}
+
 /// A writer or a reader.
 #[derive(Clone, PartialEq, Debug)]
 pub struct EndpointPlan {
@@ -111,6 +137,8 @@ pub struct EndpointPlan {
     pub keyed: bool,
     /// Its QoS and that of its publisher or subscriber.
     pub qos: Qos,
+    /// Which publisher or subscriber it belongs to; else to one of its own.
+    pub group: Option<usize>,
     /// When it is created.
     pub appears: Ms,
     /// When it is deleted.
@@ -174,10 +202,23 @@ pub enum Class {
     Slow,
     /// Nodes of both byte orders.
     Endian,
+    /// Publishers write coherent sets.
+    Sets,
+    /// Nodes share a host: datagrams between them may be long, and memory is a second way.
+    Host,
+    /// Nothing gets through memory from one node to another any more.
+    Memory,
+    /// A node goes without a goodbye and does not come back.
+    Vanish,
+    /// A node gets the address that another one had.
+    Takeover,
 }
 
-/// All classes with their names.
-pub const CLASSES: [(Class, &str); 22] = [
+/// How many of [`CLASSES`] the first generation knows.
+pub const FIRST_CLASSES: usize = 22;
+
+/// All classes with their names, those of later generations last.
+pub const CLASSES: [(Class, &str); 27] = [
     (Class::Loss, "loss"),
     (Class::Burst, "burst"),
     (Class::Duplicate, "duplicate"),
@@ -200,6 +241,11 @@ pub const CLASSES: [(Class, &str); 22] = [
     (Class::Drift, "drift"),
     (Class::Slow, "slow"),
     (Class::Endian, "endian"),
+    (Class::Sets, "sets"),
+    (Class::Host, "host"),
+    (Class::Memory, "memory"),
+    (Class::Vanish, "vanish"),
+    (Class::Takeover, "takeover"),
 ];
 
 /// What a path suffers on top of everything else.
@@ -252,6 +298,13 @@ pub enum Fault {
     Drift(usize, i32),
     /// The reader of this endpoint number looks at nothing.
     Slow(usize),
+    /// Memory from the first node to the second fails for good.
+    Memory(usize, usize),
+    /// A node goes for good without a goodbye; if so, right after it has deleted all its endpoints.
+    Vanish(usize, bool),
+    /// The second node gets the address of the first, besides its own if so, and learns of it. The first has another one,
+    /// and learns of that when the fault is over.
+    Takeover(usize, usize, bool),
 }
 
 /// One fault from its beginning to its end.
@@ -278,7 +331,9 @@ impl Fault {
                 Some(*node)
             }
             Self::Leave(node) | Self::Pause(node) | Self::Jump(node, _) | Self::Drift(node, _) => Some(*node),
-            Self::Path(..) | Self::Group(..) | Self::Partition(_) | Self::Cut(..) | Self::Slow(_) => None,
+            Self::Vanish(node, _) | Self::Takeover(_, node, _) => Some(*node),
+            Self::Path(..) | Self::Group(..) | Self::Partition(_) | Self::Cut(..) => None,
+            Self::Slow(_) | Self::Memory(..) => None,
         }
     }
 
@@ -287,7 +342,7 @@ impl Fault {
         match self {
             Self::Path(from, to, _) => from.iter().chain(to).copied().collect(),
             Self::Group(node, _) => node.iter().copied().collect(),
-            Self::Cut(from, to) => vec![*from, *to],
+            Self::Cut(from, to) | Self::Memory(from, to) | Self::Takeover(from, to, _) => vec![*from, *to],
             _ => self.node().into_iter().collect(),
         }
     }
@@ -355,6 +410,10 @@ impl Scenario {
             node.on = !switches.nodes.contains(&index);
             node.big_endian &= !switches.classes.contains(&Class::Endian);
             node.nat &= !switches.classes.contains(&Class::Nat);
+            node.host = node.host.filter(|_| !switches.classes.contains(&Class::Host));
+        }
+        for group in &mut self.groups {
+            group.sets = group.sets.filter(|_| !switches.classes.contains(&Class::Sets));
         }
         for (index, endpoint) in self.endpoints.iter_mut().enumerate() {
             endpoint.on = !switches.endpoints.contains(&index) && self.nodes[endpoint.node].on;
@@ -414,6 +473,9 @@ impl fmt::Display for Scenario {
         }
         for (index, endpoint) in self.endpoints.iter().enumerate().filter(|(_, endpoint)| endpoint.on) {
             writeln!(f, "endpoint{index}: {endpoint:?}")?;
+        }
+        for (index, group) in self.groups.iter().enumerate() {
+            writeln!(f, "group{index}: {group:?}")?;
         }
         for (index, plan) in self.faults.iter().enumerate().filter(|(_, plan)| plan.on) {
             writeln!(f, "fault{index}: {}..{} ms {:?}", plan.from, plan.until, plan.fault)?;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, Error, ensure};
 
-use crate::generate::NEWEST;
+use crate::generate::{COMING, NEWEST};
 
 /// A number, and which generation of the generator draws from it. It is written `1:4711`.
 ///
@@ -13,7 +13,7 @@ use crate::generate::NEWEST;
 /// generator learns makes a new one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct Seed {
-    /// From 1 to [`NEWEST`].
+    /// From 1 to [`COMING`].
     pub generation: u32,
     /// Of all chance within the generation.
     pub number: u64,
@@ -82,7 +82,7 @@ impl FromStr for Asked {
 /// If there is none of this number.
 pub fn parse_generation(text: &str) -> Result<u32, Error> {
     let generation = text.parse().with_context(|| format!("{text:?} is no generation"))?;
-    ensure!((1..=NEWEST).contains(&generation), "the generations are 1 to {NEWEST}, not {generation}");
+    ensure!((1..=COMING).contains(&generation), "the generations are 1 to {COMING}, not {generation}");
     Ok(generation)
 }
 
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(seed.to_string(), "1:50013779");
         assert_eq!("1:50013779".parse::<Seed>().ok(), Some(seed));
         assert_eq!("7".parse::<Seed>().ok(), Some(Seed { generation: NEWEST, number: 7 }));
-        for wrong in ["", ":", "1:", ":1", "0:1", "1:x", "-1", &format!("{}:1", NEWEST + 1)] {
+        for wrong in ["", ":", "1:", ":1", "0:1", "1:x", "-1", &format!("{}:1", COMING + 1)] {
             assert!(wrong.parse::<Seed>().is_err(), "{wrong:?}");
         }
     }

@@ -1,5 +1,7 @@
 //! Each reliable reader gets every sample once, or a declared reason why not.
 
+use std::collections::BTreeSet;
+
 use dunlin_rtps::ChangeKind;
 
 use super::loss::{HISTORY_SENT, Pair};
@@ -69,6 +71,11 @@ pub fn missing(
 
 /// What is lost between a writer and a reader, and why.
 fn pair<'a>(run: &'a Run<'_>, w: usize, r: usize) -> Pair<'a> {
+    Pair { torn: super::sets::may_be_torn(run, w, r), ..pair_alone(run, w, r) }
+}
+
+/// The same without regard to coherent sets.
+pub(super) fn pair_alone<'a>(run: &'a Run<'_>, w: usize, r: usize) -> Pair<'a> {
     let (writer, reader) = (&run.log.writers[w], &run.log.readers[r]);
     let requested = &run.scenario.endpoints[reader.plan].qos;
     Pair {
@@ -81,6 +88,7 @@ fn pair<'a>(run: &'a Run<'_>, w: usize, r: usize) -> Pair<'a> {
         received: reader.received.get(&w),
         stale: is_stale_possible(run, r, requested),
         orderly: is_orderly(run, writer, reader),
+        torn: BTreeSet::new(),
     }
 }
 
@@ -109,6 +117,7 @@ pub(super) fn complete(run: &Run<'_>, found: &mut Vec<Violation>) {
             continue;
         }
         let missing = pair.verdict().missing;
+        let met = reader.meetings.of(writer.guid);
         if !missing.is_empty() {
             let text = format!(
                 "reader {r} lacks {} of the {} samples of writer {w} without a reason, first {:?}; it was told of {} lost",
@@ -117,7 +126,10 @@ pub(super) fn complete(run: &Run<'_>, found: &mut Vec<Violation>) {
                 &missing[..missing.len().min(8)],
                 reader.lost,
             );
-            found.push(Violation::new("complete", text));
+            let coherent = pair.requested.coherent && missing.iter().all(|n| writer.set_of(*n).is_some());
+            let span = writer.set_of(missing[0]).map(|set| run.log.sets[set]);
+            let text = if coherent { format!("{text}; {span:?} in ns, they had met {met:?}") } else { text };
+            found.push(Violation::new(if coherent { "set missing" } else { "complete" }, text));
         }
     }
 }
@@ -200,7 +212,7 @@ fn is_stale_possible(run: &Run<'_>, r: usize, requested: &Qos) -> bool {
     requested.by_source && run.log.readers[r].received.len() > 1
 }
 
-fn has_rivals(run: &Run<'_>, w: usize, r: usize) -> bool {
+pub(super) fn has_rivals(run: &Run<'_>, w: usize, r: usize) -> bool {
     let topic = run.scenario.endpoints[run.log.readers[r].plan].topic;
     let same =
         |(other, log): (usize, &WriterLog)| other != w && run.scenario.endpoints[log.plan].topic == topic;

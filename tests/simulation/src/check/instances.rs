@@ -39,7 +39,7 @@ impl Doing {
 #[must_use]
 pub fn doings(writer: &WriterLog, first: u64) -> BTreeMap<u32, Doing> {
     let mut doings: BTreeMap<u32, Doing> = BTreeMap::new();
-    for change in writer.changes.iter().skip(first as usize - 1) {
+    for change in writer.changes.iter().skip(first as usize - 1).filter(|change| !change.ends_set()) {
         let doing = doings.entry(change.key).or_default();
         match change.kind {
             ChangeKind::Alive => *doing = Doing { disposed: false, registered: true },

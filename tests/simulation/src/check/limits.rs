@@ -63,14 +63,17 @@ fn most_held(run: &Run<'_>, writer: &WriterLog, durable: bool) -> u64 {
     let qos = &run.scenario.endpoints[writer.plan].qos;
     let written = writer.changes.len() as u64;
     let keys = writer.registered.len() as u64;
-    match (durable, qos.keep_last) {
+    // The end of a set stays as long as something of the set does, the last one until the next.
+    let ends = writer.changes.iter().filter(|change| change.ends_set()).count() as u64;
+    let kept = match (durable, qos.keep_last) {
         (true, None) => written,
         // An unregistration that does not dispose stands besides the last values.
         (true, Some(depth)) => written.min((u64::from(depth) + 1) * keys),
         (false, _) if !qos.reliable => written,
         // Where nobody has to acknowledge, the last change stays until the next one is written.
         (false, _) => 1,
-    }
+    };
+    kept + ends.min(if durable { kept + 1 } else { 1 })
 }
 
 /// When nothing is written, nodes send announcements and signs of life, and nothing else.

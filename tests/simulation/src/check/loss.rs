@@ -4,6 +4,8 @@
 //! from what the applications did and were told, and from what the QoS promises: HISTORY, RESOURCE_LIMITS, DURABILITY,
 //! LIFESPAN, RELIABILITY (`docs/slow-readers.md`, `docs/late-joiners.md`).
 
+use std::collections::BTreeSet;
+
 use dunlin_rtps::ChangeKind;
 
 use super::delivery::missing;
@@ -34,6 +36,8 @@ pub enum Reason {
     Parted,
     /// It was written before they met, to others, of whom the reader has overheard something.
     Overheard,
+    /// Its coherent set may not be whole, so nothing of it is shown.
+    Torn,
 }
 
 /// A writer and a reader that match, as the log has them.
@@ -54,6 +58,8 @@ pub struct Pair<'a> {
     pub received: Option<&'a Received>,
     /// BY_SOURCE_TIMESTAMP drops what comes late, which happens if there are several writers.
     pub stale: bool,
+    /// What is in coherent sets that may not be whole.
+    pub torn: BTreeSet<u64>,
     /// Nothing was lost on the way, and nothing overtook anything, when a late joiner was given the history.
     pub orderly: bool,
 }
@@ -114,6 +120,13 @@ impl Pair<'_> {
     /// Why a number that was not taken may be lost; `None` if it may not.
     #[must_use]
     pub fn reason(&self, number: u64) -> Option<Reason> {
+        let torn = || self.torn.contains(&number).then_some(Reason::Torn);
+        self.own_reason(number).or_else(torn)
+    }
+
+    /// The same without regard to the others of its set.
+    #[must_use]
+    pub fn own_reason(&self, number: u64) -> Option<Reason> {
         let change = self.change(number)?;
         if !self.reliable() {
             return self.unreliable(number, change).then_some(Reason::Unreliable);
@@ -225,11 +238,13 @@ impl Pair<'_> {
         all.filter(|number| !self.taken(*number) && self.reason(*number).is_some()).count() as u64
     }
 
-    /// Whether anything that is due was released, told of or not.
+    /// Whether anything that is due was released, or was perhaps not shown with its set, told of or not.
     #[must_use]
     pub fn lacks_some(&self) -> bool {
         let lacked = |number: &u64| {
-            !self.taken(*number) && matches!(self.reason(*number), Some(Reason::Released | Reason::Ended))
+            let reason = self.reason(*number);
+            let gone = matches!(reason, Some(Reason::Released | Reason::Ended)) || self.torn.contains(number);
+            !self.taken(*number) && gone
         };
         (1..=self.changes.len() as u64).any(|number| lacked(&number))
     }
@@ -325,7 +340,8 @@ mod tests {
     impl Story {
         /// Ten samples of one instance, written after both have met, of which these were taken.
         fn new(taken: impl IntoIterator<Item = u64>) -> Self {
-            let written = |n: u64| Written { kind: ChangeKind::Alive, key: 1, len: 8, at: 10 * n };
+            let written =
+                |n: u64| Written { kind: ChangeKind::Alive, key: 1, len: 8, at: 10 * n, set: None, turn: n };
             let mut received = Received { sessions: 1, ..Received::default() };
             for number in taken {
                 received.note(number, 10 * number + 1);
@@ -356,6 +372,7 @@ mod tests {
                 inactive: &self.inactive,
                 received: Some(&self.received),
                 stale: false,
+                torn: BTreeSet::new(),
                 orderly: self.orderly,
             };
             let Verdict { must, may, missing } = pair.verdict();

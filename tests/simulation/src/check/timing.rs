@@ -31,7 +31,7 @@ pub(super) fn deadlines_of_writers(run: &Run<'_>, found: &mut Vec<Violation>) {
         let Some(end) = writer.ended.is_none().then(|| run.age()) else { continue };
         let mut sums: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
         let mut since: BTreeMap<u32, Nanos> = BTreeMap::new();
-        for change in &writer.changes {
+        for change in writer.changes.iter().filter(|change| !change.ends_set()) {
             let key = if plan.keyed { change.key } else { 1 };
             if let Some(since) = since.remove(&key) {
                 add(sums.entry(key).or_default(), periods(change.at - since, period));
@@ -64,7 +64,7 @@ pub(super) fn deadlines_of_readers(run: &Run<'_>, found: &mut Vec<Violation>) {
         let mut writers = topic.filter(|(_, writer)| run.scenario.endpoints[writer.plan].topic == plan.topic);
         let (Some((w, writer)), None) = (writers.next(), writers.next()) else { continue };
         let steady = writer.ended.is_none()
-            && writer.changes.iter().all(|change| change.kind == ChangeKind::Alive)
+            && writer.changes.iter().all(|change| change.kind == ChangeKind::Alive || change.ends_set())
             && reader.received.get(&w).is_some_and(|received| received.sessions == 1)
             && reader.matched.contains_key(&writer.guid);
         let offer = &run.scenario.endpoints[writer.plan].qos;
@@ -106,7 +106,7 @@ fn signs(run: &Run<'_>, writer: &WriterLog) -> Vec<Nanos> {
         let own = other.guid == writer.guid && other.created == writer.created;
         let same_life = other.guid.prefix == writer.guid.prefix && other.ended.is_none();
         if own || (by_participant && same_life) {
-            signs.extend(other.changes.iter().map(|change| change.at));
+            signs.extend(other.changes.iter().filter(|change| !change.ends_set()).map(|change| change.at));
             let manual = run.scenario.endpoints[other.plan].qos.liveliness > 0;
             signs.extend(other.asserted.iter().filter(|_| own || manual));
         }

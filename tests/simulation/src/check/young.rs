@@ -5,6 +5,7 @@ use dunlin_rtps::ChangeKind;
 use crate::failure::Violation;
 use crate::log::{Nanos, ReaderLog, WriterLog, Written};
 use crate::run::{MS, Run};
+use crate::scenario::Ms;
 
 /// After a fault all is as usual: what it held back was repaired.
 const SETTLED: Nanos = 2_000 * MS;
@@ -22,7 +23,8 @@ pub(super) fn young(run: &Run<'_>, found: &mut Vec<Violation>) {
         let Some(met) = judged_from(run, writer, reader) else { continue };
         let mortal = run.scenario.endpoints[writer.plan].qos.lifespan.is_some();
         for (number, change) in (1_u64..).zip(&writer.changes).filter(|(_, change)| change.at > met) {
-            let Some(look) = due_at(run, writer, reader, number, change) else { continue };
+            let Some(shown) = super::sets::shown_from(run, w, r, change) else { continue };
+            let Some(look) = due_at(run, (writer, shown), reader, number, change) else { continue };
             let taken = reader.received.get(&w).and_then(|received| received.first_taken_at(number));
             if taken.is_some_and(|taken| taken <= look) {
                 continue;
@@ -60,7 +62,7 @@ fn judged_from(run: &Run<'_>, writer: &WriterLog, reader: &ReaderLog) -> Option<
 /// The look by which a reader has taken a sample, if it has to.
 fn due_at(
     run: &Run<'_>,
-    writer: &WriterLog,
+    (writer, shown): (&WriterLog, Nanos),
     reader: &ReaderLog,
     number: u64,
     change: &Written,
@@ -69,7 +71,7 @@ fn due_at(
     let (offer, request) = (&plans[writer.plan].qos, &plans[reader.plan].qos);
     let end = |lifespan: u64| (change.at + lifespan * MS).saturating_sub(SLACK);
     let patience = if offer.reliable && offer.lifespan.is_none() { PATIENCE } else { 0 };
-    let from = change.at + SLACK + patience + offer.latency * MS;
+    let from = shown + SLACK + patience + most_latency(run, writer) * MS;
     let until = offer.lifespan.map_or(Nanos::MAX, end);
     if change.kind != ChangeKind::Alive || !request.wants(change.key, number) {
         return None;
@@ -94,4 +96,10 @@ fn followers(run: &Run<'_>, reader: &ReaderLog, change: &Written, look: Nanos) -
     let same = |other: &&Written| !plan.keyed || other.key == change.key;
     let about = |other: &&Written| other.at + SLACK >= change.at && other.at <= look;
     writers.flat_map(|writer| &writer.changes).filter(same).filter(about).count()
+}
+
+/// How long a sample may wait for others, or for those that another writer of its publisher keeps back.
+fn most_latency(run: &Run<'_>, writer: &WriterLog) -> Ms {
+    let writers = run.log.writers.iter().filter(|other| other.publisher == writer.publisher);
+    writers.map(|writer| run.scenario.endpoints[writer.plan].qos.latency).max().unwrap_or(0)
 }

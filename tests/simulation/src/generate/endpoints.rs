@@ -153,7 +153,17 @@ fn writer(dice: &mut Dice, topic: &Topic, nodes: &[NodePlan], lasts: Ms, index: 
         silent_from,
     };
     let node = dice.index(nodes.len());
-    EndpointPlan { on: true, node, topic: topic.number, keyed: topic.keyed, qos, appears, leaves, role }
+    EndpointPlan {
+        on: true,
+        node,
+        topic: topic.number,
+        keyed: topic.keyed,
+        qos,
+        group: None,
+        appears,
+        leaves,
+        role,
+    }
 }
 
 fn reader(dice: &mut Dice, topic: &Topic, nodes: &[NodePlan], lasts: Ms) -> EndpointPlan {
@@ -161,7 +171,17 @@ fn reader(dice: &mut Dice, topic: &Topic, nodes: &[NodePlan], lasts: Ms) -> Endp
     let role = Role::Reader { period: dice.small(10, 500) };
     let node = dice.index(nodes.len());
     let qos = reader_qos(dice, topic);
-    EndpointPlan { on: true, node, topic: topic.number, keyed: topic.keyed, qos, appears, leaves, role }
+    EndpointPlan {
+        on: true,
+        node,
+        topic: topic.number,
+        keyed: topic.keyed,
+        qos,
+        group: None,
+        appears,
+        leaves,
+        role,
+    }
 }
 
 fn plain(dice: &mut Dice, topic: &Topic, nodes: &[NodePlan], lasts: Ms, plans: &mut Vec<EndpointPlan>) {
@@ -184,6 +204,7 @@ fn requests(dice: &mut Dice, topic: &Topic, nodes: &[NodePlan], plans: &mut Vec<
         topic,
         keyed: true,
         qos,
+        group: None,
         appears: 0,
         leaves: None,
         role,

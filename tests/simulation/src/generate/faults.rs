@@ -4,7 +4,9 @@ use dunlin_core::Duration;
 use dunlin_sim::Delay;
 
 use super::{Dice, Size, whole};
-use crate::scenario::{CLASSES, Class, EndpointPlan, Fault, FaultPlan, Ms, NodePlan, PathFault};
+use crate::scenario::{
+    CLASSES, Class, EndpointPlan, FIRST_CLASSES, Fault, FaultPlan, Ms, NodePlan, PathFault,
+};
 
 /// So many datagrams in a million begin a burst.
 const BURSTS: u32 = 10_000;
@@ -51,7 +53,7 @@ pub(super) fn add(plans: &mut Vec<FaultPlan>, class: Class, from: Ms, until: Ms,
 
 /// What comes next. Corruption is rarer, as nothing that its victims do afterwards can be judged.
 fn class(dice: &mut Dice) -> Class {
-    let class = dice.one_of(&CLASSES).0;
+    let class = dice.one_of(&CLASSES[..FIRST_CLASSES]).0;
     if class == Class::Corrupt && dice.percent(60) { Class::Loss } else { class }
 }
 
@@ -119,7 +121,9 @@ pub(super) fn fault(
                 (0..endpoints.len()).filter(|index| !endpoints[*index].is_writer()).collect();
             Fault::Slow(dice.one_of(&readers))
         }
-        Class::Endian => return None,
+        Class::Endian | Class::Sets | Class::Host | Class::Memory | Class::Vanish | Class::Takeover => {
+            return None;
+        }
         _ => {
             let end = |dice: &mut Dice| dice.percent(60).then(|| dice.index(nodes.len()));
             Fault::Path(end(dice), end(dice), path_fault(dice, class)?)
@@ -153,9 +157,16 @@ fn patient(fault: &Fault) -> Option<usize> {
         | Fault::Nat(node)
         | Fault::Crash(node, _)
         | Fault::Leave(node)
+        | Fault::Vanish(node, _)
         | Fault::Pause(node) => Some(*node),
         _ => None,
     }
+}
+
+/// Whether a fault is of no use, or does harm, while this one goes on, or when the node has gone.
+pub(super) fn is_about(fault: &Fault, node: usize) -> bool {
+    patient(fault) == Some(node)
+        || matches!(fault, Fault::Takeover(from, to, _) if *from == node || *to == node)
 }
 
 /// Whether two faults would disturb each other's bookkeeping, or make a node be born again before all have forgotten

@@ -2,7 +2,9 @@
 
 use super::Dice;
 use super::faults::{FORGOTTEN, Stage, fault};
-use crate::scenario::{CLASSES, Class, EndpointPlan, Fault, FaultPlan, Ms, NodePlan, PathFault};
+use crate::scenario::{
+    CLASSES, Class, EndpointPlan, FIRST_CLASSES, Fault, FaultPlan, Ms, NodePlan, PathFault,
+};
 
 /// A fault hits so many datagrams at least, in parts per million.
 const OFTEN: u32 = 100_000;
@@ -30,7 +32,7 @@ pub(super) fn together(dice: &mut Dice, stage: Stage<'_>) -> Vec<FaultPlan> {
         (0..nodes.len()).filter(|node| endpoints.get(reader).is_none_or(|plan| plan.node != *node)).collect();
     let mut plans = Vec::new();
     // What only some nodes can suffer has the first choice.
-    let (picky, others): (Vec<Class>, Vec<Class>) = CLASSES
+    let (picky, others): (Vec<Class>, Vec<Class>) = CLASSES[..FIRST_CLASSES]
         .iter()
         .map(|(class, _)| *class)
         .partition(|class| matches!(class, Class::Nat | Class::Interface));

@@ -16,6 +16,8 @@ pub(super) enum Action {
     Begin(usize),
     Middle(usize),
     End(usize),
+    BeginSet(usize),
+    EndSet(usize),
 }
 
 #[derive(Default)]

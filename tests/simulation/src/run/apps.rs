@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use dunlin_core::SequenceNumber;
 use dunlin_engine::{EndpointLocators, Output, Participant, ReaderSpec, WriteError, WriterSpec};
-use dunlin_qos::{PresentationAccessScope, TopicData};
+use dunlin_qos::TopicData;
 use dunlin_rtps::ChangeKind;
 
 use super::agenda::Action;
+use super::sets::Common;
 use super::{Known, MS, Run};
 use crate::data::{self, Content, Data, HEADER};
 use crate::log::{ReaderLog, WriterLog, Written};
@@ -80,21 +82,17 @@ impl Run<'_> {
     }
 
     fn create_writer(&mut self, index: usize, plan: &EndpointPlan, life: u32) {
+        let group = self.join_group(index);
         let Some(machine) = &mut self.machines[plan.node] else { return };
         let create = |participant: &Participant, now, out: &mut Output| {
-            let spec = writer_spec(plan);
-            let presentation = spec.publisher_qos.presentation;
-            let whole = presentation.access_scope == PresentationAccessScope::Group;
-            // As the public API does it.
-            let grouped = presentation.coherent_access || (presentation.ordered_access && whole);
-            let group = grouped.then(|| participant.create_publisher_group(presentation)).transpose()?;
-            participant.create_grouped_writer(now, spec, group, None, out)
+            let Common::Publisher(common) = group.common else { unreachable!("a writer has a publisher") };
+            participant.create_grouped_writer(now, writer_spec(plan), common, None, out)
         };
         let slot = self.world.with(machine.id, create).expect("a good writer");
         let number = self.log.writers.len();
         machine.entities.insert(slot.guid().entity_id, Known::Writer(number));
         let created = self.age();
-        self.log.writers.push(WriterLog::new(index, plan.node, slot, created));
+        self.log.writers.push(WriterLog::new(index, (plan.node, group.number), slot, created));
         self.living[index] = Some(number);
         let first = self.dice[index].within(1, 200);
         self.agenda.at(created + first * MS, Action::Tick(index, life));
@@ -104,16 +102,18 @@ impl Run<'_> {
     }
 
     fn create_reader(&mut self, index: usize, plan: &EndpointPlan) {
+        let group = self.join_group(index);
         let Some(machine) = &mut self.machines[plan.node] else { return };
         let filter = plan.qos.filter.map(|filter| data::filter(plan.keyed, FILTERS[filter].0));
         let create = |participant: &Participant, now, out: &mut Output| {
-            participant.create_filtered_reader(now, reader_spec(plan), filter, None, None, out)
+            let Common::Subscriber(common) = group.common else { unreachable!("a reader has a subscriber") };
+            participant.create_filtered_reader(now, reader_spec(plan), filter, common, None, out)
         };
         let slot = self.world.with(machine.id, create).expect("a good reader");
         let number = self.log.readers.len();
         machine.entities.insert(slot.guid().entity_id, Known::Reader(number));
         let created = self.age();
-        self.log.readers.push(ReaderLog::new(index, plan.node, slot, created));
+        self.log.readers.push(ReaderLog::new(index, (plan.node, group.number), slot, created));
         self.living[index] = Some(number);
     }
 
@@ -144,7 +144,7 @@ impl Run<'_> {
 
     pub(super) fn tick(&mut self, index: usize) {
         let plan = &self.scenario.endpoints[index];
-        let Role::Writer { workload, period, keys, first_key, silent_from, .. } = plan.role else { return };
+        let Role::Writer { workload, period, silent_from, .. } = plan.role else { return };
         if !self.writing || silent_from.is_some_and(|from| from * MS <= self.age()) {
             return;
         }
@@ -162,19 +162,22 @@ impl Run<'_> {
             _ => 1,
         };
         for _ in 0..count {
-            self.ticks[index] += 1;
-            let turn = match workload {
-                Workload::Tracks | Workload::Alerts => self.dice[index].within(0, u64::from(keys) - 1),
-                _ => self.ticks[index] % u64::from(keys),
-            };
-            let key = 1 + first_key + turn as u32;
-            let kind = self.kind(index, number, key, workload);
-            self.write(number, kind, key);
+            self.write_next(number, index);
         }
     }
 
+    /// Which of its instances is next.
+    pub(super) fn next_instance(&mut self, index: usize, workload: Workload, keys: u32) -> u32 {
+        self.ticks[index] += 1;
+        let turn = match workload {
+            Workload::Tracks | Workload::Alerts => self.dice[index].within(0, u64::from(keys) - 1),
+            _ => self.ticks[index] % u64::from(keys),
+        };
+        turn as u32
+    }
+
     /// What happens to an instance next: tracks come and go.
-    fn kind(&mut self, index: usize, number: usize, key: u32, workload: Workload) -> ChangeKind {
+    pub(super) fn kind(&mut self, index: usize, number: usize, key: u32, workload: Workload) -> ChangeKind {
         let plan = &self.scenario.endpoints[index];
         let registered = self.log.writers[number].registered.get(&key).copied().unwrap_or(false);
         if !plan.keyed || !registered || !matches!(workload, Workload::Tracks | Workload::Sensor) {
@@ -203,13 +206,12 @@ impl Run<'_> {
         let slot = Arc::clone(&writer.slot);
         match self.world.write(machine.id, &slot, request) {
             Ok(sn) => {
-                writer.changes.push(Written { kind, key, len, at: now });
                 let gone = matches!(kind, ChangeKind::Unregistered | ChangeKind::DisposedUnregistered);
                 writer.registered.insert(key, !gone);
-                if sn.0 != next as i64 {
-                    let text = format!("writer {number}: change {next} has number {}", sn.0);
-                    self.log.violation("numbering", text);
-                }
+                let open =
+                    plan.group.and_then(|group| self.groups[group].as_ref()).and_then(|life| life.open);
+                let set = open.filter(|_| plan.qos.coherent);
+                self.note_written(number, sn, Written { kind, key, len, at: now, set, turn: 0 });
             }
             Err(WriteError::Full { .. }) => {
                 writer.full += 1;
@@ -221,6 +223,18 @@ impl Run<'_> {
             }
             Err(WriteError::OutOfResources) => writer.full += 1,
             Err(error) => self.log.violation("write", format!("writer {number} cannot write: {error}")),
+        }
+    }
+
+    /// Takes note of a change that has this number.
+    pub(super) fn note_written(&mut self, number: usize, sn: SequenceNumber, written: Written) {
+        self.turns += 1;
+        let changes = &mut self.log.writers[number].changes;
+        changes.push(Written { turn: self.turns, ..written });
+        let next = changes.len();
+        if sn.0 != next as i64 {
+            let text = format!("writer {number}: change {next} has number {}", sn.0);
+            self.log.violation("numbering", text);
         }
     }
 

@@ -11,7 +11,8 @@ use crate::scenario::{Class, Fault};
 pub struct Effects {
     /// By kind. Loss, bursts, duplicates, reordering, corruption, MTU, groups, cuts and partitions: datagrams that it
     /// happened to. Delay and rate: datagrams sent on the paths while it was in force. Byte order: datagrams sent in
-    /// big-endian. Slow readers: looks that they left out. All others: how often it happened to a node that ran.
+    /// big-endian. Slow readers: looks that they left out. Hosts: datagrams longer than elsewhere. Memory: messages that did not
+    /// arrive. Sets: those that ended. All others: how often it happened to a node that ran.
     pub kinds: BTreeMap<Class, u64>,
     /// Datagrams that did not arrive because the group of discovery or that of samples had failed.
     pub groups: [u64; 2],
@@ -38,8 +39,8 @@ fn by_paths(class: Class) -> bool {
 
 /// What the network counts.
 fn by_network(class: Class) -> bool {
-    use Class::{Burst, Corrupt, Duplicate, Group, Loss, Mtu, Reorder};
-    matches!(class, Loss | Burst | Duplicate | Reorder | Mtu | Group | Corrupt)
+    use Class::{Burst, Corrupt, Duplicate, Group, Loss, Memory, Mtu, Reorder};
+    matches!(class, Loss | Burst | Duplicate | Reorder | Mtu | Group | Corrupt | Memory)
 }
 
 impl Run<'_> {
@@ -102,6 +103,9 @@ impl Run<'_> {
         effects.add(Class::Reorder, stats.held_back);
         effects.add(Class::Corrupt, stats.corrupted);
         effects.add(Class::Mtu, stats.too_long);
+        effects.add(Class::Host, stats.long);
+        effects.add(Class::Memory, self.world.through_memory().1);
+        effects.add(Class::Sets, self.log.sets.iter().filter(|set| set.ended.is_some()).count() as u64);
         effects.groups = groups().map(|group| self.world.group_failures(group));
         effects.add(Class::Group, effects.groups.iter().sum());
         for (plan, machine) in self.scenario.nodes.iter().zip(&self.machines) {

@@ -95,6 +95,13 @@ impl Run<'_> {
                 }
             }
             Fault::Pause(node) => self.pause(*node, begins),
+            Fault::Memory(from, to) if begins => {
+                if let (Some(from), Some(to)) = (self.id(*from), self.id(*to)) {
+                    self.world.cut_memory(from, to);
+                }
+            }
+            Fault::Vanish(node, cleared) if begins => self.go(*node, *cleared),
+            Fault::Takeover(from, to, both) => self.take_over((*from, *to), *both, begins),
             Fault::Jump(node, by) if begins => {
                 if let Some(id) = self.id(*node) {
                     let ahead = self.world.wall_ahead(id).as_nanos();
@@ -102,7 +109,7 @@ impl Run<'_> {
                     self.world.set_wall_offset(id, jumped);
                 }
             }
-            Fault::Jump(..) => {}
+            Fault::Jump(..) | Fault::Memory(..) | Fault::Vanish(..) => {}
             Fault::Drift(node, ppm) => {
                 if let Some(id) = self.id(*node) {
                     self.world.set_wall_drift(id, if begins { *ppm } else { 0 });
@@ -197,6 +204,48 @@ impl Run<'_> {
         self.world.set_addresses(machine.id, &addresses, true);
     }
 
+    /// A node goes for good, perhaps after it has deleted its endpoints.
+    fn go(&mut self, node: usize, cleared: bool) {
+        if cleared && self.is_awake(node) {
+            let plans = self.scenario.endpoints.iter().enumerate();
+            let own: Vec<usize> =
+                plans.filter(|(_, plan)| plan.node == node).map(|(index, _)| index).collect();
+            own.into_iter().for_each(|index| self.vanish(index));
+        }
+        self.stop(node, false);
+    }
+
+    /// A node has the address of another one, which has a new one and does not know at first.
+    fn take_over(&mut self, (from, to): (usize, usize), both: bool, begins: bool) {
+        let moves = self.moves.wrapping_add(1);
+        let Some((giver, taker)) = self.id(from).zip(self.id(to)) else { return };
+        let home = |run: &mut Self, node: usize, address: Option<Ipv4Addr>| {
+            let machine = run.machines[node].as_mut().expect("both are there");
+            let before = machine.home;
+            machine.home = address.unwrap_or(before);
+            before
+        };
+        let own = home(self, to, None);
+        if begins {
+            self.moves = moves;
+            let elsewhere = Ipv4Addr::new(172, 17, low(from), moves);
+            let old = home(self, from, Some(elsewhere));
+            self.world.change_address(giver, elsewhere, false);
+            if both {
+                self.world.set_addresses(taker, &[old, own], true);
+            } else {
+                home(self, to, Some(old));
+                self.world.change_address(taker, old, true);
+            }
+        } else {
+            let new = home(self, from, None);
+            self.world.change_address(giver, new, true);
+            if both {
+                self.world.change_address(taker, own, true);
+            }
+        }
+    }
+
     fn pause(&mut self, node: usize, begins: bool) {
         let Some(machine) = &mut self.machines[node] else { return };
         machine.paused = begins;
@@ -216,6 +265,7 @@ impl Run<'_> {
         machine.up = false;
         machine.entities.clear();
         let id = machine.id;
+        self.forget_groups(node);
         if goodbye {
             self.world.leave(id);
         } else {

@@ -53,6 +53,7 @@ impl Run<'_> {
             }
         }
         self.check_presentation(number, &seen);
+        crate::check::taken_sets(self, number, &seen);
         let now = self.age();
         for content in &seen {
             let received = self.log.readers[number].received.entry(content.writer as usize).or_default();
@@ -186,19 +187,27 @@ impl Run<'_> {
         }
     }
 
-    /// With ordered_access beyond instances: what is taken together stands in the order of writing, writer by writer.
+    /// With ordered_access beyond instances: what is taken together stands in the order of writing, writer by writer, or
+    /// publisher by publisher.
     fn check_presentation(&mut self, number: usize, seen: &[Content]) {
         let reader = &self.log.readers[number];
-        if !self.scenario.endpoints[reader.plan].qos.orders_writers() {
+        let qos = &self.scenario.endpoints[reader.plan].qos;
+        if !qos.orders_writers() {
             return;
         }
         let mut last = BTreeMap::new();
         for content in seen {
-            let before = last.insert(content.writer, content.number).unwrap_or(0);
-            let fresh =
-                reader.received.get(&(content.writer as usize)).is_some_and(|received| received.fresh);
-            if before > content.number && !fresh {
-                let text = format!("reader {number} got {content:?} after number {before}");
+            let w = content.writer as usize;
+            let writer = &self.log.writers[w];
+            let turn = writer.changes[content.number as usize - 1].turn;
+            let of_writer = last.insert((0, content.writer), turn).unwrap_or(0);
+            let shared = qos.is_by_publisher() && crate::check::waits_for(self, w, number, content.number);
+            let of_publisher = last.entry((writer.publisher, 0)).or_insert(0);
+            let before = if shared { *of_publisher } else { of_writer };
+            *of_publisher = turn.max(*of_publisher);
+            let fresh = reader.received.get(&w).is_some_and(|received| received.fresh);
+            if before > turn && !fresh {
+                let text = format!("reader {number} got {content:?}, turn {turn}, after turn {before}");
                 self.log.violation("presentation", text);
                 return;
             }
