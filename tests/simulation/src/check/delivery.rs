@@ -86,6 +86,7 @@ pub(super) fn pair_alone<'a>(run: &'a Run<'_>, w: usize, r: usize) -> Pair<'a> {
         by_reader: reader.meetings.of(writer.guid),
         inactive: if may_be_silent(run, writer) { writer.given_up.of(reader.guid) } else { &[] },
         received: reader.received.get(&w),
+        looks: &reader.looks,
         stale: is_stale_possible(run, r, requested),
         orderly: is_orderly(run, writer, reader),
         torn: BTreeSet::new(),

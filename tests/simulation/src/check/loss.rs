@@ -56,6 +56,8 @@ pub struct Pair<'a> {
     pub inactive: &'a [Span],
     /// What was taken.
     pub received: Option<&'a Received>,
+    /// When the application took what there was.
+    pub looks: &'a [Nanos],
     /// BY_SOURCE_TIMESTAMP drops what comes late, which happens if there are several writers.
     pub stale: bool,
     /// What is in coherent sets that may not be whole.
@@ -231,11 +233,37 @@ impl Pair<'_> {
         self.inactive.iter().find_map(over).unwrap_or(0)
     }
 
+    /// A best-effort reader is given the history again when it meets its writer again, and so gets what it had to take for
+    /// lost until then: others that came behind it had arrived.
+    fn came_after_all(&self, number: u64) -> bool {
+        let Some(at) = self.received.and_then(|received| received.first_taken_at(number)) else {
+            return false;
+        };
+        let partings = self.by_reader.windows(2).filter_map(|meetings| Some((meetings[0].1?, meetings[1].0)));
+        let before = |(parted, met): (Nanos, Nanos)| {
+            // Whoever did not look in between had perhaps not taken all that had arrived.
+            let looked = self.looks.iter().any(|look| (parted..met).contains(look));
+            let arrived = |n: u64| {
+                let change = self.change(n).filter(|change| change.at < parted);
+                let taken = self.received.and_then(|received| received.first_taken_at(n));
+                let in_time = change.is_some_and(|it| it.kind != ChangeKind::Alive)
+                    || taken.is_some_and(|taken| taken < met || !looked);
+                change.is_some() && in_time
+            };
+            let last = self.changes.len() as u64;
+            at >= met && (1..number).any(arrived) && (number + 1..=last).any(arrived)
+        };
+        !self.reliable() && self.durable() && partings.into_iter().any(before)
+    }
+
     /// How many numbers may be counted as lost.
     #[must_use]
     pub fn may(&self) -> u64 {
-        let all = 1..=self.changes.len() as u64;
-        all.filter(|number| !self.taken(*number) && self.reason(*number).is_some()).count() as u64
+        let lost = |number: &u64| {
+            let lacks = !self.taken(*number) && self.reason(*number).is_some();
+            lacks || self.came_after_all(*number)
+        };
+        (1..=self.changes.len() as u64).filter(lost).count() as u64
     }
 
     /// Whether anything that is due was released, or was perhaps not shown with its set, told of or not.
@@ -334,6 +362,7 @@ mod tests {
         by_reader: Vec<Span>,
         inactive: Vec<Span>,
         received: Received,
+        looks: Vec<Nanos>,
         orderly: bool,
     }
 
@@ -358,6 +387,7 @@ mod tests {
                 by_reader,
                 inactive: Vec::new(),
                 received,
+                looks: Vec::new(),
                 orderly: true,
             }
         }
@@ -371,6 +401,7 @@ mod tests {
                 by_reader: &self.by_reader,
                 inactive: &self.inactive,
                 received: Some(&self.received),
+                looks: &self.looks,
                 stale: false,
                 torn: BTreeSet::new(),
                 orderly: self.orderly,
@@ -481,6 +512,22 @@ mod tests {
         // Whoever keeps only the last may have had the others.
         story.requested.keep_last = Some(1);
         assert_eq!(story.verdict(), (0, 6, vec![]));
+    }
+
+    #[test]
+    fn what_the_history_brings_after_all_was_lost_until_then() {
+        let story = |durable: bool, looks: &[Nanos]| {
+            let mut story = Story::new([1, 2, 5, 9, 10]);
+            (story.offered.reliable, story.requested.reliable) = (false, false);
+            (story.offered.durable, story.requested.durable) = (durable, durable);
+            story.by_reader = vec![(2, Some(75)), (85, None)];
+            story.looks = looks.to_vec();
+            [3, 4, 6, 7, 8].into_iter().for_each(|number| story.received.note(number, 90));
+            story.verdict().1
+        };
+        assert_eq!(story(true, &[80]), 2, "3 and 4, behind which 5 had arrived");
+        assert_eq!(story(true, &[]), 3, "7 may have arrived before 6, and waited for the application");
+        assert_eq!(story(false, &[80]), 0, "what is written once comes once");
     }
 
     #[test]
