@@ -73,8 +73,8 @@ fn an_acknowledgement_in_the_same_call_is_told_to_who_waits_for_it() {
         let out = write(&net, &writer, 1);
         assert!(writer.acked_by_all() < writer.last_sn(), "not before it has arrived");
         if asked {
-            net.with(0, |_, now, out| writer.request_acknowledgments(now, out));
-            net.take_events(0);
+            // What it sends is lost: it would bring the change by itself.
+            writer.request_acknowledgments(net.clock(), &mut Output::new());
         }
         assert!(deliver(&mut net, &writer, out));
         assert_eq!((writer.acked_by_all(), writer.history_len()), (writer.last_sn(), 0));

@@ -20,6 +20,7 @@ impl<P: Port> Drop for Nested<'_, P> {
 
 /// Runs `f` with an empty output, then whatever is queued unless a call further out does that. `f` leaves the output empty, see
 /// [`conclude`].
+#[inline]
 pub fn with_output<P: Port, R>(
     port: &mut P,
     member: &P::Member,
@@ -43,6 +44,7 @@ pub fn with_output<P: Port, R>(
 
 /// Runs `f` with an empty output, sends what `f` puts there and tells the events, unless this is called by a listener: then
 /// those events are told when the listener has returned.
+#[inline]
 pub fn call<P: Port, R>(port: &mut P, member: &P::Member, f: impl FnOnce(&mut Output) -> R) -> R {
     with_output(port, member, |port, out| {
         let result = f(out);
@@ -75,6 +77,7 @@ pub fn run_timers<P: Port>(port: &mut P, member: &P::Member, now: Now) {
 }
 
 /// Sends the datagrams of an output, which stay in it.
+#[inline]
 pub fn send<P: Port>(port: &mut P, member: &P::Member, out: &Output, mode: SendMode) {
     if !out.outbox.is_empty() {
         port.send(member, &out.outbox, mode);

@@ -29,6 +29,7 @@ pub fn write<P: Port>(
 ///
 /// # Errors
 /// As [`WriterSlot::write`]; `Full` after max_blocking_time.
+#[inline]
 pub fn write_blocking<P: Blocking>(
     port: &mut P,
     member: &P::Member,
@@ -36,14 +37,24 @@ pub fn write_blocking<P: Blocking>(
     request: WriteRequest,
     inline_qos: Option<SharedBytes>,
 ) -> Result<SequenceNumber, WriteError> {
-    let request = match join_burst(port, member, writer, request, inline_qos.is_some()) {
-        Ok(written) => return Ok(written),
-        Err(request) => request,
-    };
+    match join_burst(port, member, writer, request, inline_qos.is_some()) {
+        Ok(written) => Ok(written),
+        Err(request) => write_waiting(port, member, writer, &request, inline_qos.as_ref()),
+    }
+}
+
+/// [`try_write`], again when there is room.
+fn write_waiting<P: Blocking>(
+    port: &mut P,
+    member: &P::Member,
+    writer: &WriterSlot,
+    request: &WriteRequest,
+    inline_qos: Option<&SharedBytes>,
+) -> Result<SequenceNumber, WriteError> {
     let mut give_up = None;
     loop {
         let ticket = port.ticket(member, writer);
-        match try_write(port, member, writer, request.clone(), inline_qos.clone()) {
+        match try_write(port, member, writer, request.clone(), inline_qos.cloned()) {
             Err(WriteError::Full { until }) if port.may_wait(member) => {
                 let until = *give_up.get_or_insert(until);
                 if !port.wait_for_space(member, writer, ticket, until) {
@@ -56,6 +67,7 @@ pub fn write_blocking<P: Blocking>(
 }
 
 /// Lets a sample join others of its writer that wait for more: it then leaves with them.
+#[inline(always)]
 fn join_burst<P: Port>(
     port: &P,
     member: &P::Member,
