@@ -4,6 +4,7 @@
 //! (entities, references to other files) are refused.
 
 mod cyclone;
+mod fast_dds;
 mod qos;
 mod values;
 

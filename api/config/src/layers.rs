@@ -21,6 +21,8 @@ const DEFAULT_FILE: &str = "dunlin.toml";
 /// Names the file.
 const FILE_VARIABLE: &str = "DUNLIN_CONFIG";
 const PREFIX: &str = "DUNLIN_";
+/// The domain of ROS 2, which programs beside ours follow too.
+const ROS_DOMAIN: &str = "ROS_DOMAIN_ID";
 
 impl Config {
     /// Defaults, file and environment of this process.
@@ -46,7 +48,12 @@ impl Config {
         if let Some((path, text)) = read_file(named, directory)? {
             config.apply_toml(&path, &text, &mut problems);
         }
-        for (name, value) in variables.iter().filter(|(name, _)| name != FILE_VARIABLE) {
+        // Before our own variables, which so go before it.
+        for (name, value) in variables.iter().filter(|(name, _)| name == ROS_DOMAIN) {
+            config.apply_ros_domain(name, value, &mut problems);
+        }
+        for (name, value) in variables.iter().filter(|(name, _)| name != FILE_VARIABLE && name != ROS_DOMAIN)
+        {
             config.apply_variable(name, value, &mut problems);
         }
         problems.into_result()?;
@@ -105,6 +112,14 @@ impl Config {
         if let Some(section) = nearest(section, SECTIONS.iter().map(|(known, _)| *known)) {
             let meant = meant(section, key).map(Key::variable);
             problems.add(origin, format!("no key has this variable{}", suggestion(meant.as_deref())));
+        }
+    }
+
+    /// ROS 2 takes an empty variable for one that is not set.
+    fn apply_ros_domain(&mut self, name: &str, value: &str, problems: &mut Problems) {
+        let index = KEYS.iter().position(|key| key.path() == "domain.id").filter(|_| !value.is_empty());
+        if let Some(index) = index {
+            self.assign(index, &Raw::Plain(value.into()), Origin::Environment(name.into()), problems);
         }
     }
 
@@ -170,7 +185,8 @@ fn variables(
 ) -> Vec<(String, String)> {
     let mut ours = Vec::new();
     for (name, value) in environment {
-        let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) else {
+        let ours_or_ros = |name: &&str| name.starts_with(PREFIX) || *name == ROS_DOMAIN;
+        let Some(name) = name.to_str().filter(ours_or_ros) else {
             continue;
         };
         match value.into_string() {

@@ -3,7 +3,7 @@
 use roxmltree::Node;
 
 use super::values::value;
-use super::{Block, Dialect, Draft, elements, text};
+use super::{Block, Dialect, Draft, elements, fast_dds, text};
 use crate::profiles::Entity;
 use crate::value::Raw;
 
@@ -93,12 +93,17 @@ fn new_profile(
 /// Profiles of Fast DDS: each is one of an entity.
 pub(super) fn read_fast_dds(profiles: Node<'_, '_>, draft: &mut Draft<'_>) {
     let mut defaults_told = false;
+    let chosen = fast_dds::chosen(profiles);
     for profile in elements(profiles) {
         let kind = match profile.tag_name().name() {
             "participant" => Entity::Participant,
             "topic" => Entity::Topic,
             "data_writer" | "publisher" => Entity::Writer,
             "data_reader" | "subscriber" => Entity::Reader,
+            "transport_descriptors" => {
+                fast_dds::transports(profile, chosen, draft);
+                continue;
+            }
             other => {
                 draft.leave_out(profile, format!("<{other:.100}>"), "no profile of QoS");
                 continue;
@@ -109,12 +114,18 @@ pub(super) fn read_fast_dds(profiles: Node<'_, '_>, draft: &mut Draft<'_>) {
         if kind != Entity::Participant && !std::mem::replace(&mut defaults_told, true) {
             draft.leave_out(profiles, "defaults", DEFAULTS);
         }
-        let mut reading = Reading { draft, profile: &name, topic: None, dialect: Dialect::FastDds };
-        for part in elements(profile) {
-            match part.tag_name().name() {
-                "qos" | "topic" | "rtps" => elements(part).for_each(|policy| reading.policy(policy, kind)),
-                _ => reading.policy(part, kind),
+        let nested = |part: &Node<'_, '_>| matches!(part.tag_name().name(), "qos" | "topic" | "rtps");
+        let parts = elements(profile).flat_map(|part| {
+            let within = nested(&part).then(|| elements(part));
+            let itself = (!nested(&part)).then_some(part);
+            within.into_iter().flatten().chain(itself)
+        });
+        for part in parts {
+            if kind == Entity::Participant && fast_dds::read(part, chosen == Some(profile), draft) {
+                continue;
             }
+            let mut reading = Reading { draft, profile: &name, topic: None, dialect: Dialect::FastDds };
+            reading.policy(part, kind);
         }
     }
 }

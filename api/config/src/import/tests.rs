@@ -85,6 +85,63 @@ fn profiles_of_fast_dds() {
     assert_eq!(import.left_out.len(), 5, "{report}");
 }
 
+#[test]
+fn the_participant_of_fast_dds() {
+    let text = r#"<profiles>
+      <transport_descriptors>
+        <transport_descriptor><transport_id>udp</transport_id><type>UDPv4</type><TTL>3</TTL>
+          <interfaceWhiteList><address>192.168.7.3</address><interface>eth0</interface></interfaceWhiteList></transport_descriptor>
+        <transport_descriptor><transport_id>new</transport_id><type>UDPv4</type>
+          <interfaces><allowlist><interface name="wlan0"/></allowlist><blocklist><interface name="docker0"/></blocklist></interfaces></transport_descriptor>
+        <transport_descriptor><transport_id>shm</transport_id><type>SHM</type></transport_descriptor>
+      </transport_descriptors>
+      <participant profile_name="other"><domainId>9</domainId></participant>
+      <participant profile_name="robot" is_default_profile="true">
+        <domainId>4</domainId>
+        <rtps>
+          <builtin>
+            <discovery_config><leaseDuration><sec>20</sec></leaseDuration>
+              <leaseAnnouncement><sec>2</sec><nanosec>500000000</nanosec></leaseAnnouncement>
+              <EDP>SIMPLE</EDP></discovery_config>
+            <initialPeersList>
+              <locator><udpv4><address>192.168.7.20</address><port>7410</port></udpv4></locator>
+              <locator><udpv4><address>192.168.7.21</address></udpv4></locator>
+              <locator><udpv6><address>fe80::1</address><port>7412</port></udpv6></locator>
+              <locator><udpv4><address>239.255.0.1</address></udpv4></locator>
+              <locator><tcpv4><physical_port>5100</physical_port></tcpv4></locator>
+            </initialPeersList>
+          </builtin>
+          <userTransports><transport_id>udp</transport_id><transport_id>new</transport_id></userTransports>
+        </rtps>
+      </participant></profiles>"#;
+    let import = Import::from_xml(text).unwrap();
+    let config = Config::from_toml("i.toml", &import.toml).unwrap();
+    assert_eq!(config.domain.id, 4);
+    assert_eq!(config.discovery.lease_duration, Duration::from_secs(20));
+    assert_eq!(config.discovery.announcement_period, Duration::from_millis(2_500));
+    assert_eq!(config.discovery.peers, ["192.168.7.20:7410", "192.168.7.21", "[fe80::1]:7412"]);
+    assert_eq!(config.network.interfaces, ["192.168.7.3", "eth0", "wlan0"]);
+    let mut report: Vec<String> = import.left_out.iter().map(|left| left.what.clone()).collect();
+    report.sort();
+    let expected = [
+        "<EDP>",
+        "<TTL>",
+        "<blocklist>",
+        "<domainId>",
+        "<locator> of <initialPeersList>",
+        "is_default_profile of <participant>",
+        "peer 239.255.0.1",
+        "transport 'shm'",
+    ];
+    assert_eq!(report, expected);
+    // A lease that ends before the next announcement is told and left out.
+    let short = "<profiles><participant profile_name='p'><rtps><builtin><discovery_config><leaseDuration><sec>1</sec>\
+                 </leaseDuration></discovery_config></builtin></rtps></participant></profiles>";
+    let import = Import::from_xml(short).unwrap();
+    assert!(!import.toml.contains("lease"), "{}", import.toml);
+    assert_eq!(import.left_out[0].what, "lease and announcements");
+}
+
 /// What is carried over is what was written, or it is reported.
 #[test]
 fn texts_and_octets_keep_their_values() {

@@ -44,6 +44,25 @@ fn each_layer_overrides_the_one_below() {
     assert_eq!(origin("network.send_buffer"), "set in code");
 }
 
+/// Code, our variable, that of ROS 2, the file, the default.
+#[test]
+fn the_domain_of_ros_2_goes_before_the_file_and_behind_our_variable() {
+    let file = Some("[domain]\nid = 3\n");
+    let ros = ("ROS_DOMAIN_ID", "42");
+    let domain = |file: Option<&str>, pairs: &[(&str, &str)]| {
+        let config = load(file, pairs).unwrap();
+        (config.domain.id, config.origin("domain.id").to_string())
+    };
+    assert_eq!(domain(None, &[]), (0, "default".into()));
+    assert_eq!(domain(file, &[]), (3, "dunlin.toml:2".into()));
+    assert_eq!(domain(file, &[ros]), (42, "environment variable ROS_DOMAIN_ID".into()));
+    let both = [("DUNLIN_DOMAIN_ID", "7"), ros];
+    assert_eq!(domain(file, &both), (7, "environment variable DUNLIN_DOMAIN_ID".into()));
+    assert_eq!(domain(file, &[("ROS_DOMAIN_ID", "")]).0, 3, "as if it were not set");
+    let error = load(file, &[("ROS_DOMAIN_ID", "all")]).unwrap_err().to_string();
+    assert!(error.contains("environment variable ROS_DOMAIN_ID: domain.id = "), "{error}");
+}
+
 #[test]
 fn all_kinds_of_values_are_read_from_a_file() {
     let config = Config::from_toml(
