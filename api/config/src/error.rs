@@ -23,7 +23,7 @@ impl fmt::Display for Problem {
 }
 
 /// A configuration that cannot be used, with everything that is wrong with it (up to twenty problems).
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct ConfigError {
     problems: Vec<Problem>,
 }
@@ -47,6 +47,13 @@ impl fmt::Display for ConfigError {
             write!(f, "{separator}{problem}")?;
         }
         Ok(())
+    }
+}
+
+/// What a program prints whose `main` returns it.
+impl fmt::Debug for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

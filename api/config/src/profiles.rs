@@ -105,7 +105,7 @@ struct Profile {
 pub struct Profiles(BTreeMap<String, Profile>);
 
 /// There is no profile of this name.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct UnknownProfile {
     /// The name.
     pub name: String,
@@ -117,6 +117,13 @@ impl fmt::Display for UnknownProfile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "there is no QoS profile '{}'", self.name)?;
         self.meant.as_ref().map_or(Ok(()), |meant| write!(f, "; did you mean '{meant}'?"))
+    }
+}
+
+/// What a program prints whose `main` returns it.
+impl fmt::Debug for UnknownProfile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

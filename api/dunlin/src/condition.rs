@@ -161,7 +161,7 @@ impl StatusCondition {
 }
 
 /// Why a wait-set operation failed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WaitError {
     /// Nothing happened within the time given.
     #[error("no condition became true in time")]
@@ -182,6 +182,8 @@ pub enum WaitError {
     #[error("the condition is not attached to this wait-set")]
     NotAttached,
 }
+
+crate::error::debug_is_sentence!(WaitError);
 
 impl WaitError {
     /// The DDS return code.

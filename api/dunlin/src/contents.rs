@@ -134,7 +134,7 @@ impl ParticipantInner {
 }
 
 /// Why a topic was not found.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum FindTopicError {
     /// It did not appear in time, or this thread cannot wait.
@@ -144,6 +144,8 @@ pub enum FindTopicError {
     #[error(transparent)]
     Create(#[from] CreateEntityError),
 }
+
+crate::error::debug_is_sentence!(FindTopicError);
 
 impl FindTopicError {
     /// The DDS return code.

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use thiserror::Error;
 
 /// Why an entity was not found, deleted or ignored.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum EntityError {
     /// It is the entity of another one than was asked.
@@ -28,6 +28,8 @@ pub enum EntityError {
     #[error("the entity was deleted")]
     AlreadyDeleted,
 }
+
+crate::error::debug_is_sentence!(EntityError);
 
 impl EntityError {
     /// The DDS return code.

@@ -1,6 +1,8 @@
 //! One error type per operation, each with the return code of DDS 1.4 §2.2.1.1.
 //!
 //! Operations that write borrow the sample, so a failed write leaves it with the caller.
+//!
+//! `Debug` of an error is its sentence, like `Display`: that is what a program prints whose `main` returns it.
 
 mod multi_topic;
 
@@ -12,6 +14,32 @@ use dunlin_core::{Duration, ReturnCode};
 use dunlin_driver::CannotWait;
 use dunlin_qos::{ImmutablePolicy, InconsistentPolicy, UnsupportedPolicy};
 use thiserror::Error;
+
+/// `Debug` is the sentence.
+macro_rules! debug_is_sentence {
+    ($($type:ty),+ $(,)?) => {$(
+        impl std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(self, f)
+            }
+        }
+    )+};
+}
+
+pub(crate) use debug_is_sentence;
+
+debug_is_sentence!(
+    CreateParticipantError,
+    CreateEntityError,
+    ExpressionError,
+    SetQosError,
+    WriteError,
+    LoanError,
+    ReadError,
+    GroupAccessError,
+    WaitForError,
+    NotMatched,
+);
 
 macro_rules! from_unusable {
     ($($type:ident),+) => {$(
@@ -59,7 +87,7 @@ macro_rules! return_codes {
 }
 
 /// Why no participant was made.
-#[derive(Debug, Error)]
+#[derive(Error)]
 #[non_exhaustive]
 pub enum CreateParticipantError {
     /// The configuration cannot be used.
@@ -92,7 +120,7 @@ return_codes!(CreateParticipantError {
 });
 
 /// Why a topic, publisher, subscriber, writer or reader was not made.
-#[derive(Debug, Error)]
+#[derive(Error)]
 #[non_exhaustive]
 pub enum CreateEntityError {
     /// The QoS contradicts itself.
@@ -176,7 +204,7 @@ impl CreateEntityError {
 }
 
 /// Why a filter or query expression, or its parameters, cannot be used.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ExpressionError {
     /// It does not follow the language or does not fit the type.
@@ -199,7 +227,7 @@ return_codes!(ExpressionError {
 });
 
 /// Why a QoS was not changed. Nothing of it was applied.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SetQosError {
     /// The QoS contradicts itself.
@@ -240,7 +268,7 @@ return_codes!(SetQosError {
 });
 
 /// Why a sample, dispose or unregister was not written. The sample stays with the caller.
-#[derive(Clone, PartialEq, Debug, Error)]
+#[derive(Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum WriteError {
     /// The writer is not enabled.
@@ -293,7 +321,7 @@ return_codes!(WriteError {
 });
 
 /// Why a sample could not be lent.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LoanError {
     /// Values of the type are not in memory what they are on the wire.
@@ -308,7 +336,7 @@ pub enum LoanError {
 return_codes!(LoanError { Self::NotInPlace(_) => Unsupported });
 
 /// Why samples could not be read. Having no data is not an error: the result is empty.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ReadError {
     /// The reader is not enabled.
@@ -340,7 +368,7 @@ return_codes!(ReadError {
 });
 
 /// Why a publisher or subscriber did not do something with all its endpoints.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum GroupAccessError {
     /// Only what was begun can be ended, and what needs an access needs it begun.
@@ -361,7 +389,7 @@ return_codes!(GroupAccessError {
 });
 
 /// Why waiting for acknowledgments, history or a topic ended early.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum WaitForError {
     /// The entity is not enabled.
@@ -402,7 +430,7 @@ return_codes!(WaitForError {
 });
 
 /// Why the data of a matched endpoint cannot be had.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NotMatched {
     /// The handle names no matched endpoint.

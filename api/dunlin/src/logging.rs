@@ -8,7 +8,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 /// Why logs could not be set up.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum LoggingError {
     /// The filter is not understood.
@@ -23,6 +23,8 @@ pub enum LoggingError {
     #[error("the program has set up tracing already")]
     AlreadySet,
 }
+
+crate::error::debug_is_sentence!(LoggingError);
 
 /// Sets up a subscriber of `tracing` that prints logs on standard error, with time and colours, those of the program and of
 /// other libraries too.

@@ -440,6 +440,13 @@ impl DomainParticipant {
         self.inner.session.participant().stats()
     }
 
+    /// How many calls of listeners of this participant ended with a panic. The log tells of the first, and then once a minute
+    /// at most; what the panic hook of the program prints is up to that.
+    #[must_use]
+    pub fn listener_panics(&self) -> u64 {
+        self.inner.session.listener_panics()
+    }
+
     /// Whether data for another participant goes through shared memory, or why it does not, for people. `None` if it offers
     /// none, is not known, or this participant uses none.
     #[must_use]

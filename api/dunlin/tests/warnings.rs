@@ -508,6 +508,8 @@ fn a_listener_that_panics_again_and_again_is_told_once() {
             // One sample, one call.
             eventually("the call", || count.load(Ordering::SeqCst) > n as usize);
         }
+        eventually("the count", || other.listener_panics() == 20);
+        assert_eq!(one.listener_panics(), 0);
     });
     assert_eq!(
         (text.lines().count(), count(&text, "a listener panicked; the thread goes on")),

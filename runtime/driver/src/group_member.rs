@@ -1,5 +1,6 @@
 //! A participant as a member of its receive group.
 
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 
 use dunlin_buf::Outbox;
@@ -38,6 +39,8 @@ pub(crate) struct GroupMember {
     pub(crate) present: RwLock<bool>,
     /// What was told in the log.
     pub(crate) log: Limiter<&'static str>,
+    /// Listeners that panicked.
+    pub(crate) panics: AtomicU64,
 }
 
 impl GroupMember {
@@ -59,6 +62,7 @@ impl GroupMember {
             memory: SharedMemoryPeers::of(&**transport),
             present: RwLock::new(true),
             log: Limiter::default(),
+            panics: AtomicU64::new(0),
         }
     }
 

@@ -200,6 +200,12 @@ impl Session {
         self.member.space.notify();
     }
 
+    /// How many calls of listeners ended with a panic.
+    #[must_use]
+    pub fn listener_panics(&self) -> u64 {
+        self.member.panics.load(Relaxed)
+    }
+
     /// Counters of the transport, which other sessions of the process may share.
     #[must_use]
     pub fn transport_stats(&self) -> TransportStats {

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError, Weak};
 
 use dunlin_buf::Outbox;
@@ -168,6 +169,9 @@ impl Port for ThreadPort {
         let telling = Telling::begin();
         let told = catch_unwind(AssertUnwindSafe(|| member.tell(event)));
         drop(telling);
+        if told.is_err() {
+            member.panics.fetch_add(1, Relaxed);
+        }
         if !on_receive_thread() && caller == Some(member.participant.guid_prefix()) {
             return told;
         }

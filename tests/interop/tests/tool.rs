@@ -46,7 +46,7 @@ fn is_echoed_with_a_type_that_it_announces(vendor: Vendor, domain: u32) -> Resul
     let idl = Tool::run(domain, &["type", "Reports"])?;
     let product = if vendor == Vendor::FastDds3Generated("reports") { "Fast DDS" } else { "Cyclone DDS" };
     for words in [
-        &*format!("// survey::Report: 1 writers, 0 readers ({product})"),
+        &*format!("// survey::Report: 1 writer, 0 readers ({product})"),
         "@key @id(0) uint32 station;",
         "sequence<::survey::Position> track;",
         "octet corners[3];",
@@ -63,7 +63,7 @@ fn reads_what_is_published_with_a_type_that_it_announces(vendor: Vendor, domain:
     let mut peer = Peer::start(vendor, "report-sub", domain)?;
     let report = third_report();
     let told = Tool::run(domain, &["pub", "Reports", "--wait", "20", &report.to_string()])?;
-    ensure!(told == "1 samples of survey::Report written to 1 readers\n", "{told}");
+    ensure!(told == "1 sample of survey::Report written to 1 reader\n", "{told}");
     let line = peer.wait_for_prefix("report ")?;
     let mut seen: Value = serde_json::from_str(line.strip_prefix("report ").context("no report")?)?;
     // The peer does not name the members of a union.

@@ -10,6 +10,7 @@ use crate::{adapter, compare, report, run};
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, Subcommand};
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Compare DDS implementations, transports and deployments.
@@ -147,15 +148,15 @@ pub struct RunOptions {
 ///
 /// # Errors
 /// What cannot be done, and why.
-pub fn execute(command: Command, itself: &[&str]) -> Result<()> {
+pub fn execute(command: Command, itself: &[&str], out: &mut dyn Write) -> Result<()> {
     match command {
-        Command::List { adapters } => list(&adapters.resolve(itself)?),
-        Command::Run(options) => measure(&options, itself)?,
-        Command::Compare { results, base } => print!("{}", comparison(&results, base.as_deref())?),
-        Command::Report { results, pictures: Some(folder), .. } => pictures(&results, &folder)?,
-        Command::Report { results, brief: true, .. } => in_markdown(&results, true)?,
-        Command::Report { results, markdown: true, .. } => in_markdown(&results, false)?,
-        Command::Report { results, out, .. } => page(&results, &out)?,
+        Command::List { adapters } => list(&adapters.resolve(itself)?, out)?,
+        Command::Run(options) => measure(&options, itself, out)?,
+        Command::Compare { results, base } => write!(out, "{}", comparison(&results, base.as_deref())?)?,
+        Command::Report { results, pictures: Some(folder), .. } => pictures(&results, &folder, out)?,
+        Command::Report { results, brief: true, .. } => in_markdown(&results, true, out)?,
+        Command::Report { results, markdown: true, .. } => in_markdown(&results, false, out)?,
+        Command::Report { results, out: file, .. } => page(&results, &file, out)?,
         Command::Adapter { name } => adapter::serve(&name)?,
     }
     Ok(())
@@ -167,17 +168,18 @@ impl AdapterOptions {
     }
 }
 
-fn list(adapters: &Adapters) {
-    println!("scenarios");
+fn list(adapters: &Adapters, out: &mut dyn Write) -> Result<()> {
+    writeln!(out, "scenarios")?;
     for (name, text) in PRESETS {
         let about = Scenario::parse(text).map_or(String::new(), |scenario| scenario.about);
-        println!("  {name:14} {about}");
+        writeln!(out, "  {name:14} {about}")?;
     }
-    println!("adapters");
+    writeln!(out, "adapters")?;
     for (name, what, there) in adapters.list() {
         let missing = if there { "" } else { " (not built: make bench-peers)" };
-        println!("  {name:14} {what}{missing}");
+        writeln!(out, "  {name:14} {what}{missing}")?;
     }
+    Ok(())
 }
 
 /// The scenario as the options change it, and what the page of the run has to say about that.
@@ -290,7 +292,7 @@ fn names(contenders: &[Contender]) -> String {
     contenders.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-fn measure(options: &RunOptions, itself: &[&str]) -> Result<()> {
+fn measure(options: &RunOptions, itself: &[&str], out: &mut dyn Write) -> Result<()> {
     let request = request(options)?;
     let id = &request.scenario.id;
     let file = options.out.clone().unwrap_or_else(|| PathBuf::from(format!("results/{id}.json")));
@@ -303,14 +305,14 @@ fn measure(options: &RunOptions, itself: &[&str]) -> Result<()> {
     hosts::removed_on_signals()?;
     let results = run::run(request, &options.adapters.resolve(itself)?, remote.as_ref(), &file)?;
     if options.markdown {
-        print!("{}", report::markdown(&results, false));
+        write!(out, "{}", report::markdown(&results, false))?;
     } else {
-        print!("{}", compare::within(&results, None)?);
+        write!(out, "{}", compare::within(&results, None)?)?;
     }
     let page = file.with_extension("html");
     std::fs::write(&page, report::html(std::slice::from_ref(&results)))
         .with_context(|| format!("writing {}", page.display()))?;
-    println!("\nresults: {}\nreport:  {}", file.display(), page.display());
+    writeln!(out, "\nresults: {}\nreport:  {}", file.display(), page.display())?;
     Ok(())
 }
 
@@ -326,25 +328,28 @@ fn load(files: &[PathBuf]) -> Result<Vec<Results>> {
     files.iter().map(|file| Results::load(file)).collect()
 }
 
-fn in_markdown(files: &[PathBuf], brief: bool) -> Result<()> {
-    load(files)?.iter().for_each(|one| print!("{}", report::markdown(one, brief)));
+fn in_markdown(files: &[PathBuf], brief: bool, out: &mut dyn Write) -> Result<()> {
+    for one in load(files)? {
+        write!(out, "{}", report::markdown(&one, brief))?;
+    }
     Ok(())
 }
 
-fn page(files: &[PathBuf], out: &Path) -> Result<()> {
-    std::fs::write(out, report::html(&load(files)?)).with_context(|| format!("writing {}", out.display()))?;
-    println!("{}", out.display());
+fn page(files: &[PathBuf], file: &Path, out: &mut dyn Write) -> Result<()> {
+    std::fs::write(file, report::html(&load(files)?))
+        .with_context(|| format!("writing {}", file.display()))?;
+    writeln!(out, "{}", file.display())?;
     Ok(())
 }
 
-fn pictures(files: &[PathBuf], folder: &Path) -> Result<()> {
+fn pictures(files: &[PathBuf], folder: &Path, out: &mut dyn Write) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
     for run in load(files)? {
         for (part, figure) in report::figures(&run) {
             let name = file_name(&[&run.scenario.id, &part, &figure.caption]);
             let file = folder.join(format!("{name}.svg"));
             std::fs::write(&file, figure.file()).with_context(|| format!("writing {}", file.display()))?;
-            println!("{}", file.display());
+            writeln!(out, "{}", file.display())?;
         }
     }
     Ok(())

@@ -13,7 +13,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    match cli::execute(Arguments::parse().command, &["adapter"]) {
+    match cli::execute(Arguments::parse().command, &["adapter"], &mut std::io::stdout()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("dunlin-bench: {error:#}");

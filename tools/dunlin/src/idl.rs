@@ -1,6 +1,6 @@
 //! `dunlin idl`: checks, formats and compares IDL and types in XML, makes code of them, and writes one as the other.
 
-use crate::names;
+use crate::{names, output};
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use dunlin::xtypes::{TypeGraph, TypeIndex};
@@ -110,7 +110,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     let options = arguments.compiled.options();
     if arguments.xml {
-        return Ok(code(print_as(&arguments.files, Notation::Xml, &options)));
+        return Ok(code(print_as(&arguments.files, Notation::Xml, &options)?));
     }
     if arguments.diff {
         return compare(arguments, &options);
@@ -182,7 +182,7 @@ impl IdlOptions {
 /// Compiles a file and shows what there is to say about it.
 fn compile(file: &Path, options: &Options) -> Compilation {
     let result = dunlin_idl::compile(&file.to_string_lossy(), options, &Disk);
-    eprint!("{}", result.render(std::io::stderr().is_terminal()));
+    output::say(format_args!("{}", result.render(std::io::stderr().is_terminal())));
     result
 }
 
@@ -202,7 +202,7 @@ pub fn type_of(file: &Path, options: &Options, name: &str, option: &str) -> Resu
 /// Prints or generates what was asked for.
 fn use_model(arguments: &Arguments, file: &Path, result: &Compilation) -> Result<bool> {
     let Some(model) = &result.model else { return Ok(false) };
-    let mut out = std::io::stdout().lock();
+    let mut out = output::stdout();
     if arguments.dump {
         write!(out, "{}", dump(model))?;
     } else if arguments.deps {
@@ -213,8 +213,9 @@ fn use_model(arguments: &Arguments, file: &Path, result: &Compilation) -> Result
     } else if let Some(backend) = backend(arguments) {
         return generate(arguments, backend.as_ref(), file, result);
     } else {
-        let errors = result.diagnostics.iter().filter(|d| d.severity == Severity::Warning).count();
-        let remark = if errors == 0 { String::new() } else { format!(", {errors} warnings") };
+        let warnings = result.diagnostics.iter().filter(|d| d.severity == Severity::Warning).count();
+        let remark =
+            if warnings == 0 { String::new() } else { format!(", {}", output::counted(warnings, "warning")) };
         writeln!(out, "{}: correct{remark}", file.display())?;
     }
     Ok(true)
@@ -258,16 +259,16 @@ fn generate(arguments: &Arguments, backend: &dyn Backend, file: &Path, result: &
         Err(errors) => (None, errors),
     };
     for diagnostic in &diagnostics {
-        eprint!("{}", diagnostic.render(&result.sources, styled));
+        output::say(format_args!("{}", diagnostic.render(&result.sources, styled)));
     }
     let Some(files) = generated else { return Ok(false) };
     for (name, text) in files {
-        let output = folder(arguments, file).join(name);
-        if let Some(folder) = output.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        let file = folder(arguments, file).join(name);
+        if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
         }
-        fs::write(&output, text).with_context(|| output.display().to_string())?;
-        println!("{}", output.display());
+        fs::write(&file, text).with_context(|| file.display().to_string())?;
+        writeln!(output::stdout(), "{}", file.display())?;
     }
     Ok(true)
 }
@@ -284,14 +285,14 @@ fn format_files(arguments: &Arguments) -> Result<ExitCode> {
                 !arguments.write && !arguments.check,
                 "{name}: --format prints XML as IDL and changes no file"
             );
-            clean &= print_as(std::slice::from_ref(file), Notation::Idl, &arguments.compiled.options());
+            clean &= print_as(std::slice::from_ref(file), Notation::Idl, &arguments.compiled.options())?;
             continue;
         }
         let text = fs::read_to_string(file).with_context(|| name.to_string())?;
         let formatted = match format(&name, &text) {
             Ok(formatted) => formatted,
             Err(errors) => {
-                eprint!("{errors}");
+                output::say(format_args!("{errors}"));
                 clean = false;
                 continue;
             }
@@ -302,26 +303,26 @@ fn format_files(arguments: &Arguments) -> Result<ExitCode> {
             }
         } else if arguments.check {
             if formatted != text {
-                println!("{name}: would change");
+                writeln!(output::stdout(), "{name}: would change")?;
                 clean = false;
             }
         } else {
-            print!("{formatted}");
+            write!(output::stdout(), "{formatted}")?;
         }
     }
     Ok(code(clean))
 }
 
 /// Prints the types of files as one text; false if something is wrong with them, which has been said.
-fn print_as(files: &[PathBuf], notation: Notation, options: &Options) -> bool {
+fn print_as(files: &[PathBuf], notation: Notation, options: &Options) -> Result<bool> {
     let names: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
     let names: Vec<&str> = names.iter().map(|name| &**name).collect();
     let made = convert_all(&names, notation, options, &Disk);
-    eprint!("{}", made.render(std::io::stderr().is_terminal()));
+    output::say(format_args!("{}", made.render(std::io::stderr().is_terminal())));
     if let Some(text) = &made.text {
-        print!("{text}");
+        write!(output::stdout(), "{text}")?;
     }
-    made.text.is_some()
+    Ok(made.text.is_some())
 }
 
 /// Fails if data no longer goes both ways.
@@ -331,9 +332,9 @@ fn compare(arguments: &Arguments, options: &Options) -> Result<ExitCode> {
     let (Some(before), Some(after)) = (&before.model, &after.model) else { return Ok(ExitCode::FAILURE) };
     let changes = diff(before, after);
     if changes.is_empty() {
-        println!("no differences");
+        writeln!(output::stdout(), "no differences")?;
     }
-    print!("{}", diff_text(&changes, &old.to_string_lossy(), &new.to_string_lossy()));
+    write!(output::stdout(), "{}", diff_text(&changes, &old.to_string_lossy(), &new.to_string_lossy()))?;
     Ok(code(changes.iter().all(dunlin_idl::Change::is_compatible)))
 }
 

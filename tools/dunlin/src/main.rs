@@ -1,11 +1,13 @@
 //! The dunlin command line.
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod doctor;
 mod domain;
 mod idl;
 mod join;
 mod names;
+mod output;
 mod ping;
 mod statistics;
 mod top;
@@ -17,8 +19,9 @@ use anyhow::{Context, Result};
 use clap::{CommandFactory, Parser, Subcommand};
 use dunlin::Config;
 use dunlin::config::Import;
+use output::tell;
 use std::fs::File;
-use std::io::Read;
+use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use topic::measure::What;
@@ -30,10 +33,62 @@ struct Arguments {
     command: Command,
 }
 
+/// In the order in which people come to need them.
 #[derive(Subcommand)]
 enum Command {
+    /// List participants, topics and endpoints of a domain
+    #[command(
+        after_help = "Examples:\n  dunlin ls                 everything in domain 0\n  dunlin ls Square --long   endpoints and QoS of topics with Square in their names\n  dunlin ls --json | jq .   for programs"
+    )]
+    Ls(domain::ls::Arguments),
+    /// Print what is written to a topic
+    #[command(
+        after_help = "Examples:\n  dunlin echo Square --count 1\n  dunlin echo Square --filter \"x > 100 AND color = 'RED'\" --fields x,y\n  dunlin echo /chatter      a topic of ROS 2"
+    )]
+    Echo(topic::echo::Arguments),
+    /// Write to a topic
+    #[command(
+        after_help = "Examples:\n  dunlin pub Square '{\"color\": \"RED\", \"x\": 10}'\n  dunlin pub Square '{color: RED, x: 10}' --count 0 --rate 5\n  dunlin pub Report '{\"n\": 1}' --idl report.idl --type Report   before anybody reads it"
+    )]
+    Pub(topic::publish::Arguments),
+    /// Say which writers and readers of a topic match, and why the others do not
+    #[command(after_help = "Examples:\n  dunlin why Square\n  dunlin why Square --json")]
+    Why(why::Arguments),
+    /// Check network, kernel, clock and ports of this host, and say what to do
+    #[command(after_help = "Examples:\n  dunlin doctor\n  dunlin doctor --set network.interfaces=eth0")]
+    Doctor(doctor::Arguments),
+    /// Show participants, topics and endpoints with rates and losses, until q
+    #[command(
+        after_help = "Examples:\n  dunlin top\n  dunlin top --subscribe --filter Square\n  dunlin top --once --json"
+    )]
+    Top(top::Arguments),
+    /// Measure how often a topic is written
+    #[command(after_help = "Example:\n  dunlin hz Square --count 5")]
+    Hz(topic::measure::Arguments),
+    /// Measure how many octets a topic has
+    #[command(after_help = "Example:\n  dunlin bw Square --interval 2")]
+    Bw(topic::measure::Arguments),
+    /// Measure the time from source timestamp to reception
+    #[command(after_help = "Example:\n  dunlin latency Square --json")]
+    Latency(topic::measure::Arguments),
+    /// Measure the round trip to another `dunlin ping --answer`
+    #[command(
+        after_help = "Examples:\n  dunlin ping --answer      on one host\n  dunlin ping --count 10    on the other"
+    )]
+    Ping(ping::Arguments),
+    /// Print the type of a topic as its endpoints announce it, as IDL or XML, or compare it with a file
+    #[command(after_help = "Examples:\n  dunlin type Square\n  dunlin type Square --diff shape.idl")]
+    Type(types::Arguments),
+    /// Draw who talks to whom, as SVG or for Graphviz
+    #[command(
+        after_help = "Examples:\n  dunlin graph -o domain.svg\n  dunlin graph --format dot | dot -Tpng > domain.png"
+    )]
+    Graph(domain::graph::Arguments),
     /// Print the configuration in force, each value with its origin
     #[command(args_conflicts_with_subcommands = true)]
+    #[command(
+        after_help = "Examples:\n  dunlin config\n  dunlin config --reference\n  dunlin config import fastdds.xml > dunlin.toml"
+    )]
     Config {
         #[command(subcommand)]
         action: Option<ConfigAction>,
@@ -44,42 +99,27 @@ enum Command {
         #[arg(long, value_name = "KEY=VALUE")]
         set: Vec<String>,
     },
-    /// Compare DDS implementations, transports and deployments
-    #[command(subcommand)]
-    Bench(dunlin_bench::cli::Command),
     /// Check, format and compare IDL files and types in XML, and make code of them
+    #[command(
+        after_help = "Examples:\n  dunlin idl shape.idl                 is it correct?\n  dunlin idl --rust shape.idl --out src\n  dunlin idl --diff old.idl new.idl    who can still read whom?"
+    )]
     Idl(idl::Arguments),
-    /// Say which writers and readers of a topic match, and why the others do not
-    Why(why::Arguments),
-    /// Print the type of a topic as its endpoints announce it, as IDL or XML, or compare it with a file
-    Type(types::Arguments),
-    /// Check network, kernel, clock and ports of this host, and say what to do
-    Doctor(doctor::Arguments),
-    /// List participants, topics and endpoints of a domain
-    Ls(domain::ls::Arguments),
-    /// Show participants, topics and endpoints with rates and losses, until q
-    Top(top::Arguments),
-    /// Draw who talks to whom, as SVG or for Graphviz
-    Graph(domain::graph::Arguments),
-    /// Print what is written to a topic
-    Echo(topic::echo::Arguments),
-    /// Write to a topic
-    Pub(topic::publish::Arguments),
-    /// Measure how often a topic is written
-    Hz(topic::measure::Arguments),
-    /// Measure how many octets a topic has
-    Bw(topic::measure::Arguments),
-    /// Measure the time from source timestamp to reception
-    Latency(topic::measure::Arguments),
-    /// Measure the round trip to another `dunlin ping --answer`
-    Ping(ping::Arguments),
+    /// Publish and subscribe to moving shapes, in the terminal or on a page
+    #[command(
+        after_help = "Examples:\n  dunlin shapes\n  dunlin shapes --publish Circle:RED --subscribe Square --web 8080"
+    )]
+    Shapes(dunlin_shapes::cli::Arguments),
+    /// Compare DDS implementations, transports and deployments
+    #[command(subcommand, after_help = "Examples:\n  dunlin bench list\n  dunlin bench run latency")]
+    Bench(dunlin_bench::cli::Command),
     /// Print the completion script of a shell
+    #[command(
+        after_help = "Example:\n  dunlin completions bash > ~/.local/share/bash-completion/completions/dunlin"
+    )]
     Completions {
         /// Which shell
         shell: clap_complete::Shell,
     },
-    /// Publish and subscribe to moving shapes, in the terminal or on a page
-    Shapes(dunlin_shapes::cli::Arguments),
 }
 
 #[derive(Subcommand)]
@@ -121,70 +161,92 @@ fn config(set: &[String]) -> Result<Config> {
 
 fn measure(arguments: &topic::measure::Arguments, what: What) -> Result<ExitCode> {
     let config = config(arguments.target.join.set())?;
-    topic::unless_closed(topic::measure::run(arguments, what, config, &mut std::io::stdout()))
+    topic::measure::run(arguments, what, config, &mut output::stdout())
 }
 
 fn run(command: Command) -> Result<ExitCode> {
+    let out = &mut output::stdout();
     match command {
         Command::Config { action: Some(ConfigAction::Import { file }), .. } => {
             let (toml, report) = import(&file)?;
-            print!("{toml}");
-            eprintln!("{report}");
+            write!(out, "{toml}")?;
+            tell!("{report}");
         }
-        Command::Config { reference: true, .. } => print!("{}", dunlin::config::reference()),
-        Command::Config { set, .. } => config(&set)?.effective().print(),
-        Command::Bench(command) => dunlin_bench::cli::execute(command, &["bench", "adapter"])?,
+        Command::Config { reference: true, .. } => write!(out, "{}", dunlin::config::reference())?,
+        Command::Config { set, .. } => write!(out, "{}", config(&set)?.effective())?,
+        Command::Bench(command) => dunlin_bench::cli::execute(command, &["bench", "adapter"], out)?,
         Command::Idl(arguments) => return idl::run(&arguments),
         Command::Why(arguments) => {
-            return why::run(&arguments, config(arguments.join.set())?, &mut std::io::stdout());
+            return why::run(&arguments, config(arguments.join.set())?, out);
         }
         Command::Type(arguments) => {
-            return types::run(&arguments, config(arguments.survey.join.set())?, &mut std::io::stdout());
+            return types::run(&arguments, config(arguments.survey.join.set())?, out);
         }
         Command::Doctor(arguments) => {
-            return doctor::run(&arguments, config(arguments.join.set())?, &mut std::io::stdout());
+            return doctor::run(&arguments, config(arguments.join.set())?, out);
         }
         Command::Ls(arguments) => {
             let config = config(arguments.survey.join.set())?;
-            return domain::ls::run(&arguments, config, &mut std::io::stdout());
+            return domain::ls::run(&arguments, config, out);
         }
         Command::Top(arguments) => {
             let config = config(arguments.survey.join.set())?;
-            return topic::unless_closed(top::run(&arguments, config, &mut std::io::stdout()));
+            return top::run(&arguments, config, &mut output::stdout());
         }
         Command::Graph(arguments) => {
             let config = config(arguments.survey.join.set())?;
-            return domain::graph::run(&arguments, config, &mut std::io::stdout());
+            return domain::graph::run(&arguments, config, out);
         }
         Command::Ping(arguments) => {
-            return ping::run(&arguments, config(arguments.join.set())?, &mut std::io::stdout());
+            return ping::run(&arguments, config(arguments.join.set())?, out);
         }
         Command::Echo(arguments) => {
             let config = config(arguments.target.join.set())?;
-            return topic::unless_closed(topic::echo::run(&arguments, config, &mut std::io::stdout()));
+            return topic::echo::run(&arguments, config, &mut output::stdout());
         }
         Command::Pub(arguments) => {
             let config = config(arguments.target.join.set())?;
-            return topic::unless_closed(topic::publish::run(&arguments, config, &mut std::io::stdout()));
+            return topic::publish::run(&arguments, config, &mut output::stdout());
         }
         Command::Hz(arguments) => return measure(&arguments, What::Rate),
         Command::Bw(arguments) => return measure(&arguments, What::Bandwidth),
         Command::Latency(arguments) => return measure(&arguments, What::Latency),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Arguments::command(), "dunlin", &mut std::io::stdout());
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "dunlin", &mut script);
+            out.write_all(&script)?;
         }
         Command::Shapes(arguments) => {
-            dunlin_shapes::cli::run(&arguments, config(arguments.set())?)?;
+            dunlin_shapes::cli::run(&arguments, config(arguments.set())?, out)?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
+/// What the arguments ask for. Help goes where the answer would.
+fn obey() -> Result<ExitCode> {
+    let code = match Arguments::try_parse() {
+        Ok(arguments) => run(arguments.command)?,
+        Err(wrong) if wrong.use_stderr() => wrong.exit(),
+        Err(help) => {
+            let styled = std::io::stdout().is_terminal();
+            let text = help.render();
+            let text = if styled { text.ansi().to_string() } else { text.to_string() };
+            output::stdout().write_all(text.as_bytes())?;
+            ExitCode::SUCCESS
+        }
+    };
+    output::stdout().flush()?;
+    Ok(code)
+}
+
 fn main() -> ExitCode {
-    match run(Arguments::parse().command) {
+    match obey() {
         Ok(code) => code,
+        // `| head` has enough.
+        Err(_) if output::is_closed() => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("dunlin: {}", names::harmless_lines(&format!("{error:#}")));
+            tell!("dunlin: {}", names::harmless_lines(&output::sentence(&error)));
             ExitCode::FAILURE
         }
     }

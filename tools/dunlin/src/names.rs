@@ -1,7 +1,7 @@
 //! Names for people: vendors, what ROS 2 calls its topics and types, and names of strangers that a terminal can show.
 
 use clap::Args;
-use dunlin::{DomainParticipant, VendorId};
+use dunlin::{Cause, DomainParticipant, VendorId};
 
 /// The topic that a command is about.
 #[derive(Args)]
@@ -36,6 +36,16 @@ impl TopicName {
         let writers = writers.iter().map(|it| &*it.topic_name);
         let names = writers.chain(readers.iter().map(|it| &*it.topic_name));
         self.among(names).map_or_else(|| self.wire_name(), str::to_owned)
+    }
+
+    /// The topic that was probably meant, as a question, if nobody has this one.
+    pub fn meant(&self, participant: &DomainParticipant) -> String {
+        let explanation = participant.explain_topic(&self.wire_name());
+        let similar = explanation.causes.iter().find_map(|cause| match cause {
+            Cause::NoCounterpart { similar, .. } => similar.as_deref(),
+            _ => None,
+        });
+        similar.map_or_else(String::new, |name| format!(" (did you mean '{}'?)", harmless(name)))
     }
 
     /// The name on the wire of a topic that nobody has yet.

@@ -2,6 +2,7 @@
 
 use crate::join::{Join, listen};
 use crate::names::{TopicName, harmless_lines};
+use crate::output::tell;
 use crate::statistics::{AllTold, Statistics};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
@@ -117,7 +118,7 @@ fn look_elsewhere(
         match DomainParticipant::builder(domain).config(config.clone()).name("dunlin why").build() {
             Ok(other) => others.push(other),
             // What the domain itself has to say is said nevertheless.
-            Err(error) => eprintln!("dunlin: did not look in domain {domain}: {error}"),
+            Err(error) => tell!("dunlin: did not look in domain {domain}: {error}"),
         }
     }
     if !others.is_empty() {

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use dunlin::{Config, DomainParticipant};
 use dunlin_program::Stop;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -120,7 +120,7 @@ fn parse_shape(text: &str) -> Result<(&str, &str, i32)> {
 ///
 /// # Errors
 /// When the domain cannot be joined, the port not be had, or there is neither a terminal nor a page to show them on.
-pub fn run(arguments: &Arguments, mut config: Config) -> Result<()> {
+pub fn run(arguments: &Arguments, mut config: Config, out: &mut dyn Write) -> Result<()> {
     let domain = arguments.domain.unwrap_or(config.domain.id);
     ensure!(
         arguments.web.is_some() || std::io::stdout().is_terminal(),
@@ -141,7 +141,7 @@ pub fn run(arguments: &Arguments, mut config: Config) -> Result<()> {
         });
     }
     match arguments.web {
-        Some(port) => web::run(&board, port, &stop),
+        Some(port) => web::run(&board, port, &stop, out),
         None => terminal::run(&board, &stop),
     }
 }

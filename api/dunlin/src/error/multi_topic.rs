@@ -4,7 +4,7 @@ use dunlin_core::ReturnCode;
 use dunlin_filter::FilterError;
 
 /// Why no multi-topic was made.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MultiTopicError {
     /// The expression does not follow the language, or its condition does not fit the resulting type.
@@ -88,6 +88,8 @@ pub enum MultiTopicError {
         found: String,
     },
 }
+
+super::debug_is_sentence!(MultiTopicError);
 
 impl MultiTopicError {
     /// The DDS return code.

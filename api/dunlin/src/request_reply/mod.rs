@@ -132,7 +132,7 @@ impl Half {
 pub type CreateError = CreateEntityError;
 
 /// Why a request was not sent, or its reply not waited for.
-#[derive(Clone, PartialEq, Debug, Error)]
+#[derive(Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum RequestError {
     /// No replier is ready: see [`Requester::wait_for_service`].
@@ -149,6 +149,8 @@ pub enum RequestError {
     Wait(#[from] WaitForError),
 }
 
+crate::error::debug_is_sentence!(RequestError);
+
 impl RequestError {
     /// The DDS return code.
     #[must_use]
@@ -163,7 +165,7 @@ impl RequestError {
 }
 
 /// Why a reply was not sent.
-#[derive(Clone, PartialEq, Debug, Error)]
+#[derive(Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum ReplyError {
     /// The requester is gone, or cannot be reached any more.
@@ -173,6 +175,8 @@ pub enum ReplyError {
     #[error(transparent)]
     Write(#[from] WriteError),
 }
+
+crate::error::debug_is_sentence!(ReplyError);
 
 impl ReplyError {
     /// The DDS return code.

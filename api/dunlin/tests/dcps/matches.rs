@@ -84,6 +84,8 @@ fn nobody_comes() {
     let timed = a.spawn_thread(move |_| Ok(writer.wait_for_readers(2, millis(700)).unwrap_err()));
     let error = sim.join(&timed, secs(60)).unwrap();
     assert_eq!((error, error.return_code()), (WaitForError::Timeout(millis(700)), ReturnCode::Timeout));
+    // What a program prints whose `main` returns it.
+    assert_eq!(format!("{error:?}"), "it did not happen within 700ms");
     let timed = b.spawn_thread(move |_| Ok(reader.wait_for_writers(2, millis(700)).unwrap_err()));
     assert_eq!(sim.join(&timed, secs(60)).unwrap(), WaitForError::Timeout(millis(700)));
     // Where nothing can wait, it says so.

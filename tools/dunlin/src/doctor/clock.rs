@@ -60,6 +60,6 @@ mod tests {
         wall_clock(Some(PLAUSIBLE), &mut report);
         clock_source("hpet", &mut report);
         clock_source("tsc", &mut report);
-        assert!(report.to_string().ends_with("2 ok, 1 notes, 2 problems\n"), "{report}");
+        assert!(report.to_string().ends_with("2 ok, 1 note, 2 problems\n"), "{report}");
     }
 }

@@ -63,7 +63,7 @@ mod tests {
         folder(Path::new("/dev/null"), &mut report);
         judge("/dev/shm", 1 << 20, &mut report);
         judge("/dev/shm", 1 << 30, &mut report);
-        assert!(report.to_string().ends_with("1 ok, 1 notes, 1 problems\n"), "{report}");
+        assert!(report.to_string().ends_with("1 ok, 1 note, 1 problem\n"), "{report}");
         assert!(try_file(&std::env::temp_dir()).is_ok());
     }
 }

@@ -1,5 +1,6 @@
 //! What the checks found.
 
+use crate::output::counted;
 use std::fmt;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,7 +64,7 @@ impl fmt::Display for Report {
             }
         }
         let (ok, notes) = (self.count(Level::Ok), self.count(Level::Note));
-        writeln!(f, "{ok} ok, {notes} notes, {} problems", self.problems())
+        writeln!(f, "{ok} ok, {}, {}", counted(notes, "note"), counted(self.problems(), "problem"))
     }
 }
 
@@ -77,7 +78,7 @@ mod tests {
         report.ok("a");
         report.note("b", "c");
         report.problem("d", "e");
-        let text = "ok       a\nnote     b\n           do: c\nproblem  d\n           do: e\n1 ok, 1 notes, 1 problems\n";
+        let text = "ok       a\nnote     b\n           do: c\nproblem  d\n           do: e\n1 ok, 1 note, 1 problem\n";
         assert_eq!((report.to_string().as_str(), report.problems()), (text, 1));
     }
 }

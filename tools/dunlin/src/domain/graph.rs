@@ -40,6 +40,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Result<ExitCode> {
     let participant = arguments.survey.join.participant(config, "dunlin graph")?;
     listen(arguments.survey.wait)?;
+    crate::types::settle(&participant);
     let domain = survey(&participant);
     let picture = match arguments.format {
         Format::Svg => super::svg::draw(&domain),

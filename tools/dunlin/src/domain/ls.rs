@@ -3,6 +3,7 @@
 use super::{Domain, Endpoint, Participant, survey};
 use crate::join::{Survey, listen};
 use crate::names::harmless;
+use crate::output::counted;
 use anyhow::{Result, ensure};
 use clap::Args;
 use dunlin::Config;
@@ -35,6 +36,7 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     let participant = arguments.survey.join.participant(config, "dunlin ls")?;
     listen(arguments.survey.wait)?;
     loop {
+        crate::types::settle(&participant);
         let mut domain = survey(&participant);
         if let Some(wanted) = &arguments.topic {
             let wanted = wanted.as_str();
@@ -49,11 +51,8 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
             // Home, and clear to the end.
             write!(out, "\u{1b}[H\u{1b}[2J")?;
         }
-        if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-            // `| head` has enough.
-            ensure!(error.kind() == std::io::ErrorKind::BrokenPipe, error);
-            return Ok(ExitCode::SUCCESS);
-        }
+        out.write_all(text.as_bytes())?;
+        out.flush()?;
         let Some(period) = arguments.watch else { return Ok(ExitCode::SUCCESS) };
         listen(period)?;
     }
@@ -61,8 +60,12 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
 
 fn text(domain: &Domain, long: bool) -> String {
     let (participants, topics) = (&domain.participants, &domain.topics);
-    let mut out =
-        format!("domain {}: {} participants, {} topics\n", domain.domain, participants.len(), topics.len());
+    let mut out = format!(
+        "domain {}: {}, {}\n",
+        domain.domain,
+        counted(participants.len(), "participant"),
+        counted(topics.len(), "topic")
+    );
     for (host, group) in by_host(participants) {
         let told =
             host.map_or_else(|| "on hosts that are not told".to_owned(), |host| format!("on host {host}"));

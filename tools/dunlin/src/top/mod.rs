@@ -9,6 +9,7 @@ mod watch;
 use crate::domain::{ls, survey};
 use crate::join::{Survey, wait_of};
 use crate::names::harmless;
+use crate::output::tell;
 use crate::statistics::Statistics;
 use crate::topic::on_interrupt;
 use anyhow::{Result, ensure};
@@ -78,6 +79,8 @@ impl Meter {
         let (now, at) = (self.watch.counted(), Instant::now());
         let seconds = at.duration_since(self.since).as_secs_f64();
         // What is counted while the domain is surveyed belongs to the next interval, and so does the time.
+        // What is answered meanwhile is shown the next time.
+        crate::types::ask_all(self.watch.participant());
         let (told, domain) = (self.statistics.told(), survey(self.watch.participant()));
         let shown = Snapshot::new(domain, &Sources { before: &self.before, now: &now, seconds, told: &told });
         (self.before, self.since) = (now, at);
@@ -118,13 +121,14 @@ fn once(arguments: &Arguments, meter: &mut Meter, stop: &Stop, out: &mut impl Wr
     let deadline = Instant::now() + PATIENCE;
     let ready = |meter: &Meter| meter.watch.is_matched() && meter.statistics.has_told();
     while !ready(meter) && Instant::now() < deadline && !stop.wait(STEP) {}
+    crate::types::settle(meter.watch.participant());
     meter.begin();
     if arguments.subscribe && stop.wait(Duration::from_secs_f64(arguments.interval)) {
         return Ok(());
     }
     let shown = meter.snapshot().only(screen.filter());
     for problem in meter.watch.problems() {
-        eprintln!("dunlin: not subscribed: {}", harmless(&problem));
+        tell!("dunlin: not subscribed: {}", harmless(&problem));
     }
     let text = if arguments.json { serde_json::to_string(&shown)? + "\n" } else { text(&shown) };
     out.write_all(text.as_bytes())?;

@@ -2,6 +2,7 @@
 
 use super::model::Snapshot;
 use super::table::{Page, Row, Width};
+use crate::output::counted;
 use ratatui::Frame;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::{Constraint, Layout};
@@ -150,11 +151,12 @@ impl Screen {
     fn head(&self, shown: &Snapshot) -> String {
         let subscribed = shown.topics.iter().filter(|topic| topic.subscribed).count();
         let mut head = format!(
-            "domain {}: {} participants, {} topics, {} endpoints; {subscribed} topics subscribed",
+            "domain {}: {}, {}, {}; {} subscribed",
             shown.domain,
-            shown.participants.len(),
-            shown.topics.len(),
-            shown.endpoints.len(),
+            counted(shown.participants.len(), "participant"),
+            counted(shown.topics.len(), "topic"),
+            counted(shown.endpoints.len(), "endpoint"),
+            counted(subscribed, "topic"),
         );
         if self.paused {
             head += " (paused)";
@@ -239,7 +241,7 @@ mod tests {
     fn the_pages_fit_eighty_columns() {
         let (mut screen, shown) = (Screen::new("", false), snapshot());
         let topics = [
-            "domain 7: 2 participants, 2 topics, 4 endpoints; 1 topics subscribed",
+            "domain 7: 2 participants, 2 topics, 4 endpoints; 1 topic subscribed",
             "[Topics] Participants  Endpoints",
             "TOPIC▲            TYPE           W   R  MATCH  SAMPLES/S  OCTETS/S   LOST  AGAIN",
             "Square            ShapeType      1   1    1/1        5.0     15.0k      3      6",
@@ -259,7 +261,7 @@ mod tests {
         assert_eq!(text(&screen, &shown, (80, 24)), participants);
         press(&mut screen, &shown, &[KeyCode::Tab, KeyCode::Right, KeyCode::Char('p')]);
         let endpoints = [
-            "domain 7: 2 participants, 2 topics, 4 endpoints; 1 topics subscribed (paused)",
+            "domain 7: 2 participants, 2 topics, 4 endpoints; 1 topic subscribed (paused)",
             " Topics  Participants [Endpoints]",
             "TOPIC    KIND▲  PARTICIP  MATCH  SAMPLES/S  OCTETS/S   LOST  AGAIN  UNACK  INACT",
             "Square   reader two           1          -         -      -      -      -      -",

@@ -4,6 +4,7 @@ use super::format::{Format, OctetsFormat, Printer};
 use super::series::Series;
 use super::{LONGEST_STEP, PATIENCE, Target, TypeOf, on_interrupt, subscribe};
 use crate::join::Arrivals;
+use crate::output::{counted, tell};
 use anyhow::Result;
 use clap::Args;
 use dunlin::cdr::{DecodeOptions, Limits};
@@ -46,12 +47,12 @@ pub struct Arguments {
 
 /// Tells rate and sizes.
 #[allow(clippy::cast_precision_loss, reason = "for people")]
-fn tell(sizes: &Series, time: Duration) {
+fn tell_all(sizes: &Series, time: Duration) {
     let (seconds, Series { count, sum, mean, least, most, .. }) = (time.as_secs_f64().max(1e-9), sizes);
     let (rate, octets) = (*count as f64 / seconds, sum / seconds);
-    eprintln!("{count} samples in {seconds:.1} s: {rate:.1} samples/s, {octets:.0} octets/s");
+    tell!("{} in {seconds:.1} s: {rate:.1} samples/s, {octets:.0} octets/s", counted(*count, "sample"));
     if *count > 0 {
-        eprintln!("octets of a sample: least {least:.0}, mean {mean:.1}, most {most:.0}");
+        tell!("octets of a sample: least {least:.0}, mean {mean:.1}, most {most:.0}");
     }
 }
 
@@ -79,7 +80,7 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     let (since, mut sizes) = (Instant::now(), Series::default());
     let printed = print(arguments, &reader, &ty, &mut printer, &mut sizes, &stop, out);
     if arguments.stats {
-        tell(&sizes, since.elapsed());
+        tell_all(&sizes, since.elapsed());
     }
     printed.map(|()| ExitCode::SUCCESS)
 }
@@ -124,7 +125,7 @@ fn print(
                         printer.print(&view, &SampleInfo { valid_data: false, ..raw.info }, out)?;
                     }
                 }
-                Err(error) => eprintln!("dunlin: a sample does not fit the type {}: {error}", ty.name()),
+                Err(error) => tell!("dunlin: a sample does not fit the type {}: {error}", ty.name()),
             }
         }
     }

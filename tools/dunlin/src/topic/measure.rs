@@ -3,6 +3,7 @@
 use super::series::{Series, Summary};
 use super::{LONGEST_STEP, PATIENCE, Target, on_interrupt, subscribe};
 use crate::join::Arrivals;
+use crate::output::tell;
 use anyhow::{Result, ensure};
 use clap::Args;
 use dunlin::qos::TopicQos;
@@ -137,7 +138,7 @@ pub fn run(arguments: &Arguments, what: What, config: Config, out: &mut impl Wri
     let matched = || !reader.matched_publications().is_empty();
     arguments.target.until_matched((&first.topic_name, "writer"), PATIENCE, &stop, matched)?;
     if what == What::Latency {
-        eprintln!(
+        tell!(
             "from source timestamp to reception: of another host this contains the difference of the clocks"
         );
     }

@@ -118,9 +118,10 @@ impl Target {
         });
         if writers.is_empty() && !stop.is_set() {
             bail!(
-                "nobody writes '{}' in domain {}: `dunlin ls` lists the topics that there are, and --wait waits longer",
+                "nobody writes '{}' in domain {}{}: `dunlin ls` lists the topics that there are, and --wait waits longer",
                 self.topic.given(),
-                participant.domain_id()
+                participant.domain_id(),
+                self.topic.meant(participant)
             );
         }
         Ok(writers)
@@ -249,17 +250,4 @@ pub fn subscribe(
         qos.ownership.kind = OwnershipKind::Exclusive;
     }
     Ok((subscriber, qos))
-}
-
-/// A pipe that nobody reads any more is an end like any other.
-pub fn unless_closed(result: Result<std::process::ExitCode>) -> Result<std::process::ExitCode> {
-    match result {
-        Err(error) if is_closed(&error) => Ok(std::process::ExitCode::SUCCESS),
-        other => other,
-    }
-}
-
-fn is_closed(error: &anyhow::Error) -> bool {
-    let broken = |error: &std::io::Error| error.kind() == std::io::ErrorKind::BrokenPipe;
-    error.downcast_ref::<std::io::Error>().is_some_and(broken)
 }

@@ -2,6 +2,7 @@
 
 use super::{PATIENCE, Target, TypeOf, on_interrupt, partitions};
 use crate::names::harmless;
+use crate::output::counted;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use dunlin::cdr::Representation;
@@ -40,9 +41,20 @@ pub struct Arguments {
     linger: f64,
 }
 
+/// What is wrong with a value: with JSON, if it looks like that.
+fn wrong(text: &str, error: serde_norway::Error) -> anyhow::Error {
+    let json = text.trim_start();
+    let looks_like_json =
+        json.strip_prefix(['{', '[']).is_some_and(|rest| rest.trim_start().starts_with(['"', '{', '[']));
+    match serde_json::from_str::<serde_json::Value>(text) {
+        Err(error) if looks_like_json => anyhow::Error::from(error).context("this is not JSON"),
+        _ => anyhow::Error::from(error).context("this is neither JSON nor YAML"),
+    }
+}
+
 /// Values of the command line or of standard input, and where each stands there.
 fn given(arguments: &Arguments) -> Result<Vec<(Option<String>, serde_json::Value)>> {
-    let read = |text: &str| serde_norway::from_str(text).context("this is neither JSON nor YAML");
+    let read = |text: &str| serde_norway::from_str(text).map_err(|error| wrong(text, error));
     if arguments.value != "-" {
         return Ok(vec![(None, read(&arguments.value)?)]);
     }
@@ -167,9 +179,10 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     let readers = target.readers(&participant, most, &stop);
     if readers.is_empty() && !knows_type && !stop.is_set() {
         bail!(
-            "nobody reads '{}' in domain {}, so nobody tells its type: give it with --idl and --type, or --wait longer",
+            "nobody reads '{}' in domain {}{}, so nobody tells its type: give it with --idl and --type, or --wait longer",
             target.topic.given(),
-            participant.domain_id()
+            participant.domain_id(),
+            target.topic.meant(&participant)
         );
     }
     let given = given(arguments)?;
@@ -182,8 +195,10 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     let readers = writer.matched_subscriptions().len();
     writeln!(
         out,
-        "{written} samples of {} written to {readers} readers",
-        harmless(&target.topic.type_name(ty.name()))
+        "{} of {} written to {}",
+        counted(written, "sample"),
+        harmless(&target.topic.type_name(ty.name())),
+        counted(readers, "reader")
     )?;
     if !acknowledged && !stop.is_set() {
         bail!("not every reader has acknowledged them after 5 s");

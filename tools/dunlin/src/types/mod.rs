@@ -5,6 +5,7 @@ mod compare;
 use crate::idl::{self, IdlOptions};
 use crate::join::{Survey, listen};
 use crate::names::{self, TopicName, harmless_lines};
+use crate::output::{counted, tell};
 use anyhow::{Result, bail, ensure};
 use clap::Args;
 use compare::Judged;
@@ -13,6 +14,7 @@ use dunlin::xtypes::to_idl;
 use dunlin::{Config, DomainParticipant, Guid, KnownType, TypeDiscovery};
 use dunlin_idl::{Memory, Notation, Options, convert_all};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -133,6 +135,28 @@ pub fn ask(participant: &DomainParticipant, topic: &str) {
     }
 }
 
+/// Asks for the types that decide whether endpoints match, without waiting: those of topics with writers and readers. Whether
+/// answers are still to come.
+pub fn ask_all(participant: &DomainParticipant) -> bool {
+    let (writers, readers) = (participant.discovered_publications(), participant.discovered_subscriptions());
+    let read: BTreeSet<&str> = readers.iter().map(|it| &*it.topic_name).collect();
+    let both: BTreeSet<&str> =
+        writers.iter().map(|it| &*it.topic_name).filter(|name| read.contains(name)).collect();
+    let of_writers = writers.iter().filter(|it| both.contains(&*it.topic_name)).map(|it| it.guid);
+    let of_readers = readers.iter().filter(|it| both.contains(&*it.topic_name)).map(|it| it.guid);
+    let pending = |guid: Guid| matches!(participant.discovered_type(guid), TypeDiscovery::Pending);
+    // All are asked before one is looked at.
+    of_writers.chain(of_readers).filter(|guid| pending(*guid)).count() > 0
+}
+
+/// The same, and waits for the answers.
+pub fn settle(participant: &DomainParticipant) {
+    let deadline = Instant::now() + PATIENCE;
+    while ask_all(participant) && Instant::now() < deadline {
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
+}
+
 /// Every type of a topic, once.
 fn find(participant: &DomainParticipant, topic: &str) -> Vec<Found> {
     ask(participant, topic);
@@ -182,7 +206,7 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
 fn document(told: &[Told]) -> String {
     for it in told {
         if let Some(why) = &it.unknown {
-            eprint!("{}", harmless_lines(&format!("{}: the type is not known: {why}\n", it.title())));
+            tell!("{}", harmless_lines(&format!("{}: the type is not known: {why}", it.title())));
         }
     }
     let known: Vec<(&Told, &String)> = told.iter().filter_map(|it| Some((it, it.xml.as_ref()?))).collect();
@@ -196,7 +220,7 @@ fn document(told: &[Told]) -> String {
         several => match convert_all(&names, Notation::Xml, &Options::default(), &files).text {
             Some(text) => titled(&several.iter().map(|(it, _)| *it).collect::<Vec<_>>(), &text),
             None => {
-                eprintln!("dunlin: the types have names in common: each is a document of its own");
+                tell!("dunlin: the types have names in common: each is a document of its own");
                 several.iter().map(|(it, text)| titled(&[it], text)).collect()
             }
         },
@@ -267,7 +291,8 @@ impl Told {
         let Self { name, writers, readers, .. } = self;
         let ros = self.ros.as_ref().map(|ros| format!(" ({ros})")).unwrap_or_default();
         let vendors = self.vendors.join(", ");
-        format!("{name}{ros}: {writers} writers, {readers} readers ({vendors})")
+        let (writers, readers) = (counted(*writers, "writer"), counted(*readers, "reader"));
+        format!("{name}{ros}: {writers}, {readers} ({vendors})")
     }
 
     fn text(&self) -> String {
@@ -300,7 +325,7 @@ mod tests {
         let b = Some("<struct name=\"B\"><member name=\"x\" type=\"int32\"/></struct>");
         assert_eq!(document(&[told("A", None)]), "");
         let one = document(&[told("A--", a), told("B", None)]);
-        assert!(one.contains("<!-- A\u{2010}\u{2010}: 1 writers, 0 readers () -->\n<types>"), "{one}");
+        assert!(one.contains("<!-- A\u{2010}\u{2010}: 1 writer, 0 readers () -->\n<types>"), "{one}");
         let two = document(&[told("A", a), told("B", b)]);
         assert_eq!((two.matches("<?xml").count(), two.matches("<types").count()), (1, 1), "{two}");
         assert!(two.contains("name=\"A\"") && two.contains("name=\"B\"") && two.matches("<!--").count() == 2);

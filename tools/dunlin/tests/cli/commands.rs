@@ -62,7 +62,7 @@ fn the_type_of_a_topic_is_told_and_compared() {
     let domain = &domain(3);
     let (_one, _) = Background::start(&["shapes", "--web", "0", "-d", domain, "-p", "Square:RED"]);
     let ask = ["type", "-d", domain, "--wait", "1", "Square"];
-    let text = eventually(&ask, &["// ShapeType: 1 writers, 0 readers (Dunlin)", "struct ShapeType {"]);
+    let text = eventually(&ask, &["// ShapeType: 1 writer, 0 readers (Dunlin)", "struct ShapeType {"]);
     assert!(text.contains("string<128> color;") && text.contains("int32 shapesize;"), "{text}");
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("shape.idl");

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 /// How long anything may take.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-fn program(words: &[&str]) -> Command {
+/// A command that is not started yet.
+pub fn program(words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dunlin"));
     command.args(words).env("DUNLIN_NETWORK_INTERFACES", "lo").stdin(Stdio::null());
     command

@@ -6,6 +6,7 @@ mod doctor;
 mod idl;
 mod json;
 mod listing;
+mod manners;
 mod ros;
 mod statistics;
 mod top;

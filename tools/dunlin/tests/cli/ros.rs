@@ -13,7 +13,7 @@ fn every_command_takes_names_as_ros_2_has_them() {
     let (_pub, _lines) =
         Background::lines(&[&publish[..], &["--count", "0", "--rate", "50", "{x: 1, y: 2}"]].concat());
     let told = eventually(&["type", "/pose", "-d", domain, "--wait", "0.5"], &["struct Pose_ {"]);
-    assert!(told.starts_with("// demo::msg::dds_::Pose_ (demo/msg/Pose): 1 writers, 0 readers"), "{told}");
+    assert!(told.starts_with("// demo::msg::dds_::Pose_ (demo/msg/Pose): 1 writer, 0 readers"), "{told}");
     let raw = run(&["type", "/pose", "--raw-names", "-d", domain, "--wait", "0.5"]);
     assert!(!raw.status.success() && String::from_utf8_lossy(&raw.stderr).contains("topic '/pose'"));
     let same = text(&["type", "topic /pose", "-d", domain, "--diff", file, "--name", "demo/msg/Pose"]);

@@ -74,7 +74,7 @@ fn what_is_published_is_echoed_until_its_end() {
     let echo = ["echo", "/shapes", "-d", domain, "--wait", "60", "-f", "json"];
     let (_echo, lines) = Background::lines(&echo);
     let told = text(&[&publish[..], &["--wait", "60", value]].concat());
-    assert_eq!(told, "1 samples of mine::Shape written to 1 readers\n");
+    assert_eq!(told, "1 sample of mine::Shape written to 1 reader\n");
     let line =
         || -> serde_json::Value { serde_json::from_str(&lines.recv_timeout(PATIENCE).unwrap()).unwrap() };
     assert_eq!(line(), serde_json::json!({"color": "GREEN", "x": 3, "y": -4, "shapesize": 0}));
@@ -93,7 +93,7 @@ fn the_type_comes_from_the_reader_or_from_a_file() {
         Background::start(&["shapes", "--web", "0", "-d", domain, "-s", "Circle", "-p", "Square:RED"]);
     let publish = ["pub", "Circle", "-d", domain, "--rate", "1000"];
     let told = text(&[&publish[..], &["--wait", "60", "--count", "3", "{color: BLUE, x: 7}"]].concat());
-    assert_eq!(told, "3 samples of ShapeType written to 1 readers\n");
+    assert_eq!(told, "3 samples of ShapeType written to 1 reader\n");
     let untold = run(&["pub", "Nobody", "-d", domain, "--wait", "0", "{}"]);
     let why = String::from_utf8(untold.stderr).unwrap();
     assert!(!untold.status.success() && why.contains("give it with --idl and --type"), "{why}");
@@ -127,11 +127,11 @@ fn values_of_standard_input_are_published() {
     };
     let publish = [&publish[..], &["--wait", "60"]].concat();
     let json = with_input(&publish, "{\"color\": \"A\", \"x\": 1}\n\n{\"color\": \"B\", \"x\": 2}\n");
-    assert_eq!(String::from_utf8(json.stdout).unwrap(), "2 samples of mine::Shape written to 1 readers\n");
+    assert_eq!(String::from_utf8(json.stdout).unwrap(), "2 samples of mine::Shape written to 1 reader\n");
     assert_eq!(places(2), [("A".into(), 1.into()), ("B".into(), 2.into())]);
     let yaml = "color: C\nx: 3\n---\ncolor: D\nx: 4\n---\n{color: E, x: 5}\n";
     let yaml = with_input(&publish, yaml);
-    assert_eq!(String::from_utf8(yaml.stdout).unwrap(), "3 samples of mine::Shape written to 1 readers\n");
+    assert_eq!(String::from_utf8(yaml.stdout).unwrap(), "3 samples of mine::Shape written to 1 reader\n");
     assert_eq!(places(3), [("C".into(), 3.into()), ("D".into(), 4.into()), ("E".into(), 5.into())]);
 }
 
@@ -158,7 +158,7 @@ fn a_reader_that_comes_later_has_a_writer_that_suits_it() {
     qos.ownership.kind = OwnershipKind::Exclusive;
     let subscriber = late.create_subscriber(&SubscriberQos::default()).unwrap();
     let reader = subscriber.create_datareader(&topic, &qos).unwrap();
-    assert_eq!(told.recv_timeout(PATIENCE).unwrap(), "1 samples of mine::Shape written to 1 readers");
+    assert_eq!(told.recv_timeout(PATIENCE).unwrap(), "1 sample of mine::Shape written to 1 reader");
     let sample = reader.take(1).unwrap().remove(0).data.unwrap();
     assert_eq!((&*sample.color, sample.x), ("RED", 5));
 }

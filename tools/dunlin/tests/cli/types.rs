@@ -29,17 +29,17 @@ fn files_are_compiled_as_dunlin_idl_does() {
         Background::start(&["shapes", "--web", "0", "-d", domain, "-p", "Square:RED", "-s", "Circle"]);
     let compiled = ["-I", &include, "-D", "BOUND=128"];
     let diff = ["type", "Square", "-d", domain, "--wait", "1", "--diff", &file];
-    let told = eventually(&[&diff[..], &compiled].concat(), &["1 writers", ": fit"]);
+    let told = eventually(&[&diff[..], &compiled].concat(), &["1 writer", ": fit"]);
     assert!(!told.contains("do not fit"), "{told}");
     let last = ["--default-extensibility", "final"];
-    let told = eventually(&[&diff[..], &compiled, &last].concat(), &["1 writers", "do not fit"]);
+    let told = eventually(&[&diff[..], &compiled, &last].concat(), &["1 writer", "do not fit"]);
     assert!(told.contains("final"), "{told}");
     let failed = run(&[&diff[..], &["-D", "BOUND=128"]].concat());
     assert!(!failed.status.success() && String::from_utf8_lossy(&failed.stderr).contains("color.idl"));
     let echo = ["echo", "Square", "-d", domain, "--wait", "60", "-f", "line", "-c", "1", "--idl", &file];
     assert!(text(&[&echo[..], &compiled].concat()).starts_with("color=RED x="));
     let publish = ["pub", "Circle", "-d", domain, "--wait", "60", "{color: RED}", "--idl", &file];
-    assert!(text(&[&publish[..], &compiled].concat()).starts_with("1 samples of ShapeType"));
+    assert!(text(&[&publish[..], &compiled].concat()).starts_with("1 sample of ShapeType"));
     // What has no file to be about is refused.
     for words in [&["type", "Square"], &["echo", "Square"], &["pub", "Circle"]] {
         let value: &[&str] = if words[0] == "pub" { &["{}"] } else { &[] };

@@ -75,7 +75,7 @@ fn types_in_xml_are_read_and_written_with_types_of_rust() {
     let reader = subscriber.create_datareader(&topic, &DataReaderQos::default().reliable()).unwrap();
     let value = value.to_string();
     let publish = ["pub", "XmlIn", "-d", domain, "--wait", "60", "--idl", &file, &value];
-    assert!(text(&publish).starts_with("1 samples of plant::State"));
+    assert!(text(&publish).starts_with("1 sample of plant::State"));
     let deadline = Instant::now() + PATIENCE;
     let received = loop {
         if let Some(sample) = reader.take(1).unwrap().into_iter().find_map(|sample| sample.data) {
@@ -88,13 +88,13 @@ fn types_in_xml_are_read_and_written_with_types_of_rust() {
     // What is announced goes to XML, which fits what it came from.
     let announced = eventually(
         &["type", "XmlOut", "-d", domain, "--wait", "1", "--xml"],
-        &["<!-- plant::State: 1 writers, 0 readers", "<struct name=\"State\" extensibility=\"mutable\">"],
+        &["<!-- plant::State: 1 writer, 0 readers", "<struct name=\"State\" extensibility=\"mutable\">"],
     );
     std::fs::write(path("announced.xml"), &announced).unwrap();
     for file in [&file, &path("announced.xml")] {
         let told = eventually(
             &["type", "XmlOut", "-d", domain, "--wait", "1", "--diff", file],
-            &["1 writers", ": fit"],
+            &["1 writer", ": fit"],
         );
         assert!(!told.contains("do not fit"), "{told}");
     }

@@ -11,6 +11,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use dunlin_program::{Stop, page};
+use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +28,7 @@ struct App {
 }
 
 /// Serves the page until `stop` is set.
-pub fn run(board: &Arc<Board>, port: u16, stop: &Stop) -> Result<()> {
+pub fn run(board: &Arc<Board>, port: u16, stop: &Stop, out: &mut dyn Write) -> Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
         .with_context(|| format!("port {port} cannot be had; choose another with --web"))?;
     let address = listener.local_addr()?;
@@ -45,7 +46,8 @@ pub fn run(board: &Arc<Board>, port: u16, stop: &Stop) -> Result<()> {
         tokio::net::TcpListener::from_std(listener)?
     };
     runtime.spawn(async move { axum::serve(listener, app).await });
-    println!("open http://{address}/ to see the shapes; Ctrl-C ends");
+    writeln!(out, "open http://{address}/ to see the shapes; Ctrl-C ends")?;
+    out.flush()?;
     loop {
         board.tick();
         newest.send_replace(serde_json::to_string(&board.view())?);

@@ -1,0 +1,94 @@
+//! Standard output and standard error as the commands use them: a pipe that nobody reads any more is an end like any other, and
+//! what cannot be told on standard error is not told.
+
+use std::fmt;
+use std::io::{self, Stdout, Write};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Nobody reads standard output any more.
+static CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Standard output. Errors say that it was that which failed.
+pub struct Output(Stdout);
+
+/// Standard output.
+pub fn stdout() -> Output {
+    Output(io::stdout())
+}
+
+/// Whether a write failed because nobody reads standard output any more.
+pub fn is_closed() -> bool {
+    CLOSED.load(Relaxed)
+}
+
+fn named(error: io::Error) -> io::Error {
+    if error.kind() == io::ErrorKind::Interrupted {
+        return error;
+    }
+    CLOSED.fetch_or(error.kind() == io::ErrorKind::BrokenPipe, Relaxed);
+    io::Error::new(error.kind(), format!("standard output: {error}"))
+}
+
+impl Write for Output {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        self.0.write(octets).map_err(named)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush().map_err(named)
+    }
+}
+
+/// Writes to standard error.
+pub fn say(text: fmt::Arguments<'_>) {
+    // Whole, so that lines of several threads do not mix. Who closed standard error does not want to read it.
+    let _ = io::stderr().lock().write_all(text.to_string().as_bytes());
+}
+
+/// An error with its causes, each told once: some repeat what caused them.
+pub fn sentence(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
+        }
+    }
+    text
+}
+
+/// `1 reader`, `2 readers`.
+pub fn counted(count: impl TryInto<u64>, what: &str) -> String {
+    let count = count.try_into().unwrap_or(u64::MAX);
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// A line on standard error.
+macro_rules! tell {
+    ($($text:tt)+) => { $crate::output::say(format_args!("{}\n", format_args!($($text)+))) };
+}
+pub(crate) use tell;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_that_is_in_the_error_is_not_repeated() {
+        let error =
+            anyhow::Error::msg("no such file").context("cannot open x: no such file").context("import");
+        assert_eq!(sentence(&error), "import: cannot open x: no such file");
+        let error = anyhow::Error::msg("no such file").context("x");
+        assert_eq!(sentence(&error), "x: no such file");
+    }
+
+    #[test]
+    fn one_is_no_plural() {
+        assert_eq!(
+            (counted(1_usize, "reader"), counted(0_u64, "reader")),
+            ("1 reader".into(), "0 readers".into())
+        );
+    }
+}
