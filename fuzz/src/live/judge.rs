@@ -64,8 +64,8 @@ impl Judge {
         (reader, requested): (&Arc<ReaderSlot>, Qos),
     ) -> Self {
         let created = nanos(now.mono);
-        let writer = WriterLog::new(0, node, Arc::clone(writer), created);
-        let reader = ReaderLog::new(0, node, Arc::clone(reader), created);
+        let writer = WriterLog::new(0, (node, 0), Arc::clone(writer), created);
+        let reader = ReaderLog::new(0, (node, 0), Arc::clone(reader), created);
         Self {
             offered,
             requested,
@@ -81,7 +81,9 @@ impl Judge {
     /// A change was written, with the number that the writer gave it.
     pub(super) fn wrote(&mut self, now: Now, kind: ChangeKind, key: u8, len: usize, number: i64) {
         let gone = matches!(kind, ChangeKind::Unregistered | ChangeKind::DisposedUnregistered);
-        self.writer.changes.push(Written { kind, key: u32::from(key), len, at: nanos(now.mono) });
+        let turn = self.writer.changes.len() as u64;
+        let change = Written { kind, key: u32::from(key), len, at: nanos(now.mono), set: None, turn };
+        self.writer.changes.push(change);
         self.writer.registered.insert(u32::from(key), !gone);
         assert_eq!(number, self.writer.changes.len() as i64, "numbering");
     }
