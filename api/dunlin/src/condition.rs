@@ -183,7 +183,7 @@ pub enum WaitError {
     NotAttached,
 }
 
-crate::error::debug_is_sentence!(WaitError);
+crate::sentence::debug_is_sentence!(WaitError);
 
 impl WaitError {
     /// The DDS return code.

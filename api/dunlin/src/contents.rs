@@ -145,7 +145,7 @@ pub enum FindTopicError {
     Create(#[from] CreateEntityError),
 }
 
-crate::error::debug_is_sentence!(FindTopicError);
+crate::sentence::debug_is_sentence!(FindTopicError);
 
 impl FindTopicError {
     /// The DDS return code.

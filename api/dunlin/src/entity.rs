@@ -29,7 +29,7 @@ pub enum EntityError {
     AlreadyDeleted,
 }
 
-crate::error::debug_is_sentence!(EntityError);
+crate::sentence::debug_is_sentence!(EntityError);
 
 impl EntityError {
     /// The DDS return code.

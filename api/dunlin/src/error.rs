@@ -15,20 +15,7 @@ use dunlin_driver::CannotWait;
 use dunlin_qos::{ImmutablePolicy, InconsistentPolicy, UnsupportedPolicy};
 use thiserror::Error;
 
-/// `Debug` is the sentence.
-macro_rules! debug_is_sentence {
-    ($($type:ty),+ $(,)?) => {$(
-        impl std::fmt::Debug for $type {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                std::fmt::Display::fmt(self, f)
-            }
-        }
-    )+};
-}
-
-pub(crate) use debug_is_sentence;
-
-debug_is_sentence!(
+crate::sentence::debug_is_sentence!(
     CreateParticipantError,
     CreateEntityError,
     ExpressionError,

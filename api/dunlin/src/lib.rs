@@ -75,6 +75,7 @@ mod reader_inner;
 mod representation;
 pub mod request_reply;
 mod sample;
+mod sentence;
 mod signal;
 #[cfg(feature = "sim")]
 pub mod sim;

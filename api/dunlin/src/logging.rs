@@ -24,7 +24,7 @@ pub enum LoggingError {
     AlreadySet,
 }
 
-crate::error::debug_is_sentence!(LoggingError);
+crate::sentence::debug_is_sentence!(LoggingError);
 
 /// Sets up a subscriber of `tracing` that prints logs on standard error, with time and colours, those of the program and of
 /// other libraries too.

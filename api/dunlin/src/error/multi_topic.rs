@@ -89,7 +89,7 @@ pub enum MultiTopicError {
     },
 }
 
-super::debug_is_sentence!(MultiTopicError);
+crate::sentence::debug_is_sentence!(MultiTopicError);
 
 impl MultiTopicError {
     /// The DDS return code.

@@ -149,7 +149,7 @@ pub enum RequestError {
     Wait(#[from] WaitForError),
 }
 
-crate::error::debug_is_sentence!(RequestError);
+crate::sentence::debug_is_sentence!(RequestError);
 
 impl RequestError {
     /// The DDS return code.
@@ -176,7 +176,7 @@ pub enum ReplyError {
     Write(#[from] WriteError),
 }
 
-crate::error::debug_is_sentence!(ReplyError);
+crate::sentence::debug_is_sentence!(ReplyError);
 
 impl ReplyError {
     /// The DDS return code.
