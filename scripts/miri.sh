@@ -39,7 +39,7 @@ if [ "${1:-}" = short ]; then
     exit
 fi
 
-for crate in ${CRATES:-sync buf core qos cdr wire xtypes dynamic rtps filter cache discovery engine}; do
+for crate in ${CRATES:-sync buf core qos cdr wire xtypes dynamic rtps filter cache discovery engine host}; do
     run "$crate" '' --tests || { evidence_failed "miri-$crate" 1; exit 1; }
     evidence "miri-$crate" --log "$log"
 done
