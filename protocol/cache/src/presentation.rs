@@ -147,7 +147,7 @@ struct Progress {
     passed: SequenceNumber,
     /// Numbers among which some are missing.
     holes: Option<SnRange>,
-    /// When the writer was lost, this was the highest number of its publisher that was known. It may have had later ones.
+    /// When the writer was lost, its publisher was at this number: it had a part in sets up to here at most.
     lost_at: Option<SequenceNumber>,
 }
 
@@ -170,7 +170,8 @@ impl Progress {
     /// Whether a set may lack a change of this writer.
     fn tears(&self, set: SequenceNumber, end: &End) -> bool {
         let inside = |holes: SnRange| holes.first < end.after && holes.last >= set;
-        (self.alive() && !self.reliable) || self.holes.is_some_and(inside)
+        let part = self.lost_at.is_none_or(|last| set <= last);
+        part && ((self.alive() && !self.reliable) || self.holes.is_some_and(inside))
     }
 
     fn note_hole(&mut self, range: SnRange) {
@@ -484,8 +485,9 @@ impl<T> Publisher<T> {
         if entry.set == Some(set) {
             return Some(End { last: *number, after: *number });
         }
-        // What is missing before it belongs to its own set, if that had begun.
-        let after = entry.set.map_or(*number, |next| next.min(*number).max(set.next()));
+        // What is missing before it belongs to its own set, if that had begun: behind what is there of this one, whatever it says.
+        let here = self.waiting.range(set..*number).next_back().map_or(set, |(last, _)| *last);
+        let after = entry.set.map_or(*number, |next| next.min(*number).max(here.next()));
         Some(End { last: after.previous(), after })
     }
 
@@ -596,19 +598,13 @@ impl<T> Publisher<T> {
     }
 
     /// Whether a writer that is lost now had gone before a set began: the publisher said so between the last that came from
-    /// the writer and the set, or with its first change. That it is lost may have been told here much later, or much sooner than
-    /// the set. Of a publisher that never says so, what was not known of when it was lost is later.
+    /// the writer and the set, or with its first change. That it is lost may have been told here much later.
     fn had_gone(&self, stream: &Progress, set: SequenceNumber) -> bool {
-        let Some(lost_at) = stream.lost_at else { return false };
         let at_begin = self.waiting.get(&set).and_then(|entry| entry.writers).map(|digest| (set, digest));
-        let said = self.writers.said().filter(|(number, _)| *number < set);
-        if self.settled_with.is_none() && at_begin.is_none() && self.writers.said().is_none() {
-            return set > lost_at;
-        }
+        let seen = stream.passed > SequenceNumber::ZERO && !stream.alive();
         let without =
             |(number, digest)| number > stream.passed && self.writers.lack(digest, stream.writer.entity_id);
-        let seen = stream.passed > SequenceNumber::ZERO;
-        seen && [self.settled_with, at_begin, said].into_iter().flatten().any(without)
+        seen && [self.settled_with, at_begin].into_iter().flatten().any(without)
     }
 
     /// Takes everything up to a number.
@@ -624,10 +620,8 @@ impl<T> Publisher<T> {
         for stream in &mut self.streams {
             stream.holes = stream.holes.filter(|holes| holes.last > self.settled);
         }
-        let next = self.settled.next();
-        let mut streams = core::mem::take(&mut self.streams);
-        streams.retain(|stream| stream.alive() || !self.had_gone(stream, next));
-        self.streams = streams;
+        let settled = self.settled;
+        self.streams.retain(|stream| stream.lost_at.is_none_or(|last| last > settled));
         (if whole { Release::Show(unit) } else { Release::GiveUp(unit) }, octets)
     }
 }
