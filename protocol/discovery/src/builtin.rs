@@ -25,6 +25,8 @@ pub(crate) struct BuiltinWriter {
     history: BuiltinHistory,
     /// How long a disposal stays at least.
     keep_disposed: Duration,
+    /// What all participants have acknowledged whose lease has ended here, and who may come back.
+    lost_acked: Option<SequenceNumber>,
 }
 
 /// So many changes an unverified participant may have heard, or may miss of what it heard.
@@ -50,7 +52,13 @@ impl BuiltinWriter {
         // A peer that this participant has forgotten forgets it no later than a lease after it last heard it, and may
         // have missed a disposal for as long before that.
         let keep_disposed = lease.times(2);
-        Self { writer: Writer::new(config), history: BuiltinHistory::starting_at(first), keep_disposed }
+        let (writer, history) = (Writer::new(config), BuiltinHistory::starting_at(first));
+        Self { writer, history, keep_disposed, lost_acked: None }
+    }
+
+    /// Keeps what participants may still have to hear that are lost now, of which all have acknowledged so much.
+    pub(crate) fn keep_for_lost(&mut self, acknowledged: Option<SequenceNumber>) {
+        self.lost_acked = acknowledged;
     }
 
     /// Adds a change and sends it to all matched readers.
@@ -128,7 +136,8 @@ impl BuiltinWriter {
     }
 
     fn forget_disposed(&mut self, now: Now) {
-        self.history.forget_disposed(now.mono, self.writer.acked_by_all(), self.keep_disposed);
+        let acked = self.writer.acked_by_all();
+        self.history.forget_disposed(now.mono, acked, self.lost_acked, self.keep_disposed);
     }
 
     pub(crate) fn on_submessage(

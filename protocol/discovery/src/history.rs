@@ -6,6 +6,9 @@ use dunlin_buf::SharedBytes;
 use dunlin_core::{Duration, InstanceHandle, MonoTime, Now, SequenceNumber};
 use dunlin_rtps::{Change, ChangeKind, WriterHistory};
 
+/// Most disposals that are kept for participants whose lease has ended: many never come back.
+const MAX_OWED: usize = 256;
+
 /// The last change of every instance. A disposal stays until [`Self::forget_disposed`].
 #[derive(Debug, Default)]
 pub(crate) struct BuiltinHistory {
@@ -47,11 +50,19 @@ impl BuiltinHistory {
     }
 
     /// Removes disposals that everybody has acknowledged and that are older than `keep`. Until then a peer may still know
-    /// the instance that is not among everybody: this side forgot it, and it has not forgotten this side yet.
-    pub(crate) fn forget_disposed(&mut self, now: MonoTime, acked_by_all: SequenceNumber, keep: Duration) {
+    /// the instance that is not among everybody: this side forgot it, and it has not forgotten this side yet. One that
+    /// stands still may do so for any time: what is behind `lost_acked` stays for those, as far as there is room.
+    pub(crate) fn forget_disposed(
+        &mut self,
+        now: MonoTime,
+        acked_by_all: SequenceNumber,
+        lost_acked: Option<SequenceNumber>,
+        keep: Duration,
+    ) {
         while let Some((sn, at)) = self.disposed.first_key_value().map(|(sn, at)| (*sn, *at))
             && sn <= acked_by_all
             && at.plus(keep) <= now
+            && (lost_acked.is_none_or(|acked| sn <= acked) || self.disposed.len() > MAX_OWED)
         {
             self.disposed.remove(&sn);
             if let Some(change) = self.changes.remove(&sn) {
@@ -106,14 +117,14 @@ mod tests {
         const KEEP: Duration = Duration::from_secs(3);
         let mut history = BuiltinHistory::default();
         let forget = |history: &mut BuiltinHistory, acked: i64| {
-            history.forget_disposed(MonoTime(0).plus(KEEP), SequenceNumber(acked), KEEP);
+            history.forget_disposed(MonoTime(0).plus(KEEP), SequenceNumber(acked), None, KEEP);
         };
         put(&mut history, ChangeKind::Alive, 1);
         put(&mut history, ChangeKind::DisposedUnregistered, 1);
         put(&mut history, ChangeKind::DisposedUnregistered, 2);
         forget(&mut history, 1);
         assert_eq!(history.first_sn(), Some(SequenceNumber(2)));
-        history.forget_disposed(MonoTime(0), SequenceNumber(2), KEEP);
+        history.forget_disposed(MonoTime(0), SequenceNumber(2), None, KEEP);
         assert_eq!(history.first_sn(), Some(SequenceNumber(2)), "it is young");
         forget(&mut history, 2);
         assert_eq!(history.first_sn(), Some(SequenceNumber(3)));
@@ -121,5 +132,24 @@ mod tests {
         put(&mut history, ChangeKind::Alive, 2);
         forget(&mut history, 9);
         assert_eq!((history.first_sn(), history.last_sn().0), (Some(SequenceNumber(4)), 4));
+    }
+
+    #[test]
+    fn disposals_that_lost_participants_lack_stay_up_to_a_limit() {
+        let mut history = BuiltinHistory::default();
+        for instance in 0..=255 {
+            put(&mut history, ChangeKind::DisposedUnregistered, instance);
+        }
+        let forget = |history: &mut BuiltinHistory, lost: Option<i64>| {
+            let lost = lost.map(SequenceNumber);
+            history.forget_disposed(MonoTime(1), SequenceNumber::MAX, lost, Duration::ZERO);
+            history.first_sn().map(|first| first.0)
+        };
+        assert_eq!(forget(&mut history, Some(0)), Some(1));
+        let more = InstanceHandle([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]);
+        history.put(Now::default(), ChangeKind::DisposedUnregistered, more, SharedBytes::copy_from(&[0; 4]));
+        assert_eq!(forget(&mut history, Some(0)), Some(2), "the oldest gives way");
+        assert_eq!(forget(&mut history, Some(5)), Some(6));
+        assert_eq!(forget(&mut history, None), None);
     }
 }

@@ -32,14 +32,20 @@ impl Lost {
         self.known.insert(prefix, (now, acknowledged));
     }
 
-    /// It is a peer again.
-    pub(crate) fn forget(&mut self, prefix: GuidPrefix) {
-        self.known.remove(&prefix);
+    /// It is a peer again; whether it was remembered.
+    pub(crate) fn forget(&mut self, prefix: GuidPrefix) -> bool {
+        self.known.remove(&prefix).is_some()
     }
 
     /// What it had acknowledged of the built-in writer with this index.
     pub(crate) fn acknowledged(&self, prefix: GuidPrefix, index: usize) -> Option<SequenceNumber> {
         self.known.get(&prefix)?.1.get(index).copied().flatten()
+    }
+
+    /// What all of them had acknowledged of the built-in writer with this index, if any of them is its reader.
+    pub(crate) fn acknowledged_by_all(&self, index: usize) -> Option<SequenceNumber> {
+        let known = self.known.values();
+        known.filter_map(|(_, acknowledged)| acknowledged.get(index).copied().flatten()).min()
     }
 }
 
@@ -65,7 +71,12 @@ mod tests {
         assert_eq!(lost.acknowledged(prefix(MAX_LOST - 1), 0), None);
         assert_eq!(lost.acknowledged(prefix(MAX_LOST), 0), Some(SequenceNumber(7)));
         assert_eq!(lost.acknowledged(prefix(MAX_LOST), 1), None);
-        lost.forget(prefix(MAX_LOST));
+        assert!(lost.forget(prefix(MAX_LOST)));
         assert_eq!(lost.acknowledged(prefix(MAX_LOST), 0), None);
+        lost.remember(MonoTime::MAX, prefix(0), [Some(SequenceNumber(3)), None, None]);
+        assert_eq!(
+            (lost.acknowledged_by_all(0), lost.acknowledged_by_all(1)),
+            (Some(SequenceNumber(3)), None)
+        );
     }
 }

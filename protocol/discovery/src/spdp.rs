@@ -474,8 +474,17 @@ impl Discovery {
             self.stats.leases_expired = self.stats.leases_expired.saturating_add(1);
             self.remove_participant(prefix, LostReason::LeaseExpired, fx);
         }
+        self.keep_for_lost();
         let next = self.participants.values().map(|participant| participant.expires).min();
         self.lease_wakeup = next.filter(|next| *next != MonoTime::MAX);
+    }
+
+    /// Tells the built-in writers how far those are that were lost.
+    pub(crate) fn keep_for_lost(&mut self) {
+        for topic in BuiltinTopic::ALL {
+            let acknowledged = self.lost.acknowledged_by_all(topic.index());
+            self.writer_mut(topic).keep_for_lost(acknowledged);
+        }
     }
 
     /// This participant stood still itself (SIGSTOP, a virtual machine that was suspended) if a timer comes late by much: it has

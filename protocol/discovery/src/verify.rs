@@ -229,8 +229,10 @@ impl Discovery {
         let Some(participant) = self.participants.get_mut(&prefix) else { return };
         let Some(unverified) = participant.unverified.take() else { return };
         participant.renew(now.mono);
-        self.lost.forget(prefix);
         let data = alloc::sync::Arc::clone(&participant.data);
+        if self.lost.forget(prefix) {
+            self.keep_for_lost();
+        }
         if let Some(due) = unverified.answer_due {
             self.answers.remove(&(due, prefix));
         }

@@ -199,6 +199,35 @@ fn who_was_lost_on_one_side_alone_goes_on_where_it_was() {
     assert_eq!(net.nodes[0].discovery.stats().participants_unverified, 0);
 }
 
+/// Who stands still knows its peers still when it wakes up, however long ago they have lost it. What was removed meanwhile is
+/// not the first that it was told of, so what is left does not show that it is gone.
+#[test]
+fn who_was_lost_for_long_learns_what_was_removed_meanwhile() {
+    let mut net = Net::new([config(0), config(1), config(2)]);
+    let ids = [1, 2, 3].map(|key| EntityId([0, 0, key, 2]));
+    for id in ids {
+        let writer = LocalWriter { entity_id: id, ..local_writer(DataWriterQos::default()) };
+        net.with(0, |d, now, out, fx| d.add_writer(now, writer, out, fx)).expect("valid names");
+    }
+    net.start();
+    net.run_for(secs(5));
+    net.nodes[1].unheard = true;
+    net.run_for(secs(12));
+    let [_, removed, changed] = ids;
+    net.with(0, |d, now, out, fx| d.remove_writer(now, removed, out, fx));
+    // Two leases and more, and something that lets go of what is old.
+    net.run_for(secs(30));
+    net.with(0, |d, now, out, fx| d.remove_writer(now, changed, out, fx));
+    net.run_for(secs(1));
+    assert_eq!(net.nodes[1].discovery.writers().count(), 3, "nobody has told it");
+    net.nodes[1].unheard = false;
+    net.run_for(secs(10));
+    for node in [1, 2] {
+        let known: Vec<EntityId> = net.nodes[node].discovery.writers().map(|it| it.guid.entity_id).collect();
+        assert_eq!(known, ids[..1], "node {node}");
+    }
+}
+
 #[test]
 fn shutdown_is_announced() {
     let mut net = Net::new([config(0), config(1)]);
