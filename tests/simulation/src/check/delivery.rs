@@ -87,10 +87,18 @@ pub(super) fn pair_alone<'a>(run: &'a Run<'_>, w: usize, r: usize) -> Pair<'a> {
         inactive: if may_be_silent(run, writer) { writer.given_up.of(reader.guid) } else { &[] },
         received: reader.received.get(&w),
         looks: &reader.looks,
+        unseen: unseen(run, reader),
         stale: is_stale_possible(run, r, requested),
         orderly: is_orderly(run, writer, reader),
         torn: BTreeSet::new(),
     }
+}
+
+/// From when to when what was written may have arrived at a reader that is gone after it had last looked.
+fn unseen(run: &Run<'_>, reader: &ReaderLog) -> Option<(Nanos, Nanos)> {
+    let looked = reader.looks.last().copied().unwrap_or(0);
+    let until = reader.ended?;
+    Some((looked.saturating_sub(run.scenario.longest_way() * MS), until))
 }
 
 /// Whether no fault of the network was in force when the writer had just met the reader.

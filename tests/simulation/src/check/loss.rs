@@ -58,6 +58,8 @@ pub struct Pair<'a> {
     pub received: Option<&'a Received>,
     /// When the application took what there was.
     pub looks: &'a [Nanos],
+    /// From when to when what was written may have arrived at a reader that is gone after it had last looked.
+    pub unseen: Option<(Nanos, Nanos)>,
     /// BY_SOURCE_TIMESTAMP drops what comes late, which happens if there are several writers.
     pub stale: bool,
     /// What is in coherent sets that may not be whole.
@@ -156,12 +158,21 @@ impl Pair<'_> {
         confused || self.by_reader.first().is_some_and(|(met, _)| change.at + IN_FLIGHT >= *met)
     }
 
-    /// Whether a change has arrived, or may have: one without data is not taken as a sample.
+    /// Whether a change has arrived, or may have: one without data is not taken as a sample, and the application of a reader
+    /// that is gone did not see what came last.
     fn arrives(&self, number: u64) -> bool {
         let met = self.by_reader.first().map_or(Nanos::MAX, |(met, _)| *met);
         let for_it = |change: &Written| self.durable() || change.at + IN_FLIGHT >= met;
         let empty = self.change(number).is_some_and(|it| it.kind != ChangeKind::Alive && for_it(it));
-        empty || self.taken(number)
+        empty || self.taken(number) || self.change(number).is_some_and(|it| self.unseen(it))
+    }
+
+    /// Whether a change may have arrived that the application had no time to take.
+    fn unseen(&self, change: &Written) -> bool {
+        let Some((since, until)) = self.unseen else { return false };
+        let met = self.by_writer.last().map_or(0, |(met, _)| *met);
+        let history = self.durable() && met + HISTORY_SENT >= since;
+        change.at <= until && (change.at >= since || history)
     }
 
     fn later<'a>(&'a self, number: u64, change: &'a Written) -> impl Iterator<Item = &'a Written> {
@@ -363,6 +374,7 @@ mod tests {
         inactive: Vec<Span>,
         received: Received,
         looks: Vec<Nanos>,
+        unseen: Option<(Nanos, Nanos)>,
         orderly: bool,
     }
 
@@ -388,6 +400,7 @@ mod tests {
                 inactive: Vec::new(),
                 received,
                 looks: Vec::new(),
+                unseen: None,
                 orderly: true,
             }
         }
@@ -402,6 +415,7 @@ mod tests {
                 inactive: &self.inactive,
                 received: Some(&self.received),
                 looks: &self.looks,
+                unseen: self.unseen,
                 stale: false,
                 torn: BTreeSet::new(),
                 orderly: self.orderly,
@@ -528,6 +542,21 @@ mod tests {
         assert_eq!(story(true, &[80]), 2, "3 and 4, behind which 5 had arrived");
         assert_eq!(story(true, &[]), 3, "7 may have arrived before 6, and waited for the application");
         assert_eq!(story(false, &[80]), 0, "what is written once comes once");
+    }
+
+    #[test]
+    fn what_arrives_after_the_last_look_of_a_reader_that_is_gone_tells_of_holes_too() {
+        let mut story = Story::new([3, 4]);
+        story.requested.reliable = false;
+        assert_eq!(story.verdict().1, 0, "nothing came behind 4");
+        story.unseen = Some((75, 95));
+        assert_eq!(story.verdict().1, 4, "9 may have come, so 5 to 8 are lost");
+        // The history may come once more, and all of it had been written long before.
+        (story.offered.durable, story.requested.durable) = (true, true);
+        story.unseen = Some((2 + HISTORY_SENT, 95));
+        assert_eq!(story.verdict().1, 0);
+        story.by_writer = vec![(1, Some(20)), (85, None)];
+        assert_eq!(story.verdict().1, 5, "2 and 5 to 8");
     }
 
     #[test]
