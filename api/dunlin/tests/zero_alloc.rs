@@ -165,6 +165,8 @@ fn writer(participant: &DomainParticipant, kind: Kind) -> DataWriter<Position> {
 struct Taking {
     reader: DataReader<Position>,
     taken: Vec<Sample<Position>>,
+    /// The highest number that was taken by [`up_to`](Self::up_to).
+    newest: Option<u64>,
 }
 
 impl Taking {
@@ -172,7 +174,7 @@ impl Taking {
         let topic = participant.create_topic::<Position>(TOPIC, &TopicQos::default()).unwrap();
         let subscriber = participant.create_subscriber(&SubscriberQos::default()).unwrap();
         let reader = subscriber.create_datareader(&topic, &kind.reader()).unwrap();
-        Self { reader, taken: Vec::with_capacity(64) }
+        Self { reader, taken: Vec::with_capacity(64), newest: None }
     }
 
     /// Takes what is there.
@@ -183,20 +185,20 @@ impl Taking {
     }
 
     /// Takes up to a number or a later one, and says how many that were. A take goes through one instance after the other:
-    /// while it is full, older samples of other instances may still be there.
+    /// while it is full, older samples of other instances may still be there. So it may take what the next call is to wait for.
     fn up_to(&mut self, last: u64) -> u64 {
-        let (mut count, mut newest, deadline) = (0, None, Instant::now() + StdDuration::from_secs(30));
+        let (mut count, deadline) = (0, Instant::now() + StdDuration::from_secs(30));
         let mut full = false;
-        while full || newest < Some(last) {
+        while full || self.newest < Some(last) {
             self.taken.clear();
             let taken = self.reader.take_into(AT_ONCE, &mut self.taken).unwrap();
             full = taken == AT_ONCE;
             count += taken as u64;
             for sample in self.taken.iter().filter_map(|sample| sample.data.as_ref()) {
                 assert_eq!(*sample, position(sample.number));
-                newest = newest.max(Some(sample.number));
+                self.newest = self.newest.max(Some(sample.number));
             }
-            assert!(Instant::now() < deadline, "sample {last} is missing, {newest:?} was the newest");
+            assert!(Instant::now() < deadline, "sample {last} is missing, {:?} was the newest", self.newest);
             std::thread::park_timeout(StdDuration::from_micros(20));
         }
         count
