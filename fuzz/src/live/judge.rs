@@ -9,6 +9,7 @@ use dunlin_core::{Duration, Guid, InstanceHandle, Now};
 use dunlin_engine::{Event, ReaderSlot, WriterSlot};
 use dunlin_rtps::ChangeKind;
 use dunlin_simulation::check::instances::doings;
+use dunlin_simulation::check::loss::{Pair, Verdict};
 use dunlin_simulation::check::timing::{BLUR, periods};
 use dunlin_simulation::check::{delivery, infos};
 use dunlin_simulation::log::{Nanos, ReaderLog, WriterLog, Written, nanos};
@@ -111,11 +112,23 @@ impl Judge {
                 self.audience |= *remote != peer.1;
                 self.lost_reader |= !added && *remote == peer.1;
                 if *added {
-                    self.writer.matched.insert(*remote, at);
+                    self.writer.meet(*remote, at);
                 } else {
-                    self.writer.matched.remove(remote);
+                    self.writer.part(*remote, at);
                 }
                 !added && *remote == peer.1
+            }
+            Event::ReaderActivity { writer, remote, active } if *writer == self.writer.guid.entity_id => {
+                if *active {
+                    self.writer.given_up.end(*remote, at);
+                } else {
+                    self.writer.given_up.begin(*remote, at);
+                }
+                false
+            }
+            Event::SampleLost { reader, count, .. } if *reader == self.reader.guid.entity_id => {
+                self.reader.lost += count;
+                false
             }
             Event::SubscriptionMatched { reader, remote, added, .. }
                 if *reader == self.reader.guid.entity_id =>
@@ -151,9 +164,9 @@ impl Judge {
 
     fn meet(&mut self, at: Nanos, remote: Guid, added: bool, peer: Guid) {
         if added {
-            self.reader.matched.insert(remote, at);
+            self.reader.meet(remote, at);
         } else {
-            self.reader.matched.remove(&remote);
+            self.reader.part(remote, at);
         }
         if remote != peer {
             self.rivals = true;
@@ -189,6 +202,7 @@ impl Judge {
         peer: &Peer<'_>,
         forged: Forged,
     ) {
+        self.reader.looks.push(nanos(now.mono));
         let wrong = infos::look(&mut self.reader.glimpses, taken, self.requested.by_source);
         assert!(wrong.is_empty(), "{wrong:?}");
         let selected = |sample: &CachedSample| {
@@ -264,6 +278,7 @@ impl Judge {
         let number = u64::from(value.number);
         let received = self.reader.received.entry(PEER).or_default();
         received.note(number, nanos(now.mono));
+        received.first_taken.get_or_insert(nanos(now.mono));
         let again = received.sessions > 1 || received.fresh;
         assert!(received.count(number) == 1 || again, "number {number} twice");
         let last = received.last_of_key.insert(u32::from(value.key), number).unwrap_or(0);
@@ -289,20 +304,43 @@ impl Judge {
                 && self.missing(peer).is_empty())
     }
 
+    /// Whether it is the writer of the peer alone that decides what this reader shows.
+    fn is_judged(&self) -> bool {
+        let mixed =
+            self.requested.keep_last.is_some() || self.requested.by_source || self.requested.exclusive;
+        !(self.rivals && mixed)
+    }
+
+    /// The writer of the peer and the reader, as the model of losses sees them.
+    fn pair<'a>(&'a self, peer: &'a Peer<'_>) -> Pair<'a> {
+        Pair {
+            changes: &peer.writer.changes,
+            offered: &peer.offered,
+            requested: &self.requested,
+            by_writer: peer.writer.meetings.of(self.reader.guid),
+            by_reader: self.reader.meetings.of(peer.writer.guid),
+            inactive: peer.writer.given_up.of(self.reader.guid),
+            received: self.reader.received.get(&PEER),
+            looks: &self.reader.looks,
+            unseen: None,
+            stale: false,
+            torn: BTreeSet::new(),
+            orderly: false,
+        }
+    }
+
     /// Numbers of samples that did not come, though nothing excuses that.
     pub(super) fn missing(&self, peer: &Peer<'_>) -> Vec<u64> {
-        let (offered, requested) = (&peer.offered, &self.requested);
-        let shared = self.rivals && (requested.keep_last.is_some() || requested.by_source);
-        let selective = self.rivals && requested.exclusive;
-        let durable = offered.durable && requested.durable;
-        let Some(first) = delivery::first_due(peer.writer, &self.reader, durable) else { return Vec::new() };
-        if offered.lifespan.is_some() || shared || selective {
-            return Vec::new();
+        if self.is_judged() { self.pair(peer).verdict().missing } else { Vec::new() }
+    }
+
+    /// SAMPLE_LOST counts what was lost, and nothing else.
+    fn losses(&self, peer: &Peer<'_>) {
+        if self.rivals {
+            return;
         }
-        let received = self.reader.received.get(&PEER);
-        let count = |number| received.map_or(0, |received| received.count(number));
-        let met = peer.writer.matched.get(&self.reader.guid).copied().unwrap_or(0);
-        delivery::missing((&peer.writer.changes, met), offered, requested, count, first)
+        let (Verdict { must, may, .. }, lost) = (self.pair(peer).verdict(), self.reader.lost);
+        assert!(must <= lost && lost <= may, "told of {lost} lost samples, not of {must} to {may}");
     }
 
     /// What only depends on the participant itself: whatever attackers say, it holds.
@@ -353,6 +391,7 @@ impl Judge {
             missing.is_empty() || !self.requested.reliable || !peer.offered.reliable,
             "{missing:?} missing"
         );
+        self.losses(peer);
         self.instances(peer);
         self.requested_deadlines(now, peer);
         self.held();

@@ -164,6 +164,19 @@ impl WriterLog {
         }
     }
 
+    /// A reader is matched.
+    pub fn meet(&mut self, reader: Guid, at: Nanos) {
+        self.matched.insert(reader, at);
+        self.meetings.begin(reader, at);
+    }
+
+    /// It is so no more.
+    pub fn part(&mut self, reader: Guid, at: Nanos) {
+        self.matched.remove(&reader);
+        self.meetings.end(reader, at);
+        self.given_up.end(reader, at);
+    }
+
     /// The coherent set that a change belongs to.
     #[must_use]
     pub fn set_of(&self, number: u64) -> Option<usize> {
@@ -314,6 +327,18 @@ impl ReaderLog {
             glimpses: BTreeMap::new(),
             shown_count: BTreeMap::new(),
         }
+    }
+
+    /// A writer is matched.
+    pub fn meet(&mut self, writer: Guid, at: Nanos) {
+        self.matched.insert(writer, at);
+        self.meetings.begin(writer, at);
+    }
+
+    /// It is so no more.
+    pub fn part(&mut self, writer: Guid, at: Nanos) {
+        self.matched.remove(&writer);
+        self.meetings.end(writer, at);
     }
 }
 

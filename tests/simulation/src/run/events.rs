@@ -14,15 +14,8 @@ fn policies(found: Vec<IncompatiblePolicy>) -> Vec<PolicyId> {
 
 fn tell_writer(writer: &mut WriterLog, at: Nanos, event: Event, keyed: bool) {
     match event {
-        Event::PublicationMatched { remote, added: true, .. } => {
-            writer.matched.insert(remote, at);
-            writer.meetings.begin(remote, at);
-        }
-        Event::PublicationMatched { remote, added: false, .. } => {
-            writer.matched.remove(&remote);
-            writer.meetings.end(remote, at);
-            writer.given_up.end(remote, at);
-        }
+        Event::PublicationMatched { remote, added: true, .. } => writer.meet(remote, at),
+        Event::PublicationMatched { remote, added: false, .. } => writer.part(remote, at),
         Event::OfferedIncompatibleQos { remote, policies: found, .. } => {
             writer.refused.insert(remote, policies(found));
         }
@@ -94,11 +87,9 @@ impl Run<'_> {
         let writer = self.log.writer_at(remote, at);
         let reader: &mut ReaderLog = &mut self.log.readers[number];
         if added {
-            reader.matched.insert(remote, at);
-            reader.meetings.begin(remote, at);
+            reader.meet(remote, at);
         } else {
-            reader.matched.remove(&remote);
-            reader.meetings.end(remote, at);
+            reader.part(remote, at);
         }
         if let Some(writer) = writer {
             let received = reader.received.entry(writer).or_default();
