@@ -319,7 +319,7 @@ impl Judge {
             requested: &self.requested,
             by_writer: peer.writer.meetings.of(self.reader.guid),
             by_reader: self.reader.meetings.of(peer.writer.guid),
-            inactive: peer.writer.given_up.of(self.reader.guid),
+            inactive: peer.writer.given_up.of(self.reader.guid).to_vec(),
             received: self.reader.received.get(&PEER),
             looks: &self.reader.looks,
             unseen: None,

@@ -6,7 +6,7 @@ use dunlin_rtps::ChangeKind;
 
 use super::loss::{HISTORY_SENT, Pair};
 use crate::failure::Violation;
-use crate::log::{Nanos, ReaderLog, WriterLog, Written};
+use crate::log::{Nanos, ReaderLog, Span, WriterLog, Written};
 use crate::qos::Qos;
 use crate::run::{MS, Run};
 use crate::scenario::{Class, FaultPlan};
@@ -84,7 +84,7 @@ pub(super) fn pair_alone<'a>(run: &'a Run<'_>, w: usize, r: usize) -> Pair<'a> {
         requested,
         by_writer: writer.meetings.of(reader.guid),
         by_reader: reader.meetings.of(writer.guid),
-        inactive: if may_be_silent(run, writer) { writer.given_up.of(reader.guid) } else { &[] },
+        inactive: silences(run, writer, reader),
         received: reader.received.get(&w),
         looks: &reader.looks,
         unseen: unseen(run, reader),
@@ -203,12 +203,23 @@ pub(super) fn last_values(run: &Run<'_>, found: &mut Vec<Violation>) {
     }
 }
 
-/// A reader is inactive if something kept it from answering, for which there must have been a fault.
-fn may_be_silent(run: &Run<'_>, writer: &WriterLog) -> bool {
+/// When the writer did not wait for a reader, as far as something kept that from answering: a fault, or it had not discovered the
+/// writer when that asked it for the last time.
+fn silences(run: &Run<'_>, writer: &WriterLog, reader: &ReaderLog) -> Vec<Span> {
     let patience = run.scenario.nodes[writer.node].inactive_after;
     let long_enough =
         |plan: &FaultPlan| plan.on && (plan.until - plan.from >= patience || plan.class != Class::Pause);
-    run.scenario.faults.iter().any(long_enough)
+    let disturbed = run.scenario.faults.iter().any(long_enough);
+    let meetings = reader.meetings.of(writer.guid);
+    let spans = writer.given_up.of(reader.guid).iter();
+    spans.filter(|(from, _)| disturbed || !could_answer(meetings, *from, patience * MS)).copied().collect()
+}
+
+/// Whether a reader that is given up after so long without an answer knew the writer at the last question, of which half of that
+/// time was left.
+fn could_answer(meetings: &[Span], given_up: Nanos, patience: Nanos) -> bool {
+    let asked = given_up.saturating_sub(patience / 2);
+    meetings.iter().any(|(met, parted)| *met <= asked && parted.is_none_or(|parted| parted > asked))
 }
 
 /// Whether something was released that the reader has not got, told of or not.
@@ -226,4 +237,20 @@ pub(super) fn has_rivals(run: &Run<'_>, w: usize, r: usize) -> bool {
     let same =
         |(other, log): (usize, &WriterLog)| other != w && run.scenario.endpoints[log.plan].topic == topic;
     run.log.writers.iter().enumerate().any(same)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::could_answer;
+
+    #[test]
+    fn who_does_not_know_the_writer_cannot_answer_it() {
+        let silent = |meetings: &[_]| !could_answer(meetings, 200, 100);
+        assert!(silent(&[]));
+        assert!(silent(&[(151, None)]), "it may not have heard a question");
+        assert!(!silent(&[(150, None)]));
+        assert!(!silent(&[(10, Some(151))]));
+        assert!(silent(&[(10, Some(150))]));
+        assert!(silent(&[(10, Some(150)), (160, None)]));
+    }
 }

@@ -53,7 +53,7 @@ pub struct Pair<'a> {
     /// When the reader had matched the writer.
     pub by_reader: &'a [Span],
     /// When the writer did not wait for the reader.
-    pub inactive: &'a [Span],
+    pub inactive: Vec<Span>,
     /// What was taken.
     pub received: Option<&'a Received>,
     /// When the application took what there was.
@@ -140,8 +140,9 @@ impl Pair<'_> {
             (Reason::Expired, self.offered.lifespan.is_some()),
             (Reason::Ended, self.ended(number, change)),
             (Reason::Released, self.released(number, change)),
-            (Reason::Parted, self.parted(number, change)),
+            // Of what was written before they first met the writer says that it is not for the reader, also when they meet again.
             (Reason::Overheard, self.overheard(number, change)),
+            (Reason::Parted, self.parted(number, change)),
         ];
         rules.into_iter().find(|(_, holds)| *holds).map(|(reason, _)| reason)
     }
@@ -412,7 +413,7 @@ mod tests {
                 requested: &self.requested,
                 by_writer: &self.by_writer,
                 by_reader: &self.by_reader,
-                inactive: &self.inactive,
+                inactive: self.inactive.clone(),
                 received: Some(&self.received),
                 looks: &self.looks,
                 unseen: self.unseen,
@@ -502,6 +503,11 @@ mod tests {
         let mut story = Story::new([2, 6, 7, 8, 9, 10]);
         (story.by_writer, story.by_reader) = (vec![(55, None)], vec![(40, None)]);
         assert_eq!(story.verdict().1, 3);
+        // Nor is it owed when they part and meet again: what was written from the first time on is.
+        story.by_writer = vec![(55, Some(65)), (85, None)];
+        assert_eq!(story.verdict(), (0, 4, vec![]));
+        story.received = Story::new([2, 6, 9, 10]).received;
+        assert_eq!(story.verdict(), (2, 6, vec![]));
     }
 
     #[test]
