@@ -16,6 +16,10 @@ impl LocatorKind {
     pub const UDP_V4: Self = Self(1);
     /// UDP over IPv6.
     pub const UDP_V6: Self = Self(2);
+    /// TCP over IPv4, as Fast DDS frames it: the port holds the port of the connection and a logical one.
+    pub const TCP_V4: Self = Self(4);
+    /// TCP over IPv6, likewise.
+    pub const TCP_V6: Self = Self(8);
     /// Shared memory between Dunlin participants of one host; others ignore it, as any kind of a vendor's own.
     pub const SHARED_MEMORY: Self = Self(0x0244_4C01);
     /// Inside the participant itself; never on the wire.
@@ -28,6 +32,8 @@ impl fmt::Debug for LocatorKind {
             Self::INVALID => f.write_str("invalid"),
             Self::UDP_V4 => f.write_str("udpv4"),
             Self::UDP_V6 => f.write_str("udpv6"),
+            Self::TCP_V4 => f.write_str("tcpv4"),
+            Self::TCP_V6 => f.write_str("tcpv6"),
             Self::SHARED_MEMORY => f.write_str("shm"),
             Self::LOCAL => f.write_str("local"),
             Self(other) => write!(f, "kind {other:#x}"),
@@ -80,6 +86,31 @@ impl Locator {
         }
     }
 
+    /// TCP over whichever IP version: the address of the connection, and the logical port of those who receive there (0
+    /// for the connection itself).
+    #[must_use]
+    pub const fn tcp(address: SocketAddr, logical_port: u16) -> Self {
+        let udp = Self::udp(address);
+        let kind = if address.is_ipv4() { LocatorKind::TCP_V4 } else { LocatorKind::TCP_V6 };
+        Self { kind, port: udp.port | (logical_port as u32) << 16, ..udp }
+    }
+
+    /// True for the kinds of TCP.
+    #[must_use]
+    pub fn is_tcp(&self) -> bool {
+        matches!(self.kind, LocatorKind::TCP_V4 | LocatorKind::TCP_V6)
+    }
+
+    /// The address of the connection and the logical port of a TCP locator; `None` for other kinds, and for port 0 of the
+    /// connection.
+    #[must_use]
+    pub fn to_tcp(&self) -> Option<(SocketAddr, u16)> {
+        let [logical_high, logical_low, high, low] = self.port.to_be_bytes();
+        let port = u16::from_be_bytes([high, low]);
+        let ip = self.ip().filter(|_| self.is_tcp() && port != 0)?;
+        Some((SocketAddr::new(ip, port), u16::from_be_bytes([logical_high, logical_low])))
+    }
+
     /// An inbox in shared memory: `place` names host and folder, `inbox` a file there.
     #[must_use]
     pub const fn shared_memory(place: [u8; 8], inbox: u64) -> Self {
@@ -117,14 +148,19 @@ impl Locator {
     /// non-zero leading octets.
     #[must_use]
     pub fn to_socket_addr(&self) -> Option<SocketAddr> {
-        let port = u16::try_from(self.port).ok().filter(|port| *port != 0)?;
+        let port = u16::try_from(self.port).ok().filter(|port| *port != 0 && !self.is_tcp())?;
         Some(SocketAddr::new(self.ip()?, port))
     }
 
-    /// The IP address of a UDP locator.
+    /// The IP address of a UDP or TCP locator. Fast DDS writes a second address, that of a router, in front of the one of
+    /// a host with TCP over IPv4; it does not count.
     #[must_use]
     pub fn ip(&self) -> Option<IpAddr> {
         match (self.kind, self.address) {
+            (LocatorKind::TCP_V4, [0, 0, 0, 0, 0, 0, 0, 0, _, _, _, _, a, b, c, d]) => {
+                Some(IpAddr::V4(Ipv4Addr::new(a, b, c, d)))
+            }
+            (LocatorKind::TCP_V6, octets) => Some(IpAddr::V6(Ipv6Addr::from(octets))),
             (LocatorKind::UDP_V4, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, a, b, c, d]) => {
                 Some(IpAddr::V4(Ipv4Addr::new(a, b, c, d)))
             }
@@ -157,6 +193,9 @@ impl fmt::Display for Locator {
         if let Some((_, inbox)) = self.shared_memory_inbox() {
             return write!(f, "shm/{inbox:016x}");
         }
+        if let Some((address, logical_port)) = self.to_tcp() {
+            return write!(f, "tcp/{address}/{logical_port}");
+        }
         match (self.ip(), self.kind) {
             (Some(IpAddr::V4(ip)), _) => write!(f, "udp/{ip}:{}", self.port),
             (Some(IpAddr::V6(ip)), _) => write!(f, "udp/[{ip}]:{}", self.port),
@@ -185,6 +224,24 @@ mod tests {
             assert_eq!(locator.to_string(), alloc::format!("udp/{text}"));
             assert_eq!(locator.is_multicast(), address.ip().is_multicast());
         }
+    }
+
+    #[test]
+    fn tcp_addresses_round_trip() {
+        for text in ["127.0.0.1:7411", "[2001:db8::1]:42100"] {
+            let address: SocketAddr = text.parse().unwrap();
+            let locator = Locator::tcp(address, 7410);
+            assert_eq!(locator.to_tcp(), Some((address, 7410)));
+            assert_eq!(locator.to_string(), alloc::format!("tcp/{text}/7410"));
+            assert_eq!((locator.ip(), locator.to_socket_addr()), (Some(address.ip()), None));
+        }
+        let with_router = Locator {
+            address: [0, 0, 0, 0, 0, 0, 0, 0, 9, 9, 9, 9, 10, 0, 0, 1],
+            ..Locator::tcp("10.0.0.1:1".parse().unwrap(), 2)
+        };
+        assert_eq!(with_router.to_tcp(), Some(("10.0.0.1:1".parse().unwrap(), 2)));
+        assert_eq!(Locator::udp_v4(Ipv4Addr::LOCALHOST, 1).to_tcp(), None);
+        assert_eq!(Locator { port: 7410 << 16, ..with_router }.to_tcp(), None);
     }
 
     #[test]
