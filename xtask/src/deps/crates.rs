@@ -27,7 +27,10 @@ const LAYERS: &[(&str, &[&str])] = &[
             "dunlin-host",
         ],
     ),
-    ("runtime", &["dunlin-transport", "dunlin-udp", "dunlin-shm", "dunlin-driver", "dunlin-sim"]),
+    (
+        "runtime",
+        &["dunlin-transport", "dunlin-udp", "dunlin-tcp", "dunlin-shm", "dunlin-driver", "dunlin-sim"],
+    ),
     ("idl", &["dunlin-idl"]),
     ("api", &["dunlin-config", "dunlin-json", "dunlin"]),
     ("tools", &["dunlin-program", "dunlin-bench-adapter", "dunlin-bench", "dunlin-shapes", "dunlin-cli"]),

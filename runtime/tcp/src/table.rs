@@ -1,0 +1,342 @@
+//! Whom messages can be sent to, and by which connections.
+//!
+//! A peer is the address under which it is announced. A connection that this end has opened to that address, or that came
+//! from its host, is preferred to one whose other end only says that it is reached there: behind a router that cannot be
+//! checked, so the address itself is tried as well, and wins.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use dunlin_core::{Locator, Rng};
+
+use crate::link::Link;
+
+/// Most peers.
+const MAX_PEERS: usize = 1024;
+/// Octets that wait for one peer without a connection; the oldest give way.
+const HELD: usize = 256 << 10;
+/// Octets that wait for all of them.
+const ALL_HELD: usize = 16 << 20;
+/// Most connections of one peer.
+const LINKS: usize = 4;
+/// A peer to which nothing was sent for so long is forgotten.
+const UNUSED: Duration = Duration::from_secs(60);
+/// First pause after a connection that failed; it doubles.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// Most connections that are being opened at a time.
+pub(crate) const MAX_DIALING: usize = 32;
+
+/// A message that waits for a connection.
+pub(crate) type Held = (u16, Vec<u8>);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Dial {
+    At(Instant),
+    Busy,
+}
+
+struct Peer {
+    links: Vec<Arc<Link>>,
+    held: VecDeque<Held>,
+    held_octets: usize,
+    dial: Dial,
+    failures: u32,
+    /// When something was to be sent to it last.
+    used: Option<Instant>,
+    trouble: Option<String>,
+}
+
+impl Peer {
+    fn new(now: Instant) -> Self {
+        Self {
+            links: Vec::new(),
+            held: VecDeque::new(),
+            held_octets: 0,
+            dial: Dial::At(now),
+            failures: 0,
+            used: None,
+            trouble: None,
+        }
+    }
+
+    /// Whether something was to be sent to it of late. Where a stranger says that it is announced, nothing is sent, and no
+    /// connection opened, before discovery wants it.
+    fn is_used(&self, now: Instant) -> bool {
+        self.used.is_some_and(|used| now.saturating_duration_since(used) < UNUSED)
+    }
+
+    /// When a connection to it is to be opened.
+    fn wants_dial(&self, locator: &Locator, now: Instant) -> Option<Instant> {
+        let sure = self.links.iter().any(|link| is_sure(link, locator));
+        match self.dial {
+            Dial::At(at) if !sure && self.is_used(now) => Some(at),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a connection leads to the host of a locator for certain.
+fn is_sure(link: &Link, locator: &Locator) -> bool {
+    link.dialed || locator.ip() == Some(link.remote.ip().to_canonical())
+}
+
+#[derive(Default)]
+struct State {
+    peers: BTreeMap<Locator, Peer>,
+    held_octets: usize,
+    dialing: usize,
+}
+
+/// All peers.
+#[derive(Default)]
+pub(crate) struct Table {
+    state: Mutex<State>,
+}
+
+/// What is known of the way to a peer.
+pub(crate) enum Way {
+    Link(Arc<Link>),
+    /// The message waits for a connection.
+    Held,
+    /// Nothing more is remembered.
+    Full,
+}
+
+impl Table {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The connection to a peer, or else a place for the message until there is one; and whether the thread of the transport
+    /// has to open a connection.
+    pub(crate) fn way(
+        &self,
+        peer: Locator,
+        port: u16,
+        message: impl FnOnce() -> Vec<u8>,
+        now: Instant,
+    ) -> (Way, bool) {
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        if !state.peers.contains_key(&peer) {
+            if state.peers.len() >= MAX_PEERS && !state.forget_unused(now) {
+                return (Way::Full, false);
+            }
+            state.peers.insert(peer, Peer::new(now));
+        }
+        let Some(known) = state.peers.get_mut(&peer) else { return (Way::Full, false) };
+        let before = known.used.replace(now);
+        if let Some(link) = known.links.first() {
+            let look = known.wants_dial(&peer, now).is_some_and(|at| at <= now);
+            return (Way::Link(Arc::clone(link)), look);
+        }
+        let look = known.held.is_empty()
+            || before.is_none_or(|before| now.saturating_duration_since(before) > UNUSED);
+        let message = message();
+        if state.held_octets + message.len() > ALL_HELD {
+            return (Way::Full, look);
+        }
+        known.held_octets += message.len();
+        state.held_octets += message.len();
+        known.held.push_back((port, message));
+        while known.held_octets > HELD {
+            let Some((_, oldest)) = known.held.pop_front() else { break };
+            known.held_octets -= oldest.len();
+            state.held_octets -= oldest.len();
+        }
+        (Way::Held, look)
+    }
+
+    /// The peers to connect to now, and when to look again.
+    pub(crate) fn to_dial(&self, now: Instant) -> (Vec<Locator>, Option<Instant>) {
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        state.forget(now);
+        let (mut due, mut next) = (Vec::new(), None::<Instant>);
+        for (locator, peer) in &mut state.peers {
+            match peer.wants_dial(locator, now) {
+                Some(at) if at <= now && state.dialing < MAX_DIALING => {
+                    peer.dial = Dial::Busy;
+                    state.dialing += 1;
+                    due.push(*locator);
+                }
+                Some(at) => next = Some(next.map_or(at, |next| next.min(at))),
+                None => {}
+            }
+        }
+        // Where too many are being opened, one that ends makes the transport look again.
+        (due, next.map(|next| next.max(now + Duration::from_millis(10))))
+    }
+
+    /// A connection could not be opened, or is over; `trouble` says why. True if this is another reason than before.
+    pub(crate) fn failed(&self, peer: &Locator, trouble: String, now: Instant, rng: &mut Rng) -> bool {
+        let mut state = self.lock();
+        state.dialing = state.dialing.saturating_sub(1);
+        let Some(peer) = state.peers.get_mut(peer) else { return false };
+        let pause = FIRST_PAUSE.saturating_mul(1 << peer.failures.min(10)).min(LONGEST_PAUSE);
+        // Up to a quarter more or less, so that those who lost the same server do not come back in step.
+        let jitter = pause.as_millis() as u64 / 2;
+        let pause = pause * 3 / 4 + Duration::from_millis(rng.below(jitter));
+        peer.failures = peer.failures.saturating_add(1);
+        peer.dial = Dial::At(now + pause);
+        let news = peer.trouble.as_ref() != Some(&trouble);
+        peer.trouble = Some(trouble);
+        news
+    }
+
+    /// A connection leads to a peer; what waited for one. False if it has too many.
+    pub(crate) fn attach(&self, peer: Locator, link: &Arc<Link>, now: Instant) -> Option<Vec<Held>> {
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        if !state.peers.contains_key(&peer) && state.peers.len() >= MAX_PEERS && !state.forget_unused(now) {
+            return None;
+        }
+        let known = state.peers.entry(peer).or_insert_with(|| Peer::new(now));
+        if known.links.len() >= LINKS {
+            return None;
+        }
+        if is_sure(link, &peer) {
+            let first = known.links.iter().position(|other| !is_sure(other, &peer));
+            known.links.insert(first.unwrap_or(known.links.len()), Arc::clone(link));
+            known.trouble = None;
+        } else {
+            known.links.push(Arc::clone(link));
+        }
+        if link.dialed {
+            state.dialing = state.dialing.saturating_sub(1);
+            known.failures = 0;
+            known.dial = Dial::At(now);
+        }
+        state.held_octets -= known.held_octets;
+        known.held_octets = 0;
+        Some(std::mem::take(&mut known.held).into())
+    }
+
+    /// A connection has ended.
+    pub(crate) fn detach(&self, peer: &Locator, link: &Link, trouble: &str, now: Instant) {
+        let mut state = self.lock();
+        let Some(known) = state.peers.get_mut(peer) else { return };
+        known.links.retain(|other| other.id != link.id);
+        if known.links.is_empty() {
+            known.trouble = Some(trouble.to_owned());
+        }
+        if known.dial != Dial::Busy {
+            known.dial = Dial::At(now + FIRST_PAUSE);
+        }
+    }
+
+    /// Why a peer cannot be reached, if that is so.
+    pub(crate) fn trouble(&self, peer: &Locator) -> Option<String> {
+        let state = self.lock();
+        let known = state.peers.get(peer)?;
+        known.trouble.clone().filter(|_| known.links.is_empty())
+    }
+
+    /// How many peers are known, and how many octets wait for them.
+    #[cfg(test)]
+    pub(crate) fn size(&self) -> (usize, usize) {
+        let state = self.lock();
+        (state.peers.len(), state.held_octets)
+    }
+}
+
+impl State {
+    /// Forgets the peers that nobody speaks to any more.
+    fn forget(&mut self, now: Instant) {
+        let held = &mut self.held_octets;
+        self.peers.retain(|_, peer| {
+            let keep = !peer.links.is_empty() || peer.dial == Dial::Busy || peer.is_used(now);
+            if !keep {
+                *held -= peer.held_octets;
+            }
+            keep
+        });
+    }
+
+    /// Makes room for a peer: one without a connection gives way, of those the one not spoken to for longest.
+    fn forget_unused(&mut self, now: Instant) -> bool {
+        self.forget(now);
+        if self.peers.len() < MAX_PEERS {
+            return true;
+        }
+        let idle = self.peers.iter().filter(|(_, peer)| peer.links.is_empty() && peer.dial != Dial::Busy);
+        let Some(oldest) = idle.min_by_key(|(_, peer)| peer.used).map(|(locator, _)| *locator) else {
+            return false;
+        };
+        let gone = self.peers.remove(&oldest);
+        self.held_octets -= gone.map_or(0, |peer| peer.held_octets);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::SocketAddr;
+
+    fn peer(n: u16) -> Locator {
+        Locator::tcp(SocketAddr::new([10, 0, (n >> 8) as u8, n as u8].into(), 7410), 0)
+    }
+
+    fn hold(table: &Table, n: u16, len: usize, now: Instant) {
+        table.way(peer(n), 7411, || vec![0; len], now);
+    }
+
+    #[test]
+    fn what_waits_is_bounded() {
+        let (table, now) = (Table::default(), Instant::now());
+        for n in 0..5_000 {
+            hold(&table, n, 1_000, now + Duration::from_millis(n.into()));
+        }
+        assert_eq!(table.size(), (MAX_PEERS, MAX_PEERS * 1_000));
+        for _ in 0..1_000 {
+            hold(&table, 4_999, 10_000, now);
+        }
+        let (_, octets) = table.size();
+        assert!(octets <= (MAX_PEERS - 1) * 1_000 + HELD, "{octets}");
+        for n in 4_000..5_000 {
+            for _ in 0..20 {
+                hold(&table, n, 60_000, now);
+            }
+        }
+        assert!(table.size().1 <= ALL_HELD);
+        table.to_dial(now + Duration::from_secs(100));
+        table.to_dial(now + Duration::from_secs(100));
+        let (peers, octets) = table.size();
+        assert!(peers <= MAX_DIALING && octets <= MAX_DIALING * HELD, "{peers} {octets}");
+    }
+
+    #[test]
+    fn pauses_grow_and_are_not_in_step() {
+        let (table, mut now, mut rng) = (Table::default(), Instant::now(), Rng::new(1));
+        let mut pauses = vec![];
+        for n in 0..10 {
+            hold(&table, 1, 10, now);
+            assert_eq!(table.to_dial(now).0, [peer(1)], "attempt {n}");
+            let news = table.failed(&peer(1), "refused".into(), now, &mut rng);
+            assert_eq!(news, n == 0);
+            let (due, next) = table.to_dial(now);
+            assert!(due.is_empty());
+            pauses.push(next.unwrap() - now);
+            now = next.unwrap();
+        }
+        assert!(pauses[0] >= Duration::from_millis(75) && pauses[0] <= Duration::from_millis(125));
+        assert!(pauses[9] >= Duration::from_millis(7_500) && pauses[9] <= Duration::from_millis(12_500));
+        assert_ne!(pauses[8], pauses[9]);
+        assert_eq!(table.trouble(&peer(1)).as_deref(), Some("refused"));
+    }
+
+    #[test]
+    fn few_are_opened_at_a_time() {
+        let (table, now) = (Table::default(), Instant::now());
+        for n in 0..100 {
+            hold(&table, n, 10, now);
+        }
+        assert_eq!(table.to_dial(now).0.len(), MAX_DIALING);
+        assert_eq!(table.to_dial(now).0.len(), 0);
+        table.failed(&peer(0), String::new(), now, &mut Rng::new(1));
+        assert_eq!(table.to_dial(now).0.len(), 1);
+    }
+}

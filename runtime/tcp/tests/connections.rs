@@ -1,0 +1,129 @@
+//! How connections come and go.
+
+mod common;
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::time::Instant;
+
+use common::{PATIENCE, Raw, at, bind, config, data_of, nowhere, open, send, transport, until};
+use dunlin_core::Locator;
+use dunlin_tcp::{Listen, TcpConfig, TcpTransport};
+use dunlin_transport::conformance::{Listener, single};
+use dunlin_transport::{Channel, SendMode, Transport};
+
+#[test]
+fn who_cannot_be_connected_to_is_answered_over_its_own_connection() {
+    let server = open(&config(30_000));
+    let hidden = open(&TcpConfig { listen: Listen::Off, ..config(30_000) });
+    let (at_server, at_hidden) = (
+        Listener::start(&transport(&server), Channel::Data),
+        Listener::start(&transport(&hidden), Channel::Data),
+    );
+    assert!(TcpStream::connect(("127.0.0.1", hidden.port())).is_err(), "it does not listen");
+    send(&hidden, data_of(&server), b"hello");
+    let (_, from) = at_server.next();
+    assert_eq!(from.to_tcp().unwrap().0, nowhere(hidden.port()));
+    send(&server, data_of(&hidden), b"answer");
+    assert_eq!(&*at_hidden.next().0, b"answer");
+    assert_eq!((server.connections().connected, server.connections().accepted), (0, 1));
+}
+
+#[test]
+fn an_address_behind_a_router_is_reached_by_the_connection_from_there() {
+    let server = open(&config(30_250));
+    // What it says of itself is an address of its own network, at which nobody answers here.
+    let inside = nowhere(30_999);
+    let mut hidden = Raw::bound(&server, inside);
+    send(&server, Locator::tcp(inside, 7411), b"inward");
+    hidden.open_ports(1);
+    assert_eq!(hidden.next().unwrap(), (7411, b"inward".to_vec()));
+}
+
+#[test]
+fn a_peer_that_comes_later_is_found_and_one_that_comes_back_too() {
+    let client = open(&config(30_500));
+    let to = Locator::tcp(nowhere(30_777), 30_511);
+    assert_eq!(client.send(&single(b"is anybody there?", &[to]), SendMode::Blocking).sent, 1);
+    until("it fails", || client.lost(&to).is_some_and(|why| why.contains("nobody listens there")));
+    assert_eq!(client.take_troubles().len(), 1, "told once");
+    for round in 0..3_u8 {
+        let server = open(&at(30_777, 30_500));
+        let listener = Listener::start(&transport(&server), Channel::Data);
+        let start = Instant::now();
+        // What is sent meanwhile waits, so it need not be sent again; the first time it was sent before.
+        if round > 0 {
+            until("the end was noticed", || {
+                client.send(&single(&[round], &[to]), SendMode::Blocking).sent == 1
+                    && client.connections().connected == u64::from(round) + 1
+            });
+        }
+        let (bytes, _) = listener.next();
+        let expected = if round == 0 { b"is anybody there?".to_vec() } else { vec![round] };
+        assert_eq!(*bytes, *expected);
+        assert!(start.elapsed() < PATIENCE);
+        drop(listener);
+        drop(server);
+        until("the connection is gone", || client.connections().open == 0);
+    }
+}
+
+#[test]
+fn what_is_sent_last_arrives() {
+    let server = open(&config(30_750));
+    let listener = Listener::start(&transport(&server), Channel::Data);
+    for round in 0..20_u8 {
+        let client = open(&config(30_750));
+        send(&client, data_of(&server), &[round]);
+        assert_eq!(*listener.next().0, [round]);
+        // Now there is a connection, and nothing is between the last word and the end.
+        client.shutdown();
+        for number in 0..30_u8 {
+            send(&client, data_of(&server), &[round, number]);
+        }
+        drop(client);
+        for number in 0..30_u8 {
+            assert_eq!(*listener.next().0, [round, number]);
+        }
+    }
+}
+
+#[test]
+fn logical_ports_that_are_not_there_are_refused_and_the_others_work() {
+    let (server, client) = (open(&config(31_000)), open(&config(31_000)));
+    let listener = Listener::start(&transport(&server), Channel::Data);
+    let (address, data) = data_of(&server).to_tcp().unwrap();
+    let other = Locator::tcp(address, data + 20);
+    send(&client, data_of(&server), b"first");
+    until("it is refused", || client.send(&single(b"nobody", &[other]), SendMode::Blocking).failed == 1);
+    send(&client, data_of(&server), b"second");
+    assert_eq!((&*listener.next().0, &*listener.next().0), (&b"first"[..], &b"second"[..]));
+    listener.expect_nothing_more();
+}
+
+#[test]
+fn questions_are_answered_as_fast_dds_expects() {
+    let server = open(&config(31_250));
+    let mut raw = Raw::bound(&server, nowhere(31_900));
+    let meta = server.locators().metatraffic_unicast[0].to_tcp().unwrap().1;
+    let ports = [3_u32.to_le_bytes().to_vec(), [1_u16, meta, 2].map(u16::to_le_bytes).concat()].concat();
+    raw.0.write_all(&common::control(0xd3, [5; 12], None, &ports)).unwrap();
+    let (_, body) = raw.next().unwrap();
+    assert_eq!((body[0], &body[4..16], &body[16..20]), (0xe3, &[5; 12][..], &[0; 4][..]));
+    assert_eq!(&body[30..], [&[1, 0, 0, 0][..], &meta.to_le_bytes()].concat(), "the one that is there");
+    raw.0.write_all(&common::control(0xd4, [6; 12], None, &[0; 24])).unwrap();
+    let (_, body) = raw.next().unwrap();
+    assert_eq!((body[0], &body[4..20]), (0xe4, &[&[6; 12][..], &[0; 4]].concat()[..]));
+    raw.0.write_all(&bind(nowhere(31_900))).unwrap();
+    let (_, body) = raw.next().unwrap();
+    assert_eq!((body[0], body[16]), (0xe1, 2), "there is one already");
+    raw.0.write_all(&common::control(0xd6, [0; 12], None, &[])).unwrap();
+    assert!(raw.is_closed(), "unbind");
+}
+
+#[test]
+fn a_port_that_is_taken_is_named_with_what_helps() {
+    let taken = open(&config(31_500));
+    let error = TcpTransport::open(at(taken.port(), 31_500)).err().expect("refused").to_string();
+    assert!(error.contains(&taken.port().to_string()) && error.contains("`tcp.port`"), "{error}");
+}
