@@ -258,6 +258,11 @@ impl EventSink for Sink {
                     core.on_event(event);
                 }
             }
+            Event::ContentFiltersDropped { writer, participant } => {
+                if let Some(topic) = self.topic_of(*writer).map(|topic| topic.name.clone()) {
+                    self.why.filters_dropped(machine::mono(), &topic, *participant);
+                }
+            }
             Event::WriterClosed { writer, unacknowledged } => {
                 if let Some(topic) = self.has_closed(*writer) {
                     self.why.unacknowledged(machine::mono(), &topic, *unacknowledged);

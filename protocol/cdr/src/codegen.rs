@@ -187,6 +187,7 @@ pub fn trimmed<T: crate::Bounded>(value: Result<T, CdrError>, bound: usize) -> R
 /// Malformed headers.
 pub fn skip_list(d: &mut Decoder<'_>) -> Result<(), CdrError> {
     while let Some(member) = d.next_member()? {
+        d.note_passed();
         d.end_member(member);
     }
     Ok(())

@@ -31,6 +31,8 @@ pub struct Decoder<'de> {
     heap: usize,
     /// Elements without any octets that may still be made.
     empties: usize,
+    /// Values that a search went past.
+    passed: usize,
     options: DecodeOptions,
 }
 
@@ -83,6 +85,7 @@ impl<'de> Decoder<'de> {
             max_sequence_len: limits.max_sequence_len,
             heap: limits.max_bytes,
             empties: data.len().saturating_add(256),
+            passed: 0,
             options: DecodeOptions::default(),
         }
     }
@@ -184,6 +187,18 @@ impl<'de> Decoder<'de> {
     #[must_use]
     pub fn position(&self) -> usize {
         self.pos
+    }
+
+    /// How many values [`locate`](Self::locate) and [`skip_value`](Self::skip_value) went past, each element of a collection that
+    /// has no length in octets included: what a search costs.
+    #[must_use]
+    pub fn values_passed(&self) -> usize {
+        self.passed
+    }
+
+    #[inline]
+    pub(crate) fn note_passed(&mut self) {
+        self.passed = self.passed.saturating_add(1);
     }
 
     /// Position modulo the greatest alignment of the encoding version, counted from where alignment starts: what the

@@ -113,6 +113,7 @@ impl<'de> Decoder<'de> {
     /// # Errors
     /// Octets that are no serialization of the type.
     pub fn skip_value(&mut self, ty: &'static TypeDescription) -> Result<(), CdrError> {
+        self.note_passed();
         let ty = ty.resolved();
         if let Some(holder) = ty.holder() {
             return self.skip_primitives(holder, 1);
@@ -161,6 +162,7 @@ impl<'de> Decoder<'de> {
         match (&resolved.kind, &ty.kind) {
             (TypeKind::Primitive(kind), _) => self.skip_primitives(*kind, n),
             (_, TypeKind::Array { element, length }) if dimension => {
+                self.note_passed();
                 (0..n).try_for_each(|_| self.skip_elements(element.get(), *length, true))
             }
             _ => (0..n).try_for_each(|_| self.skip_value(ty)),
@@ -442,6 +444,7 @@ fn find(d: &mut Decoder<'_>, id: u32) -> Result<bool, CdrError> {
         if member.id == id {
             return Ok(true);
         }
+        d.note_passed();
         d.end_member(member);
     }
     Ok(false)

@@ -146,6 +146,14 @@ pub enum Event {
         /// Waited for again.
         active: bool,
     },
+    /// Content filters of a participant's readers took too many steps: those readers get everything from now on, and filter it
+    /// themselves.
+    ContentFiltersDropped {
+        /// The writer.
+        writer: EntityId,
+        /// Whose filters they are.
+        participant: GuidPrefix,
+    },
     /// A writer was matched with a reader, or no longer is.
     PublicationMatched {
         /// The writer.

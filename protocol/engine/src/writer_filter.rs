@@ -2,19 +2,23 @@
 //! announce, compiled once for all readers of a writer that have the same; and by time (DDS 1.4 §2.2.3.12).
 //!
 //! A reader filters what it gets in any case, so a filter that is not used here costs datagrams and nothing else. It is not
-//! used where a reader would tell the difference: see [`sees_what_is_filtered`].
+//! used where a reader would tell the difference: see [`sees_what_is_filtered`]. A filter that takes too many steps is not used any
+//! more: see [`budget`].
+
+mod budget;
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use dunlin_cdr::{DecodeOptions, TypeDescription};
-use dunlin_core::{Duration, VendorId};
+use dunlin_core::{Duration, GuidPrefix, VendorId};
 use dunlin_discovery::{ContentFilterProperty, DiscoveredReader};
 use dunlin_filter::{Filter, Verdict};
 use dunlin_qos::{DestinationOrderKind, HistoryKind, LivelinessKind, OwnershipKind, ReliabilityKind};
 use dunlin_rtps::{Change, ChangeKind, ReaderFilter};
 
 use crate::config::WriterSpec;
+use budget::{Budget, Cost, Owners};
 
 /// Most different filters of one writer; further readers get everything.
 const MAX_FILTERS: usize = 32;
@@ -27,6 +31,10 @@ pub(crate) struct WriterFilters {
     /// LIVELINESS is shown by what is written.
     alive_by_writing: bool,
     known: Vec<Known>,
+    budget: Arc<Budget>,
+    owners: Owners,
+    /// Dropped filters that were told of.
+    dropped_told: usize,
     /// Readers with a TIME_BASED_FILTER are sent no more than it shows.
     separates: bool,
     /// A sample displaces an older one of its instance in the history, whether or not that was sent.
@@ -56,6 +64,7 @@ impl Known {
 struct SampleFilter {
     signature: [u8; 16],
     filter: Filter,
+    cost: Cost,
     /// It can never have been another one, and looks at the key alone: then it also holds for the end of an instance.
     for_ends: bool,
 }
@@ -69,6 +78,9 @@ impl WriterFilters {
             alive_by_writing: liveliness.kind != LivelinessKind::Automatic
                 && !liveliness.lease_duration.is_infinite(),
             known: Vec::new(),
+            budget: Arc::default(),
+            owners: Owners::default(),
+            dropped_told: 0,
             separates: enabled,
             displaces: spec.qos.history.kind == HistoryKind::KeepLast
                 || spec.qos.reliability.kind == ReliabilityKind::BestEffort,
@@ -119,6 +131,23 @@ impl WriterFilters {
         if remote.vendor == VendorId::DUNLIN { Some(filter) } else { Some(told) }
     }
 
+    /// Steps that evaluations have taken.
+    pub(crate) fn steps(&self) -> u64 {
+        self.budget.steps() as u64
+    }
+
+    /// Filters that were dropped because they took too many steps.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.budget.dropped() as u64
+    }
+
+    /// Whose filters those are that were dropped since this was asked last, each participant once.
+    pub(crate) fn newly_dropped(&mut self) -> Option<Vec<GuidPrefix>> {
+        let dropped = self.budget.dropped();
+        let news = core::mem::replace(&mut self.dropped_told, dropped) != dropped;
+        news.then(|| self.owners.newly_dropped())
+    }
+
     fn known_filter(&mut self, remote: &DiscoveredReader) -> Option<Known> {
         let property = remote.content_filter.as_ref()?;
         let ty = self.ty.filter(|_| !self.alive_by_writing && !sees_what_is_filtered(remote))?;
@@ -130,7 +159,12 @@ impl WriterFilters {
         if self.known.len() >= MAX_FILTERS {
             return None;
         }
-        let filter = Arc::new(SampleFilter::compile(ty, property, signature)?);
+        let owner = self.owners.of(remote.guid.prefix);
+        if owner.is_out() {
+            return None;
+        }
+        let cost = Cost::new(owner, &self.budget);
+        let filter = Arc::new(SampleFilter::compile(ty, property, signature, cost)?);
         if !filter.is_for(remote) {
             return None;
         }
@@ -155,6 +189,7 @@ impl SampleFilter {
         ty: &'static TypeDescription,
         property: &ContentFilterProperty,
         signature: [u8; 16],
+        cost: Cost,
     ) -> Option<Self> {
         if property.filter_class_name != ContentFilterProperty::SQL {
             return None;
@@ -163,7 +198,7 @@ impl SampleFilter {
         let filter = Filter::for_type(ty, &property.filter_expression, parameters).ok()?;
         // Without parameters it stays as it is.
         let for_ends = filter.is_about_key() && parameters.is_empty();
-        Some(Self { signature, filter, for_ends })
+        Some(Self { signature, filter, cost, for_ends })
     }
 
     /// Whether a reader decides as this does, and knows what is missing for filtered. Best-effort readers of other vendors take
@@ -179,11 +214,12 @@ impl ReaderFilter for SampleFilter {
         // Without data the change only carries inline QoS. What cannot be read is for the reader to judge.
         let Some(payload) = &change.payload else { return false };
         let options = DecodeOptions::default();
-        match change.kind {
-            ChangeKind::Alive => self.filter.check(payload, options) == Verdict::Rejected,
+        self.cost.within(change.sn, payload.len(), |steps| match change.kind {
+            ChangeKind::Alive => self.filter.check_within(payload, options, steps),
             // The reader may know the instance from before its parameters changed, or from other writers.
-            _ => self.for_ends && self.filter.check_key(payload, options) == Verdict::Rejected,
-        }
+            _ if self.for_ends => self.filter.check_key_within(payload, options, steps),
+            _ => Ok(Verdict::Passed),
+        }) == Verdict::Rejected
     }
 }
 

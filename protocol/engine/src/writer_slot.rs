@@ -481,7 +481,7 @@ impl WriterSlot {
     /// Counters since the writer was made.
     #[must_use]
     pub fn stats(&self) -> WriterStats {
-        self.turnstile.core().writer.stats()
+        self.turnstile.core().stats()
     }
 
     /// How many changes the history holds.
@@ -726,6 +726,7 @@ impl WriterCore {
             self.writer.on_new_change(now, sn, &self.cache, outbox);
         }
         let local = local_delivery.is_some();
+        self.tell_dropped_filters(out);
         let sent = self.writer.sent_sn();
         let left = self.writer.acked_by_all();
         // Where nobody has to acknowledge, one change stays until the next is written, and not as many as left at once.
@@ -775,6 +776,19 @@ impl WriterCore {
             self.writer.on_new_change(now, self.cache.last_sn(), &self.cache, &mut out.outbox);
         }
         self.writer.on_timer(now, &self.cache, &mut out.outbox);
+    }
+
+    /// Counters since the writer was made.
+    pub(super) fn stats(&self) -> WriterStats {
+        let (filter_steps, filters_dropped) = (self.filters.steps(), self.filters.dropped());
+        WriterStats { filter_steps, filters_dropped, ..self.writer.stats() }
+    }
+
+    fn tell_dropped_filters(&mut self, out: &mut Output) {
+        let writer = self.writer.guid().entity_id;
+        for participant in self.filters.newly_dropped().into_iter().flatten() {
+            out.events.push(Event::ContentFiltersDropped { writer, participant });
+        }
     }
 
     fn tell_missed(&mut self, id: EntityId, out: &mut Output) {

@@ -1,7 +1,9 @@
 //! Fields: from their names to paths through the type, and what a sample has where its sender's type lacks them.
 
 use crate::error::{FilterError, Reason};
+use crate::filter::Failure;
 use crate::nearest::nearest;
+use crate::steps::Steps;
 use crate::syntax::{FieldName, Part};
 use crate::value::Value;
 use alloc::borrow::Cow;
@@ -9,8 +11,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 use dunlin_cdr::{
-    CdrError, Decoder, Encoder, Endianness, Limits, Located, MemberDescription, PrimitiveKind,
-    Representation, Scope, Step, StructureDescription, TypeDescription, TypeKind, UnionDescription,
+    Decoder, Encoder, Endianness, Limits, Located, MemberDescription, PrimitiveKind, Representation, Scope,
+    Step, StructureDescription, TypeDescription, TypeKind, UnionDescription,
 };
 
 /// How the discriminator of a union is called.
@@ -63,13 +65,23 @@ impl Field {
     }
 
     /// The value in a sample, if the field is there.
-    pub(crate) fn read<'de>(&self, sample: &Decoder<'de>) -> Result<Option<Value<'de>>, CdrError> {
-        let located = sample.clone().locate(self.root, &self.path, |d, ty| d.read_scalar(ty))?;
-        Ok(match located {
+    pub(crate) fn read<'de>(
+        &self,
+        sample: &Decoder<'de>,
+        steps: &mut Steps,
+    ) -> Result<Option<Value<'de>>, Failure> {
+        let mut search = sample.clone();
+        let located = search.locate(self.root, &self.path, |d, ty| d.read_scalar(ty));
+        steps.take(search.values_passed().saturating_add(1))?;
+        let value = match located? {
             Located::Found(scalar) => scalar.map(Value::from),
             Located::Missing(step) => self.defaults.get(step).cloned().flatten(),
             Located::Absent => None,
-        })
+        };
+        if let Some(Value::Text(text)) = &value {
+            steps.take(text.len() / 16)?;
+        }
+        Ok(value)
     }
 }
 

@@ -3,7 +3,8 @@
 use crate::check::{Checker, Side, Tables, Test};
 use crate::error::{FilterError, Place, Reason};
 use crate::field::Class;
-use crate::like::like;
+use crate::like::like_within;
+use crate::steps::{Steps, TooManySteps};
 use crate::syntax::{Op, Relation, Syntax};
 use crate::value::Value;
 use crate::{MAX_PARAMETER, MAX_PARAMETERS};
@@ -177,25 +178,58 @@ impl Filter {
     /// deviations.
     #[must_use]
     pub fn check(&self, payload: &[u8], options: DecodeOptions) -> Verdict {
-        self.verdict(payload, options, Scope::Sample)
+        self.check_within(payload, options, &mut Steps::unlimited()).unwrap_or(Verdict::Unreadable)
+    }
+
+    /// The same in so many steps.
+    ///
+    /// # Errors
+    /// It would have taken more; the sample was not judged.
+    pub fn check_within(
+        &self,
+        payload: &[u8],
+        options: DecodeOptions,
+        steps: &mut Steps,
+    ) -> Result<Verdict, TooManySteps> {
+        self.verdict(payload, options, Scope::Sample, steps)
     }
 
     /// Evaluates the condition on a serialized key, with encapsulation header. Fields that are not part of the key
     /// are not there; see [`Filter::is_about_key`].
     #[must_use]
     pub fn check_key(&self, payload: &[u8], options: DecodeOptions) -> Verdict {
-        self.verdict(payload, options, Scope::Key)
+        self.check_key_within(payload, options, &mut Steps::unlimited()).unwrap_or(Verdict::Unreadable)
     }
 
-    fn verdict(&self, payload: &[u8], options: DecodeOptions, scope: Scope) -> Verdict {
+    /// The same in so many steps.
+    ///
+    /// # Errors
+    /// It would have taken more; the key was not judged.
+    pub fn check_key_within(
+        &self,
+        payload: &[u8],
+        options: DecodeOptions,
+        steps: &mut Steps,
+    ) -> Result<Verdict, TooManySteps> {
+        self.verdict(payload, options, Scope::Key, steps)
+    }
+
+    fn verdict(
+        &self,
+        payload: &[u8],
+        options: DecodeOptions,
+        scope: Scope,
+        steps: &mut Steps,
+    ) -> Result<Verdict, TooManySteps> {
         if self.passes_all() {
-            return Verdict::Passed;
+            return Ok(Verdict::Passed);
         }
-        let decided = self.decoder(payload, options, scope).and_then(|sample| self.evaluate(&sample));
-        match decided {
-            Ok(true) => Verdict::Passed,
-            Ok(false) => Verdict::Rejected,
-            Err(_) => Verdict::Unreadable,
+        let Ok(sample) = self.decoder(payload, options, scope) else { return Ok(Verdict::Unreadable) };
+        match self.evaluate(&sample, steps) {
+            Ok(true) => Ok(Verdict::Passed),
+            Ok(false) => Ok(Verdict::Rejected),
+            Err(Failure::Unreadable) => Ok(Verdict::Unreadable),
+            Err(Failure::TooManySteps) => Err(TooManySteps),
         }
     }
 
@@ -215,21 +249,22 @@ impl Filter {
         let sample = self.decoder(payload, options, Scope::Sample);
         let value = |field: &usize| {
             let field = self.tables.fields.get(*field)?;
-            let value = field.read(sample.as_ref().ok()?).ok()??;
+            let value = field.read(sample.as_ref().ok()?, &mut Steps::unlimited()).ok()??;
             Some(value.into_owned())
         };
         SortKey(self.tables.order_by.iter().map(value).collect())
     }
 
-    fn evaluate(&self, sample: &Decoder<'_>) -> Result<bool, CdrError> {
+    fn evaluate(&self, sample: &Decoder<'_>, steps: &mut Steps) -> Result<bool, Failure> {
         let (mut result, mut at) = (true, 0usize);
         // Every jump goes forward, so each operation runs at most once.
         while let Some(op) = self.ops.get(at) {
             at = at.saturating_add(1);
+            steps.take(1)?;
             match *op {
                 Op::Test(test) => {
                     let Some(test) = self.tables.tests.get(test) else { break };
-                    result = self.test(test, sample)?;
+                    result = self.test(test, sample, steps)?;
                 }
                 Op::Not => result = !result,
                 Op::JumpIf(decided, to) if result == decided => at = to,
@@ -239,16 +274,16 @@ impl Filter {
         Ok(result)
     }
 
-    fn test(&self, test: &Test, sample: &Decoder<'_>) -> Result<bool, CdrError> {
-        let Some(left) = self.value(test.left, sample)? else { return Ok(false) };
-        let Some(right) = self.value(test.right, sample)? else { return Ok(false) };
+    fn test(&self, test: &Test, sample: &Decoder<'_>, steps: &mut Steps) -> Result<bool, Failure> {
+        let Some(left) = self.value(test.left, sample, steps)? else { return Ok(false) };
+        let Some(right) = self.value(test.right, sample, steps)? else { return Ok(false) };
         let holds = match (test.relation, test.upper) {
             (Relation::Like, _) => match (left.get(), right.get()) {
-                (Value::Text(text), Value::Text(pattern)) => like(text, pattern),
+                (Value::Text(text), Value::Text(pattern)) => like_within(text, pattern, steps)?,
                 _ => false,
             },
             (Relation::Between, Some(upper)) => {
-                let Some(upper) = self.value(upper, sample)? else { return Ok(false) };
+                let Some(upper) = self.value(upper, sample, steps)? else { return Ok(false) };
                 Relation::GreaterOrEqual.accepts(left.get().compare(right.get()))
                     && Relation::LessOrEqual.accepts(left.get().compare(upper.get()))
             }
@@ -257,16 +292,41 @@ impl Filter {
         Ok(holds != test.negated)
     }
 
-    fn value<'v>(&'v self, side: Side, sample: &Decoder<'v>) -> Result<Option<Held<'v>>, CdrError> {
+    fn value<'v>(
+        &'v self,
+        side: Side,
+        sample: &Decoder<'v>,
+        steps: &mut Steps,
+    ) -> Result<Option<Held<'v>>, Failure> {
         match side {
             Side::Constant(at) => {
                 Ok(self.tables.constants.get(at).map(|constant| Held::Constant(&constant.value)))
             }
             Side::Field(at) => match self.tables.fields.get(at) {
-                Some(field) => Ok(field.read(sample)?.map(Held::Read)),
+                Some(field) => Ok(field.read(sample, steps)?.map(Held::Read)),
                 None => Ok(None),
             },
         }
+    }
+}
+
+/// Why a condition was not decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// The octets are no sample of the type.
+    Unreadable,
+    TooManySteps,
+}
+
+impl From<CdrError> for Failure {
+    fn from(_: CdrError) -> Self {
+        Self::Unreadable
+    }
+}
+
+impl From<TooManySteps> for Failure {
+    fn from(_: TooManySteps) -> Self {
+        Self::TooManySteps
     }
 }
 

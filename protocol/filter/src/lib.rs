@@ -45,7 +45,7 @@
 //! # Limits
 //! [`MAX_EXPRESSION`], [`MAX_PARAMETER`], [`MAX_PARAMETERS`], [`MAX_PREDICATES`], [`MAX_DEPTH`] bound what is accepted.
 //! Evaluation looks at each predicate at most once, and each reads at most its operands; `LIKE` takes at most the length
-//! of the pattern times that of the string.
+//! of the pattern times that of the string. [`Filter::check_within`] gives up after a number of [`Steps`].
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(unreachable_pub))]
@@ -69,6 +69,7 @@ mod filter;
 mod join;
 mod like;
 mod nearest;
+mod steps;
 mod syntax;
 mod token;
 mod value;
@@ -78,6 +79,7 @@ pub use field::FieldPath;
 pub use filter::{Filter, SortKey, Verdict};
 pub use join::{Selected, Selection, TopicExpression};
 pub use like::like;
+pub use steps::{Steps, TooManySteps};
 pub use value::Value;
 
 /// Most octets of an expression.

@@ -1,19 +1,27 @@
 //! LIKE (DDS 1.4 Annex B): `%` stands for any characters, `_` for one.
 
+use crate::steps::{Steps, TooManySteps};
+
 /// Whether a text fits a pattern, in at most the product of their lengths: only the last `%` is ever tried again,
 /// because a shorter match of an earlier one leaves at least as much to choose from.
 #[must_use]
 pub fn like(text: &str, pattern: &str) -> bool {
+    like_within(text, pattern, &mut Steps::unlimited()) == Ok(true)
+}
+
+/// The same in so many steps, one for each character that is compared.
+pub(crate) fn like_within(text: &str, pattern: &str, steps: &mut Steps) -> Result<bool, TooManySteps> {
     let (mut text, mut pattern) = (text.chars(), pattern.chars());
     // After the last `%`: the pattern behind it, and the text it began to match before.
     let mut retry = None;
     loop {
+        steps.take(1)?;
         let (text_here, mut pattern_next) = (text.clone(), pattern.clone());
         match pattern_next.next() {
             Some('%') => {
                 pattern = pattern_next;
                 if pattern.as_str().is_empty() {
-                    return true;
+                    return Ok(true);
                 }
                 retry = Some((pattern.clone(), text_here));
                 continue;
@@ -25,13 +33,13 @@ pub fn like(text: &str, pattern: &str) -> bool {
                 }
                 // The text is at its end, and so it would be after any other choice.
                 if text_here.as_str().is_empty() {
-                    return false;
+                    return Ok(false);
                 }
             }
-            None if text_here.as_str().is_empty() => return true,
+            None if text_here.as_str().is_empty() => return Ok(true),
             None => {}
         }
-        let Some((behind, mut from)) = retry.take() else { return false };
+        let Some((behind, mut from)) = retry.take() else { return Ok(false) };
         from.next();
         (pattern, text) = (behind.clone(), from.clone());
         retry = Some((behind, from));

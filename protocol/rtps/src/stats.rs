@@ -25,6 +25,10 @@ pub struct WriterStats {
     pub samples_filtered: u64,
     /// Filters of readers that were evaluated on new changes: readers with the same filter share one evaluation.
     pub filters_evaluated: u64,
+    /// Steps of some nanoseconds that evaluating filters took.
+    pub filter_steps: u64,
+    /// Filters of readers that took too many steps on a sample, and are not used any more: those readers get everything.
+    pub filters_dropped: u64,
     /// Fragments sent again because a reader asked.
     pub repair_fragments_sent: u64,
     /// Octets of datagrams with repairs.

@@ -1,7 +1,7 @@
 //! One warning for each cause, however often it is found.
 
 use super::Cause;
-use dunlin_core::{EntityId, MonoTime};
+use dunlin_core::{EntityId, GuidPrefix, MonoTime};
 use dunlin_driver::{Again, Limiter};
 use dunlin_qos::DurabilityKind;
 use std::fmt::Display;
@@ -15,6 +15,7 @@ pub(crate) struct WhyLog {
     /// By topic too.
     unheard: Limiter<String>,
     unacknowledged: Limiter<String>,
+    filters_dropped: Limiter<String>,
 }
 
 impl WhyLog {
@@ -96,6 +97,18 @@ impl WhyLog {
                 WARN,
                 "topic '{topic}': a writer that was deleted waited for its readers, and some of them have not acknowledged \
                  its last {count} {samples}; wait_for_acknowledgments waits longer{again}"
+            );
+        }
+    }
+
+    /// Tells of content filters of a participant that a writer evaluates no more.
+    pub(crate) fn filters_dropped(&self, now: MonoTime, topic: &str, participant: GuidPrefix) {
+        if let Some(again) = self.filters_dropped.admit(now, topic.to_owned()) {
+            dunlin_driver::log!(
+                target: "dunlin::why",
+                WARN,
+                "topic '{topic}': content filters of participant {participant} take too many steps on a sample, so its \
+                 readers get everything and filter it themselves; WriterStats::filters_dropped counts them{again}"
             );
         }
     }

@@ -33,7 +33,7 @@ impl WriterSlot {
     #[must_use]
     pub fn standing(&self, most_inactive: usize) -> WriterStanding {
         let core = self.turnstile.core();
-        let (stats, last) = (core.writer.stats(), core.cache.last_sn());
+        let (stats, last) = (core.stats(), core.cache.last_sn());
         let inactive = match stats.readers_inactive {
             0 => Vec::new(),
             _ => {

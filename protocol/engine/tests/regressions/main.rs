@@ -8,6 +8,7 @@
 mod common;
 
 mod announcements;
+mod filters;
 mod fragments;
 mod lengths;
 mod misplaced;
