@@ -52,7 +52,8 @@ impl Writer {
         self.note_return(index);
         self.release_requested(now, index, set, history, out);
         self.request(now, index, set);
-        if !acknack.final_flag {
+        let doubtful = self.readers.get(index).is_some_and(|proxy| proxy.account.is_doubtful(now));
+        if !acknack.final_flag || doubtful {
             self.owe_reply(now, index);
         }
         if moved && self.acked_by_all() < self.transmission.pushed() {
@@ -91,10 +92,13 @@ impl Writer {
         let fragmented = self.is_fragmented(sn, history);
         let Some(proxy) = self.readers.get_mut(index) else { return false };
         let previous = proxy.requests.due;
+        if !proxy.may_have(sn) {
+            return true;
+        }
         if sn > proxy.start && fragmented {
             let suppression = proxy.suppression(self.cfg.nack_suppression);
             let (requests, numbers) = (proxy.requests.made(), &nack.fragment_number_state);
-            let suppressed = requests.add_fragments(now, sn, numbers, &proxy.repair_log, suppression);
+            let suppressed = requests.add_fragments(now, sn, numbers, &proxy.account.log, suppression);
             self.stats.requests_suppressed =
                 self.stats.requests_suppressed.saturating_add(u64::from(suppressed));
         } else if sn <= self.transmission.pushed() {

@@ -63,7 +63,7 @@ impl Writer {
         history: &dyn WriterHistory,
         out: &mut Outbox,
     ) {
-        let ready_at = self.repair_ready_at(now);
+        let ready_at = self.repair_ready_at(now, index);
         let Some(proxy) = self.readers.get_mut(index) else { return };
         if let Some(requests) = proxy.requests.if_made() {
             requests.rearm(if progress == Progress::Done { now } else { ready_at });
@@ -99,9 +99,10 @@ impl Writer {
         }
     }
 
-    /// When the next repair may leave.
-    fn repair_ready_at(&mut self, now: MonoTime) -> MonoTime {
-        self.repairs.ready_at(now).max(self.transmission.paced_until(now))
+    /// When the next repair for a reader may leave.
+    fn repair_ready_at(&mut self, now: MonoTime, index: usize) -> MonoTime {
+        let paid_at = self.readers.get(index).map_or(now, |proxy| proxy.account.ready_at());
+        self.repairs.ready_at(now).max(self.transmission.paced_until(now)).max(paid_at)
     }
 
     /// Whether the next repair may not leave yet. What was kept back for a best-effort reader leaves in any case, although it
@@ -110,7 +111,23 @@ impl Writer {
         let is_new = |standing| standing != Standing::CatchingUp;
         let kept_back =
             self.readers.get(index).is_some_and(|proxy| !proxy.reliable && is_new(proxy.standing));
-        !kept_back && self.repair_ready_at(now) > now
+        !kept_back && self.repair_ready_at(now, index) > now
+    }
+
+    /// Accounts for a datagram with repairs for a reader.
+    fn spend_for(&mut self, now: MonoTime, index: usize, octets: usize) {
+        if let Some(proxy) = self.readers.get_mut(index) {
+            proxy.account.made().spend(now, octets);
+        }
+        self.spend(octets);
+    }
+
+    /// A change is repaired for a reader.
+    fn grant(&mut self, index: usize, change: &Change) {
+        let octets = change.payload.as_ref().map_or(0, |payload| payload.len());
+        if let Some(proxy) = self.readers.get_mut(index) {
+            proxy.account.made().grant(change.sn, octets);
+        }
     }
 
     /// Accounts for a datagram with repairs.
@@ -178,6 +195,7 @@ impl Writer {
         out: &mut Outbox,
     ) -> Option<u32> {
         self.prepare_inline(change, index);
+        self.grant(index, change);
         // What has not left for the first time need not be repaired.
         let end = if request.sn > self.transmission.pushed() {
             self.transmission.next_fragment()
@@ -191,7 +209,7 @@ impl Writer {
             if self.is_suppressed(now, index, request.sn, first) {
                 continue;
             }
-            if self.repair_ready_at(now) > now {
+            if self.repair_ready_at(now, index) > now {
                 return Some(first);
             }
             // Those behind it that are wanted as well. What was repaired before goes alone, or waits its time.
@@ -204,7 +222,7 @@ impl Writer {
                 next = next.saturating_add(1);
             }
             let part = (first, next.saturating_sub(first));
-            if self.repair_fragments(index, change, part, None, out)
+            if self.repair_fragments(now, index, (change, part), None, out)
                 && let Some(proxy) = self.readers.get_mut(index)
             {
                 (first..next).for_each(|number| proxy.note_repair(now, request.sn, number));
@@ -229,9 +247,9 @@ impl Writer {
     /// Sends fragments to one reader, or to a group: so many from the first on. False when the change has no such fragment.
     fn repair_fragments(
         &mut self,
+        now: MonoTime,
         index: usize,
-        change: &Change,
-        (number, count): (u32, u32),
+        (change, (number, count)): (&Change, (u32, u32)),
         group: Option<Locator>,
         out: &mut Outbox,
     ) -> bool {
@@ -248,7 +266,7 @@ impl Writer {
             Some(group) => message.finish(core::slice::from_ref(group)),
             None => message.finish(proxy.directed()),
         }
-        self.spend(len);
+        self.spend_for(now, index, len);
         let sent = self.framing.fragment_count(change).saturating_add(1).saturating_sub(number).min(count);
         self.stats.repair_fragments_sent = self.stats.repair_fragments_sent.saturating_add(u64::from(sent));
         true
@@ -284,6 +302,7 @@ impl Writer {
                 }
                 continue;
             };
+            self.grant(index, change);
             if self.has_to_wait(now, index) {
                 return Progress::Deferred;
             }
@@ -364,7 +383,7 @@ impl Writer {
                 return Progress::Deferred;
             }
             let count = self.within_budget(width, change);
-            if !self.repair_fragments(index, change, (number, count), group, out) {
+            if !self.repair_fragments(now, index, (change, (number, count)), group, out) {
                 break;
             }
             number = number.saturating_add(count);
@@ -408,6 +427,7 @@ impl Writer {
             self.repaired(now, index, change.sn);
             next = self.next_small(index, history).filter(|_| directed && !message.is_sealed());
             if let Some(change) = next {
+                self.grant(index, change);
                 self.prepare_inline(change, index);
                 let len = message.len().saturating_add(Framing::data_len(change, &self.inline));
                 if len > self.cfg.max_message_size {
@@ -421,7 +441,7 @@ impl Writer {
             (None, Some(proxy)) => message.finish(proxy.directed()),
             (None, None) => {}
         }
-        self.spend(len);
+        self.spend_for(now, index, len);
     }
 
     /// The next change wanted by a reader, if it is there.

@@ -5,7 +5,7 @@ use crate::count::CountFilter;
 use crate::lazy::Lazy;
 use crate::timing::{earliest, is_due};
 use crate::writer::inactivity::Silence;
-use crate::writer::repairs::{RepairLog, Requests, RoundTrip, Suppression, WHOLE};
+use crate::writer::repairs::{Again, RepairAccount, Requests, RoundTrip, Suppression, WHOLE};
 use crate::writer::transmission::Flow;
 use crate::writer::withheld::Separation;
 use alloc::boxed::Box;
@@ -77,7 +77,7 @@ pub(crate) struct ReaderProxy {
 
     // Repairs and answers
     pub(crate) requests: Lazy<Requests>,
-    pub(crate) repair_log: RepairLog,
+    pub(crate) account: Lazy<RepairAccount>,
     /// A HEARTBEAT is owed in answer to an ACKNACK.
     pub(crate) reply_due: Option<MonoTime>,
     pub(crate) replied_at: Option<MonoTime>,
@@ -113,7 +113,7 @@ impl ReaderProxy {
             fragment_nacks: CountFilter::default(),
             round_trip: RoundTrip::default(),
             requests: Lazy::default(),
-            repair_log: RepairLog::default(),
+            account: Lazy::default(),
             reply_due: None,
             replied_at: None,
             flow: None,
@@ -135,7 +135,7 @@ impl ReaderProxy {
 
     /// Notes that a change, or a fragment of it, is being repaired.
     pub(crate) fn note_repair(&mut self, now: MonoTime, sn: SequenceNumber, fragment: u32) {
-        let again = self.repair_log.note(now, sn, fragment);
+        let again = self.account.made().log.note(now, sn, fragment);
         if fragment == WHOLE && sn > self.history_sent && sn <= self.history_end {
             self.history_sent = sn;
             self.round_trip.sent(now, sn);
@@ -148,14 +148,16 @@ impl ReaderProxy {
     pub(crate) fn release_later(&mut self, now: MonoTime, least: Duration) {
         let suppression = self.suppression(least);
         if let Some(requests) = self.requests.if_made() {
-            requests.release_later(now, &self.repair_log, suppression);
+            requests.release_later(now, &self.account.log, suppression);
         }
     }
 
     /// Everything up to `through` has arrived: nothing of it has to be repaired.
     pub(crate) fn acknowledge(&mut self, through: SequenceNumber) {
         self.acked = through;
-        self.repair_log.acknowledged(through);
+        if let Some(account) = self.account.if_made() {
+            account.acknowledged(through);
+        }
         if let Some(untold) = self.untold.if_made() {
             untold.remove_through(through);
         }
@@ -179,6 +181,7 @@ impl ReaderProxy {
             self.start = self.acked;
         }
         self.start_known |= base > self.start;
+        let base = self.first_to_repair(now, set, base);
         if set.is_empty() && base > self.start && self.requests.fragments.is_empty() {
             self.want_nothing(terms.frugal);
             return 0;
@@ -189,7 +192,7 @@ impl ReaderProxy {
         requests.whole.insert(SnRange::new(base, self.start), MAX_REQUEST_INTERVALS);
         let mut suppressed = 0u64;
         for sn in set.iter().take_while(|sn| *sn <= terms.last).filter(|sn| *sn >= base) {
-            match self.repair_log.suppressed_until(now, sn, WHOLE, suppression) {
+            match self.account.log.suppressed_until(now, sn, WHOLE, suppression) {
                 None => {
                     requests.whole.insert(SnRange::new(sn, sn), MAX_REQUEST_INTERVALS);
                 }
@@ -210,10 +213,41 @@ impl ReaderProxy {
         suppressed
     }
 
+    /// The first change that is repaired for a reader that asks for those from `base` on: what it had acknowledged it gets
+    /// again only when it has shown not to have it.
+    fn first_to_repair(
+        &mut self,
+        now: MonoTime,
+        set: &SequenceNumberSet,
+        base: SequenceNumber,
+    ) -> SequenceNumber {
+        if base > self.acked
+            && let Some(account) = self.account.if_made()
+        {
+            account.contradict(base);
+        }
+        // What was written before it came is not sent, but told of.
+        let kept = self.acked.max(self.start);
+        if kept == self.start || !set.iter().any(|sn| sn >= base && sn > self.start && sn <= kept) {
+            return base;
+        }
+        match self.account.made().ask(now, base, self.acked, self.round_trip.window()) {
+            Again::Believed => base,
+            Again::Doubtful => self.acked.next(),
+        }
+    }
+
+    /// Whether it may be sent a change when it asks for it.
+    pub(crate) fn may_have(&self, sn: SequenceNumber) -> bool {
+        sn > self.acked || self.account.has_again(sn)
+    }
+
     fn want_nothing(&mut self, frugal: bool) {
         if frugal {
             self.requests.forget();
-            self.repair_log.free();
+            if self.account.is_settled() {
+                self.account.forget();
+            }
         } else if let Some(requests) = self.requests.if_made() {
             requests.clear();
         }
@@ -292,7 +326,7 @@ impl ReaderProxy {
 
     /// Whether a change, or a fragment of it, was sent to it again already, or may have been.
     pub(crate) fn was_repaired(&self, sn: SequenceNumber, fragment: u32) -> bool {
-        self.repair_log.knows(sn, fragment)
+        self.account.log.knows(sn, fragment)
     }
 
     /// Whether a change, or a fragment of it, was repaired a moment ago, for an older request.
@@ -303,7 +337,7 @@ impl ReaderProxy {
         fragment: u32,
         least: Duration,
     ) -> bool {
-        self.repair_log.suppressed_until(now, sn, fragment, self.suppression(least)).is_some()
+        self.account.log.suppressed_until(now, sn, fragment, self.suppression(least)).is_some()
     }
 
     /// It was asked for an acknowledgment.

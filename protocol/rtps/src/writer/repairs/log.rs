@@ -56,11 +56,13 @@ impl RepairLog {
         self.repairs.get(at)
     }
 
-    /// Gives back the memory of an empty record.
-    pub(crate) fn free(&mut self) {
-        if self.repairs.is_empty() {
-            self.repairs = Vec::new();
-        }
+    /// Nothing was repaired.
+    pub(crate) const fn new() -> Self {
+        Self { repairs: Vec::new() }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.repairs.is_empty()
     }
 
     /// Notes a repair. True when it was not the first one.

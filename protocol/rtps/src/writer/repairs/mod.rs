@@ -1,11 +1,13 @@
 //! RTPS 2.5 §8.4.9.2 "repairing" and "must_repair" states: when readers are sent again what they asked for, how much of it at
 //! once, and to whom together.
 
+mod account;
 mod log;
 mod requests;
 mod round_trip;
 
-pub(crate) use log::{RepairLog, Suppression, WHOLE};
+pub(crate) use account::{Again, RepairAccount};
+pub(crate) use log::{Suppression, WHOLE};
 pub(crate) use requests::{FragmentRequest, Requests};
 pub(crate) use round_trip::RoundTrip;
 
@@ -32,7 +34,8 @@ enum Round {
 
 /// The repairs of one writer: its timer, its budget and its fairness.
 ///
-/// What a reader asked for and was sent stands in its proxy, in [`Requests`] and [`RepairLog`].
+/// What a reader asked for and was sent stands in its proxy, in [`Requests`] and [`RepairLog`], what it may be sent in
+/// [`RepairAccount`].
 ///
 /// Order of calls: [`arm`](Self::arm) when a reader asks for something; when that is due, [`begin_round`](Self::begin_round),
 /// then the readers in [`turns`](Self::turns), then [`end_round`](Self::end_round). Each datagram may leave when it is
