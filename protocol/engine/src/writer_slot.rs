@@ -778,19 +778,6 @@ impl WriterCore {
         self.writer.on_timer(now, &self.cache, &mut out.outbox);
     }
 
-    /// Counters since the writer was made.
-    pub(super) fn stats(&self) -> WriterStats {
-        let (filter_steps, filters_dropped) = (self.filters.steps(), self.filters.dropped());
-        WriterStats { filter_steps, filters_dropped, ..self.writer.stats() }
-    }
-
-    fn tell_dropped_filters(&mut self, out: &mut Output) {
-        let writer = self.writer.guid().entity_id;
-        for participant in self.filters.newly_dropped().into_iter().flatten() {
-            out.events.push(Event::ContentFiltersDropped { writer, participant });
-        }
-    }
-
     fn tell_missed(&mut self, id: EntityId, out: &mut Output) {
         for DeadlineMissed { instance, count } in self.missed.drain(..) {
             out.events.push(Event::OfferedDeadlineMissed { writer: id, instance, count });

@@ -8,6 +8,7 @@ use dunlin_qos::{DurabilityKind, ReliabilityKind};
 use dunlin_rtps::{WriterHistory, WriterStats};
 
 use super::{WriterCore, WriterSlot};
+use crate::output::{Event, Output};
 
 /// A writer at one moment.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -81,5 +82,19 @@ impl WriterCore {
         let gets_history = keeps && reader.qos.durability.kind != DurabilityKind::Volatile;
         let missed = if gets_history { SequenceNumber::ZERO } else { self.cache.last_sn() };
         self.missed_by_all = Some(self.missed_by_all.map_or(missed, |before| before.min(missed)));
+    }
+
+    /// Counters since the writer was made.
+    pub(super) fn stats(&self) -> WriterStats {
+        let (filter_steps, filters_dropped) = (self.filters.steps(), self.filters.dropped());
+        WriterStats { filter_steps, filters_dropped, ..self.writer.stats() }
+    }
+
+    /// Tells whose content filters are not evaluated any more.
+    pub(super) fn tell_dropped_filters(&mut self, out: &mut Output) {
+        let writer = self.writer.guid().entity_id;
+        for participant in self.filters.newly_dropped().into_iter().flatten() {
+            out.events.push(Event::ContentFiltersDropped { writer, participant });
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! How often one reader is sent the same again: what it could have lost, some times over, and a bounded rate beyond that. A peer
+//! RTPS 2.5 §8.4.9.2 "repairing" state: how often one reader is sent the same again, what it could have lost, some times over, and a bounded rate beyond that. A peer
 //! that asks for everything again and again, or a forger in its name, would otherwise make a writer send without end.
 
 use super::log::RepairLog;
