@@ -4,8 +4,8 @@
 use core::sync::atomic::AtomicUsize as Count;
 
 use alloc::sync::Arc;
-use dunlin_core::{Duration, GuidPrefix, MonoTime};
-use dunlin_rtps::{Paths, ReceiveRoom};
+use dunlin_core::{Duration, GuidPrefix, MonoTime, Paths};
+use dunlin_rtps::ReceiveRoom;
 use dunlin_sync::atomic::{
     AtomicBool, AtomicU32, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
 };
@@ -19,8 +19,6 @@ pub(crate) struct Common {
     pub(crate) tuning: Tuning,
     pub(crate) max_message_size: usize,
     pub(crate) paths: Option<Arc<dyn Paths>>,
-    pub(crate) memory_message_size: usize,
-    pub(crate) memory_room: usize,
     pub(crate) receive_room: ReceiveRoom,
     /// The entry of discovery.
     pub(crate) participant_timer: TimerId,
@@ -297,8 +295,6 @@ mod model {
             tuning: Tuning::default(),
             max_message_size: 1472,
             paths: None,
-            memory_message_size: 0,
-            memory_room: 0,
             receive_room: ReceiveRoom::default(),
             participant_timer: timers.register(TimerOwner::Participant),
             alarm_timer: timers.register(TimerOwner::Alarm),

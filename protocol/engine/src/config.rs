@@ -5,12 +5,12 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use dunlin_cdr::{TypeDescription, TypeSupport};
-use dunlin_core::{DomainId, Duration, GuidPrefix, Locator};
+use dunlin_core::{DomainId, Duration, GuidPrefix, Locator, Paths};
 use dunlin_discovery::{EndpointLocators, LocalType, Locators, Quotas};
 use dunlin_qos::{
     DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, QosError, SubscriberQos, TopicData,
 };
-use dunlin_rtps::{Pacing, Paths, ReceiveRoom};
+use dunlin_rtps::{Pacing, ReceiveRoom};
 
 /// What a participant is made from.
 #[derive(Debug, Clone)]
@@ -35,13 +35,8 @@ pub struct ParticipantConfig {
     pub announcement_period: Duration,
     /// Octets of the largest datagram to send (default 1472, an Ethernet frame without fragmentation by IP).
     pub max_message_size: usize,
-    /// Which destinations larger datagrams reach; none, by default.
+    /// Who describes the paths to others; without it, the default, nothing is known of them.
     pub paths: Option<Arc<dyn Paths>>,
-    /// Octets of the largest message to a place in shared memory; 0, the default, if it is no larger than elsewhere.
-    pub memory_message_size: usize,
-    /// Octets that may be under way there beside one message, once one was longer than a datagram; never less than the
-    /// longest that was sent (default 0).
-    pub memory_room: usize,
     /// Data under way for which the receive buffers have room, the same for all participants that share them (default: unknown).
     pub receive_room: ReceiveRoom,
     /// Protocol parameters of user endpoints.
@@ -70,8 +65,6 @@ impl ParticipantConfig {
             announcement_period: Duration::from_secs(3),
             max_message_size: 1472,
             paths: None,
-            memory_message_size: 0,
-            memory_room: 0,
             receive_room: ReceiveRoom::default(),
             tuning: Tuning::default(),
             quotas: Quotas::default(),

@@ -79,7 +79,7 @@ pub use writer_slot::{TxTurn, WriteError, WriteRequest, WriterSlot, WriterStandi
 pub use dunlin_discovery::{
     ContentFilterProperty, EndpointLocators, KnownType, LocalType, Locators, Quotas, TypeDiscovery,
 };
-pub use dunlin_rtps::{Paths, ReaderStats, ReceiveRoom, WriterStats};
+pub use dunlin_rtps::{ReaderStats, ReceiveRoom, WriterStats};
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {

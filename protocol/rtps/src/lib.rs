@@ -50,4 +50,4 @@ pub use reader::{Reader, ReaderConfig, ReceiveRoom, Run, Source, WriterProxyConf
 pub use remembered::Life;
 pub use stateless::{StatelessReader, StatelessWriter};
 pub use stats::{ReaderStats, WriterStats};
-pub use writer::{AckOutcome, HeartbeatCounts, Paths, ReaderFilter, ReaderProxyConfig, Writer, WriterConfig};
+pub use writer::{AckOutcome, HeartbeatCounts, ReaderFilter, ReaderProxyConfig, Writer, WriterConfig};

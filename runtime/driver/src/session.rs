@@ -4,10 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use dunlin_buf::SharedBytes;
-use dunlin_core::{GuidPrefix, Locator, Now, SequenceNumber};
-use dunlin_engine::{
-    Output, Participant, ParticipantConfig, Paths, SetEnd, WriteError, WriteRequest, WriterSlot,
-};
+use dunlin_core::{GuidPrefix, Locator, Now, Path, Paths, SequenceNumber};
+use dunlin_engine::{Output, Participant, ParticipantConfig, SetEnd, WriteError, WriteRequest, WriterSlot};
 use dunlin_transport::{Lender, Transport, TransportStats};
 
 use crate::config::{DriverConfig, JoinError};
@@ -238,18 +236,23 @@ impl Drop for Session {
     }
 }
 
-/// What a transport says of its ways.
-struct WaysOf(Arc<dyn Transport>);
+/// The paths of a transport.
+struct PathsOf {
+    transport: Arc<dyn Transport>,
+    /// The user says how large datagrams are.
+    fixed_size: bool,
+}
 
-impl core::fmt::Debug for WaysOf {
+impl core::fmt::Debug for PathsOf {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_tuple("WaysOf").field(&self.0.name()).finish()
+        f.debug_tuple("PathsOf").field(&self.transport.name()).finish()
     }
 }
 
-impl Paths for WaysOf {
-    fn message_size(&self, to: &Locator) -> usize {
-        self.0.path_message_size(to)
+impl Paths for PathsOf {
+    fn path(&self, to: &Locator) -> Path {
+        let path = self.transport.path(to);
+        if self.fixed_size && !path.is_lossless() { Path::unknown(to.kind) } else { path }
     }
 }
 
@@ -272,9 +275,10 @@ fn make_member(
         lease_duration: config.lease_duration,
         announcement_period: config.announcement_period,
         max_message_size: config.max_message_size.unwrap_or_else(automatic),
-        paths: config.max_message_size.is_none().then(|| Arc::new(WaysOf(Arc::clone(transport))) as Arc<_>),
-        memory_message_size: transport.memory_message_size(),
-        memory_room: transport.memory_room(),
+        paths: Some(Arc::new(PathsOf {
+            transport: Arc::clone(transport),
+            fixed_size: config.max_message_size.is_some(),
+        })),
         receive_room: group.room.clone(),
         tuning: config.tuning.clone(),
         quotas: config.quotas,

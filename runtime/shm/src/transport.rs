@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use dunlin_buf::{BufPool, Outbox, SharedBytes};
-use dunlin_core::{Locator, LocatorKind};
+use dunlin_core::{Locator, LocatorKind, Path};
 use dunlin_transport::{
     Channel, Lender, Locators, RecvMode, SendMode, SendReport, Transport, TransportStats,
 };
@@ -160,20 +160,21 @@ impl Transport for ShmTransport {
         self.inner.max_message_size()
     }
 
-    fn path_message_size(&self, to: &Locator) -> usize {
-        self.inner.path_message_size(to)
-    }
-
-    fn memory_message_size(&self) -> usize {
-        self.longest
+    fn path(&self, to: &Locator) -> Path {
+        if to.kind != LocatorKind::SHARED_MEMORY {
+            return self.inner.path(to);
+        }
+        Path {
+            kind: to.kind,
+            max_message: self.longest,
+            room: self.config.room(),
+            same_host: true,
+            ordered: true,
+        }
     }
 
     fn receive_room(&self) -> usize {
         self.inner.receive_room()
-    }
-
-    fn memory_room(&self) -> usize {
-        self.config.room()
     }
 
     fn lender(&self, len: usize) -> Option<Box<dyn Lender>> {

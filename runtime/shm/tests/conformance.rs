@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 
 use dunlin_buf::{BufPool, Outbox, SharedBytes};
-use dunlin_core::Locator;
+use dunlin_core::{Locator, Path};
 use dunlin_shm::{ShmConfig, ShmTransport};
 use dunlin_transport::conformance::{Pair, run};
 use dunlin_transport::memory::MemoryNetwork;
@@ -56,16 +56,8 @@ impl Transport for Shared {
         self.0.max_message_size()
     }
 
-    fn path_message_size(&self, to: &Locator) -> usize {
-        self.0.path_message_size(to)
-    }
-
-    fn memory_message_size(&self) -> usize {
-        self.0.memory_message_size()
-    }
-
-    fn memory_room(&self) -> usize {
-        self.0.memory_room()
+    fn path(&self, to: &Locator) -> Path {
+        self.0.path(to)
     }
 }
 

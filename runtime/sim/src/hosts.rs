@@ -6,8 +6,8 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dunlin_buf::SharedBytes;
-use dunlin_core::{Duration, GuidPrefix, Locator, LocatorKind};
-use dunlin_engine::{Event, Participant, Paths};
+use dunlin_core::{Duration, GuidPrefix, Locator, LocatorKind, Path, Paths};
+use dunlin_engine::{Event, Participant};
 
 use crate::node::{NodeId, prefix};
 use crate::queue::Happening;
@@ -33,10 +33,24 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[derive(Debug, Default)]
 pub(crate) struct Addresses(Mutex<BTreeMap<NodeId, Vec<IpAddr>>>);
 
-impl Paths for Addresses {
-    fn message_size(&self, to: &Locator) -> usize {
-        let own = |ip: IpAddr| lock(&self.0).values().any(|addresses| addresses.contains(&ip));
-        if to.ip().is_some_and(own) { WITHIN_HOST } else { 0 }
+/// The paths of a node on a host.
+#[derive(Debug)]
+pub(crate) struct PathsOfNode {
+    pub(crate) addresses: Arc<Addresses>,
+    /// It shares memory with others.
+    pub(crate) memory: bool,
+}
+
+impl Paths for PathsOfNode {
+    fn path(&self, to: &Locator) -> Path {
+        if to.kind == LocatorKind::SHARED_MEMORY && self.memory {
+            let (max_message, room) = (LONGEST_MESSAGE, RING / 2);
+            return Path { kind: to.kind, max_message, room, same_host: true, ordered: true };
+        }
+        let own = |ip: IpAddr| lock(&self.addresses.0).values().any(|addresses| addresses.contains(&ip));
+        let same_host = to.ip().is_some_and(own);
+        let max_message = if same_host { WITHIN_HOST } else { 0 };
+        Path { max_message, same_host, ..Path::unknown(to.kind) }
     }
 }
 
@@ -59,14 +73,14 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    pub(crate) fn paths(&mut self, host: u32) -> Arc<Addresses> {
+    pub(crate) fn addresses(&mut self, host: u32) -> Arc<Addresses> {
         Arc::clone(self.addresses.entry(host).or_default())
     }
 
     /// The addresses that a node has from now on.
     pub(crate) fn moved(&mut self, host: u32, node: NodeId, locators: &[Locator]) {
         let addresses = locators.iter().filter(|to| !to.is_multicast()).filter_map(Locator::ip).collect();
-        lock(&self.paths(host).0).insert(node, addresses);
+        lock(&self.addresses(host).0).insert(node, addresses);
     }
 }
 

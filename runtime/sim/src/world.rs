@@ -8,7 +8,7 @@ use dunlin_core::{Duration, Locator, LocatorKind, MonoTime, Now, Rng};
 use dunlin_engine::{Output, Participant};
 use dunlin_host::State;
 
-use crate::hosts::{Hosts, LONGEST_MESSAGE, RING};
+use crate::hosts::{Hosts, PathsOfNode};
 use crate::network::{Network, NetworkConfig};
 use crate::node::{Node, NodeConfig, NodeId};
 use crate::path::PathConfig;
@@ -127,11 +127,8 @@ impl World {
         let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
         let mut config = config.settle(id);
         if let Some(host) = config.host {
-            config.participant.paths = Some(self.hosts.paths(host));
-            if config.memory {
-                config.participant.memory_message_size = LONGEST_MESSAGE;
-                config.participant.memory_room = RING / 2;
-            }
+            let (addresses, memory) = (self.hosts.addresses(host), config.memory);
+            config.participant.paths = Some(Arc::new(PathsOfNode { addresses, memory }));
         }
         self.nodes.push(Node::new(config));
         self.start_listening(id);

@@ -240,7 +240,7 @@ fn a_bad_datagram_does_not_stop_the_next((a, b): Pair) {
     let to = [first(&b.locators().default_unicast)];
     let mut outbox = Outbox::new();
     push(&mut outbox, b"before", &to);
-    push(&mut outbox, &vec![0; 70_000.max(a.memory_message_size() + 1)], &to);
+    push(&mut outbox, &vec![0; 70_000.max(a.path(&to[0]).max_message + 1)], &to);
     push(&mut outbox, b"behind", &to);
     let report = a.send(&outbox, SendMode::Blocking);
     assert_eq!((report.sent, report.full, report.failed), (2, 0, 1), "{report:?}");

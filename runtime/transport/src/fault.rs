@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use dunlin_buf::{BufPool, Datagram, Outbox, SharedBytes};
-use dunlin_core::{Locator, Rng};
+use dunlin_core::{Locator, Path, Rng};
 
 use crate::{Channel, Lender, Locators, RecvMode, SendMode, SendReport, Transport, TransportStats};
 
@@ -335,20 +335,12 @@ impl Transport for Fault {
         self.shared.inner.max_message_size()
     }
 
-    fn path_message_size(&self, to: &Locator) -> usize {
-        self.shared.inner.path_message_size(to)
-    }
-
-    fn memory_message_size(&self) -> usize {
-        self.shared.inner.memory_message_size()
+    fn path(&self, to: &Locator) -> Path {
+        self.shared.inner.path(to)
     }
 
     fn receive_room(&self) -> usize {
         self.shared.inner.receive_room()
-    }
-
-    fn memory_room(&self) -> usize {
-        self.shared.inner.memory_room()
     }
 
     fn lender(&self, len: usize) -> Option<Box<dyn Lender>> {

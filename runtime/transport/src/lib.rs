@@ -18,7 +18,7 @@ mod report;
 use std::io;
 
 use dunlin_buf::{BufPool, Outbox, SharedBytes};
-use dunlin_core::Locator;
+use dunlin_core::{Locator, Path};
 
 pub use fault::{Fault, FaultConfig};
 pub use loan::{Lender, Loan};
@@ -129,21 +129,11 @@ pub trait Transport: Send + Sync {
     /// Largest datagram that needs no fragmentation below this transport, in octets.
     fn max_message_size(&self) -> usize;
 
-    /// Largest datagram that reaches a destination without fragmentation below this transport, as far as that is known, in
-    /// octets; 0 if it is no larger than usual.
-    fn path_message_size(&self, _to: &Locator) -> usize {
-        0
-    }
-
-    /// Largest message to a place in shared memory, in octets; 0 if it is no larger than elsewhere, or there is none.
-    fn memory_message_size(&self) -> usize {
-        0
-    }
-
-    /// Octets that find room beside such a message on the way to a place in shared memory, however short it is; never less
-    /// than the longest one that was sent there.
-    fn memory_room(&self) -> usize {
-        0
+    /// Describes the path to a place that this transport [carries](Transport::carries), whether or not somebody is there. It must
+    /// take no time. [`Path::max_message`] is 0 where a datagram can be no larger than [`Transport::max_message_size`];
+    /// [`Path::room`], where there is any, holds at least the longest message that was sent there.
+    fn path(&self, to: &Locator) -> Path {
+        Path::unknown(to.kind)
     }
 
     /// Octets of data under way for which its receive buffers have room, with some left for others; 0 if that is unknown.

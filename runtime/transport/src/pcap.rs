@@ -252,20 +252,12 @@ impl Transport for Pcap {
         self.inner.max_message_size()
     }
 
-    fn path_message_size(&self, to: &Locator) -> usize {
-        self.inner.path_message_size(to)
-    }
-
-    fn memory_message_size(&self) -> usize {
-        self.inner.memory_message_size()
+    fn path(&self, to: &Locator) -> dunlin_core::Path {
+        self.inner.path(to)
     }
 
     fn receive_room(&self) -> usize {
         self.inner.receive_room()
-    }
-
-    fn memory_room(&self) -> usize {
-        self.inner.memory_room()
     }
 
     fn lender(&self, len: usize) -> Option<Box<dyn Lender>> {

@@ -77,13 +77,13 @@ impl Routes {
         routes
     }
 
-    /// The largest datagram to a destination; 0 if that is not known. It is not for any other host: what the own interface carries
-    /// says nothing of switches and of the interface there, and a frame that is too long for those is lost without a word.
-    pub(crate) fn message_size_to(&self, destination: IpAddr) -> usize {
+    /// The largest datagram to a destination on this host; `None` for any other: what the own interface carries says nothing of
+    /// switches and of the interface there, and a frame that is too long for those is lost without a word.
+    pub(crate) fn within_host(&self, destination: IpAddr) -> Option<usize> {
         let own = destination.is_loopback() || self.own.binary_search(&destination).is_ok();
         // A host that has no other interface sends to groups through that of loopback.
         let within = own || (destination.is_multicast() && !self.leads_out);
-        if within { self.within_host } else { 0 }
+        within.then_some(self.within_host)
     }
 
     pub(crate) fn outlets(&self, destination: IpAddr) -> &[Outlet] {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use dunlin_buf::{BufPool, Outbox, SharedBytes};
-use dunlin_core::Locator;
+use dunlin_core::{Locator, Path};
 use dunlin_transport::{
     Channel, Locators, RecvMode, SendMode, SendReport, Transport, TransportStats, closed,
 };
@@ -265,8 +265,9 @@ impl Transport for UdpTransport {
         self.routes().max_message_size
     }
 
-    fn path_message_size(&self, to: &Locator) -> usize {
-        to.to_socket_addr().map_or(0, |to| self.routes().message_size_to(to.ip()))
+    fn path(&self, to: &Locator) -> Path {
+        let within = to.to_socket_addr().and_then(|to| self.routes().within_host(to.ip()));
+        Path { max_message: within.unwrap_or(0), same_host: within.is_some(), ..Path::unknown(to.kind) }
     }
 
     fn receive_room(&self) -> usize {

@@ -195,12 +195,8 @@ impl ReaderFilter for Large {
 #[test]
 fn readers_in_memory_are_told_what_was_filtered_first() {
     let place = Locator::shared_memory([1; 8], 1);
-    let mut source = Source::new(WriterConfig {
-        shared_memory_message_size: 64 << 10,
-        shared_memory_room: 64 << 10,
-        reliable: false,
-        ..Default::default()
-    });
+    let mut source =
+        Source::new(WriterConfig { paths: Ring::paths(64 << 10), reliable: false, ..Default::default() });
     let mut inside = Target::new(0, ReaderConfig { reliable: false, ..ReaderConfig::default() });
     inside.match_writer(at(0), false);
     let filter: Option<Arc<dyn ReaderFilter>> = Some(Arc::new(Large));

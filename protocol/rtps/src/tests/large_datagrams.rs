@@ -1,11 +1,11 @@
 //! Large changes where the ways to readers carry long datagrams: several fragments in each.
 
 use super::support::*;
-use crate::{Paths, ReaderConfig, ReaderProxyConfig, ReceiveRoom, WriterConfig, WriterProxyConfig};
+use crate::{ReaderConfig, ReaderProxyConfig, ReceiveRoom, WriterConfig, WriterProxyConfig};
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
-use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, VendorId};
+use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, LocatorKind, Path, Paths, VendorId};
 use dunlin_wire::{EchoRequest, Message, Submessage};
 
 const WINDOW: usize = 127 * 1024;
@@ -15,12 +15,14 @@ const WINDOW: usize = 127 * 1024;
 struct Host;
 
 impl Paths for Host {
-    fn message_size(&self, to: &Locator) -> usize {
-        match to {
-            to if *to == host(reader_guid(8).prefix) => 0,
-            to if *to == host(reader_guid(9).prefix) => 8_972,
-            _ => 65_507,
-        }
+    fn path(&self, to: &Locator) -> Path {
+        let (max_message, same_host) = match to {
+            to if to.kind == LocatorKind::SHARED_MEMORY => return Ring(1 << 20).path(to),
+            to if *to == host(reader_guid(8).prefix) => (0, false),
+            to if *to == host(reader_guid(9).prefix) => (8_972, false),
+            _ => (65_507, true),
+        };
+        Path { max_message, same_host, ..Path::unknown(to.kind) }
     }
 }
 
@@ -252,13 +254,7 @@ fn lost_datagrams_with_a_data_or_many_fragments_are_repaired() {
 fn who_gets_no_fragments_is_asked_all_the_same() {
     let place = Locator::shared_memory([1; 8], 1);
     let beside = ReaderProxyConfig { unicast: vec![place], ..near(1) };
-    let cfg = WriterConfig {
-        shared_memory_message_size: 1 << 20,
-        shared_memory_room: 1 << 20,
-        ..WriterConfig::default()
-    };
-    let mut source =
-        Source::new(WriterConfig { window: WINDOW, paths: Some(Arc::new(Host) as Arc<dyn Paths>), ..cfg });
+    let mut source = source(WINDOW);
     for reader in [beside, near(2)] {
         source.match_reader(at(0), reader);
     }

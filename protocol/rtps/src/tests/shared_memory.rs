@@ -18,13 +18,8 @@ fn in_memory(n: u8) -> ReaderProxyConfig {
     ReaderProxyConfig { unicast: vec![place(n)], ..reader_proxy(n) }
 }
 
-fn source(shared_memory_message_size: usize) -> Source {
-    Source::new(WriterConfig {
-        shared_memory_message_size,
-        shared_memory_room: shared_memory_message_size,
-        window: 127 << 10,
-        ..Default::default()
-    })
+fn source(longest: usize) -> Source {
+    Source::new(WriterConfig { paths: Ring::paths(longest), window: 127 << 10, ..Default::default() })
 }
 
 /// A reader that knows the writer.
@@ -203,8 +198,7 @@ fn lend_from(source: &mut Source, now: u64, len: usize, shared: bool) {
 #[test]
 fn what_is_lent_waits_for_others_in_a_burst_and_one_heartbeat_follows_all_of_them() {
     let cfg = WriterConfig {
-        shared_memory_message_size: 1 << 20,
-        shared_memory_room: 1 << 20,
+        paths: Ring::paths(1 << 20),
         latency_budget: Duration::from_millis(1),
         ..Default::default()
     };
@@ -259,8 +253,7 @@ fn join_or_lend(source: &mut Source, now: u64, len: usize, shared: bool) -> bool
 #[test]
 fn what_is_lent_joins_others_where_it_may_wait_with_them() {
     let cfg = WriterConfig {
-        shared_memory_message_size: 1 << 20,
-        shared_memory_room: 1 << 20,
+        paths: Ring::paths(1 << 20),
         latency_budget: Duration::from_millis(1),
         ..Default::default()
     };

@@ -5,17 +5,38 @@ use crate::{
     Writer, WriterConfig, WriterHistory, WriterProxyConfig,
 };
 use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{
-    EntityId, Guid, GuidPrefix, InstanceHandle, Locator, MonoTime, Now, SequenceNumber, VendorId, WallTime,
+    EntityId, Guid, GuidPrefix, InstanceHandle, Locator, LocatorKind, MonoTime, Now, Path, Paths,
+    SequenceNumber, VendorId, WallTime,
 };
 use dunlin_wire::{Message, ReceiverState, Submessage};
 
 pub(crate) const WRITER: Guid = Guid::new(GuidPrefix([1; 12]), EntityId([0, 0, 1, 2]));
 pub(crate) const GROUP: Locator = Locator::udp_v4(Ipv4Addr::new(239, 255, 0, 1), 7401);
+
+/// Places in shared memory whose rings have room for messages of so many octets, and for as much beside one.
+#[derive(Debug)]
+pub(crate) struct Ring(pub(crate) usize);
+
+impl Ring {
+    pub(crate) fn paths(longest: usize) -> Option<Arc<dyn Paths>> {
+        Some(Arc::new(Self(longest)))
+    }
+}
+
+impl Paths for Ring {
+    fn path(&self, to: &Locator) -> Path {
+        if to.kind != LocatorKind::SHARED_MEMORY {
+            return Path::unknown(to.kind);
+        }
+        Path { kind: to.kind, max_message: self.0, room: self.0, same_host: true, ordered: true }
+    }
+}
 
 /// The `n`th reader, each in a participant of its own.
 pub(crate) fn reader_guid(n: u8) -> Guid {

@@ -1,11 +1,11 @@
 //! RTPS 2.5 §8.4.7 "RTPS Writer Reference Implementations": configuration of writers and of reader proxies.
 
-use super::{Paths, ReaderFilter};
+use super::ReaderFilter;
 use crate::Pacing;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use dunlin_buf::SharedBytes;
-use dunlin_core::{Duration, Guid, GuidPrefix, Locator, VendorId};
+use dunlin_core::{Duration, Guid, GuidPrefix, Locator, LocatorKind, Path, Paths, VendorId};
 
 /// Configuration of a [`Writer`](crate::Writer).
 #[derive(Clone, Debug)]
@@ -23,14 +23,8 @@ pub struct WriterConfig {
     pub transient_local: bool,
     /// Octets of the largest datagram.
     pub max_message_size: usize,
-    /// Which destinations larger datagrams reach; none, by default.
+    /// Who describes the paths to readers; without it nothing is known of them, by default.
     pub paths: Option<Arc<dyn Paths>>,
-    /// Octets of the largest message to a place in shared memory, where a change need not be in fragments; 0, the
-    /// default, if it is no larger than elsewhere.
-    pub shared_memory_message_size: usize,
-    /// Octets that may be under way there beside one message, once one was longer than 64 KiB; never less than the longest
-    /// that was sent.
-    pub shared_memory_room: usize,
     /// Octets of payload in a DATA_FRAG; 0 derives it from `max_message_size`. Fragments of changes with inline QoS, which
     /// the first of them carries, are smaller where both would not fit.
     pub fragment_size: u16,
@@ -78,6 +72,17 @@ pub struct WriterConfig {
     pub reader_inline_qos: Option<SharedBytes>,
 }
 
+impl WriterConfig {
+    /// The path to a place, as whoever knows transports describes it; that within the process needs nobody.
+    pub(super) fn path_to(&self, to: &Locator) -> Path {
+        match (to.kind, &self.paths) {
+            (LocatorKind::LOCAL, _) => Path::in_process(),
+            (_, Some(paths)) => paths.path(to),
+            (kind, None) => Path::unknown(kind),
+        }
+    }
+}
+
 impl Default for WriterConfig {
     fn default() -> Self {
         Self {
@@ -88,8 +93,6 @@ impl Default for WriterConfig {
             transient_local: false,
             max_message_size: 1472,
             paths: None,
-            shared_memory_message_size: 0,
-            shared_memory_room: 0,
             fragment_size: 0,
             heartbeat_period: Duration::from_millis(10),
             heartbeat_max_period: Duration::from_secs(1),

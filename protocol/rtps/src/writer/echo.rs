@@ -38,7 +38,7 @@ impl Writer {
         let proxy = self.readers.get(index)?;
         proxy.flow.as_ref().filter(|flow| flow.is_news(told))?;
         let room = u64::from(told).min(self.cfg.window_limit as u64);
-        Some(if self.carries_largest_datagram(proxy.directed()) { room } else { 0 })
+        Some(if self.are_sockets_of_host(proxy.directed()) { room } else { 0 })
     }
 
     /// Asks for an ECHO if half of the window was sent since the last question, or if readers that were given up have not

@@ -11,7 +11,7 @@ use super::transmission::cost;
 use crate::emit::Framing;
 use crate::{Change, WriterHistory};
 use dunlin_buf::Outbox;
-use dunlin_core::{EntityId, Locator, MonoTime, VendorId};
+use dunlin_core::{EntityId, Locator, MonoTime, Path, VendorId};
 use dunlin_wire::{Heartbeat, MessageBuilder, size};
 
 /// Octets that are left free behind the data for what announces it and asks for an answer.
@@ -24,33 +24,34 @@ const LONGEST: usize = 65_000;
 /// Whose readers are known to accept large datagrams: `interop/video` sends 921,600 octets to each, on the host. Others get the usual.
 const ACCEPTS_LARGE_DATAGRAMS: [VendorId; 3] = [VendorId::DUNLIN, VendorId::CYCLONE_DDS, VendorId::FAST_DDS];
 
-/// What the ways to destinations carry.
-pub trait Paths: core::fmt::Debug + Send + Sync {
-    /// Octets of the largest datagram that reaches a destination in one piece, as far as that is known; 0 if it is no larger
-    /// than [`WriterConfig::max_message_size`](crate::WriterConfig::max_message_size). Asked once for each large change.
-    fn message_size(&self, to: &Locator) -> usize;
-}
-
 /// Octets of a datagram besides the fragments.
 fn head(inline: usize) -> usize {
     AROUND.saturating_add(size::INFO_TS).saturating_add(size::data_frag(inline, 0))
 }
 
 impl Writer {
-    /// Whether the way to all of these carries the longest datagrams, as only that within a host does.
-    pub(super) fn carries_largest_datagram(&self, to: &[Locator]) -> bool {
-        let Some(paths) = &self.cfg.paths else { return false };
-        !to.is_empty() && to.iter().all(|to| paths.message_size(to) >= LONGEST)
+    /// Octets of the largest datagram that a socket gets at a place; 0 if that is no larger than usual, or no socket is there.
+    fn datagram_to(&self, to: &Locator) -> usize {
+        let path = self.cfg.path_to(to);
+        if path.is_lossless() { 0 } else { path.max_message }
+    }
+
+    /// Whether all of these are sockets of this host.
+    pub(super) fn are_sockets_of_host(&self, to: &[Locator]) -> bool {
+        let of_host = |path: Path| path.same_host && !path.is_lossless();
+        !to.is_empty() && to.iter().all(|to| of_host(self.cfg.path_to(to)))
     }
 
     /// Octets of the largest datagram that the fragments of a change may go to the network in.
     fn longest_datagram(&self) -> usize {
         let usual = self.cfg.max_message_size;
-        let Some(paths) = &self.cfg.paths else { return usual };
+        if self.cfg.paths.is_none() {
+            return usual;
+        }
         if !self.readers.iter().all(|proxy| ACCEPTS_LARGE_DATAGRAMS.contains(&proxy.cfg.vendor)) {
             return usual;
         }
-        let sizes = self.fragment_routes().iter().map(|to| paths.message_size(to));
+        let sizes = self.fragment_routes().iter().map(|to| self.datagram_to(to));
         let room = self.transmission.window().longest().unwrap_or(LONGEST).min(LONGEST);
         sizes.min().unwrap_or(0).min(room).max(usual)
     }
@@ -58,7 +59,7 @@ impl Writer {
     /// How many fragments a datagram with repairs for a reader, or for a group that others listen to as well, may have. What is
     /// missed again after that goes alone, in case there is no room for long datagrams where they arrive.
     pub(super) fn repair_width(&self, index: usize, change: &Change, group: Option<&Locator>) -> u32 {
-        let (Some(paths), Some(proxy)) = (&self.cfg.paths, self.readers.get(index)) else { return 1 };
+        let (Some(_), Some(proxy)) = (&self.cfg.paths, self.readers.get(index)) else { return 1 };
         if proxy.was_repaired(change.sn, WHOLE) {
             return 1;
         }
@@ -69,7 +70,7 @@ impl Writer {
             None => takes(&proxy.cfg.vendor),
         };
         let to = group.map_or(proxy.directed(), core::slice::from_ref);
-        let longest = to.iter().map(|to| paths.message_size(to)).min().unwrap_or(0);
+        let longest = to.iter().map(|to| self.datagram_to(to)).min().unwrap_or(0);
         let longest = longest.min(self.transmission.window().longest().unwrap_or(LONGEST)).min(LONGEST);
         if !all_take || longest <= self.cfg.max_message_size {
             return 1;

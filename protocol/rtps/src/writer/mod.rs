@@ -28,7 +28,6 @@ mod withhold;
 pub use acknack::AckOutcome;
 pub use announcements::HeartbeatCounts;
 pub use config::{ReaderProxyConfig, WriterConfig};
-pub use large_datagrams::Paths;
 pub use withheld::ReaderFilter;
 
 use crate::emit::Framing;

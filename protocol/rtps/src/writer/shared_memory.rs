@@ -39,14 +39,9 @@ pub(super) enum Progress {
     Others,
 }
 
-/// The longest message that may go to a place if that is in memory; `None` for the network.
+/// The longest message that may go to a place where changes need not be in fragments; `None` for the network.
 fn longest_to(cfg: &WriterConfig, to: &Locator) -> Option<usize> {
-    let shared = cfg.shared_memory_message_size;
-    match to.kind {
-        LocatorKind::LOCAL => Some(usize::MAX),
-        LocatorKind::SHARED_MEMORY => (shared > cfg.max_message_size).then_some(shared),
-        _ => None,
-    }
+    cfg.path_to(to).whole_changes(cfg.max_message_size)
 }
 
 impl Writer {
@@ -61,11 +56,7 @@ impl Writer {
         if !self.reaches_memory(&proxy.cfg.unicast) {
             return 0;
         }
-        if proxy.cfg.unicast.iter().all(|to| to.kind == LocatorKind::LOCAL) {
-            // Nothing is lost on the way; what a reader has no room for shall not be offered to it without end.
-            return FIRST_ROOM;
-        }
-        let room = self.cfg.shared_memory_room;
+        let room = proxy.cfg.unicast.iter().map(|to| self.cfg.path_to(to).room).min().unwrap_or(0);
         let longest = proxy.flow.as_ref().map_or(0, |flow| flow.longest_in_memory());
         if longest > FIRST_LONGEST { room.max(longest) as u64 } else { (room as u64).min(FIRST_ROOM) }
     }
@@ -137,10 +128,10 @@ impl Writer {
 
     /// Notes how long a message was that went to the readers in shared memory; whether their rings are larger now.
     fn note_longest(&mut self, len: usize) -> bool {
-        let mut larger = false;
+        let (mut larger, cfg) = (false, &self.cfg);
         for proxy in self.readers.iter_mut().filter(|proxy| proxy.is_sent_new_data()) {
-            let shared = proxy.cfg.unicast.iter().any(|to| to.kind == LocatorKind::SHARED_MEMORY);
-            if let Some(flow) = proxy.flow.as_mut().filter(|_| shared) {
+            let ring = |to: &Locator| to.kind != LocatorKind::LOCAL && longest_to(cfg, to).is_some();
+            if let Some(flow) = proxy.flow.as_mut().filter(|_| proxy.cfg.unicast.iter().any(ring)) {
                 larger |= flow.note_longest(len) && len > FIRST_LONGEST;
             }
         }

@@ -49,7 +49,7 @@ fn a_host_with_networks_announces_them_and_joins_loopback_too() {
 
 #[test]
 fn within_the_host_datagrams_may_be_longer() {
-    let to = |routes: &Routes, address: &str| routes.message_size_to(address.parse().unwrap());
+    let to = |routes: &Routes, address: &str| routes.within_host(address.parse().unwrap()).unwrap_or(0);
     let routes = Routes::plan(&UdpConfig::default(), &host(), BOUND);
     for own in ["127.0.0.1", "127.0.0.9", "192.0.2.2", "198.51.100.1"] {
         assert_eq!(to(&routes, own), 65_507, "{own}");
