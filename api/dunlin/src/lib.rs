@@ -86,6 +86,7 @@ mod stream;
 mod subscriber;
 mod sync;
 mod topic;
+pub mod transport;
 mod types;
 #[cfg(all(test, loom))]
 mod waiting_model;

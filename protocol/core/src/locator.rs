@@ -24,6 +24,12 @@ impl LocatorKind {
     pub const SHARED_MEMORY: Self = Self(0x0244_4C01);
     /// Inside the participant itself; never on the wire.
     pub const LOCAL: Self = Self(i32::MIN);
+
+    /// Whether it is one of the 256 that Dunlin has for itself and for transports of its applications, from `0x0244_4C00` on.
+    #[must_use]
+    pub const fn is_own(self) -> bool {
+        self.0 & !0xFF == 0x0244_4C00
+    }
 }
 
 impl fmt::Debug for LocatorKind {
@@ -250,6 +256,15 @@ mod tests {
         assert_eq!(locator.shared_memory_inbox(), Some(([1, 2, 3, 4, 5, 6, 7, 8], 0xABC)));
         assert_eq!(locator.to_string(), "shm/0000000000000abc");
         assert_eq!((locator.ip(), Locator::LOCAL.shared_memory_inbox()), (None, None));
+    }
+
+    #[test]
+    fn kinds_of_this_vendor_are_known_by_their_number() {
+        let kinds = [LocatorKind::SHARED_MEMORY, LocatorKind(0x0244_4C00), LocatorKind(0x0244_4CFF)];
+        assert!(kinds.into_iter().all(LocatorKind::is_own));
+        let others =
+            [LocatorKind::UDP_V4, LocatorKind::LOCAL, LocatorKind::INVALID, LocatorKind(0x0244_4D00)];
+        assert!(!others.into_iter().any(LocatorKind::is_own));
     }
 
     #[test]

@@ -89,8 +89,7 @@ impl Reach {
         if let Some(via) = self.via
             && list.iter().any(|locator| locator.ip() == Some(via))
         {
-            let shared = LocatorKind::SHARED_MEMORY;
-            list.retain(|locator| locator.ip() == Some(via) || locator.kind == shared);
+            list.retain(|locator| locator.ip().is_none_or(|ip| ip == via));
         }
     }
 }
@@ -99,9 +98,12 @@ impl Reach {
 /// many are left out.
 pub(crate) fn retain_addresses(list: &mut Vec<Locator>, verifiable: &[Locator]) -> usize {
     let before = list.len();
-    let shared = LocatorKind::SHARED_MEMORY;
+    let same = |one: &Locator, other: &Locator| match (one.ip(), other.ip()) {
+        (None, None) => one.kind == other.kind && one.address == other.address,
+        (one, other) => one == other,
+    };
     list.retain(|locator| {
-        locator.kind == shared || verifiable.iter().any(|known| known.ip() == locator.ip())
+        locator.kind == LocatorKind::SHARED_MEMORY || verifiable.iter().any(|known| same(known, locator))
     });
     before.saturating_sub(list.len())
 }

@@ -80,6 +80,17 @@ impl Default for DriverConfig {
     }
 }
 
+impl DriverConfig {
+    /// The first part that differs from the default and is of the transports that the driver opens itself.
+    pub(crate) fn of_own_transports(&self) -> Option<&'static str> {
+        let udp = UdpConfig { domain: self.udp.domain, ports: self.udp.ports, ..UdpConfig::default() };
+        let network = self.udp != udp;
+        let memory = self.shared_memory.enabled && self.shared_memory != ShmConfig::default();
+        let keys = [(network, "network.*"), (memory, "shared_memory.*")];
+        keys.iter().find(|(asked, _)| *asked).map(|(_, key)| *key)
+    }
+}
+
 /// Why a domain could not be joined.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -103,6 +114,9 @@ pub enum JoinError {
         /// What went wrong.
         source: io::Error,
     },
+    /// The participant has a transport of the caller's, which this does not reach.
+    #[error("`{0}` has no effect on a transport of the application's: leave it as it is by default")]
+    OtherTransport(&'static str),
     /// The machine is a simulated one, which has no such thing.
     #[error("the simulator has no `{0}`: leave it as it is by default")]
     Simulated(&'static str),

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use dunlin_core::{GuidPrefix, Locator};
 use dunlin_engine::{Event, Output};
 use dunlin_host::SendMode;
-use dunlin_transport::{Channel, Transport};
+use dunlin_transport::Transport;
 
 use crate::group_member::GroupMember;
 use crate::lock::lock;
@@ -32,10 +32,10 @@ pub(crate) struct SharedMemoryPeers {
 }
 
 impl SharedMemoryPeers {
-    /// `None` for a transport without shared memory.
+    /// `None` for a transport that opens no paths.
     pub(crate) fn of(transport: &dyn Transport) -> Option<Self> {
-        let shares = transport.channels().contains(&Channel::DataShared);
-        shares.then(|| Self { paths: Mutex::default(), failed: AtomicBool::new(false) })
+        let opens = transport.locators().default_unicast.iter().any(|own| transport.opens(own));
+        opens.then(|| Self { paths: Mutex::default(), failed: AtomicBool::new(false) })
     }
 
     pub(crate) fn note_failure(&self) {
@@ -127,7 +127,7 @@ impl GroupMember {
             // Even if we cannot send there, they may be able to send here.
             group.receive_shared().map_err(|error| error.to_string())?;
         }
-        self.transport.connect(place)
+        self.transport.open_path(place)
     }
 
     fn let_go(&self, memory: &SharedMemoryPeers, prefix: GuidPrefix) {
@@ -135,7 +135,7 @@ impl GroupMember {
         if let Some(path) =
             path.filter(|path| path.refused.is_none() && path.place.participant_beside().is_none())
         {
-            self.transport.disconnect(&path.place);
+            self.transport.close_path(&path.place);
         }
     }
 
@@ -151,7 +151,7 @@ impl GroupMember {
         }
         for (prefix, place, reason) in lost {
             self.tell_of_memory(prefix, "data goes over the network from now on", &reason);
-            self.transport.disconnect(&place);
+            self.transport.close_path(&place);
             dunlin_host::call(&mut ThreadPort, self, |out| {
                 self.participant.set_shared_memory(self.platform.now(), prefix, None, out);
             });

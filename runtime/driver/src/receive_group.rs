@@ -154,7 +154,8 @@ pub(crate) fn join_on(
     config: &DriverConfig,
     make: impl FnOnce(&ReceiveGroup) -> Result<Arc<GroupMember>, JoinError>,
 ) -> Result<(Arc<ReceiveGroup>, Arc<GroupMember>), JoinError> {
-    start(None, transport, Vec::new(), config, make)
+    let key = Key::of(config);
+    start(None, wrap(transport, &key)?, Vec::new(), config, make)
 }
 
 /// Makes a group of one member, without threads, on a machine that is not the real one.
@@ -201,6 +202,11 @@ fn open(key: &Key) -> Result<(Arc<dyn Transport>, Vec<String>), JoinError> {
             )),
         }
     }
+    Ok((wrap(transport, key)?, notes))
+}
+
+/// Puts around a transport what looks at the traffic or spoils it, if that is asked for.
+fn wrap(mut transport: Arc<dyn Transport>, key: &Key) -> Result<Arc<dyn Transport>, JoinError> {
     if let Some((path, max_octets)) = &key.pcap {
         let pcap = Pcap::create(transport, path, *max_octets);
         let pcap = pcap.map_err(|source| JoinError::Capture { path: path.clone(), source })?;
@@ -210,7 +216,7 @@ fn open(key: &Key) -> Result<(Arc<dyn Transport>, Vec<String>), JoinError> {
         let fault = Fault::new(transport, fault);
         transport = Arc::new(fault.map_err(|source| JoinError::Thread { name: "dunlin-fault", source })?);
     }
-    Ok((transport, notes))
+    Ok(transport)
 }
 
 fn start(
@@ -239,6 +245,7 @@ fn thread_name(channel: Channel) -> &'static str {
         Channel::Meta => "dunlin-rx-meta",
         Channel::DataMulticast => "dunlin-rx-mcast",
         Channel::DataShared => "dunlin-rx-shm",
+        Channel::Added(_) => "dunlin-rx-more",
     }
 }
 
@@ -334,10 +341,12 @@ impl ReceiveGroup {
         self.spawn("dunlin-timer", Run::default(), move |group| group.run_timer(&timer))
     }
 
-    /// Whether a channel needs its thread before anything arrives: one that polls, or that may turn out to be refused.
+    /// Whether a channel needs its thread before anything arrives: one that polls, or that may turn out to be refused, or of a
+    /// transport that is not the one that watches.
     fn needs_thread(&self, channel: Channel) -> bool {
-        channel == Channel::Data
-            && (self.receive.waiting == Waiting::Polling || self.receive.run().is_special())
+        let special = channel == Channel::Data
+            && (self.receive.waiting == Waiting::Polling || self.receive.run().is_special());
+        special || matches!(channel, Channel::Added(_))
     }
 
     fn start_receiving(self: &Arc<Self>, channel: Channel) -> Result<(), JoinError> {

@@ -52,21 +52,39 @@ impl Session {
         Ok(Self::new(group, member))
     }
 
-    /// The same over a transport of the caller's; the `udp`, `pcap` and `fault` parts of `config` are not used,
-    /// except for the domain.
+    /// The same as [`join`](Self::join) over a transport of the caller's.
     ///
     /// # Errors
-    /// When threads cannot be started.
+    /// As [`prepare_on`](Self::prepare_on).
     pub fn join_on(
         transport: Arc<dyn Transport>,
         config: DriverConfig,
         sink: Arc<dyn EventSink>,
     ) -> Result<Arc<Self>, JoinError> {
-        let make = |group: &ReceiveGroup| make_member(&config, sink, group);
-        let (group, member) = receive_group::join_on(transport, &config, make)?;
-        let session = Self::new(group, member);
+        let session = Self::prepare_on(transport, config, sink)?;
         session.announce();
         Ok(session)
+    }
+
+    /// The same as [`prepare`](Self::prepare) over a transport of the caller's, which no other session uses.
+    ///
+    /// # Errors
+    /// When `config` asks for what only transports of the driver have, on a simulated machine, and when threads or files
+    /// cannot be had.
+    pub fn prepare_on(
+        transport: Arc<dyn Transport>,
+        config: DriverConfig,
+        sink: Arc<dyn EventSink>,
+    ) -> Result<Arc<Self>, JoinError> {
+        if machine::entered().is_some() || machine::outside_of_machines() {
+            return Err(JoinError::Simulated("transport"));
+        }
+        if let Some(key) = config.of_own_transports() {
+            return Err(JoinError::OtherTransport(key));
+        }
+        let make = |group: &ReceiveGroup| make_member(&config, sink, group);
+        let (group, member) = receive_group::join_on(transport, &config, make)?;
+        Ok(Self::new(group, member))
     }
 
     fn new(group: Arc<ReceiveGroup>, member: Arc<GroupMember>) -> Arc<Self> {

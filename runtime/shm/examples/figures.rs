@@ -57,7 +57,7 @@ fn open() -> std::io::Result<ShmTransport> {
 }
 
 fn end(transport: ShmTransport, other: Locator, spin: bool) -> Result<End, String> {
-    transport.connect(&other)?;
+    transport.open_path(&other)?;
     let mode = if spin { RecvMode::NonBlocking } else { RecvMode::Blocking };
     let (pool, batch, outbox) = (BufPool::new(16 << 20), Vec::new(), Outbox::new());
     Ok(End { transport, other, pool, batch, outbox, mode })

@@ -212,8 +212,12 @@ impl Transport for ShmTransport {
         }
     }
 
-    fn connect(&self, peer: &Locator) -> Result<(), String> {
-        let Some((id, refused)) = self.refusal(peer) else { return self.inner.connect(peer) };
+    fn opens(&self, to: &Locator) -> bool {
+        to.kind == LocatorKind::SHARED_MEMORY || self.inner.opens(to)
+    }
+
+    fn open_path(&self, peer: &Locator) -> Result<(), String> {
+        let Some((id, refused)) = self.refusal(peer) else { return self.inner.open_path(peer) };
         if let Some(why) = refused {
             return Err(why);
         }
@@ -236,8 +240,8 @@ impl Transport for ShmTransport {
         Ok(())
     }
 
-    fn disconnect(&self, peer: &Locator) {
-        let Some((_, id)) = peer.shared_memory_inbox() else { return self.inner.disconnect(peer) };
+    fn close_path(&self, peer: &Locator) {
+        let Some((_, id)) = peer.shared_memory_inbox() else { return self.inner.close_path(peer) };
         let mut outlets = self.outlets.write().unwrap_or_else(PoisonError::into_inner);
         let Some((_, users)) = outlets.get_mut(&id) else { return };
         *users = users.saturating_sub(1);

@@ -66,7 +66,7 @@ fn pair(config: &ShmConfig) -> Pair {
     let open = || ShmTransport::open(network.attach(0), config).unwrap();
     let (a, b) = (open(), open());
     for (one, other) in [(&a, &b), (&b, &a)] {
-        one.connect(&other.locators().default_unicast[0]).unwrap();
+        one.open_path(&other.locators().default_unicast[0]).unwrap();
     }
     (Arc::new(Shared(a)), Arc::new(Shared(b)))
 }

@@ -31,6 +31,8 @@ pub fn run(make: &dyn Fn() -> Pair) {
     every_destination_gets_a_copy(make());
     runs_of_equal_size_arrive_unharmed(make());
     sizes_up_to_the_largest_arrive(make());
+    paths_are_described(make());
+    order_is_kept_where_it_is_promised(make());
     answers_find_the_sender(make());
     what_others_carry_is_skipped(make());
     a_bad_datagram_does_not_stop_the_next(make());
@@ -212,6 +214,32 @@ fn sizes_up_to_the_largest_arrive((a, b): Pair) {
     }
 }
 
+fn paths_are_described((a, b): Pair) {
+    let to = b.locators();
+    for place in to.default_unicast.iter().chain(&to.metatraffic_unicast) {
+        let path = a.path(place);
+        assert_eq!(path.kind, place.kind);
+        assert!(path.room == 0 || path.room >= path.max_message.min(1024), "{path:?}");
+    }
+}
+
+fn order_is_kept_where_it_is_promised((a, b): Pair) {
+    let to = first(&b.locators().default_unicast);
+    if !a.path(&to).ordered {
+        return;
+    }
+    let listener = Listener::start(&b, Channel::Data);
+    let content = |number: u64| pattern(number, 1 + (number as usize * 37) % 900);
+    for batch in 0..40 {
+        let mut outbox = Outbox::new();
+        (batch * 5..batch * 5 + 5).for_each(|number| push(&mut outbox, &content(number), &[to]));
+        sent(a.send(&outbox, SendMode::Blocking), 5);
+    }
+    for (number, bytes) in listener.take(200).iter().enumerate() {
+        assert_eq!(**bytes, *content(number as u64), "message {number}");
+    }
+}
+
 fn answers_find_the_sender((a, b): Pair) {
     let (at_a, at_b) = (Listener::start(&a, Channel::Meta), Listener::start(&b, Channel::Meta));
     sent(a.send(&single(b"who?", &[first(&b.locators().metatraffic_unicast)]), SendMode::Blocking), 1);
@@ -300,7 +328,8 @@ fn blocking_senders_of_two_threads_do_not_disturb_each_other((a, b): Pair) {
 }
 
 fn several_channels_are_watched_at_once((a, b): Pair) {
-    let channels: Vec<Channel> = b.channels().iter().copied().filter(|c| *c != Channel::DataShared).collect();
+    let watched = |channel: &Channel| !matches!(channel, Channel::DataShared | Channel::Added(_));
+    let channels: Vec<Channel> = b.channels().iter().copied().filter(watched).collect();
     if !b.gathers() {
         let error = b.wait(&channels, &mut Vec::new()).expect_err("it does not gather");
         assert_eq!(error.kind(), std::io::ErrorKind::Unsupported);

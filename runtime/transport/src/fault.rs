@@ -355,12 +355,16 @@ impl Transport for Fault {
         self.shared.inner.notes()
     }
 
-    fn connect(&self, peer: &Locator) -> Result<(), String> {
-        self.shared.inner.connect(peer)
+    fn opens(&self, to: &Locator) -> bool {
+        self.shared.inner.opens(to)
     }
 
-    fn disconnect(&self, peer: &Locator) {
-        self.shared.inner.disconnect(peer);
+    fn open_path(&self, peer: &Locator) -> Result<(), String> {
+        self.shared.inner.open_path(peer)
+    }
+
+    fn close_path(&self, peer: &Locator) {
+        self.shared.inner.close_path(peer);
     }
 
     fn lost(&self, peer: &Locator) -> Option<String> {

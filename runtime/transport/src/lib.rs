@@ -14,6 +14,7 @@ mod loan;
 pub mod memory;
 pub mod pcap;
 mod report;
+mod together;
 
 use std::io;
 
@@ -24,6 +25,7 @@ pub use fault::{Fault, FaultConfig};
 pub use loan::{Lender, Loan};
 pub use pcap::{Pcap, PcapFile};
 pub use report::{SendReport, TransportStats};
+pub use together::Together;
 
 /// One stream of incoming datagrams, received by a thread of its own.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -34,9 +36,11 @@ pub enum Channel {
     Meta,
     /// User data sent to a group.
     DataMulticast,
-    /// User data from processes of this host through memory. Its thread is needed once a peer was
-    /// [connected](Transport::connect), or might be on the other side.
+    /// User data from processes of this host through memory. Its thread is needed once a path was
+    /// [opened](Transport::open_path), or somebody might open one from the other side.
     DataShared,
+    /// A channel of a transport that stands beside another one, see [`Together`].
+    Added(u8),
 }
 
 /// What to do when the transport cannot take a datagram at once.
@@ -153,20 +157,24 @@ pub trait Transport: Send + Sync {
         false
     }
 
-    /// Prepares sending to a peer, where that needs preparation and can fail: shared memory. Others use only what
-    /// was connected.
-    ///
-    /// # Errors
-    /// Why the peer cannot be reached this way, for people.
-    fn connect(&self, peer: &Locator) -> Result<(), String> {
-        Err(format!("{} carries no {:?}", self.name(), peer.kind))
+    /// Whether a path must be [opened](Transport::open_path) before anything is sent there. While it is open, data takes no other.
+    fn opens(&self, _to: &Locator) -> bool {
+        false
     }
 
-    /// Forgets a peer.
-    fn disconnect(&self, _peer: &Locator) {}
+    /// Opens the path to a place, for a participant that has announced it.
+    ///
+    /// # Errors
+    /// Why the place cannot be reached this way, for people.
+    fn open_path(&self, to: &Locator) -> Result<(), String> {
+        Err(format!("{} opens no {:?}", self.name(), to.kind))
+    }
 
-    /// Why a peer that was connected cannot be reached any more, if so.
-    fn lost(&self, _peer: &Locator) -> Option<String> {
+    /// Ends what one call of [`open_path`](Transport::open_path) has begun.
+    fn close_path(&self, _to: &Locator) {}
+
+    /// Why an open path leads nowhere any more, if so.
+    fn lost(&self, _to: &Locator) -> Option<String> {
         None
     }
 

@@ -104,7 +104,7 @@ impl Inbox {
         match channel {
             Channel::Data => data,
             Channel::Meta => meta,
-            Channel::DataMulticast | Channel::DataShared => group,
+            Channel::DataMulticast | Channel::DataShared | Channel::Added(_) => group,
         }
     }
 }

@@ -215,6 +215,7 @@ impl Transport for Pcap {
             Channel::Data | Channel::DataShared => locators.default_unicast,
             Channel::Meta => locators.metatraffic_unicast,
             Channel::DataMulticast => locators.default_multicast,
+            Channel::Added(_) => Vec::new(),
         };
         self.write(arrived.len(), |buffer| {
             let time = timestamp();
@@ -272,12 +273,16 @@ impl Transport for Pcap {
         self.inner.notes()
     }
 
-    fn connect(&self, peer: &Locator) -> Result<(), String> {
-        self.inner.connect(peer)
+    fn opens(&self, to: &Locator) -> bool {
+        self.inner.opens(to)
     }
 
-    fn disconnect(&self, peer: &Locator) {
-        self.inner.disconnect(peer);
+    fn open_path(&self, peer: &Locator) -> Result<(), String> {
+        self.inner.open_path(peer)
+    }
+
+    fn close_path(&self, peer: &Locator) {
+        self.inner.close_path(peer);
     }
 
     fn lost(&self, peer: &Locator) -> Option<String> {

@@ -67,3 +67,34 @@ pub struct TransportStats {
     /// Processes whose memory made no sense, and that are not listened to any more.
     pub shared_broken: u64,
 }
+
+impl TransportStats {
+    /// The counts of both.
+    #[must_use]
+    pub fn with(mut self, other: &Self) -> Self {
+        let pairs = [
+            (&mut self.sent_datagrams, other.sent_datagrams),
+            (&mut self.sent_octets, other.sent_octets),
+            (&mut self.send_calls, other.send_calls),
+            (&mut self.send_full, other.send_full),
+            (&mut self.send_failed, other.send_failed),
+            (&mut self.segmentation_refused, other.segmentation_refused),
+            (&mut self.received_datagrams, other.received_datagrams),
+            (&mut self.received_octets, other.received_octets),
+            (&mut self.receive_calls, other.receive_calls),
+            (&mut self.receive_truncated, other.receive_truncated),
+            (&mut self.receive_overflow, other.receive_overflow),
+            (&mut self.shared_sent_datagrams, other.shared_sent_datagrams),
+            (&mut self.shared_sent_octets, other.shared_sent_octets),
+            (&mut self.shared_send_full, other.shared_send_full),
+            (&mut self.shared_send_failed, other.shared_send_failed),
+            (&mut self.shared_received_datagrams, other.shared_received_datagrams),
+            (&mut self.shared_received_octets, other.shared_received_octets),
+            (&mut self.shared_broken, other.shared_broken),
+        ];
+        for (sum, other) in pairs {
+            *sum = sum.saturating_add(other);
+        }
+        self
+    }
+}

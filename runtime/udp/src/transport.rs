@@ -170,7 +170,7 @@ impl UdpTransport {
             Channel::Data => Some(&self.data),
             Channel::Meta => Some(&self.meta),
             Channel::DataMulticast => Some(&self.data_group),
-            Channel::DataShared => None,
+            Channel::DataShared | Channel::Added(_) => None,
         }
     }
 

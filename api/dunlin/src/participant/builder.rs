@@ -17,6 +17,7 @@ use dunlin_config::Config;
 use dunlin_core::DomainId;
 use dunlin_driver::Session;
 use dunlin_qos::DomainParticipantQos;
+use dunlin_transport::{Together, Transport};
 use std::sync::{Arc, Mutex};
 
 /// Settings of a participant before it joins its domain.
@@ -28,6 +29,7 @@ pub struct DomainParticipantBuilder {
     name: String,
     enabled: bool,
     listener: Listener,
+    transports: Transports,
 }
 
 /// The listener, if any, and the statuses that it answers for.
@@ -37,6 +39,16 @@ struct Listener(Option<(Arc<dyn DomainParticipantListener>, StatusMask)>);
 impl std::fmt::Debug for Listener {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Debug::fmt(&self.0.as_ref().map(|(_, mask)| mask), f)
+    }
+}
+
+/// The transports of the application, if any.
+#[derive(Clone, Default)]
+struct Transports(Vec<Arc<dyn Transport>>);
+
+impl std::fmt::Debug for Transports {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|transport| transport.name())).finish()
     }
 }
 
@@ -51,6 +63,7 @@ impl DomainParticipantBuilder {
             name: String::new(),
             enabled: factory.qos().entity_factory.autoenable_created_entities,
             listener: Listener::default(),
+            transports: Transports::default(),
         }
     }
 
@@ -94,6 +107,17 @@ impl DomainParticipantBuilder {
         self
     }
 
+    /// A transport of the application's, in place of UDP and shared memory; a further call adds another one beside it, which
+    /// carries locators of another kind. See [`transport`](crate::transport) for how one is made.
+    ///
+    /// No other participant uses it. The settings `network` and `shared_memory` do not reach it: [`build`](Self::build) fails
+    /// where they are not as they are by default.
+    #[must_use]
+    pub fn transport(mut self, transport: Arc<dyn Transport>) -> Self {
+        self.transports.0.push(transport);
+        self
+    }
+
     /// Joins the domain.
     ///
     /// # Errors
@@ -121,8 +145,13 @@ impl DomainParticipantBuilder {
         let statistics = Statistics::new(config.statistics.enabled, config.statistics.period);
         let driver = config.driver_config(self.domain, announced, &self.name)?;
         let sink = Arc::new(Sink::default());
-        let session = Session::prepare(driver, Arc::clone(&sink) as _)
-            .map_err(|source| CreateParticipantError::Network { domain: self.domain, source })?;
+        let events = Arc::clone(&sink) as _;
+        let session = match Together::of(self.transports.0) {
+            Some(transport) => Session::prepare_on(transport, driver, events),
+            None => Session::prepare(driver, events),
+        };
+        let session =
+            session.map_err(|source| CreateParticipantError::Network { domain: self.domain, source })?;
         let guid = session.participant().guid();
         let inner = ParticipantInner {
             domain: self.domain,

@@ -8,6 +8,7 @@ pub mod survivors;
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant};
 use std::future::Future;
+use std::marker::PhantomData;
 use std::pin::pin;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -77,7 +78,25 @@ pub fn participant(domain: u32) -> DomainParticipant {
     DomainParticipant::builder(domain).config(config).build().unwrap()
 }
 
-pub struct Fixture {
+/// How the participants of a test join its domain.
+pub trait Join {
+    fn participant(domain: u32) -> DomainParticipant;
+}
+
+/// Over UDP on the loopback interface.
+pub struct OnLoopback;
+
+impl Join for OnLoopback {
+    fn participant(domain: u32) -> DomainParticipant {
+        participant(domain)
+    }
+}
+
+pub type Fixture = FixtureOn<OnLoopback>;
+
+/// A writer and a reader in two participants.
+pub struct FixtureOn<J> {
+    join: PhantomData<J>,
     pub topic: String,
     pub publishing: DomainParticipant,
     pub subscribing: DomainParticipant,
@@ -85,23 +104,26 @@ pub struct Fixture {
     pub reader: DataReader<Track>,
 }
 
-fn reader_in(participant: &DomainParticipant, topic: &str, qos: &DataReaderQos) -> DataReader<Track> {
+pub fn writer_in(participant: &DomainParticipant, topic: &str, qos: &DataWriterQos) -> DataWriter<Track> {
+    let topic = participant.create_topic::<Track>(topic, &TopicQos::default()).unwrap();
+    participant.create_publisher(&PublisherQos::default()).unwrap().create_datawriter(&topic, qos).unwrap()
+}
+
+pub fn reader_in(participant: &DomainParticipant, topic: &str, qos: &DataReaderQos) -> DataReader<Track> {
     let topic = participant.create_topic::<Track>(topic, &TopicQos::default()).unwrap();
     participant.create_subscriber(&SubscriberQos::default()).unwrap().create_datareader(&topic, qos).unwrap()
 }
 
-impl Fixture {
+impl<J: Join> FixtureOn<J> {
     pub fn unmatched(writer_qos: &DataWriterQos, reader_qos: &DataReaderQos) -> Self {
         let domain = domain();
-        let (publishing, subscribing) = (participant(domain), participant(domain));
+        let (publishing, subscribing) = (J::participant(domain), J::participant(domain));
         // Domains are few: the name keeps tests that share one apart.
         static TOPICS: AtomicU32 = AtomicU32::new(0);
         let name = format!("Tracks{}-{}", std::process::id(), TOPICS.fetch_add(1, Ordering::Relaxed));
-        let topic = publishing.create_topic::<Track>(&name, &TopicQos::default()).unwrap();
-        let publisher = publishing.create_publisher(&PublisherQos::default()).unwrap();
-        let writer = publisher.create_datawriter(&topic, writer_qos).unwrap();
+        let writer = writer_in(&publishing, &name, writer_qos);
         let reader = reader_in(&subscribing, &name, reader_qos);
-        Self { topic: name, publishing, subscribing, writer, reader }
+        Self { join: PhantomData, topic: name, publishing, subscribing, writer, reader }
     }
 
     pub fn new(writer_qos: &DataWriterQos, reader_qos: &DataReaderQos) -> Self {

@@ -11,6 +11,7 @@ mod deleting;
 mod enabling;
 mod ending;
 mod entities;
+mod exchange;
 mod history;
 mod inconsistent;
 mod limits;

@@ -136,7 +136,8 @@ impl<'a> Value<'a> {
     /// As [`Self::unicast_locator`] for a list of groups.
     pub(super) fn multicast_locator(&mut self, list: &mut Vec<Locator>) -> Result<(), DecodeError> {
         let locator = self.reader.locator()?;
-        self.add_locator(locator, locator.is_multicast(), list);
+        let own_group = locator.kind.is_own() && locator.kind != LocatorKind::SHARED_MEMORY;
+        self.add_locator(locator, locator.is_multicast() || own_group, list);
         Ok(())
     }
 
@@ -146,8 +147,9 @@ impl<'a> Value<'a> {
         let addressed = locator.to_socket_addr().is_some_and(|address| {
             !address.ip().is_unspecified() && address.ip() != IpAddr::V4(Ipv4Addr::BROADCAST)
         });
-        let shared = locator.kind == LocatorKind::SHARED_MEMORY;
-        if !(shared || udp && addressed) || !right_kind || list.contains(&locator) {
+        // Which of the own kinds this participant has is seen later; others' are left out before they fill the list.
+        let own = locator.kind.is_own();
+        if !(own || udp && addressed) || !right_kind || list.contains(&locator) {
             return;
         }
         if list.len() < self.rules.quotas.max_locators {

@@ -20,7 +20,7 @@ impl World {
     /// Two that know each other, and what the first one lends: ten slots.
     fn pair(&self) -> (ShmTransport, ShmTransport, Box<dyn Lender>) {
         let (a, b) = (self.open(), self.open());
-        a.connect(&inbox(&b)).unwrap();
+        a.open_path(&inbox(&b)).unwrap();
         let lender = a.lender(LEN).unwrap();
         (a, b, lender)
     }
@@ -231,7 +231,7 @@ fn who_lets_others_in_sends_copies() {
     for access in [Access::Group, Access::Everyone] {
         let world = World::new();
         let (a, b) = (world.open_with(1 << 18, access), world.open_with(1 << 18, access));
-        a.connect(&inbox(&b)).unwrap();
+        a.open_path(&inbox(&b)).unwrap();
         assert!(a.lender(LEN).is_none());
         let lender = a.lend_from_pool(LEN).unwrap();
         send(&a, &b, &filled(lender.lend(LEN).unwrap(), 3));
@@ -247,7 +247,7 @@ fn nothing_is_borrowed_that_a_ring_says_where_others_may_write() {
     let world = World::new();
     let (a, b) = (world.open(), world.open_with(1 << 18, Access::Group));
     set_mode(&world.directory.path().join(Name::Inbox(b.inbox.id()).to_string()), 0o600);
-    a.connect(&inbox(&b)).unwrap();
+    a.open_path(&inbox(&b)).unwrap();
     let lender = a.lender(LEN).unwrap();
     send(&a, &b, &filled(lender.lend(LEN).unwrap(), 3));
     set_mode(&world.file("ring").unwrap(), 0o660);
@@ -340,7 +340,7 @@ fn what_happens_to_names_frees_no_chunk_that_is_in_use() {
 fn chunks_in_a_second_ring_are_of_the_same_pool() {
     let world = World::new();
     let (a, b) = (world.open_with(1 << 22, Access::User), world.open_with(1 << 22, Access::User));
-    a.connect(&inbox(&b)).unwrap();
+    a.open_path(&inbox(&b)).unwrap();
     let lender = a.lender(LEN).unwrap();
     let slots = exhaust(&*lender).len();
     send(&a, &b, &filled(lender.lend(LEN).unwrap(), 1));
@@ -410,7 +410,7 @@ fn files_that_were_moved_are_not_used() {
     // An inbox of another.
     let path = |of: &ShmTransport| world.directory.path().join(Name::Inbox(of.inbox.id()).to_string());
     std::fs::rename(path(&b), path(&c)).unwrap();
-    let why = a.connect(&inbox(&c)).unwrap_err();
+    let why = a.open_path(&inbox(&c)).unwrap_err();
     assert!(why.contains("made under another name"), "{why}");
 }
 
@@ -421,7 +421,7 @@ fn files_of_another_layout_are_refused_with_the_reason() {
     let path = world.directory.path().join(Name::Inbox(b.inbox.id()).to_string());
     let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
     file.write_all_at(&2_u32.to_ne_bytes(), 4).unwrap();
-    let why = a.connect(&inbox(&b)).unwrap_err();
+    let why = a.open_path(&inbox(&b)).unwrap_err();
     assert!(why.contains("its inbox: it is of another version: layout 2 instead of 3"), "{why}");
     // A process of before makes rings of the old kind beside an inbox that it does not understand; nobody looks into them.
     let (a, b, lender) = world.pair();

@@ -81,7 +81,7 @@ fn overwrite(path: &Path, at: u64, octets: &[u8]) {
 fn what_is_sent_arrives_with_the_sender_and_is_counted() {
     let world = World::new();
     let (a, b) = (world.open(), world.open());
-    a.connect(&inbox(&b)).unwrap();
+    a.open_path(&inbox(&b)).unwrap();
     assert_eq!(send(&a, &b, b"hello").sent, 1);
     let (mut pool, mut batch) = (BufPool::new(0), vec![]);
     b.recv(Channel::DataShared, RecvMode::Blocking, &mut pool, &mut batch).unwrap();
@@ -95,17 +95,17 @@ fn what_is_sent_arrives_with_the_sender_and_is_counted() {
 fn only_who_shares_the_folder_is_attached_and_others_get_the_reason() {
     let (world, elsewhere) = (World::new(), World::new());
     let (a, b, c) = (world.open(), world.open(), elsewhere.open());
-    assert_eq!(a.connect(&inbox(&b)), Ok(()));
-    assert_eq!(a.connect(&inbox(&b)), Ok(()), "again");
-    assert!(a.connect(&inbox(&c)).unwrap_err().contains("another folder"));
+    assert_eq!(a.open_path(&inbox(&b)), Ok(()));
+    assert_eq!(a.open_path(&inbox(&b)), Ok(()), "again");
+    assert!(a.open_path(&inbox(&c)).unwrap_err().contains("another folder"));
     let mut address = inbox(&b).address;
     address[0] ^= 1;
-    assert_eq!(a.connect(&Locator { address, ..inbox(&b) }).unwrap_err(), "it is on another host");
+    assert_eq!(a.open_path(&Locator { address, ..inbox(&b) }).unwrap_err(), "it is on another host");
     address[0] ^= 1;
     address[15] ^= 1;
-    let gone = a.connect(&Locator { address, ..inbox(&b) }).unwrap_err();
+    let gone = a.open_path(&Locator { address, ..inbox(&b) }).unwrap_err();
     assert!(gone.contains("No such file"), "{gone}");
-    assert!(a.connect(&Locator::LOCAL).is_err());
+    assert!(a.open_path(&Locator::LOCAL).is_err());
     assert_eq!(send(&a, &c, b"x").failed, 1, "not attached");
 }
 
@@ -114,7 +114,7 @@ fn a_receiver_that_stops_holds_up_nobody() {
     let world = World::new();
     let (a, slow, quick) = (world.open(), world.open(), world.open());
     let both = [inbox(&slow), inbox(&quick)];
-    both.iter().for_each(|inbox| a.connect(inbox).unwrap());
+    both.iter().for_each(|inbox| a.open_path(inbox).unwrap());
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let taking = scope.spawn(|| {
@@ -149,7 +149,7 @@ fn a_receiver_that_stops_holds_up_nobody() {
 fn refusals(mode: SendMode) -> u64 {
     let (world, mut refused) = (World::new(), 0);
     let (a, b) = (world.open(), world.open());
-    a.connect(&inbox(&b)).unwrap();
+    a.open_path(&inbox(&b)).unwrap();
     std::thread::scope(|scope| {
         let taking = scope.spawn(|| {
             let (mut pool, mut count) = (BufPool::new(1 << 20), 0);
@@ -186,7 +186,7 @@ fn a_ring_grows_for_large_messages_and_nothing_overtakes_anything() {
     let config = ShmConfig { ring_size: 1 << 22, ..world.config() };
     let open = || ShmTransport::open(world.network.attach(0), &config).unwrap();
     let (a, b) = (open(), open());
-    a.connect(&inbox(&b)).unwrap();
+    a.open_path(&inbox(&b)).unwrap();
     let size = || std::fs::metadata(world.ring()).unwrap().len();
     let path = a.path(&inbox(&b));
     assert_eq!((path.max_message, path.room), ((1 << 24) - 8, (1 << 21) - 8));
@@ -231,8 +231,8 @@ fn everything_is_removed_in_the_end_and_what_was_left_behind_is_swept() {
     let world = World::new();
     {
         let (a, b) = (world.open(), world.open());
-        a.connect(&inbox(&b)).unwrap();
-        b.connect(&inbox(&a)).unwrap();
+        a.open_path(&inbox(&b)).unwrap();
+        b.open_path(&inbox(&a)).unwrap();
         assert_eq!(send(&a, &b, b"x").sent + send(&b, &a, b"y").sent, 2);
         assert_eq!(world.files().len(), 4);
     }
@@ -255,7 +255,7 @@ fn everything_is_removed_in_the_end_and_what_was_left_behind_is_swept() {
 fn the_owner_that_lives_keeps_its_files() {
     let world = World::new();
     let (a, b) = (world.open(), world.open());
-    a.connect(&inbox(&b)).unwrap();
+    a.open_path(&inbox(&b)).unwrap();
     assert_eq!(send(&a, &b, b"x").sent, 1);
     let before = world.files();
     assert_eq!(world.open().folder.sweep(), 0);
@@ -271,7 +271,7 @@ fn a_receiver_that_is_gone_is_noticed() {
     let world = World::new();
     let (a, b) = (world.open(), world.open());
     let to = inbox(&b);
-    a.connect(&to).unwrap();
+    a.open_path(&to).unwrap();
     assert_eq!(send(&a, &b, b"x").sent, 1);
     drop(b);
     a.refresh();
@@ -284,7 +284,7 @@ fn a_receiver_that_is_gone_is_noticed() {
 fn what_a_sender_left_is_taken_before_its_ring_goes() {
     let world = World::new();
     let (a, b) = (world.open(), world.open());
-    a.connect(&inbox(&b)).unwrap();
+    a.open_path(&inbox(&b)).unwrap();
     assert_eq!(send(&a, &b, b"last words").sent, 1);
     drop(a);
     assert_eq!(world.open().folder.sweep(), 0, "it has a receiver");
@@ -301,13 +301,13 @@ fn who_parts_and_meets_again_has_a_new_ring() {
     let (a, b) = (world.open(), world.open());
     // The second time the first ring is not drained when it is given up.
     for drained in [true, false, true] {
-        a.connect(&inbox(&b)).unwrap();
+        a.open_path(&inbox(&b)).unwrap();
         assert_eq!(send(&a, &b, b"one").sent, 1);
         if drained {
             assert!(arrived(&b).iter().any(|bytes| bytes == b"one"));
         }
-        a.disconnect(&inbox(&b));
-        a.connect(&inbox(&b)).unwrap();
+        a.close_path(&inbox(&b));
+        a.open_path(&inbox(&b)).unwrap();
         assert_eq!(send(&a, &b, b"two").sent, 1);
         b.refresh();
         a.refresh();
@@ -315,7 +315,7 @@ fn who_parts_and_meets_again_has_a_new_ring() {
         assert_eq!(send(&a, &b, b"three").sent, 1);
         let all = arrived(&b);
         assert!([&b"two"[..], b"three"].iter().all(|sent| all.iter().any(|bytes| bytes == sent)), "{all:?}");
-        a.disconnect(&inbox(&b));
+        a.close_path(&inbox(&b));
         b.refresh();
     }
 }
@@ -336,7 +336,7 @@ fn a_spoilt_ring_is_refused_and_its_sender_learns_of_it() {
     let world = World::new();
     let (a, b, c) = (world.open(), world.open(), world.open());
     for sender in [&a, &c] {
-        sender.connect(&inbox(&b)).unwrap();
+        sender.open_path(&inbox(&b)).unwrap();
         assert_eq!(send(sender, &b, b"fine").sent, 1);
     }
     assert_eq!(arrived(&b).len(), 2);
@@ -410,7 +410,7 @@ fn processes_with_different_access_agree_on_the_narrower_one() {
         [(User, User, 0o600), (Group, User, 0o600), (Everyone, User, 0o600), (Everyone, Group, 0o660)]
     {
         let (a, b) = (open(from), open(to));
-        a.connect(&inbox(&b)).unwrap();
+        a.open_path(&inbox(&b)).unwrap();
         assert_eq!(send(&a, &b, b"x").sent, 1);
         let ring = std::fs::metadata(world.ring()).unwrap();
         assert_eq!(std::os::unix::fs::MetadataExt::mode(&ring) & 0o777, mode, "{from:?} to {to:?}");
@@ -418,7 +418,7 @@ fn processes_with_different_access_agree_on_the_narrower_one() {
     }
     for (from, to) in [(User, Group), (User, Everyone), (Group, Everyone)] {
         let (a, b) = (open(from), open(to));
-        let why = a.connect(&inbox(&b)).unwrap_err();
+        let why = a.open_path(&inbox(&b)).unwrap_err();
         assert!(why.contains("not trusted"), "{from:?} to {to:?}: {why}");
     }
 }
@@ -434,7 +434,7 @@ proptest! {
     ) {
         let world = World::new();
         let (a, b, c) = (world.open(), world.open(), world.open());
-        a.connect(&inbox(&b)).unwrap();
+        a.open_path(&inbox(&b)).unwrap();
         for octets in [100, 1000] {
             prop_assert_eq!(send(&a, &b, &pattern(1, octets)).sent, 1);
         }
@@ -450,7 +450,7 @@ proptest! {
         a.refresh();
         b.refresh();
         if !at_inbox {
-            c.connect(&inbox(&b)).unwrap();
+            c.open_path(&inbox(&b)).unwrap();
             prop_assert_eq!(send(&c, &b, b"still here").sent, 1);
             let all = arrived(&b);
             prop_assert!(all.iter().any(|bytes| bytes == b"still here"));
@@ -470,12 +470,12 @@ proptest! {
         }
         let mut file = OpenOptions::new().write(true).create_new(true).open(world.directory.path().join(ring.to_string())).unwrap();
         file.write_all(&content).unwrap();
-        a.connect(&inbox(&b)).unwrap();
+        a.open_path(&inbox(&b)).unwrap();
         prop_assert_eq!(send(&a, &b, b"real").sent, 1);
         prop_assert!(arrived(&b).iter().any(|bytes| bytes == b"real"));
         let strange = Locator::shared_memory(a.folder.place, 99);
         std::fs::write(world.directory.path().join("inbox-0000000000000063"), &content).unwrap();
-        prop_assert!(a.connect(&strange).is_err() || content.len() >= 4096);
+        prop_assert!(a.open_path(&strange).is_err() || content.len() >= 4096);
         let mut text = String::new();
         let _ = file.read_to_string(&mut text);
     }

@@ -1,8 +1,7 @@
-//! Through the public API, over real sockets on the loopback interface.
+//! Samples from one participant to another. The program says what is between them: real sockets on the loopback interface, or
+//! another transport.
 
-mod common;
-
-use common::{Fixture, Track, eventually, track};
+use crate::common::{self, Fixture, Track, eventually, track};
 use dunlin::qos::{DataReaderQos, DataWriterQos};
 use dunlin::{
     Duration, InstanceHandle, InstanceState, ReturnCode, StateMasks, StatusMask, WaitSet, WriteError,
