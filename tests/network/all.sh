@@ -5,5 +5,6 @@ cd "$(dirname "$0")"
 ./run.sh
 ./mobility.sh
 FAMILY=6 ./mobility.sh
+./tcp.sh
 ./doctor.sh
 ./bench.sh

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use dunlin_core::Duration;
+use dunlin_driver::TCP_PEER;
 
 use crate::error::Problems;
 use crate::value::{Size, Switch};
@@ -48,6 +49,34 @@ impl Checker<'_> {
         }
         let poll = network.interface_poll;
         self.that(poll >= Duration::from_millis(100), "network.interface_poll", "must be at least 100ms");
+    }
+
+    fn tcp(&mut self) {
+        let (tcp, tls) = (&self.config.tcp, &self.config.tls);
+        let text = "without UDP there is no transport unless tcp.enabled is true";
+        self.that(self.config.network.udp || tcp.enabled, "network.udp", text);
+        self.that(!tls.enabled || tcp.enabled, "tls.enabled", "encrypts TCP alone, and tcp.enabled is false");
+        self.that(
+            (1..=65_536).contains(&tcp.max_connections),
+            "tcp.max_connections",
+            "must be from 1 to 65536",
+        );
+        if tls.enabled {
+            for (key, path) in [
+                ("tls.certificate", &tls.certificate),
+                ("tls.key", &tls.key),
+                ("tls.authorities", &tls.authorities),
+            ] {
+                self.that(!path.is_empty(), key, "must name a file, because tls.enabled is true");
+            }
+        }
+        let over_tcp = |peer: &&String| peer.starts_with(TCP_PEER);
+        if !tcp.enabled
+            && let Some(peer) = self.config.discovery.peers.iter().find(over_tcp)
+        {
+            let text = format!("peer {peer:?} is reached over TCP, and tcp.enabled is false");
+            self.problems.add(self.config.origin("discovery.peers"), text);
+        }
     }
 
     fn discovery(&mut self) {
@@ -119,6 +148,7 @@ impl Config {
     pub fn check(&self) -> Result<(), ConfigError> {
         let mut checker = Checker { config: self, problems: Problems::default() };
         checker.network();
+        checker.tcp();
         checker.discovery();
         checker.reliability();
         checker.receive();

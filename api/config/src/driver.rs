@@ -8,11 +8,12 @@ use dunlin_engine::{Quotas, Tuning};
 use dunlin_qos::DomainParticipantQos;
 use dunlin_rtps::Pacing;
 use dunlin_shm::ShmConfig;
+use dunlin_tcp::{Listen, TcpConfig, TlsConfig};
 use dunlin_transport::FaultConfig;
 use dunlin_udp::{MulticastUse, UdpConfig};
 
 use crate::error::Problems;
-use crate::value::{Access, Multicast, ParticipantIndex, Size, Waiting};
+use crate::value::{Access, Multicast, ParticipantIndex, Size, TcpPort, Waiting};
 use crate::{Config, ConfigError};
 
 /// An infinite duration becomes a very long one.
@@ -48,6 +49,8 @@ impl Config {
         let fault = self.fault_config();
         Ok(DriverConfig {
             udp: self.udp_config(domain),
+            use_udp: self.network.udp,
+            tcp: self.tcp.enabled.then(|| self.tcp_config(domain)),
             shared_memory: self.shared_memory_config(),
             in_process: self.shared_memory.in_process,
             pcap: Some(&self.debug.pcap).filter(|path| !path.is_empty()).map(Into::into),
@@ -107,6 +110,36 @@ impl Config {
             send_buffer: network.send_buffer.value().map(Size::to_usize),
             segmentation_offload: network.segmentation_offload,
             receive_offload: network.receive_offload,
+        }
+    }
+
+    fn tcp_config(&self, domain: DomainId) -> TcpConfig {
+        let (network, tcp) = (&self.network, &self.tcp);
+        TcpConfig {
+            domain,
+            ports: self.port_parameters(),
+            listen: match tcp.port {
+                TcpPort::Auto => Listen::Auto,
+                TcpPort::Off => Listen::Off,
+                TcpPort::Fixed(port) => Listen::Port(port),
+            },
+            interfaces: network.interfaces.clone(),
+            ipv4: network.ipv4,
+            ipv6: network.ipv6,
+            max_connections: count(tcp.max_connections),
+            tls: self.tls.enabled.then(|| self.tls_config()),
+        }
+    }
+
+    fn tls_config(&self) -> TlsConfig {
+        let tls = &self.tls;
+        let path = |text: &String| Some(text).filter(|text| !text.is_empty()).map(Into::into);
+        TlsConfig {
+            certificate: path(&tls.certificate),
+            key: path(&tls.key),
+            authorities: path(&tls.authorities),
+            server_name: Some(&tls.server_name).filter(|name| !name.is_empty()).cloned(),
+            client_certificates: tls.client_certificates,
         }
     }
 
@@ -244,6 +277,16 @@ mod tests {
             ("network.segmentation_offload", "false"),
             ("network.receive_offload", "false"),
             ("network.interface_poll", "7s"),
+            ("network.udp", "false"),
+            ("tcp.enabled", "true"),
+            ("tcp.port", "off"),
+            ("tcp.max_connections", "7"),
+            ("tls.enabled", "true"),
+            ("tls.certificate", "/x.pem"),
+            ("tls.key", "/x.key"),
+            ("tls.authorities", "/x.pem"),
+            ("tls.server_name", "x"),
+            ("tls.client_certificates", "true"),
             ("shared_memory.enabled", "false"),
             ("shared_memory.directory", "/dev/shm/x"),
             ("shared_memory.ring_size", "8MiB"),
@@ -332,6 +375,14 @@ mod tests {
             };
             let mut base = Config::default();
             base.network.ipv6 = key == "network.ipv4";
+            let of_tls = key.starts_with("tls.");
+            base.tcp.enabled = of_tls || ["network.udp", "tcp.port", "tcp.max_connections"].contains(&&*key);
+            if of_tls {
+                base.tls.enabled = key != "tls.enabled";
+                for file in ["tls.certificate", "tls.key", "tls.authorities"] {
+                    base.set(file, "/file").unwrap();
+                }
+            }
             let before = format!("{:?}", made(&base));
             base.set(&key, value).unwrap();
             assert_ne!(format!("{:?}", made(&base)), before, "{key} changes nothing");

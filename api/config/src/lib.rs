@@ -41,8 +41,8 @@ pub use origin::Origin;
 pub use profiles::{Profiles, UnknownProfile};
 pub use schema::{
     Config, DebugSection, DiscoverySection, DomainSection, FaultSection, LoggingSection, NetworkSection,
-    PortsSection, QuotasSection, ReliabilitySection, SharedMemorySection,
+    PortsSection, QuotasSection, ReliabilitySection, SharedMemorySection, TcpSection, TlsSection,
 };
 pub use value::{
-    Access, Auto, Multicast, ParticipantIndex, Rate, Share, Size, Switch, Waiting, WithoutService,
+    Access, Auto, Multicast, ParticipantIndex, Rate, Share, Size, Switch, TcpPort, Waiting, WithoutService,
 };

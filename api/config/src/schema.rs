@@ -6,12 +6,14 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use dunlin_core::{Duration, PortParameters};
 use dunlin_driver::DriverConfig;
 use dunlin_engine::{Quotas, Tuning};
+use dunlin_tcp::TcpConfig;
 use dunlin_udp::UdpConfig;
 
 use crate::origin::Origins;
 use crate::profiles::Profiles;
 use crate::value::{
-    Access, Auto, Multicast, ParticipantIndex, Rate, Raw, Share, Size, Switch, Value, Waiting, WithoutService,
+    Access, Auto, Multicast, ParticipantIndex, Rate, Raw, Share, Size, Switch, TcpPort, Value, Waiting,
+    WithoutService,
 };
 
 /// A key of the schema.
@@ -131,7 +133,8 @@ schema! {
     /// How participants find each other.
     discovery: DiscoverySection {
         /// Hosts to announce to besides the multicast group: "host", "address", "host:port" or "[address]:port".
-        /// Without a port, the first ten participants of the host.
+        /// Without a port, the first ten participants of the host. With "tcp://" in front they are reached over TCP: then
+        /// without a port the first four.
         peers: Vec<String> = Vec::new();
         /// Time between announcements; shorter than the lease.
         announcement_period: Duration = driver().announcement_period;
@@ -145,6 +148,8 @@ schema! {
     }
     /// Sockets and interfaces.
     network: NetworkSection {
+        /// Use UDP. Without it, use TCP: `tcp.enabled`.
+        udp: bool = driver().use_udp;
         /// Interfaces to use: names, beginnings of names followed by "*", or addresses. Empty: all that are up and
         /// not loopback, or loopback if there is no other.
         interfaces: Vec<String> = Vec::new();
@@ -179,6 +184,32 @@ schema! {
         receive_offload: bool = udp().receive_offload;
         /// Time between looks at the interfaces of the host.
         interface_poll: Duration = driver().interface_poll.into();
+    }
+    /// Connections of TCP, for networks that let no UDP pass, see `docs/tcp.md`. Nobody is found over TCP but by
+    /// `discovery.peers`. Interfaces and IP versions are those of `network`.
+    tcp: TcpSection {
+        /// Use it.
+        enabled: bool = false;
+        /// The port that others connect to: "auto" for the lowest well-known one that is free, "off" for none. Then this end
+        /// connects to others, and they answer on its connections.
+        port: TcpPort = TcpPort::Auto;
+        /// Most connections; one more pushes out one of the address that has most of them.
+        max_connections: u32 = number(TcpConfig::default().max_connections);
+    }
+    /// TLS 1.3 below TCP, see `docs/tcp.md`. Files are in PEM format. Needs the feature "tls" of the crate.
+    tls: TlsSection {
+        /// Encrypt all connections of TCP.
+        enabled: bool = false;
+        /// The file with the certificate of this end, followed by those that lead to the authority.
+        certificate: String = String::new();
+        /// The file with its private key, without a password.
+        key: String = String::new();
+        /// The file with the authorities whose certificates are trusted.
+        authorities: String = String::new();
+        /// The name that certificates of others must have; empty: the address that is connected to.
+        server_name: String = String::new();
+        /// Those who connect must show a certificate of one of the authorities, too.
+        client_certificates: bool = false;
     }
     /// Shared memory with other processes of the host, see `docs/shared-memory.md`. Discovery stays on the network; data
     /// takes the network wherever shared memory does not work.

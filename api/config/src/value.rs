@@ -355,6 +355,36 @@ impl Value for ParticipantIndex {
     }
 }
 
+/// The port that others connect to over TCP.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum TcpPort {
+    /// The lowest well-known one that is free.
+    #[default]
+    Auto,
+    /// None.
+    Off,
+    /// This one, or an error if it is taken.
+    Fixed(u16),
+}
+
+impl Value for TcpPort {
+    const EXPECTS: &'static str = "\"auto\", \"off\" or a number from 1 to 65535";
+    fn read(raw: &Raw) -> Option<Self> {
+        match raw.text().map(str::trim) {
+            Some("auto") => Some(Self::Auto),
+            Some("off") => Some(Self::Off),
+            _ => u16::read(raw).filter(|port| *port != 0).map(Self::Fixed),
+        }
+    }
+    fn print(&self) -> String {
+        match self {
+            Self::Auto => quoted("auto"),
+            Self::Off => quoted("off"),
+            Self::Fixed(port) => port.to_string(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -389,6 +419,11 @@ mod tests {
         assert_eq!(Vec::<String>::read(&Raw::List(vec![text("x"); 257])), None);
         assert_eq!(Multicast::read(&text("sometimes")), None);
         assert_eq!(ParticipantIndex::read(&Raw::Integer(120)), None);
+        assert_eq!(
+            [Raw::Integer(0), Raw::Integer(65_536), text("on")].map(|raw| TcpPort::read(&raw)),
+            [None; 3]
+        );
+        assert_eq!(TcpPort::read(&plain("7400")).map(|port| port.print()), Some("7400".into()));
     }
 
     #[test]

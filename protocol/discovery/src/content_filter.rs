@@ -123,7 +123,12 @@ mod tests {
         let own = local.describe(GuidPrefix([1; 12]), VendorId::DUNLIN);
         let left_out = core::cell::Cell::new(0);
         let quotas = Quotas::default();
-        let rules = Rules { quotas: &quotas, durations_in_nanoseconds: false, left_out: &left_out };
+        let rules = Rules {
+            quotas: &quotas,
+            durations_in_nanoseconds: false,
+            vendor: VendorId::DUNLIN,
+            left_out: &left_out,
+        };
         let read = decode_reader(&encode_reader(&own), None, VendorId::DUNLIN, rules).unwrap();
         assert_eq!(read.content_filter.as_deref(), Some(&filter()));
     }

@@ -12,23 +12,29 @@ use crate::config::Locators;
 pub(crate) struct Reach {
     /// Its loopback addresses are those of this host.
     same_host: bool,
-    /// The one of its addresses that is known to work.
-    via: Option<IpAddr>,
+    /// The one of its addresses that is known to work, and over which transport.
+    via: Option<(LocatorKind, IpAddr)>,
     /// Its place in memory, if that was found to work: in this process, which nobody announces, or shared.
     shared: Option<Locator>,
     /// What it sends to groups does not arrive here, so what is sent to its groups is taken not to arrive there.
     groups_silent: bool,
 }
 
+/// Whether a locator is of a transport, at an address.
+fn is_at(locator: &Locator, (kind, ip): (LocatorKind, IpAddr)) -> bool {
+    locator.kind == kind && locator.ip() == Some(ip)
+}
+
 impl Reach {
     /// Judges an announcement of `announced` that came from `from`. An address that worked is kept while it is
     /// announced, so that a peer with several networks does not alternate between them.
     pub(crate) fn learn(before: Option<Self>, announced: &Locators, from: Locator, own: &Locators) -> Self {
-        let announces = |ip: &IpAddr| announced.unicast().any(|locator| locator.ip() == Some(*ip));
+        let announces = |via: &(LocatorKind, IpAddr)| announced.unicast().any(|locator| is_at(locator, *via));
         let source = from.ip();
         let own_address = |ip: IpAddr| own.unicast().any(|locator| locator.ip() == Some(ip));
         let same_host = source.is_none_or(|ip| ip.is_loopback() || own_address(ip));
-        let via = before.and_then(|reach| reach.via).filter(announces).or(source.filter(announces));
+        let via = before.and_then(|reach| reach.via).filter(announces);
+        let via = via.or(source.map(|ip| (from.kind, ip)).filter(announces));
         let shared = before.and_then(|reach| reach.shared);
         let shared = shared
             .filter(|place| place.kind == LocatorKind::LOCAL || announced.default_unicast.contains(place));
@@ -87,9 +93,9 @@ impl Reach {
     pub(crate) fn retain_unicast(&self, list: &mut Vec<Locator>) {
         list.retain(|locator| self.same_host || !locator.is_loopback());
         if let Some(via) = self.via
-            && list.iter().any(|locator| locator.ip() == Some(via))
+            && list.iter().any(|locator| is_at(locator, via))
         {
-            list.retain(|locator| locator.ip().is_none_or(|ip| ip == via));
+            list.retain(|locator| locator.ip().is_none() || is_at(locator, via));
         }
     }
 }

@@ -83,6 +83,7 @@ impl Discovery {
         let rules = Rules {
             quotas: &self.config.quotas,
             durations_in_nanoseconds: participant.data.durations_in_nanoseconds,
+            vendor: participant.data.vendor,
             left_out: &left_out,
         };
         let read = decode_writer(payload, sample.key_hash, participant.data.vendor, rules);
@@ -112,6 +113,7 @@ impl Discovery {
         let rules = Rules {
             quotas: &self.config.quotas,
             durations_in_nanoseconds: participant.data.durations_in_nanoseconds,
+            vendor: participant.data.vendor,
             left_out: &left_out,
         };
         let read = decode_reader(payload, sample.key_hash, participant.data.vendor, rules);

@@ -9,18 +9,23 @@ use dunlin_core::{DomainId, Duration, Locator, PortParameters};
 use dunlin_engine::{Quotas, Tuning};
 use dunlin_qos::DomainParticipantQos;
 use dunlin_shm::ShmConfig;
+use dunlin_tcp::TcpConfig;
 use dunlin_transport::FaultConfig;
 use dunlin_udp::UdpConfig;
 use thiserror::Error;
 
 use crate::waiting::ReceiveConfig;
 
-/// How a participant and its transport are set up. Sessions of one process for which `udp`, `shared_memory`, `in_process`, `pcap`,
+/// How a participant and its transport are set up. Sessions of one process for which `udp`, `use_udp`, `tcp`, `shared_memory`, `in_process`, `pcap`,
 /// `pcap_max_octets`, `fault`, `interface_poll` and `receive` are equal share sockets and threads.
 #[derive(Clone, Debug)]
 pub struct DriverConfig {
     /// Sockets, and the domain.
     pub udp: UdpConfig,
+    /// Open the sockets of UDP. Without it there must be `tcp`.
+    pub use_udp: bool,
+    /// Connections of TCP.
+    pub tcp: Option<TcpConfig>,
     /// Shared memory with the other processes of the host.
     pub shared_memory: ShmConfig,
     /// Hand data to other participants of the process on the thread that writes. Only where shared memory is used, and
@@ -60,6 +65,8 @@ impl Default for DriverConfig {
     fn default() -> Self {
         Self {
             udp: UdpConfig::default(),
+            use_udp: true,
+            tcp: None,
             shared_memory: ShmConfig::default(),
             in_process: true,
             pcap: None,
@@ -84,9 +91,9 @@ impl DriverConfig {
     /// The first part that differs from the default and is of the transports that the driver opens itself.
     pub(crate) fn of_own_transports(&self) -> Option<&'static str> {
         let udp = UdpConfig { domain: self.udp.domain, ports: self.udp.ports, ..UdpConfig::default() };
-        let network = self.udp != udp;
+        let network = self.udp != udp || !self.use_udp;
         let memory = self.shared_memory.enabled && self.shared_memory != ShmConfig::default();
-        let keys = [(network, "network.*"), (memory, "shared_memory.*")];
+        let keys = [(network, "network.*"), (self.tcp.is_some(), "tcp.*"), (memory, "shared_memory.*")];
         keys.iter().find(|(asked, _)| *asked).map(|(_, key)| *key)
     }
 }
@@ -98,6 +105,12 @@ pub enum JoinError {
     /// Sockets or interfaces.
     #[error("network: {0}")]
     Network(#[source] io::Error),
+    /// Connections of TCP: its port, its interfaces, or the files of TLS.
+    #[error("TCP: {0}")]
+    Tcp(#[source] io::Error),
+    /// No transport is switched on.
+    #[error("neither UDP nor TCP is switched on: set `network.udp` or `tcp.enabled` to true")]
+    NoTransport,
     /// The capture file.
     #[error("capture file {}: {source}", path.display())]
     Capture {
@@ -146,12 +159,26 @@ pub enum JoinError {
 /// How many participants are looked for at a peer given without a port.
 const PEER_PARTICIPANTS: u32 = 10;
 
+/// How many participants are looked for at a peer that is reached over TCP.
+const TCP_PARTICIPANTS: u32 = 4;
+/// What stands in front of a peer that is reached over TCP.
+pub const TCP_PEER: &str = "tcp://";
+
 /// The discovery locators of a peer: `host:port` and `[address]:port` are one place; a host or address alone means
-/// the well-known ports of the first ten participants there.
+/// the well-known ports of the first ten participants there. With `tcp://` in front it is reached over TCP: then a port is
+/// that of the connection, on which the logical ports of the first four participants are tried; without it, the
+/// well-known ports of the first four.
 ///
 /// # Errors
 /// When the name of the host is not known.
 pub fn peer_locators(peer: &str, domain: DomainId, ports: &PortParameters) -> io::Result<Vec<Locator>> {
+    match peer.strip_prefix(TCP_PEER) {
+        Some(place) => tcp_locators(place, domain, ports),
+        None => udp_locators(peer, domain, ports),
+    }
+}
+
+fn udp_locators(peer: &str, domain: DomainId, ports: &PortParameters) -> io::Result<Vec<Locator>> {
     let bare = peer.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(peer);
     if let Ok(ip) = bare.parse::<IpAddr>() {
         return Ok(well_known(ip, domain, ports));
@@ -165,6 +192,32 @@ pub fn peer_locators(peer: &str, domain: DomainId, ports: &PortParameters) -> io
         Some(_) => addresses.map(Locator::udp).collect(),
         None => addresses.flat_map(|address| well_known(address.ip(), domain, ports)).collect(),
     })
+}
+
+fn tcp_locators(place: &str, domain: DomainId, ports: &PortParameters) -> io::Result<Vec<Locator>> {
+    let bare = place.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(place);
+    let port =
+        place.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok()).filter(|port| *port != 0);
+    let known: Vec<u16> =
+        (0..TCP_PARTICIPANTS).filter_map(|index| ports.metatraffic_unicast(domain, index)).collect();
+    let first = known.first().copied().unwrap_or_default();
+    let (addresses, has_port) = match bare.parse::<IpAddr>() {
+        Ok(ip) => (vec![ip], false),
+        Err(_) => {
+            let host = if port.is_some() { place.to_owned() } else { format!("{place}:0") };
+            let addresses = host.to_socket_addrs().map_err(|error| {
+                io::Error::new(error.kind(), format!("peer \"{TCP_PEER}{place}\": {error}"))
+            })?;
+            (addresses.map(|address| address.ip()).collect(), port.is_some())
+        }
+    };
+    let at = |ip: IpAddr| -> Vec<Locator> {
+        match port.filter(|_| has_port) {
+            Some(port) => known.iter().map(|known| Locator::tcp(SocketAddr::new(ip, port), *known)).collect(),
+            None => known.iter().map(|known| Locator::tcp(SocketAddr::new(ip, *known), first)).collect(),
+        }
+    };
+    Ok(addresses.into_iter().flat_map(at).collect())
 }
 
 fn well_known(ip: IpAddr, domain: DomainId, ports: &PortParameters) -> Vec<Locator> {
@@ -196,6 +249,31 @@ mod tests {
         assert_eq!(texts("2001:db8::7")[0], "udp/[2001:db8::7]:7660");
         assert_eq!(texts("[2001:db8::7]")[1], "udp/[2001:db8::7]:7662");
         assert!(texts("localhost").contains(&"udp/127.0.0.1:7660".to_owned()));
+    }
+
+    #[test]
+    fn a_peer_over_tcp_is_a_connection_with_logical_ports() {
+        assert_eq!(
+            texts("tcp://192.0.2.7:9000"),
+            [
+                "tcp/192.0.2.7:9000/7660",
+                "tcp/192.0.2.7:9000/7662",
+                "tcp/192.0.2.7:9000/7664",
+                "tcp/192.0.2.7:9000/7666"
+            ]
+        );
+        assert_eq!(texts("tcp://[2001:db8::7]:9000")[3], "tcp/[2001:db8::7]:9000/7666");
+        for (peer, last) in [
+            ("tcp://192.0.2.7", "tcp/192.0.2.7:7666/7660"),
+            ("tcp://2001:db8::7", "tcp/[2001:db8::7]:7666/7660"),
+            ("tcp://[2001:db8::7]", "tcp/[2001:db8::7]:7666/7660"),
+        ] {
+            assert_eq!((texts(peer).len(), &*texts(peer)[3]), (4, last));
+        }
+        assert!(texts("tcp://localhost:9000").contains(&"tcp/127.0.0.1:9000/7660".to_owned()));
+        assert!(texts("tcp://localhost").contains(&"tcp/127.0.0.1:7660/7660".to_owned()));
+        let error = peer_locators("tcp://no such host", 0, &PortParameters::default()).unwrap_err();
+        assert!(error.to_string().starts_with("peer \"tcp://no such host\": "), "{error}");
     }
 
     #[test]

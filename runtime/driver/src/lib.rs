@@ -40,7 +40,7 @@ mod timer;
 mod waiting;
 
 pub use clock::now;
-pub use config::{DriverConfig, JoinError, peer_locators};
+pub use config::{DriverConfig, JoinError, TCP_PEER, peer_locators};
 pub use group_member::EventSink;
 pub use limiter::{Again, Limiter};
 pub use listeners::{listeners_anywhere, listeners_here};

@@ -13,7 +13,8 @@ use dunlin_core::{Duration, GuidPrefix, Locator, MonoTime, Now};
 use dunlin_engine::{Locators, Output, Participant, ReceiveRoom};
 use dunlin_host::{Work, run_timers, work_off};
 use dunlin_shm::{ShmConfig, ShmTransport};
-use dunlin_transport::{Channel, Fault, FaultConfig, Pcap, RecvMode, Transport};
+use dunlin_tcp::{TcpConfig, TcpTransport};
+use dunlin_transport::{Channel, Fault, FaultConfig, Pcap, RecvMode, Together, Transport};
 use dunlin_udp::{UdpConfig, UdpTransport};
 
 use crate::clock;
@@ -44,6 +45,8 @@ enum Warning {
 #[derive(PartialEq, Eq, Debug)]
 struct Key {
     udp: UdpConfig,
+    use_udp: bool,
+    tcp: Option<TcpConfig>,
     shared_memory: ShmConfig,
     in_process: bool,
     pcap: Option<(PathBuf, u64)>,
@@ -61,6 +64,8 @@ impl Key {
     fn of(config: &DriverConfig) -> Self {
         Self {
             udp: config.udp.clone(),
+            use_udp: config.use_udp,
+            tcp: config.tcp.clone(),
             shared_memory: config.shared_memory.clone(),
             in_process: config.in_process,
             pcap: config.pcap.clone().map(|path| (path, config.pcap_max_octets)),
@@ -189,9 +194,20 @@ pub(crate) fn leave(group: &Arc<ReceiveGroup>, member: &Arc<GroupMember>) {
     }
 }
 
+/// The sockets of all transports that lead to other hosts.
+fn open_network(key: &Key) -> Result<Arc<dyn Transport>, JoinError> {
+    let mut all: Vec<Arc<dyn Transport>> = Vec::new();
+    if key.use_udp {
+        all.push(Arc::new(UdpTransport::open(key.udp.clone()).map_err(JoinError::Network)?));
+    }
+    if let Some(tcp) = &key.tcp {
+        all.push(Arc::new(TcpTransport::open(tcp.clone()).map_err(JoinError::Tcp)?));
+    }
+    Together::of(all).ok_or(JoinError::NoTransport)
+}
+
 fn open(key: &Key) -> Result<(Arc<dyn Transport>, Vec<String>), JoinError> {
-    let udp = UdpTransport::open(key.udp.clone()).map_err(JoinError::Network)?;
-    let mut transport: Arc<dyn Transport> = Arc::new(udp);
+    let mut transport = open_network(key)?;
     let mut notes = Vec::new();
     if key.shared_memory.enabled {
         match ShmTransport::open(Arc::clone(&transport), &key.shared_memory) {
@@ -600,6 +616,9 @@ impl ReceiveGroup {
 
     /// Announces the new addresses when the interfaces of the host have changed.
     fn follow_interfaces(&self) {
+        for warning in self.transport.warnings() {
+            crate::log!(WARN, "{warning}");
+        }
         let changed = self.transport.refresh();
         for member in self.members().iter() {
             member.leave_lost_memory();

@@ -199,6 +199,10 @@ impl Transport for ShmTransport {
         self.inner.notes()
     }
 
+    fn warnings(&self) -> Vec<String> {
+        self.inner.warnings()
+    }
+
     fn stats(&self) -> TransportStats {
         TransportStats {
             shared_sent_datagrams: self.sent.datagrams.load(Relaxed),

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use dunlin_buf::{BufPool, Datagram, Outbox, SharedBytes};
-use dunlin_core::{Locator, LocatorKind};
+use dunlin_core::{Locator, LocatorKind, Path};
 use dunlin_transport::{Channel, Locators, RecvMode, SendMode, SendReport, Transport, TransportStats};
 use dunlin_udp::interface::{self, Interface};
 
@@ -66,12 +66,6 @@ impl TcpTransport {
     #[must_use]
     pub fn connections(&self) -> TcpStats {
         self.shared.counters.connections()
-    }
-
-    /// What went wrong since this was asked last, in sentences: peers that could not be connected to, or made no sense.
-    #[must_use]
-    pub fn take_troubles(&self) -> Vec<String> {
-        self.shared.take_troubles()
     }
 
     fn peer(&self, to: &Locator) -> Option<(Locator, u16)> {
@@ -188,6 +182,11 @@ impl Transport for TcpTransport {
         MAX_MESSAGE
     }
 
+    fn path(&self, to: &Locator) -> Path {
+        let max_message = if self.carries(to) { MAX_MESSAGE } else { 0 };
+        Path { max_message, ordered: true, ..Path::unknown(to.kind) }
+    }
+
     fn receive_room(&self) -> usize {
         ROOM / 2
     }
@@ -209,6 +208,10 @@ impl Transport for TcpTransport {
     fn lost(&self, peer: &Locator) -> Option<String> {
         let (peer, _) = self.peer(peer)?;
         self.shared.table.trouble(&peer)
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.shared.take_troubles()
     }
 
     fn stats(&self) -> TransportStats {

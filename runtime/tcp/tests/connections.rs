@@ -46,7 +46,7 @@ fn a_peer_that_comes_later_is_found_and_one_that_comes_back_too() {
     let to = Locator::tcp(nowhere(30_777), 30_511);
     assert_eq!(client.send(&single(b"is anybody there?", &[to]), SendMode::Blocking).sent, 1);
     until("it fails", || client.lost(&to).is_some_and(|why| why.contains("nobody listens there")));
-    assert_eq!(client.take_troubles().len(), 1, "told once");
+    assert_eq!(client.warnings().len(), 1, "told once");
     for round in 0..3_u8 {
         let server = open(&at(30_777, 30_500));
         let listener = Listener::start(&transport(&server), Channel::Data);

@@ -81,7 +81,7 @@ fn refused(client: &TcpConfig, server: &TcpConfig) -> (String, String) {
     let why = client.lost(&to).unwrap();
     assert_eq!(server.stats().received_datagrams, 0);
     drop(client);
-    (why, server.take_troubles().join("\n"))
+    (why, server.warnings().join("\n"))
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn nothing_of_what_is_sent_is_on_the_wire() {
     raw.0.write_all(&common::bind(common::nowhere(32_900))).unwrap();
     assert!(raw.is_closed());
     until("it is counted", || server.connections().refused == 1);
-    let troubles = server.take_troubles().join("\n");
+    let troubles = server.warnings().join("\n");
     assert!(troubles.contains("does not speak TLS"), "{troubles}");
 }
 

@@ -355,6 +355,10 @@ impl Transport for Fault {
         self.shared.inner.notes()
     }
 
+    fn warnings(&self) -> Vec<String> {
+        self.shared.inner.warnings()
+    }
+
     fn opens(&self, to: &Locator) -> bool {
         self.shared.inner.opens(to)
     }

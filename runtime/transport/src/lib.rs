@@ -183,6 +183,12 @@ pub trait Transport: Send + Sync {
         Vec::new()
     }
 
+    /// What went wrong since this was asked last, in sentences for people: peers that cannot be connected to, or are not who
+    /// they have to be. What is wrong for long is said once.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Counters since the start.
     fn stats(&self) -> TransportStats {
         TransportStats::default()

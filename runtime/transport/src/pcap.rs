@@ -91,7 +91,7 @@ impl Pcap {
     }
 
     fn own_address(list: &[Locator], like: SocketAddr) -> SocketAddr {
-        let addresses = || list.iter().filter_map(Locator::to_socket_addr);
+        let addresses = || list.iter().filter_map(address);
         addresses().find(|own| own.is_ipv4() == like.is_ipv4()).unwrap_or(match like {
             SocketAddr::V4(_) => UNKNOWN,
             SocketAddr::V6(_) => SocketAddr::new(std::net::Ipv6Addr::UNSPECIFIED.into(), 0),
@@ -121,16 +121,21 @@ impl PcapFile {
         Ok(Self { sink })
     }
 
-    /// Adds a datagram that was sent at `time`; a locator that is not of UDP is shown as 0.0.0.0.
+    /// Adds a datagram that was sent at `time`; a locator that is of neither UDP nor TCP is shown as 0.0.0.0.
     ///
     /// # Errors
     /// When the file cannot be written.
     pub fn put(&mut self, time: WallTime, from: Locator, to: Locator, bytes: &[u8]) -> io::Result<()> {
         let time = u64::try_from(time.0).unwrap_or_default();
-        let [from, to] = [from, to].map(|locator| locator.to_socket_addr().unwrap_or(UNKNOWN));
+        let [from, to] = [from, to].map(|locator| address(&locator).unwrap_or(UNKNOWN));
         frame::put_packet(&mut self.sink.buffer, time, Direction::Outbound, from, to, bytes);
         self.sink.write()
     }
+}
+
+/// The address of a locator. What TCP carries is shown as datagrams too: in the file they are RTPS messages.
+fn address(locator: &Locator) -> Option<SocketAddr> {
+    locator.to_socket_addr().or_else(|| locator.to_tcp().map(|(address, _)| address))
 }
 
 impl Sink {
@@ -271,6 +276,10 @@ impl Transport for Pcap {
 
     fn notes(&self) -> Vec<String> {
         self.inner.notes()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.inner.warnings()
     }
 
     fn opens(&self, to: &Locator) -> bool {

@@ -148,6 +148,10 @@ impl Transport for Together {
         self.all.iter().flat_map(|transport| transport.notes()).collect()
     }
 
+    fn warnings(&self) -> Vec<String> {
+        self.all.iter().flat_map(|transport| transport.warnings()).collect()
+    }
+
     fn stats(&self) -> TransportStats {
         self.all.iter().fold(TransportStats::default(), |sum, transport| sum.with(&transport.stats()))
     }

@@ -53,6 +53,8 @@ fn refused(config: &DriverConfig) -> Option<&'static str> {
         (!udp.ipv4, "network.ipv4"),
         (udp.ipv6, "network.ipv6"),
         (udp.multicast_ttl == 0, "network.multicast_ttl"),
+        (config.tcp.is_some(), "tcp.*"),
+        (!config.use_udp, "network.udp"),
         (config.shared_memory.enabled && config.shared_memory != ShmConfig::default(), "shared_memory.*"),
         (config.pcap.is_some(), "debug.pcap"),
         (config.fault.is_some(), "fault.*"),
@@ -300,6 +302,8 @@ mod tests {
         assert_eq!(with(|config| config.udp.ipv4 = false), Some("network.ipv4"));
         assert_eq!(with(|config| config.udp.ipv6 = true), Some("network.ipv6"));
         assert_eq!(with(|config| config.udp.multicast_ttl = 0), Some("network.multicast_ttl"));
+        assert_eq!(with(|config| config.tcp = Some(Default::default())), Some("tcp.*"));
+        assert_eq!(with(|config| config.use_udp = false), Some("network.udp"));
         assert_eq!(with(|config| config.shared_memory.enabled = false), None);
         assert_eq!(with(|config| config.shared_memory.ring_size *= 2), Some("shared_memory.*"));
         assert_eq!(with(|config| config.pcap = Some("x".into())), Some("debug.pcap"));

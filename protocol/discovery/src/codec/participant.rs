@@ -49,7 +49,8 @@ pub(crate) fn decode_participant(
     // The lease is not inside QoS, so the sender's habit there does not apply to it.
     let lease_in_nanoseconds =
         data.vendor == VendorId::OPENDDS && data.protocol_version < VERSION_WITH_FRACTIONS;
-    let rules = Rules { quotas, durations_in_nanoseconds: lease_in_nanoseconds, left_out };
+    let rules =
+        Rules { quotas, durations_in_nanoseconds: lease_in_nanoseconds, vendor: data.vendor, left_out };
     for parameter in list {
         let value = Value::new(parameter.value, list.endianness(), rules);
         read_parameter(&mut data, parameter.pid, value)?;

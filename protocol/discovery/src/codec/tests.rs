@@ -54,7 +54,7 @@ const QUOTAS: Quotas = Quotas {
 };
 
 fn rules(left_out: &Cell<u64>) -> Rules<'_> {
-    Rules { quotas: &QUOTAS, durations_in_nanoseconds: false, left_out }
+    Rules { quotas: &QUOTAS, durations_in_nanoseconds: false, vendor: VendorId::DUNLIN, left_out }
 }
 
 fn udp(a: u8, b: u8, c: u8, d: u8, port: u16) -> Locator {

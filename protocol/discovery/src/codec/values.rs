@@ -6,7 +6,7 @@ use core::{
     net::{IpAddr, Ipv4Addr},
 };
 
-use dunlin_core::{Duration, Locator, LocatorKind};
+use dunlin_core::{Duration, Locator, LocatorKind, VendorId};
 use dunlin_qos::{DataRepresentation, DataRepresentationId, Property};
 use dunlin_wire::{Endianness, ParamReader, WireError};
 
@@ -36,6 +36,8 @@ pub(crate) struct Rules<'q> {
     pub(crate) quotas: &'q Quotas,
     /// Durations inside QoS carry nanoseconds in the place of the fraction.
     pub(crate) durations_in_nanoseconds: bool,
+    /// Whose these are: not all vendors mean the same by the kinds of TCP.
+    pub(crate) vendor: VendorId,
     /// Counts the entries of lists that are left out because of a limit.
     pub(crate) left_out: &'q Cell<u64>,
 }
@@ -143,13 +145,14 @@ impl<'a> Value<'a> {
 
     fn add_locator(&self, locator: Locator, right_kind: bool, list: &mut Vec<Locator>) {
         let udp = matches!(locator.kind, LocatorKind::UDP_V4 | LocatorKind::UDP_V6);
+        // RTI Connext has a protocol of its own on TCP, under kind 8 too.
+        let tcp = self.rules.vendor != VendorId::RTI && locator.to_tcp().is_some();
         // What everybody hears is nobody's own address.
-        let addressed = locator.to_socket_addr().is_some_and(|address| {
-            !address.ip().is_unspecified() && address.ip() != IpAddr::V4(Ipv4Addr::BROADCAST)
-        });
+        let addressed = (tcp || udp && locator.to_socket_addr().is_some())
+            && locator.ip().is_some_and(|ip| !ip.is_unspecified() && ip != IpAddr::V4(Ipv4Addr::BROADCAST));
         // Which of the own kinds this participant has is seen later; others' are left out before they fill the list.
         let own = locator.kind.is_own();
-        if !(own || udp && addressed) || !right_kind || list.contains(&locator) {
+        if !(own || addressed) || !right_kind || list.contains(&locator) {
             return;
         }
         if list.len() < self.rules.quotas.max_locators {

@@ -2,6 +2,7 @@
 // `xcdr2` is the representation of a publisher; Fast DDS 2 has only XCDR1.
 // PEER_FILTER, EXPRESSION or EXPRESSION|PARAMETER|…, makes shape-sub a reader of a content-filtered topic (Fast DDS 2).
 // PEER_DATA_ADDRESS is an address at which it announces to receive data, apart from discovery.
+// PEER_TCP_LISTEN is a port of TCP that it listens at, in place of UDP; PEER_TCP_PEER one of this host that it connects to.
 // Speaks the line protocol of tests/interop/README.md on standard input and output.
 #if __has_include(<fastdds/rtps/transport/UDPv4TransportDescriptor.hpp>)
 #include "version3.hpp"
@@ -33,12 +34,31 @@
 using namespace eprosima::fastdds::dds;
 using Clock = std::chrono::steady_clock;
 
+// Uses TCP in place of UDP if the environment says so.
+static bool use_tcp(DomainParticipantQos& qos) {
+    const char* listen = std::getenv("PEER_TCP_LISTEN");
+    const char* peer = std::getenv("PEER_TCP_PEER");
+    if (listen == nullptr && peer == nullptr) return false;
+    auto tcp = std::make_shared<eprosima::fastdds::rtps::TCPv4TransportDescriptor>();
+    tcp->interfaceWhiteList.push_back("127.0.0.1");
+    if (listen != nullptr) tcp->add_listener_port(static_cast<uint16_t>(std::atoi(listen)));
+    qos.transport().user_transports.push_back(tcp);
+    if (peer != nullptr) {
+        Locator_t locator;
+        locator.kind = LOCATOR_KIND_TCPv4;
+        IPLocator::setIPv4(locator, "127.0.0.1");
+        IPLocator::setPhysicalPort(locator, static_cast<uint16_t>(std::atoi(peer)));
+        qos.wire_protocol().builtin.initialPeersList.push_back(locator);
+    }
+    return true;
+}
+
 static DomainParticipant* make_participant(int domain) {
     DomainParticipantQos qos;
     auto udp = std::make_shared<eprosima::fastdds::rtps::UDPv4TransportDescriptor>();
     udp->interfaceWhiteList.push_back("127.0.0.1");
     qos.transport().use_builtin_transports = false;
-    qos.transport().user_transports.push_back(udp);
+    if (!use_tcp(qos)) qos.transport().user_transports.push_back(udp);
     // Where endpoints receive data, as `default_unicast_locator_list` says in a profile: discovery stays where it is.
     if (const char* address = std::getenv("PEER_DATA_ADDRESS")) {
         Locator_t locator;

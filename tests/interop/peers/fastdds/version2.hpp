@@ -4,6 +4,7 @@
 #include "types.hpp"
 
 #include <fastdds/dds/topic/TopicDataType.hpp>
+#include <fastdds/rtps/transport/TCPv4TransportDescriptor.h>
 #include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
 #include <fastrtps/types/TypeObject.h>
 #include <fastrtps/types/TypeObjectFactory.h>
