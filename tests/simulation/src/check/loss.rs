@@ -216,7 +216,9 @@ impl Pair<'_> {
     fn parted(&self, number: u64, change: &Written) -> bool {
         let ends = |later: &Written| later.kind != ChangeKind::Alive;
         let kept = self.keeps_all() && !ends(change) && !self.later(number, change).any(ends);
-        !kept && self.was_parted_after(change)
+        // A volatile reader is told at each meeting that what was written before the first is not for it.
+        let for_it = self.durable() || self.by_writer.first().is_none_or(|(met, _)| change.at > *met);
+        !kept && for_it && self.was_parted_after(change)
     }
 
     fn was_parted_after(&self, change: &Written) -> bool {
@@ -505,9 +507,9 @@ mod tests {
         assert_eq!(story.verdict().1, 3);
         // Nor is it owed when they part and meet again: what was written from the first time on is.
         story.by_writer = vec![(55, Some(65)), (85, None)];
-        assert_eq!(story.verdict(), (0, 4, vec![]));
+        assert_eq!(story.verdict(), (0, 3, vec![]));
         story.received = Story::new([2, 6, 9, 10]).received;
-        assert_eq!(story.verdict(), (2, 6, vec![]));
+        assert_eq!(story.verdict(), (2, 5, vec![]));
     }
 
     #[test]
