@@ -164,8 +164,8 @@ impl WriterProxy {
     /// The first change that was neither delivered nor counted, if that is known.
     pub(super) fn place(&self) -> Option<SequenceNumber> {
         let settled = if self.resumed { self.uncounted_before } else { SequenceNumber::FIRST };
-        let started = self.started || self.cfg.durable || !self.reliable;
-        let known = self.resumed || (self.synced && started);
+        let begun = self.started || self.told || !self.reliable;
+        let known = self.resumed || (self.synced && begun);
         known.then(|| self.expected.max(settled))
     }
 

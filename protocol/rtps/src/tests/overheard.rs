@@ -85,6 +85,22 @@ fn what_a_writer_told_others_is_not_lost_to_a_durable_reader_that_it_did_not_kno
     assert_eq!(target.sink.lost, 2, "it is known by now");
 }
 
+/// They part before the writer has discovered the reader, which goes on where it was only if it was given something.
+#[test]
+fn what_a_writer_told_others_is_not_lost_to_a_durable_reader_that_meets_it_again() {
+    for (given, lost) in [(false, 0), (true, 5)] {
+        let mut target = Target::new(1, ReaderConfig::default());
+        target.match_writer_of(at(0), life(1), true);
+        let before = heartbeat(given.then_some(&target), 1, 3, 1);
+        target.receive(at(1), &before);
+        assert!(target.reader.lose_writer(WRITER, life(1)));
+        target.match_writer_of(at(2), life(1), true);
+        let history = heartbeat(Some(&target), 6, 7, 2);
+        target.receive(at(3), &history);
+        assert_eq!(target.sink.lost, lost, "given: {given}");
+    }
+}
+
 /// What was in the history when the writer met the reader is lost if it goes before it has arrived.
 #[test]
 fn what_goes_from_the_history_that_a_durable_reader_was_told_of_is_lost() {
