@@ -64,6 +64,29 @@ fn a_writer_that_is_met_again_goes_on() {
     assert_eq!((&target.sink.got[..], target.sink.lost), (&[1, 2, 3, 6, 7][..], 2));
 }
 
+/// The reader knows that it lacks some of it, and asks again before it has heard that all is gone.
+#[test]
+fn what_is_gone_when_a_reader_is_met_again_is_lost_although_it_asks_for_it() {
+    let (mut source, mut target) = acquainted();
+    (0..2).for_each(|_| _ = source.write(at(1_000_000), 10));
+    drain(&mut source.out);
+    source.timer(at(2_000_000));
+    drain(&mut source.out).iter().for_each(|packet| target.receive(at(2_000_000), packet));
+    drain(&mut target.out);
+    assert!(source.writer.lose_reader(reader_guid(1), life(5)));
+    (0..2).for_each(|_| _ = source.write(at(3_000_000), 10));
+    (1..=7).for_each(|sn| source.history.remove(sn));
+    let Source { writer, history, out } = &mut source;
+    writer.match_reader_of(at(LONG_AFTER), life(5), reader_proxy(1), history, out);
+    drain(&mut source.out);
+    target.timer(at(LONG_AFTER));
+    let asked = drain(&mut target.out);
+    assert!(!asked.is_empty());
+    asked.iter().for_each(|packet| source.receive(at(LONG_AFTER), packet));
+    talk(&mut source, &mut target, LONG_AFTER + 1);
+    assert_eq!((&target.sink.got[..], target.sink.lost), (&[1, 2, 3][..], 4));
+}
+
 /// A volatile reader that has started again gets nothing that was written before: it is not the one that was lost.
 #[test]
 fn a_reader_that_starts_again_under_its_guid_gets_nothing_from_before() {

@@ -134,9 +134,15 @@ impl Inactivity {
         self.news.push((reader, active));
     }
 
-    /// What an inactive reader lacks that is lost and not irrelevant, as far as the history begins with `first`.
-    pub(super) fn lost_through(&self, first: Option<SequenceNumber>) -> SequenceNumber {
-        first.map_or(self.released, |first| self.released.min(first.previous()))
+    /// Up to where that is lost and not irrelevant which a reader lacks: what was released while it was inactive, or before it
+    /// was met again, as far as the history begins with `first`.
+    pub(super) fn lost_through(
+        &self,
+        before_it_came: SequenceNumber,
+        first: Option<SequenceNumber>,
+    ) -> SequenceNumber {
+        let released = self.released.max(before_it_came);
+        first.map_or(released, |first| released.min(first.previous()))
     }
 }
 
@@ -333,8 +339,10 @@ mod tests {
     fn what_the_history_still_has_is_not_lost() {
         let mut inactivity = Inactivity::new(&WriterConfig::default());
         inactivity.released = SequenceNumber(7);
-        assert_eq!(inactivity.lost_through(None), SequenceNumber(7));
-        assert_eq!(inactivity.lost_through(Some(SequenceNumber(5))), SequenceNumber(4));
-        assert_eq!(inactivity.lost_through(Some(SequenceNumber(9))), SequenceNumber(7));
+        let lost_through = |before, first: Option<i64>| {
+            inactivity.lost_through(SequenceNumber(before), first.map(SequenceNumber)).0
+        };
+        assert_eq!([None, Some(5), Some(9)].map(|first| lost_through(0, first)), [7, 4, 7]);
+        assert_eq!([None, Some(5), Some(9)].map(|first| lost_through(10, first)), [10, 4, 8]);
     }
 }

@@ -289,7 +289,8 @@ impl Writer {
             let change = change.filter(|change| change.sn > proxy.start && !proxy.rejects(change));
             let Some(change) = change else {
                 let start = proxy.start;
-                let lost = self.inactivity.lost_through(history.first_sn());
+                let lost =
+                    self.inactivity.lost_through(proxy.lost_before_it_came(&self.cfg), history.first_sn());
                 if wanted.first > start && wanted.first <= lost {
                     // Not irrelevant but lost, which the HEARTBEAT behind the repairs says.
                     proxy.served_through(lost);

@@ -1,6 +1,5 @@
 //! RTPS 2.5 §8.4.9.2 "RTPS ReaderProxy": what a writer remembers of one matched reader.
 
-use crate::ReaderProxyConfig;
 use crate::count::CountFilter;
 use crate::lazy::Lazy;
 use crate::timing::{earliest, is_due};
@@ -8,6 +7,7 @@ use crate::writer::inactivity::Silence;
 use crate::writer::repairs::{Again, RepairAccount, Requests, RoundTrip, Suppression, WHOLE};
 use crate::writer::transmission::Flow;
 use crate::writer::withheld::Separation;
+use crate::{ReaderProxyConfig, WriterConfig};
 use alloc::boxed::Box;
 use dunlin_core::{Duration, Guid, Locator, MonoTime, SequenceNumber, SequenceNumberSet, SnRange, SnRanges};
 
@@ -264,6 +264,12 @@ impl ReaderProxy {
     /// How long what was repaired is not repaired again.
     pub(crate) fn suppression(&self, least: Duration) -> Suppression {
         Suppression { least, round_trip: self.round_trip.window() }
+    }
+
+    /// Up to where it lacks what was written for it before it was met, as one that was lost does. Of what was gone from the
+    /// history that it is given it lacks nothing.
+    pub(crate) fn lost_before_it_came(&self, cfg: &WriterConfig) -> SequenceNumber {
+        if self.cfg.durable && cfg.transient_local { SequenceNumber::ZERO } else { self.history_end }
     }
 
     /// Whether a change is wanted now.
