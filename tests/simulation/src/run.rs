@@ -19,8 +19,8 @@ pub use crate::check::Sets;
 use crate::data::Filling;
 use crate::failure::{Failure, Violation};
 use crate::generate::Dice;
-use crate::log::{Log, Nanos};
-use crate::scenario::{Ms, Scenario};
+use crate::log::{Log, Nanos, ReaderLog, WriterLog};
+use crate::scenario::{Ms, Role, Scenario};
 use agenda::{Action, Agenda};
 pub use effects::Effects;
 use sets::GroupLife;
@@ -114,9 +114,7 @@ pub fn run(scenario: &Scenario) -> Result<Outcome, Failure> {
     run.writing = false;
     run.heal();
     (0..scenario.groups.len()).for_each(|group| run.end_open_set(group));
-    let age = run.age_ms();
-    let limit = age + bound(scenario);
-    let converged = run.until_converged(limit);
+    let converged = run.until_converged(bound(scenario) + run.time_to_take());
     if converged {
         check::at_rest(&mut run);
         run.last_words();
@@ -141,8 +139,8 @@ fn bound(scenario: &Scenario) -> Ms {
 impl<'a> Run<'a> {
     fn new(scenario: &'a Scenario) -> Self {
         let longest = scenario.endpoints.iter().map(|plan| match plan.role {
-            crate::scenario::Role::Writer { size, .. } => size,
-            crate::scenario::Role::Reader { .. } => 0,
+            Role::Writer { size, .. } => size,
+            Role::Reader { .. } => 0,
         });
         let count = scenario.endpoints.len();
         let mut run = Self {
@@ -283,8 +281,26 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// How long readers may need to take what their writers have, that have room for less: so much at each look.
+    fn time_to_take(&self) -> Ms {
+        let endpoints = &self.scenario.endpoints;
+        let needed = |reader: &ReaderLog| {
+            let plan = &endpoints[reader.plan];
+            let (Role::Reader { period }, Some(room)) = (plan.role, plan.qos.max_samples) else { return 0 };
+            let theirs = |writer: &&WriterLog| {
+                let offer = &endpoints[writer.plan];
+                writer.ended.is_none() && offer.topic == plan.topic && offer.qos.matches(&plan.qos)
+            };
+            let samples: usize =
+                self.log.writers.iter().filter(theirs).map(|writer| writer.changes.len()).sum();
+            (samples as u64).div_ceil(u64::from(room)) * period
+        };
+        self.log.readers.iter().filter(|reader| reader.ended.is_none()).map(needed).max().unwrap_or(0)
+    }
+
     /// Goes on until all is as it should be. False, and a violation, if that takes too long.
-    fn until_converged(&mut self, limit: Ms) -> bool {
+    fn until_converged(&mut self, within: Ms) -> bool {
+        let limit = self.age_ms() + within;
         loop {
             self.go_on_until(self.age_ms() + 100);
             self.poll_all();
@@ -294,9 +310,8 @@ impl<'a> Run<'a> {
                 return true;
             }
             if self.age_ms() >= limit {
-                let waited = bound(self.scenario);
                 for Violation { kind, text } in missing {
-                    let text = format!("{waited} ms after the last fault: {text}");
+                    let text = format!("{within} ms after the last fault: {text}");
                     self.log.note(Violation { kind, text });
                 }
                 return false;
