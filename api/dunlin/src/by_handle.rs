@@ -1,33 +1,31 @@
 //! Instances ended by their handle alone (DDS 1.4 §2.2.2.4.2.7, §2.2.2.4.2.13).
 
 use crate::error::WriteError;
-use crate::writer::DataWriter;
+use crate::write_params::WriteParams;
+use crate::writer::{DataWriter, at};
 use dunlin_cdr::TopicType;
 use dunlin_core::{InstanceHandle, WallTime};
 use dunlin_rtps::ChangeKind;
 
 impl<T: TopicType> DataWriter<T> {
-    fn key_of(&self, handle: InstanceHandle) -> Result<T, WriteError> {
-        if !T::has_key(self.support()) {
-            return Err(WriteError::NoKey);
-        }
-        self.key_value(handle)
-    }
-
     /// dispose with a handle: no sample is needed.
     ///
     /// # Errors
     /// [`WriteError::UnknownInstance`]; else as [`DataWriter::dispose`].
     pub fn dispose_handle(&self, handle: InstanceHandle) -> Result<(), WriteError> {
-        self.end_instance(ChangeKind::Disposed, &self.key_of(handle)?, None)
+        self.core().end_by_handle(ChangeKind::Disposed, handle, &WriteParams::default()).map(drop)
     }
 
     /// dispose_w_timestamp with a handle.
     ///
     /// # Errors
     /// As [`DataWriter::dispose_handle`] and [`DataWriter::write_w_timestamp`].
-    pub fn dispose_handle_w_timestamp(&self, handle: InstanceHandle, at: WallTime) -> Result<(), WriteError> {
-        self.end_instance(ChangeKind::Disposed, &self.key_of(handle)?, Some(at))
+    pub fn dispose_handle_w_timestamp(
+        &self,
+        handle: InstanceHandle,
+        when: WallTime,
+    ) -> Result<(), WriteError> {
+        self.core().end_by_handle(ChangeKind::Disposed, handle, &at(when)).map(drop)
     }
 
     /// unregister_instance with a handle.
@@ -35,7 +33,7 @@ impl<T: TopicType> DataWriter<T> {
     /// # Errors
     /// [`WriteError::UnknownInstance`]; else as [`DataWriter::unregister_instance`].
     pub fn unregister_handle(&self, handle: InstanceHandle) -> Result<(), WriteError> {
-        self.unregister(&self.key_of(handle)?, None)
+        self.core().end_by_handle(self.core().unregistration(), handle, &WriteParams::default()).map(drop)
     }
 
     /// unregister_instance_w_timestamp with a handle.
@@ -45,8 +43,8 @@ impl<T: TopicType> DataWriter<T> {
     pub fn unregister_handle_w_timestamp(
         &self,
         handle: InstanceHandle,
-        at: WallTime,
+        when: WallTime,
     ) -> Result<(), WriteError> {
-        self.unregister(&self.key_of(handle)?, Some(at))
+        self.core().end_by_handle(self.core().unregistration(), handle, &at(when)).map(drop)
     }
 }

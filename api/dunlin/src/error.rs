@@ -292,6 +292,12 @@ pub enum WriteError {
     /// (RTPS 2.5 §9.3.2.1).
     #[error("the source timestamp is before that of the previous write, before 1970 or after 2106")]
     BadTimestamp,
+    /// An identity among the parameters can be that of no sample: its writer is unknown, or its number is not positive.
+    #[error("the {0} identity names no sample: it needs the GUID of a writer and a number from 1 on")]
+    BadIdentity(&'static str),
+    /// The GUID of the only reader that the sample is for is that of something else.
+    #[error("the GUID that the sample is for is not that of a reader")]
+    NoReader,
     /// The writer was deleted.
     #[error("the writer was deleted")]
     AlreadyDeleted,
@@ -301,7 +307,11 @@ return_codes!(WriteError {
     Self::NotEnabled => NotEnabled,
     Self::Timeout(_) => Timeout,
     Self::OutOfResources => OutOfResources,
-    Self::UnknownInstance | Self::BadTimestamp | Self::Serialize(_) => BadParameter,
+    Self::UnknownInstance
+    | Self::BadTimestamp
+    | Self::BadIdentity(_)
+    | Self::NoReader
+    | Self::Serialize(_) => BadParameter,
     Self::NotRegistered | Self::InstanceMismatch | Self::InTask | Self::InSimulation => PreconditionNotMet,
     Self::NoKey => IllegalOperation,
     Self::AlreadyDeleted => AlreadyDeleted,

@@ -90,6 +90,7 @@ pub mod transport;
 mod types;
 #[cfg(all(test, loom))]
 mod waiting_model;
+mod write_params;
 mod writer;
 mod writer_inner;
 
@@ -168,4 +169,5 @@ pub use status::{
 pub use stream::SampleStream;
 pub use subscriber::Subscriber;
 pub use topic::Topic;
+pub use write_params::WriteParams;
 pub use writer::DataWriter;

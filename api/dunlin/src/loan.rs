@@ -3,9 +3,12 @@
 use crate::error::{LoanError, ReadError, WriteError};
 use crate::reader::DataReader;
 use crate::writer::DataWriter;
+use crate::writer_inner::Prepared;
 use dunlin_buf::SharedBytes;
 use dunlin_cache::{CachedSample, SampleInfo};
 use dunlin_cdr::{DdsType, EncapsulationHeader, Endianness, Representation};
+use dunlin_engine::WriteRequest;
+use dunlin_rtps::ChangeKind;
 use dunlin_shm::{Aligned, view, view_mut};
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -96,9 +99,12 @@ impl<T: DdsType> DataWriter<T> {
     pub fn write_loaned(&self, mut loan: Loan<T>) -> Result<(), WriteError> {
         loan.memory.octets_mut()[..EncapsulationHeader::SIZE]
             .copy_from_slice(&header::<T>(self.core().representation()));
+        let slot = self.core().enabled()?;
         let instance = self.checked_instance(&loan, None)?;
         let key = self.unknown_key(&loan, instance)?;
-        self.write_payload(instance, key, loan.memory.share())
+        let payload = loan.memory.share();
+        let request = WriteRequest { kind: ChangeKind::Alive, instance, source_timestamp: None, payload };
+        self.core().write_prepared(slot, Prepared { request, key, inline_qos: None }).map(drop)
     }
 }
 

@@ -76,6 +76,7 @@ mod tests {
             sequence_number: SequenceNumber(1),
             valid_data: payload.is_some(),
             related_sample: None,
+            original_sample: None,
         };
         let shared = |octets: &[u8]| SharedBytes::copy_from(octets);
         CachedSample { info, payload: payload.map(shared), key: key.map(shared), vendor }

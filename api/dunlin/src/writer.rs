@@ -8,15 +8,15 @@ use crate::listener::DataWriterListener;
 use crate::mutex::lock;
 use crate::publisher::Publisher;
 use crate::representation;
-use crate::signal::when;
 use crate::status::{
     DeadlineMissedStatus, IncompatibleQosStatus, LivelinessLostStatus, MatchedStatus, StatusMask,
 };
 use crate::topic::Topic;
-use crate::writer_inner::{ErasedWriterListener, WriterInner};
+use crate::write_params::WriteParams;
+use crate::writer_inner::{ErasedWriterListener, Prepared, WriterInner};
 use dunlin_buf::SharedBytes;
 use dunlin_cdr::{TopicType, TypeSupport};
-use dunlin_core::{Duration, Guid, InstanceHandle, SequenceNumber, WallTime};
+use dunlin_core::{Duration, Guid, InstanceHandle, SampleIdentity, WallTime};
 use dunlin_engine::{WriteRequest, WriterStats};
 use dunlin_qos::DataWriterQos;
 use dunlin_rtps::ChangeKind;
@@ -87,7 +87,7 @@ impl<T: TopicType> DataWriter<T> {
     /// [`WriteError::Timeout`] when a reliable writer's history stayed full for max_blocking_time;
     /// [`WriteError::InTask`] and [`WriteError::InSimulation`] when it is full in the simulator, where this cannot wait.
     pub fn write(&self, sample: &T) -> Result<(), WriteError> {
-        self.write_change(ChangeKind::Alive, sample, None, None)
+        self.write_change(ChangeKind::Alive, sample, None).map(drop)
     }
 
     /// Sends what waits for more samples at once: those within the LATENCY_BUDGET of the writer, and those of a burst (see
@@ -105,49 +105,54 @@ impl<T: TopicType> DataWriter<T> {
     /// # Errors
     /// As [`DataWriter::write`], but never [`WriteError::Timeout`].
     pub fn write_async(&self, sample: &T) -> impl Future<Output = Result<(), WriteError>> + Send + use<T> {
-        let written = self.write_numbered_async(sample, None);
-        async move { written.await.map(drop) }
-    }
-
-    /// write with inline QoS; the number of the sample.
-    pub(crate) fn write_numbered(
-        &self,
-        sample: &T,
-        inline_qos: Option<SharedBytes>,
-    ) -> Result<SequenceNumber, WriteError> {
-        let slot = self.core.enabled()?;
-        let instance = self.checked_instance(sample, None)?;
-        self.core.wait_for_room(slot, instance)?;
-        let key = self.unknown_key(sample, instance)?;
-        let request = self.request(ChangeKind::Alive, sample, instance, None)?;
-        let timeout = || self.core.max_blocking_time();
-        let written = self.core.participant.write_with(slot, request, inline_qos, timeout)?;
-        self.core.keep_key(slot, instance, key);
-        Ok(written)
-    }
-
-    /// The same for async code, see [`write_async`](Self::write_async).
-    pub(crate) fn write_numbered_async(
-        &self,
-        sample: &T,
-        inline_qos: Option<SharedBytes>,
-    ) -> impl Future<Output = Result<SequenceNumber, WriteError>> + Send + use<T> {
+        let prepared = self.prepare(ChangeKind::Alive, sample, None);
         let core = Arc::clone(&self.core);
-        let instance = self.checked_instance(sample, None);
-        let prepared = instance.and_then(|instance| {
-            let key = self.unknown_key(sample, instance)?;
-            Ok((self.request(ChangeKind::Alive, sample, instance, None)?, key))
-        });
-        async move {
-            let (request, key) = prepared?;
-            let slot = Arc::clone(core.enabled()?);
-            let participant = Arc::clone(&core.participant);
-            // The handle keeps the writer while its sample waits.
-            let write = || participant.try_write_with(&slot, request.clone(), inline_qos.clone());
-            let written = when(Arc::clone(&core.signal), write).await?;
-            core.keep_key(&slot, request.instance, key);
-            Ok(written)
-        }
+        async move { core.write_when_room(prepared?).await.map(drop) }
+    }
+
+    /// write with parameters: another source time, the identity that the sample had before, what it answers. Returns what the
+    /// sample is called from now on: readers find that in [`SampleInfo::identity`](crate::SampleInfo::identity).
+    ///
+    /// # Errors
+    /// As [`DataWriter::write`]; [`WriteError::BadTimestamp`], [`WriteError::BadIdentity`], [`WriteError::NoReader`],
+    /// [`WriteError::InstanceMismatch`] and [`WriteError::UnknownInstance`] for what cannot be said of a sample. Nothing was
+    /// written then.
+    pub fn write_with(&self, sample: &T, params: &WriteParams) -> Result<SampleIdentity, WriteError> {
+        self.write_change(ChangeKind::Alive, sample, Some(params))
+    }
+
+    /// [`write_with`](Self::write_with) for async code, see [`write_async`](Self::write_async).
+    ///
+    /// # Errors
+    /// As [`DataWriter::write_with`], but never [`WriteError::Timeout`].
+    pub fn write_with_async(
+        &self,
+        sample: &T,
+        params: &WriteParams,
+    ) -> impl Future<Output = Result<SampleIdentity, WriteError>> + Send + use<T> {
+        let prepared = self.prepare(ChangeKind::Alive, sample, Some(params));
+        let core = Arc::clone(&self.core);
+        async move { core.write_when_room(prepared?).await }
+    }
+
+    /// dispose with parameters, see [`write_with`](Self::write_with).
+    ///
+    /// # Errors
+    /// As [`DataWriter::dispose`] and [`DataWriter::write_with`].
+    pub fn dispose_with(&self, sample: &T, params: &WriteParams) -> Result<SampleIdentity, WriteError> {
+        self.end_instance(sample, params)
+    }
+
+    /// unregister_instance with parameters, see [`write_with`](Self::write_with).
+    ///
+    /// # Errors
+    /// As [`DataWriter::unregister_instance`] and [`DataWriter::write_with`].
+    pub fn unregister_instance_with(
+        &self,
+        sample: &T,
+        params: &WriteParams,
+    ) -> Result<SampleIdentity, WriteError> {
+        self.unregister(sample, params)
     }
 
     /// write_w_timestamp.
@@ -155,7 +160,7 @@ impl<T: TopicType> DataWriter<T> {
     /// # Errors
     /// As [`DataWriter::write`]; [`WriteError::BadTimestamp`] when time goes backwards, or is before 1970 or after 2106.
     pub fn write_w_timestamp(&self, sample: &T, source_timestamp: WallTime) -> Result<(), WriteError> {
-        self.write_change(ChangeKind::Alive, sample, None, Some(source_timestamp)).map(drop)
+        self.write_with(sample, &at(source_timestamp)).map(drop)
     }
 
     /// write of a known instance: `handle` must be that of the sample's key, or [`InstanceHandle::NIL`] for whichever it is.
@@ -163,7 +168,7 @@ impl<T: TopicType> DataWriter<T> {
     /// # Errors
     /// As [`DataWriter::write`]; [`WriteError::InstanceMismatch`], [`WriteError::UnknownInstance`].
     pub fn write_instance(&self, sample: &T, handle: InstanceHandle) -> Result<(), WriteError> {
-        self.write_change(ChangeKind::Alive, sample, Some(handle), None).map(drop)
+        self.write_with(sample, &WriteParams { instance: Some(handle), ..WriteParams::default() }).map(drop)
     }
 
     /// write_w_timestamp of a known instance, see [`write_instance`](Self::write_instance).
@@ -176,7 +181,7 @@ impl<T: TopicType> DataWriter<T> {
         handle: InstanceHandle,
         source_timestamp: WallTime,
     ) -> Result<(), WriteError> {
-        self.write_change(ChangeKind::Alive, sample, Some(handle), Some(source_timestamp)).map(drop)
+        self.write_with(sample, &WriteParams { instance: Some(handle), ..at(source_timestamp) }).map(drop)
     }
 
     /// dispose: the instance named by the key of `sample` no longer exists.
@@ -184,7 +189,7 @@ impl<T: TopicType> DataWriter<T> {
     /// # Errors
     /// [`WriteError::NoKey`] on a topic without key; else as [`DataWriter::write`].
     pub fn dispose(&self, sample: &T) -> Result<(), WriteError> {
-        self.end_instance(ChangeKind::Disposed, sample, None)
+        self.end_instance(sample, &WriteParams::default()).map(drop)
     }
 
     /// dispose_w_timestamp.
@@ -192,7 +197,7 @@ impl<T: TopicType> DataWriter<T> {
     /// # Errors
     /// As [`DataWriter::dispose`].
     pub fn dispose_w_timestamp(&self, sample: &T, source_timestamp: WallTime) -> Result<(), WriteError> {
-        self.end_instance(ChangeKind::Disposed, sample, Some(source_timestamp))
+        self.end_instance(sample, &at(source_timestamp)).map(drop)
     }
 
     /// unregister_instance: this writer will not write the instance any more. It is disposed too when
@@ -201,37 +206,37 @@ impl<T: TopicType> DataWriter<T> {
     /// # Errors
     /// [`WriteError::NotRegistered`]; else as [`DataWriter::dispose`].
     pub fn unregister_instance(&self, sample: &T) -> Result<(), WriteError> {
-        self.unregister(sample, None)
+        self.unregister(sample, &WriteParams::default()).map(drop)
     }
 
     /// unregister_instance_w_timestamp.
     ///
     /// # Errors
     /// As [`DataWriter::unregister_instance`].
-    pub fn unregister_instance_w_timestamp(&self, sample: &T, at: WallTime) -> Result<(), WriteError> {
-        self.unregister(sample, Some(at))
+    pub fn unregister_instance_w_timestamp(
+        &self,
+        sample: &T,
+        source_timestamp: WallTime,
+    ) -> Result<(), WriteError> {
+        self.unregister(sample, &at(source_timestamp)).map(drop)
     }
 
-    pub(crate) fn unregister(&self, sample: &T, at: Option<WallTime>) -> Result<(), WriteError> {
-        let autodispose = self.core.autodisposes();
-        let kind = if autodispose { ChangeKind::DisposedUnregistered } else { ChangeKind::Unregistered };
+    fn check_has_key(&self) -> Result<(), WriteError> {
+        if T::has_key(self.support()) { Ok(()) } else { Err(WriteError::NoKey) }
+    }
+
+    fn end_instance(&self, sample: &T, params: &WriteParams) -> Result<SampleIdentity, WriteError> {
+        self.check_has_key()?;
+        self.write_change(ChangeKind::Disposed, sample, Some(params))
+    }
+
+    fn unregister(&self, sample: &T, params: &WriteParams) -> Result<SampleIdentity, WriteError> {
         let slot = self.core.enabled()?;
-        if T::has_key(self.support()) && !slot.contains_instance(self.instance_of(sample)?) {
+        self.check_has_key()?;
+        if !slot.contains_instance(self.instance_of(sample)?) {
             return Err(WriteError::NotRegistered);
         }
-        self.end_instance(kind, sample, at)
-    }
-
-    pub(crate) fn end_instance(
-        &self,
-        kind: ChangeKind,
-        sample: &T,
-        at: Option<WallTime>,
-    ) -> Result<(), WriteError> {
-        if !T::has_key(self.support()) {
-            return Err(WriteError::NoKey);
-        }
-        self.write_change(kind, sample, None, at).map(drop)
+        self.write_change(self.core.unregistration(), sample, Some(params))
     }
 
     /// register_instance: reserves room for an instance and returns its handle;
@@ -518,65 +523,59 @@ impl<T: TopicType> DataWriter<T> {
         if !T::has_key(self.support()) {
             return Ok(InstanceHandle::NIL);
         }
-        let instance = self.instance_of(sample)?;
-        match handle.filter(|handle| !handle.is_nil() && *handle != instance) {
-            None => Ok(instance),
-            Some(other) if self.core.enabled()?.contains_instance(other) => Err(WriteError::InstanceMismatch),
-            Some(_) => Err(WriteError::UnknownInstance),
-        }
+        self.core.named(handle, self.instance_of(sample)?)
     }
 
-    fn request(
+    /// Serializes a change of an instance.
+    fn serialized(
         &self,
         kind: ChangeKind,
         sample: &T,
         instance: InstanceHandle,
-        source_timestamp: Option<WallTime>,
-    ) -> Result<WriteRequest, WriteError> {
+        params: Option<&WriteParams>,
+    ) -> Result<Prepared, WriteError> {
         let (representation, support) = (self.core.representation(), self.support());
-        let payload = match kind {
-            ChangeKind::Alive => self.encode(|out| sample.write_payload(support, representation, out))?,
-            _ => self.encode(|out| sample.write_key_payload(support, representation, out))?,
+        let inline_qos = params.map_or(Ok(None), WriteParams::inline_qos)?;
+        let (payload, key) = if kind == ChangeKind::Alive {
+            let key = self.unknown_key(sample, instance)?;
+            (self.encode(|out| sample.write_payload(support, representation, out))?, key)
+        } else {
+            (self.encode(|out| sample.write_key_payload(support, representation, out))?, None)
         };
-        Ok(WriteRequest { kind, instance, source_timestamp, payload })
+        let source_timestamp = params.and_then(|params| params.source_timestamp);
+        Ok(Prepared { request: WriteRequest { kind, instance, source_timestamp, payload }, key, inline_qos })
     }
 
-    /// Writes a sample that is serialized already.
-    pub(crate) fn write_payload(
+    /// The same, of the instance that the sample names.
+    fn prepare(
         &self,
-        instance: InstanceHandle,
-        key: Option<SharedBytes>,
-        payload: SharedBytes,
-    ) -> Result<(), WriteError> {
-        let slot = self.core.enabled()?;
-        let request = WriteRequest { kind: ChangeKind::Alive, instance, source_timestamp: None, payload };
-        self.core.participant.write(slot, request, || self.core.max_blocking_time())?;
-        self.core.keep_key(slot, instance, key);
-        Ok(())
+        kind: ChangeKind,
+        sample: &T,
+        params: Option<&WriteParams>,
+    ) -> Result<Prepared, WriteError> {
+        let instance = self.checked_instance(sample, params.and_then(|params| params.instance))?;
+        self.serialized(kind, sample, instance, params)
     }
 
     fn write_change(
         &self,
         kind: ChangeKind,
         sample: &T,
-        handle: Option<InstanceHandle>,
-        source_timestamp: Option<WallTime>,
-    ) -> Result<(), WriteError> {
+        params: Option<&WriteParams>,
+    ) -> Result<SampleIdentity, WriteError> {
         let slot = self.core.enabled()?;
-        let instance = self.checked_instance(sample, handle)?;
-        let mut key = None;
+        let instance = self.checked_instance(sample, params.and_then(|params| params.instance))?;
         if kind == ChangeKind::Alive {
             self.core.wait_for_room(slot, instance)?;
-            key = self.unknown_key(sample, instance)?;
         }
-        let request = self.request(kind, sample, instance, source_timestamp)?;
-        if kind != ChangeKind::Alive {
-            return self.core.write_end(slot, request);
-        }
-        self.core.participant.write(slot, request, || self.core.max_blocking_time())?;
-        self.core.keep_key(slot, instance, key);
-        Ok(())
+        let prepared = self.serialized(kind, sample, instance, params)?;
+        self.core.write_prepared(slot, prepared)
     }
+}
+
+/// The parameters of a write at that time.
+pub(crate) fn at(source_timestamp: WallTime) -> WriteParams {
+    WriteParams { source_timestamp: Some(source_timestamp), ..WriteParams::default() }
 }
 
 /// A listener without the type of its samples.

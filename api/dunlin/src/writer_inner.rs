@@ -1,5 +1,9 @@
 //! What all handles of one data writer share, without the type of its samples.
 
+mod writing;
+
+pub(crate) use writing::Prepared;
+
 use crate::builtin::SubscriptionBuiltinTopicData;
 use crate::condition::StatusCondition;
 use crate::dynamic::is_dynamic;
@@ -15,12 +19,12 @@ use crate::status::{
     StatusMask,
 };
 use crate::topic::TopicInner;
-use dunlin_buf::{BufPool, SharedBytes};
+use dunlin_buf::BufPool;
 use dunlin_cdr::Representation;
 use dunlin_core::{Duration, EntityId, Guid, InstanceHandle, SequenceNumber};
 use dunlin_discovery::EndpointLocators;
 use dunlin_driver::machine::deadline;
-use dunlin_engine::{Event, WriteRequest, WriterPolicies, WriterSlot, WriterSpec};
+use dunlin_engine::{Event, WriterPolicies, WriterSlot, WriterSpec};
 use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy};
 use dunlin_transport::Lender;
 use std::any::Any;
@@ -440,32 +444,6 @@ impl WriterInner {
             }
         }
         false
-    }
-
-    /// Disposes of or unregisters an instance, after which the writer may have forgotten it, and its key with it.
-    pub(crate) fn write_end(&self, slot: &Arc<WriterSlot>, request: WriteRequest) -> Result<(), WriteError> {
-        let note = |begins: bool| {
-            let mut encode = lock(&self.encode);
-            encode.keyed = InstanceHandle::NIL;
-            encode.ending = if begins { encode.ending + 1 } else { encode.ending - 1 };
-        };
-        // Before it too: who writes the instance as soon as it is forgotten must not take its key for known.
-        note(true);
-        let (instance, key) = (request.instance, request.payload.clone());
-        let written = self.participant.write(slot, request, || self.max_blocking_time());
-        // Who looked for the key before that, and wrote after it, has registered the instance without.
-        if slot.is_registered(instance) && slot.instance_key(instance).is_none() {
-            slot.set_instance_key(instance, &SharedBytes::copy_from(&key));
-        }
-        note(false);
-        written
-    }
-
-    /// Keeps the key of an instance that was written.
-    pub(crate) fn keep_key(&self, slot: &WriterSlot, instance: InstanceHandle, key: Option<SharedBytes>) {
-        if let Some(key) = key {
-            slot.set_instance_key(instance, &key);
-        }
     }
 
     /// Where memory for samples comes from whose payloads have so many octets, the same each time.

@@ -23,6 +23,7 @@ extern crate alloc;
 mod handle;
 mod limits;
 mod list;
+mod origins;
 mod presentation;
 mod reader;
 mod slab;
@@ -30,6 +31,7 @@ mod timers;
 mod writer;
 
 pub use handle::{KEYLESS_INSTANCE, instance_handle, key_hash};
+pub use origins::Origins;
 pub use presentation::{Place, Presentation, Release, Source, Stream, Unit};
 pub use reader::{
     CachedSample, FilterReason, Insert, InstanceSelect, InstanceState, InstanceStateMask, ReaderCache,

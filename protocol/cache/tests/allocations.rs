@@ -9,7 +9,7 @@ use dunlin_cache::{
     WriterInfo,
 };
 use dunlin_core::{
-    Duration, EntityId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, SequenceNumber, WallTime,
+    Duration, EntityId, Guid, GuidPrefix, Identities, InstanceHandle, MonoTime, Now, SequenceNumber, WallTime,
 };
 use dunlin_qos::{
     DataReaderQos, DataWriterQos, Deadline, DestinationOrder, DestinationOrderKind, Durability,
@@ -56,7 +56,7 @@ fn reader_allocations(qos: &DataReaderQos, keyed: bool, take_every: u64, selecti
         payload: packet.slice(100..300),
         key_only: false,
         inline_qos: None,
-        related: None,
+        identities: Identities::default(),
         reassembled: false,
     };
     let info = WriterInfo { strength: 1, lifespan: Duration::from_secs(1), ..WriterInfo::default() };

@@ -33,7 +33,7 @@ mod time;
 pub use domain::{DomainId, PortParameters, domain_ports};
 pub use entity_id::{EntityId, EntityKind};
 pub use guid::{Guid, GuidPrefix, ProtocolVersion, VendorId};
-pub use identity::SampleIdentity;
+pub use identity::{Identities, SampleIdentity};
 pub use instance::{InstanceHandle, StatusInfo};
 pub use locator::{Locator, LocatorKind};
 pub use path::{Path, Paths};

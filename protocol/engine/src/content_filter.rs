@@ -95,7 +95,7 @@ mod tests {
     use alloc::{string::String, vec::Vec};
     use dunlin_buf::SharedBytes;
     use dunlin_cdr::{DdsType, Representation, key_payload, to_payload};
-    use dunlin_core::{Guid, SequenceNumber};
+    use dunlin_core::{Guid, Identities, SequenceNumber};
     use dunlin_wire::{Endianness, ParameterList, ParameterListBuilder, pid};
 
     #[derive(DdsType)]
@@ -131,7 +131,7 @@ mod tests {
             payload: Some(SharedBytes::from(payload)),
             key_only: value.is_none(),
             inline_qos: None,
-            related: None,
+            identities: Identities::default(),
             reassembled: false,
         }
     }

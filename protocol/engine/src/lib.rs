@@ -46,10 +46,10 @@ mod matching;
 #[cfg(all(test, loom))]
 mod model;
 mod output;
+mod parameters;
 mod participant;
 mod ranks;
 mod reader_slot;
-mod related;
 mod routes;
 mod routing;
 mod sharded;
@@ -71,9 +71,9 @@ pub use content_filter::{ContentFilter, ContentFilterStats};
 pub use group::{PublisherGroup, SetEnd, SubscriberGroup};
 pub use local_delivery::LocalDelivery;
 pub use output::{Event, Output, Present};
+pub use parameters::inline_qos;
 pub use participant::Participant;
 pub use reader_slot::ReaderSlot;
-pub use related::reply_qos;
 pub use writer_slot::{TxTurn, WriteError, WriteRequest, WriterSlot, WriterStanding};
 
 pub use dunlin_discovery::{

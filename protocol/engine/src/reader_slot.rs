@@ -8,12 +8,12 @@ use alloc::vec::Vec;
 
 use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_cache::{
-    CachedSample, DeadlineMissed, InstanceState, ReaderCache, RejectReason, SampleData, Selection,
+    CachedSample, DeadlineMissed, InstanceState, Origins, ReaderCache, RejectReason, SampleData, Selection,
     UnknownInstance, WriterInfo,
 };
 use dunlin_cdr::{DecodeOptions, TypeSupport};
 use dunlin_core::{
-    EntityId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, SequenceNumber, VendorId, WallTime,
+    EntityId, Guid, GuidPrefix, Identities, InstanceHandle, MonoTime, Now, SequenceNumber, VendorId, WallTime,
 };
 use dunlin_discovery::{DiscoveredWriter, LivelinessTracker, LivelinessTransition, WriterSign};
 use dunlin_qos::{DataReaderQos, DurabilityKind, LivelinessKind, ReliabilityKind};
@@ -77,6 +77,10 @@ pub(crate) struct Store {
     pub(crate) filter_stats: ContentFilterStats,
     /// What has just arrived and has to wait for others.
     pub(crate) arrivals: Arrivals,
+    /// What it has had, if it drops what comes again by another way.
+    pub(crate) origins: Option<Origins>,
+    /// What it dropped for that.
+    pub(crate) copies: u64,
     /// How many samples SAMPLE_LOST was told for, or is about to be.
     lost: u64,
     /// How many changes were given to a private reader.
@@ -126,16 +130,6 @@ impl ReaderSlot {
         group: Option<Arc<SubscriberGroup>>,
     ) -> Self {
         let reliability = qos.reliability.kind;
-        let protocol = Protocol {
-            reader,
-            qos,
-            writers: Vec::new(),
-            leases: LivelinessTracker::new(),
-            transitions: Vec::new(),
-            armed: None,
-            historical_due: false,
-            deleted: false,
-        };
         let store = Store {
             cache,
             rejected: false,
@@ -145,10 +139,22 @@ impl ReaderSlot {
             filter: None,
             filter_stats: ContentFilterStats::default(),
             arrivals: Arrivals::default(),
+            origins: qos.removes_duplicates().then(Origins::default),
+            copies: 0,
             lost: 0,
             delivered: SequenceNumber::ZERO,
             armed: None,
             missed: Vec::new(),
+            deleted: false,
+        };
+        let protocol = Protocol {
+            reader,
+            qos,
+            writers: Vec::new(),
+            leases: LivelinessTracker::new(),
+            transitions: Vec::new(),
+            armed: None,
+            historical_due: false,
             deleted: false,
         };
         Self {
@@ -278,7 +284,7 @@ impl ReaderSlot {
             payload: Some(payload),
             key_only: kind != ChangeKind::Alive,
             inline_qos: None,
-            related: None,
+            identities: Identities::default(),
             reassembled: true,
         };
         let insert = store.cache.insert(now, &received, instance, &WriterInfo::default());
@@ -434,7 +440,8 @@ impl ReaderSlot {
     /// Counters since the reader was made.
     #[must_use]
     pub fn stats(&self) -> ReaderStats {
-        self.protocol.lock().reader.stats()
+        let stats = self.protocol.lock().reader.stats();
+        ReaderStats { copies: self.store.lock().copies, ..stats }
     }
 
     /// The sum of all [`Event::SampleLost`]. It grows before anything that lies behind the loss can be taken; the events come

@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use dunlin_buf::SharedBytes;
-use dunlin_cache::WriterInfo;
+use dunlin_cache::{Origins, WriterInfo};
 use dunlin_cdr::DecodeOptions;
 use dunlin_core::{Guid, InstanceHandle, Now, VendorId};
 use dunlin_discovery::DiscoveredWriter;
@@ -133,6 +133,31 @@ impl CacheSink<'_> {
         }
     }
 
+    /// Whether the reader has had a change by another way, and minds.
+    fn is_copy(&mut self, change: &Received<'_>) -> bool {
+        let had = |origins: &Origins| origins.contains(change.origin());
+        let copy = self.store.origins.as_ref().is_some_and(had);
+        self.store.copies = self.store.copies.saturating_add(u64::from(copy));
+        copy
+    }
+
+    fn take_in(
+        &mut self,
+        now: Now,
+        change: &Received<'_>,
+        writer: &DiscoveredWriter,
+        (instance, info): (InstanceHandle, WriterInfo),
+    ) -> Delivery {
+        if let Some(delivery) = self.stage(change, writer, (instance, info)) {
+            return delivery;
+        }
+        if staging::is_empty(change) {
+            return Delivery::Accepted;
+        }
+        let passes = self.passes(change, instance, writer.vendor);
+        self.insert(now, change, (instance, info), passes)
+    }
+
     /// Lets a change wait for others, if its writer says where it belongs; otherwise `None`.
     fn stage(
         &mut self,
@@ -217,14 +242,14 @@ impl DeliverySink for CacheSink<'_> {
             self.slot.common().counters.undecodable();
             return Delivery::Accepted;
         };
-        if let Some(delivery) = self.stage(change, writer, (instance, info)) {
-            return delivery;
-        }
-        if empty {
+        if !empty && self.is_copy(change) {
             return Delivery::Accepted;
         }
-        let passes = self.passes(change, instance, writer.vendor);
-        self.insert(now, change, (instance, info), passes)
+        let delivery = self.take_in(now, change, writer, (instance, info));
+        if let (Some(origins), Delivery::Accepted, false) = (&mut self.store.origins, delivery, empty) {
+            origins.note(change.origin());
+        }
+        delivery
     }
 
     fn lost(&mut self, _writer: Guid, count: u64) {

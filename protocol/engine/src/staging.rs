@@ -72,7 +72,7 @@ pub(crate) fn owned(change: &Received<'_>) -> Received<'static> {
     {
         *bytes = SharedBytes::copy_from(bytes);
     }
-    let Received { writer, sn, kind, key_hash, source_timestamp, key_only, related, reassembled, .. } =
+    let Received { writer, sn, kind, key_hash, source_timestamp, key_only, identities, reassembled, .. } =
         *change;
     Received {
         writer,
@@ -83,7 +83,7 @@ pub(crate) fn owned(change: &Received<'_>) -> Received<'static> {
         payload,
         key_only,
         inline_qos: None,
-        related,
+        identities,
         reassembled,
     }
 }

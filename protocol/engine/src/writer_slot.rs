@@ -27,7 +27,7 @@ use crate::common::{Common, earliest};
 use crate::group::{Membership, PublisherGroup, SetEnd};
 use crate::matching;
 use crate::output::{Event, Output};
-use crate::related;
+use crate::parameters;
 use crate::timers::{TimerId, TimerOwner};
 use crate::turn::{OnWire, Turn, Turnstile};
 use crate::writer_filter::WriterFilters;
@@ -376,7 +376,7 @@ impl WriterSlot {
         if core.deleted || core.ending {
             return Err(WriteError::Deleted);
         }
-        core.check_timestamp(source_timestamp)?;
+        core.check_timestamp(source_timestamp, None)?;
         core.make_room_of_inactive(instance, None);
         let acked = core.writer.acked_by_all();
         let result = core.cache.register(now, instance, key, acked);
@@ -678,7 +678,7 @@ impl WriterCore {
             return Err(WriteError::Deleted);
         }
         let WriteRequest { kind, instance, source_timestamp, payload } = request;
-        self.check_timestamp(source_timestamp)?;
+        self.check_timestamp(source_timestamp, inline_qos.as_ref())?;
         self.clocks = now;
         // Threads read the clock before they queue for the turn, yet timestamps must follow the numbers.
         let last = self.cache.last_source_timestamp();
@@ -710,7 +710,7 @@ impl WriterCore {
             }
         };
         if let Some(list) = self.group.as_ref().and_then(|group| group.number(&mut self.member, sn)) {
-            self.cache.set_inline_qos(sn, related::joined(inline_qos.as_ref(), list));
+            self.cache.set_inline_qos(sn, parameters::joined(inline_qos.as_ref(), list));
         }
         self.report_group();
         self.note_alive(now.mono, slot, out);

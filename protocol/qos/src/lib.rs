@@ -32,6 +32,7 @@ mod id;
 mod kinds;
 mod partition;
 mod policy;
+mod service;
 mod support;
 mod type_policy;
 
@@ -53,4 +54,5 @@ pub use policy::{
     ReaderDataLifecycle, Reliability, ResourceLimits, TimeBasedFilter, TopicData, TransportPriority,
     UNLIMITED, UserData, WriterDataLifecycle,
 };
+pub use service::{MAX_SERVICE_PATH, ServiceMark};
 pub use type_policy::{DataRepresentation, DataRepresentationId, TypeConsistencyEnforcement};

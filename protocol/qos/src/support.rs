@@ -6,6 +6,7 @@ use crate::{
     id::PolicyId,
     kinds::DurabilityKind,
     policy::{Durability, Property, TransportPriority},
+    service,
     type_policy::{DataRepresentation, DataRepresentationId},
 };
 
@@ -52,12 +53,13 @@ fn representation(representation: &DataRepresentation) -> Check {
     )
 }
 
-fn property(property: &Property) -> Check {
+fn property(property: &Property, of_reader: bool) -> Check {
     ensure(
         !property.values.iter().any(|(name, _)| name.starts_with("dds.sec.")),
         PolicyId::Property,
         "there are no security plugins to configure",
-    )
+    )?;
+    service::check(property, of_reader)
 }
 
 impl DomainParticipantQos {
@@ -66,7 +68,7 @@ impl DomainParticipantQos {
     /// # Errors
     /// The first policy whose value would be without effect.
     pub fn check_supported(&self) -> Result<(), UnsupportedPolicy> {
-        property(&self.property)
+        property(&self.property, false)
     }
 }
 
@@ -109,7 +111,7 @@ impl DataWriterQos {
     pub fn check_supported(&self) -> Result<(), UnsupportedPolicy> {
         transport_priority(self.transport_priority)?;
         representation(&self.representation)?;
-        property(&self.property)
+        property(&self.property, false)
     }
 }
 
@@ -120,7 +122,7 @@ impl DataReaderQos {
     /// The first policy whose value would be without effect.
     pub fn check_supported(&self) -> Result<(), UnsupportedPolicy> {
         representation(&self.representation)?;
-        property(&self.property)
+        property(&self.property, true)
     }
 }
 

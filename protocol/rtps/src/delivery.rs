@@ -2,7 +2,7 @@
 
 use crate::ChangeKind;
 use dunlin_buf::SharedBytes;
-use dunlin_core::{Guid, Now, SampleIdentity, SequenceNumber, WallTime};
+use dunlin_core::{Guid, Identities, Now, SampleIdentity, SequenceNumber, WallTime};
 use dunlin_wire::ParameterList;
 
 /// A change as it arrived, in the order in which its writer's stream is to be seen.
@@ -25,10 +25,19 @@ pub struct Received<'a> {
     pub key_only: bool,
     /// All inline QoS of the change.
     pub inline_qos: Option<ParameterList<'a>>,
-    /// The request that it answers (DDS-RPC 1.0 §7.8.2).
-    pub related: Option<SampleIdentity>,
+    /// Which other changes it names.
+    pub identities: Identities,
     /// The payload was put together from fragments, so it has a buffer of its own.
     pub reassembled: bool,
+}
+
+impl Received<'_> {
+    /// What the change was called first: by the writer that a service had it from, or else by its own.
+    #[must_use]
+    pub fn origin(&self) -> SampleIdentity {
+        let own = SampleIdentity { writer: self.writer, sequence_number: self.sn };
+        self.identities.original.unwrap_or(own)
+    }
 }
 
 /// Answer of a [`DeliverySink`].

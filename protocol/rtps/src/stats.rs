@@ -74,6 +74,8 @@ pub struct ReaderStats {
     pub rejected: u64,
     /// Changes received more than once.
     pub duplicates: u64,
+    /// Changes that came before by another way, and were dropped.
+    pub copies: u64,
     /// Changes that can never be delivered.
     pub lost: u64,
     /// Changes that arrived before an earlier one and were kept.

@@ -23,15 +23,6 @@ fn refusal(refused: Refused, cannot_wait: Option<CannotWait>, max_blocking_time:
 }
 
 impl ParticipantInner {
-    pub(crate) fn write(
-        &self,
-        slot: &Arc<WriterSlot>,
-        request: WriteRequest,
-        max_blocking_time: impl FnOnce() -> Duration,
-    ) -> Result<(), WriteError> {
-        self.write_with(slot, request, None, max_blocking_time).map(drop)
-    }
-
     /// Writes with inline QoS; the number of the sample.
     pub(crate) fn write_with(
         &self,

@@ -7,12 +7,12 @@ use crate::participant::DomainParticipant;
 use crate::reader::{DataReader, StateMasks, selection};
 use crate::sample::Sample;
 use crate::signal::when_any;
+use crate::write_params::WriteParams;
 use crate::writer::DataWriter;
 use crate::writer_inner::wait_for_any;
 use dunlin_cache::{CachedSample, InstanceSelect};
 use dunlin_cdr::DdsType;
 use dunlin_core::{Duration, Guid, SampleIdentity};
-use dunlin_engine::reply_qos;
 use dunlin_qos::{PublisherQos, SubscriberQos};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -86,6 +86,13 @@ impl<Q: DdsType, A: DdsType> std::fmt::Debug for Replier<Q, A> {
 }
 
 /// Whether a request can be answered.
+/// What a reply says of its request.
+fn params_of(to: RequestId) -> WriteParams {
+    // Its participant says what that is.
+    let only_for = to.reply_to.filter(|reader| reader.entity_id.is_reader());
+    WriteParams { related: Some(to.sample), only_for, ..WriteParams::default() }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Prospect {
     Now,
@@ -162,7 +169,7 @@ impl<Q: DdsType, A: DdsType> Replier<Q, A> {
     /// [`ReplyError::RequesterGone`], or as of [`DataWriter::write`].
     pub fn send_reply(&self, to: RequestId, reply: &A) -> Result<(), ReplyError> {
         self.check(to)?;
-        self.writer.write_numbered(reply, Some(reply_qos(to.sample, to.reply_to)))?;
+        self.writer.write_with(reply, &params_of(to))?;
         Ok(())
     }
 
@@ -176,7 +183,7 @@ impl<Q: DdsType, A: DdsType> Replier<Q, A> {
         reply: &A,
     ) -> impl Future<Output = Result<(), ReplyError>> + Send + use<Q, A> {
         let checked = self.check(to);
-        let written = self.writer.write_numbered_async(reply, Some(reply_qos(to.sample, to.reply_to)));
+        let written = self.writer.write_with_async(reply, &params_of(to));
         async move {
             checked?;
             let written: Result<_, WriteError> = written.await;

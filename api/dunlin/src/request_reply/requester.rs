@@ -9,6 +9,7 @@ use crate::reader_inner::{ErasedReaderListener, ReaderInner};
 use crate::sample::Sample;
 use crate::signal::when_any;
 use crate::status::StatusMask;
+use crate::write_params::WriteParams;
 use crate::writer::DataWriter;
 use crate::writer_inner::wait_for_any;
 use dunlin_cache::{CachedSample, InstanceSelect};
@@ -127,7 +128,7 @@ impl<Q: DdsType, A: DdsType> Requester<Q, A> {
             return Err(RequestError::NotReady);
         }
         let sending = self.book.begin()?;
-        let number = self.writer.write_numbered(request, None)?;
+        let number = self.writer.write_with(request, &WriteParams::default())?.sequence_number;
         sending.written(number);
         Ok(self.pending(number))
     }
@@ -141,13 +142,13 @@ impl<Q: DdsType, A: DdsType> Requester<Q, A> {
         request: &Q,
     ) -> impl Future<Output = Result<PendingRequest<A>, RequestError>> + Send + use<Q, A> {
         let this = self.clone();
-        let written = self.writer.write_numbered_async(request, None);
+        let written = self.writer.write_with_async(request, &WriteParams::default());
         async move {
             if !this.is_service_ready() {
                 return Err(RequestError::NotReady);
             }
             let sending = this.book.begin()?;
-            let number = written.await?;
+            let number = written.await?.sequence_number;
             sending.written(number);
             Ok(this.pending(number))
         }

@@ -24,3 +24,4 @@ mod types;
 mod under_loss;
 mod urgency;
 mod views;
+mod write_params;

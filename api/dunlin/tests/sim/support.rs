@@ -94,6 +94,6 @@ pub fn bad_network() -> SimBuilder {
     Sim::builder().loss(0.2).delay(millis(1), millis(20))
 }
 
-pub fn matched(writer: &DataWriter<Reading>, reader: &DataReader<Reading>) -> bool {
+pub fn matched<T: DdsType>(writer: &DataWriter<T>, reader: &DataReader<T>) -> bool {
     writer.matched_subscriptions().len() == 1 && reader.matched_publications().len() == 1
 }

@@ -135,6 +135,7 @@ impl ReaderCache {
     fn present(&self, picked: &Picked) -> Option<CachedSample> {
         let sample = self.samples.get(picked.sample)?;
         let instance = self.instances.get(sample.instance)?;
+        let identities = sample.identities.as_deref().copied().unwrap_or_default();
         let info = SampleInfo {
             sample_state: sample.state(),
             view_state: instance.view,
@@ -149,7 +150,8 @@ impl ReaderCache {
             instance_handle: instance.handle,
             publication_handle: InstanceHandle::from(sample.writer),
             sequence_number: sample.sn,
-            related_sample: sample.related.as_deref().copied(),
+            related_sample: identities.related,
+            original_sample: identities.original,
             valid_data: sample.valid(),
         };
         let key = if sample.valid() { None } else { instance.key.clone() };

@@ -54,6 +54,7 @@ impl ReaderCache {
                 (key, vendor, instance.marker) = (instance.key.clone(), instance.key_vendor, NIL);
             }
             next = Linked::<ARRIVAL>::links(&sample).next();
+            let identities = sample.identities.as_deref().copied().unwrap_or_default();
             let info = SampleInfo {
                 sample_state,
                 view_state: view,
@@ -68,7 +69,8 @@ impl ReaderCache {
                 instance_handle: handle,
                 publication_handle: InstanceHandle::from(sample.writer),
                 sequence_number: sample.sn,
-                related_sample: sample.related.as_deref().copied(),
+                related_sample: identities.related,
+                original_sample: identities.original,
                 valid_data: has_data,
             };
             out.push(CachedSample { info, payload: sample.payload, key, vendor });

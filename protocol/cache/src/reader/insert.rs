@@ -1,15 +1,14 @@
 //! What becomes of a change that arrives (DDS 1.4 §2.2.2.5.1; §2.2.3.12, §2.2.3.14, §2.2.3.18, §2.2.3.19).
 
-use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 
 use dunlin_buf::SharedBytes;
-use dunlin_core::{Guid, InstanceHandle, MonoTime, Now, SampleIdentity, SequenceNumber, WallTime};
+use dunlin_core::{Guid, Identities, InstanceHandle, MonoTime, Now, SequenceNumber, WallTime};
 use dunlin_rtps::{ChangeKind, Received};
 
 use super::ReaderCache;
 use super::config::{FilterReason, Insert, RejectReason, Room, WriterInfo};
-use super::sample::{OrderKey, Sample};
+use super::sample::{OrderKey, Sample, boxed, order_key};
 use super::states::InstanceState;
 use super::transition::Cause;
 use crate::list::Links;
@@ -31,7 +30,7 @@ struct Arrival<'a> {
     source: WallTime,
     payload: Option<&'a SharedBytes>,
     key_only: bool,
-    related: Option<SampleIdentity>,
+    identities: Identities,
     info: &'a WriterInfo,
 }
 
@@ -44,17 +43,17 @@ impl<'a> Arrival<'a> {
             source: change.source_timestamp.unwrap_or(now.wall),
             payload: change.payload.as_ref(),
             key_only: change.key_only,
-            related: change.related,
+            identities: change.identities,
             info,
         }
     }
 
-    const fn order_key(&self) -> OrderKey {
-        (self.source, self.writer, self.sn)
+    fn order_key(&self) -> OrderKey {
+        order_key(self.source, (self.writer, self.sn), self.identities.original.as_ref())
     }
 
     const fn cause(&self) -> Cause {
-        Cause { writer: self.writer, sn: self.sn, source: self.source }
+        Cause { writer: self.writer, sn: self.sn, source: self.source, identities: self.identities }
     }
 }
 
@@ -256,7 +255,7 @@ impl ReaderCache {
             source: arrival.source,
             reception: now.wall,
             payload: Some(payload),
-            related: arrival.related.map(Box::new),
+            identities: boxed(arrival.identities),
             vendor: arrival.info.vendor,
             read: false,
             pending: false,

@@ -1,8 +1,6 @@
 //! A sample like the one before it, the usual case: of the same writer and instance, with nothing that a policy has to be asked
 //! about (DDS 1.4 §2.2.2.5.1).
 
-use alloc::boxed::Box;
-
 use dunlin_buf::SharedBytes;
 use dunlin_core::{Duration, InstanceHandle, MonoTime, Now};
 use dunlin_qos::OwnershipKind;
@@ -10,7 +8,7 @@ use dunlin_rtps::{ChangeKind, Received};
 
 use super::ReaderCache;
 use super::config::WriterInfo;
-use super::sample::Sample;
+use super::sample::{Sample, boxed};
 use super::states::InstanceState;
 use crate::list::Links;
 use crate::slab::{Id, NIL};
@@ -74,7 +72,7 @@ impl ReaderCache {
             source: change.source_timestamp.unwrap_or(now.wall),
             reception: now.wall,
             payload: Some(payload),
-            related: change.related.map(Box::new),
+            identities: boxed(change.identities),
             vendor: info.vendor,
             read: false,
             pending: false,

@@ -3,7 +3,7 @@
 
 use core::cmp::Reverse;
 
-use dunlin_core::{Guid, MonoTime, Now, SequenceNumber};
+use dunlin_core::{Guid, Identities, MonoTime, Now, SequenceNumber};
 
 use super::ReaderCache;
 use super::config::WriterInfo;
@@ -192,7 +192,8 @@ impl ReaderCache {
     /// assumed. Returns whether an instance changed its state (DATA_AVAILABLE).
     pub fn writer_lost(&mut self, now: Now, writer: Guid) -> bool {
         let Some(id) = self.find_writer(writer) else { return false };
-        let cause = Cause { writer, sn: SequenceNumber::ZERO, source: now.wall };
+        let cause =
+            Cause { writer, sn: SequenceNumber::ZERO, source: now.wall, identities: Identities::default() };
         let mut changed = false;
         while let Some(lost) = self.writers.get(id)
             && let Some(registration) = self.registrations.get(lost.registrations.head())
@@ -211,7 +212,8 @@ impl ReaderCache {
     /// writer less. Returns whether an instance changed its state (DATA_AVAILABLE).
     pub fn writer_not_alive(&mut self, now: Now, writer: Guid) -> bool {
         let Some(id) = self.find_writer(writer) else { return false };
-        let cause = Cause { writer, sn: SequenceNumber::ZERO, source: now.wall };
+        let cause =
+            Cause { writer, sn: SequenceNumber::ZERO, source: now.wall, identities: Identities::default() };
         self.set_alive(id, false, |cache, instance| {
             if let Some(instance) = cache.instances.get_mut(instance) {
                 instance.alive_writers = instance.alive_writers.saturating_sub(1);

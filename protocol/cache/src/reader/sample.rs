@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use dunlin_buf::SharedBytes;
-use dunlin_core::{Guid, InstanceHandle, SampleIdentity, SequenceNumber, VendorId, WallTime};
+use dunlin_core::{Guid, Identities, InstanceHandle, SampleIdentity, SequenceNumber, VendorId, WallTime};
 
 use super::instance::Instance;
 use super::states::{InstanceState, SampleState, ViewState};
@@ -41,8 +41,26 @@ pub struct SampleInfo {
     pub sequence_number: SequenceNumber,
     /// The request that the sample answers, if its writer said so (DDS-RPC 1.0 §7.8.2).
     pub related_sample: Option<SampleIdentity>,
+    /// What the sample was before a service passed it on, if its writer said so (RTPS 2.5 §9.6.4,
+    /// PID_ORIGINAL_WRITER_INFO).
+    pub original_sample: Option<SampleIdentity>,
     /// Whether there is data: if not, only the key and the state of the instance have a meaning.
     pub valid_data: bool,
+}
+
+impl SampleInfo {
+    /// What the sample was called first: [`original_sample`](Self::original_sample), or else its [`identity`](Self::identity).
+    /// All copies of a sample have it in common, whichever way they came.
+    #[must_use]
+    pub fn origin(&self) -> SampleIdentity {
+        self.original_sample.unwrap_or_else(|| self.identity())
+    }
+
+    /// What the sample is called by the writer it came from.
+    #[must_use]
+    pub fn identity(&self) -> SampleIdentity {
+        SampleIdentity { writer: self.publication_handle.to_guid(), sequence_number: self.sequence_number }
+    }
 }
 
 /// A sample as read or taken. Its bytes stay valid whatever happens to the cache.
@@ -78,6 +96,21 @@ pub struct SampleData<'a> {
 /// Orders samples by source timestamp so that all readers agree (DDS 1.4 §2.2.3.17).
 pub(super) type OrderKey = (WallTime, Guid, SequenceNumber);
 
+/// The place of a sample in that order. A copy that a service passed on has that of the original: it does not matter which of them
+/// a reader got.
+pub(super) fn order_key(
+    source: WallTime,
+    (writer, sn): (Guid, SequenceNumber),
+    original: Option<&SampleIdentity>,
+) -> OrderKey {
+    original.map_or((source, writer, sn), |named| (source, named.writer, named.sequence_number))
+}
+
+/// As they are kept with a sample.
+pub(super) fn boxed(identities: Identities) -> Option<Box<Identities>> {
+    (!identities.is_empty()).then(|| Box::new(identities))
+}
+
 /// List of the samples of an instance, in the order in which they are shown.
 pub(super) const OF_INSTANCE: usize = 0;
 /// List of all samples by arrival.
@@ -94,8 +127,8 @@ pub(super) struct Sample {
     pub(super) reception: WallTime,
     /// `None` for a sample without data.
     pub(super) payload: Option<SharedBytes>,
-    /// Boxed, as few samples are replies.
-    pub(super) related: Option<Box<SampleIdentity>>,
+    /// Boxed, as few samples name others.
+    pub(super) identities: Option<Box<Identities>>,
     pub(super) vendor: VendorId,
     pub(super) read: bool,
     /// Held back by the time-based filter: in no list.
@@ -111,8 +144,9 @@ linked!(Sample, ARRIVAL, arrival);
 linked!(Sample, UNREAD, unread);
 
 impl Sample {
-    pub(super) const fn key(&self) -> OrderKey {
-        (self.source, self.writer, self.sn)
+    pub(super) fn key(&self) -> OrderKey {
+        let original = self.identities.as_ref().and_then(|named| named.original.as_ref());
+        order_key(self.source, (self.writer, self.sn), original)
     }
 
     pub(super) const fn valid(&self) -> bool {

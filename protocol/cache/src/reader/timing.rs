@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use dunlin_core::{Duration, MonoTime, Now, SequenceNumber};
+use dunlin_core::{Duration, Identities, MonoTime, Now, SequenceNumber};
 use dunlin_qos::ReaderDataLifecycle;
 
 use super::ReaderCache;
@@ -70,7 +70,12 @@ impl ReaderCache {
     fn expire(&mut self, now: Now, id: Id) -> bool {
         let Some(sample) = self.samples.get(id) else { return false };
         let (owner, unread) = (sample.instance, !sample.read && !sample.pending);
-        let cause = Cause { writer: sample.writer, sn: SequenceNumber::ZERO, source: sample.source };
+        let cause = Cause {
+            writer: sample.writer,
+            sn: SequenceNumber::ZERO,
+            source: sample.source,
+            identities: Identities::default(),
+        };
         self.remove_sample(id);
         let Some(instance) = self.instances.get(owner) else { return false };
         let silent = unread && instance.unread == 0 && instance.state != InstanceState::Alive;

@@ -1,9 +1,9 @@
 //! How instances change their state (DDS 1.4 §2.2.2.5.1.3 and figure 2.11).
 
-use dunlin_core::{Guid, MonoTime, Now, SequenceNumber, VendorId, WallTime};
+use dunlin_core::{Guid, Identities, MonoTime, Now, SequenceNumber, VendorId, WallTime};
 
 use super::ReaderCache;
-use super::sample::Sample;
+use super::sample::{Sample, boxed};
 use super::states::{InstanceState, ViewState};
 use crate::list::Links;
 use crate::slab::{Id, NIL};
@@ -14,6 +14,7 @@ pub(super) struct Cause {
     pub(super) writer: Guid,
     pub(super) sn: SequenceNumber,
     pub(super) source: WallTime,
+    pub(super) identities: Identities,
 }
 
 impl ReaderCache {
@@ -98,7 +99,7 @@ impl ReaderCache {
             source: cause.source,
             reception: now.wall,
             payload: None,
-            related: None,
+            identities: boxed(cause.identities),
             vendor: VendorId::UNKNOWN,
             read: false,
             pending: false,

@@ -6,7 +6,7 @@ use dunlin_cache::{
     Insert, InstanceSelect, InstanceStateMask, KEYLESS_INSTANCE, ReaderCache, ReaderCacheConfig, SampleData,
     SampleStateMask, Selection, UnknownInstance, ViewStateMask, WriterInfo, instance_handle,
 };
-use dunlin_core::{InstanceHandle, Now, SequenceNumber};
+use dunlin_core::{Identities, InstanceHandle, Now, SequenceNumber};
 use dunlin_qos::Presentation;
 use dunlin_rtps::{ChangeKind, Received};
 
@@ -176,7 +176,7 @@ fn a_topic_without_key_has_one_instance() {
             payload: Some(SharedBytes::copy_from(&[0, 1, 0, 0, n as u8])),
             key_only: false,
             inline_qos: None,
-            related: None,
+            identities: Identities::default(),
             reassembled: false,
         };
         let inserted = cache.insert(Now::default(), &change, handle(n as u8), &WriterInfo::default());

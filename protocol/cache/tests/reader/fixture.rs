@@ -5,7 +5,9 @@ use dunlin_cache::{
     CachedSample, Insert, InstanceState, ReaderCache, ReaderCacheConfig, ReaderTimerReport, SampleInfo,
     Selection, ViewState, WriterInfo,
 };
-use dunlin_core::{EntityId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, SequenceNumber, WallTime};
+use dunlin_core::{
+    EntityId, Guid, GuidPrefix, Identities, InstanceHandle, MonoTime, Now, SequenceNumber, WallTime,
+};
 use dunlin_qos::{DataReaderQos, History, HistoryKind, Presentation, ResourceLimits};
 use dunlin_rtps::{ChangeKind, Received};
 
@@ -98,7 +100,7 @@ impl Fixture {
             payload: sent.value.map(|value| SharedBytes::copy_from(&[0, 1, 0, 0, value])),
             key_only: sent.key_only,
             inline_qos: None,
-            related: None,
+            identities: Identities::default(),
             reassembled: false,
         };
         let info = self.info[usize::from(sent.writer)];

@@ -3,7 +3,7 @@
 use crate::fixture::{Fixture, guid, handle, keep_all};
 use dunlin_buf::SharedBytes;
 use dunlin_cache::WriterInfo;
-use dunlin_core::SequenceNumber;
+use dunlin_core::{Identities, SequenceNumber};
 use dunlin_qos::DataReaderQos;
 use dunlin_rtps::{ChangeKind, Received};
 
@@ -24,7 +24,7 @@ fn keep(f: &mut Fixture, payload: Option<SharedBytes>) -> SharedBytes {
         payload,
         key_only: false,
         inline_qos: None,
-        related: None,
+        identities: Identities::default(),
         reassembled: false,
     };
     f.cache.insert(f.now, &change, handle(1), &WriterInfo::default());

@@ -8,7 +8,7 @@ use dunlin_cache::{
     Selection, ViewStateMask, WriterInfo,
 };
 use dunlin_core::{
-    Duration, EntityId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, SequenceNumber, WallTime,
+    Duration, EntityId, Guid, GuidPrefix, Identities, InstanceHandle, MonoTime, Now, SequenceNumber, WallTime,
 };
 use dunlin_qos::{
     DestinationOrderKind, History, HistoryKind, OwnershipKind, ReaderDataLifecycle, ResourceLimits,
@@ -247,7 +247,7 @@ impl Pair {
             payload: with_payload.then(|| SharedBytes::copy_from(&[change.value])),
             key_only: kind != ChangeKind::Alive,
             inline_qos: None,
-            related: None,
+            identities: Identities::default(),
             reassembled: false,
         }
     }

@@ -1,6 +1,7 @@
 //! Room in the history of a writer (DDS 1.4 §2.2.2.4.2.11 write, §2.2.3.14 RELIABILITY): what gives way to new samples, and
 //! who is told when some has.
 
+use dunlin_buf::SharedBytes;
 use dunlin_cache::AddError;
 use dunlin_core::{EntityId, InstanceHandle, Now, SequenceNumber, WallTime};
 use dunlin_qos::{HistoryKind, UNLIMITED};
@@ -8,6 +9,7 @@ use dunlin_rtps::ChangeKind;
 
 use super::{WriteError, WriterCore};
 use crate::output::{Event, Output};
+use crate::parameters;
 
 /// Samples beyond the backlog of inactive readers that one write releases at most: none has to wait for them all.
 const RELEASED_AT_ONCE: usize = 32;
@@ -22,10 +24,17 @@ pub(crate) struct Progress {
 }
 
 impl WriterCore {
-    /// Whether a source timestamp that was given may follow the last one, and can be sent.
-    pub(super) fn check_timestamp(&self, given: Option<WallTime>) -> Result<(), WriteError> {
+    /// Whether a source timestamp that was given may follow the last one, and can be sent. Samples that are passed on for
+    /// several writers come in the order of none.
+    pub(super) fn check_timestamp(
+        &self,
+        given: Option<WallTime>,
+        inline_qos: Option<&SharedBytes>,
+    ) -> Result<(), WriteError> {
         let last = self.cache.last_source_timestamp();
-        let good = |given: WallTime| given.fits_the_wire() && last.is_none_or(|last| given >= last);
+        let passed_on = || inline_qos.is_some_and(parameters::is_passed_on);
+        let follows = |given: WallTime| last.is_none_or(|last| given >= last) || passed_on();
+        let good = |given: WallTime| given.fits_the_wire() && follows(given);
         if given.is_none_or(good) { Ok(()) } else { Err(WriteError::BadTimestamp) }
     }
 

@@ -2,8 +2,11 @@
 
 use crate::{ChangeKind, Received};
 use dunlin_buf::SharedBytes;
-use dunlin_core::{Guid, ProtocolVersion, SampleIdentity, SequenceNumber, WallTime};
-use dunlin_wire::{Data, Endianness, ParameterList, Payload, ReceiverState, key_hash, params, status_info};
+use dunlin_core::{Guid, Identities, ProtocolVersion, SampleIdentity, SequenceNumber, WallTime};
+use dunlin_wire::{
+    Data, Endianness, OriginalWriterInfo, ParameterList, Payload, ReceiverState, key_hash, params,
+    status_info,
+};
 
 /// From this version on PID_DIRECTED_WRITE is a single GUID.
 const DIRECTED_WRITE_SINCE: ProtocolVersion = ProtocolVersion { major: 2, minor: 4 };
@@ -110,14 +113,19 @@ impl Incoming {
             source_timestamp: self.source_timestamp,
             payload: self.payload.clone(),
             key_only: self.key_only,
-            related: inline_qos.as_ref().and_then(related),
+            identities: inline_qos.as_ref().map(identities).unwrap_or_default(),
             inline_qos,
             reassembled: self.reassembled,
         }
     }
 }
 
-fn related(list: &ParameterList<'_>) -> Option<SampleIdentity> {
-    let request = params::related_sample_identity(list)?;
-    Some(SampleIdentity { writer: request.writer_guid, sequence_number: request.writer_sn })
+fn identities(list: &ParameterList<'_>) -> Identities {
+    let identity = |named: OriginalWriterInfo| SampleIdentity {
+        writer: named.writer_guid,
+        sequence_number: named.writer_sn,
+    };
+    // What names no sample is as good as nothing: who sends it may not shadow the sample's own identity.
+    let original = params::original_writer_info(list).map(identity).filter(|named| named.names_a_sample());
+    Identities { original, related: params::related_sample_identity(list).map(identity) }
 }

@@ -4,7 +4,7 @@ use super::incoming::{is_for_another, share_payload};
 use super::{Added, Incoming, Limits, Reader};
 use crate::{ChangeKind, DeliverySink, Received};
 use dunlin_buf::{Outbox, SharedBytes};
-use dunlin_core::{Duration, EntityId, Guid, Now, SequenceNumber, SnRange, WallTime};
+use dunlin_core::{Duration, EntityId, Guid, Identities, Now, SequenceNumber, SnRange, WallTime};
 use dunlin_wire::{Data, DataFrag, PlainData, ReceiverState};
 
 /// A best-effort change in parts survives only the start of the next one: fragments overtake each other a little.
@@ -69,7 +69,7 @@ impl Reader {
             payload: Some(share_payload(packet, data.payload)),
             key_only: false,
             inline_qos: None,
-            related: None,
+            identities: Identities::default(),
             reassembled: false,
         };
         let delivery = sink.deliver(now, &change);

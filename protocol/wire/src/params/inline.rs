@@ -69,6 +69,19 @@ pub fn related_sample_identity(list: &ParameterList<'_>) -> Option<OriginalWrite
         .or_else(|| identity(list, pid::vendor::CUSTOM_RELATED_SAMPLE_IDENTITY))
 }
 
+/// The value of a parameter in a little-endian list that has no sentinel yet.
+#[must_use]
+pub fn find_in_open_list(mut list: &[u8], pid: u16) -> Option<&[u8]> {
+    loop {
+        let ([pid_low, pid_high, len_low, len_high], rest) = list.split_first_chunk::<4>()?;
+        let (value, rest) = rest.split_at_checked(u16::from_le_bytes([*len_low, *len_high]).into())?;
+        if u16::from_le_bytes([*pid_low, *pid_high]) == pid {
+            return Some(value);
+        }
+        list = rest;
+    }
+}
+
 /// Whether the change passed the filter with this signature at the writer (§9.6.4); `None` when the writer did not
 /// evaluate it.
 pub fn content_filter_passed(list: &ParameterList<'_>, signature: &[u8; SIGNATURE_LEN]) -> Option<bool> {

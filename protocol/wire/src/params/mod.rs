@@ -11,8 +11,8 @@ mod writer;
 pub use builder::ParameterListBuilder;
 pub use inline::{
     InlineQosBuffer, OriginalWriterInfo, PASSED_FILTER_LEN, coherent_set, content_filter_passed,
-    directed_write, group_coherent_set, group_sequence_number, inline_qos_for_status, key_hash,
-    original_writer_info, passed_filter, related_sample_identity, status_info, writer_group_info,
+    directed_write, find_in_open_list, group_coherent_set, group_sequence_number, inline_qos_for_status,
+    key_hash, original_writer_info, passed_filter, related_sample_identity, status_info, writer_group_info,
 };
 pub use list::{Parameter, ParameterList, Parameters};
 pub use reader::{

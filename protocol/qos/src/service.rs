@@ -1,0 +1,193 @@
+//! What services ask of their endpoints and say of themselves. DDS has no policies for it, so it travels as PROPERTY, which other
+//! participants see.
+
+use crate::{
+    entity::{DataReaderQos, DataWriterQos, DomainParticipantQos},
+    error::UnsupportedPolicy,
+    id::PolicyId,
+    kinds::DurabilityKind,
+    policy::Property,
+};
+use alloc::{
+    string::{String, ToString},
+    vec::Vec,
+};
+
+/// Names that have a meaning begin like this; others are the application's.
+const RESERVED: &str = "dunlin.";
+
+/// Of a reader: whether it drops samples that it has had, see [`DataReaderQos::remove_duplicates`].
+const DUPLICATES: &str = "dunlin.duplicates";
+/// Samples are told apart by the writer and the number that they had first.
+const BY_ORIGINAL_WRITER: &str = "by_original_writer";
+/// Every sample is shown.
+const KEPT: &str = "kept";
+
+const KIND: &str = "dunlin.service.kind";
+const ID: &str = "dunlin.service.id";
+const PATH: &str = "dunlin.service.path";
+
+/// Most services that a path names.
+pub const MAX_SERVICE_PATH: usize = 8;
+
+/// That a participant, writer or reader is a service's: so that services do not take each other's copies for originals, and routers do
+/// not route in circles.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ServiceMark {
+    /// What it is: "router", "durability", "recorder" or another word without a space.
+    pub kind: String,
+    /// Tells the instances of a kind apart: any text without `/`, at most 64 octets.
+    pub id: String,
+    /// The ids of the services that what it offers has come through, the first one first; at most [`MAX_SERVICE_PATH`].
+    pub path: Vec<String>,
+}
+
+impl ServiceMark {
+    /// Whether what it offers has come through the service with this id, itself included.
+    #[must_use]
+    pub fn has_passed(&self, id: &str) -> bool {
+        self.id == id || self.path.iter().any(|passed| passed == id)
+    }
+
+    fn is_sound(&self) -> bool {
+        let fits = |id: &str| !id.is_empty() && id.len() <= 64 && !id.contains('/');
+        fits(&self.kind)
+            && !self.kind.contains(' ')
+            && fits(&self.id)
+            && self.path.len() <= MAX_SERVICE_PATH
+            && self.path.iter().all(|id| fits(id))
+    }
+}
+
+impl Property {
+    /// The value of a name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.values.iter().find(|(known, _)| known == name).map(|(_, value)| &**value)
+    }
+
+    fn put(&mut self, name: &str, value: impl Into<String>) {
+        self.values.retain(|(known, _)| known != name);
+        self.values.push((name.to_string(), value.into()));
+    }
+
+    /// The mark of a service, if it is one's and well formed.
+    #[must_use]
+    pub fn service(&self) -> Option<ServiceMark> {
+        let path = self.get(PATH).filter(|path| !path.is_empty());
+        let path = path.into_iter().flat_map(|path| path.split('/')).take(MAX_SERVICE_PATH + 1);
+        let mark = ServiceMark {
+            kind: self.get(KIND)?.to_string(),
+            id: self.get(ID)?.to_string(),
+            path: path.map(ToString::to_string).collect(),
+        };
+        mark.is_sound().then_some(mark)
+    }
+
+    fn set_service(&mut self, mark: &ServiceMark) {
+        self.put(KIND, &*mark.kind);
+        self.put(ID, &*mark.id);
+        self.put(PATH, mark.path.join("/"));
+    }
+}
+
+macro_rules! marks {
+    ($($qos:ty),+) => {$(
+        impl $qos {
+            /// Says that this is a service's. Creating the entity is refused if the mark is not as [`ServiceMark`] says.
+            #[must_use]
+            pub fn service(mut self, mark: &ServiceMark) -> Self {
+                self.property.set_service(mark);
+                self
+            }
+        }
+    )+};
+}
+
+marks!(DomainParticipantQos, DataWriterQos, DataReaderQos);
+
+impl DataReaderQos {
+    /// Whether the reader drops what it has had: samples of one original writer with one number (RTPS 2.5 §9.6.4,
+    /// PID_ORIGINAL_WRITER_INFO), whichever way they came. Readers with DURABILITY TRANSIENT or PERSISTENT do unless this says
+    /// otherwise, others do not. Not changeable.
+    ///
+    /// What a durability service sends may come after newer live samples. Take DESTINATION_ORDER BY_SOURCE_TIMESTAMP, so that it does
+    /// not replace them under KEEP_LAST.
+    #[must_use]
+    pub fn remove_duplicates(mut self, remove: bool) -> Self {
+        self.property.put(DUPLICATES, if remove { BY_ORIGINAL_WRITER } else { KEPT });
+        self
+    }
+
+    /// See [`remove_duplicates`](Self::remove_duplicates).
+    #[must_use]
+    pub fn removes_duplicates(&self) -> bool {
+        match self.property.get(DUPLICATES) {
+            Some(value) => value == BY_ORIGINAL_WRITER,
+            None => self.durability.kind >= DurabilityKind::Transient,
+        }
+    }
+}
+
+fn refused(reason: &'static str) -> Result<(), UnsupportedPolicy> {
+    Err(UnsupportedPolicy { policy: PolicyId::Property, reason })
+}
+
+/// Whether properties that have a meaning are such that they take effect.
+pub(crate) fn check(property: &Property, of_reader: bool) -> Result<(), UnsupportedPolicy> {
+    let mut marked = false;
+    for (name, value) in property.values.iter().filter(|(name, _)| name.starts_with(RESERVED)) {
+        match &**name {
+            KIND | ID | PATH => marked = true,
+            DUPLICATES if !of_reader => return refused("dunlin.duplicates is for readers"),
+            DUPLICATES if value == BY_ORIGINAL_WRITER || value == KEPT => {}
+            DUPLICATES => return refused("dunlin.duplicates is \"by_original_writer\" or \"kept\""),
+            _ => return refused("no such name begins with \"dunlin.\": see docs/services-api.md"),
+        }
+    }
+    if marked && property.service().is_none() {
+        return refused(
+            "a mark of a service has a kind without spaces, an id and a path of at most 8 ids, each of 1 to 64 octets without '/'",
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mark(path: &[&str]) -> ServiceMark {
+        let path = path.iter().map(ToString::to_string).collect();
+        ServiceMark { kind: "router".into(), id: "r1".into(), path }
+    }
+
+    #[test]
+    fn marks_of_services_come_back_and_are_checked() {
+        for path in [&[][..], &["r0"], &["a", "b", "c", "d", "e", "f", "g", "h"]] {
+            let qos = DataWriterQos::default().service(&mark(path));
+            assert_eq!(qos.property.service(), Some(mark(path)));
+            assert!(qos.validate().is_ok());
+            assert!(mark(path).has_passed("r1") && !mark(path).has_passed("r2"));
+        }
+        assert!(mark(&["r0"]).has_passed("r0"));
+        let long = ["x"; MAX_SERVICE_PATH + 1];
+        for bad in [mark(&long), mark(&["a/b", ""]), ServiceMark { id: String::new(), ..mark(&[]) }] {
+            assert!(DomainParticipantQos::default().service(&bad).validate().is_err(), "{bad:?}");
+            assert_eq!(DomainParticipantQos::default().service(&bad).property.service(), None);
+        }
+    }
+
+    #[test]
+    fn readers_of_lasting_data_remove_duplicates_and_others_on_request() {
+        let lasting = DataReaderQos::default().durability(DurabilityKind::Transient);
+        assert!(
+            lasting.removes_duplicates() && !lasting.clone().remove_duplicates(false).removes_duplicates()
+        );
+        let plain = DataReaderQos::default();
+        assert!(!plain.removes_duplicates() && plain.clone().remove_duplicates(true).removes_duplicates());
+        assert!(plain.clone().property(DUPLICATES, "never").check_supported().is_err());
+        assert!(plain.property("dunlin.duplicate", KEPT).check_supported().is_err());
+        assert!(DataWriterQos::default().property(DUPLICATES, KEPT).check_supported().is_err());
+    }
+}
